@@ -1,0 +1,17 @@
+# Every library that fathom links, from Debian 12's packages, each as one target.
+include(FindPkgConfig)
+
+find_package(Threads REQUIRED)
+find_package(Boost 1.81 EXACT REQUIRED COMPONENTS json)
+find_package(ZLIB REQUIRED)
+find_package(GTest REQUIRED)
+find_package(Protobuf REQUIRED)
+find_package(gRPC CONFIG REQUIRED)
+find_package(RocksDB CONFIG REQUIRED)
+pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
+pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
+pkg_check_modules(JEMALLOC REQUIRED IMPORTED_TARGET jemalloc)
+
+add_library(fathom_boost INTERFACE)
+target_link_libraries(fathom_boost INTERFACE Boost::headers Boost::json Threads::Threads)
+target_compile_definitions(fathom_boost INTERFACE BOOST_ASIO_NO_DEPRECATED)

@@ -1,0 +1,91 @@
+// HttpServer: HTTP/1.1 over Boost.Beast for every HTTP face of fathom (OTLP, queries, metrics, the page).
+//
+// Purpose: one careful listener. The header is read first (bounded in size and time) and shown to the handler, which may
+// refuse, or reserve memory for the body; the body is then read up to its limit with a minimum pace (a slow-loris is cut
+// off); handle() gets the whole request and answers later, from any thread. Idle connections are cheap and time out.
+// Content-Encoding gzip is the handler's business (net/gzip.h). When the peer goes away, `cancelled` becomes true.
+// Thread safety: start() and stop() from one thread; handlers are called on the server's threads, several at once.
+// Errors: start() fails with a message that names the address. Losses: fathom_http_refused_total{listener,reason}.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/byte_budget.h"
+#include "base/result.h"
+
+namespace fathom::net {
+
+struct HttpRequest {
+  std::string method;  // upper case
+  std::string path;    // percent-decoded, without the query
+  std::vector<std::pair<std::string, std::string>> query;    // percent-decoded, in order; keys may repeat
+  std::vector<std::pair<std::string, std::string>> headers;  // names in lower case
+  std::string body;
+  std::optional<uint64_t> content_length;  // nothing: chunked
+  Reservation reservation;                 // memory taken for this request; given back when the request dies
+  std::shared_ptr<std::atomic<bool>> cancelled;  // set when the peer has gone away
+
+  std::string_view header(std::string_view lower_case_name) const;
+  std::optional<std::string_view> param(std::string_view key) const;  // the first of that key
+};
+
+struct HttpResponse {
+  int status = 200;
+  std::string content_type = "application/json";
+  std::string body;
+  std::vector<std::pair<std::string, std::string>> headers;
+};
+
+using HttpRespond = std::function<void(HttpResponse)>;
+
+class HttpHandler {
+ public:
+  virtual ~HttpHandler() = default;
+  // The header is here, the body is not. To refuse, return the answer (the connection then closes). To go on, return
+  // nothing; a handler that guards memory reserves it in `request.reservation` now. For a chunked body the server calls
+  // `grow_body` as it reads.
+  virtual std::optional<HttpResponse> admit(HttpRequest& request) = 0;
+  // Called before each further `bytes` of a chunked body are read; false answers 503 with Retry-After.
+  virtual bool grow_body(HttpRequest&, uint64_t /*bytes*/) { return true; }
+  virtual uint64_t max_body_bytes() const = 0;  // larger bodies: 413
+  // Exactly one call of `respond`, from any thread, at any time; later is fine.
+  virtual void handle(HttpRequest request, HttpRespond respond) = 0;
+};
+
+struct HttpServerOptions {
+  std::string listener = "http";  // the label in metrics
+  std::string address = "127.0.0.1:0";
+  size_t threads = 1;
+  size_t max_connections = 4096;
+  uint64_t header_timeout_nano = 10'000'000'000;
+  uint64_t idle_timeout_nano = 120'000'000'000;
+  uint64_t body_min_bytes_per_s = 1024;  // averaged after a grace of header_timeout_nano
+  size_t max_header_bytes = 64 * 1024;
+};
+
+class HttpServer {
+ public:
+  HttpServer(HttpServerOptions options, std::shared_ptr<HttpHandler> handler);
+  ~HttpServer();
+  // Binds and serves; returns the bound "HOST:PORT".
+  Result<std::string> start();
+  // Stops accepting, lets answers under way finish for `grace_nano`, closes the rest.
+  void stop(uint64_t grace_nano);
+
+ private:
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+// Splits "HOST:PORT" ("127.0.0.1:4318", "[::1]:0", "localhost:80").
+Result<std::pair<std::string, uint16_t>> split_address(std::string_view address);
+
+}  // namespace fathom::net

@@ -1,0 +1,201 @@
+// SpanStore: what fathom asks of a place that keeps spans. RocksDB is behind it (store/rocks), and a brute-force model
+// (store/model) that says what every answer must be; one contract test suite runs on both.
+//
+// Definitions (DESIGN's, exact):
+//  - Trace duration: latest end minus earliest start over all stored spans of the trace; a trace's start is its earliest
+//    start. `complete`: no stored span names a parent that is not stored. Root: the earliest span without a parent.
+//  - A span belongs to a range by its start, a trace by its earliest start; ranges are [from, to). Indexes use corrected
+//    time: sent + clock offset.
+//  - Rows equal in every field collapse into one; equal ids with other content are both kept, and flagged.
+//  - service, operation, where and errors must hold on one span; a trace matches if any of its spans does.
+//  - `where` looks at the span's attributes and its resource's, as value_text() spells them.
+//  - Order of slowest(): duration descending, then start, trace id, span id ascending. Spans equal in all four are one row.
+//
+// Thread safety: every method from any thread. Units: in names. Errors: kUnavailable may be tried again, kInvalid not.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "store/batch.h"
+#include "store/histogram.h"
+#include "store/span.h"
+
+namespace fathom::store {
+
+// Corrected Unix nanoseconds, [from, to).
+struct TimeRange {
+  uint64_t from_unix_nano = 0;
+  uint64_t to_unix_nano = UINT64_MAX;
+  bool contains(uint64_t at) const { return at >= from_unix_nano && at < to_unix_nano; }
+};
+
+// What a query may spend. The store calls check() often and ends with kDeadline, kCancelled or kExhausted.
+class QueryBudget {
+ public:
+  QueryBudget() = default;
+  QueryBudget(uint64_t deadline_monotonic_nano, uint64_t bytes) : deadline_(deadline_monotonic_nano), bytes_(bytes) {}
+
+  void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
+  // Takes `bytes` (read or decoded) from the budget, then says whether the query may go on.
+  Result<> spend(uint64_t bytes);
+  Result<> check() { return spend(0); }
+  uint64_t spent_bytes() const { return spent_.load(std::memory_order_relaxed); }
+
+ private:
+  uint64_t deadline_ = UINT64_MAX;
+  uint64_t bytes_ = UINT64_MAX;
+  std::atomic<uint64_t> spent_{0};
+  std::atomic<bool> cancelled_{false};
+};
+
+struct Condition {
+  std::string key;
+  std::string value;
+};
+
+struct Filter {
+  TimeRange range;
+  std::optional<std::string> service;
+  std::optional<std::string> operation;
+  std::vector<Condition> where;
+  bool errors = false;
+  uint64_t min_duration_nano = 0;  // inclusive, of what `By` names
+  uint64_t max_duration_nano = UINT64_MAX;
+
+  bool has_span_conditions() const { return service || operation || !where.empty() || errors; }
+};
+
+enum class By { kTrace, kSpan };
+
+struct SortKey {
+  uint64_t duration_nano = 0;
+  uint64_t start_unix_nano = 0;
+  TraceId trace_id;
+  SpanId span_id;  // zero for traces
+  bool operator==(const SortKey&) const = default;
+};
+
+// The order of slowest(): true when `a` comes before `b`.
+bool slower(const SortKey& a, const SortKey& b);
+
+// Where a page ended: rows after `last` that were first received no later than `received_sequence`. Pages therefore
+// neither repeat nor skip what was there when the first one was read.
+struct Cursor {
+  uint64_t received_sequence = 0;
+  SortKey last;
+};
+
+struct SlowRow {
+  TraceId trace_id;
+  SpanId span_id;         // by trace: the root's, or the earliest span's while no root is stored
+  std::string service;    // of that span
+  std::string operation;  // of that span
+  uint64_t start_unix_nano = 0;     // corrected
+  uint64_t duration_nano = 0;
+  uint64_t root_duration_nano = 0;  // 0 while no root is stored
+  bool complete = false;
+  bool error = false;  // by trace: any span's status is an error; by span: this one's
+  uint64_t spans = 0;  // of the trace
+};
+
+struct SlowPage {
+  std::vector<SlowRow> rows;
+  std::optional<Cursor> next;  // nothing when this was the last page
+};
+
+// A whole trace; owns what its spans' views point into.
+struct StoredTrace {
+  TraceId trace_id;
+  uint64_t start_unix_nano = 0;  // corrected
+  uint64_t duration_nano = 0;
+  bool complete = false;
+  std::vector<StoredSpan> spans;  // by corrected start, then span id
+  std::vector<std::shared_ptr<const void>> owners;
+};
+
+struct OperationKey {
+  std::string service_namespace;
+  std::string service;
+  std::string operation;
+  SpanKind kind = SpanKind::kUnspecified;
+  auto operator<=>(const OperationKey&) const = default;
+};
+
+struct OperationStats {
+  OperationKey key;
+  uint64_t spans = 0;
+  uint64_t errors = 0;
+  Histogram durations;
+};
+
+struct LatencyPoint {
+  uint64_t start_unix_nano = 0;
+  uint64_t errors = 0;
+  Histogram durations;
+};
+
+struct ValueCount {
+  std::string value;
+  uint64_t spans = 0;
+};
+
+struct StoreStats {
+  uint64_t received_sequence = 0;  // of the newest durable batch
+  uint64_t spans_unsealed = 0;
+  uint64_t segments = 0;
+  uint64_t spans_stored = 0;
+  uint64_t disk_bytes = 0;
+  uint64_t memory_bytes = 0;  // of unsealed rows
+  bool writable = true;
+};
+
+enum class AppendOutcome { kDurable, kRetryable, kRejected };
+struct AppendResult {
+  AppendOutcome outcome = AppendOutcome::kDurable;
+  std::string message;
+  bool duplicate = false;  // the identity was known: nothing was stored again
+};
+
+class SpanStore {
+ public:
+  virtual ~SpanStore() = default;
+
+  // Takes a batch to be made durable. `done` is called exactly once, from a thread of the store's, when the batch is
+  // durable *and* visible to queries, or refused; it must not block. Idempotent by the batch's identity for an hour.
+  virtual void append(BatchPtr batch, std::function<void(AppendResult)> done) = 0;
+
+  virtual Result<SlowPage> slowest(const Filter& filter, By by, size_t limit, const std::optional<Cursor>& cursor,
+                                   QueryBudget& budget) = 0;
+  // Matching traces or spans, newest start first.
+  virtual Result<std::vector<SlowRow>> find(const Filter& filter, By by, size_t limit, QueryBudget& budget) = 0;
+  // kNotFound when no span of it is stored.
+  virtual Result<StoredTrace> trace(const TraceId& trace_id, QueryBudget& budget) = 0;
+  // Spans by start; the range is widened to whole minutes. `service` limits to one service.
+  virtual Result<std::vector<OperationStats>> operations(const TimeRange& range, const std::optional<std::string>& service,
+                                                         QueryBudget& budget) = 0;
+  virtual Result<std::vector<std::string>> attribute_keys(const TimeRange& range, QueryBudget& budget) = 0;
+  // Most frequent first. Span attributes and resource attributes; counts are of spans in blocks that touch the range.
+  virtual Result<std::vector<ValueCount>> attribute_values(const TimeRange& range, const std::string& key, size_t limit,
+                                                           QueryBudget& budget) = 0;
+  // Spans by start, per `step_nano` (a whole number of minutes), the range widened to whole minutes; empty steps are
+  // left out. Filters by service and operation only.
+  virtual Result<std::vector<LatencyPoint>> latency(const TimeRange& range, const std::optional<std::string>& service,
+                                                    const std::optional<std::string>& operation, uint64_t step_nano,
+                                                    QueryBudget& budget) = 0;
+
+  // Drops whole partitions whose newest reception is before `received_unix_nano`.
+  virtual Result<> drop_before(uint64_t received_unix_nano) = 0;
+  virtual StoreStats stats() = 0;
+  // Waits until everything received is sealed, and maintenance is idle; for benchmarks, tests and shutdown.
+  virtual Result<> settle() = 0;
+};
+
+}  // namespace fathom::store
