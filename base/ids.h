@@ -44,7 +44,8 @@ struct Id {
 using TraceId = Id<16>;
 using SpanId = Id<8>;
 
-// Ids are random, so eight of their bytes are hash enough; mixing guards against generators that count.
+// Ids are random, so eight of their bytes are hash enough; mixing twice guards against generators that count, whose
+// changing byte is the last one and so the topmost here.
 struct IdHash {
   template <size_t kSize>
   size_t operator()(const Id<kSize>& id) const {
@@ -53,6 +54,7 @@ struct IdHash {
     uint64_t high = 0;
     if constexpr (kSize == 16) std::memcpy(&high, id.bytes.data(), 8);
     uint64_t mixed = (low ^ (high * 0x9e3779b97f4a7c15ULL)) * 0xbf58476d1ce4e5b9ULL;
+    mixed = (mixed ^ (mixed >> 32)) * 0x94d049bb133111ebULL;
     return mixed ^ (mixed >> 32);
   }
 };

@@ -1,9 +1,9 @@
 // HttpServer: HTTP/1.1 over Boost.Beast for every HTTP face of fathom (OTLP, queries, metrics, the page).
 //
-// Purpose: one careful listener. The header is read first (bounded in size and time) and shown to the handler, which may
-// refuse, or reserve memory for the body; the body is then read up to its limit with a minimum pace (a slow-loris is cut
-// off); handle() gets the whole request and answers later, from any thread. Idle connections are cheap and time out.
-// Content-Encoding gzip is the handler's business (net/gzip.h). When the peer goes away, `cancelled` becomes true.
+// Purpose: one careful listener. The header is read first (bounded in size and time) and shown to the handler, which
+// may refuse, or reserve memory for the body; the body is then read up to its limit with a minimum pace (a slow-loris
+// is cut off); handle() gets the whole request and answers later, from any thread. Idle connections are cheap and time
+// out. Content-Encoding gzip is the handler's business (net/gzip.h). When the peer goes away, `cancelled` becomes true.
 // Thread safety: start() and stop() from one thread; handlers are called on the server's threads, several at once.
 // Errors: start() fails with a message that names the address. Losses: fathom_http_refused_total{listener,reason}.
 #pragma once
@@ -20,18 +20,20 @@
 
 #include "base/byte_budget.h"
 #include "base/result.h"
+#include "net/cancel.h"
 
 namespace fathom::net {
 
 struct HttpRequest {
-  std::string method;  // upper case
-  std::string path;    // percent-decoded, without the query
+  std::string method;                                        // upper case
+  std::string path;                                          // percent-decoded, without the query
   std::vector<std::pair<std::string, std::string>> query;    // percent-decoded, in order; keys may repeat
   std::vector<std::pair<std::string, std::string>> headers;  // names in lower case
   std::string body;
-  std::optional<uint64_t> content_length;  // nothing: chunked
-  Reservation reservation;                 // memory taken for this request; given back when the request dies
+  std::optional<uint64_t> content_length;        // nothing: chunked
+  Reservation reservation;                       // memory taken for this request; given back when the request dies
   std::shared_ptr<std::atomic<bool>> cancelled;  // set when the peer has gone away
+  std::shared_ptr<CancelSignal> cancel;          // the same, for those who must be called when it happens
 
   std::string_view header(std::string_view lower_case_name) const;
   std::optional<std::string_view> param(std::string_view key) const;  // the first of that key
@@ -44,6 +46,10 @@ struct HttpResponse {
   std::vector<std::pair<std::string, std::string>> headers;
 };
 
+// {"error":{"code":..,"message":..}}: the shape of every error that has no other to keep to.
+HttpResponse error_response(int status, std::string_view message);
+
+// Calls after the first do nothing; a peer that was never answered, because every copy died, is told 500.
 using HttpRespond = std::function<void(HttpResponse)>;
 
 class HttpHandler {
@@ -56,6 +62,10 @@ class HttpHandler {
   // Called before each further `bytes` of a chunked body are read; false answers 503 with Retry-After.
   virtual bool grow_body(HttpRequest&, uint64_t /*bytes*/) { return true; }
   virtual uint64_t max_body_bytes() const = 0;  // larger bodies: 413
+  // Shapes the server's own refusals of a request whose header admit() has seen: 413 for a body beyond the limit, 503
+  // for one that grow_body() refused, 408 for one that is too slow, 400 for a malformed one. Retry-After is added to
+  // 503.
+  virtual HttpResponse explain(const HttpRequest& request, int status, std::string_view message);
   // Exactly one call of `respond`, from any thread, at any time; later is fine.
   virtual void handle(HttpRequest request, HttpRespond respond) = 0;
 };
@@ -80,8 +90,9 @@ class HttpServer {
   // Stops accepting, lets answers under way finish for `grace_nano`, closes the rest.
   void stop(uint64_t grace_nano);
 
+  struct Impl;  // net/http_server_impl.h
+
  private:
-  struct Impl;
   std::shared_ptr<Impl> impl_;
 };
 

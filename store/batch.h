@@ -3,8 +3,8 @@
 // Purpose: BatchBuilder takes flat views one span at a time and encodes at once, so that a hostile request costs memory
 // in proportion to its bytes; limits are applied here and counted. A Batch is immutable; its identity is a 128-bit hash
 // of its encoded content, so that the same request decodes to the same identity however it was transported.
-// Ownership: the builder copies what it is given; views into a Batch live as long as the Batch. Thread safety: a builder
-// belongs to one thread; a Batch may be read by many. Errors: Batch::parse treats its input as hostile.
+// Ownership: the builder copies what it is given; views into a Batch live as long as the Batch. Thread safety: a
+// builder belongs to one thread; a Batch may be read by many. Errors: Batch::parse treats its input as hostile.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 namespace fathom::store {
 
 struct BatchLimits {
-  uint32_t attributes_per_span = 128;   // more are dropped: counted, and added to the span's dropped_attributes_count
+  uint32_t attributes_per_span = 128;    // more are dropped: counted, and added to the span's dropped_attributes_count
   uint32_t bytes_per_value = 16 * 1024;  // longer strings are cut at a UTF-8 boundary and become ValueType::kCut
   uint32_t bytes_per_name = 1024;        // span names, keys, scope names, status messages are cut to this
   uint32_t events_per_span = 1024;
@@ -85,6 +85,7 @@ class Batch {
   friend class BatchBuilder;
   Batch() = default;
   Result<> load();
+  bool decode_body(const Row& row, SpanView& span, Scratch& scratch) const;
 
   std::string encoded_;
   Hash128 identity_;
@@ -92,8 +93,6 @@ class Batch {
   std::vector<std::string_view> strings_;
   std::vector<ResourceView> resources_;
   std::vector<ScopeView> scopes_;
-  std::vector<uint64_t> resource_hashes_;
-  std::vector<uint64_t> scope_hashes_;
   std::vector<AttributeView> shared_attributes_;  // of resources and scopes
   std::vector<Row> rows_;
 };
@@ -123,6 +122,10 @@ class BatchBuilder {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// A hash of everything a span says, resource, scope and clock included: equal for rows that are equal in every field.
+uint64_t content_hash(const SpanView& span, const ResourceView& resource, const ScopeView& scope,
+                      const std::optional<ClockOffset>& clock);
 
 // service.name and service.namespace of a resource; a resource without a name is "unknown_service".
 std::string_view service_name(const ResourceView& resource);

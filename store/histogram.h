@@ -1,7 +1,8 @@
-// A latency histogram with fixed logarithmic buckets: every quantile within 1 % of a recorded value.
+// A latency histogram with fixed logarithmic buckets: every quantile within 1 % (or 1 ns) of a recorded value.
 //
-// Purpose: small, mergeable, exact in its counts; the same buckets everywhere, so that histograms of minutes, operations
-// and nodes add up. Bucket 0 holds zero; bucket i > 0 holds durations in (g^(i-1), g^i] nanoseconds, g = 1.02.
+// Purpose: small, mergeable, exact in its counts; the same buckets everywhere, so that histograms of minutes,
+// operations and nodes add up. Bucket 0 holds zero; bucket i > 0 holds durations in (g^(i-1), g^i] nanoseconds with
+// g = 1.02, and bucket 1 also 1 ns (docs/formats/index.md has the exact bounds).
 // Source of the idea: DDSketch (Masson, Rim, Lee, VLDB 2019). Thread safety: a plain value.
 #pragma once
 

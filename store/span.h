@@ -73,6 +73,20 @@ struct ClockOffset {
   bool operator==(const ClockOffset&) const = default;
 };
 
+// Stays within what 64 bits hold: a sum beyond either end is that end.
+inline uint64_t corrected_unix_nano(uint64_t sent_unix_nano, const std::optional<ClockOffset>& clock) {
+  if (!clock) return sent_unix_nano;
+  uint64_t shift = static_cast<uint64_t>(clock->offset_nano);
+  if (clock->offset_nano >= 0) return sent_unix_nano > UINT64_MAX - shift ? UINT64_MAX : sent_unix_nano + shift;
+  shift = ~shift + 1;
+  return sent_unix_nano < shift ? 0 : sent_unix_nano - shift;
+}
+
+// The end of something that begins at `start` and lasts `duration`, saturated likewise.
+inline uint64_t end_of(uint64_t start_unix_nano, uint64_t duration_nano) {
+  return duration_nano > UINT64_MAX - start_unix_nano ? UINT64_MAX : start_unix_nano + duration_nano;
+}
+
 struct ResourceView {
   std::span<const AttributeView> attributes;
   std::string_view schema_url;

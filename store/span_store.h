@@ -2,14 +2,17 @@
 // (store/model) that says what every answer must be; one contract test suite runs on both.
 //
 // Definitions (DESIGN's, exact):
-//  - Trace duration: latest end minus earliest start over all stored spans of the trace; a trace's start is its earliest
+//  - Trace duration: latest end minus earliest start over all stored spans of the trace; a trace's start is its
+//  earliest
 //    start. `complete`: no stored span names a parent that is not stored. Root: the earliest span without a parent.
-//  - A span belongs to a range by its start, a trace by its earliest start; ranges are [from, to). Indexes use corrected
+//  - A span belongs to a range by its start, a trace by its earliest start; ranges are [from, to). Indexes use
+//  corrected
 //    time: sent + clock offset.
 //  - Rows equal in every field collapse into one; equal ids with other content are both kept, and flagged.
 //  - service, operation, where and errors must hold on one span; a trace matches if any of its spans does.
 //  - `where` looks at the span's attributes and its resource's, as value_text() spells them.
-//  - Order of slowest(): duration descending, then start, trace id, span id ascending. Spans equal in all four are one row.
+//  - Order of slowest(): duration descending, then start, trace id, span id ascending. Spans equal in all four are one
+//  row.
 //
 // Thread safety: every method from any thread. Units: in names. Errors: kUnavailable may be tried again, kInvalid not.
 #pragma once
@@ -95,10 +98,10 @@ struct Cursor {
 
 struct SlowRow {
   TraceId trace_id;
-  SpanId span_id;         // by trace: the root's, or the earliest span's while no root is stored
-  std::string service;    // of that span
-  std::string operation;  // of that span
-  uint64_t start_unix_nano = 0;     // corrected
+  SpanId span_id;                // by trace: the root's, or the earliest span's while no root is stored
+  std::string service;           // of that span
+  std::string operation;         // of that span
+  uint64_t start_unix_nano = 0;  // corrected
   uint64_t duration_nano = 0;
   uint64_t root_duration_nano = 0;  // 0 while no root is stored
   bool complete = false;
@@ -179,7 +182,8 @@ class SpanStore {
   // kNotFound when no span of it is stored.
   virtual Result<StoredTrace> trace(const TraceId& trace_id, QueryBudget& budget) = 0;
   // Spans by start; the range is widened to whole minutes. `service` limits to one service.
-  virtual Result<std::vector<OperationStats>> operations(const TimeRange& range, const std::optional<std::string>& service,
+  virtual Result<std::vector<OperationStats>> operations(const TimeRange& range,
+                                                         const std::optional<std::string>& service,
                                                          QueryBudget& budget) = 0;
   virtual Result<std::vector<std::string>> attribute_keys(const TimeRange& range, QueryBudget& budget) = 0;
   // Most frequent first. Span attributes and resource attributes; counts are of spans in blocks that touch the range.

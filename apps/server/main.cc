@@ -1,0 +1,84 @@
+// fathom-server: collector, store and query in one process, the only owner of its data directory.
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "apps/server/server.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "cli/exit_codes.h"
+#include "cli/help.h"
+
+namespace fathom {
+
+namespace {
+
+std::optional<std::string> environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+// A connection and a sorted file are a descriptor each; the usual soft limit of 1024 is for programs that use select().
+void raise_open_files() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) log_warning("cannot raise the limit of open files");
+}
+
+void announce(const cli::Addresses& addresses, const std::optional<int>& ready_fd) {
+  log_info("ready http=" + addresses.http + " otlp_grpc=" + addresses.otlp_grpc + " otlp_http=" + addresses.otlp_http);
+  if (!ready_fd) return;
+  std::string line = cli::addresses_line(addresses);
+  // Shorter than a pipe's atomic write; whoever asked for it and went away does not need it.
+  if (::write(*ready_fd, line.data(), line.size()) < 0) log_warning("nobody reads the ready line");
+  ::close(*ready_fd);
+}
+
+cli::ExitCode refuse(cli::ExitCode code, const std::string& message) {
+  std::fprintf(stderr, "fathom-server: %s\n", message.c_str());
+  return code;
+}
+
+cli::ExitCode serve(ServerOptions options) {
+  std::optional<int> ready_fd = options.ready_fd;
+  cli::Signals signals;  // before any thread, so that they all leave these signals to us
+  ::signal(SIGPIPE, SIG_IGN);
+  raise_open_files();
+  gauge("fathom_build_info", "1, with what this server is.", "version=\"" FATHOM_VERSION "\"").set(1);
+  Server server(std::move(options));
+  Result<cli::Addresses> started = server.start(signals);
+  if (!started && started.error().code == ErrorCode::kCancelled) return cli::ExitCode::kOk;
+  if (!started) return refuse(cli::ExitCode::kLocalFailure, started.error().message);
+  announce(*started, ready_fd);
+  while (!signals.wait(-1, UINT64_MAX).stop) {
+  }
+  log_info("stopping");
+  server.stop();
+  log_info("stopped");
+  return cli::ExitCode::kOk;
+}
+
+cli::ExitCode run(const std::vector<std::string>& words) {
+  Result<cli::Args> args = cli::parse_args(server_command_line(), words);
+  if (!args) return refuse(cli::ExitCode::kUsage, args.error().message);
+  if (args->wants_help()) {
+    std::fputs(cli::command_help(server_command_line()).c_str(), stdout);
+    return cli::ExitCode::kOk;
+  }
+  Result<ServerOptions> options = server_options(*args, environment("XDG_DATA_HOME"), environment("HOME"));
+  if (!options) return refuse(cli::ExitCode::kUsage, options.error().message);
+  return serve(*std::move(options));
+}
+
+}  // namespace
+
+}  // namespace fathom
+
+int main(int argc, char** argv) {
+  return static_cast<int>(fathom::run(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc)));
+}

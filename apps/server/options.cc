@@ -1,0 +1,124 @@
+#include "apps/server/options.h"
+
+#include <climits>
+
+#include "cli/filter_flags.h"
+#include "cli/server_flags.h"
+
+namespace fathom {
+
+namespace {
+
+constexpr uint64_t kMostCount = 1'000'000;
+
+cli::CommandLine make_line() {
+  return {
+      "fathom-server",
+      "takes spans over OTLP, keeps them, and answers questions about them",
+      "Usually started by 'fathom up', which starts it again should it die. The log goes to standard error. SIGTERM "
+      "and SIGINT end it: requests under way are answered first. The exit status is 0 then, 2 for a wrong command "
+      "line, and 5 when it cannot start.",
+      {},
+      cli::join({cli::place_flags(),
+                 cli::server_flags(),
+                 {{"--ready-fd", "N", "a descriptor that gets one line of JSON, the addresses, when all is ready"}}}),
+      {{"fathom-server --data /srv/fathom --durability os", "faster acknowledgements, less durable"}}};
+}
+
+// Reads flags one after another and keeps the first error.
+class Reader {
+ public:
+  explicit Reader(const cli::Args& args) : args_(args) {}
+
+  uint64_t size(const char* flag, uint64_t most) {
+    uint64_t bytes = take(args_.size_bytes(flag));
+    if (bytes > most) fault(std::string(flag) + " can be " + std::to_string(most) + " bytes at most");
+    return bytes;
+  }
+  uint32_t small_size(const char* flag) { return static_cast<uint32_t>(size(flag, UINT32_MAX / 4)); }
+  uint64_t large_size(const char* flag) { return size(flag, UINT64_MAX); }
+  uint32_t count(const char* flag, uint64_t least = 0, uint64_t most = kMostCount) {
+    return static_cast<uint32_t>(take(args_.number(flag, least, most)));
+  }
+  uint64_t duration(const char* flag) { return take(args_.duration_nano(flag)); }
+  std::string choice(const char* flag, const std::vector<std::string>& choices) {
+    Result<std::string> chosen = args_.one_of(flag, choices);
+    if (!chosen) fault(chosen.error().message);
+    return chosen ? *chosen : "";
+  }
+  std::string text(const char* flag) const { return args_.get(flag); }
+  void fault(std::string message) {
+    if (!error_) error_ = invalid(std::move(message));
+  }
+  const std::optional<Error>& error() const { return error_; }
+
+ private:
+  uint64_t take(const Result<uint64_t>& value) {
+    if (!value) fault(value.error().message);
+    return value ? *value : 0;
+  }
+  const cli::Args& args_;
+  std::optional<Error> error_;
+};
+
+void read_store(Reader& reader, store::RocksOptions& store) {
+  bool fsync = reader.choice("--durability", {"fsync", "os"}) == "fsync";
+  store.durability = fsync ? store::Durability::kFsync : store::Durability::kOs;
+  store.retention_age_nano = reader.duration("--retention-age");
+  store.retention_bytes = reader.large_size("--retention-size");
+  store.reserve_disk_bytes = reader.large_size("--reserve-disk");
+  store.cache_bytes = reader.large_size("--cache");
+  store.operations_per_service = reader.count("--operations-per-service", 1);
+  store.services = reader.count("--services", 1);
+}
+
+void read_limits(Reader& reader, store::BatchLimits& limits) {
+  limits.attributes_per_span = reader.count("--attributes-per-span");
+  limits.events_per_span = reader.count("--events-per-span");
+  limits.links_per_span = reader.count("--links-per-span");
+  limits.bytes_per_value = reader.small_size("--bytes-per-value");
+  limits.bytes_per_name = reader.small_size("--bytes-per-name");
+}
+
+void read_collector(Reader& reader, collector::CollectorOptions& collector) {
+  collector.otlp_grpc_address = reader.text("--otlp-grpc");
+  collector.otlp_http_address = reader.text("--otlp-http");
+  collector.max_request_bytes = reader.size("--max-request-bytes", INT_MAX);  // what gRPC can count to
+  collector.budget_bytes = reader.large_size("--ingest-memory");
+  collector.cors_allow_origin = reader.text("--cors-allow-origin");
+  read_limits(reader, collector.limits);
+}
+
+void read_query(Reader& reader, query::QueryOptions& query) {
+  query.http_address = reader.text("--http");
+  query.grpc_address = reader.text("--query-grpc");
+  query.threads = reader.count("--query-threads", 1, 1024);
+  query.deadline_nano = reader.duration("--query-deadline");
+  query.max_deadline_nano = std::max(query.max_deadline_nano, query.deadline_nano);
+  query.byte_budget = reader.large_size("--query-bytes");
+  query.version = FATHOM_VERSION;
+}
+
+}  // namespace
+
+const cli::CommandLine& server_command_line() {
+  static const cli::CommandLine kLine = make_line();
+  return kLine;
+}
+
+Result<ServerOptions> server_options(const cli::Args& args, const std::optional<std::string>& xdg_data_home,
+                                     const std::optional<std::string>& home) {
+  ServerOptions options;
+  Reader reader(args);
+  options.store.path = reader.text("--data");
+  if (options.store.path.empty()) options.store.path = cli::default_data_directory(xdg_data_home, home);
+  if (options.store.path.empty()) reader.fault("there is no home directory to keep data in; say where: --data DIR");
+  read_store(reader, options.store);
+  read_collector(reader, options.collector);
+  read_query(reader, options.query);
+  if (args.given("--ready-fd")) options.ready_fd = static_cast<int>(reader.count("--ready-fd", 1, 1023));
+  if (reader.error()) return *reader.error();
+  return options;
+}
+
+}  // namespace fathom

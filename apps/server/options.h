@@ -1,0 +1,29 @@
+// ServerOptions: the command line of fathom-server as the options of its parts.
+//
+// Thread safety: plain values. Errors: kInvalid, naming the flag.
+#pragma once
+
+#include <optional>
+
+#include "base/result.h"
+#include "cli/args.h"
+#include "collector/collector.h"
+#include "query/query_server.h"
+#include "store/rocks/rocks_store.h"
+
+namespace fathom {
+
+struct ServerOptions {
+  store::RocksOptions store;
+  collector::CollectorOptions collector;
+  query::QueryOptions query;
+  std::optional<int> ready_fd;  // gets one line of JSON, then is closed
+};
+
+const cli::CommandLine& server_command_line();
+
+// `home` and `xdg_data_home` as the environment has them: the data directory's default.
+Result<ServerOptions> server_options(const cli::Args& args, const std::optional<std::string>& xdg_data_home,
+                                     const std::optional<std::string>& home);
+
+}  // namespace fathom

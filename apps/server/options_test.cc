@@ -1,0 +1,123 @@
+#include "apps/server/options.h"
+
+#include <gtest/gtest.h>
+
+namespace fathom {
+namespace {
+
+Result<ServerOptions> options_of(const std::vector<std::string>& words) {
+  Result<cli::Args> args = cli::parse_args(server_command_line(), words);
+  if (!args) return args.error();
+  return server_options(*args, std::nullopt, "/home/someone");
+}
+
+TEST(ServerOptions, DefaultsAreThoseOfTheHelp) {
+  Result<ServerOptions> options = options_of({});
+  ASSERT_TRUE(options.ok()) << options.error().message;
+  EXPECT_EQ(options->store.path, "/home/someone/.local/share/fathom");
+  EXPECT_EQ(options->store.durability, store::Durability::kFsync);
+  EXPECT_EQ(options->store.retention_bytes, uint64_t{50} << 30);
+  EXPECT_EQ(options->query.http_address, "127.0.0.1:7070");
+  EXPECT_EQ(options->collector.otlp_grpc_address, "127.0.0.1:4317");
+  EXPECT_EQ(options->collector.otlp_http_address, "127.0.0.1:4318");
+  EXPECT_FALSE(options->ready_fd);
+}
+
+TEST(ServerOptions, DefaultLimitsAreThePartsOwn) {
+  Result<ServerOptions> options = options_of({});
+  ASSERT_TRUE(options.ok());
+  store::BatchLimits limits;
+  EXPECT_EQ(options->collector.limits.attributes_per_span, limits.attributes_per_span);
+  EXPECT_EQ(options->collector.limits.bytes_per_value, limits.bytes_per_value);
+  EXPECT_EQ(options->collector.limits.bytes_per_name, limits.bytes_per_name);
+  EXPECT_EQ(options->collector.limits.events_per_span, limits.events_per_span);
+  EXPECT_EQ(options->collector.limits.links_per_span, limits.links_per_span);
+  collector::CollectorOptions collector;
+  EXPECT_EQ(options->collector.max_request_bytes, collector.max_request_bytes);
+  EXPECT_EQ(options->collector.budget_bytes, collector.budget_bytes);
+  store::RocksOptions store;
+  EXPECT_EQ(options->store.operations_per_service, store.operations_per_service);
+  EXPECT_EQ(options->store.services, store.services);
+  EXPECT_EQ(options->store.reserve_disk_bytes, store.reserve_disk_bytes);
+  EXPECT_EQ(options->store.cache_bytes, store.cache_bytes);
+  query::QueryOptions query;
+  EXPECT_EQ(options->query.threads, query.threads);
+  EXPECT_EQ(options->query.deadline_nano, query.deadline_nano);
+  EXPECT_EQ(options->query.byte_budget, query.byte_budget);
+}
+
+TEST(ServerOptions, EveryFlagReachesItsPart) {
+  Result<ServerOptions> options = options_of({"--data=/d",
+                                              "--http=h:1",
+                                              "--otlp-grpc=g:2",
+                                              "--otlp-http=o:3",
+                                              "--durability=os",
+                                              "--retention-age=2d",
+                                              "--retention-size=1GiB",
+                                              "--reserve-disk=1MiB",
+                                              "--max-request-bytes=1MiB",
+                                              "--ingest-memory=2MiB",
+                                              "--cache=3MiB",
+                                              "--attributes-per-span=1",
+                                              "--events-per-span=2",
+                                              "--links-per-span=3",
+                                              "--bytes-per-value=4",
+                                              "--bytes-per-name=5",
+                                              "--operations-per-service=6",
+                                              "--services=7",
+                                              "--query-threads=8",
+                                              "--query-deadline=90s",
+                                              "--query-bytes=9",
+                                              "--query-grpc=q:4",
+                                              "--cors-allow-origin=*",
+                                              "--ready-fd=3"});
+  ASSERT_TRUE(options.ok()) << options.error().message;
+  EXPECT_EQ(options->store.path, "/d");
+  EXPECT_EQ(options->query.http_address, "h:1");
+  EXPECT_EQ(options->collector.otlp_grpc_address, "g:2");
+  EXPECT_EQ(options->collector.otlp_http_address, "o:3");
+  EXPECT_EQ(options->store.durability, store::Durability::kOs);
+  EXPECT_EQ(options->store.retention_age_nano, 172'800'000'000'000u);
+  EXPECT_EQ(options->store.retention_bytes, uint64_t{1} << 30);
+  EXPECT_EQ(options->store.reserve_disk_bytes, uint64_t{1} << 20);
+  EXPECT_EQ(options->collector.max_request_bytes, uint64_t{1} << 20);
+  EXPECT_EQ(options->collector.budget_bytes, uint64_t{2} << 20);
+  EXPECT_EQ(options->store.cache_bytes, uint64_t{3} << 20);
+  EXPECT_EQ(options->collector.limits.attributes_per_span, 1u);
+  EXPECT_EQ(options->collector.limits.events_per_span, 2u);
+  EXPECT_EQ(options->collector.limits.links_per_span, 3u);
+  EXPECT_EQ(options->collector.limits.bytes_per_value, 4u);
+  EXPECT_EQ(options->collector.limits.bytes_per_name, 5u);
+  EXPECT_EQ(options->store.operations_per_service, 6u);
+  EXPECT_EQ(options->store.services, 7u);
+  EXPECT_EQ(options->query.threads, 8u);
+  EXPECT_EQ(options->query.deadline_nano, 90'000'000'000u);
+  EXPECT_EQ(options->query.max_deadline_nano, 90'000'000'000u);
+  EXPECT_EQ(options->query.byte_budget, 9u);
+  EXPECT_EQ(options->query.grpc_address, "q:4");
+  EXPECT_EQ(options->collector.cors_allow_origin, "*");
+  EXPECT_EQ(options->ready_fd, 3);
+}
+
+TEST(ServerOptions, WrongValuesNameTheirFlag) {
+  for (const char* word : {"--retention-age=7", "--retention-size=lots", "--durability=maybe", "--query-threads=0",
+                           "--ready-fd=x", "--max-request-bytes=8GiB", "--operations-per-service=0", "--services=-1"}) {
+    Result<ServerOptions> options = options_of({word});
+    ASSERT_FALSE(options.ok()) << word;
+    EXPECT_EQ(options.error().code, ErrorCode::kInvalid);
+    std::string flag(word, std::string_view(word).find('='));
+    EXPECT_NE(options.error().message.find(flag), std::string::npos) << options.error().message;
+  }
+}
+
+TEST(ServerOptions, WithoutAHomeTheDirectoryMustBeNamed) {
+  Result<cli::Args> args = cli::parse_args(server_command_line(), {});
+  ASSERT_TRUE(args.ok());
+  Result<ServerOptions> options = server_options(*args, std::nullopt, std::nullopt);
+  ASSERT_FALSE(options.ok());
+  EXPECT_NE(options.error().message.find("--data"), std::string::npos);
+  EXPECT_EQ(server_options(*args, "/x", "/h")->store.path, "/x/fathom");
+}
+
+}  // namespace
+}  // namespace fathom

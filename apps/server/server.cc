@@ -1,0 +1,63 @@
+#include "apps/server/server.h"
+
+#include <cstdlib>
+#include <utility>
+
+#include "base/log.h"
+#include "base/time.h"
+
+namespace fathom {
+
+namespace {
+
+constexpr uint64_t kPatienceNano = 10 * kNanosPerSecond;  // with a predecessor that has not let go of the directory
+constexpr uint64_t kRetryNano = kNanosPerSecond / 10;
+constexpr uint64_t kCollectorGraceNano = 5 * kNanosPerSecond;
+constexpr uint64_t kQueryGraceNano = 2 * kNanosPerSecond;
+
+}  // namespace
+
+Result<> Server::open_store(cli::Signals& signals) {
+  uint64_t give_up = now_monotonic_nano() + kPatienceNano;
+  bool told = false;
+  while (true) {
+    Result<std::unique_ptr<store::RocksStore>> opened = store::RocksStore::open(options_.store);
+    if (opened) {
+      store_ = *std::move(opened);
+      return {};
+    }
+    bool may_pass = opened.error().code == ErrorCode::kUnavailable && now_monotonic_nano() < give_up;
+    if (!may_pass) return opened.error();
+    if (!std::exchange(told, true))
+      log_info("waiting up to " + format_duration(kPatienceNano) + ": " + opened.error().message);
+    if (signals.wait(-1, kRetryNano).stop) return Error{ErrorCode::kCancelled, "stopped"};
+  }
+}
+
+Result<cli::Addresses> Server::start(cli::Signals& signals) {
+  Result<> opened = open_store(signals);
+  if (!opened) return opened.error();
+  query_ = std::make_unique<query::QueryServer>(options_.query, *store_);
+  Result<std::string> http = query_->start();
+  if (!http) return http.error();
+  collector_ = std::make_unique<collector::Collector>(options_.collector, *store_);
+  Result<collector::CollectorAddresses> otlp = collector_->start();
+  if (!otlp) return otlp.error();
+  return cli::Addresses{*http, otlp->otlp_grpc, otlp->otlp_http};
+}
+
+void Server::stop() {
+  if (query_) query_->set_ready(false);  // balancers look elsewhere while requests under way end
+  if (collector_) collector_->stop(kCollectorGraceNano);
+  if (query_) query_->stop(kQueryGraceNano);
+  collector_.reset();
+  query_.reset();
+  // For whoever measures the data directory: seal and compact everything first. Usually the next start goes on instead.
+  if (store_ && std::getenv("FATHOM_SETTLE_ON_EXIT") != nullptr) {
+    Result<> settled = store_->settle();
+    if (!settled) log_warning("cannot settle: " + settled.error().message);
+  }
+  store_.reset();
+}
+
+}  // namespace fathom

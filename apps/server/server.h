@@ -1,0 +1,35 @@
+// Server: store, collector and query in one process, from their start to their orderly end.
+//
+// Thread safety: start() and stop() from one thread. Ownership: all three parts; the store goes last. Errors: start()
+// says what could not be had (a port, the data directory) and the cure; nothing is left running then.
+#pragma once
+
+#include <memory>
+
+#include "apps/server/options.h"
+#include "base/result.h"
+#include "cli/addresses.h"
+#include "cli/signals.h"
+
+namespace fathom {
+
+class Server {
+ public:
+  explicit Server(ServerOptions options) : options_(std::move(options)) {}
+  ~Server() { stop(); }
+
+  // A data directory that another process still holds is waited for; kCancelled when a signal came meanwhile.
+  Result<cli::Addresses> start(cli::Signals& signals);
+  // Takes nothing more, answers what is under way, closes the store. Idempotent.
+  void stop();
+
+ private:
+  Result<> open_store(cli::Signals& signals);
+
+  ServerOptions options_;
+  std::unique_ptr<store::SpanStore> store_;
+  std::unique_ptr<collector::Collector> collector_;
+  std::unique_ptr<query::QueryServer> query_;
+};
+
+}  // namespace fathom

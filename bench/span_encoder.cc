@@ -1,0 +1,226 @@
+#include "bench/span_encoder.h"
+
+#include <charconv>
+
+#include "bench/wire.h"
+
+namespace fathom::bench {
+
+namespace {
+
+// Field numbers of opentelemetry.proto.trace.v1.Span and its Status.
+constexpr int kTraceId = 1, kSpanId = 2, kParentSpanId = 4, kName = 5, kKind = 6, kStart = 7, kEnd = 8, kAttributes = 9;
+constexpr int kStatus = 15;
+constexpr std::string_view kStatusError = {"\x18\x02", 2};  // code = STATUS_CODE_ERROR, without a message
+constexpr uint64_t kKindServer = 2, kKindClient = 3;
+
+constexpr std::array<std::string_view, kServices> kVersions = {"4.11.2", "2.7.0", "3.0.9", "1.19.4"};
+constexpr std::array<std::string_view, kServices> kHosts = {"gateway-6c9d8f7b54-x2lqp", "catalog-79f4bd6c88-7wkzn",
+                                                            "orders-5d6f8c9b7d-mm4rt", "payments-84b7c5d9f6-qh9vd"};
+// Whom a client position calls; a server position is its own address.
+constexpr std::array<uint32_t, kPositions> kAddressee = {0, 1, 1, 1, 2, 2, 3, 3};
+
+std::string address_of(uint32_t position) {
+  if (position_facts(position).type == SpanType::kDatabase) return "catalog-db-primary.shop.svc";
+  return std::string(service_name(kAddressee[position])) + ".shop.svc";
+}
+
+std::string method_of(uint32_t route, uint32_t position) {
+  const std::string& name = operation_name(route, position);
+  return name.substr(0, name.find(' '));
+}
+
+std::string route_of(uint32_t route, uint32_t position) {
+  const std::string& name = operation_name(route, position);
+  return name.substr(name.find(' ') + 1);
+}
+
+std::string query_text(uint32_t route, uint32_t position) {
+  return "SELECT id, title, price FROM " + route_of(route, position) + " WHERE id = $1";
+}
+
+void server_constants(WireWriter& out, uint32_t route, uint32_t position) {
+  out.string_attribute(kAttributes, "http.method", method_of(route, position));
+  out.string_attribute(kAttributes, "http.route", route_of(route, position));
+  out.string_attribute(kAttributes, "net.host.name", address_of(position));
+}
+
+void client_constants(WireWriter& out, uint32_t route, uint32_t position) {
+  out.string_attribute(kAttributes, "http.method", method_of(route, position));
+  out.string_attribute(kAttributes, "net.peer.name", address_of(position));
+  out.int_attribute(kAttributes, "net.peer.port", 8080);
+  out.string_attribute(kAttributes, "http.flavor", "1.1");
+}
+
+void database_constants(WireWriter& out, uint32_t route, uint32_t position) {
+  out.string_attribute(kAttributes, "db.system", "postgresql");
+  out.string_attribute(kAttributes, "db.name", "catalog");
+  out.string_attribute(kAttributes, "db.statement", query_text(route, position));
+  out.string_attribute(kAttributes, "net.peer.name", address_of(position));
+  out.int_attribute(kAttributes, "net.peer.port", 5432);
+}
+
+void constants(WireWriter& out, uint32_t route, uint32_t position) {
+  switch (position_facts(position).type) {
+    case SpanType::kHttpServer:
+      return server_constants(out, route, position);
+    case SpanType::kHttpClient:
+      return client_constants(out, route, position);
+    case SpanType::kDatabase:
+      return database_constants(out, route, position);
+  }
+}
+
+// The route up to its "{id}", which the product's number replaces.
+std::string path_before_number(uint32_t route, uint32_t position) {
+  std::string path = route_of(route, position);
+  if (!path.ends_with("{id}")) return {};
+  path.resize(path.size() - 4);
+  if (position_facts(position).type != SpanType::kHttpClient) return path;
+  return "http://" + address_of(position) + ":8080" + path;
+}
+
+void name_and_kind(WireWriter& out, uint32_t route, uint32_t position) {
+  bool server = position_facts(position).type == SpanType::kHttpServer;
+  out.bytes_field(kName, operation_name(route, position));
+  out.varint_field(kKind, server ? kKindServer : kKindClient);
+}
+
+// Text of a value, made on the stack.
+class SmallText {
+ public:
+  SmallText& add(std::string_view text) {
+    std::memcpy(text_ + size_, text.data(), text.size());
+    size_ += text.size();
+    return *this;
+  }
+  SmallText& number(uint32_t value) {
+    size_ = static_cast<size_t>(std::to_chars(text_ + size_, text_ + sizeof text_, value).ptr - text_);
+    return *this;
+  }
+  std::string_view view() const { return {text_, size_}; }
+
+ private:
+  char text_[128];
+  size_t size_ = 0;
+};
+
+// An ephemeral port, a peer and a size: the numbers that differ from span to span.
+struct SpanNumbers {
+  uint64_t bits;
+  uint32_t port() const { return 32768 + static_cast<uint32_t>(bits & 0xffff) % 28232; }
+  uint32_t peer() const { return static_cast<uint32_t>(bits >> 16) % kPeers; }
+  uint32_t body_size() const { return 180 + (static_cast<uint32_t>(bits >> 32) & 0xffff); }
+  uint32_t returned_rows() const { return static_cast<uint32_t>(bits >> 48) % 100; }
+};
+
+void server_attributes(WireWriter& out, const TraceFacts& facts, uint32_t position, std::string_view path) {
+  SpanNumbers numbers{facts.draws(lane::kAttribute + position)};
+  out.string_attribute(kAttributes, "http.target", SmallText().add(path).number(100'000 + facts.product).view());
+  out.int_attribute(kAttributes, "http.status_code", facts.status_code(position));
+  out.string_attribute(kAttributes, "net.peer.ip", SmallText().add("10.42.17.").number(numbers.peer()).view());
+  out.int_attribute(kAttributes, "net.peer.port", numbers.port());
+  SmallText agent;
+  agent.add("Firefox/").number(110 + facts.agent).add(".0");
+  out.string_attribute(kAttributes, "http.user_agent", agent.view());
+}
+
+void client_attributes(WireWriter& out, const TraceFacts& facts, uint32_t position, std::string_view url) {
+  SpanNumbers numbers{facts.draws(lane::kAttribute + position)};
+  out.string_attribute(kAttributes, "http.url", SmallText().add(url).number(100'000 + facts.product).view());
+  out.int_attribute(kAttributes, "http.status_code", facts.status_code(position));
+  out.int_attribute(kAttributes, "http.response_size", numbers.body_size());
+  out.int_attribute(kAttributes, "net.host.port", numbers.port());
+}
+
+void database_attributes(WireWriter& out, const TraceFacts& facts, uint32_t position) {
+  SpanNumbers numbers{facts.draws(lane::kAttribute + position)};
+  out.int_attribute(kAttributes, "db.parameter.id", 100'000 + facts.product);
+  out.int_attribute(kAttributes, "db.rows", numbers.returned_rows());
+  out.int_attribute(kAttributes, "net.host.port", numbers.port());
+}
+
+void varying_attributes(WireWriter& out, const TraceFacts& facts, uint32_t position, std::string_view path) {
+  SpanType type = position_facts(position).type;
+  if (type == SpanType::kHttpServer) server_attributes(out, facts, position, path);
+  if (type == SpanType::kHttpClient) client_attributes(out, facts, position, path);
+  if (type == SpanType::kDatabase) database_attributes(out, facts, position);
+  char session[kUuidSize];
+  write_uuid(facts.draws(lane::kSessionHigh), facts.draws(lane::kSessionLow), session);
+  out.string_attribute(kAttributes, "tenant.tier", tier_name(facts.tier));
+  out.string_attribute(kAttributes, "session.id", {session, sizeof session});
+}
+
+std::string make_resource(uint32_t service) {
+  return wire_string(4096, [&](WireWriter& out) {
+    out.string_attribute(1, "service.name", service_name(service));
+    out.string_attribute(1, "service.namespace", "shop");
+    out.string_attribute(1, "service.version", kVersions[service]);
+    out.string_attribute(1, "service.instance.id", std::string(kHosts[service]) + ":8080");
+    out.string_attribute(1, "host.name", kHosts[service]);
+    out.string_attribute(1, "deployment.environment.name", "production");
+    out.string_attribute(1, "telemetry.sdk.name", "opentelemetry");
+    out.string_attribute(1, "telemetry.sdk.language", "cpp");
+    out.string_attribute(1, "telemetry.sdk.version", "1.16.1");
+    out.int_attribute(1, "process.pid", 4000 + 17 * service);
+  });
+}
+
+}  // namespace
+
+SpanEncoder::SpanEncoder(const Workload& workload) : workload_(workload) {
+  for (uint32_t route = 0; route < kRoutes; ++route) {
+    for (uint32_t position = 0; position < kPositions; ++position) {
+      Template& made = templates_[route][position];
+      made.name_and_kind = wire_string(kSpanRoom, [&](WireWriter& out) { name_and_kind(out, route, position); });
+      made.constant_attributes = wire_string(kSpanRoom, [&](WireWriter& out) { constants(out, route, position); });
+      made.path_before_number = path_before_number(route, position);
+    }
+  }
+  for (uint32_t service = 0; service < kServices; ++service) resources_[service] = make_resource(service);
+  scope_ = wire_string(kSpanRoom, [](WireWriter& out) {
+    out.bytes_field(1, "shop.instrumentation");
+    out.bytes_field(2, "1.4.0");
+  });
+}
+
+char* SpanEncoder::append(char* at, const TraceFacts& facts, uint32_t position, const SpanTimes& times) const {
+  const Template& common = templates_[facts.route][position];
+  WireWriter out(at);
+  out.byte(wire_tag(2, kWireBytes));
+  // Every span takes 128 to 16,383 bytes, so its length takes two: written when it is known.
+  WireWriter length(out.position());
+  out.raw({"\0\0", 2});
+  char* begin = out.position();
+  out.bytes_field(kTraceId, facts.trace_id().view());
+  out.bytes_field(kSpanId, facts.span_id(position).view());
+  bool root = position == workload_.root_position(facts);
+  if (!root) out.bytes_field(kParentSpanId, facts.span_id(position_facts(position).parent).view());
+  out.raw(common.name_and_kind);
+  out.fixed64_field(kStart, times.start_unix_nano);
+  out.fixed64_field(kEnd, times.end_unix_nano);
+  out.raw(common.constant_attributes);
+  varying_attributes(out, facts, position, common.path_before_number);
+  if (facts.status_code(position) >= 500) out.bytes_field(kStatus, kStatusError);
+  size_t size = static_cast<size_t>(out.position() - begin);
+  length.byte(static_cast<uint8_t>(size | 0x80));
+  length.byte(static_cast<uint8_t>(size >> 7));
+  return out.position();
+}
+
+std::string SpanEncoder::request_head(uint32_t service, size_t body_bytes) const {
+  std::string resource = wire_string(8192, [&](WireWriter& out) { out.bytes_field(1, resources_[service]); });
+  std::string scope = wire_string(kSpanRoom, [&](WireWriter& out) { out.bytes_field(1, scope_); });
+  size_t scope_spans = scope.size() + body_bytes;
+  size_t resource_spans = resource.size() + 1 + varint_size(scope_spans) + scope_spans;
+  return wire_string(resource.size() + scope.size() + 32, [&](WireWriter& out) {
+    out.byte(wire_tag(1, kWireBytes));
+    out.varint(resource_spans);
+    out.raw(resource);
+    out.byte(wire_tag(2, kWireBytes));
+    out.varint(scope_spans);
+    out.raw(scope);
+  });
+}
+
+}  // namespace fathom::bench

@@ -1,0 +1,121 @@
+#include "cli/api.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "base/time.h"
+#include "cli/text.h"
+
+namespace fathom::cli {
+
+namespace {
+
+constexpr const char* kDefaultUrl = "http://127.0.0.1:7070";
+constexpr uint64_t kLongestServerTimeoutNano = 60 * kNanosPerSecond;  // servers refuse to be asked for more
+constexpr size_t kQuotedBytes = 300;                                  // of a foreign server's answer
+
+// {"error":{"message":"..."}} or {"error":"..."} or plain text.
+std::string refusal_text(const std::string& body) {
+  auto document = parse_json(body);
+  if (document) {
+    const boost::json::value& error = member_of(*document, "error");
+    std::string message = error.is_string() ? text_of(*document, "error") : text_of(error, "message");
+    if (message.empty()) message = text_of(*document, "message");
+    if (!message.empty()) return printable(message);
+  }
+  size_t end = body.find_last_not_of(" \r\n");
+  return printable(std::string_view(body).substr(0, std::min(kQuotedBytes, end == std::string::npos ? 0 : end + 1)));
+}
+
+Error refusal(const net::HttpReply& reply) {
+  std::string says = refusal_text(reply.body);
+  if (reply.status == 404) return not_found(says.empty() ? "not found" : says);
+  return internal("the server answered " + std::to_string(reply.status) + (says.empty() ? "" : ": " + says));
+}
+
+}  // namespace
+
+Target& Target::add(std::string_view key, std::string_view value) {
+  text_ += has_query_ ? "&" : "?";
+  text_ += net::percent_encode(key) + "=" + net::percent_encode(value);
+  has_query_ = true;
+  return *this;
+}
+
+Result<std::string> Api::fetch(const Target& target) const {
+  Target asked = target;
+  if (timeout_nano_) asked.add("timeout", std::to_string(*timeout_nano_) + "ns");
+  Result<net::HttpReply> reply = get_(asked.text());
+  if (!reply) return reply.error();
+  if (reply->status != 200) return refusal(*reply);
+  return std::move(reply->body);
+}
+
+Result<boost::json::value> Api::json(const Target& target) const {
+  Result<std::string> body = fetch(target);
+  if (!body) return body.error();
+  return parse_json(*body);
+}
+
+Result<boost::json::value> parse_json(std::string_view text) {
+  boost::json::error_code error;
+  boost::json::value value = boost::json::parse({text.data(), text.size()}, error);
+  if (error) return corrupt("the answer is not JSON; is it fathom that listens at this URL?");
+  return value;
+}
+
+const boost::json::value& member_of(const boost::json::value& object, std::string_view key) {
+  static const boost::json::value kNothing;
+  if (!object.is_object()) return kNothing;
+  const boost::json::value* found = object.get_object().if_contains({key.data(), key.size()});
+  return found == nullptr ? kNothing : *found;
+}
+
+std::string text_of(const boost::json::value& object, std::string_view key) {
+  const boost::json::value& value = member_of(object, key);
+  return value.is_string() ? std::string(value.get_string()) : std::string();
+}
+
+uint64_t number_of(const boost::json::value& object, std::string_view key) {
+  const boost::json::value& value = member_of(object, key);
+  if (value.is_uint64()) return value.get_uint64();
+  if (value.is_int64()) return static_cast<uint64_t>(std::max<int64_t>(value.get_int64(), 0));
+  if (value.is_double()) return static_cast<uint64_t>(std::clamp(value.get_double(), 0.0, 1.8e19));
+  uint64_t number = 0;
+  if (value.is_string()) {
+    const boost::json::string& text = value.get_string();
+    std::from_chars(text.data(), text.data() + text.size(), number);
+  }
+  return number;
+}
+
+bool flag_of(const boost::json::value& object, std::string_view key) {
+  const boost::json::value& value = member_of(object, key);
+  return value.is_bool() && value.get_bool();
+}
+
+const boost::json::array& array_of(const boost::json::value& object, std::string_view key) {
+  static const boost::json::array kNone;
+  const boost::json::value& value = member_of(object, key);
+  return value.is_array() ? value.get_array() : kNone;
+}
+
+std::vector<Flag> connection_flags() {
+  return {
+      {"--url", "URL", "where the server's HTTP face is (default: $FATHOM_URL, or " + std::string(kDefaultUrl) + ")"},
+      {"--timeout", "D", "how long to wait for an answer", "30s"}};
+}
+
+Result<Api> connect(const Args& args, const Context& context) {
+  std::string url = args.get("--url");
+  if (url.empty()) url = context.env("FATHOM_URL").value_or("");
+  if (url.empty()) url = kDefaultUrl;
+  Result<uint64_t> timeout = args.duration_nano("--timeout");
+  if (!timeout) return timeout.error();
+  std::optional<uint64_t> asked;
+  if (args.given("--timeout")) asked = std::min(*timeout, kLongestServerTimeoutNano);
+  return Api(context.connect(url, *timeout), asked);
+}
+
+}  // namespace fathom::cli

@@ -1,0 +1,37 @@
+// Command: one subcommand: its table of flags, and what it does.
+//
+// Thread safety: run on one thread. Errors: commands print what went wrong to `err` and return the exit code.
+#pragma once
+
+#include "cli/args.h"
+#include "cli/context.h"
+#include "cli/exit_codes.h"
+
+namespace fathom::cli {
+
+struct Command {
+  CommandLine line;
+  ExitCode (*run)(const Args& args, const Context& context);
+};
+
+const Command& up_command();
+const Command& slowest_command();
+const Command& trace_command();
+const Command& services_command();
+const Command& latency_command();
+const Command& doctor_command();
+const Command& demo_command();
+
+// Says what went wrong, and returns its exit code.
+inline ExitCode failed(const Context& context, const Error& error) {
+  context.fail(error.message);
+  return exit_code_of(error);
+}
+
+// For failures of this host, which no server has a part in.
+inline ExitCode failed_here(const Context& context, const Error& error) {
+  context.fail(error.message);
+  return ExitCode::kLocalFailure;
+}
+
+}  // namespace fathom::cli

@@ -1,0 +1,247 @@
+#include <gtest/gtest.h>
+
+#include "cli/testing/fake_context.h"
+#include "net/uri.h"
+
+namespace fathom::cli {
+namespace {
+
+constexpr const char* kTraceId = "4bf92f3577b34da6a3ce929d0e0e4736";
+
+// A target as it was meant, however it was encoded: "/path key=value key=value".
+std::string decoded(const std::string& text) {
+  Result<net::Target> target = net::parse_target(text);
+  if (!target) return "malformed: " + text;
+  std::string out = target->path;
+  for (const auto& [key, value] : target->query) out += " " + key + "=" + value;
+  return out;
+}
+
+std::string row(int duration_ms, const std::string& operation = "GET /x") {
+  return R"({"trace_id":")" + std::string(kTraceId) +
+         R"(","span_id":"00f067aa0ba902b7","service":"shop","operation":")" + operation +
+         R"(","start_time_unix_nano":"1795226400000000001","duration_nano":)" +
+         std::to_string(duration_ms * 1'000'000) +
+         R"(,"root_duration_nano":5,"complete":true,"error":false,"spans":8})";
+}
+
+std::string page(const std::string& rows, const std::string& cursor = "") {
+  return R"({"rows":[)" + rows + "]" + (cursor.empty() ? "" : R"(,"next_cursor":")" + cursor + "\"") + "}";
+}
+
+TEST(Slowest, AsksForTheLastHourByTrace) {
+  FakeWorld world;
+  world.answer(200, page(row(1240)));
+  EXPECT_EQ(world.run({"slowest"}), ExitCode::kOk);
+  EXPECT_EQ(world.urls, std::vector<std::string>{"http://127.0.0.1:7070"});
+  ASSERT_EQ(world.targets.size(), 1u);
+  EXPECT_EQ(decoded(world.targets[0]), "/api/v1/slowest from=2026-11-21T01:00:00.000000000Z by=trace limit=20");
+  EXPECT_EQ(world.out,
+            "DURATION  START (UTC)              SERVICE  OPERATION  SPANS  NOTE  TRACE ID\n"
+            "  1.24 s  2026-11-21 02:00:00.000  shop     GET /x         8        4bf92f3577b34da6a3ce929d0e0e4736\n");
+  EXPECT_EQ(world.err, "");
+}
+
+TEST(Slowest, EveryFilterReachesTheServerEncoded) {
+  FakeWorld world;
+  world.answer(200, page(""));
+  EXPECT_EQ(world.run({"slowest",
+                       "--service",
+                       "a b",
+                       "--operation",
+                       "GET /x?y=1&z",
+                       "--where",
+                       "k=v=w",
+                       "--where",
+                       "u=\u00e9",
+                       "--errors",
+                       "--min-duration",
+                       "250ms",
+                       "--max-duration",
+                       "1.5s",
+                       "--from",
+                       "1970-01-01T00:00:00.5Z",
+                       "--to",
+                       "now-1m",
+                       "--by",
+                       "span",
+                       "--limit",
+                       "5",
+                       "--url",
+                       "http://h:1"}),
+            ExitCode::kOk);
+  EXPECT_EQ(world.urls, std::vector<std::string>{"http://h:1"});
+  ASSERT_EQ(world.targets.size(), 1u);
+  EXPECT_EQ(decoded(world.targets[0]),
+            "/api/v1/slowest service=a b operation=GET /x?y=1&z where=k=v=w where=u=\u00e9 errors=true "
+            "min_duration=250000000ns max_duration=1500000000ns from=1970-01-01T00:00:00.500000000Z "
+            "to=2026-11-21T01:59:00.000000000Z by=span limit=5");
+  EXPECT_EQ(world.out, "");
+  EXPECT_NE(world.err.find("nothing matches"), std::string::npos);
+}
+
+TEST(Slowest, JsonIsTheArrayItselfOverAllPages) {
+  FakeWorld world;
+  world.answer(200, page(row(3) + "," + row(2), "c1"));
+  world.answer(200, page(row(1, "evil \u009b"), "c2"));
+  EXPECT_EQ(world.run({"slowest", "--format", "json", "--limit", "3"}), ExitCode::kOk);
+  ASSERT_EQ(world.targets.size(), 2u);
+  EXPECT_NE(world.targets[0].find("&limit=3"), std::string::npos);
+  EXPECT_NE(world.targets[1].find("&limit=1&cursor=c1"), std::string::npos);
+  std::string expected = "[\n" + row(3) + ",\n" + row(2) + ",\n" + row(1, "evil \\u009b") + "\n]\n";
+  EXPECT_EQ(world.out, expected);
+}
+
+TEST(Slowest, NothingIsAnEmptyArrayAndSuccess) {
+  FakeWorld world;
+  world.answer(200, page(""));
+  EXPECT_EQ(world.run({"slowest", "--format=json"}), ExitCode::kOk);
+  EXPECT_EQ(world.out, "[]\n");
+  EXPECT_EQ(world.err, "");
+  FakeWorld none;
+  EXPECT_EQ(none.run({"slowest", "--format=json", "--limit=0"}), ExitCode::kOk);
+  EXPECT_EQ(none.out, "[]\n");
+}
+
+TEST(Slowest, ASecondPageWithoutRowsEndsIt) {
+  FakeWorld world;
+  world.answer(200, page(row(3), "c1"));
+  world.answer(200, page("", "c2"));
+  EXPECT_EQ(world.run({"slowest"}), ExitCode::kOk);
+  EXPECT_EQ(world.targets.size(), 2u);
+}
+
+TEST(Slowest, NotesAndSpanIds) {
+  FakeWorld world;
+  std::string odd = row(3, "x\x1b[31m");
+  odd.replace(odd.find("\"complete\":true"), 15, "\"complete\":false");
+  odd.replace(odd.find("\"error\":false"), 13, "\"error\":true");
+  odd.replace(odd.find('\x1b'), 1, "\\u001b");
+  world.answer(200, page(odd));
+  EXPECT_EQ(world.run({"slowest", "--by", "span"}), ExitCode::kOk);
+  EXPECT_NE(world.out.find("x\\x1b[31m"), std::string::npos);
+  EXPECT_NE(world.out.find("error, incomplete"), std::string::npos);
+  EXPECT_NE(world.out.find("00f067aa0ba902b7\n"), std::string::npos);
+}
+
+TEST(Slowest, WrongFlagsAreExitTwoAndAskNobody) {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"slowest", "--since", "1"},
+                                             {"slowest", "--since", "1h", "--from", "now"},
+                                             {"slowest", "--where", "x"},
+                                             {"slowest", "--by", "root"},
+                                             {"slowest", "--limit", "-1"},
+                                             {"slowest", "--format", "yaml"},
+                                             {"slowest", "--min-duration", "5"},
+                                             {"slowest", "--to", "tomorrow"},
+                                             {"slowest", "extra"},
+                                             {"slowest", "--timeout", "soon"}}) {
+    FakeWorld world;
+    EXPECT_EQ(world.run(words), ExitCode::kUsage) << words.back();
+    EXPECT_TRUE(world.targets.empty());
+    EXPECT_TRUE(world.err.starts_with("fathom: ")) << world.err;
+    EXPECT_EQ(world.out, "");
+  }
+}
+
+TEST(Connection, TheEnvironmentNamesTheServer) {
+  FakeWorld world;
+  world.environment["FATHOM_URL"] = "http://elsewhere:9";
+  world.answer(200, page(""));
+  world.run({"slowest"});
+  world.run({"slowest", "--url=http://flag:1"});
+  EXPECT_EQ(world.urls, (std::vector<std::string>{"http://elsewhere:9", "http://flag:1"}));
+}
+
+TEST(ExitCodes, NobodyAnswers) {
+  FakeWorld world;
+  world.answer(unavailable("nobody listens at 127.0.0.1:7070"));
+  EXPECT_EQ(world.run({"slowest"}), ExitCode::kUnreachable);
+  EXPECT_EQ(world.err, "fathom: nobody listens at 127.0.0.1:7070\n");
+  FakeWorld slow;
+  slow.answer(Error{ErrorCode::kDeadline, "too slow"});
+  EXPECT_EQ(slow.run({"trace", kTraceId}), ExitCode::kUnreachable);
+}
+
+TEST(ExitCodes, TheServerRefuses) {
+  for (const char* body : {R"({"error":{"code":"invalid","message":"no such parameter"}})",
+                           R"({"error":"no such parameter"})", "no such parameter\n"}) {
+    FakeWorld world;
+    world.answer(400, body);
+    EXPECT_EQ(world.run({"slowest"}), ExitCode::kServerRefused);
+    EXPECT_EQ(world.err, "fathom: the server answered 400: no such parameter\n");
+  }
+  FakeWorld odd;
+  odd.answer(200, "<html>");
+  EXPECT_EQ(odd.run({"slowest"}), ExitCode::kServerRefused);
+  EXPECT_NE(odd.err.find("is it fathom"), std::string::npos);
+}
+
+TEST(Trace, NotFoundIsOne) {
+  FakeWorld world;
+  world.answer(404, R"({"error":{"message":"no span of this trace is stored"}})");
+  EXPECT_EQ(world.run({"trace", kTraceId}), ExitCode::kNothingFound);
+  EXPECT_EQ(world.err, "fathom: no span of this trace is stored\n");
+}
+
+TEST(Trace, IdsAreCheckedHere) {
+  for (const char* id : {"", "xyz", "4bf92f3577b34da6a3ce929d0e0e473", "00000000000000000000000000000000"}) {
+    FakeWorld world;
+    EXPECT_EQ(world.run({"trace", id}), ExitCode::kUsage);
+    EXPECT_TRUE(world.targets.empty());
+  }
+  FakeWorld upper;
+  upper.answer(200, R"({"trace_id":"x","spans":[]})");
+  EXPECT_EQ(upper.run({"trace", "4BF92F3577B34DA6A3CE929D0E0E4736"}), ExitCode::kOk);
+  EXPECT_EQ(upper.targets, std::vector<std::string>{"/api/v1/traces/" + std::string(kTraceId)});
+}
+
+TEST(Trace, JsonIsTheServersOwnWords) {
+  FakeWorld world;
+  std::string body = R"({"trace_id":"x","spans":[{"attributes":{"big":12345678901234567890,"d":1.10}}]})";
+  world.answer(200, body);
+  EXPECT_EQ(world.run({"trace", kTraceId, "--format", "json"}), ExitCode::kOk);
+  EXPECT_EQ(world.out, body + "\n");
+}
+
+TEST(Program, HelpTeaches) {
+  FakeWorld world;
+  EXPECT_EQ(world.run({"--help"}), ExitCode::kOk);
+  for (const char* name : {"demo", "up", "slowest", "trace", "services", "latency", "doctor", "exit codes"}) {
+    EXPECT_NE(world.out.find(name), std::string::npos) << name;
+  }
+  EXPECT_EQ(world.err, "");
+}
+
+TEST(Program, EveryCommandHasHelpWithExamples) {
+  for (const char* name : {"demo", "up", "slowest", "trace", "services", "latency", "doctor"}) {
+    FakeWorld flag;
+    EXPECT_EQ(flag.run({name, "--help"}), ExitCode::kOk);
+    EXPECT_NE(flag.out.find("examples:\n"), std::string::npos) << name;
+    FakeWorld word;
+    EXPECT_EQ(word.run({"help", name}), ExitCode::kOk);
+    EXPECT_EQ(word.out, flag.out);
+  }
+}
+
+TEST(Program, WithoutACommandTheHelpGoesToStandardError) {
+  FakeWorld world;
+  EXPECT_EQ(world.run({}), ExitCode::kUsage);
+  EXPECT_EQ(world.out, "");
+  EXPECT_NE(world.err.find("usage: fathom COMMAND"), std::string::npos);
+}
+
+TEST(Program, UnknownCommandsAreNamedWithTheNearest) {
+  FakeWorld world;
+  EXPECT_EQ(world.run({"slowst"}), ExitCode::kUsage);
+  EXPECT_EQ(world.err, "fathom: unknown command 'slowst' (did you mean slowest?); see fathom --help\n");
+}
+
+TEST(Program, SaysItsVersion) {
+  FakeWorld world;
+  EXPECT_EQ(world.run({"--version"}), ExitCode::kOk);
+  EXPECT_TRUE(world.out.starts_with("fathom "));
+}
+
+}  // namespace
+}  // namespace fathom::cli

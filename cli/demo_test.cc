@@ -1,0 +1,164 @@
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "cli/places.h"
+#include "cli/program.h"
+#include "cli/testing/fake_context.h"
+#include "cli/testing/scratch.h"
+
+namespace fathom::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kRows =
+    R"({"rows":[{"trace_id":"4bf92f3577b34da6a3ce929d0e0e4736","span_id":"00f067aa0ba902b7","service":"gateway",)"
+    R"("operation":"GET /x","start_time_unix_nano":"1795226400000000001","duration_nano":5,"root_duration_nano":5,)"
+    R"("complete":true,"error":false,"spans":1}],"next_cursor":""})";
+constexpr const char* kTrace =
+    R"({"trace_id":"4bf92f3577b34da6a3ce929d0e0e4736","complete":true,"spans":[{"span_id":"00f067aa0ba902b7",)"
+    R"("service":"gateway","operation":"GET /x","start_time_unix_nano":"1795226400000000001","duration_nano":5}]})";
+
+// The demo on a stage of shell scripts: "fathom up", node and npm note what they are asked to do.
+class DemoTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    program("fathom",
+            "trap 'note server-stopped; exit 0' TERM\n"
+            "mkdir -p \"$3\"; echo '{\"http\":\"h:1\",\"otlp_grpc\":\"g:2\",\"otlp_http\":\"o:3\"}'\n"
+            "while :; do sleep 1 & wait $!; done");
+    program("node", "exit 0");
+    program("npm", "mkdir node_modules");
+    scratch_.write("examples/otel-shop/package.json", "{}");
+    scratch_.write("examples/otel-shop/services/one.cjs", "1");
+    world_.executable = scratch_.path() + "/bin/fathom";
+    world_.environment = {{"FATHOM_EXAMPLES", scratch_.path() + "/examples"}, {"TMPDIR", scratch_.path() + "/tmp"}};
+    fs::create_directory(scratch_.path() + "/tmp");
+    old_path_ = std::getenv("PATH");
+    ::setenv("PATH", (scratch_.path() + "/bin:" + old_path_).c_str(), 1);
+    world_.answer(200, kRows);
+    world_.answer(200, kTrace);
+  }
+  void TearDown() override { ::setenv("PATH", old_path_.c_str(), 1); }
+
+  // A script that first notes its name, directory and arguments.
+  void program(const std::string& name, const std::string& body) {
+    std::string log = scratch_.path() + "/log";
+    scratch_.script("bin/" + name,
+                    "note() { echo \"$@\" >> " + log + "; }\nnote " + name + " \"$@\" in \"$PWD\"\n" + body + "\n");
+  }
+  void install_packages() { scratch_.write("examples/otel-shop/node_modules/there", ""); }
+  std::string log() const { return read_file(scratch_.path() + "/log"); }
+  bool nothing_left() const { return fs::is_empty(scratch_.path() + "/tmp"); }
+
+  Scratch scratch_;
+  FakeWorld world_;
+  std::string old_path_;
+};
+
+TEST_F(DemoTest, OnceShowsTheSlowestAndATreeAndRemovesEverything) {
+  install_packages();
+  EXPECT_EQ(world_.run({"demo", "--once", "--seconds", "3"}), ExitCode::kOk) << world_.err;
+  EXPECT_EQ(world_.urls, std::vector<std::string>{"h:1"});
+  EXPECT_NE(world_.out.find("The slowest requests:\n\nDURATION"), std::string::npos);
+  EXPECT_NE(world_.out.find("trace 4bf92f3577b34da6a3ce929d0e0e4736\n"), std::string::npos);
+  EXPECT_NE(
+      log().find("node run.mjs --otlp-http http://o:3 --seconds 3 in " + scratch_.path() + "/examples/otel-shop\n"),
+      std::string::npos)
+      << log();
+  EXPECT_EQ(log().find("npm"), std::string::npos) << "what is installed is used";
+  EXPECT_NE(log().find("server-stopped"), std::string::npos);
+  EXPECT_TRUE(nothing_left());
+}
+
+TEST_F(DemoTest, PackagesAreFetchedIntoACopyThatDisappears) {
+  EXPECT_EQ(world_.run({"demo", "--once"}), ExitCode::kOk) << world_.err;
+  EXPECT_NE(world_.err.find("npm ci"), std::string::npos);
+  EXPECT_NE(log().find("npm ci --omit=dev"), std::string::npos);
+  EXPECT_NE(log().find("--seconds 20 in " + scratch_.path() + "/tmp/"), std::string::npos) << log();
+  EXPECT_FALSE(fs::exists(scratch_.path() + "/examples/otel-shop/node_modules"));
+  EXPECT_TRUE(nothing_left());
+}
+
+TEST_F(DemoTest, AFailingInstallationIsSaid) {
+  program("npm", "exit 7");
+  EXPECT_EQ(world_.run({"demo", "--once"}), ExitCode::kLocalFailure);
+  EXPECT_NE(world_.err.find("npm ci ended with status 7"), std::string::npos);
+  EXPECT_TRUE(nothing_left());
+}
+
+TEST_F(DemoTest, AFailingShopIsSaid) {
+  install_packages();
+  program("node", "exit 4");
+  EXPECT_EQ(world_.run({"demo", "--once"}), ExitCode::kLocalFailure);
+  EXPECT_NE(world_.err.find("the shop ended with status 4"), std::string::npos);
+  EXPECT_NE(log().find("server-stopped"), std::string::npos);
+  EXPECT_TRUE(nothing_left());
+}
+
+TEST_F(DemoTest, AServerThatDoesNotStartIsSaid) {
+  install_packages();
+  program("fathom", "exit 5");
+  EXPECT_EQ(world_.run({"demo", "--once"}), ExitCode::kLocalFailure);
+  EXPECT_NE(world_.err.find("the server could not be started"), std::string::npos);
+  EXPECT_TRUE(nothing_left());
+}
+
+TEST_F(DemoTest, AServerThatDiesEndsIt) {
+  install_packages();
+  program("fathom", "echo '{\"http\":\"h:1\",\"otlp_grpc\":\"g:2\",\"otlp_http\":\"o:3\"}'; exit 5");
+  program("node", "sleep 1000");
+  EXPECT_EQ(world_.run({"demo", "--once"}), ExitCode::kLocalFailure);
+  EXPECT_NE(world_.err.find("the server ended with status 5"), std::string::npos);
+}
+
+TEST_F(DemoTest, GoesOnUntilToldToStop) {
+  install_packages();
+  program("node", "exec sleep 1000");
+  Forked process([&] {
+    Context context = world_.context();
+    context.out = [](std::string_view text) { EXPECT_GT(::write(STDOUT_FILENO, text.data(), text.size()), 0); };
+    return static_cast<int>(run_program({"demo", "--seconds", "1"}, context));
+  });
+  std::string line = read_line(process.out());
+  while (line.find("Ctrl-C ends the demo") == std::string::npos) {
+    line = read_line(process.out());
+  }
+  ::kill(process.pid(), SIGINT);
+  EXPECT_EQ(process.exit_code(), 0);
+  EXPECT_NE(log().find("node run.mjs --otlp-http http://o:3 --seconds 0"), std::string::npos);
+  EXPECT_TRUE(nothing_left());
+}
+
+TEST_F(DemoTest, WithoutTheExampleItSaysWhereItLooks) {
+  world_.environment["FATHOM_EXAMPLES"] = scratch_.path() + "/elsewhere";
+  EXPECT_EQ(world_.run({"demo", "--once"}), ExitCode::kLocalFailure);
+  EXPECT_NE(world_.err.find("FATHOM_EXAMPLES"), std::string::npos);
+}
+
+TEST(Places, TheSourceTreesExampleIsFoundByItself) {
+  FakeWorld world;
+  Context context = world.context();
+  Result<std::string> example = example_directory(context, "otel-shop");
+  ASSERT_TRUE(example.ok()) << example.error().message;
+  EXPECT_TRUE(fs::exists(*example + "/run.mjs"));
+}
+
+TEST(Places, TemporaryDirectoriesGo) {
+  FakeWorld world;
+  Scratch scratch;
+  world.environment["TMPDIR"] = scratch.path();
+  {
+    Result<TemporaryDirectory> directory = TemporaryDirectory::make(world.context(), "x-");
+    ASSERT_TRUE(directory.ok());
+    fs::create_directories(directory->path() + "/deep/er");
+    EXPECT_FALSE(fs::is_empty(scratch.path()));
+  }
+  EXPECT_TRUE(fs::is_empty(scratch.path()));
+}
+
+}  // namespace
+}  // namespace fathom::cli

@@ -1,0 +1,116 @@
+#include "cli/doctor.h"
+
+#include "cli/command.h"
+#include "cli/filter_flags.h"
+#include "cli/help.h"
+#include "cli/server_flags.h"
+#include "cli/text.h"
+#include "net/json_writer.h"
+
+namespace fathom::cli {
+
+namespace {
+
+constexpr size_t kCheckWidth = 20;
+
+CommandLine doctor_line() {
+  return {
+      "fathom doctor",
+      "what this host offers, what it lacks, and the cure",
+      "Looks at the kernel, clocks, memory, the data directory (fsync is measured), ports, the server, and what the "
+      "demo needs. Nothing is changed. The exit status is 5 when something would keep the server from working.",
+      {},
+      join({place_flags(), {format_flag("table")}, connection_flags()}),
+      {{"fathom doctor", "before the first 'fathom up'"},
+       {"fathom doctor --data /srv/fathom", "is that disk fast enough?"},
+       {"fathom doctor --format json | jq '.checks[] | select(.status != \"ok\")'", "what is not in order"}}};
+}
+
+const char* health_name(Health health) {
+  switch (health) {
+    case Health::kOk:
+      return "ok";
+    case Health::kWarn:
+      return "warn";
+    case Health::kFail:
+      return "fail";
+  }
+  return "fail";
+}
+
+const char* health_colour(Health health) {
+  if (health == Health::kOk) return "\x1b[32m";
+  return health == Health::kWarn ? "\x1b[33m" : "\x1b[31m";
+}
+
+bool any_failure(const std::vector<Finding>& findings) {
+  for (const Finding& finding : findings) {
+    if (finding.health == Health::kFail) return true;
+  }
+  return false;
+}
+
+std::vector<Finding> examine(const Args& args, const Context& context) {
+  std::string data = args.get("--data");
+  if (data.empty()) data = default_data_directory(context.env("XDG_DATA_HOME"), context.env("HOME"));
+  bool reachable = false;
+  Finding server = check_server(context, args, reachable);
+  return {check_kernel(),
+          check_clock_source(),
+          check_clock_sync(),
+          check_memory(),
+          check_open_files(),
+          check_file_system(data),
+          check_disk_space(data),
+          check_fsync(data),
+          check_server_program(context),
+          server,
+          check_port("port: queries", "--http", args.get("--http"), reachable),
+          check_port("port: OTLP/gRPC", "--otlp-grpc", args.get("--otlp-grpc"), reachable),
+          check_port("port: OTLP/HTTP", "--otlp-http", args.get("--otlp-http"), reachable),
+          check_node(),
+          check_npm(),
+          check_example(context)};
+}
+
+ExitCode run_doctor(const Args& args, const Context& context) {
+  Result<std::string> format = format_of(args, "table");
+  if (!format) return failed(context, format.error());
+  std::vector<Finding> findings = examine(args, context);
+  context.out(*format == "json" ? findings_json(findings) : findings_text(findings, context.colour));
+  return any_failure(findings) ? ExitCode::kLocalFailure : ExitCode::kOk;
+}
+
+}  // namespace
+
+std::string findings_text(const std::vector<Finding>& findings, bool colour) {
+  std::string out;
+  for (const Finding& finding : findings) {
+    std::string health = pad_to_width(health_name(finding.health), 6, Align::kLeft);
+    out += colour ? health_colour(finding.health) + health + "\x1b[0m" : health;
+    out += pad_to_width(finding.check, kCheckWidth, Align::kLeft) + printable(finding.says) + "\n";
+    if (!finding.cure.empty()) out += std::string(6 + kCheckWidth, ' ') + "-> " + printable(finding.cure) + "\n";
+  }
+  return out;
+}
+
+std::string findings_json(const std::vector<Finding>& findings) {
+  std::string out;
+  net::JsonWriter writer(out);
+  writer.begin_object().member("ok", !any_failure(findings)).key("checks").begin_array();
+  for (const Finding& finding : findings) {
+    writer.begin_object();
+    writer.member("check", finding.check).member("status", health_name(finding.health));
+    writer.member("says", finding.says).member("cure", finding.cure);
+    writer.end_object();
+  }
+  writer.end_array().end_object();
+  return json_safe(out) + "\n";
+}
+
+const Command& doctor_command() {
+  static const Command kCommand{doctor_line(), run_doctor};
+  return kCommand;
+}
+
+}  // namespace fathom::cli

@@ -1,0 +1,104 @@
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "base/time.h"
+#include "cli/api.h"
+#include "cli/child.h"
+#include "cli/doctor_checks.h"
+#include "cli/places.h"
+#include "cli/text.h"
+#include "net/http_server.h"
+
+namespace fathom::cli {
+
+namespace {
+
+constexpr uint64_t kProgramPatienceNano = 10 * kNanosPerSecond;
+constexpr const char* kNodeCure = "only the demo needs it: apt install nodejs npm (18.19 or later)";
+
+std::string trimmed(std::string text) {
+  text.erase(text.find_last_not_of(" \r\n") + 1);
+  return printable(text);
+}
+
+// Whether somebody listens there already. Addresses that are not plain IPv4 are not judged.
+bool is_taken(const std::string& host, uint16_t port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  if (::inet_pton(AF_INET, host.c_str(), &address.sin_addr) != 1) return false;
+  Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  int yes = 1;  // as the server does: what lingers of a predecessor's connections does not count
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  return ::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 && errno == EADDRINUSE;
+}
+
+Finding not_reachable(const Error& error) {
+  return {"server", Health::kWarn, error.message, "start one: fathom up; or say where it is: --url, $FATHOM_URL"};
+}
+
+}  // namespace
+
+Finding check_server_program(const Context& context) {
+  Result<std::string> program = sibling_program(context, "fathom-server");
+  if (program) return {"programs", Health::kOk, *program, ""};
+  return {"programs", Health::kFail, "fathom-server is missing", program.error().message};
+}
+
+Finding check_server(const Context& context, const Args& args, bool& reachable) {
+  reachable = false;
+  Result<Api> api = connect(args, context);
+  if (!api) return not_reachable(api.error());
+  Result<std::string> alive = api->fetch(Target("/healthz"));
+  if (!alive) return not_reachable(alive.error());
+  reachable = true;
+  Result<std::string> ready = api->fetch(Target("/readyz"));
+  if (!ready)
+    return {"server", Health::kFail, ready.error().message, "its log says why: a full disk, or still starting"};
+  Result<boost::json::value> status = api->json(Target("/api/v1/status"));
+  std::string version = status ? printable(text_of(*status, "version")) : "";
+  return {"server", Health::kOk, "ready" + (version.empty() ? "" : ", version " + version), ""};
+}
+
+Finding check_port(const std::string& purpose, const std::string& flag, const std::string& address, bool reachable) {
+  auto split = net::split_address(address);
+  if (!split) return {purpose, Health::kWarn, split.error().message, "write HOST:PORT"};
+  if (!is_taken(split->first, split->second)) return {purpose, Health::kOk, address + " is free", ""};
+  if (reachable) return {purpose, Health::kOk, address + " is in use, and a server is running", ""};
+  return {purpose, Health::kWarn, address + " is in use by another program",
+          "end that program (ss -ltnp says which), or choose: " + flag};
+}
+
+Finding judge_node_version(const std::string& version) {
+  int major = 0;
+  int minor = 0;
+  std::sscanf(version.c_str(), "v%d.%d", &major, &minor);
+  bool enough = major > 20 || (major == 20 && minor >= 6) || (major == 18 && minor >= 19);
+  if (enough) return {"node", Health::kOk, version, ""};
+  return {"node", Health::kWarn, version + " is too old, or of an odd line", kNodeCure};
+}
+
+Finding check_node() {
+  Result<std::string> version = run_and_capture({"node", "--version"}, kProgramPatienceNano);
+  if (!version) return {"node", Health::kWarn, version.error().message, kNodeCure};
+  return judge_node_version(trimmed(*version));
+}
+
+Finding check_npm() {
+  Result<std::string> version = run_and_capture({"npm", "--version"}, kProgramPatienceNano);
+  if (!version) return {"npm", Health::kWarn, version.error().message, kNodeCure};
+  return {"npm", Health::kOk, trimmed(*version), ""};
+}
+
+Finding check_example(const Context& context) {
+  Result<std::string> example = example_directory(context, "otel-shop");
+  if (!example) return {"demo", Health::kWarn, "no otel-shop", example.error().message};
+  bool installed = ::access((*example + "/node_modules").c_str(), F_OK) == 0;
+  return {"demo", Health::kOk, *example + (installed ? "" : " (its packages are fetched at the first run)"), ""};
+}
+
+}  // namespace fathom::cli

@@ -1,0 +1,127 @@
+#include "cli/doctor.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <boost/json.hpp>
+#include <filesystem>
+
+#include "cli/fd.h"
+#include "cli/testing/fake_context.h"
+#include "cli/testing/scratch.h"
+
+namespace fathom::cli {
+namespace {
+
+// A socket that listens, and where.
+std::pair<Fd, std::string> listener() {
+  Fd socket(::socket(AF_INET, SOCK_STREAM, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  EXPECT_EQ(::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+  EXPECT_EQ(::listen(socket.get(), 1), 0);
+  ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &size);
+  return {std::move(socket), "127.0.0.1:" + std::to_string(ntohs(address.sin_port))};
+}
+
+TEST(DoctorJudges, DiskSpace) {
+  EXPECT_EQ(judge_disk_space(uint64_t{100} << 30, uint64_t{200} << 30).health, Health::kOk);
+  EXPECT_EQ(judge_disk_space(uint64_t{1} << 30, uint64_t{200} << 30).health, Health::kWarn);
+  Finding full = judge_disk_space(1000, uint64_t{200} << 30);
+  EXPECT_EQ(full.health, Health::kFail);
+  EXPECT_FALSE(full.cure.empty());
+}
+
+TEST(DoctorJudges, Fsync) {
+  Finding quick = judge_fsync({300'000, 200'000, 9'000'000});
+  EXPECT_EQ(quick.health, Health::kOk);
+  EXPECT_EQ(quick.says, "300 us median, 9 ms longest of 3");
+  EXPECT_EQ(judge_fsync({50'000'000}).health, Health::kWarn);
+  EXPECT_EQ(judge_fsync({}).health, Health::kFail);
+}
+
+TEST(DoctorJudges, NodeVersions) {
+  for (const char* good : {"v18.19.0", "v20.6.0", "v20.20.2", "v22.0.0"}) {
+    EXPECT_EQ(judge_node_version(good).health, Health::kOk) << good;
+  }
+  for (const char* bad : {"v16.20.0", "v18.13.0", "v19.9.0", "v20.5.0", "", "nonsense"}) {
+    EXPECT_EQ(judge_node_version(bad).health, Health::kWarn) << bad;
+  }
+}
+
+TEST(DoctorChecks, MeasuresADirectoryThatIsNotThereYet) {
+  Scratch scratch;
+  EXPECT_EQ(check_fsync(scratch.path() + "/not/yet").says.find("cannot"), std::string::npos);
+  EXPECT_EQ(check_fsync("/proc/self").health, Health::kFail);
+  EXPECT_FALSE(check_disk_space(scratch.path() + "/not/yet").says.empty());
+  EXPECT_TRUE(std::filesystem::is_empty(scratch.path())) << "nothing is left behind";
+}
+
+TEST(DoctorChecks, PortsAreTriedNotGuessed) {
+  auto [socket, address] = listener();
+  EXPECT_EQ(check_port("p", "--http", address, false).health, Health::kWarn);
+  EXPECT_NE(check_port("p", "--http", address, false).cure.find("--http"), std::string::npos);
+  EXPECT_EQ(check_port("p", "--http", address, true).health, Health::kOk);
+  socket.close();
+  EXPECT_EQ(check_port("p", "--http", address, false).says, address + " is free");
+  EXPECT_EQ(check_port("p", "--http", "nonsense", false).health, Health::kWarn);
+}
+
+TEST(Doctor, AnAbsentServerIsAWarningWithTheCure) {
+  FakeWorld world;
+  Scratch scratch;
+  scratch.script("fathom-server", "");
+  world.executable = scratch.path() + "/fathom";
+  ExitCode code = world.run({"doctor", "--data", scratch.path(), "--format", "json"});
+  boost::json::value document = boost::json::parse(world.out);
+  bool ok = document.at("ok").as_bool();
+  EXPECT_EQ(code, ok ? ExitCode::kOk : ExitCode::kLocalFailure);
+  bool seen = false;
+  for (const auto& check : document.at("checks").as_array()) {
+    bool fine = check.at("status").as_string() == "ok";
+    EXPECT_EQ(fine, check.at("cure").as_string().empty()) << check;
+    if (check.at("check").as_string() != "server") continue;
+    seen = true;
+    EXPECT_EQ(check.at("status").as_string(), "warn");
+    EXPECT_NE(std::string(check.at("cure").as_string()).find("fathom up"), std::string::npos);
+  }
+  EXPECT_TRUE(seen);
+}
+
+TEST(Doctor, AServerThatIsNotReadyIsAFailure) {
+  FakeWorld world;
+  world.answer(200, "ok\n");
+  world.answer(503, "not ready: the store cannot be written; is the disk full?\n");
+  EXPECT_EQ(world.run({"doctor"}), ExitCode::kLocalFailure);
+  EXPECT_NE(world.out.find("fail  server"), std::string::npos) << world.out;
+  EXPECT_NE(world.out.find("is the disk full?"), std::string::npos);
+}
+
+TEST(Doctor, AReadyServerSaysItsVersion) {
+  FakeWorld world;
+  world.answer(200, "ok\n");
+  world.answer(200, "ready\n");
+  world.answer(200, R"({"version":"9.9","ready":true})");
+  world.run({"doctor"});
+  EXPECT_EQ(world.targets, (std::vector<std::string>{"/healthz", "/readyz", "/api/v1/status"}));
+  EXPECT_NE(world.out.find("ready, version 9.9"), std::string::npos) << world.out;
+}
+
+TEST(Doctor, WordsAndColours) {
+  std::vector<Finding> findings{{"disk", Health::kOk, "fine", ""}, {"clock", Health::kWarn, "odd\x1b", "mend it"}};
+  EXPECT_EQ(findings_text(findings, false),
+            "ok    disk                fine\n"
+            "warn  clock               odd\\x1b\n"
+            "                          -> mend it\n");
+  EXPECT_NE(findings_text(findings, true).find("\x1b[33mwarn"), std::string::npos);
+  EXPECT_EQ(findings_json(findings), R"({"ok":true,"checks":[{"check":"disk","status":"ok","says":"fine","cure":""},)"
+                                     R"({"check":"clock","status":"warn","says":"odd\u001b","cure":"mend it"}]})"
+                                     "\n");
+}
+
+}  // namespace
+}  // namespace fathom::cli

@@ -1,0 +1,34 @@
+// What the programs say to scripts when they end. Documented in `fathom --help`; never renumbered.
+#pragma once
+
+#include "base/result.h"
+
+namespace fathom::cli {
+
+enum class ExitCode : int {
+  kOk = 0,
+  kNothingFound = 1,   // the trace or service asked for is not stored
+  kUsage = 2,          // the command line is wrong
+  kUnreachable = 3,    // no server answers at the URL, or not in time
+  kServerRefused = 4,  // the server answered with an error
+  kLocalFailure =
+      5,  // something here failed: a program did not start, a file could not be written, doctor found a fault
+};
+
+// Errors of Api and of the command line, as an exit code. Failures of this host are kLocalFailure at the place they
+// happen.
+inline ExitCode exit_code_of(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::kInvalid:
+      return ExitCode::kUsage;
+    case ErrorCode::kNotFound:
+      return ExitCode::kNothingFound;
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kDeadline:
+      return ExitCode::kUnreachable;
+    default:
+      return ExitCode::kServerRefused;
+  }
+}
+
+}  // namespace fathom::cli

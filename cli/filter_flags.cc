@@ -1,0 +1,106 @@
+#include "cli/filter_flags.h"
+
+#include <algorithm>
+
+#include "base/time.h"
+#include "cli/text.h"
+
+namespace fathom::cli {
+
+namespace {
+
+Result<> add_instant(Target& target, const Args& args, const std::string& flag, uint64_t now_unix_nano) {
+  auto text = args.given(flag);
+  if (!text) return {};
+  Result<uint64_t> instant = parse_instant_unix_nano(*text, now_unix_nano);
+  if (!instant) return invalid(flag + ": " + instant.error().message);
+  // In full, because a bare count of nanoseconds near 1970 would be read as seconds.
+  target.add(flag.substr(2), format_instant(*instant));
+  return {};
+}
+
+Result<> add_since(Target& target, const Args& args, uint64_t now_unix_nano) {
+  Result<uint64_t> since = args.duration_nano("--since");
+  if (!since) return since.error();
+  target.add("from", format_instant(now_unix_nano - std::min(*since, now_unix_nano)));
+  return {};
+}
+
+Result<> add_duration(Target& target, const Args& args, const char* flag, const char* key) {
+  if (!args.given(flag)) return {};
+  Result<uint64_t> duration = args.duration_nano(flag);
+  if (!duration) return duration.error();
+  target.add(key, std::to_string(*duration) + "ns");
+  return {};
+}
+
+}  // namespace
+
+std::vector<Flag> range_flags() {
+  return {{"--since", "D", "the time before now, like 15m, 1h, 7d", "1h"},
+          {"--from", "T", "from this time on: 2026-11-21T02:00:00Z, Unix seconds to nanoseconds, or now-15m"},
+          {"--to", "T", "up to but not including this time"}};
+}
+
+Result<> add_range(Target& target, const Args& args, uint64_t now_unix_nano) {
+  bool absolute = args.has("--from") || args.has("--to");
+  if (absolute && args.has("--since")) return invalid("--since and --from/--to exclude each other");
+  if (!absolute) return add_since(target, args, now_unix_nano);
+  if (!args.has("--from")) target.add("from", format_instant(0));
+  Result<> from = add_instant(target, args, "--from", now_unix_nano);
+  if (!from) return from;
+  return add_instant(target, args, "--to", now_unix_nano);
+}
+
+std::vector<Flag> operation_flags() {
+  return {{"--service", "S", "only this service"}, {"--operation", "O", "only this operation (the span's name)"}};
+}
+
+Result<> add_operation(Target& target, const Args& args) {
+  for (const char* flag : {"--service", "--operation"}) {
+    auto name = args.given(flag);
+    if (!name) continue;
+    // Usually a script's variable that is not set; to answer for all of them would mislead.
+    if (name->empty()) return invalid(std::string(flag) + ": the name is empty");
+    target.add(flag + 2, *name);
+  }
+  return {};
+}
+
+std::vector<Flag> condition_flags() {
+  return {{"--where", "KEY=VALUE", "a span with this attribute, its own or its resource's; all of them must hold", "",
+           true},
+          {"--errors", "", "a span with an error status"},
+          {"--min-duration", "D", "no shorter than this, like 250ms"},
+          {"--max-duration", "D", "no longer than this"}};
+}
+
+Result<> add_conditions(Target& target, const Args& args) {
+  for (const std::string& condition : args.all("--where")) {
+    size_t equals = condition.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return invalid("--where: '" + printable(condition) + "' is not KEY=VALUE, like http.status_code=500");
+    }
+    target.add("where", condition);
+  }
+  if (args.has("--errors")) target.add("errors", "true");
+  Result<> least = add_duration(target, args, "--min-duration", "min_duration");
+  if (!least) return least;
+  return add_duration(target, args, "--max-duration", "max_duration");
+}
+
+Flag format_flag(const std::string& human) {
+  return {"--format", human + "|json", human + " for people, json for programs", human};
+}
+
+Result<std::string> format_of(const Args& args, const std::string& human) {
+  return args.one_of("--format", {human, "json"});
+}
+
+std::vector<Flag> join(std::initializer_list<std::vector<Flag>> lists) {
+  std::vector<Flag> all;
+  for (const std::vector<Flag>& list : lists) all.insert(all.end(), list.begin(), list.end());
+  return all;
+}
+
+}  // namespace fathom::cli

@@ -1,0 +1,18 @@
+// The text of --help, made from the same tables that the parser reads.
+//
+// Thread safety: pure functions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/args.h"
+
+namespace fathom::cli {
+
+std::string command_help(const CommandLine& line);
+
+// Breaks `text` at blanks into lines of at most `width` columns, each after the first with `indent` blanks before it.
+std::string wrap(const std::string& text, size_t width, size_t indent);
+
+}  // namespace fathom::cli

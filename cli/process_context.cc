@@ -1,0 +1,64 @@
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+
+#include "base/time.h"
+#include "cli/context.h"
+
+namespace fathom::cli {
+
+namespace {
+
+// All of it, whatever write() takes at once. A reader that went away ends us by SIGPIPE, as in any pipeline; any other
+// failure (a full disk) must not look like success.
+void write_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && descriptor == STDERR_FILENO) return;
+    if (written < 0) ::_exit(5);
+    text.remove_prefix(static_cast<size_t>(written));
+  }
+}
+
+std::optional<std::string> environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr || *value == '\0' ? std::nullopt : std::optional<std::string>(value);
+}
+
+size_t terminal_columns() {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
+  return size.ws_col;
+}
+
+bool wants_colour() {
+  return ::isatty(STDOUT_FILENO) == 1 && !environment("NO_COLOR") && environment("TERM").value_or("") != "dumb";
+}
+
+HttpGet connect_http(const std::string& url, uint64_t timeout_nano) {
+  auto client = std::make_shared<net::HttpClient>(url, timeout_nano);
+  return [client](std::string_view target) { return client->get(target); };
+}
+
+}  // namespace
+
+Context process_context() {
+  Context context;
+  context.out = [](std::string_view text) { write_all(STDOUT_FILENO, text); };
+  context.err = [](std::string_view text) { write_all(STDERR_FILENO, text); };
+  context.env = environment;
+  context.connect = connect_http;
+  context.now_unix_nano = fathom::now_unix_nano;
+  context.colour = wants_colour();
+  context.columns = terminal_columns();
+  std::error_code ignored;
+  context.executable = std::filesystem::read_symlink("/proc/self/exe", ignored).string();
+  return context;
+}
+
+}  // namespace fathom::cli

@@ -1,0 +1,52 @@
+#include "cli/server_flags.h"
+
+namespace fathom::cli {
+
+std::vector<Flag> place_flags() {
+  return {
+      {"--data", "DIR", "where the spans are kept (default: $XDG_DATA_HOME/fathom or ~/.local/share/fathom)"},
+      {"--http", "ADDR", "HOST:PORT of queries, /metrics, /healthz and /readyz; port 0: a free one", "127.0.0.1:7070"},
+      {"--otlp-grpc", "ADDR", "HOST:PORT of OTLP over gRPC", "127.0.0.1:4317"},
+      {"--otlp-http", "ADDR", "HOST:PORT of OTLP over HTTP, in protobuf or JSON", "127.0.0.1:4318"}};
+}
+
+std::vector<Flag> server_flags() {
+  return {{"--durability", "fsync|os",
+           "what an acknowledgement promises: fsync survives a power cut, os only the end of the process", "fsync"},
+          {"--retention-age", "D", "drop what was received longer ago, like 7d; 0s: keep it", "7d"},
+          {"--retention-size", "SIZE", "drop the oldest beyond this size on disk, like 50GiB; 0: no limit", "50GiB"},
+          {"--reserve-disk", "SIZE", "refuse spans (clients try again) while less than this is free", "256MiB"},
+          {"--max-request-bytes", "SIZE", "the largest OTLP request, after decompression", "64MiB"},
+          {"--ingest-memory", "SIZE", "for requests under way; beyond it clients are asked to try again", "160MiB"},
+          {"--cache", "SIZE", "memory for blocks of the store that were read", "64MiB"},
+          {"--attributes-per-span", "N", "more are dropped, and counted", "128"},
+          {"--events-per-span", "N", "more are dropped, and counted", "1024"},
+          {"--links-per-span", "N", "more are dropped, and counted", "1024"},
+          {"--bytes-per-value", "SIZE", "longer attribute values are cut, and flagged", "16KiB"},
+          {"--bytes-per-name", "SIZE", "longer names and keys are cut, and counted", "1KiB"},
+          {"--operations-per-service", "N", "the rest become the operation __other__", "1000"},
+          {"--services", "N", "the rest become the service __other__", "10000"},
+          {"--query-threads", "N", "queries that run at the same time", "2"},
+          {"--query-deadline", "D", "for queries that name no timeout", "10s"},
+          {"--query-bytes", "SIZE", "what one query may read and decode", "1GiB"},
+          {"--query-grpc", "ADDR", "HOST:PORT of queries over gRPC (default: off)"},
+          {"--cors-allow-origin", "ORIGIN", "let browsers' SDKs of this origin (or *) send spans (default: none)"}};
+}
+
+std::string default_data_directory(const std::optional<std::string>& xdg_data_home,
+                                   const std::optional<std::string>& home) {
+  // The XDG specification has relative paths ignored.
+  if (xdg_data_home && xdg_data_home->starts_with('/')) return *xdg_data_home + "/fathom";
+  if (home && !home->empty()) return *home + "/.local/share/fathom";
+  return "";
+}
+
+std::vector<std::string> words_of(const Args& args, const std::vector<Flag>& flags) {
+  std::vector<std::string> words;
+  for (const Flag& flag : flags) {
+    if (auto value = args.given(flag.name)) words.push_back(flag.name + "=" + *value);
+  }
+  return words;
+}
+
+}  // namespace fathom::cli

@@ -1,0 +1,53 @@
+#include "cli/signals.h"
+
+#include <poll.h>
+#include <sys/signalfd.h>
+
+#include <algorithm>
+#include <climits>
+
+namespace fathom::cli {
+
+namespace {
+
+int poll_timeout_ms(uint64_t timeout_nano) {
+  if (timeout_nano == UINT64_MAX) return -1;
+  return static_cast<int>(std::min<uint64_t>((timeout_nano + 999'999) / 1'000'000, INT_MAX));
+}
+
+}  // namespace
+
+Signals::Signals() {
+  sigset_t mine;
+  sigemptyset(&mine);
+  for (int number : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&mine, number);
+  ::pthread_sigmask(SIG_BLOCK, &mine, &before_);
+  descriptor_ = Fd(::signalfd(-1, &mine, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+Signals::~Signals() {
+  ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+Signals::Wakeup Signals::drain() {
+  Wakeup wakeup;
+  signalfd_siginfo info;
+  while (::read(descriptor_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    if (info.ssi_signo == SIGCHLD) {
+      wakeup.child = true;
+    } else {
+      wakeup.stop = true;
+    }
+  }
+  return wakeup;
+}
+
+Signals::Wakeup Signals::wait(int other, uint64_t timeout_nano) {
+  pollfd watched[2] = {{descriptor_.get(), POLLIN, 0}, {other, POLLIN, 0}};  // poll() skips negative descriptors
+  ::poll(watched, 2, poll_timeout_ms(timeout_nano));
+  Wakeup wakeup = drain();
+  wakeup.readable = (watched[1].revents & (POLLIN | POLLHUP)) != 0;
+  return wakeup;
+}
+
+}  // namespace fathom::cli

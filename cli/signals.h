@@ -1,0 +1,41 @@
+// Signals as something to wait for: SIGINT, SIGTERM, SIGHUP and SIGCHLD arrive through a descriptor, between two steps.
+//
+// Purpose: `up`, `demo` and the server decide at one place what ends them. Thread safety: make it in main() before any
+// thread starts, so that every thread inherits the blocked mask. Ownership: the mask is restored by the destructor.
+#pragma once
+
+#include <signal.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/fd.h"
+
+namespace fathom::cli {
+
+class Signals {
+ public:
+  Signals();
+  ~Signals();
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+  int descriptor() const { return descriptor_.get(); }
+
+  // Waits until a signal came, `other` (a descriptor, -1 for none) can be read, or the time is over (UINT64_MAX:
+  // never).
+  struct Wakeup {
+    bool stop = false;      // SIGINT, SIGTERM or SIGHUP
+    bool child = false;     // SIGCHLD
+    bool readable = false;  // `other`
+  };
+  Wakeup wait(int other, uint64_t timeout_nano);
+
+ private:
+  Wakeup drain();
+  sigset_t before_;
+  Fd descriptor_;
+};
+
+}  // namespace fathom::cli

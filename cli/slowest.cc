@@ -1,0 +1,145 @@
+#include "cli/slowest.h"
+
+#include <algorithm>
+
+#include "base/time.h"
+#include "cli/command.h"
+#include "cli/filter_flags.h"
+#include "cli/table.h"
+
+namespace fathom::cli {
+
+namespace {
+
+constexpr uint64_t kPageRows = 200;
+constexpr uint64_t kMostRows = 1'000'000;
+
+std::string marks_of(const boost::json::value& row) {
+  std::string marks = flag_of(row, "error") ? "error" : "";
+  if (!flag_of(row, "complete")) marks += marks.empty() ? "incomplete" : ", incomplete";
+  return marks;
+}
+
+std::vector<std::string> cells_of(const boost::json::value& row, bool by_span) {
+  std::vector<std::string> cells{format_duration(number_of(row, "duration_nano")),
+                                 short_instant(number_of(row, "start_time_unix_nano")),
+                                 text_of(row, "service"),
+                                 text_of(row, "operation"),
+                                 group_digits(number_of(row, "spans")),
+                                 marks_of(row),
+                                 text_of(row, "trace_id")};
+  if (by_span) cells.push_back(text_of(row, "span_id"));
+  return cells;
+}
+
+CommandLine slowest_line() {
+  return {
+      "fathom slowest",
+      "the slowest requests, or spans, of any service, operation, attribute and time",
+      "Rows come in order of duration, longest first. --service, --operation, --where and --errors must hold on one "
+      "span together; with --by trace a request is shown when any of its spans does. Durations in --min-duration and "
+      "--max-duration are those of what --by names. 'incomplete' marks requests with spans whose parent has not "
+      "arrived.",
+      {},
+      join({operation_flags(),
+            condition_flags(),
+            range_flags(),
+            {{"--by", "trace|span", "whole requests, or single spans", "trace"},
+             {"--limit", "N", "how many rows", "20"},
+             format_flag("table")},
+            connection_flags()}),
+      {{"fathom slowest", "the 20 slowest requests of the last hour"},
+       {"fathom slowest --service inventory --by span --since 1d", "the slowest spans of one service today"},
+       {"fathom slowest --where http.route=/checkout --where user.tier=gold --errors",
+        "failed checkouts of gold users"},
+       {"fathom slowest --from 2026-11-21T02:00:00Z --to 2026-11-21T02:05:00Z --min-duration 250ms", "one bad moment"},
+       {"fathom trace $(fathom slowest --limit 1 --format json | jq -r '.[0].trace_id')",
+        "the slowest one, as a tree"}}};
+}
+
+Result<Target> slowest_target(const Args& args, const Context& context) {
+  Target target("/api/v1/slowest");
+  Result<> operation = add_operation(target, args);
+  if (!operation) return operation.error();
+  Result<> conditions = add_conditions(target, args);
+  if (!conditions) return conditions.error();
+  Result<> range = add_range(target, args, context.now_unix_nano());
+  if (!range) return range.error();
+  Result<std::string> by = args.one_of("--by", {"trace", "span"});
+  if (!by) return by.error();
+  return target.add("by", *by);
+}
+
+std::string render(const boost::json::array& rows, const std::string& format, const Args& args,
+                   const Context& context) {
+  if (format == "json") return rows_json(rows);
+  return slowest_table(rows, args.get("--by") == "span", context.columns);
+}
+
+ExitCode run_slowest(const Args& args, const Context& context) {
+  Result<std::string> format = format_of(args, "table");
+  if (!format) return failed(context, format.error());
+  Result<uint64_t> limit = args.number("--limit", 0, kMostRows);
+  if (!limit) return failed(context, limit.error());
+  Result<Target> target = slowest_target(args, context);
+  if (!target) return failed(context, target.error());
+  Result<Api> api = connect(args, context);
+  if (!api) return failed(context, api.error());
+  Result<boost::json::array> rows = fetch_rows(*api, *target, *limit);
+  if (!rows) return failed(context, rows.error());
+  context.out(render(*rows, *format, args, context));
+  if (rows->empty() && *format != "json") context.err("nothing matches; --since 1d looks further back\n");
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+Result<boost::json::array> fetch_rows(const Api& api, const Target& target, uint64_t limit) {
+  boost::json::array all;
+  std::string cursor;
+  while (all.size() < limit) {
+    Target page = target;
+    page.add("limit", std::to_string(std::min(limit - all.size(), kPageRows)));
+    if (!cursor.empty()) page.add("cursor", cursor);
+    Result<boost::json::value> answer = api.json(page);
+    if (!answer) return answer.error();
+    const boost::json::array& rows = array_of(*answer, "rows");
+    all.insert(all.end(), rows.begin(), rows.end());
+    cursor = text_of(*answer, "next_cursor");
+    if (cursor.empty() || rows.empty()) break;
+  }
+  if (all.size() > limit) all.resize(limit);
+  return all;
+}
+
+std::string slowest_table(const boost::json::array& rows, bool by_span, size_t columns) {
+  if (rows.empty()) return "";
+  std::vector<Column> titles{{"DURATION", Align::kRight},
+                             {"START (UTC)"},
+                             {"SERVICE", Align::kLeft, true},
+                             {"OPERATION", Align::kLeft, true},
+                             {"SPANS", Align::kRight},
+                             {"NOTE"},
+                             {"TRACE ID"}};
+  if (by_span) titles.push_back({"SPAN ID"});
+  Table table(titles);
+  for (const boost::json::value& row : rows) table.add(cells_of(row, by_span));
+  return table.render(columns);
+}
+
+std::string rows_json(const boost::json::array& rows) {
+  if (rows.empty()) return "[]\n";
+  std::string out = "[";
+  for (size_t i = 0; i < rows.size(); ++i) {
+    out += i == 0 ? "\n" : ",\n";
+    out += json_safe(boost::json::serialize(rows[i]));
+  }
+  return out + "\n]\n";
+}
+
+const Command& slowest_command() {
+  static const Command kCommand{slowest_line(), run_slowest};
+  return kCommand;
+}
+
+}  // namespace fathom::cli

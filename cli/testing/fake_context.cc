@@ -1,0 +1,43 @@
+#include "cli/testing/fake_context.h"
+
+#include "cli/program.h"
+
+namespace fathom::cli {
+
+Context FakeWorld::context() {
+  Context context;
+  context.out = [this](std::string_view text) { out += text; };
+  context.err = [this](std::string_view text) { err += text; };
+  context.env = [this](const char* name) -> std::optional<std::string> {
+    auto found = environment.find(name);
+    return found == environment.end() ? std::nullopt : std::optional(found->second);
+  };
+  context.connect = [this](const std::string& url, uint64_t) -> HttpGet {
+    urls.push_back(url);
+    return [this](std::string_view target) { return reply(target); };
+  };
+  context.now_unix_nano = [] { return kNow; };
+  context.executable = executable;
+  return context;
+}
+
+void FakeWorld::answer(int status, std::string body) {
+  net::HttpReply reply;
+  reply.status = status;
+  reply.body = std::move(body);
+  answers_.push_back(std::move(reply));
+}
+
+ExitCode FakeWorld::run(const std::vector<std::string>& words) {
+  return run_program(words, context());
+}
+
+Result<net::HttpReply> FakeWorld::reply(std::string_view target) {
+  targets.emplace_back(target);
+  if (answers_.empty()) return unavailable("nobody answers at 127.0.0.1:7070");
+  Result<net::HttpReply> next = answers_.front();
+  if (answers_.size() > 1) answers_.pop_front();
+  return next;
+}
+
+}  // namespace fathom::cli

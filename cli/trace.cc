@@ -1,0 +1,67 @@
+#include "base/ids.h"
+#include "cli/api.h"
+#include "cli/command.h"
+#include "cli/filter_flags.h"
+#include "cli/text.h"
+#include "cli/trace_text.h"
+#include "cli/trace_tree.h"
+
+namespace fathom::cli {
+
+namespace {
+
+constexpr const char* kDefaultLines = "1000";
+
+CommandLine trace_line() {
+  return {
+      "fathom trace",
+      "one request, all its spans, as a tree",
+      "Each line has the span's start relative to the request's, its duration, a bar that shows where in the request "
+      "it lies, and under whom it ran. A span whose parent has not arrived stands under a line that says so.",
+      {{"TRACE_ID", "32 hexadecimal digits, as 'fathom slowest' prints them"}},
+      join({{{"--attributes", "", "the attributes and events of each span too"},
+             {"--limit", "N", "at most so many lines of the tree; 0: all", kDefaultLines},
+             format_flag("tree")},
+            connection_flags()}),
+      {{"fathom trace 4bf92f3577b34da6a3ce929d0e0e4736", "the tree"},
+       {"fathom trace 4bf92f3577b34da6a3ce929d0e0e4736 --attributes", "with what each span says about itself"},
+       {"fathom trace 4bf92f3577b34da6a3ce929d0e0e4736 --format json | jq '.spans[] | select(.status == \"error\")'",
+        "its failed spans"}}};
+}
+
+ExitCode print_tree(const std::string& body, const Args& args, const Context& context) {
+  Result<uint64_t> limit = args.number("--limit", 0, UINT32_MAX);
+  if (!limit) return failed(context, limit.error());
+  Result<boost::json::value> trace = parse_json(body);
+  if (!trace) return failed(context, trace.error());
+  TraceTextOptions options{context.columns, context.colour, args.has("--attributes"), *limit};
+  context.out(trace_text(build_trace_tree(*trace), options));
+  return ExitCode::kOk;
+}
+
+ExitCode run_trace(const Args& args, const Context& context) {
+  Result<std::string> format = format_of(args, "tree");
+  if (!format) return failed(context, format.error());
+  auto id = TraceId::from_hex_text(args.positional(0));
+  if (!id || id->is_zero()) {
+    return failed(context, invalid("'" + printable(args.positional(0)) + "' is not a trace id: 32 hexadecimal digits"));
+  }
+  Result<Api> api = connect(args, context);
+  if (!api) return failed(context, api.error());
+  Result<std::string> body = api->fetch(Target("/api/v1/traces/" + id->hex()));
+  if (!body) return failed(context, body.error());
+  if (*format == "tree") return print_tree(*body, args, context);
+  // The server's own words: a number that went through another parser might come out as another one.
+  context.out(json_safe(*body));
+  if (!body->ends_with('\n')) context.out("\n");
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+const Command& trace_command() {
+  static const Command kCommand{trace_line(), run_trace};
+  return kCommand;
+}
+
+}  // namespace fathom::cli

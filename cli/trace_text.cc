@@ -1,0 +1,163 @@
+#include "cli/trace_text.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/time.h"
+#include "cli/api.h"
+#include "cli/text.h"
+
+namespace fathom::cli {
+
+namespace {
+
+constexpr size_t kBarWidth = 24;
+constexpr size_t kNumberWidth = 12;
+constexpr uint32_t kDeepest = 24;  // deeper lines say their depth instead of drawing it
+constexpr const char* kRed = "\x1b[31m";
+constexpr const char* kDim = "\x1b[2m";
+constexpr const char* kPlain = "\x1b[0m";
+
+using Wide = unsigned __int128;
+
+std::string plural(uint64_t count, const std::string& noun) {
+  return group_digits(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+class Writer {
+ public:
+  Writer(const TraceTree& tree, const TraceTextOptions& options) : tree_(tree), options_(options) {}
+
+  std::string write() {
+    header();
+    size_t shown = options_.max_lines == 0 ? tree_.lines.size() : std::min(options_.max_lines, tree_.lines.size());
+    for (size_t i = 0; i < shown; ++i) line(i);
+    if (shown < tree_.lines.size()) {
+      out_ += "... " + plural(tree_.lines.size() - shown, "more line") + " (--limit 0 shows all)\n";
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void header() {
+    out_ += "trace " + printable(tree_.trace_id) + "\n";
+    out_ += format_duration(tree_.duration_nano) + ", " + plural(tree_.spans.size(), "span") + ", " +
+            plural(services(), "service") + ", " + plural(errors(), "error") + ", started " +
+            short_instant(tree_.start_unix_nano) + " UTC" + (tree_.complete ? "" : ", incomplete") + "\n\n";
+    out_ += pad_to_width("OFFSET", kNumberWidth, Align::kRight) +
+            pad_to_width("DURATION", kNumberWidth, Align::kRight) + "  " + std::string(kBarWidth + 2, ' ') +
+            "  SERVICE  OPERATION\n";
+  }
+
+  size_t services() const {
+    std::set<std::string_view> names;
+    for (const TreeSpan& span : tree_.spans) names.insert(span.service);
+    return names.size();
+  }
+
+  size_t errors() const {
+    return static_cast<size_t>(
+        std::count_if(tree_.spans.begin(), tree_.spans.end(), [](auto& span) { return span.error(); }));
+  }
+
+  void line(size_t index) {
+    const TreeLine& line = tree_.lines[index];
+    if (line.kind == LineKind::kSpan) {
+      span_line(index, tree_.spans[line.span]);
+    } else {
+      finish(blank_numbers(), branches(index) + note(line), kDim);
+    }
+  }
+
+  void span_line(size_t index, const TreeSpan& span) {
+    uint64_t offset = span.start_unix_nano - tree_.start_unix_nano;
+    std::string numbers = pad_to_width("+" + format_duration(offset), kNumberWidth, Align::kRight) +
+                          pad_to_width(format_duration(span.duration_nano), kNumberWidth, Align::kRight) + "  \u2502" +
+                          time_bar(offset, span.duration_nano, tree_.duration_nano, kBarWidth) + "\u2502  ";
+    finish(numbers, branches(index) + label(span), span.error() ? kRed : nullptr);
+    if (options_.attributes) details(index, span);
+  }
+
+  static std::string blank_numbers() { return std::string(2 * kNumberWidth + kBarWidth + 6, ' '); }
+
+  void finish(const std::string& numbers, const std::string& text, const char* colour) {
+    size_t used = display_width(numbers);
+    bool fits =
+        options_.columns == 0 || options_.columns < used + 20;  // too narrow to cut sensibly: the terminal wraps
+    std::string shown = fits ? text : cut_to_width(text, options_.columns - used);
+    bool coloured = options_.colour && colour != nullptr;
+    out_ += numbers + (coloured ? colour + shown + kPlain : shown) + "\n";
+  }
+
+  std::string label(const TreeSpan& span) const {
+    std::string text = printable(span.service) + "  " + printable(span.operation);
+    if (span.error()) text += "  [error" + error_message(span) + "]";
+    if (span.conflicting) text += "  [another span has this id too]";
+    return text;
+  }
+
+  static std::string error_message(const TreeSpan& span) {
+    std::string message = text_of(*span.source, "status_message");
+    return message.empty() ? "" : ": " + printable(message);
+  }
+
+  std::string note(const TreeLine& line) const {
+    if (line.kind == LineKind::kCycle) return "(a circle: the spans below are their own ancestors)";
+    return "(parent " + printable(tree_.spans[line.span].parent_span_id) + " is missing)";
+  }
+
+  // The lines that lead to a line from above, and with `own` its own connector.
+  std::string branches(size_t index, bool own = true) const {
+    const TreeLine& line = tree_.lines[index];
+    if (line.depth > kDeepest) return "(depth " + std::to_string(line.depth) + ") ";
+    std::string text;
+    if (line.depth > 0) text = own ? (line.last_sibling ? "\u2514\u2500 " : "\u251c\u2500 ") : continuation(line);
+    for (size_t at = line.above; at != TreeLine::kNone && tree_.lines[at].depth > 0; at = tree_.lines[at].above) {
+      text = continuation(tree_.lines[at]) + text;
+    }
+    return text;
+  }
+
+  static std::string continuation(const TreeLine& line) { return line.last_sibling ? "   " : "\u2502  "; }
+
+  void details(size_t index, const TreeSpan& span) {
+    std::string before = branches(index, false) + "    ";
+    const boost::json::value& attributes = member_of(*span.source, "attributes");
+    if (attributes.is_object()) {
+      for (const auto& [key, value] : attributes.get_object()) {
+        finish(blank_numbers(), before + printable(std::string(key)) + " = " + value_text(value), kDim);
+      }
+    }
+    for (const boost::json::value& event : array_of(*span.source, "events")) {
+      finish(blank_numbers(), before + "event " + printable(text_of(event, "name")), kDim);
+    }
+  }
+
+  static std::string value_text(const boost::json::value& value) {
+    if (value.is_string()) return printable(std::string(value.get_string()));
+    return printable(boost::json::serialize(value));
+  }
+
+  const TraceTree& tree_;
+  const TraceTextOptions& options_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string time_bar(uint64_t offset_nano, uint64_t duration_nano, uint64_t total_nano, size_t width) {
+  Wide total = std::max<uint64_t>(total_nano, 1);
+  size_t first = static_cast<size_t>(std::min<Wide>(Wide(offset_nano) * width / total, width - 1));
+  Wide end = (Wide(offset_nano) + duration_nano) * width;
+  size_t past = static_cast<size_t>(std::min<Wide>((end + total - 1) / total, width));
+  past = std::max(past, first + 1);
+  std::string bar(first, ' ');
+  for (size_t i = first; i < past; ++i) bar += "\u2501";
+  return bar + std::string(width - past, ' ');
+}
+
+std::string trace_text(const TraceTree& tree, const TraceTextOptions& options) {
+  return Writer(tree, options).write();
+}
+
+}  // namespace fathom::cli

@@ -1,0 +1,62 @@
+#include "cli/command.h"
+#include "cli/filter_flags.h"
+#include "cli/places.h"
+#include "cli/server_flags.h"
+#include "cli/supervisor.h"
+
+namespace fathom::cli {
+
+namespace {
+
+CommandLine up_line() {
+  return {
+      "fathom up",
+      "start the server here, and keep it running",
+      "Starts fathom-server, which takes spans (OTLP) and answers questions, and starts it again should it die. When "
+      "all is ready, one line of JSON on standard output says where it listens; the log goes to standard error. "
+      "Ctrl-C or SIGTERM end it.",
+      {},
+      join({place_flags(), server_flags()}),
+      {{"fathom up", "on the usual ports, data in your home"},
+       {"fathom up --data /srv/fathom --otlp-grpc 0.0.0.0:4317 --retention-age 30d", "for a whole network"},
+       {"fathom up --data /tmp/f --http 127.0.0.1:0 --otlp-grpc 127.0.0.1:0 --otlp-http 127.0.0.1:0",
+        "on free ports, for a test; read them from its output"}}};
+}
+
+Result<std::string> data_directory(const Args& args, const Context& context) {
+  std::string directory = args.get("--data");
+  if (directory.empty()) directory = default_data_directory(context.env("XDG_DATA_HOME"), context.env("HOME"));
+  if (directory.empty()) return invalid("there is no home directory to keep data in; say where: --data DIR");
+  return directory;
+}
+
+ExitCode supervise(const Args& args, const Context& context, const std::string& program, const std::string& directory) {
+  SupervisorOptions options;
+  options.program = program;
+  options.arguments = words_of(args, server_flags());
+  options.arguments.push_back("--data=" + directory);
+  options.addresses = {args.get("--http"), args.get("--otlp-grpc"), args.get("--otlp-http")};
+  options.on_first_ready = [&context](const Addresses& addresses) { context.out(addresses_line(addresses)); };
+  Signals signals;
+  Result<> ended = Supervisor(std::move(options), signals).run();
+  if (ended) return ExitCode::kOk;
+  bool usage = ended.error().code == ErrorCode::kInvalid;
+  return usage ? failed(context, ended.error()) : failed_here(context, ended.error());
+}
+
+ExitCode run_up(const Args& args, const Context& context) {
+  Result<std::string> directory = data_directory(args, context);
+  if (!directory) return failed(context, directory.error());
+  Result<std::string> program = sibling_program(context, "fathom-server");
+  if (!program) return failed_here(context, program.error());
+  return supervise(args, context, *program, *directory);
+}
+
+}  // namespace
+
+const Command& up_command() {
+  static const Command kCommand{up_line(), run_up};
+  return kCommand;
+}
+
+}  // namespace fathom::cli

@@ -1,0 +1,54 @@
+// Collector: OTLP in, over gRPC and HTTP, into a SpanStore; a request is acknowledged when its spans are durable.
+//
+// Purpose: the two listeners and the one ingest path behind them. Memory is bounded: every request takes its bytes from
+// one budget before it is parsed; when the budget is empty, the answer is "later" (UNAVAILABLE, 503), never a crash.
+// Thread safety: start() and stop() from one thread. Ownership: the store must outlive the collector.
+// Errors: start() fails with a message that names the address. What is accepted, refused and counted: docs/otlp.md.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "store/batch.h"
+#include "store/span_store.h"
+
+namespace fathom::collector {
+
+struct CollectorOptions {
+  std::string otlp_grpc_address = "127.0.0.1:4317";  // empty: no such listener; port 0: a free port
+  std::string otlp_http_address = "127.0.0.1:4318";
+  uint64_t max_request_bytes = 64ull << 20;  // after decompression; larger: RESOURCE_EXHAUSTED, 413
+  // For the bytes of requests, from their reading to their acknowledgement. One request needs its size in wire bytes
+  // (twice that for a moment, over gRPC), and about half of it decoded; spans with next to nothing in them need up to
+  // four times their size. A request that needs more than all of this is refused as oversized.
+  uint64_t budget_bytes = 160ull << 20;
+  // What gRPC itself may hold in messages that it has not handed out yet.
+  uint64_t grpc_buffer_bytes = 96ull << 20;
+  uint64_t retry_delay_nano = 1'000'000'000;  // what overloaded answers ask clients to wait
+  size_t http_threads = 2;
+  std::string cors_allow_origin;  // "*" or one origin, for browsers' SDKs; empty: no CORS headers
+  store::BatchLimits limits;
+};
+
+struct CollectorAddresses {
+  std::string otlp_grpc;  // HOST:PORT as bound; empty when that listener is off
+  std::string otlp_http;
+};
+
+class Collector {
+ public:
+  Collector(CollectorOptions options, store::SpanStore& store);
+  ~Collector();  // stop(0)
+
+  Result<CollectorAddresses> start();
+  // Takes no more requests, lets those under way be answered for `grace_nano`, and cuts off the rest. Idempotent.
+  void stop(uint64_t grace_nano);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace fathom::collector

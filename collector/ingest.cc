@@ -1,0 +1,116 @@
+#include "collector/ingest.h"
+
+#include <mutex>
+#include <utility>
+
+namespace fathom::collector {
+
+// A request between its decoding and its answer.
+struct Ingest::Pending {
+  std::shared_ptr<Ingest> ingest;  // keeps the budget alive for `memory`
+  Transport transport;
+  Done done;
+  Reservation memory;
+  Decoded decoded;
+
+  std::mutex mutex;
+  size_t batches_left = 0;
+  uint64_t stored_spans = 0;
+  uint64_t refused_spans = 0;  // by the store
+  bool retry = false;
+  std::string message;  // the store's first complaint
+};
+
+Ingest::Ingest(const IngestOptions& options, store::SpanStore& store)
+    : options_(options), store_(store), budget_(options.budget_bytes) {}
+
+Result<> Ingest::take(Reservation& reservation, uint64_t bytes) {
+  if (reservation.grow(bytes)) return {};
+  if (reservation.bytes() + bytes > budget_.limit()) {
+    return exhausted(
+        "this request needs more memory than the collector has for all requests; send fewer spans at once");
+  }
+  return unavailable("too many requests are under way; try again later");
+}
+
+Answer Ingest::answer(const Error& error) const {
+  if (error.code == ErrorCode::kExhausted) return {Verdict::kOversized, error.message};
+  if (error.code == ErrorCode::kInvalid || error.code == ErrorCode::kCorrupt) return {Verdict::kInvalid, error.message};
+  return {Verdict::kUnavailable, error.message, 0, options_.retry_delay_nano};
+}
+
+Result<Decoded> Ingest::decode(Encoding encoding, std::string_view body, Reservation& decoded) {
+  GrowMemory grow = [&](uint64_t bytes) { return take(decoded, bytes); };
+  return encoding == Encoding::kJson ? decode_json(body, options_.limits, grow)
+                                     : decode_protobuf(body, options_.limits, grow);
+}
+
+void Ingest::submit(Transport transport, Encoding encoding, std::string_view body, Reservation wire, Done done) {
+  metrics_.received(transport, body.size());
+  Reservation memory = open();
+  Result<Decoded> decoded = decode(encoding, body, memory);
+  wire.release();
+  if (!decoded.ok()) {
+    Answer refusal = answer(decoded.error());
+    metrics_.answered(transport, refusal.verdict);
+    return done(std::move(refusal));
+  }
+  auto pending = std::make_shared<Pending>();
+  pending->ingest = shared_from_this();
+  pending->transport = transport;
+  pending->done = std::move(done);
+  pending->memory = std::move(memory);
+  pending->decoded = std::move(decoded).value();
+  metrics_.budget_used(budget_.used());
+  append(std::move(pending));
+}
+
+void Ingest::append(std::shared_ptr<Pending> pending) {
+  std::vector<store::BatchPtr> batches = std::exchange(pending->decoded.batches, {});
+  // One more than there are batches, so that the last answer cannot come before the last append.
+  pending->batches_left = batches.size() + 1;
+  for (store::BatchPtr& batch : batches) {
+    uint64_t spans = batch->rows().size();
+    store_.append(std::move(batch), [pending, spans](const store::AppendResult& result) {
+      pending->ingest->appended(*pending, spans, result);
+    });
+  }
+  appended(*pending, 0, {});
+}
+
+void Ingest::appended(Pending& pending, uint64_t spans, const store::AppendResult& result) {
+  {
+    std::lock_guard lock(pending.mutex);
+    if (result.outcome == store::AppendOutcome::kDurable) pending.stored_spans += spans;
+    if (result.outcome == store::AppendOutcome::kRejected) pending.refused_spans += spans;
+    if (result.outcome == store::AppendOutcome::kRetryable) pending.retry = true;
+    if (pending.message.empty()) pending.message = result.message;
+    if (result.duplicate) metrics_.duplicate_batch();
+    if (--pending.batches_left > 0) return;
+  }
+  finish(pending);
+}
+
+Answer Ingest::outcome(const Pending& pending) const {
+  // What is durable already is recognised when the sender comes again, so the whole request may be repeated.
+  if (pending.retry) return {Verdict::kUnavailable, pending.message, 0, options_.retry_delay_nano};
+  uint64_t rejected = pending.decoded.rejected_spans + pending.refused_spans;
+  if (rejected == 0) return {};
+  bool by_store = pending.decoded.rejected_spans == 0;
+  return {Verdict::kPartial, by_store ? pending.message : pending.decoded.first_rejection, rejected};
+}
+
+void Ingest::finish(Pending& pending) {
+  Answer answer = outcome(pending);
+  metrics_.answered(pending.transport, answer.verdict);
+  if (is_success(answer.verdict)) {
+    metrics_.stored(pending.transport, pending.stored_spans);
+    metrics_.account(pending.decoded);
+    if (pending.refused_spans > 0) metrics_.rejected_by_store(pending.refused_spans);
+  }
+  pending.memory.release();
+  metrics_.budget_used(budget_.used());
+  std::exchange(pending.done, nullptr)(std::move(answer));
+}
+
+}  // namespace fathom::collector

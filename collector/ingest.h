@@ -1,0 +1,63 @@
+// Ingest: the one way of a request into the store, whatever brought it: memory, decoding, durability, answer.
+//
+// Purpose: both listeners stay thin; admission and the meaning of the store's outcomes are decided here only.
+// Thread safety: all of it. Ownership: held by shared_ptr; a request under way keeps it alive, and the store must
+// outlive all of them. Errors: none of its own, every fault becomes an Answer.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "base/byte_budget.h"
+#include "base/result.h"
+#include "collector/answer.h"
+#include "collector/ingest_metrics.h"
+#include "store/span_store.h"
+
+namespace fathom::collector {
+
+struct IngestOptions {
+  uint64_t max_request_bytes = 64ull << 20;
+  uint64_t budget_bytes = 160ull << 20;
+  uint64_t retry_delay_nano = 1'000'000'000;
+  store::BatchLimits limits;
+};
+
+class Ingest : public std::enable_shared_from_this<Ingest> {
+ public:
+  using Done = std::function<void(Answer)>;
+
+  Ingest(const IngestOptions& options, store::SpanStore& store);
+
+  // A reservation of this budget, holding nothing yet.
+  Reservation open() { return budget_.open(); }
+  // Takes more of the budget. kUnavailable when others hold it, kExhausted when even all of it would not be enough.
+  Result<> take(Reservation& reservation, uint64_t bytes);
+
+  // Decodes `body`, which is read during the call only, and stores it. `wire` is the memory that the body lies in; it
+  // is given back before the store is waited for. `done` is called once, by this thread or one of the store's.
+  void submit(Transport transport, Encoding encoding, std::string_view body, Reservation wire, Done done);
+
+  // What a fault is answered with; counts nothing.
+  Answer answer(const Error& error) const;
+  // Counts a request that was answered without submit().
+  void refused(Transport transport, Verdict verdict) { metrics_.answered(transport, verdict); }
+  IngestMetrics& metrics() { return metrics_; }
+  const IngestOptions& options() const { return options_; }
+
+ private:
+  struct Pending;
+  Result<Decoded> decode(Encoding encoding, std::string_view body, Reservation& decoded);
+  void append(std::shared_ptr<Pending> pending);
+  void appended(Pending& pending, uint64_t spans, const store::AppendResult& result);
+  void finish(Pending& pending);
+  Answer outcome(const Pending& pending) const;
+
+  const IngestOptions options_;
+  store::SpanStore& store_;
+  ByteBudget budget_;
+  IngestMetrics metrics_;
+};
+
+}  // namespace fathom::collector

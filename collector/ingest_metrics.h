@@ -1,0 +1,49 @@
+// The counters of OTLP ingest, looked up once: docs/otlp.md lists them.
+//
+// Thread safety: all of it. Ownership: the registry of base/metrics.h owns the series.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "base/metrics.h"
+#include "collector/answer.h"
+#include "collector/otlp/decoded.h"
+
+namespace fathom::collector {
+
+enum class Transport : uint8_t { kGrpc, kHttpProtobuf, kHttpJson };
+inline constexpr size_t kTransports = 3;
+
+class IngestMetrics {
+ public:
+  IngestMetrics();
+
+  void answered(Transport transport, Verdict verdict) { requests_[at(transport)][at(verdict)]->add(); }
+  void received(Transport transport, uint64_t bytes) { bytes_[at(transport)]->add(bytes); }
+  void stored(Transport transport, uint64_t spans) { spans_[at(transport)]->add(spans); }
+  void rejected_by_store(uint64_t spans) { rejected_by_store_->add(spans); }
+  void duplicate_batch() { duplicates_->add(); }
+  // A request that gRPC gave up on before all of it was here.
+  void cut_off() { cut_off_->add(); }
+  // What decoding refused or lost; of requests that were answered for good, so that a retry does not count twice.
+  void account(const Decoded& decoded);
+  void budget_used(uint64_t bytes) { budget_used_->set(static_cast<int64_t>(bytes)); }
+
+ private:
+  template <typename T>
+  static size_t at(T value) {
+    return static_cast<size_t>(value);
+  }
+
+  std::array<std::array<Counter*, kVerdicts>, kTransports> requests_;
+  std::array<Counter*, kTransports> bytes_, spans_;
+  std::array<Counter*, kRejections> rejections_;
+  std::array<Counter*, kLosses> losses_;
+  Counter* rejected_by_store_;
+  Counter* duplicates_;
+  Counter* cut_off_;
+  Gauge* budget_used_;
+};
+
+}  // namespace fathom::collector

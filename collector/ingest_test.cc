@@ -1,0 +1,179 @@
+#include "collector/ingest.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "collector/testing/fake_store.h"
+#include "collector/testing/requests.h"
+
+namespace fathom::collector {
+namespace {
+
+using namespace testing;
+using store::AppendOutcome;
+
+class IngestTest : public ::testing::Test {
+ protected:
+  std::shared_ptr<Ingest> make(IngestOptions options = {}) { return std::make_shared<Ingest>(options, store_); }
+
+  // Submits a request; the answer is there when the store has answered.
+  static std::shared_ptr<std::optional<Answer>> submit(Ingest& ingest, const std::string& body,
+                                                       Encoding encoding = Encoding::kProtobuf) {
+    auto answer = std::make_shared<std::optional<Answer>>();
+    ingest.submit(Transport::kGrpc, encoding, body, ingest.open(), [answer](Answer given) {
+      EXPECT_FALSE(answer->has_value()) << "answered twice";
+      *answer = std::move(given);
+    });
+    return answer;
+  }
+  static uint64_t requests(const char* result) {
+    return counted("fathom_otlp_requests_total", std::string("transport=\"grpc\",result=\"") + result + "\"");
+  }
+
+  FakeStore store_;
+};
+
+TEST_F(IngestTest, AnswersWhenEverythingIsDurable) {
+  auto ingest = make({.limits = {.spans_per_batch = 10}});
+  uint64_t before = requests("ok"), spans = counted("fathom_otlp_spans_total", "transport=\"grpc\"");
+  store_.hold();
+  auto answer = submit(*ingest, simple_request(25).SerializeAsString());
+  EXPECT_EQ(store_.batches().size(), 3u);
+  EXPECT_FALSE(answer->has_value());
+  store_.release();
+  ASSERT_TRUE(answer->has_value());
+  EXPECT_EQ((*answer)->verdict, Verdict::kOk);
+  EXPECT_EQ(requests("ok"), before + 1);
+  EXPECT_EQ(counted("fathom_otlp_spans_total", "transport=\"grpc\""), spans + 25);
+}
+
+TEST_F(IngestTest, AnEmptyRequestSucceedsWithoutTheStore) {
+  auto ingest = make();
+  auto answer = submit(*ingest, "");
+  ASSERT_TRUE(answer->has_value());
+  EXPECT_EQ((*answer)->verdict, Verdict::kOk);
+  EXPECT_TRUE(store_.batches().empty());
+}
+
+TEST_F(IngestTest, PartialSuccessCountsRejectedSpansByReason) {
+  auto ingest = make();
+  uint64_t before = counted("fathom_rejected_spans_total", "reason=\"span_id\"");
+  Request request = simple_request(3);
+  first_span(request).clear_span_id();
+  auto answer = submit(*ingest, request.SerializeAsString());
+  EXPECT_EQ((*answer)->verdict, Verdict::kPartial);
+  EXPECT_EQ((*answer)->rejected_spans, 1u);
+  EXPECT_EQ(store_.spans(), 2u);
+  EXPECT_EQ(counted("fathom_rejected_spans_total", "reason=\"span_id\""), before + 1);
+}
+
+TEST_F(IngestTest, MalformedRequestsStoreNothing) {
+  auto ingest = make();
+  uint64_t before = requests("invalid");
+  auto answer = submit(*ingest, simple_request(3).SerializeAsString() + "\x0a\x7f");
+  EXPECT_EQ((*answer)->verdict, Verdict::kInvalid);
+  EXPECT_TRUE(store_.batches().empty());
+  EXPECT_EQ(requests("invalid"), before + 1);
+}
+
+TEST_F(IngestTest, OneRetryableBatchMakesTheRequestRetryable) {
+  auto ingest = make({.retry_delay_nano = 5, .limits = {.spans_per_batch = 10}});
+  uint64_t before = requests("unavailable");
+  store_.script({{AppendOutcome::kDurable, ""}, {AppendOutcome::kRetryable, "the disk is full"}});
+  auto answer = submit(*ingest, simple_request(25).SerializeAsString());
+  EXPECT_EQ((*answer)->verdict, Verdict::kUnavailable);
+  EXPECT_EQ((*answer)->message, "the disk is full");
+  EXPECT_EQ((*answer)->retry_delay_nano, 5u);
+  EXPECT_EQ(requests("unavailable"), before + 1);
+}
+
+TEST_F(IngestTest, WhatTheStoreRejectsIsPartialSuccess) {
+  auto ingest = make({.limits = {.spans_per_batch = 10}});
+  uint64_t before = counted("fathom_rejected_spans_total", "reason=\"store\"");
+  store_.script({{AppendOutcome::kDurable, ""}, {AppendOutcome::kRejected, "not these"}});
+  auto answer = submit(*ingest, simple_request(25).SerializeAsString());
+  EXPECT_EQ((*answer)->verdict, Verdict::kPartial);
+  EXPECT_EQ((*answer)->rejected_spans, 10u);
+  EXPECT_EQ((*answer)->message, "not these");
+  EXPECT_EQ(counted("fathom_rejected_spans_total", "reason=\"store\""), before + 10);
+}
+
+TEST_F(IngestTest, DuplicatesAreSuccessAndCounted) {
+  auto ingest = make();
+  uint64_t before = counted("fathom_otlp_duplicate_batches_total");
+  store_.script({{AppendOutcome::kDurable, "", true}});
+  EXPECT_EQ((*submit(*ingest, simple_request(1).SerializeAsString()))->verdict, Verdict::kOk);
+  EXPECT_EQ(counted("fathom_otlp_duplicate_batches_total"), before + 1);
+}
+
+TEST_F(IngestTest, AnEmptyBudgetAsksForARetryAndRecovers) {
+  auto ingest = make({.budget_bytes = 1 << 20});
+  std::string body = simple_request(1000).SerializeAsString();
+  store_.hold();
+  auto first = submit(*ingest, body);
+  auto second = submit(*ingest, body);
+  EXPECT_FALSE(first->has_value());
+  Reservation rest = ingest->open();
+  while (rest.grow(1024)) continue;
+  auto refused = submit(*ingest, body);
+  ASSERT_TRUE(refused->has_value());
+  EXPECT_EQ((*refused)->verdict, Verdict::kUnavailable);
+  rest.release();
+  store_.release();
+  EXPECT_EQ((*first)->verdict, Verdict::kOk);
+  EXPECT_EQ((*submit(*ingest, body))->verdict, Verdict::kOk);
+}
+
+TEST_F(IngestTest, WhatCanNeverFitIsOversizedNotRetryable) {
+  auto ingest = make({.budget_bytes = 100 * 1024});
+  auto answer = submit(*ingest, simple_request(5000).SerializeAsString());
+  EXPECT_EQ((*answer)->verdict, Verdict::kOversized);
+}
+
+TEST_F(IngestTest, GivesBackAllMemory) {
+  auto ingest = make({.budget_bytes = 1 << 20});
+  for (int round = 0; round < 50; ++round) submit(*ingest, simple_request(500).SerializeAsString());
+  Reservation all = ingest->open();
+  EXPECT_TRUE(all.grow(1 << 20));
+}
+
+TEST_F(IngestTest, LivesUntilTheLastAnswer) {
+  auto ingest = make();
+  store_.hold();
+  auto answer = submit(*ingest, simple_request(1).SerializeAsString());
+  ingest.reset();
+  store_.release();
+  EXPECT_EQ((*answer)->verdict, Verdict::kOk);
+}
+
+TEST_F(IngestTest, EveryLossCounts) {
+  auto ingest = make({.limits = {.attributes_per_span = 1, .events_per_span = 1, .links_per_span = 1}});
+  const std::pair<const char*, const char*> kSeries[] = {
+      {"fathom_limited_total", "limit=\"attributes_per_span\""},
+      {"fathom_limited_total", "limit=\"events_per_span\""},
+      {"fathom_limited_total", "limit=\"links_per_span\""},
+      {"fathom_lost_links_total", "reason=\"invalid_id\""},
+      {"fathom_lost_attributes_total", "reason=\"nested_too_deep\""},
+      {"fathom_repaired_texts_total", ""},
+  };
+  std::vector<uint64_t> before;
+  for (auto [name, labels] : kSeries) before.push_back(counted(name, labels));
+  Request request = full_request();
+  ProtoSpan& span = first_span(request);
+  *span.add_events() = span.events(0);
+  *span.add_links() = span.links(0);
+  span.mutable_links(0)->clear_trace_id();
+  *span.add_links() = span.links(1);
+  ProtoValue* deep = request.mutable_resource_spans(0)->mutable_resource()->mutable_attributes(0)->mutable_value();
+  for (unsigned i = 0; i <= kMaxValueDepth; ++i) deep = deep->mutable_array_value()->add_values();
+  std::string body = request.SerializeAsString();
+  body[body.find("no stock")] = '\xff';
+  EXPECT_EQ((*submit(*ingest, body))->verdict, Verdict::kOk);
+  for (size_t i = 0; i < before.size(); ++i) {
+    EXPECT_GT(counted(kSeries[i].first, kSeries[i].second), before[i]) << kSeries[i].first << kSeries[i].second;
+  }
+}
+
+}  // namespace
+}  // namespace fathom::collector

@@ -1,0 +1,48 @@
+// What a decoder makes of one OTLP request: batches for the store, and an account of everything that is not in them.
+//
+// Purpose: the two decoders (protobuf, JSON) meet here; the same request gives the same batches from either.
+// Ownership: batches own their bytes; nothing points into the request. Thread safety: plain values.
+// Errors of decoding: kInvalid for a malformed request, or whatever GrowMemory said; nothing of it is stored then.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "store/batch.h"
+
+namespace fathom::collector {
+
+// Why a span was refused while the rest of its request was taken.
+enum class Rejection : uint8_t { kTraceId, kSpanId, kParentSpanId };
+inline constexpr size_t kRejections = 3;
+std::string_view rejection_label(Rejection reason);  // the `reason` in metrics
+
+// What a stored span lost, or had changed, on its way.
+enum class Loss : uint8_t { kAttributeDepth, kAttributeLimit, kEventLimit, kLinkLimit, kLinkId, kTextRepaired };
+inline constexpr size_t kLosses = 6;
+
+struct Decoded {
+  std::vector<store::BatchPtr> batches;
+  uint64_t accepted_spans = 0;
+  uint64_t rejected_spans = 0;
+  std::string first_rejection;  // for people
+  std::array<uint64_t, kRejections> rejections{};
+  std::array<uint64_t, kLosses> losses{};
+};
+
+// Asked before `bytes` more are taken; an error ends the decoding and becomes its result.
+using GrowMemory = std::function<Result<>(uint64_t bytes)>;
+
+// Arrays and maps in attribute values are followed this deep; a deeper value is lost, and counted.
+inline constexpr unsigned kMaxValueDepth = 32;
+
+// An ExportTraceServiceRequest as protobuf or as OTLP/JSON.
+Result<Decoded> decode_protobuf(std::string_view body, const store::BatchLimits& limits, const GrowMemory& grow);
+Result<Decoded> decode_json(std::string_view body, const store::BatchLimits& limits, const GrowMemory& grow);
+
+}  // namespace fathom::collector

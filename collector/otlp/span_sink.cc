@@ -1,0 +1,107 @@
+#include "collector/otlp/span_sink.h"
+
+#include <algorithm>
+
+#include "collector/otlp/utf8.h"
+
+namespace fathom::collector {
+
+namespace {
+
+// Small enough that small requests take little, large enough that a large one asks seldom.
+constexpr uint64_t kChargeStep = 64 * 1024;
+
+}  // namespace
+
+std::string_view rejection_label(Rejection reason) {
+  switch (reason) {
+    case Rejection::kTraceId:
+      return "trace_id";
+    case Rejection::kSpanId:
+      return "span_id";
+    case Rejection::kParentSpanId:
+      return "parent_span_id";
+  }
+  return "unknown";
+}
+
+SpanSink::SpanSink(const store::BatchLimits& limits, const GrowMemory& grow)
+    : limits_(limits), grow_(grow), builder_(limits) {}
+
+std::string_view SpanSink::text(std::string_view raw, size_t limit) {
+  raw = whole_characters(raw, limit + kBeyondLimit);
+  if (is_utf8(raw)) return raw;
+  std::string repaired = repair_utf8(raw, limit + kBeyondLimit);
+  count(Loss::kTextRepaired);
+  return keep(std::move(repaired));
+}
+
+std::string_view SpanSink::keep(std::string text) {
+  kept_bytes_ += text.size() + sizeof(std::string);
+  charge();
+  return kept_.emplace_back(std::move(text));
+}
+
+// The builder holds its bytes once while it collects and twice while it assembles a batch.
+void SpanSink::charge() {
+  uint64_t needed = kept_bytes_ + batch_bytes_ + 2 * builder_.bytes();
+  if (needed <= charged_bytes_ || !refused_.ok()) return;
+  uint64_t step = std::max(needed - charged_bytes_, kChargeStep);
+  refused_ = grow_(step);
+  if (refused_.ok()) charged_bytes_ += step;
+}
+
+void SpanSink::resource(const store::ResourceView& resource) {
+  builder_.set_resource(resource);
+  kept_.clear();
+  kept_bytes_ = 0;
+}
+
+void SpanSink::scope(const store::ScopeView& scope) {
+  builder_.set_scope(scope);
+  kept_.clear();
+  kept_bytes_ = 0;
+}
+
+void SpanSink::reject(Rejection reason, std::string_view message) {
+  ++decoded_.rejections[static_cast<size_t>(reason)];
+  if (decoded_.rejected_spans++ == 0) decoded_.first_rejection = message;
+}
+
+bool SpanSink::reject(const SpanDraft& draft) {
+  if (!draft.trace_id || draft.trace_id->is_zero()) {
+    reject(Rejection::kTraceId, "trace_id must be 16 bytes, not all of them zero");
+  } else if (!draft.span_id || draft.span_id->is_zero()) {
+    reject(Rejection::kSpanId, "span_id must be 8 bytes, not all of them zero");
+  } else if (!draft.parent_span_id) {
+    reject(Rejection::kParentSpanId, "parent_span_id must be empty or 8 bytes");
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void SpanSink::span(SpanDraft& draft) {
+  if (ok() && !reject(draft)) {
+    builder_.add(draft.view());
+    ++decoded_.accepted_spans;
+    charge();
+    if (builder_.full()) close_batch();
+  }
+  kept_.clear();
+  kept_bytes_ = 0;
+}
+
+void SpanSink::close_batch() {
+  decoded_.batches.push_back(builder_.finish());
+  batch_bytes_ += decoded_.batches.back()->memory_bytes();
+  charge();
+}
+
+Result<Decoded> SpanSink::finish() {
+  if (ok() && !builder_.empty()) close_batch();
+  if (!ok()) return refused_.error();
+  return std::move(decoded_);
+}
+
+}  // namespace fathom::collector

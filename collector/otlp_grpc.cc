@@ -1,0 +1,203 @@
+#include "collector/otlp_grpc.h"
+
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/resource_quota.h>
+
+#include "collector/content.h"
+#include "net/http_server.h"
+#include "otlp/trace_service.grpc.pb.h"
+
+namespace fathom::collector {
+
+namespace {
+
+using TraceService = opentelemetry::proto::collector::trace::v1::TraceService;
+
+// A message is compressed if it begins as gzip or zlib do. Neither can begin a request: the first would be a field of a
+// wire type that does not exist, the second a field that OTLP does not have.
+bool is_compressed(std::string_view body) {
+  if (body.size() < 2) return false;
+  auto first = static_cast<uint8_t>(body[0]);
+  auto second = static_cast<uint8_t>(body[1]);
+  return (first == 0x1f && second == 0x8b) || (first == 0x78 && (first << 8 | second) % 31 == 0);
+}
+
+// A message in one piece: gRPC's own when it has one slice, otherwise a copy.
+class Message {
+ public:
+  // Takes the bytes out of `buffer`, so that they do not outlast their decoding.
+  Result<> read(grpc::ByteBuffer& buffer) {
+    if (!buffer.Dump(&slices_).ok()) return internal("gRPC handed out a message that cannot be read");
+    size_t size = buffer.Length();
+    buffer.Clear();
+    if (slices_.size() == 1) {
+      view_ = view_of(slices_[0]);
+      return {};
+    }
+    copy_.reserve(size);
+    for (const grpc::Slice& slice : slices_) copy_ += view_of(slice);
+    slices_.clear();
+    view_ = copy_;
+    return {};
+  }
+  void replace(std::string text) {
+    copy_ = std::move(text);
+    view_ = copy_;
+  }
+  std::string_view view() const { return view_; }
+
+ private:
+  static std::string_view view_of(const grpc::Slice& slice) {
+    return {reinterpret_cast<const char*>(slice.begin()), slice.size()};
+  }
+
+  std::vector<grpc::Slice> slices_;
+  std::string copy_;
+  std::string_view view_;
+};
+
+grpc::Status status_of(const Answer& answer) {
+  if (is_success(answer.verdict)) return grpc::Status::OK;
+  // The details are a google.rpc.Status; gRPC sends them as grpc-status-details-bin.
+  return grpc::Status(static_cast<grpc::StatusCode>(grpc_code(answer.verdict)), answer.message,
+                      answer_body(answer, Encoding::kProtobuf));
+}
+
+grpc::ByteBuffer bytes_of(const std::string& text) {
+  grpc::Slice slice(text);
+  return grpc::ByteBuffer(&slice, 1);
+}
+
+class ExportService : public TraceService::WithRawCallbackMethod_Export<TraceService::Service> {
+ public:
+  explicit ExportService(std::shared_ptr<Ingest> ingest) : ingest_(std::move(ingest)) {}
+
+  grpc::ServerUnaryReactor* Export(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                   grpc::ByteBuffer* response) override {
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    // gRPC calls with no message when a stream ended within one; nobody waits for this answer.
+    if (!request->Valid()) {
+      ingest_->metrics().cut_off();
+      reactor->Finish(grpc::Status(grpc::StatusCode::UNAVAILABLE, "the message is incomplete"));
+      return reactor;
+    }
+    // gRPC would keep the message until it is answered; the object is gRPC's and not const there.
+    Result<> taken = take_in(const_cast<grpc::ByteBuffer&>(*request), reactor, response);
+    if (!taken.ok()) refuse(taken.error(), reactor);
+    return reactor;
+  }
+
+ private:
+  // Hands the request to ingest, which answers; or says why not.
+  Result<> take_in(grpc::ByteBuffer& request, grpc::ServerUnaryReactor* reactor, grpc::ByteBuffer* response) {
+    if (Result<> fits = check_size(request.Length()); !fits.ok()) return fits;
+    // Once as gRPC has it and, for the time of its decoding, once in one piece.
+    Reservation slices = ingest_->open(), memory = ingest_->open();
+    if (Result<> taken = ingest_->take(slices, request.Length()); !taken.ok()) return taken;
+    if (Result<> taken = ingest_->take(memory, request.Length()); !taken.ok()) return taken;
+    Message message;
+    if (Result<> read = message.read(request); !read.ok()) return read;
+    slices.release();
+    if (is_compressed(message.view())) {
+      Result<std::string> text = inflate(*ingest_, message.view(), memory);
+      if (!text.ok()) return text.error();
+      message.replace(std::move(text).value());
+    }
+    ingest_->submit(Transport::kGrpc, Encoding::kProtobuf, message.view(), std::move(memory),
+                    [reactor, response](const Answer& answer) {
+                      *response = bytes_of(is_success(answer.verdict) ? answer_body(answer, Encoding::kProtobuf) : "");
+                      reactor->Finish(status_of(answer));
+                    });
+    return {};
+  }
+
+  Result<> check_size(uint64_t bytes) const {
+    uint64_t limit = ingest_->options().max_request_bytes;
+    if (bytes <= limit) return {};
+    return exhausted("the message has " + std::to_string(bytes) + " bytes; the limit is " + std::to_string(limit));
+  }
+
+  void refuse(const Error& error, grpc::ServerUnaryReactor* reactor) {
+    Answer answer = ingest_->answer(error);
+    ingest_->refused(Transport::kGrpc, answer.verdict);
+    reactor->Finish(status_of(answer));
+  }
+
+  std::shared_ptr<Ingest> ingest_;
+};
+
+// Connections: dead peers are noticed within a minute and a half; honest clients may ping every ten seconds.
+void set_connection_limits(grpc::ServerBuilder& builder) {
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 128);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 60'000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 10'000);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 20'000);
+  // Two servers on one port would share its connections, and nobody would know which one has the data.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+}
+
+void set_memory_limits(grpc::ServerBuilder& builder, uint64_t buffer_bytes) {
+  grpc::ResourceQuota quota("otlp");
+  quota.Resize(buffer_bytes);
+  // Reflection is a synchronous service: a thread for every call of it.
+  quota.SetMaxThreads(16);
+  builder.SetResourceQuota(quota);
+  builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
+  // Too large a message is refused by us, with a count and a message; gRPC would have read all of it just the same.
+  builder.SetMaxReceiveMessageSize(-1);
+  builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
+}
+
+}  // namespace
+
+struct OtlpGrpcServer::Impl {
+  Impl(OtlpGrpcOptions given, std::shared_ptr<Ingest> ingest) : options(std::move(given)), service(std::move(ingest)) {}
+
+  OtlpGrpcOptions options;
+  ExportService service;
+  std::unique_ptr<grpc::Server> server;
+};
+
+OtlpGrpcServer::OtlpGrpcServer(OtlpGrpcOptions options, std::shared_ptr<Ingest> ingest)
+    : impl_(std::make_unique<Impl>(std::move(options), std::move(ingest))) {}
+
+OtlpGrpcServer::~OtlpGrpcServer() {
+  stop(0);
+}
+
+Result<std::string> OtlpGrpcServer::start() {
+  auto address = net::split_address(impl_->options.address);
+  if (!address.ok()) return address.error();
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  grpc::ServerBuilder builder;
+  int port = 0;
+  builder.AddListeningPort(impl_->options.address, grpc::InsecureServerCredentials(), &port);
+  builder.RegisterService(&impl_->service);
+  set_connection_limits(builder);
+  set_memory_limits(builder, impl_->options.buffer_bytes);
+  impl_->server = builder.BuildAndStart();
+  if (impl_->server == nullptr || port == 0) {
+    impl_->server.reset();
+    return unavailable("cannot listen on " + impl_->options.address + " for OTLP over gRPC; is the port taken?");
+  }
+  const std::string& host = impl_->options.address;
+  return host.substr(0, host.rfind(':') + 1) + std::to_string(port);
+}
+
+void OtlpGrpcServer::stop(uint64_t grace_nano) {
+  if (impl_->server == nullptr) return;
+  impl_->server->Shutdown(std::chrono::system_clock::now() + std::chrono::nanoseconds(grace_nano));
+  impl_->server->Wait();
+  impl_->server.reset();
+}
+
+}  // namespace fathom::collector

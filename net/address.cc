@@ -1,0 +1,55 @@
+#include "net/address.h"
+
+#include <boost/asio/io_context.hpp>
+#include <charconv>
+
+#include "net/http_server.h"
+
+namespace fathom::net {
+
+namespace {
+
+Error bad_address(std::string_view address) {
+  return invalid("'" + std::string(address) +
+                 "' is not an address; write HOST:PORT, such as 127.0.0.1:7070 or [::1]:7070");
+}
+
+}  // namespace
+
+Result<std::pair<std::string, uint16_t>> split_address(std::string_view address) {
+  size_t colon = address.rfind(':');
+  if (colon == std::string_view::npos) return bad_address(address);
+  std::string_view host = address.substr(0, colon);
+  std::string_view port_text = address.substr(colon + 1);
+  if (host.starts_with('[') && host.ends_with(']') && host.size() > 2) {
+    host = host.substr(1, host.size() - 2);
+  } else if (host.find_first_of(":[]") != std::string_view::npos) {
+    return bad_address(address);  // an IPv6 address needs its brackets
+  }
+  uint16_t port = 0;
+  auto [end, fault] = std::from_chars(port_text.data(), port_text.data() + port_text.size(), port);
+  bool whole = fault == std::errc() && end == port_text.data() + port_text.size();
+  if (host.empty() || port_text.empty() || !whole) return bad_address(address);
+  return std::pair(std::string(host), port);
+}
+
+Result<boost::asio::ip::tcp::endpoint> resolve(std::string_view address) {
+  auto parts = split_address(address);
+  if (!parts) return parts.error();
+  boost::asio::io_context context;
+  boost::asio::ip::tcp::resolver resolver(context);
+  boost::system::error_code fault;
+  auto found = resolver.resolve(parts->first, std::to_string(parts->second), fault);
+  if (fault || found.empty()) {
+    return unavailable("cannot find the host of '" + std::string(address) + "': " + fault.message());
+  }
+  return found.begin()->endpoint();
+}
+
+std::string endpoint_text(const boost::asio::ip::tcp::endpoint& endpoint) {
+  std::string host = endpoint.address().to_string();
+  if (endpoint.address().is_v6()) host = "[" + host + "]";
+  return host + ":" + std::to_string(endpoint.port());
+}
+
+}  // namespace fathom::net

@@ -1,0 +1,18 @@
+// Addresses of listeners and peers, as text and as endpoints.
+//
+// Thread safety: plain functions. Errors: kInvalid for text that cannot be an address, kUnavailable for a name that
+// does not resolve; messages name the address.
+#pragma once
+
+#include <boost/asio/ip/tcp.hpp>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace fathom::net {
+
+Result<boost::asio::ip::tcp::endpoint> resolve(std::string_view address);
+std::string endpoint_text(const boost::asio::ip::tcp::endpoint& endpoint);  // "127.0.0.1:80", "[::1]:80"
+
+}  // namespace fathom::net

@@ -1,0 +1,111 @@
+#include "net/gzip.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <cassert>
+
+namespace fathom::net {
+
+namespace {
+
+constexpr uint64_t kStep = 64 * 1024;
+constexpr int kAnyHeader = 15 + 32;  // the largest window; zlib tells gzip from zlib by itself
+constexpr int kGzipHeader = 15 + 16;
+constexpr uint64_t kMaxStep = uint64_t{1} << 30;  // zlib counts in 32 bits
+
+Bytef* bytes_of(const char* data) {
+  return const_cast<Bytef*>(reinterpret_cast<const Bytef*>(data));
+}
+
+// One decompression: the stream, what has come out, and what may.
+class Inflater {
+ public:
+  Inflater(std::string_view in, uint64_t max_bytes, const std::function<bool(uint64_t)>& grow)
+      : rest_(in), max_bytes_(max_bytes), grow_(grow) {
+    ready_ = inflateInit2(&stream_, kAnyHeader) == Z_OK;
+  }
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+  ~Inflater() {
+    if (ready_) inflateEnd(&stream_);
+  }
+
+  // gzip files may be several members, one after another; they come out as one.
+  Result<std::string> run() {
+    if (!ready_) return unavailable("no memory to decompress");
+    do {
+      if (auto member = inflate_member(); !member) return member.error();
+    } while (!rest_.empty() && inflateReset(&stream_) == Z_OK);
+    out_.resize(used_);
+    return std::move(out_);
+  }
+
+ private:
+  Result<> inflate_member() {
+    for (;;) {
+      if (auto room = make_room(); !room) return room;
+      uint64_t take = std::min<uint64_t>(rest_.size(), kMaxStep);
+      uint64_t room = std::min<uint64_t>(out_.size() - used_, kMaxStep);
+      stream_.next_in = bytes_of(rest_.data());
+      stream_.avail_in = static_cast<uInt>(take);
+      stream_.next_out = reinterpret_cast<Bytef*>(out_.data() + used_);
+      stream_.avail_out = static_cast<uInt>(room);
+      int state = inflate(&stream_, Z_NO_FLUSH);
+      rest_.remove_prefix(take - stream_.avail_in);
+      used_ += room - stream_.avail_out;
+      if (state == Z_STREAM_END) return {};
+      if (state != Z_OK && state != Z_BUF_ERROR) return invalid("the body is not gzip, or is damaged");
+      if (rest_.empty() && stream_.avail_out > 0) return invalid("the gzip body ends too early");
+    }
+  }
+
+  // One byte beyond the limit is room enough to see that there is more.
+  Result<> make_room() {
+    if (used_ < out_.size()) return {};
+    if (used_ > max_bytes_) {
+      return exhausted("the body is larger than " + std::to_string(max_bytes_) + " bytes when decompressed");
+    }
+    uint64_t step = std::min(std::max(kStep, out_.size()), max_bytes_ + 1 - used_);
+    if (grow_ && !grow_(step)) return unavailable("no memory for this body now");
+    out_.resize(out_.size() + step);
+    return {};
+  }
+
+  z_stream stream_{};
+  std::string_view rest_;
+  const uint64_t max_bytes_;
+  const std::function<bool(uint64_t)>& grow_;
+  std::string out_;
+  uint64_t used_ = 0;
+  bool ready_ = false;
+};
+
+}  // namespace
+
+Result<std::string> gunzip(std::string_view in, uint64_t max_bytes, const std::function<bool(uint64_t)>& grow) {
+  auto out = Inflater(in, max_bytes, grow).run();
+  if (out.ok() && out->size() > max_bytes) {
+    return exhausted("the body is larger than " + std::to_string(max_bytes) + " bytes when decompressed");
+  }
+  return out;
+}
+
+std::string gzip(std::string_view in, int level) {
+  assert(in.size() < kMaxStep);
+  z_stream stream{};
+  [[maybe_unused]] int state = deflateInit2(&stream, level, Z_DEFLATED, kGzipHeader, 8, Z_DEFAULT_STRATEGY);
+  assert(state == Z_OK);
+  std::string out(deflateBound(&stream, in.size()), '\0');
+  stream.next_in = bytes_of(in.data());
+  stream.avail_in = static_cast<uInt>(in.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  state = deflate(&stream, Z_FINISH);
+  assert(state == Z_STREAM_END);
+  out.resize(out.size() - stream.avail_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+}  // namespace fathom::net

@@ -1,0 +1,247 @@
+#include "net/http_connection.h"
+
+#include <algorithm>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/write.hpp>
+#include <cstring>
+
+namespace fathom::net {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+
+namespace {
+
+constexpr size_t kSmallRead = 4 * 1024;  // while there is no body: a thousand idle peers cost a thousand of these
+constexpr size_t kBodyRead = 64 * 1024;
+constexpr uint64_t kLingerBytes = 256 * 1024 * 1024;
+constexpr auto kHalfClosedGrace = std::chrono::milliseconds(250);
+constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+
+}  // namespace
+
+HttpConnection::HttpConnection(HttpServer::Impl& server, asio::ip::tcp::socket socket)
+    : server_(server), socket_(std::move(socket)), timer_(socket_.get_executor()) {}
+
+void HttpConnection::start() {
+  asio::post(socket_.get_executor(), [self = shared_from_this()] {
+    self->set_deadline(Clock::now() + std::chrono::nanoseconds(self->server_.options.idle_timeout_nano));
+    self->advance();
+  });
+}
+
+void HttpConnection::advance() {
+  while (step()) {
+  }
+}
+
+bool HttpConnection::step() {
+  switch (state_) {
+    case State::kIdle:
+      return begin_request();
+    case State::kHeader:
+      return parse_header();
+    case State::kBody:
+      return parse_body();
+    case State::kHandling:
+    case State::kWriting:
+      // Reading on shows when the peer goes away, and takes in a bounded part of what it pipelines.
+      if (buffer_.size() < server_.options.max_header_bytes) read_more();
+      return false;
+    case State::kLinger:
+      return linger();
+    case State::kClosed:
+      return false;
+  }
+  return false;
+}
+
+// Some clients send an empty line after a body; RFC 9112, 2.2, asks to overlook it.
+void HttpConnection::skip_empty_lines() {
+  while (buffer_.size() >= 2 && std::memcmp(buffer_.data().data(), "\r\n", 2) == 0) buffer_.consume(2);
+}
+
+bool HttpConnection::begin_request() {
+  skip_empty_lines();
+  if (buffer_.size() == 0) {
+    if (drain_) {
+      close();
+    } else {
+      read_more();
+    }
+    return false;
+  }
+  parser_.emplace();
+  parser_->header_limit(static_cast<uint32_t>(server_.options.max_header_bytes));
+  parser_->body_limit(boost::none);  // on_header() compares, after the handler has seen the header
+  set_deadline(Clock::now() + std::chrono::nanoseconds(server_.options.header_timeout_nano));
+  state_ = State::kHeader;
+  return true;
+}
+
+bool HttpConnection::parse_header() {
+  boost::system::error_code fault;
+  buffer_.consume(parser_->put(buffer_.data(), fault));
+  if (parser_->is_header_done()) return on_header();
+  if (fault == http::error::need_more) {
+    read_more();
+    return false;
+  }
+  if (fault == http::error::header_limit) {
+    return refuse("header_too_large", 431,
+                  "the header is larger than " + std::to_string(server_.options.max_header_bytes) + " bytes");
+  }
+  return refuse("malformed", 400, "not an HTTP/1.1 request: " + fault.message());
+}
+
+bool HttpConnection::on_header() {
+  request_ = HttpRequest{};
+  cancel_ = std::make_shared<CancelSignal>();
+  request_.cancel = cancel_;
+  request_.cancelled = std::shared_ptr<std::atomic<bool>>(cancel_, &cancel_->flag);
+  auto length = parser_->content_length();
+  if (length) request_.content_length = *length;
+  if (!length && !parser_->chunked()) request_.content_length = 0;
+  head_only_ = parser_->get().method() == http::verb::head;
+  wants_keep_alive_ = parser_->keep_alive();
+  if (auto parsed = parse_head(parser_->get(), request_); !parsed) {
+    return refuse("malformed", parsed.error().code == ErrorCode::kUnsupported ? 501 : 400, parsed.error().message);
+  }
+  return admit();
+}
+
+bool HttpConnection::admit() {
+  if (auto refusal = server_.handler->admit(request_)) {
+    server_.count_refused("not_admitted");
+    begin_write(*std::move(refusal), false);
+    return true;
+  }
+  uint64_t limit = server_.handler->max_body_bytes();
+  if (request_.content_length.value_or(0) > limit) {
+    return explain("body_too_large", 413, "the body is larger than " + std::to_string(limit) + " bytes");
+  }
+  parser_->body_limit(limit);
+  parser_->eager(true);
+  phase_start_ = Clock::now();
+  granted_body_ = 0;
+  state_ = State::kBody;
+  return expect_continue();
+}
+
+bool HttpConnection::expect_continue() {
+  std::string_view expectation = request_.header("expect");
+  if (expectation.empty() || parser_->is_done()) return true;
+  if (!boost::beast::iequals({expectation.data(), expectation.size()}, "100-continue")) {
+    return refuse("malformed", 417, "the only expectation that can be met is 100-continue");
+  }
+  continue_pending_ = true;
+  asio::async_write(socket_, asio::buffer(kContinue),
+                    [self = shared_from_this()](boost::system::error_code fault, size_t) {
+                      self->continue_pending_ = false;
+                      if (self->state_ == State::kClosed) return;
+                      if (fault) return self->close();
+                      self->state_ == State::kWriting ? self->write_more() : self->advance();
+                    });
+  return true;
+}
+
+bool HttpConnection::parse_body() {
+  if (parser_->is_done()) return on_body();
+  if (!grant_body()) return explain("memory", 503, "there is no memory for this request now; try again");
+  boost::system::error_code fault;
+  if (buffer_.size() > 0) buffer_.consume(parser_->put(buffer_.data(), fault));
+  if (parser_->is_done()) return on_body();
+  if (fault == http::error::body_limit) {
+    uint64_t limit = server_.handler->max_body_bytes();
+    return explain("body_too_large", 413, "the body is larger than " + std::to_string(limit) + " bytes");
+  }
+  if (fault && fault != http::error::need_more) return explain("malformed", 400, "bad body: " + fault.message());
+  // What stays unparsed is part of a chunk's header; a long one is an attack.
+  if (buffer_.size() > server_.options.max_header_bytes)
+    return explain("malformed", 400, "bad body: a chunk's header is too long");
+  set_pace(parser_->get().body().size());
+  read_more();
+  return false;
+}
+
+// Bytes of a chunked body are asked for before they are parsed, in steps of one read.
+bool HttpConnection::grant_body() {
+  if (request_.content_length) return true;
+  uint64_t needed = parser_->get().body().size() + buffer_.size();
+  while (granted_body_ < needed) {
+    if (!server_.handler->grow_body(request_, kBodyRead)) return false;
+    granted_body_ += kBodyRead;
+  }
+  return true;
+}
+
+bool HttpConnection::on_body() {
+  request_.body = std::move(parser_->get().body());
+  parser_.reset();
+  state_ = State::kHandling;
+  set_deadline(Clock::time_point::max());
+  server_.handler->handle(std::move(request_), responder());
+  request_ = HttpRequest{};
+  return true;
+}
+
+bool HttpConnection::linger() {
+  lingered_ += buffer_.size();
+  buffer_.consume(buffer_.size());
+  if (lingered_ > kLingerBytes) {
+    close();
+  } else {
+    read_more();
+  }
+  return false;
+}
+
+size_t HttpConnection::read_size() const {
+  bool large = state_ == State::kBody || state_ == State::kLinger;
+  return large ? kBodyRead : kSmallRead;
+}
+
+void HttpConnection::read_more() {
+  if (reading_) return;
+  if (peer_done_) {
+    if (!is_answering()) close();
+    return;
+  }
+  reading_ = true;
+  chunk_.resize(read_size());
+  if (chunk_.capacity() > 2 * chunk_.size()) chunk_.shrink_to_fit();
+  socket_.async_read_some(asio::buffer(chunk_),
+                          [self = shared_from_this()](boost::system::error_code fault, size_t bytes) {
+                            self->reading_ = false;
+                            self->on_read(fault, bytes);
+                          });
+}
+
+void HttpConnection::on_read(boost::system::error_code fault, size_t bytes) {
+  if (state_ == State::kClosed) return;
+  if (fault) return on_peer_gone(fault);
+  buffer_.commit(asio::buffer_copy(buffer_.prepare(bytes), asio::buffer(chunk_.data(), bytes)));
+  advance();
+}
+
+// A peer that closed its sending side may be gone or may wait for its answer; which, nobody can tell. It gets the
+// answer when that is ready soon, and is taken for gone then.
+void HttpConnection::on_peer_gone(boost::system::error_code fault) {
+  peer_done_ = true;
+  if (!is_answering() || fault != asio::error::eof) return close();
+  if (state_ == State::kHandling) set_deadline(Clock::now() + kHalfClosedGrace);
+}
+
+void HttpConnection::begin_drain() {
+  asio::post(socket_.get_executor(), [self = shared_from_this()] {
+    self->drain_ = true;
+    if (self->state_ == State::kIdle && self->buffer_.size() == 0) self->close();
+  });
+}
+
+void HttpConnection::abort() {
+  asio::post(socket_.get_executor(), [self = shared_from_this()] { self->close(); });
+}
+
+}  // namespace fathom::net

@@ -1,0 +1,108 @@
+// HttpConnection: one peer of an HttpServer, from accept to close. Internal to net/.
+//
+// Purpose: a small state machine around one socket: wait, read a header, show it, read a body at a minimum pace, wait
+// for the answer (watching for the peer to go away), write it at a minimum pace, begin again or linger and close.
+// Thread safety: everything but responder answers runs on the connection's strand. Ownership: the server's registry
+// holds open connections; answers hold weak references, so that a late one finds nobody and does nothing.
+// Source of the idea: lingering close (RFC 9112, 9.6), so that a refusal is read before the reset of an unread body.
+#pragma once
+
+#include <array>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/beast/core/buffers_suffix.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "net/http_server.h"
+#include "net/http_server_impl.h"
+#include "net/http_text.h"
+
+namespace fathom::net {
+
+class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
+ public:
+  HttpConnection(HttpServer::Impl& server, boost::asio::ip::tcp::socket socket);
+
+  void start();               // from any thread
+  void begin_drain();         // from any thread: finish what is under way, then close
+  void abort();               // from any thread: close now
+  void answer(HttpResponse);  // from any thread: the handler's answer
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
+  enum class State { kIdle, kHeader, kBody, kHandling, kWriting, kLinger, kClosed };
+
+  // Reading (http_connection.cc).
+  void advance();  // does what the buffered bytes allow, then reads more
+  bool step();     // one step of it; true while there may be another
+  void skip_empty_lines();
+  bool begin_request();
+  bool parse_header();
+  bool on_header();
+  bool admit();
+  bool expect_continue();
+  bool parse_body();
+  bool grant_body();
+  bool on_body();
+  bool linger();
+  void read_more();
+  size_t read_size() const;
+  bool is_answering() const { return state_ == State::kHandling || state_ == State::kWriting; }
+  void on_read(boost::system::error_code fault, size_t bytes);
+  void on_peer_gone(boost::system::error_code fault);
+
+  // Answering (http_connection_write.cc).
+  HttpRespond responder();
+  bool refuse(std::string_view reason, int status, std::string_view message);
+  bool explain(std::string_view reason, int status, std::string_view message);
+  void begin_write(HttpResponse response, bool keep_alive);
+  void write_more();
+  void on_written(boost::system::error_code fault, size_t bytes);
+  void finish_write();
+  void next_request();
+  void close();
+
+  // Time (http_connection_write.cc).
+  void set_deadline(Clock::time_point deadline);
+  void set_pace(uint64_t bytes_so_far);  // the deadline of a transfer that began at phase_start_
+  void watch_deadline();
+  void on_deadline();
+
+  HttpServer::Impl& server_;
+  boost::asio::ip::tcp::socket socket_;
+  boost::asio::steady_timer timer_;
+  Clock::time_point deadline_ = Clock::time_point::max();
+  Clock::time_point armed_ = Clock::time_point::max();
+  Clock::time_point phase_start_;
+
+  State state_ = State::kIdle;
+  bool reading_ = false;
+  bool continue_pending_ = false;  // "100 Continue" is being written
+  bool peer_done_ = false;         // its side of the connection is closed
+  bool drain_ = false;
+  std::vector<char> chunk_;  // where a read lands; apart from buffer_, which is parsed while a read is under way
+  boost::beast::flat_buffer buffer_;
+  std::optional<Parser> parser_;
+  HttpRequest request_;
+  std::shared_ptr<CancelSignal> cancel_;  // of the request that is being handled
+  uint64_t granted_body_ = 0;
+  uint64_t lingered_ = 0;
+  bool head_only_ = false;
+  bool wants_keep_alive_ = false;
+
+  std::string out_head_;
+  std::string out_body_;
+  boost::beast::buffers_suffix<std::array<boost::asio::const_buffer, 2>> out_rest_;
+  uint64_t out_written_ = 0;
+  bool close_after_write_ = false;
+};
+
+}  // namespace fathom::net

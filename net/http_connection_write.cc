@@ -1,0 +1,171 @@
+// The answering half of HttpConnection: answers, deadlines, the end.
+#include <algorithm>
+#include <boost/asio/post.hpp>
+
+#include "net/http_connection.h"
+
+namespace fathom::net {
+
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr auto kLingerTime = std::chrono::seconds(5);
+constexpr size_t kKeptBufferBytes = 16 * 1024;
+
+// What a handler's respond() calls. It may outlive connection and server, so it only knows them weakly; the server is
+// locked first and released last, because a connection's socket needs the server's io_context.
+class Responder {
+ public:
+  Responder(std::weak_ptr<HttpServer::Impl> server, std::weak_ptr<HttpConnection> connection)
+      : server_(std::move(server)), connection_(std::move(connection)) {}
+  Responder(const Responder&) = delete;
+  Responder& operator=(const Responder&) = delete;
+  ~Responder() {
+    if (!answered_.load()) answer(error_response(500, "the request was dropped"));
+  }
+
+  void answer(HttpResponse response) {
+    if (answered_.exchange(true)) return;
+    auto server = server_.lock();
+    if (!server) return;
+    if (auto connection = connection_.lock()) connection->answer(std::move(response));
+  }
+
+ private:
+  const std::weak_ptr<HttpServer::Impl> server_;
+  const std::weak_ptr<HttpConnection> connection_;
+  std::atomic<bool> answered_{false};
+};
+
+}  // namespace
+
+HttpRespond HttpConnection::responder() {
+  auto shared = std::make_shared<Responder>(server_.weak_from_this(), weak_from_this());
+  return [shared](HttpResponse response) { shared->answer(std::move(response)); };
+}
+
+void HttpConnection::answer(HttpResponse response) {
+  asio::post(socket_.get_executor(), [self = shared_from_this(), response = std::move(response)]() mutable {
+    if (self->state_ != State::kHandling) return;
+    self->begin_write(std::move(response), self->wants_keep_alive_);
+    self->advance();
+  });
+}
+
+bool HttpConnection::refuse(std::string_view reason, int status, std::string_view message) {
+  server_.count_refused(reason);
+  begin_write(error_response(status, message), false);
+  return true;
+}
+
+bool HttpConnection::explain(std::string_view reason, int status, std::string_view message) {
+  server_.count_refused(reason);
+  HttpResponse response = server_.handler->explain(request_, status, message);
+  if (status == 503) response.headers.emplace_back("Retry-After", "1");
+  begin_write(std::move(response), false);
+  return true;
+}
+
+void HttpConnection::begin_write(HttpResponse response, bool keep_alive) {
+  state_ = State::kWriting;
+  request_ = HttpRequest{};
+  parser_.reset();
+  close_after_write_ = !keep_alive || drain_ || peer_done_;
+  server_.count_answered(response.status);
+  out_head_ = render_head(response, !close_after_write_);
+  out_body_ = head_only_ ? std::string() : std::move(response.body);
+  out_rest_ = boost::beast::buffers_suffix<std::array<asio::const_buffer, 2>>(
+      std::array<asio::const_buffer, 2>{asio::buffer(out_head_), asio::buffer(out_body_)});
+  out_written_ = 0;
+  phase_start_ = Clock::now();
+  if (!continue_pending_) write_more();
+}
+
+void HttpConnection::write_more() {
+  set_pace(out_written_);
+  socket_.async_write_some(out_rest_, [self = shared_from_this()](boost::system::error_code fault, size_t bytes) {
+    self->on_written(fault, bytes);
+  });
+}
+
+void HttpConnection::on_written(boost::system::error_code fault, size_t bytes) {
+  if (state_ == State::kClosed) return;
+  if (fault) return close();
+  out_rest_.consume(bytes);
+  out_written_ += bytes;
+  if (asio::buffer_size(out_rest_) > 0) return write_more();
+  finish_write();
+  advance();
+}
+
+void HttpConnection::finish_write() {
+  out_head_.clear();
+  std::string().swap(out_body_);
+  cancel_.reset();
+  head_only_ = false;
+  if (!close_after_write_) return next_request();
+  boost::system::error_code ignored;
+  socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+  state_ = State::kLinger;
+  lingered_ = 0;
+  set_deadline(Clock::now() + kLingerTime);
+}
+
+void HttpConnection::next_request() {
+  state_ = State::kIdle;
+  if (buffer_.size() == 0 && buffer_.capacity() > kKeptBufferBytes) buffer_.shrink_to_fit();
+  set_deadline(Clock::now() + std::chrono::nanoseconds(server_.options.idle_timeout_nano));
+}
+
+void HttpConnection::close() {
+  if (state_ == State::kClosed) return;
+  state_ = State::kClosed;
+  if (cancel_) cancel_->raise();
+  boost::system::error_code ignored;
+  socket_.close(ignored);
+  timer_.cancel();
+  parser_.reset();
+  request_ = HttpRequest{};
+  server_.remove(this);
+}
+
+// One wait is outstanding at a time. A deadline that moves away is noticed when the old one passes, so that a transfer
+// does not touch the timer at every read.
+void HttpConnection::set_deadline(Clock::time_point deadline) {
+  deadline_ = deadline;
+  if (deadline_ < armed_) watch_deadline();
+}
+
+void HttpConnection::set_pace(uint64_t bytes_so_far) {
+  auto earned = std::chrono::nanoseconds(bytes_so_far * 1'000'000'000 / server_.options.body_min_bytes_per_s);
+  set_deadline(phase_start_ + std::chrono::nanoseconds(server_.options.header_timeout_nano) + earned);
+}
+
+void HttpConnection::watch_deadline() {
+  armed_ = deadline_;
+  timer_.expires_at(armed_);
+  timer_.async_wait([self = shared_from_this()](boost::system::error_code fault) {
+    if (fault || self->state_ == State::kClosed) return;
+    self->armed_ = Clock::time_point::max();
+    if (Clock::now() >= self->deadline_) return self->on_deadline();
+    if (self->deadline_ != Clock::time_point::max()) self->watch_deadline();
+  });
+}
+
+void HttpConnection::on_deadline() {
+  deadline_ = Clock::time_point::max();
+  if (state_ == State::kHandling) {
+    cancel_->raise();
+  } else if (state_ == State::kHeader) {
+    refuse("header_timeout", 408, "the header did not come in time");
+  } else if (state_ == State::kBody) {
+    explain("body_timeout", 408, "the body did not come in time");
+  } else {
+    if (state_ == State::kWriting) server_.count_refused("reader_too_slow");
+    return close();
+  }
+  advance();
+}
+
+}  // namespace fathom::net

@@ -1,0 +1,188 @@
+#include "net/http_server.h"
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <boost/asio/strand.hpp>
+#include <chrono>
+
+#include "base/log.h"
+#include "net/address.h"
+#include "net/http_connection.h"
+#include "net/http_server_impl.h"
+#include "net/http_text.h"
+
+namespace fathom::net {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+
+namespace {
+
+constexpr auto kAcceptPause = std::chrono::milliseconds(100);
+
+std::string listener_label(const std::string& listener) {
+  return "listener=\"" + listener + "\"";
+}
+
+Error cannot_listen(const std::string& address, const boost::system::error_code& fault) {
+  std::string cure =
+      fault == asio::error::address_in_use ? "; another program has this port: stop it, or choose another port" : "";
+  return unavailable("cannot listen on " + address + ": " + fault.message() + cure);
+}
+
+}  // namespace
+
+HttpServer::Impl::Impl(HttpServerOptions server_options, std::shared_ptr<HttpHandler> server_handler)
+    : context(static_cast<int>(std::max<size_t>(1, server_options.threads))),
+      work(context.get_executor()),
+      options(std::move(server_options)),
+      handler(std::move(server_handler)),
+      label(listener_label(options.listener)),
+      open_connections(gauge("fathom_http_connections", "Open connections of an HTTP listener.", label)),
+      acceptor(asio::make_strand(context)),
+      accept_pause(acceptor.get_executor()) {}
+
+Result<std::string> HttpServer::Impl::listen() {
+  auto endpoint = resolve(options.address);
+  if (!endpoint) return endpoint.error();
+  boost::system::error_code fault;
+  acceptor.open(endpoint->protocol(), fault);
+  if (!fault) acceptor.set_option(tcp::acceptor::reuse_address(true), fault);
+  if (!fault) acceptor.bind(*endpoint, fault);
+  if (!fault) acceptor.listen(asio::socket_base::max_listen_connections, fault);
+  tcp::endpoint bound = fault ? tcp::endpoint() : acceptor.local_endpoint(fault);
+  if (!fault) return endpoint_text(bound);
+  boost::system::error_code ignored;
+  acceptor.close(ignored);
+  return cannot_listen(options.address, fault);
+}
+
+void HttpServer::Impl::run() {
+  asio::post(acceptor.get_executor(), [this] { accept_next(); });
+  for (size_t i = 0; i < std::max<size_t>(1, options.threads); ++i) threads.emplace_back([this] { context.run(); });
+}
+
+void HttpServer::Impl::accept_next() {
+  acceptor.async_accept(asio::make_strand(context), [this](boost::system::error_code fault, tcp::socket socket) {
+    on_accept(fault, std::move(socket));
+  });
+}
+
+void HttpServer::Impl::on_accept(boost::system::error_code fault, tcp::socket socket) {
+  if (fault == asio::error::operation_aborted || !acceptor.is_open()) return;
+  if (fault == asio::error::connection_aborted) return accept_next();
+  if (fault) return pause_accepting();
+  boost::system::error_code ignored;
+  socket.set_option(tcp::no_delay(true), ignored);
+  if (full()) {
+    turn_away(std::move(socket));
+  } else {
+    add(std::make_shared<HttpConnection>(*this, std::move(socket)));
+  }
+  accept_next();
+}
+
+bool HttpServer::Impl::full() {
+  std::lock_guard lock(mutex);
+  return open.size() >= options.max_connections;
+}
+
+// Nothing is kept for this peer, so it is told what fits its socket at once.
+void HttpServer::Impl::turn_away(tcp::socket socket) {
+  count_refused("too_many_connections");
+  HttpResponse response = error_response(503, "too many connections; try again");
+  response.headers.emplace_back("Retry-After", "1");
+  boost::system::error_code ignored;
+  socket.non_blocking(true, ignored);
+  socket.write_some(asio::buffer(render_head(response, false) + response.body), ignored);
+  socket.shutdown(tcp::socket::shutdown_send, ignored);
+}
+
+// Usually the process is out of file descriptors; those who wait in the backlog get their turn when some are free.
+void HttpServer::Impl::pause_accepting() {
+  count_refused("accept_failed");
+  accept_pause.expires_after(kAcceptPause);
+  accept_pause.async_wait([this](boost::system::error_code fault) {
+    if (!fault && acceptor.is_open()) accept_next();
+  });
+}
+
+void HttpServer::Impl::add(std::shared_ptr<HttpConnection> connection) {
+  {
+    std::lock_guard lock(mutex);
+    if (stopping) return;
+    open.insert(connection);
+    open_connections.add(1);
+  }
+  connection->start();
+}
+
+void HttpServer::Impl::remove(HttpConnection* connection) {
+  std::lock_guard lock(mutex);
+  if (open.erase(connection->shared_from_this()) > 0) open_connections.add(-1);
+  changed.notify_all();
+}
+
+std::vector<std::shared_ptr<HttpConnection>> HttpServer::Impl::connections() {
+  std::lock_guard lock(mutex);
+  return {open.begin(), open.end()};
+}
+
+void HttpServer::Impl::count_refused(std::string_view reason) {
+  counter("fathom_http_refused_total", "Connections and requests that an HTTP listener turned away.",
+          label + ",reason=\"" + std::string(reason) + "\"")
+      .add();
+}
+
+void HttpServer::Impl::count_answered(int status) {
+  counter("fathom_http_answers_total", "Answers of an HTTP listener, by status.",
+          label + ",status=\"" + std::to_string(status) + "\"")
+      .add();
+}
+
+void HttpServer::Impl::stop(uint64_t grace_nano) {
+  {
+    std::lock_guard lock(mutex);
+    stopping = true;
+  }
+  asio::post(acceptor.get_executor(), [this] {
+    boost::system::error_code ignored;
+    acceptor.close(ignored);
+    accept_pause.cancel();
+  });
+  for (auto& connection : connections()) connection->begin_drain();
+  {
+    std::unique_lock lock(mutex);
+    changed.wait_for(lock, std::chrono::nanoseconds(grace_nano), [this] { return open.empty(); });
+  }
+  for (auto& connection : connections()) connection->abort();
+  {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [this] { return open.empty(); });
+  }
+  work.reset();
+  context.stop();
+  for (auto& thread : threads) thread.join();
+  threads.clear();
+}
+
+HttpServer::HttpServer(HttpServerOptions options, std::shared_ptr<HttpHandler> handler)
+    : impl_(std::make_shared<Impl>(std::move(options), std::move(handler))) {}
+
+HttpServer::~HttpServer() {
+  stop(0);
+}
+
+Result<std::string> HttpServer::start() {
+  auto bound = impl_->listen();
+  if (!bound) return bound;
+  impl_->run();
+  log_info("listening listener=" + impl_->options.listener + " address=" + *bound);
+  return bound;
+}
+
+void HttpServer::stop(uint64_t grace_nano) {
+  if (!impl_->threads.empty()) impl_->stop(grace_nano);
+}
+
+}  // namespace fathom::net

@@ -1,0 +1,64 @@
+// What an HttpServer's connections share: options, handler, metrics, the registry of open connections. Internal to
+// net/.
+//
+// Thread safety: the registry is locked; everything else is set before the first connection. Ownership: the registry
+// holds connections while they are open; connections refer to the Impl, which outlives them.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <thread>
+#include <unordered_set>
+#include <vector>
+
+#include "base/metrics.h"
+#include "net/http_server.h"
+
+namespace fathom::net {
+
+class HttpConnection;
+
+struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
+  Impl(HttpServerOptions options, std::shared_ptr<HttpHandler> handler);
+
+  Result<std::string> listen();
+  void run();
+  void accept_next();
+  void on_accept(boost::system::error_code fault, boost::asio::ip::tcp::socket socket);
+  void turn_away(boost::asio::ip::tcp::socket socket);
+  void pause_accepting();
+  void stop(uint64_t grace_nano);
+
+  bool full();
+  void add(std::shared_ptr<HttpConnection> connection);
+  void remove(HttpConnection* connection);
+  std::vector<std::shared_ptr<HttpConnection>> connections();
+
+  void count_refused(std::string_view reason);
+  void count_answered(int status);
+
+  // The first member dies last: connections and timers need it until the end.
+  boost::asio::io_context context;
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work;
+  const HttpServerOptions options;
+  const std::shared_ptr<HttpHandler> handler;
+  const std::string label;
+  Gauge& open_connections;
+  boost::asio::ip::tcp::acceptor acceptor;
+  boost::asio::steady_timer accept_pause;
+  std::vector<std::thread> threads;
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::unordered_set<std::shared_ptr<HttpConnection>> open;
+  bool stopping = false;
+};
+
+}  // namespace fathom::net

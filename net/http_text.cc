@@ -1,0 +1,93 @@
+#include "net/http_text.h"
+
+#include <boost/beast/http/status.hpp>
+
+#include "net/json_writer.h"
+#include "net/uri.h"
+
+namespace fathom::net {
+
+std::string lower_case(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return out;
+}
+
+namespace {
+
+// Anything but plain "chunked" would leave the two sides at odds about where the body ends.
+Result<> check_transfer_encoding(const HttpRequest& request) {
+  for (const auto& [name, value] : request.headers) {
+    if (name == "transfer-encoding" && lower_case(value) != "chunked") {
+      return Error{ErrorCode::kUnsupported, "transfer-encoding '" + value + "' is not supported; only chunked is"};
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string_view status_reason(int status) {
+  return view(boost::beast::http::obsolete_reason(static_cast<boost::beast::http::status>(status)));
+}
+
+std::string render_head(const HttpResponse& response, bool keep_alive) {
+  std::string head = "HTTP/1.1 " + std::to_string(response.status) + " ";
+  head += status_reason(response.status);
+  head += "\r\n";
+  auto field = [&head](std::string_view name, std::string_view value) {
+    head.append(name).append(": ").append(value).append("\r\n");
+  };
+  if (!response.content_type.empty()) field("Content-Type", response.content_type);
+  field("Content-Length", std::to_string(response.body.size()));
+  field("Connection", keep_alive ? "keep-alive" : "close");
+  for (const auto& [name, value] : response.headers) field(name, value);
+  return head += "\r\n";
+}
+
+Result<> parse_head(const BeastRequest& message, HttpRequest& out) {
+  out.method = view(message.method_string());
+  for (const auto& field : message)
+    out.headers.emplace_back(lower_case(view(field.name_string())), view(field.value()));
+  auto target = parse_target(view(message.target()));
+  if (!target) return target.error();
+  out.path = std::move(target->path);
+  out.query = std::move(target->query);
+  return check_transfer_encoding(out);
+}
+
+std::string_view HttpRequest::header(std::string_view lower_case_name) const {
+  for (const auto& [name, value] : headers) {
+    if (name == lower_case_name) return value;
+  }
+  return {};
+}
+
+std::optional<std::string_view> HttpRequest::param(std::string_view key) const {
+  for (const auto& [name, value] : query) {
+    if (name == key) return value;
+  }
+  return std::nullopt;
+}
+
+HttpResponse error_response(int status, std::string_view message) {
+  std::string code = lower_case(status_reason(status));
+  for (char& c : code) {
+    if (c == ' ' || c == '-') c = '_';
+  }
+  HttpResponse response{.status = status};
+  JsonWriter json(response.body);
+  json.begin_object().key("error").begin_object();
+  json.member("code", code).member("message", message);
+  json.end_object().end_object();
+  response.body += "\n";
+  return response;
+}
+
+HttpResponse HttpHandler::explain(const HttpRequest&, int status, std::string_view message) {
+  return error_response(status, message);
+}
+
+}  // namespace fathom::net

@@ -1,0 +1,30 @@
+// The bytes of an HTTP/1.1 answer's head, and the reading of a request's.
+//
+// Purpose: what the connection needs of HTTP's text, apart from its sockets. Thread safety: plain functions.
+// Errors: parse_head() says kInvalid (400), kUnsupported (501) with a message for the peer.
+#pragma once
+
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "net/http_server.h"
+
+namespace fathom::net {
+
+using BeastRequest = boost::beast::http::request<boost::beast::http::string_body>;
+
+inline std::string_view view(boost::beast::string_view text) {
+  return {text.data(), text.size()};
+}
+std::string lower_case(std::string_view text);  // of ASCII letters, whatever the locale
+
+std::string_view status_reason(int status);
+// Status line and header fields, with the empty line that ends them.
+std::string render_head(const HttpResponse& response, bool keep_alive);
+// Method, target and header fields into `out`; the body is not looked at.
+Result<> parse_head(const BeastRequest& message, HttpRequest& out);
+
+}  // namespace fathom::net

@@ -1,0 +1,21 @@
+// The JSON of every answer but a trace's (trace_json.cc); docs/api.md describes them.
+//
+// Thread safety: plain functions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "query/queries.h"
+
+namespace fathom::query {
+
+std::string to_json(const SlowestAnswer& answer);
+std::string to_json(const std::vector<ServiceAnswer>& services);
+std::string to_json(const std::vector<store::OperationStats>& operations);
+std::string to_json(const LatencyAnswer& answer);
+std::string keys_json(const std::vector<std::string>& keys);
+std::string values_json(const std::string& key, const std::vector<store::ValueCount>& values);
+std::string status_json(const std::string& version, bool ready, const store::StoreStats& stats);
+
+}  // namespace fathom::query

@@ -1,0 +1,81 @@
+#include "query/cursor.h"
+
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "query/base64url.h"
+
+namespace fathom::query {
+
+namespace {
+
+constexpr uint8_t kVersion = 1;
+constexpr size_t kPayloadBytes = 1 + 5 * 8 + 16 + 8;
+
+void write_optional(ByteWriter& out, const std::optional<std::string>& text) {
+  out.u8(text.has_value());
+  out.string(text.value_or(""));
+}
+
+Error foreign() {
+  return invalid(
+      "this cursor does not belong to this query; repeat the first page's parameters, or leave 'cursor' out");
+}
+
+PagePosition read_position(ByteReader& in) {
+  PagePosition position;
+  position.range.from_unix_nano = in.u64();
+  position.range.to_unix_nano = in.u64();
+  position.cursor.received_sequence = in.u64();
+  position.cursor.last.duration_nano = in.u64();
+  position.cursor.last.start_unix_nano = in.u64();
+  position.cursor.last.trace_id = TraceId::from_bytes(in.raw(16)).value_or(TraceId{});
+  position.cursor.last.span_id = SpanId::from_bytes(in.raw(8)).value_or(SpanId{});
+  return position;
+}
+
+}  // namespace
+
+uint64_t query_hash(const SlowestQuery& query) {
+  std::string bytes;
+  ByteWriter out(bytes);
+  out.string(query.range_text);
+  write_optional(out, query.filter.service);
+  write_optional(out, query.filter.operation);
+  out.varint(query.filter.where.size());
+  for (const auto& condition : query.filter.where) {
+    out.string(condition.key);
+    out.string(condition.value);
+  }
+  out.u8(query.filter.errors);
+  out.u64(query.filter.min_duration_nano);
+  out.u64(query.filter.max_duration_nano);
+  out.u8(query.by == store::By::kSpan);
+  return hash64(bytes);
+}
+
+std::string encode_cursor(const PagePosition& position, uint64_t query_hash) {
+  std::string bytes;
+  ByteWriter out(bytes);
+  out.u8(kVersion);
+  out.u64(position.range.from_unix_nano);
+  out.u64(position.range.to_unix_nano);
+  out.u64(position.cursor.received_sequence);
+  out.u64(position.cursor.last.duration_nano);
+  out.u64(position.cursor.last.start_unix_nano);
+  out.raw(position.cursor.last.trace_id.view());
+  out.raw(position.cursor.last.span_id.view());
+  out.u64(hash64(bytes, query_hash));
+  return base64url_encode(bytes);
+}
+
+Result<PagePosition> decode_cursor(std::string_view text, uint64_t query_hash) {
+  auto bytes = base64url_decode(text);
+  if (!bytes || bytes->size() != kPayloadBytes + 8) return foreign();
+  ByteReader in(*bytes);
+  if (in.u8() != kVersion) return foreign();
+  PagePosition position = read_position(in);
+  if (in.u64() != hash64(std::string_view(*bytes).substr(0, kPayloadBytes), query_hash)) return foreign();
+  return position;
+}
+
+}  // namespace fathom::query

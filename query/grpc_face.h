@@ -1,0 +1,30 @@
+// GrpcFace: the query service over gRPC (proto/query.proto), on a listener of its own, with server reflection.
+//
+// Thread safety: start() and stop() from one thread. Ownership: store and runner outlive it. Errors: kUnavailable when
+// the address cannot be had. A call's deadline and its cancellation become the query's.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "query/runner.h"
+#include "store/span_store.h"
+
+namespace fathom::query {
+
+class GrpcFace {
+ public:
+  GrpcFace(store::SpanStore& store, QueryRunner& runner);
+  ~GrpcFace();  // stop(0)
+
+  // Binds and serves; returns the bound "HOST:PORT".
+  Result<std::string> start(const std::string& address);
+  void stop(uint64_t grace_nano);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace fathom::query

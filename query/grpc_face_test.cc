@@ -1,0 +1,177 @@
+#include "query/grpc_face.h"
+
+#include <grpcpp/create_channel.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "base/metrics.h"
+#include "query.grpc.pb.h"
+#include "query/query_server.h"
+#include "query/testing/sample_store.h"
+
+namespace fathom::query {
+namespace {
+
+using testing::kMilli;
+using testing::kSampleStart;
+using testing::kTraces;
+using testing::sample_trace_id;
+
+class GrpcFaceTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto bound = server_.start();
+    ASSERT_TRUE(bound.ok()) << bound.error().message;
+    stub_ = v1::QueryService::NewStub(grpc::CreateChannel(server_.grpc_address(), grpc::InsecureChannelCredentials()));
+  }
+
+  static void set_range(v1::TimeRange* range) {
+    range->set_from_unix_nano(kSampleStart);
+    range->set_to_unix_nano(kSampleStart + 60'000'000'000);
+  }
+
+  testing::SampleStore store_;
+  QueryServer server_{QueryOptions{.grpc_address = "127.0.0.1:0"}, store_};
+  std::unique_ptr<v1::QueryService::Stub> stub_;
+};
+
+TEST_F(GrpcFaceTest, PagesThroughTheSlowest) {
+  v1::SlowestRequest request;
+  set_range(request.mutable_range());
+  request.set_limit(20);
+  v1::SlowestResponse first;
+  grpc::ClientContext context;
+  ASSERT_TRUE(stub_->Slowest(&context, request, &first).ok());
+  ASSERT_EQ(first.rows_size(), 20);
+  EXPECT_EQ(first.rows(0).trace_id(), sample_trace_id(kTraces - 1).view());
+  EXPECT_EQ(first.rows(0).duration_nano(), 300 * kMilli);
+  request.set_cursor(first.next_cursor());
+  v1::SlowestResponse second;
+  grpc::ClientContext again;
+  ASSERT_TRUE(stub_->Slowest(&again, request, &second).ok());
+  EXPECT_EQ(second.rows_size(), 10);
+  EXPECT_EQ(second.next_cursor(), "");
+  request.set_errors(true);
+  grpc::ClientContext wrong;
+  EXPECT_EQ(stub_->Slowest(&wrong, request, &second).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(GrpcFaceTest, FiltersReachTheStore) {
+  v1::SlowestRequest request;
+  set_range(request.mutable_range());
+  request.set_by(v1::BY_SPAN);
+  request.set_service("gateway");
+  request.set_operation("GET /cart");
+  auto* condition = request.add_where();
+  condition->set_key("tier");
+  condition->set_value("gold");
+  request.set_min_duration_nano(100 * kMilli);
+  request.set_max_duration_nano(200 * kMilli);
+  v1::SlowestResponse response;
+  grpc::ClientContext context;
+  ASSERT_TRUE(stub_->Slowest(&context, request, &response).ok());
+  EXPECT_EQ(response.rows_size(), 6);
+}
+
+TEST_F(GrpcFaceTest, GetsATraceAndSaysWhenThereIsNone) {
+  v1::TraceRequest request;
+  request.set_trace_id(std::string(sample_trace_id(5).view()));
+  v1::TraceResponse response;
+  grpc::ClientContext context;
+  ASSERT_TRUE(stub_->GetTrace(&context, request, &response).ok());
+  EXPECT_NE(response.json().find(sample_trace_id(5).hex()), std::string::npos);
+  request.set_trace_id(std::string(16, 'z'));
+  grpc::ClientContext none;
+  EXPECT_EQ(stub_->GetTrace(&none, request, &response).error_code(), grpc::StatusCode::NOT_FOUND);
+  request.set_trace_id("short");
+  grpc::ClientContext bad;
+  EXPECT_EQ(stub_->GetTrace(&bad, request, &response).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(GrpcFaceTest, ListsAndLatency) {
+  v1::ServicesRequest services_request;
+  set_range(services_request.mutable_range());
+  v1::ServicesResponse services;
+  grpc::ClientContext c1;
+  ASSERT_TRUE(stub_->ListServices(&c1, services_request, &services).ok());
+  ASSERT_EQ(services.services_size(), 2);
+  EXPECT_EQ(services.services(0).errors(), 10u);
+
+  v1::OperationsRequest operations_request;
+  set_range(operations_request.mutable_range());
+  operations_request.set_service("catalog");
+  v1::OperationsResponse operations;
+  grpc::ClientContext c2;
+  ASSERT_TRUE(stub_->ListOperations(&c2, operations_request, &operations).ok());
+  ASSERT_EQ(operations.operations_size(), 1);
+  EXPECT_EQ(operations.operations(0).service_namespace(), "shop");
+
+  v1::AttributeKeysRequest keys_request;
+  set_range(keys_request.mutable_range());
+  v1::AttributeKeysResponse keys;
+  grpc::ClientContext c3;
+  ASSERT_TRUE(stub_->ListAttributeKeys(&c3, keys_request, &keys).ok());
+  EXPECT_EQ(keys.keys_size(), 3);
+
+  v1::AttributeValuesRequest values_request;
+  set_range(values_request.mutable_range());
+  v1::AttributeValuesResponse values;
+  grpc::ClientContext c4;
+  EXPECT_EQ(stub_->ListAttributeValues(&c4, values_request, &values).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  values_request.set_key("tier");
+  grpc::ClientContext c5;
+  ASSERT_TRUE(stub_->ListAttributeValues(&c5, values_request, &values).ok());
+  EXPECT_EQ(values.values_size(), 2);
+
+  v1::LatencyRequest latency_request;
+  set_range(latency_request.mutable_range());
+  latency_request.set_heatmap(true);
+  v1::LatencyResponse latency;
+  grpc::ClientContext c6;
+  ASSERT_TRUE(stub_->Latency(&c6, latency_request, &latency).ok());
+  EXPECT_EQ(latency.points(0).count(), 60u);
+  EXPECT_GT(latency.points(0).cells_size(), 1);
+}
+
+TEST_F(GrpcFaceTest, DeadlineAndCancellationReachTheQuery) {
+  store_.hold();
+  Counter& cancelled = counter("fathom_query_requests_total", "", "query=\"slowest\",result=\"cancelled\"");
+  uint64_t before = cancelled.value();
+  v1::SlowestRequest request;
+  v1::SlowestResponse response;
+  grpc::ClientContext context;
+  std::thread asking(
+      [&] { EXPECT_EQ(stub_->Slowest(&context, request, &response).error_code(), grpc::StatusCode::CANCELLED); });
+  store_.wait_until_held(1);
+  context.TryCancel();
+  asking.join();
+  while (cancelled.value() == before) std::this_thread::yield();
+
+  grpc::ClientContext hasty;
+  hasty.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(50));
+  EXPECT_EQ(stub_->Slowest(&hasty, request, &response).error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+}
+
+TEST_F(GrpcFaceTest, StopEndsACallThatDoesNotEndItself) {
+  store_.hold();
+  std::thread asking([&] {
+    v1::SlowestRequest request;
+    v1::SlowestResponse response;
+    grpc::ClientContext context;
+    EXPECT_FALSE(stub_->Slowest(&context, request, &response).ok());
+  });
+  store_.wait_until_held(1);
+  server_.stop(10 * kMilli);
+  asking.join();
+}
+
+TEST_F(GrpcFaceTest, APortInUseIsAClearError) {
+  QueryServer second({.grpc_address = server_.grpc_address()}, store_);
+  auto bound = second.start();
+  ASSERT_FALSE(bound.ok());
+  EXPECT_NE(bound.error().message.find(server_.grpc_address()), std::string::npos);
+}
+
+}  // namespace
+}  // namespace fathom::query

@@ -1,0 +1,133 @@
+#include "query/http_face.h"
+
+#include "base/metrics.h"
+#include "base/time.h"
+#include "net/gzip.h"
+#include "query/answers_json.h"
+#include "query/routes.h"
+
+namespace fathom::query {
+
+namespace {
+
+using net::HttpRequest;
+using net::HttpResponse;
+
+constexpr size_t kWorthPacking = 64 * 1024;
+constexpr std::string_view kWelcome =
+    "fathom: why was this request slow?\n\n"
+    "  GET /api/v1/slowest     the slowest traces or spans (service, operation, where, errors, since, ...)\n"
+    "  GET /api/v1/traces/ID   one trace\n"
+    "  GET /api/v1/services, /api/v1/operations, /api/v1/latency\n"
+    "  GET /api/v1/attributes, /api/v1/attributes/KEY/values\n"
+    "  GET /api/v1/status, /metrics, /healthz, /readyz\n";
+
+HttpResponse text_response(std::string_view body, int status = 200) {
+  return {.status = status, .content_type = "text/plain; charset=utf-8", .body = std::string(body)};
+}
+
+HttpResponse fault_response(const Error& fault) {
+  HttpResponse response = net::error_response(http_status(fault.code), fault.message);
+  if (response.status == 503) response.headers.emplace_back("Retry-After", "1");
+  return response;
+}
+
+HttpResponse answer_response(std::string body, bool may_pack) {
+  HttpResponse response{.body = std::move(body)};
+  if (!may_pack || response.body.size() < kWorthPacking) return response;
+  response.body = net::gzip(response.body, 1);
+  response.headers.emplace_back("Content-Encoding", "gzip");
+  return response;
+}
+
+// "gzip;q=0" is a rarity that says no; anything else that names gzip says yes.
+bool takes_gzip(const HttpRequest& request) {
+  std::string_view accepted = request.header("accept-encoding");
+  return accepted.find("gzip") != std::string_view::npos && accepted.find("gzip;q=0") == std::string_view::npos;
+}
+
+}  // namespace
+
+int http_status(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalid:
+      return 400;
+    case ErrorCode::kNotFound:
+      return 404;
+    case ErrorCode::kExhausted:
+      return 413;
+    case ErrorCode::kCancelled:
+      return 499;
+    case ErrorCode::kUnavailable:
+      return 503;
+    case ErrorCode::kDeadline:
+      return 504;
+    case ErrorCode::kUnsupported:
+      return 501;
+    case ErrorCode::kCorrupt:
+    case ErrorCode::kInternal:
+      return 500;
+  }
+  return 500;
+}
+
+std::optional<HttpResponse> HttpFace::admit(HttpRequest& request) {
+  if (request.method == "GET" || request.method == "HEAD") return std::nullopt;
+  HttpResponse response = net::error_response(405, "queries are asked with GET");
+  response.headers.emplace_back("Allow", "GET, HEAD");
+  return response;
+}
+
+void HttpFace::handle(HttpRequest request, net::HttpRespond respond) {
+  if (auto answer = plain_answer(request.path)) return respond(*std::move(answer));
+  run_query(std::move(request), std::move(respond));
+}
+
+std::optional<HttpResponse> HttpFace::plain_answer(const std::string& path) {
+  if (path == "/") return text_response(kWelcome);
+  if (path == "/healthz") return text_response("ok\n");
+  if (path == "/readyz") return readiness();
+  if (path == "/metrics") {
+    return HttpResponse{.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = render_metrics()};
+  }
+  if (path == "/api/v1/status") return HttpResponse{.body = status_json(options_.version, ready_, store_.stats())};
+  return std::nullopt;
+}
+
+HttpResponse HttpFace::readiness() {
+  if (!ready_.load()) return text_response("not ready: starting or stopping\n", 503);
+  if (!store_.stats().writable)
+    return text_response("not ready: the store cannot be written; is the disk full?\n", 503);
+  return text_response("ready\n");
+}
+
+void HttpFace::run_query(HttpRequest request, net::HttpRespond respond) {
+  auto routed = route(request, now_unix_nano(), options_.max_deadline_nano);
+  if (!routed) {
+    counter("fathom_query_refused_total", "Queries that were refused before they ran.",
+            "reason=\"" + std::string(error_code_name(routed.error().code)) + "\"")
+        .add();
+    return respond(fault_response(routed.error()));
+  }
+  auto budget = runner_.make_budget(routed->timeout_nano);
+  if (request.cancel) {
+    request.cancel->on_raise([weak = std::weak_ptr(budget)] {
+      if (auto running = weak.lock()) running->cancel();
+    });
+  }
+  auto body = std::make_shared<std::string>();
+  runner_.run({.name = routed->name,
+               .budget = budget,
+               .work = [this, body, work = std::move(routed->work)](store::QueryBudget& budget) -> Result<> {
+                 auto answer = work(store_, budget);
+                 if (!answer) return answer.error();
+                 *body = *std::move(answer);
+                 return {};
+               },
+               .done =
+                   [body, respond = std::move(respond), may_pack = takes_gzip(request)](const Result<>& result) {
+                     respond(result ? answer_response(std::move(*body), may_pack) : fault_response(result.error()));
+                   }});
+}
+
+}  // namespace fathom::query

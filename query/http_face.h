@@ -1,0 +1,41 @@
+// HttpFace: the HttpHandler behind the query listener: JSON queries, /metrics, /healthz, /readyz.
+//
+// Thread safety: all of it. Ownership: store and runner outlive it. Queries are handed to the runner; what needs no
+// query is answered at once.
+#pragma once
+
+#include <atomic>
+#include <optional>
+
+#include "net/http_server.h"
+#include "query/query_server.h"
+#include "query/runner.h"
+
+namespace fathom::query {
+
+class HttpFace : public net::HttpHandler {
+ public:
+  HttpFace(const QueryOptions& options, store::SpanStore& store, QueryRunner& runner)
+      : options_(options), store_(store), runner_(runner) {}
+
+  void set_ready(bool ready) { ready_.store(ready); }
+
+  std::optional<net::HttpResponse> admit(net::HttpRequest& request) override;
+  uint64_t max_body_bytes() const override { return 4096; }  // queries have none; a small one is overlooked
+  void handle(net::HttpRequest request, net::HttpRespond respond) override;
+
+ private:
+  std::optional<net::HttpResponse> plain_answer(const std::string& path);
+  net::HttpResponse readiness();
+  void run_query(net::HttpRequest request, net::HttpRespond respond);
+
+  const QueryOptions options_;
+  store::SpanStore& store_;
+  QueryRunner& runner_;
+  std::atomic<bool> ready_{false};
+};
+
+// The status that says `code`: 400, 404, 413, 499, 503, 504 or 500.
+int http_status(ErrorCode code);
+
+}  // namespace fathom::query

@@ -1,0 +1,119 @@
+#include "query/params.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/time.h"
+
+namespace fathom::query {
+
+void Params::blame(std::string message) {
+  if (!fault_) fault_ = invalid(std::move(message));
+}
+
+std::vector<std::string> Params::texts(std::string_view key) {
+  known_.push_back(key);
+  std::vector<std::string> found;
+  for (const auto& [name, value] : request_.query) {
+    if (name == key && !value.empty()) found.push_back(value);
+  }
+  return found;
+}
+
+std::optional<std::string> Params::text(std::string_view key) {
+  auto found = texts(key);
+  if (found.size() > 1) blame("'" + std::string(key) + "' may be given once");
+  if (found.empty()) return std::nullopt;
+  return found.front();
+}
+
+bool Params::flag(std::string_view key) {
+  auto value = text(key);
+  if (!value || *value == "false" || *value == "0") return false;
+  if (*value != "true" && *value != "1") blame("'" + std::string(key) + "' must be true or false");
+  return true;
+}
+
+uint64_t Params::number(std::string_view key, uint64_t low, uint64_t high, uint64_t otherwise) {
+  auto value = text(key);
+  if (!value) return otherwise;
+  uint64_t number = 0;
+  auto [end, fault] = std::from_chars(value->data(), value->data() + value->size(), number);
+  if (fault == std::errc() && end == value->data() + value->size() && number >= low && number <= high) return number;
+  blame("'" + std::string(key) + "' must be a number from " + std::to_string(low) + " to " + std::to_string(high));
+  return otherwise;
+}
+
+std::optional<uint64_t> Params::duration_nano(std::string_view key) {
+  auto value = text(key);
+  if (!value) return std::nullopt;
+  auto parsed = parse_duration_nano(*value);
+  if (parsed) return *parsed;
+  blame("'" + std::string(key) + "': " + parsed.error().message);
+  return std::nullopt;
+}
+
+bool Params::choice(std::string_view key, std::string_view no, std::string_view yes) {
+  std::string value = text(key).value_or(std::string(no));
+  if (value != no && value != yes) {
+    blame("'" + std::string(key) + "' must be " + std::string(no) + " or " + std::string(yes));
+  }
+  return value == yes;
+}
+
+std::optional<uint64_t> Params::instant(std::string_view key) {
+  auto value = text(key);
+  if (!value) return std::nullopt;
+  auto parsed = parse_instant_unix_nano(*value, now_unix_nano_);
+  if (parsed) return *parsed;
+  blame("'" + std::string(key) + "': " + parsed.error().message);
+  return std::nullopt;
+}
+
+AskedRange Params::since(const std::string& text) {
+  auto back = parse_duration_nano(text);
+  if (!back) blame("'since': " + back.error().message);
+  uint64_t ago = back ? std::min(*back, now_unix_nano_) : 0;
+  return {{now_unix_nano_ - ago, now_unix_nano_}, "since=" + text};
+}
+
+AskedRange Params::range() {
+  auto back = text("since");
+  auto from = instant("from");
+  auto to = instant("to");
+  if (!from && !to) return since(back.value_or("1h"));
+  if (back) blame("'since' is another way to say 'from' and 'to'; give one or the other");
+  AskedRange asked{{from.value_or(0), to.value_or(UINT64_MAX)}, ""};
+  if (asked.range.from_unix_nano > asked.range.to_unix_nano) blame("'from' must not be after 'to'");
+  asked.text = "from=" + text("from").value_or("") + "&to=" + text("to").value_or("");
+  return asked;
+}
+
+std::vector<store::Condition> Params::conditions(std::string_view key) {
+  std::vector<store::Condition> conditions;
+  for (const std::string& text : texts(key)) {
+    size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      blame("'" + std::string(key) + "' must be KEY=VALUE, such as http.route=/cart");
+      continue;
+    }
+    conditions.push_back({text.substr(0, equals), text.substr(equals + 1)});
+  }
+  return conditions;
+}
+
+Result<> Params::finish() const {
+  for (const auto& [name, value] : request_.query) {
+    if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
+    std::vector<std::string_view> known = known_;
+    std::sort(known.begin(), known.end());
+    known.erase(std::unique(known.begin(), known.end()), known.end());
+    std::string message = "unknown parameter '" + name + "'; " + request_.path + " takes";
+    for (std::string_view key : known) message += (key == known.front() ? " " : ", ") + std::string(key);
+    return invalid(message);
+  }
+  if (fault_) return *fault_;
+  return {};
+}
+
+}  // namespace fathom::query

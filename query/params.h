@@ -1,0 +1,47 @@
+// Params: the parameters of one HTTP query, read by name, with every mistake answered by its cure.
+//
+// Purpose: a route asks for each parameter it knows; finish() then fails with the first wrong value, or names the
+// parameters that nobody asked for, so that a misspelt filter is never silently ignored. An empty value counts as not
+// given. Thread safety: one thread. Ownership: the request must outlive it.
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "net/http_server.h"
+#include "query/queries.h"
+
+namespace fathom::query {
+
+class Params {
+ public:
+  Params(const net::HttpRequest& request, uint64_t now_unix_nano) : request_(request), now_unix_nano_(now_unix_nano) {}
+
+  std::optional<std::string> text(std::string_view key);  // given twice: a fault
+  std::vector<std::string> texts(std::string_view key);
+  bool flag(std::string_view key);
+  uint64_t number(std::string_view key, uint64_t low, uint64_t high, uint64_t otherwise);
+  std::optional<uint64_t> duration_nano(std::string_view key);
+  // True for `yes`, false for `no` or nothing.
+  bool choice(std::string_view key, std::string_view no, std::string_view yes);
+  // from, to, since; the last hour when none is given. An open end is open.
+  AskedRange range();
+  std::vector<store::Condition> conditions(std::string_view key);
+
+  Result<> finish() const;
+
+ private:
+  std::optional<uint64_t> instant(std::string_view key);
+  void blame(std::string message);
+  AskedRange since(const std::string& text);
+
+  const net::HttpRequest& request_;
+  const uint64_t now_unix_nano_;
+  std::vector<std::string_view> known_;
+  std::optional<Error> fault_;
+};
+
+}  // namespace fathom::query

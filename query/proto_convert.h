@@ -1,0 +1,25 @@
+// Between the messages of proto/query.proto and the plain questions and answers of queries.h.
+//
+// Thread safety: plain functions. Errors: kInvalid with the cure.
+#pragma once
+
+#include "base/result.h"
+#include "query.pb.h"
+#include "query/queries.h"
+
+namespace fathom::query {
+
+Result<AskedRange> range_of(const v1::TimeRange& range, uint64_t now_unix_nano);
+Result<SlowestQuery> query_of(const v1::SlowestRequest& request, uint64_t now_unix_nano);
+Result<LatencyQuery> query_of(const v1::LatencyRequest& request, uint64_t now_unix_nano);
+Result<TraceId> trace_id_of(const v1::TraceRequest& request);
+std::optional<std::string> text_of(const std::string& text);  // empty: not given
+
+void fill(v1::SlowestResponse& out, const SlowestAnswer& answer);
+void fill(v1::ServicesResponse& out, const std::vector<ServiceAnswer>& services);
+void fill(v1::OperationsResponse& out, const std::vector<store::OperationStats>& operations);
+void fill(v1::AttributeKeysResponse& out, const std::vector<std::string>& keys);
+void fill(v1::AttributeValuesResponse& out, const std::vector<store::ValueCount>& values);
+void fill(v1::LatencyResponse& out, const LatencyAnswer& answer);
+
+}  // namespace fathom::query

@@ -1,0 +1,92 @@
+// The questions that the query face answers, as plain values, and their answers: what HTTP and gRPC have in common.
+//
+// Purpose: a face turns its request into one of these, and the answer into its own words. Thread safety: the functions
+// may run on any thread, several at once. Units: in names. Errors: as the store's; kInvalid for a cursor that is not
+// this query's.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "store/span_store.h"
+
+namespace fathom::query {
+
+inline constexpr size_t kDefaultRows = 20;
+inline constexpr size_t kMaxRows = 1000;
+inline constexpr size_t kDefaultValues = 100;
+inline constexpr size_t kMaxValues = 1000;
+inline constexpr uint64_t kMaxLatencyPoints = 10'000;
+
+struct AskedRange {
+  store::TimeRange range;
+  std::string text;  // as it was asked for: "the last hour" stays the same question while its bounds move
+};
+
+struct SlowestQuery {
+  store::Filter filter;
+  std::string range_text;
+  store::By by = store::By::kTrace;
+  size_t limit = kDefaultRows;
+  std::string cursor;  // empty: the first page
+};
+
+struct SlowestAnswer {
+  std::vector<store::SlowRow> rows;
+  std::string next_cursor;  // empty: this was the last page
+};
+
+Result<SlowestAnswer> run_slowest(store::SpanStore& store, SlowestQuery query, store::QueryBudget& budget);
+
+struct ServiceAnswer {
+  std::string service_namespace;
+  std::string service;
+  uint64_t operations = 0;
+  uint64_t spans = 0;
+  uint64_t errors = 0;
+  store::Histogram durations;
+};
+
+// By service, then namespace.
+Result<std::vector<ServiceAnswer>> run_services(store::SpanStore& store, const store::TimeRange& range,
+                                                store::QueryBudget& budget);
+// By service, then operation, then kind.
+Result<std::vector<store::OperationStats>> run_operations(store::SpanStore& store, const store::TimeRange& range,
+                                                          const std::optional<std::string>& service,
+                                                          store::QueryBudget& budget);
+
+struct LatencyQuery {
+  store::TimeRange range;
+  std::optional<std::string> service;
+  std::optional<std::string> operation;
+  uint64_t step_nano = 0;  // whole minutes; 0: some 100 to 200 points
+  bool heatmap = false;
+};
+
+struct HeatmapCell {
+  uint64_t low_nano = 0;   // exclusive, but for 0
+  uint64_t high_nano = 0;  // inclusive
+  uint64_t count = 0;
+};
+
+struct LatencyAnswerPoint {
+  store::LatencyPoint point;
+  std::vector<HeatmapCell> cells;  // all points share the bounds of at most some 40 rows
+};
+
+struct LatencyAnswer {
+  uint64_t step_nano = 0;
+  std::vector<LatencyAnswerPoint> points;
+};
+
+// The step a query gets: its own when it is a whole number of minutes and not too many, or a chosen one.
+Result<uint64_t> latency_step(const LatencyQuery& query, uint64_t now_unix_nano);
+Result<LatencyAnswer> run_latency(store::SpanStore& store, const LatencyQuery& query, store::QueryBudget& budget);
+
+// The trace's document (docs/api.md); kExhausted when it would pass the budget.
+Result<std::string> run_trace(store::SpanStore& store, const TraceId& trace_id, store::QueryBudget& budget);
+
+}  // namespace fathom::query

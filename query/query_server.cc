@@ -1,0 +1,70 @@
+#include "query/query_server.h"
+
+#include <algorithm>
+
+#include "base/time.h"
+#include "net/http_server.h"
+#include "query/grpc_face.h"
+#include "query/http_face.h"
+#include "query/runner.h"
+
+namespace fathom::query {
+
+namespace {
+
+constexpr size_t kHttpThreads = 1;  // they parse and copy; queries run elsewhere
+
+}  // namespace
+
+struct QueryServer::Impl {
+  Impl(QueryOptions query_options, store::SpanStore& store)
+      : options(std::move(query_options)),
+        runner(options),
+        face(std::make_shared<HttpFace>(options, store, runner)),
+        http({.listener = "query", .address = options.http_address, .threads = kHttpThreads}, face),
+        grpc(store, runner) {}
+
+  const QueryOptions options;
+  QueryRunner runner;
+  std::shared_ptr<HttpFace> face;
+  net::HttpServer http;
+  GrpcFace grpc;
+  std::string grpc_address;
+};
+
+QueryServer::QueryServer(QueryOptions options, store::SpanStore& store)
+    : impl_(std::make_unique<Impl>(std::move(options), store)) {}
+
+QueryServer::~QueryServer() {
+  stop(0);
+}
+
+Result<std::string> QueryServer::start() {
+  if (!impl_->options.grpc_address.empty()) {
+    auto bound = impl_->grpc.start(impl_->options.grpc_address);
+    if (!bound) return bound;
+    impl_->grpc_address = *bound;
+  }
+  auto bound = impl_->http.start();
+  if (bound) set_ready(true);
+  return bound;
+}
+
+std::string QueryServer::grpc_address() const {
+  return impl_->grpc_address;
+}
+
+void QueryServer::set_ready(bool ready) {
+  impl_->face->set_ready(ready);
+}
+
+// The listeners first, while queries can still end by themselves; then whatever is left is cancelled.
+void QueryServer::stop(uint64_t grace_nano) {
+  uint64_t end = now_monotonic_nano() + grace_nano;
+  set_ready(false);
+  impl_->http.stop(grace_nano);
+  impl_->grpc.stop(end - std::min(end, now_monotonic_nano()));
+  impl_->runner.stop();
+}
+
+}  // namespace fathom::query

@@ -1,0 +1,51 @@
+// QueryServer: fathom's query face, JSON over HTTP and (when asked for) gRPC, over any SpanStore.
+//
+// Purpose: one object that a program starts beside its collector; docs/api.md describes what it answers. Queries run on
+// threads of their own, with a bounded queue in front; each has a deadline, a byte budget and is cancelled when its
+// asker goes away. Thread safety: start(), stop() and set_ready() from one thread; all else happens on the server's
+// threads. Ownership: the store must outlive the QueryServer. Errors: start() fails with a message that names the
+// address. Metrics: fathom_query_*; losses: fathom_query_refused_total{reason},
+// fathom_http_refused_total{listener="query"}.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "store/span_store.h"
+
+namespace fathom::query {
+
+struct QueryOptions {
+  std::string http_address = "127.0.0.1:0";
+  std::string grpc_address;  // empty: no gRPC listener
+  size_t threads = 2;        // that run queries; HTTP has its own
+  size_t queue = 64;         // queries that may wait for a thread; more are answered 503 with Retry-After
+  uint64_t deadline_nano = 10'000'000'000;      // of a query that names no timeout; waiting counts
+  uint64_t max_deadline_nano = 60'000'000'000;  // the longest timeout that may be asked for
+  uint64_t byte_budget = uint64_t{1} << 30;     // bytes one query may read and decode
+  std::string version = "dev";                  // shown by /api/v1/status
+};
+
+class QueryServer {
+ public:
+  QueryServer(QueryOptions options, store::SpanStore& store);
+  ~QueryServer();  // stop(0)
+
+  // Binds and serves; returns the bound HTTP address, "HOST:PORT".
+  Result<std::string> start();
+  // The bound gRPC address; empty without that listener or before start().
+  std::string grpc_address() const;
+  // What /readyz says while the store is writable; true from start() on, false from stop() on.
+  void set_ready(bool ready);
+  // Stops accepting, lets queries under way finish for `grace_nano`, cancels the rest.
+  void stop(uint64_t grace_nano);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace fathom::query

@@ -1,0 +1,130 @@
+#include "query/routes.h"
+
+#include <optional>
+
+#include "base/time.h"
+#include "query/answers_json.h"
+#include "query/params.h"
+#include "query/queries.h"
+
+namespace fathom::query {
+
+namespace {
+
+using store::QueryBudget;
+using store::SpanStore;
+
+// "ab/cd/values" between "ab/" and "/values" is "cd"; nothing when the path has another shape.
+std::optional<std::string> between(std::string_view path, std::string_view prefix, std::string_view suffix) {
+  if (path.size() <= prefix.size() + suffix.size() || !path.starts_with(prefix) || !path.ends_with(suffix)) {
+    return std::nullopt;
+  }
+  return std::string(path.substr(prefix.size(), path.size() - prefix.size() - suffix.size()));
+}
+
+// The tail that all work shares: run, and write what came of it.
+template <typename Answer>
+Result<std::string> written(Result<Answer> answer) {
+  if (!answer) return answer.error();
+  return to_json(*answer);
+}
+
+RoutedQuery slowest_route(Params& params) {
+  SlowestQuery query;
+  auto asked = params.range();
+  query.range_text = asked.text;
+  query.filter.range = asked.range;
+  query.filter.service = params.text("service");
+  query.filter.operation = params.text("operation");
+  query.filter.where = params.conditions("where");
+  query.filter.errors = params.flag("errors");
+  query.filter.min_duration_nano = params.duration_nano("min_duration").value_or(0);
+  query.filter.max_duration_nano = params.duration_nano("max_duration").value_or(UINT64_MAX);
+  query.by = params.choice("by", "trace", "span") ? store::By::kSpan : store::By::kTrace;
+  query.limit = params.number("limit", 1, kMaxRows, kDefaultRows);
+  query.cursor = params.text("cursor").value_or("");
+  return {.name = "slowest", .work = [query](SpanStore& store, QueryBudget& budget) {
+            return written(run_slowest(store, query, budget));
+          }};
+}
+
+RoutedQuery services_route(Params& params) {
+  return {.name = "services", .work = [range = params.range().range](SpanStore& store, QueryBudget& budget) {
+            return written(run_services(store, range, budget));
+          }};
+}
+
+RoutedQuery operations_route(Params& params) {
+  return {
+      .name = "operations",
+      .work = [range = params.range().range, service = params.text("service")](SpanStore& store, QueryBudget& budget) {
+        return written(run_operations(store, range, service, budget));
+      }};
+}
+
+RoutedQuery latency_route(Params& params) {
+  LatencyQuery query;
+  query.range = params.range().range;
+  query.service = params.text("service");
+  query.operation = params.text("operation");
+  query.step_nano = params.duration_nano("step").value_or(0);
+  query.heatmap = params.flag("heatmap");
+  return {.name = "latency", .work = [query](SpanStore& store, QueryBudget& budget) {
+            return written(run_latency(store, query, budget));
+          }};
+}
+
+RoutedQuery keys_route(Params& params) {
+  return {.name = "attribute_keys",
+          .work = [range = params.range().range](SpanStore& store, QueryBudget& budget) -> Result<std::string> {
+            auto keys = store.attribute_keys(range, budget);
+            if (!keys) return keys.error();
+            return keys_json(*keys);
+          }};
+}
+
+RoutedQuery values_route(Params& params, std::string key) {
+  return {.name = "attribute_values",
+          .work = [key = std::move(key), range = params.range().range,
+                   limit = params.number("limit", 1, kMaxValues, kDefaultValues)](
+                      SpanStore& store, QueryBudget& budget) -> Result<std::string> {
+            auto values = store.attribute_values(range, key, limit, budget);
+            if (!values) return values.error();
+            return values_json(key, *values);
+          }};
+}
+
+Result<RoutedQuery> trace_route(const std::string& text) {
+  auto id = TraceId::from_hex_text(text);
+  if (!id || id->is_zero()) return invalid("a trace id is 32 hexadecimal digits, not all of them zero");
+  return RoutedQuery{.name = "trace", .work = [id = *id](SpanStore& store, QueryBudget& budget) {
+                       return run_trace(store, id, budget);
+                     }};
+}
+
+Result<RoutedQuery> find_route(std::string_view path, Params& params) {
+  if (path == "/api/v1/slowest") return slowest_route(params);
+  if (path == "/api/v1/services") return services_route(params);
+  if (path == "/api/v1/operations") return operations_route(params);
+  if (path == "/api/v1/latency") return latency_route(params);
+  if (path == "/api/v1/attributes") return keys_route(params);
+  if (auto key = between(path, "/api/v1/attributes/", "/values")) return values_route(params, *key);
+  if (auto id = between(path, "/api/v1/traces/", "")) return trace_route(*id);
+  return not_found("there is nothing at " + std::string(path) + "; GET / lists what there is");
+}
+
+}  // namespace
+
+Result<RoutedQuery> route(const net::HttpRequest& request, uint64_t now_unix_nano, uint64_t max_timeout_nano) {
+  Params params(request, now_unix_nano);
+  auto routed = find_route(request.path, params);
+  if (!routed) return routed;
+  routed->timeout_nano = params.duration_nano("timeout").value_or(0);
+  if (auto read = params.finish(); !read) return read.error();
+  if (routed->timeout_nano > max_timeout_nano) {
+    return invalid("'timeout' may be at most " + format_duration(max_timeout_nano));
+  }
+  return routed;
+}
+
+}  // namespace fathom::query

@@ -1,0 +1,133 @@
+#include "query/runner.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/metrics.h"
+#include "base/time.h"
+
+namespace fathom::query {
+
+namespace {
+
+struct Step {
+  uint64_t nano;
+  const char* label;
+};
+constexpr std::array<Step, 10> kSteps{{{1'000'000, "0.001"},
+                                       {5'000'000, "0.005"},
+                                       {10'000'000, "0.01"},
+                                       {20'000'000, "0.02"},
+                                       {50'000'000, "0.05"},
+                                       {100'000'000, "0.1"},
+                                       {500'000'000, "0.5"},
+                                       {1'000'000'000, "1"},
+                                       {10'000'000'000, "10"},
+                                       {UINT64_MAX, "+Inf"}}};
+
+std::string label(std::string_view name, std::string_view value) {
+  return std::string(name) + "=\"" + std::string(value) + "\"";
+}
+
+void count_refused(std::string_view reason) {
+  counter("fathom_query_refused_total", "Queries that were refused before they ran.", label("reason", reason)).add();
+}
+
+// A histogram as Prometheus reads one, made of counters; the time waited for a thread is part of it.
+void count_finished(std::string_view name, std::string_view result, uint64_t took_nano) {
+  std::string query = label("query", name);
+  counter("fathom_query_requests_total", "Queries, by kind and result.", query + "," + label("result", result)).add();
+  for (const Step& step : kSteps) {
+    Counter& bucket = counter("fathom_query_duration_seconds_bucket", "Queries that took at most `le` seconds.",
+                              query + "," + label("le", step.label));
+    if (took_nano <= step.nano) bucket.add();
+  }
+  counter("fathom_query_duration_seconds_count", "Queries whose duration was taken.", query).add();
+}
+
+Gauge& waiting_gauge() {
+  static Gauge& instance = gauge("fathom_query_waiting", "Queries that wait for a thread.");
+  return instance;
+}
+Gauge& running_gauge() {
+  static Gauge& instance = gauge("fathom_query_running", "Queries that run.");
+  return instance;
+}
+
+}  // namespace
+
+QueryRunner::QueryRunner(const QueryOptions& options) : options_(options) {
+  for (size_t i = 0; i < std::max<size_t>(1, options_.threads); ++i) threads_.emplace_back([this] { work(); });
+}
+
+QueryRunner::~QueryRunner() {
+  stop();
+}
+
+std::shared_ptr<store::QueryBudget> QueryRunner::make_budget(uint64_t timeout_nano) const {
+  uint64_t timeout = timeout_nano == 0 ? options_.deadline_nano : timeout_nano;
+  timeout = std::min(timeout, options_.max_deadline_nano);
+  return std::make_shared<store::QueryBudget>(now_monotonic_nano() + timeout, options_.byte_budget);
+}
+
+void QueryRunner::run(QueryTask task) {
+  if (enqueue(task)) return;
+  task.done(unavailable("too many queries are under way; try again in a second"));
+}
+
+bool QueryRunner::enqueue(QueryTask& task) {
+  std::lock_guard lock(mutex_);
+  if (stopping_ || queue_.size() >= options_.queue) {
+    count_refused(stopping_ ? "stopping" : "queue_full");
+    return false;
+  }
+  queue_.push_back({std::move(task), now_monotonic_nano()});
+  waiting_gauge().add(1);
+  changed_.notify_one();
+  return true;
+}
+
+void QueryRunner::work() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+    if (queue_.empty()) return;
+    Waiting next = std::move(queue_.front());
+    queue_.pop_front();
+    waiting_gauge().add(-1);
+    running_.insert(next.task.budget);
+    if (stopping_) next.task.budget->cancel();
+    lock.unlock();
+    execute(next);
+    lock.lock();
+    running_.erase(next.task.budget);
+  }
+}
+
+void QueryRunner::execute(Waiting& waiting) {
+  running_gauge().add(1);
+  QueryTask& task = waiting.task;
+  // Whoever waited too long, or has gone, costs nothing more.
+  Result<> result = task.budget->check();
+  if (result) result = task.work(*task.budget);
+  running_gauge().add(-1);
+  count_finished(task.name, result ? "ok" : error_code_name(result.error().code),
+                 now_monotonic_nano() - waiting.since_monotonic_nano);
+  task.done(result);
+  task.work = nullptr;
+  task.done = nullptr;
+}
+
+void QueryRunner::stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    for (auto& waiting : queue_) waiting.task.budget->cancel();
+    for (auto& budget : running_) budget->cancel();
+  }
+  changed_.notify_all();
+  for (auto& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+}  // namespace fathom::query

@@ -1,0 +1,99 @@
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+
+#include "query/queries.h"
+#include "query/testing/sample_store.h"
+
+namespace fathom::query {
+namespace {
+
+using store::AttributeView;
+using store::ValueView;
+
+// Everything that a span can say, in one.
+TEST(TraceJson, LeavesNothingOut) {
+  AttributeView attributes[] = {{"n", ValueView::of_int(9007199254740993)},
+                                {"long", {store::ValueType::kCut, "cu", 0}}};
+  store::EventView events[] = {{12, "retry", attributes, 3}};
+  store::LinkView links[] = {{testing::sample_trace_id(9), testing::sample_span_id(9), "l=1", attributes, 4, 1}};
+  AttributeView resource[] = {{"service.name", ValueView::of_string("s\xff")}};
+  store::SpanView span{.trace_id = testing::sample_trace_id(1),
+                       .span_id = testing::sample_span_id(2),
+                       .parent_span_id = testing::sample_span_id(3),
+                       .start_unix_nano = 1000,
+                       .end_unix_nano = 900,
+                       .name = "op",
+                       .kind = store::SpanKind::kClient,
+                       .status = store::StatusCode::kError,
+                       .status_message = "broken \"pipe\"",
+                       .trace_state = "a=b",
+                       .flags = 257,
+                       .attributes = attributes,
+                       .events = events,
+                       .links = links,
+                       .dropped_attributes_count = 5,
+                       .dropped_events_count = 6,
+                       .dropped_links_count = 7};
+  store::BatchBuilder builder({}, store::ClockOffset{-300, 20});
+  builder.set_resource({resource, "res schema", 8});
+  builder.set_scope({"scope", "2", {}, "scope schema", 9});
+  builder.add(span);
+  span.end_unix_nano = 1100;
+  builder.add(span);
+  store::MemoryStore store;
+  store.append(builder.finish(), [](store::AppendResult) {});
+
+  store::QueryBudget budget;
+  auto document = run_trace(store, span.trace_id, budget);
+  ASSERT_TRUE(document.ok());
+  auto trace = boost::json::parse(*document).as_object();
+  EXPECT_FALSE(trace["complete"].as_bool());
+  EXPECT_EQ(trace["start_time_unix_nano"].as_string(), "700");
+  ASSERT_EQ(trace["spans"].as_array().size(), 2u);
+  auto shown = trace["spans"].as_array()[0].as_object();
+  EXPECT_EQ(shown["start_time_unix_nano"].as_string(), "1000");
+  EXPECT_EQ(shown["corrected_start_time_unix_nano"].as_string(), "700");
+  EXPECT_EQ(boost::json::serialize(shown["clock"]), R"({"offset_nano":-300,"error_nano":20})");
+  EXPECT_TRUE(shown["conflicting"].as_bool());
+  EXPECT_EQ(shown["kind"].as_string(), "client");
+  EXPECT_EQ(shown["status"].as_string(), "error");
+  EXPECT_EQ(shown["status_message"].as_string(), "broken \"pipe\"");
+  EXPECT_EQ(shown["trace_state"].as_string(), "a=b");
+  EXPECT_EQ(shown["flags"].as_int64(), 257);
+  EXPECT_EQ(shown["dropped_attributes_count"].as_int64(), 5);
+  EXPECT_EQ(shown["dropped_events_count"].as_int64(), 6);
+  EXPECT_EQ(shown["dropped_links_count"].as_int64(), 7);
+  EXPECT_EQ(boost::json::serialize(shown["cut_attributes"]), R"(["long"])");
+  EXPECT_EQ(
+      boost::json::serialize(shown["events"]),
+      R"([{"name":"retry","time_unix_nano":"12","attributes":{"n":9007199254740993,"long":"cu"},"dropped_attributes_count":3}])");
+  EXPECT_EQ(shown["links"].as_array()[0].at("trace_state").as_string(), "l=1");
+  EXPECT_EQ(shown["links"].as_array()[0].at("dropped_attributes_count").as_int64(), 4);
+  auto described = trace["resources"].as_array().at(0).as_object();
+  EXPECT_EQ(described["attributes"].at("service.name").as_string(), "s\xef\xbf\xbd");
+  EXPECT_EQ(described["schema_url"].as_string(), "res schema");
+  EXPECT_EQ(described["dropped_attributes_count"].as_int64(), 8);
+  EXPECT_EQ(trace["scopes"].as_array().at(0).at("name").as_string(), "scope");
+  EXPECT_EQ(trace["resources"].as_array().size(), 1u);
+}
+
+TEST(TraceJson, AWideTraceIsValidAndBounded) {
+  testing::SampleStore store;
+  store::BatchBuilder builder;
+  store::SpanView span{.trace_id = testing::sample_trace_id(77), .name = "leaf"};
+  for (uint64_t n = 1; n <= 10'000; ++n) {
+    std::memcpy(span.span_id.bytes.data(), &n, 8);
+    builder.add(span);
+  }
+  store.append(builder.finish(), [](store::AppendResult) {});
+  store::QueryBudget budget;
+  auto document = run_trace(store, span.trace_id, budget);
+  ASSERT_TRUE(document.ok());
+  EXPECT_EQ(boost::json::parse(*document).at("spans").as_array().size(), 10'000u);
+  store::QueryBudget small(UINT64_MAX, budget.spent_bytes() / 2);
+  EXPECT_EQ(run_trace(store, span.trace_id, small).error().code, ErrorCode::kExhausted);
+}
+
+}  // namespace
+}  // namespace fathom::query

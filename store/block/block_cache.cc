@@ -1,0 +1,112 @@
+#include "store/block/block_cache.h"
+
+#include <algorithm>
+
+#include "store/block/detail_chunks.h"
+
+namespace fathom::store::block {
+
+Result<> BlockCache::visit(uint32_t block) {
+  if (block >= directory_->block_count()) return corrupt("a segment has no block " + std::to_string(block));
+  if (block != block_) current_ = Block();
+  block_ = block;
+  return {};
+}
+
+Result<LoadedChunk> BlockCache::load(uint32_t column) {
+  return load(block_, column);
+}
+
+Result<LoadedChunk> BlockCache::load(uint32_t block, uint32_t column) {
+  Result<ChunkBytes> chunk = source_.read(block, column);
+  if (!chunk) {
+    bool missing = chunk.error().code == ErrorCode::kNotFound;
+    return missing ? corrupt("a segment lacks a chunk: " + chunk.error().message) : chunk.error();
+  }
+  Result<std::string_view> body = open_chunk(chunk->bytes);
+  if (!body) return body.error();
+  return LoadedChunk{std::move(*chunk), *body};
+}
+
+Result<const DecodedTraces*> BlockCache::traces() {
+  if (!current_.traces) {
+    Result<LoadedChunk> chunk = load(kTracesColumn);
+    if (!chunk) return chunk.error();
+    DecodedTraces decoded;
+    if (!decode_traces(chunk->body, zone(), decoded)) return damaged("traces");
+    current_.traces = std::move(decoded);
+  }
+  return &*current_.traces;
+}
+
+Result<const LoadedChunk*> BlockCache::times_chunk() {
+  if (!current_.times) {
+    Result<LoadedChunk> chunk = load(kTimesColumn);
+    if (!chunk) return chunk.error();
+    current_.times = std::move(*chunk);
+  }
+  return &*current_.times;
+}
+
+Result<const std::vector<uint32_t>*> BlockCache::operation_index() {
+  if (!current_.operation_index) {
+    Result<const LoadedChunk*> chunk = times_chunk();
+    if (!chunk) return chunk.error();
+    std::vector<uint32_t> decoded;
+    if (!decode_operations((*chunk)->body, zone(), decoded)) return damaged("operations");
+    current_.operation_index = std::move(decoded);
+  }
+  return &*current_.operation_index;
+}
+
+Result<const DecodedShapes*> BlockCache::shapes() {
+  if (!current_.shapes) {
+    Result<LoadedChunk> chunk = load(kShapesColumn);
+    if (!chunk) return chunk.error();
+    DecodedShapes decoded;
+    if (!decode_shapes(chunk->body, zone(), decoded)) return damaged("shapes");
+    current_.shapes = std::move(decoded);
+  }
+  return &*current_.shapes;
+}
+
+Result<const std::vector<uint32_t>*> BlockCache::resources() {
+  if (!current_.resources) {
+    Result<const std::vector<uint32_t>*> operations = operation_index();
+    if (!operations) return operations.error();
+    Result<LoadedChunk> chunk = load(kResourcesColumn);
+    if (!chunk) return chunk.error();
+    std::vector<uint32_t> decoded;
+    bool held = decode_resources(chunk->body, zone(), **operations, decoded) &&
+                std::all_of(decoded.begin(), decoded.end(), [&](uint32_t r) { return r < parts().shared_records; });
+    if (!held) return damaged("resources");
+    current_.resources = std::move(decoded);
+  }
+  return &*current_.resources;
+}
+
+Result<std::pair<std::shared_ptr<const SharedPage>, uint32_t>> BlockCache::shared_record(uint32_t number) {
+  const std::vector<uint32_t>& first = parts().page_first;
+  if (number >= parts().shared_records) return damaged("shared records");
+  auto after = std::upper_bound(first.begin(), first.end(), number);
+  auto index = static_cast<uint32_t>(after - first.begin() - 1);
+  Result<std::shared_ptr<const SharedPage>> found = page(index);
+  if (!found) return found.error();
+  return std::pair(std::move(*found), number - first[index]);
+}
+
+Result<std::shared_ptr<const SharedPage>> BlockCache::page(uint32_t index) {
+  std::shared_ptr<const SharedPage>& cached = pages_[index];
+  if (cached == nullptr) {
+    const std::vector<uint32_t>& first = parts().page_first;
+    uint32_t end = index + 1 < first.size() ? first[index + 1] : parts().shared_records;
+    Result<LoadedChunk> chunk = load(kSegmentWide, index);
+    if (!chunk) return chunk.error();
+    Result<std::shared_ptr<const SharedPage>> parsed = SharedPage::parse(chunk->body, end - first[index]);
+    if (!parsed) return parsed.error();
+    cached = std::move(*parsed);
+  }
+  return cached;
+}
+
+}  // namespace fathom::store::block

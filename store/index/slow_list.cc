@@ -1,0 +1,110 @@
+#include "store/index/slow_list.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "store/index/distinct_traces.h"
+
+namespace fathom::store {
+namespace {
+
+bool is_trace(const SlowEntry& entry) {
+  return entry.span_id.is_zero();
+}
+
+// Of two entries with equal keys: what was received first, and whether any of them is an error.
+void collapse(SlowEntry& kept, const SlowEntry& other) {
+  bool error = kept.error || other.error;
+  if (other.first_sequence < kept.first_sequence) kept = other;
+  if (other.first_sequence == kept.first_sequence) kept.operation = std::min(kept.operation, other.operation);
+  kept.error = error;
+}
+
+// Takes candidates in the order of slower() and builds the list; false when it needs no more.
+class Selection {
+ public:
+  explicit Selection(SlowList& out) : out_(out), traces_(out.entries) { out_.entries.reserve(SlowList::kCapacity); }
+
+  bool take(const SlowEntry& entry) {
+    if (!out_.entries.empty() && out_.entries.back().key() == entry.key()) {
+      collapse(out_.entries.back(), entry);
+      return true;
+    }
+    if (is_trace(entry) && !traces_.insert(entry.trace_id)) return true;
+    if (out_.entries.size() == SlowList::kCapacity) {
+      out_.raise_floor(entry.duration_nano);
+      return false;
+    }
+    out_.entries.push_back(entry);
+    return true;
+  }
+
+ private:
+  SlowList& out_;
+  DistinctTraces traces_;
+};
+
+using EntryIterator = std::vector<SlowEntry>::iterator;
+
+// The entry that stands for the same trace, when there is one.
+EntryIterator find_trace(std::vector<SlowEntry>& entries, const TraceId& id) {
+  return std::find_if(entries.begin(), entries.end(),
+                      [&](const SlowEntry& entry) { return is_trace(entry) && entry.trace_id == id; });
+}
+
+}  // namespace
+
+void SlowList::raise_floor(uint64_t duration_nano) {
+  floor_nano = std::max(floor_nano, duration_nano);
+  truncated = true;
+}
+
+SlowList SlowList::of(std::span<const SlowEntry> candidates) {
+  SlowList list;
+  list.entries.reserve(std::min(candidates.size(), kCapacity));
+  for (const SlowEntry& entry : candidates) list.add(entry);
+  return list;
+}
+
+void SlowList::add(const SlowEntry& entry) {
+  bool full = entries.size() == kCapacity;
+  // Below a floor that is known, one more changes nothing: it is the fast path of a long run of candidates.
+  if (full && truncated && entry.duration_nano <= floor_nano && entry.duration_nano < entries.back().duration_nano) {
+    return;
+  }
+  if (is_trace(entry)) {
+    auto same = find_trace(entries, entry.trace_id);
+    if (same != entries.end() && same->key() != entry.key()) {
+      if (!slower(entry, *same)) return;
+      entries.erase(same);
+      full = false;
+    }
+  }
+  auto at = std::lower_bound(entries.begin(), entries.end(), entry,
+                             [](const SlowEntry& a, const SlowEntry& b) { return slower(a, b); });
+  if (at != entries.end() && at->key() == entry.key()) return collapse(*at, entry);
+  if (full && at == entries.end()) return raise_floor(entry.duration_nano);
+  if (full) {
+    raise_floor(entries.back().duration_nano);
+    entries.pop_back();
+  }
+  entries.insert(at, entry);
+}
+
+void SlowList::merge(const SlowList& other) {
+  assert(this != &other);
+  SlowList merged;
+  Selection selection(merged);
+  auto a = entries.begin();
+  auto b = other.entries.begin();
+  bool wanted = true;
+  while (wanted && (a != entries.end() || b != other.entries.end())) {
+    bool first = b == other.entries.end() || (a != entries.end() && slower(*a, *b));
+    wanted = selection.take(first ? *a++ : *b++);
+  }
+  if (truncated) merged.raise_floor(floor_nano);
+  if (other.truncated) merged.raise_floor(other.floor_nano);
+  *this = std::move(merged);
+}
+
+}  // namespace fathom::store

@@ -1,0 +1,220 @@
+// The queries of the model, one after another as span_store.h lists them.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "store/model/memory_store.h"
+
+namespace fathom::store {
+
+using namespace model;
+
+namespace {
+
+// Whole minutes that cover a range; an empty range covers none.
+struct MinuteRange {
+  explicit MinuteRange(const TimeRange& range) {
+    if (range.from_unix_nano >= range.to_unix_nano) return;
+    first = range.from_unix_nano / kNanosPerMinute;
+    end = (range.to_unix_nano - 1) / kNanosPerMinute + 1;
+  }
+  bool contains(const Row& row) const {
+    uint64_t minute = row.start_unix_nano / kNanosPerMinute;
+    return minute >= first && minute < end;
+  }
+
+  uint64_t first = 0;
+  uint64_t end = 0;
+};
+
+struct SlowerFirst {
+  bool operator()(const SortKey& a, const SortKey& b) const { return slower(a, b); }
+};
+using SortedRows = std::map<SortKey, SlowRow, SlowerFirst>;
+
+bool trace_matches(const Trace& trace, const Filter& filter) {
+  return filter.range.contains(trace.start_unix_nano()) && matches_duration(trace.duration_nano(), filter) &&
+         std::ranges::any_of(trace.spans, [&](const RowPtr& row) { return matches_conditions(*row, filter); });
+}
+
+bool span_matches(const Row& row, const Filter& filter) {
+  return filter.range.contains(row.start_unix_nano) && matches_duration(row.stored.span.duration_nano(), filter) &&
+         matches_conditions(row, filter);
+}
+
+void match_trace(const Trace& trace, const Filter& filter, uint64_t received, SortedRows& out) {
+  if (trace.first_sequence() > received || !trace_matches(trace, filter)) return;
+  SlowRow row = trace_row(trace);
+  out.emplace(SortKey{row.duration_nano, row.start_unix_nano, row.trace_id, {}}, row);
+}
+
+// Spans equal in all of the sort key are one row: the first of them, with an error of any.
+void match_spans(const Trace& trace, const Filter& filter, uint64_t received, SortedRows& out) {
+  std::set<SortKey, SlowerFirst> first_seen;
+  for (const RowPtr& span : trace.spans) {
+    if (!span_matches(*span, filter)) continue;
+    SlowRow row = span_row(trace, *span);
+    SortKey key{row.duration_nano, row.start_unix_nano, row.trace_id, row.span_id};
+    if (first_seen.insert(key).second && span->sequence <= received) out.emplace(key, row);
+    if (auto kept = out.find(key); kept != out.end()) kept->second.error |= row.error;
+  }
+}
+
+SortedRows match(const Traces& traces, const Filter& filter, By by, uint64_t received) {
+  SortedRows out;
+  for (const auto& [id, trace] : traces) {
+    if (by == By::kTrace) {
+      match_trace(trace, filter, received, out);
+    } else {
+      match_spans(trace, filter, received, out);
+    }
+  }
+  return out;
+}
+
+bool in_service(const Row& row, const std::optional<std::string>& service) {
+  return !service || row.stored.service == *service;
+}
+
+// A span's attributes and its resource's.
+template <typename Visit>
+void each_attribute(const Row& row, Visit visit) {
+  for (const AttributeView& attribute : row.stored.span.attributes) visit(attribute);
+  for (const AttributeView& attribute : row.stored.resource.attributes) visit(attribute);
+}
+
+std::set<std::string> values_of(const Row& row, const std::string& key) {
+  std::set<std::string> values;
+  each_attribute(row, [&](const AttributeView& attribute) {
+    if (attribute.key == key) values.insert(value_text(attribute.value));
+  });
+  return values;
+}
+
+template <typename Visit>
+void each_span(const Traces& traces, const TimeRange& range, Visit visit) {
+  for (const auto& [id, trace] : traces) {
+    for (const RowPtr& row : trace.spans) {
+      if (range.contains(row->start_unix_nano)) visit(*row);
+    }
+  }
+}
+
+}  // namespace
+
+Result<SlowPage> MemoryStore::slowest(const Filter& filter, By by, size_t limit, const std::optional<Cursor>& cursor,
+                                      QueryBudget& budget) {
+  // Before the rows are read: what comes in meanwhile belongs to no page.
+  uint64_t received = cursor ? cursor->received_sequence : received_sequence();
+  Result<Traces> traces = read_traces(budget);
+  if (!traces) return traces.error();
+  SortedRows rows = match(*traces, filter, by, received);
+  SlowPage page;
+  auto at = cursor ? rows.upper_bound(cursor->last) : rows.begin();
+  for (; at != rows.end() && page.rows.size() < limit; ++at) {
+    page.rows.push_back(at->second);
+    page.next = Cursor{received, at->first};
+  }
+  if (at == rows.end()) page.next.reset();
+  return page;
+}
+
+Result<std::vector<SlowRow>> MemoryStore::find(const Filter& filter, By by, size_t limit, QueryBudget& budget) {
+  Result<Traces> traces = read_traces(budget);
+  if (!traces) return traces.error();
+  std::vector<SlowRow> rows;
+  for (const auto& [key, row] : match(*traces, filter, by, UINT64_MAX)) rows.push_back(row);
+  std::ranges::sort(rows, {}, [](const SlowRow& row) {
+    return std::tuple(UINT64_MAX - row.start_unix_nano, row.duration_nano, row.trace_id, row.span_id);
+  });
+  if (rows.size() > limit) rows.resize(limit);
+  return rows;
+}
+
+Result<StoredTrace> MemoryStore::trace(const TraceId& trace_id, QueryBudget& budget) {
+  Result<Traces> traces = read_traces(budget);
+  if (!traces) return traces.error();
+  auto found = traces->find(trace_id);
+  if (found == traces->end()) return not_found("no span of trace " + trace_id.hex() + " is stored");
+  const Trace& trace = found->second;
+  StoredTrace out{trace_id, trace.start_unix_nano(), trace.duration_nano(), trace.complete(), {}, {}};
+  std::map<SpanId, size_t> contents;
+  for (const RowPtr& row : trace.spans) ++contents[row->stored.span.span_id];
+  for (const RowPtr& row : trace.spans) {
+    out.spans.push_back(row->stored);
+    out.spans.back().conflicting = contents[row->stored.span.span_id] > 1;
+    out.owners.push_back(row);
+  }
+  return out;
+}
+
+Result<std::vector<OperationStats>> MemoryStore::operations(const TimeRange& range,
+                                                            const std::optional<std::string>& service,
+                                                            QueryBudget& budget) {
+  Result<std::vector<RowPtr>> rows = read_rows(budget);
+  if (!rows) return rows.error();
+  MinuteRange minutes(range);
+  std::map<OperationKey, OperationStats> found;
+  for (const RowPtr& row : *rows) {
+    if (!minutes.contains(*row) || !in_service(*row, service)) continue;
+    OperationStats& stats = found[row->operation];
+    stats.key = row->operation;
+    ++stats.spans;
+    stats.errors += row->is_error();
+    stats.durations.record(row->stored.span.duration_nano());
+  }
+  std::vector<OperationStats> out;
+  for (auto& [key, stats] : found) out.push_back(std::move(stats));
+  return out;
+}
+
+Result<std::vector<std::string>> MemoryStore::attribute_keys(const TimeRange& range, QueryBudget& budget) {
+  Result<Traces> traces = read_traces(budget);
+  if (!traces) return traces.error();
+  std::set<std::string> keys;
+  each_span(*traces, range, [&](const Row& row) {
+    each_attribute(row, [&](const AttributeView& attribute) { keys.emplace(attribute.key); });
+  });
+  return std::vector<std::string>(keys.begin(), keys.end());
+}
+
+Result<std::vector<ValueCount>> MemoryStore::attribute_values(const TimeRange& range, const std::string& key,
+                                                              size_t limit, QueryBudget& budget) {
+  Result<Traces> traces = read_traces(budget);
+  if (!traces) return traces.error();
+  std::map<std::string, uint64_t> counts;
+  each_span(*traces, range, [&](const Row& row) {
+    for (const std::string& value : values_of(row, key)) ++counts[value];
+  });
+  std::vector<ValueCount> out;
+  for (const auto& [value, spans] : counts) out.push_back({value, spans});
+  std::ranges::stable_sort(out, std::greater(), &ValueCount::spans);
+  if (out.size() > limit) out.resize(limit);
+  return out;
+}
+
+Result<std::vector<LatencyPoint>> MemoryStore::latency(const TimeRange& range,
+                                                       const std::optional<std::string>& service,
+                                                       const std::optional<std::string>& operation, uint64_t step_nano,
+                                                       QueryBudget& budget) {
+  if (step_nano == 0 || step_nano % kNanosPerMinute != 0) return invalid("the step must be a whole number of minutes");
+  Result<std::vector<RowPtr>> rows = read_rows(budget);
+  if (!rows) return rows.error();
+  MinuteRange minutes(range);
+  std::map<uint64_t, LatencyPoint> points;
+  for (const RowPtr& row : *rows) {
+    if (!minutes.contains(*row) || !in_service(*row, service)) continue;
+    if (operation && row->stored.operation != *operation) continue;
+    uint64_t start = row->start_unix_nano - row->start_unix_nano % step_nano;
+    LatencyPoint& point = points[start];
+    point.start_unix_nano = start;
+    point.errors += row->is_error();
+    point.durations.record(row->stored.span.duration_nano());
+  }
+  std::vector<LatencyPoint> out;
+  for (auto& [start, point] : points) out.push_back(std::move(point));
+  return out;
+}
+
+}  // namespace fathom::store

@@ -1,0 +1,99 @@
+#include "store/model/memory_store.h"
+
+#include <algorithm>
+
+namespace fathom::store {
+
+using namespace model;
+
+void MemoryStore::append(BatchPtr batch, std::function<void(AppendResult)> done) {
+  AppendResult result;
+  {
+    std::lock_guard lock(mutex_);
+    result = accept(batch);
+  }
+  done(std::move(result));
+}
+
+AppendResult MemoryStore::accept(const BatchPtr& batch) {
+  if (batch->rows().empty()) return {};
+  uint64_t now = options_.now_unix_nano();
+  if (is_duplicate(batch->identity(), now)) return {AppendOutcome::kDurable, "", true};
+  ++sequence_;
+  uint64_t hour = now / kNanosPerHour;
+  Partition& partition = partitions_[hour];
+  partition.newest_received_unix_nano = std::max(partition.newest_received_unix_nano, now);
+  partition.accepted[batch->identity()] = now;
+  for (const Batch::Row& encoded : batch->rows()) {
+    std::shared_ptr<Row> row = decode_row(batch, encoded);
+    row->sequence = sequence_;
+    row->partition = hour;
+    store_row(std::move(row));
+  }
+  return {};
+}
+
+void MemoryStore::store_row(std::shared_ptr<Row> row) {
+  row->operation = operation_of(row->stored);
+  row->operation_number = operation_numbers_.emplace(row->operation, operation_numbers_.size()).first->second;
+  row->stored.operation = row->operation.operation;
+  row->repeated = !contents_.insert(row->content).second;
+  rows_.push_back(std::move(row));
+}
+
+bool MemoryStore::is_duplicate(const Hash128& identity, uint64_t now) const {
+  return std::ranges::any_of(partitions_, [&](const auto& entry) {
+    auto found = entry.second.accepted.find(identity);
+    return found != entry.second.accepted.end() && now - found->second < kNanosPerHour;
+  });
+}
+
+OperationKey MemoryStore::operation_of(const StoredSpan& stored) {
+  Service service(stored.service_namespace, stored.service);
+  std::set<NamedKind>& known = operations_[service];
+  NamedKind own(stored.span.name, stored.span.kind);
+  if (known.size() < options_.operations_per_service) known.insert(own);
+  if (!known.contains(own)) own = NamedKind(kOtherOperation, SpanKind::kUnspecified);
+  return {service.first, service.second, own.first, own.second};
+}
+
+Result<std::vector<RowPtr>> MemoryStore::read_rows(QueryBudget& budget) {
+  std::lock_guard lock(mutex_);
+  if (Result<> may = budget.check(); !may) return may.error();
+  for (const RowPtr& row : rows_) {
+    if (Result<> may = budget.spend(row->content.size()); !may) return may.error();
+  }
+  return rows_;
+}
+
+Result<Traces> MemoryStore::read_traces(QueryBudget& budget) {
+  Result<std::vector<RowPtr>> rows = read_rows(budget);
+  if (!rows) return rows.error();
+  return group_traces(*rows);
+}
+
+uint64_t MemoryStore::received_sequence() {
+  std::lock_guard lock(mutex_);
+  return sequence_;
+}
+
+Result<> MemoryStore::drop_before(uint64_t received_unix_nano) {
+  std::lock_guard lock(mutex_);
+  std::erase_if(partitions_,
+                [&](const auto& entry) { return entry.second.newest_received_unix_nano < received_unix_nano; });
+  for (const RowPtr& row : rows_) {
+    if (!partitions_.contains(row->partition) && !row->repeated) contents_.erase(row->content);
+  }
+  std::erase_if(rows_, [&](const RowPtr& row) { return !partitions_.contains(row->partition); });
+  return {};
+}
+
+StoreStats MemoryStore::stats() {
+  std::lock_guard lock(mutex_);
+  StoreStats stats;
+  stats.received_sequence = sequence_;
+  stats.spans_stored = contents_.size();
+  return stats;
+}
+
+}  // namespace fathom::store

@@ -1,0 +1,95 @@
+// MemoryStore: the definition of right. SpanStore by brute force over decoded rows in memory; nothing is durable.
+//
+// Purpose: every query is a transcription of the definitions in span_store.h over all rows, so that other engines can
+// be compared with it, and programs can be tested without a disk. Where those definitions leave a choice, this is it:
+//  - A span's clock offset is one of its fields; a trace's extent is taken in corrected time.
+//  - Operations: per (namespace, service) the first `operations_per_service` pairs of name and kind keep their name, in
+//    order of reception and for good; spans of later pairs belong to the operation "__other__" of unspecified kind, and
+//    keep their own name and kind.
+//  - Of equal rows the earliest reception stands: the row goes with that one's partition. What is equal to a row that
+//  is
+//    no longer stored is a new row.
+//  - Root, and the earliest span: by corrected start, then span id, then reception, then the operation received first,
+//    then the longer. Spans that are one row of slowest() show the first of them in this order, and an error of any.
+//  - A trace's first reception is that of its first stored span; a page's rows otherwise say what is stored now.
+//  - find(): newest start first, then the shorter, then trace id, then span id.
+//  - operations() and latency() count every row of every accepted batch, equal rows too: once per batch identity. Steps
+//    of latency() begin at multiples of the step. An empty range has no minutes.
+//  - attribute_values(): most frequent first, then by value; here the counts are of spans in the range, each once.
+//  - A limit of 0 gives no rows and no next page.
+//  - A batch without rows is acknowledged and is not counted.
+//  - A partition is an hour of reception, by `now_unix_nano`; its rows and identities are dropped with it.
+//
+// Thread safety: one mutex around everything; `done` is called inline, outside the mutex. Ownership: rows hold their
+// batch. Units and errors: as SpanStore.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "base/hash.h"
+#include "base/time.h"
+#include "store/model/rows.h"
+#include "store/span_store.h"
+
+namespace fathom::store {
+
+inline constexpr std::string_view kOtherOperation = "__other__";
+
+struct MemoryOptions {
+  size_t operations_per_service = 1000;
+  std::function<uint64_t()> now_unix_nano = fathom::now_unix_nano;
+};
+
+class MemoryStore : public SpanStore {
+ public:
+  explicit MemoryStore(MemoryOptions options = {}) : options_(std::move(options)) {}
+
+  void append(BatchPtr batch, std::function<void(AppendResult)> done) override;
+  Result<SlowPage> slowest(const Filter& filter, By by, size_t limit, const std::optional<Cursor>& cursor,
+                           QueryBudget& budget) override;
+  Result<std::vector<SlowRow>> find(const Filter& filter, By by, size_t limit, QueryBudget& budget) override;
+  Result<StoredTrace> trace(const TraceId& trace_id, QueryBudget& budget) override;
+  Result<std::vector<OperationStats>> operations(const TimeRange& range, const std::optional<std::string>& service,
+                                                 QueryBudget& budget) override;
+  Result<std::vector<std::string>> attribute_keys(const TimeRange& range, QueryBudget& budget) override;
+  Result<std::vector<ValueCount>> attribute_values(const TimeRange& range, const std::string& key, size_t limit,
+                                                   QueryBudget& budget) override;
+  Result<std::vector<LatencyPoint>> latency(const TimeRange& range, const std::optional<std::string>& service,
+                                            const std::optional<std::string>& operation, uint64_t step_nano,
+                                            QueryBudget& budget) override;
+  Result<> drop_before(uint64_t received_unix_nano) override;
+  StoreStats stats() override;
+  Result<> settle() override { return {}; }
+
+ private:
+  struct Partition {
+    uint64_t newest_received_unix_nano = 0;
+    std::map<Hash128, uint64_t> accepted;  // identity -> when
+  };
+  using Service = std::pair<std::string, std::string>;  // namespace, name
+  using NamedKind = std::pair<std::string, SpanKind>;
+
+  AppendResult accept(const BatchPtr& batch);
+  bool is_duplicate(const Hash128& identity, uint64_t now) const;
+  OperationKey operation_of(const StoredSpan& stored);
+  void store_row(std::shared_ptr<model::Row> row);
+  // Everything stored, after the budget has paid for reading it.
+  Result<std::vector<model::RowPtr>> read_rows(QueryBudget& budget);
+  Result<model::Traces> read_traces(QueryBudget& budget);
+  uint64_t received_sequence();
+
+  const MemoryOptions options_;
+  std::mutex mutex_;
+  uint64_t sequence_ = 0;
+  std::vector<model::RowPtr> rows_;  // in order of reception
+  std::map<uint64_t, Partition> partitions_;
+  std::set<std::string_view> contents_;  // of the rows that are not repeated
+  std::map<Service, std::set<NamedKind>> operations_;
+  std::map<OperationKey, uint64_t> operation_numbers_;
+};
+
+}  // namespace fathom::store

@@ -1,0 +1,319 @@
+#include "store/rocks/committer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <unordered_map>
+
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/time.h"
+#include "store/rocks/keys.h"
+
+namespace fathom::store {
+
+namespace {
+
+constexpr uint64_t kGroupBytes = 8 << 20;
+constexpr auto kSealPatience = std::chrono::seconds(5);
+
+void count_refused(const char* reason, uint64_t n = 1) {
+  counter("fathom_store_refused_total", "Batches that the store refused for now; senders try again",
+          std::string("reason=\"") + reason + "\"")
+      .add(n);
+}
+
+AppendResult retryable(std::string message) {
+  return {AppendOutcome::kRetryable, std::move(message), false};
+}
+
+std::string stage_value(const Batch& batch, uint64_t received_unix_nano) {
+  std::string value;
+  value.reserve(batch.encoded().size() + 8);
+  ByteWriter out(value);
+  out.u64(received_unix_nano);
+  out.raw(batch.encoded());
+  return value;
+}
+
+}  // namespace
+
+Committer::Committer(Engine& engine) : engine_(engine), identities_(*engine.database) {}
+
+Committer::~Committer() {
+  stop();
+}
+
+Result<> Committer::start(std::function<void()> frozen) {
+  frozen_ = std::move(frozen);
+  if (Result<> recovered = recover(); !recovered) return recovered;
+  thread_ = std::thread([this] { run(); });
+  return {};
+}
+
+void Committer::stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  sealed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+Result<> Committer::recover() {
+  uint64_t sealed = engine_.sealed_sequence.load();
+  next_sequence_ = sealed + 1;
+  engine_.received_sequence = sealed;
+  rotate_now(engine_.now());
+  Database& database = *engine_.database;
+  rocksdb::ReadOptions options;
+  options.total_order_seek = true;
+  std::unique_ptr<rocksdb::Iterator> stage(database.db().NewIterator(options, database.family(Family::kStage)));
+  std::set<Hash128> identities;  // a batch that was refused at a disk's fault and sent again may be here twice
+  for (stage->Seek(keys::stage(sealed + 1)); stage->Valid(); stage->Next()) {
+    std::string_view value(stage->value().data(), stage->value().size());
+    ByteReader in(value);
+    uint64_t received = in.u64();
+    Result<BatchPtr> batch = Batch::parse(std::string(value.substr(std::min<size_t>(8, value.size()))));
+    if (!batch) return corrupt("the stage is damaged: " + batch.error().message);
+    uint64_t sequence = keys::stage_sequence({stage->key().data(), stage->key().size()});
+    next_sequence_ = sequence + 1;
+    if (!identities.insert((*batch)->identity()).second) continue;
+    insert(*batch, sequence, received, number_operations(**batch));
+    engine_.received_sequence = sequence;
+    rotate_if_due(engine_.now());
+  }
+  older_.reset();
+  if (!stage->status().ok()) return from_status(stage->status(), "read the stage");
+  return {};
+}
+
+std::vector<uint32_t> Committer::number_operations(const Batch& batch) {
+  std::vector<uint32_t> numbers(batch.rows().size());
+  std::unordered_map<uint64_t, uint32_t> seen;
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    const Batch::Row& row = batch.rows()[i];
+    uint64_t key = uint64_t{row.resource} << 35 | uint64_t{row.name} << 3 | static_cast<uint64_t>(row.kind);
+    auto [found, inserted] = seen.try_emplace(key, 0);
+    if (inserted) {
+      const ResourceView& resource = batch.resource(row.resource);
+      found->second = engine_.catalogue.intern(service_namespace(resource), service_name(resource),
+                                               batch.strings()[row.name], row.kind);
+    }
+    numbers[i] = found->second;
+  }
+  return numbers;
+}
+
+void Committer::append(BatchPtr batch, std::function<void(AppendResult)> done) {
+  if (batch->rows().empty()) return done({});
+  Pending pending{batch, number_operations(*batch), std::move(done), 0, false};
+  uint64_t bytes = batch->encoded().size();
+  {
+    std::lock_guard lock(mutex_);
+    if (!stopping_ && queued_bytes_ + bytes <= engine_.options.queue_bytes) {
+      queued_bytes_ += bytes;
+      queue_.push_back(std::move(pending));
+      wake_.notify_one();
+      return;
+    }
+  }
+  count_refused("queue_full");
+  pending.done(retryable("the store's queue is full; try again"));
+}
+
+void Committer::rotate(bool new_partition) {
+  std::unique_lock lock(mutex_);
+  rotate_wanted_ = true;
+  new_partition_wanted_ |= new_partition;
+  wake_.notify_one();
+  rotated_.wait(lock, [this] { return !rotate_wanted_ || stopping_; });
+}
+
+void Committer::notify_sealed() {
+  std::lock_guard lock(mutex_);
+  sealed_.notify_all();
+}
+
+void Committer::run() {
+  std::vector<Pending> group;
+  while (take_group(group)) {
+    if (!group.empty()) commit(group);
+    group.clear();
+  }
+}
+
+bool Committer::take_group(std::vector<Pending>& group) {
+  std::unique_lock lock(mutex_);
+  wake_.wait(lock, [this] { return stopping_ || rotate_wanted_ || !queue_.empty(); });
+  uint64_t bytes = 0;
+  while (!queue_.empty() && bytes < kGroupBytes) {
+    bytes += queue_.front().batch->encoded().size();
+    group.push_back(std::move(queue_.front()));
+    queue_.pop_front();
+  }
+  queued_bytes_ -= bytes;
+  if (group.empty() && rotate_wanted_) {
+    bool new_partition = std::exchange(new_partition_wanted_, false);
+    lock.unlock();
+    if (hot_->row_count() > 0 || new_partition) rotate_now(engine_.now(), new_partition);
+    lock.lock();
+    rotate_wanted_ = false;
+    rotated_.notify_all();
+  }
+  return !(stopping_ && group.empty() && queue_.empty());
+}
+
+void Committer::commit(std::vector<Pending>& group) {
+  uint64_t now = engine_.now();
+  rotate_if_due(now);
+  Result<> written;
+  if (!engine_.writable.load()) {
+    written = unavailable("the store takes no writes for now: its disk is full or faulty");
+    count_refused("not_writable", group.size());
+  } else if (!room_in_memory()) {
+    written = unavailable("sealing is behind; try again");
+    count_refused("sealing_behind", group.size());
+  } else {
+    written = write(group, now);
+  }
+  if (written.ok()) publish(group, now);
+  for (Pending& pending : group) {
+    pending.done(written.ok() ? AppendResult{AppendOutcome::kDurable, "", pending.duplicate}
+                              : retryable(written.error().message));
+  }
+}
+
+Result<> Committer::find_duplicates(std::vector<Pending>& group, uint64_t now) {
+  std::set<Hash128> here;
+  for (Pending& pending : group) {
+    const Hash128 identity = pending.batch->identity();
+    pending.duplicate = !here.insert(identity).second;
+    if (pending.duplicate) continue;
+    Result<bool> known = identities_.known(identity, now);
+    if (!known) return known.error();
+    pending.duplicate = *known;
+  }
+  return {};
+}
+
+Result<> Committer::write(std::vector<Pending>& group, uint64_t now) {
+  if (Result<> looked_up = find_duplicates(group, now); !looked_up) return looked_up;
+  Database& database = *engine_.database;
+  rocksdb::WriteBatch batch;
+  for (auto& row : engine_.catalogue.take_pending()) unwritten_operations_.push_back(std::move(row));
+  for (const auto& [id, row] : unwritten_operations_) {
+    batch.Put(database.family(Family::kOperation), keys::operation(id), row);
+  }
+  identities_.expire(now, batch);
+  for (Pending& pending : group) {
+    if (pending.duplicate) continue;
+    // A number is never used twice, not even after a failed write: the failed one may yet turn up at the next start.
+    pending.sequence = next_sequence_++;
+    batch.Put(database.family(Family::kStage), keys::stage(pending.sequence), stage_value(*pending.batch, now));
+    identities_.remember(pending.batch->identity(), now, batch);
+  }
+  if (batch.Count() == 0) return {};
+  rocksdb::WriteOptions options;
+  options.sync = engine_.options.durability == Durability::kFsync;
+  rocksdb::Status status = database.db().Write(options, &batch);
+  if (!status.ok()) {
+    engine_.writable = false;
+    count_refused("write_failed", group.size());
+    log_error("a write failed, refusing writes until the disk recovers: " + status.ToString());
+    return from_status(status, "write to the store");
+  }
+  unwritten_operations_.clear();
+  return {};
+}
+
+void Committer::publish(std::vector<Pending>& group, uint64_t now) {
+  for (Pending& pending : group) {
+    if (pending.duplicate) {
+      counter("fathom_duplicate_batches_total", "Batches that were stored already and acknowledged again").add();
+      continue;
+    }
+    insert(pending.batch, pending.sequence, now, pending.operations);
+    engine_.received_sequence.store(pending.sequence, std::memory_order_release);
+    counter("fathom_spans_stored_total", "Spans made durable").add(pending.batch->rows().size());
+    if (hot_is_full()) rotate_now(now);
+  }
+  older_.reset();  // it would pin files that compaction replaces
+}
+
+void Committer::insert(const BatchPtr& batch, uint64_t sequence, uint64_t received,
+                       std::span<const uint32_t> operations) {
+  if (hot_->row_count() == 0) hot_hour_ = engine_.partition_hour(engine_.now());
+  hot_->insert(batch, sequence, received, operations, [this](const TraceId& id) { return find_older(id); });
+}
+
+std::optional<TraceExtent> Committer::find_older(const TraceId& id) {
+  ViewPtr view = engine_.views.get();
+  if (!older_ || older_view_ != view) {
+    older_view_ = view;
+    older_ = std::make_unique<SealedReader>(engine_.sealed(), view, *budget_);
+  }
+  for (auto it = view->generations.rbegin(); it != view->generations.rend(); ++it) {
+    if (*it == hot_) continue;
+    if (const Generation::Trace* trace = (*it)->find(id)) {
+      return TraceExtent{trace->start_unix_nano, trace->end_unix_nano, trace->first_sequence};
+    }
+  }
+  Result<std::vector<TracePart>> parts = older_->parts(id);
+  if (!parts) log_error("cannot look up an older part of a trace: " + parts.error().message);
+  if (!parts || parts->empty()) return std::nullopt;
+  const TraceSummary& summary = parts->back().summary;
+  return TraceExtent{summary.start_unix_nano, end_of(summary.start_unix_nano, summary.duration_nano),
+                     summary.first_sequence};
+}
+
+bool Committer::hot_is_full() const {
+  return hot_->row_count() >= engine_.options.segment_spans || hot_->encoded_bytes() >= engine_.options.segment_bytes;
+}
+
+// Waits a little for the sealer when it is behind, then says whether rows may go into memory.
+bool Committer::room_in_memory() {
+  auto room = [this] { return engine_.views.get()->generations.size() <= engine_.options.sealing_limit + 1; };
+  std::unique_lock lock(mutex_);
+  sealed_.wait_for(lock, kSealPatience, [&] { return stopping_ || room(); });
+  return room();
+}
+
+void Committer::rotate_if_due(uint64_t now) {
+  if (engine_.partition_hour(now) != hot_hour_ || hot_is_full()) rotate_now(now);
+}
+
+// Freezes the newest generation and begins another, in a new partition when the hour or the partition's size asks for
+// it.
+void Committer::rotate_now(uint64_t now, bool new_partition) {
+  uint32_t hour = engine_.partition_hour(now);
+  ViewPtr view = engine_.views.get();
+  uint32_t partition = 1;
+  if (hot_) {
+    partition = hot_->partition();
+    partition_bytes_ += hot_->encoded_bytes();
+  } else if (!view->segments.empty()) {
+    const SegmentInfo& newest = *view->segments.back();
+    partition = newest.partition;
+    hot_hour_ = engine_.partition_hour(newest.last_received_unix_nano);
+  } else {
+    hot_hour_ = hour;
+  }
+  if (new_partition || hour != hot_hour_ || partition_bytes_ >= engine_.options.partition_bytes) {
+    ++partition;
+    partition_bytes_ = 0;
+  }
+  partition = std::max(partition, engine_.live->oldest());
+  hot_hour_ = hour;
+  std::shared_ptr<Generation> full = hot_ && hot_->row_count() > 0 ? hot_ : nullptr;
+  if (full) full->freeze();
+  hot_ = std::make_shared<Generation>(partition, engine_.options.segment_spans);
+  engine_.views.update([&](View& next) {
+    if (!full && !next.generations.empty()) next.generations.pop_back();
+    next.generations.push_back(hot_);
+  });
+  if (full && frozen_) frozen_();
+}
+
+}  // namespace fathom::store

@@ -1,0 +1,88 @@
+// Committer: one thread that makes batches durable, in groups, and then searchable.
+//
+// Purpose: the cost of a sync is shared by whatever arrived during the one before (group commit). A batch is
+// acknowledged when its group is durable and its rows are in the newest generation. Back pressure: a bounded queue, and
+// a bounded number of generations that wait to be sealed; beyond either, batches are refused as retryable. Thread
+// safety: append() from any thread; the rest is the owner's. Ownership: the engine outlives it. Losses: none; refusals
+// are counted (fathom_store_refused_total{reason}).
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "store/rocks/engine.h"
+#include "store/rocks/identity_log.h"
+
+namespace fathom::store {
+
+class Committer {
+ public:
+  explicit Committer(Engine& engine);
+  ~Committer();
+
+  // Reads the stage of an earlier run back into memory, then starts the thread. `frozen` is called when a generation
+  // waits to be sealed.
+  Result<> start(std::function<void()> frozen);
+  // Answers what is queued (by committing it), then ends the thread.
+  void stop();
+
+  void append(BatchPtr batch, std::function<void(AppendResult)> done);
+  // Freezes the newest generation if it has rows; returns when that has happened.
+  // With `new_partition`, what comes afterwards is in a partition of its own.
+  void rotate(bool new_partition = false);
+  // Wakes a committer that waits for a generation to be sealed.
+  void notify_sealed();
+
+ private:
+  struct Pending {
+    BatchPtr batch;
+    std::vector<uint32_t> operations;
+    std::function<void(AppendResult)> done;
+    uint64_t sequence = 0;
+    bool duplicate = false;
+  };
+
+  Result<> recover();
+  std::vector<uint32_t> number_operations(const Batch& batch);
+  void run();
+  bool take_group(std::vector<Pending>& group);
+  void commit(std::vector<Pending>& group);
+  Result<> write(std::vector<Pending>& group, uint64_t now);
+  Result<> find_duplicates(std::vector<Pending>& group, uint64_t now);
+  void publish(std::vector<Pending>& group, uint64_t now);
+  void insert(const BatchPtr& batch, uint64_t sequence, uint64_t received, std::span<const uint32_t> operations);
+  std::optional<TraceExtent> find_older(const TraceId& id);
+  bool room_in_memory();
+  bool hot_is_full() const;
+  void rotate_now(uint64_t now, bool new_partition = false);
+  void rotate_if_due(uint64_t now);
+
+  Engine& engine_;
+  IdentityLog identities_;
+  std::function<void()> frozen_;
+  std::shared_ptr<Generation> hot_;
+  uint32_t hot_hour_ = 0;
+  uint64_t partition_bytes_ = 0;
+  uint64_t next_sequence_ = 1;
+  std::vector<std::pair<uint32_t, std::string>> unwritten_operations_;
+  std::unique_ptr<QueryBudget> budget_ = std::make_unique<QueryBudget>();
+  std::unique_ptr<SealedReader> older_;  // for the group under way
+  ViewPtr older_view_;
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::condition_variable rotated_;
+  std::condition_variable sealed_;
+  std::deque<Pending> queue_;
+  uint64_t queued_bytes_ = 0;
+  bool rotate_wanted_ = false;
+  bool new_partition_wanted_ = false;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace fathom::store

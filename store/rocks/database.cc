@@ -1,0 +1,240 @@
+#include "store/rocks/database.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include <rocksdb/compaction_filter.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/listener.h>
+#include <rocksdb/slice_transform.h>
+#include <rocksdb/sst_partitioner.h>
+#include <rocksdb/table.h>
+
+#include "store/rocks/keys.h"
+#include "store/rocks/merge_operators.h"
+
+namespace fathom::store {
+
+namespace {
+
+constexpr int kFormatVersion = 1;
+constexpr std::array<const char*, kFamilies> kFamilyNames = {"default", "stage",    "identity", "operation",
+                                                             "segment", "block",    "trace",    "slow",
+                                                             "latency", "straddle", "corrected"};
+
+// Trace index rows of dropped partitions disappear when compaction meets them; readers ignore them before that.
+class DroppedPartitionFilter : public rocksdb::CompactionFilter {
+ public:
+  explicit DroppedPartitionFilter(std::shared_ptr<const LivePartitions> live) : live_(std::move(live)) {}
+  const char* Name() const override { return "fathom.DroppedPartitionFilter"; }
+  bool Filter(int, const rocksdb::Slice& key, const rocksdb::Slice&, std::string*, bool*) const override {
+    keys::TracePlace place;
+    return keys::parse_trace({key.data(), key.size()}, place) && !live_->is_live(place.partition);
+  }
+
+ private:
+  std::shared_ptr<const LivePartitions> live_;
+};
+
+class DroppedPartitionFilterFactory : public rocksdb::CompactionFilterFactory {
+ public:
+  explicit DroppedPartitionFilterFactory(std::shared_ptr<const LivePartitions> live) : live_(std::move(live)) {}
+  const char* Name() const override { return "fathom.DroppedPartitionFilterFactory"; }
+  std::unique_ptr<rocksdb::CompactionFilter> CreateCompactionFilter(
+      const rocksdb::CompactionFilter::Context&) override {
+    return std::make_unique<DroppedPartitionFilter>(live_);
+  }
+
+ private:
+  std::shared_ptr<const LivePartitions> live_;
+};
+
+// A full disk is our own business: maintenance sees when there is room and resumes at once, where RocksDB's own
+// recovery would try every few seconds and be in the way meanwhile.
+class NoOwnRecovery : public rocksdb::EventListener {
+ public:
+  void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason, rocksdb::Status, bool* auto_recovery) override {
+    *auto_recovery = false;
+  }
+};
+
+rocksdb::BlockBasedTableOptions table_options(const std::shared_ptr<rocksdb::Cache>& cache) {
+  rocksdb::BlockBasedTableOptions table;
+  table.block_cache = cache;
+  table.block_size = 16 << 10;
+  table.format_version = 5;
+  table.cache_index_and_filter_blocks = true;
+  table.cache_index_and_filter_blocks_with_high_priority = true;
+  table.pin_l0_filter_and_index_blocks_in_cache = true;
+  return table;
+}
+
+rocksdb::Options base_options(const RocksOptions& options) {
+  rocksdb::Options db;
+  if (options.env != nullptr) db.env = options.env;
+  db.create_if_missing = true;
+  db.create_missing_column_families = true;
+  db.max_background_jobs = 2;
+  db.max_open_files = 1024;
+  db.max_total_wal_size = 256 << 20;
+  db.keep_log_file_num = 2;
+  db.listeners = {std::make_shared<NoOwnRecovery>()};
+  db.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
+  db.write_buffer_size = 4 << 20;
+  db.compression = rocksdb::kNoCompression;
+  // Several families are ingested only; their files are few and need no early warnings.
+  db.level0_slowdown_writes_trigger = 64;
+  db.level0_stop_writes_trigger = 256;
+  return db;
+}
+
+void tune_stage(rocksdb::Options& family) {
+  // Big enough that most batches are sealed, and their rows deleted, before a flush writes them a second time.
+  family.write_buffer_size = 32 << 20;
+  family.max_write_buffer_number = 3;
+}
+
+void tune_identity(rocksdb::Options& family, rocksdb::BlockBasedTableOptions& table) {
+  table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
+  family.memtable_whole_key_filtering = true;
+  family.memtable_prefix_bloom_size_ratio = 0.05;
+}
+
+void tune_trace(rocksdb::Options& family, rocksdb::BlockBasedTableOptions& table,
+                const std::shared_ptr<const LivePartitions>& live) {
+  family.prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(keys::kTracePrefix));
+  family.compression = rocksdb::kZSTD;
+  family.compaction_filter_factory = std::make_shared<DroppedPartitionFilterFactory>(live);
+  family.level0_file_num_compaction_trigger = 8;
+  family.target_file_size_base = 32 << 20;
+  family.max_bytes_for_level_base = 256 << 20;
+  table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
+  table.whole_key_filtering = false;
+  table.index_type = rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
+  table.partition_filters = true;
+  table.pin_top_level_index_and_filter = true;
+}
+
+// Families whose keys begin with a partition: files never cross one, so that a partition is dropped by deleting files.
+void tune_partitioned(rocksdb::Options& family) {
+  family.sst_partitioner_factory = rocksdb::NewSstPartitionerFixedPrefixFactory(8);
+}
+
+rocksdb::Options family_options(Family which, const RocksOptions& options, const std::shared_ptr<rocksdb::Cache>& cache,
+                                const std::shared_ptr<const LivePartitions>& live) {
+  rocksdb::Options family = base_options(options);
+  rocksdb::BlockBasedTableOptions table = table_options(cache);
+  switch (which) {
+    case Family::kStage:
+      tune_stage(family);
+      break;
+    case Family::kIdentity:
+      tune_identity(family, table);
+      break;
+    case Family::kTrace:
+      tune_trace(family, table, live);
+      break;
+    case Family::kBlock:
+      tune_partitioned(family);
+      break;
+    case Family::kSlow:
+      tune_partitioned(family);
+      family.compression = rocksdb::kZSTD;
+      family.merge_operator = make_slow_list_merge();
+      break;
+    case Family::kLatency:
+      tune_partitioned(family);
+      family.compression = rocksdb::kZSTD;
+      family.merge_operator = make_latency_cell_merge();
+      break;
+    default:
+      break;
+  }
+  family.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  return family;
+}
+
+// The data directory's version stands in a file of its own, so that a newer directory is refused before RocksDB sees
+// it.
+Result<> check_version(const std::string& path) {
+  std::string file = path + "/version";
+  std::ifstream in(file);
+  int version = 0;
+  if (in >> version) {
+    if (version <= kFormatVersion) return {};
+    return Error{ErrorCode::kUnsupported, path + " was written by a newer fathom (format " + std::to_string(version) +
+                                              ", this program reads up to " + std::to_string(kFormatVersion) +
+                                              "); use that version, or another --data directory"};
+  }
+  std::ofstream out(file);
+  out << kFormatVersion << "\n";
+  out.close();
+  if (!out) return unavailable("cannot write " + file + "; check the directory's permissions and free space");
+  return {};
+}
+
+Result<> prepare_directory(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) return invalid("cannot create the data directory " + path + ": " + error.message());
+  if (Result<> version = check_version(path); !version) return version;
+  // What a crash left between writing a file and ingesting it belongs to nobody.
+  std::filesystem::remove_all(path + "/ingest", error);
+  std::filesystem::create_directories(path + "/ingest", error);
+  if (error) return invalid("cannot create " + path + "/ingest: " + error.message());
+  return {};
+}
+
+Error open_error(const rocksdb::Status& status, const std::string& path) {
+  if (status.IsIOError() && status.ToString().find("lock") != std::string::npos) {
+    return unavailable("the data directory " + path + " is in use by another process");
+  }
+  return from_status(status, "open " + path);
+}
+
+}  // namespace
+
+Error from_status(const rocksdb::Status& status, const std::string& doing) {
+  std::string message = "cannot " + doing + ": " + status.ToString();
+  if (status.IsCorruption()) return corrupt(message);
+  if (status.IsNotFound()) return not_found(message);
+  if (status.IsIOError() || status.IsNoSpace() || status.IsBusy() || status.IsTryAgain() || status.IsIncomplete()) {
+    return unavailable(message);
+  }
+  return internal(message);
+}
+
+Result<std::unique_ptr<Database>> Database::open(const RocksOptions& options,
+                                                 std::shared_ptr<const LivePartitions> live_partitions) {
+  if (Result<> prepared = prepare_directory(options.path); !prepared) return prepared.error();
+  std::unique_ptr<Database> database(new Database);
+  database->path_ = options.path;
+  std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(options.cache_bytes, 4, false, 0.3);
+  std::vector<rocksdb::ColumnFamilyDescriptor> families;
+  for (size_t i = 0; i < kFamilies; ++i) {
+    database->options_[i] = family_options(static_cast<Family>(i), options, cache, live_partitions);
+    families.emplace_back(kFamilyNames[i], database->options_[i]);
+  }
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  rocksdb::DB* db = nullptr;
+  rocksdb::Status status = rocksdb::DB::Open(base_options(options), options.path + "/store", families, &handles, &db);
+  if (!status.ok()) return open_error(status, options.path);
+  database->db_.reset(db);
+  std::copy(handles.begin(), handles.end(), database->handles_.begin());
+  rocksdb::Env* env = options.env != nullptr ? options.env : rocksdb::Env::Default();
+  // Compaction yields to requests and to the sealing of what they brought.
+  env->LowerThreadPoolCPUPriority(rocksdb::Env::LOW);
+  return database;
+}
+
+Database::~Database() {
+  if (!db_) return;
+  for (rocksdb::ColumnFamilyHandle* handle : handles_) db_->DestroyColumnFamilyHandle(handle);
+  db_->Close();
+}
+
+std::string Database::ingest_path(std::string_view name) const {
+  return path_ + "/ingest/" + std::string(name) + ".sst";
+}
+
+}  // namespace fathom::store

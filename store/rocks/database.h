@@ -1,0 +1,59 @@
+// Database: the RocksDB instance of a data directory, its column families and how each is tuned.
+//
+// Purpose: the one place that knows RocksDB's options. Thread safety: all of it after open(). Ownership: closes on
+// destruction. Errors: open() tells "in use" (kUnavailable) from "newer version" (kUnsupported) from damage (kCorrupt).
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+
+#include <rocksdb/db.h>
+
+#include "base/result.h"
+#include "store/rocks/live_partitions.h"
+#include "store/rocks/rocks_store.h"
+
+namespace fathom::store {
+
+enum class Family {
+  kDefault,
+  kStage,
+  kIdentity,
+  kOperation,
+  kSegment,
+  kBlock,
+  kTrace,
+  kSlow,
+  kLatency,
+  kStraddle,
+  kCorrected,
+};
+inline constexpr size_t kFamilies = 11;
+
+Error from_status(const rocksdb::Status& status, const std::string& doing);
+
+class Database {
+ public:
+  static Result<std::unique_ptr<Database>> open(const RocksOptions& options,
+                                                std::shared_ptr<const LivePartitions> live_partitions);
+  ~Database();
+
+  rocksdb::DB& db() { return *db_; }
+  rocksdb::ColumnFamilyHandle* family(Family family) { return handles_[static_cast<size_t>(family)]; }
+  // The options a sorted file for this family must be written with.
+  const rocksdb::Options& file_options(Family family) const { return options_[static_cast<size_t>(family)]; }
+  // A fresh name for a file that will be ingested.
+  std::string ingest_path(std::string_view name) const;
+  const std::string& path() const { return path_; }
+
+ private:
+  Database() = default;
+
+  std::string path_;
+  std::unique_ptr<rocksdb::DB> db_;
+  std::array<rocksdb::ColumnFamilyHandle*, kFamilies> handles_{};
+  std::array<rocksdb::Options, kFamilies> options_;
+};
+
+}  // namespace fathom::store

@@ -1,0 +1,42 @@
+// Engine: what the parts of a RocksStore share, and the order in which they start and stop.
+//
+// Thread safety: as each part says. Ownership: the engine owns the database and everything that points into it.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "store/rocks/catalogue.h"
+#include "store/rocks/database.h"
+#include "store/rocks/live_partitions.h"
+#include "store/rocks/sealed.h"
+#include "store/rocks/view.h"
+
+namespace fathom::store {
+
+struct Engine {
+  explicit Engine(RocksOptions given);
+
+  uint64_t now() const { return options.now_unix_nano ? options.now_unix_nano() : now_unix_nano_real(); }
+  static uint64_t now_unix_nano_real();
+  SealedContext sealed() { return {*database, *live, directories}; }
+  uint32_t partition_hour(uint64_t received_unix_nano) const {
+    return static_cast<uint32_t>(received_unix_nano / options.partition_nano);
+  }
+
+  const RocksOptions options;
+  std::shared_ptr<LivePartitions> live = std::make_shared<LivePartitions>();
+  std::unique_ptr<Database> database;
+  DirectoryCache directories;
+  Catalogue catalogue;
+  ViewHolder views;
+  std::atomic<uint64_t> received_sequence{0};  // of the newest durable and searchable batch
+  std::atomic<uint64_t> sealed_sequence{0};    // stage rows up to here are superfluous
+  std::atomic<bool> writable{true};            // false: writes are refused until there is room, or the fault is mended
+};
+
+}  // namespace fathom::store

@@ -1,0 +1,81 @@
+#include "store/rocks/generation.h"
+
+#include <algorithm>
+#include <mutex>
+
+namespace fathom::store {
+
+Generation::Generation(uint32_t partition, size_t expected_rows) : partition_(partition) {
+  rows_.reserve(expected_rows);
+}
+
+std::shared_lock<std::shared_mutex> Generation::read() const {
+  if (frozen_.load(std::memory_order_acquire)) return {};
+  return std::shared_lock(mutex_);
+}
+
+void Generation::insert(BatchPtr batch, uint64_t sequence, uint64_t received_unix_nano,
+                        std::span<const uint32_t> operations, const FindOlderTrace& find_older) {
+  std::unique_lock lock(mutex_);
+  uint32_t source = static_cast<uint32_t>(sources_.size());
+  for (uint32_t i = 0; i < batch->rows().size(); ++i) {
+    const Batch::Row& stored = batch->rows()[i];
+    uint64_t start = corrected_unix_nano(stored.start_unix_nano, batch->clock());
+    uint64_t duration =
+        stored.end_unix_nano > stored.start_unix_nano ? stored.end_unix_nano - stored.start_unix_nano : 0;
+    uint32_t trace = trace_for(stored.trace_id, start, end_of(start, duration), sequence, find_older);
+    rows_.push_back({start, duration, source, i, trace, kNone, operations[i], stored.status == StatusCode::kError});
+    link(trace, static_cast<uint32_t>(rows_.size() - 1));
+    min_start_ = std::min({min_start_, start, traces_[trace].start_unix_nano});
+    max_start_ = std::max(max_start_, start);
+  }
+  encoded_bytes_.fetch_add(batch->encoded().size(), std::memory_order_relaxed);
+  memory_bytes_.fetch_add(batch->memory_bytes() + batch->rows().size() * (sizeof(Row) + 8), std::memory_order_relaxed);
+  sources_.push_back({std::move(batch), sequence, received_unix_nano});
+  row_count_.store(rows_.size(), std::memory_order_release);
+}
+
+uint32_t Generation::trace_for(const TraceId& id, uint64_t start, uint64_t end, uint64_t sequence,
+                               const FindOlderTrace& find_older) {
+  auto [found, inserted] = trace_index_.try_emplace(id, static_cast<uint32_t>(traces_.size()));
+  if (inserted) {
+    Trace trace{id, start, end, sequence, kNone, kNone, 0, false};
+    if (std::optional<TraceExtent> older = find_older(id)) {
+      trace.grown = true;
+      trace.start_unix_nano = std::min(start, older->start_unix_nano);
+      trace.end_unix_nano = std::max(end, older->end_unix_nano);
+      trace.first_sequence = older->first_sequence;
+    }
+    traces_.push_back(trace);
+    memory_bytes_.fetch_add(sizeof(Trace) + sizeof(std::pair<TraceId, uint32_t>) * 2, std::memory_order_relaxed);
+    return found->second;
+  }
+  Trace& trace = traces_[found->second];
+  trace.start_unix_nano = std::min(trace.start_unix_nano, start);
+  trace.end_unix_nano = std::max(trace.end_unix_nano, end);
+  return found->second;
+}
+
+void Generation::link(uint32_t trace_number, uint32_t row) {
+  Trace& trace = traces_[trace_number];
+  if (trace.first_row == kNone) {
+    trace.first_row = row;
+  } else {
+    rows_[trace.last_row].next = row;
+  }
+  trace.last_row = row;
+  ++trace.row_count;
+}
+
+const Generation::Trace* Generation::find(const TraceId& id) const {
+  auto found = trace_index_.find(id);
+  return found == trace_index_.end() ? nullptr : &traces_[found->second];
+}
+
+TraceRow Generation::trace_row(const Row& row) const {
+  const Batch::Row& source = stored(row);
+  return {source.span_id, source.parent_span_id, row.start_unix_nano, row.duration_nano, sequence(row), row.operation,
+          row.error};
+}
+
+}  // namespace fathom::store

@@ -1,0 +1,114 @@
+#include "store/rocks/matcher.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace fathom::store {
+
+namespace {
+
+bool value_matches(const ValueView& value, std::string_view text) {
+  if (value.type == ValueType::kString) return value.text == text;
+  return value_text(value) == text;
+}
+
+bool has_attribute(std::span<const AttributeView> attributes, const Condition& condition) {
+  return std::any_of(attributes.begin(), attributes.end(), [&](const AttributeView& attribute) {
+    return attribute.key == condition.key && value_matches(attribute.value, condition.value);
+  });
+}
+
+}  // namespace
+
+Matcher::Matcher(const Filter& filter, const Catalogue& catalogue) : filter_(filter) {
+  if (filter.service || filter.operation) operations_ = catalogue.operations(filter.service, filter.operation);
+}
+
+bool Matcher::operation_matches(uint32_t operation) const {
+  return !operations_ || std::binary_search(operations_->begin(), operations_->end(), operation);
+}
+
+bool Matcher::row_matches(const Generation& generation, const Generation::Row& row) {
+  if (filter_.errors && !row.error) return false;
+  if (!operation_matches(row.operation)) return false;
+  if (filter_.where.empty()) return true;
+  const Batch& batch = generation.batch(row);
+  const Batch::Row& stored = generation.stored(row);
+  SpanView span = batch.span(stored, scratch_);
+  const ResourceView& resource = batch.resource(stored.resource);
+  return std::all_of(filter_.where.begin(), filter_.where.end(), [&](const Condition& condition) {
+    return has_attribute(span.attributes, condition) || has_attribute(resource.attributes, condition);
+  });
+}
+
+bool Matcher::any_row(const Generation& generation, const Generation::Trace& trace) {
+  bool any = false;
+  generation.for_each_row(trace,
+                          [&](const Generation::Row& row, uint32_t) { any = any || row_matches(generation, row); });
+  return any;
+}
+
+bool Matcher::may_match(const SegmentDirectory& directory) const {
+  return std::all_of(filter_.where.begin(), filter_.where.end(),
+                     [&](const Condition& condition) { return directory.may_contain(condition.key, condition.value); });
+}
+
+bool Matcher::may_match(const BlockZone& zone) const {
+  if (filter_.errors && !zone.errors) return false;
+  if (!operations_) return true;
+  return std::any_of(zone.operations.begin(), zone.operations.end(),
+                     [this](uint32_t operation) { return operation_matches(operation); });
+}
+
+bool Matcher::all_operations_match(const BlockZone& zone) const {
+  if (!operations_) return true;
+  return std::all_of(zone.operations.begin(), zone.operations.end(),
+                     [this](uint32_t operation) { return operation_matches(operation); });
+}
+
+Result<const std::vector<uint32_t>*> Matcher::rows(SegmentReader& reader, uint32_t segment, uint32_t block) {
+  auto found = found_.find({segment, block});
+  if (found == found_.end()) {
+    Result<std::vector<uint32_t>> rows = find_rows(reader, block);
+    if (!rows) return rows.error();
+    found = found_.emplace(std::pair(segment, block), std::move(*rows)).first;
+  }
+  return &found->second;
+}
+
+Result<std::vector<uint32_t>> Matcher::find_rows(SegmentReader& reader, uint32_t block) const {
+  const BlockZone& zone = reader.directory().zone(block);
+  std::vector<uint32_t> rows;
+  if (!may_match(zone)) return rows;
+  if (filter_.where.empty()) {
+    rows.resize(zone.rows);
+    std::iota(rows.begin(), rows.end(), 0);
+  }
+  for (size_t i = 0; i < filter_.where.size(); ++i) {
+    Result<std::vector<uint32_t>> matched = reader.match(block, filter_.where[i].key, filter_.where[i].value);
+    if (!matched) return matched.error();
+    if (i == 0) {
+      rows = std::move(*matched);
+    } else {
+      std::vector<uint32_t> both;
+      std::set_intersection(rows.begin(), rows.end(), matched->begin(), matched->end(), std::back_inserter(both));
+      rows = std::move(both);
+    }
+    if (rows.empty()) return rows;
+  }
+  if (!filter_.errors && all_operations_match(zone)) return rows;
+  return by_times(reader, block, std::move(rows));
+}
+
+Result<std::vector<uint32_t>> Matcher::by_times(SegmentReader& reader, uint32_t block,
+                                                std::vector<uint32_t> rows) const {
+  Result<BlockTimes> times = reader.times(block);
+  if (!times) return times.error();
+  std::erase_if(rows, [&](uint32_t row) {
+    if (row >= times->operation.size() || row >= times->error.size()) return true;
+    return (filter_.errors && times->error[row] == 0) || !operation_matches(times->operation[row]);
+  });
+  return rows;
+}
+
+}  // namespace fathom::store

@@ -1,0 +1,53 @@
+// Matcher: which rows meet a filter's conditions on spans (service, operation, errors, where).
+//
+// Purpose: the same conditions on rows in memory and on sealed columns, cheapest test first. Results for sealed blocks
+// are remembered for the query. Thread safety: one query, one thread. Ownership: it points to the filter and the
+// catalogue.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "store/rocks/catalogue.h"
+#include "store/rocks/generation.h"
+#include "store/rocks/sealed.h"
+
+namespace fathom::store {
+
+class Matcher {
+ public:
+  Matcher(const Filter& filter, const Catalogue& catalogue);
+
+  // False: no stored operation can match, so nothing does.
+  bool possible() const { return !operations_ || !operations_->empty(); }
+  bool everything() const { return !filter_.has_span_conditions(); }
+  // Lists of the slowest answer for operations and services only.
+  bool lists_apply() const { return filter_.where.empty() && !filter_.errors; }
+  // Nothing: every operation matches.
+  const std::optional<std::vector<uint32_t>>& operations() const { return operations_; }
+  bool operation_matches(uint32_t operation) const;
+
+  // In a generation that the caller holds still.
+  bool row_matches(const Generation& generation, const Generation::Row& row);
+  bool any_row(const Generation& generation, const Generation::Trace& trace);
+
+  // Whether a segment or a block can be skipped unread.
+  bool may_match(const SegmentDirectory& directory) const;
+  bool may_match(const BlockZone& zone) const;
+  // Rows of a sealed block that match, ascending.
+  Result<const std::vector<uint32_t>*> rows(SegmentReader& reader, uint32_t segment, uint32_t block);
+
+ private:
+  Result<std::vector<uint32_t>> find_rows(SegmentReader& reader, uint32_t block) const;
+  Result<std::vector<uint32_t>> by_times(SegmentReader& reader, uint32_t block, std::vector<uint32_t> rows) const;
+  bool all_operations_match(const BlockZone& zone) const;
+
+  const Filter& filter_;
+  std::optional<std::vector<uint32_t>> operations_;                       // ascending
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<uint32_t>> found_;  // by (segment, block)
+  Batch::Scratch scratch_;
+};
+
+}  // namespace fathom::store

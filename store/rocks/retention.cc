@@ -1,0 +1,145 @@
+#include "store/rocks/retention.h"
+
+#include <rocksdb/convenience.h>
+
+#include "base/log.h"
+#include "base/metrics.h"
+#include "store/rocks/keys.h"
+
+namespace fathom::store {
+
+namespace {
+
+std::string_view view_of(const rocksdb::Slice& slice) {
+  return {slice.data(), slice.size()};
+}
+
+std::string oldest_partition_value(uint32_t partition) {
+  std::string value;
+  append_be32(value, partition);
+  return value;
+}
+
+}  // namespace
+
+Result<> Retention::recover() {
+  if (Result<> corrected = correct_traces(); !corrected) return corrected;
+  if (Result<> loaded = load_corrections(); !loaded) return loaded;
+  delete_files();
+  return {};
+}
+
+Result<> Retention::drop_through(uint32_t partition, const char* reason) {
+  if (!engine_.live->is_live(partition)) return {};
+  Database& database = *engine_.database;
+  rocksdb::WriteBatch batch;
+  uint64_t spans = 0;
+  for (const SegmentInfoPtr& segment : engine_.views.get()->segments) {
+    if (segment->partition > partition) continue;
+    spans += segment->rows;
+    batch.Delete(database.family(Family::kSegment), keys::segment(segment->partition, segment->id));
+  }
+  batch.Put(database.family(Family::kDefault), keys::kOldestPartition, oldest_partition_value(partition + 1));
+  rocksdb::WriteOptions options;
+  options.sync = true;
+  rocksdb::Status status = database.db().Write(options, &batch);
+  if (!status.ok()) return from_status(status, "drop old partitions");
+  engine_.live->set_oldest(partition + 1);
+  counter("fathom_dropped_spans_total", "Spans that retention dropped", std::string("reason=\"") + reason + "\"")
+      .add(spans);
+  Result<> corrected = correct_traces();
+  if (corrected) corrected = load_corrections();
+  // Even without corrections the dropped segments must go from sight.
+  engine_.views.update([&](View& view) {
+    std::erase_if(view.segments, [&](const SegmentInfoPtr& segment) { return segment->partition <= partition; });
+    view.snapshot = take_snapshot(database.db());
+  });
+  delete_files();
+  return corrected;
+}
+
+// Turns the notes of dropped partitions into corrections, in one write.
+Result<> Retention::correct_traces() {
+  Database& database = *engine_.database;
+  auto view = std::make_shared<View>(*engine_.views.get());
+  view->snapshot = take_snapshot(database.db());
+  QueryBudget unlimited;
+  SealedReader reader(engine_.sealed(), view, unlimited);
+  rocksdb::WriteBatch batch;
+  std::string end = keys::partition(engine_.live->oldest());
+  std::unique_ptr<rocksdb::Iterator> notes(
+      database.db().NewIterator(rocksdb::ReadOptions(), database.family(Family::kStraddle)));
+  for (notes->Seek(keys::partition(0)); notes->Valid() && view_of(notes->key()) < end; notes->Next()) {
+    std::optional<TraceId> id = keys::straddle_trace(view_of(notes->key()));
+    if (!id) return corrupt("a note about a trace over several partitions is damaged");
+    if (Result<> corrected = correct_trace(reader, *id, batch); !corrected) return corrected;
+    batch.Delete(database.family(Family::kStraddle), notes->key());
+  }
+  if (!notes->status().ok()) return from_status(notes->status(), "read traces over several partitions");
+  if (batch.Count() == 0) return {};
+  rocksdb::WriteOptions options;
+  options.sync = true;
+  rocksdb::Status status = database.db().Write(options, &batch);
+  return status.ok() ? Result<>() : Result<>(from_status(status, "correct traces over several partitions"));
+}
+
+Result<> Retention::correct_trace(SealedReader& reader, const TraceId& id, rocksdb::WriteBatch& batch) {
+  Result<std::vector<TracePart>> parts = reader.parts(id);
+  if (!parts) return parts.error();
+  std::vector<TraceRow> rows;
+  for (const TracePart& part : *parts) {
+    Result<std::vector<TraceRow>> some = reader.rows(id, part);
+    if (!some) return some.error();
+    rows.insert(rows.end(), some->begin(), some->end());
+  }
+  if (rows.empty()) return {};
+  TracePart newest = parts->back();
+  newest.summary = summarise(rows);
+  newest.summary.grown = parts->size() > 1;
+  Database& database = *engine_.database;
+  std::string value = encode_trace_part(newest);
+  batch.Put(database.family(Family::kTrace), keys::trace(id, newest.partition, newest.segment), value);
+  batch.Put(database.family(Family::kCorrected), keys::straddle(newest.partition, id), value);
+  return {};
+}
+
+Result<> Retention::load_corrections() {
+  Database& database = *engine_.database;
+  auto corrected = std::make_shared<Corrections>();
+  rocksdb::WriteBatch outdated;
+  std::unique_ptr<rocksdb::Iterator> rows(
+      database.db().NewIterator(rocksdb::ReadOptions(), database.family(Family::kCorrected)));
+  for (rows->SeekToFirst(); rows->Valid(); rows->Next()) {
+    std::optional<TraceId> id = keys::straddle_trace(view_of(rows->key()));
+    if (!id) return corrupt("a corrected trace's key is damaged");
+    if (!engine_.live->is_live(keys::partition_of(view_of(rows->key())))) {
+      outdated.Delete(database.family(Family::kCorrected), rows->key());
+      continue;
+    }
+    Result<TracePart> part = decode_trace_part_value(view_of(rows->value()));
+    if (!part) return part.error();
+    corrected->emplace(*id, part->summary);
+  }
+  if (!rows->status().ok()) return from_status(rows->status(), "read corrected traces");
+  rocksdb::Status status = database.db().Write(rocksdb::WriteOptions(), &outdated);
+  if (!status.ok()) log_warning("cannot remove outdated corrections yet: " + status.ToString());
+  engine_.views.update([&](View& view) {
+    view.corrections = corrected;
+    view.snapshot = take_snapshot(database.db());
+  });
+  return {};
+}
+
+void Retention::delete_files() {
+  std::string begin = keys::partition(0);
+  std::string end = keys::partition(engine_.live->oldest());
+  rocksdb::Slice first(begin), last(end);
+  rocksdb::RangePtr range(&first, &last);
+  for (Family family : {Family::kBlock, Family::kSlow, Family::kLatency}) {
+    rocksdb::Status status = rocksdb::DeleteFilesInRanges(&engine_.database->db(), engine_.database->family(family),
+                                                          &range, 1, /*include_end=*/false);
+    if (!status.ok()) log_warning("cannot delete files of dropped partitions yet: " + status.ToString());
+  }
+}
+
+}  // namespace fathom::store

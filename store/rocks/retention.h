@@ -1,0 +1,31 @@
+// Retention: partitions are dropped whole, and traces that reach over the edge are corrected.
+//
+// Purpose: dropping deletes files, not rows. A trace whose earlier spans are dropped with an old partition, while later
+// ones stay, would still be summarised with what is gone: sealing leaves a note for each such trace (family straddle),
+// and dropping turns the notes into corrected summaries, which searches consider beside the lists. Thread safety: one
+// thread at a time; sealing must not run meanwhile. Errors: a failure leaves partitions or notes to the next attempt; a
+// start repeats what a crash interrupted. Losses: fathom_dropped_spans_total{reason}.
+#pragma once
+
+#include "store/rocks/engine.h"
+
+namespace fathom::store {
+
+class Retention {
+ public:
+  explicit Retention(Engine& engine) : engine_(engine) {}
+
+  // Completes what an earlier run left, and reads the corrections that still count.
+  Result<> recover();
+  Result<> drop_through(uint32_t partition, const char* reason);
+
+ private:
+  Result<> correct_traces();
+  Result<> correct_trace(SealedReader& reader, const TraceId& id, rocksdb::WriteBatch& batch);
+  Result<> load_corrections();
+  void delete_files();
+
+  Engine& engine_;
+};
+
+}  // namespace fathom::store

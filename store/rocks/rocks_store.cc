@@ -1,0 +1,176 @@
+#include "store/rocks/rocks_store.h"
+
+#include <algorithm>
+#include "store/rocks/committer.h"
+#include "store/rocks/engine.h"
+#include "store/rocks/keys.h"
+#include "store/rocks/maintenance.h"
+#include "store/rocks/search.h"
+#include "store/rocks/statistics.h"
+
+namespace fathom::store {
+
+struct RocksStore::Impl {
+  explicit Impl(RocksOptions options) : engine(std::move(options)) {}
+  ~Impl() {
+    // The committer answers what waits before sealing stops, so that nothing acknowledged depends on a closed store.
+    if (committer) committer->stop();
+    if (maintenance) maintenance->stop();
+    engine.views.update([](View& view) { view = View(); });
+  }
+
+  Result<> load();
+  Result<> load_partitions();
+  Result<> load_segments();
+  Result<> load_operations();
+
+  Engine engine;
+  std::unique_ptr<Committer> committer;
+  std::unique_ptr<Maintenance> maintenance;
+};
+
+Result<> RocksStore::Impl::load() {
+  if (Result<> loaded = load_partitions(); !loaded) return loaded;
+  if (Result<> loaded = load_segments(); !loaded) return loaded;
+  return load_operations();
+}
+
+Result<> RocksStore::Impl::load_partitions() {
+  std::string value;
+  Database& database = *engine.database;
+  rocksdb::Status status =
+      database.db().Get(rocksdb::ReadOptions(), database.family(Family::kDefault), keys::kOldestPartition, &value);
+  if (status.IsNotFound()) return {};
+  if (!status.ok()) return from_status(status, "read the data directory");
+  if (value.size() != 4) return corrupt("the record of the oldest partition is damaged");
+  engine.live->set_oldest(load_be32(value.data()));
+  return {};
+}
+
+Result<> RocksStore::Impl::load_segments() {
+  Database& database = *engine.database;
+  std::vector<SegmentInfoPtr> segments;
+  std::unique_ptr<rocksdb::Iterator> rows(
+      database.db().NewIterator(rocksdb::ReadOptions(), database.family(Family::kSegment)));
+  for (rows->SeekToFirst(); rows->Valid(); rows->Next()) {
+    Result<SegmentInfo> info =
+        SegmentInfo::decode({rows->key().data(), rows->key().size()}, {rows->value().data(), rows->value().size()});
+    if (!info) return info.error();
+    engine.sealed_sequence = std::max(engine.sealed_sequence.load(), info->last_sequence);
+    segments.push_back(std::make_shared<SegmentInfo>(*info));
+  }
+  if (!rows->status().ok()) return from_status(rows->status(), "read the list of segments");
+  std::sort(segments.begin(), segments.end(),
+            [](const SegmentInfoPtr& a, const SegmentInfoPtr& b) { return a->id < b->id; });
+  engine.views.update([&](View& view) {
+    view.segments = std::move(segments);
+    view.snapshot = take_snapshot(database.db());
+  });
+  return {};
+}
+
+Result<> RocksStore::Impl::load_operations() {
+  Database& database = *engine.database;
+  std::unique_ptr<rocksdb::Iterator> rows(
+      database.db().NewIterator(rocksdb::ReadOptions(), database.family(Family::kOperation)));
+  for (rows->SeekToFirst(); rows->Valid(); rows->Next()) {
+    std::string_view key(rows->key().data(), rows->key().size());
+    Result<> restored = engine.catalogue.restore(keys::last_be32(key), {rows->value().data(), rows->value().size()});
+    if (!restored) return restored;
+  }
+  return rows->status().ok() ? Result<>() : Result<>(from_status(rows->status(), "read the catalogue"));
+}
+
+RocksStore::RocksStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+RocksStore::~RocksStore() = default;
+
+Result<std::unique_ptr<RocksStore>> RocksStore::open(RocksOptions options) {
+  auto impl = std::make_unique<Impl>(std::move(options));
+  Result<std::unique_ptr<Database>> database = Database::open(impl->engine.options, impl->engine.live);
+  if (!database) return database.error();
+  impl->engine.database = std::move(*database);
+  if (Result<> loaded = impl->load(); !loaded) return loaded.error();
+  impl->committer = std::make_unique<Committer>(impl->engine);
+  impl->maintenance = std::make_unique<Maintenance>(impl->engine, *impl->committer);
+  Maintenance* maintenance = impl->maintenance.get();
+  if (Result<> started = impl->committer->start([maintenance] { maintenance->wake(); }); !started) {
+    return started.error();
+  }
+  if (Result<> started = maintenance->start(); !started) return started.error();
+  return std::unique_ptr<RocksStore>(new RocksStore(std::move(impl)));
+}
+
+void RocksStore::append(BatchPtr batch, std::function<void(AppendResult)> done) {
+  impl_->committer->append(std::move(batch), std::move(done));
+}
+
+Result<SlowPage> RocksStore::slowest(const Filter& filter, By by, size_t limit, const std::optional<Cursor>& cursor,
+                                     QueryBudget& budget) {
+  return Search(impl_->engine, filter, by, SearchOrder::kSlowest, limit, cursor, budget).run();
+}
+
+Result<std::vector<SlowRow>> RocksStore::find(const Filter& filter, By by, size_t limit, QueryBudget& budget) {
+  Result<SlowPage> page = Search(impl_->engine, filter, by, SearchOrder::kNewest, limit, std::nullopt, budget).run();
+  if (!page) return page.error();
+  return std::move(page->rows);
+}
+
+Result<StoredTrace> RocksStore::trace(const TraceId& trace_id, QueryBudget& budget) {
+  SealedReader sealed(impl_->engine.sealed(), impl_->engine.views.get(), budget);
+  return TraceReader(sealed, impl_->engine.catalogue).load(trace_id);
+}
+
+Result<std::vector<OperationStats>> RocksStore::operations(const TimeRange& range,
+                                                           const std::optional<std::string>& service,
+                                                           QueryBudget& budget) {
+  return Statistics(impl_->engine, budget).operations(range, service);
+}
+
+Result<std::vector<LatencyPoint>> RocksStore::latency(const TimeRange& range, const std::optional<std::string>& service,
+                                                      const std::optional<std::string>& operation, uint64_t step_nano,
+                                                      QueryBudget& budget) {
+  return Statistics(impl_->engine, budget).latency(range, service, operation, step_nano);
+}
+
+Result<std::vector<std::string>> RocksStore::attribute_keys(const TimeRange& range, QueryBudget& budget) {
+  return Statistics(impl_->engine, budget).attribute_keys(range);
+}
+
+Result<std::vector<ValueCount>> RocksStore::attribute_values(const TimeRange& range, const std::string& key,
+                                                             size_t limit, QueryBudget& budget) {
+  return Statistics(impl_->engine, budget).attribute_values(range, key, limit);
+}
+
+Result<> RocksStore::drop_before(uint64_t received_unix_nano) {
+  return impl_->maintenance->drop_before(received_unix_nano);
+}
+
+StoreStats RocksStore::stats() {
+  StoreStats stats;
+  ViewPtr view = impl_->engine.views.get();
+  stats.received_sequence = impl_->engine.received_sequence.load();
+  for (const auto& generation : view->generations) {
+    stats.spans_unsealed += generation->row_count();
+    stats.memory_bytes += generation->memory_bytes();
+  }
+  stats.segments = view->segments.size();
+  stats.spans_stored = stats.spans_unsealed;
+  for (const SegmentInfoPtr& segment : view->segments) stats.spans_stored += segment->rows;
+  for (size_t i = 0; i < kFamilies; ++i) {
+    uint64_t bytes = 0;
+    impl_->engine.database->db().GetIntProperty(impl_->engine.database->family(static_cast<Family>(i)),
+                                                rocksdb::DB::Properties::kTotalSstFilesSize, &bytes);
+    stats.disk_bytes += bytes;
+  }
+  stats.writable = impl_->engine.writable.load();
+  return stats;
+}
+
+Result<> RocksStore::settle() {
+  impl_->committer->rotate();
+  if (Result<> sealed = impl_->maintenance->wait_sealed(); !sealed) return sealed;
+  return impl_->maintenance->compact();
+}
+
+}  // namespace fathom::store

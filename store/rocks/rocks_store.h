@@ -1,0 +1,76 @@
+// RocksStore: the embedded SpanStore. One process owns a data directory; everything in it is RocksDB's.
+//
+// Purpose: durable spans at a few microseconds of CPU each, and exact answers about the slowest of them in
+// milliseconds. How: batches are made durable in a log of large values (the stage) and searched in memory; every
+// `segment_spans` spans they are sealed into a segment: columns sorted by trace, a trace index, lists of the slowest
+// per minute and operation, latency histograms, all written as sorted files and ingested at once.
+// docs/formats/data-directory.md has the keys, docs/life-of-a-span.md the way. Source of the idea: LSM trees, and the
+// floor below each list of the slowest is the threshold algorithm of Fagin, Lotem and Naor (PODS 2001). Thread safety:
+// all of it. Errors: open() names the cure (directory in use, written by a newer version).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "store/span_store.h"
+
+namespace rocksdb {
+class Env;
+}
+
+namespace fathom::store {
+
+enum class Durability { kFsync, kOs };
+
+struct RocksOptions {
+  std::string path;
+  Durability durability = Durability::kFsync;
+  size_t segment_spans = 131'072;
+  size_t segment_bytes = 64 << 20;  // of encoded batches; whichever comes first
+  uint64_t queue_bytes = 64 << 20;  // of batches that wait to become durable; more are refused as retryable
+  size_t sealing_limit = 2;         // full generations that wait to be sealed; more are refused as retryable
+  uint32_t operations_per_service = 1000;
+  uint32_t services = 10'000;
+  uint64_t partition_nano = 3'600'000'000'000;
+  uint64_t partition_bytes = 4ULL << 30;    // a partition ends early at this size, so that retention by size has steps
+  uint64_t retention_age_nano = 0;          // 0: no limit
+  uint64_t retention_bytes = 0;             // 0: no limit
+  uint64_t reserve_disk_bytes = 256 << 20;  // writes are refused as retryable below this much free space
+  uint64_t cache_bytes = 64 << 20;
+  uint64_t maintenance_interval_nano = 10'000'000'000;
+  rocksdb::Env* env = nullptr;              // not owned; null: the real file system
+  std::function<uint64_t()> now_unix_nano;  // null: the real clock
+};
+
+class RocksStore : public SpanStore {
+ public:
+  static Result<std::unique_ptr<RocksStore>> open(RocksOptions options);
+  // Answers what waits, then closes; unsealed rows stay in the stage and are read again at the next open.
+  ~RocksStore() override;
+
+  void append(BatchPtr batch, std::function<void(AppendResult)> done) override;
+  Result<SlowPage> slowest(const Filter& filter, By by, size_t limit, const std::optional<Cursor>& cursor,
+                           QueryBudget& budget) override;
+  Result<std::vector<SlowRow>> find(const Filter& filter, By by, size_t limit, QueryBudget& budget) override;
+  Result<StoredTrace> trace(const TraceId& trace_id, QueryBudget& budget) override;
+  Result<std::vector<OperationStats>> operations(const TimeRange& range, const std::optional<std::string>& service,
+                                                 QueryBudget& budget) override;
+  Result<std::vector<std::string>> attribute_keys(const TimeRange& range, QueryBudget& budget) override;
+  Result<std::vector<ValueCount>> attribute_values(const TimeRange& range, const std::string& key, size_t limit,
+                                                   QueryBudget& budget) override;
+  Result<std::vector<LatencyPoint>> latency(const TimeRange& range, const std::optional<std::string>& service,
+                                            const std::optional<std::string>& operation, uint64_t step_nano,
+                                            QueryBudget& budget) override;
+  Result<> drop_before(uint64_t received_unix_nano) override;
+  StoreStats stats() override;
+  Result<> settle() override;
+
+ private:
+  struct Impl;
+  explicit RocksStore(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace fathom::store

@@ -1,0 +1,189 @@
+#include "store/rocks/sealed.h"
+
+#include "store/rocks/keys.h"
+
+namespace fathom::store {
+
+namespace {
+
+constexpr uint32_t kDirectoryColumn = UINT32_MAX;
+constexpr uint8_t kPartVersion = 1;
+
+std::string_view view_of(const rocksdb::Slice& slice) {
+  return {slice.data(), slice.size()};
+}
+
+Result<TracePart> decode_trace_part(std::string_view key, std::string_view value) {
+  keys::TracePlace place;
+  if (!keys::parse_trace(key, place)) return corrupt("a key of the trace index is damaged");
+  Result<TracePart> part = decode_trace_part_value(value);
+  if (part) {
+    part->partition = place.partition;
+    part->segment = place.segment;
+  }
+  return part;
+}
+
+}  // namespace
+
+Result<TracePart> decode_trace_part_value(std::string_view value) {
+  ByteReader in(value);
+  if (in.u8() != kPartVersion) return corrupt("a row of the trace index has an unknown form");
+  TracePart part;
+  part.first_block = in.varint32();
+  Result<TraceSummary> summary = decode_summary(in);
+  if (!summary) return summary.error();
+  part.summary = *summary;
+  return part;
+}
+
+std::string directory_key(uint32_t partition, uint32_t segment) {
+  return keys::chunk(partition, segment, kSegmentWide, kDirectoryColumn);
+}
+
+std::string encode_trace_part(const TracePart& part) {
+  std::string value;
+  ByteWriter out(value);
+  out.u8(kPartVersion);
+  out.varint(part.first_block);
+  encode_summary(part.summary, value);
+  return value;
+}
+
+SegmentDirectoryPtr DirectoryCache::find(uint32_t segment) {
+  std::lock_guard lock(mutex_);
+  auto found = index_.find(segment);
+  if (found == index_.end()) return nullptr;
+  recent_.splice(recent_.begin(), recent_, found->second);
+  return found->second->second;
+}
+
+void DirectoryCache::insert(uint32_t segment, SegmentDirectoryPtr directory) {
+  std::lock_guard lock(mutex_);
+  if (index_.contains(segment)) return;
+  bytes_ += directory->memory_bytes();
+  recent_.emplace_front(segment, std::move(directory));
+  index_[segment] = recent_.begin();
+  while (bytes_ > limit_ && recent_.size() > 1) {
+    bytes_ -= recent_.back().second->memory_bytes();
+    index_.erase(recent_.back().first);
+    recent_.pop_back();
+  }
+}
+
+// Reads one segment's chunks at the reader's snapshot and charges the query's budget.
+class SealedReader::Source : public ChunkSource {
+ public:
+  Source(SealedReader& reader, uint32_t partition, uint32_t segment)
+      : reader_(reader), partition_(partition), segment_(segment) {}
+
+  Result<ChunkBytes> read(uint32_t block, uint32_t column) override {
+    Result<ChunkBytes> chunk = read_key(keys::chunk(partition_, segment_, block, column));
+    if (!chunk) return chunk;
+    if (Result<> spent = reader_.budget_.spend(chunk->bytes.size()); !spent) return spent.error();
+    return chunk;
+  }
+  Result<ChunkBytes> read_directory() { return read_key(directory_key(partition_, segment_)); }
+
+ private:
+  Result<ChunkBytes> read_key(const std::string& key) {
+    auto value = std::make_shared<rocksdb::PinnableSlice>();
+    Database& database = reader_.context_.database;
+    rocksdb::Status status =
+        database.db().Get(reader_.read_options(), database.family(Family::kBlock), key, value.get());
+    if (status.IsNotFound() && !reader_.context_.live.is_live(partition_)) {
+      return not_found("the partition was dropped by retention");
+    }
+    if (status.IsNotFound()) return corrupt("segment " + std::to_string(segment_) + " lacks a chunk");
+    if (!status.ok()) return from_status(status, "read segment " + std::to_string(segment_));
+    return ChunkBytes{view_of(*value), value};
+  }
+
+  SealedReader& reader_;
+  uint32_t partition_;
+  uint32_t segment_;
+};
+
+struct SealedReader::Open {
+  Open(SealedReader& reader, uint32_t partition, uint32_t segment) : source(reader, partition, segment) {}
+  Source source;
+  std::unique_ptr<SegmentReader> reader;
+};
+
+SealedReader::SealedReader(const SealedContext& context, ViewPtr view, QueryBudget& budget)
+    : context_(context), view_(std::move(view)), budget_(budget) {}
+
+SealedReader::~SealedReader() = default;
+
+rocksdb::ReadOptions SealedReader::read_options() const {
+  rocksdb::ReadOptions options;
+  options.snapshot = view_->snapshot.get();
+  return options;
+}
+
+Result<std::vector<TracePart>> SealedReader::parts(const TraceId& id) {
+  if (!trace_index_) {
+    rocksdb::ReadOptions options = read_options();
+    options.prefix_same_as_start = true;
+    trace_index_.reset(context_.database.db().NewIterator(options, context_.database.family(Family::kTrace)));
+  }
+  std::vector<TracePart> parts;
+  std::string prefix = keys::trace_prefix(id);
+  for (trace_index_->Seek(prefix); trace_index_->Valid(); trace_index_->Next()) {
+    if (!view_of(trace_index_->key()).starts_with(prefix)) break;
+    Result<TracePart> part = decode_trace_part(view_of(trace_index_->key()), view_of(trace_index_->value()));
+    if (!part) return part.error();
+    if (context_.live.is_live(part->partition)) parts.push_back(std::move(*part));
+  }
+  if (!trace_index_->status().ok()) return from_status(trace_index_->status(), "read the trace index");
+  return parts;
+}
+
+Result<SegmentDirectoryPtr> SealedReader::directory(uint32_t partition, uint32_t segment) {
+  SegmentDirectoryPtr known = context_.directories.find(segment);
+  if (!known) {
+    Source source(*this, partition, segment);
+    Result<ChunkBytes> bytes = source.read_directory();
+    if (!bytes) return bytes.error();
+    Result<SegmentDirectoryPtr> opened = SegmentDirectory::open(bytes->bytes);
+    if (!opened) return opened;
+    known = *opened;
+    context_.directories.insert(segment, known);
+  }
+  // It costs a query the same whether or not it had to be read.
+  if (Result<> spent = budget_.spend(known->memory_bytes()); !spent) return spent.error();
+  return known;
+}
+
+Result<SegmentReader*> SealedReader::segment(uint32_t partition, uint32_t segment) {
+  auto found = open_.find(segment);
+  if (found != open_.end()) return found->second->reader.get();
+  Result<SegmentDirectoryPtr> known = directory(partition, segment);
+  if (!known) return known.error();
+  auto open = std::make_unique<Open>(*this, partition, segment);
+  open->reader = std::make_unique<SegmentReader>(*known, open->source);
+  return open_.emplace(segment, std::move(open)).first->second->reader.get();
+}
+
+Result<std::vector<TraceRow>> SealedReader::rows(const TraceId& id, const TracePart& part) {
+  Result<SegmentReader*> reader = segment(part.partition, part.segment);
+  if (!reader) return reader.error();
+  Result<std::vector<RowRange>> ranges = (*reader)->locate(id, part.first_block);
+  if (!ranges) return ranges.error();
+  std::vector<TraceRow> rows;
+  for (const RowRange& range : *ranges) {
+    Result<BlockIds> ids = (*reader)->ids(range.block);
+    if (!ids) return ids.error();
+    Result<BlockTimes> times = (*reader)->times(range.block);
+    if (!times) return times.error();
+    size_t end = size_t{range.first_row} + range.row_count;
+    if (ids->span.size() < end || times->start_unix_nano.size() < end) return corrupt("a block's columns disagree");
+    for (uint32_t i = range.first_row; i < range.first_row + range.row_count; ++i) {
+      rows.push_back({ids->span[i], ids->parent[i], times->start_unix_nano[i], times->duration_nano[i],
+                      times->sequence[i], times->operation[i], times->error[i] != 0});
+    }
+  }
+  return rows;
+}
+
+}  // namespace fathom::store

@@ -1,0 +1,86 @@
+// Reading what is sealed: chunks of a segment's columns, directories (cached), and the trace index.
+//
+// Thread safety: SealedReader is for one query on one thread; DirectoryCache for all. Ownership: results own their
+// memory. Errors: kCorrupt for damage; a segment whose partition was dropped meanwhile reads as kNotFound.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "store/block/segment_reader.h"
+#include "store/rocks/database.h"
+#include "store/rocks/live_partitions.h"
+#include "store/rocks/trace_rows.h"
+#include "store/rocks/view.h"
+
+namespace fathom::store {
+
+// Decoded segment directories, the least recently used thrown away beyond a number of bytes.
+class DirectoryCache {
+ public:
+  explicit DirectoryCache(size_t bytes) : limit_(bytes) {}
+  SegmentDirectoryPtr find(uint32_t segment);
+  void insert(uint32_t segment, SegmentDirectoryPtr directory);
+
+ private:
+  using Entry = std::pair<uint32_t, SegmentDirectoryPtr>;
+  std::mutex mutex_;
+  const size_t limit_;
+  size_t bytes_ = 0;
+  std::list<Entry> recent_;
+  std::unordered_map<uint32_t, std::list<Entry>::iterator> index_;
+};
+
+// One segment's part of a trace, as the trace index has it.
+struct TracePart {
+  uint32_t partition = 0;
+  uint32_t segment = 0;
+  uint32_t first_block = 0;
+  TraceSummary summary;  // cumulative over this and earlier parts
+};
+
+std::string encode_trace_part(const TracePart& part);
+// Without the place, which stands in the key.
+Result<TracePart> decode_trace_part_value(std::string_view value);
+// Where a segment keeps its directory: behind all of its chunks.
+std::string directory_key(uint32_t partition, uint32_t segment);
+
+struct SealedContext {
+  Database& database;
+  const LivePartitions& live;
+  DirectoryCache& directories;
+};
+
+class SealedReader {
+ public:
+  SealedReader(const SealedContext& context, ViewPtr view, QueryBudget& budget);
+  ~SealedReader();
+
+  // Oldest first; empty when no live segment holds the trace.
+  Result<std::vector<TracePart>> parts(const TraceId& id);
+  // The segment's columns. The pointer stays valid as long as this reader.
+  Result<SegmentReader*> segment(uint32_t partition, uint32_t segment);
+  Result<SegmentReader*> segment(const SegmentInfo& info) { return segment(info.partition, info.id); }
+  // The light rows of one part of a trace.
+  Result<std::vector<TraceRow>> rows(const TraceId& id, const TracePart& part);
+
+  QueryBudget& budget() { return budget_; }
+  const View& view() const { return *view_; }
+
+ private:
+  class Source;
+  rocksdb::ReadOptions read_options() const;
+  Result<SegmentDirectoryPtr> directory(uint32_t partition, uint32_t segment);
+
+  SealedContext context_;
+  ViewPtr view_;
+  QueryBudget& budget_;
+  std::unique_ptr<rocksdb::Iterator> trace_index_;
+  struct Open;
+  std::unordered_map<uint32_t, std::unique_ptr<Open>> open_;
+};
+
+}  // namespace fathom::store

@@ -1,0 +1,24 @@
+// Sealing: a frozen generation becomes a segment, published at once or not at all.
+//
+// Purpose: rows are sorted by trace, summarised together with what older segments hold of the same traces, encoded as
+// columns, and written as one sorted file per column family; all files, the segment's record among them, are ingested
+// in one atomic step. Afterwards the stage rows are superfluous: a start ignores those up to the last sealed sequence.
+// Thread safety: one thread at a time. Errors: a failure leaves the store as it was; the caller tries again.
+#pragma once
+
+#include <memory>
+
+#include "store/rocks/catalogue.h"
+#include "store/rocks/sealed.h"
+
+namespace fathom::store {
+
+struct SealInput {
+  const Generation& generation;
+  uint32_t segment = 0;  // the new segment's number, greater than every other
+  const Catalogue& catalogue;
+};
+
+Result<SegmentInfo> seal(const SealInput& input, const SealedContext& context, ViewPtr view);
+
+}  // namespace fathom::store

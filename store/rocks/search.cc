@@ -1,0 +1,206 @@
+#include "store/rocks/search.h"
+
+#include "store/rocks/search_best.h"
+
+namespace fathom::store {
+
+Search::Search(Engine& engine, const Filter& filter, By by, SearchOrder order, size_t limit,
+               const std::optional<Cursor>& cursor, QueryBudget& budget)
+    : engine_(engine),
+      filter_(filter),
+      by_(by),
+      order_(order),
+      limit_(limit),
+      cursor_(cursor),
+      budget_(budget),
+      received_sequence_(cursor ? cursor->received_sequence : engine.received_sequence.load(std::memory_order_acquire)),
+      view_(engine.views.get()),
+      sealed_(engine.sealed(), view_, budget),
+      traces_(sealed_, engine.catalogue),
+      matcher_(filter, engine.catalogue) {}
+
+bool Search::Later::operator()(const Node& a, const Node& b) const {
+  // At the same place a rest goes first: what it hides may come before the candidate.
+  if (a.bound == b.bound) return a.kind == Kind::kCandidate && b.kind != Kind::kCandidate;
+  return slower(b.bound, a.bound);
+}
+
+SortKey Search::rank(const SlowEntry& entry) const {
+  SortKey key = entry.key();
+  if (order_ == SearchOrder::kNewest) std::swap(key.duration_nano, key.start_unix_nano);
+  return key;
+}
+
+SortKey Search::floor_bound(uint64_t duration_nano) {
+  return {duration_nano, 0, TraceId{}, SpanId{}};
+}
+
+SortKey Search::first_possible() const {
+  if (cursor_) return cursor_->last;
+  return floor_bound(order_ == SearchOrder::kSlowest ? filter_.max_duration_nano : UINT64_MAX);
+}
+
+bool Search::in_bounds(const SlowEntry& entry) const {
+  if (!filter_.range.contains(entry.start_unix_nano)) return false;
+  if (entry.duration_nano < filter_.min_duration_nano || entry.duration_nano > filter_.max_duration_nano) return false;
+  if (entry.first_sequence > received_sequence_) return false;
+  return !cursor_ || slower(cursor_->last, rank(entry));
+}
+
+void Search::push_candidate(const SlowEntry& entry, bool check) {
+  if (!in_bounds(entry)) return;
+  Node node;
+  node.bound = rank(entry);
+  node.entry = entry;
+  node.check = check;
+  heap_.push(std::move(node));
+}
+
+Result<SlowPage> Search::run() {
+  if (limit_ == 0 || !matcher_.possible()) return SlowPage{};
+  if (Result<> begun = begin(); !begun) return begun.error();
+  while (!heap_.empty() && page_.rows.size() <= limit_) {
+    if (Result<> alive = budget_.check(); !alive) return alive.error();
+    Node node = heap_.top();
+    heap_.pop();
+    if (Result<> done = step(std::move(node)); !done) return done.error();
+  }
+  if (page_.rows.size() > limit_) {
+    page_.rows.pop_back();
+    const SlowRow& last = page_.rows.back();
+    page_.next =
+        Cursor{received_sequence_,
+               {last.duration_nano, last.start_unix_nano, last.trace_id, by_ == By::kSpan ? last.span_id : SpanId{}}};
+  }
+  return std::move(page_);
+}
+
+Result<> Search::begin() {
+  Node memory;
+  memory.kind = Kind::kMemoryScan;
+  memory.bound = first_possible();
+  heap_.push(std::move(memory));
+  if (by_ == By::kTrace) push_corrected();
+  if (order_ == SearchOrder::kSlowest && matcher_.lists_apply()) return begin_lists();
+  Node blocks;
+  blocks.kind = Kind::kBlockScan;
+  blocks.bound = first_possible();
+  blocks.ranges = {filter_.range};
+  heap_.push(std::move(blocks));
+  return {};
+}
+
+// What retention took away changed these traces' places; lists and blocks still have the old ones.
+void Search::push_corrected() {
+  for (const auto& [id, summary] : *view_->corrections) {
+    SlowEntry entry{summary.duration_nano,  summary.start_unix_nano, id,           SpanId{},
+                    summary.first_sequence, summary.root_operation,  summary.error};
+    push_candidate(entry, !matcher_.everything());
+  }
+}
+
+Result<> Search::step(Node node) {
+  switch (node.kind) {
+    case Kind::kCandidate:
+      return consider(std::move(node));
+    case Kind::kHourRest:
+      return expand_hour(node);
+    case Kind::kMinuteRest:
+      return expand_minutes(node);
+    case Kind::kBlockScan:
+      return scan_blocks(node);
+    case Kind::kMemoryScan:
+      return scan_memory(node);
+  }
+  return {};
+}
+
+Result<> Search::consider(Node node) {
+  return by_ == By::kTrace ? consider_trace(std::move(node)) : consider_span(node);
+}
+
+Result<> Search::consider_trace(Node node) {
+  if (seen_.contains(node.entry.trace_id)) return {};
+  Result<std::optional<TraceSummary>> found = traces_.summary(node.entry.trace_id);
+  if (!found) return found.error();
+  if (!*found) return {};  // dropped meanwhile
+  const TraceSummary& truth = **found;
+  SlowEntry now = node.entry;
+  now.start_unix_nano = truth.start_unix_nano;
+  now.duration_nano = truth.duration_nano;
+  now.first_sequence = truth.first_sequence;
+  if (now.key() != node.entry.key()) {
+    // An outdated candidate. The trace's true place comes from its newest part, unless it lies outside the question.
+    if (!in_bounds(now)) return {};
+    if (slower(rank(node.entry), rank(now))) {
+      push_candidate(now, node.check);
+      return {};
+    }
+    // It grew while this query ran: it stays where it was when the query began.
+  }
+  if (node.check || (view_->corrections->contains(node.entry.trace_id) && !matcher_.everything())) {
+    Result<bool> matches = trace_matches(node.entry.trace_id);
+    if (!matches) return matches.error();
+    if (!*matches) return {};
+  }
+  seen_.insert(node.entry.trace_id);
+  emit(node.entry, truth);
+  return {};
+}
+
+Result<> Search::consider_span(const Node& node) {
+  // Rows come out in order, so one that is not behind the last has been emitted: lists and scans overlap.
+  if (last_emitted_ && !slower(*last_emitted_, node.bound)) {
+    // Spans equal in all that orders them are one row, and an error of any of them is an error of the row.
+    if (*last_emitted_ == node.bound) page_.rows.back().error |= node.entry.error;
+    return {};
+  }
+  Result<std::optional<TraceSummary>> summary = traces_.summary(node.entry.trace_id);
+  if (!summary) return summary.error();
+  if (!*summary) return {};
+  last_emitted_ = node.bound;
+  emit(node.entry, **summary);
+  return {};
+}
+
+Result<bool> Search::trace_matches(const TraceId& id) {
+  for (const auto& generation : view_->generations) {
+    auto lock = generation->read();
+    const Generation::Trace* trace = generation->find(id);
+    if (trace != nullptr && matcher_.any_row(*generation, *trace)) return true;
+  }
+  Result<std::vector<TracePart>> parts = sealed_.parts(id);
+  if (!parts) return parts.error();
+  for (const TracePart& part : *parts) {
+    Result<SegmentReader*> reader = sealed_.segment(part.partition, part.segment);
+    if (!reader) return reader.error();
+    Result<std::vector<RowRange>> ranges = (*reader)->locate(id, part.first_block);
+    if (!ranges) return ranges.error();
+    for (const RowRange& range : *ranges) {
+      Result<const std::vector<uint32_t>*> rows = matcher_.rows(**reader, part.segment, range.block);
+      if (!rows) return rows.error();
+      auto first = std::lower_bound((*rows)->begin(), (*rows)->end(), range.first_row);
+      if (first != (*rows)->end() && *first - range.first_row < range.row_count) return true;
+    }
+  }
+  return false;
+}
+
+void Search::emit(const SlowEntry& entry, const TraceSummary& summary) {
+  bool by_span = by_ == By::kSpan;
+  const OperationKey& operation = engine_.catalogue.operation(by_span ? entry.operation : summary.root_operation);
+  SlowRow row;
+  row.trace_id = entry.trace_id;
+  row.span_id = by_span ? entry.span_id : summary.root_span_id;
+  row.service = operation.service;
+  row.operation = operation.operation;
+  row.start_unix_nano = entry.start_unix_nano;
+  row.duration_nano = entry.duration_nano;
+  row.root_duration_nano = summary.root_duration_nano;
+  row.complete = summary.complete;
+  row.error = by_span ? entry.error : summary.error;
+  row.spans = summary.spans;
+  page_.rows.push_back(std::move(row));
+}
+
+}  // namespace fathom::store

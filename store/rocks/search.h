@@ -1,0 +1,114 @@
+// Search: the slowest (or newest) traces or spans that match a filter, exactly, best first.
+//
+// Purpose: one heap of things with an upper bound: candidates (found rows), rests of slow lists (everything that a list
+// does not name, bounded by its floor) and rests of scans. The best is popped: a candidate is checked against the truth
+// about its trace and emitted; a rest is expanded, hours into minutes, minutes into a scan of blocks. So an answer
+// needs a few lists when those prove it, and is still exact when they do not. Thread safety: one query, one thread.
+// Ownership: it borrows everything. Source of the idea: Fagin, Lotem, Naor (2001).
+#pragma once
+
+#include <optional>
+#include <queue>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "store/index/slow_list.h"
+#include "store/rocks/engine.h"
+#include "store/rocks/keys.h"
+#include "store/rocks/matcher.h"
+#include "store/rocks/trace_reader.h"
+
+namespace fathom::store {
+
+enum class SearchOrder { kSlowest, kNewest };
+
+class Search {
+ public:
+  Search(Engine& engine, const Filter& filter, By by, SearchOrder order, size_t limit,
+         const std::optional<Cursor>& cursor, QueryBudget& budget);
+  Result<SlowPage> run();
+
+ private:
+  enum class Kind { kCandidate, kHourRest, kMinuteRest, kBlockScan, kMemoryScan };
+
+  // A series of slow lists: those of one partition and one service, operation or everything.
+  struct Series {
+    uint32_t partition = 0;
+    keys::Scope scope = keys::Scope::kAll;
+    uint32_t id = 0;
+  };
+
+  struct Node {
+    SortKey bound;  // nothing in this node comes before it
+    Kind kind = Kind::kCandidate;
+    SlowEntry entry;     // kCandidate
+    bool check = false;  // kCandidate: whether the trace matches is not known yet
+    Series series;       // kHourRest, kMinuteRest
+    uint32_t cell = 0;
+    std::vector<TimeRange> ranges;  // kBlockScan
+  };
+  struct Later {
+    bool operator()(const Node& a, const Node& b) const;
+  };
+
+  // The best candidates of a scan, cut at some number; says whether there were more.
+  class Best;
+
+  // Where an entry stands in this search's order.
+  SortKey rank(const SlowEntry& entry) const;
+  bool in_bounds(const SlowEntry& entry) const;
+  SortKey first_possible() const;
+  static SortKey floor_bound(uint64_t duration_nano);
+
+  void push_candidate(const SlowEntry& entry, bool check);
+  Result<> begin();
+  void push_corrected();
+  Result<> begin_lists();
+  std::vector<Series> series_of(uint32_t partition) const;
+  Result<> push_lists(const Series& series, keys::Level level, const TimeRange& range);
+  void push_list(const Series& series, keys::Level level, uint32_t cell, const SlowList& list);
+
+  Result<> step(Node node);
+  Result<> expand_hour(const Node& node);
+  Result<> expand_minutes(const Node& node);
+  Result<> scan_blocks(const Node& node);
+  void finish_scan(Best& best, Kind kind, const std::vector<TimeRange>& ranges);
+  Result<> scan_segment(const SegmentInfo& info, const std::vector<TimeRange>& ranges, Best& best);
+  Result<> scan_block_traces(SegmentReader& reader, const SegmentInfo& info, uint32_t block,
+                             const std::vector<TimeRange>& ranges, Best& best);
+  Result<> scan_block_spans(SegmentReader& reader, const SegmentInfo& info, uint32_t block,
+                            const std::vector<TimeRange>& ranges, Best& best);
+  bool block_may_help(const BlockZone& zone, const std::vector<TimeRange>& ranges, const Best& best) const;
+
+  Result<> scan_memory(const Node& node);
+  void scan_generation_traces(const Generation& generation, size_t position, Best& best);
+  void scan_generation_spans(const Generation& generation, Best& best);
+
+  Result<> consider(Node node);
+  Result<> consider_trace(Node node);
+  Result<> consider_span(const Node& node);
+  Result<bool> trace_matches(const TraceId& id);
+  void emit(const SlowEntry& entry, const TraceSummary& summary);
+
+  Engine& engine_;
+  const Filter& filter_;
+  const By by_;
+  const SearchOrder order_;
+  const size_t limit_;
+  const std::optional<Cursor>& cursor_;
+  QueryBudget& budget_;
+  const uint64_t received_sequence_;  // before view_, so that everything up to it is in the view
+  const ViewPtr view_;
+  SealedReader sealed_;
+  TraceReader traces_;
+  Matcher matcher_;
+
+  std::priority_queue<Node, std::vector<Node>, Later> heap_;
+  std::unordered_set<TraceId, IdHash> seen_;
+  std::unordered_map<TraceId, TraceSummary, IdHash> newer_;  // traces that a newer segment knows better, while scanning
+  std::optional<SortKey> last_emitted_;
+  SlowPage page_;
+};
+
+}  // namespace fathom::store

@@ -1,0 +1,61 @@
+// The best candidates of one scan of a Search, cut at some number.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "store/rocks/search.h"
+
+namespace fathom::store {
+
+class Search::Best {
+ public:
+  struct Found {
+    SortKey rank;
+    SlowEntry entry;
+    bool check;
+  };
+
+  // Keeps `keep` candidates that come after `bound`; one exactly there has been found already.
+  Best(const SortKey& bound, size_t keep) : bound_(bound), keep_(keep) {}
+
+  // Whether something of this rank could still be kept.
+  bool may_keep(const SortKey& rank) const { return slower(bound_, rank) && (!worst_ || !slower(*worst_, rank)); }
+  // Whether nothing whose rank begins with this number could still be kept.
+  bool too_late(uint64_t leading) const { return worst_ && leading < worst_->duration_nano; }
+
+  void add(const SortKey& rank, const SlowEntry& entry, bool check) {
+    if (!may_keep(rank)) return;
+    found_.push_back({rank, entry, check});
+    if (found_.size() >= 2 * keep_) cut();
+  }
+
+  // Best first; at most `keep`.
+  std::vector<Found>& finish() {
+    std::sort(found_.begin(), found_.end(), [](const Found& a, const Found& b) { return slower(a.rank, b.rank); });
+    if (found_.size() > keep_) {
+      found_.resize(keep_);
+      truncated_ = true;
+    }
+    return found_;
+  }
+  bool truncated() const { return truncated_; }
+
+ private:
+  void cut() {
+    auto middle = found_.begin() + static_cast<ptrdiff_t>(keep_ - 1);
+    std::nth_element(found_.begin(), middle, found_.end(),
+                     [](const Found& a, const Found& b) { return slower(a.rank, b.rank); });
+    found_.resize(keep_);
+    worst_ = found_.back().rank;
+    truncated_ = true;
+  }
+
+  const SortKey bound_;
+  const size_t keep_;
+  std::optional<SortKey> worst_;
+  std::vector<Found> found_;
+  bool truncated_ = false;
+};
+
+}  // namespace fathom::store

@@ -1,0 +1,191 @@
+// The part of Search that reads rows: blocks of sealed segments, newest first, and generations in memory.
+#include <algorithm>
+
+#include "store/rocks/search.h"
+#include "store/rocks/search_best.h"
+
+namespace fathom::store {
+
+namespace {
+
+// More than a page, so that the few candidates that turn out to be outdated seldom cost another scan.
+constexpr size_t kScanSlack = 64;
+
+bool contains(const std::vector<TimeRange>& ranges, uint64_t at) {
+  return std::any_of(ranges.begin(), ranges.end(), [at](const TimeRange& range) { return range.contains(at); });
+}
+
+bool touches(const std::vector<TimeRange>& ranges, uint64_t first, uint64_t last) {
+  return std::any_of(ranges.begin(), ranges.end(), [&](const TimeRange& range) {
+    return last >= range.from_unix_nano && first < range.to_unix_nano;
+  });
+}
+
+SlowEntry entry_of(const TraceId& id, const TraceSummary& summary) {
+  return {summary.duration_nano,  summary.start_unix_nano, id,           SpanId{},
+          summary.first_sequence, summary.root_operation,  summary.error};
+}
+
+}  // namespace
+
+void Search::finish_scan(Best& best, Kind kind, const std::vector<TimeRange>& ranges) {
+  for (const Best::Found& found : best.finish()) push_candidate(found.entry, found.check);
+  if (!best.truncated()) return;
+  Node rest;
+  rest.kind = kind;
+  rest.bound = best.finish().back().rank;
+  rest.ranges = ranges;
+  heap_.push(std::move(rest));
+}
+
+Result<> Search::scan_blocks(const Node& node) {
+  Best best(node.bound, limit_ + kScanSlack);
+  newer_.clear();
+  for (auto it = view_->segments.rbegin(); it != view_->segments.rend(); ++it) {
+    const SegmentInfo& info = **it;
+    if (!touches(node.ranges, info.min_start_unix_nano, info.max_start_unix_nano)) continue;
+    Result<> scanned = scan_segment(info, node.ranges, best);
+    if (!scanned && scanned.error().code != ErrorCode::kNotFound) return scanned;
+  }
+  finish_scan(best, Kind::kBlockScan, node.ranges);
+  return {};
+}
+
+Result<> Search::scan_segment(const SegmentInfo& info, const std::vector<TimeRange>& ranges, Best& best) {
+  if (Result<> alive = budget_.check(); !alive) return alive;
+  Result<SegmentReader*> reader = sealed_.segment(info);
+  if (!reader) return reader.error();
+  const SegmentDirectory& directory = (*reader)->directory();
+  bool rows_may_match = matcher_.may_match(directory);
+  for (uint32_t block = 0; block < directory.block_count(); ++block) {
+    const BlockZone& zone = directory.zone(block);
+    if (!block_may_help(zone, ranges, best)) continue;
+    if (by_ == By::kSpan && !rows_may_match) continue;
+    Result<> scanned = by_ == By::kTrace ? scan_block_traces(**reader, info, block, ranges, best)
+                                         : scan_block_spans(**reader, info, block, ranges, best);
+    if (!scanned) return scanned;
+  }
+  return {};
+}
+
+bool Search::block_may_help(const BlockZone& zone, const std::vector<TimeRange>& ranges, const Best& best) const {
+  bool traces = by_ == By::kTrace;
+  uint64_t longest = traces ? zone.max_trace_duration_nano : zone.max_span_duration_nano;
+  uint64_t first = traces ? zone.min_trace_start_unix_nano : zone.min_start_unix_nano;
+  uint64_t last = traces ? zone.max_trace_start_unix_nano : zone.max_start_unix_nano;
+  if (longest < filter_.min_duration_nano || !touches(ranges, first, last)) return false;
+  uint64_t leading = order_ == SearchOrder::kSlowest ? longest : last;
+  return !best.too_late(leading);
+}
+
+Result<> Search::scan_block_traces(SegmentReader& reader, const SegmentInfo& info, uint32_t block,
+                                   const std::vector<TimeRange>& ranges, Best& best) {
+  const BlockZone& zone = reader.directory().zone(block);
+  bool rows_may_match = matcher_.everything() || (matcher_.may_match(reader.directory()) && matcher_.may_match(zone));
+  const std::vector<uint32_t>* rows = nullptr;
+  if (!matcher_.everything() && rows_may_match) {
+    Result<const std::vector<uint32_t>*> matched = matcher_.rows(reader, info.id, block);
+    if (!matched) return matched.error();
+    rows = *matched;
+  }
+  Result<std::vector<BlockTrace>> traces = reader.traces(block);
+  if (!traces) return traces.error();
+  size_t next_row = 0;
+  for (const BlockTrace& trace : *traces) {
+    bool matches = matcher_.everything();
+    if (rows != nullptr) {
+      while (next_row < rows->size() && (*rows)[next_row] < trace.first_row) ++next_row;
+      matches = next_row < rows->size() && (*rows)[next_row] - trace.first_row < trace.row_count;
+    }
+    if (!matches && !trace.summary.grown) continue;
+    const TraceSummary* newest = &trace.summary;
+    auto known = newer_.find(trace.id);
+    if (known != newer_.end()) {
+      newest = &known->second;
+    } else if (trace.summary.grown) {
+      newer_.emplace(trace.id, trace.summary);
+    }
+    if (!matches) continue;
+    SlowEntry entry = entry_of(trace.id, *newest);
+    if (contains(ranges, entry.start_unix_nano) && in_bounds(entry)) best.add(rank(entry), entry, false);
+  }
+  return {};
+}
+
+Result<> Search::scan_block_spans(SegmentReader& reader, const SegmentInfo& info, uint32_t block,
+                                  const std::vector<TimeRange>& ranges, Best& best) {
+  Result<const std::vector<uint32_t>*> matched = matcher_.rows(reader, info.id, block);
+  if (!matched) return matched.error();
+  if ((*matched)->empty()) return {};
+  Result<BlockTimes> times = reader.times(block);
+  if (!times) return times.error();
+  Result<BlockIds> ids = reader.ids(block);
+  if (!ids) return ids.error();
+  Result<std::vector<BlockTrace>> traces = reader.traces(block);
+  if (!traces) return traces.error();
+  if (traces->empty() || ids->span.size() != times->duration_nano.size()) return corrupt("a block's columns disagree");
+  size_t trace = 0;
+  for (uint32_t row : **matched) {
+    if (row >= ids->span.size()) return corrupt("a block's columns disagree");
+    while (trace + 1 < traces->size() && row - (*traces)[trace].first_row >= (*traces)[trace].row_count) ++trace;
+    SlowEntry entry{times->duration_nano[row], times->start_unix_nano[row], (*traces)[trace].id,   ids->span[row],
+                    times->sequence[row],      times->operation[row],       times->error[row] != 0};
+    if (contains(ranges, entry.start_unix_nano) && in_bounds(entry)) best.add(rank(entry), entry, false);
+  }
+  return {};
+}
+
+Result<> Search::scan_memory(const Node& node) {
+  Best best(node.bound, limit_ + kScanSlack);
+  for (size_t i = 0; i < view_->generations.size(); ++i) {
+    if (Result<> alive = budget_.check(); !alive) return alive;
+    const Generation& generation = *view_->generations[i];
+    auto lock = generation.read();
+    if (!touches({filter_.range}, generation.min_start_unix_nano(), generation.max_start_unix_nano())) continue;
+    if (by_ == By::kTrace) {
+      scan_generation_traces(generation, i, best);
+    } else {
+      scan_generation_spans(generation, best);
+    }
+  }
+  finish_scan(best, Kind::kMemoryScan, {});
+  return {};
+}
+
+void Search::scan_generation_traces(const Generation& generation, size_t position, Best& best) {
+  auto known_later = [&](const TraceId& id) {
+    for (size_t later = position + 1; later < view_->generations.size(); ++later) {
+      auto lock = view_->generations[later]->read();
+      if (view_->generations[later]->find(id) != nullptr) return true;
+    }
+    return false;
+  };
+  for (const Generation::Trace& trace : generation.traces()) {
+    SlowEntry entry{trace.duration_nano(), trace.start_unix_nano, trace.id, SpanId{}, trace.first_sequence, 0, false};
+    if (!in_bounds(entry) || !best.may_keep(rank(entry))) continue;
+    bool matches = matcher_.everything() || matcher_.any_row(generation, trace);
+    if (!matches && !trace.grown) continue;
+    if (known_later(trace.id)) continue;
+    best.add(rank(entry), entry, !matches);
+  }
+}
+
+void Search::scan_generation_spans(const Generation& generation, Best& best) {
+  auto leading = [this](const Generation::Row& row) {
+    return order_ == SearchOrder::kSlowest ? row.duration_nano : row.start_unix_nano;
+  };
+  for (const Generation::Row& row : generation.rows()) {
+    if (!filter_.range.contains(row.start_unix_nano) || best.too_late(leading(row))) continue;
+    SlowEntry entry{row.duration_nano,
+                    row.start_unix_nano,
+                    generation.traces()[row.trace].id,
+                    generation.stored(row).span_id,
+                    generation.sequence(row),
+                    row.operation,
+                    row.error};
+    if (!in_bounds(entry) || !best.may_keep(rank(entry))) continue;
+    if (matcher_.everything() || matcher_.row_matches(generation, row)) best.add(rank(entry), entry, false);
+  }
+}
+
+}  // namespace fathom::store

@@ -1,0 +1,183 @@
+#include "store/rocks/segment_rows.h"
+
+#include <algorithm>
+#include <tuple>
+#include <unordered_set>
+
+namespace fathom::store {
+
+namespace {
+
+// A trace's older rows, and the hashes of those that share an id with a new row.
+struct Older {
+  std::vector<TraceRow> rows;
+  std::unordered_set<uint64_t> contents;
+  std::unordered_set<SpanId, IdHash> repeated_ids;
+};
+
+class RowArranger {
+ public:
+  RowArranger(const Generation& generation, SealedReader& older) : generation_(generation), older_(older) {}
+
+  Result<SegmentRows> arrange() {
+    out_.rows.reserve(generation_.rows().size());
+    out_.sources.reserve(generation_.rows().size());
+    for (const Generation::Trace* trace : sorted_traces()) {
+      if (Result<> added = add_trace(*trace); !added) return added.error();
+    }
+    return std::move(out_);
+  }
+
+ private:
+  struct Candidate {
+    const Generation::Row* row;
+    SpanId span_id;
+    bool conflicting = false;
+    bool dropped = false;
+  };
+
+  std::vector<const Generation::Trace*> sorted_traces() const {
+    std::vector<const Generation::Trace*> traces;
+    traces.reserve(generation_.traces().size());
+    for (const Generation::Trace& trace : generation_.traces()) traces.push_back(&trace);
+    std::sort(traces.begin(), traces.end(),
+              [](const Generation::Trace* a, const Generation::Trace* b) { return a->id < b->id; });
+    return traces;
+  }
+
+  Result<> add_trace(const Generation::Trace& trace) {
+    gather(trace);
+    Older older;
+    if (trace.grown) {
+      if (Result<> loaded = load_older(trace, older); !loaded) return loaded;
+    }
+    collapse(older);
+    emit(trace, older);
+    return {};
+  }
+
+  void gather(const Generation::Trace& trace) {
+    candidates_.clear();
+    generation_.for_each_row(trace, [&](const Generation::Row& row, uint32_t) {
+      candidates_.push_back({&row, generation_.stored(row).span_id});
+    });
+    std::sort(candidates_.begin(), candidates_.end(), [this](const Candidate& a, const Candidate& b) {
+      return std::tuple(a.row->start_unix_nano, a.span_id, generation_.sequence(*a.row), a.row->index) <
+             std::tuple(b.row->start_unix_nano, b.span_id, generation_.sequence(*b.row), b.row->index);
+    });
+  }
+
+  Result<> load_older(const Generation::Trace& trace, Older& older) {
+    Result<std::vector<TracePart>> parts = older_.parts(trace.id);
+    if (!parts) return parts.error();
+    std::unordered_set<SpanId, IdHash> new_ids;
+    for (const Candidate& candidate : candidates_) new_ids.insert(candidate.span_id);
+    for (const TracePart& part : *parts) {
+      if (part.partition != generation_.partition()) out_.straddling.emplace(part.partition, trace.id);
+      Result<std::vector<TraceRow>> rows = older_.rows(trace.id, part);
+      if (!rows) return rows.error();
+      bool repeats = false;
+      for (const TraceRow& row : *rows) {
+        if (!new_ids.contains(row.span_id)) continue;
+        older.repeated_ids.insert(row.span_id);
+        repeats = true;
+      }
+      older.rows.insert(older.rows.end(), rows->begin(), rows->end());
+      if (!repeats) continue;
+      if (Result<> hashed = hash_part(trace.id, part, older); !hashed) return hashed;
+    }
+    return {};
+  }
+
+  Result<> hash_part(const TraceId& id, const TracePart& part, Older& older) {
+    Result<SegmentReader*> reader = older_.segment(part.partition, part.segment);
+    if (!reader) return reader.error();
+    Result<std::vector<RowRange>> ranges = (*reader)->locate(id, part.first_block);
+    if (!ranges) return ranges.error();
+    for (const RowRange& range : *ranges) {
+      Result<StoredRows> rows = (*reader)->rows(range.block, range.first_row, range.row_count);
+      if (!rows) return rows.error();
+      for (const StoredRow& row : rows->rows) {
+        if (!older.repeated_ids.contains(row.span.span_id)) continue;
+        older.contents.insert(content_hash(row.span, row.resource, row.scope, row.clock));
+      }
+    }
+    return {};
+  }
+
+  // Marks what collapses and what conflicts. Ids rarely repeat, so contents are hashed only where they do.
+  void collapse(const Older& older) {
+    std::unordered_map<SpanId, std::vector<Candidate*>, IdHash> repeated;
+    by_id_.clear();
+    for (Candidate& candidate : candidates_) by_id_.push_back(&candidate);
+    std::sort(by_id_.begin(), by_id_.end(), [](Candidate* a, Candidate* b) { return a->span_id < b->span_id; });
+    for (size_t begin = 0; begin < by_id_.size();) {
+      size_t end = begin + 1;
+      while (end < by_id_.size() && by_id_[end]->span_id == by_id_[begin]->span_id) ++end;
+      bool in_older = older.repeated_ids.contains(by_id_[begin]->span_id);
+      if (end - begin > 1 || in_older) collapse_group(std::span(by_id_).subspan(begin, end - begin), older, in_older);
+      begin = end;
+    }
+  }
+
+  void collapse_group(std::span<Candidate*> group, const Older& older, bool in_older) {
+    // The earliest reception stands.
+    std::sort(group.begin(), group.end(), [this](Candidate* a, Candidate* b) {
+      return std::tuple(generation_.sequence(*a->row), a->row->index) <
+             std::tuple(generation_.sequence(*b->row), b->row->index);
+    });
+    std::unordered_set<uint64_t> contents = older.contents;
+    size_t kept = 0;
+    for (Candidate* candidate : group) {
+      uint64_t hash = generation_.batch(*candidate->row).content_hash(generation_.stored(*candidate->row));
+      candidate->dropped = !contents.insert(hash).second;
+      kept += !candidate->dropped;
+    }
+    if (kept > 1 || (kept == 1 && in_older)) {
+      for (Candidate* candidate : group) candidate->conflicting = true;
+    }
+  }
+
+  void emit(const Generation::Trace& trace, const Older& older) {
+    uint32_t first_row = static_cast<uint32_t>(out_.rows.size());
+    light_.clear();
+    for (const Candidate& candidate : candidates_) {
+      if (candidate.dropped) continue;
+      const Generation::Row& row = *candidate.row;
+      out_.rows.push_back({&generation_.batch(row), &generation_.stored(row), generation_.sequence(row), row.operation,
+                           candidate.conflicting});
+      out_.sources.push_back(&row);
+      light_.push_back(generation_.trace_row(row));
+    }
+    uint32_t row_count = static_cast<uint32_t>(out_.rows.size() - first_row);
+    if (row_count == 0) return;  // everything was stored before: nothing new to say about this trace
+    light_.insert(light_.end(), older.rows.begin(), older.rows.end());
+    TraceSummary summary = summarise(light_);
+    summary.grown = !older.rows.empty();
+    out_.traces.push_back({trace.id, first_row, row_count, summary});
+    out_.older_operations.push_back(distinct_operations(older.rows));
+  }
+
+  static std::vector<uint32_t> distinct_operations(const std::vector<TraceRow>& rows) {
+    std::vector<uint32_t> operations;
+    for (const TraceRow& row : rows) operations.push_back(row.operation);
+    std::sort(operations.begin(), operations.end());
+    operations.erase(std::unique(operations.begin(), operations.end()), operations.end());
+    return operations;
+  }
+
+  const Generation& generation_;
+  SealedReader& older_;
+  SegmentRows out_;
+  std::vector<Candidate> candidates_;
+  std::vector<Candidate*> by_id_;
+  std::vector<TraceRow> light_;
+};
+
+}  // namespace
+
+Result<SegmentRows> segment_rows(const Generation& generation, SealedReader& older) {
+  return RowArranger(generation, older).arrange();
+}
+
+}  // namespace fathom::store

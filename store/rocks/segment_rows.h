@@ -1,0 +1,30 @@
+// The rows of a frozen generation in a segment's order, collapsed, flagged and summarised.
+//
+// Purpose: what sealing must decide about rows, apart from how they are written. Equal rows collapse, also with rows of
+// older segments; equal ids with other content are both kept and flagged; each trace gets a summary that is cumulative
+// over older segments. Thread safety: one thread. Ownership: rows point into the generation's batches.
+#pragma once
+
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "store/block/segment_writer.h"
+#include "store/rocks/generation.h"
+#include "store/rocks/sealed.h"
+
+namespace fathom::store {
+
+struct SegmentRows {
+  std::vector<SegmentRow> rows;
+  std::vector<SegmentTrace> traces;
+  std::vector<const Generation::Row*> sources;  // beside rows
+  // Per trace: the operations of the older segments' rows, which its slow lists must name too. Empty for most.
+  std::vector<std::vector<uint32_t>> older_operations;
+  // Traces with spans in an older partition too: (that partition, trace), ascending.
+  std::set<std::pair<uint32_t, TraceId>> straddling;
+};
+
+Result<SegmentRows> segment_rows(const Generation& generation, SealedReader& older);
+
+}  // namespace fathom::store

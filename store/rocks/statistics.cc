@@ -1,0 +1,217 @@
+#include "store/rocks/statistics.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/time.h"
+
+namespace fathom::store {
+
+using keys::Level;
+
+namespace {
+
+// The whole minutes that a range touches; `last` is inclusive, and less than `first` for an empty range.
+struct Minutes {
+  uint32_t first = 1;
+  uint32_t last = 0;
+};
+
+Minutes minutes_of(const TimeRange& range) {
+  if (range.from_unix_nano >= range.to_unix_nano) return {};
+  return {keys::cell_of(Level::kMinute, range.from_unix_nano), keys::cell_of(Level::kMinute, range.to_unix_nano - 1)};
+}
+
+bool contains_minute(const Minutes& minutes, uint64_t unix_nano) {
+  uint32_t minute = keys::cell_of(Level::kMinute, unix_nano);
+  return minute >= minutes.first && minute <= minutes.last;
+}
+
+}  // namespace
+
+Statistics::Statistics(Engine& engine, QueryBudget& budget)
+    : engine_(engine), budget_(budget), view_(engine.views.get()), sealed_(engine.sealed(), view_, budget) {}
+
+Result<> Statistics::visit_level(uint32_t partition, Level level, uint32_t first, uint32_t last, const Visit& visit) {
+  if (first > last) return {};
+  rocksdb::ReadOptions options;
+  options.snapshot = view_->snapshot.get();
+  Database& database = *engine_.database;
+  std::unique_ptr<rocksdb::Iterator> cells(database.db().NewIterator(options, database.family(Family::kLatency)));
+  // The prefix without its cell number: tenant, partition, level.
+  std::string prefix = keys::latency_cell(partition, level, first);
+  std::string series = prefix.substr(0, prefix.size() - 4);
+  for (cells->Seek(prefix); cells->Valid(); cells->Next()) {
+    std::string_view key(cells->key().data(), cells->key().size());
+    if (!key.starts_with(series) || key.size() != series.size() + 8) break;
+    uint32_t cell_number = load_be32(key.data() + series.size());
+    if (cell_number > last) break;
+    std::string_view value(cells->value().data(), cells->value().size());
+    if (Result<> spent = budget_.spend(value.size()); !spent) return spent;
+    Result<LatencyCell> cell = LatencyCell::decode(value);
+    if (!cell) return cell.error();
+    visit(keys::last_be32(key), uint64_t{cell_number} * keys::level_nano(level), *cell);
+  }
+  return cells->status().ok() ? Result<>() : Result<>(from_status(cells->status(), "read latency cells"));
+}
+
+Result<> Statistics::visit_cells(const TimeRange& range, uint64_t longest_nano, const Visit& visit) {
+  Minutes minutes = minutes_of(range);
+  if (minutes.first > minutes.last) return {};
+  // Whole hours inside the range; minutes before and after them.
+  uint32_t first_hour = (minutes.first + 59) / 60;
+  uint32_t end_hour = (minutes.last + 1) / 60;
+  bool hours = longest_nano >= kNanosPerHour && first_hour < end_hour;
+  for (uint32_t partition : view_->partitions({uint64_t{minutes.first} * kNanosPerMinute,
+                                               end_of(uint64_t{minutes.last} * kNanosPerMinute, kNanosPerMinute)})) {
+    Result<> visited;
+    if (!hours) {
+      visited = visit_level(partition, Level::kMinute, minutes.first, minutes.last, visit);
+    } else {
+      if (first_hour * 60 > minutes.first) {
+        visited = visit_level(partition, Level::kMinute, minutes.first, first_hour * 60 - 1, visit);
+      }
+      if (visited) visited = visit_level(partition, Level::kHour, first_hour, end_hour - 1, visit);
+      if (visited) visited = visit_level(partition, Level::kMinute, end_hour * 60, minutes.last, visit);
+    }
+    if (!visited) return visited;
+  }
+  return visit_memory(range, visit);
+}
+
+Result<> Statistics::visit_memory(const TimeRange& range, const Visit& visit) {
+  Minutes minutes = minutes_of(range);
+  for (const auto& generation : view_->generations) {
+    if (Result<> alive = budget_.check(); !alive) return alive;
+    auto lock = generation->read();
+    std::map<std::pair<uint32_t, uint32_t>, LatencyCell> cells;  // by (minute, operation)
+    for (const Generation::Row& row : generation->rows()) {
+      if (!contains_minute(minutes, row.start_unix_nano)) continue;
+      cells[{keys::cell_of(Level::kMinute, row.start_unix_nano), row.operation}].record(row.duration_nano, row.error);
+    }
+    for (const auto& [key, cell] : cells) visit(key.second, key.first * kNanosPerMinute, cell);
+  }
+  return {};
+}
+
+Result<std::vector<OperationStats>> Statistics::operations(const TimeRange& range,
+                                                           const std::optional<std::string>& service) {
+  std::map<uint32_t, LatencyCell> sums;
+  Result<> visited = visit_cells(range, UINT64_MAX, [&](uint32_t operation, uint64_t, const LatencyCell& cell) {
+    if (!service || engine_.catalogue.operation(operation).service == *service) sums[operation].merge(cell);
+  });
+  if (!visited) return visited.error();
+  std::vector<OperationStats> stats;
+  for (auto& [operation, cell] : sums) {
+    stats.push_back(
+        {engine_.catalogue.operation(operation), cell.durations.count(), cell.errors, std::move(cell.durations)});
+  }
+  std::sort(stats.begin(), stats.end(), [](const OperationStats& a, const OperationStats& b) { return a.key < b.key; });
+  return stats;
+}
+
+Result<std::vector<LatencyPoint>> Statistics::latency(const TimeRange& range, const std::optional<std::string>& service,
+                                                      const std::optional<std::string>& operation, uint64_t step_nano) {
+  if (step_nano == 0 || step_nano % kNanosPerMinute != 0) {
+    return invalid("the step of a latency series must be a whole number of minutes");
+  }
+  std::optional<std::set<uint32_t>> wanted;
+  if (service || operation) {
+    std::vector<uint32_t> ids = engine_.catalogue.operations(service, operation);
+    wanted.emplace(ids.begin(), ids.end());
+  }
+  std::map<uint64_t, LatencyCell> points;
+  // An hour's cell may stand for its minutes only where no step begins inside the hour.
+  uint64_t longest = step_nano % kNanosPerHour == 0 ? kNanosPerHour : kNanosPerMinute;
+  Result<> visited = visit_cells(range, longest, [&](uint32_t id, uint64_t start, const LatencyCell& cell) {
+    if (!wanted || wanted->contains(id)) points[start - start % step_nano].merge(cell);
+  });
+  if (!visited) return visited.error();
+  std::vector<LatencyPoint> series;
+  for (auto& [start, cell] : points) series.push_back({start, cell.errors, std::move(cell.durations)});
+  return series;
+}
+
+Result<std::vector<std::string>> Statistics::attribute_keys(const TimeRange& range) {
+  std::set<std::string> keys;
+  for (const SegmentInfoPtr& segment : view_->segments) {
+    if (!segment->touches(range)) continue;
+    Result<SegmentReader*> reader = sealed_.segment(*segment);
+    if (!reader && reader.error().code == ErrorCode::kNotFound) continue;
+    if (!reader) return reader.error();
+    const std::vector<std::string>& listed = (*reader)->directory().attribute_keys();
+    keys.insert(listed.begin(), listed.end());
+  }
+  for (const auto& generation : view_->generations) {
+    if (Result<> alive = budget_.check(); !alive) return alive.error();
+    auto lock = generation->read();
+    Batch::Scratch scratch;
+    for (const Generation::Row& row : generation->rows()) {
+      if (!range.contains(row.start_unix_nano)) continue;
+      const Batch::Row& stored = generation->stored(row);
+      for (const AttributeView& attribute : generation->batch(row).span(stored, scratch).attributes) {
+        keys.emplace(attribute.key);
+      }
+      for (const AttributeView& attribute : generation->batch(row).resource(stored.resource).attributes) {
+        keys.emplace(attribute.key);
+      }
+    }
+  }
+  return std::vector<std::string>(keys.begin(), keys.end());
+}
+
+Result<> Statistics::count_sealed_values(const TimeRange& range, const std::string& key,
+                                         std::map<std::string, uint64_t>& counts) {
+  for (const SegmentInfoPtr& segment : view_->segments) {
+    if (!segment->touches(range)) continue;
+    Result<SegmentReader*> reader = sealed_.segment(*segment);
+    if (!reader && reader.error().code == ErrorCode::kNotFound) continue;
+    if (!reader) return reader.error();
+    const SegmentDirectory& directory = (*reader)->directory();
+    for (uint32_t block = 0; block < directory.block_count(); ++block) {
+      const BlockZone& zone = directory.zone(block);
+      if (zone.max_start_unix_nano < range.from_unix_nano || zone.min_start_unix_nano >= range.to_unix_nano) continue;
+      Result<std::vector<ValueRows>> values = (*reader)->value_counts(block, key);
+      if (!values) return values.error();
+      for (const ValueRows& value : *values) counts[value.value] += value.rows;
+    }
+  }
+  return {};
+}
+
+Result<> Statistics::count_memory_values(const TimeRange& range, const std::string& key,
+                                         std::map<std::string, uint64_t>& counts) {
+  for (const auto& generation : view_->generations) {
+    if (Result<> alive = budget_.check(); !alive) return alive;
+    auto lock = generation->read();
+    Batch::Scratch scratch;
+    for (const Generation::Row& row : generation->rows()) {
+      if (!range.contains(row.start_unix_nano)) continue;
+      const Batch::Row& stored = generation->stored(row);
+      std::set<std::string> values;  // a row counts once per value, wherever the value stands
+      for (const AttributeView& attribute : generation->batch(row).span(stored, scratch).attributes) {
+        if (attribute.key == key) values.insert(value_text(attribute.value));
+      }
+      for (const AttributeView& attribute : generation->batch(row).resource(stored.resource).attributes) {
+        if (attribute.key == key) values.insert(value_text(attribute.value));
+      }
+      for (const std::string& value : values) ++counts[value];
+    }
+  }
+  return {};
+}
+
+Result<std::vector<ValueCount>> Statistics::attribute_values(const TimeRange& range, const std::string& key,
+                                                             size_t limit) {
+  std::map<std::string, uint64_t> counts;
+  if (Result<> counted = count_sealed_values(range, key, counts); !counted) return counted.error();
+  if (Result<> counted = count_memory_values(range, key, counts); !counted) return counted.error();
+  std::vector<ValueCount> values;
+  for (auto& [value, spans] : counts) values.push_back({value, spans});
+  std::stable_sort(values.begin(), values.end(),
+                   [](const ValueCount& a, const ValueCount& b) { return a.spans > b.spans; });
+  if (values.size() > limit) values.resize(limit);
+  return values;
+}
+
+}  // namespace fathom::store

@@ -1,0 +1,178 @@
+#include "store/rocks/trace_reader.h"
+
+#include <algorithm>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace fathom::store {
+
+struct TraceReader::Item {
+  StoredSpan stored;
+  TraceRow light;
+};
+
+namespace {
+
+using ItemHashes = std::unordered_set<uint64_t>;
+
+StoredSpan stored_span(const SpanView& span, const ResourceView& resource, const ScopeView& scope,
+                       const std::optional<ClockOffset>& clock, const OperationKey& operation) {
+  return {span, resource, scope, operation.service_namespace, operation.service, operation.operation, clock, false};
+}
+
+TraceRow light_row(const SpanView& span, const std::optional<ClockOffset>& clock, uint64_t sequence,
+                   uint32_t operation) {
+  return {span.span_id,
+          span.parent_span_id,
+          corrected_unix_nano(span.start_unix_nano, clock),
+          span.duration_nano(),
+          sequence,
+          operation,
+          span.status == StatusCode::kError};
+}
+
+bool has_repeated_id(const std::vector<TraceRow>& rows) {
+  std::vector<SpanId> ids;
+  for (const TraceRow& row : rows) ids.push_back(row.span_id);
+  std::sort(ids.begin(), ids.end());
+  return std::adjacent_find(ids.begin(), ids.end()) != ids.end();
+}
+
+// Keeps the first of equal rows, and flags ids that are left with several contents.
+template <typename Item>
+void collapse(std::vector<Item>& items) {
+  std::unordered_map<SpanId, uint32_t, IdHash> times;
+  for (const Item& item : items) ++times[item.light.span_id];
+  std::unordered_map<SpanId, ItemHashes, IdHash> contents;
+  std::erase_if(items, [&](const Item& item) {
+    if (times[item.light.span_id] == 1) return false;
+    const StoredSpan& stored = item.stored;
+    uint64_t hash = content_hash(stored.span, stored.resource, stored.scope, stored.clock);
+    return !contents[item.light.span_id].insert(hash).second;
+  });
+  for (Item& item : items) {
+    auto found = contents.find(item.light.span_id);
+    item.stored.conflicting = found != contents.end() && found->second.size() > 1;
+  }
+}
+
+}  // namespace
+
+Result<> TraceReader::load_sealed(const TraceId& id, std::vector<Item>& items, StoredTrace& trace) {
+  Result<std::vector<TracePart>> parts = sealed_.parts(id);
+  if (!parts) return parts.error();
+  for (const TracePart& part : *parts) {
+    Result<SegmentReader*> reader = sealed_.segment(part.partition, part.segment);
+    if (!reader) return reader.error();
+    Result<std::vector<RowRange>> ranges = (*reader)->locate(id, part.first_block);
+    if (!ranges) return ranges.error();
+    for (const RowRange& range : *ranges) {
+      Result<StoredRows> rows = (*reader)->rows(range.block, range.first_row, range.row_count);
+      if (!rows) return rows.error();
+      for (const StoredRow& row : rows->rows) {
+        items.push_back({stored_span(row.span, row.resource, row.scope, row.clock, catalogue_.operation(row.operation)),
+                         light_row(row.span, row.clock, row.sequence, row.operation)});
+      }
+      trace.owners.push_back(rows->owner);
+    }
+  }
+  return {};
+}
+
+Result<> TraceReader::load_memory(const TraceId& id, std::vector<Item>& items, StoredTrace& trace) {
+  for (const auto& generation : sealed_.view().generations) {
+    auto lock = generation->read();
+    const Generation::Trace* found = generation->find(id);
+    if (found == nullptr) continue;
+    uint64_t bytes = 0;
+    generation->for_each_row(*found, [&](const Generation::Row& row, uint32_t) {
+      auto scratch = std::make_shared<Batch::Scratch>();
+      const BatchPtr& batch = generation->sources()[row.source].batch;
+      const Batch::Row& stored = batch->rows()[row.index];
+      SpanView span = batch->span(stored, *scratch);
+      items.push_back({stored_span(span, batch->resource(stored.resource), batch->scope(stored.scope), batch->clock(),
+                                   catalogue_.operation(row.operation)),
+                       generation->trace_row(row)});
+      trace.owners.push_back(scratch);
+      trace.owners.push_back(batch);
+      bytes += stored.body_size;
+    });
+    if (Result<> spent = sealed_.budget().spend(bytes); !spent) return spent;
+  }
+  return {};
+}
+
+Result<std::vector<TraceReader::Item>> TraceReader::load_items(const TraceId& id, StoredTrace& trace) {
+  std::vector<Item> items;
+  if (Result<> loaded = load_sealed(id, items, trace); !loaded) return loaded.error();
+  if (Result<> loaded = load_memory(id, items, trace); !loaded) return loaded.error();
+  if (items.empty()) return not_found("trace " + id.hex() + " is not stored");
+  std::stable_sort(items.begin(), items.end(),
+                   [](const Item& a, const Item& b) { return a.light.sequence < b.light.sequence; });
+  collapse(items);
+  return items;
+}
+
+Result<StoredTrace> TraceReader::load(const TraceId& id) {
+  StoredTrace trace;
+  trace.trace_id = id;
+  Result<std::vector<Item>> items = load_items(id, trace);
+  if (!items) return items.error();
+  std::stable_sort(items->begin(), items->end(), [](const Item& a, const Item& b) {
+    return std::tie(a.light.start_unix_nano, a.light.span_id) < std::tie(b.light.start_unix_nano, b.light.span_id);
+  });
+  std::vector<TraceRow> rows;
+  for (const Item& item : *items) rows.push_back(item.light);
+  TraceSummary summary = summarise(rows);
+  trace.start_unix_nano = summary.start_unix_nano;
+  trace.duration_nano = summary.duration_nano;
+  trace.complete = summary.complete;
+  trace.spans.reserve(items->size());
+  for (const Item& item : *items) trace.spans.push_back(item.stored);
+  return trace;
+}
+
+bool TraceReader::in_memory(const TraceId& id) const {
+  for (const auto& generation : sealed_.view().generations) {
+    auto lock = generation->read();
+    if (generation->find(id) != nullptr) return true;
+  }
+  return false;
+}
+
+Result<std::optional<TraceSummary>> TraceReader::summary(const TraceId& id) {
+  if (in_memory(id)) return summary_in_memory(id);
+  Result<std::vector<TracePart>> parts = sealed_.parts(id);
+  if (!parts) return parts.error();
+  if (parts->empty()) return std::optional<TraceSummary>();
+  return std::optional(parts->back().summary);
+}
+
+Result<std::optional<TraceSummary>> TraceReader::summary_in_memory(const TraceId& id) {
+  std::vector<TraceRow> rows;
+  Result<std::vector<TracePart>> parts = sealed_.parts(id);
+  if (!parts) return parts.error();
+  for (const TracePart& part : *parts) {
+    Result<std::vector<TraceRow>> sealed = sealed_.rows(id, part);
+    if (!sealed) return sealed.error();
+    rows.insert(rows.end(), sealed->begin(), sealed->end());
+  }
+  for (const auto& generation : sealed_.view().generations) {
+    auto lock = generation->read();
+    const Generation::Trace* found = generation->find(id);
+    if (found == nullptr) continue;
+    generation->for_each_row(*found,
+                             [&](const Generation::Row& row, uint32_t) { rows.push_back(generation->trace_row(row)); });
+  }
+  if (!has_repeated_id(rows)) return std::optional(summarise(rows));
+  // Equal rows must collapse before they are counted, and only their whole contents can tell.
+  StoredTrace unused;
+  Result<std::vector<Item>> items = load_items(id, unused);
+  if (!items) return items.error();
+  rows.clear();
+  for (const Item& item : *items) rows.push_back(item.light);
+  return std::optional(summarise(rows));
+}
+
+}  // namespace fathom::store

@@ -1,0 +1,112 @@
+// Pages by a cursor, while data comes in.
+#include "store/testing/contract.h"
+
+namespace fathom::store::testing {
+namespace {
+
+// Long lists as one text, which a failing test shows whole.
+std::string joined_text(const Ids& ids) {
+  std::string out;
+  for (const std::string& id : ids) out += id + " ";
+  return out;
+}
+
+TEST_P(StoreContract, PagesJoinToTheWholeAnswer) {
+  std::vector<TestSpan> spans;
+  for (uint64_t i = 1; i <= 90; ++i) {
+    // Many ties, which a cursor must cut exactly.
+    spans.push_back(test_span(i, 1, static_cast<int64_t>(i % 2), i % 5));
+    spans.push_back(test_span(i, 2, static_cast<int64_t>(i % 2), 0).parent(1));
+  }
+  add(spans);
+  always([&] {
+    for (By by : {By::kTrace, By::kSpan}) {
+      Ids all = ids(slowest({}, by));
+      for (size_t limit : {1, 7, 30, 45, 89, 90, 180, 181}) {
+        Ids joined;
+        std::optional<Cursor> cursor;
+        do {
+          SlowPage one = page({}, by, limit, cursor);
+          ASSERT_LE(one.rows.size(), limit);
+          ASSERT_FALSE(one.rows.empty());
+          for (const std::string& id : ids(one.rows)) joined.push_back(id);
+          cursor = one.next;
+        } while (cursor);
+        EXPECT_EQ(joined_text(joined), joined_text(all)) << "limit " << limit;
+      }
+    }
+  });
+}
+
+TEST_P(StoreContract, PagesNeitherRepeatNorSkipWhileDataComesIn) {
+  for (By by : {By::kTrace, By::kSpan}) {
+    start({});
+    std::vector<TestSpan> spans;
+    for (uint64_t i = 1; i <= 60; ++i) spans.push_back(test_span(i, 1, 0, 1000 + i));
+    add(spans);
+    Ids before = ids(slowest({}, by));
+    Ids joined;
+    std::optional<Cursor> cursor;
+    uint64_t round = 0;
+    do {
+      SlowPage one = page({}, by, 7, cursor);
+      for (const std::string& id : ids(one.rows)) joined.push_back(id);
+      cursor = one.next;
+      ++round;
+      // Rows before, among and after what has been read, and states changing underneath.
+      add({test_span(1000 + round, 1, 0, 5000), test_span(2000 + round, 1, 0, 1030), test_span(3000 + round, 1, 0, 1)});
+      if (round == 2) {
+        ASSERT_TRUE(store().settle().ok());
+      }
+      if (round == 4) harness().reopen();
+    } while (cursor);
+    EXPECT_EQ(joined_text(joined), joined_text(before));
+  }
+}
+
+TEST_P(StoreContract, ACursorHoldsForItsFilter) {
+  std::vector<TestSpan> spans;
+  for (uint64_t i = 1; i <= 40; ++i) {
+    spans.push_back(test_span(i, 1, 0, i).of_service(i % 2 ? "odd" : "even").with({"third", i % 3 ? "no" : "yes"}));
+  }
+  add(spans);
+  Filter filter;
+  filter.service = "odd";
+  filter.where = {{"third", "yes"}};
+  SlowPage first = page(filter, By::kTrace, 3);
+  EXPECT_EQ(ids(first.rows), (Ids{"39:1", "33:1", "27:1"}));
+  ASSERT_TRUE(first.next);
+  add({test_span(100, 1, 0, 5).of_service("odd").with({"third", "yes"})});
+  always([&] {
+    SlowPage second = page(filter, By::kTrace, 10, first.next);
+    EXPECT_EQ(ids(second.rows), (Ids{"21:1", "15:1", "9:1", "3:1"}));
+    EXPECT_FALSE(second.next);
+  });
+}
+
+TEST_P(StoreContract, ACursorBehindTheLastRow) {
+  add({test_span(1, 1, 0, 10)});
+  always([&] {
+    Cursor end{UINT64_MAX, {0, UINT64_MAX, test_trace_id(UINT64_MAX), test_span_id(1)}};
+    SlowPage one = page({}, By::kTrace, 10, end);
+    EXPECT_TRUE(one.rows.empty());
+    EXPECT_FALSE(one.next);
+    Cursor front{UINT64_MAX, {UINT64_MAX, 0, {}, {}}};
+    EXPECT_EQ(ids(page({}, By::kSpan, 10, front).rows), Ids{"1:1"});
+  });
+}
+
+TEST_P(StoreContract, ARowReceivedAgainIsStillOnItsPage) {
+  add({test_span(1, 1, 0, 30), test_span(2, 1, 0, 20), test_span(3, 1, 0, 10)});
+  SlowPage first = page({}, By::kSpan, 1);
+  ASSERT_TRUE(first.next);
+  // The same row in another batch: its first reception counts.
+  add({test_span(2, 1, 0, 20), test_span(4, 1, 0, 15)});
+  always([&] {
+    EXPECT_EQ(ids(page({}, By::kSpan, 10, first.next).rows), (Ids{"2:1", "3:1"}));
+    EXPECT_EQ(ids(page({}, By::kTrace, 10, first.next).rows), (Ids{"2:1", "3:1"}));
+  });
+}
+
+}  // namespace
+}  // namespace fathom::store::testing

@@ -1,0 +1,59 @@
+// The handles that a FaultFileSystem gives out. Thread safety: the file system's lock. Ownership: the file system must
+// outlive them.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "store/testing/fault_file_system.h"
+
+namespace fathom::store {
+
+class FaultFile : public rocksdb::FSWritableFileOwnerWrapper {
+ public:
+  FaultFile(std::unique_ptr<rocksdb::FSWritableFile> file, FaultFileSystem& fs, FaultFileSystem::OpenFile open)
+      : FSWritableFileOwnerWrapper(std::move(file)), fs_(fs), open_(std::move(open)) {}
+
+  using Options = rocksdb::IOOptions;
+  using Debug = rocksdb::IODebugContext;
+  using Verification = rocksdb::DataVerificationInfo;
+
+  rocksdb::IOStatus Append(const rocksdb::Slice& data, const Options& options, Debug* debug) override;
+  rocksdb::IOStatus Append(const rocksdb::Slice& data, const Options& options, const Verification&,
+                           Debug* debug) override {
+    return Append(data, options, debug);
+  }
+  rocksdb::IOStatus PositionedAppend(const rocksdb::Slice& data, uint64_t offset, const Options& options,
+                                     Debug* debug) override;
+  rocksdb::IOStatus PositionedAppend(const rocksdb::Slice& data, uint64_t offset, const Options& options,
+                                     const Verification&, Debug* debug) override {
+    return PositionedAppend(data, offset, options, debug);
+  }
+  rocksdb::IOStatus Truncate(uint64_t size, const Options& options, Debug* debug) override;
+  rocksdb::IOStatus Sync(const Options& options, Debug* debug) override;
+  rocksdb::IOStatus Fsync(const Options& options, Debug* debug) override { return Sync(options, debug); }
+  // Starts writing out without making anything durable: nothing to remember.
+  rocksdb::IOStatus RangeSync(uint64_t, uint64_t, const Options&, Debug*) override { return rocksdb::IOStatus::OK(); }
+
+ private:
+  FaultFileSystem& fs_;
+  FaultFileSystem::OpenFile open_;
+};
+
+class FaultDirectory : public rocksdb::FSDirectoryWrapper {
+ public:
+  FaultDirectory(std::unique_ptr<rocksdb::FSDirectory> directory, FaultFileSystem& fs, std::string path)
+      : FSDirectoryWrapper(std::move(directory)), fs_(fs), path_(std::move(path)) {}
+
+  rocksdb::IOStatus Fsync(const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug) override;
+  rocksdb::IOStatus FsyncWithDirOptions(const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug,
+                                        const rocksdb::DirFsyncOptions&) override {
+    return Fsync(options, debug);
+  }
+
+ private:
+  FaultFileSystem& fs_;
+  std::string path_;
+};
+
+}  // namespace fathom::store

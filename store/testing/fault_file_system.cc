@@ -1,0 +1,175 @@
+#include "store/testing/fault_file_system.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "store/testing/fault_file.h"
+
+namespace fathom::store {
+
+using rocksdb::FileOptions;
+using rocksdb::FSWritableFile;
+using rocksdb::IODebugContext;
+using rocksdb::IOOptions;
+using rocksdb::IOStatus;
+
+FaultFileSystem::FaultFileSystem(std::shared_ptr<rocksdb::FileSystem> disk)
+    : FileSystemWrapper(disk), changes_(*target()) {}
+
+void FaultFileSystem::crash() {
+  std::lock_guard lock(mutex_);
+  powered_ = false;
+}
+
+void FaultFileSystem::restart(std::optional<uint64_t> torn_seed) {
+  std::lock_guard lock(mutex_);
+  assert(!powered_);
+  changes_.drop(torn_seed);
+  powered_ = true;
+  ++power_cycle_;
+}
+
+void FaultFileSystem::set_free_bytes(uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  free_bytes_ = bytes;
+}
+
+void FaultFileSystem::release_space() {
+  std::lock_guard lock(mutex_);
+  free_bytes_.reset();
+}
+
+void FaultFileSystem::fail_writes(bool fail) {
+  std::lock_guard lock(mutex_);
+  fail_writes_ = fail;
+}
+
+void FaultFileSystem::fail_syncs(bool fail) {
+  std::lock_guard lock(mutex_);
+  fail_syncs_ = fail;
+}
+
+uint64_t FaultFileSystem::unsynced_bytes() const {
+  std::lock_guard lock(mutex_);
+  return changes_.bytes();
+}
+
+IOStatus FaultFileSystem::NewWritableFile(const std::string& path, const FileOptions& options,
+                                          std::unique_ptr<FSWritableFile>* file, IODebugContext* debug) {
+  std::lock_guard lock(mutex_);
+  IOStatus status = refusal();
+  if (!status.ok()) return status;
+  bool existed = target()->FileExists(path, options.io_options, debug).ok();
+  status = target()->NewWritableFile(path, options, file, debug);
+  if (!status.ok()) return status;
+  if (!existed) changes_.created(path);
+  *file = wrap(std::move(*file), path, 0);
+  return status;
+}
+
+IOStatus FaultFileSystem::ReopenWritableFile(const std::string& path, const FileOptions& options,
+                                             std::unique_ptr<FSWritableFile>* file, IODebugContext* debug) {
+  std::lock_guard lock(mutex_);
+  IOStatus status = refusal();
+  if (!status.ok()) return status;
+  uint64_t size = 0;
+  bool existed = target()->GetFileSize(path, options.io_options, &size, debug).ok();
+  status = target()->ReopenWritableFile(path, options, file, debug);
+  if (!status.ok()) return status;
+  if (!existed) changes_.created(path);
+  *file = wrap(std::move(*file), path, existed ? size : 0);
+  return status;
+}
+
+// Overwriting in place would need a model of single pages; a fresh file under the new name is what the caller asked
+// for.
+IOStatus FaultFileSystem::ReuseWritableFile(const std::string& path, const std::string& old_path,
+                                            const FileOptions& options, std::unique_ptr<FSWritableFile>* file,
+                                            IODebugContext* debug) {
+  IOStatus status = RenameFile(old_path, path, options.io_options, debug);
+  return status.ok() ? NewWritableFile(path, options, file, debug) : status;
+}
+
+IOStatus FaultFileSystem::NewRandomRWFile(const std::string&, const FileOptions&,
+                                          std::unique_ptr<rocksdb::FSRandomRWFile>*, IODebugContext*) {
+  return IOStatus::NotSupported("writes at random places are not modelled");
+}
+
+IOStatus FaultFileSystem::NewMemoryMappedFileBuffer(const std::string&,
+                                                    std::unique_ptr<rocksdb::MemoryMappedFileBuffer>*) {
+  return IOStatus::NotSupported("writes through memory are not modelled");
+}
+
+IOStatus FaultFileSystem::NewDirectory(const std::string& path, const IOOptions& options,
+                                       std::unique_ptr<rocksdb::FSDirectory>* directory, IODebugContext* debug) {
+  IOStatus status = target()->NewDirectory(path, options, directory, debug);
+  if (status.ok()) *directory = std::make_unique<FaultDirectory>(std::move(*directory), *this, path);
+  return status;
+}
+
+IOStatus FaultFileSystem::DeleteFile(const std::string& path, const IOOptions&, IODebugContext*) {
+  std::lock_guard lock(mutex_);
+  IOStatus status = refusal();
+  return status.ok() ? changes_.remove(path) : status;
+}
+
+IOStatus FaultFileSystem::Truncate(const std::string& path, size_t size, const IOOptions& options,
+                                   IODebugContext* debug) {
+  std::lock_guard lock(mutex_);
+  IOStatus status = refusal();
+  if (status.ok()) status = target()->Truncate(path, size, options, debug);
+  auto file = changes_.find(path);
+  if (status.ok() && file) file->truncate(size);
+  return status;
+}
+
+IOStatus FaultFileSystem::RenameFile(const std::string& from, const std::string& to, const IOOptions&,
+                                     IODebugContext*) {
+  std::lock_guard lock(mutex_);
+  IOStatus status = refusal();
+  return status.ok() ? changes_.rename(from, to) : status;
+}
+
+IOStatus FaultFileSystem::LinkFile(const std::string& from, const std::string& to, const IOOptions&, IODebugContext*) {
+  std::lock_guard lock(mutex_);
+  IOStatus status = refusal();
+  return status.ok() ? changes_.link(from, to) : status;
+}
+
+IOStatus FaultFileSystem::GetFreeSpace(const std::string& path, const IOOptions& options, uint64_t* bytes,
+                                       IODebugContext* debug) {
+  IOStatus status = target()->GetFreeSpace(path, options, bytes, debug);
+  std::lock_guard lock(mutex_);
+  if (free_bytes_) *bytes = std::min(*bytes, *free_bytes_);
+  return status;
+}
+
+IOStatus FaultFileSystem::refusal() const {
+  if (!powered_) return IOStatus::IOError("the test's disk has no power");
+  if (fail_writes_) return IOStatus::IOError("the test's disk fails writes");
+  return IOStatus::OK();
+}
+
+IOStatus FaultFileSystem::refusal(const OpenFile& open) const {
+  if (open.power_cycle != power_cycle_) return IOStatus::IOError("this file was open when the power was cut");
+  return refusal();
+}
+
+IOStatus FaultFileSystem::sync_refusal() const {
+  return fail_syncs_ ? IOStatus::IOError("the test's disk fails syncs") : IOStatus::OK();
+}
+
+std::unique_ptr<FSWritableFile> FaultFileSystem::wrap(std::unique_ptr<FSWritableFile> file, const std::string& path,
+                                                      uint64_t size) {
+  OpenFile open{changes_.open(path, size), power_cycle_};
+  return std::make_unique<FaultFile>(std::move(file), *this, std::move(open));
+}
+
+size_t FaultFileSystem::take_space(size_t bytes) {
+  if (!free_bytes_) return bytes;
+  size_t taken = std::min<uint64_t>(bytes, *free_bytes_);
+  *free_bytes_ -= taken;
+  return taken;
+}
+
+}  // namespace fathom::store

@@ -1,0 +1,103 @@
+// FaultFileSystem: a disk that loses power, fills up and fails when a test says so.
+//
+// Purpose: `kill -9` keeps the page cache and so proves nothing about fsync; this does. Everything goes through to the
+// real file system below, and UnsyncedChanges remembers what a power cut would take back. A cut has two halves: crash()
+// freezes the disk (whatever the database still tries fails, as if it had died there); the test then closes the
+// database, which cannot tell anybody any more, and restart() drops what was not durable and gives the power back.
+// Syncs are remembered, not passed on: no real power is cut in a test, and they would only cost time.
+// Use: rocksdb::NewCompositeEnv(fs) in the database's options. The info log (LOG) goes around all this.
+// Thread safety: all of it; one lock serialises what changes the disk. Ownership: outlives its files' databases.
+#pragma once
+
+#include <rocksdb/file_system.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "store/testing/unsynced_changes.h"
+
+namespace fathom::store {
+
+class FaultFileSystem : public rocksdb::FileSystemWrapper {
+ public:
+  explicit FaultFileSystem(std::shared_ptr<rocksdb::FileSystem> disk = rocksdb::FileSystem::Default());
+
+  void crash();
+  // With a seed, files keep a random part of their unsynced tail: the torn writes of an interrupted disk.
+  void restart(std::optional<uint64_t> torn_seed = std::nullopt);
+
+  // The disk takes this many bytes more, a part of the last write included, and then has no space.
+  void set_free_bytes(uint64_t bytes);
+  void release_space();
+  // Whatever changes the disk fails with an I/O error.
+  void fail_writes(bool fail);
+  // Syncs fail; what they should have made durable never becomes so, however many later ones succeed.
+  void fail_syncs(bool fail);
+
+  uint64_t file_syncs() const { return file_syncs_.load(); }  // successful ones
+  uint64_t directory_syncs() const { return directory_syncs_.load(); }
+  uint64_t unsynced_bytes() const;  // what crash() would lose now
+
+  const char* Name() const override { return "FaultFileSystem"; }
+  rocksdb::IOStatus NewWritableFile(const std::string& path, const rocksdb::FileOptions& options,
+                                    std::unique_ptr<rocksdb::FSWritableFile>* file,
+                                    rocksdb::IODebugContext* debug) override;
+  rocksdb::IOStatus ReopenWritableFile(const std::string& path, const rocksdb::FileOptions& options,
+                                       std::unique_ptr<rocksdb::FSWritableFile>* file,
+                                       rocksdb::IODebugContext* debug) override;
+  rocksdb::IOStatus ReuseWritableFile(const std::string& path, const std::string& old_path,
+                                      const rocksdb::FileOptions& options,
+                                      std::unique_ptr<rocksdb::FSWritableFile>* file,
+                                      rocksdb::IODebugContext* debug) override;
+  rocksdb::IOStatus NewRandomRWFile(const std::string& path, const rocksdb::FileOptions& options,
+                                    std::unique_ptr<rocksdb::FSRandomRWFile>* file,
+                                    rocksdb::IODebugContext* debug) override;
+  rocksdb::IOStatus NewMemoryMappedFileBuffer(const std::string& path,
+                                              std::unique_ptr<rocksdb::MemoryMappedFileBuffer>* file) override;
+  rocksdb::IOStatus NewDirectory(const std::string& path, const rocksdb::IOOptions& options,
+                                 std::unique_ptr<rocksdb::FSDirectory>* directory,
+                                 rocksdb::IODebugContext* debug) override;
+  rocksdb::IOStatus DeleteFile(const std::string& path, const rocksdb::IOOptions& options,
+                               rocksdb::IODebugContext* debug) override;
+  rocksdb::IOStatus Truncate(const std::string& path, size_t size, const rocksdb::IOOptions& options,
+                             rocksdb::IODebugContext* debug) override;
+  rocksdb::IOStatus RenameFile(const std::string& from, const std::string& to, const rocksdb::IOOptions& options,
+                               rocksdb::IODebugContext* debug) override;
+  rocksdb::IOStatus LinkFile(const std::string& from, const std::string& to, const rocksdb::IOOptions& options,
+                             rocksdb::IODebugContext* debug) override;
+  rocksdb::IOStatus GetFreeSpace(const std::string& path, const rocksdb::IOOptions& options, uint64_t* bytes,
+                                 rocksdb::IODebugContext* debug) override;
+
+ private:
+  friend class FaultFile;
+  friend class FaultDirectory;
+
+  // One file that is open for writing; a handle from before a restart stays dead.
+  struct OpenFile {
+    std::shared_ptr<FileDurability> durability;
+    uint64_t power_cycle = 0;
+  };
+
+  rocksdb::IOStatus refusal() const;  // why the disk cannot change now; OK when it can
+  rocksdb::IOStatus refusal(const OpenFile& open) const;
+  rocksdb::IOStatus sync_refusal() const;
+  std::unique_ptr<rocksdb::FSWritableFile> wrap(std::unique_ptr<rocksdb::FSWritableFile> file, const std::string& path,
+                                                uint64_t size);
+  size_t take_space(size_t bytes);
+
+  mutable std::mutex mutex_;
+  UnsyncedChanges changes_;
+  bool powered_ = true;
+  uint64_t power_cycle_ = 0;
+  std::optional<uint64_t> free_bytes_;
+  bool fail_writes_ = false;
+  bool fail_syncs_ = false;
+  std::atomic<uint64_t> file_syncs_{0};
+  std::atomic<uint64_t> directory_syncs_{0};
+};
+
+}  // namespace fathom::store

@@ -1,0 +1,227 @@
+#include "store/testing/fault_file_system.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "store/testing/temp_directory.h"
+
+namespace fathom::store {
+namespace {
+
+using rocksdb::FileOptions;
+using rocksdb::IOOptions;
+using rocksdb::IOStatus;
+
+// The file system alone, on a directory of its own.
+class FaultFileSystemTest : public testing::Test {
+ protected:
+  FaultFileSystemTest() : directory_(temp_ / "disk") { std::filesystem::create_directory(directory_); }
+
+  std::string path(const std::string& name) const { return directory_ + "/" + name; }
+
+  std::unique_ptr<rocksdb::FSWritableFile> create(const std::string& name) {
+    std::unique_ptr<rocksdb::FSWritableFile> file;
+    EXPECT_TRUE(fs_.NewWritableFile(path(name), FileOptions(), &file, nullptr).ok());
+    return file;
+  }
+  IOStatus append(rocksdb::FSWritableFile& file, const std::string& text) {
+    return file.Append(text, IOOptions(), nullptr);
+  }
+  IOStatus sync(rocksdb::FSWritableFile& file) { return file.Sync(IOOptions(), nullptr); }
+  void write(const std::string& name, const std::string& text) {
+    auto file = create(name);
+    EXPECT_TRUE(append(*file, text).ok());
+    EXPECT_TRUE(sync(*file).ok());
+    EXPECT_TRUE(file->Close(IOOptions(), nullptr).ok());
+  }
+  void sync_directory() {
+    std::unique_ptr<rocksdb::FSDirectory> directory;
+    ASSERT_TRUE(fs_.NewDirectory(directory_, IOOptions(), &directory, nullptr).ok());
+    ASSERT_TRUE(directory->Fsync(IOOptions(), nullptr).ok());
+  }
+  void cut_power(std::optional<uint64_t> torn_seed = std::nullopt) {
+    fs_.crash();
+    fs_.restart(torn_seed);
+  }
+  // What the directory holds, as "name=content name=content".
+  std::string contents() const {
+    std::map<std::string, std::string> files;
+    for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
+      std::stringstream text;
+      text << std::ifstream(entry.path()).rdbuf();
+      files[entry.path().filename()] = text.str();
+    }
+    std::string out;
+    for (const auto& [name, text] : files) out += (out.empty() ? "" : " ") + name + "=" + text;
+    return out;
+  }
+
+  TempDirectory temp_;
+  std::string directory_;
+  FaultFileSystem fs_;
+};
+
+TEST_F(FaultFileSystemTest, BytesThatWereNotSyncedAreLost) {
+  auto file = create("a");
+  ASSERT_TRUE(append(*file, "kept").ok());
+  ASSERT_TRUE(sync(*file).ok());
+  ASSERT_TRUE(append(*file, "lost").ok());
+  sync_directory();
+  EXPECT_EQ(contents(), "a=keptlost");
+  EXPECT_EQ(fs_.unsynced_bytes(), 4u);
+  cut_power();
+  EXPECT_EQ(contents(), "a=kept");
+}
+
+TEST_F(FaultFileSystemTest, ClosingMakesNothingDurable) {
+  auto file = create("a");
+  ASSERT_TRUE(append(*file, "lost").ok());
+  sync_directory();
+  ASSERT_TRUE(file->Close(IOOptions(), nullptr).ok());
+  file.reset();
+  cut_power();
+  EXPECT_EQ(contents(), "a=");
+}
+
+TEST_F(FaultFileSystemTest, ANameIsLostUntilItsDirectoryIsSynced) {
+  write("a", "1");
+  sync_directory();
+  write("b", "2");
+  EXPECT_EQ(contents(), "a=1 b=2");
+  cut_power();
+  EXPECT_EQ(contents(), "a=1");
+}
+
+TEST_F(FaultFileSystemTest, ARenameIsTakenBackUntilTheDirectoryIsSynced) {
+  write("current", "old");
+  write("next", "new");
+  sync_directory();
+  ASSERT_TRUE(fs_.RenameFile(path("next"), path("current"), IOOptions(), nullptr).ok());
+  EXPECT_EQ(contents(), "current=new");
+  cut_power();
+  EXPECT_EQ(contents(), "current=old next=new");
+  ASSERT_TRUE(fs_.RenameFile(path("next"), path("current"), IOOptions(), nullptr).ok());
+  sync_directory();
+  cut_power();
+  EXPECT_EQ(contents(), "current=new");
+}
+
+TEST_F(FaultFileSystemTest, ARenamedFileKeepsItsOwnUnsyncedTail) {
+  write("current", "old");
+  auto file = create("next");
+  ASSERT_TRUE(append(*file, "new").ok());
+  ASSERT_TRUE(fs_.RenameFile(path("next"), path("current"), IOOptions(), nullptr).ok());
+  sync_directory();
+  cut_power();
+  EXPECT_EQ(contents(), "current=") << "the classic: renamed before it was synced";
+}
+
+TEST_F(FaultFileSystemTest, ARemovedFileReturnsUntilTheDirectoryIsSynced) {
+  write("a", "1");
+  sync_directory();
+  ASSERT_TRUE(fs_.DeleteFile(path("a"), IOOptions(), nullptr).ok());
+  EXPECT_EQ(contents(), "");
+  cut_power();
+  EXPECT_EQ(contents(), "a=1");
+  ASSERT_TRUE(fs_.DeleteFile(path("a"), IOOptions(), nullptr).ok());
+  sync_directory();
+  cut_power();
+  EXPECT_EQ(contents(), "");
+  EXPECT_FALSE(fs_.DeleteFile(path("a"), IOOptions(), nullptr).ok());
+}
+
+TEST_F(FaultFileSystemTest, ReopeningKeepsWhatWasThere) {
+  write("a", "old");
+  sync_directory();
+  std::unique_ptr<rocksdb::FSWritableFile> file;
+  ASSERT_TRUE(fs_.ReopenWritableFile(path("a"), FileOptions(), &file, nullptr).ok());
+  ASSERT_TRUE(append(*file, "new").ok());
+  EXPECT_EQ(contents(), "a=oldnew");
+  cut_power();
+  EXPECT_EQ(contents(), "a=old");
+}
+
+TEST_F(FaultFileSystemTest, AfterASyncThatFailedNoneProvesAnything) {
+  auto file = create("a");
+  sync_directory();
+  ASSERT_TRUE(append(*file, "kept").ok());
+  ASSERT_TRUE(sync(*file).ok());
+  ASSERT_TRUE(append(*file, "lost").ok());
+  fs_.fail_syncs(true);
+  EXPECT_FALSE(sync(*file).ok());
+  fs_.fail_syncs(false);
+  EXPECT_TRUE(sync(*file).ok());
+  cut_power();
+  EXPECT_EQ(contents(), "a=kept");
+}
+
+TEST_F(FaultFileSystemTest, TornWritesKeepAPartOfTheTail) {
+  std::set<std::string> seen;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    auto file = create("a");
+    sync_directory();
+    ASSERT_TRUE(append(*file, "kept").ok());
+    ASSERT_TRUE(sync(*file).ok());
+    ASSERT_TRUE(append(*file, "lost").ok());
+    file.reset();
+    cut_power(seed);
+    std::string left = contents();
+    ASSERT_TRUE(std::string("a=keptlost").starts_with(left) && left.size() >= 6) << left;
+    seen.insert(left);
+  }
+  EXPECT_GT(seen.size(), 2u);
+}
+
+TEST_F(FaultFileSystemTest, WithoutPowerNothingChanges) {
+  write("a", "1");
+  auto file = create("b");
+  sync_directory();
+  fs_.crash();
+  EXPECT_FALSE(append(*file, "2").ok());
+  EXPECT_FALSE(sync(*file).ok());
+  EXPECT_FALSE(fs_.DeleteFile(path("a"), IOOptions(), nullptr).ok());
+  EXPECT_FALSE(fs_.RenameFile(path("a"), path("c"), IOOptions(), nullptr).ok());
+  std::unique_ptr<rocksdb::FSWritableFile> other;
+  EXPECT_FALSE(fs_.NewWritableFile(path("c"), FileOptions(), &other, nullptr).ok());
+  fs_.restart();
+  EXPECT_FALSE(append(*file, "2").ok()) << "a handle from before the cut";
+  EXPECT_EQ(contents(), "a=1 b=");
+}
+
+TEST_F(FaultFileSystemTest, AFullDiskTakesWhatFitsAndNoMore) {
+  auto file = create("a");
+  fs_.set_free_bytes(6);
+  EXPECT_TRUE(append(*file, "1234").ok());
+  IOStatus status = append(*file, "5678");
+  EXPECT_TRUE(status.IsNoSpace()) << status.ToString();
+  EXPECT_EQ(contents(), "a=123456");
+  uint64_t free = 1;
+  EXPECT_TRUE(fs_.GetFreeSpace(directory_, IOOptions(), &free, nullptr).ok());
+  EXPECT_EQ(free, 0u);
+  fs_.release_space();
+  EXPECT_TRUE(append(*file, "78").ok());
+}
+
+TEST_F(FaultFileSystemTest, AFailingDiskFailsEveryChange) {
+  auto file = create("a");
+  fs_.fail_writes(true);
+  EXPECT_TRUE(append(*file, "1").IsIOError());
+  EXPECT_TRUE(fs_.RenameFile(path("a"), path("b"), IOOptions(), nullptr).IsIOError());
+  fs_.fail_writes(false);
+  EXPECT_TRUE(append(*file, "1").ok());
+}
+
+TEST_F(FaultFileSystemTest, CountsSyncs) {
+  write("a", "1");
+  sync_directory();
+  sync_directory();
+  EXPECT_EQ(fs_.file_syncs(), 1u);
+  EXPECT_EQ(fs_.directory_syncs(), 2u);
+}
+
+}  // namespace
+}  // namespace fathom::store

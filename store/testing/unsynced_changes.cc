@@ -1,0 +1,172 @@
+#include "store/testing/unsynced_changes.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <random>
+
+namespace fathom::store {
+namespace {
+
+using rocksdb::IOOptions;
+using rocksdb::IOStatus;
+
+// One name for one file, however its path was put together.
+std::string normal(const std::string& path) {
+  std::string text = std::filesystem::path(path).lexically_normal().string();
+  if (text.size() > 1 && text.ends_with('/')) text.pop_back();
+  return text;
+}
+
+std::string directory_of(const std::string& path) {
+  return std::filesystem::path(path).parent_path().string();
+}
+
+// A fault of the disk below would make the model say things that are not so: no test may go on with that.
+void must(const IOStatus& status) {
+  if (status.ok()) return;
+  fprintf(stderr, "the power cut could not be played: %s\n", status.ToString().c_str());
+  std::abort();
+}
+
+// RocksDB's own file system does not implement Truncate.
+void must_resize(const std::string& path, uint64_t size) {
+  std::error_code error;
+  std::filesystem::resize_file(path, size, error);
+  must(error ? IOStatus::IOError(path, error.message()) : IOStatus::OK());
+}
+
+}  // namespace
+
+void FileDurability::truncate(uint64_t size) {
+  written = size;
+  durable = std::min(durable, size);
+}
+
+void FileDurability::sync() {
+  if (!sync_failed) durable = written;
+}
+
+UnsyncedChanges::~UnsyncedChanges() {
+  std::error_code ignored;
+  for (const std::string& directory : kept_directories_) std::filesystem::remove_all(directory, ignored);
+}
+
+std::shared_ptr<FileDurability> UnsyncedChanges::open(const std::string& path, uint64_t size) {
+  std::shared_ptr<FileDurability>& file = files_[normal(path)];
+  if (!file) file = std::make_shared<FileDurability>(FileDurability{size, size});
+  file->truncate(size);
+  return file;
+}
+
+std::shared_ptr<FileDurability> UnsyncedChanges::find(const std::string& path) const {
+  auto found = files_.find(normal(path));
+  return found == files_.end() ? nullptr : found->second;
+}
+
+void UnsyncedChanges::created(const std::string& path) {
+  changes_.push_back({Kind::kCreate, normal(path)});
+}
+
+IOStatus UnsyncedChanges::remove(const std::string& path) {
+  if (!exists(path)) return disk_.DeleteFile(path, IOOptions(), nullptr);
+  Change change{Kind::kRemove, normal(path)};
+  IOStatus status = keep(change);
+  if (status.ok()) changes_.push_back(std::move(change));
+  return status;
+}
+
+IOStatus UnsyncedChanges::rename(const std::string& from, const std::string& to) {
+  if (normal(from) == normal(to) || !exists(from)) return disk_.RenameFile(from, to, IOOptions(), nullptr);
+  Change change{Kind::kRename, normal(to), normal(from)};
+  if (exists(to)) {
+    IOStatus status = keep(change);
+    if (!status.ok()) return status;
+  }
+  IOStatus status = disk_.RenameFile(from, to, IOOptions(), nullptr);
+  if (!status.ok()) {
+    undo(change);
+    return status;
+  }
+  if (auto file = take(change.from)) files_[change.path] = std::move(file);
+  changes_.push_back(std::move(change));
+  return status;
+}
+
+IOStatus UnsyncedChanges::link(const std::string& from, const std::string& to) {
+  IOStatus status = disk_.LinkFile(from, to, IOOptions(), nullptr);
+  if (!status.ok()) return status;
+  if (auto file = find(from)) files_[normal(to)] = std::move(file);
+  created(to);
+  return status;
+}
+
+void UnsyncedChanges::sync_directory(const std::string& directory) {
+  std::string name = normal(directory);
+  auto durable = std::stable_partition(changes_.begin(), changes_.end(),
+                                       [&](const Change& change) { return directory_of(change.path) != name; });
+  for (auto change = durable; change != changes_.end(); ++change) {
+    if (!change->kept.empty()) must(disk_.DeleteFile(change->kept, IOOptions(), nullptr));
+  }
+  changes_.erase(durable, changes_.end());
+}
+
+void UnsyncedChanges::drop(std::optional<uint64_t> torn_seed) {
+  for (auto change = changes_.rbegin(); change != changes_.rend(); ++change) undo(*change);
+  changes_.clear();
+  std::mt19937_64 random(torn_seed.value_or(0));
+  for (auto& [path, file] : files_) {
+    uint64_t unsynced = file->written - file->durable;
+    uint64_t torn = torn_seed ? random() % (unsynced + 1) : 0;
+    if (torn < unsynced) must_resize(path, file->durable + torn);
+  }
+  files_.clear();
+}
+
+uint64_t UnsyncedChanges::bytes() const {
+  uint64_t sum = 0;
+  for (const auto& [path, file] : files_) sum += file->written - file->durable;
+  return sum;
+}
+
+bool UnsyncedChanges::exists(const std::string& path) const {
+  return disk_.FileExists(path, IOOptions(), nullptr).ok();
+}
+
+IOStatus UnsyncedChanges::keep(Change& change) {
+  std::string directory = directory_of(change.path) + ".kept";
+  IOStatus status = disk_.CreateDirIfMissing(directory, IOOptions(), nullptr);
+  if (!status.ok()) return status;
+  kept_directories_.insert(directory);
+  std::string kept = directory + "/" + std::to_string(next_kept_++);
+  status = disk_.RenameFile(change.path, kept, IOOptions(), nullptr);
+  if (!status.ok()) return status;
+  change.kept = std::move(kept);
+  change.kept_file = take(change.path);
+  return status;
+}
+
+void UnsyncedChanges::undo(const Change& change) {
+  if (change.kind == Kind::kCreate && exists(change.path)) {
+    must(disk_.DeleteFile(change.path, IOOptions(), nullptr));
+    take(change.path);
+  }
+  if (change.kind == Kind::kRename && exists(change.path)) move(change.path, change.from);
+  if (change.kept.empty()) return;
+  must(disk_.RenameFile(change.kept, change.path, IOOptions(), nullptr));
+  if (change.kept_file) files_[change.path] = change.kept_file;
+}
+
+void UnsyncedChanges::move(const std::string& from, const std::string& to) {
+  must(disk_.RenameFile(from, to, IOOptions(), nullptr));
+  if (auto file = take(from)) files_[to] = std::move(file);
+}
+
+std::shared_ptr<FileDurability> UnsyncedChanges::take(const std::string& path) {
+  auto found = files_.find(path);
+  if (found == files_.end()) return nullptr;
+  std::shared_ptr<FileDurability> file = std::move(found->second);
+  files_.erase(found);
+  return file;
+}
+
+}  // namespace fathom::store

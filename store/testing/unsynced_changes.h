@@ -1,0 +1,79 @@
+// UnsyncedChanges: what a file system was asked to do and has not yet been asked to make durable; for tests.
+//
+// Purpose: the model of a power cut, at its strictest reading of POSIX. A file keeps the bytes of its last successful
+// sync. A name that was made, renamed or removed is durable once its directory (for a rename, the new name's) was
+// synced; until then drop() takes it back: new names vanish, old ones return with what they held. After a sync that
+// failed, a later one that succeeds proves nothing (Linux marks the pages clean), so that file keeps what it had
+// before. Making and removing directories is not modelled: it is durable at once. Thread safety: none; the owner locks.
+// Ownership: the file system must outlive it. What may have to return is kept in
+// "<directory>.kept", beside the directory, on the same disk.
+// Source of the idea: "All File Systems Are Not Created Equal" (Pillai and others, OSDI 2014).
+#pragma once
+
+#include <rocksdb/file_system.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace fathom::store {
+
+// One file, whatever it is called at the moment.
+struct FileDurability {
+  uint64_t written = 0;
+  uint64_t durable = 0;
+  bool sync_failed = false;
+
+  void append(uint64_t end) { written = std::max(written, end); }
+  void truncate(uint64_t size);
+  void sync();
+};
+
+class UnsyncedChanges {
+ public:
+  explicit UnsyncedChanges(rocksdb::FileSystem& disk) : disk_(disk) {}
+  ~UnsyncedChanges();
+
+  // The record of a file that is about to be written; `size` bytes of it were there before.
+  std::shared_ptr<FileDurability> open(const std::string& path, uint64_t size);
+  std::shared_ptr<FileDurability> find(const std::string& path) const;  // null: all of it is durable
+
+  void created(const std::string& path);
+  rocksdb::IOStatus remove(const std::string& path);
+  rocksdb::IOStatus rename(const std::string& from, const std::string& to);
+  rocksdb::IOStatus link(const std::string& from, const std::string& to);
+  void sync_directory(const std::string& directory);
+
+  // The power cut. With a seed, files keep some of their unsynced bytes, as a disk that was interrupted may.
+  void drop(std::optional<uint64_t> torn_seed);
+  uint64_t bytes() const;  // written and not durable
+
+ private:
+  enum class Kind { kCreate, kRemove, kRename };
+  struct Change {
+    Kind kind;
+    std::string path;  // for a rename, the new name
+    std::string from;  // for a rename, the old name
+    std::string kept;  // where the file lies that had the name before; empty: there was none
+    std::shared_ptr<FileDurability> kept_file;
+  };
+  using Files = std::map<std::string, std::shared_ptr<FileDurability>>;
+
+  bool exists(const std::string& path) const;
+  rocksdb::IOStatus keep(Change& change);  // moves what has the name away
+  void undo(const Change& change);
+  void move(const std::string& from, const std::string& to);
+  std::shared_ptr<FileDurability> take(const std::string& path);
+
+  rocksdb::FileSystem& disk_;
+  Files files_;
+  std::vector<Change> changes_;  // oldest first
+  std::set<std::string> kept_directories_;
+  uint64_t next_kept_ = 0;
+};
+
+}  // namespace fathom::store

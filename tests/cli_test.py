@@ -1,0 +1,194 @@
+"""The command line as scripts see it: fixed words, the shapes of its JSON, exit codes, the order of the slowest."""
+
+import json
+import pathlib
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+
+from harness import otlp
+from harness.main import main
+from harness.server import FATHOM, Server, cli, parent_of, until
+
+OK, NOTHING_FOUND, USAGE, UNREACHABLE = 0, 1, 2, 3
+COMMANDS = ("up", "slowest", "trace", "services", "latency", "doctor", "demo")
+ROW = {"trace_id", "span_id", "service", "operation", "start_time_unix_nano", "duration_nano", "root_duration_nano",
+       "complete", "error", "spans"}
+SPAN = {"span_id", "parent_span_id", "service", "operation", "kind", "start_time_unix_nano", "duration_nano", "status",
+        "attributes", "events", "links"}
+MS = 1_000_000
+
+
+class Help(unittest.TestCase):
+    def test_help_teaches(self):
+        text = cli("--help", check=OK).stdout
+        for command in COMMANDS:
+            self.assertIn(command, text)
+            own = cli(command, "--help", check=OK).stdout
+            self.assertIn("fathom " + command, own)
+
+    def test_usage_errors(self):
+        self.assertIn("slowest", cli("slowst", check=USAGE).stderr)
+        self.assertIn("--service", cli("slowest", "--servce", "a", check=USAGE).stderr)
+        for words in ([], ["slowest", "--limit", "many"], ["slowest", "--min-duration", "fast"], ["slowest", "--by", "moon"],
+                      ["slowest", "--where", "novalue"], ["slowest", "--since", "1h", "--from", "now"],
+                      ["slowest", "--format", "xml"], ["trace"], ["trace", "nohex"], ["trace", "1" * 32, "--format", "table"]):
+            with self.subTest(words=words):
+                self.assertTrue(cli(*words, check=USAGE).stderr)
+
+    def test_no_server(self):
+        with socket.socket() as bound:  # bound, not listening: nobody answers there
+            bound.bind(("127.0.0.1", 0))
+            url = f"http://127.0.0.1:{bound.getsockname()[1]}"
+            for words in (["slowest"], ["services"], ["latency"], ["trace", "1" * 32]):
+                self.assertIn(url.removeprefix("http://"), cli(*words, "--url", url, check=UNREACHABLE).stderr)
+
+
+class Answers(unittest.TestCase):
+    """Three traces: 300 ms in two services with an error, 200 ms, 100 ms with a missing parent."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server()
+        cls.enterClassContext(cls.server)
+        cls.start = time.time_ns() - 10 * 60 * 10**9
+        cls.ids = [otlp.trace_id() for _ in range(3)]
+        first, second, third = cls.ids
+        front = otlp.span(first, "GET /cart", 250 * MS, start_nano=cls.start, tier="gold")
+        back = otlp.span(first, "read", 200 * MS, start_nano=cls.start + 100 * MS, parent=front["spanId"], kind=3, error=True,
+                         rows=7)
+        middle = otlp.span(second, "GET /cart", 200 * MS, start_nano=cls.start + 1000 * MS, tier="iron")
+        orphan = otlp.span(third, "GET /cart", 100 * MS, start_nano=cls.start + 2000 * MS, parent=otlp.span_id())
+        otlp.send(cls.server.otlp_http, otlp.request("front", [front, middle, orphan], region="eu"))
+        otlp.send(cls.server.otlp_http, otlp.request("back", [back]))
+        until(lambda: all(map(cls.server.trace, cls.ids)) and len(cls.server.trace(first)["spans"]) == 2, "the traces")
+
+    def run_json(self, *words):
+        return json.loads(cli(*words, "--url", self.server.url, "--format", "json", check=OK).stdout)
+
+    def slowest(self, *words):
+        return self.run_json("slowest", *words)
+
+    def found(self, *words):
+        return [self.ids.index(row["trace_id"]) for row in self.slowest(*words)]
+
+    def test_rows(self):
+        rows = self.slowest()
+        self.assertEqual([row["trace_id"] for row in rows], self.ids)
+        for row in rows:
+            self.assertLessEqual(ROW, set(row))
+        first = rows[0]
+        self.assertEqual(first["start_time_unix_nano"], str(self.start))
+        self.assertEqual((first["duration_nano"], first["root_duration_nano"]), (300 * MS, 250 * MS))
+        self.assertEqual((first["service"], first["operation"], first["spans"]), ("front", "GET /cart", 2))
+        self.assertEqual([(row["complete"], row["error"]) for row in rows], [(True, True), (True, False), (False, False)])
+
+    def test_filters(self):
+        self.assertEqual(self.found("--service", "front"), [0, 1, 2])
+        self.assertEqual(self.found("--service", "back"), [0])
+        self.assertEqual(self.found("--service", "nobody"), [])
+        self.assertEqual(self.found("--service", "back", "--operation", "GET /cart"), [])
+        self.assertEqual(self.found("--operation", "GET /cart", "--where", "tier=iron"), [1])
+        self.assertEqual(self.found("--where", "region=eu"), [0, 1, 2])
+        self.assertEqual(self.found("--where", "rows=7", "--where", "service.name=back"), [0])
+        self.assertEqual(self.found("--where", "tier=gold", "--where", "rows=7"), [])
+        self.assertEqual(self.found("--errors"), [0])
+        self.assertEqual(self.found("--errors", "--service", "front"), [])
+
+    def test_durations_are_of_what_by_names(self):
+        self.assertEqual(self.found("--min-duration", "200ms"), [0, 1])
+        self.assertEqual(self.found("--max-duration", "200ms"), [1, 2])
+        self.assertEqual(self.found("--min-duration", "260ms"), [0])
+        self.assertEqual(self.found("--min-duration", "260ms", "--by", "span"), [])
+        spans = self.slowest("--by", "span", "--min-duration", "200ms")
+        self.assertEqual([(row["operation"], row["duration_nano"]) for row in spans],
+                         [("GET /cart", 250 * MS), ("read", 200 * MS), ("GET /cart", 200 * MS)])
+
+    def test_times_and_limits(self):
+        at = lambda ms: str(self.start + ms * MS)
+        self.assertEqual(self.found("--from", at(1000), "--to", at(2000)), [1])
+        self.assertEqual(self.found("--from", at(0), "--to", at(1)), [0])
+        self.assertEqual(self.found("--since", "1m"), [])
+        self.assertEqual(self.found("--limit", "2"), [0, 1])
+
+    def test_trace(self):
+        trace = self.run_json("trace", self.ids[0])
+        self.assertEqual((trace["trace_id"], trace["duration_nano"], trace["complete"]), (self.ids[0], 300 * MS, True))
+        for span in trace["spans"]:
+            self.assertLessEqual(SPAN, set(span))
+        back = next(span for span in trace["spans"] if span["service"] == "back")
+        self.assertEqual((back["operation"], back["kind"], back["status"], back["attributes"]["rows"]),
+                         ("read", "client", "error", 7))
+        self.assertIs(self.run_json("trace", self.ids[2])["complete"], False)
+
+    def test_tree_and_tables(self):
+        url = ["--url", self.server.url]
+        tree = cli("trace", self.ids[0], *url, check=OK).stdout
+        self.assertLess(tree.index("GET /cart"), tree.index("read"))
+        table = cli("slowest", *url, check=OK).stdout
+        positions = [table.index(trace) for trace in self.ids]
+        self.assertEqual(positions, sorted(positions))
+        self.assertNotIn("\x1b", tree + table)
+        for command in ("services", "latency"):
+            self.assertTrue(cli(command, *url, check=OK).stdout)
+
+    def test_services_and_latency(self):
+        self.assertIn("back", json.dumps(self.run_json("services")))
+        latency = self.run_json("latency", "--service", "front")
+        self.assertTrue(latency)
+
+    def test_nothing_found(self):
+        outcome = cli("trace", "f" * 32, "--url", self.server.url, check=NOTHING_FOUND)
+        self.assertTrue(outcome.stderr)
+        self.assertEqual(self.slowest("--service", "nobody"), [])
+
+    def test_the_url_may_come_from_the_environment(self):
+        outcome = cli("slowest", "--format", "json", env={"FATHOM_URL": self.server.url}, check=OK)
+        self.assertEqual(len(json.loads(outcome.stdout)), 3)
+
+    def test_doctor(self):
+        outcome = cli("doctor", "--url", self.server.url, "--format", "json")
+        self.assertTrue(json.loads(outcome.stdout))
+
+
+class Up(unittest.TestCase):
+    def test_signals_end_it_cleanly(self):
+        for how in (signal.SIGTERM, signal.SIGINT):
+            with Server() as server:
+                self.assertEqual(server.stop(how), 0, server.log_text())
+
+    def test_what_is_stored_survives_a_restart(self):
+        trace = otlp.trace_id()
+        with Server() as server:
+            otlp.send(server.otlp_http, otlp.request("kept", [otlp.span(trace, "kept", MS)]))
+            self.assertEqual(server.stop(), 0)
+            server.start()
+            self.assertIsNotNone(server.trace(trace))
+
+    def fails_to_start(self, *words):
+        outcome = subprocess.run([FATHOM, "up", *words], capture_output=True, text=True, timeout=120, check=False)
+        self.assertNotEqual(outcome.returncode, 0)
+        self.assertEqual(outcome.stdout, "")
+        return outcome.stderr
+
+    def test_what_keeps_it_from_starting_is_said(self):
+        free = ["--otlp-grpc", "127.0.0.1:0", "--otlp-http", "127.0.0.1:0"]
+        with tempfile.TemporaryDirectory(prefix="fathom-test-") as directory, Server() as server:
+            other = str(pathlib.Path(directory, "data"))
+            self.assertIn(server.http, self.fails_to_start("--data", other, "--http", server.http, *free))
+            self.assertIn(server.data, self.fails_to_start("--data", server.data, "--http", "127.0.0.1:0", *free))
+
+    def test_the_server_ends_with_its_supervisor(self):
+        server = Server()
+        server.start()
+        child = server.pid()
+        self.assertNotEqual(server.stop(signal.SIGKILL), 0)
+        until(lambda: parent_of(child) is None, "the orphaned server ends")
+        server.clean_up()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+"""A full disk: writes are refused as retryable, queries go on, and when there is room again, so does everything.
+
+The data directory lies on a tmpfs of 64 MiB in a mount namespace of the test's own (unshare -rm).
+"""
+
+import os
+import pathlib
+import secrets
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from harness import otlp
+from harness.main import SKIPPED, main
+from harness.server import Server, until
+
+INSIDE = "FATHOM_TEST_SMALL_DISK"
+FILLER_BYTES = 36 << 20
+
+
+def enter_namespace():
+    """Runs this file again inside a namespace with a small disk, and ends with that run's status."""
+    if subprocess.run(["unshare", "-rm", "true"], capture_output=True, check=False).returncode != 0:
+        print("SKIPPED: this machine does not permit mount namespaces (unshare -rm), so no disk can be filled up")
+        sys.exit(SKIPPED)
+    with tempfile.TemporaryDirectory(prefix="fathom-disk-") as directory:
+        script = 'mount -t tmpfs -o size=64m tmpfs "$1" && shift && exec "$@"'
+        inner = ["sh", "-c", script, "sh", directory, sys.executable, "-B", __file__]
+        environment = {**os.environ, INSIDE: directory}
+        sys.exit(subprocess.run(["unshare", "-rm", *inner], env=environment, check=False).returncode)
+
+
+class FullDisk(unittest.TestCase):
+    def setUp(self):
+        self.disk = pathlib.Path(os.environ[INSIDE])
+        self.filler = self.disk / "filler"
+        with open(self.filler, "wb") as file:
+            os.posix_fallocate(file.fileno(), 0, FILLER_BYTES)
+
+    def send(self, server):
+        """One request of 200 spans that do not compress; (status, headers, its trace)."""
+        trace = otlp.trace_id()
+        spans = [otlp.span(trace, "write", 1_000_000, noise=secrets.token_hex(1000)) for _ in range(200)]
+        body = otlp.json.dumps(otlp.request("writer", spans)).encode()
+        status, headers, _ = otlp.post(server.otlp_http, body)
+        return status, headers, trace
+
+    def fill(self, server):
+        """Writes until a write is refused; what was acknowledged before, and the refusal's headers."""
+        stored = []
+        for _ in range(2000):
+            status, headers, trace = self.send(server)
+            if status != 200:
+                self.assertEqual(status, 503)
+                return stored, headers
+            stored.append(trace)
+        raise AssertionError("the disk never became full")
+
+    def verify(self, server, traces):
+        for trace_id in traces:
+            trace = server.trace(trace_id)
+            self.assertIsNotNone(trace, f"the acknowledged trace {trace_id} is missing")
+            self.assertEqual(len({span["span_id"] for span in trace["spans"]}), 200)
+            self.assertEqual(len(trace["spans"]), 200)
+
+    def refusals(self, server):
+        return sum(value for name, value in server.metrics().items() if name.startswith("fathom_store_refused_total"))
+
+    def test_full_and_room_again(self):
+        with Server(self.disk / "data") as server:
+            pid = server.pid()
+            stored, headers = self.fill(server)
+            print(f"full after {len(stored)} requests", flush=True)
+            self.assertGreater(len(stored), 0)
+            self.assertIn("Retry-After", headers)
+            until(lambda: not server.ready(), "/readyz says that nothing can be written")
+            self.verify(server, stored)
+            rows = server.ask("/api/v1/slowest", {"service": "writer", "since": "1h", "limit": 20})["rows"]
+            self.assertEqual(len(rows), min(20, len(stored)))
+
+            self.filler.unlink()
+
+            def accepted():
+                status, _, trace = self.send(server)
+                self.assertIn(status, (200, 503))
+                return [trace] if status == 200 else None
+
+            stored += until(accepted, "a write after there was room again", 60)
+            until(server.ready, "/readyz says that it can be written")
+            self.verify(server, stored)
+            self.assertEqual(server.pid(), pid, "the server was restarted on the way")
+            self.assertGreater(self.refusals(server), 0)
+            self.assertEqual(server.stop(), 0)
+            server.start()
+            self.verify(server, stored)
+
+
+if __name__ == "__main__":
+    if INSIDE in os.environ:
+        main()
+    enter_namespace()

@@ -1,0 +1,70 @@
+"""Sockets without manners: bytes of any kind to a port, and what came back."""
+
+import resource
+import socket
+import time
+
+
+def endpoint(address):
+    host, _, port = address.rpartition(":")
+    return host.strip("[]"), int(port)
+
+
+def connect(address, timeout=30):
+    return socket.create_connection(endpoint(address), timeout=timeout)
+
+
+def drain(connection):
+    """All that the peer says until it closes, resets, or is silent for the socket's timeout."""
+    said = b""
+    try:
+        while True:
+            more = connection.recv(65536)
+            if not more:
+                return said
+            said += more
+    except OSError:
+        return said
+
+
+def poke(address, data, timeout=30, half_close=True):
+    """Sends bytes, closes our half, and gives back what the peer said."""
+    with connect(address, timeout) as connection:
+        try:
+            connection.sendall(data)
+            if half_close:
+                connection.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass  # the peer had enough before we were done, which is its right
+        return drain(connection)
+
+
+def status_of(answer):
+    """Of an HTTP answer's first line; 0 when there is none."""
+    words = answer.split(b" ", 2)
+    return int(words[1]) if answer.startswith(b"HTTP/1.") and len(words) > 1 and words[1].isdigit() else 0
+
+
+def seconds_until_closed(connection, limit):
+    """How long the peer keeps this connection when nothing more is sent."""
+    begin = time.monotonic()
+    connection.settimeout(limit)
+    try:
+        while connection.recv(65536):
+            pass
+    except TimeoutError:
+        return float("inf")
+    except OSError:
+        pass
+    return time.monotonic() - begin
+
+
+def allow_open_files(count):
+    """Raises this process's own limit; False when the system does not permit so many."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft >= count:
+        return True
+    if hard != resource.RLIM_INFINITY and hard < count:
+        return False
+    resource.setrlimit(resource.RLIMIT_NOFILE, (count, hard))
+    return True
