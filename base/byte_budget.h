@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/metrics.h"
+
 namespace fathom {
 
 class ByteBudget;
@@ -38,7 +40,8 @@ class Reservation {
 
 class ByteBudget {
  public:
-  explicit ByteBudget(uint64_t limit) : limit_(limit) {}
+  // `used`, when given, always shows what is taken; budgets may share one.
+  explicit ByteBudget(uint64_t limit, Gauge* used = nullptr) : limit_(limit), shown_(used) {}
 
   // A reservation that can grow; it holds nothing yet.
   Reservation open() {
@@ -53,13 +56,20 @@ class ByteBudget {
   friend class Reservation;
   bool take(uint64_t bytes) {
     uint64_t before = used_.fetch_add(bytes, std::memory_order_relaxed);
-    if (before + bytes <= limit_) return true;
+    if (before + bytes <= limit_) return show(static_cast<int64_t>(bytes)), true;
     used_.fetch_sub(bytes, std::memory_order_relaxed);
     return false;
   }
-  void give(uint64_t bytes) { used_.fetch_sub(bytes, std::memory_order_relaxed); }
+  void give(uint64_t bytes) {
+    used_.fetch_sub(bytes, std::memory_order_relaxed);
+    show(-static_cast<int64_t>(bytes));
+  }
+  void show(int64_t change) {
+    if (shown_ != nullptr) shown_->add(change);
+  }
 
   const uint64_t limit_;
+  Gauge* const shown_;
   std::atomic<uint64_t> used_{0};
 };
 

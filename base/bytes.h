@@ -1,8 +1,8 @@
 // Writing and reading of the byte formats: little-endian integers, LEB128 varints, zigzag, length-prefixed strings.
 //
 // ByteReader treats its input as hostile: a read past the end or a malformed varint makes the reader fail for good
-// (`failed()`), and every later read returns zero or empty. Callers check once, after a group of reads. It owns nothing:
-// views point into the input. Thread safety: none needed, plain values.
+// (`failed()`), and every later read returns zero or empty. Callers check once, after a group of reads. It owns
+// nothing: views point into the input. Thread safety: none needed, plain values.
 #pragma once
 
 #include <bit>
@@ -15,8 +15,12 @@ namespace fathom {
 
 static_assert(std::endian::native == std::endian::little, "the formats are little-endian and written by memcpy");
 
-inline uint64_t zigzag(int64_t value) { return (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63); }
-inline int64_t unzigzag(uint64_t value) { return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1); }
+inline uint64_t zigzag(int64_t value) {
+  return (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63);
+}
+inline int64_t unzigzag(uint64_t value) {
+  return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1);
+}
 
 // Big-endian, so that keys sort as their numbers do.
 inline void append_be32(std::string& out, uint32_t value) {

@@ -4,7 +4,9 @@
 
 namespace fathom {
 
-uint64_t hash64(std::string_view bytes, uint64_t seed) { return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed); }
+uint64_t hash64(std::string_view bytes, uint64_t seed) {
+  return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
+}
 
 Hash128 hash128(std::string_view bytes) {
   XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());

@@ -15,17 +15,23 @@ std::atomic<LogLevel> lowest_level{LogLevel::kInfo};
 
 std::string_view level_name(LogLevel level) {
   switch (level) {
-    case LogLevel::kDebug: return "debug";
-    case LogLevel::kInfo: return "info";
-    case LogLevel::kWarning: return "warning";
-    case LogLevel::kError: return "error";
+    case LogLevel::kDebug:
+      return "debug";
+    case LogLevel::kInfo:
+      return "info";
+    case LogLevel::kWarning:
+      return "warning";
+    case LogLevel::kError:
+      return "error";
   }
   return "error";
 }
 
 }  // namespace
 
-void set_log_level(LogLevel lowest) { lowest_level.store(lowest, std::memory_order_relaxed); }
+void set_log_level(LogLevel lowest) {
+  lowest_level.store(lowest, std::memory_order_relaxed);
+}
 
 void log(LogLevel level, std::string_view message) {
   if (level < lowest_level.load(std::memory_order_relaxed)) return;

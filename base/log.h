@@ -11,8 +11,14 @@ enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
 void set_log_level(LogLevel lowest);
 void log(LogLevel level, std::string_view message);
-inline void log_info(std::string_view message) { log(LogLevel::kInfo, message); }
-inline void log_warning(std::string_view message) { log(LogLevel::kWarning, message); }
-inline void log_error(std::string_view message) { log(LogLevel::kError, message); }
+inline void log_info(std::string_view message) {
+  log(LogLevel::kInfo, message);
+}
+inline void log_warning(std::string_view message) {
+  log(LogLevel::kWarning, message);
+}
+inline void log_error(std::string_view message) {
+  log(LogLevel::kError, message);
+}
 
 }  // namespace fathom

@@ -62,7 +62,8 @@ std::string render_metrics() {
   for (const auto& [name, family] : all.families) {
     out += "# HELP " + name + " " + family.help + "\n";
     out += "# TYPE " + name + (family.is_counter ? " counter\n" : " gauge\n");
-    for (const auto& [labels, series] : family.counters) render_sample(out, name, labels, std::to_string(series.value()));
+    for (const auto& [labels, series] : family.counters)
+      render_sample(out, name, labels, std::to_string(series.value()));
     for (const auto& [labels, series] : family.gauges) render_sample(out, name, labels, std::to_string(series.value()));
   }
   return out;

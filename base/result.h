@@ -15,13 +15,13 @@
 namespace fathom {
 
 enum class ErrorCode {
-  kInvalid,      // the caller's input is wrong; repeating it will not help
+  kInvalid,  // the caller's input is wrong; repeating it will not help
   kNotFound,
   kUnavailable,  // for now; the same call may succeed later
   kExhausted,    // a limit of size; repeating it will not help
   kDeadline,
   kCancelled,
-  kCorrupt,      // stored or received bytes are not what they should be
+  kCorrupt,  // stored or received bytes are not what they should be
   kUnsupported,
   kInternal,
 };
@@ -33,12 +33,24 @@ struct Error {
   std::string message;
 };
 
-inline Error invalid(std::string message) { return {ErrorCode::kInvalid, std::move(message)}; }
-inline Error not_found(std::string message) { return {ErrorCode::kNotFound, std::move(message)}; }
-inline Error unavailable(std::string message) { return {ErrorCode::kUnavailable, std::move(message)}; }
-inline Error exhausted(std::string message) { return {ErrorCode::kExhausted, std::move(message)}; }
-inline Error corrupt(std::string message) { return {ErrorCode::kCorrupt, std::move(message)}; }
-inline Error internal(std::string message) { return {ErrorCode::kInternal, std::move(message)}; }
+inline Error invalid(std::string message) {
+  return {ErrorCode::kInvalid, std::move(message)};
+}
+inline Error not_found(std::string message) {
+  return {ErrorCode::kNotFound, std::move(message)};
+}
+inline Error unavailable(std::string message) {
+  return {ErrorCode::kUnavailable, std::move(message)};
+}
+inline Error exhausted(std::string message) {
+  return {ErrorCode::kExhausted, std::move(message)};
+}
+inline Error corrupt(std::string message) {
+  return {ErrorCode::kCorrupt, std::move(message)};
+}
+inline Error internal(std::string message) {
+  return {ErrorCode::kInternal, std::move(message)};
+}
 
 template <typename T = std::monostate>
 class [[nodiscard]] Result {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/time.h"
+#include "cli/exact_json.h"
 #include "cli/text.h"
 
 namespace fathom::cli {
@@ -13,7 +14,8 @@ namespace {
 
 constexpr const char* kDefaultUrl = "http://127.0.0.1:7070";
 constexpr uint64_t kLongestServerTimeoutNano = 60 * kNanosPerSecond;  // servers refuse to be asked for more
-constexpr size_t kQuotedBytes = 300;                                  // of a foreign server's answer
+constexpr const char* kWrongFace = "; is that fathom's address for queries (--http, by default port 7070)?";
+constexpr size_t kQuotedBytes = 300;  // of a foreign server's answer
 
 // {"error":{"message":"..."}} or {"error":"..."} or plain text.
 std::string refusal_text(const std::string& body) {
@@ -28,10 +30,32 @@ std::string refusal_text(const std::string& body) {
   return printable(std::string_view(body).substr(0, std::min(kQuotedBytes, end == std::string::npos ? 0 : end + 1)));
 }
 
+// Refusals of the query face are {"error":{...}}; another face of fathom, or another program, says something else.
+bool is_ours(const std::string& body) {
+  auto document = parse_json(body);
+  return document && !member_of(*document, "error").is_null();
+}
+
 Error refusal(const net::HttpReply& reply) {
   std::string says = refusal_text(reply.body);
-  if (reply.status == 404) return not_found(says.empty() ? "not found" : says);
-  return internal("the server answered " + std::to_string(reply.status) + (says.empty() ? "" : ": " + says));
+  if (reply.status == 404 && is_ours(reply.body)) return not_found(says.empty() ? "not found" : says);
+  std::string hint = is_ours(reply.body) ? "" : kWrongFace;
+  return internal("the server answered " + std::to_string(reply.status) + (says.empty() ? "" : ": " + says) + hint);
+}
+
+// "http://host:1/base/" as where to connect, and what stands before every target: "http://host:1", "/base".
+std::pair<std::string, std::string> split_url(const std::string& url) {
+  size_t scheme = url.find("://");
+  size_t path = url.find('/', scheme == std::string::npos ? 0 : scheme + 3);
+  if (path == std::string::npos) return {url, ""};
+  std::string prefix = url.substr(path);
+  prefix.erase(prefix.find_last_not_of('/') + 1);
+  return {url.substr(0, path), prefix};
+}
+
+HttpGet with_prefix(HttpGet get, const std::string& prefix) {
+  if (prefix.empty()) return get;
+  return [get = std::move(get), prefix](std::string_view target) { return get(prefix + std::string(target)); };
 }
 
 }  // namespace
@@ -59,9 +83,8 @@ Result<boost::json::value> Api::json(const Target& target) const {
 }
 
 Result<boost::json::value> parse_json(std::string_view text) {
-  boost::json::error_code error;
-  boost::json::value value = boost::json::parse({text.data(), text.size()}, error);
-  if (error) return corrupt("the answer is not JSON; is it fathom that listens at this URL?");
+  Result<boost::json::value> value = parse_exactly(text);
+  if (!value) return corrupt("the answer is not JSON; is it fathom that listens at this URL?");
   return value;
 }
 
@@ -102,20 +125,25 @@ const boost::json::array& array_of(const boost::json::value& object, std::string
 }
 
 std::vector<Flag> connection_flags() {
-  return {
-      {"--url", "URL", "where the server's HTTP face is (default: $FATHOM_URL, or " + std::string(kDefaultUrl) + ")"},
-      {"--timeout", "D", "how long to wait for an answer", "30s"}};
+  return {{"--url", "URL",
+           "where the server's HTTP face is; a path goes before all others (default: $FATHOM_URL, or " +
+               std::string(kDefaultUrl) + ")"},
+          {"--timeout", "D", "how long to wait for an answer", "30s"}};
 }
 
 Result<Api> connect(const Args& args, const Context& context) {
   std::string url = args.get("--url");
   if (url.empty()) url = context.env("FATHOM_URL").value_or("");
   if (url.empty()) url = kDefaultUrl;
+  if (url.find_first_of("?#") != std::string::npos) {
+    return invalid("'" + printable(url) + "' is not a server's URL: write http://HOST:PORT, or http://HOST:PORT/PATH");
+  }
   Result<uint64_t> timeout = args.duration_nano("--timeout");
   if (!timeout) return timeout.error();
   std::optional<uint64_t> asked;
   if (args.given("--timeout")) asked = std::min(*timeout, kLongestServerTimeoutNano);
-  return Api(context.connect(url, *timeout), asked);
+  auto [server, prefix] = split_url(url);
+  return Api(with_prefix(context.connect(server, *timeout), prefix), asked);
 }
 
 }  // namespace fathom::cli

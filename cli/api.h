@@ -1,8 +1,8 @@
 // Api: the server's JSON face as the subcommands use it: a target in, a checked document out.
 //
-// Errors, ready for exit_code_of(): kUnavailable and kDeadline when nobody answers, kNotFound for 404, kInternal with
-// the server's own words for every other refusal, kCorrupt when the answer is no JSON (some other program listens
-// there). Thread safety: one thread. Ownership: keeps the connection for its life.
+// Errors, ready for exit_code_of(): kUnavailable and kDeadline when nobody answers, kNotFound for the query face's
+// 404, kInternal with the server's own words for every other refusal, kCorrupt when the answer is no JSON (some other
+// program listens there). Thread safety: one thread. Ownership: keeps the connection for its life.
 #pragma once
 
 #include <boost/json.hpp>

@@ -7,6 +7,7 @@
 #include "cli/sizes.h"
 #include "cli/suggest.h"
 #include "cli/text.h"
+#include "net/http_server.h"
 
 namespace fathom::cli {
 
@@ -145,6 +146,13 @@ Result<uint64_t> Args::size_bytes(std::string_view flag) const {
   Result<uint64_t> parsed = parse_size_bytes(get(flag));
   if (!parsed) return in_flag(flag, parsed.error());
   return parsed;
+}
+
+Result<std::string> Args::address(std::string_view flag) const {
+  std::string text = get(flag);
+  auto split = net::split_address(text);
+  if (split) return text;
+  return invalid(std::string(flag) + ": '" + printable(text) + "' is not HOST:PORT, like 127.0.0.1:7070");
 }
 
 Result<std::string> Args::one_of(std::string_view flag, const std::vector<std::string>& choices) const {

@@ -57,6 +57,7 @@ class Args {
   Result<uint64_t> duration_nano(std::string_view flag) const;
   Result<uint64_t> number(std::string_view flag, uint64_t least, uint64_t most) const;
   Result<uint64_t> size_bytes(std::string_view flag) const;
+  Result<std::string> address(std::string_view flag) const;  // HOST:PORT
   Result<std::string> one_of(std::string_view flag, const std::vector<std::string>& choices) const;
 
  private:

@@ -22,7 +22,7 @@ CommandLine demo_line() {
       "under OpenTelemetry's SDK with a load generator; lets them run, and shows the slowest requests and one of them "
       "as a tree. Then it goes on until Ctrl-C, for you to ask more. Everything it made is removed at the end.",
       {},
-      {{"--once", "", "show it and end, without waiting for Ctrl-C"},
+      {{"--once", "", "show it and end, without waiting for Ctrl-C (which makes the exit status 130 here)"},
        {"--seconds", "N", "how long the shop runs before it is looked at", "20"}},
       {{"fathom demo", "look around; it says which commands to try"},
        {"fathom demo --once --seconds 5", "a quick proof that everything works here"}}};
@@ -102,8 +102,10 @@ ExitCode run_demo(const Args& args, const Context& context) {
   bool once = args.has("--once");
   Result<> played = play(stage, once, *seconds, context);
   stage.stop();
-  bool ended_by_person = !played && played.error().code == ErrorCode::kCancelled && !once;
-  return played || ended_by_person ? ExitCode::kOk : failed_here(context, played.error());
+  if (played) return ExitCode::kOk;
+  bool by_person = played.error().code == ErrorCode::kCancelled;
+  if (!by_person) return failed_here(context, played.error());
+  return once ? ExitCode::kInterrupted : ExitCode::kOk;
 }
 
 }  // namespace

@@ -133,6 +133,17 @@ TEST_F(DemoTest, GoesOnUntilToldToStop) {
   EXPECT_TRUE(nothing_left());
 }
 
+TEST_F(DemoTest, InterruptedBeforeItsEndIsNoSuccess) {
+  install_packages();
+  program("node", "echo started >&2; exec sleep 1000");
+  Forked process([&] { return static_cast<int>(run_program({"demo", "--once"}, world_.context())); });
+  while (read_line(process.err()).find("started") == std::string::npos) {
+  }
+  ::kill(process.pid(), SIGINT);
+  EXPECT_EQ(process.exit_code(), 130);
+  EXPECT_TRUE(nothing_left());
+}
+
 TEST_F(DemoTest, WithoutTheExampleItSaysWhereItLooks) {
   world_.environment["FATHOM_EXAMPLES"] = scratch_.path() + "/elsewhere";
   EXPECT_EQ(world_.run({"demo", "--once"}), ExitCode::kLocalFailure);

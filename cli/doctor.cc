@@ -60,6 +60,7 @@ std::vector<Finding> examine(const Args& args, const Context& context) {
           check_clock_sync(),
           check_memory(),
           check_open_files(),
+          check_data_directory(data),
           check_file_system(data),
           check_disk_space(data),
           check_fsync(data),

@@ -31,6 +31,7 @@ Finding check_open_files();
 
 // The data directory, or where it would be made.
 Finding check_disk_space(const std::string& directory);
+Finding check_data_directory(const std::string& directory);
 Finding check_file_system(const std::string& directory);
 Finding check_fsync(const std::string& directory);
 

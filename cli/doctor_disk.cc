@@ -1,9 +1,14 @@
+#include <fcntl.h>
 #include <linux/magic.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
+#include <sys/sysmacros.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <system_error>
 
 #include "base/time.h"
@@ -22,6 +27,45 @@ constexpr uint64_t kEnoughFree = uint64_t{5} << 30;
 constexpr uint64_t kSlowFsyncNano = 20'000'000;
 constexpr int kFsyncs = 50;
 constexpr uint64_t kFsyncPatienceNano = 3 * kNanosPerSecond;
+
+// The path, or the nearest above it that is there, whatever it is.
+std::string nearest_there(const std::string& directory) {
+  std::error_code error;
+  fs::path path = fs::absolute(directory, error);
+  while (!fs::exists(path, error) && path.has_relative_path()) path = path.parent_path();
+  return path.string();
+}
+
+// The process that holds RocksDB's lock, 0 when nobody does. Only asks: nothing is locked.
+long lock_holder(const std::string& file) {
+  Fd lock(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  struct flock asked {};
+  asked.l_type = F_WRLCK;
+  asked.l_whence = SEEK_SET;
+  if (!lock.open() || ::fcntl(lock.get(), F_GETLK, &asked) != 0) return 0;
+  return asked.l_type == F_UNLCK ? 0 : asked.l_pid;
+}
+
+// "ext4, mounted at /srv".
+std::string mount_of(const std::string& place) {
+  struct stat here {};
+  if (::stat(place.c_str(), &here) != 0) return place;
+  std::string found = place;
+  std::ifstream mounts("/proc/self/mountinfo");
+  std::string line;
+  // Fields: id, parent, major:minor, root, mount point, options ... "-", type; the last of a device is the one on top.
+  while (std::getline(mounts, line)) {
+    std::istringstream words(line);
+    std::string id, parent, device, root, point;
+    words >> id >> parent >> device >> root >> point;
+    size_t dash = line.find(" - ");
+    bool ours = device == std::to_string(major(here.st_dev)) + ":" + std::to_string(minor(here.st_dev));
+    bool above = place == point || point == "/" || place.starts_with(point + "/");
+    if (!ours || !above || dash == std::string::npos) continue;
+    found = line.substr(dash + 3, line.find(' ', dash + 3) - dash - 3) + ", mounted at " + point;
+  }
+  return found;
+}
 
 // The directory, or the nearest above it that is there.
 std::string nearest_existing(const std::string& directory) {
@@ -71,18 +115,32 @@ Finding check_disk_space(const std::string& directory) {
   return judge_disk_space(uint64_t{space.f_bavail} * space.f_frsize, uint64_t{space.f_blocks} * space.f_frsize);
 }
 
+Finding check_data_directory(const std::string& directory) {
+  std::error_code error;
+  std::string existing = nearest_there(directory);
+  if (!fs::is_directory(existing, error)) {
+    return {"data directory", Health::kFail, existing + " is not a directory", "choose another place with --data"};
+  }
+  if (!fs::exists(directory, error)) return {"data directory", Health::kOk, directory + " (made when needed)", ""};
+  long holder = lock_holder(directory + "/store/LOCK");
+  if (holder == 0) return {"data directory", Health::kOk, directory, ""};
+  return {"data directory", Health::kOk,
+          directory + " is held by a running server, process " + std::to_string(holder) + "; only one at a time can",
+          ""};
+}
+
 Finding check_file_system(const std::string& directory) {
   struct statfs system {};
   std::string place = nearest_existing(directory);
   ::statfs(place.c_str(), &system);
+  std::string says = mount_of(place);
   if (system.f_type == TMPFS_MAGIC) {
-    return {"file system", Health::kWarn, directory + " is in memory (tmpfs)",
-            "a restart of this host loses it; use --data"};
+    return {"file system", Health::kWarn, says + " is in memory", "a restart of this host loses it; use --data"};
   }
   if (system.f_type == NFS_SUPER_MAGIC || system.f_type == SMB2_SUPER_MAGIC) {
-    return {"file system", Health::kWarn, directory + " is on the network", "use a local disk: --data DIR"};
+    return {"file system", Health::kWarn, says + " is on the network", "use a local disk: --data DIR"};
   }
-  return {"file system", Health::kOk, directory, ""};
+  return {"file system", Health::kOk, says, ""};
 }
 
 Finding judge_fsync(std::vector<uint64_t> durations_nano) {

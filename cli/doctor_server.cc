@@ -55,6 +55,9 @@ Finding check_server(const Context& context, const Args& args, bool& reachable) 
   if (!api) return not_reachable(api.error());
   Result<std::string> alive = api->fetch(Target("/healthz"));
   if (!alive) return not_reachable(alive.error());
+  if (trimmed(*alive) != "ok") {
+    return {"server", Health::kFail, "what answers there is not fathom", "say where fathom is: --url, $FATHOM_URL"};
+  }
   reachable = true;
   Result<std::string> ready = api->fetch(Target("/readyz"));
   if (!ready)
@@ -66,10 +69,10 @@ Finding check_server(const Context& context, const Args& args, bool& reachable) 
 
 Finding check_port(const std::string& purpose, const std::string& flag, const std::string& address, bool reachable) {
   auto split = net::split_address(address);
-  if (!split) return {purpose, Health::kWarn, split.error().message, "write HOST:PORT"};
+  if (!split) return {purpose, Health::kFail, split.error().message, "write HOST:PORT"};
   if (!is_taken(split->first, split->second)) return {purpose, Health::kOk, address + " is free", ""};
   if (reachable) return {purpose, Health::kOk, address + " is in use, and a server is running", ""};
-  return {purpose, Health::kWarn, address + " is in use by another program",
+  return {purpose, Health::kFail, address + " is in use by another program",
           "end that program (ss -ltnp says which), or choose: " + flag};
 }
 

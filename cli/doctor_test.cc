@@ -1,9 +1,11 @@
 #include "cli/doctor.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <boost/json.hpp>
 #include <filesystem>
@@ -63,12 +65,51 @@ TEST(DoctorChecks, MeasuresADirectoryThatIsNotThereYet) {
 
 TEST(DoctorChecks, PortsAreTriedNotGuessed) {
   auto [socket, address] = listener();
-  EXPECT_EQ(check_port("p", "--http", address, false).health, Health::kWarn);
+  EXPECT_EQ(check_port("p", "--http", address, false).health, Health::kFail);
   EXPECT_NE(check_port("p", "--http", address, false).cure.find("--http"), std::string::npos);
   EXPECT_EQ(check_port("p", "--http", address, true).health, Health::kOk);
   socket.close();
   EXPECT_EQ(check_port("p", "--http", address, false).says, address + " is free");
-  EXPECT_EQ(check_port("p", "--http", "nonsense", false).health, Health::kWarn);
+  EXPECT_EQ(check_port("p", "--http", "nonsense", false).health, Health::kFail);
+}
+
+TEST(DoctorChecks, ADataDirectoryThatIsAFile) {
+  Scratch scratch;
+  std::string file = scratch.write("file", "x");
+  EXPECT_EQ(check_data_directory(file).health, Health::kFail);
+  EXPECT_EQ(check_data_directory(file + "/below").health, Health::kFail);
+  EXPECT_EQ(check_data_directory(scratch.path()).says, scratch.path());
+  EXPECT_NE(check_data_directory(scratch.path() + "/new").says.find("made when needed"), std::string::npos);
+}
+
+TEST(DoctorChecks, ADataDirectoryThatIsInUse) {
+  Scratch scratch;
+  std::filesystem::create_directory(scratch.path() + "/store");
+  std::string file = scratch.write("store/LOCK", "");
+  Forked holder([&] {
+    Fd lock(::open(file.c_str(), O_RDWR));
+    struct flock wanted {};
+    wanted.l_type = F_WRLCK;
+    bool locked = ::fcntl(lock.get(), F_SETLK, &wanted) == 0;
+    EXPECT_EQ(::write(STDOUT_FILENO, locked ? "held\n" : "free\n", 5), 5);
+    return ::pause();
+  });
+  ASSERT_EQ(read_line(holder.out()).substr(0, 4), "held");
+  Finding finding = check_data_directory(scratch.path());
+  EXPECT_EQ(finding.health, Health::kOk);
+  EXPECT_NE(finding.says.find("process " + std::to_string(holder.pid())), std::string::npos) << finding.says;
+}
+
+TEST(DoctorChecks, FileSystemsAreNamed) {
+  EXPECT_NE(check_file_system("/proc/self").says.find("proc, mounted at /proc"), std::string::npos)
+      << check_file_system("/proc/self").says;
+}
+
+TEST(Doctor, AStrangerAtTheUrlIsAFailure) {
+  FakeWorld world;
+  world.answer(200, "<html>");
+  EXPECT_EQ(world.run({"doctor"}), ExitCode::kLocalFailure);
+  EXPECT_NE(world.out.find("is not fathom"), std::string::npos) << world.out;
 }
 
 TEST(Doctor, AnAbsentServerIsAWarningWithTheCure) {

@@ -7,12 +7,13 @@ namespace fathom::cli {
 
 enum class ExitCode : int {
   kOk = 0,
-  kNothingFound = 1,   // the trace or service asked for is not stored
+  kNothingFound = 1,   // the trace asked for is not stored
   kUsage = 2,          // the command line is wrong
   kUnreachable = 3,    // no server answers at the URL, or not in time
   kServerRefused = 4,  // the server answered with an error
   kLocalFailure =
       5,  // something here failed: a program did not start, a file could not be written, doctor found a fault
+  kInterrupted = 130,  // Ctrl-C before what was asked for was done
 };
 
 // Errors of Api and of the command line, as an exit code. Failures of this host are kLocalFailure at the place they

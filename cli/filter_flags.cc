@@ -23,6 +23,7 @@ Result<> add_since(Target& target, const Args& args, uint64_t now_unix_nano) {
   Result<uint64_t> since = args.duration_nano("--since");
   if (!since) return since.error();
   target.add("from", format_instant(now_unix_nano - std::min(*since, now_unix_nano)));
+  target.add("to", format_instant(now_unix_nano));  // senders' clocks may be ahead; later pages come later
   return {};
 }
 
@@ -50,6 +51,11 @@ Result<> add_range(Target& target, const Args& args, uint64_t now_unix_nano) {
   Result<> from = add_instant(target, args, "--from", now_unix_nano);
   if (!from) return from;
   return add_instant(target, args, "--to", now_unix_nano);
+}
+
+std::string further_back(const Args& args) {
+  bool absolute = args.has("--from") || args.has("--to");
+  return absolute ? "" : "; --since 1d looks further back";
 }
 
 std::vector<Flag> operation_flags() {

@@ -14,6 +14,9 @@ namespace fathom::cli {
 std::vector<Flag> range_flags();
 Result<> add_range(Target& target, const Args& args, uint64_t now_unix_nano);
 
+// What to add to "nothing matches"; empty when the person chose absolute times.
+std::string further_back(const Args& args);
+
 // --service, --operation
 std::vector<Flag> operation_flags();
 Result<> add_operation(Target& target, const Args& args);

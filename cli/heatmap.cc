@@ -12,7 +12,7 @@ namespace fathom::cli {
 
 namespace {
 
-constexpr size_t kLabelWidth = 14;
+constexpr size_t kLabelWidth = 15;  // the longest duration, "213503 d 23 h", a blank and a line
 constexpr size_t kFewestSteps = 10;
 constexpr size_t kMostSteps = 2000;  // whatever the server says its step is
 constexpr const char* kShades[] = {" ", "\u2591", "\u2592", "\u2593", "\u2588"};

@@ -75,7 +75,7 @@ ExitCode print_human(const std::string& body, const Args& args, const Context& c
   if (!latency) return failed(context, latency.error());
   const boost::json::array& points = array_of(*latency, "points");
   if (points.empty()) {
-    context.err("no spans in this time; --since 1d looks further back\n");
+    context.err("no such spans in this time" + further_back(args) + "\n");
   } else {
     context.out(args.has("--heatmap") ? heatmap_text(*latency, context.columns)
                                       : latency_table(points, context.columns));

@@ -1,17 +1,25 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <system_error>
 
 #include "base/time.h"
 #include "cli/context.h"
+#include "cli/exit_codes.h"
 
 namespace fathom::cli {
 
 namespace {
+
+[[noreturn]] void give_up(int fault) {
+  std::fprintf(stderr, "fathom: cannot write to standard output: %s\n", std::strerror(fault));
+  ::_exit(static_cast<int>(ExitCode::kLocalFailure));
+}
 
 // All of it, whatever write() takes at once. A reader that went away ends us by SIGPIPE, as in any pipeline; any other
 // failure (a full disk) must not look like success.
@@ -20,7 +28,7 @@ void write_all(int descriptor, std::string_view text) {
     ssize_t written = ::write(descriptor, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0 && descriptor == STDERR_FILENO) return;
-    if (written < 0) ::_exit(5);
+    if (written < 0) give_up(errno);
     text.remove_prefix(static_cast<size_t>(written));
   }
 }

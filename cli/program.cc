@@ -13,12 +13,13 @@ namespace {
 
 constexpr const char* kExitCodes =
     "exit codes:\n"
-    "  0  done; 'slowest' also when no request matches\n"
-    "  1  the trace or service asked for is not there\n"
+    "  0  done; queries also when nothing matches\n"
+    "  1  the trace asked for is not there\n"
     "  2  the command line is wrong\n"
     "  3  no server answers at the URL, or not in time\n"
     "  4  the server answered with an error\n"
-    "  5  something failed on this host: a program did not start, or 'doctor' found a fault\n";
+    "  5  something failed on this host: a program did not start, or 'doctor' found a fault\n"
+    "  130  Ctrl-C ended 'demo --once' before it was done\n";
 
 std::vector<const Command*> commands() {
   return {&demo_command(),     &up_command(),      &slowest_command(), &trace_command(),

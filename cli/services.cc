@@ -1,9 +1,12 @@
+#include <algorithm>
+
 #include "base/time.h"
 #include "cli/api.h"
 #include "cli/command.h"
 #include "cli/filter_flags.h"
 #include "cli/slowest.h"
 #include "cli/table.h"
+#include "cli/value_text.h"
 
 namespace fathom::cli {
 
@@ -13,7 +16,8 @@ CommandLine services_line() {
   return {"fathom services",
           "which services and operations there are, how busy, how slow",
           "One line per service, or with --operations or --service one per operation. Durations are those of single "
-          "spans; percentiles are within 1 %. The time is widened to whole minutes.",
+          "spans; percentiles are within 1 %. The time is widened to whole minutes. --service takes a service's "
+          "name without its namespace.",
           {},
           join({{{"--service", "S", "the operations of this service"},
                  {"--operations", "", "the operations of all services"}},
@@ -31,35 +35,54 @@ std::vector<std::string> duration_cells(const boost::json::value& row) {
           format_duration(number_of(row, "max_nano"))};
 }
 
-std::string qualified_service(const boost::json::value& row) {
-  std::string name_space = text_of(row, "service_namespace");
-  return name_space.empty() ? text_of(row, "service") : name_space + "/" + text_of(row, "service");
+// Where any service has a namespace, a column of its own: --service takes the bare name.
+bool any_namespace(const boost::json::array& rows) {
+  return std::any_of(rows.begin(), rows.end(),
+                     [](const boost::json::value& row) { return !text_of(row, "service_namespace").empty(); });
 }
 
-void add_row(Table& table, std::vector<std::string> cells, const boost::json::value& row) {
-  cells.push_back(group_digits(number_of(row, "spans")));
-  cells.push_back(group_digits(number_of(row, "errors")));
-  for (std::string& cell : duration_cells(row)) cells.push_back(std::move(cell));
-  table.add(cells);
-}
+// Both tables: whose, `own` columns, numbers.
+class BusyTable {
+ public:
+  BusyTable(const boost::json::array& rows, const std::vector<Column>& own)
+      : namespaces_(any_namespace(rows)), table_(titles(own)) {}
 
-std::vector<Column> with_numbers(std::vector<Column> columns) {
-  for (const char* title : {"SPANS", "ERRORS", "P50", "P99", "MAX"}) columns.push_back({title, Align::kRight});
-  return columns;
-}
+  void add(const boost::json::value& row, const std::vector<std::string>& own) {
+    std::vector<std::string> cells;
+    if (namespaces_) cells.push_back(text_of(row, "service_namespace"));
+    cells.push_back(name_text(text_of(row, "service")));
+    cells.insert(cells.end(), own.begin(), own.end());
+    for (const char* member : {"spans", "errors"}) cells.push_back(group_digits(number_of(row, member)));
+    for (const std::string& cell : duration_cells(row)) cells.push_back(cell);
+    table_.add(cells);
+  }
+
+  std::string render(size_t columns) const { return table_.render(columns); }
+
+ private:
+  std::vector<Column> titles(const std::vector<Column>& own) const {
+    std::vector<Column> columns;
+    if (namespaces_) columns.push_back({"NAMESPACE", Align::kLeft, true});
+    columns.push_back({"SERVICE", Align::kLeft, true});
+    columns.insert(columns.end(), own.begin(), own.end());
+    for (const char* title : {"SPANS", "ERRORS", "P50", "P99", "MAX"}) columns.push_back({title, Align::kRight});
+    return columns;
+  }
+
+  bool namespaces_;
+  Table table_;
+};
 
 std::string services_table(const boost::json::array& rows, size_t columns) {
-  Table table(with_numbers({{"SERVICE", Align::kLeft, true}, {"OPERATIONS", Align::kRight}}));
-  for (const boost::json::value& row : rows) {
-    add_row(table, {qualified_service(row), group_digits(number_of(row, "operations"))}, row);
-  }
+  BusyTable table(rows, {{"OPERATIONS", Align::kRight}});
+  for (const boost::json::value& row : rows) table.add(row, {group_digits(number_of(row, "operations"))});
   return table.render(columns);
 }
 
 std::string operations_table(const boost::json::array& rows, size_t columns) {
-  Table table(with_numbers({{"SERVICE", Align::kLeft, true}, {"OPERATION", Align::kLeft, true}, {"KIND"}}));
+  BusyTable table(rows, {{"OPERATION", Align::kLeft, true}, {"KIND"}});
   for (const boost::json::value& row : rows) {
-    add_row(table, {qualified_service(row), text_of(row, "operation"), text_of(row, "kind")}, row);
+    table.add(row, {name_text(text_of(row, "operation")), text_of(row, "kind")});
   }
   return table.render(columns);
 }
@@ -79,13 +102,10 @@ Result<boost::json::array> fetch_list(const Args& args, const Context& context, 
   return array_of(*answer, list);
 }
 
-ExitCode nothing(const Args& args, const Context& context) {
-  if (!args.given("--service")) {
-    context.err("no spans in this time; --since 1d looks further back\n");
-    return ExitCode::kOk;
-  }
-  context.fail("no spans of service '" + printable(args.get("--service")) + "' in this time");
-  return ExitCode::kNothingFound;
+std::string nothing(const Args& args) {
+  auto service = args.given("--service");
+  std::string whose = service ? " of service '" + printable(*service) + "'" : "";
+  return "no spans" + whose + " in this time" + further_back(args) + "\n";
 }
 
 ExitCode run_services(const Args& args, const Context& context) {
@@ -95,8 +115,8 @@ ExitCode run_services(const Args& args, const Context& context) {
   Result<boost::json::array> rows = fetch_list(args, context, by_operation ? "operations" : "services");
   if (!rows) return failed(context, rows.error());
   if (*format == "json") context.out(rows_json(*rows));
-  if (rows->empty()) return nothing(args, context);
-  if (*format == "table") {
+  if (*format == "table" && rows->empty()) context.err(nothing(args));
+  if (*format == "table" && !rows->empty()) {
     context.out(by_operation ? operations_table(*rows, context.columns) : services_table(*rows, context.columns));
   }
   return ExitCode::kOk;

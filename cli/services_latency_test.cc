@@ -36,9 +36,9 @@ TEST(Services, OneLineEach) {
   EXPECT_EQ(world.run({"services"}), ExitCode::kOk);
   EXPECT_TRUE(world.targets[0].starts_with("/api/v1/services?from=")) << world.targets[0];
   EXPECT_EQ(world.out,
-            "SERVICE       OPERATIONS   SPANS  ERRORS   P50     P99    MAX\n"
-            "shop/gateway           3  12,345       7  1 ms  250 ms  1.5 s\n"
-            "a\\x1b[2J               1       1       0  1 ns    1 ns   1 ns\n");
+            "NAMESPACE  SERVICE   OPERATIONS   SPANS  ERRORS   P50     P99    MAX\n"
+            "shop       gateway            3  12,345       7  1 ms  250 ms  1.5 s\n"
+            "           a\\x1b[2J           1       1       0  1 ns    1 ns   1 ns\n");
 }
 
 TEST(Services, OperationsOfOne) {
@@ -51,14 +51,26 @@ TEST(Services, OperationsOfOne) {
             "gateway  GET /x     server      2       1  1 us  2 us  3 us\n");
 }
 
-TEST(Services, AServiceThatIsNotThereIsExitOne) {
+TEST(Services, NothingIsSaidAndIsNoFailure) {
   FakeWorld world;
   world.answer(200, R"({"operations":[]})");
-  EXPECT_EQ(world.run({"services", "--service", "nope"}), ExitCode::kNothingFound);
-  EXPECT_EQ(world.err, "fathom: no spans of service 'nope' in this time\n");
-  FakeWorld any;
-  any.answer(200, R"({"services":[]})");
-  EXPECT_EQ(any.run({"services"}), ExitCode::kOk);
+  EXPECT_EQ(world.run({"services", "--service", "nope"}), ExitCode::kOk);
+  EXPECT_EQ(world.err, "no spans of service 'nope' in this time; --since 1d looks further back\n");
+  EXPECT_EQ(world.out, "");
+  FakeWorld json;
+  json.answer(200, R"({"operations":[]})");
+  EXPECT_EQ(json.run({"services", "--service", "nope", "--format", "json"}), ExitCode::kOk);
+  EXPECT_EQ(json.out, "[]\n");
+  EXPECT_EQ(json.err, "");
+}
+
+TEST(Services, LongNamesAreCut) {
+  FakeWorld world;
+  std::string name(500, 'x');
+  world.answer(200, R"({"services":[{"service":")" + name + R"("},{"service":""}]})");
+  EXPECT_EQ(world.run({"services"}), ExitCode::kOk);
+  EXPECT_NE(world.out.find("\n" + std::string(59, 'x') + "\u2026  "), std::string::npos) << world.out;
+  EXPECT_NE(world.out.find("\n(no name) "), std::string::npos) << world.out;
 }
 
 TEST(Services, JsonIsTheArray) {
@@ -82,9 +94,10 @@ TEST(Latency, PercentilesOverTime) {
   world.answer(200, kLatency);
   EXPECT_EQ(world.run({"latency", "--service", "gateway", "--step", "1m"}), ExitCode::kOk);
   auto query = query_of(world.targets[0]);
-  ASSERT_EQ(query.size(), 3u);
+  ASSERT_EQ(query.size(), 4u);
   EXPECT_EQ(query[0], (std::pair<std::string, std::string>("service", "gateway")));
-  EXPECT_EQ(query[2], (std::pair<std::string, std::string>("step", "60000000000ns")));
+  EXPECT_EQ(query[2], (std::pair<std::string, std::string>("to", "2026-11-21T02:00:00.000000000Z")));
+  EXPECT_EQ(query[3], (std::pair<std::string, std::string>("step", "60000000000ns")));
   EXPECT_EQ(world.out,
             "TIME (UTC)        SPANS  ERRORS   P50   P90    P99    MAX  P99\n"
             "2026-11-21 02:00     10       0  1 ms  2 ms   5 ms   6 ms  ━━━━━━━━━━\n"
@@ -96,11 +109,11 @@ TEST(Latency, AsAPicture) {
   world.answer(200, kLatency);
   EXPECT_EQ(world.run({"latency", "--heatmap"}), ExitCode::kOk);
   EXPECT_NE(world.targets[0].find("heatmap=true"), std::string::npos);
-  EXPECT_EQ(
-      world.out,
-      "        8 ms │░  \n"
-      "        1 ms │█ ▒\n"
-      "              2026-11-21 02:00:00.000 to 2026-11-21 02:02:00.000 UTC, a column per 1 min 00 s, full: 9 spans\n");
+  EXPECT_EQ(world.out,
+            "         8 ms │░  \n"
+            "         1 ms │█ ▒\n"
+            "               2026-11-21 02:00:00.000 to 2026-11-21 02:02:00.000 UTC, a column per 1 min 00 s, full: 9 "
+            "spans\n");
 }
 
 TEST(Latency, AHostileServerCannotMakeAHugePicture) {
@@ -133,7 +146,7 @@ TEST(Latency, NothingIsSaidAloud) {
   world.answer(200, R"({"step_nano":60000000000,"points":[]})");
   EXPECT_EQ(world.run({"latency"}), ExitCode::kOk);
   EXPECT_EQ(world.out, "");
-  EXPECT_NE(world.err.find("no spans"), std::string::npos);
+  EXPECT_NE(world.err.find("no such spans in this time; --since 1d"), std::string::npos);
 }
 
 TEST(Timeout, IsAskedOfTheServerToo) {

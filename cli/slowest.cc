@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/filter_flags.h"
 #include "cli/table.h"
+#include "cli/value_text.h"
 
 namespace fathom::cli {
 
@@ -23,8 +24,8 @@ std::string marks_of(const boost::json::value& row) {
 std::vector<std::string> cells_of(const boost::json::value& row, bool by_span) {
   std::vector<std::string> cells{format_duration(number_of(row, "duration_nano")),
                                  short_instant(number_of(row, "start_time_unix_nano")),
-                                 text_of(row, "service"),
-                                 text_of(row, "operation"),
+                                 name_text(text_of(row, "service")),
+                                 name_text(text_of(row, "operation")),
                                  group_digits(number_of(row, "spans")),
                                  marks_of(row),
                                  text_of(row, "trace_id")};
@@ -39,13 +40,13 @@ CommandLine slowest_line() {
       "Rows come in order of duration, longest first. --service, --operation, --where and --errors must hold on one "
       "span together; with --by trace a request is shown when any of its spans does. Durations in --min-duration and "
       "--max-duration are those of what --by names. 'incomplete' marks requests with spans whose parent has not "
-      "arrived.",
+      "arrived. When nothing matches, the exit status is 0 all the same.",
       {},
       join({operation_flags(),
             condition_flags(),
             range_flags(),
             {{"--by", "trace|span", "whole requests, or single spans", "trace"},
-             {"--limit", "N", "how many rows", "20"},
+             {"--limit", "N", "how many rows, 1 to 1000000", "20"},
              format_flag("table")},
             connection_flags()}),
       {{"fathom slowest", "the 20 slowest requests of the last hour"},
@@ -79,7 +80,7 @@ std::string render(const boost::json::array& rows, const std::string& format, co
 ExitCode run_slowest(const Args& args, const Context& context) {
   Result<std::string> format = format_of(args, "table");
   if (!format) return failed(context, format.error());
-  Result<uint64_t> limit = args.number("--limit", 0, kMostRows);
+  Result<uint64_t> limit = args.number("--limit", 1, kMostRows);
   if (!limit) return failed(context, limit.error());
   Result<Target> target = slowest_target(args, context);
   if (!target) return failed(context, target.error());
@@ -88,7 +89,7 @@ ExitCode run_slowest(const Args& args, const Context& context) {
   Result<boost::json::array> rows = fetch_rows(*api, *target, *limit);
   if (!rows) return failed(context, rows.error());
   context.out(render(*rows, *format, args, context));
-  if (rows->empty() && *format != "json") context.err("nothing matches; --since 1d looks further back\n");
+  if (rows->empty() && *format != "json") context.err("nothing matches" + further_back(args) + "\n");
   return ExitCode::kOk;
 }
 

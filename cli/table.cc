@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::string_view kGap = "  ";
 constexpr size_t kNarrowest = 8;  // a cut cell still says something
+constexpr size_t kWidest = 60;    // of a cell that may be cut: one long name must not push all others off the screen
 
 }  // namespace
 
@@ -25,7 +26,7 @@ std::vector<size_t> Table::widths(size_t max_width) const {
   for (size_t i = 0; i < columns_.size(); ++i) {
     size_t widest = display_width(columns_[i].title);
     for (const auto& row : rows_) widest = std::max(widest, display_width(row[i]));
-    widths.push_back(widest);
+    widths.push_back(columns_[i].may_shrink ? std::min(widest, kWidest) : widest);
   }
   size_t total = std::accumulate(widths.begin(), widths.end(), kGap.size() * (columns_.size() - 1));
   // The widest that may shrink gives a column at a time, so that they end up even.

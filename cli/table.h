@@ -1,5 +1,5 @@
-// A table of text: columns aligned by terminal width, cells made harmless, long ones cut only when a terminal is
-// narrow.
+// A table of text: columns aligned by terminal width, cells made harmless; in columns that may shrink, long
+// ones are cut.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace fathom::cli {
 struct Column {
   std::string title;
   Align align = Align::kLeft;
-  bool may_shrink = false;  // on a terminal that is too narrow for all of it
+  bool may_shrink = false;  // to 60 columns, and further on a terminal that is too narrow for all of it
 };
 
 class Table {
@@ -21,7 +21,7 @@ class Table {
   // As many cells as columns; they are passed through printable().
   void add(const std::vector<std::string>& cells);
   bool empty() const { return rows_.empty(); }
-  // One line per row, no blanks at the ends. `max_width` 0: as wide as it takes.
+  // One line per row, no blanks at the ends. `max_width` 0: no terminal, lines may be of any length.
   std::string render(size_t max_width) const;
 
  private:

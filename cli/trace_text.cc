@@ -5,7 +5,9 @@
 
 #include "base/time.h"
 #include "cli/api.h"
+#include "cli/span_details.h"
 #include "cli/text.h"
+#include "cli/value_text.h"
 
 namespace fathom::cli {
 
@@ -26,7 +28,13 @@ std::string plural(uint64_t count, const std::string& noun) {
 
 class Writer {
  public:
-  Writer(const TraceTree& tree, const TraceTextOptions& options) : tree_(tree), options_(options) {}
+  Writer(const TraceTree& tree, const TraceTextOptions& options) : tree_(tree), options_(options) {
+    number_width_ = kNumberWidth;
+    for (const TreeSpan& span : tree.spans) {
+      uint64_t longest = std::max(span.start_unix_nano - tree.start_unix_nano, span.duration_nano);
+      number_width_ = std::max(number_width_, display_width(format_duration(longest)) + 3);
+    }
+  }
 
   std::string write() {
     header();
@@ -35,6 +43,7 @@ class Writer {
     if (shown < tree_.lines.size()) {
       out_ += "... " + plural(tree_.lines.size() - shown, "more line") + " (--limit 0 shows all)\n";
     }
+    resources();
     return std::move(out_);
   }
 
@@ -44,8 +53,8 @@ class Writer {
     out_ += format_duration(tree_.duration_nano) + ", " + plural(tree_.spans.size(), "span") + ", " +
             plural(services(), "service") + ", " + plural(errors(), "error") + ", started " +
             short_instant(tree_.start_unix_nano) + " UTC" + (tree_.complete ? "" : ", incomplete") + "\n\n";
-    out_ += pad_to_width("OFFSET", kNumberWidth, Align::kRight) +
-            pad_to_width("DURATION", kNumberWidth, Align::kRight) + "  " + std::string(kBarWidth + 2, ' ') +
+    out_ += pad_to_width("OFFSET", number_width_, Align::kRight) +
+            pad_to_width("DURATION", number_width_, Align::kRight) + "  " + std::string(kBarWidth + 2, ' ') +
             "  SERVICE  OPERATION\n";
   }
 
@@ -71,26 +80,30 @@ class Writer {
 
   void span_line(size_t index, const TreeSpan& span) {
     uint64_t offset = span.start_unix_nano - tree_.start_unix_nano;
-    std::string numbers = pad_to_width("+" + format_duration(offset), kNumberWidth, Align::kRight) +
-                          pad_to_width(format_duration(span.duration_nano), kNumberWidth, Align::kRight) + "  \u2502" +
+    std::string numbers = pad_to_width("+" + format_duration(offset), number_width_, Align::kRight) +
+                          pad_to_width(format_duration(span.duration_nano), number_width_, Align::kRight) + "  \u2502" +
                           time_bar(offset, span.duration_nano, tree_.duration_nano, kBarWidth) + "\u2502  ";
     finish(numbers, branches(index) + label(span), span.error() ? kRed : nullptr);
     if (options_.attributes) details(index, span);
   }
 
-  static std::string blank_numbers() { return std::string(2 * kNumberWidth + kBarWidth + 6, ' '); }
+  std::string blank_numbers() const { return std::string(2 * number_width_ + kBarWidth + 6, ' '); }
 
   void finish(const std::string& numbers, const std::string& text, const char* colour) {
     size_t used = display_width(numbers);
     bool fits =
         options_.columns == 0 || options_.columns < used + 20;  // too narrow to cut sensibly: the terminal wraps
-    std::string shown = fits ? text : cut_to_width(text, options_.columns - used);
+    add(numbers, fits ? text : cut_to_width(text, options_.columns - used), colour);
+  }
+
+  void add(const std::string& numbers, const std::string& text, const char* colour) {
     bool coloured = options_.colour && colour != nullptr;
-    out_ += numbers + (coloured ? colour + shown + kPlain : shown) + "\n";
+    out_ += numbers + (coloured ? colour + text + kPlain : text) + "\n";
   }
 
   std::string label(const TreeSpan& span) const {
-    std::string text = printable(span.service) + "  " + printable(span.operation);
+    std::string text = name_text(span.service) + "  " + name_text(span.operation);
+    if (!span.name.empty()) text += " (" + printable(span.name) + ")";
     if (span.error()) text += "  [error" + error_message(span) + "]";
     if (span.conflicting) text += "  [another span has this id too]";
     return text;
@@ -98,7 +111,7 @@ class Writer {
 
   static std::string error_message(const TreeSpan& span) {
     std::string message = text_of(*span.source, "status_message");
-    return message.empty() ? "" : ": " + printable(message);
+    return message.empty() ? "" : ": " + short_value_text(member_of(*span.source, "status_message"));
   }
 
   std::string note(const TreeLine& line) const {
@@ -120,26 +133,36 @@ class Writer {
 
   static std::string continuation(const TreeLine& line) { return line.last_sibling ? "   " : "\u2502  "; }
 
+  // Never cut to the terminal: who asks for values wants them.
   void details(size_t index, const TreeSpan& span) {
     std::string before = branches(index, false) + "    ";
-    const boost::json::value& attributes = member_of(*span.source, "attributes");
-    if (attributes.is_object()) {
-      for (const auto& [key, value] : attributes.get_object()) {
-        finish(blank_numbers(), before + printable(std::string(key)) + " = " + value_text(value), kDim);
-      }
-    }
-    for (const boost::json::value& event : array_of(*span.source, "events")) {
-      finish(blank_numbers(), before + "event " + printable(text_of(event, "name")), kDim);
+    for (const DetailLine& line : span_details(*span.source)) {
+      std::string offset = line.at_unix_nano ? event_offset(span, *line.at_unix_nano) : "";
+      std::string blanks(kBarWidth + 6 + number_width_, ' ');
+      add(pad_to_width(offset, number_width_, Align::kRight) + blanks, before + line.text, kDim);
     }
   }
 
-  static std::string value_text(const boost::json::value& value) {
-    if (value.is_string()) return printable(std::string(value.get_string()));
-    return printable(boost::json::serialize(value));
+  // Relative to the request, like the spans'; the event's time is by the clock of the span's sender.
+  std::string event_offset(const TreeSpan& span, uint64_t at_unix_nano) const {
+    auto sent = static_cast<__int128>(number_of(*span.source, "start_time_unix_nano"));
+    __int128 offset = static_cast<__int128>(at_unix_nano) - sent + span.start_unix_nano - tree_.start_unix_nano;
+    auto size = static_cast<uint64_t>(std::min<__int128>(offset < 0 ? -offset : offset, UINT64_MAX));
+    return (offset < 0 ? "-" : "+") + format_duration(size);
+  }
+
+  void resources() {
+    if (!options_.attributes || tree_.document == nullptr) return;
+    const boost::json::array& resources = array_of(*tree_.document, "resources");
+    for (size_t i = 0; i < resources.size(); ++i) {
+      out_ += "\nresource " + std::to_string(i) + "\n";
+      for (const std::string& line : resource_lines(resources[i])) add("  ", line, kDim);
+    }
   }
 
   const TraceTree& tree_;
   const TraceTextOptions& options_;
+  size_t number_width_;
   std::string out_;
 };
 

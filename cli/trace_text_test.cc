@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <sstream>
+
+#include "cli/exact_json.h"
+#include "cli/value_text.h"
 
 namespace fathom::cli {
 namespace {
@@ -98,6 +102,73 @@ TEST(TraceText, AttributesAndEventsWhenAskedFor) {
   EXPECT_NE(text.find("    evil = \\x1b[2J\n"), std::string::npos);
   EXPECT_NE(text.find("    event retry\n"), std::string::npos);
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
+}
+
+TEST(TraceText, AllThatASpanSays) {
+  TraceTextOptions options;
+  options.attributes = true;
+  boost::json::value trace = boost::json::parse(
+      R"({"spans":[{"span_id":"a1","service":"s","operation":"__other__","name":"GET /\u0007","status_message":"sold out",)"
+      R"("start_time_unix_nano":"1000000","duration_nano":9,"attributes":{"cut":"ab"},"cut_attributes":["cut"],)"
+      R"("dropped_attributes_count":3,"dropped_links_count":2,"resource":0,)"
+      R"("events":[{"name":"","time_unix_nano":"3000000","attributes":{"try":2}},{"name":"early","time_unix_nano":"1"}],)"
+      R"("links":[{"trace_id":"77","span_id":"88","attributes":{"why":"batch"}}]}],)"
+      R"("resources":[{"service":"s","attributes":{"host.name":"h1"},"dropped_attributes_count":1}]})");
+  std::string text = trace_text(build_trace_tree(trace), options);
+  std::string blank(54, ' ');
+  EXPECT_NE(text.find("s  __other__ (GET /\\x07)\n" +                                //
+                      blank + "    status message: sold out\n" +                     //
+                      blank + "    cut = ab [cut: longer than the limit]\n" +        //
+                      blank + "    (3 attributes dropped)\n" +                       //
+                      "       +2 ms" + blank.substr(12) + "    event (no name)\n" +  //
+                      blank + "      try = 2\n" +                                    //
+                      "       -1 ms" + blank.substr(12) + "    event early\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find(blank + "    link to trace 77 span 88\n" +  //
+                      blank + "      why = batch\n" +             //
+                      blank + "    (2 links dropped)\n" +         //
+                      blank + "    resource 0\n"),
+            std::string::npos)
+      << text;
+  EXPECT_TRUE(text.ends_with("\nresource 0\n  host.name = h1\n  (1 attribute dropped)\n")) << text;
+}
+
+TEST(TraceText, ValuesAreSpelledAsWhereTakesThem) {
+  Result<boost::json::value> values = parse_exactly(
+      R"([2.5,1.0,1e-7,"NaN","Infinity","-Infinity",null,true,18446744073709551615,-3,1.9105812482198854,)"
+      R"({"a":[1.0,2.5,"x"],"b":null}])");
+  ASSERT_TRUE(values.ok());
+  std::vector<std::string> texts;
+  for (const boost::json::value& value : values->get_array()) texts.push_back(value_text(value));
+  EXPECT_EQ(texts,
+            (std::vector<std::string>{"2.5", "1", "1e-07", "nan", "inf", "-inf", "", "true", "18446744073709551615",
+                                      "-3", "1.9105812482198854", R"({"a":[1.0,2.5,"x"],"b":null})"}));
+}
+
+TEST(TraceText, LongValuesAreShortened) {
+  std::string text = short_value_text(boost::json::value(std::string(16'384, 'v')));
+  EXPECT_EQ(text, std::string(199, 'v') + "\u2026 (16384 bytes; --format json has all)");
+  EXPECT_EQ(short_value_text(boost::json::value(std::string(200, 'v'))), std::string(200, 'v'));
+}
+
+TEST(TraceText, DaysKeepTheColumnsStraight) {
+  std::string text = text_of_spans({{"a1", "", 0, uint64_t{100'000} * 86'400'000}, {"b1", "a1", 5, 1}});
+  std::istringstream lines(text);
+  std::string first;
+  std::string second;
+  std::getline(lines, first);
+  std::getline(lines, second);
+  EXPECT_NE(first.find(" 100000 d 00 h  "), std::string::npos) << first;
+  EXPECT_EQ(first.find("\u2502"), second.find("\u2502")) << text;
+}
+
+TEST(ExactJson, RefusesWhatIsNone) {
+  for (const char* text : {"", "{", "{} x", "[1,]", "nan", "\"a"}) EXPECT_FALSE(parse_exactly(text).ok()) << text;
+  EXPECT_FALSE(parse_exactly(std::string(100, '[') + std::string(100, ']')).ok());
+  EXPECT_TRUE(parse_exactly(" {\"a\": 1e999}\n").ok());
+  EXPECT_EQ(*parse_exactly("-0.25"), boost::json::value(-0.25));
+  EXPECT_EQ(*parse_exactly(R"({"k\n":["\u00e9",{}]})"), boost::json::parse(R"({"k\n":["\u00e9",{}]})"));
 }
 
 TEST(TraceText, ColourMarksErrorsOnlyWhenWanted) {

@@ -21,6 +21,7 @@ TreeSpan read_span(const boost::json::value& source) {
   if (is_no_id(span.parent_span_id)) span.parent_span_id.clear();
   span.service = text_of(source, "service");
   span.operation = text_of(source, "operation");
+  span.name = text_of(source, "name");
   span.kind = text_of(source, "kind");
   span.status = text_of(source, "status");
   bool corrected = !member_of(source, "corrected_start_time_unix_nano").is_null();
@@ -141,6 +142,7 @@ uint64_t TreeSpan::end_unix_nano() const {
 
 TraceTree build_trace_tree(const boost::json::value& trace) {
   TraceTree tree;
+  tree.document = &trace;
   tree.trace_id = text_of(trace, "trace_id");
   tree.complete = flag_of(trace, "complete");
   for (const boost::json::value& span : array_of(trace, "spans")) tree.spans.push_back(read_span(span));

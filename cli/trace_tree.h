@@ -3,8 +3,8 @@
 // Purpose: every stored span is on exactly one line: children under their parents, spans whose parent has not arrived
 // under a line that says so, spans that are their own ancestors (a client's bug) under a line that says that. Siblings
 // stand by start. Iterative and linear: a chain of 100,000 spans is a legal trace.
-// Ownership: a TraceTree copies what it needs, but `TreeSpan::source` points into the document it was read from.
-// Thread safety: a plain value.
+// Ownership: a TraceTree copies what it needs, but `document` and `TreeSpan::source` point into the document it was
+// read from. Thread safety: a plain value.
 #pragma once
 
 #include <boost/json.hpp>
@@ -20,6 +20,7 @@ struct TreeSpan {
   std::string parent_span_id;  // empty: a root
   std::string service;
   std::string operation;
+  std::string name;  // the span's own, where it is not the operation: beyond the limit of operations
   std::string kind;
   std::string status;
   uint64_t start_unix_nano = 0;
@@ -49,6 +50,7 @@ struct TraceTree {
   uint64_t duration_nano = 0;  // of what is shown: latest end minus earliest start
   std::vector<TreeSpan> spans;
   std::vector<TreeLine> lines;  // in the order in which they are printed
+  const boost::json::value* document = nullptr;
 };
 
 // From the server's answer; members that are missing or odd read as empty.

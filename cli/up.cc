@@ -25,18 +25,35 @@ CommandLine up_line() {
 
 Result<std::string> data_directory(const Args& args, const Context& context) {
   std::string directory = args.get("--data");
+  // Usually a script's variable that is not set.
+  if (args.given("--data") && directory.empty()) return invalid("--data: the directory's name is empty");
   if (directory.empty()) directory = default_data_directory(context.env("XDG_DATA_HOME"), context.env("HOME"));
   if (directory.empty()) return invalid("there is no home directory to keep data in; say where: --data DIR");
   return directory;
 }
 
-ExitCode supervise(const Args& args, const Context& context, const std::string& program, const std::string& directory) {
+Result<Addresses> addresses_of(const Args& args) {
+  Addresses addresses;
+  for (auto [flag, address] : {std::pair("--http", &addresses.http), std::pair("--otlp-grpc", &addresses.otlp_grpc),
+                               std::pair("--otlp-http", &addresses.otlp_http)}) {
+    Result<std::string> given = args.address(flag);
+    if (!given) return given.error();
+    *address = *given;
+  }
+  if (args.get("--query-grpc").empty()) return addresses;
+  Result<std::string> query_grpc = args.address("--query-grpc");
+  if (!query_grpc) return query_grpc.error();
+  return addresses;
+}
+
+ExitCode supervise(const Args& args, const Context& context, const std::string& program, const std::string& directory,
+                   const Addresses& addresses) {
   SupervisorOptions options;
   options.program = program;
   options.arguments = words_of(args, server_flags());
   options.arguments.push_back("--data=" + directory);
-  options.addresses = {args.get("--http"), args.get("--otlp-grpc"), args.get("--otlp-http")};
-  options.on_first_ready = [&context](const Addresses& addresses) { context.out(addresses_line(addresses)); };
+  options.addresses = addresses;
+  options.on_first_ready = [&context](const Addresses& bound) { context.out(addresses_line(bound)); };
   Signals signals;
   Result<> ended = Supervisor(std::move(options), signals).run();
   if (ended) return ExitCode::kOk;
@@ -47,9 +64,11 @@ ExitCode supervise(const Args& args, const Context& context, const std::string& 
 ExitCode run_up(const Args& args, const Context& context) {
   Result<std::string> directory = data_directory(args, context);
   if (!directory) return failed(context, directory.error());
+  Result<Addresses> addresses = addresses_of(args);
+  if (!addresses) return failed(context, addresses.error());
   Result<std::string> program = sibling_program(context, "fathom-server");
   if (!program) return failed_here(context, program.error());
-  return supervise(args, context, *program, *directory);
+  return supervise(args, context, *program, *directory, *addresses);
 }
 
 }  // namespace

@@ -32,6 +32,7 @@ constexpr std::array<Row, kVerdicts> kRows = {{
     {"method", 12, 405},
     {"media_type", 3, 415},
     {"timeout", 4, 408},
+    {"unimplemented", 12, 501},
 }};
 
 const Row& row(Verdict verdict) {

@@ -22,8 +22,9 @@ enum class Verdict : uint8_t {
   kMethod,
   kMediaType,
   kTimeout,
+  kUnimplemented,  // gRPC only: a call that is not served
 };
-inline constexpr size_t kVerdicts = 9;
+inline constexpr size_t kVerdicts = 10;
 
 struct Answer {
   Verdict verdict = Verdict::kOk;

@@ -25,7 +25,7 @@ struct CollectorOptions {
   // four times their size. A request that needs more than all of this is refused as oversized.
   uint64_t budget_bytes = 160ull << 20;
   // What gRPC itself may hold in messages that it has not handed out yet.
-  uint64_t grpc_buffer_bytes = 96ull << 20;
+  uint64_t grpc_buffer_bytes = 192ull << 20;
   uint64_t retry_delay_nano = 1'000'000'000;  // what overloaded answers ask clients to wait
   size_t http_threads = 2;
   std::string cors_allow_origin;  // "*" or one origin, for browsers' SDKs; empty: no CORS headers

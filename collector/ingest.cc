@@ -22,11 +22,20 @@ struct Ingest::Pending {
 };
 
 Ingest::Ingest(const IngestOptions& options, store::SpanStore& store)
-    : options_(options), store_(store), budget_(options.budget_bytes) {}
+    : options_(options), store_(store), budget_(options.budget_bytes, metrics_.budget_used()) {}
 
 Result<> Ingest::take(Reservation& reservation, uint64_t bytes) {
   if (reservation.grow(bytes)) return {};
-  if (reservation.bytes() + bytes > budget_.limit()) {
+  return no_room(reservation.bytes() + bytes);
+}
+
+Result<> Ingest::has_room(uint64_t bytes) const {
+  if (bytes <= budget_.limit() && budget_.used() <= budget_.limit() - bytes) return {};
+  return no_room(bytes);
+}
+
+Error Ingest::no_room(uint64_t bytes) const {
+  if (bytes > budget_.limit()) {
     return exhausted(
         "this request needs more memory than the collector has for all requests; send fewer spans at once");
   }
@@ -61,7 +70,6 @@ void Ingest::submit(Transport transport, Encoding encoding, std::string_view bod
   pending->done = std::move(done);
   pending->memory = std::move(memory);
   pending->decoded = std::move(decoded).value();
-  metrics_.budget_used(budget_.used());
   append(std::move(pending));
 }
 
@@ -85,7 +93,6 @@ void Ingest::appended(Pending& pending, uint64_t spans, const store::AppendResul
     if (result.outcome == store::AppendOutcome::kRejected) pending.refused_spans += spans;
     if (result.outcome == store::AppendOutcome::kRetryable) pending.retry = true;
     if (pending.message.empty()) pending.message = result.message;
-    if (result.duplicate) metrics_.duplicate_batch();
     if (--pending.batches_left > 0) return;
   }
   finish(pending);
@@ -109,7 +116,6 @@ void Ingest::finish(Pending& pending) {
     if (pending.refused_spans > 0) metrics_.rejected_by_store(pending.refused_spans);
   }
   pending.memory.release();
-  metrics_.budget_used(budget_.used());
   std::exchange(pending.done, nullptr)(std::move(answer));
 }
 

@@ -34,6 +34,8 @@ class Ingest : public std::enable_shared_from_this<Ingest> {
   Reservation open() { return budget_.open(); }
   // Takes more of the budget. kUnavailable when others hold it, kExhausted when even all of it would not be enough.
   Result<> take(Reservation& reservation, uint64_t bytes);
+  // What take() would say now; takes nothing.
+  Result<> has_room(uint64_t bytes) const;
 
   // Decodes `body`, which is read during the call only, and stores it. `wire` is the memory that the body lies in; it
   // is given back before the store is waited for. `done` is called once, by this thread or one of the store's.
@@ -48,6 +50,7 @@ class Ingest : public std::enable_shared_from_this<Ingest> {
 
  private:
   struct Pending;
+  Error no_room(uint64_t bytes) const;
   Result<Decoded> decode(Encoding encoding, std::string_view body, Reservation& decoded);
   void append(std::shared_ptr<Pending> pending);
   void appended(Pending& pending, uint64_t spans, const store::AppendResult& result);
@@ -56,8 +59,8 @@ class Ingest : public std::enable_shared_from_this<Ingest> {
 
   const IngestOptions options_;
   store::SpanStore& store_;
-  ByteBudget budget_;
   IngestMetrics metrics_;
+  ByteBudget budget_;  // shows itself in metrics_
 };
 
 }  // namespace fathom::collector

@@ -57,7 +57,6 @@ IngestMetrics::IngestMetrics() {
   for (size_t r = 0; r < kRejections; ++r) rejections_[r] = rejected_spans(rejection_label(static_cast<Rejection>(r)));
   for (size_t l = 0; l < kLosses; ++l) losses_[l] = loss_counter(static_cast<Loss>(l));
   rejected_by_store_ = rejected_spans("store");
-  duplicates_ = &counter("fathom_otlp_duplicate_batches_total", "Batches that had been stored already");
   cut_off_ = &counter("fathom_otlp_cut_off_total", "gRPC requests that ended before all of their bytes were here");
   budget_used_ = &gauge("fathom_otlp_budget_used_bytes", "Memory taken by OTLP requests that are not answered yet");
 }

@@ -23,12 +23,11 @@ class IngestMetrics {
   void received(Transport transport, uint64_t bytes) { bytes_[at(transport)]->add(bytes); }
   void stored(Transport transport, uint64_t spans) { spans_[at(transport)]->add(spans); }
   void rejected_by_store(uint64_t spans) { rejected_by_store_->add(spans); }
-  void duplicate_batch() { duplicates_->add(); }
   // A request that gRPC gave up on before all of it was here.
   void cut_off() { cut_off_->add(); }
   // What decoding refused or lost; of requests that were answered for good, so that a retry does not count twice.
   void account(const Decoded& decoded);
-  void budget_used(uint64_t bytes) { budget_used_->set(static_cast<int64_t>(bytes)); }
+  Gauge* budget_used() { return budget_used_; }
 
  private:
   template <typename T>
@@ -41,7 +40,6 @@ class IngestMetrics {
   std::array<Counter*, kRejections> rejections_;
   std::array<Counter*, kLosses> losses_;
   Counter* rejected_by_store_;
-  Counter* duplicates_;
   Counter* cut_off_;
   Gauge* budget_used_;
 };

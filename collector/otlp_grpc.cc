@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/resource_quota.h>
@@ -132,6 +133,30 @@ class ExportService : public TraceService::WithRawCallbackMethod_Export<TraceSer
   std::shared_ptr<Ingest> ingest_;
 };
 
+// Answers a call of any other method, and counts it: gRPC itself would refuse it in silence.
+class UnknownCall : public grpc::ServerGenericBidiReactor {
+ public:
+  explicit UnknownCall(std::string message) { Finish({grpc::StatusCode::UNIMPLEMENTED, std::move(message)}); }
+  void OnDone() override { delete this; }
+};
+
+class UnknownCalls : public grpc::CallbackGenericService {
+ public:
+  explicit UnknownCalls(std::shared_ptr<Ingest> ingest) : ingest_(std::move(ingest)) {}
+
+  grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override {
+    ingest_->refused(Transport::kGrpc, Verdict::kUnimplemented);
+    return new UnknownCall("there is no " + context->method().substr(0, kShownMethodBytes) +
+                           " here; traces are taken at " + std::string(kExportMethod));
+  }
+
+ private:
+  static constexpr size_t kShownMethodBytes = 200;
+  static constexpr std::string_view kExportMethod = "/opentelemetry.proto.collector.trace.v1.TraceService/Export";
+
+  std::shared_ptr<Ingest> ingest_;
+};
+
 // Connections: dead peers are noticed within a minute and a half; honest clients may ping every ten seconds.
 void set_connection_limits(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 128);
@@ -159,10 +184,12 @@ void set_memory_limits(grpc::ServerBuilder& builder, uint64_t buffer_bytes) {
 }  // namespace
 
 struct OtlpGrpcServer::Impl {
-  Impl(OtlpGrpcOptions given, std::shared_ptr<Ingest> ingest) : options(std::move(given)), service(std::move(ingest)) {}
+  Impl(OtlpGrpcOptions given, std::shared_ptr<Ingest> ingest)
+      : options(std::move(given)), service(ingest), unknown(std::move(ingest)) {}
 
   OtlpGrpcOptions options;
   ExportService service;
+  UnknownCalls unknown;
   std::unique_ptr<grpc::Server> server;
 };
 
@@ -182,6 +209,7 @@ Result<std::string> OtlpGrpcServer::start() {
   int port = 0;
   builder.AddListeningPort(impl_->options.address, grpc::InsecureServerCredentials(), &port);
   builder.RegisterService(&impl_->service);
+  builder.RegisterCallbackGenericService(&impl_->unknown);
   set_connection_limits(builder);
   set_memory_limits(builder, impl_->options.buffer_bytes);
   impl_->server = builder.BuildAndStart();

@@ -18,7 +18,7 @@ namespace fathom::collector {
 struct OtlpGrpcOptions {
   std::string address = "127.0.0.1:4317";
   // What gRPC may hold in messages that are not complete yet. A message that does not fit is cut off.
-  uint64_t buffer_bytes = 96ull << 20;
+  uint64_t buffer_bytes = 192ull << 20;
 };
 
 class OtlpGrpcServer {

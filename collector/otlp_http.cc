@@ -78,8 +78,9 @@ class OtlpHttpHandler : public net::HttpHandler {
     request.reservation = ingest_->open();
     if (!request.content_length) return std::nullopt;
     if (*request.content_length > max_body_bytes()) return refuse(request, too_large(*request.content_length));
-    Result<> taken = ingest_->take(request.reservation, *request.content_length);
-    if (!taken.ok()) return refuse(request, ingest_->answer(taken.error()));
+    // Memory is taken as the body comes (grow_body), for a length is only a promise; what cannot fit is not even read.
+    Result<> room = ingest_->has_room(*request.content_length);
+    if (!room.ok()) return refuse(request, ingest_->answer(room.error()));
     return std::nullopt;
   }
 

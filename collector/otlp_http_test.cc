@@ -9,6 +9,7 @@
 #include "collector/testing/requests.h"
 #include "net/gzip.h"
 #include "net/http_client.h"
+#include "net/testing/raw_client.h"
 #include "rpc_status.pb.h"
 
 namespace fathom::collector {
@@ -152,6 +153,39 @@ TEST_F(OtlpHttpTest, OverloadIs503WithRetryAfter) {
   store_.release();
   waiting.join();
   EXPECT_EQ(held.status, 200);
+}
+
+TEST_F(OtlpHttpTest, SlowPeersThatPromiseMuchStopNobody) {
+  constexpr uint64_t kLarge = 64ull << 20;
+  start({.budget_bytes = 3 * kLarge});
+  std::vector<net::testing::RawClient> slow;
+  for (int i = 0; i < 3; ++i) {
+    slow.emplace_back(address_);
+    slow.back().send("POST /v1/traces HTTP/1.1\r\nContent-Type: application/x-protobuf\r\nExpect: 100-continue\r\n" +
+                     std::string("Content-Length: ") + std::to_string(kLarge) + "\r\n\r\n");
+    EXPECT_EQ(net::testing::status_of(slow.back().read_until("\r\n\r\n")), 100) << "it is admitted";
+    slow.back().send(std::string(100'000, 'x'));
+  }
+  EXPECT_EQ(post(kProtobuf, simple_request(5000).SerializeAsString()).status, 200);
+}
+
+TEST_F(OtlpHttpTest, WhatCanNeverFitTheBudgetIs413BeforeItIsRead) {
+  start({.budget_bytes = 100'000});
+  net::testing::RawClient client(address_);
+  client.send("POST /v1/traces HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 100001\r\n\r\n");
+  EXPECT_EQ(net::testing::status_of(client.read_answer()), 413);
+}
+
+TEST_F(OtlpHttpTest, RetryAfterIsSentOnceForAChunkedBody) {
+  start({.budget_bytes = 1000, .retry_delay_nano = 2'500'000'000});
+  net::testing::RawClient client(address_);
+  client.send(
+      "POST /v1/traces HTTP/1.1\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}");
+  std::string answer = client.read_answer();
+  EXPECT_EQ(net::testing::status_of(answer), 503);
+  size_t first = answer.find("Retry-After: 3\r\n");
+  ASSERT_NE(first, std::string::npos) << answer;
+  EXPECT_EQ(answer.find("Retry-After", first + 1), std::string::npos) << answer;
 }
 
 TEST_F(OtlpHttpTest, TheStoresRefusalIs503) {

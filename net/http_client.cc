@@ -58,6 +58,9 @@ struct HttpClient::Impl {
       return {ErrorCode::kDeadline,
               "no answer from " + url + " within " + std::to_string(timeout_nano / 1'000'000) + " ms"};
     }
+    bool foreign = fault.category() == make_error_code(http::error::bad_version).category() &&
+                   fault != http::error::end_of_stream && fault != http::error::partial_message;
+    if (foreign) return corrupt("what answers at " + url + " does not speak HTTP/1; is another of the ports meant?");
     return unavailable("cannot talk to " + url + ": " + fault.message() +
                        "; is fathom running there? ('fathom up' starts it)");
   }

@@ -1,7 +1,7 @@
 // A small blocking HTTP client for the command line, tests and benchmarks: one connection, kept alive between calls.
 //
 // Thread safety: one thread per client. Errors: kUnavailable when nobody answers (the message names the address and the
-// cure), kDeadline, kInvalid for an address that cannot be one.
+// cure), kDeadline, kInvalid for an address that cannot be one, kCorrupt for an answer that is not HTTP/1.
 #pragma once
 
 #include <cstdint>

@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/write.hpp>
+#include <thread>
+
+#include "net/address.h"
 #include "net/http_server.h"
 #include "net/testing/scripted_handler.h"
 
@@ -62,6 +67,25 @@ TEST(HttpClient, GivesUpInTime) {
   auto reply = client.get("/held");
   ASSERT_FALSE(reply.ok());
   EXPECT_EQ(reply.error().code, ErrorCode::kDeadline);
+}
+
+// What an HTTP/2 server says first: an empty frame of settings.
+TEST(HttpClient, AnotherProtocolIsNoSilence) {
+  using boost::asio::ip::tcp;
+  boost::asio::io_context context;
+  tcp::acceptor acceptor(context, tcp::endpoint(boost::asio::ip::address_v4::loopback(), 0));
+  std::thread stranger([&] {
+    tcp::socket socket = acceptor.accept();
+    boost::asio::write(socket, boost::asio::buffer("\0\0\0\4\0\0\0\0\0", 9));
+    char request[512];
+    boost::system::error_code ignored;
+    while (socket.read_some(boost::asio::buffer(request), ignored) > 0) {
+    }
+  });
+  auto reply = HttpClient(endpoint_text(acceptor.local_endpoint())).get("/");
+  stranger.join();
+  ASSERT_FALSE(reply.ok());
+  EXPECT_EQ(reply.error().code, ErrorCode::kCorrupt) << reply.error().message;
 }
 
 TEST(HttpClient, RefusesWhatIsNoAddress) {

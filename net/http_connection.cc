@@ -160,18 +160,20 @@ bool HttpConnection::parse_body() {
   // What stays unparsed is part of a chunk's header; a long one is an attack.
   if (buffer_.size() > server_.options.max_header_bytes)
     return explain("malformed", 400, "bad body: a chunk's header is too long");
-  set_pace(parser_->get().body().size());
+  set_body_pace(parser_->get().body().size());
   read_more();
   return false;
 }
 
-// Bytes of a chunked body are asked for before they are parsed, in steps of one read.
+// Bytes are asked for when they are here and before they are parsed, in steps of one read: a peer that promises much
+// and sends little takes little. What follows the body in the buffer is the next request's.
 bool HttpConnection::grant_body() {
-  if (request_.content_length) return true;
-  uint64_t needed = parser_->get().body().size() + buffer_.size();
+  uint64_t whole = request_.content_length.value_or(UINT64_MAX);
+  uint64_t needed = std::min<uint64_t>(whole, parser_->get().body().size() + buffer_.size());
   while (granted_body_ < needed) {
-    if (!server_.handler->grow_body(request_, kBodyRead)) return false;
-    granted_body_ += kBodyRead;
+    uint64_t step = std::min<uint64_t>(kBodyRead, whole - granted_body_);
+    if (!server_.handler->grow_body(request_, step)) return false;
+    granted_body_ += step;
   }
   return true;
 }

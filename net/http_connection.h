@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "net/growing_body.h"
 #include "net/http_server.h"
 #include "net/http_server_impl.h"
 #include "net/http_text.h"
@@ -37,7 +38,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
 
  private:
   using Clock = std::chrono::steady_clock;
-  using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
+  using Parser = boost::beast::http::request_parser<GrowingBody>;
   enum class State { kIdle, kHeader, kBody, kHandling, kWriting, kLinger, kClosed };
 
   // Reading (http_connection.cc).
@@ -72,7 +73,9 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
 
   // Time (http_connection_write.cc).
   void set_deadline(Clock::time_point deadline);
-  void set_pace(uint64_t bytes_so_far);  // the deadline of a transfer that began at phase_start_
+  // Of a transfer that began at phase_start_:
+  void set_pace(uint64_t bytes_written);
+  void set_body_pace(uint64_t bytes_read);
   void watch_deadline();
   void on_deadline();
 

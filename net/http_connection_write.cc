@@ -38,6 +38,12 @@ class Responder {
   std::atomic<bool> answered_{false};
 };
 
+bool has_header(const HttpResponse& response, std::string_view name) {
+  return std::any_of(response.headers.begin(), response.headers.end(), [name](const auto& header) {
+    return boost::beast::iequals({header.first.data(), header.first.size()}, {name.data(), name.size()});
+  });
+}
+
 }  // namespace
 
 HttpRespond HttpConnection::responder() {
@@ -62,7 +68,7 @@ bool HttpConnection::refuse(std::string_view reason, int status, std::string_vie
 bool HttpConnection::explain(std::string_view reason, int status, std::string_view message) {
   server_.count_refused(reason);
   HttpResponse response = server_.handler->explain(request_, status, message);
-  if (status == 503) response.headers.emplace_back("Retry-After", "1");
+  if (status == 503 && !has_header(response, "Retry-After")) response.headers.emplace_back("Retry-After", "1");
   begin_write(std::move(response), false);
   return true;
 }
@@ -137,9 +143,14 @@ void HttpConnection::set_deadline(Clock::time_point deadline) {
   if (deadline_ < armed_) watch_deadline();
 }
 
-void HttpConnection::set_pace(uint64_t bytes_so_far) {
-  auto earned = std::chrono::nanoseconds(bytes_so_far * 1'000'000'000 / server_.options.body_min_bytes_per_s);
+void HttpConnection::set_pace(uint64_t bytes_written) {
+  auto earned = std::chrono::nanoseconds(bytes_written * 1'000'000'000 / server_.options.body_min_bytes_per_s);
   set_deadline(phase_start_ + std::chrono::nanoseconds(server_.options.header_timeout_nano) + earned);
+}
+
+void HttpConnection::set_body_pace(uint64_t bytes_read) {
+  auto paced = phase_start_ + std::chrono::nanoseconds(body_allowance_nano(server_.options, bytes_read));
+  set_deadline(std::min(paced, Clock::now() + std::chrono::nanoseconds(server_.options.body_stall_timeout_nano)));
 }
 
 void HttpConnection::watch_deadline() {

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "base/log.h"
+#include "base/time.h"
 #include "net/address.h"
 #include "net/http_connection.h"
 #include "net/http_server_impl.h"
@@ -19,6 +20,7 @@ using asio::ip::tcp;
 namespace {
 
 constexpr auto kAcceptPause = std::chrono::milliseconds(100);
+constexpr uint64_t kSmallBodyBytes = 64 * 1024;
 
 std::string listener_label(const std::string& listener) {
   return "listener=\"" + listener + "\"";
@@ -164,6 +166,12 @@ void HttpServer::Impl::stop(uint64_t grace_nano) {
   context.stop();
   for (auto& thread : threads) thread.join();
   threads.clear();
+}
+
+uint64_t body_allowance_nano(const HttpServerOptions& options, uint64_t bytes) {
+  uint64_t small = std::min(bytes, kSmallBodyBytes);
+  return options.header_timeout_nano + small * kNanosPerSecond / options.body_min_bytes_per_s +
+         (bytes - small) * kNanosPerSecond / options.large_body_min_bytes_per_s;
 }
 
 HttpServer::HttpServer(HttpServerOptions options, std::shared_ptr<HttpHandler> handler)

@@ -56,15 +56,16 @@ class HttpHandler {
  public:
   virtual ~HttpHandler() = default;
   // The header is here, the body is not. To refuse, return the answer (the connection then closes). To go on, return
-  // nothing; a handler that guards memory reserves it in `request.reservation` now. For a chunked body the server calls
-  // `grow_body` as it reads.
+  // nothing; a handler that guards memory opens `request.reservation` now and takes from it in `grow_body`, which the
+  // server calls as the body comes.
   virtual std::optional<HttpResponse> admit(HttpRequest& request) = 0;
-  // Called before each further `bytes` of a chunked body are read; false answers 503 with Retry-After.
+  // Called as a body comes, before its next `bytes` (up to 64 KiB) are kept; false answers 503 with Retry-After. The
+  // sum of all calls never exceeds a Content-Length, and a chunked body by less than one step.
   virtual bool grow_body(HttpRequest&, uint64_t /*bytes*/) { return true; }
   virtual uint64_t max_body_bytes() const = 0;  // larger bodies: 413
   // Shapes the server's own refusals of a request whose header admit() has seen: 413 for a body beyond the limit, 503
-  // for one that grow_body() refused, 408 for one that is too slow, 400 for a malformed one. Retry-After is added to
-  // 503.
+  // for one that grow_body() refused, 408 for one that is too slow, 400 for a malformed one. A 503 without
+  // Retry-After gets one.
   virtual HttpResponse explain(const HttpRequest& request, int status, std::string_view message);
   // Exactly one call of `respond`, from any thread, at any time; later is fine.
   virtual void handle(HttpRequest request, HttpRespond respond) = 0;
@@ -78,8 +79,14 @@ struct HttpServerOptions {
   uint64_t header_timeout_nano = 10'000'000'000;
   uint64_t idle_timeout_nano = 120'000'000'000;
   uint64_t body_min_bytes_per_s = 1024;  // averaged after a grace of header_timeout_nano
+  // Of a request's body beyond its first 64 KiB: it holds memory that others wait for.
+  uint64_t large_body_min_bytes_per_s = 128 * 1024;
+  uint64_t body_stall_timeout_nano = 30'000'000'000;  // the longest pause within a body, whatever its pace was
   size_t max_header_bytes = 64 * 1024;
 };
+
+// How long after its header a body may take until `bytes` of it are here: 64 MiB have some ten minutes by default.
+uint64_t body_allowance_nano(const HttpServerOptions& options, uint64_t bytes);
 
 class HttpServer {
  public:

@@ -116,6 +116,41 @@ TEST_F(HttpServerTest, RefusesAChunkedBodyThatFindsNoMemory) {
   EXPECT_EQ(refused("memory"), before + 1);
 }
 
+TEST_F(HttpServerTest, KeepsTheHandlersOwnRetryAfter) {
+  handler_->body_allowance = 0;
+  handler_->explained_retry_after = "7";
+  start();
+  for (std::string_view body :
+       {"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n", "Content-Length: 3\r\n\r\nabc"}) {
+    std::string answer = exchange("POST / HTTP/1.1\r\n" + std::string(body));
+    EXPECT_EQ(status_of(answer), 503);
+    EXPECT_NE(answer.find("retry-after: 7\r\n"), std::string::npos) << answer;
+    EXPECT_EQ(answer.find("Retry-After: "), std::string::npos) << answer;
+  }
+}
+
+TEST_F(HttpServerTest, AsksForTheMemoryOfABodyAsItComes) {
+  start();
+  RawClient client = connect();
+  client.send("POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 1000000\r\n\r\n");
+  client.read_until("\r\n\r\n");
+  EXPECT_EQ(handler_->granted.load(), 0u);
+  client.send(std::string(1'000'000, 'x') + "GET /held HTTP/1.1\r\n\r\n");
+  EXPECT_EQ(body_of(client.read_answer()).size(), 7u + 1'000'000);
+  EXPECT_EQ(handler_->granted.load(), 1'000'000u) << "and not for the request behind it";
+  handler_->take_held();
+}
+
+TEST_F(HttpServerTest, RefusesABodyOfKnownLengthThatFindsNoMemory) {
+  handler_->body_allowance = 128 * 1024;
+  start();
+  uint64_t before = refused("memory");
+  RawClient client = connect();
+  client.send("POST / HTTP/1.1\r\nContent-Length: 500000\r\n\r\n" + std::string(200'000, 'x'));
+  EXPECT_EQ(status_of(client.read_answer()), 503);
+  EXPECT_EQ(refused("memory"), before + 1);
+}
+
 TEST_F(HttpServerTest, RefusesBodiesBeyondTheLimit) {
   start();
   uint64_t before = refused("body_too_large");
@@ -206,6 +241,24 @@ TEST_F(HttpServerTest, CutsOffASlowBodyThoughItKeepsComing) {
   EXPECT_EQ(refused("body_timeout"), before + 1);
   server_->stop(0);
   dripping.join();
+}
+
+TEST_F(HttpServerTest, CutsOffABodyThatStallsThoughItWasFast) {
+  start({.body_min_bytes_per_s = 1, .large_body_min_bytes_per_s = 1, .body_stall_timeout_nano = 50'000'000});
+  uint64_t before = refused("body_timeout");
+  RawClient client = connect();
+  client.send("POST / HTTP/1.1\r\nContent-Length: 100000\r\n\r\n" + std::string(90'000, 'x'));
+  EXPECT_EQ(status_of(client.read_answer()), 408);
+  EXPECT_EQ(refused("body_timeout"), before + 1);
+}
+
+TEST(BodyAllowance, LargeBodiesMustBeFast) {
+  HttpServerOptions options;
+  uint64_t grace = options.header_timeout_nano;
+  EXPECT_EQ(body_allowance_nano(options, 0), grace);
+  EXPECT_EQ(body_allowance_nano(options, 1024), grace + kNanosPerSecond);
+  EXPECT_EQ(body_allowance_nano(options, (64 + 128) << 10), grace + 65 * kNanosPerSecond);
+  EXPECT_LT(body_allowance_nano(options, 64 << 20), 10 * kNanosPerMinute);
 }
 
 TEST_F(HttpServerTest, CutsOffASlowReader) {

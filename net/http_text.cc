@@ -47,7 +47,7 @@ std::string render_head(const HttpResponse& response, bool keep_alive) {
   return head += "\r\n";
 }
 
-Result<> parse_head(const BeastRequest& message, HttpRequest& out) {
+Result<> parse_head(const BeastHeader& message, HttpRequest& out) {
   out.method = view(message.method_string());
   for (const auto& field : message)
     out.headers.emplace_back(lower_case(view(field.name_string())), view(field.value()));

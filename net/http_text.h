@@ -4,8 +4,8 @@
 // Errors: parse_head() says kInvalid (400), kUnsupported (501) with a message for the peer.
 #pragma once
 
+#include <boost/beast/http/fields.hpp>
 #include <boost/beast/http/message.hpp>
-#include <boost/beast/http/string_body.hpp>
 #include <string>
 #include <string_view>
 
@@ -14,7 +14,7 @@
 
 namespace fathom::net {
 
-using BeastRequest = boost::beast::http::request<boost::beast::http::string_body>;
+using BeastHeader = boost::beast::http::request_header<>;
 
 inline std::string_view view(boost::beast::string_view text) {
   return {text.data(), text.size()};
@@ -25,6 +25,6 @@ std::string_view status_reason(int status);
 // Status line and header fields, with the empty line that ends them.
 std::string render_head(const HttpResponse& response, bool keep_alive);
 // Method, target and header fields into `out`; the body is not looked at.
-Result<> parse_head(const BeastRequest& message, HttpRequest& out);
+Result<> parse_head(const BeastHeader& message, HttpRequest& out);
 
 }  // namespace fathom::net

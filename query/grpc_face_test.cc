@@ -6,7 +6,9 @@
 #include <thread>
 
 #include "base/metrics.h"
+#include "base/time.h"
 #include "query.grpc.pb.h"
+#include "query/proto_convert.h"
 #include "query/query_server.h"
 #include "query/testing/sample_store.h"
 
@@ -132,6 +134,22 @@ TEST_F(GrpcFaceTest, ListsAndLatency) {
   ASSERT_TRUE(stub_->Latency(&c6, latency_request, &latency).ok());
   EXPECT_EQ(latency.points(0).count(), 60u);
   EXPECT_GT(latency.points(0).cells_size(), 1);
+}
+
+TEST(RangeOf, IsTheLastHourUnlessGiven) {
+  constexpr uint64_t kNow = kSampleStart;
+  auto asked = range_of({}, kNow);
+  ASSERT_TRUE(asked.ok());
+  EXPECT_EQ(asked->range.from_unix_nano, kNow - kNanosPerHour);
+  EXPECT_EQ(asked->range.to_unix_nano, kNow);
+  EXPECT_EQ(range_of({}, kNow + 1)->text, asked->text) << "the same question while the hour moves";
+  v1::TimeRange range;
+  range.set_from_unix_nano(5);
+  EXPECT_EQ(range_of(range, kNow)->range.from_unix_nano, 5u);
+  EXPECT_EQ(range_of(range, kNow)->range.to_unix_nano, kNow);
+  range.set_from_unix_nano(0);
+  range.set_to_unix_nano(9);
+  EXPECT_EQ(range_of(range, kNow)->range.from_unix_nano, 0u);
 }
 
 TEST_F(GrpcFaceTest, DeadlineAndCancellationReachTheQuery) {

@@ -1,5 +1,9 @@
 #include "query/proto_convert.h"
 
+#include <algorithm>
+
+#include "base/time.h"
+
 namespace fathom::query {
 
 namespace {
@@ -68,6 +72,9 @@ std::optional<std::string> text_of(const std::string& text) {
 }
 
 Result<AskedRange> range_of(const v1::TimeRange& range, uint64_t now_unix_nano) {
+  if (range.from_unix_nano() == 0 && range.to_unix_nano() == 0) {
+    return AskedRange{{now_unix_nano - std::min(now_unix_nano, kNanosPerHour), now_unix_nano}, "0..0"};
+  }
   uint64_t to = range.to_unix_nano() == 0 ? now_unix_nano : range.to_unix_nano();
   if (range.from_unix_nano() > to) return invalid("from_unix_nano must not be after to_unix_nano");
   return AskedRange{{range.from_unix_nano(), to},

@@ -9,6 +9,7 @@
 
 namespace fathom::query {
 
+// Without a range, or with one whose ends are both 0: the last hour, as over HTTP.
 Result<AskedRange> range_of(const v1::TimeRange& range, uint64_t now_unix_nano);
 Result<SlowestQuery> query_of(const v1::SlowestRequest& request, uint64_t now_unix_nano);
 Result<LatencyQuery> query_of(const v1::LatencyRequest& request, uint64_t now_unix_nano);

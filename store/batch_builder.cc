@@ -75,7 +75,9 @@ std::string_view cut_text(std::string_view text, size_t limit) {
 }
 
 // The sum as far as 32 bits hold it: a sender may claim any count.
-uint32_t saturated(uint32_t a, uint64_t b) { return static_cast<uint32_t>(std::min<uint64_t>(a + b, UINT32_MAX)); }
+uint32_t saturated(uint32_t a, uint64_t b) {
+  return static_cast<uint32_t>(std::min<uint64_t>(a + b, UINT32_MAX));
+}
 
 void count_limited(const char* limit, uint64_t n) {
   if (n == 0) return;

@@ -90,7 +90,8 @@ struct SortKey {
 bool slower(const SortKey& a, const SortKey& b);
 
 // Where a page ended: rows after `last` that were first received no later than `received_sequence`. Pages therefore
-// neither repeat nor skip what was there when the first one was read.
+// neither repeat nor skip what was there when the first one was read and has not changed since. A trace that grows
+// meanwhile takes its new place: before the cursor, it is not shown again on later pages.
 struct Cursor {
   uint64_t received_sequence = 0;
   SortKey last;

@@ -44,10 +44,16 @@ cli::ExitCode refuse(cli::ExitCode code, const std::string& message) {
   return code;
 }
 
+// Otherwise gRPC prints pages of its own on a port in use, beside the one line that we say. Before any thread.
+void quiet_grpc() {
+  ::setenv("GRPC_VERBOSITY", "NONE", 0);
+}
+
 cli::ExitCode serve(ServerOptions options) {
   std::optional<int> ready_fd = options.ready_fd;
   cli::Signals signals;  // before any thread, so that they all leave these signals to us
   ::signal(SIGPIPE, SIG_IGN);
+  quiet_grpc();
   raise_open_files();
   gauge("fathom_build_info", "1, with what this server is.", "version=\"" FATHOM_VERSION "\"").set(1);
   Server server(std::move(options));

@@ -46,6 +46,11 @@ class Reader {
     if (!chosen) fault(chosen.error().message);
     return chosen ? *chosen : "";
   }
+  std::string address(const char* flag) {
+    Result<std::string> address = args_.address(flag);
+    if (!address) fault(address.error().message);
+    return address ? *address : "";
+  }
   std::string text(const char* flag) const { return args_.get(flag); }
   void fault(std::string message) {
     if (!error_) error_ = invalid(std::move(message));
@@ -81,8 +86,8 @@ void read_limits(Reader& reader, store::BatchLimits& limits) {
 }
 
 void read_collector(Reader& reader, collector::CollectorOptions& collector) {
-  collector.otlp_grpc_address = reader.text("--otlp-grpc");
-  collector.otlp_http_address = reader.text("--otlp-http");
+  collector.otlp_grpc_address = reader.address("--otlp-grpc");
+  collector.otlp_http_address = reader.address("--otlp-http");
   collector.max_request_bytes = reader.size("--max-request-bytes", INT_MAX);  // what gRPC can count to
   collector.budget_bytes = reader.large_size("--ingest-memory");
   collector.cors_allow_origin = reader.text("--cors-allow-origin");
@@ -90,8 +95,8 @@ void read_collector(Reader& reader, collector::CollectorOptions& collector) {
 }
 
 void read_query(Reader& reader, query::QueryOptions& query) {
-  query.http_address = reader.text("--http");
-  query.grpc_address = reader.text("--query-grpc");
+  query.http_address = reader.address("--http");
+  if (!reader.text("--query-grpc").empty()) query.grpc_address = reader.address("--query-grpc");
   query.threads = reader.count("--query-threads", 1, 1024);
   query.deadline_nano = reader.duration("--query-deadline");
   query.max_deadline_nano = std::max(query.max_deadline_nano, query.deadline_nano);
@@ -111,6 +116,7 @@ Result<ServerOptions> server_options(const cli::Args& args, const std::optional<
   ServerOptions options;
   Reader reader(args);
   options.store.path = reader.text("--data");
+  if (args.given("--data") && options.store.path.empty()) reader.fault("--data: the directory's name is empty");
   if (options.store.path.empty()) options.store.path = cli::default_data_directory(xdg_data_home, home);
   if (options.store.path.empty()) reader.fault("there is no home directory to keep data in; say where: --data DIR");
   read_store(reader, options.store);

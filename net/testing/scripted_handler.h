@@ -22,6 +22,11 @@ class ScriptedHandler : public HttpHandler {
     return std::nullopt;
   }
   bool grow_body(HttpRequest&, uint64_t bytes) override { return granted.fetch_add(bytes) + bytes <= body_allowance; }
+  HttpResponse explain(const HttpRequest& request, int status, std::string_view message) override {
+    HttpResponse response = HttpHandler::explain(request, status, message);
+    if (!explained_retry_after.empty()) response.headers.emplace_back("retry-after", explained_retry_after);
+    return response;
+  }
   uint64_t max_body_bytes() const override { return 1024 * 1024; }
 
   // "/held" waits for the test; everything else is echoed at once.
@@ -50,6 +55,7 @@ class ScriptedHandler : public HttpHandler {
 
   std::atomic<uint64_t> granted{0};
   uint64_t body_allowance = UINT64_MAX;
+  std::string explained_retry_after;  // what explain() adds; empty: nothing
   size_t large_bytes = 64 * 1024 * 1024;
 
  private:

@@ -19,10 +19,7 @@ Result<LoadedChunk> BlockCache::load(uint32_t column) {
 
 Result<LoadedChunk> BlockCache::load(uint32_t block, uint32_t column) {
   Result<ChunkBytes> chunk = source_.read(block, column);
-  if (!chunk) {
-    bool missing = chunk.error().code == ErrorCode::kNotFound;
-    return missing ? corrupt("a segment lacks a chunk: " + chunk.error().message) : chunk.error();
-  }
+  if (!chunk) return chunk.error();
   Result<std::string_view> body = open_chunk(chunk->bytes);
   if (!body) return body.error();
   return LoadedChunk{std::move(*chunk), *body};

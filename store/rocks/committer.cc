@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/time.h"
+#include "store/rocks/disk_space.h"
 #include "store/rocks/keys.h"
 
 namespace fathom::store {
@@ -58,6 +59,7 @@ void Committer::stop() {
   }
   wake_.notify_all();
   sealed_.notify_all();
+  rotated_.notify_all();
   if (thread_.joinable()) thread_.join();
 }
 
@@ -86,6 +88,24 @@ Result<> Committer::recover() {
   }
   older_.reset();
   if (!stage->status().ok()) return from_status(stage->status(), "read the stage");
+  return write_operations();
+}
+
+// Limits may have been raised since the rows were staged; what is numbered only now must be written before it is
+// sealed.
+Result<> Committer::write_operations() {
+  Database& database = *engine_.database;
+  rocksdb::WriteBatch batch;
+  unwritten_operations_ = engine_.catalogue.take_pending();
+  for (const auto& [id, row] : unwritten_operations_) {
+    batch.Put(database.family(Family::kOperation), keys::operation(id), row);
+  }
+  if (batch.Count() == 0) return {};
+  rocksdb::WriteOptions options;
+  options.sync = true;
+  rocksdb::Status status = database.db().Write(options, &batch);
+  if (!status.ok()) return from_status(status, "write the catalogue of operations");
+  unwritten_operations_.clear();
   return {};
 }
 
@@ -108,8 +128,9 @@ std::vector<uint32_t> Committer::number_operations(const Batch& batch) {
 
 void Committer::append(BatchPtr batch, std::function<void(AppendResult)> done) {
   if (batch->rows().empty()) return done({});
-  Pending pending{batch, number_operations(*batch), std::move(done), 0, false};
   uint64_t bytes = batch->encoded().size();
+  std::vector<uint32_t> operations = number_operations(*batch);
+  Pending pending{std::move(batch), std::move(operations), std::move(done), 0, false};
   {
     std::lock_guard lock(mutex_);
     if (!stopping_ && queued_bytes_ + bytes <= engine_.options.queue_bytes) {
@@ -123,12 +144,13 @@ void Committer::append(BatchPtr batch, std::function<void(AppendResult)> done) {
   pending.done(retryable("the store's queue is full; try again"));
 }
 
-void Committer::rotate(bool new_partition) {
+uint64_t Committer::rotate(bool new_partition) {
   std::unique_lock lock(mutex_);
   rotate_wanted_ = true;
   new_partition_wanted_ |= new_partition;
   wake_.notify_one();
   rotated_.wait(lock, [this] { return !rotate_wanted_ || stopping_; });
+  return engine_.received_sequence.load();
 }
 
 void Committer::notify_sealed() {
@@ -141,6 +163,7 @@ void Committer::run() {
   while (take_group(group)) {
     if (!group.empty()) commit(group);
     group.clear();
+    rotate_if_wanted();
   }
 }
 
@@ -154,15 +177,18 @@ bool Committer::take_group(std::vector<Pending>& group) {
     queue_.pop_front();
   }
   queued_bytes_ -= bytes;
-  if (group.empty() && rotate_wanted_) {
-    bool new_partition = std::exchange(new_partition_wanted_, false);
-    lock.unlock();
-    if (hot_->row_count() > 0 || new_partition) rotate_now(engine_.now(), new_partition);
-    lock.lock();
-    rotate_wanted_ = false;
-    rotated_.notify_all();
-  }
   return !(stopping_ && group.empty() && queue_.empty());
+}
+
+void Committer::rotate_if_wanted() {
+  std::unique_lock lock(mutex_);
+  if (!rotate_wanted_) return;
+  bool new_partition = std::exchange(new_partition_wanted_, false);
+  lock.unlock();
+  if (hot_->row_count() > 0 || new_partition) rotate_now(engine_.now(), new_partition);
+  lock.lock();
+  rotate_wanted_ = new_partition_wanted_;  // somebody may have asked for more meanwhile
+  rotated_.notify_all();
 }
 
 void Committer::commit(std::vector<Pending>& group) {
@@ -171,6 +197,9 @@ void Committer::commit(std::vector<Pending>& group) {
   Result<> written;
   if (!engine_.writable.load()) {
     written = unavailable("the store takes no writes for now: its disk is full or faulty");
+    count_refused("not_writable", group.size());
+  } else if (!room_on_disk(group)) {
+    written = unavailable("the disk is nearly full; try again when there is room");
     count_refused("not_writable", group.size());
   } else if (!room_in_memory()) {
     written = unavailable("sealing is behind; try again");
@@ -261,8 +290,14 @@ std::optional<TraceExtent> Committer::find_older(const TraceId& id) {
     }
   }
   Result<std::vector<TracePart>> parts = older_->parts(id);
-  if (!parts) log_error("cannot look up an older part of a trace: " + parts.error().message);
-  if (!parts || parts->empty()) return std::nullopt;
+  if (!parts) {
+    // Taken as grown, so that sealing looks again, and nothing wrong is written for good.
+    counter("fathom_trace_lookup_failures_total", "Look-ups of a trace's older spans that failed and are repeated")
+        .add();
+    log_error("cannot look up an older part of a trace: " + parts.error().message);
+    return TraceExtent{UINT64_MAX, 0, UINT64_MAX};
+  }
+  if (parts->empty()) return std::nullopt;
   const TraceSummary& summary = parts->back().summary;
   return TraceExtent{summary.start_unix_nano, end_of(summary.start_unix_nano, summary.duration_nano),
                      summary.first_sequence};
@@ -270,6 +305,16 @@ std::optional<TraceExtent> Committer::find_older(const TraceId& id) {
 
 bool Committer::hot_is_full() const {
   return hot_->row_count() >= engine_.options.segment_spans || hot_->encoded_bytes() >= engine_.options.segment_bytes;
+}
+
+// What a group takes in the log, and again when the log's rows are flushed, must be free beyond the reserve.
+bool Committer::room_on_disk(const std::vector<Pending>& group) {
+  std::optional<DiskSpace> space = measure_disk(engine_);
+  uint64_t bytes = 0;
+  for (const Pending& pending : group) bytes += pending.batch->encoded().size();
+  if (!space || space->has_room_for(2 * bytes)) return true;
+  engine_.writable = false;
+  return false;
 }
 
 // Waits a little for the sealer when it is behind, then says whether rows may go into memory.
@@ -282,6 +327,12 @@ bool Committer::room_in_memory() {
 
 void Committer::rotate_if_due(uint64_t now) {
   if (engine_.partition_hour(now) != hot_hour_ || hot_is_full()) rotate_now(now);
+}
+
+// Retention by size drops partitions, so a small limit needs small ones; on disk they are about a quarter as large.
+uint64_t Committer::partition_limit() const {
+  uint64_t most = engine_.options.partition_bytes;
+  return engine_.options.retention_bytes == 0 ? most : std::min(most, engine_.options.retention_bytes / 2);
 }
 
 // Freezes the newest generation and begins another, in a new partition when the hour or the partition's size asks for
@@ -300,7 +351,7 @@ void Committer::rotate_now(uint64_t now, bool new_partition) {
   } else {
     hot_hour_ = hour;
   }
-  if (new_partition || hour != hot_hour_ || partition_bytes_ >= engine_.options.partition_bytes) {
+  if (new_partition || hour != hot_hour_ || partition_bytes_ >= partition_limit()) {
     ++partition;
     partition_bytes_ = 0;
   }

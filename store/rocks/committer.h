@@ -31,9 +31,9 @@ class Committer {
   void stop();
 
   void append(BatchPtr batch, std::function<void(AppendResult)> done);
-  // Freezes the newest generation if it has rows; returns when that has happened.
-  // With `new_partition`, what comes afterwards is in a partition of its own.
-  void rotate(bool new_partition = false);
+  // Freezes the newest generation if it has rows; returns, when that has happened, a sequence up to which all is
+  // frozen. With `new_partition`, what comes afterwards is in a partition of its own.
+  uint64_t rotate(bool new_partition = false);
   // Wakes a committer that waits for a generation to be sealed.
   void notify_sealed();
 
@@ -47,8 +47,10 @@ class Committer {
   };
 
   Result<> recover();
+  Result<> write_operations();
   std::vector<uint32_t> number_operations(const Batch& batch);
   void run();
+  void rotate_if_wanted();
   bool take_group(std::vector<Pending>& group);
   void commit(std::vector<Pending>& group);
   Result<> write(std::vector<Pending>& group, uint64_t now);
@@ -56,8 +58,10 @@ class Committer {
   void publish(std::vector<Pending>& group, uint64_t now);
   void insert(const BatchPtr& batch, uint64_t sequence, uint64_t received, std::span<const uint32_t> operations);
   std::optional<TraceExtent> find_older(const TraceId& id);
+  bool room_on_disk(const std::vector<Pending>& group);
   bool room_in_memory();
   bool hot_is_full() const;
+  uint64_t partition_limit() const;
   void rotate_now(uint64_t now, bool new_partition = false);
   void rotate_if_due(uint64_t now);
 

@@ -1,5 +1,6 @@
 #include "store/rocks/database.h"
 
+#include <charconv>
 #include <filesystem>
 #include <fstream>
 
@@ -12,6 +13,7 @@
 
 #include "store/rocks/keys.h"
 #include "store/rocks/merge_operators.h"
+#include "store/rocks/thread_priority.h"
 
 namespace fathom::store {
 
@@ -22,40 +24,79 @@ constexpr std::array<const char*, kFamilies> kFamilyNames = {"default", "stage",
                                                              "segment", "block",    "trace",    "slow",
                                                              "latency", "straddle", "corrected"};
 
-// Trace index rows of dropped partitions disappear when compaction meets them; readers ignore them before that.
+// Which partition a row belongs to, where its key begins with it.
+uint32_t partition_in_front(std::string_view key) {
+  return keys::partition_of(key);
+}
+uint32_t partition_of_trace_row(std::string_view key) {
+  keys::TracePlace place;
+  return keys::parse_trace(key, place) ? place.partition : UINT32_MAX;
+}
+using PartitionOf = uint32_t (*)(std::string_view);
+
+// Rows of dropped partitions that lie in files with others disappear when compaction meets them; readers never ask for
+// them.
 class DroppedPartitionFilter : public rocksdb::CompactionFilter {
  public:
-  explicit DroppedPartitionFilter(std::shared_ptr<const LivePartitions> live) : live_(std::move(live)) {}
+  DroppedPartitionFilter(std::shared_ptr<const LivePartitions> live, PartitionOf partition_of)
+      : live_(std::move(live)), partition_of_(partition_of) {}
   const char* Name() const override { return "fathom.DroppedPartitionFilter"; }
   bool Filter(int, const rocksdb::Slice& key, const rocksdb::Slice&, std::string*, bool*) const override {
-    keys::TracePlace place;
-    return keys::parse_trace({key.data(), key.size()}, place) && !live_->is_live(place.partition);
+    return dropped(key);
   }
+  bool FilterMergeOperand(int, const rocksdb::Slice& key, const rocksdb::Slice&) const override { return dropped(key); }
 
  private:
+  bool dropped(const rocksdb::Slice& key) const { return !live_->is_live(partition_of_({key.data(), key.size()})); }
+
   std::shared_ptr<const LivePartitions> live_;
+  PartitionOf partition_of_;
 };
 
 class DroppedPartitionFilterFactory : public rocksdb::CompactionFilterFactory {
  public:
-  explicit DroppedPartitionFilterFactory(std::shared_ptr<const LivePartitions> live) : live_(std::move(live)) {}
+  DroppedPartitionFilterFactory(std::shared_ptr<const LivePartitions> live, PartitionOf partition_of)
+      : live_(std::move(live)), partition_of_(partition_of) {}
   const char* Name() const override { return "fathom.DroppedPartitionFilterFactory"; }
   std::unique_ptr<rocksdb::CompactionFilter> CreateCompactionFilter(
       const rocksdb::CompactionFilter::Context&) override {
-    return std::make_unique<DroppedPartitionFilter>(live_);
+    return std::make_unique<DroppedPartitionFilter>(live_, partition_of_);
   }
 
  private:
   std::shared_ptr<const LivePartitions> live_;
+  PartitionOf partition_of_;
 };
 
-// A full disk is our own business: maintenance sees when there is room and resumes at once, where RocksDB's own
-// recovery would try every few seconds and be in the way meanwhile.
-class NoOwnRecovery : public rocksdb::EventListener {
+// For families of which every segment brings a small file over the whole range of keys: merging files of like size
+// writes a row a few times; keeping levels would write all of the family again for every few segments.
+void tune_overlapping(rocksdb::Options& family, const std::shared_ptr<const LivePartitions>& live,
+                      PartitionOf partition_of) {
+  family.compaction_style = rocksdb::kCompactionStyleUniversal;
+  family.level0_file_num_compaction_trigger = 6;
+  family.compaction_options_universal.size_ratio = 20;
+  family.compression = rocksdb::kZSTD;
+  family.target_file_size_base = 32 << 20;
+  family.compaction_filter_factory = std::make_shared<DroppedPartitionFilterFactory>(live, partition_of);
+}
+
+// The manners of RocksDB's threads. A full disk is our own business: maintenance sees when there is room and resumes at
+// once, where RocksDB's own recovery would try every few seconds and be in the way meanwhile. What it notes of a fault:
+// see may_ingest().
+class FaultListener : public rocksdb::EventListener {
  public:
+  explicit FaultListener(std::shared_ptr<std::atomic<bool>> stopped) : stopped_(std::move(stopped)) {}
+  // Compaction yields to requests, but not to everything: a search is as fast as compaction keeps up.
+  void OnCompactionBegin(rocksdb::DB*, const rocksdb::CompactionJobInfo&) override { yield_to_requests(); }
+  void OnBackgroundError(rocksdb::BackgroundErrorReason, rocksdb::Status* status) override {
+    if (status->severity() >= rocksdb::Status::Severity::kHardError) stopped_->store(true);
+  }
   void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason, rocksdb::Status, bool* auto_recovery) override {
     *auto_recovery = false;
   }
+
+ private:
+  std::shared_ptr<std::atomic<bool>> stopped_;
 };
 
 rocksdb::BlockBasedTableOptions table_options(const std::shared_ptr<rocksdb::Cache>& cache) {
@@ -78,7 +119,6 @@ rocksdb::Options base_options(const RocksOptions& options) {
   db.max_open_files = 1024;
   db.max_total_wal_size = 256 << 20;
   db.keep_log_file_num = 2;
-  db.listeners = {std::make_shared<NoOwnRecovery>()};
   db.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
   db.write_buffer_size = 4 << 20;
   db.compression = rocksdb::kNoCompression;
@@ -100,14 +140,8 @@ void tune_identity(rocksdb::Options& family, rocksdb::BlockBasedTableOptions& ta
   family.memtable_prefix_bloom_size_ratio = 0.05;
 }
 
-void tune_trace(rocksdb::Options& family, rocksdb::BlockBasedTableOptions& table,
-                const std::shared_ptr<const LivePartitions>& live) {
+void tune_trace(rocksdb::Options& family, rocksdb::BlockBasedTableOptions& table) {
   family.prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(keys::kTracePrefix));
-  family.compression = rocksdb::kZSTD;
-  family.compaction_filter_factory = std::make_shared<DroppedPartitionFilterFactory>(live);
-  family.level0_file_num_compaction_trigger = 8;
-  family.target_file_size_base = 32 << 20;
-  family.max_bytes_for_level_base = 256 << 20;
   table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
   table.whole_key_filtering = false;
   table.index_type = rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
@@ -132,19 +166,20 @@ rocksdb::Options family_options(Family which, const RocksOptions& options, const
       tune_identity(family, table);
       break;
     case Family::kTrace:
-      tune_trace(family, table, live);
+      tune_overlapping(family, live, partition_of_trace_row);
+      tune_trace(family, table);
       break;
     case Family::kBlock:
       tune_partitioned(family);
       break;
     case Family::kSlow:
+      tune_overlapping(family, live, partition_in_front);
       tune_partitioned(family);
-      family.compression = rocksdb::kZSTD;
       family.merge_operator = make_slow_list_merge();
       break;
     case Family::kLatency:
+      tune_overlapping(family, live, partition_in_front);
       tune_partitioned(family);
-      family.compression = rocksdb::kZSTD;
       family.merge_operator = make_latency_cell_merge();
       break;
     default:
@@ -159,8 +194,13 @@ rocksdb::Options family_options(Family which, const RocksOptions& options, const
 Result<> check_version(const std::string& path) {
   std::string file = path + "/version";
   std::ifstream in(file);
-  int version = 0;
-  if (in >> version) {
+  std::string text;
+  if (in >> text) {
+    int version = 0;
+    auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), version);
+    if (fault != std::errc() || end != text.data() + text.size() || version < 1) {
+      return corrupt(file + " does not hold a version; is " + path + " a data directory?");
+    }
     if (version <= kFormatVersion) return {};
     return Error{ErrorCode::kUnsupported, path + " was written by a newer fathom (format " + std::to_string(version) +
                                               ", this program reads up to " + std::to_string(kFormatVersion) +
@@ -217,13 +257,12 @@ Result<std::unique_ptr<Database>> Database::open(const RocksOptions& options,
   }
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::DB* db = nullptr;
-  rocksdb::Status status = rocksdb::DB::Open(base_options(options), options.path + "/store", families, &handles, &db);
+  rocksdb::Options whole = base_options(options);
+  whole.listeners = {std::make_shared<FaultListener>(database->stopped_)};
+  rocksdb::Status status = rocksdb::DB::Open(whole, options.path + "/store", families, &handles, &db);
   if (!status.ok()) return open_error(status, options.path);
   database->db_.reset(db);
   std::copy(handles.begin(), handles.end(), database->handles_.begin());
-  rocksdb::Env* env = options.env != nullptr ? options.env : rocksdb::Env::Default();
-  // Compaction yields to requests and to the sealing of what they brought.
-  env->LowerThreadPoolCPUPriority(rocksdb::Env::LOW);
   return database;
 }
 
@@ -231,6 +270,12 @@ Database::~Database() {
   if (!db_) return;
   for (rocksdb::ColumnFamilyHandle* handle : handles_) db_->DestroyColumnFamilyHandle(handle);
   db_->Close();
+}
+
+uint64_t Database::unmerged_files(Family family) {
+  uint64_t files = 0;
+  db_->GetIntProperty(this->family(family), rocksdb::DB::Properties::kNumFilesAtLevelPrefix + "0", &files);
+  return files;
 }
 
 std::string Database::ingest_path(std::string_view name) const {

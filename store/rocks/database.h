@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -43,14 +44,20 @@ class Database {
   rocksdb::ColumnFamilyHandle* family(Family family) { return handles_[static_cast<size_t>(family)]; }
   // The options a sorted file for this family must be written with.
   const rocksdb::Options& file_options(Family family) const { return options_[static_cast<size_t>(family)]; }
+  // Files that compaction has yet to merge; each costs every look-up a little.
+  uint64_t unmerged_files(Family family);
   // A fresh name for a file that will be ingested.
   std::string ingest_path(std::string_view name) const;
   const std::string& path() const { return path_; }
+  // False once a fault of the disk has stopped RocksDB: 7.8 keeps a part of that state even after Resume(), and an
+  // ingestion would then end the process (its file numbers begin at zero). Opening the store again is the only cure.
+  bool may_ingest() const { return !stopped_->load(); }
 
  private:
   Database() = default;
 
   std::string path_;
+  std::shared_ptr<std::atomic<bool>> stopped_ = std::make_shared<std::atomic<bool>>(false);
   std::unique_ptr<rocksdb::DB> db_;
   std::array<rocksdb::ColumnFamilyHandle*, kFamilies> handles_{};
   std::array<rocksdb::Options, kFamilies> options_;

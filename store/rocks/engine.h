@@ -36,6 +36,7 @@ struct Engine {
   ViewHolder views;
   std::atomic<uint64_t> received_sequence{0};  // of the newest durable and searchable batch
   std::atomic<uint64_t> sealed_sequence{0};    // stage rows up to here are superfluous
+  std::atomic<uint32_t> last_segment{0};       // the greatest number given out; never given twice, caches rely on it
   std::atomic<bool> writable{true};            // false: writes are refused until there is room, or the fault is mended
 };
 

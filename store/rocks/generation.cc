@@ -9,7 +9,7 @@ Generation::Generation(uint32_t partition, size_t expected_rows) : partition_(pa
   rows_.reserve(expected_rows);
 }
 
-std::shared_lock<std::shared_mutex> Generation::read() const {
+std::shared_lock<WriterFirstMutex> Generation::read() const {
   if (frozen_.load(std::memory_order_acquire)) return {};
   return std::shared_lock(mutex_);
 }
@@ -44,7 +44,7 @@ uint32_t Generation::trace_for(const TraceId& id, uint64_t start, uint64_t end, 
       trace.grown = true;
       trace.start_unix_nano = std::min(start, older->start_unix_nano);
       trace.end_unix_nano = std::max(end, older->end_unix_nano);
-      trace.first_sequence = older->first_sequence;
+      trace.first_sequence = std::min(sequence, older->first_sequence);
     }
     traces_.push_back(trace);
     memory_bytes_.fetch_add(sizeof(Trace) + sizeof(std::pair<TraceId, uint32_t>) * 2, std::memory_order_relaxed);

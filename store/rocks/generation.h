@@ -20,6 +20,7 @@
 #include "base/ids.h"
 #include "store/batch.h"
 #include "store/rocks/trace_rows.h"
+#include "store/rocks/writer_first_mutex.h"
 
 namespace fathom::store {
 
@@ -71,7 +72,7 @@ class Generation {
   void freeze() { frozen_.store(true, std::memory_order_release); }
 
   // Holds the rows still while the caller reads them.
-  std::shared_lock<std::shared_mutex> read() const;
+  std::shared_lock<WriterFirstMutex> read() const;
 
   uint32_t partition() const { return partition_; }
   const std::vector<Row>& rows() const { return rows_; }
@@ -102,7 +103,7 @@ class Generation {
   void link(uint32_t trace, uint32_t row);
 
   const uint32_t partition_;
-  mutable std::shared_mutex mutex_;
+  mutable WriterFirstMutex mutex_;
   std::atomic<bool> frozen_{false};
   std::vector<Row> rows_;
   std::vector<Trace> traces_;

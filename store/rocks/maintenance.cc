@@ -1,10 +1,5 @@
 #include "store/rocks/maintenance.h"
 
-#include <sys/resource.h>
-#include <sys/statvfs.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -12,8 +7,10 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/time.h"
+#include "store/rocks/disk_space.h"
 #include "store/rocks/keys.h"
 #include "store/rocks/sealer.h"
+#include "store/rocks/thread_priority.h"
 
 namespace fathom::store {
 
@@ -22,12 +19,7 @@ namespace {
 constexpr auto kFirstPause = std::chrono::milliseconds(100);
 constexpr auto kLongestPause = std::chrono::seconds(10);
 constexpr auto kWatchInterval = std::chrono::seconds(1);
-constexpr int kBackgroundNice = 5;
-
-// Background threads yield to requests; a refusal to be nice is no fault.
-void yield_to_requests() {
-  [[maybe_unused]] int result = setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kBackgroundNice);
-}
+constexpr uint64_t kUnmergedFiles = 32;
 
 }  // namespace
 
@@ -43,6 +35,7 @@ Result<> Maintenance::start() {
   watch_disk();
   sealing_ = std::thread([this] { run_sealing(); });
   watching_ = std::thread([this] { run_watching(); });
+  retaining_ = std::thread([this] { run_retention(); });
   return {};
 }
 
@@ -55,6 +48,7 @@ void Maintenance::stop() {
   sealed_.notify_all();
   if (sealing_.joinable()) sealing_.join();
   if (watching_.joinable()) watching_.join();
+  if (retaining_.joinable()) retaining_.join();
 }
 
 void Maintenance::wake() {
@@ -71,6 +65,11 @@ void Maintenance::run_sealing() {
       wake_.wait(lock, [this] { return stopping_ || engine_.views.get()->generations.size() >= 2; });
       continue;
     }
+    if (compaction_is_behind()) {
+      // Sealing waits, then writes do, and at last senders are told to: look-ups stay fast however much comes in.
+      wake_.wait_for(lock, kFirstPause, [this] { return stopping_; });
+      continue;
+    }
     lock.unlock();
     bool sealed = seal_oldest();
     lock.lock();
@@ -80,12 +79,17 @@ void Maintenance::run_sealing() {
   }
 }
 
+// Never while writes are refused: then compaction may be what cannot run, and sealing must find out and say so.
+bool Maintenance::compaction_is_behind() {
+  return engine_.writable.load() && engine_.database->unmerged_files(Family::kTrace) > kUnmergedFiles;
+}
+
 bool Maintenance::seal_oldest() {
   std::lock_guard not_while_dropping(changing_segments_);
   ViewPtr view = engine_.views.get();
   std::shared_ptr<Generation> generation = view->generations.front();
-  uint32_t next = view->segments.empty() ? 1 : view->segments.back()->id + 1;
-  Result<SegmentInfo> info = seal({*generation, next, engine_.catalogue}, engine_.sealed(), view);
+  uint32_t number = engine_.last_segment.load() + 1;
+  Result<SegmentInfo> info = seal({*generation, number, engine_.catalogue}, engine_.sealed(), view);
   {
     std::lock_guard lock(mutex_);
     seal_fault_ = info.ok() ? "" : info.error().message;
@@ -95,14 +99,16 @@ bool Maintenance::seal_oldest() {
     log_error("sealing failed, trying again: " + info.error().message);
     return false;
   }
+  engine_.last_segment = number;
   engine_.sealed_sequence = info->last_sequence;
+  // Before the view's snapshot, which would keep the deleted rows alive until the next one.
+  delete_stage(*generation);
   engine_.views.update([&](View& next_view) {
     next_view.generations.erase(next_view.generations.begin());
     next_view.segments.push_back(std::make_shared<SegmentInfo>(*info));
     next_view.snapshot = take_snapshot(engine_.database->db());
   });
   committer_.notify_sealed();
-  delete_stage(*generation);
   return true;
 }
 
@@ -118,39 +124,44 @@ void Maintenance::delete_stage(const Generation& generation) {
 
 void Maintenance::run_watching() {
   yield_to_requests();
-  uint64_t next_retention = 0;
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     lock.unlock();
     watch_disk();
-    if (uint64_t now = now_monotonic_nano(); now >= next_retention) {
-      apply_retention();
-      next_retention = now + engine_.options.maintenance_interval_nano;
-    }
     lock.lock();
     wake_.wait_for(lock, kWatchInterval, [this] { return stopping_; });
   }
 }
 
+// Apart from the watching of the disk: dropping waits for sealing, and sealing may wait for the disk.
+void Maintenance::run_retention() {
+  yield_to_requests();
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    lock.unlock();
+    apply_retention();
+    lock.lock();
+    wake_.wait_for(lock, std::chrono::nanoseconds(engine_.options.maintenance_interval_nano),
+                   [this] { return stopping_; });
+  }
+}
+
 void Maintenance::watch_disk() {
-  struct statvfs disk {};
-  uint64_t free_bytes = 0;
-  const std::string& path = engine_.options.path;
-  rocksdb::Env* env = engine_.database->db().GetEnv();
-  if (statvfs(path.c_str(), &disk) != 0 || !env->GetFreeSpace(path, &free_bytes).ok()) return;
-  // The reserve is for sealing and compaction of what is already here; a small disk reserves a part of itself.
-  uint64_t size = uint64_t{disk.f_blocks} * disk.f_frsize;
-  uint64_t reserve = std::min(engine_.options.reserve_disk_bytes, size / 8);
-  bool room = free_bytes >= reserve;
+  std::optional<DiskSpace> space = measure_disk(engine_);
+  if (!space) return;
+  bool room = space->has_room_for(0);
   bool was_writable = engine_.writable.load();
   gauge("fathom_disk_free_bytes", "Free space on the data directory's file system")
-      .set(static_cast<int64_t>(free_bytes));
+      .set(static_cast<int64_t>(space->free_bytes));
   if (!room && was_writable) log_warning("the disk is nearly full: writes are refused until there is room");
-  if (room && !was_writable) {
-    // RocksDB stops after a failed write until it is told that the fault is gone.
+  if (room) {
+    // RocksDB stops after a failed write, its own or ours, until it is told that the fault is gone. Where nothing is
+    // stopped this does nothing. Not while a segment is published: see Database::may_ingest().
+    std::lock_guard not_while_sealing(changing_segments_);
     rocksdb::Status status = engine_.database->db().Resume();
     room = status.ok();
-    if (room) log_info("there is room again: writes are taken");
+    if (room && !was_writable) log_info("there is room again: writes are taken");
+    if (!room) log_warning("writes are refused: " + status.ToString());
   }
   engine_.writable = room;
   gauge("fathom_store_writable", "1 while the store takes writes").set(room);
@@ -177,7 +188,7 @@ void Maintenance::apply_retention() {
     through = partition;
   }
   if (through != 0) {
-    [[maybe_unused]] Result<> dropped = drop_partitions(through, "size");
+    [[maybe_unused]] Result<> dropped = drop_partitions(through, UINT64_MAX, "size");
   }
 }
 
@@ -199,23 +210,27 @@ Result<> Maintenance::drop_before(uint64_t received_unix_nano) {
     if (at >= received_unix_nano) break;
     through = partition;
   }
-  return through == 0 ? Result<>() : drop_partitions(through, "age");
+  return through == 0 ? Result<>() : drop_partitions(through, received_unix_nano, "age");
 }
 
-Result<> Maintenance::wait_sealed() {
+Result<> Maintenance::wait_sealed(uint64_t sequence) {
   std::unique_lock lock(mutex_);
-  auto idle = [this] { return engine_.views.get()->generations.size() < 2; };
-  sealed_.wait(lock, [&] { return stopping_ || idle() || !seal_fault_.empty(); });
-  if (idle()) return {};
+  auto done = [&] { return engine_.sealed_sequence.load() >= sequence; };
+  sealed_.wait(lock, [&] { return stopping_ || done() || !seal_fault_.empty(); });
+  if (done()) return {};
   return unavailable(stopping_ ? "the store is closing" : "sealing fails for now: " + seal_fault_);
 }
 
-Result<> Maintenance::drop_partitions(uint32_t through, const char* reason) {
+Result<> Maintenance::drop_partitions(uint32_t through, uint64_t received_before, const char* reason) {
   // Rows in memory may belong to traces that lose their beginning; sealed, they are corrected like all others.
-  committer_.rotate(through >= engine_.views.get()->generations.back()->partition());
-  if (Result<> sealed = wait_sealed(); !sealed) return sealed;
+  uint64_t frozen = committer_.rotate(through >= engine_.views.get()->generations.back()->partition());
+  if (Result<> sealed = wait_sealed(frozen); !sealed) return sealed;
   std::lock_guard not_while_sealing(changing_segments_);
-  return retention_.drop_through(through, reason);
+  // What arrived while this waited may have made a partition younger.
+  for (const SegmentInfoPtr& segment : engine_.views.get()->segments) {
+    if (segment->last_received_unix_nano >= received_before) through = std::min(through, segment->partition - 1);
+  }
+  return through == 0 ? Result<>() : retention_.drop_through(through, reason);
 }
 
 Result<> Maintenance::compact() {

@@ -1,4 +1,5 @@
-// Maintenance: the store's background threads. One seals generations, one watches the disk and applies retention.
+// Maintenance: the store's background threads. One seals generations, one watches the
+// disk, one applies retention.
 //
 // Thread safety: wake() and the drop and settle calls from any thread. Ownership: the engine and the committer outlive
 // it. Errors: sealing that fails is tried again, with a growing pause; what it holds stays durable and searchable
@@ -25,18 +26,20 @@ class Maintenance {
   // A generation waits to be sealed.
   void wake();
   Result<> drop_before(uint64_t received_unix_nano);
-  // Returns when everything that is frozen is sealed, or cannot be for now.
-  Result<> wait_sealed();
+  // Returns when everything up to `sequence` is sealed, or cannot be for now.
+  Result<> wait_sealed(uint64_t sequence);
   Result<> compact();
 
  private:
   void run_sealing();
+  bool compaction_is_behind();
   bool seal_oldest();
   void delete_stage(const Generation& generation);
   void run_watching();
+  void run_retention();
   void watch_disk();
   void apply_retention();
-  Result<> drop_partitions(uint32_t through, const char* reason);
+  Result<> drop_partitions(uint32_t through, uint64_t received_before, const char* reason);
 
   Engine& engine_;
   Committer& committer_;
@@ -49,6 +52,7 @@ class Maintenance {
   std::string seal_fault_;
   std::thread sealing_;
   std::thread watching_;
+  std::thread retaining_;
 };
 
 }  // namespace fathom::store

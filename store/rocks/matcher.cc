@@ -66,17 +66,20 @@ bool Matcher::all_operations_match(const BlockZone& zone) const {
                      [this](uint32_t operation) { return operation_matches(operation); });
 }
 
-Result<const std::vector<uint32_t>*> Matcher::rows(SegmentReader& reader, uint32_t segment, uint32_t block) {
-  auto found = found_.find({segment, block});
-  if (found == found_.end()) {
-    Result<std::vector<uint32_t>> rows = find_rows(reader, block);
-    if (!rows) return rows.error();
-    found = found_.emplace(std::pair(segment, block), std::move(*rows)).first;
+Result<const std::vector<uint32_t>*> Matcher::remembered_rows(SegmentReader& reader, uint32_t segment, uint32_t block) {
+  auto found = remembered_.find({segment, block});
+  if (found != remembered_.end()) return &found->second;
+  Result<std::vector<uint32_t>> matched = rows(reader, block);
+  if (!matched) return matched.error();
+  if (remembered_rows_ > kRememberedRows) {
+    remembered_.clear();
+    remembered_rows_ = 0;
   }
-  return &found->second;
+  remembered_rows_ += matched->size();
+  return &remembered_.emplace(std::pair(segment, block), std::move(*matched)).first->second;
 }
 
-Result<std::vector<uint32_t>> Matcher::find_rows(SegmentReader& reader, uint32_t block) const {
+Result<std::vector<uint32_t>> Matcher::rows(SegmentReader& reader, uint32_t block) const {
   const BlockZone& zone = reader.directory().zone(block);
   std::vector<uint32_t> rows;
   if (!may_match(zone)) return rows;

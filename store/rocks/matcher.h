@@ -1,8 +1,7 @@
 // Matcher: which rows meet a filter's conditions on spans (service, operation, errors, where).
 //
-// Purpose: the same conditions on rows in memory and on sealed columns, cheapest test first. Results for sealed blocks
-// are remembered for the query. Thread safety: one query, one thread. Ownership: it points to the filter and the
-// catalogue.
+// Purpose: the same conditions on rows in memory and on sealed columns, cheapest test first.
+// Thread safety: one query, one thread. Ownership: it points to the filter and the catalogue.
 #pragma once
 
 #include <map>
@@ -37,16 +36,19 @@ class Matcher {
   bool may_match(const SegmentDirectory& directory) const;
   bool may_match(const BlockZone& zone) const;
   // Rows of a sealed block that match, ascending.
-  Result<const std::vector<uint32_t>*> rows(SegmentReader& reader, uint32_t segment, uint32_t block);
+  Result<std::vector<uint32_t>> rows(SegmentReader& reader, uint32_t block) const;
+  // The same, remembered: for questions about single traces, many of which lie in the same few blocks.
+  Result<const std::vector<uint32_t>*> remembered_rows(SegmentReader& reader, uint32_t segment, uint32_t block);
 
  private:
-  Result<std::vector<uint32_t>> find_rows(SegmentReader& reader, uint32_t block) const;
   Result<std::vector<uint32_t>> by_times(SegmentReader& reader, uint32_t block, std::vector<uint32_t> rows) const;
   bool all_operations_match(const BlockZone& zone) const;
 
   const Filter& filter_;
-  std::optional<std::vector<uint32_t>> operations_;                       // ascending
-  std::map<std::pair<uint32_t, uint32_t>, std::vector<uint32_t>> found_;  // by (segment, block)
+  std::optional<std::vector<uint32_t>> operations_;  // ascending
+  static constexpr size_t kRememberedRows = 1 << 20;
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<uint32_t>> remembered_;  // by (segment, block)
+  size_t remembered_rows_ = 0;
   Batch::Scratch scratch_;
 };
 

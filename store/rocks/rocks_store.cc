@@ -10,6 +10,22 @@
 
 namespace fathom::store {
 
+namespace {
+
+// When retention drops a partition under a question, it is asked again of what is left. Each attempt but the last needs
+// a drop of its own, so a few are plenty.
+template <typename Ask>
+auto ask_again_after_drop(const Engine& engine, const Ask& ask) {
+  for (int attempts_left = 4;; --attempts_left) {
+    ViewPtr before = engine.views.get();
+    auto answer = ask();
+    bool dropped = !answer.ok() && answer.error().code == ErrorCode::kNotFound && engine.views.get() != before;
+    if (!dropped || attempts_left == 0) return answer;
+  }
+}
+
+}  // namespace
+
 struct RocksStore::Impl {
   explicit Impl(RocksOptions options) : engine(std::move(options)) {}
   ~Impl() {
@@ -57,6 +73,7 @@ Result<> RocksStore::Impl::load_segments() {
         SegmentInfo::decode({rows->key().data(), rows->key().size()}, {rows->value().data(), rows->value().size()});
     if (!info) return info.error();
     engine.sealed_sequence = std::max(engine.sealed_sequence.load(), info->last_sequence);
+    engine.last_segment = std::max(engine.last_segment.load(), info->id);
     segments.push_back(std::make_shared<SegmentInfo>(*info));
   }
   if (!rows->status().ok()) return from_status(rows->status(), "read the list of segments");
@@ -107,18 +124,24 @@ void RocksStore::append(BatchPtr batch, std::function<void(AppendResult)> done) 
 
 Result<SlowPage> RocksStore::slowest(const Filter& filter, By by, size_t limit, const std::optional<Cursor>& cursor,
                                      QueryBudget& budget) {
-  return Search(impl_->engine, filter, by, SearchOrder::kSlowest, limit, cursor, budget).run();
+  return ask_again_after_drop(impl_->engine, [&] {
+    return Search(impl_->engine, filter, by, SearchOrder::kSlowest, limit, cursor, budget).run();
+  });
 }
 
 Result<std::vector<SlowRow>> RocksStore::find(const Filter& filter, By by, size_t limit, QueryBudget& budget) {
-  Result<SlowPage> page = Search(impl_->engine, filter, by, SearchOrder::kNewest, limit, std::nullopt, budget).run();
+  Result<SlowPage> page = ask_again_after_drop(impl_->engine, [&] {
+    return Search(impl_->engine, filter, by, SearchOrder::kNewest, limit, std::nullopt, budget).run();
+  });
   if (!page) return page.error();
   return std::move(page->rows);
 }
 
 Result<StoredTrace> RocksStore::trace(const TraceId& trace_id, QueryBudget& budget) {
-  SealedReader sealed(impl_->engine.sealed(), impl_->engine.views.get(), budget);
-  return TraceReader(sealed, impl_->engine.catalogue).load(trace_id);
+  return ask_again_after_drop(impl_->engine, [&] {
+    SealedReader sealed(impl_->engine.sealed(), impl_->engine.views.get(), budget);
+    return TraceReader(sealed, impl_->engine.catalogue).load(trace_id);
+  });
 }
 
 Result<std::vector<OperationStats>> RocksStore::operations(const TimeRange& range,
@@ -168,8 +191,8 @@ StoreStats RocksStore::stats() {
 }
 
 Result<> RocksStore::settle() {
-  impl_->committer->rotate();
-  if (Result<> sealed = impl_->maintenance->wait_sealed(); !sealed) return sealed;
+  uint64_t frozen = impl_->committer->rotate();
+  if (Result<> sealed = impl_->maintenance->wait_sealed(frozen); !sealed) return sealed;
   return impl_->maintenance->compact();
 }
 

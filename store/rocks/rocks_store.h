@@ -30,7 +30,7 @@ struct RocksOptions {
   size_t segment_spans = 131'072;
   size_t segment_bytes = 64 << 20;  // of encoded batches; whichever comes first
   uint64_t queue_bytes = 64 << 20;  // of batches that wait to become durable; more are refused as retryable
-  size_t sealing_limit = 2;         // full generations that wait to be sealed; more are refused as retryable
+  size_t sealing_limit = 1;         // full generations that wait to be sealed; more are refused as retryable
   uint32_t operations_per_service = 1000;
   uint32_t services = 10'000;
   uint64_t partition_nano = 3'600'000'000'000;

@@ -7,6 +7,8 @@ namespace fathom::store {
 namespace {
 
 constexpr uint32_t kDirectoryColumn = UINT32_MAX;
+constexpr uint32_t kGrownColumn = UINT32_MAX - 1;
+constexpr uint8_t kGrownVersion = 1;
 constexpr uint8_t kPartVersion = 1;
 
 std::string_view view_of(const rocksdb::Slice& slice) {
@@ -39,6 +41,36 @@ Result<TracePart> decode_trace_part_value(std::string_view value) {
 
 std::string directory_key(uint32_t partition, uint32_t segment) {
   return keys::chunk(partition, segment, kSegmentWide, kDirectoryColumn);
+}
+
+std::string grown_key(uint32_t partition, uint32_t segment) {
+  return keys::chunk(partition, segment, kSegmentWide, kGrownColumn);
+}
+
+std::string encode_grown(const GrownTraces& traces) {
+  std::string value;
+  ByteWriter out(value);
+  out.u8(kGrownVersion);
+  out.varint(traces.size());
+  for (const auto& [id, summary] : traces) {
+    out.raw(id.view());
+    encode_summary(summary, value);
+  }
+  return value;
+}
+
+Result<GrownTraces> decode_grown(std::string_view value) {
+  ByteReader in(value);
+  if (in.u8() != kGrownVersion) return corrupt("a list of grown traces has an unknown form");
+  GrownTraces traces;
+  for (uint64_t left = in.varint(); left > 0 && !in.failed(); --left) {
+    std::optional<TraceId> id = TraceId::from_bytes(in.raw(sizeof(TraceId::bytes)));
+    Result<TraceSummary> summary = decode_summary(in);
+    if (!id || !summary) return corrupt("a list of grown traces is damaged");
+    traces.emplace_back(*id, *summary);
+  }
+  if (in.failed() || !in.at_end()) return corrupt("a list of grown traces is damaged");
+  return traces;
 }
 
 std::string encode_trace_part(const TracePart& part) {
@@ -83,6 +115,7 @@ class SealedReader::Source : public ChunkSource {
     if (Result<> spent = reader_.budget_.spend(chunk->bytes.size()); !spent) return spent.error();
     return chunk;
   }
+  Result<ChunkBytes> read_grown() { return read_key(grown_key(partition_, segment_)); }
   Result<ChunkBytes> read_directory() { return read_key(directory_key(partition_, segment_)); }
 
  private:
@@ -163,6 +196,18 @@ Result<SegmentReader*> SealedReader::segment(uint32_t partition, uint32_t segmen
   auto open = std::make_unique<Open>(*this, partition, segment);
   open->reader = std::make_unique<SegmentReader>(*known, open->source);
   return open_.emplace(segment, std::move(open)).first->second->reader.get();
+}
+
+Result<GrownTraces> SealedReader::grown(const SegmentInfo& info) {
+  Source source(*this, info.partition, info.id);
+  Result<ChunkBytes> bytes = source.read_grown();
+  if (!bytes) return bytes.error();
+  if (Result<> spent = budget_.spend(bytes->bytes.size()); !spent) return spent.error();
+  return decode_grown(bytes->bytes);
+}
+
+void SealedReader::close(uint32_t segment) {
+  open_.erase(segment);
 }
 
 Result<std::vector<TraceRow>> SealedReader::rows(const TraceId& id, const TracePart& part) {

@@ -48,6 +48,12 @@ Result<TracePart> decode_trace_part_value(std::string_view value);
 // Where a segment keeps its directory: behind all of its chunks.
 std::string directory_key(uint32_t partition, uint32_t segment);
 
+// The traces of a segment that older segments hold spans of too, with their cumulative summaries.
+using GrownTraces = std::vector<std::pair<TraceId, TraceSummary>>;
+std::string grown_key(uint32_t partition, uint32_t segment);
+std::string encode_grown(const GrownTraces& traces);
+Result<GrownTraces> decode_grown(std::string_view value);
+
 struct SealedContext {
   Database& database;
   const LivePartitions& live;
@@ -61,9 +67,12 @@ class SealedReader {
 
   // Oldest first; empty when no live segment holds the trace.
   Result<std::vector<TracePart>> parts(const TraceId& id);
-  // The segment's columns. The pointer stays valid as long as this reader.
+  // The segment's columns. The pointer stays valid until close().
   Result<SegmentReader*> segment(uint32_t partition, uint32_t segment);
   Result<SegmentReader*> segment(const SegmentInfo& info) { return segment(info.partition, info.id); }
+  Result<GrownTraces> grown(const SegmentInfo& info);
+  // Forgets what was decoded of a segment; pointers to its reader become invalid.
+  void close(uint32_t segment);
   // The light rows of one part of a trace.
   Result<std::vector<TraceRow>> rows(const TraceId& id, const TracePart& part);
 

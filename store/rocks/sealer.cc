@@ -4,7 +4,6 @@
 
 #include <rocksdb/sst_file_writer.h>
 
-#include "base/metrics.h"
 #include "store/block/segment_writer.h"
 #include "store/rocks/index_builder.h"
 #include "store/rocks/keys.h"
@@ -106,16 +105,25 @@ void index_traces(const SegmentRows& rows, IndexBuilder& index) {
   }
 }
 
+GrownTraces grown_traces(const SegmentRows& rows) {
+  GrownTraces grown;
+  for (const SegmentTrace& trace : rows.traces) {
+    if (trace.summary.grown) grown.emplace_back(trace.id, trace.summary);
+  }
+  return grown;
+}
+
 // Writes and ingests everything that makes up a segment.
 class SegmentFiles {
  public:
   SegmentFiles(Database& database, const SegmentInfo& info) : database_(database), info_(info) {}
 
-  Result<> blocks(const EncodedSegment& encoded) {
+  Result<> blocks(const SegmentRows& rows, const EncodedSegment& encoded) {
     FamilyFile file(database_, Family::kBlock, info_.id);
     for (const Chunk& chunk : encoded.chunks) {
       file.put(keys::chunk(info_.partition, info_.id, chunk.block, chunk.column), chunk.bytes);
     }
+    file.put(grown_key(info_.partition, info_.id), encode_grown(grown_traces(rows)));
     file.put(directory_key(info_.partition, info_.id), encoded.directory);
     return add(file);
   }
@@ -150,7 +158,14 @@ class SegmentFiles {
   }
 
   Result<SegmentInfo> publish() {
-    rocksdb::Status status = database_.db().IngestExternalFiles(args_);
+    if (!database_.may_ingest()) {
+      return unavailable(
+          "the disk failed under RocksDB; stored spans are safe and readable, and sealing goes on when "
+          "the store is opened again");
+    }
+    // What the segment rests on, its operations and its batches' identities, must not be less durable than itself.
+    rocksdb::Status status = database_.db().SyncWAL();
+    if (status.ok()) status = database_.db().IngestExternalFiles(args_);
     if (!status.ok()) return from_status(status, "ingest segment " + std::to_string(info_.id));
     return info_;
   }
@@ -177,10 +192,7 @@ Result<SegmentInfo> write_segment(const SealInput& input, Database& database, co
   if (!rows.rows.empty()) {
     Result<EncodedSegment> encoded = encode_segment(rows.rows, rows.traces);
     if (!encoded) return encoded.error();
-    counter("fathom_unlisted_attribute_keys_total",
-            "Attribute keys beyond what a segment lists: stored and searchable, not listed")
-        .add(encoded->unlisted_keys);
-    if (Result<> done = files.blocks(*encoded); !done) return done.error();
+    if (Result<> done = files.blocks(rows, *encoded); !done) return done.error();
     if (Result<> done = files.traces(rows, *encoded); !done) return done.error();
     if (Result<> done = files.straddling(rows); !done) return done.error();
     if (Result<> done = files.operands(Family::kSlow, index.slow_operands()); !done) return done.error();

@@ -63,7 +63,9 @@ Result<SlowPage> Search::run() {
     if (Result<> alive = budget_.check(); !alive) return alive.error();
     Node node = heap_.top();
     heap_.pop();
-    if (Result<> done = step(std::move(node)); !done) return done.error();
+    Result<> done = step(node);
+    // What retention dropped while this query ran is no longer part of the answer.
+    if (!done && done.error().code != ErrorCode::kNotFound) return done.error();
   }
   if (page_.rows.size() > limit_) {
     page_.rows.pop_back();
@@ -99,10 +101,10 @@ void Search::push_corrected() {
   }
 }
 
-Result<> Search::step(Node node) {
+Result<> Search::step(const Node& node) {
   switch (node.kind) {
     case Kind::kCandidate:
-      return consider(std::move(node));
+      return consider(node);
     case Kind::kHourRest:
       return expand_hour(node);
     case Kind::kMinuteRest:
@@ -115,11 +117,11 @@ Result<> Search::step(Node node) {
   return {};
 }
 
-Result<> Search::consider(Node node) {
-  return by_ == By::kTrace ? consider_trace(std::move(node)) : consider_span(node);
+Result<> Search::consider(const Node& node) {
+  return by_ == By::kTrace ? consider_trace(node) : consider_span(node);
 }
 
-Result<> Search::consider_trace(Node node) {
+Result<> Search::consider_trace(const Node& node) {
   if (seen_.contains(node.entry.trace_id)) return {};
   Result<std::optional<TraceSummary>> found = traces_.summary(node.entry.trace_id);
   if (!found) return found.error();
@@ -177,7 +179,7 @@ Result<bool> Search::trace_matches(const TraceId& id) {
     Result<std::vector<RowRange>> ranges = (*reader)->locate(id, part.first_block);
     if (!ranges) return ranges.error();
     for (const RowRange& range : *ranges) {
-      Result<const std::vector<uint32_t>*> rows = matcher_.rows(**reader, part.segment, range.block);
+      Result<const std::vector<uint32_t>*> rows = matcher_.remembered_rows(**reader, part.segment, range.block);
       if (!rows) return rows.error();
       auto first = std::lower_bound((*rows)->begin(), (*rows)->end(), range.first_row);
       if (first != (*rows)->end() && *first - range.first_row < range.row_count) return true;

@@ -69,24 +69,23 @@ class Search {
   Result<> push_lists(const Series& series, keys::Level level, const TimeRange& range);
   void push_list(const Series& series, keys::Level level, uint32_t cell, const SlowList& list);
 
-  Result<> step(Node node);
+  Result<> step(const Node& node);
   Result<> expand_hour(const Node& node);
   Result<> expand_minutes(const Node& node);
   Result<> scan_blocks(const Node& node);
   void finish_scan(Best& best, Kind kind, const std::vector<TimeRange>& ranges);
+  Result<> learn_grown(const SegmentInfo& info);
   Result<> scan_segment(const SegmentInfo& info, const std::vector<TimeRange>& ranges, Best& best);
-  Result<> scan_block_traces(SegmentReader& reader, const SegmentInfo& info, uint32_t block,
-                             const std::vector<TimeRange>& ranges, Best& best);
-  Result<> scan_block_spans(SegmentReader& reader, const SegmentInfo& info, uint32_t block,
-                            const std::vector<TimeRange>& ranges, Best& best);
+  Result<> scan_block_traces(SegmentReader& reader, uint32_t block, const std::vector<TimeRange>& ranges, Best& best);
+  Result<> scan_block_spans(SegmentReader& reader, uint32_t block, const std::vector<TimeRange>& ranges, Best& best);
   bool block_may_help(const BlockZone& zone, const std::vector<TimeRange>& ranges, const Best& best) const;
 
   Result<> scan_memory(const Node& node);
   void scan_generation_traces(const Generation& generation, size_t position, Best& best);
   void scan_generation_spans(const Generation& generation, Best& best);
 
-  Result<> consider(Node node);
-  Result<> consider_trace(Node node);
+  Result<> consider(const Node& node);
+  Result<> consider_trace(const Node& node);
   Result<> consider_span(const Node& node);
   Result<bool> trace_matches(const TraceId& id);
   void emit(const SlowEntry& entry, const TraceSummary& summary);

@@ -45,6 +45,7 @@ Result<> Search::scan_blocks(const Node& node) {
     const SegmentInfo& info = **it;
     if (!touches(node.ranges, info.min_start_unix_nano, info.max_start_unix_nano)) continue;
     Result<> scanned = scan_segment(info, node.ranges, best);
+    sealed_.close(info.id);  // a long scan must not keep what it decoded of every segment
     if (!scanned && scanned.error().code != ErrorCode::kNotFound) return scanned;
   }
   finish_scan(best, Kind::kBlockScan, node.ranges);
@@ -56,15 +57,21 @@ Result<> Search::scan_segment(const SegmentInfo& info, const std::vector<TimeRan
   Result<SegmentReader*> reader = sealed_.segment(info);
   if (!reader) return reader.error();
   const SegmentDirectory& directory = (*reader)->directory();
-  bool rows_may_match = matcher_.may_match(directory);
-  for (uint32_t block = 0; block < directory.block_count(); ++block) {
+  for (uint32_t block = 0; block < directory.block_count() && matcher_.may_match(directory); ++block) {
     const BlockZone& zone = directory.zone(block);
     if (!block_may_help(zone, ranges, best)) continue;
-    if (by_ == By::kSpan && !rows_may_match) continue;
-    Result<> scanned = by_ == By::kTrace ? scan_block_traces(**reader, info, block, ranges, best)
-                                         : scan_block_spans(**reader, info, block, ranges, best);
+    Result<> scanned = by_ == By::kTrace ? scan_block_traces(**reader, block, ranges, best)
+                                         : scan_block_spans(**reader, block, ranges, best);
     if (!scanned) return scanned;
   }
+  return by_ == By::kTrace ? learn_grown(info) : Result<>();
+}
+
+// Segments come newest first: what this one says of its grown traces holds against every older one.
+Result<> Search::learn_grown(const SegmentInfo& info) {
+  Result<GrownTraces> grown = sealed_.grown(info);
+  if (!grown) return grown.error();
+  for (auto& [id, summary] : *grown) newer_.emplace(id, summary);
   return {};
 }
 
@@ -78,45 +85,37 @@ bool Search::block_may_help(const BlockZone& zone, const std::vector<TimeRange>&
   return !best.too_late(leading);
 }
 
-Result<> Search::scan_block_traces(SegmentReader& reader, const SegmentInfo& info, uint32_t block,
-                                   const std::vector<TimeRange>& ranges, Best& best) {
-  const BlockZone& zone = reader.directory().zone(block);
-  bool rows_may_match = matcher_.everything() || (matcher_.may_match(reader.directory()) && matcher_.may_match(zone));
-  const std::vector<uint32_t>* rows = nullptr;
-  if (!matcher_.everything() && rows_may_match) {
-    Result<const std::vector<uint32_t>*> matched = matcher_.rows(reader, info.id, block);
+Result<> Search::scan_block_traces(SegmentReader& reader, uint32_t block, const std::vector<TimeRange>& ranges,
+                                   Best& best) {
+  std::vector<uint32_t> rows;
+  if (!matcher_.everything()) {
+    Result<std::vector<uint32_t>> matched = matcher_.rows(reader, block);
     if (!matched) return matched.error();
-    rows = *matched;
+    if (matched->empty()) return {};
+    rows = std::move(*matched);
   }
   Result<std::vector<BlockTrace>> traces = reader.traces(block);
   if (!traces) return traces.error();
   size_t next_row = 0;
   for (const BlockTrace& trace : *traces) {
     bool matches = matcher_.everything();
-    if (rows != nullptr) {
-      while (next_row < rows->size() && (*rows)[next_row] < trace.first_row) ++next_row;
-      matches = next_row < rows->size() && (*rows)[next_row] - trace.first_row < trace.row_count;
-    }
-    if (!matches && !trace.summary.grown) continue;
-    const TraceSummary* newest = &trace.summary;
-    auto known = newer_.find(trace.id);
-    if (known != newer_.end()) {
-      newest = &known->second;
-    } else if (trace.summary.grown) {
-      newer_.emplace(trace.id, trace.summary);
+    if (!matches) {
+      while (next_row < rows.size() && rows[next_row] < trace.first_row) ++next_row;
+      matches = next_row < rows.size() && rows[next_row] - trace.first_row < trace.row_count;
     }
     if (!matches) continue;
-    SlowEntry entry = entry_of(trace.id, *newest);
+    auto newer = newer_.find(trace.id);
+    SlowEntry entry = entry_of(trace.id, newer != newer_.end() ? newer->second : trace.summary);
     if (contains(ranges, entry.start_unix_nano) && in_bounds(entry)) best.add(rank(entry), entry, false);
   }
   return {};
 }
 
-Result<> Search::scan_block_spans(SegmentReader& reader, const SegmentInfo& info, uint32_t block,
-                                  const std::vector<TimeRange>& ranges, Best& best) {
-  Result<const std::vector<uint32_t>*> matched = matcher_.rows(reader, info.id, block);
+Result<> Search::scan_block_spans(SegmentReader& reader, uint32_t block, const std::vector<TimeRange>& ranges,
+                                  Best& best) {
+  Result<std::vector<uint32_t>> matched = matcher_.rows(reader, block);
   if (!matched) return matched.error();
-  if ((*matched)->empty()) return {};
+  if (matched->empty()) return {};
   Result<BlockTimes> times = reader.times(block);
   if (!times) return times.error();
   Result<BlockIds> ids = reader.ids(block);
@@ -125,7 +124,7 @@ Result<> Search::scan_block_spans(SegmentReader& reader, const SegmentInfo& info
   if (!traces) return traces.error();
   if (traces->empty() || ids->span.size() != times->duration_nano.size()) return corrupt("a block's columns disagree");
   size_t trace = 0;
-  for (uint32_t row : **matched) {
+  for (uint32_t row : *matched) {
     if (row >= ids->span.size()) return corrupt("a block's columns disagree");
     while (trace + 1 < traces->size() && row - (*traces)[trace].first_row >= (*traces)[trace].row_count) ++trace;
     SlowEntry entry{times->duration_nano[row], times->start_unix_nano[row], (*traces)[trace].id,   ids->span[row],

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <set>
+#include <type_traits>
+#include <unordered_set>
+#include <utility>
 
 #include "base/time.h"
 
@@ -25,6 +28,27 @@ Minutes minutes_of(const TimeRange& range) {
 bool contains_minute(const Minutes& minutes, uint64_t unix_nano) {
   uint32_t minute = keys::cell_of(Level::kMinute, unix_nano);
   return minute >= minutes.first && minute <= minutes.last;
+}
+
+// Every attribute of the rows in the range, and of their resources.
+template <typename Visit>
+void visit_attributes(const Generation& generation, const TimeRange& range, Visit visit) {
+  Batch::Scratch scratch;
+  auto each = [&](std::span<const AttributeView> attributes, const Generation::Row& row) {
+    for (const AttributeView& attribute : attributes) {
+      if constexpr (std::is_invocable_v<Visit, const AttributeView&>) {
+        visit(attribute);
+      } else {
+        visit(attribute, row);
+      }
+    }
+  };
+  for (const Generation::Row& row : generation.rows()) {
+    if (!range.contains(row.start_unix_nano)) continue;
+    const Batch::Row& stored = generation.stored(row);
+    each(generation.batch(row).span(stored, scratch).attributes, row);
+    each(generation.batch(row).resource(stored.resource).attributes, row);
+  }
 }
 
 }  // namespace
@@ -141,21 +165,15 @@ Result<std::vector<std::string>> Statistics::attribute_keys(const TimeRange& ran
     if (!reader) return reader.error();
     const std::vector<std::string>& listed = (*reader)->directory().attribute_keys();
     keys.insert(listed.begin(), listed.end());
+    sealed_.close(segment->id);
   }
   for (const auto& generation : view_->generations) {
     if (Result<> alive = budget_.check(); !alive) return alive.error();
     auto lock = generation->read();
-    Batch::Scratch scratch;
-    for (const Generation::Row& row : generation->rows()) {
-      if (!range.contains(row.start_unix_nano)) continue;
-      const Batch::Row& stored = generation->stored(row);
-      for (const AttributeView& attribute : generation->batch(row).span(stored, scratch).attributes) {
-        keys.emplace(attribute.key);
-      }
-      for (const AttributeView& attribute : generation->batch(row).resource(stored.resource).attributes) {
-        keys.emplace(attribute.key);
-      }
-    }
+    std::unordered_set<const char*> seen;  // a batch keeps each text once, so its place stands for it
+    visit_attributes(*generation, range, [&](const AttributeView& attribute) {
+      if (seen.insert(attribute.key.data()).second) keys.emplace(attribute.key);
+    });
   }
   return std::vector<std::string>(keys.begin(), keys.end());
 }
@@ -172,9 +190,13 @@ Result<> Statistics::count_sealed_values(const TimeRange& range, const std::stri
       const BlockZone& zone = directory.zone(block);
       if (zone.max_start_unix_nano < range.from_unix_nano || zone.min_start_unix_nano >= range.to_unix_nano) continue;
       Result<std::vector<ValueRows>> values = (*reader)->value_counts(block, key);
+      if (!values && values.error().code == ErrorCode::kNotFound) break;
       if (!values) return values.error();
-      for (const ValueRows& value : *values) counts[value.value] += value.rows;
+      for (const ValueRows& value : *values) {
+        if (Result<> counted = add_count(value.value, value.rows, counts); !counted) return counted;
+      }
     }
+    sealed_.close(segment->id);
   }
   return {};
 }
@@ -184,21 +206,31 @@ Result<> Statistics::count_memory_values(const TimeRange& range, const std::stri
   for (const auto& generation : view_->generations) {
     if (Result<> alive = budget_.check(); !alive) return alive;
     auto lock = generation->read();
-    Batch::Scratch scratch;
-    for (const Generation::Row& row : generation->rows()) {
-      if (!range.contains(row.start_unix_nano)) continue;
-      const Batch::Row& stored = generation->stored(row);
-      std::set<std::string> values;  // a row counts once per value, wherever the value stands
-      for (const AttributeView& attribute : generation->batch(row).span(stored, scratch).attributes) {
-        if (attribute.key == key) values.insert(value_text(attribute.value));
-      }
-      for (const AttributeView& attribute : generation->batch(row).resource(stored.resource).attributes) {
-        if (attribute.key == key) values.insert(value_text(attribute.value));
-      }
-      for (const std::string& value : values) ++counts[value];
+    // A row counts once per value, wherever the value stands: `last` is the row that counted it last.
+    struct Tally {
+      uint64_t rows = 0;
+      const Generation::Row* last = nullptr;
+    };
+    std::map<std::string, Tally, std::less<>> tallies;
+    visit_attributes(*generation, range, [&](const AttributeView& attribute, const Generation::Row& row) {
+      if (attribute.key != key) return;
+      bool as_is = attribute.value.type == ValueType::kString;
+      auto found = as_is ? tallies.find(attribute.value.text) : tallies.end();
+      if (found == tallies.end()) found = tallies.try_emplace(value_text(attribute.value)).first;
+      if (std::exchange(found->second.last, &row) != &row) ++found->second.rows;
+    });
+    for (const auto& [value, tally] : tallies) {
+      if (Result<> counted = add_count(value, tally.rows, counts); !counted) return counted;
     }
   }
   return {};
+}
+
+// Distinct values live in memory while they are counted, so they come out of the query's budget.
+Result<> Statistics::add_count(const std::string& value, uint64_t rows, std::map<std::string, uint64_t>& counts) {
+  auto [found, inserted] = counts.try_emplace(value, 0);
+  found->second += rows;
+  return inserted ? budget_.spend(value.size() + sizeof(*found)) : Result<>();
 }
 
 Result<std::vector<ValueCount>> Statistics::attribute_values(const TimeRange& range, const std::string& key,

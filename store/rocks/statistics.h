@@ -34,6 +34,7 @@ class Statistics {
   Result<> visit_cells(const TimeRange& range, uint64_t longest_nano, const Visit& visit);
   Result<> visit_level(uint32_t partition, keys::Level level, uint32_t first, uint32_t last, const Visit& visit);
   Result<> visit_memory(const TimeRange& range, const Visit& visit);
+  Result<> add_count(const std::string& value, uint64_t rows, std::map<std::string, uint64_t>& counts);
   Result<> count_sealed_values(const TimeRange& range, const std::string& key, std::map<std::string, uint64_t>& counts);
   Result<> count_memory_values(const TimeRange& range, const std::string& key, std::map<std::string, uint64_t>& counts);
 

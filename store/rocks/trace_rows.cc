@@ -29,7 +29,7 @@ bool all_parents_stored(const std::vector<TraceRow>& rows) {
 TraceSummary summarise(const std::vector<TraceRow>& rows) {
   assert(!rows.empty());
   TraceSummary summary;
-  const TraceRow* first = &rows[0];
+  const TraceRow* first = rows.data();
   const TraceRow* root = nullptr;
   uint64_t end = 0;
   summary.first_sequence = UINT64_MAX;

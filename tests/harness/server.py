@@ -92,6 +92,7 @@ class Server:
         return words + self.arguments
 
     def start(self):
+        assert pathlib.Path(FATHOM).exists(), f"{FATHOM} is not there: ./dev build, or set FATHOM_BIN"
         self.process = subprocess.Popen(self.command(), stdout=subprocess.PIPE, stderr=self.log, text=True)
         line = self.process.stdout.readline()
         assert line, f"fathom up said nothing and ended with {self.process.wait(PATIENCE_S)}\n{self.log_text()}"

@@ -93,7 +93,8 @@ class MapSource : public ChunkSource {
   Result<ChunkBytes> read(uint32_t block, uint32_t column) override {
     ++reads;
     auto at = chunks_.find({block, column});
-    if (at == chunks_.end()) return not_found("chunk " + std::to_string(block) + "/" + std::to_string(column));
+    if (at == chunks_.end())
+      return corrupt("there is no chunk " + std::to_string(block) + "/" + std::to_string(column));
     return ChunkBytes{*at->second, at->second};
   }
 

@@ -1,0 +1,24 @@
+// DiskSpace: how much room the data directory's file system has, and how much of it is not for new rows.
+//
+// Purpose: RocksDB does not survive a write-ahead log that it cannot append to, so writes are refused before it comes
+// to that; sealing and compaction of what is already stored live on the reserve. Thread safety: a plain value.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "store/rocks/engine.h"
+
+namespace fathom::store {
+
+struct DiskSpace {
+  uint64_t free_bytes = 0;
+  uint64_t reserve_bytes = 0;
+
+  bool has_room_for(uint64_t bytes) const { return free_bytes >= reserve_bytes + bytes; }
+};
+
+// Nothing when the file system does not say.
+std::optional<DiskSpace> measure_disk(Engine& engine);
+
+}  // namespace fathom::store

@@ -1,0 +1,175 @@
+// Retention with reads and writes going on: old partitions go, whole, counted and from the disk; nobody notices but
+// who asks for what is gone.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <random>
+#include <thread>
+
+#include "store/testing/rocks_rig.h"
+
+namespace fathom::store::testing {
+namespace {
+
+constexpr uint64_t kSecond = 1'000'000'000;
+constexpr uint64_t kSpansPerBatch = 10;
+
+std::string dropped(const std::string& reason) {
+  return "fathom_dropped_spans_total{reason=\"" + reason + "\"}";
+}
+
+// Text that compresses little, so that spans and not indexes are what the disk is full of.
+std::string bulk(std::mt19937_64& random) {
+  std::string text;
+  for (int i = 0; i < 10; ++i) text += std::to_string(random());
+  return text;
+}
+
+// A trace of its own, and one span in a trace that grows over all partitions.
+BatchPtr batch_of(uint64_t number) {
+  std::mt19937_64 random(number);
+  std::vector<TestSpan> spans;
+  for (uint64_t i = 1; i < kSpansPerBatch; ++i) {
+    spans.push_back(test_span(number + 10, i, static_cast<int64_t>(i), 1000 + number).with({"bulk", bulk(random)}));
+  }
+  spans.push_back(test_span(1, number, static_cast<int64_t>(number), 5));
+  return make_batch(spans);
+}
+
+RocksOptions small_partitions() {
+  RocksOptions options;
+  options.durability = Durability::kOs;
+  options.segment_spans = 100;
+  options.partition_nano = 10 * kSecond;
+  options.maintenance_interval_nano = 1'000'000;
+  return options;
+}
+
+class RocksRetention : public ::testing::Test {
+ protected:
+  void write(uint64_t batches) {
+    for (uint64_t i = 0; i < batches; ++i) {
+      AppendResult result = append_once(rig_.store(), batch_of(++written_));
+      ASSERT_EQ(result.outcome, AppendOutcome::kDurable) << result.message;
+      rig_.advance(kSecond / 10);
+    }
+  }
+
+  // Writes with a reader beside and a restart in the middle; then what is stored and what was dropped add up.
+  void run_under_load(const std::string& reason, const std::function<bool()>& limit_holds) {
+    uint64_t dropped_before = metric(dropped(reason)), stored_before = metric("fathom_spans_stored_total");
+    for (int run = 0; run < 2; ++run) {
+      ASSERT_EQ(rig_.reopen(), "");
+      uint64_t rounds = rounds_ + 3;
+      std::atomic<bool> stop = false;
+      std::jthread reader([&] { read_until(stop); });
+      write(600);
+      EXPECT_TRUE(eventually([&] { return rounds_ >= rounds; }));
+      stop = true;
+    }
+    ASSERT_TRUE(rig_.store().settle().ok());
+    EXPECT_TRUE(eventually(limit_holds));
+    uint64_t gone = metric(dropped(reason)) - dropped_before;
+    EXPECT_GT(gone, 0u);
+    EXPECT_EQ(metric("fathom_spans_stored_total") - stored_before, written_ * kSpansPerBatch);
+    EXPECT_EQ(rig_.store().stats().spans_stored + gone, written_ * kSpansPerBatch);
+  }
+
+  // Asks everything, over and over; any answer but success and "not found" is a fault.
+  void read_until(const std::atomic<bool>& stop) {
+    while (!stop) {
+      QueryBudget budget;
+      note(rig_.store().trace(test_trace_id(1), budget));
+      note(rig_.store().trace(test_trace_id(10 + written_ / 2), budget));
+      note(rig_.store().find({}, By::kSpan, 20, budget));
+      note(rig_.store().operations({}, std::nullopt, budget));
+      note(rig_.store().attribute_keys({}, budget));
+      note(rig_.store().attribute_values({}, "bulk", 5, budget));
+      note(rig_.store().latency({}, std::nullopt, std::nullopt, 60 * kSecond, budget));
+      read_pages(By::kTrace);
+      read_pages(By::kSpan);
+      ++rounds_;
+    }
+  }
+  // Partitions vanish between the pages; what is there comes once and in order.
+  void read_pages(By by) {
+    std::optional<Cursor> cursor;
+    std::optional<SortKey> last;
+    do {
+      QueryBudget budget;
+      Result<SlowPage> page = rig_.store().slowest({}, by, 25, cursor, budget);
+      note(page);
+      if (!page.ok()) return;
+      for (const SlowRow& row : page->rows) {
+        SortKey key{row.duration_nano, row.start_unix_nano, row.trace_id, by == By::kSpan ? row.span_id : SpanId{}};
+        // The long trace shrinks with its partitions, and so may come up again further down.
+        if (by == By::kTrace && row.trace_id == test_trace_id(1)) continue;
+        EXPECT_TRUE(!last || slower(*last, key));
+        last = key;
+      }
+      cursor = page->next;
+    } while (cursor);
+  }
+  // Only a trace can be "not found"; every other question has an answer, however much was dropped.
+  template <typename T>
+  void note(const Result<T>& result) {
+    if (result.ok()) return;
+    bool of_a_trace = std::is_same_v<T, StoredTrace>;
+    EXPECT_TRUE(of_a_trace && result.error().code == ErrorCode::kNotFound)
+        << __PRETTY_FUNCTION__ << ": " << result.error().message;
+  }
+
+  RocksRig rig_{small_partitions()};
+  std::atomic<uint64_t> written_{0};
+  std::atomic<uint64_t> rounds_{0};
+};
+
+TEST_F(RocksRetention, ByAge) {
+  rig_.options().retention_age_nano = 20 * kSecond;
+  // 30 s of spans at the most: the limit and the partition that is half beyond it.
+  run_under_load("age", [&] { return rig_.store().stats().spans_stored <= 310 * kSpansPerBatch; });
+  EXPECT_TRUE(stored_trace(rig_.store(), 10 + written_));
+  EXPECT_TRUE(stored_trace(rig_.store(), 10 + written_ - 190));
+  EXPECT_FALSE(stored_trace(rig_.store(), 10 + 1));
+  // Nothing arrives any more, and all of it becomes too old.
+  uint64_t full = rig_.store().stats().disk_bytes;
+  rig_.advance(100 * kSecond);
+  EXPECT_TRUE(eventually([&] { return rig_.store().stats().spans_stored == 0; }));
+  EXPECT_TRUE(eventually([&] { return rig_.store().stats().disk_bytes < full - full / 3; }))
+      << rig_.store().stats().disk_bytes << " of " << full;
+  // Fresh spans, numbered again from the beginning, are not taken for the old ones.
+  written_ = 5000;
+  write(3);
+  ASSERT_TRUE(rig_.store().settle().ok());
+  EXPECT_TRUE(stored_trace(rig_.store(), 10 + 5001));
+  EXPECT_EQ(counted_spans(rig_.store()), 3 * kSpansPerBatch);
+}
+
+TEST_F(RocksRetention, BySize) {
+  rig_.options().partition_bytes = 40'000;
+  rig_.options().retention_bytes = 200'000;
+  run_under_load("size", [&] { return rig_.store().stats().disk_bytes < 600'000; });
+  EXPECT_GT(rig_.store().stats().spans_stored, 0u);
+  EXPECT_TRUE(stored_trace(rig_.store(), 10 + written_));
+  EXPECT_FALSE(stored_trace(rig_.store(), 10 + 1));
+  EXPECT_EQ(counted_spans(rig_.store()), rig_.store().stats().spans_stored);
+}
+
+// An age below a partition's length must not take what arrived a moment ago with what is old.
+TEST_F(RocksRetention, ABatchThatArrivesMeanwhileStays) {
+  rig_.options().partition_nano = 3600 * kSecond;
+  ASSERT_EQ(rig_.open(), "");
+  for (int round = 0; round < 30; ++round) {
+    write(2);
+    uint64_t cut = rig_.now_unix_nano();
+    rig_.advance(kSecond);
+    uint64_t fresh = written_ + 1;
+    std::jthread dropping([&] { EXPECT_TRUE(rig_.store().drop_before(cut).ok()); });
+    write(1);
+    dropping.join();
+    ASSERT_TRUE(stored_trace(rig_.store(), 10 + fresh)) << round;
+  }
+}
+
+}  // namespace
+}  // namespace fathom::store::testing
