@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/time.h"
+#include "cli/exit_codes.h"
 
 namespace fathom {
 
@@ -18,6 +19,11 @@ constexpr uint64_t kQueryGraceNano = 2 * kNanosPerSecond;
 }  // namespace
 
 Result<> Server::open_store(cli::Signals& signals) {
+  // Whoever watches this process (fathom up, systemd) starts it again; nothing acknowledged depends on an orderly end.
+  options_.store.on_unrecoverable = [](const std::string& why) {
+    log_error("ending, to be started again: " + why);
+    std::_Exit(static_cast<int>(cli::ExitCode::kLocalFailure));
+  };
   uint64_t give_up = now_monotonic_nano() + kPatienceNano;
   bool told = false;
   while (true) {

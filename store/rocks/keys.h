@@ -27,6 +27,9 @@ inline std::string tenant_prefix() {
 // In the default family: the number below which every partition was dropped.
 inline constexpr const char* kOldestPartition = "oldest_partition";
 
+// In the default family: the last sealed sequence when partitions were dropped, because their records went with them.
+inline constexpr const char* kSealedSequence = "sealed_sequence";
+
 inline std::string stage(uint64_t sequence) {
   std::string key = tenant_prefix();
   append_be64(key, sequence);

@@ -163,6 +163,9 @@ void Maintenance::watch_disk() {
     if (room && !was_writable) log_info("there is room again: writes are taken");
     if (!room) log_warning("writes are refused: " + status.ToString());
   }
+  if (room && !engine_.database->may_ingest() && engine_.options.on_unrecoverable) {
+    engine_.options.on_unrecoverable("a fault of the disk has stopped RocksDB; only opening the store again helps");
+  }
   engine_.writable = room;
   gauge("fathom_store_writable", "1 while the store takes writes").set(room);
 }

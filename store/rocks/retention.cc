@@ -40,6 +40,9 @@ Result<> Retention::drop_through(uint32_t partition, const char* reason) {
     batch.Delete(database.family(Family::kSegment), keys::segment(segment->partition, segment->id));
   }
   batch.Put(database.family(Family::kDefault), keys::kOldestPartition, oldest_partition_value(partition + 1));
+  std::string sealed;
+  ByteWriter(sealed).u64(engine_.sealed_sequence.load());
+  batch.Put(database.family(Family::kDefault), keys::kSealedSequence, sealed);
   rocksdb::WriteOptions options;
   options.sync = true;
   rocksdb::Status status = database.db().Write(options, &batch);

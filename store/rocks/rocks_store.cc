@@ -60,6 +60,9 @@ Result<> RocksStore::Impl::load_partitions() {
   if (!status.ok()) return from_status(status, "read the data directory");
   if (value.size() != 4) return corrupt("the record of the oldest partition is damaged");
   engine.live->set_oldest(load_be32(value.data()));
+  status = database.db().Get(rocksdb::ReadOptions(), database.family(Family::kDefault), keys::kSealedSequence, &value);
+  if (!status.ok()) return from_status(status, "read the data directory");
+  engine.sealed_sequence = ByteReader(value).u64();
   return {};
 }
 

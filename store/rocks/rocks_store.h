@@ -42,6 +42,9 @@ struct RocksOptions {
   uint64_t maintenance_interval_nano = 10'000'000'000;
   rocksdb::Env* env = nullptr;              // not owned; null: the real file system
   std::function<uint64_t()> now_unix_nano;  // null: the real clock
+  // Called when only opening the store again can help (a disk's hard fault, after there is room again). What was
+  // acknowledged is durable, so a program may simply end and be started again.
+  std::function<void(const std::string& why)> on_unrecoverable;
 };
 
 class RocksStore : public SpanStore {

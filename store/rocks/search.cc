@@ -154,15 +154,27 @@ Result<> Search::consider_span(const Node& node) {
   // Rows come out in order, so one that is not behind the last has been emitted: lists and scans overlap.
   if (last_emitted_ && !slower(*last_emitted_, node.bound)) {
     // Spans equal in all that orders them are one row, and an error of any of them is an error of the row.
-    if (*last_emitted_ == node.bound) page_.rows.back().error |= node.entry.error;
+    if (*last_emitted_ == node.bound) join_equal(node.entry);
     return {};
   }
   Result<std::optional<TraceSummary>> summary = traces_.summary(node.entry.trace_id);
   if (!summary) return summary.error();
   if (!*summary) return {};
   last_emitted_ = node.bound;
+  last_sequence_ = node.entry.first_sequence;
   emit(node.entry, **summary);
   return {};
+}
+
+// The earliest reception names the row.
+void Search::join_equal(const SlowEntry& entry) {
+  SlowRow& row = page_.rows.back();
+  row.error |= entry.error;
+  if (entry.first_sequence >= last_sequence_) return;
+  last_sequence_ = entry.first_sequence;
+  const OperationKey& operation = engine_.catalogue.operation(entry.operation);
+  row.service = operation.service;
+  row.operation = operation.operation;
 }
 
 Result<bool> Search::trace_matches(const TraceId& id) {

@@ -87,6 +87,7 @@ class Search {
   Result<> consider(const Node& node);
   Result<> consider_trace(const Node& node);
   Result<> consider_span(const Node& node);
+  void join_equal(const SlowEntry& entry);
   Result<bool> trace_matches(const TraceId& id);
   void emit(const SlowEntry& entry, const TraceSummary& summary);
 
@@ -107,6 +108,7 @@ class Search {
   std::unordered_set<TraceId, IdHash> seen_;
   std::unordered_map<TraceId, TraceSummary, IdHash> newer_;  // traces that a newer segment knows better, while scanning
   std::optional<SortKey> last_emitted_;
+  uint64_t last_sequence_ = 0;  // of the entry that last_emitted_ stands for
   SlowPage page_;
 };
 
