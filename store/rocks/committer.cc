@@ -150,7 +150,7 @@ uint64_t Committer::rotate(bool new_partition) {
   new_partition_wanted_ |= new_partition;
   wake_.notify_one();
   rotated_.wait(lock, [this] { return !rotate_wanted_ || stopping_; });
-  return engine_.received_sequence.load();
+  return frozen_sequence_;
 }
 
 void Committer::notify_sealed() {
@@ -186,7 +186,9 @@ void Committer::rotate_if_wanted() {
   bool new_partition = std::exchange(new_partition_wanted_, false);
   lock.unlock();
   if (hot_->row_count() > 0 || new_partition) rotate_now(engine_.now(), new_partition);
+  uint64_t frozen = engine_.received_sequence.load();  // nothing is inserted meanwhile: this thread does that
   lock.lock();
+  frozen_sequence_ = frozen;
   rotate_wanted_ = new_partition_wanted_;  // somebody may have asked for more meanwhile
   rotated_.notify_all();
 }

@@ -84,6 +84,7 @@ class Committer {
   std::deque<Pending> queue_;
   uint64_t queued_bytes_ = 0;
   bool rotate_wanted_ = false;
+  uint64_t frozen_sequence_ = 0;  // up to here, at the last wanted rotation
   bool new_partition_wanted_ = false;
   bool stopping_ = false;
   std::thread thread_;
