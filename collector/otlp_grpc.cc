@@ -136,7 +136,7 @@ class ExportService : public TraceService::WithRawCallbackMethod_Export<TraceSer
 // Answers a call of any other method, and counts it: gRPC itself would refuse it in silence.
 class UnknownCall : public grpc::ServerGenericBidiReactor {
  public:
-  explicit UnknownCall(std::string message) { Finish({grpc::StatusCode::UNIMPLEMENTED, std::move(message)}); }
+  explicit UnknownCall(const std::string& message) { Finish({grpc::StatusCode::UNIMPLEMENTED, message}); }
   void OnDone() override { delete this; }
 };
 
