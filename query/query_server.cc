@@ -45,9 +45,7 @@ Result<std::string> QueryServer::start() {
     if (!bound) return bound;
     impl_->grpc_address = *bound;
   }
-  auto bound = impl_->http.start();
-  if (bound) set_ready(true);
-  return bound;
+  return impl_->http.start();
 }
 
 std::string QueryServer::grpc_address() const {

@@ -38,7 +38,8 @@ class QueryServer {
   Result<std::string> start();
   // The bound gRPC address; empty without that listener or before start().
   std::string grpc_address() const;
-  // What /readyz says while the store is writable; true from start() on, false from stop() on.
+  // What /readyz says while the store is writable; false until somebody says otherwise: what else a program listens on
+  // should be up by then. False again from stop() on.
   void set_ready(bool ready);
   // Stops accepting, lets queries under way finish for `grace_nano`, cancels the rest.
   void stop(uint64_t grace_nano);

@@ -216,10 +216,9 @@ TEST_F(QueryServerTest, ATraceHasEveryFieldOfTheIssue) {
 TEST_F(QueryServerTest, HealthReadinessStatusAndMetrics) {
   start({.version = "1.2.3"});
   EXPECT_EQ(get("/healthz").status, 200);
-  EXPECT_EQ(get("/readyz").status, 200);
-  server_->set_ready(false);
   EXPECT_EQ(get("/readyz").status, 503);
   server_->set_ready(true);
+  EXPECT_EQ(get("/readyz").status, 200);
   store_.writable = false;
   EXPECT_EQ(get("/readyz").status, 503);
   EXPECT_EQ(get("/healthz").status, 200);

@@ -49,6 +49,7 @@ Result<cli::Addresses> Server::start(cli::Signals& signals) {
   collector_ = std::make_unique<collector::Collector>(options_.collector, *store_);
   Result<collector::CollectorAddresses> otlp = collector_->start();
   if (!otlp) return otlp.error();
+  query_->set_ready(true);
   return cli::Addresses{*http, otlp->otlp_grpc, otlp->otlp_http};
 }
 

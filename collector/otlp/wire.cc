@@ -13,14 +13,20 @@ constexpr size_t kMaxGroupDepth = 100;
 
 bool WireReader::next_any(WireField& field) {
   while (at_ != end_) {
-    uint64_t tag = varint();
-    // Field numbers have 29 bits and begin at 1.
-    if (failed_ || tag >> 32 != 0 || tag >> 3 == 0) return fail();
-    field.tag = static_cast<uint32_t>(tag);
-    if ((tag & 7) != kGroupStart) return read_value(field);
-    if (!skip_group(static_cast<uint32_t>(tag >> 3))) return fail();
+    if (!read_tag(field.tag)) return false;
+    if ((field.tag & 7) != kGroupStart) return read_value(field);
+    if (!skip_group(field.tag >> 3)) return fail();
   }
   return false;
+}
+
+// Five bytes at most, however small the number; bits beyond the 32nd are ignored, as protobuf does. Field numbers begin
+// at 1.
+bool WireReader::read_tag(uint32_t& tag) {
+  const char* begin = at_;
+  tag = static_cast<uint32_t>(varint());
+  if (failed_ || at_ - begin > 5 || tag >> 3 == 0) return fail();
+  return true;
 }
 
 // Ten bytes at most; bits beyond the 64th are ignored, as protobuf does.
@@ -42,11 +48,9 @@ bool WireReader::skip_group(uint32_t number) {
   size_t depth = 0;
   open[depth++] = number;
   while (depth > 0) {
-    uint64_t tag = varint();
-    if (failed_ || tag >> 32 != 0 || tag >> 3 == 0) return false;
-    uint32_t kind = tag & 7;
     WireField field;
-    field.tag = static_cast<uint32_t>(tag);
+    if (!read_tag(field.tag)) return false;
+    uint32_t kind = field.tag & 7;
     if (kind == kGroupStart) {
       if (depth == kMaxGroupDepth) return false;
       open[depth++] = field.tag >> 3;

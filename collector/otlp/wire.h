@@ -98,6 +98,7 @@ class WireReader {
     return false;
   }
   uint64_t long_varint();
+  bool read_tag(uint32_t& tag);
   bool skip_group(uint32_t number);
 
   const char* at_;

@@ -50,6 +50,13 @@ TEST(Wire, TakesTenByteVarintsAndIgnoresBitsBeyondThe64th) {
   EXPECT_EQ(field.bits, UINT64_MAX);
 }
 
+TEST(Wire, TakesFiveByteTagsAndIgnoresBitsBeyondThe32nd) {
+  bool failed = false;
+  EXPECT_EQ(tags_of("\x88\x80\x80\x80\x70\x05"sv, failed), std::vector<uint32_t>{varint_field(1)});
+  EXPECT_FALSE(failed);
+  EXPECT_TRUE(is_malformed("\x88\x80\x80\x80\x80\x00\x05"sv)) << "a tag of six bytes";
+}
+
 TEST(Wire, PassesOverGroups) {
   bool failed = false;
   // Field 1 as a group that holds a varint and another group; then field 2.

@@ -272,6 +272,18 @@ Database::~Database() {
   db_->Close();
 }
 
+rocksdb::Status Database::sync_log() {
+  rocksdb::WriteBatch nothing;
+  nothing.PutLogData("");
+  rocksdb::WriteOptions options;
+  options.sync = true;
+  return db_->Write(options, &nothing);
+}
+
+rocksdb::Status Database::flush() {
+  return db_->Flush(rocksdb::FlushOptions(), {handles_.begin(), handles_.end()});
+}
+
 uint64_t Database::unmerged_files(Family family) {
   uint64_t files = 0;
   db_->GetIntProperty(this->family(family), rocksdb::DB::Properties::kNumFilesAtLevelPrefix + "0", &files);

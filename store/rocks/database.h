@@ -44,6 +44,11 @@ class Database {
   rocksdb::ColumnFamilyHandle* family(Family family) { return handles_[static_cast<size_t>(family)]; }
   // The options a sorted file for this family must be written with.
   const rocksdb::Options& file_options(Family family) const { return options_[static_cast<size_t>(family)]; }
+  // All that was written before is durable afterwards. Unlike RocksDB's SyncWAL() it answers, rather than end the
+  // process, when the log has failed.
+  rocksdb::Status sync_log();
+  // Writes what is in RocksDB's memory to files, of every family: one that is left out would keep all of the log.
+  rocksdb::Status flush();
   // Files that compaction has yet to merge; each costs every look-up a little.
   uint64_t unmerged_files(Family family);
   // A fresh name for a file that will be ingested.

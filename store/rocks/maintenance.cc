@@ -238,8 +238,7 @@ Result<> Maintenance::drop_partitions(uint32_t through, uint64_t received_before
 
 Result<> Maintenance::compact() {
   Database& database = *engine_.database;
-  rocksdb::Status status = database.db().Flush(rocksdb::FlushOptions(),
-                                               {database.family(Family::kStage), database.family(Family::kIdentity)});
+  rocksdb::Status status = database.flush();
   for (Family family : {Family::kStage, Family::kTrace, Family::kSlow, Family::kLatency}) {
     if (!status.ok()) break;
     rocksdb::CompactRangeOptions options;
