@@ -270,7 +270,7 @@ void Committer::publish(std::vector<Pending>& group, uint64_t now) {
     counter("fathom_spans_stored_total", "Spans made durable").add(pending.batch->rows().size());
     if (hot_is_full()) rotate_now(now);
   }
-  older_.reset();  // it would pin files that compaction replaces
+  older_.reset();  // it would pin files that compaction replaces, and deleted rows of the stage
 }
 
 void Committer::insert(const BatchPtr& batch, uint64_t sequence, uint64_t received,
@@ -281,8 +281,7 @@ void Committer::insert(const BatchPtr& batch, uint64_t sequence, uint64_t receiv
 
 std::optional<TraceExtent> Committer::find_older(const TraceId& id) {
   ViewPtr view = engine_.views.get();
-  if (!older_ || older_view_ != view) {
-    older_view_ = view;
+  if (!older_ || &older_->view() != view.get()) {
     older_ = std::make_unique<SealedReader>(engine_.sealed(), view, *budget_);
   }
   for (auto it = view->generations.rbegin(); it != view->generations.rend(); ++it) {

@@ -75,7 +75,6 @@ class Committer {
   std::vector<std::pair<uint32_t, std::string>> unwritten_operations_;
   std::unique_ptr<QueryBudget> budget_ = std::make_unique<QueryBudget>();
   std::unique_ptr<SealedReader> older_;  // for the group under way
-  ViewPtr older_view_;
 
   std::mutex mutex_;
   std::condition_variable wake_;
