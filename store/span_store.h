@@ -89,9 +89,9 @@ struct SortKey {
 // The order of slowest(): true when `a` comes before `b`.
 bool slower(const SortKey& a, const SortKey& b);
 
-// Where a page ended: rows after `last` that were first received no later than `received_sequence`. Pages therefore
-// neither repeat nor skip what was there when the first one was read and has not changed since. A trace that grows
-// meanwhile takes its new place: before the cursor, it is not shown again on later pages.
+// Where a page ended, and the moment of reception that all pages tell of: what came after `received_sequence` does not
+// exist for them. Pages therefore neither repeat nor skip what was there when the first one was read, and a trace that
+// grows meanwhile is shown as it was then. Only what retention drops is missing from later pages.
 struct Cursor {
   uint64_t received_sequence = 0;
   SortKey last;

@@ -43,34 +43,40 @@ bool span_matches(const Row& row, const Filter& filter) {
          matches_conditions(row, filter);
 }
 
-void match_trace(const Trace& trace, const Filter& filter, uint64_t received, SortedRows& out) {
-  if (trace.first_sequence() > received || !trace_matches(trace, filter)) return;
+void match_trace(const Trace& trace, const Filter& filter, SortedRows& out) {
+  if (!trace_matches(trace, filter)) return;
   SlowRow row = trace_row(trace);
   out.emplace(SortKey{row.duration_nano, row.start_unix_nano, row.trace_id, {}}, row);
 }
 
 // Spans equal in all of the sort key are one row: the first of them, with an error of any.
-void match_spans(const Trace& trace, const Filter& filter, uint64_t received, SortedRows& out) {
-  std::set<SortKey, SlowerFirst> first_seen;
+void match_spans(const Trace& trace, const Filter& filter, SortedRows& out) {
   for (const RowPtr& span : trace.spans) {
     if (!span_matches(*span, filter)) continue;
     SlowRow row = span_row(trace, *span);
     SortKey key{row.duration_nano, row.start_unix_nano, row.trace_id, row.span_id};
-    if (first_seen.insert(key).second && span->sequence <= received) out.emplace(key, row);
-    if (auto kept = out.find(key); kept != out.end()) kept->second.error |= row.error;
+    out.emplace(key, row).first->second.error |= row.error;
   }
 }
 
-SortedRows match(const Traces& traces, const Filter& filter, By by, uint64_t received) {
+SortedRows match(const Traces& traces, const Filter& filter, By by) {
   SortedRows out;
   for (const auto& [id, trace] : traces) {
     if (by == By::kTrace) {
-      match_trace(trace, filter, received, out);
+      match_trace(trace, filter, out);
     } else {
-      match_spans(trace, filter, received, out);
+      match_spans(trace, filter, out);
     }
   }
   return out;
+}
+
+// Takes the traces back to what they were at a moment of reception.
+void forget_later_rows(Traces& traces, uint64_t last_sequence) {
+  for (auto& [id, trace] : traces) {
+    std::erase_if(trace.spans, [=](const RowPtr& row) { return row->sequence > last_sequence; });
+  }
+  std::erase_if(traces, [](const auto& trace) { return trace.second.spans.empty(); });
 }
 
 bool in_service(const Row& row, const std::optional<std::string>& service) {
@@ -109,7 +115,8 @@ Result<SlowPage> MemoryStore::slowest(const Filter& filter, By by, size_t limit,
   uint64_t received = cursor ? cursor->received_sequence : received_sequence();
   Result<Traces> traces = read_traces(budget);
   if (!traces) return traces.error();
-  SortedRows rows = match(*traces, filter, by, received);
+  forget_later_rows(*traces, received);
+  SortedRows rows = match(*traces, filter, by);
   SlowPage page;
   auto at = cursor ? rows.upper_bound(cursor->last) : rows.begin();
   for (; at != rows.end() && page.rows.size() < limit; ++at) {
@@ -124,7 +131,7 @@ Result<std::vector<SlowRow>> MemoryStore::find(const Filter& filter, By by, size
   Result<Traces> traces = read_traces(budget);
   if (!traces) return traces.error();
   std::vector<SlowRow> rows;
-  for (const auto& [key, row] : match(*traces, filter, by, UINT64_MAX)) rows.push_back(row);
+  for (const auto& [key, row] : match(*traces, filter, by)) rows.push_back(row);
   std::ranges::sort(rows, {}, [](const SlowRow& row) {
     return std::tuple(UINT64_MAX - row.start_unix_nano, row.duration_nano, row.trace_id, row.span_id);
   });

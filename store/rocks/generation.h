@@ -83,6 +83,7 @@ class Generation {
   const Batch& batch(const Row& row) const { return *sources_[row.source].batch; }
   const Batch::Row& stored(const Row& row) const { return batch(row).rows()[row.index]; }
   uint64_t sequence(const Row& row) const { return sources_[row.source].sequence; }
+  uint64_t last_sequence(const Trace& trace) const { return sequence(rows_[trace.last_row]); }
   TraceRow trace_row(const Row& row) const;
   // Calls `visit(row, row number)` for each row of a trace.
   template <typename Visit>

@@ -41,10 +41,11 @@ bool Matcher::row_matches(const Generation& generation, const Generation::Row& r
   });
 }
 
-bool Matcher::any_row(const Generation& generation, const Generation::Trace& trace) {
+bool Matcher::any_row(const Generation& generation, const Generation::Trace& trace, uint64_t last_sequence) {
   bool any = false;
-  generation.for_each_row(trace,
-                          [&](const Generation::Row& row, uint32_t) { any = any || row_matches(generation, row); });
+  generation.for_each_row(trace, [&](const Generation::Row& row, uint32_t) {
+    any = any || (generation.sequence(row) <= last_sequence && row_matches(generation, row));
+  });
   return any;
 }
 

@@ -30,7 +30,8 @@ class Matcher {
 
   // In a generation that the caller holds still.
   bool row_matches(const Generation& generation, const Generation::Row& row);
-  bool any_row(const Generation& generation, const Generation::Trace& trace);
+  // Of a trace's rows that were received by then.
+  bool any_row(const Generation& generation, const Generation::Trace& trace, uint64_t last_sequence);
 
   // Whether a segment or a block can be skipped unread.
   bool may_match(const SegmentDirectory& directory) const;

@@ -14,9 +14,10 @@ Search::Search(Engine& engine, const Filter& filter, By by, SearchOrder order, s
       cursor_(cursor),
       budget_(budget),
       received_sequence_(cursor ? cursor->received_sequence : engine.received_sequence.load(std::memory_order_acquire)),
+      as_of_sequence_(order == SearchOrder::kSlowest ? received_sequence_ : UINT64_MAX),
       view_(engine.views.get()),
       sealed_(engine.sealed(), view_, budget),
-      traces_(sealed_, engine.catalogue),
+      traces_(sealed_, engine.catalogue, as_of_sequence_),
       matcher_(filter, engine.catalogue) {}
 
 bool Search::Later::operator()(const Node& a, const Node& b) const {
@@ -29,6 +30,11 @@ SortKey Search::rank(const SlowEntry& entry) const {
   SortKey key = entry.key();
   if (order_ == SearchOrder::kNewest) std::swap(key.duration_nano, key.start_unix_nano);
   return key;
+}
+
+SlowEntry Search::entry_of(const TraceId& id, const TraceSummary& summary) {
+  return {summary.duration_nano,  summary.start_unix_nano, id,           SpanId{},
+          summary.first_sequence, summary.root_operation,  summary.error};
 }
 
 SortKey Search::floor_bound(uint64_t duration_nano) {
@@ -82,7 +88,10 @@ Result<> Search::begin() {
   memory.kind = Kind::kMemoryScan;
   memory.bound = first_possible();
   heap_.push(std::move(memory));
-  if (by_ == By::kTrace) push_corrected();
+  if (by_ == By::kTrace) {
+    push_corrected();
+    if (Result<> pushed = push_grown(); !pushed) return pushed;
+  }
   if (order_ == SearchOrder::kSlowest && matcher_.lists_apply()) return begin_lists();
   Node blocks;
   blocks.kind = Kind::kBlockScan;
@@ -95,9 +104,7 @@ Result<> Search::begin() {
 // What retention took away changed these traces' places; lists and blocks still have the old ones.
 void Search::push_corrected() {
   for (const auto& [id, summary] : *view_->corrections) {
-    SlowEntry entry{summary.duration_nano,  summary.start_unix_nano, id,           SpanId{},
-                    summary.first_sequence, summary.root_operation,  summary.error};
-    push_candidate(entry, !matcher_.everything());
+    push_candidate(entry_of(id, summary), !matcher_.everything());
   }
 }
 
@@ -140,7 +147,9 @@ Result<> Search::consider_trace(const Node& node) {
     }
     // It grew while this query ran: it stays where it was when the query began.
   }
-  if (node.check || (view_->corrections->contains(node.entry.trace_id) && !matcher_.everything())) {
+  Result<bool> check = must_be_matched(node);
+  if (!check) return check.error();
+  if (*check) {
     Result<bool> matches = trace_matches(node.entry.trace_id);
     if (!matches) return matches.error();
     if (!*matches) return {};
@@ -177,25 +186,46 @@ void Search::join_equal(const SlowEntry& entry) {
   row.operation = operation.operation;
 }
 
+// Lists and blocks know that a trace matches, but not whether by rows that retention took away or that came later.
+Result<bool> Search::must_be_matched(const Node& node) {
+  if (matcher_.everything()) return false;
+  if (node.check || view_->corrections->contains(node.entry.trace_id)) return true;
+  return traces_.grew_later(node.entry.trace_id);
+}
+
 Result<bool> Search::trace_matches(const TraceId& id) {
   for (const auto& generation : view_->generations) {
     auto lock = generation->read();
     const Generation::Trace* trace = generation->find(id);
-    if (trace != nullptr && matcher_.any_row(*generation, *trace)) return true;
+    if (trace != nullptr && matcher_.any_row(*generation, *trace, as_of_sequence_)) return true;
   }
   Result<std::vector<TracePart>> parts = sealed_.parts(id);
   if (!parts) return parts.error();
   for (const TracePart& part : *parts) {
-    Result<SegmentReader*> reader = sealed_.segment(part.partition, part.segment);
-    if (!reader) return reader.error();
-    Result<std::vector<RowRange>> ranges = (*reader)->locate(id, part.first_block);
-    if (!ranges) return ranges.error();
-    for (const RowRange& range : *ranges) {
-      Result<const std::vector<uint32_t>*> rows = matcher_.remembered_rows(**reader, part.segment, range.block);
-      if (!rows) return rows.error();
-      auto first = std::lower_bound((*rows)->begin(), (*rows)->end(), range.first_row);
-      if (first != (*rows)->end() && *first - range.first_row < range.row_count) return true;
-    }
+    Result<bool> matches = part_matches(id, part);
+    if (!matches || *matches) return matches;
+  }
+  return false;
+}
+
+Result<bool> Search::part_matches(const TraceId& id, const TracePart& part) {
+  Result<SegmentReader*> reader = sealed_.segment(part.partition, part.segment);
+  if (!reader) return reader.error();
+  SegmentInfoPtr info = view_->segment(part.segment);
+  bool later_rows = info && info->last_sequence > as_of_sequence_;
+  Result<std::vector<RowRange>> ranges = (*reader)->locate(id, part.first_block);
+  if (!ranges) return ranges.error();
+  for (const RowRange& range : *ranges) {
+    Result<const std::vector<uint32_t>*> rows = matcher_.remembered_rows(**reader, part.segment, range.block);
+    if (!rows) return rows.error();
+    auto row = std::lower_bound((*rows)->begin(), (*rows)->end(), range.first_row);
+    auto end = std::lower_bound(row, (*rows)->end(), range.first_row + range.row_count);
+    if (row == end) continue;
+    if (!later_rows) return true;
+    Result<BlockTimes> times = (*reader)->times(range.block);
+    if (!times) return times.error();
+    if (times->sequence.size() <= *(end - 1)) return corrupt("a block's columns disagree");
+    if (std::any_of(row, end, [&](uint32_t at) { return times->sequence[at] <= as_of_sequence_; })) return true;
   }
   return false;
 }

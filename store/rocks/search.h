@@ -3,7 +3,9 @@
 // Purpose: one heap of things with an upper bound: candidates (found rows), rests of slow lists (everything that a list
 // does not name, bounded by its floor) and rests of scans. The best is popped: a candidate is checked against the truth
 // about its trace and emitted; a rest is expanded, hours into minutes, minutes into a scan of blocks. So an answer
-// needs a few lists when those prove it, and is still exact when they do not. Thread safety: one query, one thread.
+// needs a few lists when those prove it, and is still exact when they do not. The truth is that of one moment of
+// reception, the first page's: a trace that grew since is brought back to its place of then (search_grown.cc).
+// Thread safety: one query, one thread.
 // Ownership: it borrows everything. Source of the idea: Fagin, Lotem, Naor (2001).
 #pragma once
 
@@ -32,6 +34,8 @@ class Search {
  private:
   enum class Kind { kCandidate, kHourRest, kMinuteRest, kBlockScan, kMemoryScan };
 
+  using TraceIds = std::unordered_set<TraceId, IdHash>;
+
   // A series of slow lists: those of one partition and one service, operation or everything.
   struct Series {
     uint32_t partition = 0;
@@ -57,6 +61,7 @@ class Search {
 
   // Where an entry stands in this search's order.
   SortKey rank(const SlowEntry& entry) const;
+  static SlowEntry entry_of(const TraceId& id, const TraceSummary& summary);
   bool in_bounds(const SlowEntry& entry) const;
   SortKey first_possible() const;
   static SortKey floor_bound(uint64_t duration_nano);
@@ -64,6 +69,11 @@ class Search {
   void push_candidate(const SlowEntry& entry, bool check);
   Result<> begin();
   void push_corrected();
+  Result<> push_grown();
+  Result<> push_as_it_was(const TraceIds& ids);
+  Result<> collect_grown(const SegmentInfo& info, TraceIds& ids);
+  void collect_grown(const Generation& generation, const SortKey& bound, TraceIds& ids) const;
+  bool may_have_been_in_bounds(const SlowEntry& entry) const;
   Result<> begin_lists();
   std::vector<Series> series_of(uint32_t partition) const;
   Result<> push_lists(const Series& series, keys::Level level, const TimeRange& range);
@@ -88,7 +98,9 @@ class Search {
   Result<> consider_trace(const Node& node);
   Result<> consider_span(const Node& node);
   void join_equal(const SlowEntry& entry);
+  Result<bool> must_be_matched(const Node& node);
   Result<bool> trace_matches(const TraceId& id);
+  Result<bool> part_matches(const TraceId& id, const TracePart& part);
   void emit(const SlowEntry& entry, const TraceSummary& summary);
 
   Engine& engine_;
@@ -99,13 +111,14 @@ class Search {
   const std::optional<Cursor>& cursor_;
   QueryBudget& budget_;
   const uint64_t received_sequence_;  // before view_, so that everything up to it is in the view
+  const uint64_t as_of_sequence_;     // later rows do not exist for this answer
   const ViewPtr view_;
   SealedReader sealed_;
   TraceReader traces_;
   Matcher matcher_;
 
   std::priority_queue<Node, std::vector<Node>, Later> heap_;
-  std::unordered_set<TraceId, IdHash> seen_;
+  TraceIds seen_;
   std::unordered_map<TraceId, TraceSummary, IdHash> newer_;  // traces that a newer segment knows better, while scanning
   std::optional<SortKey> last_emitted_;
   uint64_t last_sequence_ = 0;  // of the entry that last_emitted_ stands for

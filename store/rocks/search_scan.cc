@@ -21,11 +21,6 @@ bool touches(const std::vector<TimeRange>& ranges, uint64_t first, uint64_t last
   });
 }
 
-SlowEntry entry_of(const TraceId& id, const TraceSummary& summary) {
-  return {summary.duration_nano,  summary.start_unix_nano, id,           SpanId{},
-          summary.first_sequence, summary.root_operation,  summary.error};
-}
-
 }  // namespace
 
 void Search::finish_scan(Best& best, Kind kind, const std::vector<TimeRange>& ranges) {
@@ -136,10 +131,12 @@ Result<> Search::scan_block_spans(SegmentReader& reader, uint32_t block, const s
 
 Result<> Search::scan_memory(const Node& node) {
   Best best(node.bound, limit_ + kScanSlack);
+  TraceIds grown;
   for (size_t i = 0; i < view_->generations.size(); ++i) {
     if (Result<> alive = budget_.check(); !alive) return alive;
     const Generation& generation = *view_->generations[i];
     auto lock = generation.read();
+    if (by_ == By::kTrace) collect_grown(generation, node.bound, grown);
     if (!touches({filter_.range}, generation.min_start_unix_nano(), generation.max_start_unix_nano())) continue;
     if (by_ == By::kTrace) {
       scan_generation_traces(generation, i, best);
@@ -148,7 +145,7 @@ Result<> Search::scan_memory(const Node& node) {
     }
   }
   finish_scan(best, Kind::kMemoryScan, {});
-  return {};
+  return push_as_it_was(grown);
 }
 
 void Search::scan_generation_traces(const Generation& generation, size_t position, Best& best) {
@@ -162,7 +159,7 @@ void Search::scan_generation_traces(const Generation& generation, size_t positio
   for (const Generation::Trace& trace : generation.traces()) {
     SlowEntry entry{trace.duration_nano(), trace.start_unix_nano, trace.id, SpanId{}, trace.first_sequence, 0, false};
     if (!in_bounds(entry) || !best.may_keep(rank(entry))) continue;
-    bool matches = matcher_.everything() || matcher_.any_row(generation, trace);
+    bool matches = matcher_.everything() || matcher_.any_row(generation, trace, UINT64_MAX);
     if (!matches && !trace.grown) continue;
     if (known_later(trace.id)) continue;
     best.add(rank(entry), entry, !matches);

@@ -107,6 +107,7 @@ Result<std::vector<TraceReader::Item>> TraceReader::load_items(const TraceId& id
   std::vector<Item> items;
   if (Result<> loaded = load_sealed(id, items, trace); !loaded) return loaded.error();
   if (Result<> loaded = load_memory(id, items, trace); !loaded) return loaded.error();
+  std::erase_if(items, [this](const Item& item) { return item.light.sequence > last_sequence_; });
   if (items.empty()) return not_found("trace " + id.hex() + " is not stored");
   std::stable_sort(items.begin(), items.end(),
                    [](const Item& a, const Item& b) { return a.light.sequence < b.light.sequence; });
@@ -142,14 +143,35 @@ bool TraceReader::in_memory(const TraceId& id) const {
 }
 
 Result<std::optional<TraceSummary>> TraceReader::summary(const TraceId& id) {
-  if (in_memory(id)) return summary_in_memory(id);
+  if (in_memory(id)) return summary_of_rows(id);
   Result<std::vector<TracePart>> parts = sealed_.parts(id);
   if (!parts) return parts.error();
   if (parts->empty()) return std::optional<TraceSummary>();
+  if (sealed_later(parts->back())) return summary_of_rows(id);
   return std::optional(parts->back().summary);
 }
 
-Result<std::optional<TraceSummary>> TraceReader::summary_in_memory(const TraceId& id) {
+bool TraceReader::sealed_later(const TracePart& part) const {
+  const std::vector<SegmentInfoPtr>& segments = sealed_.view().segments;
+  if (segments.empty() || segments.back()->last_sequence <= last_sequence_) return false;
+  SegmentInfoPtr segment = sealed_.view().segment(part.segment);
+  return segment && segment->last_sequence > last_sequence_;
+}
+
+Result<bool> TraceReader::grew_later(const TraceId& id) {
+  for (const auto& generation : sealed_.view().generations) {
+    auto lock = generation->read();
+    const Generation::Trace* found = generation->find(id);
+    if (found != nullptr && generation->last_sequence(*found) > last_sequence_) return true;
+  }
+  const std::vector<SegmentInfoPtr>& segments = sealed_.view().segments;
+  if (segments.empty() || segments.back()->last_sequence <= last_sequence_) return false;
+  Result<std::vector<TracePart>> parts = sealed_.parts(id);
+  if (!parts) return parts.error();
+  return !parts->empty() && sealed_later(parts->back());
+}
+
+Result<std::vector<TraceRow>> TraceReader::light_rows(const TraceId& id) {
   std::vector<TraceRow> rows;
   Result<std::vector<TracePart>> parts = sealed_.parts(id);
   if (!parts) return parts.error();
@@ -165,6 +187,15 @@ Result<std::optional<TraceSummary>> TraceReader::summary_in_memory(const TraceId
     generation->for_each_row(*found,
                              [&](const Generation::Row& row, uint32_t) { rows.push_back(generation->trace_row(row)); });
   }
+  std::erase_if(rows, [this](const TraceRow& row) { return row.sequence > last_sequence_; });
+  return rows;
+}
+
+Result<std::optional<TraceSummary>> TraceReader::summary_of_rows(const TraceId& id) {
+  Result<std::vector<TraceRow>> light = light_rows(id);
+  if (!light) return light.error();
+  std::vector<TraceRow>& rows = *light;
+  if (rows.empty()) return std::optional<TraceSummary>();
   if (!has_repeated_id(rows)) return std::optional(summarise(rows));
   // Equal rows must collapse before they are counted, and only their whole contents can tell.
   StoredTrace unused;

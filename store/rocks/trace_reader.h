@@ -1,7 +1,8 @@
 // Whole traces, from wherever their rows are: generations in memory and sealed segments.
 //
-// Purpose: trace(), and the truth about a trace that searches check their candidates against. Thread safety: one query,
-// one thread. Ownership: a StoredTrace owns what its views point into, but names of operations belong to the catalogue.
+// Purpose: trace(), and the truth about a trace that searches check their candidates against. A reader may look at the
+// state that was: rows received after `last_sequence` do not exist for it. Thread safety: one query, one thread.
+// Ownership: a StoredTrace owns what its views point into, but names of operations belong to the catalogue.
 #pragma once
 
 #include <optional>
@@ -13,23 +14,29 @@ namespace fathom::store {
 
 class TraceReader {
  public:
-  TraceReader(SealedReader& sealed, const Catalogue& catalogue) : sealed_(sealed), catalogue_(catalogue) {}
+  TraceReader(SealedReader& sealed, const Catalogue& catalogue, uint64_t last_sequence = UINT64_MAX)
+      : sealed_(sealed), catalogue_(catalogue), last_sequence_(last_sequence) {}
 
   // kNotFound when no span of the trace is stored.
   Result<StoredTrace> load(const TraceId& id);
   // The summary over all stored spans; nothing when there are none.
   Result<std::optional<TraceSummary>> summary(const TraceId& id);
+  // Whether the trace has rows that do not exist for this reader.
+  Result<bool> grew_later(const TraceId& id);
 
  private:
   struct Item;
   Result<> load_sealed(const TraceId& id, std::vector<Item>& items, StoredTrace& trace);
   Result<> load_memory(const TraceId& id, std::vector<Item>& items, StoredTrace& trace);
   Result<std::vector<Item>> load_items(const TraceId& id, StoredTrace& trace);
-  Result<std::optional<TraceSummary>> summary_in_memory(const TraceId& id);
+  Result<std::vector<TraceRow>> light_rows(const TraceId& id);
+  Result<std::optional<TraceSummary>> summary_of_rows(const TraceId& id);
   bool in_memory(const TraceId& id) const;
+  bool sealed_later(const TracePart& part) const;
 
   SealedReader& sealed_;
   const Catalogue& catalogue_;
+  const uint64_t last_sequence_;
 };
 
 }  // namespace fathom::store

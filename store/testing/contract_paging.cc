@@ -64,6 +64,59 @@ TEST_P(StoreContract, PagesNeitherRepeatNorSkipWhileDataComesIn) {
   }
 }
 
+// Every trace grows after the first page, most of them past the cursor or out of the question: the pages stay those of
+// the first one's moment, and a new question sees what is true now.
+TEST_P(StoreContract, PagesShowTracesAsTheyWere) {
+  for (bool settled : {false, true}) {
+    start({});
+    std::vector<TestSpan> spans;
+    for (uint64_t i = 1; i <= 30; ++i) spans.push_back(test_span(i, 1, 100, 1000 + i));
+    add(spans);
+    if (settled) {
+      ASSERT_TRUE(store().settle().ok());
+    }
+    Filter filter;
+    filter.range = {kTestNow + 50, kTestNow + 1'000'000};
+    filter.max_duration_nano = 50'000;
+    Ids before = ids(page(filter, By::kTrace, 100).rows);
+    ASSERT_EQ(before.size(), 30u);
+    SlowPage one = page(filter, By::kTrace, 4);
+    Ids joined = ids(one.rows);
+    for (uint64_t i = 1; i <= 30; ++i) {
+      add({i % 3 == 0   ? test_span(i, 2, 100, 9000 + i)   // before the cursor
+           : i % 3 == 1 ? test_span(i, 2, 0, 1000)         // began before the range
+                        : test_span(i, 2, 100, 60'000)});  // longer than was asked for
+      if (settled && i == 15) {
+        ASSERT_TRUE(store().settle().ok());
+      }
+    }
+    while (one.next) {
+      one = page(filter, By::kTrace, 4, one.next);
+      for (const SlowRow& row : one.rows) EXPECT_EQ(row.spans, 1u);
+      for (const std::string& id : ids(one.rows)) joined.push_back(id);
+    }
+    EXPECT_EQ(joined_text(joined), joined_text(before));
+    EXPECT_EQ(ids(page(filter, By::kTrace, 100).rows).size(), 10u);
+  }
+}
+
+// A trace that came to match only later, by a span in the same segment, is not on the pages of an earlier question.
+TEST_P(StoreContract, PagesLeaveOutWhatMatchedLater) {
+  for (bool settled : {false, true}) {
+    start({});
+    add({test_span(1, 1, 0, 300).named("wanted"), test_span(2, 1, 0, 200), test_span(3, 1, 0, 100).named("wanted")});
+    Filter filter;
+    filter.operation = "wanted";
+    SlowPage first = page(filter, By::kTrace, 1);
+    add({test_span(2, 2, 0, 150).named("wanted")});
+    if (settled) {
+      ASSERT_TRUE(store().settle().ok());
+    }
+    EXPECT_EQ(ids(page(filter, By::kTrace, 10, first.next).rows), Ids{"3:1"});
+    EXPECT_EQ(ids(page(filter, By::kTrace, 10).rows), (Ids{"1:1", "2:1", "3:1"}));
+  }
+}
+
 TEST_P(StoreContract, ACursorHoldsForItsFilter) {
   std::vector<TestSpan> spans;
   for (uint64_t i = 1; i <= 40; ++i) {
