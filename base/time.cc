@@ -100,8 +100,9 @@ Error bad_duration(std::string_view text) {
 }
 
 Error bad_instant(std::string_view text) {
-  return invalid("'" + std::string(text) +
-                 "' is not a time: write 2026-11-21T02:00:00Z, Unix seconds to nanoseconds, now, or now-15m");
+  return invalid(
+      "'" + std::string(text) +
+      "' is not a time: write 2026-11-21T02:00:00Z, 2026-11-21, Unix seconds to nanoseconds, now, or now-15m");
 }
 
 struct Scale {
@@ -150,6 +151,8 @@ class Rfc3339 {
     rest_.remove_prefix(1);
     return found;
   }
+  bool at(char c) const { return rest_.starts_with(c); }
+  bool at_end() const { return rest_.empty(); }
   uint64_t fraction_nano() {
     if (!rest_.starts_with('.')) return 0;
     rest_.remove_prefix(1);
@@ -182,36 +185,53 @@ std::optional<int64_t> read_days(Rfc3339& reader) {
   return std::chrono::sys_days(date).time_since_epoch().count();
 }
 
-std::optional<int64_t> read_second_of_day(Rfc3339& reader) {
+std::optional<int64_t> read_second_of_day(Rfc3339& reader, bool& has_seconds) {
   int hour = reader.number(2);
   reader.one_of(":");
   int minute = reader.number(2);
-  reader.one_of(":");
-  int second = reader.number(2);
+  int second = 0;
+  has_seconds = reader.at(':');
+  if (has_seconds) {
+    reader.one_of(":");
+    second = reader.number(2);
+  }
   if (hour > 23 || minute > 59 || second > 60) return std::nullopt;  // 60: a leap second
   return (hour * 60 + minute) * 60 + second;
 }
 
 std::optional<int64_t> read_offset_seconds(Rfc3339& reader) {
-  char sign = reader.one_of("Zz+-");
-  if (sign != '+' && sign != '-') return 0;
+  if (reader.at_end()) return 0;  // UTC, as all that fathom prints
+  char sign = reader.one_of("Zz+- ");
+  if (sign == 'Z' || sign == 'z') return 0;
   int hour = reader.number(2);
   reader.one_of(":");
   int minute = reader.number(2);
   if (hour > 23 || minute > 59) return std::nullopt;
   int64_t seconds = (hour * 60 + minute) * 60;
-  return sign == '+' ? seconds : -seconds;
+  return sign == '-' ? -seconds : seconds;
+}
+
+struct TimeOfDay {
+  int64_t seconds = 0;  // offset included
+  uint64_t fraction_nano = 0;
+};
+
+std::optional<TimeOfDay> read_time_of_day(Rfc3339& reader) {
+  reader.one_of("Tt ");
+  bool has_seconds = false;
+  auto second = read_second_of_day(reader, has_seconds);
+  uint64_t fraction = has_seconds ? reader.fraction_nano() : 0;
+  auto offset = read_offset_seconds(reader);
+  if (!second || !offset) return std::nullopt;
+  return TimeOfDay{*second - *offset, fraction};
 }
 
 std::optional<uint64_t> parse_rfc3339(std::string_view text) {
   Rfc3339 reader(text);
   auto days = read_days(reader);
-  reader.one_of("Tt ");
-  auto second = read_second_of_day(reader);
-  uint64_t fraction = reader.fraction_nano();
-  auto offset = read_offset_seconds(reader);
-  if (!reader.done() || !days || !second || !offset) return std::nullopt;
-  __int128 nanos = static_cast<__int128>(*days * 86'400 + *second - *offset) * kNanosPerSecond + fraction;
+  auto time = reader.at_end() ? TimeOfDay{} : read_time_of_day(reader);
+  if (!reader.done() || !days || !time) return std::nullopt;
+  __int128 nanos = static_cast<__int128>(*days * 86'400 + time->seconds) * kNanosPerSecond + time->fraction_nano;
   if (nanos < 0 || nanos > UINT64_MAX) return std::nullopt;
   return static_cast<uint64_t>(nanos);
 }
@@ -229,10 +249,27 @@ std::optional<uint64_t> parse_unix_count(std::string_view digits) {
   return count;
 }
 
+// "1795226400.5": what date +%s.%N and most languages' clocks say.
+std::optional<uint64_t> parse_unix_seconds(std::string_view text) {
+  auto count = to_number(take_digits(text));
+  if (!count || *count >= 100'000'000'000 || text.size() < 2) return std::nullopt;
+  std::string_view fraction = text.substr(1);
+  if (!std::all_of(fraction.begin(), fraction.end(), is_digit)) return std::nullopt;
+  Wide nanos = static_cast<Wide>(*count) * kNanosPerSecond + fraction_of(fraction, kNanosPerSecond);
+  return nanos > UINT64_MAX ? std::nullopt : std::optional(static_cast<uint64_t>(nanos));
+}
+
+std::optional<uint64_t> parse_absolute(std::string_view text) {
+  std::string_view rest = text;
+  bool starts_as_count = !take_digits(rest).empty();
+  if (starts_as_count && rest.empty()) return parse_unix_count(text);
+  return starts_as_count && rest.front() == '.' ? parse_unix_seconds(text) : parse_rfc3339(text);
+}
+
 Result<uint64_t> parse_relative(std::string_view text, uint64_t now_unix_nano) {
   std::string_view rest = text.substr(3);
   if (rest.empty()) return now_unix_nano;
-  bool later = rest.front() == '+';
+  bool later = rest.front() == '+' || rest.front() == ' ';
   if (!later && rest.front() != '-') return bad_instant(text);
   Result<uint64_t> distance = parse_duration_nano(rest.substr(1));
   if (!distance) return bad_instant(text);
@@ -278,8 +315,7 @@ std::string format_duration(uint64_t duration_nano) {
 
 Result<uint64_t> parse_instant_unix_nano(std::string_view text, uint64_t now_unix_nano) {
   if (text.starts_with("now")) return parse_relative(text, now_unix_nano);
-  bool digits_only = !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
-  auto instant = digits_only ? parse_unix_count(text) : parse_rfc3339(text);
+  auto instant = parse_absolute(text);
   if (!instant) return bad_instant(text);
   return *instant;
 }

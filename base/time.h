@@ -21,8 +21,10 @@ Result<uint64_t> parse_duration_nano(std::string_view text);
 // The shortest text that a person reads well: "1.24 s", "312 ms", "48.1 us", "730 ns".
 std::string format_duration(uint64_t duration_nano);
 
-// RFC 3339 ("2026-11-21T02:00:00.5Z", offsets allowed), a decimal count of Unix seconds, milliseconds, microseconds or
-// nanoseconds (told apart by magnitude), or "now", "now-15m".
+// RFC 3339 ("2026-11-21T02:00:00.5Z", offsets allowed), of which the offset (then UTC), the seconds and the time of day
+// (then midnight) may be left out; a decimal count of Unix seconds, milliseconds, microseconds or nanoseconds (told
+// apart by magnitude; seconds may have a fraction); or "now", "now-15m". A space is read as the '+' that it was before
+// an address was decoded.
 Result<uint64_t> parse_instant_unix_nano(std::string_view text, uint64_t now_unix_nano);
 std::string format_instant(uint64_t unix_nano);  // RFC 3339 in UTC with nanoseconds
 

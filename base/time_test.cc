@@ -104,6 +104,32 @@ TEST(Instant, Rfc3339) {
   EXPECT_EQ(instant("2016-12-31T23:59:60Z"), instant("2017-01-01T00:00:00Z"));
 }
 
+TEST(Instant, PartsOfItMayBeLeftOut) {
+  EXPECT_EQ(instant("2026-11-21"), kNow - 2 * kNanosPerHour);
+  EXPECT_EQ(instant("2026-11-21T02:00"), kNow);
+  EXPECT_EQ(instant("2026-11-21 02:00"), kNow);
+  EXPECT_EQ(instant("2026-11-21T02:00Z"), kNow);
+  EXPECT_EQ(instant("2026-11-21T02:00:00"), kNow);
+  EXPECT_EQ(instant("2026-11-21T02:00:00.5"), kNow + kNanosPerSecond / 2);
+  EXPECT_EQ(instant("2026-11-21T03:30+01:30"), kNow);
+}
+
+TEST(Instant, APlusMayHaveArrivedAsASpace) {
+  EXPECT_EQ(instant("2026-11-21T03:30:00 01:30"), kNow);
+  EXPECT_EQ(instant("2026-11-21T03:30 01:30"), kNow);
+  EXPECT_EQ(instant("2026-11-21 03:30:00.5 01:30"), kNow + kNanosPerSecond / 2);
+  EXPECT_EQ(instant("now 1h"), kNow + kNanosPerHour);
+}
+
+TEST(Instant, UnixSecondsMayHaveAFraction) {
+  EXPECT_EQ(instant("1795226400.5"), kNow + kNanosPerSecond / 2);
+  EXPECT_EQ(instant("1795226400.000000001"), kNow + 1);
+  EXPECT_EQ(instant("1795226400.0000000019"), kNow + 1);
+  EXPECT_EQ(instant("0.5"), kNanosPerSecond / 2);
+  EXPECT_EQ(instant("18446744073.709551615"), UINT64_MAX);
+  EXPECT_FALSE(parse_instant_unix_nano("18446744073.709551616", kNow).ok());
+}
+
 TEST(Instant, CountsByMagnitude) {
   EXPECT_EQ(instant("1795226400"), kNow);
   EXPECT_EQ(instant("1795226400000"), kNow);
@@ -126,9 +152,21 @@ TEST(Instant, RefusesWhatIsNoTime) {
                            "now-",
                            "now15m",
                            "now-15",
-                           "2026-11-21",
-                           "2026-11-21T02:00Z",
-                           "2026-11-21T02:00:00",
+                           "2026-11-21T",
+                           "2026-11-21Z",
+                           "2026-11-21T02",
+                           "2026-11-21T02:",
+                           "2026-11-21T02:00.5",
+                           "2026-11-21T02:00:00 ",
+                           "2026-11-21T02:00:00 1",
+                           "2026-11-21T02:00 01:00Z",
+                           "2026-02-30",
+                           "1795226400.",
+                           "1795226400.5s",
+                           "1795226400.5.5",
+                           ".5",
+                           "1795226400000.5",
+                           "99999999999.5",
                            "2026-02-30T00:00:00Z",
                            "2026-13-01T00:00:00Z",
                            "2026-11-21T24:00:00Z",

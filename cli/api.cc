@@ -30,8 +30,10 @@ std::string refusal_text(const std::string& body) {
   return printable(std::string_view(body).substr(0, std::min(kQuotedBytes, end == std::string::npos ? 0 : end + 1)));
 }
 
-// Refusals of the query face are {"error":{...}}; another face of fathom, or another program, says something else.
+// Refusals of the query face are {"error":{...}}, and /readyz has words of its own; another face of fathom, or another
+// program, says something else.
 bool is_ours(const std::string& body) {
+  if (body.starts_with("not ready: ")) return true;
   auto document = parse_json(body);
   return document && !member_of(*document, "error").is_null();
 }

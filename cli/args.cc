@@ -41,11 +41,15 @@ class ArgsParser {
   }
 
   Result<Args> parse() {
+    std::optional<Error> fault;
     for (at_ = 0; at_ < words_.size(); ++at_) {
       Result<> taken = take(words_[at_]);
-      if (!taken) return taken.error();
+      if (!taken && !fault) fault = taken.error();
     }
-    if (!args_.help_ && args_.positionals_.size() < line_.positionals.size()) {
+    // Whoever asks for help may well have the rest wrong.
+    if (args_.help_) return std::move(args_);
+    if (fault) return *fault;
+    if (args_.positionals_.size() < line_.positionals.size()) {
       return invalid("missing " + line_.positionals[args_.positionals_.size()].name + see_help(line_));
     }
     return std::move(args_);

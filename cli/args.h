@@ -68,7 +68,8 @@ class Args {
   bool help_ = false;
 };
 
-// `words` without the program's and the command's name. --help is accepted everywhere, and then nothing is required.
+// `words` without the program's and the command's name. --help is accepted everywhere, and then nothing is required,
+// and nothing else is wrong.
 Result<Args> parse_args(const CommandLine& line, const std::vector<std::string>& words);
 
 }  // namespace fathom::cli

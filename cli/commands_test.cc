@@ -138,6 +138,11 @@ TEST(Slowest, WrongFlagsAreExitTwoAndAskNobody) {
                                              {"slowest", "--format", "yaml"},
                                              {"slowest", "--min-duration", "5"},
                                              {"slowest", "--to", "tomorrow"},
+                                             {"slowest", "--where", "=x"},
+                                             {"slowest", "--from", "2026-11-21T02:00Z", "--to", "2026-11-21"},
+                                             {"services", "--from", "now", "--to", "now-1ms"},
+                                             {"latency", "--from", "now", "--to", "now-1ms"},
+                                             {"slowest", "--max-duration", "1ms", "--min-duration", "2ms"},
                                              {"slowest", "extra"},
                                              {"slowest", "--timeout", "soon"}}) {
     FakeWorld world;
@@ -146,6 +151,29 @@ TEST(Slowest, WrongFlagsAreExitTwoAndAskNobody) {
     EXPECT_TRUE(world.err.starts_with("fathom: ")) << world.err;
     EXPECT_EQ(world.out, "");
   }
+}
+
+TEST(Slowest, TimesAndDurationsMayMeet) {
+  FakeWorld world;
+  world.answer(200, page(""));
+  EXPECT_EQ(world.run({"slowest", "--from=2026-11-21", "--to=2026-11-21T00:00", "--min-duration=5ms",
+                       "--max-duration=5ms", "--where==k=v"}),
+            ExitCode::kOk)
+      << world.err;
+  ASSERT_EQ(world.targets.size(), 1u);
+  EXPECT_EQ(decoded(world.targets[0]),
+            "/api/v1/slowest where==k=v min_duration=5000000ns max_duration=5000000ns "
+            "from=2026-11-21T00:00:00.000000000Z to=2026-11-21T00:00:00.000000000Z by=trace limit=20");
+}
+
+TEST(Slowest, TimesAreThoseThatTheApiTakes) {
+  FakeWorld world;
+  world.answer(200, page(""));
+  EXPECT_EQ(world.run({"slowest", "--from", "1795226400.5", "--to", "2026-11-21T03:00:00 00:00"}), ExitCode::kOk);
+  ASSERT_EQ(world.targets.size(), 1u);
+  EXPECT_NE(decoded(world.targets[0]).find("from=2026-11-21T02:00:00.500000000Z to=2026-11-21T03:00:00.000000000Z"),
+            std::string::npos)
+      << world.targets[0];
 }
 
 TEST(Connection, TheEnvironmentNamesTheServer) {
@@ -199,6 +227,16 @@ TEST(ExitCodes, AnotherFaceThanTheQueries) {
     world.err.clear();
     EXPECT_EQ(world.run(words), ExitCode::kServerRefused) << words[0];
     EXPECT_NE(world.err.find("address for queries"), std::string::npos) << world.err;
+  }
+}
+
+TEST(ExitCodes, OnlyATraceCanBeMissing) {
+  FakeWorld world;
+  world.answer(404, R"({"error":{"code":"not_found","message":"there is nothing at /x/api/v1/slowest"}})");
+  for (const char* command : {"slowest", "services", "latency"}) {
+    world.err.clear();
+    EXPECT_EQ(world.run({command, "--url", "http://h:1/x"}), ExitCode::kServerRefused) << command;
+    EXPECT_EQ(world.err, "fathom: there is nothing at /x/api/v1/slowest\n");
   }
 }
 
@@ -257,6 +295,30 @@ TEST(Program, EveryCommandHasHelpWithExamples) {
     FakeWorld word;
     EXPECT_EQ(word.run({"help", name}), ExitCode::kOk);
     EXPECT_EQ(word.out, flag.out);
+  }
+}
+
+TEST(Program, HelpIsGivenWhateverElseIsSaid) {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"slowest", "--help", "x"},
+                                             {"slowest", "x", "--help"},
+                                             {"slowest", "--help", "--no-such-flag"},
+                                             {"slowest", "--errors", "--errors", "-h"},
+                                             {"help", "slowest", "x"}}) {
+    FakeWorld world;
+    EXPECT_EQ(world.run(words), ExitCode::kOk) << words.back();
+    EXPECT_TRUE(world.out.starts_with("fathom slowest: ")) << words.back();
+    EXPECT_EQ(world.err, "");
+  }
+  FakeWorld value;
+  EXPECT_EQ(value.run({"slowest", "--since", "-h"}), ExitCode::kUsage) << "a flag's value is no question for help";
+}
+
+TEST(Program, WhatMayCountTwiceIsSaid) {
+  for (const char* name : {"services", "latency"}) {
+    FakeWorld world;
+    world.run({name, "--help"});
+    EXPECT_NE(world.out.find("sent again"), std::string::npos) << name;
   }
 }
 

@@ -41,6 +41,17 @@ Finding not_reachable(const Error& error) {
   return {"server", Health::kWarn, error.message, "start one: fathom up; or say where it is: --url, $FATHOM_URL"};
 }
 
+// The server is fathom, and its /readyz refused: what is wrong, and what helps.
+Finding not_ready(const Api& api, const Error& refusal) {
+  Result<boost::json::value> status = api.json(Target("/api/v1/status"));
+  bool full = status && member_of(*status, "store").is_object() && !flag_of(member_of(*status, "store"), "writable");
+  if (!full)
+    return {"server", Health::kFail, refusal.message, "it is starting or stopping: try again; its log says more"};
+  return {"server", Health::kFail, "it answers questions, but cannot write what it is sent (" + refusal.message + ")",
+          "make room on the disk of its data directory (df -h), and it goes on by itself; or keep less: "
+          "fathom up --retention-age, --retention-size"};
+}
+
 }  // namespace
 
 Finding check_server_program(const Context& context) {
@@ -60,8 +71,7 @@ Finding check_server(const Context& context, const Args& args, bool& reachable) 
   }
   reachable = true;
   Result<std::string> ready = api->fetch(Target("/readyz"));
-  if (!ready)
-    return {"server", Health::kFail, ready.error().message, "its log says why: a full disk, or still starting"};
+  if (!ready) return not_ready(*api, ready.error());
   Result<boost::json::value> status = api->json(Target("/api/v1/status"));
   std::string version = status ? printable(text_of(*status, "version")) : "";
   return {"server", Health::kOk, "ready" + (version.empty() ? "" : ", version " + version), ""};

@@ -136,10 +136,22 @@ TEST(Doctor, AnAbsentServerIsAWarningWithTheCure) {
 TEST(Doctor, AServerThatIsNotReadyIsAFailure) {
   FakeWorld world;
   world.answer(200, "ok\n");
-  world.answer(503, "not ready: the store cannot be written; is the disk full?\n");
+  world.answer(503, "not ready: starting or stopping\n");
   EXPECT_EQ(world.run({"doctor"}), ExitCode::kLocalFailure);
   EXPECT_NE(world.out.find("fail  server"), std::string::npos) << world.out;
-  EXPECT_NE(world.out.find("is the disk full?"), std::string::npos);
+  EXPECT_NE(world.out.find("not ready: starting or stopping\n"), std::string::npos) << world.out;
+  EXPECT_NE(world.out.find("try again"), std::string::npos) << world.out;
+}
+
+TEST(Doctor, AServerWithoutRoomIsToldFromAStranger) {
+  FakeWorld world;
+  world.answer(200, "ok\n");
+  world.answer(503, "not ready: the store cannot be written; is the disk full?\n");
+  world.answer(200, R"({"version":"9.9","ready":true,"store":{"writable":false}})");
+  EXPECT_EQ(world.run({"doctor"}), ExitCode::kLocalFailure);
+  EXPECT_NE(world.out.find("cannot write what it is sent"), std::string::npos) << world.out;
+  EXPECT_NE(world.out.find("make room"), std::string::npos) << world.out;
+  EXPECT_EQ(world.out.find("address for queries"), std::string::npos) << world.out;
 }
 
 TEST(Doctor, AReadyServerSaysItsVersion) {

@@ -7,7 +7,7 @@ namespace fathom::cli {
 
 enum class ExitCode : int {
   kOk = 0,
-  kNothingFound = 1,   // the trace asked for is not stored
+  kNothingFound = 1,   // the trace asked for is not stored; no other command says so
   kUsage = 2,          // the command line is wrong
   kUnreachable = 3,    // no server answers at the URL, or not in time
   kServerRefused = 4,  // the server answered with an error
@@ -17,13 +17,11 @@ enum class ExitCode : int {
 };
 
 // Errors of Api and of the command line, as an exit code. Failures of this host are kLocalFailure at the place they
-// happen.
+// happen, and kNothingFound is `trace`'s own: elsewhere a 404 is a URL with a path that is not fathom's.
 inline ExitCode exit_code_of(const Error& error) {
   switch (error.code) {
     case ErrorCode::kInvalid:
       return ExitCode::kUsage;
-    case ErrorCode::kNotFound:
-      return ExitCode::kNothingFound;
     case ErrorCode::kUnavailable:
     case ErrorCode::kDeadline:
       return ExitCode::kUnreachable;

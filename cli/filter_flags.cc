@@ -9,13 +9,23 @@ namespace fathom::cli {
 
 namespace {
 
-Result<> add_instant(Target& target, const Args& args, const std::string& flag, uint64_t now_unix_nano) {
+Result<uint64_t> instant_of(const Args& args, const std::string& flag, uint64_t otherwise, uint64_t now_unix_nano) {
   auto text = args.given(flag);
-  if (!text) return {};
+  if (!text) return otherwise;
   Result<uint64_t> instant = parse_instant_unix_nano(*text, now_unix_nano);
   if (!instant) return invalid(flag + ": " + instant.error().message);
+  return instant;
+}
+
+Result<> add_absolute(Target& target, const Args& args, uint64_t now_unix_nano) {
+  Result<uint64_t> from = instant_of(args, "--from", 0, now_unix_nano);
+  if (!from) return from.error();
+  Result<uint64_t> to = instant_of(args, "--to", UINT64_MAX, now_unix_nano);
+  if (!to) return to.error();
+  if (*from > *to) return invalid("--from must not be after --to");
   // In full, because a bare count of nanoseconds near 1970 would be read as seconds.
-  target.add(flag.substr(2), format_instant(*instant));
+  target.add("from", format_instant(*from));
+  if (args.has("--to")) target.add("to", format_instant(*to));
   return {};
 }
 
@@ -27,30 +37,37 @@ Result<> add_since(Target& target, const Args& args, uint64_t now_unix_nano) {
   return {};
 }
 
-Result<> add_duration(Target& target, const Args& args, const char* flag, const char* key) {
-  if (!args.given(flag)) return {};
-  Result<uint64_t> duration = args.duration_nano(flag);
-  if (!duration) return duration.error();
-  target.add(key, std::to_string(*duration) + "ns");
+Result<uint64_t> duration_of(const Args& args, const char* flag, uint64_t otherwise) {
+  if (!args.given(flag)) return otherwise;
+  return args.duration_nano(flag);
+}
+
+Result<> add_durations(Target& target, const Args& args) {
+  Result<uint64_t> least = duration_of(args, "--min-duration", 0);
+  if (!least) return least.error();
+  Result<uint64_t> most = duration_of(args, "--max-duration", UINT64_MAX);
+  if (!most) return most.error();
+  if (*least > *most) return invalid("--min-duration must not be greater than --max-duration");
+  if (args.has("--min-duration")) target.add("min_duration", std::to_string(*least) + "ns");
+  if (args.has("--max-duration")) target.add("max_duration", std::to_string(*most) + "ns");
   return {};
 }
 
 }  // namespace
 
 std::vector<Flag> range_flags() {
-  return {{"--since", "D", "the time before now, like 15m, 1h, 7d", "1h"},
-          {"--from", "T", "from this time on: 2026-11-21T02:00:00Z, Unix seconds to nanoseconds, or now-15m"},
-          {"--to", "T", "up to but not including this time"}};
+  return {
+      {"--since", "D", "the time before now, like 15m, 1h, 7d", "1h"},
+      {"--from", "T",
+       "from this time on: 2026-11-21T02:00:00Z, 2026-11-21T02:00 or 2026-11-21 (UTC unless an offset follows), Unix "
+       "seconds (1795226400.5) to nanoseconds, or now-15m"},
+      {"--to", "T", "up to but not including this time"}};
 }
 
 Result<> add_range(Target& target, const Args& args, uint64_t now_unix_nano) {
   bool absolute = args.has("--from") || args.has("--to");
   if (absolute && args.has("--since")) return invalid("--since and --from/--to exclude each other");
-  if (!absolute) return add_since(target, args, now_unix_nano);
-  if (!args.has("--from")) target.add("from", format_instant(0));
-  Result<> from = add_instant(target, args, "--from", now_unix_nano);
-  if (!from) return from;
-  return add_instant(target, args, "--to", now_unix_nano);
+  return absolute ? add_absolute(target, args, now_unix_nano) : add_since(target, args, now_unix_nano);
 }
 
 std::string further_back(const Args& args) {
@@ -74,8 +91,10 @@ Result<> add_operation(Target& target, const Args& args) {
 }
 
 std::vector<Flag> condition_flags() {
-  return {{"--where", "KEY=VALUE", "a span with this attribute, its own or its resource's; all of them must hold", "",
-           true},
+  return {{"--where", "KEY=VALUE",
+           "a span with this attribute, its own or its resource's; all of them must hold. "
+           "Numbers match however they are written (3, 3.0, 3e0); of several '=' any may end KEY",
+           "", true},
           {"--errors", "", "a span with an error status"},
           {"--min-duration", "D", "no shorter than this, like 250ms"},
           {"--max-duration", "D", "no longer than this"}};
@@ -83,16 +102,13 @@ std::vector<Flag> condition_flags() {
 
 Result<> add_conditions(Target& target, const Args& args) {
   for (const std::string& condition : args.all("--where")) {
-    size_t equals = condition.find('=');
-    if (equals == std::string::npos || equals == 0) {
+    if (condition.find('=', 1) == std::string::npos) {
       return invalid("--where: '" + printable(condition) + "' is not KEY=VALUE, like http.status_code=500");
     }
     target.add("where", condition);
   }
   if (args.has("--errors")) target.add("errors", "true");
-  Result<> least = add_duration(target, args, "--min-duration", "min_duration");
-  if (!least) return least;
-  return add_duration(target, args, "--max-duration", "max_duration");
+  return add_durations(target, args);
 }
 
 Flag format_flag(const std::string& human) {

@@ -18,7 +18,9 @@ CommandLine latency_line() {
   return {"fathom latency",
           "percentiles of durations over time, and a heatmap",
           "One line per step, newest last; steps without spans are left out. Durations are those of single spans, "
-          "percentiles are within 1 %, and the bar shows p99 against the highest p99.",
+          "percentiles are within 1 %, and the bar shows p99 against the highest p99. A span that was sent again in a "
+          "request of another composition (an exporter that tried again with "
+          "other spans beside it) counts again here; 'fathom slowest' and 'fathom trace' show it once.",
           {},
           join({operation_flags(),
                 range_flags(),

@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kExitCodes =
     "exit codes:\n"
     "  0  done; queries also when nothing matches\n"
-    "  1  the trace asked for is not there\n"
+    "  1  the trace asked for is not there (only 'trace' says so)\n"
     "  2  the command line is wrong\n"
     "  3  no server answers at the URL, or not in time\n"
     "  4  the server answered with an error\n"

@@ -17,7 +17,9 @@ CommandLine services_line() {
           "which services and operations there are, how busy, how slow",
           "One line per service, or with --operations or --service one per operation. Durations are those of single "
           "spans; percentiles are within 1 %. The time is widened to whole minutes. --service takes a service's "
-          "name without its namespace.",
+          "name without its namespace. A span that was sent again in a request of another composition (an exporter "
+          "that tried again with "
+          "other spans beside it) counts again here; 'fathom slowest' and 'fathom trace' show it once.",
           {},
           join({{{"--service", "S", "the operations of this service"},
                  {"--operations", "", "the operations of all services"}},

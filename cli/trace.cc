@@ -39,6 +39,11 @@ ExitCode print_tree(const std::string& body, const Args& args, const Context& co
   return ExitCode::kOk;
 }
 
+ExitCode not_fetched(const Context& context, const Error& error) {
+  ExitCode code = failed(context, error);
+  return error.code == ErrorCode::kNotFound ? ExitCode::kNothingFound : code;
+}
+
 ExitCode run_trace(const Args& args, const Context& context) {
   Result<std::string> format = format_of(args, "tree");
   if (!format) return failed(context, format.error());
@@ -49,7 +54,7 @@ ExitCode run_trace(const Args& args, const Context& context) {
   Result<Api> api = connect(args, context);
   if (!api) return failed(context, api.error());
   Result<std::string> body = api->fetch(Target("/api/v1/traces/" + id->hex()));
-  if (!body) return failed(context, body.error());
+  if (!body) return not_fetched(context, body.error());
   if (*format == "tree") return print_tree(*body, args, context);
   // The server's own words: a number that went through another parser might come out as another one.
   context.out(json_safe(*body));

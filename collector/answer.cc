@@ -1,6 +1,7 @@
 #include "collector/answer.h"
 
 #include <array>
+#include <optional>
 
 #include "base/time.h"
 #include "net/json_writer.h"
@@ -39,6 +40,30 @@ const Row& row(Verdict verdict) {
   return kRows[static_cast<size_t>(verdict)];
 }
 
+// What a google.rpc.Status says here.
+struct Failure {
+  int code;
+  std::string_view message;
+  std::optional<uint64_t> retry_delay_nano;
+};
+
+Failure failure_of(const Answer& answer) {
+  Failure failure{row(answer.verdict).grpc, answer.message, std::nullopt};
+  if (answer.verdict == Verdict::kUnavailable) failure.retry_delay_nano = answer.retry_delay_nano;
+  return failure;
+}
+
+// google.rpc.Code has these for HTTP's classes of errors.
+int code_of_http(int status) {
+  constexpr int kUnknown = 2, kInvalidArgument = 3, kResourceExhausted = 8, kInternal = 13;
+  if (status == 431) return kResourceExhausted;
+  for (const Row& known : kRows) {
+    if (known.http == status && known.grpc != 0) return known.grpc;
+  }
+  if (status >= 400 && status < 500) return kInvalidArgument;
+  return status == 500 ? kInternal : kUnknown;
+}
+
 std::string success_protobuf(const Answer& answer) {
   otlp::ExportTraceServiceResponse response;
   if (answer.verdict == Verdict::kPartial) {
@@ -61,14 +86,14 @@ std::string success_json(const Answer& answer) {
   return body;
 }
 
-std::string failure_protobuf(const Answer& answer) {
+std::string failure_protobuf(const Failure& failure) {
   google::rpc::Status status;
-  status.set_code(row(answer.verdict).grpc);
-  status.set_message(answer.message);
-  if (answer.verdict == Verdict::kUnavailable) {
+  status.set_code(failure.code);
+  status.set_message(std::string(failure.message));
+  if (failure.retry_delay_nano) {
     google::rpc::RetryInfo info;
-    info.mutable_retry_delay()->set_seconds(static_cast<int64_t>(answer.retry_delay_nano / kNanosPerSecond));
-    info.mutable_retry_delay()->set_nanos(static_cast<int32_t>(answer.retry_delay_nano % kNanosPerSecond));
+    info.mutable_retry_delay()->set_seconds(static_cast<int64_t>(*failure.retry_delay_nano / kNanosPerSecond));
+    info.mutable_retry_delay()->set_nanos(static_cast<int32_t>(*failure.retry_delay_nano % kNanosPerSecond));
     google::protobuf::Any& detail = *status.add_details();
     detail.set_type_url(std::string(kRetryInfoType));
     detail.set_value(info.SerializeAsString());
@@ -83,17 +108,21 @@ std::string duration_text(uint64_t duration_nano) {
   return std::to_string(duration_nano / kNanosPerSecond) + "." + fraction + "s";
 }
 
-std::string failure_json(const Answer& answer) {
+std::string failure_json(const Failure& failure) {
   std::string body;
   net::JsonWriter json(body);
-  json.begin_object().member("code", row(answer.verdict).grpc).member("message", answer.message);
-  if (answer.verdict == Verdict::kUnavailable) {
+  json.begin_object().member("code", failure.code).member("message", failure.message);
+  if (failure.retry_delay_nano) {
     json.key("details").begin_array().begin_object();
-    json.member("@type", kRetryInfoType).member("retryDelay", duration_text(answer.retry_delay_nano));
+    json.member("@type", kRetryInfoType).member("retryDelay", duration_text(*failure.retry_delay_nano));
     json.end_object().end_array();
   }
   json.end_object();
   return body;
+}
+
+std::string failure_body(const Failure& failure, Encoding encoding) {
+  return encoding == Encoding::kJson ? failure_json(failure) : failure_protobuf(failure);
 }
 
 }  // namespace
@@ -116,9 +145,12 @@ uint64_t retry_after_s(const Answer& answer) {
 }
 
 std::string answer_body(const Answer& answer, Encoding encoding) {
-  bool json = encoding == Encoding::kJson;
-  if (is_success(answer.verdict)) return json ? success_json(answer) : success_protobuf(answer);
-  return json ? failure_json(answer) : failure_protobuf(answer);
+  if (!is_success(answer.verdict)) return failure_body(failure_of(answer), encoding);
+  return encoding == Encoding::kJson ? success_json(answer) : success_protobuf(answer);
+}
+
+std::string http_error_body(int http_status, std::string_view message, Encoding encoding) {
+  return failure_body({code_of_http(http_status), message, std::nullopt}, encoding);
 }
 
 }  // namespace fathom::collector

@@ -42,5 +42,7 @@ uint64_t retry_after_s(const Answer& answer);
 
 // An ExportTraceServiceResponse, or a google.rpc.Status with RetryInfo where a retry is asked for.
 std::string answer_body(const Answer& answer, Encoding encoding);
+// The google.rpc.Status of an error that HTTP has a status for and OTLP no verdict.
+std::string http_error_body(int http_status, std::string_view message, Encoding encoding);
 
 }  // namespace fathom::collector

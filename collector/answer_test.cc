@@ -45,6 +45,17 @@ TEST(Answer, OverloadAsksForARetry) {
   EXPECT_EQ(http_status(answer.verdict), 503);
 }
 
+TEST(Answer, HttpsOwnErrorsAreStatusesToo) {
+  for (auto [http, code] :
+       {std::pair{400, 3}, {408, 4}, {413, 8}, {417, 3}, {431, 8}, {500, 13}, {501, 12}, {503, 14}, {505, 2}}) {
+    google::rpc::Status status;
+    ASSERT_TRUE(status.ParseFromString(http_error_body(http, "why", Encoding::kProtobuf)));
+    EXPECT_EQ(status.code(), code) << http;
+    EXPECT_EQ(status.message(), "why");
+  }
+  EXPECT_EQ(http_error_body(400, "why", Encoding::kJson), R"({"code":3,"message":"why"})");
+}
+
 TEST(Answer, FinalErrorsDoNotAskForOne) {
   for (Verdict verdict : {Verdict::kInvalid, Verdict::kOversized}) {
     google::rpc::Status status;

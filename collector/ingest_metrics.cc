@@ -22,6 +22,11 @@ Counter* limited(std::string_view limit) {
   return &counter("fathom_limited_total", "Parts of spans that a limit dropped or cut", label("limit", limit));
 }
 
+Counter* odd_spans(std::string_view oddity) {
+  return &counter("fathom_odd_spans_total", "Spans that were stored though something about them is strange",
+                  label("oddity", oddity));
+}
+
 Counter* loss_counter(Loss loss) {
   switch (loss) {
     case Loss::kAttributeDepth:
@@ -56,6 +61,9 @@ IngestMetrics::IngestMetrics() {
   }
   for (size_t r = 0; r < kRejections; ++r) rejections_[r] = rejected_spans(rejection_label(static_cast<Rejection>(r)));
   for (size_t l = 0; l < kLosses; ++l) losses_[l] = loss_counter(static_cast<Loss>(l));
+  for (size_t o = 0; o < kOddities; ++o) oddities_[o] = odd_spans(oddity_label(static_cast<Oddity>(o)));
+  // The store's builder adds to these; they are listed before it first does.
+  for (std::string_view limit : {"bytes_per_value", "bytes_per_name"}) limited(limit);
   rejected_by_store_ = rejected_spans("store");
   cut_off_ = &counter("fathom_otlp_cut_off_total", "gRPC requests that ended before all of their bytes were here");
   budget_used_ = &gauge("fathom_otlp_budget_used_bytes", "Memory taken by OTLP requests that are not answered yet");
@@ -67,6 +75,9 @@ void IngestMetrics::account(const Decoded& decoded) {
   }
   for (size_t i = 0; i < kLosses; ++i) {
     if (decoded.losses[i] > 0) losses_[i]->add(decoded.losses[i]);
+  }
+  for (size_t i = 0; i < kOddities; ++i) {
+    if (decoded.oddities[i] > 0) oddities_[i]->add(decoded.oddities[i]);
   }
 }
 

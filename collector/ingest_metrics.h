@@ -25,7 +25,8 @@ class IngestMetrics {
   void rejected_by_store(uint64_t spans) { rejected_by_store_->add(spans); }
   // A request that gRPC gave up on before all of it was here.
   void cut_off() { cut_off_->add(); }
-  // What decoding refused or lost; of requests that were answered for good, so that a retry does not count twice.
+  // What decoding refused, lost or found odd; of requests that were answered for good, so that a retry does not count
+  // twice.
   void account(const Decoded& decoded);
   Gauge* budget_used() { return budget_used_; }
 
@@ -39,6 +40,7 @@ class IngestMetrics {
   std::array<Counter*, kTransports> bytes_, spans_;
   std::array<Counter*, kRejections> rejections_;
   std::array<Counter*, kLosses> losses_;
+  std::array<Counter*, kOddities> oddities_;
   Counter* rejected_by_store_;
   Counter* cut_off_;
   Gauge* budget_used_;

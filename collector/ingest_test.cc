@@ -163,6 +163,24 @@ TEST_F(IngestTest, LivesUntilTheLastAnswer) {
   EXPECT_EQ((*answer)->verdict, Verdict::kOk);
 }
 
+TEST_F(IngestTest, OddSpansCountOnceTheyAreStored) {
+  auto ingest = make();
+  auto odd = [](const char* oddity) {
+    return counted("fathom_odd_spans_total", std::string("oddity=\"") + oddity + "\"");
+  };
+  uint64_t early = odd("end_before_start"), endless = odd("no_end");
+  Request request = simple_request(3);
+  first_span(request).set_end_time_unix_nano(5);
+  request.mutable_resource_spans(0)->mutable_scope_spans(0)->mutable_spans(1)->clear_end_time_unix_nano();
+  std::string body = request.SerializeAsString();
+  store_.script({{AppendOutcome::kRetryable, "the disk is full"}});
+  EXPECT_EQ((*submit(*ingest, body))->verdict, Verdict::kUnavailable);
+  EXPECT_EQ(odd("end_before_start") + odd("no_end"), early + endless) << "they will come again";
+  EXPECT_EQ((*submit(*ingest, body))->verdict, Verdict::kOk);
+  EXPECT_EQ(odd("end_before_start"), early + 1);
+  EXPECT_EQ(odd("no_end"), endless + 1);
+}
+
 TEST_F(IngestTest, EveryLossCounts) {
   auto ingest = make({.limits = {.attributes_per_span = 1, .events_per_span = 1, .links_per_span = 1}});
   const std::pair<const char*, const char*> kSeries[] = {

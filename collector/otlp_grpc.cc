@@ -20,6 +20,8 @@ namespace {
 
 using TraceService = opentelemetry::proto::collector::trace::v1::TraceService;
 
+constexpr std::string_view kExportMethod = "/opentelemetry.proto.collector.trace.v1.TraceService/Export";
+
 // A message is compressed if it begins as gzip or zlib do. Neither can begin a request: the first would be a field of a
 // wire type that does not exist, the second a field that OTLP does not have.
 bool is_compressed(std::string_view body) {
@@ -136,7 +138,7 @@ class ExportService : public TraceService::WithRawCallbackMethod_Export<TraceSer
 // Answers a call of any other method, and counts it: gRPC itself would refuse it in silence.
 class UnknownCall : public grpc::ServerGenericBidiReactor {
  public:
-  explicit UnknownCall(const std::string& message) { Finish({grpc::StatusCode::UNIMPLEMENTED, message}); }
+  explicit UnknownCall(std::string message) { Finish(status_of({Verdict::kUnimplemented, std::move(message)})); }
   void OnDone() override { delete this; }
 };
 
@@ -152,7 +154,6 @@ class UnknownCalls : public grpc::CallbackGenericService {
 
  private:
   static constexpr size_t kShownMethodBytes = 200;
-  static constexpr std::string_view kExportMethod = "/opentelemetry.proto.collector.trace.v1.TraceService/Export";
 
   std::shared_ptr<Ingest> ingest_;
 };
@@ -217,12 +218,15 @@ Result<std::string> OtlpGrpcServer::start() {
     impl_->server.reset();
     return unavailable("cannot listen on " + impl_->options.address + " for OTLP over gRPC; is the port taken?");
   }
+  // The server as a whole ("") is SERVING by itself.
+  impl_->server->GetHealthCheckService()->SetServingStatus(TraceService::service_full_name(), true);
   const std::string& host = impl_->options.address;
   return host.substr(0, host.rfind(':') + 1) + std::to_string(port);
 }
 
 void OtlpGrpcServer::stop(uint64_t grace_nano) {
   if (impl_->server == nullptr) return;
+  impl_->server->GetHealthCheckService()->Shutdown();  // NOT_SERVING, for those who watch
   impl_->server->Shutdown(std::chrono::system_clock::now() + std::chrono::nanoseconds(grace_nano));
   impl_->server->Wait();
   impl_->server.reset();

@@ -79,6 +79,9 @@ class OtlpGrpcTest : public ::testing::Test {
     for (const grpc::Slice& slice : slices) text.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
     return text;
   }
+  static std::string health_request(const std::string& service) {
+    return service.empty() ? "" : std::string("\x0a") + static_cast<char>(service.size()) + service;
+  }
   static uint64_t requests(const char* result) {
     return counted("fathom_otlp_requests_total", std::string("transport=\"grpc\",result=\"") + result + "\"");
   }
@@ -220,6 +223,42 @@ TEST_F(OtlpGrpcTest, SaysThatItIsHealthy) {
   std::string reply;
   ASSERT_TRUE(call("/grpc.health.v1.Health/Check", "", &reply).ok());
   EXPECT_EQ(reply, std::string("\x08\x01", 2));  // SERVING
+  reply.clear();
+  ASSERT_TRUE(call("/grpc.health.v1.Health/Check", health_request(TraceService::service_full_name()), &reply).ok());
+  EXPECT_EQ(reply, std::string("\x08\x01", 2));
+  EXPECT_EQ(call("/grpc.health.v1.Health/Check", health_request("other")).error_code(), grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(OtlpGrpcTest, TellsWatchersOfItsHealthThatItStops) {
+  for (const std::string& service : {std::string(), std::string(TraceService::service_full_name())}) {
+    start();
+    grpc::GenericStub stub(channel_);
+    grpc::ClientContext context;
+    grpc::CompletionQueue queue;
+    void* tag = nullptr;
+    bool ok = false;
+    auto step = [&] { return queue.Next(&tag, &ok) && ok; };
+    auto stream = stub.PrepareCall(&context, "/grpc.health.v1.Health/Watch", &queue);
+    stream->StartCall(nullptr);
+    ASSERT_TRUE(step());
+    std::string request = health_request(service);
+    grpc::Slice slice(request);
+    stream->WriteLast(grpc::ByteBuffer(&slice, 1), {}, nullptr);
+    ASSERT_TRUE(step());
+    grpc::ByteBuffer answer;
+    stream->Read(&answer, nullptr);
+    ASSERT_TRUE(step());
+    EXPECT_EQ(text_of(answer), std::string("\x08\x01", 2)) << service;
+    stream->Read(&answer, nullptr);
+    std::thread stopping([&] { collector_->stop(30 * kNanosPerSecond); });
+    EXPECT_TRUE(step());
+    EXPECT_EQ(text_of(answer), std::string("\x08\x02", 2)) << service;  // NOT_SERVING
+    context.TryCancel();
+    grpc::Status status;
+    stream->Finish(&status, nullptr);
+    step();
+    stopping.join();
+  }
 }
 
 TEST_F(OtlpGrpcTest, ReflectsItsServices) {
@@ -254,6 +293,10 @@ TEST_F(OtlpGrpcTest, UnknownMethodsAreUnimplementedAndCounted) {
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
   EXPECT_NE(status.error_message().find("MetricsService/Export"), std::string::npos) << status.error_message();
   EXPECT_NE(status.error_message().find(kExport), std::string::npos) << status.error_message();
+  google::rpc::Status details;
+  ASSERT_TRUE(details.ParseFromString(status.error_details()));
+  EXPECT_EQ(details.code(), 12);
+  EXPECT_EQ(details.message(), status.error_message());
   EXPECT_EQ(call("/" + std::string(4000, 'x'), "").error_code(), grpc::StatusCode::UNIMPLEMENTED);
   EXPECT_EQ(requests("unimplemented"), before + 2);
 }

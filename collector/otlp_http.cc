@@ -31,12 +31,15 @@ std::string_view trimmed(std::string_view text) {
 }
 
 // The media type without its parameters ("; charset=utf-8").
-std::optional<Encoding> encoding_of(const HttpRequest& request) {
-  std::string_view whole = request.header("content-type");
+std::optional<Encoding> encoding_of(std::string_view whole) {
   std::string type = lower_case(trimmed(whole.substr(0, whole.find(';'))));
   if (type == kProtobufType || type == "application/protobuf") return Encoding::kProtobuf;
   if (type == kJsonType) return Encoding::kJson;
   return std::nullopt;
+}
+
+std::optional<Encoding> encoding_of(const HttpRequest& request) {
+  return encoding_of(request.header("content-type"));
 }
 
 Transport transport_of(const HttpRequest& request) {
@@ -59,6 +62,7 @@ Verdict verdict_of_status(int status) {
     case 408:
       return Verdict::kTimeout;
     case 400:
+    case 417:
       return Verdict::kInvalid;
     default:
       return Verdict::kUnavailable;
@@ -93,6 +97,17 @@ class OtlpHttpHandler : public net::HttpHandler {
     return response;
   }
 
+  // Not counted with the requests: nobody knows that it was one. HTTP's own counters have it.
+  HttpResponse error(int status, std::string_view message, std::string_view content_type) override {
+    Encoding encoding = encoding_of(content_type).value_or(Encoding::kJson);
+    if (status == 503) return response_of(unavailable_now(message), encoding, {});
+    HttpResponse response;
+    response.status = status;
+    response.content_type = type_of(encoding);
+    response.body = http_error_body(status, message, encoding);
+    return response;
+  }
+
   void handle(HttpRequest request, HttpRespond respond) override {
     if (coding_of(request) == Coding::kCompressed) {
       Result<std::string> text = inflate(*ingest_, request.body, request.reservation);
@@ -111,10 +126,16 @@ class OtlpHttpHandler : public net::HttpHandler {
  private:
   using Headers = std::vector<std::pair<std::string, std::string>>;
 
+  static std::string_view type_of(Encoding encoding) { return encoding == Encoding::kJson ? kJsonType : kProtobufType; }
+
+  Answer unavailable_now(std::string_view message) const {
+    return {Verdict::kUnavailable, std::string(message), 0, ingest_->options().retry_delay_nano};
+  }
+
   static HttpResponse response_of(const Answer& answer, Encoding encoding, Headers headers) {
     HttpResponse response;
     response.status = http_status(answer.verdict);
-    response.content_type = encoding == Encoding::kJson ? kJsonType : kProtobufType;
+    response.content_type = type_of(encoding);
     response.body = answer_body(answer, encoding);
     response.headers = std::move(headers);
     if (answer.verdict == Verdict::kUnavailable) {

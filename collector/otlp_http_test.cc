@@ -227,12 +227,65 @@ TEST(OtlpHttpPreflight, IsAnsweredWithWhatWasAskedFor) {
   EXPECT_NE(all.find("Access-Control-Allow-Headers: content-type, x-key\n"), std::string::npos);
 }
 
+TEST_F(OtlpHttpTest, AnAnsweredPreflightIsNoRefusal) {
+  start({.cors_allow_origin = "*"});
+  uint64_t before = counted("fathom_http_refused_total", "listener=\"otlp_http\",reason=\"not_admitted\"");
+  net::testing::RawClient client(address_);
+  client.send("OPTIONS /v1/traces HTTP/1.1\r\nOrigin: https://shop.test\r\n\r\n");
+  EXPECT_EQ(net::testing::status_of(client.read_answer()), 204);
+  EXPECT_EQ(counted("fathom_http_refused_total", "listener=\"otlp_http\",reason=\"not_admitted\""), before);
+}
+
+TEST_F(OtlpHttpTest, ErrorsOfHttpItselfAreStatusesToo) {
+  start();
+  uint64_t before = requests("http_protobuf", "invalid") + requests("http_json", "invalid");
+  const struct {
+    int status, code;
+    const char* header;
+  } kCases[] = {
+      {400, 3, "Content-Length: 1\r\nContent-Length: 2\r\n"},
+      {400, 3, "Content-Length: -1\r\n"},
+      {501, 12, "Transfer-Encoding: gzip, chunked\r\n"},
+      {400, 3, "no field\r\n"},
+  };
+  for (const auto& test : kCases) {
+    auto exchange = [&](const std::string& header) {
+      net::testing::RawClient client(address_);
+      client.send("POST /v1/traces HTTP/1.1\r\n" + header + "\r\n");
+      client.finish_sending();
+      return client.read_all();
+    };
+    std::string protobuf = exchange(test.header + std::string("Content-Type: application/x-protobuf\r\n"));
+    EXPECT_EQ(net::testing::status_of(protobuf), test.status);
+    EXPECT_NE(protobuf.find("Content-Type: application/x-protobuf\r\n"), std::string::npos) << protobuf;
+    google::rpc::Status status;
+    ASSERT_TRUE(status.ParseFromString(net::testing::body_of(protobuf)));
+    EXPECT_EQ(status.code(), test.code);
+    EXPECT_NE(status.message(), "");
+    std::string json = exchange(test.header);
+    EXPECT_NE(json.find("Content-Type: application/json\r\n"), std::string::npos) << json;
+    std::string begin = "{\"code\":" + std::to_string(test.code) + ",\"message\":\"";
+    EXPECT_EQ(net::testing::body_of(json).find(begin), 0u) << json;
+  }
+  EXPECT_EQ(requests("http_protobuf", "invalid") + requests("http_json", "invalid"), before) << "no request was seen";
+}
+
+TEST(OtlpHttpError, AsksForARetryWhenThereAreTooManyConnections) {
+  FakeStore store;
+  auto handler =
+      make_otlp_http_handler(std::make_shared<Ingest>(IngestOptions{.retry_delay_nano = 2'000'000'000}, store), "");
+  net::HttpResponse response = handler->error(503, "later", "");
+  EXPECT_EQ(response.status, 503);
+  EXPECT_EQ(response.headers, (std::vector<std::pair<std::string, std::string>>{{"Retry-After", "2"}}));
+  EXPECT_EQ(response.body.find("{\"code\":14,\"message\":\"later\",\"details\":"), 0u) << response.body;
+}
+
 TEST(OtlpHttpExplain, ShapesTheServersOwnRefusals) {
   FakeStore store;
   auto handler = make_otlp_http_handler(std::make_shared<Ingest>(IngestOptions{}, store), "");
   net::HttpRequest request;
   request.headers = {{"content-type", kProtobuf}};
-  for (auto [status, code] : {std::pair{413, 8}, {408, 4}, {400, 3}, {503, 14}}) {
+  for (auto [status, code] : {std::pair{413, 8}, {408, 4}, {400, 3}, {417, 3}, {503, 14}}) {
     net::HttpResponse response = handler->explain(request, status, "why");
     EXPECT_EQ(response.status, status);
     google::rpc::Status body;

@@ -12,6 +12,7 @@ namespace {
 constexpr uint64_t kStep = 64 * 1024;
 constexpr int kAnyHeader = 15 + 32;  // the largest window; zlib tells gzip from zlib by itself
 constexpr int kGzipHeader = 15 + 16;
+constexpr size_t kMaxPadding = 64 * 1024;
 constexpr uint64_t kMaxStep = uint64_t{1} << 30;  // zlib counts in 32 bits
 
 Bytef* bytes_of(const char* data) {
@@ -22,7 +23,7 @@ Bytef* bytes_of(const char* data) {
 class Inflater {
  public:
   Inflater(std::string_view in, uint64_t max_bytes, const std::function<bool(uint64_t)>& grow)
-      : rest_(in), max_bytes_(max_bytes), grow_(grow) {
+      : rest_(in), is_gzip_(in.starts_with("\x1f\x8b")), max_bytes_(max_bytes), grow_(grow) {
     ready_ = inflateInit2(&stream_, kAnyHeader) == Z_OK;
   }
   Inflater(const Inflater&) = delete;
@@ -36,12 +37,17 @@ class Inflater {
     if (!ready_) return unavailable("no memory to decompress");
     do {
       if (auto member = inflate_member(); !member) return member.error();
-    } while (!rest_.empty() && inflateReset(&stream_) == Z_OK);
+    } while (!rest_.empty() && !is_padding() && inflateReset(&stream_) == Z_OK);
     out_.resize(used_);
     return std::move(out_);
   }
 
  private:
+  // Zeros that fill up a block behind the last member, which gzip(1) overlooks, too.
+  bool is_padding() const {
+    return is_gzip_ && rest_.size() <= kMaxPadding && rest_.find_first_not_of('\0') == std::string_view::npos;
+  }
+
   Result<> inflate_member() {
     for (;;) {
       if (auto room = make_room(); !room) return room;
@@ -74,6 +80,7 @@ class Inflater {
 
   z_stream stream_{};
   std::string_view rest_;
+  const bool is_gzip_;
   const uint64_t max_bytes_;
   const std::function<bool(uint64_t)>& grow_;
   std::string out_;

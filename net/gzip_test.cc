@@ -28,6 +28,17 @@ TEST(Gzip, SeveralMembersAreOneBody) {
             "one two " + std::string(100'000, 'x'));
 }
 
+TEST(Gzip, OverlooksZerosBehindTheLastMember) {
+  std::string packed = gzip("one ") + gzip("two");
+  for (size_t zeros : {1u, 511u, 64u * 1024}) {
+    EXPECT_EQ(*gunzip(packed + std::string(zeros, '\0'), 100, kAlways), "one two") << zeros;
+  }
+  EXPECT_EQ(gunzip(packed + std::string(64 * 1024 + 1, '\0'), 100, kAlways).error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(gunzip(packed + std::string(10, '\0') + "x", 100, kAlways).error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(gunzip(packed + std::string(10, '\0') + gzip("three"), 100, kAlways).error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(gunzip(std::string(10, '\0'), 100, kAlways).error().code, ErrorCode::kInvalid);
+}
+
 TEST(Gzip, TakesZlibToo) {
   std::string text = "deflate, as HTTP means it";
   std::string packed(200, '\0');
@@ -36,6 +47,7 @@ TEST(Gzip, TakesZlibToo) {
                      text.size()),
             Z_OK);
   EXPECT_EQ(*gunzip(std::string_view(packed).substr(0, size), 100, kAlways), text);
+  EXPECT_FALSE(gunzip(std::string_view(packed).substr(0, size + 1), 100, kAlways).ok()) << "zlib knows no padding";
 }
 
 TEST(Gzip, TheLimitIsExact) {

@@ -89,10 +89,10 @@ bool HttpConnection::parse_header() {
     return false;
   }
   if (fault == http::error::header_limit) {
-    return refuse("header_too_large", 431,
+    return refuse(Refusal::kHeaderTooLarge, 431,
                   "the header is larger than " + std::to_string(server_.options.max_header_bytes) + " bytes");
   }
-  return refuse("malformed", 400, "not an HTTP/1.1 request: " + fault.message());
+  return refuse(Refusal::kMalformed, 400, "not an HTTP/1.1 request: " + fault.message());
 }
 
 bool HttpConnection::on_header() {
@@ -106,20 +106,21 @@ bool HttpConnection::on_header() {
   head_only_ = parser_->get().method() == http::verb::head;
   wants_keep_alive_ = parser_->keep_alive();
   if (auto parsed = parse_head(parser_->get(), request_); !parsed) {
-    return refuse("malformed", parsed.error().code == ErrorCode::kUnsupported ? 501 : 400, parsed.error().message);
+    return refuse(Refusal::kMalformed, parsed.error().code == ErrorCode::kUnsupported ? 501 : 400,
+                  parsed.error().message);
   }
   return admit();
 }
 
 bool HttpConnection::admit() {
   if (auto refusal = server_.handler->admit(request_)) {
-    server_.count_refused("not_admitted");
+    if (refusal->status >= 400) server_.metrics.refused(Refusal::kNotAdmitted);  // a preflight's answer is none
     begin_write(*std::move(refusal), false);
     return true;
   }
   uint64_t limit = server_.handler->max_body_bytes();
   if (request_.content_length.value_or(0) > limit) {
-    return explain("body_too_large", 413, "the body is larger than " + std::to_string(limit) + " bytes");
+    return explain(Refusal::kBodyTooLarge, 413, "the body is larger than " + std::to_string(limit) + " bytes");
   }
   parser_->body_limit(limit);
   parser_->eager(true);
@@ -133,7 +134,7 @@ bool HttpConnection::expect_continue() {
   std::string_view expectation = request_.header("expect");
   if (expectation.empty() || parser_->is_done()) return true;
   if (!boost::beast::iequals({expectation.data(), expectation.size()}, "100-continue")) {
-    return refuse("malformed", 417, "the only expectation that can be met is 100-continue");
+    return explain(Refusal::kMalformed, 417, "the only expectation that can be met is 100-continue");
   }
   continue_pending_ = true;
   asio::async_write(socket_, asio::buffer(kContinue),
@@ -148,18 +149,19 @@ bool HttpConnection::expect_continue() {
 
 bool HttpConnection::parse_body() {
   if (parser_->is_done()) return on_body();
-  if (!grant_body()) return explain("memory", 503, "there is no memory for this request now; try again");
+  if (!grant_body()) return explain(Refusal::kMemory, 503, "there is no memory for this request now; try again");
   boost::system::error_code fault;
   if (buffer_.size() > 0) buffer_.consume(parser_->put(buffer_.data(), fault));
   if (parser_->is_done()) return on_body();
   if (fault == http::error::body_limit) {
     uint64_t limit = server_.handler->max_body_bytes();
-    return explain("body_too_large", 413, "the body is larger than " + std::to_string(limit) + " bytes");
+    return explain(Refusal::kBodyTooLarge, 413, "the body is larger than " + std::to_string(limit) + " bytes");
   }
-  if (fault && fault != http::error::need_more) return explain("malformed", 400, "bad body: " + fault.message());
+  if (fault && fault != http::error::need_more)
+    return explain(Refusal::kMalformed, 400, "bad body: " + fault.message());
   // What stays unparsed is part of a chunk's header; a long one is an attack.
   if (buffer_.size() > server_.options.max_header_bytes)
-    return explain("malformed", 400, "bad body: a chunk's header is too long");
+    return explain(Refusal::kMalformed, 400, "bad body: a chunk's header is too long");
   set_body_pace(parser_->get().body().size());
   read_more();
   return false;
@@ -183,7 +185,8 @@ bool HttpConnection::on_body() {
   parser_.reset();
   state_ = State::kHandling;
   set_deadline(Clock::time_point::max());
-  server_.handler->handle(std::move(request_), responder());
+  HttpRespond respond = responder();  // first, for it looks at the request
+  server_.handler->handle(std::move(request_), std::move(respond));
   request_ = HttpRequest{};
   return true;
 }

@@ -62,8 +62,9 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
 
   // Answering (http_connection_write.cc).
   HttpRespond responder();
-  bool refuse(std::string_view reason, int status, std::string_view message);
-  bool explain(std::string_view reason, int status, std::string_view message);
+  // Before the handler has admitted the request, and afterwards.
+  bool refuse(Refusal reason, int status, std::string_view message);
+  bool explain(Refusal reason, int status, std::string_view message);
   void begin_write(HttpResponse response, bool keep_alive);
   void write_more();
   void on_written(boost::system::error_code fault, size_t bytes);

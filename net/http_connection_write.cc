@@ -1,5 +1,4 @@
 // The answering half of HttpConnection: answers, deadlines, the end.
-#include <algorithm>
 #include <boost/asio/post.hpp>
 
 #include "net/http_connection.h"
@@ -17,12 +16,13 @@ constexpr size_t kKeptBufferBytes = 16 * 1024;
 // locked first and released last, because a connection's socket needs the server's io_context.
 class Responder {
  public:
-  Responder(std::weak_ptr<HttpServer::Impl> server, std::weak_ptr<HttpConnection> connection)
-      : server_(std::move(server)), connection_(std::move(connection)) {}
+  Responder(std::weak_ptr<HttpServer::Impl> server, std::weak_ptr<HttpConnection> connection, std::string_view type)
+      : server_(std::move(server)), connection_(std::move(connection)), content_type_(type) {}
   Responder(const Responder&) = delete;
   Responder& operator=(const Responder&) = delete;
   ~Responder() {
-    if (!answered_.load()) answer(error_response(500, "the request was dropped"));
+    if (answered_.load()) return;
+    if (auto server = server_.lock()) answer(server->handler->error(500, "the request was dropped", content_type_));
   }
 
   void answer(HttpResponse response) {
@@ -35,19 +35,15 @@ class Responder {
  private:
   const std::weak_ptr<HttpServer::Impl> server_;
   const std::weak_ptr<HttpConnection> connection_;
+  const std::string content_type_;  // of the request
   std::atomic<bool> answered_{false};
 };
-
-bool has_header(const HttpResponse& response, std::string_view name) {
-  return std::any_of(response.headers.begin(), response.headers.end(), [name](const auto& header) {
-    return boost::beast::iequals({header.first.data(), header.first.size()}, {name.data(), name.size()});
-  });
-}
 
 }  // namespace
 
 HttpRespond HttpConnection::responder() {
-  auto shared = std::make_shared<Responder>(server_.weak_from_this(), weak_from_this());
+  auto shared =
+      std::make_shared<Responder>(server_.weak_from_this(), weak_from_this(), request_.header("content-type"));
   return [shared](HttpResponse response) { shared->answer(std::move(response)); };
 }
 
@@ -59,16 +55,18 @@ void HttpConnection::answer(HttpResponse response) {
   });
 }
 
-bool HttpConnection::refuse(std::string_view reason, int status, std::string_view message) {
-  server_.count_refused(reason);
-  begin_write(error_response(status, message), false);
+bool HttpConnection::refuse(Refusal reason, int status, std::string_view message) {
+  server_.metrics.refused(reason);
+  std::string_view rest(static_cast<const char*>(buffer_.data().data()), buffer_.size());
+  std::string type = content_type_of(parser_->get(), parser_->is_header_done() ? std::string_view() : rest);
+  begin_write(refusal_response(*server_.handler, status, message, type), false);
   return true;
 }
 
-bool HttpConnection::explain(std::string_view reason, int status, std::string_view message) {
-  server_.count_refused(reason);
+bool HttpConnection::explain(Refusal reason, int status, std::string_view message) {
+  server_.metrics.refused(reason);
   HttpResponse response = server_.handler->explain(request_, status, message);
-  if (status == 503 && !has_header(response, "Retry-After")) response.headers.emplace_back("Retry-After", "1");
+  add_retry_after(response);
   begin_write(std::move(response), false);
   return true;
 }
@@ -78,7 +76,7 @@ void HttpConnection::begin_write(HttpResponse response, bool keep_alive) {
   request_ = HttpRequest{};
   parser_.reset();
   close_after_write_ = !keep_alive || drain_ || peer_done_;
-  server_.count_answered(response.status);
+  server_.metrics.answered(response.status);
   out_head_ = render_head(response, !close_after_write_);
   out_body_ = head_only_ ? std::string() : std::move(response.body);
   out_rest_ = boost::beast::buffers_suffix<std::array<asio::const_buffer, 2>>(
@@ -169,11 +167,11 @@ void HttpConnection::on_deadline() {
   if (state_ == State::kHandling) {
     cancel_->raise();
   } else if (state_ == State::kHeader) {
-    refuse("header_timeout", 408, "the header did not come in time");
+    refuse(Refusal::kHeaderTimeout, 408, "the header did not come in time");
   } else if (state_ == State::kBody) {
-    explain("body_timeout", 408, "the body did not come in time");
+    explain(Refusal::kBodyTimeout, 408, "the body did not come in time");
   } else {
-    if (state_ == State::kWriting) server_.count_refused("reader_too_slow");
+    if (state_ == State::kWriting) server_.metrics.refused(Refusal::kReaderTooSlow);
     return close();
   }
   advance();

@@ -22,10 +22,6 @@ namespace {
 constexpr auto kAcceptPause = std::chrono::milliseconds(100);
 constexpr uint64_t kSmallBodyBytes = 64 * 1024;
 
-std::string listener_label(const std::string& listener) {
-  return "listener=\"" + listener + "\"";
-}
-
 Error cannot_listen(const std::string& address, const boost::system::error_code& fault) {
   std::string cure =
       fault == asio::error::address_in_use ? "; another program has this port: stop it, or choose another port" : "";
@@ -39,8 +35,7 @@ HttpServer::Impl::Impl(HttpServerOptions server_options, std::shared_ptr<HttpHan
       work(context.get_executor()),
       options(std::move(server_options)),
       handler(std::move(server_handler)),
-      label(listener_label(options.listener)),
-      open_connections(gauge("fathom_http_connections", "Open connections of an HTTP listener.", label)),
+      metrics(options.listener),
       acceptor(asio::make_strand(context)),
       accept_pause(acceptor.get_executor()) {}
 
@@ -91,9 +86,8 @@ bool HttpServer::Impl::full() {
 
 // Nothing is kept for this peer, so it is told what fits its socket at once.
 void HttpServer::Impl::turn_away(tcp::socket socket) {
-  count_refused("too_many_connections");
-  HttpResponse response = error_response(503, "too many connections; try again");
-  response.headers.emplace_back("Retry-After", "1");
+  metrics.refused(Refusal::kTooManyConnections);
+  HttpResponse response = refusal_response(*handler, 503, "too many connections; try again", "");
   boost::system::error_code ignored;
   socket.non_blocking(true, ignored);
   socket.write_some(asio::buffer(render_head(response, false) + response.body), ignored);
@@ -102,7 +96,7 @@ void HttpServer::Impl::turn_away(tcp::socket socket) {
 
 // Usually the process is out of file descriptors; those who wait in the backlog get their turn when some are free.
 void HttpServer::Impl::pause_accepting() {
-  count_refused("accept_failed");
+  metrics.refused(Refusal::kAcceptFailed);
   accept_pause.expires_after(kAcceptPause);
   accept_pause.async_wait([this](boost::system::error_code fault) {
     if (!fault && acceptor.is_open()) accept_next();
@@ -114,32 +108,20 @@ void HttpServer::Impl::add(std::shared_ptr<HttpConnection> connection) {
     std::lock_guard lock(mutex);
     if (stopping) return;
     open.insert(connection);
-    open_connections.add(1);
+    metrics.open_connections().add(1);
   }
   connection->start();
 }
 
 void HttpServer::Impl::remove(HttpConnection* connection) {
   std::lock_guard lock(mutex);
-  if (open.erase(connection->shared_from_this()) > 0) open_connections.add(-1);
+  if (open.erase(connection->shared_from_this()) > 0) metrics.open_connections().add(-1);
   changed.notify_all();
 }
 
 std::vector<std::shared_ptr<HttpConnection>> HttpServer::Impl::connections() {
   std::lock_guard lock(mutex);
   return {open.begin(), open.end()};
-}
-
-void HttpServer::Impl::count_refused(std::string_view reason) {
-  counter("fathom_http_refused_total", "Connections and requests that an HTTP listener turned away.",
-          label + ",reason=\"" + std::string(reason) + "\"")
-      .add();
-}
-
-void HttpServer::Impl::count_answered(int status) {
-  counter("fathom_http_answers_total", "Answers of an HTTP listener, by status.",
-          label + ",status=\"" + std::to_string(status) + "\"")
-      .add();
 }
 
 void HttpServer::Impl::stop(uint64_t grace_nano) {

@@ -13,12 +13,11 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
-#include <string_view>
 #include <thread>
 #include <unordered_set>
 #include <vector>
 
-#include "base/metrics.h"
+#include "net/http_metrics.h"
 #include "net/http_server.h"
 
 namespace fathom::net {
@@ -41,16 +40,12 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
   void remove(HttpConnection* connection);
   std::vector<std::shared_ptr<HttpConnection>> connections();
 
-  void count_refused(std::string_view reason);
-  void count_answered(int status);
-
   // The first member dies last: connections and timers need it until the end.
   boost::asio::io_context context;
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work;
   const HttpServerOptions options;
   const std::shared_ptr<HttpHandler> handler;
-  const std::string label;
-  Gauge& open_connections;
+  HttpMetrics metrics;
   boost::asio::ip::tcp::acceptor acceptor;
   boost::asio::steady_timer accept_pause;
   std::vector<std::thread> threads;

@@ -1,52 +1,28 @@
 #include "net/http_server.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <future>
-#include <memory>
+#include <optional>
 #include <random>
 #include <thread>
 #include <vector>
 
-#include "base/metrics.h"
 #include "base/time.h"
 #include "net/http_client.h"
+#include "net/testing/http_server_fixture.h"
 #include "net/testing/raw_client.h"
-#include "net/testing/scripted_handler.h"
 
 namespace fathom::net {
 namespace {
 
 using testing::body_of;
+using testing::HttpServerTest;
 using testing::RawClient;
-using testing::ScriptedHandler;
+using testing::refused;
 using testing::status_of;
-
-uint64_t refused(const std::string& reason) {
-  return counter("fathom_http_refused_total", "", "listener=\"test\",reason=\"" + reason + "\"").value();
-}
-
-class HttpServerTest : public ::testing::Test {
- protected:
-  void start(HttpServerOptions options = {}) {
-    options.listener = "test";
-    server_ = std::make_unique<HttpServer>(options, handler_);
-    auto bound = server_->start();
-    ASSERT_TRUE(bound.ok()) << bound.error().message;
-    address_ = *bound;
-  }
-  RawClient connect() { return RawClient(address_); }
-  std::string exchange(std::string_view request) {
-    RawClient client = connect();
-    client.send(request);
-    client.finish_sending();
-    return client.read_all();
-  }
-
-  std::shared_ptr<ScriptedHandler> handler_ = std::make_shared<ScriptedHandler>();
-  std::unique_ptr<HttpServer> server_;
-  std::string address_;
-};
 
 TEST_F(HttpServerTest, AnswersWithDecodedPathAndParameters) {
   start();
@@ -162,11 +138,13 @@ TEST_F(HttpServerTest, RefusesBodiesBeyondTheLimit) {
 
 TEST_F(HttpServerTest, ARefusalIsReadByAClientThatSendsEverythingFirst) {
   start();
+  uint64_t before = refused("not_admitted");
   RawClient client = connect();
   client.send("POST /refused HTTP/1.1\r\nContent-Length: 900000\r\n\r\n" + std::string(900'000, 'x'));
   std::string answer = client.read_answer();
   EXPECT_EQ(status_of(answer), 403);
   EXPECT_NE(answer.find("not you"), std::string::npos);
+  EXPECT_EQ(refused("not_admitted"), before + 1);
 }
 
 TEST_F(HttpServerTest, SaysContinueToThoseWhoWait) {
@@ -215,7 +193,9 @@ TEST_F(HttpServerTest, TruncatedAndRandomInputDisturbsNobody) {
 
 TEST_F(HttpServerTest, BoundsHeadersAndChunkHeaders) {
   start();
+  uint64_t before = refused("header_too_large");
   EXPECT_EQ(status_of(exchange("GET / HTTP/1.1\r\nx: " + std::string(70'000, 'y') + "\r\n\r\n")), 431);
+  EXPECT_EQ(refused("header_too_large"), before + 1);
   EXPECT_EQ(status_of(exchange("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5;" + std::string(200'000, 'y'))),
             400);
 }
@@ -305,6 +285,36 @@ TEST_F(HttpServerTest, TurnsAwayConnectionsBeyondTheLimit) {
   EXPECT_EQ(refused("too_many_connections"), before + 1);
   first.send("GET / HTTP/1.1\r\n\r\n");
   EXPECT_EQ(status_of(first.read_answer()), 200);
+}
+
+// The process may open files again when it is destroyed.
+class OneMoreFile {
+ public:
+  OneMoreFile() {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    int lowest = ::dup(STDERR_FILENO);
+    ::close(lowest);
+    rlimit tight{.rlim_cur = static_cast<rlim_t>(lowest) + 1, .rlim_max = before_.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &tight);
+  }
+  ~OneMoreFile() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(HttpServerTest, WithoutFileDescriptorsConnectionsWaitAndAreCounted) {
+  start();
+  uint64_t before = refused("accept_failed");
+  std::optional<RawClient> client;
+  {
+    OneMoreFile limit;
+    client.emplace(address_);  // takes the last one, so there is none for the server's side
+    ASSERT_TRUE(client->connected());
+    while (refused("accept_failed") == before) std::this_thread::yield();
+  }
+  client->send("GET /late HTTP/1.1\r\n\r\n");
+  EXPECT_EQ(body_of(client->read_answer()), "GET /late\n");
 }
 
 TEST_F(HttpServerTest, APeerThatGoesAwayCancelsItsRequest) {

@@ -1,5 +1,7 @@
 #include "net/http_text.h"
 
+#include <algorithm>
+#include <boost/beast/core/string.hpp>
 #include <boost/beast/http/status.hpp>
 
 #include "net/json_writer.h"
@@ -26,6 +28,23 @@ Result<> check_transfer_encoding(const HttpRequest& request) {
   }
   return {};
 }
+
+bool same_name(std::string_view a, std::string_view b) {
+  return boost::beast::iequals({a.data(), a.size()}, {b.data(), b.size()});
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
+  while (text.ends_with(' ') || text.ends_with('\t') || text.ends_with('\r')) text.remove_suffix(1);
+  return text;
+}
+
+bool has_header(const HttpResponse& response, std::string_view name) {
+  return std::any_of(response.headers.begin(), response.headers.end(),
+                     [name](const auto& header) { return same_name(header.first, name); });
+}
+
+constexpr std::string_view kContentType = "content-type";
 
 }  // namespace
 
@@ -58,6 +77,33 @@ Result<> parse_head(const BeastHeader& message, HttpRequest& out) {
   return check_transfer_encoding(out);
 }
 
+// Only whole lines count, and only those before the empty one: what follows it is a body.
+std::string content_type_of(const BeastHeader& parsed, std::string_view rest) {
+  auto known = parsed.find(boost::beast::http::field::content_type);
+  if (known != parsed.end()) return std::string(view(known->value()));
+  for (size_t end; (end = rest.find('\n')) != std::string_view::npos; rest.remove_prefix(end + 1)) {
+    std::string_view line = trimmed(rest.substr(0, end));
+    if (line.empty()) break;
+    size_t colon = line.find(':');
+    if (colon != std::string_view::npos && same_name(line.substr(0, colon), kContentType)) {
+      return std::string(trimmed(line.substr(colon + 1)));
+    }
+  }
+  return "";
+}
+
+void add_retry_after(HttpResponse& response) {
+  if (response.status != 503 || has_header(response, "Retry-After")) return;
+  response.headers.emplace_back("Retry-After", "1");
+}
+
+HttpResponse refusal_response(HttpHandler& handler, int status, std::string_view message,
+                              std::string_view content_type) {
+  HttpResponse response = handler.error(status, message, content_type);
+  add_retry_after(response);
+  return response;
+}
+
 std::string_view HttpRequest::header(std::string_view lower_case_name) const {
   for (const auto& [name, value] : headers) {
     if (name == lower_case_name) return value;
@@ -86,7 +132,11 @@ HttpResponse error_response(int status, std::string_view message) {
   return response;
 }
 
-HttpResponse HttpHandler::explain(const HttpRequest&, int status, std::string_view message) {
+HttpResponse HttpHandler::explain(const HttpRequest& request, int status, std::string_view message) {
+  return error(status, message, request.header(kContentType));
+}
+
+HttpResponse HttpHandler::error(int status, std::string_view message, std::string_view) {
   return error_response(status, message);
 }
 

@@ -24,7 +24,15 @@ std::string lower_case(std::string_view text);  // of ASCII letters, whatever th
 std::string_view status_reason(int status);
 // Status line and header fields, with the empty line that ends them.
 std::string render_head(const HttpResponse& response, bool keep_alive);
+// The handler's error(), with a Retry-After where one is due.
+HttpResponse refusal_response(HttpHandler& handler, int status, std::string_view message,
+                              std::string_view content_type);
+void add_retry_after(HttpResponse& response);  // to a 503 that has none
 // Method, target and header fields into `out`; the body is not looked at.
 Result<> parse_head(const BeastHeader& message, HttpRequest& out);
+
+// The Content-Type of a header that broke off or is malformed: `parsed` is what was understood, `rest` the bytes
+// behind.
+std::string content_type_of(const BeastHeader& parsed, std::string_view rest);
 
 }  // namespace fathom::net

@@ -45,6 +45,12 @@ uint64_t query_hash(const SlowestQuery& query) {
   for (const auto& condition : query.filter.where) {
     out.string(condition.key);
     out.string(condition.value);
+    // They say how the condition was asked: k=a=b in one text, or key and value apart.
+    out.varint(condition.alternatives.size());
+    for (const auto& [key, value] : condition.alternatives) {
+      out.string(key);
+      out.string(value);
+    }
   }
   out.u8(query.filter.errors);
   out.u64(query.filter.min_duration_nano);

@@ -4,6 +4,7 @@
 #include "base/time.h"
 #include "net/gzip.h"
 #include "query/answers_json.h"
+#include "query/counters.h"
 #include "query/routes.h"
 
 namespace fathom::query {
@@ -104,9 +105,7 @@ HttpResponse HttpFace::readiness() {
 void HttpFace::run_query(HttpRequest request, net::HttpRespond respond) {
   auto routed = route(request, now_unix_nano(), options_.max_deadline_nano);
   if (!routed) {
-    counter("fathom_query_refused_total", "Queries that were refused before they ran.",
-            "reason=\"" + std::string(error_code_name(routed.error().code)) + "\"")
-        .add();
+    count_refused(error_code_name(routed.error().code));
     return respond(fault_response(routed.error()));
   }
   auto budget = runner_.make_budget(routed->timeout_nano);

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/time.h"
+#include "query/conditions.h"
 
 namespace fathom::query {
 
@@ -29,7 +30,9 @@ std::optional<std::string> Params::text(std::string_view key) {
 
 bool Params::flag(std::string_view key) {
   auto value = text(key);
-  if (!value || *value == "false" || *value == "0") return false;
+  // The bare name, `?errors`: whoever writes it means it.
+  if (!value) return request_.param(key).has_value();
+  if (*value == "false" || *value == "0") return false;
   if (*value != "true" && *value != "1") blame("'" + std::string(key) + "' must be true or false");
   return true;
 }
@@ -92,12 +95,12 @@ AskedRange Params::range() {
 std::vector<store::Condition> Params::conditions(std::string_view key) {
   std::vector<store::Condition> conditions;
   for (const std::string& text : texts(key)) {
-    size_t equals = text.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      blame("'" + std::string(key) + "' must be KEY=VALUE, such as http.route=/cart");
+    auto condition = parse_condition(text);
+    if (!condition) {
+      blame("'" + std::string(key) + "' " + condition.error().message);
       continue;
     }
-    conditions.push_back({text.substr(0, equals), text.substr(equals + 1)});
+    conditions.push_back(*std::move(condition));
   }
   return conditions;
 }

@@ -2,7 +2,7 @@
 //
 // Purpose: a route asks for each parameter it knows; finish() then fails with the first wrong value, or names the
 // parameters that nobody asked for, so that a misspelt filter is never silently ignored. An empty value counts as not
-// given. Thread safety: one thread. Ownership: the request must outlive it.
+// given, but for a flag, whose bare name means true. Thread safety: one thread. Ownership: the request must outlive it.
 #pragma once
 
 #include <initializer_list>
@@ -22,7 +22,7 @@ class Params {
 
   std::optional<std::string> text(std::string_view key);  // given twice: a fault
   std::vector<std::string> texts(std::string_view key);
-  bool flag(std::string_view key);
+  bool flag(std::string_view key);  // true for the bare name
   uint64_t number(std::string_view key, uint64_t low, uint64_t high, uint64_t otherwise);
   std::optional<uint64_t> duration_nano(std::string_view key);
   // True for `yes`, false for `no` or nothing.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/time.h"
+#include "query/conditions.h"
 
 namespace fathom::query {
 
@@ -16,8 +17,9 @@ Result<size_t> rows_of(uint32_t asked, size_t otherwise, size_t most) {
 Result<std::vector<store::Condition>> conditions_of(const v1::SlowestRequest& request) {
   std::vector<store::Condition> conditions;
   for (const auto& condition : request.where()) {
-    if (condition.key().empty()) return invalid("a condition needs a key");
-    conditions.push_back({condition.key(), condition.value()});
+    auto read = condition_of(condition.key(), condition.value());
+    if (!read) return read.error();
+    conditions.push_back(*std::move(read));
   }
   return conditions;
 }

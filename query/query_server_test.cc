@@ -230,6 +230,28 @@ TEST_F(QueryServerTest, HealthReadinessStatusAndMetrics) {
   EXPECT_NE(metrics().find("fathom_query_duration_seconds_bucket{query=\"slowest\",le=\"+Inf\"}"), std::string::npos);
 }
 
+TEST_F(QueryServerTest, AFreshServerListsEveryCounter) {
+  start();
+  std::string listed = "\n" + metrics();
+  auto expect = [&](const std::string& series) {
+    EXPECT_NE(listed.find("\n" + series + " "), std::string::npos) << series;
+  };
+  for (const char* reason : {"queue_full", "stopping", "invalid", "not_found"}) {
+    expect("fathom_query_refused_total{reason=\"" + std::string(reason) + "\"}");
+  }
+  for (std::string query :
+       {"slowest", "trace", "services", "operations", "attribute_keys", "attribute_values", "latency"}) {
+    for (const char* result : {"ok", "invalid", "not_found", "unavailable", "exhausted", "deadline", "cancelled",
+                               "corrupt", "unsupported", "internal"}) {
+      expect("fathom_query_requests_total{query=\"" + query + "\",result=\"" + result + "\"}");
+    }
+    expect("fathom_query_duration_seconds_bucket{query=\"" + query + "\",le=\"+Inf\"}");
+    expect("fathom_query_duration_seconds_count{query=\"" + query + "\"}");
+  }
+  expect("fathom_query_waiting");
+  expect("fathom_query_running");
+}
+
 TEST_F(QueryServerTest, TheDeadlineEndsAQuery) {
   start();
   store_.hold();
@@ -256,6 +278,17 @@ TEST_F(QueryServerTest, AnAskerThatGoesAwayCancelsItsQuery) {
   while (count_of("slowest", "cancelled") == before) std::this_thread::yield();
   store_.release();
   EXPECT_EQ(get("/api/v1/slowest").status, 200);
+}
+
+TEST_F(QueryServerTest, RefusalsCountByReason) {
+  start();
+  for (auto [target, status, reason] :
+       {std::tuple{"/api/v1/slowest?limit=x", 400, "invalid"}, std::tuple{"/api/v1/nothing", 404, "not_found"}}) {
+    Counter& refused = counter("fathom_query_refused_total", "", "reason=\"" + std::string(reason) + "\"");
+    uint64_t before = refused.value();
+    refusal(target, status);
+    EXPECT_EQ(refused.value(), before + 1) << reason;
+  }
 }
 
 TEST_F(QueryServerTest, AFullQueueIsRefusedAndHealthIsNot) {

@@ -1,49 +1,14 @@
 #include "query/runner.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/metrics.h"
 #include "base/time.h"
+#include "query/counters.h"
 
 namespace fathom::query {
 
 namespace {
-
-struct Step {
-  uint64_t nano;
-  const char* label;
-};
-constexpr std::array<Step, 10> kSteps{{{1'000'000, "0.001"},
-                                       {5'000'000, "0.005"},
-                                       {10'000'000, "0.01"},
-                                       {20'000'000, "0.02"},
-                                       {50'000'000, "0.05"},
-                                       {100'000'000, "0.1"},
-                                       {500'000'000, "0.5"},
-                                       {1'000'000'000, "1"},
-                                       {10'000'000'000, "10"},
-                                       {UINT64_MAX, "+Inf"}}};
-
-std::string label(std::string_view name, std::string_view value) {
-  return std::string(name) + "=\"" + std::string(value) + "\"";
-}
-
-void count_refused(std::string_view reason) {
-  counter("fathom_query_refused_total", "Queries that were refused before they ran.", label("reason", reason)).add();
-}
-
-// A histogram as Prometheus reads one, made of counters; the time waited for a thread is part of it.
-void count_finished(std::string_view name, std::string_view result, uint64_t took_nano) {
-  std::string query = label("query", name);
-  counter("fathom_query_requests_total", "Queries, by kind and result.", query + "," + label("result", result)).add();
-  for (const Step& step : kSteps) {
-    Counter& bucket = counter("fathom_query_duration_seconds_bucket", "Queries that took at most `le` seconds.",
-                              query + "," + label("le", step.label));
-    if (took_nano <= step.nano) bucket.add();
-  }
-  counter("fathom_query_duration_seconds_count", "Queries whose duration was taken.", query).add();
-}
 
 Gauge& waiting_gauge() {
   static Gauge& instance = gauge("fathom_query_waiting", "Queries that wait for a thread.");
@@ -57,6 +22,9 @@ Gauge& running_gauge() {
 }  // namespace
 
 QueryRunner::QueryRunner(const QueryOptions& options) : options_(options) {
+  register_counters();
+  waiting_gauge();
+  running_gauge();
   for (size_t i = 0; i < std::max<size_t>(1, options_.threads); ++i) threads_.emplace_back([this] { work(); });
 }
 

@@ -1,8 +1,10 @@
 // Every loss and refusal of the store has a counter, and each of them counts.
 #include <gtest/gtest.h>
 
-#include <future>
+#include <functional>
+#include <map>
 
+#include "store/rocks/database.h"
 #include "store/testing/rocks_rig.h"
 
 namespace fathom::store::testing {
@@ -114,6 +116,126 @@ TEST(RocksCounters, LimitsOfTheCatalogue) {
   EXPECT_EQ(services.value(), 1u);
   // Limited is not lost.
   EXPECT_EQ(counted_spans(rig.store()), 5u);
+}
+
+TEST(RocksCounters, AttributeKeysBeyondTheLimitAreKeptAndNotListed) {
+  RocksOptions options;
+  options.listed_attribute_keys = 2;
+  RocksRig rig(options);
+  ASSERT_EQ(rig.open(), "");
+  Growth unlisted(limited("listed_attribute_keys"));
+  std::vector<TestSpan> spans;
+  for (int i = 1; i <= 30; ++i) {
+    uint64_t number = static_cast<uint64_t>(i);
+    spans.push_back(test_span(number, 1, 0, number).with({"a", i}).with({"b", i}).with({"c", i}));
+  }
+  ASSERT_EQ(append_once(rig.store(), make_batch(spans)).outcome, AppendOutcome::kDurable);
+  ASSERT_TRUE(rig.store().settle().ok());
+  EXPECT_EQ(unlisted.value(), 2u);  // of a, b, c and service.name
+  QueryBudget budget;
+  Result<std::vector<std::string>> keys = rig.store().attribute_keys({}, budget);
+  ASSERT_TRUE(keys.ok());
+  EXPECT_EQ(keys->size(), 2u);
+  for (const char* key : {"a", "b", "c"}) {
+    Filter filter;
+    filter.where = {{key, "7"}};
+    Result<SlowPage> page = rig.store().slowest(filter, By::kTrace, 10, std::nullopt, budget);
+    ASSERT_TRUE(page.ok());
+    ASSERT_EQ(page->rows.size(), 1u) << key;
+    EXPECT_EQ(page->rows[0].trace_id, test_trace_id(7));
+    Result<std::vector<ValueCount>> values = rig.store().attribute_values({}, key, 100, budget);
+    ASSERT_TRUE(values.ok());
+    EXPECT_EQ(values->size(), 30u) << key;
+  }
+}
+
+// Whether it is stored already cannot be said, so it is neither taken nor acknowledged.
+TEST(RocksCounters, ABatchWhoseIdentityCannotBeReadIsRefused) {
+  RocksRig rig;
+  ASSERT_EQ(rig.open(), "");
+  ASSERT_EQ(append_once(rig.store(), one_span(1)).outcome, AppendOutcome::kDurable);
+  ASSERT_TRUE(rig.store().settle().ok());  // to where it must be read from
+  Growth growth(refused("lookup_failed"));
+  rig.disk().fail_reads(true);
+  EXPECT_EQ(append_once(rig.store(), one_span(1)).outcome, AppendOutcome::kRetryable);
+  EXPECT_EQ(growth.value(), 1u);
+  rig.disk().fail_reads(false);
+  EXPECT_TRUE(eventually([&] { return append_once(rig.store(), one_span(1)).duplicate; }));
+  EXPECT_EQ(counted_spans(rig.store()), 1u);
+}
+
+// Every value of a family of a store that is closed, by key.
+using Values = std::map<std::string, std::string>;
+
+// Writes what `change` makes of each value; returns the values as they were.
+Values rewrite(const RocksOptions& options, Family family,
+               const std::function<std::string(const std::string& key)>& change) {
+  Values before;
+  Result<std::unique_ptr<Database>> opened = Database::open(options, std::make_shared<LivePartitions>());
+  EXPECT_TRUE(opened.ok());
+  if (!opened) return before;
+  Database& database = **opened;
+  std::unique_ptr<rocksdb::Iterator> rows(database.db().NewIterator({}, database.family(family)));
+  for (rows->SeekToFirst(); rows->Valid(); rows->Next()) {
+    before[rows->key().ToString()] = rows->value().ToString();
+    EXPECT_TRUE(database.db().Put({}, database.family(family), rows->key(), change(rows->key().ToString())).ok());
+  }
+  EXPECT_FALSE(before.empty());
+  return before;
+}
+std::string damaged(const std::string&) {
+  return "damaged";
+}
+
+// The older part of a trace cannot be read when its next span comes: that is taken all the same, and looked up again
+// when the store starts or seals.
+TEST(RocksCounters, ATraceThatCannotBeLookedUpIsLookedUpAgain) {
+  RocksRig rig;
+  ASSERT_EQ(rig.open(), "");
+  ASSERT_EQ(append_once(rig.store(), one_span(1)).outcome, AppendOutcome::kDurable);
+  ASSERT_TRUE(rig.store().settle().ok());
+  rig.close();
+  Values whole = rewrite(rig.options(), Family::kTrace, damaged);
+  ASSERT_EQ(rig.open(), "");
+  Growth growth("fathom_trace_lookup_failures_total");
+  EXPECT_EQ(append_once(rig.store(), make_batch({test_span(1, 2, 50, 50)})).outcome, AppendOutcome::kDurable);
+  EXPECT_EQ(growth.value(), 1u);
+  EXPECT_FALSE(rig.store().settle().ok());  // nothing wrong is written for good
+  rig.close();
+  rewrite(rig.options(), Family::kTrace, [&](const std::string& key) { return whole.at(key); });
+  ASSERT_EQ(rig.open(), "");
+  for (bool sealed : {false, true}) {
+    SCOPED_TRACE(sealed);
+    if (sealed) {
+      ASSERT_TRUE(rig.store().settle().ok());
+    }
+    QueryBudget budget;
+    Result<SlowPage> page = rig.store().slowest({}, By::kTrace, 10, std::nullopt, budget);
+    ASSERT_TRUE(page.ok()) << page.error().message;
+    ASSERT_EQ(page->rows.size(), 1u);
+    EXPECT_EQ(page->rows[0].duration_nano, 100u);
+    EXPECT_EQ(page->rows[0].spans, 2u);
+  }
+  EXPECT_EQ(growth.value(), 1u);
+}
+
+// Every list of the slowest is lost: each is counted, and the answer comes from the blocks.
+TEST(RocksCounters, ListsThatDoNotDecodeCostTimeAndNoAnswer) {
+  RocksRig rig;
+  ASSERT_EQ(rig.open(), "");
+  for (uint64_t i = 1; i <= 5; ++i) {
+    ASSERT_EQ(append_once(rig.store(), one_span(i)).outcome, AppendOutcome::kDurable);
+  }
+  ASSERT_TRUE(rig.store().settle().ok());
+  rig.close();
+  rewrite(rig.options(), Family::kSlow, damaged);
+  ASSERT_EQ(rig.open(), "");
+  Growth growth("fathom_lost_index_values_total{index=\"slow\"}");
+  QueryBudget budget;
+  Result<SlowPage> page = rig.store().slowest({}, By::kTrace, 10, std::nullopt, budget);
+  ASSERT_TRUE(page.ok()) << page.error().message;
+  EXPECT_EQ(page->rows.size(), 5u);
+  EXPECT_EQ(growth.value(), 2u);  // the hour's, and then the minute's
 }
 
 TEST(RocksCounters, LimitsOfABatch) {

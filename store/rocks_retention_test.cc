@@ -155,6 +155,106 @@ TEST_F(RocksRetention, BySize) {
   EXPECT_EQ(counted_spans(rig_.store()), rig_.store().stats().spans_stored);
 }
 
+// Senders that wait for nothing keep the queue full, whatever retention takes from the committer's time.
+class RocksRetentionUnderPressure : public RocksRetention {
+ protected:
+  void drop_while_the_queue_is_full(const std::string& reason) {
+    rig_.options().queue_bytes = 3 * batch_of(1)->encoded().size();
+    ASSERT_EQ(rig_.open(), "");
+    uint64_t dropped_before = metric(dropped(reason)), full_before = metric(kQueueFull);
+    {
+      std::atomic<bool> stop = false;
+      std::jthread one([&] { send_until(stop); }), other([&] { send_until(stop); });
+      // In the middle of it: dropping goes on while batches are taken and while they are refused.
+      EXPECT_TRUE(eventually([&] {
+        return metric(dropped(reason)) - dropped_before >= 2000 && metric(kQueueFull) - full_before >= 1000;
+      })) << metric(dropped(reason)) - dropped_before
+          << " dropped, " << metric(kQueueFull) - full_before << " refused";
+      stop = true;
+    }
+    EXPECT_TRUE(eventually([&] { return answered_ == sent_; }));
+    ASSERT_TRUE(rig_.store().settle().ok());
+    EXPECT_TRUE(eventually([&] {
+      uint64_t gone = metric(dropped(reason)) - dropped_before;
+      return rig_.store().stats().spans_stored + gone == written_ * kSpansPerBatch;
+    }));
+    EXPECT_EQ(counted_spans(rig_.store()), rig_.store().stats().spans_stored);
+  }
+
+  void send_until(const std::atomic<bool>& stop) {
+    while (!stop) {
+      BatchPtr batch = batch_of(++sent_);
+      rig_.store().append(batch, [this](const AppendResult& result) {
+        if (result.outcome == AppendOutcome::kDurable) {
+          ++written_;
+          rig_.advance(kSecond / 10);
+        }
+        ++answered_;
+      });
+    }
+  }
+
+  // Less than the reserve is free: writes are refused, and what is below it serves sealing and dropping.
+  void refuse_below_reserve() {
+    rig_.options().reserve_disk_bytes = UINT64_MAX;
+    rig_.disk().set_free_bytes(64 << 20);
+  }
+  void expect_refused() {
+    EXPECT_TRUE(eventually([&] { return !rig_.store().stats().writable; }));
+    EXPECT_EQ(append_once(rig_.store(), batch_of(100'000)).outcome, AppendOutcome::kRetryable);
+  }
+
+  static constexpr const char* kQueueFull = "fathom_store_refused_total{reason=\"queue_full\"}";
+  std::atomic<uint64_t> sent_{0};
+  std::atomic<uint64_t> answered_{0};
+};
+
+TEST_F(RocksRetentionUnderPressure, ByAgeWhileTheQueueIsFull) {
+  rig_.options().retention_age_nano = 20 * kSecond;
+  drop_while_the_queue_is_full("age");
+}
+
+TEST_F(RocksRetentionUnderPressure, BySizeWhileTheQueueIsFull) {
+  rig_.options().partition_bytes = 40'000;
+  rig_.options().retention_bytes = 200'000;
+  drop_while_the_queue_is_full("size");
+}
+
+// Room comes from dropping, so that must not wait for writes: not even for what is still unsealed.
+TEST_F(RocksRetentionUnderPressure, ByAgeWhileWritesAreRefused) {
+  rig_.options().retention_age_nano = 20 * kSecond;
+  ASSERT_EQ(rig_.open(), "");
+  write(155);
+  rig_.close();
+  refuse_below_reserve();
+  ASSERT_EQ(rig_.open(), "");
+  expect_refused();
+  EXPECT_GT(rig_.store().stats().spans_unsealed, 0u);
+  uint64_t before = metric(dropped("age")), stored = rig_.store().stats().spans_stored;
+  rig_.advance(100 * kSecond);
+  EXPECT_TRUE(eventually([&] { return rig_.store().stats().spans_stored == 0; }));
+  EXPECT_GE(metric(dropped("age")) - before, stored);
+  expect_refused();
+}
+
+TEST_F(RocksRetentionUnderPressure, BySizeWhileWritesAreRefused) {
+  rig_.options().partition_bytes = 40'000;
+  ASSERT_EQ(rig_.open(), "");
+  write(600);
+  ASSERT_TRUE(rig_.store().settle().ok());
+  uint64_t full = rig_.store().stats().disk_bytes, before = metric(dropped("size"));
+  rig_.close();
+  refuse_below_reserve();
+  rig_.options().retention_bytes = 200'000;
+  ASSERT_EQ(rig_.open(), "");
+  expect_refused();
+  EXPECT_TRUE(eventually([&] { return rig_.store().stats().disk_bytes < full / 2; }))
+      << rig_.store().stats().disk_bytes << " of " << full;
+  EXPECT_EQ(metric(dropped("size")) - before + rig_.store().stats().spans_stored, written_ * kSpansPerBatch);
+  EXPECT_TRUE(stored_trace(rig_.store(), 10 + written_));
+  expect_refused();
+}
+
 // An age below a partition's length must not take what arrived a moment ago with what is old.
 TEST_F(RocksRetention, ABatchThatArrivesMeanwhileStays) {
   rig_.options().partition_nano = 3600 * kSecond;

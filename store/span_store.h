@@ -23,6 +23,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -59,9 +60,22 @@ class QueryBudget {
   std::atomic<bool> cancelled_{false};
 };
 
+// Holds where an attribute `key` has `value`, or any of `alternatives` (key, value) is there: one question of a
+// person's may be spelled in several ways.
 struct Condition {
   std::string key;
   std::string value;
+  std::vector<std::pair<std::string, std::string>> alternatives = {};
+
+  // True when `test(key, value)` is, for the condition's own pair or an alternative.
+  template <typename Test>
+  bool any_of(Test test) const {
+    if (test(key, value)) return true;
+    for (const auto& [other_key, other_value] : alternatives) {
+      if (test(other_key, other_value)) return true;
+    }
+    return false;
+  }
 };
 
 struct Filter {

@@ -13,7 +13,7 @@ from harness import otlp
 from harness.main import main
 from harness.server import FATHOM, Server, cli, parent_of, until
 
-OK, NOTHING_FOUND, USAGE, UNREACHABLE = 0, 1, 2, 3
+OK, NOTHING_FOUND, USAGE, UNREACHABLE, REFUSED = 0, 1, 2, 3, 4
 COMMANDS = ("up", "slowest", "trace", "services", "latency", "doctor", "demo")
 ROW = {"trace_id", "span_id", "service", "operation", "start_time_unix_nano", "duration_nano", "root_duration_nano",
        "complete", "error", "spans"}
@@ -35,9 +35,13 @@ class Help(unittest.TestCase):
         self.assertIn("--service", cli("slowest", "--servce", "a", check=USAGE).stderr)
         for words in ([], ["slowest", "--limit", "many"], ["slowest", "--min-duration", "fast"], ["slowest", "--by", "moon"],
                       ["slowest", "--where", "novalue"], ["slowest", "--since", "1h", "--from", "now"],
+                      ["slowest", "--from", "now", "--to", "now-1h"], ["slowest", "--min-duration", "2s", "--max-duration", "1s"],
                       ["slowest", "--format", "xml"], ["trace"], ["trace", "nohex"], ["trace", "1" * 32, "--format", "table"]):
             with self.subTest(words=words):
                 self.assertTrue(cli(*words, check=USAGE).stderr)
+
+    def test_help_wins(self):
+        self.assertIn("fathom slowest", cli("slowest", "--help", "x", check=OK).stdout)
 
     def test_no_server(self):
         with socket.socket() as bound:  # bound, not listening: nobody answers there
@@ -60,7 +64,8 @@ class Answers(unittest.TestCase):
         front = otlp.span(first, "GET /cart", 250 * MS, start_nano=cls.start, tier="gold")
         back = otlp.span(first, "read", 200 * MS, start_nano=cls.start + 100 * MS, parent=front["spanId"], kind=3, error=True,
                          rows=7)
-        middle = otlp.span(second, "GET /cart", 200 * MS, start_nano=cls.start + 1000 * MS, tier="iron")
+        middle = otlp.span(second, "GET /cart", 200 * MS, start_nano=cls.start + 1000 * MS, tier="iron", share=3.0,
+                           big=100000.0, **{"odd=key": "v"})
         orphan = otlp.span(third, "GET /cart", 100 * MS, start_nano=cls.start + 2000 * MS, parent=otlp.span_id())
         otlp.send(cls.server.otlp_http, otlp.request("front", [front, middle, orphan], region="eu"))
         otlp.send(cls.server.otlp_http, otlp.request("back", [back]))
@@ -98,6 +103,15 @@ class Answers(unittest.TestCase):
         self.assertEqual(self.found("--errors"), [0])
         self.assertEqual(self.found("--errors", "--service", "front"), [])
 
+    def test_numbers_and_keys_as_people_write_them(self):
+        for condition in ("share=3.0", "share=3", "share=3e0", "big=100000.0", "big=100000", "big=1e5", "odd=key=v"):
+            with self.subTest(condition=condition):
+                self.assertEqual(self.found("--where", condition), [1])
+        self.assertEqual(self.found("--where", "rows=7.0"), [0])
+        attributes = self.run_json("trace", self.ids[1])["spans"][0]["attributes"]
+        for key in ("share", "big"):  # as the answer prints it, whatever that is
+            self.assertEqual(self.found("--where", f"{key}={json.dumps(attributes[key])}"), [1])
+
     def test_durations_are_of_what_by_names(self):
         self.assertEqual(self.found("--min-duration", "200ms"), [0, 1])
         self.assertEqual(self.found("--max-duration", "200ms"), [1, 2])
@@ -113,6 +127,13 @@ class Answers(unittest.TestCase):
         self.assertEqual(self.found("--from", at(0), "--to", at(1)), [0])
         self.assertEqual(self.found("--since", "1m"), [])
         self.assertEqual(self.found("--limit", "2"), [0, 1])
+        seconds = self.start / 10**9
+        self.assertEqual(self.found("--from", f"{seconds + 0.5:.6f}", "--to", f"{seconds + 1.5:.6f}"), [1])
+        minute = lambda at: time.strftime("%Y-%m-%dT%H:%M", time.gmtime(at))
+        self.assertEqual(self.found("--from", minute(seconds), "--to", minute(seconds + 120)), [0, 1, 2])
+        self.assertEqual(self.found("--from", time.strftime("%Y-%m-%d", time.gmtime(seconds))), [0, 1, 2])
+        status, text = self.server.get(f"/api/v1/slowest?from={minute(seconds)}:00+00:00")
+        self.assertEqual((status, len(json.loads(text)["rows"])), (200, 3))
 
     def test_trace(self):
         trace = self.run_json("trace", self.ids[0])
@@ -144,6 +165,25 @@ class Answers(unittest.TestCase):
         outcome = cli("trace", "f" * 32, "--url", self.server.url, check=NOTHING_FOUND)
         self.assertTrue(outcome.stderr)
         self.assertEqual(self.slowest("--service", "nobody"), [])
+
+    def test_only_trace_says_nothing_found(self):
+        for command in ("slowest", "services", "latency"):
+            cli(command, "--url", self.server.url + "/x", check=REFUSED)
+
+    def test_every_counter_is_listed(self):
+        with Server() as fresh:
+            metrics = fresh.metrics()
+        for reason in ("queue_full", "stopping", "invalid", "not_found"):
+            self.assertEqual(metrics[f'fathom_query_refused_total{{reason="{reason}"}}'], 0)
+        self.assertEqual(metrics['fathom_query_requests_total{query="latency",result="exhausted"}'], 0)
+        for series in ('fathom_store_refused_total{reason="queue_full"}', 'fathom_dropped_spans_total{reason="age"}',
+                       'fathom_limited_total{limit="listed_attribute_keys"}', "fathom_duplicate_batches_total",
+                       "fathom_seal_failures_total", "fathom_trace_lookup_failures_total"):
+            self.assertEqual(metrics[series], 0)
+
+    def test_errors_by_its_bare_name(self):
+        self.assertEqual(len(self.server.ask("/api/v1/slowest?errors")["rows"]), 1)
+        self.assertEqual(self.server.get("/api/v1/slowest?errors=yes")[0], 400)
 
     def test_the_url_may_come_from_the_environment(self):
         outcome = cli("slowest", "--format", "json", env={"FATHOM_URL": self.server.url}, check=OK)

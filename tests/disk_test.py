@@ -6,6 +6,7 @@ The data directory lies on a tmpfs of 64 MiB in a mount namespace of the test's 
 import os
 import pathlib
 import secrets
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -34,6 +35,8 @@ def enter_namespace():
 class FullDisk(unittest.TestCase):
     def setUp(self):
         self.disk = pathlib.Path(os.environ[INSIDE])
+        for left in self.disk.iterdir():
+            shutil.rmtree(left) if left.is_dir() else left.unlink()
         self.filler = self.disk / "filler"
         with open(self.filler, "wb") as file:
             os.posix_fallocate(file.fileno(), 0, FILLER_BYTES)
@@ -93,6 +96,34 @@ class FullDisk(unittest.TestCase):
             self.assertGreater(self.refusals(server), 0)
             self.assertEqual(server.stop(), 0)
             server.start()
+            self.verify(server, stored)
+
+    def fill_to_the_last_byte(self):
+        """What another program does: beyond the server's reserve, until nothing is free."""
+        with open(self.disk / "greedy", "wb", buffering=0) as file:
+            for size in (1 << 20, 4096):
+                try:
+                    while True:
+                        file.write(bytes(size))
+                except OSError:
+                    pass
+
+    def test_a_start_on_a_full_disk(self):
+        self.filler.unlink()
+        with Server(self.disk / "data") as server:
+            stored = []
+            for _ in range(20):
+                status, _, trace = self.send(server)
+                self.assertEqual(status, 200)
+                stored.append(trace)
+            until((self.disk / "data/ballast").exists, "what is thrown off when the disk is full")
+            self.assertEqual(server.stop(), 0)
+            self.fill_to_the_last_byte()
+            server.start()
+            self.verify(server, stored)
+            self.assertEqual(self.send(server)[0], 503)
+            (self.disk / "greedy").unlink()
+            until(lambda: self.send(server)[0] == 200, "a write after there was room again", 60)
             self.verify(server, stored)
 
 

@@ -38,6 +38,7 @@ TEST(ServerOptions, DefaultLimitsAreThePartsOwn) {
   store::RocksOptions store;
   EXPECT_EQ(options->store.operations_per_service, store.operations_per_service);
   EXPECT_EQ(options->store.services, store.services);
+  EXPECT_EQ(options->store.listed_attribute_keys, store.listed_attribute_keys);
   EXPECT_EQ(options->store.reserve_disk_bytes, store.reserve_disk_bytes);
   EXPECT_EQ(options->store.cache_bytes, store.cache_bytes);
   query::QueryOptions query;
@@ -65,6 +66,7 @@ TEST(ServerOptions, EveryFlagReachesItsPart) {
                                               "--bytes-per-name=5",
                                               "--operations-per-service=6",
                                               "--services=7",
+                                              "--listed-attribute-keys=10",
                                               "--query-threads=8",
                                               "--query-deadline=90s",
                                               "--query-bytes=9",
@@ -90,6 +92,7 @@ TEST(ServerOptions, EveryFlagReachesItsPart) {
   EXPECT_EQ(options->collector.limits.bytes_per_name, 5u);
   EXPECT_EQ(options->store.operations_per_service, 6u);
   EXPECT_EQ(options->store.services, 7u);
+  EXPECT_EQ(options->store.listed_attribute_keys, 10u);
   EXPECT_EQ(options->query.threads, 8u);
   EXPECT_EQ(options->query.deadline_nano, 90'000'000'000u);
   EXPECT_EQ(options->query.max_deadline_nano, 90'000'000'000u);
@@ -101,7 +104,8 @@ TEST(ServerOptions, EveryFlagReachesItsPart) {
 
 TEST(ServerOptions, WrongValuesNameTheirFlag) {
   for (const char* word : {"--retention-age=7", "--retention-size=lots", "--durability=maybe", "--query-threads=0",
-                           "--ready-fd=x", "--max-request-bytes=8GiB", "--operations-per-service=0", "--services=-1"}) {
+                           "--ready-fd=x", "--max-request-bytes=8GiB", "--operations-per-service=0", "--services=-1",
+                           "--listed-attribute-keys=0", "--listed-attribute-keys=8193"}) {
     Result<ServerOptions> options = options_of({word});
     ASSERT_FALSE(options.ok()) << word;
     EXPECT_EQ(options.error().code, ErrorCode::kInvalid);

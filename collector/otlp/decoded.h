@@ -26,6 +26,11 @@ std::string_view rejection_label(Rejection reason);  // the `reason` in metrics
 enum class Loss : uint8_t { kAttributeDepth, kAttributeLimit, kEventLimit, kLinkLimit, kLinkId, kTextRepaired };
 inline constexpr size_t kLosses = 6;
 
+// What is strange about a stored span that lost nothing: it has a duration of 0 then.
+enum class Oddity : uint8_t { kEndBeforeStart, kNoEnd };
+inline constexpr size_t kOddities = 2;
+std::string_view oddity_label(Oddity oddity);  // the `oddity` in metrics
+
 struct Decoded {
   std::vector<store::BatchPtr> batches;
   uint64_t accepted_spans = 0;
@@ -33,6 +38,7 @@ struct Decoded {
   std::string first_rejection;  // for people
   std::array<uint64_t, kRejections> rejections{};
   std::array<uint64_t, kLosses> losses{};
+  std::array<uint64_t, kOddities> oddities{};
 };
 
 // Asked before `bytes` more are taken; an error ends the decoding and becomes its result.

@@ -17,6 +17,9 @@ using store::ValueType;
 size_t at(Rejection reason) {
   return static_cast<size_t>(reason);
 }
+size_t at(Oddity oddity) {
+  return static_cast<size_t>(oddity);
+}
 size_t at(Loss loss) {
   return static_cast<size_t>(loss);
 }
@@ -104,6 +107,37 @@ TEST(Decoder, RejectsSpansWhoseIdsAreNoneAndKeepsTheRest) {
   EXPECT_EQ(decoded.rejections[at(Rejection::kSpanId)], 2u);
   EXPECT_EQ(decoded.rejections[at(Rejection::kParentSpanId)], 1u);
   EXPECT_NE(decoded.first_rejection.find("trace_id"), std::string::npos);
+}
+
+TEST(Decoder, NotesSpansThatEndBeforeTheyStartOrNever) {
+  Request request = simple_request(6);
+  auto& spans = *request.mutable_resource_spans(0)->mutable_scope_spans(0)->mutable_spans();
+  spans[0].set_end_time_unix_nano(spans[0].start_time_unix_nano() - 1);
+  spans[1].clear_end_time_unix_nano();
+  spans[2].set_end_time_unix_nano(1);
+  spans[3].set_end_time_unix_nano(spans[3].start_time_unix_nano());
+  spans[4].set_end_time_unix_nano(1);
+  spans[4].clear_trace_id();
+  Decoded json = decode_json_text(R"({"resourceSpans":[{"scopeSpans":[{"spans":[
+      {"traceId":"11111111111111111111111111111101","spanId":"0100000000000000","startTimeUnixNano":"8",
+       "endTimeUnixNano":"7"},
+      {"traceId":"11111111111111111111111111111101","spanId":"0200000000000000","startTimeUnixNano":8},
+      {"traceId":"11111111111111111111111111111101","spanId":"0300000000000000","startTimeUnixNano":8,
+       "endTimeUnixNano":1},
+      {"traceId":"11111111111111111111111111111101","spanId":"0400000000000000","startTimeUnixNano":8,
+       "endTimeUnixNano":"8"},
+      {"traceId":"11","spanId":"0500000000000000","startTimeUnixNano":8,"endTimeUnixNano":"1"},
+      {"traceId":"11111111111111111111111111111101","spanId":"0600000000000000","startTimeUnixNano":8,
+       "endTimeUnixNano":"9"}]}]}]})");
+  for (const Decoded& decoded : {decode(request), json}) {
+    EXPECT_EQ(decoded.accepted_spans, 5u) << "odd spans are stored";
+    EXPECT_EQ(decoded.oddities[at(Oddity::kEndBeforeStart)], 2u) << "the span without an id is not among them";
+    EXPECT_EQ(decoded.oddities[at(Oddity::kNoEnd)], 1u);
+    size_t instants = 0;
+    each_span(decoded,
+              [&](const store::Batch&, const store::SpanView& span) { instants += span.duration_nano() == 0; });
+    EXPECT_EQ(instants, 4u);
+  }
 }
 
 TEST(Decoder, RejectsSpansInJsonLikewise) {

@@ -25,6 +25,16 @@ std::string_view rejection_label(Rejection reason) {
   return "unknown";
 }
 
+std::string_view oddity_label(Oddity oddity) {
+  switch (oddity) {
+    case Oddity::kEndBeforeStart:
+      return "end_before_start";
+    case Oddity::kNoEnd:
+      return "no_end";
+  }
+  return "unknown";
+}
+
 SpanSink::SpanSink(const store::BatchLimits& limits, const GrowMemory& grow)
     : limits_(limits), grow_(grow), builder_(limits) {}
 
@@ -81,8 +91,15 @@ bool SpanSink::reject(const SpanDraft& draft) {
   return true;
 }
 
+void SpanSink::note_oddities(const store::SpanView& span) {
+  if (span.end_unix_nano >= span.start_unix_nano && span.end_unix_nano != 0) return;
+  Oddity oddity = span.end_unix_nano == 0 ? Oddity::kNoEnd : Oddity::kEndBeforeStart;
+  ++decoded_.oddities[static_cast<size_t>(oddity)];
+}
+
 void SpanSink::span(SpanDraft& draft) {
   if (ok() && !reject(draft)) {
+    note_oddities(draft.span);
     builder_.add(draft.view());
     ++decoded_.accepted_spans;
     charge();

@@ -18,6 +18,7 @@ namespace fathom::net::testing {
 class ScriptedHandler : public HttpHandler {
  public:
   std::optional<HttpResponse> admit(HttpRequest& request) override {
+    if (request.path == "/preflight") return HttpResponse{.status = 204};
     if (request.path == "/refused") return error_response(403, "not you");
     return std::nullopt;
   }
@@ -26,6 +27,10 @@ class ScriptedHandler : public HttpHandler {
     HttpResponse response = HttpHandler::explain(request, status, message);
     if (!explained_retry_after.empty()) response.headers.emplace_back("retry-after", explained_retry_after);
     return response;
+  }
+  HttpResponse error(int status, std::string_view message, std::string_view content_type) override {
+    if (!own_errors) return HttpHandler::error(status, message, content_type);
+    return {.status = status, .content_type = "text/plain", .body = "own error of '" + std::string(content_type) + "'"};
   }
   uint64_t max_body_bytes() const override { return 1024 * 1024; }
 
@@ -56,6 +61,7 @@ class ScriptedHandler : public HttpHandler {
   std::atomic<uint64_t> granted{0};
   uint64_t body_allowance = UINT64_MAX;
   std::string explained_retry_after;  // what explain() adds; empty: nothing
+  bool own_errors = false;            // their body names the Content-Type that error() was given
   size_t large_bytes = 64 * 1024 * 1024;
 
  private:

@@ -20,7 +20,7 @@ uint32_t KeyRegistry::id_of(std::string_view name) {
 
 bool KeyRegistry::own(uint32_t id) {
   Key& key = keys_[id];
-  if (key.number == kNone && own_count_ < kOwnColumnsPerSegment) key.number = own_count_++;
+  if (key.number == kNone && own_count_ < most_own_) key.number = own_count_++;
   return key.number != kNone;
 }
 

@@ -22,6 +22,8 @@ inline constexpr uint32_t kNone = UINT32_MAX;
 
 class KeyRegistry {
  public:
+  explicit KeyRegistry(uint32_t most_own) : most_own_(most_own) {}
+
   struct Key {
     std::string_view name;
     uint64_t seed = 0;
@@ -45,6 +47,7 @@ class KeyRegistry {
   };
   std::unordered_map<std::string_view, uint32_t, SeededHash> ids_;
   std::vector<Key> keys_;
+  const uint32_t most_own_;
   uint32_t own_count_ = 0;
   HashSet pairs_;
 };

@@ -49,7 +49,7 @@ void read_rows(SegmentReader& reader, uint32_t block, uint32_t first, uint32_t c
 
 void question(SegmentReader& reader, uint32_t block) {
   const SegmentDirectory& directory = reader.directory();
-  Result<std::vector<BlockTrace>> traces = reader.traces(block);
+  Result<std::span<const BlockTrace>> traces = reader.traces(block);
   if (traces.ok() && !traces->empty()) (void)reader.locate(traces->back().id, block).ok();
   (void)reader.times(block).ok();
   (void)reader.ids(block).ok();

@@ -35,7 +35,7 @@ std::string describe_segment(const std::string& file) {
   SegmentReader reader(*directory, source);
   std::string text;
   for (uint32_t b = 0; b < (*directory)->block_count(); ++b) {
-    Result<std::vector<BlockTrace>> traces = reader.traces(b);
+    Result<std::span<const BlockTrace>> traces = reader.traces(b);
     Result<StoredRows> rows = reader.rows(b, 0, (*directory)->zone(b).rows);
     if (!traces.ok() || !rows.ok()) return "block " + std::to_string(b) + " is damaged";
     for (const BlockTrace& trace : *traces) {

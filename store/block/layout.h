@@ -32,7 +32,7 @@ inline constexpr uint8_t kHasRest = 8;
 inline constexpr uint32_t kRowsForOwnColumn = 16;
 inline constexpr uint32_t kOwnColumnsPerBlock = 128;
 inline constexpr uint32_t kOwnColumnsPerSegment = 4096;
-// More keys than this are stored and searched, but not listed.
+// A directory lists this many keys at the most; a writer may list fewer. The rest are stored and searched, not listed.
 inline constexpr uint32_t kMaxListedKeys = 8192;
 
 // Limits that a decoder holds every input to, and an encoder its output.

@@ -16,7 +16,8 @@ namespace {
 
 enum Method : uint8_t { kRaw = 0, kZstd = 1, kRepeat = 2 };
 
-// A stream is compressed only when that saves an eighth: the rest is not worth the time of unpacking it.
+// A stream is compressed only when that saves a quarter: the rest is not worth the time of unpacking it, which every
+// search does again.
 // zstd's own header eats what less than this could save.
 constexpr size_t kSmallestForZstd = 24;
 
@@ -126,7 +127,7 @@ void Packer::stream(std::string& out, std::string_view bytes, bool try_zstd) {
   if (try_zstd && bytes.size() >= kSmallestForZstd) {
     packed_.resize(ZSTD_compressBound(bytes.size()));
     size_t size = ZSTD_compress2(context_, packed_.data(), packed_.size(), bytes.data(), bytes.size());
-    if (!ZSTD_isError(size) && size + bytes.size() / 8 < bytes.size()) {
+    if (!ZSTD_isError(size) && size + bytes.size() / 4 < bytes.size()) {
       writer.u8(kZstd);
       writer.varint(size);
       writer.raw(std::string_view(packed_).substr(0, size));

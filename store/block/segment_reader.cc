@@ -25,11 +25,11 @@ const SegmentDirectory& SegmentReader::directory() const {
   return *impl_->cache.directory();
 }
 
-Result<std::vector<BlockTrace>> SegmentReader::traces(uint32_t block) {
+Result<std::span<const BlockTrace>> SegmentReader::traces(uint32_t block) {
   if (Result<> there = impl_->cache.visit(block); !there) return there.error();
   Result<const DecodedTraces*> traces = impl_->cache.traces();
   if (!traces) return traces.error();
-  return (*traces)->traces;
+  return std::span<const BlockTrace>((*traces)->traces);
 }
 
 Result<BlockTimes> SegmentReader::times(uint32_t block) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -135,7 +136,8 @@ class SegmentReader {
 
   const SegmentDirectory& directory() const;
 
-  Result<std::vector<BlockTrace>> traces(uint32_t block);
+  // Valid until another block is asked for.
+  Result<std::span<const BlockTrace>> traces(uint32_t block);
   Result<BlockTimes> times(uint32_t block);
   Result<BlockIds> ids(uint32_t block);
   // Rows of which the span or its resource has `key` with a value whose value_text() is `text`; ascending. Absent text

@@ -90,7 +90,7 @@ TEST_P(SegmentRoundTrip, TracesTimesAndIds) {
   Sealed sealed = wild(GetParam(), {.rows_per_block = 400});
   size_t next_trace = 0, next_row = 0;
   for (uint32_t b = 0; b < sealed.directory->block_count(); ++b) {
-    Result<std::vector<BlockTrace>> traces = sealed.reader->traces(b);
+    Result<std::span<const BlockTrace>> traces = sealed.reader->traces(b);
     Result<BlockTimes> times = sealed.reader->times(b);
     Result<BlockIds> ids = sealed.reader->ids(b);
     ASSERT_TRUE(traces.ok() && times.ok() && ids.ok());
@@ -184,7 +184,7 @@ TEST(Segment, TraceBiggerThanABlockIsLocatedInAll) {
       EXPECT_EQ(first_row_of(sealed, range.block) + range.first_row, trace.first_row + rows);
       expect_same_rows(sealed, range.block, range.first_row, range.row_count);
       rows += range.row_count;
-      std::vector<BlockTrace> there = *sealed.reader->traces(range.block);
+      std::span<const BlockTrace> there = *sealed.reader->traces(range.block);
       EXPECT_TRUE(
           std::any_of(there.begin(), there.end(), [&](const BlockTrace& b) { return b.summary == trace.summary; }));
     }
@@ -214,7 +214,7 @@ TEST(Segment, ZonesBoundTheirRows) {
     std::set<uint32_t> operations(times.operation.begin(), times.operation.end());
     EXPECT_EQ(zone.operations, std::vector<uint32_t>(operations.begin(), operations.end()));
     uint64_t longest = 0, earliest = UINT64_MAX, latest = 0;
-    std::vector<BlockTrace> traces = *sealed.reader->traces(b);
+    std::span<const BlockTrace> traces = *sealed.reader->traces(b);
     for (const BlockTrace& trace : traces) {
       longest = std::max(longest, trace.summary.duration_nano);
       earliest = std::min(earliest, trace.summary.start_unix_nano);
@@ -256,6 +256,38 @@ TEST(Segment, ManyKeysDoNotMakeManyColumns) {
   EXPECT_EQ(sealed.reader->match(0, "w7", "7")->size(), 20u);
   EXPECT_TRUE(sealed.reader->match(0, "k11999", "2998")->empty());
   expect_same_rows(sealed, 0, 0, 3000);
+}
+
+// 40 rows with four frequent keys and one rare one: even those that would have a column of their own are bounded.
+TEST(Segment, ListsNoMoreKeysThanItIsTold) {
+  BatchBuilder builder;
+  AttributeView resource[] = {{"service.name", ValueView::of_string("shop")}};
+  builder.set_resource({.attributes = resource});
+  for (uint8_t i = 1; i <= 40; ++i) {
+    std::vector<AttributeView> attributes;
+    for (const char* key : {"a", "b", "c", "d"}) attributes.push_back({key, ValueView::of_int(i)});
+    if (i == 7) attributes.push_back({"rare", ValueView::of_bool(true)});
+    SpanView span;
+    span.trace_id.bytes[0] = span.span_id.bytes[0] = i;
+    span.attributes = attributes;
+    builder.add(span);
+  }
+  BatchPtr batch = builder.finish();
+  for (uint32_t limit : {0u, 2u, 5u, UINT32_MAX}) {
+    SCOPED_TRACE(limit);
+    uint64_t before = unlisted().value();
+    Sealed sealed = seal(arrange({batch}), {.listed_keys = limit});
+    size_t listed = std::min(limit, 6u);
+    EXPECT_EQ(sealed.directory->attribute_keys().size(), listed);
+    EXPECT_EQ(unlisted().value() - before, 6 - listed);
+    for (const char* key : {"a", "b", "c", "d"}) {
+      EXPECT_EQ(sealed.reader->match(0, key, "9")->size(), 1u) << key;
+      EXPECT_EQ(sealed.reader->value_counts(0, key)->size(), 40u) << key;
+    }
+    EXPECT_EQ(sealed.reader->match(0, "rare", "true")->size(), 1u);
+    EXPECT_EQ(sealed.reader->match(0, "service.name", "shop")->size(), 40u);
+    expect_same_rows(sealed, 0, 0, 40);
+  }
 }
 
 TEST(Segment, AbsentKeyReadsNoChunk) {

@@ -66,12 +66,19 @@ std::vector<uint32_t> own_columns(const BlockRows& rows, KeyRegistry& keys) {
   return numbers;
 }
 
+SegmentOptions within_format(SegmentOptions options) {
+  options.rows_per_block = std::clamp<uint32_t>(options.rows_per_block, 1, kMaxBlockRows);
+  options.listed_keys = std::min(options.listed_keys, kMaxListedKeys);
+  return options;
+}
+
 class SegmentWriter {
  public:
   explicit SegmentWriter(const SegmentOptions& options)
-      : options_(options), packer_(options.zstd_level), gatherer_(keys_, shared_) {
-    options_.rows_per_block = std::clamp<uint32_t>(options.rows_per_block, 1, kMaxBlockRows);
-  }
+      : options_(within_format(options)),
+        packer_(options.zstd_level),
+        keys_(std::min(options_.listed_keys, kOwnColumnsPerSegment)),
+        gatherer_(keys_, shared_) {}
 
   void add_trace(std::span<const SegmentRow> rows, const SegmentTrace& trace) {
     if (gatherer_.row_count() > 0 && gatherer_.row_count() + trace.row_count > options_.rows_per_block) end_block();
@@ -181,7 +188,7 @@ class SegmentWriter {
       SegmentDirectory::Parts::Key entry{std::string(key.name), key.on_spans, key.on_resources, 0};
       if (key.number != kNone) {
         listed[key.number] = std::move(entry);
-      } else if (listed.size() < kMaxListedKeys) {
+      } else if (listed.size() < options_.listed_keys) {
         listed.push_back(std::move(entry));
       } else {
         ++directory_.unlisted_keys;
@@ -193,7 +200,7 @@ class SegmentWriter {
         .add(directory_.unlisted_keys);
   }
 
-  SegmentOptions options_;
+  const SegmentOptions options_;
   Packer packer_;
   KeyRegistry keys_;
   SharedTable shared_;

@@ -15,6 +15,7 @@
 
 #include "base/result.h"
 #include "store/batch.h"
+#include "store/block/layout.h"
 #include "store/block/summary.h"
 
 namespace fathom::store {
@@ -47,13 +48,16 @@ struct EncodedSegment {
   std::string directory;              // what SegmentDirectory::open() takes
   std::vector<Chunk> chunks;          // by (block, column), ascending
   std::vector<uint32_t> first_block;  // per trace: the block where it begins
-  uint64_t unlisted_keys = 0;         // attribute keys beyond kMaxListedKeys: stored, found by conditions, not listed
+  uint64_t unlisted_keys = 0;         // attribute keys beyond listed_keys: stored, found by conditions, not listed
 };
 
 struct SegmentOptions {
   uint32_t rows_per_block = 4096;
   uint64_t bytes_per_block =
       4u << 20;  // of encoded bodies and the values they refer to; a block ends when it has as many
+  // Of the segment; never more than the format has. A key with columns of its own is always listed, so this bounds
+  // those as well.
+  uint32_t listed_keys = block::kMaxListedKeys;
   int zstd_level = 1;
 };
 

@@ -72,7 +72,9 @@ bool earlier(const RowPtr& a, const RowPtr& b) {
 
 bool has_attribute(std::span<const AttributeView> attributes, const Condition& condition) {
   return std::ranges::any_of(attributes, [&](const AttributeView& attribute) {
-    return attribute.key == condition.key && value_text(attribute.value) == condition.value;
+    return condition.any_of([&](const std::string& key, const std::string& value) {
+      return attribute.key == key && value_text(attribute.value) == value;
+    });
   });
 }
 

@@ -4,7 +4,7 @@
 #include <mutex>
 
 #include "base/bytes.h"
-#include "base/metrics.h"
+#include "store/rocks/counters.h"
 
 namespace fathom::store {
 
@@ -40,11 +40,6 @@ std::string encode_row(const OperationKey& key) {
   return encode_row(key.service_namespace, key.service, key.operation, key.kind);
 }
 
-void count_limit(const char* limit) {
-  counter("fathom_limited_total", "Parts of spans that a limit dropped or cut", std::string("limit=\"") + limit + "\"")
-      .add();
-}
-
 }  // namespace
 
 Catalogue::Catalogue(uint32_t operations_per_service, uint32_t services)
@@ -68,11 +63,11 @@ uint32_t Catalogue::insert_limited(std::string_view service_namespace, std::stri
                                    SpanKind kind) {
   auto known = services_.find({std::string(service_namespace), std::string(service)});
   if (known == services_.end() && services_.size() >= max_services_) {
-    count_limit("services");
+    limited_parts("services").add();
     return find_or_insert({"", std::string(kOtherName), std::string(kOtherName), SpanKind::kUnspecified});
   }
   if (known != services_.end() && known->second.operations >= operations_per_service_) {
-    count_limit("operations_per_service");
+    limited_parts("operations_per_service").add();
     return find_or_insert(
         {std::string(service_namespace), std::string(service), std::string(kOtherName), SpanKind::kUnspecified});
   }

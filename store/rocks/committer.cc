@@ -6,8 +6,8 @@
 #include <unordered_map>
 
 #include "base/log.h"
-#include "base/metrics.h"
 #include "base/time.h"
+#include "store/rocks/counters.h"
 #include "store/rocks/disk_space.h"
 #include "store/rocks/keys.h"
 
@@ -17,12 +17,6 @@ namespace {
 
 constexpr uint64_t kGroupBytes = 8 << 20;
 constexpr auto kSealPatience = std::chrono::seconds(5);
-
-void count_refused(const char* reason, uint64_t n = 1) {
-  counter("fathom_store_refused_total", "Batches that the store refused for now; senders try again",
-          std::string("reason=\"") + reason + "\"")
-      .add(n);
-}
 
 AppendResult retryable(std::string message) {
   return {AppendOutcome::kRetryable, std::move(message), false};
@@ -140,7 +134,7 @@ void Committer::append(BatchPtr batch, std::function<void(AppendResult)> done) {
       return;
     }
   }
-  count_refused("queue_full");
+  refused_batches("queue_full").add();
   pending.done(retryable("the store's queue is full; try again"));
 }
 
@@ -199,13 +193,13 @@ void Committer::commit(std::vector<Pending>& group) {
   Result<> written;
   if (!engine_.writable.load()) {
     written = unavailable("the store takes no writes for now: its disk is full or faulty");
-    count_refused("not_writable", group.size());
+    refused_batches("not_writable").add(group.size());
   } else if (!room_on_disk(group)) {
     written = unavailable("the disk is nearly full; try again when there is room");
-    count_refused("not_writable", group.size());
+    refused_batches("not_writable").add(group.size());
   } else if (!room_in_memory()) {
     written = unavailable("sealing is behind; try again");
-    count_refused("sealing_behind", group.size());
+    refused_batches("sealing_behind").add(group.size());
   } else {
     written = write(group, now);
   }
@@ -230,7 +224,10 @@ Result<> Committer::find_duplicates(std::vector<Pending>& group, uint64_t now) {
 }
 
 Result<> Committer::write(std::vector<Pending>& group, uint64_t now) {
-  if (Result<> looked_up = find_duplicates(group, now); !looked_up) return looked_up;
+  if (Result<> looked_up = find_duplicates(group, now); !looked_up) {
+    refused_batches("lookup_failed").add(group.size());
+    return looked_up;
+  }
   Database& database = *engine_.database;
   rocksdb::WriteBatch batch;
   for (auto& row : engine_.catalogue.take_pending()) unwritten_operations_.push_back(std::move(row));
@@ -251,7 +248,7 @@ Result<> Committer::write(std::vector<Pending>& group, uint64_t now) {
   rocksdb::Status status = database.db().Write(options, &batch);
   if (!status.ok()) {
     engine_.writable = false;
-    count_refused("write_failed", group.size());
+    refused_batches("write_failed").add(group.size());
     log_error("a write failed, refusing writes until the disk recovers: " + status.ToString());
     return from_status(status, "write to the store");
   }
@@ -262,12 +259,12 @@ Result<> Committer::write(std::vector<Pending>& group, uint64_t now) {
 void Committer::publish(std::vector<Pending>& group, uint64_t now) {
   for (Pending& pending : group) {
     if (pending.duplicate) {
-      counter("fathom_duplicate_batches_total", "Batches that were stored already and acknowledged again").add();
+      duplicate_batches().add();
       continue;
     }
     insert(pending.batch, pending.sequence, now, pending.operations);
     engine_.received_sequence.store(pending.sequence, std::memory_order_release);
-    counter("fathom_spans_stored_total", "Spans made durable").add(pending.batch->rows().size());
+    stored_spans().add(pending.batch->rows().size());
     if (hot_is_full()) rotate_now(now);
   }
   older_.reset();  // it would pin files that compaction replaces, and deleted rows of the stage
@@ -293,8 +290,7 @@ std::optional<TraceExtent> Committer::find_older(const TraceId& id) {
   Result<std::vector<TracePart>> parts = older_->parts(id);
   if (!parts) {
     // Taken as grown, so that sealing looks again, and nothing wrong is written for good.
-    counter("fathom_trace_lookup_failures_total", "Look-ups of a trace's older spans that failed and are repeated")
-        .add();
+    trace_lookup_failures().add();
     log_error("cannot look up an older part of a trace: " + parts.error().message);
     return TraceExtent{UINT64_MAX, 0, UINT64_MAX};
   }

@@ -209,7 +209,7 @@ Result<> check_version(const std::string& path) {
   std::ofstream out(file);
   out << kFormatVersion << "\n";
   out.close();
-  if (!out) return unavailable("cannot write " + file + "; check the directory's permissions and free space");
+  if (!out) return invalid("cannot write " + file + "; check the directory's permissions and free space");
   return {};
 }
 
@@ -218,18 +218,24 @@ Result<> prepare_directory(const std::string& path) {
   std::filesystem::create_directories(path, error);
   if (error) return invalid("cannot create the data directory " + path + ": " + error.message());
   if (Result<> version = check_version(path); !version) return version;
-  // What a crash left between writing a file and ingesting it belongs to nobody.
-  std::filesystem::remove_all(path + "/ingest", error);
   std::filesystem::create_directories(path + "/ingest", error);
   if (error) return invalid("cannot create " + path + "/ingest: " + error.message());
+  // What a crash left between writing a file and ingesting it belongs to nobody.
+  for (const auto& left : std::filesystem::directory_iterator(path + "/ingest", error)) {
+    std::filesystem::remove(left.path(), error);
+  }
   return {};
 }
 
 Error open_error(const rocksdb::Status& status, const std::string& path) {
-  if (status.IsIOError() && status.ToString().find("lock") != std::string::npos) {
+  bool forbidden = status.ToString().find("Permission denied") != std::string::npos;
+  if (status.IsIOError() && !forbidden && status.ToString().find("lock") != std::string::npos) {
     return unavailable("the data directory " + path + " is in use by another process");
   }
-  return from_status(status, "open " + path);
+  Error error = from_status(status, "open " + path);
+  // Only a lock that is held and a disk that is full pass by themselves.
+  if (status.IsIOError() && !status.IsNoSpace()) error.code = ErrorCode::kInvalid;
+  return error;
 }
 
 }  // namespace
@@ -247,8 +253,7 @@ Error from_status(const rocksdb::Status& status, const std::string& doing) {
 Result<std::unique_ptr<Database>> Database::open(const RocksOptions& options,
                                                  std::shared_ptr<const LivePartitions> live_partitions) {
   if (Result<> prepared = prepare_directory(options.path); !prepared) return prepared.error();
-  std::unique_ptr<Database> database(new Database);
-  database->path_ = options.path;
+  std::unique_ptr<Database> database(new Database(options.path));
   std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(options.cache_bytes, 4, false, 0.3);
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
   for (size_t i = 0; i < kFamilies; ++i) {
@@ -259,6 +264,9 @@ Result<std::unique_ptr<Database>> Database::open(const RocksOptions& options,
   rocksdb::DB* db = nullptr;
   rocksdb::Options whole = base_options(options);
   whole.listeners = {std::make_shared<FaultListener>(database->stopped_)};
+  // On a full disk there are queries at least.
+  database->ballast_.throw_off_if_full();
+  whole.avoid_flush_during_recovery = true;
   rocksdb::Status status = rocksdb::DB::Open(whole, options.path + "/store", families, &handles, &db);
   if (!status.ok()) return open_error(status, options.path);
   database->db_.reset(db);

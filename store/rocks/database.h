@@ -12,6 +12,7 @@
 #include <rocksdb/db.h>
 
 #include "base/result.h"
+#include "store/rocks/ballast.h"
 #include "store/rocks/live_partitions.h"
 #include "store/rocks/rocks_store.h"
 
@@ -54,14 +55,16 @@ class Database {
   // A fresh name for a file that will be ingested.
   std::string ingest_path(std::string_view name) const;
   const std::string& path() const { return path_; }
+  const Ballast& ballast() const { return ballast_; }
   // False once a fault of the disk has stopped RocksDB: 7.8 keeps a part of that state even after Resume(), and an
   // ingestion would then end the process (its file numbers begin at zero). Opening the store again is the only cure.
   bool may_ingest() const { return !stopped_->load(); }
 
  private:
-  Database() = default;
+  explicit Database(std::string path) : path_(std::move(path)), ballast_(path_) {}
 
-  std::string path_;
+  const std::string path_;
+  const Ballast ballast_;
   std::shared_ptr<std::atomic<bool>> stopped_ = std::make_shared<std::atomic<bool>>(false);
   std::unique_ptr<rocksdb::DB> db_;
   std::array<rocksdb::ColumnFamilyHandle*, kFamilies> handles_{};

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/time.h"
+#include "store/rocks/counters.h"
 #include "store/rocks/disk_space.h"
 #include "store/rocks/keys.h"
 #include "store/rocks/sealer.h"
@@ -89,13 +90,14 @@ bool Maintenance::seal_oldest() {
   ViewPtr view = engine_.views.get();
   std::shared_ptr<Generation> generation = view->generations.front();
   uint32_t number = engine_.last_segment.load() + 1;
-  Result<SegmentInfo> info = seal({*generation, number, engine_.catalogue}, engine_.sealed(), view);
+  SegmentOptions segment_options{.listed_keys = engine_.options.listed_attribute_keys};
+  Result<SegmentInfo> info = seal({*generation, number, engine_.catalogue, segment_options}, engine_.sealed(), view);
   {
     std::lock_guard lock(mutex_);
     seal_fault_ = info.ok() ? "" : info.error().message;
   }
   if (!info) {
-    counter("fathom_seal_failures_total", "Attempts to seal that failed and are repeated").add();
+    seal_failures().add();
     log_error("sealing failed, trying again: " + info.error().message);
     return false;
   }
@@ -166,6 +168,7 @@ void Maintenance::watch_disk() {
   if (room && !engine_.database->may_ingest() && engine_.options.on_unrecoverable) {
     engine_.options.on_unrecoverable("a fault of the disk has stopped RocksDB; only opening the store again helps");
   }
+  if (room) engine_.database->ballast().take_on();
   engine_.writable = room;
   gauge("fathom_store_writable", "1 while the store takes writes").set(room);
 }

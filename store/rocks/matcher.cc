@@ -14,7 +14,9 @@ bool value_matches(const ValueView& value, std::string_view text) {
 
 bool has_attribute(std::span<const AttributeView> attributes, const Condition& condition) {
   return std::any_of(attributes.begin(), attributes.end(), [&](const AttributeView& attribute) {
-    return attribute.key == condition.key && value_matches(attribute.value, condition.value);
+    return condition.any_of([&](const std::string& key, const std::string& value) {
+      return attribute.key == key && value_matches(attribute.value, value);
+    });
   });
 }
 
@@ -50,8 +52,10 @@ bool Matcher::any_row(const Generation& generation, const Generation::Trace& tra
 }
 
 bool Matcher::may_match(const SegmentDirectory& directory) const {
-  return std::all_of(filter_.where.begin(), filter_.where.end(),
-                     [&](const Condition& condition) { return directory.may_contain(condition.key, condition.value); });
+  return std::all_of(filter_.where.begin(), filter_.where.end(), [&](const Condition& condition) {
+    return condition.any_of(
+        [&](const std::string& key, const std::string& value) { return directory.may_contain(key, value); });
+  });
 }
 
 bool Matcher::may_match(const BlockZone& zone) const {
@@ -80,6 +84,20 @@ Result<const std::vector<uint32_t>*> Matcher::remembered_rows(SegmentReader& rea
   return &remembered_.emplace(std::pair(segment, block), std::move(*matched)).first->second;
 }
 
+Result<std::vector<uint32_t>> Matcher::rows_with(SegmentReader& reader, uint32_t block, const Condition& condition) {
+  Result<std::vector<uint32_t>> rows = reader.match(block, condition.key, condition.value);
+  for (const auto& [key, value] : condition.alternatives) {
+    if (!rows) return rows;
+    if (!reader.directory().may_contain(key, value)) continue;  // as most alternatives are nowhere
+    Result<std::vector<uint32_t>> more = reader.match(block, key, value);
+    if (!more) return more;
+    std::vector<uint32_t> either;
+    std::set_union(rows->begin(), rows->end(), more->begin(), more->end(), std::back_inserter(either));
+    rows = std::move(either);
+  }
+  return rows;
+}
+
 Result<std::vector<uint32_t>> Matcher::rows(SegmentReader& reader, uint32_t block) const {
   const BlockZone& zone = reader.directory().zone(block);
   std::vector<uint32_t> rows;
@@ -89,7 +107,7 @@ Result<std::vector<uint32_t>> Matcher::rows(SegmentReader& reader, uint32_t bloc
     std::iota(rows.begin(), rows.end(), 0);
   }
   for (size_t i = 0; i < filter_.where.size(); ++i) {
-    Result<std::vector<uint32_t>> matched = reader.match(block, filter_.where[i].key, filter_.where[i].value);
+    Result<std::vector<uint32_t>> matched = rows_with(reader, block, filter_.where[i]);
     if (!matched) return matched.error();
     if (i == 0) {
       rows = std::move(*matched);

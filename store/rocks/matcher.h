@@ -42,6 +42,8 @@ class Matcher {
   Result<const std::vector<uint32_t>*> remembered_rows(SegmentReader& reader, uint32_t segment, uint32_t block);
 
  private:
+  // Rows that meet one condition of `where`, by any of its spellings, ascending.
+  static Result<std::vector<uint32_t>> rows_with(SegmentReader& reader, uint32_t block, const Condition& condition);
   Result<std::vector<uint32_t>> by_times(SegmentReader& reader, uint32_t block, std::vector<uint32_t> rows) const;
   bool all_operations_match(const BlockZone& zone) const;
 

@@ -2,9 +2,9 @@
 
 #include <rocksdb/merge_operator.h>
 
-#include "base/metrics.h"
 #include "store/index/latency_cell.h"
 #include "store/index/slow_list.h"
+#include "store/rocks/counters.h"
 
 namespace fathom::store {
 namespace {
@@ -16,14 +16,14 @@ std::string_view view(const rocksdb::Slice& slice) {
 struct SlowListTraits {
   using Value = SlowList;
   static constexpr const char* kName = "fathom.slow_list";
-  static constexpr const char* kLabels = "index=\"slow\"";
+  static constexpr const char* kIndex = "slow";
   static void note_loss(SlowList& list) { list.raise_floor(UINT64_MAX); }
 };
 
 struct LatencyCellTraits {
   using Value = LatencyCell;
   static constexpr const char* kName = "fathom.latency_cell";
-  static constexpr const char* kLabels = "index=\"latency\"";
+  static constexpr const char* kIndex = "latency";
   static void note_loss(LatencyCell&) {}
 };
 
@@ -31,9 +31,7 @@ struct LatencyCellTraits {
 template <typename Traits>
 class FoldOperator : public rocksdb::MergeOperator {
  public:
-  FoldOperator()
-      : lost_(counter("fathom_lost_index_values_total",
-                      "Index values that did not decode and were left out of a merge.", Traits::kLabels)) {}
+  FoldOperator() : lost_(lost_index_values(Traits::kIndex)) {}
 
   const char* Name() const override { return Traits::kName; }
 

@@ -3,7 +3,7 @@
 #include <rocksdb/convenience.h>
 
 #include "base/log.h"
-#include "base/metrics.h"
+#include "store/rocks/counters.h"
 #include "store/rocks/keys.h"
 
 namespace fathom::store {
@@ -48,8 +48,7 @@ Result<> Retention::drop_through(uint32_t partition, const char* reason) {
   rocksdb::Status status = database.db().Write(options, &batch);
   if (!status.ok()) return from_status(status, "drop old partitions");
   engine_.live->set_oldest(partition + 1);
-  counter("fathom_dropped_spans_total", "Spans that retention dropped", std::string("reason=\"") + reason + "\"")
-      .add(spans);
+  dropped_spans(reason).add(spans);
   Result<> corrected = correct_traces();
   if (corrected) corrected = load_corrections();
   // Even without corrections the dropped segments must go from sight.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include "store/rocks/committer.h"
+#include "store/rocks/counters.h"
 #include "store/rocks/engine.h"
 #include "store/rocks/keys.h"
 #include "store/rocks/maintenance.h"
@@ -106,6 +107,7 @@ RocksStore::RocksStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 RocksStore::~RocksStore() = default;
 
 Result<std::unique_ptr<RocksStore>> RocksStore::open(RocksOptions options) {
+  register_counters();
   auto impl = std::make_unique<Impl>(std::move(options));
   Result<std::unique_ptr<Database>> database = Database::open(impl->engine.options, impl->engine.live);
   if (!database) return database.error();

@@ -14,6 +14,7 @@
 #include <memory>
 #include <string>
 
+#include "store/block/layout.h"
 #include "store/span_store.h"
 
 namespace rocksdb {
@@ -33,11 +34,14 @@ struct RocksOptions {
   size_t sealing_limit = 1;         // full generations that wait to be sealed; more are refused as retryable
   uint32_t operations_per_service = 1000;
   uint32_t services = 10'000;
+  // Of a segment; the rest are stored and searched, but not listed. The format has no room for more than this.
+  uint32_t listed_attribute_keys = block::kMaxListedKeys;
   uint64_t partition_nano = 3'600'000'000'000;
-  uint64_t partition_bytes = 4ULL << 30;    // a partition ends early at this size, so that retention by size has steps
-  uint64_t retention_age_nano = 0;          // 0: no limit
-  uint64_t retention_bytes = 0;             // 0: no limit
-  uint64_t reserve_disk_bytes = 256 << 20;  // writes are refused as retryable below this much free space
+  uint64_t partition_bytes = 4ULL << 30;  // a partition ends early at this size, so that retention by size has steps
+  uint64_t retention_age_nano = 0;        // 0: no limit
+  uint64_t retention_bytes = 0;           // 0: no limit
+  uint64_t reserve_disk_bytes =
+      256 << 20;  // writes are refused as retryable below this much free space, or an eighth of the disk
   uint64_t cache_bytes = 64 << 20;
   uint64_t maintenance_interval_nano = 10'000'000'000;
   rocksdb::Env* env = nullptr;              // not owned; null: the real file system

@@ -1,5 +1,7 @@
 #include "store/rocks/sealed.h"
 
+#include <algorithm>
+
 #include "store/rocks/keys.h"
 
 namespace fathom::store {
@@ -69,7 +71,9 @@ Result<GrownTraces> decode_grown(std::string_view value) {
     if (!id || !summary) return corrupt("a list of grown traces is damaged");
     traces.emplace_back(*id, *summary);
   }
-  if (in.failed() || !in.at_end()) return corrupt("a list of grown traces is damaged");
+  bool sorted =
+      std::is_sorted(traces.begin(), traces.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  if (in.failed() || !in.at_end() || !sorted) return corrupt("a list of grown traces is damaged");
   return traces;
 }
 

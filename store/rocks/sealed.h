@@ -48,7 +48,7 @@ Result<TracePart> decode_trace_part_value(std::string_view value);
 // Where a segment keeps its directory: behind all of its chunks.
 std::string directory_key(uint32_t partition, uint32_t segment);
 
-// The traces of a segment that older segments hold spans of too, with their cumulative summaries.
+// The traces of a segment that older segments hold spans of too, with their cumulative summaries, by trace id.
 using GrownTraces = std::vector<std::pair<TraceId, TraceSummary>>;
 std::string grown_key(uint32_t partition, uint32_t segment);
 std::string encode_grown(const GrownTraces& traces);

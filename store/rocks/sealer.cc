@@ -4,7 +4,6 @@
 
 #include <rocksdb/sst_file_writer.h>
 
-#include "store/block/segment_writer.h"
 #include "store/rocks/index_builder.h"
 #include "store/rocks/keys.h"
 #include "store/rocks/segment_rows.h"
@@ -190,7 +189,7 @@ Result<SegmentInfo> write_segment(const SealInput& input, Database& database, co
   index_traces(rows, index);
   SegmentFiles files(database, describe(input, rows));
   if (!rows.rows.empty()) {
-    Result<EncodedSegment> encoded = encode_segment(rows.rows, rows.traces);
+    Result<EncodedSegment> encoded = encode_segment(rows.rows, rows.traces, input.segment_options);
     if (!encoded) return encoded.error();
     if (Result<> done = files.blocks(rows, *encoded); !done) return done.error();
     if (Result<> done = files.traces(rows, *encoded); !done) return done.error();

@@ -8,6 +8,7 @@
 
 #include <memory>
 
+#include "store/block/segment_writer.h"
 #include "store/rocks/catalogue.h"
 #include "store/rocks/sealed.h"
 
@@ -17,6 +18,7 @@ struct SealInput {
   const Generation& generation;
   uint32_t segment = 0;  // the new segment's number, greater than every other
   const Catalogue& catalogue;
+  SegmentOptions segment_options = {};
 };
 
 Result<SegmentInfo> seal(const SealInput& input, const SealedContext& context, ViewPtr view);

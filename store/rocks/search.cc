@@ -166,13 +166,23 @@ Result<> Search::consider_span(const Node& node) {
     if (*last_emitted_ == node.bound) join_equal(node.entry);
     return {};
   }
-  Result<std::optional<TraceSummary>> summary = traces_.summary(node.entry.trace_id);
+  Result<const TraceSummary*> summary = summary_for_spans(node.entry.trace_id);
   if (!summary) return summary.error();
-  if (!*summary) return {};
+  if (*summary == nullptr) return {};
   last_emitted_ = node.bound;
   last_sequence_ = node.entry.first_sequence;
   emit(node.entry, **summary);
   return {};
+}
+
+// A page may hold a thousand spans of one trace, and a trace a hundred thousand spans. Null: dropped meanwhile.
+Result<const TraceSummary*> Search::summary_for_spans(const TraceId& id) {
+  auto found = summaries_.find(id);
+  if (found != summaries_.end()) return &found->second;
+  Result<std::optional<TraceSummary>> summary = traces_.summary(id);
+  if (!summary) return summary.error();
+  if (!*summary) return nullptr;
+  return &summaries_.emplace(id, **summary).first->second;
 }
 
 // The earliest reception names the row.

@@ -85,6 +85,7 @@ class Search {
   Result<> scan_blocks(const Node& node);
   void finish_scan(Best& best, Kind kind, const std::vector<TimeRange>& ranges);
   Result<> learn_grown(const SegmentInfo& info);
+  const TraceSummary& newest_summary(const BlockTrace& trace) const;
   Result<> scan_segment(const SegmentInfo& info, const std::vector<TimeRange>& ranges, Best& best);
   Result<> scan_block_traces(SegmentReader& reader, uint32_t block, const std::vector<TimeRange>& ranges, Best& best);
   Result<> scan_block_spans(SegmentReader& reader, uint32_t block, const std::vector<TimeRange>& ranges, Best& best);
@@ -97,6 +98,7 @@ class Search {
   Result<> consider(const Node& node);
   Result<> consider_trace(const Node& node);
   Result<> consider_span(const Node& node);
+  Result<const TraceSummary*> summary_for_spans(const TraceId& id);
   void join_equal(const SlowEntry& entry);
   Result<bool> must_be_matched(const Node& node);
   Result<bool> trace_matches(const TraceId& id);
@@ -119,7 +121,8 @@ class Search {
 
   std::priority_queue<Node, std::vector<Node>, Later> heap_;
   TraceIds seen_;
-  std::unordered_map<TraceId, TraceSummary, IdHash> newer_;  // traces that a newer segment knows better, while scanning
+  std::vector<GrownTraces> newer_;  // while scanning: of the segments done, newest first, each by trace id
+  std::unordered_map<TraceId, TraceSummary, IdHash> summaries_;  // by span: of the traces whose spans were emitted
   std::optional<SortKey> last_emitted_;
   uint64_t last_sequence_ = 0;  // of the entry that last_emitted_ stands for
   SlowPage page_;

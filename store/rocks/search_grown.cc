@@ -36,7 +36,7 @@ Result<> Search::collect_grown(const SegmentInfo& info, TraceIds& ids) {
   if (!reader) return reader.error();
   for (uint32_t block = 0; block < (*reader)->directory().block_count(); ++block) {
     if (Result<> alive = budget_.check(); !alive) return alive;
-    Result<std::vector<BlockTrace>> traces = (*reader)->traces(block);
+    Result<std::span<const BlockTrace>> traces = (*reader)->traces(block);
     if (!traces) return traces.error();
     for (const BlockTrace& trace : *traces) take(trace.id, trace.summary);
   }

@@ -1,7 +1,7 @@
 // The part of Search that reads slow lists: hours first, minutes where an hour proves too little.
 #include <algorithm>
 
-#include "base/metrics.h"
+#include "store/rocks/counters.h"
 #include "store/rocks/keys.h"
 #include "store/rocks/search.h"
 
@@ -15,7 +15,7 @@ namespace {
 // Stands for a list that does not decode: it proves nothing, so the blocks below it are read and the answer stays
 // exact.
 SlowList unreadable_list() {
-  counter("fathom_lost_index_values_total", "Values of the index that did not decode", "index=\"slow\"").add();
+  lost_index_values("slow").add();
   SlowList list;
   list.raise_floor(UINT64_MAX);
   return list;

@@ -66,8 +66,17 @@ Result<> Search::scan_segment(const SegmentInfo& info, const std::vector<TimeRan
 Result<> Search::learn_grown(const SegmentInfo& info) {
   Result<GrownTraces> grown = sealed_.grown(info);
   if (!grown) return grown.error();
-  for (auto& [id, summary] : *grown) newer_.emplace(id, summary);
+  if (!grown->empty()) newer_.push_back(std::move(*grown));
   return {};
+}
+
+const TraceSummary& Search::newest_summary(const BlockTrace& trace) const {
+  for (const GrownTraces& grown : newer_) {
+    auto found = std::lower_bound(grown.begin(), grown.end(), trace.id,
+                                  [](const auto& known, const TraceId& wanted) { return known.first < wanted; });
+    if (found != grown.end() && found->first == trace.id) return found->second;
+  }
+  return trace.summary;
 }
 
 bool Search::block_may_help(const BlockZone& zone, const std::vector<TimeRange>& ranges, const Best& best) const {
@@ -89,7 +98,7 @@ Result<> Search::scan_block_traces(SegmentReader& reader, uint32_t block, const 
     if (matched->empty()) return {};
     rows = std::move(*matched);
   }
-  Result<std::vector<BlockTrace>> traces = reader.traces(block);
+  Result<std::span<const BlockTrace>> traces = reader.traces(block);
   if (!traces) return traces.error();
   size_t next_row = 0;
   for (const BlockTrace& trace : *traces) {
@@ -99,8 +108,7 @@ Result<> Search::scan_block_traces(SegmentReader& reader, uint32_t block, const 
       matches = next_row < rows.size() && rows[next_row] - trace.first_row < trace.row_count;
     }
     if (!matches) continue;
-    auto newer = newer_.find(trace.id);
-    SlowEntry entry = entry_of(trace.id, newer != newer_.end() ? newer->second : trace.summary);
+    SlowEntry entry = entry_of(trace.id, newest_summary(trace));
     if (contains(ranges, entry.start_unix_nano) && in_bounds(entry)) best.add(rank(entry), entry, false);
   }
   return {};
@@ -115,7 +123,7 @@ Result<> Search::scan_block_spans(SegmentReader& reader, uint32_t block, const s
   if (!times) return times.error();
   Result<BlockIds> ids = reader.ids(block);
   if (!ids) return ids.error();
-  Result<std::vector<BlockTrace>> traces = reader.traces(block);
+  Result<std::span<const BlockTrace>> traces = reader.traces(block);
   if (!traces) return traces.error();
   if (traces->empty() || ids->span.size() != times->duration_nano.size()) return corrupt("a block's columns disagree");
   size_t trace = 0;

@@ -184,6 +184,47 @@ TEST_P(StoreContract, ARepeatedKeyMatchesByAnyOfItsValues) {
   });
 }
 
+TEST_P(StoreContract, AConditionHoldsByAnyOfItsPairs) {
+  TestSpan on_resource = test_span(4, 1, 0, 60);
+  on_resource.resource.attributes.push_back({"k=a", "b"});
+  add({test_span(1, 1, 0, 30).with({"k", "a=b"}), test_span(2, 1, 0, 40).with({"k", "a"}),
+       test_span(3, 1, 0, 50).with({"rate", ValueView::of_double(3)}), on_resource,
+       test_span(5, 1, 0, 70).with({"k", "a=b"}).with({"k=a", "b"}).with({"rate", 3})});
+  always([&] {
+    Filter filter;
+    filter.where = {{"k", "a=b", {{"k=a", "b"}, {"no.such.key", ""}}}};
+    for (By by : {By::kTrace, By::kSpan}) {
+      EXPECT_EQ(slowest_ids(filter, by), (Ids{"5:1", "4:1", "1:1"}));
+      EXPECT_EQ(ids(find(filter, by)).size(), 3u);
+    }
+    Filter both = filter;
+    both.where.push_back({"rate", "3.0", {{"rate", "3"}}});
+    EXPECT_EQ(slowest_ids(both), Ids{"5:1"});
+    EXPECT_EQ(slowest_ids(both, By::kSpan), Ids{"5:1"});
+    filter.where = {{"no.such.key", "", {{"nor", "this"}}}};
+    EXPECT_EQ(slowest_ids(filter), Ids{});
+    filter.where = {{"no.such.key", "", {{"rate", "3"}}}};
+    EXPECT_EQ(slowest_ids(filter, By::kSpan), (Ids{"5:1", "3:1"}));
+  });
+}
+
+TEST_P(StoreContract, AlternativesAmongManyRowsKeepTheirOrder) {
+  std::vector<TestSpan> spans;
+  Ids expected;
+  for (uint64_t i = 1; i <= 600; ++i) {
+    spans.push_back(
+        test_span(i, 1, static_cast<int64_t>(i * kNanosPerSecond), 1000 - i).with({"n", static_cast<int>(i % 5)}));
+    if (i % 5 == 2 || i % 5 == 3) expected.push_back(std::to_string(i) + ":1");
+  }
+  add(spans);
+  always([&] {
+    Filter filter;
+    filter.where = {{"n", "3", {{"n", "2"}, {"n", "7"}}}};
+    EXPECT_EQ(ids(slowest(filter, By::kSpan, 600)), expected);
+    EXPECT_EQ(ids(slowest(filter, By::kTrace, 600)), expected);
+  });
+}
+
 TEST_P(StoreContract, ServicesOfOneNameInSeveralNamespaces) {
   add({test_span(1, 1, 0, 10).of_service("eu", "shop"), test_span(2, 1, 0, 20).of_service("us", "shop"),
        test_span(3, 1, 0, 30).of_service("shop", "eu")});

@@ -58,6 +58,18 @@ IOStatus FaultFile::Sync(const Options&, Debug*) {
   return status;
 }
 
+IOStatus FaultReadFile::Read(uint64_t offset, size_t bytes, const rocksdb::IOOptions& options, rocksdb::Slice* result,
+                             char* scratch, rocksdb::IODebugContext* debug) const {
+  IOStatus status = fs_.read_refusal();
+  return status.ok() ? FSRandomAccessFileOwnerWrapper::Read(offset, bytes, options, result, scratch, debug) : status;
+}
+
+IOStatus FaultReadFile::MultiRead(rocksdb::FSReadRequest* requests, size_t count, const rocksdb::IOOptions& options,
+                                  rocksdb::IODebugContext* debug) {
+  IOStatus status = fs_.read_refusal();
+  return status.ok() ? FSRandomAccessFileOwnerWrapper::MultiRead(requests, count, options, debug) : status;
+}
+
 IOStatus FaultDirectory::Fsync(const rocksdb::IOOptions&, rocksdb::IODebugContext*) {
   std::lock_guard lock(fs_.mutex_);
   IOStatus status = fs_.refusal();

@@ -40,6 +40,20 @@ class FaultFile : public rocksdb::FSWritableFileOwnerWrapper {
   FaultFileSystem::OpenFile open_;
 };
 
+class FaultReadFile : public rocksdb::FSRandomAccessFileOwnerWrapper {
+ public:
+  FaultReadFile(std::unique_ptr<rocksdb::FSRandomAccessFile> file, const FaultFileSystem& fs)
+      : FSRandomAccessFileOwnerWrapper(std::move(file)), fs_(fs) {}
+
+  rocksdb::IOStatus Read(uint64_t offset, size_t bytes, const rocksdb::IOOptions& options, rocksdb::Slice* result,
+                         char* scratch, rocksdb::IODebugContext* debug) const override;
+  rocksdb::IOStatus MultiRead(rocksdb::FSReadRequest* requests, size_t count, const rocksdb::IOOptions& options,
+                              rocksdb::IODebugContext* debug) override;
+
+ private:
+  const FaultFileSystem& fs_;
+};
+
 class FaultDirectory : public rocksdb::FSDirectoryWrapper {
  public:
   FaultDirectory(std::unique_ptr<rocksdb::FSDirectory> directory, FaultFileSystem& fs, std::string path)

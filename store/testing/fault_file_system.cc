@@ -90,6 +90,14 @@ IOStatus FaultFileSystem::ReuseWritableFile(const std::string& path, const std::
   return status.ok() ? NewWritableFile(path, options, file, debug) : status;
 }
 
+IOStatus FaultFileSystem::NewRandomAccessFile(const std::string& path, const FileOptions& options,
+                                              std::unique_ptr<rocksdb::FSRandomAccessFile>* file,
+                                              IODebugContext* debug) {
+  IOStatus status = target()->NewRandomAccessFile(path, options, file, debug);
+  if (status.ok()) *file = std::make_unique<FaultReadFile>(std::move(*file), *this);
+  return status;
+}
+
 IOStatus FaultFileSystem::NewRandomRWFile(const std::string&, const FileOptions&,
                                           std::unique_ptr<rocksdb::FSRandomRWFile>*, IODebugContext*) {
   return IOStatus::NotSupported("writes at random places are not modelled");
@@ -157,6 +165,10 @@ IOStatus FaultFileSystem::refusal(const OpenFile& open) const {
 
 IOStatus FaultFileSystem::sync_refusal() const {
   return fail_syncs_ ? IOStatus::IOError("the test's disk fails syncs") : IOStatus::OK();
+}
+
+IOStatus FaultFileSystem::read_refusal() const {
+  return fail_reads_ ? IOStatus::IOError("the test's disk fails reads") : IOStatus::OK();
 }
 
 std::unique_ptr<FSWritableFile> FaultFileSystem::wrap(std::unique_ptr<FSWritableFile> file, const std::string& path,

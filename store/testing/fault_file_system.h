@@ -37,6 +37,8 @@ class FaultFileSystem : public rocksdb::FileSystemWrapper {
   void fail_writes(bool fail);
   // Syncs fail; what they should have made durable never becomes so, however many later ones succeed.
   void fail_syncs(bool fail);
+  // Reading at a place fails, as tables are read; what is open stays open and can be read again afterwards.
+  void fail_reads(bool fail) { fail_reads_ = fail; }
 
   uint64_t file_syncs() const { return file_syncs_.load(); }  // successful ones
   uint64_t directory_syncs() const { return directory_syncs_.load(); }
@@ -53,6 +55,9 @@ class FaultFileSystem : public rocksdb::FileSystemWrapper {
                                       const rocksdb::FileOptions& options,
                                       std::unique_ptr<rocksdb::FSWritableFile>* file,
                                       rocksdb::IODebugContext* debug) override;
+  rocksdb::IOStatus NewRandomAccessFile(const std::string& path, const rocksdb::FileOptions& options,
+                                        std::unique_ptr<rocksdb::FSRandomAccessFile>* file,
+                                        rocksdb::IODebugContext* debug) override;
   rocksdb::IOStatus NewRandomRWFile(const std::string& path, const rocksdb::FileOptions& options,
                                     std::unique_ptr<rocksdb::FSRandomRWFile>* file,
                                     rocksdb::IODebugContext* debug) override;
@@ -75,6 +80,7 @@ class FaultFileSystem : public rocksdb::FileSystemWrapper {
  private:
   friend class FaultFile;
   friend class FaultDirectory;
+  friend class FaultReadFile;
 
   // One file that is open for writing; a handle from before a restart stays dead.
   struct OpenFile {
@@ -85,6 +91,7 @@ class FaultFileSystem : public rocksdb::FileSystemWrapper {
   rocksdb::IOStatus refusal() const;  // why the disk cannot change now; OK when it can
   rocksdb::IOStatus refusal(const OpenFile& open) const;
   rocksdb::IOStatus sync_refusal() const;
+  rocksdb::IOStatus read_refusal() const;
   std::unique_ptr<rocksdb::FSWritableFile> wrap(std::unique_ptr<rocksdb::FSWritableFile> file, const std::string& path,
                                                 uint64_t size);
   size_t take_space(size_t bytes);
@@ -96,6 +103,7 @@ class FaultFileSystem : public rocksdb::FileSystemWrapper {
   std::optional<uint64_t> free_bytes_;
   bool fail_writes_ = false;
   bool fail_syncs_ = false;
+  std::atomic<bool> fail_reads_{false};
   std::atomic<uint64_t> file_syncs_{0};
   std::atomic<uint64_t> directory_syncs_{0};
 };

@@ -215,6 +215,23 @@ TEST_F(FaultFileSystemTest, AFailingDiskFailsEveryChange) {
   EXPECT_TRUE(append(*file, "1").ok());
 }
 
+TEST_F(FaultFileSystemTest, AFailingDiskFailsReadsOfFilesThatAreOpen) {
+  write("a", "123");
+  std::unique_ptr<rocksdb::FSRandomAccessFile> file;
+  ASSERT_TRUE(fs_.NewRandomAccessFile(path("a"), FileOptions(), &file, nullptr).ok());
+  char scratch[2];
+  rocksdb::Slice read;
+  rocksdb::FSReadRequest request{.offset = 1, .len = 2, .scratch = scratch, .result = {}, .status = {}};
+  fs_.fail_reads(true);
+  EXPECT_TRUE(file->Read(1, 2, IOOptions(), &read, scratch, nullptr).IsIOError());
+  EXPECT_TRUE(file->MultiRead(&request, 1, IOOptions(), nullptr).IsIOError());
+  fs_.fail_reads(false);
+  EXPECT_TRUE(file->Read(1, 2, IOOptions(), &read, scratch, nullptr).ok());
+  EXPECT_EQ(read.ToString(), "23");
+  EXPECT_TRUE(file->MultiRead(&request, 1, IOOptions(), nullptr).ok());
+  EXPECT_EQ(request.result.ToString(), "23");
+}
+
 TEST_F(FaultFileSystemTest, CountsSyncs) {
   write("a", "1");
   sync_directory();

@@ -1,0 +1,19 @@
+// The query face's counters (docs/api.md): their names, their labels, and that a fresh server shows all of them.
+//
+// Thread safety: all of it.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace fathom::query {
+
+// Makes every series, at 0: what is missing from /metrics can neither be watched nor told from what never happened.
+void register_counters();
+
+// A query that was refused before it ran.
+void count_refused(std::string_view reason);
+// One that ran; the time it waited for a thread is part of `took_nano`.
+void count_finished(std::string_view query, std::string_view result, uint64_t took_nano);
+
+}  // namespace fathom::query

@@ -1,0 +1,134 @@
+// The filters of /api/v1/slowest from the address to the rows: how values, keys, times and switches may be written.
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+
+#include "net/uri.h"
+#include "query.pb.h"
+#include "query/proto_convert.h"
+#include "query/routes.h"
+#include "query/testing/sample_store.h"
+
+namespace fathom::query {
+namespace {
+
+using store::AttributeView;
+using store::ValueView;
+using testing::kMilli;
+using testing::kSampleStart;
+using testing::sample_span_id;
+using testing::sample_trace_id;
+
+constexpr uint64_t kSixtySeconds = 60'000'000'000;
+constexpr uint64_t kSomeNow = kSampleStart + kSixtySeconds;
+
+class FiltersTest : public ::testing::Test {
+ protected:
+  // One trace of one span with one attribute.
+  void add(uint64_t number, std::string_view key, const ValueView& value) {
+    AttributeView attributes[] = {{key, value}};
+    store::SpanView span;
+    span.trace_id = sample_trace_id(number);
+    span.span_id = sample_span_id(number);
+    span.start_unix_nano = kSampleStart;
+    span.end_unix_nano = kSampleStart + kMilli;
+    span.name = "one";
+    span.attributes = attributes;
+    store_.add(span, {});
+  }
+
+  Result<std::string> ask(const std::string& target) {
+    auto parsed = net::parse_target(target);
+    if (!parsed) return parsed.error();
+    net::HttpRequest request;
+    request.path = parsed->path;
+    request.query = parsed->query;
+    auto routed = route(request, kSomeNow, kSixtySeconds);
+    if (!routed) return routed.error();
+    store::QueryBudget budget;
+    return routed->work(store_, budget);
+  }
+  boost::json::object answer(const std::string& filter) {
+    auto body = ask("/api/v1/slowest?limit=1000&" + filter);
+    EXPECT_TRUE(body.ok()) << filter << ": " << (body.ok() ? "" : body.error().message);
+    return body.ok() ? boost::json::parse(*body).as_object() : boost::json::object{};
+  }
+  size_t rows(const std::string& filter) { return answer(filter)["rows"].as_array().size(); }
+
+  testing::SampleStore store_;
+};
+
+TEST_F(FiltersTest, ValuesAreFoundAsTheAnswersPrintThem) {
+  add(100, "ratio", ValueView::of_double(3));
+  add(101, "ratio", ValueView::of_int(3));
+  add(102, "ratio", ValueView::of_double(1e5));
+  add(103, "ratio", ValueView::of_double(-std::numeric_limits<double>::infinity()));
+  EXPECT_EQ(rows("where=ratio=3.0"), 2u);
+  EXPECT_EQ(rows("where=ratio=3"), 2u);
+  EXPECT_EQ(rows("where=ratio=100000.0"), 1u);
+  EXPECT_EQ(rows("where=ratio=1e%2B05"), 1u);
+  EXPECT_EQ(rows("where=ratio=-Infinity"), 1u);
+  EXPECT_EQ(rows("where=ratio=Infinity"), 0u);
+}
+
+TEST_F(FiltersTest, AKeyMayHaveAnEqualsSign) {
+  add(100, "k", ValueView::of_string("eq=v"));
+  add(101, "k=eq", ValueView::of_string("v"));
+  EXPECT_EQ(rows("where=k=eq=v"), 2u);
+  EXPECT_EQ(rows("where=k=eq"), 0u);
+}
+
+TEST_F(FiltersTest, OverGrpcKeyAndValueAreApart) {
+  v1::SlowestRequest request;
+  auto* where = request.add_where();
+  where->set_key("k");
+  where->set_value("eq=v");
+  auto query = query_of(request, kSomeNow);
+  ASSERT_TRUE(query.ok());
+  EXPECT_TRUE(query->filter.where[0].alternatives.empty());
+  where->set_value("3.0");
+  EXPECT_EQ(query_of(request, kSomeNow)->filter.where[0].alternatives.size(), 1u);
+  where->set_key("");
+  EXPECT_FALSE(query_of(request, kSomeNow).ok());
+}
+
+TEST_F(FiltersTest, ACursorGoesOnWithAConditionOfManySpellings) {
+  for (uint64_t i = 0; i < 5; ++i) add(100 + i, i % 2 ? "k" : "k=1", ValueView::of_string(i % 2 ? "1=2.0" : "2"));
+  std::string filter = "from=0&where=k=1=2.0";
+  ASSERT_EQ(rows(filter), 5u);
+  auto first = ask("/api/v1/slowest?limit=3&" + filter);
+  ASSERT_TRUE(first.ok());
+  auto cursor = boost::json::value_to<std::string>(boost::json::parse(*first).at("next_cursor"));
+  EXPECT_EQ(rows(filter + "&cursor=" + cursor), 2u);
+  EXPECT_FALSE(ask("/api/v1/slowest?from=0&where=k=1=2&cursor=" + cursor).ok());
+}
+
+TEST_F(FiltersTest, TimesAsPeopleWriteThem) {
+  for (const char* from :
+       {"2026-11-21", "2026-11-21T00:30", "2026-11-21T00:30:00", "1795221000.0", "2026-11-21T00:30:00%2B00:00",
+        "2026-11-21T00:30:00+00:00", "2026-11-21T01:30+01:00", "2026-11-20T19:30:00-05:00"}) {
+    EXPECT_EQ(rows(std::string("to=2026-11-21T00:31&from=") + from), testing::kTraces) << from;
+  }
+  EXPECT_EQ(rows("from=1795221000.5&to=2026-11-21T00:31"), testing::kTraces - 1);
+  EXPECT_EQ(rows("to=2026-11-21"), 0u);
+}
+
+TEST_F(FiltersTest, ASwitchByItsBareName) {
+  std::string range = "&from=2026-11-21T00:30&to=2026-11-21T00:31";
+  size_t failed = testing::kTraces / 3;
+  for (const char* yes : {"errors", "errors=", "errors=true", "errors=1", "errors&errors=true"}) {
+    EXPECT_EQ(rows(yes + range), failed) << yes;
+  }
+  for (const char* no : {"", "errors=false", "errors=0"}) EXPECT_EQ(rows(no + range), testing::kTraces) << no;
+  for (const char* bad : {"errors=yes", "errors=True", "errors=2", "errors=true&errors=true"}) {
+    auto refused = ask(std::string("/api/v1/slowest?") + bad);
+    ASSERT_FALSE(refused.ok()) << bad;
+    EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
+  }
+  auto latency = ask("/api/v1/latency?heatmap" + range);
+  ASSERT_TRUE(latency.ok());
+  EXPECT_NE(latency->find("\"cells\""), std::string::npos);
+}
+
+}  // namespace
+}  // namespace fathom::query

@@ -1,0 +1,62 @@
+#include "store/rocks/counters.h"
+
+#include <string>
+
+namespace fathom::store {
+
+namespace {
+
+std::string label(std::string_view name, std::string_view value) {
+  return std::string(name) + "=\"" + std::string(value) + "\"";
+}
+
+}  // namespace
+
+Counter& refused_batches(std::string_view reason) {
+  return counter("fathom_store_refused_total", "Batches that the store refused for now; senders try again",
+                 label("reason", reason));
+}
+
+Counter& dropped_spans(std::string_view reason) {
+  return counter("fathom_dropped_spans_total", "Spans that retention dropped", label("reason", reason));
+}
+
+Counter& limited_parts(std::string_view limit) {
+  return counter("fathom_limited_total", "Parts of spans that a limit dropped or cut", label("limit", limit));
+}
+
+Counter& lost_index_values(std::string_view index) {
+  return counter("fathom_lost_index_values_total", "Values of the index that did not decode", label("index", index));
+}
+
+Counter& duplicate_batches() {
+  return counter("fathom_duplicate_batches_total", "Batches that were stored already and acknowledged again");
+}
+
+Counter& stored_spans() {
+  return counter("fathom_spans_stored_total", "Spans made durable");
+}
+
+Counter& trace_lookup_failures() {
+  return counter("fathom_trace_lookup_failures_total",
+                 "Look-ups of a trace's older spans that failed and are repeated");
+}
+
+Counter& seal_failures() {
+  return counter("fathom_seal_failures_total", "Attempts to seal that failed and are repeated");
+}
+
+void register_counters() {
+  for (const char* reason : {"queue_full", "not_writable", "sealing_behind", "lookup_failed", "write_failed"}) {
+    refused_batches(reason);
+  }
+  for (const char* reason : {"age", "size"}) dropped_spans(reason);
+  for (const char* limit : {"operations_per_service", "services", "listed_attribute_keys"}) limited_parts(limit);
+  for (const char* index : {"slow", "latency"}) lost_index_values(index);
+  duplicate_batches();
+  stored_spans();
+  trace_lookup_failures();
+  seal_failures();
+}
+
+}  // namespace fathom::store

@@ -1,0 +1,25 @@
+// The engine's counters of what it refused, dropped or could not do, each named once.
+//
+// Purpose: a counter that is shown only once it counted looks like one that does not exist, so all of them are
+// registered when a store is opened. Thread safety: all of it. Units: in the names.
+#pragma once
+
+#include <string_view>
+
+#include "base/metrics.h"
+
+namespace fathom::store {
+
+Counter& refused_batches(
+    std::string_view reason);  // queue_full, not_writable, sealing_behind, lookup_failed, write_failed
+Counter& dropped_spans(std::string_view reason);     // age, size
+Counter& limited_parts(std::string_view limit);      // operations_per_service, services, listed_attribute_keys
+Counter& lost_index_values(std::string_view index);  // slow, latency
+Counter& duplicate_batches();
+Counter& stored_spans();
+Counter& trace_lookup_failures();
+Counter& seal_failures();
+
+void register_counters();
+
+}  // namespace fathom::store

@@ -1,0 +1,66 @@
+// Searches that never pause do not keep batches from being acknowledged.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "store/testing/rocks_rig.h"
+
+namespace fathom::store::testing {
+namespace {
+
+constexpr uint64_t kBatches = 100, kSpansPerBatch = 1000;
+
+class RocksSearchLoad : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    rig_.options().durability = Durability::kOs;
+    rig_.options().segment_spans = 1'000'000;  // nothing is sealed: every search reads all rows in memory
+    rig_.options().segment_bytes = 1 << 30;
+    ASSERT_EQ(rig_.open(), "");
+    for (uint64_t batch = 1; batch <= kBatches; ++batch) {
+      std::vector<TestSpan> spans;
+      for (uint64_t i = 1; i <= kSpansPerBatch; ++i) spans.push_back(test_span(batch, i, 0, i).with({"key", "value"}));
+      ASSERT_EQ(append_once(rig_.store(), make_batch(spans)).outcome, AppendOutcome::kDurable);
+    }
+  }
+
+  // No row has what is asked for, so that each is looked at, under the generation's lock.
+  void search_until(const std::atomic<bool>& stop) {
+    Filter filter;
+    filter.where = {{"key", "another"}};
+    while (!stop) {
+      QueryBudget budget;
+      Result<SlowPage> page = rig_.store().slowest(filter, By::kSpan, 20, std::nullopt, budget);
+      EXPECT_TRUE(page.ok() && page->rows.empty());
+      ++searches_;
+    }
+  }
+
+  RocksRig rig_;
+  std::atomic<uint64_t> searches_{0};
+};
+
+// A batch waits for the searches that are under way, and not for those that come after it. How long that takes is the
+// machine's business; how many searches end meanwhile is not.
+TEST_F(RocksSearchLoad, AcknowledgementsFlowWhileSearchesOverlap) {
+  constexpr uint64_t kAppends = 100, kSearchesPerAppend = 5;
+  std::atomic<bool> stop = false;
+  std::jthread one([&] { search_until(stop); }), other([&] { search_until(stop); });
+  EXPECT_TRUE(eventually([&] { return searches_ >= 4; }));
+  uint64_t before = searches_;
+  std::atomic<uint64_t> acknowledged = 0;
+  std::jthread sender([&] {
+    for (uint64_t i = 1; i <= kAppends && !stop; ++i) {
+      BatchPtr batch = make_batch({test_span(1000 + i, 1, 0, 10)});
+      acknowledged += append_once(rig_.store(), batch).outcome == AppendOutcome::kDurable;
+    }
+  });
+  EXPECT_TRUE(
+      eventually([&] { return acknowledged == kAppends || searches_ - before > kAppends * kSearchesPerAppend; }));
+  EXPECT_EQ(acknowledged, kAppends) << searches_ - before << " searches ended meanwhile";
+  stop = true;
+}
+
+}  // namespace
+}  // namespace fathom::store::testing
