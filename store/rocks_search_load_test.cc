@@ -1,4 +1,4 @@
-// Searches that never pause do not keep batches from being acknowledged.
+// Searches under load: they do not keep batches from being acknowledged, and a great trace is read once for a page.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -60,6 +60,24 @@ TEST_F(RocksSearchLoad, AcknowledgementsFlowWhileSearchesOverlap) {
       eventually([&] { return acknowledged == kAppends || searches_ - before > kAppends * kSearchesPerAppend; }));
   EXPECT_EQ(acknowledged, kAppends) << searches_ - before << " searches ended meanwhile";
   stop = true;
+}
+
+// All of a page's spans may be of one trace, most of it sealed, with a span that came later in memory.
+TEST(RocksSearch, APageOfSpansReadsTheirTraceOnce) {
+  RocksRig rig;
+  ASSERT_EQ(rig.open(), "");
+  std::vector<TestSpan> spans;
+  for (uint64_t i = 1; i <= 5000; ++i) spans.push_back(test_span(1, i, 0, i));
+  ASSERT_EQ(append_once(rig.store(), make_batch(spans)).outcome, AppendOutcome::kDurable);
+  ASSERT_TRUE(rig.store().settle().ok());
+  ASSERT_EQ(append_once(rig.store(), make_batch({test_span(1, 6000, 0, 1)})).outcome, AppendOutcome::kDurable);
+  auto bytes_read = [&](size_t limit) {
+    QueryBudget budget;
+    Result<SlowPage> page = rig.store().slowest({}, By::kSpan, limit, std::nullopt, budget);
+    EXPECT_TRUE(page.ok() && page->rows.size() == limit);
+    return budget.spent_bytes();
+  };
+  EXPECT_LT(bytes_read(1000), 10 * bytes_read(10));
 }
 
 }  // namespace

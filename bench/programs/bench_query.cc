@@ -20,7 +20,7 @@ constexpr size_t kQuestionsAfter = 50;
 
 Options make_options() {
   return {"bench-query",
-          {{"--spans", "10000000", "shop-v1 spans stored before the queries, over the last 25 hours"},
+          {{"--spans", "100000000", "shop-v1 spans stored before the queries, over the last 25 hours"},
            {"--live-rate", "50000", "spans/s that come in meanwhile"},
            {"--rounds", "1000", "queries per key"},
            {"--pace-ms", "60", "at least this long from round to round, so that maintenance has its turns"},
