@@ -50,7 +50,10 @@ void read_rows(SegmentReader& reader, uint32_t block, uint32_t first, uint32_t c
 void question(SegmentReader& reader, uint32_t block) {
   const SegmentDirectory& directory = reader.directory();
   Result<std::span<const BlockTrace>> traces = reader.traces(block);
-  if (traces.ok() && !traces->empty()) (void)reader.locate(traces->back().id, block).ok();
+  if (traces.ok() && !traces->empty()) {
+    TraceId last = traces->back().id;  // a copy: looking for it visits other blocks
+    (void)reader.locate(last, block).ok();
+  }
   (void)reader.times(block).ok();
   (void)reader.ids(block).ok();
   size_t asked = 0;

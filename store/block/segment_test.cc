@@ -248,7 +248,7 @@ TEST(Segment, ManyKeysDoNotMakeManyColumns) {
     builder.add(span);
   }
   uint64_t before = unlisted().value();
-  Sealed sealed = seal(arrange({builder.finish()}));
+  Sealed sealed = seal(arrange({builder.finish()}), {.rows_per_block = 4096});
   EXPECT_EQ(unlisted().value() - before, 12'000 + 100 - kMaxListedKeys);
   EXPECT_LE(sealed.source->chunks_.size(), 16 + kOwnColumnsPerBlock);
   EXPECT_EQ(sealed.directory->attribute_keys().size(), kMaxListedKeys);
