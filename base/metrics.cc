@@ -55,6 +55,15 @@ Gauge& gauge(std::string_view name, std::string_view help, std::string_view labe
   return family(all, name, help, false).gauges.try_emplace(std::string(labels)).first->second;
 }
 
+std::string label(std::string_view name, std::string_view value) {
+  std::string out = std::string(name) + "=\"";
+  for (char c : value) {
+    if (c == '\\' || c == '"') out += '\\';
+    out += c == '\n' ? std::string("\\n") : std::string(1, c);
+  }
+  return out + '"';
+}
+
 std::string render_metrics() {
   Registry& all = registry();
   std::lock_guard lock(all.mutex);

@@ -37,6 +37,9 @@ class Gauge {
 Counter& counter(std::string_view name, std::string_view help, std::string_view labels = "");
 Gauge& gauge(std::string_view name, std::string_view help, std::string_view labels = "");
 
+// One label as it stands inside the braces, its value escaped; several are joined with commas.
+std::string label(std::string_view name, std::string_view value);
+
 // Every series in Prometheus's text format, families sorted by name.
 std::string render_metrics();
 

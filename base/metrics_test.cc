@@ -20,6 +20,11 @@ TEST(Metrics, TheSameNameAndLabelsAreTheSameSeries) {
   EXPECT_NE(&one, &other);
 }
 
+TEST(Metrics, LabelsAreEscaped) {
+  EXPECT_EQ(label("reason", "age"), R"(reason="age")");
+  EXPECT_EQ(label("service", "a\"b\\c\nd"), R"(service="a\"b\\c\nd")");
+}
+
 TEST(Metrics, RendersPrometheusText) {
   counter("fathom_test_text_total", "What it counts.", R"(reason="a")").add(3);
   counter("fathom_test_text_total", "What it counts.", R"(reason="b")").add();

@@ -2,15 +2,13 @@
 
 #include <string>
 
+#include "store/limited_parts.h"
+
 namespace fathom::collector {
 
 namespace {
 
 constexpr std::array<std::string_view, kTransports> kTransportLabels = {"grpc", "http_protobuf", "http_json"};
-
-std::string label(std::string_view name, std::string_view value) {
-  return std::string(name) + "=\"" + std::string(value) + "\"";
-}
 
 Counter* rejected_spans(std::string_view reason) {
   return &counter("fathom_rejected_spans_total", "Spans that were refused while the rest of their request was taken",
@@ -19,7 +17,7 @@ Counter* rejected_spans(std::string_view reason) {
 
 // The series that the store's own limits count in, too: it is the same loss, only noticed earlier.
 Counter* limited(std::string_view limit) {
-  return &counter("fathom_limited_total", "Parts of spans that a limit dropped or cut", label("limit", limit));
+  return &store::limited_parts(limit);
 }
 
 Counter* odd_spans(std::string_view oddity) {

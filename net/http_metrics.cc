@@ -17,18 +17,18 @@ constexpr std::array kUsualStatuses = {200, 204, 400, 404, 405, 408, 413, 415, 4
 }  // namespace
 
 HttpMetrics::HttpMetrics(const std::string& listener)
-    : label_("listener=\"" + listener + "\""),
+    : label_(label("listener", listener)),
       open_connections_(gauge("fathom_http_connections", "Open connections of an HTTP listener.", label_)) {
   for (size_t i = 0; i < kRefusals; ++i) {
     refused_[i] = &counter("fathom_http_refused_total", "Connections and requests that an HTTP listener turned away.",
-                           label_ + ",reason=\"" + std::string(kReasons[i]) + "\"");
+                           label_ + "," + label("reason", kReasons[i]));
   }
   for (int status : kUsualStatuses) answers(status);
 }
 
 Counter& HttpMetrics::answers(int status) {
   return counter("fathom_http_answers_total", "Answers of an HTTP listener, by status.",
-                 label_ + ",status=\"" + std::to_string(status) + "\"");
+                 label_ + "," + label("status", std::to_string(status)));
 }
 
 void HttpMetrics::answered(int status) {

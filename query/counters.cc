@@ -32,10 +32,6 @@ constexpr std::array kFaults{ErrorCode::kInvalid,   ErrorCode::kNotFound,    Err
                              ErrorCode::kExhausted, ErrorCode::kDeadline,    ErrorCode::kCancelled,
                              ErrorCode::kCorrupt,   ErrorCode::kUnsupported, ErrorCode::kInternal};
 
-std::string label(std::string_view name, std::string_view value) {
-  return std::string(name) + "=\"" + std::string(value) + "\"";
-}
-
 Counter& refused(std::string_view reason) {
   return counter("fathom_query_refused_total", "Queries that were refused before they ran.", label("reason", reason));
 }

@@ -2,9 +2,9 @@
 #include <cassert>
 
 #include "base/bytes.h"
-#include "base/metrics.h"
 #include "store/batch.h"
 #include "store/batch_format.h"
+#include "store/limited_parts.h"
 
 namespace fathom::store {
 
@@ -80,9 +80,7 @@ uint32_t saturated(uint32_t a, uint64_t b) {
 }
 
 void count_limited(const char* limit, uint64_t n) {
-  if (n == 0) return;
-  counter("fathom_limited_total", "Parts of spans that a limit dropped or cut", std::string("limit=\"") + limit + "\"")
-      .add(n);
+  if (n != 0) limited_parts(limit).add(n);
 }
 
 }  // namespace

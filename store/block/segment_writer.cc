@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cassert>
 
-#include "base/metrics.h"
 #include "store/block/bloom.h"
 #include "store/block/columns.h"
 #include "store/block/detail_chunks.h"
 #include "store/block/directory.h"
 #include "store/block/row_chunks.h"
 #include "store/block/shapes_chunk.h"
+#include "store/limited_parts.h"
 
 namespace fathom::store {
 
@@ -195,9 +195,7 @@ class SegmentWriter {
       }
     }
     segment_.unlisted_keys = directory_.unlisted_keys;
-    if (directory_.unlisted_keys == 0) return;
-    counter("fathom_limited_total", "Parts of spans that a limit dropped or cut", "limit=\"listed_attribute_keys\"")
-        .add(directory_.unlisted_keys);
+    if (directory_.unlisted_keys != 0) limited_parts("listed_attribute_keys").add(directory_.unlisted_keys);
   }
 
   const SegmentOptions options_;

@@ -4,14 +4,6 @@
 
 namespace fathom::store {
 
-namespace {
-
-std::string label(std::string_view name, std::string_view value) {
-  return std::string(name) + "=\"" + std::string(value) + "\"";
-}
-
-}  // namespace
-
 Counter& refused_batches(std::string_view reason) {
   return counter("fathom_store_refused_total", "Batches that the store refused for now; senders try again",
                  label("reason", reason));
@@ -19,10 +11,6 @@ Counter& refused_batches(std::string_view reason) {
 
 Counter& dropped_spans(std::string_view reason) {
   return counter("fathom_dropped_spans_total", "Spans that retention dropped", label("reason", reason));
-}
-
-Counter& limited_parts(std::string_view limit) {
-  return counter("fathom_limited_total", "Parts of spans that a limit dropped or cut", label("limit", limit));
 }
 
 Counter& lost_index_values(std::string_view index) {

@@ -7,13 +7,13 @@
 #include <string_view>
 
 #include "base/metrics.h"
+#include "store/limited_parts.h"
 
 namespace fathom::store {
 
 Counter& refused_batches(
     std::string_view reason);  // queue_full, not_writable, sealing_behind, lookup_failed, write_failed
 Counter& dropped_spans(std::string_view reason);     // age, size
-Counter& limited_parts(std::string_view limit);      // operations_per_service, services, listed_attribute_keys
 Counter& lost_index_values(std::string_view index);  // slow, latency
 Counter& duplicate_batches();
 Counter& stored_spans();

@@ -214,16 +214,22 @@ void SealedReader::close(uint32_t segment) {
   open_.erase(segment);
 }
 
-Result<std::vector<TraceRow>> SealedReader::rows(const TraceId& id, const TracePart& part) {
+Result<LocatedPart> SealedReader::locate(const TraceId& id, const TracePart& part) {
   Result<SegmentReader*> reader = segment(part.partition, part.segment);
   if (!reader) return reader.error();
   Result<std::vector<RowRange>> ranges = (*reader)->locate(id, part.first_block);
   if (!ranges) return ranges.error();
+  return LocatedPart{*reader, std::move(*ranges)};
+}
+
+Result<std::vector<TraceRow>> SealedReader::rows(const TraceId& id, const TracePart& part) {
+  Result<LocatedPart> located = locate(id, part);
+  if (!located) return located.error();
   std::vector<TraceRow> rows;
-  for (const RowRange& range : *ranges) {
-    Result<BlockIds> ids = (*reader)->ids(range.block);
+  for (const RowRange& range : located->ranges) {
+    Result<BlockIds> ids = located->reader->ids(range.block);
     if (!ids) return ids.error();
-    Result<BlockTimes> times = (*reader)->times(range.block);
+    Result<BlockTimes> times = located->reader->times(range.block);
     if (!times) return times.error();
     size_t end = size_t{range.first_row} + range.row_count;
     if (ids->span.size() < end || times->start_unix_nano.size() < end) return corrupt("a block's columns disagree");

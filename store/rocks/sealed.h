@@ -42,6 +42,12 @@ struct TracePart {
   TraceSummary summary;  // cumulative over this and earlier parts
 };
 
+// Where its rows are; the reader stays valid until the segment is closed.
+struct LocatedPart {
+  SegmentReader* reader = nullptr;
+  std::vector<RowRange> ranges;
+};
+
 std::string encode_trace_part(const TracePart& part);
 // Without the place, which stands in the key.
 Result<TracePart> decode_trace_part_value(std::string_view value);
@@ -73,6 +79,7 @@ class SealedReader {
   Result<GrownTraces> grown(const SegmentInfo& info);
   // Forgets what was decoded of a segment; pointers to its reader become invalid.
   void close(uint32_t segment);
+  Result<LocatedPart> locate(const TraceId& id, const TracePart& part);
   // The light rows of one part of a trace.
   Result<std::vector<TraceRow>> rows(const TraceId& id, const TracePart& part);
 

@@ -37,6 +37,10 @@ SlowEntry Search::entry_of(const TraceId& id, const TraceSummary& summary) {
           summary.first_sequence, summary.root_operation,  summary.error};
 }
 
+SlowEntry Search::entry_of(const Generation::Trace& trace) {
+  return {trace.duration_nano(), trace.start_unix_nano, trace.id, SpanId{}, trace.first_sequence, 0, false};
+}
+
 SortKey Search::floor_bound(uint64_t duration_nano) {
   return {duration_nano, 0, TraceId{}, SpanId{}};
 }
@@ -219,20 +223,19 @@ Result<bool> Search::trace_matches(const TraceId& id) {
 }
 
 Result<bool> Search::part_matches(const TraceId& id, const TracePart& part) {
-  Result<SegmentReader*> reader = sealed_.segment(part.partition, part.segment);
-  if (!reader) return reader.error();
+  Result<LocatedPart> located = sealed_.locate(id, part);
+  if (!located) return located.error();
+  SegmentReader& reader = *located->reader;
   SegmentInfoPtr info = view_->segment(part.segment);
   bool later_rows = info && info->last_sequence > as_of_sequence_;
-  Result<std::vector<RowRange>> ranges = (*reader)->locate(id, part.first_block);
-  if (!ranges) return ranges.error();
-  for (const RowRange& range : *ranges) {
-    Result<const std::vector<uint32_t>*> rows = matcher_.remembered_rows(**reader, part.segment, range.block);
+  for (const RowRange& range : located->ranges) {
+    Result<const std::vector<uint32_t>*> rows = matcher_.remembered_rows(reader, part.segment, range.block);
     if (!rows) return rows.error();
     auto row = std::lower_bound((*rows)->begin(), (*rows)->end(), range.first_row);
     auto end = std::lower_bound(row, (*rows)->end(), range.first_row + range.row_count);
     if (row == end) continue;
     if (!later_rows) return true;
-    Result<BlockTimes> times = (*reader)->times(range.block);
+    Result<BlockTimes> times = reader.times(range.block);
     if (!times) return times.error();
     if (times->sequence.size() <= *(end - 1)) return corrupt("a block's columns disagree");
     if (std::any_of(row, end, [&](uint32_t at) { return times->sequence[at] <= as_of_sequence_; })) return true;

@@ -62,6 +62,7 @@ class Search {
   // Where an entry stands in this search's order.
   SortKey rank(const SlowEntry& entry) const;
   static SlowEntry entry_of(const TraceId& id, const TraceSummary& summary);
+  static SlowEntry entry_of(const Generation::Trace& trace);  // as far as this generation knows
   bool in_bounds(const SlowEntry& entry) const;
   SortKey first_possible() const;
   static SortKey floor_bound(uint64_t duration_nano);

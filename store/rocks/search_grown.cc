@@ -49,7 +49,7 @@ void Search::collect_grown(const Generation& generation, const SortKey& bound, T
   for (auto row = generation.rows().rbegin(); row != generation.rows().rend(); ++row) {
     if (generation.sequence(*row) <= as_of_sequence_) break;
     const Generation::Trace& trace = generation.traces()[row->trace];
-    SlowEntry entry{trace.duration_nano(), trace.start_unix_nano, trace.id, SpanId{}, trace.first_sequence, 0, false};
+    SlowEntry entry = entry_of(trace);
     bool found_by_scan = in_bounds(entry) && slower(bound, rank(entry));
     if (!found_by_scan && may_have_been_in_bounds(entry)) ids.insert(trace.id);
   }

@@ -165,7 +165,7 @@ void Search::scan_generation_traces(const Generation& generation, size_t positio
     return false;
   };
   for (const Generation::Trace& trace : generation.traces()) {
-    SlowEntry entry{trace.duration_nano(), trace.start_unix_nano, trace.id, SpanId{}, trace.first_sequence, 0, false};
+    SlowEntry entry = entry_of(trace);
     if (!in_bounds(entry) || !best.may_keep(rank(entry))) continue;
     bool matches = matcher_.everything() || matcher_.any_row(generation, trace, UINT64_MAX);
     if (!matches && !trace.grown) continue;

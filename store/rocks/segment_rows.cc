@@ -90,12 +90,10 @@ class RowArranger {
   }
 
   Result<> hash_part(const TraceId& id, const TracePart& part, Older& older) {
-    Result<SegmentReader*> reader = older_.segment(part.partition, part.segment);
-    if (!reader) return reader.error();
-    Result<std::vector<RowRange>> ranges = (*reader)->locate(id, part.first_block);
-    if (!ranges) return ranges.error();
-    for (const RowRange& range : *ranges) {
-      Result<StoredRows> rows = (*reader)->rows(range.block, range.first_row, range.row_count);
+    Result<LocatedPart> located = older_.locate(id, part);
+    if (!located) return located.error();
+    for (const RowRange& range : located->ranges) {
+      Result<StoredRows> rows = located->reader->rows(range.block, range.first_row, range.row_count);
       if (!rows) return rows.error();
       for (const StoredRow& row : rows->rows) {
         if (!older.repeated_ids.contains(row.span.span_id)) continue;

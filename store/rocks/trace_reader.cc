@@ -63,12 +63,10 @@ Result<> TraceReader::load_sealed(const TraceId& id, std::vector<Item>& items, S
   Result<std::vector<TracePart>> parts = sealed_.parts(id);
   if (!parts) return parts.error();
   for (const TracePart& part : *parts) {
-    Result<SegmentReader*> reader = sealed_.segment(part.partition, part.segment);
-    if (!reader) return reader.error();
-    Result<std::vector<RowRange>> ranges = (*reader)->locate(id, part.first_block);
-    if (!ranges) return ranges.error();
-    for (const RowRange& range : *ranges) {
-      Result<StoredRows> rows = (*reader)->rows(range.block, range.first_row, range.row_count);
+    Result<LocatedPart> located = sealed_.locate(id, part);
+    if (!located) return located.error();
+    for (const RowRange& range : located->ranges) {
+      Result<StoredRows> rows = located->reader->rows(range.block, range.first_row, range.row_count);
       if (!rows) return rows.error();
       for (const StoredRow& row : rows->rows) {
         items.push_back({stored_span(row.span, row.resource, row.scope, row.clock, catalogue_.operation(row.operation)),
