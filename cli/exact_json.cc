@@ -4,27 +4,18 @@
 #include <charconv>
 #include <string>
 
+#include "net/json_events.h"
+
 namespace fathom::cli {
 
 namespace {
 
-// What the parser calls; values gather on a stack, as in boost::json::parser.
-struct Builder {
-  static constexpr size_t max_array_size = SIZE_MAX;
-  static constexpr size_t max_object_size = SIZE_MAX;
-  static constexpr size_t max_string_size = SIZE_MAX;
-  static constexpr size_t max_key_size = SIZE_MAX;
-  using Text = boost::json::string_view;
-  using Fault = boost::json::error_code;
-
-  bool on_document_begin(Fault&) { return true; }
-  bool on_document_end(Fault&) { return true; }
-  bool on_object_begin(Fault&) { return true; }
+// Values gather on a stack, as in boost::json::parser.
+struct Builder : net::JsonEvents {
   bool on_object_end(size_t size, Fault&) {
     stack.push_object(size);
     return kept();
   }
-  bool on_array_begin(Fault&) { return true; }
   bool on_array_end(size_t size, Fault&) {
     stack.push_array(size);
     return kept();
@@ -71,8 +62,6 @@ struct Builder {
     stack.push_null();
     return kept();
   }
-  bool on_comment_part(Text, Fault&) { return true; }
-  bool on_comment(Text, Fault&) { return true; }
 
   bool kept() {
     number.clear();

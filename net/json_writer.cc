@@ -4,27 +4,11 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/utf8.h"
+
 namespace fathom::net {
 
 namespace {
-
-// The length of the UTF-8 sequence that `text` begins with; 0 when it is not one (Unicode 15, table 3-7).
-size_t utf8_length(std::string_view text) {
-  auto byte = [&](size_t i) { return i < text.size() ? static_cast<uint8_t>(text[i]) : uint8_t{0}; };
-  auto tail = [&](size_t i) { return (byte(i) & 0xc0) == 0x80; };
-  uint8_t first = byte(0);
-  if (first < 0x80) return 1;
-  if (first >= 0xc2 && first <= 0xdf) return tail(1) ? 2 : 0;
-  if (first >= 0xe0 && first <= 0xef) {
-    uint8_t low = first == 0xe0 ? 0xa0 : 0x80;
-    uint8_t high = first == 0xed ? 0x9f : 0xbf;  // no surrogates
-    return byte(1) >= low && byte(1) <= high && tail(2) ? 3 : 0;
-  }
-  if (first < 0xf0 || first > 0xf4) return 0;
-  uint8_t low = first == 0xf0 ? 0x90 : 0x80;
-  uint8_t high = first == 0xf4 ? 0x8f : 0xbf;
-  return byte(1) >= low && byte(1) <= high && tail(2) && tail(3) ? 4 : 0;
-}
 
 bool is_plain(char c) {
   return static_cast<uint8_t>(c) >= 0x20 && static_cast<uint8_t>(c) < 0x7f && c != '"' && c != '\\';

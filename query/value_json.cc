@@ -4,6 +4,8 @@
 #include <boost/json/basic_parser_impl.hpp>
 #include <unordered_map>
 
+#include "net/json_events.h"
+
 namespace fathom::query {
 
 namespace {
@@ -11,39 +13,10 @@ namespace {
 constexpr size_t kDepth = 20;          // of a value, so that common readers take the whole document
 constexpr size_t kFewAttributes = 32;  // up to here comparing pairs is cheaper than a table
 
-// Reads JSON and keeps nothing of it.
-struct Nothing {
-  static constexpr size_t max_array_size = SIZE_MAX;
-  static constexpr size_t max_object_size = SIZE_MAX;
-  static constexpr size_t max_string_size = SIZE_MAX;
-  static constexpr size_t max_key_size = SIZE_MAX;
-  using Text = boost::json::string_view;
-  using Fault = boost::json::error_code;
-
-  bool on_document_begin(Fault&) { return true; }
-  bool on_document_end(Fault&) { return true; }
-  bool on_object_begin(Fault&) { return true; }
-  bool on_object_end(size_t, Fault&) { return true; }
-  bool on_array_begin(Fault&) { return true; }
-  bool on_array_end(size_t, Fault&) { return true; }
-  bool on_key_part(Text, size_t, Fault&) { return true; }
-  bool on_key(Text, size_t, Fault&) { return true; }
-  bool on_string_part(Text, size_t, Fault&) { return true; }
-  bool on_string(Text, size_t, Fault&) { return true; }
-  bool on_number_part(Text, Fault&) { return true; }
-  bool on_int64(int64_t, Text, Fault&) { return true; }
-  bool on_uint64(uint64_t, Text, Fault&) { return true; }
-  bool on_double(double, Text, Fault&) { return true; }
-  bool on_bool(bool, Fault&) { return true; }
-  bool on_null(Fault&) { return true; }
-  bool on_comment_part(Text, Fault&) { return true; }
-  bool on_comment(Text, Fault&) { return true; }
-};
-
 bool is_json(std::string_view text) {
   boost::json::parse_options options;
   options.max_depth = kDepth;
-  boost::json::basic_parser<Nothing> parser(options);
+  boost::json::basic_parser<net::JsonEvents> parser(options);
   boost::json::error_code fault;
   size_t used = parser.write_some(false, text.data(), text.size(), fault);
   return !fault && used == text.size();

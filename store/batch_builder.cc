@@ -2,6 +2,7 @@
 #include <cassert>
 
 #include "base/bytes.h"
+#include "base/utf8.h"
 #include "store/batch.h"
 #include "store/batch_format.h"
 #include "store/limited_parts.h"
@@ -66,14 +67,6 @@ class StringTable {
   std::string text_;
 };
 
-// The longest prefix of at most `limit` bytes that does not split a UTF-8 character.
-std::string_view cut_text(std::string_view text, size_t limit) {
-  if (text.size() <= limit) return text;
-  size_t end = limit;
-  while (end > 0 && end + 3 > limit && (static_cast<uint8_t>(text[end]) & 0xc0) == 0x80) --end;
-  return text.substr(0, end);
-}
-
 // The sum as far as 32 bits hold it: a sender may claim any count.
 uint32_t saturated(uint32_t a, uint64_t b) {
   return static_cast<uint32_t>(std::min<uint64_t>(a + b, UINT32_MAX));
@@ -118,7 +111,7 @@ struct BatchBuilder::Impl {
   uint32_t name(std::string_view text) {
     if (text.size() > limits.bytes_per_name) {
       ++counts.names_cut;
-      text = cut_text(text, limits.bytes_per_name);
+      text = whole_characters(text, limits.bytes_per_name);
     }
     return strings.intern(text);
   }
@@ -127,7 +120,7 @@ struct BatchBuilder::Impl {
     if (value.is_text() && value.text.size() > limits.bytes_per_value) {
       ++counts.values_cut;
       // Bytes are cut anywhere and stay bytes to whoever reads them; text and JSON become cut text.
-      value.text = cut_text(value.text, limits.bytes_per_value);
+      value.text = whole_characters(value.text, limits.bytes_per_value);
       value.type = ValueType::kCut;
     }
     write_value(out, value, value.is_text() ? strings.intern(value.text) : 0);

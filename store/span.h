@@ -21,6 +21,9 @@ enum class StatusCode : uint8_t { kUnset, kOk, kError };
 std::string_view span_kind_name(SpanKind kind);      // "server", ...
 std::string_view status_code_name(StatusCode code);  // "unset", "ok", "error"
 
+// The name of what lies beyond the limits of operations and services.
+inline constexpr std::string_view kOtherOperation = "__other__";
+
 // kJson: an array or a map, as canonical compact JSON text; kCut: a string that was longer than the limit allows.
 enum class ValueType : uint8_t { kEmpty, kString, kBool, kInt, kDouble, kBytes, kJson, kCut };
 

@@ -2,7 +2,7 @@
 
 #include <bitset>
 
-#include "collector/otlp/utf8.h"
+#include "base/utf8.h"
 
 namespace fathom::collector {
 

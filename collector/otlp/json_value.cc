@@ -3,8 +3,8 @@
 #include <string>
 #include <utility>
 
+#include "base/utf8.h"
 #include "collector/otlp/json_scalar.h"
-#include "collector/otlp/utf8.h"
 #include "net/json_writer.h"
 
 namespace fathom::collector {

@@ -3,7 +3,7 @@
 #include <bit>
 #include <string>
 
-#include "collector/otlp/utf8.h"
+#include "base/utf8.h"
 #include "collector/otlp/wire.h"
 #include "net/json_writer.h"
 

@@ -37,8 +37,6 @@
 
 namespace fathom::store {
 
-inline constexpr std::string_view kOtherOperation = "__other__";
-
 struct MemoryOptions {
   size_t operations_per_service = 1000;
   std::function<uint64_t()> now_unix_nano = fathom::now_unix_nano;

@@ -64,12 +64,12 @@ uint32_t Catalogue::insert_limited(std::string_view service_namespace, std::stri
   auto known = services_.find({std::string(service_namespace), std::string(service)});
   if (known == services_.end() && services_.size() >= max_services_) {
     limited_parts("services").add();
-    return find_or_insert({"", std::string(kOtherName), std::string(kOtherName), SpanKind::kUnspecified});
+    return find_or_insert({"", std::string(kOtherOperation), std::string(kOtherOperation), SpanKind::kUnspecified});
   }
   if (known != services_.end() && known->second.operations >= operations_per_service_) {
     limited_parts("operations_per_service").add();
     return find_or_insert(
-        {std::string(service_namespace), std::string(service), std::string(kOtherName), SpanKind::kUnspecified});
+        {std::string(service_namespace), std::string(service), std::string(kOtherOperation), SpanKind::kUnspecified});
   }
   return insert({std::string(service_namespace), std::string(service), std::string(name), kind});
 }

@@ -23,8 +23,6 @@
 
 namespace fathom::store {
 
-inline constexpr std::string_view kOtherName = "__other__";
-
 class Catalogue {
  public:
   Catalogue(uint32_t operations_per_service, uint32_t services);

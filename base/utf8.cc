@@ -1,6 +1,6 @@
-#include "collector/otlp/utf8.h"
+#include "base/utf8.h"
 
-namespace fathom::collector {
+namespace fathom {
 
 namespace {
 
@@ -26,8 +26,9 @@ size_t length_by_first(uint8_t first) {
   return first < 0xf0 ? 3 : 4;
 }
 
-// The length of the character that `text` begins with; 0 when it begins with none.
-size_t character_length(std::string_view text) {
+}  // namespace
+
+size_t utf8_length(std::string_view text) {
   size_t length = length_by_first(static_cast<uint8_t>(text[0]));
   if (length <= 1) return length;
   if (length > text.size() || !second_fits(static_cast<uint8_t>(text[0]), static_cast<uint8_t>(text[1]))) return 0;
@@ -37,11 +38,9 @@ size_t character_length(std::string_view text) {
   return length;
 }
 
-}  // namespace
-
 bool is_utf8_beyond_ascii(std::string_view text) {
   while (!text.empty()) {
-    size_t length = character_length(text);
+    size_t length = utf8_length(text);
     if (length == 0) return false;
     text.remove_prefix(length);
   }
@@ -51,7 +50,7 @@ bool is_utf8_beyond_ascii(std::string_view text) {
 std::string repair_utf8(std::string_view text, size_t size) {
   std::string repaired;
   while (!text.empty() && repaired.size() < size) {
-    size_t length = character_length(text);
+    size_t length = utf8_length(text);
     repaired += length == 0 ? kReplacement : text.substr(0, length);
     text.remove_prefix(length == 0 ? 1 : length);
   }
@@ -81,4 +80,4 @@ void append_utf8(std::string& out, uint32_t code_point) {
   byte(0x80 | (code_point & 0x3f));
 }
 
-}  // namespace fathom::collector
+}  // namespace fathom

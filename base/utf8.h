@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace fathom::collector {
+namespace fathom {
 
 // Nearly all text is ASCII from end to end, which eight bytes at a time can tell.
 inline bool is_ascii(std::string_view text) {
@@ -27,6 +27,9 @@ inline bool is_ascii(std::string_view text) {
   return ((all | word) & kHighBits) == 0;
 }
 
+// The length of the character that `text`, which is not empty, begins with; 0 when it begins with none (Unicode 15,
+// table 3-7).
+size_t utf8_length(std::string_view text);
 bool is_utf8_beyond_ascii(std::string_view text);
 inline bool is_utf8(std::string_view text) {
   return is_ascii(text) || is_utf8_beyond_ascii(text);
@@ -37,4 +40,4 @@ std::string repair_utf8(std::string_view text, size_t size);
 std::string_view whole_characters(std::string_view text, size_t size);
 void append_utf8(std::string& out, uint32_t code_point);
 
-}  // namespace fathom::collector
+}  // namespace fathom

@@ -1,8 +1,8 @@
-#include "collector/otlp/utf8.h"
+#include "base/utf8.h"
 
 #include <gtest/gtest.h>
 
-namespace fathom::collector {
+namespace fathom {
 namespace {
 
 TEST(Utf8, KnowsCharactersOfEveryLength) {
@@ -40,4 +40,4 @@ TEST(Utf8, WritesCodePoints) {
 }
 
 }  // namespace
-}  // namespace fathom::collector
+}  // namespace fathom
