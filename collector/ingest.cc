@@ -3,6 +3,8 @@
 #include <mutex>
 #include <utility>
 
+#include "base/thread_priority.h"
+
 namespace fathom::collector {
 
 // A request between its decoding and its answer.
@@ -55,6 +57,7 @@ Result<Decoded> Ingest::decode(Encoding encoding, std::string_view body, Reserva
 }
 
 void Ingest::submit(Transport transport, Encoding encoding, std::string_view body, Reservation wire, Done done) {
+  yield_to_questions();
   metrics_.received(transport, body.size());
   Reservation memory = open();
   Result<Decoded> decoded = decode(encoding, body, memory);

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/log.h"
+#include "base/thread_priority.h"
 #include "base/time.h"
 #include "store/rocks/counters.h"
 #include "store/rocks/disk_space.h"
@@ -153,6 +154,7 @@ void Committer::notify_sealed() {
 }
 
 void Committer::run() {
+  yield_to_questions();
   std::vector<Pending> group;
   while (take_group(group)) {
     if (!group.empty()) commit(group);

@@ -11,9 +11,9 @@
 #include <rocksdb/sst_partitioner.h>
 #include <rocksdb/table.h>
 
+#include "base/thread_priority.h"
 #include "store/rocks/keys.h"
 #include "store/rocks/merge_operators.h"
-#include "store/rocks/thread_priority.h"
 
 namespace fathom::store {
 

@@ -6,12 +6,12 @@
 
 #include "base/log.h"
 #include "base/metrics.h"
+#include "base/thread_priority.h"
 #include "base/time.h"
 #include "store/rocks/counters.h"
 #include "store/rocks/disk_space.h"
 #include "store/rocks/keys.h"
 #include "store/rocks/sealer.h"
-#include "store/rocks/thread_priority.h"
 
 namespace fathom::store {
 
