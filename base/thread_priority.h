@@ -1,8 +1,8 @@
 // How a thread shares the processor with the others of its process.
 //
-// Purpose: on a busy machine, whoever answers a person goes first, and whoever tidies up comes last, yet gets its share,
-// because requests wait for it in the end. Thread safety: both speak of the calling thread only. Errors: none; a kernel
-// that refuses leaves things as they were.
+// Purpose: on a busy machine, whoever answers a person goes first, and whoever tidies up comes last, yet gets its
+// share, because requests wait for it in the end. Thread safety: both speak of the calling thread only. Errors: none; a
+// kernel that refuses leaves things as they were.
 #pragma once
 
 namespace fathom {

@@ -82,6 +82,17 @@ Result<const std::vector<uint32_t>*> BlockCache::resources() {
   return &*current_.resources;
 }
 
+Result<bool> BlockCache::may_contain(std::string_view key, std::string_view value_text) {
+  if (!directory_->may_have_key(key)) return false;
+  if (filter_ == nullptr) filter_ = parts().filter;
+  if (filter_ == nullptr) {
+    Result<SegmentFilterPtr> filter = source_.filter();
+    if (!filter) return filter.error();
+    filter_ = std::move(*filter);
+  }
+  return filter_->may_contain(key, value_text);
+}
+
 Result<std::pair<std::shared_ptr<const SharedPage>, uint32_t>> BlockCache::shared_record(uint32_t number) {
   const std::vector<uint32_t>& first = parts().page_first;
   if (number >= parts().shared_records) return damaged("shared records");

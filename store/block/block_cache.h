@@ -45,7 +45,9 @@ class BlockCache {
   Result<const DecodedShapes*> shapes();
   Result<const std::vector<uint32_t>*> resources();  // record numbers, per row
 
-  // Of the segment. The page that has the record, and the record's place in it.
+  // Of the segment: whether any row can have this attribute.
+  Result<bool> may_contain(std::string_view key, std::string_view value_text);
+  // The page that has the record, and the record's place in it.
   Result<std::pair<std::shared_ptr<const SharedPage>, uint32_t>> shared_record(uint32_t number);
   Result<std::shared_ptr<const SharedPage>> page(uint32_t page);
 
@@ -64,6 +66,7 @@ class BlockCache {
   ChunkSource& source_;
   uint32_t block_ = kSegmentWide;
   Block current_;
+  SegmentFilterPtr filter_;
   std::map<uint32_t, std::shared_ptr<const SharedPage>> pages_;
 };
 

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "store/block/bloom.h"
+#include "store/block/filter.h"
+#include "store/block/layout.h"
 #include "store/block/values.h"
 
 namespace fathom::store {
@@ -165,13 +166,11 @@ bool read_pages(ByteReader& in, Parts& parts) {
   return (rising && complete) || in.fail() != 0;
 }
 
-bool read_bloom(ByteReader& in, std::string& out) {
-  Stream stream;
-  std::string buffer;
-  std::string_view bytes;
-  if (!read_blob(in, stream) || !unpack(stream, buffer, bytes)) return false;
-  out = bytes;
-  return true;
+// Directories of version 1 end with the filter.
+bool read_filter(ByteReader& in, uint8_t version, Parts& parts) {
+  if (version >= kFilterApart) return true;
+  parts.filter = parse_filter(in);
+  return parts.filter != nullptr;
 }
 
 bool columns_exist(const Parts& parts) {
@@ -193,7 +192,6 @@ std::string encode_directory(const Parts& parts, Packer& packer) {
   writer.varint(parts.page_first.size());
   writer.varint(parts.shared_records);
   packer.ints(body, std::span<const uint32_t>(parts.page_first));
-  packer.blob(body, parts.bloom);
   return seal_chunk(body);
 }
 
@@ -206,7 +204,8 @@ Result<std::unique_ptr<Parts>> parse_directory(std::string_view bytes) {
   bool read = read_zones(in, blocks, parts->zones) && read_sets(in, parts->zones, &BlockZone::operations) &&
               read_sets(in, parts->zones, &BlockZone::columns);
   parts->traces = in.varint();
-  read = read && read_keys(in, *parts) && read_pages(in, *parts) && read_bloom(in, parts->bloom);
+  read = read && read_keys(in, *parts) && read_pages(in, *parts) &&
+         read_filter(in, static_cast<uint8_t>(bytes[0]), *parts);
   if (!read || in.failed() || !in.at_end() || !columns_exist(*parts)) return damaged("directory");
   for (const BlockZone& zone : parts->zones) parts->rows += zone.rows;
   parts->index();
@@ -249,13 +248,13 @@ const std::vector<std::string>& SegmentDirectory::attribute_keys() const {
   return parts_->names;
 }
 
-bool SegmentDirectory::may_contain(std::string_view key, std::string_view value_text) const {
-  if (parts_->unlisted_keys == 0 && !parts_->by_name.contains(key)) return false;
-  return block::bloom_may_contain(parts_->bloom, block::pair_hash(value_text, block::key_seed(key)));
+bool SegmentDirectory::may_have_key(std::string_view key) const {
+  return parts_->unlisted_keys != 0 || parts_->by_name.contains(key);
 }
 
 size_t SegmentDirectory::memory_bytes() const {
-  size_t bytes = sizeof *this + sizeof(Parts) + parts_->bloom.capacity() + parts_->zones.size() * sizeof(BlockZone);
+  size_t bytes = sizeof *this + sizeof(Parts) + parts_->zones.size() * sizeof(BlockZone);
+  if (parts_->filter) bytes += parts_->filter->memory_bytes();
   for (const BlockZone& zone : parts_->zones) bytes += (zone.operations.capacity() + zone.columns.capacity()) * 4;
   for (const Parts::Key& key : parts_->keys) bytes += 2 * (sizeof key + key.name.size()) + 64;
   return bytes;

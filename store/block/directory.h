@@ -32,7 +32,7 @@ struct SegmentDirectory::Parts {
   uint64_t unlisted_keys = 0;        // stored, but not in `keys`
   std::vector<uint32_t> page_first;  // per page: the first record's number
   uint32_t shared_records = 0;
-  std::string bloom;
+  SegmentFilterPtr filter;  // null: it is a chunk of its own (since version 2)
 
   // Derived from the above.
   std::vector<std::string> names;                            // sorted

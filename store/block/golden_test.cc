@@ -49,6 +49,26 @@ std::string describe_segment(const std::string& file) {
   return text;
 }
 
+// Every attribute of the segment is found by its text, so its filter is read rightly.
+void expect_attributes_found(const std::string& file) {
+  EncodedSegment segment = from_file(file);
+  Result<SegmentDirectoryPtr> directory = SegmentDirectory::open(segment.directory);
+  ASSERT_TRUE(directory.ok());
+  MapSource source(std::move(segment.chunks));
+  SegmentReader reader(*directory, source);
+  Result<StoredRows> rows = reader.rows(0, 0, (*directory)->zone(0).rows);
+  ASSERT_TRUE(rows.ok());
+  size_t absent = 0;
+  for (const StoredRow& row : rows->rows) {
+    for (const AttributeView& attribute : row.span.attributes) {
+      std::string text = value_text(attribute.value);
+      EXPECT_TRUE(*reader.may_contain(attribute.key, text)) << attribute.key << "=" << text;
+      absent += *reader.may_contain(attribute.key, text + " that nobody sent") ? 0 : 1;
+    }
+  }
+  EXPECT_GT(absent, 0u) << "the filter says yes to everything";
+}
+
 void write_golden(const std::string& directory) {
   SampleSegment sample = arrange(WildBatches(20).make(3, 12, 30, true));
   Result<EncodedSegment> encoded = encode_segment(sample.rows, sample.traces, {.rows_per_block = 50});
@@ -64,6 +84,7 @@ TEST(SegmentGolden, EveryVersionReads) {
     std::string file = read_all(golden_path(FATHOM_TESTDATA, version, ".bin"));
     ASSERT_FALSE(file.empty()) << version;
     EXPECT_EQ(describe_segment(file), read_all(golden_path(FATHOM_TESTDATA, version, ".txt"))) << version;
+    expect_attributes_found(file);
   }
 }
 

@@ -6,7 +6,8 @@
 
 namespace fathom::store::block {
 
-inline constexpr uint8_t kVersion = 1;
+inline constexpr uint8_t kVersion = 2;
+inline constexpr uint8_t kFilterApart = 2;  // the first version in which the filter is a chunk of its own
 
 // Chunk numbers ("columns") within a block.
 enum Column : uint32_t {
@@ -20,6 +21,8 @@ enum Column : uint32_t {
   kLinksColumn = 7,
   kRestColumn = 8,
   kFirstKeyColumn = 16,  // + the key's number in the directory
+
+  kFilterColumn = UINT32_MAX - 2,  // of the segment as a whole; the engine has the two behind it
 };
 
 // BlockZone::flags: which optional chunks a block has, and what its rows hold.

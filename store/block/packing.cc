@@ -88,8 +88,8 @@ bool sums_fit(uint64_t base, size_t width, const std::vector<T>& out) {
   return std::all_of(out.begin(), out.end(), [&](T value) { return value >= base; });
 }
 
-uint32_t checksum(std::string_view body) {
-  return static_cast<uint32_t>(hash64(body, kVersion));
+uint32_t checksum(std::string_view body, uint8_t version) {
+  return static_cast<uint32_t>(hash64(body, version));
 }
 
 }  // namespace
@@ -236,7 +236,7 @@ std::string seal_chunk(std::string_view body) {
   chunk.reserve(body.size() + 5);
   ByteWriter out(chunk);
   out.u8(kVersion);
-  out.u32(checksum(body));
+  out.u32(checksum(body, kVersion));
   out.raw(body);
   return chunk;
 }
@@ -246,9 +246,9 @@ Result<std::string_view> open_chunk(std::string_view chunk) {
   uint8_t version = in.u8();
   uint32_t sum = in.u32();
   if (in.failed()) return damaged("frame");
-  if (version != kVersion) return corrupt("a segment's chunk has version " + std::to_string(version));
+  if (version == 0 || version > kVersion) return corrupt("a segment's chunk has version " + std::to_string(version));
   std::string_view body = in.raw(in.remaining());
-  if (checksum(body) != sum) return damaged("checksum");
+  if (checksum(body, version) != sum) return damaged("checksum");
   return body;
 }
 

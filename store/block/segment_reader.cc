@@ -25,6 +25,10 @@ const SegmentDirectory& SegmentReader::directory() const {
   return *impl_->cache.directory();
 }
 
+Result<bool> SegmentReader::may_contain(std::string_view key, std::string_view value_text) {
+  return impl_->cache.may_contain(key, value_text);
+}
+
 Result<std::span<const BlockTrace>> SegmentReader::traces(uint32_t block) {
   if (Result<> there = impl_->cache.visit(block); !there) return there.error();
   Result<const DecodedTraces*> traces = impl_->cache.traces();

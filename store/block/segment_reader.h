@@ -29,11 +29,29 @@ struct ChunkBytes {
   std::shared_ptr<const void> owner;
 };
 
+// Which pairs of key and text a segment can hold, of its rows and their resources. Immutable; may be shared and cached.
+class SegmentFilter {
+ public:
+  explicit SegmentFilter(std::string bits) : bits_(std::move(bits)) {}
+  static Result<std::shared_ptr<const SegmentFilter>> open(std::string_view chunk);
+
+  // False: no row has this attribute. True: perhaps.
+  bool may_contain(std::string_view key, std::string_view value_text) const;
+  size_t memory_bytes() const { return sizeof *this + bits_.capacity(); }
+
+ private:
+  std::string bits_;
+};
+
+using SegmentFilterPtr = std::shared_ptr<const SegmentFilter>;
+
 class ChunkSource {
  public:
   virtual ~ChunkSource() = default;
   // The chunk that encode_segment() made under these numbers. A reader asks for one chunk at most once per block visit.
   virtual Result<ChunkBytes> read(uint32_t block, uint32_t column) = 0;
+  // The segment's filter; asked for at most once per reader, and only by questions about attributes.
+  virtual Result<SegmentFilterPtr> filter();
 };
 
 // What can be said of a block without reading it. Bounds are inclusive.
@@ -65,8 +83,8 @@ class SegmentDirectory {
   uint64_t traces() const;
   uint32_t block_count() const;
   const BlockZone& zone(uint32_t block) const;
-  // False: no row has this attribute, of its own or of its resource. True: perhaps.
-  bool may_contain(std::string_view key, std::string_view value_text) const;
+  // False: no row has an attribute of this name, of its own or of its resource. True: perhaps.
+  bool may_have_key(std::string_view key) const;
   // Of spans and resources, sorted; at most kMaxListedKeys.
   const std::vector<std::string>& attribute_keys() const;
   size_t memory_bytes() const;
@@ -135,6 +153,9 @@ class SegmentReader {
   ~SegmentReader();
 
   const SegmentDirectory& directory() const;
+
+  // False: no row has this attribute, of its own or of its resource. True: perhaps.
+  Result<bool> may_contain(std::string_view key, std::string_view value_text);
 
   // Valid until another block is asked for.
   Result<std::span<const BlockTrace>> traces(uint32_t block);

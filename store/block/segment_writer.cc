@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cassert>
 
-#include "store/block/bloom.h"
 #include "store/block/columns.h"
 #include "store/block/detail_chunks.h"
 #include "store/block/directory.h"
+#include "store/block/filter.h"
 #include "store/block/row_chunks.h"
 #include "store/block/shapes_chunk.h"
 #include "store/limited_parts.h"
@@ -97,7 +97,7 @@ class SegmentWriter {
     directory_.shared_records = shared_.size();
     add_resource_pairs();
     list_keys();
-    directory_.bloom = build_bloom(keys_.pairs(), kBloomBitsPerPair);
+    segment_.chunks.push_back({kSegmentWide, kFilterColumn, encode_filter(keys_.pairs(), packer_)});
     segment_.directory = encode_directory(directory_, packer_);
     if (!packer_.within_limits()) return exhausted("a segment's chunk would pass the limits of the block format");
     return std::move(segment_);

@@ -19,7 +19,7 @@ namespace fathom::store {
 
 namespace {
 
-constexpr int kFormatVersion = 1;
+constexpr int kFormatVersion = 2;
 constexpr std::array<const char*, kFamilies> kFamilyNames = {"default", "stage",    "identity", "operation",
                                                              "segment", "block",    "trace",    "slow",
                                                              "latency", "straddle", "corrected"};
@@ -189,6 +189,14 @@ rocksdb::Options family_options(Family which, const RocksOptions& options, const
   return family;
 }
 
+Result<> write_version(const std::string& file) {
+  std::ofstream out(file);
+  out << kFormatVersion << "\n";
+  out.close();
+  if (!out) return invalid("cannot write " + file + "; check the directory's permissions and free space");
+  return {};
+}
+
 // The data directory's version stands in a file of its own, so that a newer directory is refused before RocksDB sees
 // it.
 Result<> check_version(const std::string& path) {
@@ -201,16 +209,13 @@ Result<> check_version(const std::string& path) {
     if (fault != std::errc() || end != text.data() + text.size() || version < 1) {
       return corrupt(file + " does not hold a version; is " + path + " a data directory?");
     }
-    if (version <= kFormatVersion) return {};
+    if (version == kFormatVersion) return {};
+    if (version < kFormatVersion) return write_version(file);  // what is written from now on, older servers cannot read
     return Error{ErrorCode::kUnsupported, path + " was written by a newer fathom (format " + std::to_string(version) +
                                               ", this program reads up to " + std::to_string(kFormatVersion) +
                                               "); use that version, or another --data directory"};
   }
-  std::ofstream out(file);
-  out << kFormatVersion << "\n";
-  out.close();
-  if (!out) return invalid("cannot write " + file + "; check the directory's permissions and free space");
-  return {};
+  return write_version(file);
 }
 
 Result<> prepare_directory(const std::string& path) {

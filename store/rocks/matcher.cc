@@ -51,11 +51,18 @@ bool Matcher::any_row(const Generation& generation, const Generation::Trace& tra
   return any;
 }
 
-bool Matcher::may_match(const SegmentDirectory& directory) const {
-  return std::all_of(filter_.where.begin(), filter_.where.end(), [&](const Condition& condition) {
-    return condition.any_of(
-        [&](const std::string& key, const std::string& value) { return directory.may_contain(key, value); });
-  });
+Result<bool> Matcher::may_match(SegmentReader& reader) const {
+  Result<bool> asked = true;
+  auto may_contain = [&](const std::string& key, const std::string& value) {
+    if (asked.ok()) asked = reader.may_contain(key, value);
+    return asked.ok() && *asked;
+  };
+  for (const Condition& condition : filter_.where) {
+    bool any = condition.any_of(may_contain);
+    if (!asked.ok()) return asked;
+    if (!any) return false;
+  }
+  return true;
 }
 
 bool Matcher::may_match(const BlockZone& zone) const {
@@ -88,7 +95,9 @@ Result<std::vector<uint32_t>> Matcher::rows_with(SegmentReader& reader, uint32_t
   Result<std::vector<uint32_t>> rows = reader.match(block, condition.key, condition.value);
   for (const auto& [key, value] : condition.alternatives) {
     if (!rows) return rows;
-    if (!reader.directory().may_contain(key, value)) continue;  // as most alternatives are nowhere
+    Result<bool> may_contain = reader.may_contain(key, value);
+    if (!may_contain) return may_contain.error();
+    if (!*may_contain) continue;  // as most alternatives are nowhere
     Result<std::vector<uint32_t>> more = reader.match(block, key, value);
     if (!more) return more;
     std::vector<uint32_t> either;

@@ -34,7 +34,7 @@ class Matcher {
   bool any_row(const Generation& generation, const Generation::Trace& trace, uint64_t last_sequence);
 
   // Whether a segment or a block can be skipped unread.
-  bool may_match(const SegmentDirectory& directory) const;
+  Result<bool> may_match(SegmentReader& reader) const;
   bool may_match(const BlockZone& zone) const;
   // Rows of a sealed block that match, ascending.
   Result<std::vector<uint32_t>> rows(SegmentReader& reader, uint32_t block) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "store/block/layout.h"
 #include "store/rocks/keys.h"
 
 namespace fathom::store {
@@ -86,7 +87,8 @@ std::string encode_trace_part(const TracePart& part) {
   return value;
 }
 
-SegmentDirectoryPtr DirectoryCache::find(uint32_t segment) {
+template <typename Part>
+typename SegmentCache<Part>::PartPtr SegmentCache<Part>::find(uint32_t segment) {
   std::lock_guard lock(mutex_);
   auto found = index_.find(segment);
   if (found == index_.end()) return nullptr;
@@ -94,11 +96,12 @@ SegmentDirectoryPtr DirectoryCache::find(uint32_t segment) {
   return found->second->second;
 }
 
-void DirectoryCache::insert(uint32_t segment, SegmentDirectoryPtr directory) {
+template <typename Part>
+void SegmentCache<Part>::insert(uint32_t segment, PartPtr part) {
   std::lock_guard lock(mutex_);
   if (index_.contains(segment)) return;
-  bytes_ += directory->memory_bytes();
-  recent_.emplace_front(segment, std::move(directory));
+  bytes_ += part->memory_bytes();
+  recent_.emplace_front(segment, std::move(part));
   index_[segment] = recent_.begin();
   while (bytes_ > limit_ && recent_.size() > 1) {
     bytes_ -= recent_.back().second->memory_bytes();
@@ -106,6 +109,9 @@ void DirectoryCache::insert(uint32_t segment, SegmentDirectoryPtr directory) {
     recent_.pop_back();
   }
 }
+
+template class SegmentCache<SegmentDirectory>;
+template class SegmentCache<SegmentFilter>;
 
 // Reads one segment's chunks at the reader's snapshot and charges the query's budget.
 class SealedReader::Source : public ChunkSource {
@@ -118,6 +124,21 @@ class SealedReader::Source : public ChunkSource {
     if (!chunk) return chunk;
     if (Result<> spent = reader_.budget_.spend(chunk->bytes.size()); !spent) return spent.error();
     return chunk;
+  }
+  Result<SegmentFilterPtr> filter() override {
+    FilterCache& cache = reader_.context_.filters;
+    SegmentFilterPtr known = cache.find(segment_);
+    if (!known) {
+      Result<ChunkBytes> chunk = read_key(keys::chunk(partition_, segment_, kSegmentWide, block::kFilterColumn));
+      if (!chunk) return chunk.error();
+      Result<SegmentFilterPtr> opened = SegmentFilter::open(chunk->bytes);
+      if (!opened) return opened;
+      known = *opened;
+      cache.insert(segment_, known);
+    }
+    // It costs a query the same whether or not it had to be read.
+    if (Result<> spent = reader_.budget_.spend(known->memory_bytes()); !spent) return spent.error();
+    return known;
   }
   Result<ChunkBytes> read_grown() { return read_key(grown_key(partition_, segment_)); }
   Result<ChunkBytes> read_directory() { return read_key(directory_key(partition_, segment_)); }

@@ -18,21 +18,26 @@
 
 namespace fathom::store {
 
-// Decoded segment directories, the least recently used thrown away beyond a number of bytes.
-class DirectoryCache {
+// Decoded parts of segments, the least recently used thrown away beyond a number of bytes.
+template <typename Part>
+class SegmentCache {
  public:
-  explicit DirectoryCache(size_t bytes) : limit_(bytes) {}
-  SegmentDirectoryPtr find(uint32_t segment);
-  void insert(uint32_t segment, SegmentDirectoryPtr directory);
+  using PartPtr = std::shared_ptr<const Part>;
+  explicit SegmentCache(size_t bytes) : limit_(bytes) {}
+  PartPtr find(uint32_t segment);
+  void insert(uint32_t segment, PartPtr part);
 
  private:
-  using Entry = std::pair<uint32_t, SegmentDirectoryPtr>;
+  using Entry = std::pair<uint32_t, PartPtr>;
   std::mutex mutex_;
   const size_t limit_;
   size_t bytes_ = 0;
   std::list<Entry> recent_;
-  std::unordered_map<uint32_t, std::list<Entry>::iterator> index_;
+  std::unordered_map<uint32_t, typename std::list<Entry>::iterator> index_;
 };
+
+using DirectoryCache = SegmentCache<SegmentDirectory>;
+using FilterCache = SegmentCache<SegmentFilter>;
 
 // One segment's part of a trace, as the trace index has it.
 struct TracePart {
@@ -64,6 +69,7 @@ struct SealedContext {
   Database& database;
   const LivePartitions& live;
   DirectoryCache& directories;
+  FilterCache& filters;
 };
 
 class SealedReader {
