@@ -19,7 +19,7 @@ std::vector<Flag> server_flags() {
            "refuse spans (clients try again) while less than this, or an eighth of a smaller disk, is free", "256MiB"},
           {"--max-request-bytes", "SIZE", "the largest OTLP request, after decompression", "64MiB"},
           {"--ingest-memory", "SIZE", "for requests under way; beyond it clients are asked to try again", "160MiB"},
-          {"--cache", "SIZE", "memory for blocks of the store that were read, and about as much for indexes", "48MiB"},
+          {"--cache", "SIZE", "memory for blocks that were read, for indexes, and for filters: so much each", "48MiB"},
           {"--attributes-per-span", "N", "more are dropped, and counted", "128"},
           {"--events-per-span", "N", "more are dropped, and counted", "1024"},
           {"--links-per-span", "N", "more are dropped, and counted", "1024"},

@@ -1,5 +1,8 @@
 #include "store/rocks/database.h"
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
@@ -110,13 +113,22 @@ rocksdb::BlockBasedTableOptions table_options(const std::shared_ptr<rocksdb::Cac
   return table;
 }
 
+// Every segment has a file of its own for as long as it lives, and a query for any hour reads any of them: opening one
+// anew costs more than the query. What else the process may open keeps as many descriptors again.
+int open_files() {
+  constexpr uint64_t kEnough = 8192;  // a billion spans
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 512;
+  return static_cast<int>(std::min<uint64_t>(kEnough, limit.rlim_cur / 2));
+}
+
 rocksdb::Options base_options(const RocksOptions& options) {
   rocksdb::Options db;
   if (options.env != nullptr) db.env = options.env;
   db.create_if_missing = true;
   db.create_missing_column_families = true;
   db.max_background_jobs = 2;
-  db.max_open_files = 1024;
+  db.max_open_files = open_files();
   db.max_total_wal_size = 256 << 20;
   db.keep_log_file_num = 2;
   db.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
