@@ -90,7 +90,8 @@ Result<bool> BlockCache::may_contain(std::string_view key, std::string_view valu
     if (!filter) return filter.error();
     filter_ = std::move(*filter);
   }
-  return filter_->may_contain(key, value_text);
+  if (!filter_->fits(directory_->block_count())) return damaged("filter");
+  return filter_->may_contain(block_, key, value_text);
 }
 
 Result<std::pair<std::shared_ptr<const SharedPage>, uint32_t>> BlockCache::shared_record(uint32_t number) {

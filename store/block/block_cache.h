@@ -45,7 +45,7 @@ class BlockCache {
   Result<const DecodedShapes*> shapes();
   Result<const std::vector<uint32_t>*> resources();  // record numbers, per row
 
-  // Of the segment: whether any row can have this attribute.
+  // Of the visited block: whether any row can have this attribute.
   Result<bool> may_contain(std::string_view key, std::string_view value_text);
   // The page that has the record, and the record's place in it.
   Result<std::pair<std::shared_ptr<const SharedPage>, uint32_t>> shared_record(uint32_t number);

@@ -55,6 +55,12 @@ void decode_column(std::string_view body) {
   for (uint32_t code : codes) (void)value_text(values.at(code)).size();
 }
 
+void ask_filter(std::string_view body, uint32_t blocks) {
+  Result<SegmentFilterPtr> filter = SegmentFilter::open(seal_chunk(body));
+  if (!filter.ok() || !(*filter)->fits(blocks)) return;
+  for (uint32_t block = 0; block < blocks; ++block) (void)(*filter)->may_contain(block, "key", "value");
+}
+
 void decode_some(uint8_t which, const BlockZone& zone, std::string_view body) {
   std::vector<uint32_t> operations(zone.rows, 0), resources;
   Arena arena;
@@ -65,7 +71,7 @@ void decode_some(uint8_t which, const BlockZone& zone, std::string_view body) {
   DecodedDetails details;
   DecodedEvents events;
   DecodedLinks links;
-  switch (which % 11) {
+  switch (which % 12) {
     case 0:
       return (void)decode_traces(body, zone, traces);
     case 1:
@@ -86,6 +92,8 @@ void decode_some(uint8_t which, const BlockZone& zone, std::string_view body) {
       return decode_column(body);
     case 9:
       return (void)SharedPage::parse(body, zone.traces);
+    case 11:
+      return ask_filter(body, zone.traces);
     default: {
       ByteReader in(body);
       return (void)decode_summary(in);

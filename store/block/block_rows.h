@@ -11,7 +11,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "store/block/bloom.h"
 #include "store/block/segment_writer.h"
 #include "store/block/shared_table.h"
 #include "store/span.h"
@@ -39,7 +38,6 @@ class KeyRegistry {
   // Gives the key a column of its own; false when the segment has no more numbers.
   bool own(uint32_t id);
   uint32_t own_count() const { return own_count_; }
-  HashSet& pairs() { return pairs_; }
 
  private:
   struct SeededHash {
@@ -49,7 +47,6 @@ class KeyRegistry {
   std::vector<Key> keys_;
   const uint32_t most_own_;
   uint32_t own_count_ = 0;
-  HashSet pairs_;
 };
 
 // The part of a trace that lies in the block.

@@ -8,7 +8,6 @@ namespace fathom::store::block {
 
 namespace {
 
-constexpr size_t kLineBytes = 64;
 constexpr int kBitsPerHash = 7;
 
 // Calls `each(byte, mask)` for the bits of a hash; stops when it returns false.
@@ -20,7 +19,7 @@ bool walk_bits(size_t lines, uint64_t hash, Each each) {
   uint64_t bits = (hash ^ hash >> 31) * 0xbf58476d1ce4e5b9ULL;
   for (int i = 0; i < kBitsPerHash; ++i, bits >>= 9) {
     size_t bit = bits & 511;
-    if (!each(line * kLineBytes + bit / 8, static_cast<uint8_t>(1u << (bit % 8)))) return false;
+    if (!each(line * kBloomLineBytes + bit / 8, static_cast<uint8_t>(1u << (bit % 8)))) return false;
   }
   return true;
 }
@@ -37,6 +36,11 @@ void HashSet::insert(uint64_t hash) {
   slots_[at] = hash;
 }
 
+void HashSet::clear() {
+  std::fill(slots_.begin(), slots_.end(), 0);
+  size_ = 0;
+}
+
 void HashSet::grow() {
   std::vector<uint64_t> old(std::max<size_t>(1024, slots_.size() * 2), 0);
   old.swap(slots_);
@@ -46,22 +50,23 @@ void HashSet::grow() {
   }
 }
 
-std::string build_bloom(const HashSet& hashes, uint32_t bits_per_hash) {
+uint32_t append_bloom(std::string& out, const HashSet& hashes, uint32_t bits_per_hash) {
   size_t bits = hashes.size() * bits_per_hash;
-  size_t lines = std::max<size_t>(1, (bits + 8 * kLineBytes - 1) / (8 * kLineBytes));
-  std::string filter(lines * kLineBytes, '\0');
+  size_t lines = (bits + 8 * kBloomLineBytes - 1) / (8 * kBloomLineBytes);
+  size_t begin = out.size();
+  out.resize(begin + lines * kBloomLineBytes, '\0');
   hashes.for_each([&](uint64_t hash) {
     walk_bits(lines, hash, [&](size_t byte, uint8_t mask) {
-      filter[byte] = static_cast<char>(filter[byte] | mask);
+      out[begin + byte] = static_cast<char>(out[begin + byte] | mask);
       return true;
     });
   });
-  return filter;
+  return static_cast<uint32_t>(lines);
 }
 
 bool bloom_may_contain(std::string_view filter, uint64_t hash) {
-  size_t lines = filter.size() / kLineBytes;
-  if (lines == 0) return true;
+  size_t lines = filter.size() / kBloomLineBytes;
+  if (lines == 0) return false;
   return walk_bits(lines, hash, [&](size_t byte, uint8_t mask) { return (filter[byte] & mask) != 0; });
 }
 

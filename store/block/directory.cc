@@ -169,7 +169,7 @@ bool read_pages(ByteReader& in, Parts& parts) {
 // Directories of version 1 end with the filter.
 bool read_filter(ByteReader& in, uint8_t version, Parts& parts) {
   if (version >= kFilterApart) return true;
-  parts.filter = parse_filter(in);
+  parts.filter = parse_whole_filter(in);
   return parts.filter != nullptr;
 }
 

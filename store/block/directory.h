@@ -1,4 +1,4 @@
-// The directory of a segment: zone maps, attribute keys, pages of shared records, Bloom filter.
+// The directory of a segment: zone maps, attribute keys, pages of shared records.
 //
 // Purpose: the parsed form behind SegmentDirectory, and its bytes. Thread safety: immutable once parsed. Errors:
 // hostile input makes parse fail with kCorrupt.

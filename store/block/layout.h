@@ -1,4 +1,4 @@
-// Constants of the block format, version 1; docs/formats/block.md has the bytes in prose.
+// Constants of the block format, version 3; docs/formats/block.md has the bytes in prose.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,9 @@
 
 namespace fathom::store::block {
 
-inline constexpr uint8_t kVersion = 2;
-inline constexpr uint8_t kFilterApart = 2;  // the first version in which the filter is a chunk of its own
+inline constexpr uint8_t kVersion = 3;
+inline constexpr uint8_t kFilterApart = 2;     // the first version in which the filter is a chunk of its own
+inline constexpr uint8_t kFilterPerBlock = 3;  // the first in which each block has a filter
 
 // Chunk numbers ("columns") within a block.
 enum Column : uint32_t {

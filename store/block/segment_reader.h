@@ -1,6 +1,6 @@
 // SegmentDirectory and SegmentReader: a sealed segment, read column by column (docs/formats/block.md).
 //
-// Purpose: the directory says what each block can hold (zone maps, Bloom filter, keys), so that most blocks are never
+// Purpose: the directory says what each block can hold (zone maps, Bloom filters, keys), so that most blocks are never
 // read; the reader decodes just the columns that a question needs. Thread safety: a directory is immutable and may be
 // shared and cached; a reader belongs to one query on one thread, and is cheap to make. Ownership: results own their
 // memory; nothing points into a chunk after the call. Units: nanoseconds; `start_unix_nano` is corrected time unless a
@@ -29,18 +29,25 @@ struct ChunkBytes {
   std::shared_ptr<const void> owner;
 };
 
-// Which pairs of key and text a segment can hold, of its rows and their resources. Immutable; may be shared and cached.
+// Which pairs of key and text a segment's blocks can hold, of their rows and the rows' resources. Immutable; may be
+// shared and cached.
 class SegmentFilter {
  public:
-  explicit SegmentFilter(std::string bits) : bits_(std::move(bits)) {}
+  // Part after part in `bits`: the blocks, then the resources. Without parts: one filter of everything.
+  SegmentFilter(std::string bits, std::vector<size_t> part_end)
+      : bits_(std::move(bits)), part_end_(std::move(part_end)) {}
   static Result<std::shared_ptr<const SegmentFilter>> open(std::string_view chunk);
 
-  // False: no row has this attribute. True: perhaps.
-  bool may_contain(std::string_view key, std::string_view value_text) const;
-  size_t memory_bytes() const { return sizeof *this + bits_.capacity(); }
+  bool fits(uint32_t blocks) const { return part_end_.empty() || part_end_.size() == size_t{blocks} + 1; }
+  // False: no row of the block has this attribute. True: perhaps. The block must be one of those that it fits.
+  bool may_contain(uint32_t block, std::string_view key, std::string_view value_text) const;
+  size_t memory_bytes() const { return sizeof *this + bits_.capacity() + part_end_.capacity() * sizeof(size_t); }
 
  private:
+  std::string_view part(size_t number) const;
+
   std::string bits_;
+  std::vector<size_t> part_end_;
 };
 
 using SegmentFilterPtr = std::shared_ptr<const SegmentFilter>;
@@ -154,8 +161,8 @@ class SegmentReader {
 
   const SegmentDirectory& directory() const;
 
-  // False: no row has this attribute, of its own or of its resource. True: perhaps.
-  Result<bool> may_contain(std::string_view key, std::string_view value_text);
+  // False: no row of the block has this attribute, of its own or of its resource. True: perhaps.
+  Result<bool> may_contain(uint32_t block, std::string_view key, std::string_view value_text);
 
   // Valid until another block is asked for.
   Result<std::span<const BlockTrace>> traces(uint32_t block);

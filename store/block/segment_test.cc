@@ -135,7 +135,7 @@ TEST_P(SegmentRoundTrip, MatchFindsExactlyTheRows) {
   Sealed sealed = wild(GetParam(), {.rows_per_block = 800});
   for (uint32_t b = 0; b < sealed.directory->block_count(); ++b) {
     for (const auto& [pair, rows] : rows_by_text(sealed, b)) {
-      EXPECT_TRUE(*sealed.reader->may_contain(pair.first, pair.second));
+      EXPECT_TRUE(*sealed.reader->may_contain(b, pair.first, pair.second));
       Result<std::vector<uint32_t>> found = sealed.reader->match(b, pair.first, pair.second);
       ASSERT_TRUE(found.ok());
       EXPECT_EQ(*found, std::vector<uint32_t>(rows.begin(), rows.end())) << pair.first << "=" << pair.second;
@@ -168,7 +168,7 @@ TEST(Segment, OneRowAloneIsASegment) {
 TEST(Segment, NoRowsAreASegmentToo) {
   Sealed sealed = seal({});
   EXPECT_EQ(sealed.directory->block_count(), 0u);
-  EXPECT_FALSE(*sealed.reader->may_contain("key", "value"));
+  EXPECT_EQ(sealed.reader->may_contain(0, "key", "value").error().code, ErrorCode::kCorrupt);
   EXPECT_TRUE(sealed.reader->locate(TraceId{}, 0)->empty());
 }
 
@@ -297,6 +297,49 @@ TEST(Segment, AbsentKeyReadsNoChunk) {
   EXPECT_EQ(sealed.source->reads, 0u);  // the key does not exist: the directory alone says so
 }
 
+// 600 rows, each a trace, in ten blocks; one of them has tier=canary.
+SampleSegment one_canary() {
+  BatchBuilder builder;
+  AttributeView resource[] = {{"service.name", ValueView::of_string("shop")}};
+  builder.set_resource({.attributes = resource});
+  for (uint64_t i = 1; i <= 600; ++i) {
+    AttributeView attributes[] = {{"tier", ValueView::of_string(i == 250 ? "canary" : "gold")},
+                                  {"request", ValueView::of_int(static_cast<int64_t>(i))}};
+    SpanView span;
+    span.trace_id.bytes[0] = static_cast<uint8_t>(i >> 8);
+    span.trace_id.bytes[1] = static_cast<uint8_t>(i);
+    span.span_id.bytes[0] = 1;
+    span.attributes = attributes;
+    builder.add(span);
+  }
+  return arrange({builder.finish()});
+}
+
+TEST(Segment, OnlyBlocksThatCanHaveAPairAreRead) {
+  Sealed sealed = seal(one_canary(), {.rows_per_block = 60});
+  ASSERT_EQ(sealed.directory->block_count(), 10u);
+  EXPECT_FALSE(sealed.reader->match(0, "tier", "bronze")->size());
+  sealed.source->reads = 0;  // the filter has been read
+  std::vector<uint32_t> read;
+  for (uint32_t b = 0; b < 10; ++b) {
+    uint64_t before = sealed.source->reads;
+    EXPECT_EQ(sealed.reader->match(b, "tier", "canary")->size(), b == 4 ? 1u : 0u) << b;
+    if (sealed.source->reads != before) read.push_back(b);
+    EXPECT_TRUE(*sealed.reader->may_contain(b, "tier", "gold"));
+    EXPECT_TRUE(*sealed.reader->may_contain(b, "service.name", "shop")) << "resources are every block's";
+  }
+  EXPECT_LE(read.size(), 2u) << "a false alarm in a hundred";
+  EXPECT_NE(std::find(read.begin(), read.end(), 4u), read.end());
+}
+
+TEST(Segment, AFilterOfOtherBlocksIsCorrupt) {
+  Sealed ten = seal(one_canary(), {.rows_per_block = 60}), six = seal(one_canary(), {.rows_per_block = 100});
+  std::pair<uint32_t, uint32_t> filter{kSegmentWide, kFilterColumn};
+  std::swap(ten.source->chunks_[filter], six.source->chunks_[filter]);
+  EXPECT_EQ(ten.reader->match(0, "tier", "gold").error().code, ErrorCode::kCorrupt);
+  EXPECT_EQ(six.reader->match(0, "tier", "gold").error().code, ErrorCode::kCorrupt);
+}
+
 TEST(Segment, MissingAndDamagedChunksAreCorrupt) {
   Sealed sealed = wild(10);
   auto& chunks = sealed.source->chunks_;
@@ -306,7 +349,7 @@ TEST(Segment, MissingAndDamagedChunksAreCorrupt) {
     SegmentReader reader(sealed.directory, *sealed.source);
     Result<StoredRows> read = reader.rows(0, 0, rows);
     if (!read) return read.error();
-    Result<bool> asked = reader.may_contain("service.name", "shop");
+    Result<bool> asked = reader.may_contain(0, "service.name", "shop");
     return asked ? Error{} : asked.error();
   };
   for (auto& [key, bytes] : chunks) {

@@ -97,7 +97,7 @@ class SegmentWriter {
     directory_.shared_records = shared_.size();
     add_resource_pairs();
     list_keys();
-    segment_.chunks.push_back({kSegmentWide, kFilterColumn, encode_filter(keys_.pairs(), packer_)});
+    segment_.chunks.push_back({kSegmentWide, kFilterColumn, filter_.seal(packer_)});
     segment_.directory = encode_directory(directory_, packer_);
     if (!packer_.within_limits()) return exhausted("a segment's chunk would pass the limits of the block format");
     return std::move(segment_);
@@ -124,6 +124,7 @@ class SegmentWriter {
     add_rest(rows, numbers, zone);
     add_keys(rows, numbers, zone);
     directory_.zones.push_back(std::move(zone));
+    filter_.end_part();
   }
 
   void add_chunk(uint32_t column, const std::string& body) {
@@ -145,7 +146,7 @@ class SegmentWriter {
   std::string encode_key(const BlockRows::KeyValues& key) {
     dictionary_.build(key.values);
     uint64_t seed = keys_[key.key].seed;
-    for (const ValueView& value : dictionary_.values()) keys_.pairs().insert(pair_hash(value, seed));
+    for (const ValueView& value : dictionary_.values()) filter_.insert(pair_hash(value, seed));
     std::string body;
     write_column(body, packer_, key.values, dictionary_);
     return body;
@@ -158,7 +159,7 @@ class SegmentWriter {
     for (uint32_t key : rows.shape_keys) {
       if (numbers[key] != kNone) continue;
       const ValueView& value = rows.keys[key].values[next[key]++];
-      keys_.pairs().insert(pair_hash(value, keys_[rows.keys[key].key].seed));
+      filter_.insert(pair_hash(value, keys_[rows.keys[key].key].seed));
       values.push_back(value);
     }
     zone.rest = !values.empty();
@@ -174,9 +175,10 @@ class SegmentWriter {
       for (const AttributeView& attribute : resource.attributes) {
         KeyRegistry::Key& key = keys_[keys_.id_of(attribute.key)];
         key.on_resources = true;
-        keys_.pairs().insert(pair_hash(attribute.value, key.seed));
+        filter_.insert(pair_hash(attribute.value, key.seed));
       }
     }
+    filter_.end_part();
   }
 
   void list_keys() {
@@ -204,6 +206,7 @@ class SegmentWriter {
   SharedTable shared_;
   BlockGatherer gatherer_;
   Dictionary dictionary_;
+  FilterWriter filter_;
   SegmentDirectory::Parts directory_;
   EncodedSegment segment_;
 };

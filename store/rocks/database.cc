@@ -22,7 +22,7 @@ namespace fathom::store {
 
 namespace {
 
-constexpr int kFormatVersion = 2;
+constexpr int kFormatVersion = 3;
 constexpr std::array<const char*, kFamilies> kFamilyNames = {"default", "stage",    "identity", "operation",
                                                              "segment", "block",    "trace",    "slow",
                                                              "latency", "straddle", "corrected"};

@@ -51,10 +51,11 @@ bool Matcher::any_row(const Generation& generation, const Generation::Trace& tra
   return any;
 }
 
-Result<bool> Matcher::may_match(SegmentReader& reader) const {
+Result<bool> Matcher::may_match(SegmentReader& reader, uint32_t block) const {
+  if (!may_match(reader.directory().zone(block))) return false;
   Result<bool> asked = true;
   auto may_contain = [&](const std::string& key, const std::string& value) {
-    if (asked.ok()) asked = reader.may_contain(key, value);
+    if (asked.ok()) asked = reader.may_contain(block, key, value);
     return asked.ok() && *asked;
   };
   for (const Condition& condition : filter_.where) {
@@ -95,7 +96,7 @@ Result<std::vector<uint32_t>> Matcher::rows_with(SegmentReader& reader, uint32_t
   Result<std::vector<uint32_t>> rows = reader.match(block, condition.key, condition.value);
   for (const auto& [key, value] : condition.alternatives) {
     if (!rows) return rows;
-    Result<bool> may_contain = reader.may_contain(key, value);
+    Result<bool> may_contain = reader.may_contain(block, key, value);
     if (!may_contain) return may_contain.error();
     if (!*may_contain) continue;  // as most alternatives are nowhere
     Result<std::vector<uint32_t>> more = reader.match(block, key, value);
@@ -110,7 +111,9 @@ Result<std::vector<uint32_t>> Matcher::rows_with(SegmentReader& reader, uint32_t
 Result<std::vector<uint32_t>> Matcher::rows(SegmentReader& reader, uint32_t block) const {
   const BlockZone& zone = reader.directory().zone(block);
   std::vector<uint32_t> rows;
-  if (!may_match(zone)) return rows;
+  Result<bool> read = may_match(reader, block);
+  if (!read) return read.error();
+  if (!*read) return rows;
   if (filter_.where.empty()) {
     rows.resize(zone.rows);
     std::iota(rows.begin(), rows.end(), 0);

@@ -52,16 +52,9 @@ Result<> Search::scan_segment(const SegmentInfo& info, const std::vector<TimeRan
   Result<SegmentReader*> reader = sealed_.segment(info);
   if (!reader) return reader.error();
   const SegmentDirectory& directory = (*reader)->directory();
-  std::optional<bool> may_match;  // asked for when there is a block to read, because it reads the filter
   for (uint32_t block = 0; block < directory.block_count(); ++block) {
     const BlockZone& zone = directory.zone(block);
     if (!block_may_help(zone, ranges, best)) continue;
-    if (!may_match) {
-      Result<bool> asked = matcher_.may_match(**reader);
-      if (!asked) return asked.error();
-      may_match = *asked;
-    }
-    if (!*may_match) break;
     Result<> scanned = by_ == By::kTrace ? scan_block_traces(**reader, block, ranges, best)
                                          : scan_block_spans(**reader, block, ranges, best);
     if (!scanned) return scanned;
