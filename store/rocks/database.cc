@@ -15,6 +15,7 @@
 #include <rocksdb/table.h>
 
 #include "base/thread_priority.h"
+#include "store/rocks/block_cuts.h"
 #include "store/rocks/keys.h"
 #include "store/rocks/merge_operators.h"
 
@@ -183,6 +184,7 @@ rocksdb::Options family_options(Family which, const RocksOptions& options, const
       break;
     case Family::kBlock:
       tune_partitioned(family);
+      table.flush_block_policy_factory = make_block_cuts();
       break;
     case Family::kSlow:
       tune_overlapping(family, live, partition_in_front);
