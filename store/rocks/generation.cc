@@ -16,6 +16,7 @@ std::shared_lock<WriterFirstMutex> Generation::read() const {
 
 void Generation::insert(BatchPtr batch, uint64_t sequence, uint64_t received_unix_nano,
                         std::span<const uint32_t> operations, const FindOlderTrace& find_older) {
+  look_up_new_traces(*batch, find_older);
   std::unique_lock lock(mutex_);
   uint32_t source = static_cast<uint32_t>(sources_.size());
   for (uint32_t i = 0; i < batch->rows().size(); ++i) {
@@ -23,7 +24,7 @@ void Generation::insert(BatchPtr batch, uint64_t sequence, uint64_t received_uni
     uint64_t start = corrected_unix_nano(stored.start_unix_nano, batch->clock());
     uint64_t duration =
         stored.end_unix_nano > stored.start_unix_nano ? stored.end_unix_nano - stored.start_unix_nano : 0;
-    uint32_t trace = trace_for(stored.trace_id, start, end_of(start, duration), sequence, find_older);
+    uint32_t trace = trace_for(stored.trace_id, start, end_of(start, duration), sequence);
     rows_.push_back({start, duration, source, i, trace, kNone, operations[i], stored.status == StatusCode::kError});
     link(trace, static_cast<uint32_t>(rows_.size() - 1));
     min_start_ = std::min({min_start_, start, traces_[trace].start_unix_nano});
@@ -35,12 +36,21 @@ void Generation::insert(BatchPtr batch, uint64_t sequence, uint64_t received_uni
   row_count_.store(rows_.size(), std::memory_order_release);
 }
 
-uint32_t Generation::trace_for(const TraceId& id, uint64_t start, uint64_t end, uint64_t sequence,
-                               const FindOlderTrace& find_older) {
+// Before the lock is taken, because it may read files, and readers would wait for those. Nobody else inserts.
+void Generation::look_up_new_traces(const Batch& batch, const FindOlderTrace& find_older) {
+  older_.clear();
+  for (const Batch::Row& row : batch.rows()) {
+    if (trace_index_.contains(row.trace_id)) continue;
+    auto [found, is_new] = older_.try_emplace(row.trace_id);
+    if (is_new) found->second = find_older(row.trace_id);
+  }
+}
+
+uint32_t Generation::trace_for(const TraceId& id, uint64_t start, uint64_t end, uint64_t sequence) {
   auto [found, inserted] = trace_index_.try_emplace(id, static_cast<uint32_t>(traces_.size()));
   if (inserted) {
     Trace trace{id, start, end, sequence, kNone, kNone, 0, false};
-    if (std::optional<TraceExtent> older = find_older(id)) {
+    if (const std::optional<TraceExtent>& older = older_.at(id)) {
       trace.grown = true;
       trace.start_unix_nano = std::min(start, older->start_unix_nano);
       trace.end_unix_nano = std::max(end, older->end_unix_nano);

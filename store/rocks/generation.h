@@ -99,8 +99,8 @@ class Generation {
   uint64_t max_start_unix_nano() const { return max_start_; }
 
  private:
-  uint32_t trace_for(const TraceId& id, uint64_t start, uint64_t end, uint64_t sequence,
-                     const FindOlderTrace& find_older);
+  void look_up_new_traces(const Batch& batch, const FindOlderTrace& find_older);
+  uint32_t trace_for(const TraceId& id, uint64_t start, uint64_t end, uint64_t sequence);
   void link(uint32_t trace, uint32_t row);
 
   const uint32_t partition_;
@@ -110,6 +110,8 @@ class Generation {
   std::vector<Trace> traces_;
   std::vector<Source> sources_;
   boost::unordered_flat_map<TraceId, uint32_t, IdHash> trace_index_;
+  // Of the batch that is going in: its traces that are new here, and what is known of them from before.
+  boost::unordered_flat_map<TraceId, std::optional<TraceExtent>, IdHash> older_;
   std::atomic<size_t> row_count_{0};
   std::atomic<size_t> memory_bytes_{0};
   std::atomic<size_t> encoded_bytes_{0};
