@@ -38,7 +38,10 @@ Sealed seal(SampleSegment sample, const SegmentOptions& options = {}) {
   return sealed;
 }
 
-Sealed wild(uint64_t seed, SegmentOptions options = {}, size_t traces = 150, size_t batches = 8, size_t spans = 200) {
+constexpr SegmentOptions kOneBlock{.rows_per_block = 4096};
+
+Sealed wild(uint64_t seed, SegmentOptions options = kOneBlock, size_t traces = 150, size_t batches = 8,
+            size_t spans = 200) {
   SampleSegment sample = arrange(WildBatches(seed).make(batches, traces, spans, true));
   for (size_t i = 0; i < sample.rows.size(); i += 17) sample.rows[i].conflicting = true;
   for (size_t i = 0; i < sample.traces.size(); i += 5) {
@@ -160,7 +163,7 @@ TEST_P(SegmentRoundTrip, ValueCountsAreRows) {
 INSTANTIATE_TEST_SUITE_P(Seeds, SegmentRoundTrip, testing::Values(1, 2, 3, 4));
 
 TEST(Segment, OneRowAloneIsASegment) {
-  Sealed sealed = wild(5, {}, 1, 1, 1);
+  Sealed sealed = wild(5, kOneBlock, 1, 1, 1);
   EXPECT_EQ(sealed.directory->traces(), 1u);
   expect_same_rows(sealed, 0, 0, 1);
 }

@@ -52,7 +52,7 @@ struct EncodedSegment {
 };
 
 struct SegmentOptions {
-  uint32_t rows_per_block = 2048;
+  uint32_t rows_per_block = 1024;
   uint64_t bytes_per_block =
       4u << 20;  // of encoded bodies and the values they refer to; a block ends when it has as many
   // Of the segment; never more than the format has. A key with columns of its own is always listed, so this bounds
