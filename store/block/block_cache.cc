@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "store/block/bloom.h"
 #include "store/block/detail_chunks.h"
+#include "store/block/values.h"
 
 namespace fathom::store::block {
 
@@ -84,14 +86,35 @@ Result<const std::vector<uint32_t>*> BlockCache::resources() {
 
 Result<bool> BlockCache::may_contain(std::string_view key, std::string_view value_text) {
   if (!directory_->may_have_key(key)) return false;
-  if (filter_ == nullptr) filter_ = parts().filter;
-  if (filter_ == nullptr) {
-    Result<SegmentFilterPtr> filter = source_.filter();
-    if (!filter) return filter.error();
-    filter_ = std::move(*filter);
+  uint64_t pair = pair_hash(value_text, key_seed(key));
+  return parts().filter_pages == 0 ? whole_filter_has(pair) : filter_has(pair);
+}
+
+Result<bool> BlockCache::filter_has(uint64_t pair_hash) {
+  uint32_t number = filter_page_of(pair_hash, parts().filter_pages);
+  auto found = filter_pages_.find(number);
+  if (found == filter_pages_.end()) {
+    Result<LoadedChunk> chunk = load(kFirstFilterPage + number, 0);
+    if (!chunk) return chunk.error();
+    Result<FilterPage> page = FilterPage::open(chunk->body);
+    if (!page) return page.error();
+    if (page->parts() != size_t{directory_->block_count()} + 1) return damaged("filter");
+    found = filter_pages_.emplace(number, std::move(*page)).first;
   }
-  if (!filter_->fits(directory_->block_count())) return damaged("filter");
-  return filter_->may_contain(block_, key, value_text);
+  return found->second.may_contain(block_, pair_hash);
+}
+
+Result<bool> BlockCache::whole_filter_has(uint64_t pair_hash) {
+  if (!parts().whole_filter.empty()) return lines_may_contain(parts().whole_filter, spread(pair_hash));
+  if (!whole_filter_) {
+    Result<LoadedChunk> chunk = load(kSegmentWide, kFilterColumn);
+    if (!chunk) return chunk.error();
+    ByteReader in(chunk->body);
+    std::string bits;
+    if (!read_whole_filter(in, bits) || !in.at_end()) return damaged("filter");
+    whole_filter_ = std::move(bits);
+  }
+  return lines_may_contain(*whole_filter_, spread(pair_hash));
 }
 
 Result<std::pair<std::shared_ptr<const SharedPage>, uint32_t>> BlockCache::shared_record(uint32_t number) {
@@ -106,6 +129,7 @@ Result<std::pair<std::shared_ptr<const SharedPage>, uint32_t>> BlockCache::share
 
 Result<std::shared_ptr<const SharedPage>> BlockCache::page(uint32_t index) {
   std::shared_ptr<const SharedPage>& cached = pages_[index];
+  if (cached == nullptr) cached = source_.known_page(index);
   if (cached == nullptr) {
     const std::vector<uint32_t>& first = parts().page_first;
     uint32_t end = index + 1 < first.size() ? first[index + 1] : parts().shared_records;
@@ -114,6 +138,7 @@ Result<std::shared_ptr<const SharedPage>> BlockCache::page(uint32_t index) {
     Result<std::shared_ptr<const SharedPage>> parsed = SharedPage::parse(chunk->body, end - first[index]);
     if (!parsed) return parsed.error();
     cached = std::move(*parsed);
+    source_.keep_page(index, cached);
   }
   return cached;
 }

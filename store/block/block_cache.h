@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "store/block/directory.h"
+#include "store/block/filter.h"
 #include "store/block/row_chunks.h"
 #include "store/block/segment_reader.h"
 #include "store/block/shapes_chunk.h"
@@ -66,7 +67,10 @@ class BlockCache {
   ChunkSource& source_;
   uint32_t block_ = kSegmentWide;
   Block current_;
-  SegmentFilterPtr filter_;
+  Result<bool> filter_has(uint64_t pair_hash);
+  Result<bool> whole_filter_has(uint64_t pair_hash);
+  std::map<uint32_t, FilterPage> filter_pages_;
+  std::optional<std::string> whole_filter_;  // of version 2
   std::map<uint32_t, std::shared_ptr<const SharedPage>> pages_;
 };
 

@@ -2,72 +2,67 @@
 
 #include <algorithm>
 
-#include "store/block/process_seed.h"
+#include "store/block/layout.h"
 
 namespace fathom::store::block {
 
 namespace {
 
-constexpr int kBitsPerHash = 7;
+constexpr uint32_t kBitsPerHash = 7;
+constexpr size_t kLeastBytes = 8;
+constexpr size_t kLineBytes = 64;
 
-// Calls `each(byte, mask)` for the bits of a hash; stops when it returns false.
+uint64_t positions_of(uint64_t spread) {
+  return (spread ^ spread >> 31) * 0xbf58476d1ce4e5b9ULL;
+}
+
+// Calls `each(bit)` for the bits of a hash; stops when it returns false.
 template <typename Each>
-bool walk_bits(size_t lines, uint64_t hash, Each each) {
-  // Pair hashes may be all that differs in high or low bits; one multiplication spreads them again.
-  hash = (hash == 0 ? 1 : hash) * 0x9e3779b97f4a7c15ULL;
-  size_t line = static_cast<size_t>((static_cast<unsigned __int128>(hash) * lines) >> 64);
-  uint64_t bits = (hash ^ hash >> 31) * 0xbf58476d1ce4e5b9ULL;
-  for (int i = 0; i < kBitsPerHash; ++i, bits >>= 9) {
-    size_t bit = bits & 511;
-    if (!each(line * kBloomLineBytes + bit / 8, static_cast<uint8_t>(1u << (bit % 8)))) return false;
+bool walk_bits(size_t filter_bytes, uint64_t spread, Each each) {
+  uint64_t both = positions_of(spread);
+  auto position = static_cast<uint32_t>(both);
+  uint32_t step = static_cast<uint32_t>(both >> 32) | 1;
+  for (uint32_t i = 0; i < kBitsPerHash; ++i, position += step) {
+    // The product's high half: below the number of bits, without a division.
+    if (!each(static_cast<size_t>(uint64_t{position} * (filter_bytes * 8) >> 32))) return false;
   }
   return true;
 }
 
+bool is_set(std::string_view filter, size_t bit) {
+  return (static_cast<uint8_t>(filter[bit / 8]) >> (bit % 8) & 1) != 0;
+}
+
 }  // namespace
 
-void HashSet::insert(uint64_t hash) {
-  if (hash == 0) hash = 1;
-  if ((size_ + 1) * 2 > slots_.size()) grow();
-  size_t mask = slots_.size() - 1;
-  size_t at = (hash * (process_seed() | 1)) >> 32 & mask;
-  while (slots_[at] != 0 && slots_[at] != hash) at = (at + 1) & mask;
-  if (slots_[at] == 0) ++size_;
-  slots_[at] = hash;
-}
-
-void HashSet::clear() {
-  std::fill(slots_.begin(), slots_.end(), 0);
-  size_ = 0;
-}
-
-void HashSet::grow() {
-  std::vector<uint64_t> old(std::max<size_t>(1024, slots_.size() * 2), 0);
-  old.swap(slots_);
-  size_ = 0;
-  for (uint64_t hash : old) {
-    if (hash != 0) insert(hash);
-  }
-}
-
-uint32_t append_bloom(std::string& out, const HashSet& hashes, uint32_t bits_per_hash) {
-  size_t bits = hashes.size() * bits_per_hash;
-  size_t lines = (bits + 8 * kBloomLineBytes - 1) / (8 * kBloomLineBytes);
-  size_t begin = out.size();
-  out.resize(begin + lines * kBloomLineBytes, '\0');
-  hashes.for_each([&](uint64_t hash) {
-    walk_bits(lines, hash, [&](size_t byte, uint8_t mask) {
-      out[begin + byte] = static_cast<char>(out[begin + byte] | mask);
+uint32_t append_bloom(std::string& out, std::span<const uint64_t> spread) {
+  if (spread.empty()) return 0;
+  // Of a few bits, too many would be set.
+  size_t begin = out.size(), bytes = std::max<size_t>((spread.size() * kBloomBitsPerPair + 7) / 8, kLeastBytes);
+  out.resize(begin + bytes, '\0');
+  for (uint64_t hash : spread) {
+    walk_bits(bytes, hash, [&](size_t bit) {
+      char& byte = out[begin + bit / 8];
+      byte = static_cast<char>(byte | 1 << (bit % 8));
       return true;
     });
-  });
-  return static_cast<uint32_t>(lines);
+  }
+  return static_cast<uint32_t>(bytes);
 }
 
-bool bloom_may_contain(std::string_view filter, uint64_t hash) {
-  size_t lines = filter.size() / kBloomLineBytes;
-  if (lines == 0) return false;
-  return walk_bits(lines, hash, [&](size_t byte, uint8_t mask) { return (filter[byte] & mask) != 0; });
+bool bloom_may_contain(std::string_view filter, uint64_t spread) {
+  if (filter.empty()) return false;
+  return walk_bits(filter.size(), spread, [&](size_t bit) { return is_set(filter, bit); });
+}
+
+bool lines_may_contain(std::string_view filter, uint64_t spread) {
+  size_t lines = filter.size() / kLineBytes;
+  size_t line = static_cast<size_t>((static_cast<unsigned __int128>(spread) * lines) >> 64);
+  uint64_t bits = positions_of(spread);
+  for (uint32_t i = 0; lines != 0 && i < kBitsPerHash; ++i, bits >>= 9) {
+    if (!is_set(filter, line * kLineBytes * 8 + (bits & 511))) return false;
+  }
+  return lines != 0;
 }
 
 }  // namespace fathom::store::block

@@ -1,40 +1,28 @@
-// A Bloom filter in cache lines: each hash sets and tests seven bits of one line of 512.
+// Bloom filters over hashes of (key, value): seven bits each, at ten bits per hash.
 //
-// Purpose: "no row of this block has key=value", with about 1 % of false alarms at ten bits per pair and never a miss.
-// Source of the idea: Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom Filters" (2009). Thread safety:
-// a plain value. Errors: bytes of any size are a filter; nothing is in an empty one.
+// Purpose: "no row of this block has key=value", with about 1 % of false alarms and never a miss. Thread safety: pure
+// functions. Errors: bytes of any size are a filter; nothing is in an empty one. Source of the idea: Bloom 1970; seven
+// positions out of two hashes, Kirsch and Mitzenmacher, "Less Hashing, Same Performance" (2006); filters in cache lines
+// (versions 1 and 2 of the format), Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom Filters" (2009).
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace fathom::store::block {
 
-// Distinct 64-bit hashes, so that the filter is sized by what is in it.
-class HashSet {
- public:
-  void insert(uint64_t hash);
-  void clear();  // keeps the memory
-  size_t size() const { return size_; }
-  template <typename Each>
-  void for_each(Each each) const {
-    for (uint64_t hash : slots_) {
-      if (hash != 0) each(hash);
-    }
-  }
+// Spreads a pair's hash over 64 bits: pairs of one key may differ in few. One to one.
+inline uint64_t spread(uint64_t pair_hash) {
+  return (pair_hash == 0 ? 1 : pair_hash) * 0x9e3779b97f4a7c15ULL;
+}
 
- private:
-  void grow();
-  std::vector<uint64_t> slots_;  // 0: free; a hash of 0 is kept as 1
-  size_t size_ = 0;
-};
-
-inline constexpr size_t kBloomLineBytes = 64;
-
-// Appends whole lines, none when there are no hashes; returns their number.
-uint32_t append_bloom(std::string& out, const HashSet& hashes, uint32_t bits_per_hash);
-bool bloom_may_contain(std::string_view filter, uint64_t hash);
+// Of distinct spread hashes; appends ten bits for each and 64 at least, none when there are none. Returns the number of
+// bytes.
+uint32_t append_bloom(std::string& out, std::span<const uint64_t> spread);
+bool bloom_may_contain(std::string_view filter, uint64_t spread);
+// In filters of versions 1 and 2.
+bool lines_may_contain(std::string_view filter, uint64_t spread);
 
 }  // namespace fathom::store::block

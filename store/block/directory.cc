@@ -166,11 +166,12 @@ bool read_pages(ByteReader& in, Parts& parts) {
   return (rising && complete) || in.fail() != 0;
 }
 
-// Directories of version 1 end with the filter.
+// Directories of version 1 end with the filter, those since version 3 with the number of its pages.
 bool read_filter(ByteReader& in, uint8_t version, Parts& parts) {
-  if (version >= kFilterApart) return true;
-  parts.filter = parse_whole_filter(in);
-  return parts.filter != nullptr;
+  if (version < kFilterApart) return read_whole_filter(in, parts.whole_filter);
+  if (version < kFilterPages) return true;
+  parts.filter_pages = read_entries(in, kMaxFilterPages);
+  return parts.filter_pages > 0;
 }
 
 bool columns_exist(const Parts& parts) {
@@ -192,6 +193,7 @@ std::string encode_directory(const Parts& parts, Packer& packer) {
   writer.varint(parts.page_first.size());
   writer.varint(parts.shared_records);
   packer.ints(body, std::span<const uint32_t>(parts.page_first));
+  writer.varint(parts.filter_pages);
   return seal_chunk(body);
 }
 
@@ -254,7 +256,7 @@ bool SegmentDirectory::may_have_key(std::string_view key) const {
 
 size_t SegmentDirectory::memory_bytes() const {
   size_t bytes = sizeof *this + sizeof(Parts) + parts_->zones.size() * sizeof(BlockZone);
-  if (parts_->filter) bytes += parts_->filter->memory_bytes();
+  bytes += parts_->whole_filter.size();
   for (const BlockZone& zone : parts_->zones) bytes += (zone.operations.capacity() + zone.columns.capacity()) * 4;
   for (const Parts::Key& key : parts_->keys) bytes += 2 * (sizeof key + key.name.size()) + 64;
   return bytes;

@@ -32,7 +32,8 @@ struct SegmentDirectory::Parts {
   uint64_t unlisted_keys = 0;        // stored, but not in `keys`
   std::vector<uint32_t> page_first;  // per page: the first record's number
   uint32_t shared_records = 0;
-  SegmentFilterPtr filter;  // null: it is a chunk of its own (since version 2)
+  uint32_t filter_pages = 0;  // none before version 3
+  std::string whole_filter;   // of version 1; in version 2 it is a chunk of its own
 
   // Derived from the above.
   std::vector<std::string> names;                            // sorted

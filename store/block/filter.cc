@@ -1,85 +1,89 @@
 #include "store/block/filter.h"
 
+#include <algorithm>
+
+#include "store/block/bloom.h"
 #include "store/block/layout.h"
-#include "store/block/values.h"
 
-namespace fathom::store {
-
-namespace block {
+namespace fathom::store::block {
 
 namespace {
 
-bool read_bits(ByteReader& in, std::string& out) {
-  Stream stream;
-  std::string buffer;
-  std::string_view bytes;
-  if (!read_blob(in, stream) || !unpack(stream, buffer, bytes)) return false;
-  out = bytes;
-  return true;
+uint32_t page_of_spread(uint64_t spread, uint32_t pages) {
+  return static_cast<uint32_t>((static_cast<unsigned __int128>(spread) * pages) >> 64);
 }
 
-SegmentFilterPtr parse_parts(ByteReader& in) {
-  uint32_t parts = read_entries(in);
-  std::vector<uint32_t> lines;
-  std::string bits;
-  if (parts == 0 || !read_ints(in, parts, lines) || !read_bits(in, bits)) return nullptr;
-  std::vector<size_t> ends;
-  size_t end = 0;
-  for (uint32_t count : lines) ends.push_back(end += count * kBloomLineBytes);
-  if (end != bits.size()) return nullptr;
-  return std::make_shared<const SegmentFilter>(std::move(bits), std::move(ends));
+uint32_t pages_for(size_t pairs) {
+  size_t bytes = pairs * kBloomBitsPerPair / 8;
+  return static_cast<uint32_t>(std::clamp<size_t>(bytes / kFilterPageBytes, 1, kMaxFilterPages));
 }
 
 }  // namespace
 
+void FilterWriter::insert(uint64_t pair_hash) {
+  spread_.push_back(spread(pair_hash));
+}
+
 void FilterWriter::end_part() {
-  lines_.push_back(append_bloom(bits_, pairs_, kBloomBitsPerPair));
-  pairs_.clear();
+  auto begin = spread_.begin() + static_cast<std::ptrdiff_t>(part_end_.empty() ? 0 : part_end_.back());
+  std::sort(begin, spread_.end());
+  spread_.erase(std::unique(begin, spread_.end()), spread_.end());
+  part_end_.push_back(spread_.size());
 }
 
-std::string FilterWriter::seal(Packer& packer) const {
-  std::string body;
-  ByteWriter(body).varint(lines_.size());
-  packer.ints(body, std::span<const uint32_t>(lines_));
-  packer.blob(body, bits_);
-  return seal_chunk(body);
+uint32_t FilterWriter::write_pages(Packer& packer, std::vector<Chunk>& chunks) {
+  uint32_t pages = pages_for(spread_.size());
+  // Where each part goes on: its hashes ascend, and so do the pages that they are in.
+  std::vector<size_t> next(part_end_.size(), 0);
+  std::copy(part_end_.begin(), part_end_.end() - 1, next.begin() + 1);
+  for (uint32_t page = 0; page < pages; ++page) {
+    std::vector<uint32_t> sizes;
+    std::string body, bits;
+    for (size_t part = 0; part < part_end_.size(); ++part) {
+      size_t begin = next[part];
+      while (next[part] < part_end_[part] && page_of_spread(spread_[next[part]], pages) == page) ++next[part];
+      sizes.push_back(append_bloom(bits, std::span(spread_).subspan(begin, next[part] - begin)));
+    }
+    ByteWriter(body).varint(sizes.size());
+    packer.ints(body, std::span<const uint32_t>(sizes));
+    packer.random_blob(body, bits);
+    chunks.push_back({kFirstFilterPage + page, 0, seal_chunk(body)});
+  }
+  return pages;
 }
 
-SegmentFilterPtr parse_whole_filter(ByteReader& in) {
-  std::string bits;
-  if (!read_bits(in, bits)) return nullptr;
-  return std::make_shared<const SegmentFilter>(std::move(bits), std::vector<size_t>());
+uint32_t filter_page_of(uint64_t pair_hash, uint32_t pages) {
+  return page_of_spread(spread(pair_hash), pages);
 }
 
-}  // namespace block
-
-using namespace block;
-
-Result<SegmentFilterPtr> SegmentFilter::open(std::string_view chunk) {
-  Result<std::string_view> body = open_chunk(chunk);
-  if (!body) return body.error();
-  ByteReader in(*body);
-  bool whole = static_cast<uint8_t>(chunk[0]) < kFilterPerBlock;
-  SegmentFilterPtr filter = whole ? parse_whole_filter(in) : parse_parts(in);
-  if (filter == nullptr || !in.at_end()) return damaged("filter");
-  return filter;
+Result<FilterPage> FilterPage::open(std::string_view body) {
+  ByteReader in(body);
+  FilterPage page;
+  std::vector<uint32_t> sizes;
+  if (!read_ints(in, read_entries(in), sizes) || !read_whole_filter(in, page.bits_)) return damaged("filter");
+  size_t end = 0;
+  for (uint32_t size : sizes) page.part_end_.push_back(end += size);
+  if (end != page.bits_.size() || !in.at_end()) return damaged("filter");
+  return page;
 }
 
-bool SegmentFilter::may_contain(uint32_t block, std::string_view key, std::string_view value_text) const {
-  uint64_t pair = pair_hash(value_text, key_seed(key));
-  if (part_end_.empty()) return bloom_may_contain(bits_, pair);
-  return bloom_may_contain(part(block), pair) || bloom_may_contain(part(part_end_.size() - 1), pair);
-}
-
-std::string_view SegmentFilter::part(size_t number) const {
+std::string_view FilterPage::part(size_t number) const {
   size_t begin = number == 0 ? 0 : part_end_[number - 1];
   return std::string_view(bits_).substr(begin, part_end_[number] - begin);
 }
 
-Result<SegmentFilterPtr> ChunkSource::filter() {
-  Result<ChunkBytes> chunk = read(kSegmentWide, kFilterColumn);
-  if (!chunk) return chunk.error();
-  return SegmentFilter::open(chunk->bytes);
+bool FilterPage::may_contain(uint32_t block, uint64_t pair_hash) const {
+  uint64_t pair = spread(pair_hash);
+  return bloom_may_contain(part(block), pair) || bloom_may_contain(part(parts() - 1), pair);
 }
 
-}  // namespace fathom::store
+bool read_whole_filter(ByteReader& in, std::string& bits) {
+  Stream stream;
+  std::string buffer;
+  std::string_view bytes;
+  if (!read_blob(in, stream) || !unpack(stream, buffer, bytes)) return false;
+  bits = bytes;
+  return true;
+}
+
+}  // namespace fathom::store::block

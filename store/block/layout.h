@@ -7,8 +7,8 @@
 namespace fathom::store::block {
 
 inline constexpr uint8_t kVersion = 3;
-inline constexpr uint8_t kFilterApart = 2;     // the first version in which the filter is a chunk of its own
-inline constexpr uint8_t kFilterPerBlock = 3;  // the first in which each block has a filter
+inline constexpr uint8_t kFilterApart = 2;  // the first version in which the filter is a chunk of its own
+inline constexpr uint8_t kFilterPages = 3;  // the first in which each block has a filter, in pages
 
 // Chunk numbers ("columns") within a block.
 enum Column : uint32_t {
@@ -23,7 +23,7 @@ enum Column : uint32_t {
   kRestColumn = 8,
   kFirstKeyColumn = 16,  // + the key's number in the directory
 
-  kFilterColumn = UINT32_MAX - 2,  // of the segment as a whole; the engine has the two behind it
+  kFilterColumn = UINT32_MAX - 2,  // of the segment as a whole, in version 2; the engine has the two behind it
 };
 
 // BlockZone::flags: which optional chunks a block has, and what its rows hold.
@@ -45,6 +45,10 @@ inline constexpr uint32_t kMaxEntries = 1u << 22;  // of any one array
 inline constexpr size_t kMaxStreamBytes = 64u << 20;
 inline constexpr size_t kSharedPageBytes = 256u << 10;  // of resources and scopes; a page ends when it has as many
 
+// Filters: page p is chunk 0 of the block with this number + p.
+inline constexpr uint32_t kFirstFilterPage = 1u << 31;
+inline constexpr uint32_t kMaxFilterPages = 1u << 16;
+inline constexpr size_t kFilterPageBytes = 8u << 10;  // about
 inline constexpr uint32_t kBloomBitsPerPair = 10;
 
 }  // namespace fathom::store::block

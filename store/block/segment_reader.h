@@ -29,36 +29,19 @@ struct ChunkBytes {
   std::shared_ptr<const void> owner;
 };
 
-// Which pairs of key and text a segment's blocks can hold, of their rows and the rows' resources. Immutable; may be
-// shared and cached.
-class SegmentFilter {
- public:
-  // Part after part in `bits`: the blocks, then the resources. Without parts: one filter of everything.
-  SegmentFilter(std::string bits, std::vector<size_t> part_end)
-      : bits_(std::move(bits)), part_end_(std::move(part_end)) {}
-  static Result<std::shared_ptr<const SegmentFilter>> open(std::string_view chunk);
-
-  bool fits(uint32_t blocks) const { return part_end_.empty() || part_end_.size() == size_t{blocks} + 1; }
-  // False: no row of the block has this attribute. True: perhaps. The block must be one of those that it fits.
-  bool may_contain(uint32_t block, std::string_view key, std::string_view value_text) const;
-  size_t memory_bytes() const { return sizeof *this + bits_.capacity() + part_end_.capacity() * sizeof(size_t); }
-
- private:
-  std::string_view part(size_t number) const;
-
-  std::string bits_;
-  std::vector<size_t> part_end_;
-};
-
-using SegmentFilterPtr = std::shared_ptr<const SegmentFilter>;
+namespace block {
+class SharedPage;
+}
+using SharedPagePtr = std::shared_ptr<const block::SharedPage>;
 
 class ChunkSource {
  public:
   virtual ~ChunkSource() = default;
   // The chunk that encode_segment() made under these numbers. A reader asks for one chunk at most once per block visit.
   virtual Result<ChunkBytes> read(uint32_t block, uint32_t column) = 0;
-  // The segment's filter; asked for at most once per reader, and only by questions about attributes.
-  virtual Result<SegmentFilterPtr> filter();
+  // A page of resources and scopes that an earlier reader of the segment decoded, or null; each reader asks once.
+  virtual SharedPagePtr known_page(uint32_t) { return nullptr; }
+  virtual void keep_page(uint32_t, const SharedPagePtr&) {}
 };
 
 // What can be said of a block without reading it. Bounds are inclusive.

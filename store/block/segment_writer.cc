@@ -93,11 +93,11 @@ class SegmentWriter {
 
   Result<EncodedSegment> finish() {
     if (gatherer_.row_count() > 0) end_block();
+    add_resource_pairs();
+    directory_.filter_pages = filter_.write_pages(packer_, segment_.chunks);
     directory_.page_first = shared_.write_pages(packer_, segment_.chunks);
     directory_.shared_records = shared_.size();
-    add_resource_pairs();
     list_keys();
-    segment_.chunks.push_back({kSegmentWide, kFilterColumn, filter_.seal(packer_)});
     segment_.directory = encode_directory(directory_, packer_);
     if (!packer_.within_limits()) return exhausted("a segment's chunk would pass the limits of the block format");
     return std::move(segment_);

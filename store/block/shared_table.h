@@ -55,6 +55,10 @@ class SharedPage {
   static Result<std::shared_ptr<const SharedPage>> parse(std::string_view body, uint32_t records);
   const ScopeView& record(uint32_t index) const { return records_[index]; }
   uint32_t size() const { return static_cast<uint32_t>(records_.size()); }
+  size_t memory_bytes() const {
+    return sizeof *this + text_.capacity() + records_.capacity() * sizeof(ScopeView) +
+           attributes_.capacity() * sizeof(AttributeView);
+  }
 
  private:
   bool read(ByteReader& in);

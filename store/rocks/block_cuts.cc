@@ -1,5 +1,9 @@
 #include "store/rocks/block_cuts.h"
 
+#include <algorithm>
+#include <string>
+#include <string_view>
+
 #include <rocksdb/flush_block_policy.h>
 #include <rocksdb/slice.h>
 
@@ -9,34 +13,43 @@ namespace {
 
 class BlockCuts : public rocksdb::FlushBlockPolicy {
  public:
-  explicit BlockCuts(size_t block_bytes) : block_bytes_(block_bytes) {}
+  explicit BlockCuts(const BlockCutOptions& options) : options_(options) {}
 
-  // Asked before each entry: whether the block ends before it. The policy that RocksDB has ends a block by what is in
-  // it only.
+  // Asked before each entry: whether the block ends before it.
   bool Update(const rocksdb::Slice& key, const rocksdb::Slice& value) override {
-    bool cut = bytes_ > 0 && (bytes_ >= block_bytes_ || value.size() >= block_bytes_);
+    std::string_view prefix(key.data(), std::min(key.size(), options_.prefix_bytes));
+    bool full = bytes_ >= 2 * options_.lone_bytes || had_lone_ || value.size() >= options_.lone_bytes;
+    bool cut = bytes_ > 0 && (full || prefix != prefix_);
+    prefix_ = prefix;
     bytes_ = (cut ? 0 : bytes_) + key.size() + value.size();
+    had_lone_ = value.size() >= options_.lone_bytes;
     return cut;
   }
 
  private:
-  const size_t block_bytes_;
+  const BlockCutOptions options_;
+  std::string prefix_;
   size_t bytes_ = 0;  // of the block that is open
+  bool had_lone_ = false;
 };
 
 class BlockCutsFactory : public rocksdb::FlushBlockPolicyFactory {
  public:
+  explicit BlockCutsFactory(const BlockCutOptions& options) : options_(options) {}
   const char* Name() const override { return "fathom.BlockCuts"; }
-  rocksdb::FlushBlockPolicy* NewFlushBlockPolicy(const rocksdb::BlockBasedTableOptions& table,
+  rocksdb::FlushBlockPolicy* NewFlushBlockPolicy(const rocksdb::BlockBasedTableOptions&,
                                                  const rocksdb::BlockBuilder&) const override {
-    return new BlockCuts(table.block_size);
+    return new BlockCuts(options_);
   }
+
+ private:
+  const BlockCutOptions options_;
 };
 
 }  // namespace
 
-std::shared_ptr<rocksdb::FlushBlockPolicyFactory> make_block_cuts() {
-  return std::make_shared<BlockCutsFactory>();
+std::shared_ptr<rocksdb::FlushBlockPolicyFactory> make_block_cuts(const BlockCutOptions& options) {
+  return std::make_shared<BlockCutsFactory>(options);
 }
 
 }  // namespace fathom::store

@@ -1,11 +1,12 @@
 // Where RocksDB cuts its blocks of a segment's chunks.
 //
-// Purpose: what is read is a whole block of RocksDB's, so a small chunk must not lie in one with a big neighbour: a
-// segment's filter is a quarter of a megabyte, and beside it are the resources that every trace of the segment needs. A
-// value of the block size or more gets a block of its own; others share blocks of about that size. Thread safety: as
-// RocksDB's factories. Errors: none.
+// Purpose: what is read is a whole block of RocksDB's, and from a disk each costs a turn. So the chunks of one block of
+// rows, which are read together, lie in one of RocksDB's as far as its size allows, without those of the next; and a
+// big chunk lies alone, because its neighbours are small and wanted without it. Thread safety: as RocksDB's factories.
+// Errors: none.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 
 namespace rocksdb {
@@ -14,6 +15,11 @@ class FlushBlockPolicyFactory;
 
 namespace fathom::store {
 
-std::shared_ptr<rocksdb::FlushBlockPolicyFactory> make_block_cuts();
+struct BlockCutOptions {
+  size_t prefix_bytes;  // keys that differ here never share a block
+  size_t lone_bytes;    // a value of this size lies alone; a block ends when it has twice as many
+};
+
+std::shared_ptr<rocksdb::FlushBlockPolicyFactory> make_block_cuts(const BlockCutOptions& options);
 
 }  // namespace fathom::store

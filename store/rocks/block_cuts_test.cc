@@ -14,34 +14,35 @@
 namespace fathom::store {
 namespace {
 
-constexpr size_t kBlockBytes = 16 << 10;
+constexpr BlockCutOptions kCuts{1, 16'000};
 
 class BlockCuts : public testing::Test {
  protected:
   BlockCuts() {
     rocksdb::BlockBasedTableOptions table;
-    table.block_size = kBlockBytes;
-    table.flush_block_policy_factory = make_block_cuts();
+    table.flush_block_policy_factory = make_block_cuts(kCuts);
     options_.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
     options_.compression = rocksdb::kNoCompression;
   }
 
-  void write(const std::vector<size_t>& sizes) {
+  using Rows = std::vector<std::pair<std::string, size_t>>;  // keys, ascending, and their values' sizes
+
+  void write(const Rows& rows) {
     rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), options_);
     ASSERT_TRUE(writer.Open(path()).ok());
-    for (size_t i = 0; i < sizes.size(); ++i) ASSERT_TRUE(writer.Put(key(i), std::string(sizes[i], 'x')).ok());
+    for (const auto& [key, size] : rows) ASSERT_TRUE(writer.Put(key, std::string(size, 'x')).ok());
     ASSERT_TRUE(writer.Finish().ok());
   }
 
   // Bytes of blocks that reading the value takes.
-  uint64_t bytes_read(size_t number) {
+  uint64_t bytes_read(const std::string& key) {
     rocksdb::SstFileReader reader(options_);
     EXPECT_TRUE(reader.Open(path()).ok());
     std::unique_ptr<rocksdb::Iterator> rows(reader.NewIterator({}));
     rocksdb::SetPerfLevel(rocksdb::PerfLevel::kEnableCount);
     rocksdb::get_perf_context()->Reset();
-    rows->Seek(key(number));
-    EXPECT_TRUE(rows->Valid() && rows->key() == key(number));
+    rows->Seek(key);
+    EXPECT_TRUE(rows->Valid() && rows->key() == key);
     return rocksdb::get_perf_context()->block_read_byte;
   }
 
@@ -53,23 +54,28 @@ class BlockCuts : public testing::Test {
 
  private:
   std::string path() const { return directory_.path() + "/a.sst"; }
-  static std::string key(size_t number) { return {static_cast<char>('a' + number)}; }
 
   TempDirectory directory_;
   rocksdb::Options options_;
 };
 
 TEST_F(BlockCuts, ABigValueLiesAlone) {
-  write({100, 300'000, 200, 300, kBlockBytes, 400});
+  write({{"a1", 100}, {"a2", 300'000}, {"a3", 200}, {"a4", 300}, {"a5", 16'000}, {"a6", 400}});
   EXPECT_EQ(data_blocks(), 5u);
-  for (size_t small : {0, 2, 3, 5}) EXPECT_LT(bytes_read(small), 2000u) << small;
-  EXPECT_GT(bytes_read(1), 300'000u);
-  EXPECT_LT(bytes_read(4), kBlockBytes + 1000);
+  for (const char* small : {"a1", "a3", "a4", "a6"}) EXPECT_LT(bytes_read(small), 2000u) << small;
+  EXPECT_GT(bytes_read("a2"), 300'000u);
+  EXPECT_LT(bytes_read("a5"), 17'000u);
 }
 
-TEST_F(BlockCuts, SmallValuesShareBlocks) {
-  write(std::vector<size_t>(20, 4000));
-  EXPECT_EQ(data_blocks(), 4u);
+TEST_F(BlockCuts, KeysOfOnePrefixShareBlocksUpToTheirSize) {
+  write({{"a1", 9000}, {"a2", 9000}, {"a3", 9000}, {"a4", 9000}, {"a5", 9000}, {"a6", 9000}});
+  EXPECT_EQ(data_blocks(), 2u);
+}
+
+TEST_F(BlockCuts, KeysOfAnotherPrefixBeginABlock) {
+  write({{"a1", 10}, {"a2", 2000}, {"b1", 10}, {"b2", 10}, {"c", 10}});
+  EXPECT_EQ(data_blocks(), 3u);
+  EXPECT_LT(bytes_read("b2"), 1000u);
 }
 
 }  // namespace

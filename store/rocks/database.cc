@@ -184,7 +184,7 @@ rocksdb::Options family_options(Family which, const RocksOptions& options, const
       break;
     case Family::kBlock:
       tune_partitioned(family);
-      table.flush_block_policy_factory = make_block_cuts();
+      table.flush_block_policy_factory = make_block_cuts({keys::kChunkBlockPrefix, 32 << 10});
       break;
     case Family::kSlow:
       tune_overlapping(family, live, partition_in_front);

@@ -7,7 +7,7 @@ namespace fathom::store {
 Engine::Engine(RocksOptions given)
     : options(std::move(given)),
       directories(options.cache_bytes),
-      filters(options.cache_bytes),
+      shared_pages(options.cache_bytes / 4),
       catalogue(options.operations_per_service, options.services) {}
 
 uint64_t Engine::now_unix_nano_real() {

@@ -23,7 +23,7 @@ struct Engine {
 
   uint64_t now() const { return options.now_unix_nano ? options.now_unix_nano() : now_unix_nano_real(); }
   static uint64_t now_unix_nano_real();
-  SealedContext sealed() { return {*database, *live, directories, filters}; }
+  SealedContext sealed() { return {*database, *live, directories, shared_pages}; }
   uint32_t partition_hour(uint64_t received_unix_nano) const {
     return static_cast<uint32_t>(received_unix_nano / options.partition_nano);
   }
@@ -32,7 +32,7 @@ struct Engine {
   std::shared_ptr<LivePartitions> live = std::make_shared<LivePartitions>();
   std::unique_ptr<Database> database;
   DirectoryCache directories;
-  FilterCache filters;
+  SharedPageCache shared_pages;
   Catalogue catalogue;
   ViewHolder views;
   std::atomic<uint64_t> received_sequence{0};  // of the newest durable and searchable batch

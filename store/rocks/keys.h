@@ -72,8 +72,7 @@ inline std::string segment(uint32_t partition_id, uint32_t segment_id) {
   return key;
 }
 
-// Block 0xffffffff, column 0 is the segment's directory.
-inline constexpr uint32_t kDirectoryBlock = UINT32_MAX;
+inline constexpr size_t kChunkBlockPrefix = 16;  // what the keys of one block's chunks have in common
 inline std::string chunk(uint32_t partition_id, uint32_t segment_id, uint32_t block, uint32_t column) {
   std::string key = segment(partition_id, segment_id);
   append_be32(key, block);

@@ -42,7 +42,7 @@ struct RocksOptions {
   uint64_t retention_bytes = 0;           // 0: no limit
   uint64_t reserve_disk_bytes =
       256 << 20;  // writes are refused as retryable below this much free space, or an eighth of the disk
-  uint64_t cache_bytes = 48 << 20;  // for blocks; as much for directories of segments, and for their filters
+  uint64_t cache_bytes = 48 << 20;  // for blocks; as much for directories of segments, a quarter for resources
   uint64_t maintenance_interval_nano = 10'000'000'000;
   rocksdb::Env* env = nullptr;              // not owned; null: the real file system
   std::function<uint64_t()> now_unix_nano;  // null: the real clock

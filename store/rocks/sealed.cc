@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "store/block/layout.h"
+#include "store/block/shared_table.h"
 #include "store/rocks/keys.h"
 
 namespace fathom::store {
@@ -88,21 +89,22 @@ std::string encode_trace_part(const TracePart& part) {
 }
 
 template <typename Part>
-typename SegmentCache<Part>::PartPtr SegmentCache<Part>::find(uint32_t segment) {
+typename SegmentCache<Part>::PartPtr SegmentCache<Part>::find(uint32_t segment, uint32_t number) {
   std::lock_guard lock(mutex_);
-  auto found = index_.find(segment);
+  auto found = index_.find(Key{segment} << 32 | number);
   if (found == index_.end()) return nullptr;
   recent_.splice(recent_.begin(), recent_, found->second);
   return found->second->second;
 }
 
 template <typename Part>
-void SegmentCache<Part>::insert(uint32_t segment, PartPtr part) {
+void SegmentCache<Part>::insert(uint32_t segment, uint32_t number, PartPtr part) {
+  Key key = Key{segment} << 32 | number;
   std::lock_guard lock(mutex_);
-  if (index_.contains(segment)) return;
+  if (index_.contains(key)) return;
   bytes_ += part->memory_bytes();
-  recent_.emplace_front(segment, std::move(part));
-  index_[segment] = recent_.begin();
+  recent_.emplace_front(key, std::move(part));
+  index_[key] = recent_.begin();
   while (bytes_ > limit_ && recent_.size() > 1) {
     bytes_ -= recent_.back().second->memory_bytes();
     index_.erase(recent_.back().first);
@@ -111,7 +113,7 @@ void SegmentCache<Part>::insert(uint32_t segment, PartPtr part) {
 }
 
 template class SegmentCache<SegmentDirectory>;
-template class SegmentCache<SegmentFilter>;
+template class SegmentCache<block::SharedPage>;
 
 // Reads one segment's chunks at the reader's snapshot and charges the query's budget.
 class SealedReader::Source : public ChunkSource {
@@ -125,20 +127,9 @@ class SealedReader::Source : public ChunkSource {
     if (Result<> spent = reader_.budget_.spend(chunk->bytes.size()); !spent) return spent.error();
     return chunk;
   }
-  Result<SegmentFilterPtr> filter() override {
-    FilterCache& cache = reader_.context_.filters;
-    SegmentFilterPtr known = cache.find(segment_);
-    if (!known) {
-      Result<ChunkBytes> chunk = read_key(keys::chunk(partition_, segment_, kSegmentWide, block::kFilterColumn));
-      if (!chunk) return chunk.error();
-      Result<SegmentFilterPtr> opened = SegmentFilter::open(chunk->bytes);
-      if (!opened) return opened;
-      known = *opened;
-      cache.insert(segment_, known);
-    }
-    // It costs a query the same whether or not it had to be read.
-    if (Result<> spent = reader_.budget_.spend(known->memory_bytes()); !spent) return spent.error();
-    return known;
+  SharedPagePtr known_page(uint32_t page) override { return reader_.context_.shared_pages.find(segment_, page); }
+  void keep_page(uint32_t page, const SharedPagePtr& decoded) override {
+    reader_.context_.shared_pages.insert(segment_, page, decoded);
   }
   Result<ChunkBytes> read_grown() { return read_key(grown_key(partition_, segment_)); }
   Result<ChunkBytes> read_directory() { return read_key(directory_key(partition_, segment_)); }
@@ -206,7 +197,7 @@ Result<SegmentDirectoryPtr> SealedReader::directory(uint32_t partition, uint32_t
     Result<SegmentDirectoryPtr> opened = SegmentDirectory::open(bytes->bytes);
     if (!opened) return opened;
     known = *opened;
-    context_.directories.insert(segment, known);
+    context_.directories.insert(segment, 0, known);
   }
   // It costs a query the same whether or not it had to be read.
   if (Result<> spent = budget_.spend(known->memory_bytes()); !spent) return spent.error();

@@ -1,6 +1,6 @@
-// Reading what is sealed: chunks of a segment's columns, directories (cached), and the trace index.
+// Reading what is sealed: chunks of a segment's columns, directories and resources (cached), and the trace index.
 //
-// Thread safety: SealedReader is for one query on one thread; DirectoryCache for all. Ownership: results own their
+// Thread safety: SealedReader is for one query on one thread; the caches for all. Ownership: results own their
 // memory. Errors: kCorrupt for damage; a segment whose partition was dropped meanwhile reads as kNotFound.
 #pragma once
 
@@ -24,20 +24,21 @@ class SegmentCache {
  public:
   using PartPtr = std::shared_ptr<const Part>;
   explicit SegmentCache(size_t bytes) : limit_(bytes) {}
-  PartPtr find(uint32_t segment);
-  void insert(uint32_t segment, PartPtr part);
+  PartPtr find(uint32_t segment, uint32_t number = 0);
+  void insert(uint32_t segment, uint32_t number, PartPtr part);
 
  private:
-  using Entry = std::pair<uint32_t, PartPtr>;
+  using Key = uint64_t;  // segment << 32 | number
+  using Entry = std::pair<Key, PartPtr>;
   std::mutex mutex_;
   const size_t limit_;
   size_t bytes_ = 0;
   std::list<Entry> recent_;
-  std::unordered_map<uint32_t, typename std::list<Entry>::iterator> index_;
+  std::unordered_map<Key, typename std::list<Entry>::iterator> index_;
 };
 
 using DirectoryCache = SegmentCache<SegmentDirectory>;
-using FilterCache = SegmentCache<SegmentFilter>;
+using SharedPageCache = SegmentCache<block::SharedPage>;
 
 // One segment's part of a trace, as the trace index has it.
 struct TracePart {
@@ -69,7 +70,7 @@ struct SealedContext {
   Database& database;
   const LivePartitions& live;
   DirectoryCache& directories;
-  FilterCache& filters;
+  SharedPageCache& shared_pages;
 };
 
 class SealedReader {
