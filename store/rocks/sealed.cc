@@ -12,7 +12,6 @@ namespace {
 
 constexpr uint32_t kDirectoryColumn = UINT32_MAX;
 constexpr uint32_t kGrownColumn = UINT32_MAX - 1;
-constexpr uint8_t kGrownVersion = 1;
 constexpr uint8_t kPartVersion = 1;
 
 std::string_view view_of(const rocksdb::Slice& slice) {
@@ -49,34 +48,6 @@ std::string directory_key(uint32_t partition, uint32_t segment) {
 
 std::string grown_key(uint32_t partition, uint32_t segment) {
   return keys::chunk(partition, segment, kSegmentWide, kGrownColumn);
-}
-
-std::string encode_grown(const GrownTraces& traces) {
-  std::string value;
-  ByteWriter out(value);
-  out.u8(kGrownVersion);
-  out.varint(traces.size());
-  for (const auto& [id, summary] : traces) {
-    out.raw(id.view());
-    encode_summary(summary, value);
-  }
-  return value;
-}
-
-Result<GrownTraces> decode_grown(std::string_view value) {
-  ByteReader in(value);
-  if (in.u8() != kGrownVersion) return corrupt("a list of grown traces has an unknown form");
-  GrownTraces traces;
-  for (uint64_t left = in.varint(); left > 0 && !in.failed(); --left) {
-    std::optional<TraceId> id = TraceId::from_bytes(in.raw(sizeof(TraceId::bytes)));
-    Result<TraceSummary> summary = decode_summary(in);
-    if (!id || !summary) return corrupt("a list of grown traces is damaged");
-    traces.emplace_back(*id, *summary);
-  }
-  bool sorted =
-      std::is_sorted(traces.begin(), traces.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  if (in.failed() || !in.at_end() || !sorted) return corrupt("a list of grown traces is damaged");
-  return traces;
 }
 
 std::string encode_trace_part(const TracePart& part) {
@@ -219,7 +190,7 @@ Result<GrownTraces> SealedReader::grown(const SegmentInfo& info) {
   Result<ChunkBytes> bytes = source.read_grown();
   if (!bytes) return bytes.error();
   if (Result<> spent = budget_.spend(bytes->bytes.size()); !spent) return spent.error();
-  return decode_grown(bytes->bytes);
+  return GrownTraces::decode(bytes->bytes);
 }
 
 void SealedReader::close(uint32_t segment) {

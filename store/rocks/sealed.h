@@ -12,6 +12,7 @@
 
 #include "store/block/segment_reader.h"
 #include "store/rocks/database.h"
+#include "store/rocks/grown.h"
 #include "store/rocks/live_partitions.h"
 #include "store/rocks/trace_rows.h"
 #include "store/rocks/view.h"
@@ -60,11 +61,7 @@ Result<TracePart> decode_trace_part_value(std::string_view value);
 // Where a segment keeps its directory: behind all of its chunks.
 std::string directory_key(uint32_t partition, uint32_t segment);
 
-// The traces of a segment that older segments hold spans of too, with their cumulative summaries, by trace id.
-using GrownTraces = std::vector<std::pair<TraceId, TraceSummary>>;
 std::string grown_key(uint32_t partition, uint32_t segment);
-std::string encode_grown(const GrownTraces& traces);
-Result<GrownTraces> decode_grown(std::string_view value);
 
 struct SealedContext {
   Database& database;

@@ -106,8 +106,9 @@ void index_traces(const SegmentRows& rows, IndexBuilder& index) {
 
 GrownTraces grown_traces(const SegmentRows& rows) {
   GrownTraces grown;
-  for (const SegmentTrace& trace : rows.traces) {
-    if (trace.summary.grown) grown.emplace_back(trace.id, trace.summary);
+  for (size_t i = 0; i < rows.traces.size(); ++i) {
+    const SegmentTrace& trace = rows.traces[i];
+    if (trace.summary.grown) grown.add(trace.id, trace.summary, rows.older_places[i]);
   }
   return grown;
 }
@@ -122,7 +123,7 @@ class SegmentFiles {
     for (const Chunk& chunk : encoded.chunks) {
       file.put(keys::chunk(info_.partition, info_.id, chunk.block, chunk.column), chunk.bytes);
     }
-    file.put(grown_key(info_.partition, info_.id), encode_grown(grown_traces(rows)));
+    file.put(grown_key(info_.partition, info_.id), grown_traces(rows).encode());
     file.put(directory_key(info_.partition, info_.id), encoded.directory);
     return add(file);
   }

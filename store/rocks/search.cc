@@ -57,12 +57,13 @@ bool Search::in_bounds(const SlowEntry& entry) const {
   return !cursor_ || slower(cursor_->last, rank(entry));
 }
 
-void Search::push_candidate(const SlowEntry& entry, bool check) {
+void Search::push_candidate(const SlowEntry& entry, bool check, GrownPtr grown) {
   if (!in_bounds(entry)) return;
   Node node;
   node.bound = rank(entry);
   node.entry = entry;
   node.check = check;
+  node.grown = std::move(grown);
   heap_.push(std::move(node));
 }
 
@@ -134,6 +135,9 @@ Result<> Search::consider(const Node& node) {
 
 Result<> Search::consider_trace(const Node& node) {
   if (seen_.contains(node.entry.trace_id)) return {};
+  Result<bool> may_match = older_may_match(node);
+  if (!may_match) return may_match.error();
+  if (!*may_match) return {};
   Result<std::optional<TraceSummary>> found = traces_.summary(node.entry.trace_id);
   if (!found) return found.error();
   if (!*found) return {};  // dropped meanwhile

@@ -35,6 +35,7 @@ class Search {
   enum class Kind { kCandidate, kHourRest, kMinuteRest, kBlockScan, kMemoryScan };
 
   using TraceIds = std::unordered_set<TraceId, IdHash>;
+  using GrownPtr = std::shared_ptr<const GrownTraces>;
 
   // A series of slow lists: those of one partition and one service, operation or everything.
   struct Series {
@@ -48,9 +49,11 @@ class Search {
     Kind kind = Kind::kCandidate;
     SlowEntry entry;     // kCandidate
     bool check = false;  // kCandidate: whether the trace matches is not known yet
+    GrownPtr grown;      // kCandidate: the list that tells where its older parts are, if it has any
     Series series;       // kHourRest, kMinuteRest
     uint32_t cell = 0;
     std::vector<TimeRange> ranges;  // kBlockScan
+    bool again = false;             // kBlockScan: what an earlier scan of the same had no room for
   };
   struct Later {
     bool operator()(const Node& a, const Node& b) const;
@@ -64,10 +67,11 @@ class Search {
   static SlowEntry entry_of(const TraceId& id, const TraceSummary& summary);
   static SlowEntry entry_of(const Generation::Trace& trace);  // as far as this generation knows
   bool in_bounds(const SlowEntry& entry) const;
+  static bool contains(const std::vector<TimeRange>& ranges, uint64_t at);
   SortKey first_possible() const;
   static SortKey floor_bound(uint64_t duration_nano);
 
-  void push_candidate(const SlowEntry& entry, bool check);
+  void push_candidate(const SlowEntry& entry, bool check, GrownPtr grown = nullptr);
   Result<> begin();
   void push_corrected();
   Result<> push_grown();
@@ -85,6 +89,10 @@ class Search {
   Result<> expand_minutes(const Node& node);
   Result<> scan_blocks(const Node& node);
   void finish_scan(Best& best, Kind kind, const std::vector<TimeRange>& ranges);
+  Result<GrownPtr> grown(const SegmentInfo& info);
+  void push_grown_unmatched(const std::vector<TimeRange>& ranges);
+  Result<bool> older_may_match(const Node& node);
+  Result<bool> place_may_match(const OlderPlace& place);
   Result<> learn_grown(const SegmentInfo& info);
   const TraceSummary& newest_summary(const BlockTrace& trace) const;
   Result<> scan_segment(const SegmentInfo& info, const std::vector<TimeRange>& ranges, Best& best);
@@ -122,7 +130,8 @@ class Search {
 
   std::priority_queue<Node, std::vector<Node>, Later> heap_;
   TraceIds seen_;
-  std::vector<GrownTraces> newer_;  // while scanning: of the segments done, newest first, each by trace id
+  std::unordered_map<uint32_t, GrownPtr> grown_;                 // per segment, as far as they were read
+  std::vector<GrownPtr> newer_;                                  // while scanning: of the segments done, newest first
   std::unordered_map<TraceId, TraceSummary, IdHash> summaries_;  // by span: of the traces whose spans were emitted
   std::optional<SortKey> last_emitted_;
   uint64_t last_sequence_ = 0;  // of the entry that last_emitted_ stands for

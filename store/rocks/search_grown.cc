@@ -1,6 +1,10 @@
 // The part of Search that keeps an answer true to one moment: traces that grew since stand elsewhere in lists, blocks
 // and memory by now. Those that stand outside the question, where nothing else would meet them, are brought back here
-// to the place where they were then; the others are corrected when their turn comes (consider_trace).
+// to the place where they were then; the others are corrected when their turn comes (consider_trace). And the part that
+// keeps it whole: traces that grew before stand in their older blocks as they were, so those blocks may be skipped
+// though the trace as it is now is asked for.
+#include <algorithm>
+
 #include "store/rocks/search.h"
 
 namespace fathom::store {
@@ -27,9 +31,9 @@ Result<> Search::collect_grown(const SegmentInfo& info, TraceIds& ids) {
     SlowEntry entry = entry_of(id, summary);
     if (!in_bounds(entry) && may_have_been_in_bounds(entry)) ids.insert(id);
   };
-  Result<GrownTraces> grown = sealed_.grown(info);
-  if (!grown) return grown.error();
-  for (const auto& [id, summary] : *grown) take(id, summary);
+  Result<GrownPtr> list = grown(info);
+  if (!list) return list.error();
+  for (const GrownTrace& trace : (*list)->traces()) take(trace.id, trace.summary);
   if (info.first_sequence > as_of_sequence_) return {};
   // The moment lies within this segment: traces may have grown inside it.
   Result<SegmentReader*> reader = sealed_.segment(info);
@@ -63,6 +67,50 @@ Result<> Search::push_as_it_was(const TraceIds& ids) {
     if (*was) push_candidate(entry_of(id, **was), true);
   }
   return {};
+}
+
+Result<Search::GrownPtr> Search::grown(const SegmentInfo& info) {
+  GrownPtr& known = grown_[info.id];
+  if (!known) {
+    Result<GrownTraces> read = sealed_.grown(info);
+    if (!read) return read.error();
+    known = std::make_shared<const GrownTraces>(std::move(*read));
+  }
+  return known;
+}
+
+// Of every grown trace that the last scan came by, wherever it stands now: whether an older part of it matches is found
+// out when its turn comes, which is seldom.
+void Search::push_grown_unmatched(const std::vector<TimeRange>& ranges) {
+  TraceIds known;
+  for (const GrownPtr& list : newer_) {
+    for (const GrownTrace& trace : list->traces()) {
+      if (!known.insert(trace.id).second) continue;
+      SlowEntry entry = entry_of(trace.id, trace.summary);
+      if (contains(ranges, entry.start_unix_nano)) push_candidate(entry, true, list);
+    }
+  }
+}
+
+// Without a look at the trace itself, which most of these do not deserve.
+Result<bool> Search::older_may_match(const Node& node) {
+  if (!node.grown || !node.grown->places_known()) return true;
+  for (const OlderPlace& place : node.grown->places(*node.grown->find(node.entry.trace_id))) {
+    Result<bool> may_match = place_may_match(place);
+    if (!may_match || *may_match) return may_match;
+  }
+  return false;
+}
+
+Result<bool> Search::place_may_match(const OlderPlace& place) {
+  Result<SegmentReader*> reader = sealed_.segment(place.partition, place.segment);
+  if (!reader && reader.error().code == ErrorCode::kNotFound) return false;  // dropped by retention
+  if (!reader) return reader.error();
+  if (place.rows.block >= (*reader)->directory().block_count()) return corrupt("a list of grown traces is damaged");
+  Result<const std::vector<uint32_t>*> rows = matcher_.remembered_rows(**reader, place.segment, place.rows.block);
+  if (!rows) return rows.error();
+  auto row = std::lower_bound((*rows)->begin(), (*rows)->end(), place.rows.first_row);
+  return row != (*rows)->end() && *row - place.rows.first_row < place.rows.row_count;
 }
 
 }  // namespace fathom::store

@@ -11,10 +11,6 @@ namespace {
 // More than a page, so that the few candidates that turn out to be outdated seldom cost another scan.
 constexpr size_t kScanSlack = 64;
 
-bool contains(const std::vector<TimeRange>& ranges, uint64_t at) {
-  return std::any_of(ranges.begin(), ranges.end(), [at](const TimeRange& range) { return range.contains(at); });
-}
-
 bool touches(const std::vector<TimeRange>& ranges, uint64_t first, uint64_t last) {
   return std::any_of(ranges.begin(), ranges.end(), [&](const TimeRange& range) {
     return last >= range.from_unix_nano && first < range.to_unix_nano;
@@ -23,6 +19,10 @@ bool touches(const std::vector<TimeRange>& ranges, uint64_t first, uint64_t last
 
 }  // namespace
 
+bool Search::contains(const std::vector<TimeRange>& ranges, uint64_t at) {
+  return std::any_of(ranges.begin(), ranges.end(), [at](const TimeRange& range) { return range.contains(at); });
+}
+
 void Search::finish_scan(Best& best, Kind kind, const std::vector<TimeRange>& ranges) {
   for (const Best::Found& found : best.finish()) push_candidate(found.entry, found.check);
   if (!best.truncated()) return;
@@ -30,6 +30,7 @@ void Search::finish_scan(Best& best, Kind kind, const std::vector<TimeRange>& ra
   rest.kind = kind;
   rest.bound = best.finish().back().rank;
   rest.ranges = ranges;
+  rest.again = true;
   heap_.push(std::move(rest));
 }
 
@@ -44,6 +45,7 @@ Result<> Search::scan_blocks(const Node& node) {
     if (!scanned && scanned.error().code != ErrorCode::kNotFound) return scanned;
   }
   finish_scan(best, Kind::kBlockScan, node.ranges);
+  if (!node.again && by_ == By::kTrace && !matcher_.everything()) push_grown_unmatched(node.ranges);
   return {};
 }
 
@@ -64,17 +66,15 @@ Result<> Search::scan_segment(const SegmentInfo& info, const std::vector<TimeRan
 
 // Segments come newest first: what this one says of its grown traces holds against every older one.
 Result<> Search::learn_grown(const SegmentInfo& info) {
-  Result<GrownTraces> grown = sealed_.grown(info);
-  if (!grown) return grown.error();
-  if (!grown->empty()) newer_.push_back(std::move(*grown));
+  Result<GrownPtr> list = grown(info);
+  if (!list) return list.error();
+  if (!(*list)->traces().empty()) newer_.push_back(std::move(*list));
   return {};
 }
 
 const TraceSummary& Search::newest_summary(const BlockTrace& trace) const {
-  for (const GrownTraces& grown : newer_) {
-    auto found = std::lower_bound(grown.begin(), grown.end(), trace.id,
-                                  [](const auto& known, const TraceId& wanted) { return known.first < wanted; });
-    if (found != grown.end() && found->first == trace.id) return found->second;
+  for (const GrownPtr& grown : newer_) {
+    if (const GrownTrace* found = grown->find(trace.id)) return found->summary;
   }
   return trace.summary;
 }

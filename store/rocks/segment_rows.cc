@@ -11,6 +11,7 @@ namespace {
 // A trace's older rows, and the hashes of those that share an id with a new row.
 struct Older {
   std::vector<TraceRow> rows;
+  std::vector<OlderPlace> places;
   std::unordered_set<uint64_t> contents;
   std::unordered_set<SpanId, IdHash> repeated_ids;
 };
@@ -74,6 +75,9 @@ class RowArranger {
     for (const Candidate& candidate : candidates_) new_ids.insert(candidate.span_id);
     for (const TracePart& part : *parts) {
       if (part.partition != generation_.partition()) out_.straddling.emplace(part.partition, trace.id);
+      Result<LocatedPart> located = older_.locate(trace.id, part);
+      if (!located) return located.error();
+      for (const RowRange& range : located->ranges) older.places.push_back({part.partition, part.segment, range});
       Result<std::vector<TraceRow>> rows = older_.rows(trace.id, part);
       if (!rows) return rows.error();
       bool repeats = false;
@@ -154,6 +158,7 @@ class RowArranger {
     summary.grown = !older.rows.empty();
     out_.traces.push_back({trace.id, first_row, row_count, summary});
     out_.older_operations.push_back(distinct_operations(older.rows));
+    out_.older_places.push_back(older.places);
   }
 
   static std::vector<uint32_t> distinct_operations(const std::vector<TraceRow>& rows) {

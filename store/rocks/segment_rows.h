@@ -21,6 +21,7 @@ struct SegmentRows {
   std::vector<const Generation::Row*> sources;  // beside rows
   // Per trace: the operations of the older segments' rows, which its slow lists must name too. Empty for most.
   std::vector<std::vector<uint32_t>> older_operations;
+  std::vector<std::vector<OlderPlace>> older_places;  // per trace: of the older segments' rows
   // Traces with spans in an older partition too: (that partition, trace), ascending.
   std::set<std::pair<uint32_t, TraceId>> straddling;
 };

@@ -107,6 +107,13 @@ TEST_P(StoreContract, AnOldMatchCountsWhenTheTraceGrows) {
     filter.operation = "SELECT";
     filter.range = {kTestNow, kTestNow + 1};
     EXPECT_EQ(slowest_ids(filter), Ids{"1:1"});
+    // What was sealed first says neither that the trace takes so long nor that it begins so early.
+    Filter slow = where("db", "main");
+    slow.min_duration_nano = 100;
+    EXPECT_EQ(slowest_ids(slow), Ids{"1:1"});
+    Filter early = where("db", "main");
+    early.range = {kTestNow, kTestNow + 1};
+    EXPECT_EQ(slowest_ids(early), Ids{"1:1"});
   });
 }
 
