@@ -209,10 +209,7 @@ size_t HttpConnection::read_size() const {
 
 void HttpConnection::read_more() {
   if (reading_) return;
-  if (peer_done_) {
-    if (!is_answering()) close();
-    return;
-  }
+  if (peer_done_) return end_of_input();
   reading_ = true;
   chunk_.resize(read_size());
   if (chunk_.capacity() > 2 * chunk_.size()) chunk_.shrink_to_fit();
@@ -234,8 +231,22 @@ void HttpConnection::on_read(boost::system::error_code fault, size_t bytes) {
 // answer when that is ready soon, and is taken for gone then.
 void HttpConnection::on_peer_gone(boost::system::error_code fault) {
   peer_done_ = true;
-  if (!is_answering() || fault != asio::error::eof) return close();
-  if (state_ == State::kHandling) set_deadline(Clock::now() + kHalfClosedGrace);
+  if (fault == asio::error::eof) return end_of_input();
+  if (in_request()) server_.metrics.refused(Refusal::kCutOff);  // nobody is there to be told
+  close();
+}
+
+void HttpConnection::end_of_input() {
+  constexpr std::string_view kTooEarly = "the request ended too early";
+  if (state_ == State::kHeader) {
+    refuse(Refusal::kCutOff, 400, kTooEarly);
+  } else if (state_ == State::kBody) {
+    explain(Refusal::kCutOff, 400, kTooEarly);
+  } else if (!is_answering()) {
+    close();
+  } else if (state_ == State::kHandling) {
+    set_deadline(Clock::now() + kHalfClosedGrace);
+  }
 }
 
 void HttpConnection::begin_drain() {

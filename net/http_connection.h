@@ -56,9 +56,11 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   bool linger();
   void read_more();
   size_t read_size() const;
+  bool in_request() const { return state_ == State::kHeader || state_ == State::kBody; }
   bool is_answering() const { return state_ == State::kHandling || state_ == State::kWriting; }
   void on_read(boost::system::error_code fault, size_t bytes);
   void on_peer_gone(boost::system::error_code fault);
+  void end_of_input();  // the peer sends nothing more
 
   // Answering (http_connection_write.cc).
   HttpRespond responder();

@@ -21,12 +21,13 @@ enum class Refusal : uint8_t {
   kNotAdmitted,  // by the handler, with an error
   kBodyTooLarge,
   kBodyTimeout,
+  kCutOff,  // the peer left, or closed its sending side, within a header or a body
   kMemory,
   kReaderTooSlow,
   kTooManyConnections,
   kAcceptFailed,
 };
-inline constexpr size_t kRefusals = 10;
+inline constexpr size_t kRefusals = 11;
 
 class HttpMetrics {
  public:

@@ -191,6 +191,39 @@ TEST_F(HttpServerTest, TruncatedAndRandomInputDisturbsNobody) {
   EXPECT_EQ(body_of(steady.read_answer()), "POST /x\ny=z\nabc");
 }
 
+TEST_F(HttpServerTest, SaysThatARequestEndedTooEarlyAndCountsIt) {
+  start();
+  for (std::string_view cut :
+       {"G", "GET / HTTP/1.1\r\nHost: h\r\n", "POST / HTTP/1.1\r\nContent-Length: 10\r\n\r\n{}",
+        "POST / HTTP/1.1\r\nContent-Length: 10\r\n\r\n", "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab",
+        "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n"}) {
+    uint64_t before = refused("cut_off");
+    std::string answer = exchange(cut);
+    EXPECT_EQ(status_of(answer), 400) << cut;
+    EXPECT_NE(body_of(answer).find("the request ended too early"), std::string::npos) << answer;
+    EXPECT_EQ(refused("cut_off"), before + 1) << cut;
+  }
+  uint64_t before = refused("cut_off");
+  EXPECT_EQ(exchange(""), "");
+  EXPECT_EQ(exchange("\r\n"), "");
+  EXPECT_EQ(status_of(exchange("GET / HTTP/1.1\r\n\r\n")), 200);
+  EXPECT_EQ(refused("cut_off"), before) << "nothing had begun";
+}
+
+TEST_F(HttpServerTest, CountsRequestsWhosePeerResetTheConnection) {
+  start();
+  uint64_t before = refused("cut_off");
+  RawClient header = connect();
+  header.send("GET / HTTP/1.1\r\n\r\nPOST / HTTP/1.1\r\nContent-Le");
+  header.read_answer();  // so that the second request has been read: a reset throws away what has not
+  RawClient body = connect();
+  body.send("POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 10\r\n\r\n");
+  body.read_until("\r\n\r\n");
+  header.reset();
+  body.reset();
+  while (refused("cut_off") < before + 2) std::this_thread::yield();
+}
+
 TEST_F(HttpServerTest, BoundsHeadersAndChunkHeaders) {
   start();
   uint64_t before = refused("header_too_large");
@@ -343,8 +376,7 @@ TEST_F(HttpServerTest, APeerThatOnlyClosedItsSendingSideIsAnswered) {
   client.finish_sending();
   auto [request, respond] = handler_->take_held();
   respond({.body = "soon"});
-  std::string answer = client.read_all();
-  EXPECT_EQ(body_of(answer), "soon");
+  EXPECT_EQ(body_of(client.read_answer()), "soon");
 }
 
 TEST_F(HttpServerTest, ADroppedRequestIsAnswered) {

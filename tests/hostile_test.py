@@ -183,10 +183,22 @@ class Hostile(unittest.TestCase):
             self.assertGreater(self.counted("fathom_http_refused_total", f'listener="{listener}'), 0)
 
     def test_peers_that_leave_in_the_middle(self):
-        for cut in range(0, 200, 7):
-            head = b"POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"
-            with raw.connect(self.server.otlp_http) as connection:
-                connection.sendall(head[:cut])
+        post = b"POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"
+        get = b"GET /healthz HTTP/1.1\r\nHost: x\r\n"
+        for address, listener, request in ((self.server.otlp_http, "otlp_http", post), (self.server.http, "query", get)):
+            cut_off = f'listener="{listener}",reason="cut_off"'
+            for size in (*range(1, len(request), 7), len(request)):
+                poke = lambda: raw.poke(address, request[:size])
+                answer = self.rises(poke, "fathom_http_refused_total", cut_off)
+                self.assertEqual(raw.status_of(answer), 400, request[:size])
+                self.assertIn(b"the request ended too early", answer)
+            self.assertEqual(raw.poke(address, b""), b"")
+        expecting = post.replace(b"\r\n\r\n{", b"\r\nExpect: 100-continue\r\n\r\n")
+        for address, request in ((self.server.otlp_http, expecting), (self.server.http, get + b"\r\n" + get)):
+            connection = raw.connect(address)
+            connection.sendall(request)
+            self.assertTrue(connection.recv(100))  # the server has what a reset would throw away
+            self.rises(lambda: raw.leave(connection), "fathom_http_refused_total", 'reason="cut_off"')
 
     def test_slow_loris_is_cut_off(self):
         head = b"POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n"
