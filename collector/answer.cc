@@ -32,7 +32,7 @@ constexpr std::array<Row, kVerdicts> kRows = {{
     {"not_found", 5, 404},
     {"method", 12, 405},
     {"media_type", 3, 415},
-    {"timeout", 4, 408},
+    {"timeout", 14, 503},  // exporters take 408 for final, and 503 for a reason to come again
     {"unimplemented", 12, 501},
 }};
 
@@ -49,7 +49,7 @@ struct Failure {
 
 Failure failure_of(const Answer& answer) {
   Failure failure{row(answer.verdict).grpc, answer.message, std::nullopt};
-  if (answer.verdict == Verdict::kUnavailable) failure.retry_delay_nano = answer.retry_delay_nano;
+  if (asks_for_retry(answer.verdict)) failure.retry_delay_nano = answer.retry_delay_nano;
   return failure;
 }
 
@@ -132,6 +132,9 @@ std::string_view verdict_label(Verdict verdict) {
 }
 bool is_success(Verdict verdict) {
   return row(verdict).grpc == 0;
+}
+bool asks_for_retry(Verdict verdict) {
+  return verdict == Verdict::kUnavailable || verdict == Verdict::kTimeout;
 }
 int grpc_code(Verdict verdict) {
   return row(verdict).grpc;

@@ -18,10 +18,10 @@ enum class Verdict : uint8_t {
   kInvalid,      // never to be repeated
   kOversized,    // never to be repeated
   kUnavailable,  // to be repeated after a delay
-  kNotFound,     // HTTP only, as are the next two
+  kNotFound,     // HTTP only, as are the next three
   kMethod,
   kMediaType,
-  kTimeout,
+  kTimeout,        // to be repeated after a delay
   kUnimplemented,  // gRPC only: a call that is not served
 };
 inline constexpr size_t kVerdicts = 10;
@@ -30,11 +30,12 @@ struct Answer {
   Verdict verdict = Verdict::kOk;
   std::string message;
   uint64_t rejected_spans = 0;    // kPartial
-  uint64_t retry_delay_nano = 0;  // kUnavailable
+  uint64_t retry_delay_nano = 0;  // where asks_for_retry()
 };
 
 std::string_view verdict_label(Verdict verdict);  // the `result` in metrics
 bool is_success(Verdict verdict);
+bool asks_for_retry(Verdict verdict);
 int grpc_code(Verdict verdict);
 int http_status(Verdict verdict);
 // Whole seconds, rounded up: what Retry-After holds.

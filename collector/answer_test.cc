@@ -47,7 +47,7 @@ TEST(Answer, OverloadAsksForARetry) {
 
 TEST(Answer, HttpsOwnErrorsAreStatusesToo) {
   for (auto [http, code] :
-       {std::pair{400, 3}, {408, 4}, {413, 8}, {417, 3}, {431, 8}, {500, 13}, {501, 12}, {503, 14}, {505, 2}}) {
+       {std::pair{400, 3}, {413, 8}, {417, 3}, {431, 8}, {500, 13}, {501, 12}, {503, 14}, {505, 2}}) {
     google::rpc::Status status;
     ASSERT_TRUE(status.ParseFromString(http_error_body(http, "why", Encoding::kProtobuf)));
     EXPECT_EQ(status.code(), code) << http;

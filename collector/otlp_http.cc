@@ -69,6 +69,11 @@ Verdict verdict_of_status(int status) {
   }
 }
 
+// Exporters repeat a request after 429, 502, 503 and 504; after HTTP's own word for it, the spans would be lost.
+int status_for_exporters(int status) {
+  return status == 408 ? 503 : status;
+}
+
 class OtlpHttpHandler : public net::HttpHandler {
  public:
   OtlpHttpHandler(std::shared_ptr<Ingest> ingest, std::string cors_allow_origin)
@@ -93,14 +98,14 @@ class OtlpHttpHandler : public net::HttpHandler {
   HttpResponse explain(const HttpRequest& request, int status, std::string_view message) override {
     Answer answer{verdict_of_status(status), std::string(message), 0, ingest_->options().retry_delay_nano};
     HttpResponse response = refuse(request, answer);
-    response.status = status;
+    response.status = status_for_exporters(status);
     return response;
   }
 
   // Not counted with the requests: nobody knows that it was one. HTTP's own counters have it.
   HttpResponse error(int status, std::string_view message, std::string_view content_type) override {
     Encoding encoding = encoding_of(content_type).value_or(Encoding::kJson);
-    if (status == 503) return response_of(unavailable_now(message), encoding, {});
+    if (status_for_exporters(status) == 503) return response_of(unavailable_now(message), encoding, {});
     HttpResponse response;
     response.status = status;
     response.content_type = type_of(encoding);
@@ -138,7 +143,7 @@ class OtlpHttpHandler : public net::HttpHandler {
     response.content_type = type_of(encoding);
     response.body = answer_body(answer, encoding);
     response.headers = std::move(headers);
-    if (answer.verdict == Verdict::kUnavailable) {
+    if (asks_for_retry(answer.verdict)) {
       response.headers.emplace_back("Retry-After", std::to_string(retry_after_s(answer)));
     }
     if (answer.verdict == Verdict::kMethod) response.headers.emplace_back("Allow", "POST");

@@ -280,12 +280,34 @@ TEST(OtlpHttpError, AsksForARetryWhenThereAreTooManyConnections) {
   EXPECT_EQ(response.body.find("{\"code\":14,\"message\":\"later\",\"details\":"), 0u) << response.body;
 }
 
+// OTLP's specification has 429, 502, 503 and 504 repeated, and no other status.
+TEST(OtlpHttpExplain, WhoeverWasTooSlowIsToComeAgain) {
+  FakeStore store;
+  auto handler =
+      make_otlp_http_handler(std::make_shared<Ingest>(IngestOptions{.retry_delay_nano = 2'000'000'000}, store), "");
+  net::HttpRequest request;
+  request.headers = {{"content-type", kProtobuf}};
+  uint64_t before = counted("fathom_otlp_requests_total", R"(transport="http_protobuf",result="timeout")");
+  const net::HttpResponse answers[] = {handler->explain(request, 408, "slow"), handler->error(408, "slow", kProtobuf)};
+  for (const net::HttpResponse& response : answers) {
+    EXPECT_EQ(response.status, 503);
+    EXPECT_EQ(response.headers, (std::vector<std::pair<std::string, std::string>>{{"Retry-After", "2"}}));
+    google::rpc::Status body;
+    ASSERT_TRUE(body.ParseFromString(response.body));
+    EXPECT_EQ(body.code(), 14);
+    EXPECT_EQ(body.message(), "slow");
+    EXPECT_EQ(body.details_size(), 1);
+  }
+  EXPECT_EQ(counted("fathom_otlp_requests_total", R"(transport="http_protobuf",result="timeout")"), before + 1)
+      << "a header that never came is counted by HTTP only";
+}
+
 TEST(OtlpHttpExplain, ShapesTheServersOwnRefusals) {
   FakeStore store;
   auto handler = make_otlp_http_handler(std::make_shared<Ingest>(IngestOptions{}, store), "");
   net::HttpRequest request;
   request.headers = {{"content-type", kProtobuf}};
-  for (auto [status, code] : {std::pair{413, 8}, {408, 4}, {400, 3}, {417, 3}, {503, 14}}) {
+  for (auto [status, code] : {std::pair{413, 8}, {400, 3}, {417, 3}, {503, 14}}) {
     net::HttpResponse response = handler->explain(request, status, "why");
     EXPECT_EQ(response.status, status);
     google::rpc::Status body;

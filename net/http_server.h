@@ -65,7 +65,7 @@ class HttpHandler {
   virtual uint64_t max_body_bytes() const = 0;  // larger bodies: 413
   // Shapes the server's own refusals of a request whose header admit() has seen: 413 for a body beyond the limit, 503
   // for one that grow_body() refused, 408 for one that is too slow, 400 for one that is malformed or ends too early,
-  // 417 for an expectation that cannot be met. A 503 without Retry-After gets one.
+  // 417 for an expectation that cannot be met. The answer may have another status. A 503 without Retry-After gets one.
   virtual HttpResponse explain(const HttpRequest& request, int status, std::string_view message);
   // How an error of this listener looks: shapes all other answers that are the server's own, to those whose header
   // admit() never saw (400, 408, 431, 501), to connections beyond the limit (503, as above), and for requests that

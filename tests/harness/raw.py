@@ -52,18 +52,19 @@ def status_of(answer):
     return int(words[1]) if answer.startswith(b"HTTP/1.") and len(words) > 1 and words[1].isdigit() else 0
 
 
-def seconds_until_closed(connection, limit):
-    """How long the peer keeps this connection when nothing more is sent."""
+def until_closed(connection, limit):
+    """(how many seconds the peer still keeps this connection, what it says meanwhile)."""
     begin = time.monotonic()
     connection.settimeout(limit)
+    said = b""
     try:
-        while connection.recv(65536):
-            pass
+        while more := connection.recv(65536):
+            said += more
     except TimeoutError:
-        return float("inf")
+        return float("inf"), said
     except OSError:
         pass
-    return time.monotonic() - begin
+    return time.monotonic() - begin, said
 
 
 def allow_open_files(count):
