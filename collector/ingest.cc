@@ -1,5 +1,6 @@
 #include "collector/ingest.h"
 
+#include <map>
 #include <mutex>
 #include <utility>
 
@@ -18,10 +19,26 @@ struct Ingest::Pending {
   std::mutex mutex;
   size_t batches_left = 0;
   uint64_t stored_spans = 0;
-  uint64_t refused_spans = 0;  // by the store
+  uint64_t refused_spans = 0;                // by the store
+  std::map<std::string, uint64_t> refusals;  // the store's reasons, and how many of those spans each explains
   bool retry = false;
-  std::string message;  // the store's first complaint
+  std::string retry_message;  // the store's first
 };
+
+// Every reason, for whoever mends the first would only meet the next: "2 x trace_id must be ...; 1 x span_id must ...".
+std::string Ingest::why_rejected(const Pending& pending) {
+  std::string text;
+  auto add = [&text](uint64_t spans, std::string_view reason) {
+    if (spans == 0) return;
+    if (!text.empty()) text += "; ";
+    text.append(std::to_string(spans)).append(" x ").append(reason);
+  };
+  for (size_t i = 0; i < kRejections; ++i) {
+    add(pending.decoded.rejections[i], rejection_rule(static_cast<Rejection>(i)));
+  }
+  for (const auto& [reason, spans] : pending.refusals) add(spans, reason);
+  return text;
+}
 
 Ingest::Ingest(const IngestOptions& options, store::SpanStore& store)
     : options_(options), store_(store), budget_(options.budget_bytes, metrics_.budget_used()) {}
@@ -93,9 +110,14 @@ void Ingest::appended(Pending& pending, uint64_t spans, const store::AppendResul
   {
     std::lock_guard lock(pending.mutex);
     if (result.outcome == store::AppendOutcome::kDurable) pending.stored_spans += spans;
-    if (result.outcome == store::AppendOutcome::kRejected) pending.refused_spans += spans;
-    if (result.outcome == store::AppendOutcome::kRetryable) pending.retry = true;
-    if (pending.message.empty()) pending.message = result.message;
+    if (result.outcome == store::AppendOutcome::kRejected) {
+      pending.refused_spans += spans;
+      pending.refusals[result.message] += spans;
+    }
+    if (result.outcome == store::AppendOutcome::kRetryable) {
+      if (!pending.retry) pending.retry_message = result.message;
+      pending.retry = true;
+    }
     if (--pending.batches_left > 0) return;
   }
   finish(pending);
@@ -103,11 +125,10 @@ void Ingest::appended(Pending& pending, uint64_t spans, const store::AppendResul
 
 Answer Ingest::outcome(const Pending& pending) const {
   // What is durable already is recognised when the sender comes again, so the whole request may be repeated.
-  if (pending.retry) return {Verdict::kUnavailable, pending.message, 0, options_.retry_delay_nano};
+  if (pending.retry) return {Verdict::kUnavailable, pending.retry_message, 0, options_.retry_delay_nano};
   uint64_t rejected = pending.decoded.rejected_spans + pending.refused_spans;
   if (rejected == 0) return {};
-  bool by_store = pending.decoded.rejected_spans == 0;
-  return {Verdict::kPartial, by_store ? pending.message : pending.decoded.first_rejection, rejected};
+  return {Verdict::kPartial, why_rejected(pending), rejected};
 }
 
 void Ingest::finish(Pending& pending) {

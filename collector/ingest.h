@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "base/byte_budget.h"
@@ -56,6 +57,7 @@ class Ingest : public std::enable_shared_from_this<Ingest> {
   void appended(Pending& pending, uint64_t spans, const store::AppendResult& result);
   void finish(Pending& pending);
   Answer outcome(const Pending& pending) const;
+  static std::string why_rejected(const Pending& pending);
 
   const IngestOptions options_;
   store::SpanStore& store_;

@@ -95,8 +95,32 @@ TEST_F(IngestTest, WhatTheStoreRejectsIsPartialSuccess) {
   auto answer = submit(*ingest, simple_request(25).SerializeAsString());
   EXPECT_EQ((*answer)->verdict, Verdict::kPartial);
   EXPECT_EQ((*answer)->rejected_spans, 10u);
-  EXPECT_EQ((*answer)->message, "not these");
+  EXPECT_EQ((*answer)->message, "10 x not these");
   EXPECT_EQ(counted("fathom_rejected_spans_total", "reason=\"store\""), before + 10);
+}
+
+TEST_F(IngestTest, PartialSuccessNamesEveryReasonWithItsCount) {
+  auto ingest = make({.limits = {.spans_per_batch = 10}});
+  store_.script({{AppendOutcome::kRejected, "not these"}, {AppendOutcome::kRejected, "nor these"}});
+  Request request = simple_request(25);
+  auto& spans = *request.mutable_resource_spans(0)->mutable_scope_spans(0)->mutable_spans();
+  spans[0].set_trace_id("short");
+  spans[1].clear_span_id();
+  spans[2].set_parent_span_id("ninebytes");
+  spans[3].clear_trace_id();
+  auto answer = submit(*ingest, request.SerializeAsString());
+  EXPECT_EQ((*answer)->rejected_spans, 24u);
+  EXPECT_EQ((*answer)->message,
+            "2 x trace_id must be 16 bytes, not all of them zero; 1 x span_id must be 8 bytes, not all of them zero; "
+            "1 x parent_span_id must be empty or 8 bytes; 10 x nor these; 10 x not these");
+}
+
+TEST_F(IngestTest, ARetrySaysWhatItIsFor) {
+  auto ingest = make({.limits = {.spans_per_batch = 10}});
+  store_.script({{AppendOutcome::kRejected, "not these"}, {AppendOutcome::kRetryable, "the disk is full"}});
+  auto answer = submit(*ingest, simple_request(20).SerializeAsString());
+  EXPECT_EQ((*answer)->verdict, Verdict::kUnavailable);
+  EXPECT_EQ((*answer)->message, "the disk is full");
 }
 
 TEST_F(IngestTest, DuplicatesAreSuccess) {

@@ -114,7 +114,8 @@ class Hostile(unittest.TestCase):
         status, _, said = self.rises(send, "fathom_rejected_spans_total", "reason=")
         partial = json.loads(said)["partialSuccess"]
         self.assertEqual((status, int(partial["rejectedSpans"])), (200, 3))
-        self.assertTrue(partial["errorMessage"])
+        self.assertIn("2 x trace_id must be", partial["errorMessage"])
+        self.assertIn("1 x span_id must be", partial["errorMessage"])
         self.assertEqual(len(until(lambda: self.server.trace(trace), "the good span")["spans"]), 1)
 
     def test_wrong_types_methods_and_paths(self):

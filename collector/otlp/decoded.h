@@ -21,6 +21,7 @@ namespace fathom::collector {
 enum class Rejection : uint8_t { kTraceId, kSpanId, kParentSpanId };
 inline constexpr size_t kRejections = 3;
 std::string_view rejection_label(Rejection reason);  // the `reason` in metrics
+std::string_view rejection_rule(Rejection reason);   // what such a span breaks, for people
 
 // What a stored span lost, or had changed, on its way.
 enum class Loss : uint8_t { kAttributeDepth, kAttributeLimit, kEventLimit, kLinkLimit, kLinkId, kTextRepaired };
@@ -35,7 +36,6 @@ struct Decoded {
   std::vector<store::BatchPtr> batches;
   uint64_t accepted_spans = 0;
   uint64_t rejected_spans = 0;
-  std::string first_rejection;  // for people
   std::array<uint64_t, kRejections> rejections{};
   std::array<uint64_t, kLosses> losses{};
   std::array<uint64_t, kOddities> oddities{};

@@ -25,6 +25,18 @@ std::string_view rejection_label(Rejection reason) {
   return "unknown";
 }
 
+std::string_view rejection_rule(Rejection reason) {
+  switch (reason) {
+    case Rejection::kTraceId:
+      return "trace_id must be 16 bytes, not all of them zero";
+    case Rejection::kSpanId:
+      return "span_id must be 8 bytes, not all of them zero";
+    case Rejection::kParentSpanId:
+      return "parent_span_id must be empty or 8 bytes";
+  }
+  return "unknown";
+}
+
 std::string_view oddity_label(Oddity oddity) {
   switch (oddity) {
     case Oddity::kEndBeforeStart:
@@ -73,18 +85,18 @@ void SpanSink::scope(const store::ScopeView& scope) {
   kept_bytes_ = 0;
 }
 
-void SpanSink::reject(Rejection reason, std::string_view message) {
+void SpanSink::reject(Rejection reason) {
   ++decoded_.rejections[static_cast<size_t>(reason)];
-  if (decoded_.rejected_spans++ == 0) decoded_.first_rejection = message;
+  ++decoded_.rejected_spans;
 }
 
 bool SpanSink::reject(const SpanDraft& draft) {
   if (!draft.trace_id || draft.trace_id->is_zero()) {
-    reject(Rejection::kTraceId, "trace_id must be 16 bytes, not all of them zero");
+    reject(Rejection::kTraceId);
   } else if (!draft.span_id || draft.span_id->is_zero()) {
-    reject(Rejection::kSpanId, "span_id must be 8 bytes, not all of them zero");
+    reject(Rejection::kSpanId);
   } else if (!draft.parent_span_id) {
-    reject(Rejection::kParentSpanId, "parent_span_id must be empty or 8 bytes");
+    reject(Rejection::kParentSpanId);
   } else {
     return false;
   }

@@ -46,7 +46,7 @@ class SpanSink {
   std::string_view text(std::string_view raw, size_t limit);
   bool reject(const SpanDraft& draft);
   void note_oddities(const store::SpanView& span);
-  void reject(Rejection reason, std::string_view message);
+  void reject(Rejection reason);
   void close_batch();
   void charge();
 
