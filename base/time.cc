@@ -12,6 +12,7 @@ namespace fathom {
 namespace {
 
 using Wide = unsigned __int128;  // so that products of counts and units are checked, not wrapped
+using WideInstant = __int128;    // Unix nanoseconds of any instant that can be written down
 
 constexpr uint64_t kNanosPerDay = 24 * kNanosPerHour;
 
@@ -103,6 +104,13 @@ Error bad_instant(std::string_view text) {
   return invalid(
       "'" + std::string(text) +
       "' is not a time: write 2026-11-21T02:00:00Z, 2026-11-21, Unix seconds to nanoseconds, now, or now-15m");
+}
+
+// A time, but none that 64 bits of Unix nanoseconds can hold.
+Error out_of_reach(std::string_view text, WideInstant instant) {
+  std::string quoted = "'" + std::string(text) + "'";
+  if (instant < 0) return invalid(quoted + " is before 1970, where Unix time begins");
+  return invalid(quoted + " is too late: Unix nanoseconds end within the year 2554, at " + format_instant(UINT64_MAX));
 }
 
 struct Scale {
@@ -226,40 +234,34 @@ std::optional<TimeOfDay> read_time_of_day(Rfc3339& reader) {
   return TimeOfDay{*second - *offset, fraction};
 }
 
-std::optional<uint64_t> parse_rfc3339(std::string_view text) {
+std::optional<WideInstant> parse_rfc3339(std::string_view text) {
   Rfc3339 reader(text);
   auto days = read_days(reader);
   auto time = reader.at_end() ? TimeOfDay{} : read_time_of_day(reader);
   if (!reader.done() || !days || !time) return std::nullopt;
-  __int128 nanos = static_cast<__int128>(*days * 86'400 + time->seconds) * kNanosPerSecond + time->fraction_nano;
-  if (nanos < 0 || nanos > UINT64_MAX) return std::nullopt;
-  return static_cast<uint64_t>(nanos);
+  return static_cast<WideInstant>(*days * 86'400 + time->seconds) * kNanosPerSecond + time->fraction_nano;
 }
 
 // Seconds reach the year 5138 before they look like milliseconds, and so on upwards.
-std::optional<uint64_t> parse_unix_count(std::string_view digits) {
+std::optional<WideInstant> parse_unix_count(std::string_view digits) {
   auto count = to_number(digits);
-  if (!count) return std::nullopt;
-  if (*count < 100'000'000'000) {
-    Wide nanos = static_cast<Wide>(*count) * kNanosPerSecond;
-    return nanos > UINT64_MAX ? std::nullopt : std::optional(static_cast<uint64_t>(nanos));
-  }
-  if (*count < 100'000'000'000'000) return std::min<Wide>(static_cast<Wide>(*count) * 1'000'000, UINT64_MAX);
-  if (*count < 100'000'000'000'000'000) return std::min<Wide>(static_cast<Wide>(*count) * 1'000, UINT64_MAX);
-  return count;
+  if (!count) return WideInstant{UINT64_MAX} + 1;  // too late in any unit
+  if (*count < 100'000'000'000) return static_cast<WideInstant>(*count) * kNanosPerSecond;
+  if (*count < 100'000'000'000'000) return static_cast<WideInstant>(*count) * 1'000'000;
+  if (*count < 100'000'000'000'000'000) return static_cast<WideInstant>(*count) * 1'000;
+  return *count;
 }
 
 // "1795226400.5": what date +%s.%N and most languages' clocks say.
-std::optional<uint64_t> parse_unix_seconds(std::string_view text) {
+std::optional<WideInstant> parse_unix_seconds(std::string_view text) {
   auto count = to_number(take_digits(text));
   if (!count || *count >= 100'000'000'000 || text.size() < 2) return std::nullopt;
   std::string_view fraction = text.substr(1);
   if (!std::all_of(fraction.begin(), fraction.end(), is_digit)) return std::nullopt;
-  Wide nanos = static_cast<Wide>(*count) * kNanosPerSecond + fraction_of(fraction, kNanosPerSecond);
-  return nanos > UINT64_MAX ? std::nullopt : std::optional(static_cast<uint64_t>(nanos));
+  return static_cast<WideInstant>(*count) * kNanosPerSecond + fraction_of(fraction, kNanosPerSecond);
 }
 
-std::optional<uint64_t> parse_absolute(std::string_view text) {
+std::optional<WideInstant> parse_absolute(std::string_view text) {
   std::string_view rest = text;
   bool starts_as_count = !take_digits(rest).empty();
   if (starts_as_count && rest.empty()) return parse_unix_count(text);
@@ -317,7 +319,8 @@ Result<uint64_t> parse_instant_unix_nano(std::string_view text, uint64_t now_uni
   if (text.starts_with("now")) return parse_relative(text, now_unix_nano);
   auto instant = parse_absolute(text);
   if (!instant) return bad_instant(text);
-  return *instant;
+  if (*instant < 0 || *instant > UINT64_MAX) return out_of_reach(text, *instant);
+  return static_cast<uint64_t>(*instant);
 }
 
 std::string format_instant(uint64_t unix_nano) {

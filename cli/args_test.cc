@@ -125,6 +125,9 @@ TEST(Suggest, CountsChangesAndSwaps) {
 TEST(Suggest, SaysNothingRatherThanNonsense) {
   EXPECT_EQ(nearest("up", {"trace", "services"}), std::nullopt);
   EXPECT_EQ(nearest("trase", {"trace", "services"}), "trace");
+  for (const char* word : {"x", "fs", "on", "maybe"}) EXPECT_EQ(nearest(word, {"fsync", "os"}), std::nullopt) << word;
+  EXPECT_EQ(nearest("sync", {"fsync", "os"}), "fsync");
+  EXPECT_EQ(nearest("oss", {"fsync", "os"}), "os");
 }
 
 TEST(Help, IsTheTableInWords) {

@@ -29,11 +29,13 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& known) {
   std::optional<std::string> best;
-  size_t best_distance = std::max<size_t>(2, word.size() / 3) + 1;
+  size_t best_distance = SIZE_MAX;
   for (const std::string& candidate : known) {
     bool abbreviated = word.size() >= 4 && candidate.starts_with(word);
     size_t distance = abbreviated ? 1 : edit_distance(word, candidate);
-    if (distance >= best_distance) continue;
+    // Of short words few letters are a lot: whoever typed "x" did not mean "os".
+    bool near = distance <= std::max(word.size(), candidate.size()) / 3;
+    if (!near || distance >= best_distance) continue;
     best_distance = distance;
     best = candidate;
   }

@@ -19,7 +19,7 @@ constexpr uint64_t kPatienceNano = 10 * kNanosPerSecond;  // between two remarks
 // Its own words are on standard error already.
 Error never_ready(int status) {
   bool usage = WIFEXITED(status) && WEXITSTATUS(status) == static_cast<int>(ExitCode::kUsage);
-  if (usage) return invalid("the server does not take these flags; see fathom up --help");
+  if (usage) return invalid("the server does not take these flags");
   return internal("the server " + describe_exit(status) + " before it was ready");
 }
 

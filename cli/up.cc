@@ -57,8 +57,9 @@ ExitCode supervise(const Args& args, const Context& context, const std::string& 
   Signals signals;
   Result<> ended = Supervisor(std::move(options), signals).run();
   if (ended) return ExitCode::kOk;
-  bool usage = ended.error().code == ErrorCode::kInvalid;
-  return usage ? failed(context, ended.error()) : failed_here(context, ended.error());
+  // What is wrong with the flags the server has said by then, and a second message would bury it.
+  if (ended.error().code == ErrorCode::kInvalid) return ExitCode::kUsage;
+  return failed_here(context, ended.error());
 }
 
 ExitCode run_up(const Args& args, const Context& context) {

@@ -221,6 +221,10 @@ class Up(unittest.TestCase):
             self.assertIn(server.http, self.fails_to_start("--data", other, "--http", server.http, *free))
             self.assertIn(server.data, self.fails_to_start("--data", server.data, "--http", "127.0.0.1:0", *free))
 
+    def test_a_wrong_value_of_a_servers_flag_is_one_message(self):
+        self.assertEqual(self.fails_to_start("--durability", "x"),
+                         "fathom-server: --durability: 'x' is none of fsync, os\n")
+
     def test_the_server_ends_with_its_supervisor(self):
         server = Server()
         server.start()

@@ -148,6 +148,8 @@ class Hostile(unittest.TestCase):
                 status, said = self.server.get("/api/v1/slowest?" + query)
                 self.assertEqual(status, 400, said)
                 self.assertTrue(json.loads(said)["error"]["message"])
+        _, said = self.server.get("/api/v1/slowest?from=9999-12-31T23:59:59Z")
+        self.assertIn("year 2554", json.loads(said)["error"]["message"])
         for path in ("/api/v1/traces/xyz", "/api/v1/traces/" + "0" * 32, "/api/v1/traces/" + "1" * 4000):
             status, _ = self.server.get(path)
             self.assertIn(status, (400, 404), path)
