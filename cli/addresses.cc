@@ -24,6 +24,7 @@ std::string addresses_line(const Addresses& addresses) {
   writer.member("http", addresses.http);
   writer.member("otlp_grpc", addresses.otlp_grpc);
   writer.member("otlp_http", addresses.otlp_http);
+  if (!addresses.query_grpc.empty()) writer.member("query_grpc", addresses.query_grpc);
   writer.end_object();
   return line + "\n";
 }
@@ -38,7 +39,12 @@ Result<Addresses> parse_addresses(std::string_view line) {
   if (!http) return http.error();
   if (!otlp_grpc) return otlp_grpc.error();
   if (!otlp_http) return otlp_http.error();
-  return Addresses{*http, *otlp_grpc, *otlp_http};
+  Addresses addresses{*http, *otlp_grpc, *otlp_http, ""};
+  if (!value.get_object().contains("query_grpc")) return addresses;
+  auto query_grpc = member(value.get_object(), "query_grpc");
+  if (!query_grpc) return query_grpc.error();
+  addresses.query_grpc = *query_grpc;
+  return addresses;
 }
 
 }  // namespace fathom::cli

@@ -1,4 +1,5 @@
-// The line of JSON with which a server says where it listens: {"http":"HOST:PORT","otlp_grpc":...,"otlp_http":...}.
+// The line of JSON with which a server says where it listens: {"http":"HOST:PORT","otlp_grpc":...,"otlp_http":...}, and
+// "query_grpc" where that was asked for.
 //
 // Purpose: `fathom-server --ready-fd` writes it, `fathom up` reads it and prints its own, scripts read that.
 // Thread safety: plain values. Errors: kCorrupt for a line that is not this.
@@ -15,6 +16,7 @@ struct Addresses {
   std::string http;
   std::string otlp_grpc;
   std::string otlp_http;
+  std::string query_grpc;  // empty: no such listener
   bool operator==(const Addresses&) const = default;
 };
 

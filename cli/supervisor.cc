@@ -13,7 +13,7 @@ namespace fathom::cli {
 namespace {
 
 constexpr int kReadyFd = 3;
-constexpr size_t kReadyBytes = 4096;                      // a line of three addresses is far shorter
+constexpr size_t kReadyBytes = 4096;                      // a line of four addresses is far shorter
 constexpr uint64_t kPatienceNano = 10 * kNanosPerSecond;  // between two remarks that it is still starting
 
 // Its own words are on standard error already.
@@ -49,6 +49,8 @@ Result<> Supervisor::start() {
                                    options_.addresses.otlp_http,
                                    "--ready-fd",
                                    std::to_string(kReadyFd)};
+  const std::string& query_grpc = options_.addresses.query_grpc;
+  if (!query_grpc.empty()) command.insert(command.end(), {"--query-grpc", query_grpc});
   command.insert(command.end(), options_.arguments.begin(), options_.arguments.end());
   Result<Child> child = Child::start({command, "", {{kReadyFd, ready->write.get()}}});
   if (!child) return child.error();

@@ -22,9 +22,15 @@ http=$2; grpc=$4; otlp=$6; fd=$8
 [ "$http" = 127.0.0.1:0 ] && http=127.0.0.1:7001
 [ "$grpc" = 127.0.0.1:0 ] && grpc=127.0.0.1:7002
 [ "$otlp" = 127.0.0.1:0 ] && otlp=127.0.0.1:7003
+query=
+if [ "$9" = --query-grpc ]; then
+  query=${10}
+  [ "$query" = 127.0.0.1:0 ] && query=127.0.0.1:7004
+  query=",\"query_grpc\":\"$query\""
+fi
 trap 'echo stopped >> "$dir/starts"; exit 0' TERM
 if [ -e "$dir/refuse" ]; then echo "cannot bind" >&2; exit 5; fi
-eval "echo '{\"http\":\"$http\",\"otlp_grpc\":\"$grpc\",\"otlp_http\":\"$otlp\"}' >&$fd; exec $fd>&-"
+eval "echo '{\"http\":\"$http\",\"otlp_grpc\":\"$grpc\",\"otlp_http\":\"$otlp\"$query}' >&$fd; exec $fd>&-"
 echo "pid $$" >&2
 while :; do sleep 1 & wait $!; done
 )";
@@ -99,6 +105,20 @@ TEST_F(UpTest, AKilledServerComesBackOnTheSamePorts) {
   EXPECT_NE(second.find("--http 127.0.0.1:7001 --otlp-grpc 127.0.0.1:7002 --otlp-http 127.0.0.1:7003"),
             std::string::npos);
   EXPECT_EQ(log, first + second + second + second + "stopped\n");
+}
+
+TEST_F(UpTest, ThePortOfQueriesOverGrpcIsToldAndKept) {
+  Forked process = up({"--query-grpc", "127.0.0.1:0"});
+  EXPECT_EQ(read_line(process.out()), R"({"http":"127.0.0.1:7001","otlp_grpc":"127.0.0.1:7002",)"
+                                      R"("otlp_http":"127.0.0.1:7003","query_grpc":"127.0.0.1:7004"})");
+  ::kill(server_pid(process), SIGKILL);
+  ASSERT_GT(server_pid(process), 0);
+  ::kill(process.pid(), SIGTERM);
+  EXPECT_EQ(process.exit_code(), 0);
+  std::string log = starts();
+  size_t second = log.find('\n') + 1;
+  EXPECT_NE(log.substr(0, second).find(" --query-grpc 127.0.0.1:0 --data="), std::string::npos) << log;
+  EXPECT_NE(log.find(" --query-grpc 127.0.0.1:7004 --data=", second), std::string::npos) << log;
 }
 
 TEST_F(UpTest, FlagsOfTheServerAreHandedOn) {
@@ -213,12 +233,14 @@ TEST(ChildProcess, OutputIsCaptured) {
 }
 
 TEST(AddressLine, BackAndForth) {
-  Addresses addresses{"127.0.0.1:1", "[::1]:2", "h:3"};
+  Addresses addresses{"127.0.0.1:1", "[::1]:2", "h:3", ""};
   EXPECT_EQ(addresses_line(addresses), R"({"http":"127.0.0.1:1","otlp_grpc":"[::1]:2","otlp_http":"h:3"})"
                                        "\n");
   EXPECT_EQ(*parse_addresses(addresses_line(addresses)), addresses);
-  for (const char* text :
-       {"", "ready", "[]", "{}", R"({"http":"a","otlp_grpc":"b"})", R"({"http":1,"otlp_grpc":"","otlp_http":""})"}) {
+  addresses.query_grpc = "h:4";
+  EXPECT_EQ(*parse_addresses(addresses_line(addresses)), addresses);
+  for (const char* text : {R"({"http":"a","otlp_grpc":"b","otlp_http":"c","query_grpc":7})", "", "ready", "[]", "{}",
+                           R"({"http":"a","otlp_grpc":"b"})", R"({"http":1,"otlp_grpc":"","otlp_http":""})"}) {
     EXPECT_FALSE(parse_addresses(text).ok()) << text;
   }
 }

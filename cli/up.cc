@@ -43,14 +43,22 @@ Result<Addresses> addresses_of(const Args& args) {
   if (args.get("--query-grpc").empty()) return addresses;
   Result<std::string> query_grpc = args.address("--query-grpc");
   if (!query_grpc) return query_grpc.error();
+  addresses.query_grpc = *query_grpc;
   return addresses;
+}
+
+// All but the addresses, which the supervisor keeps: a port that was free once stays over a restart.
+std::vector<Flag> handed_on() {
+  std::vector<Flag> flags = server_flags();
+  std::erase_if(flags, [](const Flag& flag) { return flag.name == "--query-grpc"; });
+  return flags;
 }
 
 ExitCode supervise(const Args& args, const Context& context, const std::string& program, const std::string& directory,
                    const Addresses& addresses) {
   SupervisorOptions options;
   options.program = program;
-  options.arguments = words_of(args, server_flags());
+  options.arguments = words_of(args, handed_on());
   options.arguments.push_back("--data=" + directory);
   options.addresses = addresses;
   options.on_first_ready = [&context](const Addresses& bound) { context.out(addresses_line(bound)); };

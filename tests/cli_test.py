@@ -1,6 +1,7 @@
 """The command line as scripts see it: fixed words, the shapes of its JSON, exit codes, the order of the slowest."""
 
 import json
+import os
 import pathlib
 import signal
 import socket
@@ -9,7 +10,7 @@ import tempfile
 import time
 import unittest
 
-from harness import otlp
+from harness import otlp, raw
 from harness.main import main
 from harness.server import FATHOM, Server, cli, parent_of, until
 
@@ -207,6 +208,17 @@ class Up(unittest.TestCase):
             self.assertEqual(server.stop(), 0)
             server.start()
             self.assertIsNotNone(server.trace(trace))
+
+    def test_queries_over_grpc_have_a_port_that_stays(self):
+        with Server(arguments=["--query-grpc", "127.0.0.1:0"]) as server:
+            self.assertEqual(set(server.addresses), {"http", "otlp_grpc", "otlp_http", "query_grpc"})
+            raw.connect(server.query_grpc).close()
+            first = server.pid()
+            os.kill(first, signal.SIGKILL)
+            until(lambda: server.pid() not in (first, None) and server.ready(), "the server is back")
+            raw.connect(server.query_grpc).close()
+        with Server() as server:
+            self.assertIsNone(server.query_grpc)
 
     def fails_to_start(self, *words):
         outcome = subprocess.run([FATHOM, "up", *words], capture_output=True, text=True, timeout=120, check=False)

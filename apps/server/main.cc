@@ -31,7 +31,9 @@ void raise_open_files() {
 }
 
 void announce(const cli::Addresses& addresses, const std::optional<int>& ready_fd) {
-  log_info("ready http=" + addresses.http + " otlp_grpc=" + addresses.otlp_grpc + " otlp_http=" + addresses.otlp_http);
+  std::string query_grpc = addresses.query_grpc.empty() ? "" : " query_grpc=" + addresses.query_grpc;
+  log_info("ready http=" + addresses.http + " otlp_grpc=" + addresses.otlp_grpc + " otlp_http=" + addresses.otlp_http +
+           query_grpc);
   if (!ready_fd) return;
   std::string line = cli::addresses_line(addresses);
   // Shorter than a pipe's atomic write; whoever asked for it and went away does not need it.

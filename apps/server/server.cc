@@ -50,7 +50,7 @@ Result<cli::Addresses> Server::start(cli::Signals& signals) {
   Result<collector::CollectorAddresses> otlp = collector_->start();
   if (!otlp) return otlp.error();
   query_->set_ready(true);
-  return cli::Addresses{*http, otlp->otlp_grpc, otlp->otlp_http};
+  return cli::Addresses{*http, otlp->otlp_grpc, otlp->otlp_http, query_->grpc_address()};
 }
 
 void Server::stop() {

@@ -101,6 +101,7 @@ class Server:
         self.http = self.addresses["http"]
         self.otlp_http = self.addresses["otlp_http"]
         self.otlp_grpc = self.addresses["otlp_grpc"]
+        self.query_grpc = self.addresses.get("query_grpc")  # with --query-grpc among the arguments
         self.url = f"http://{self.http}"
 
     def stop(self, how=signal.SIGTERM):
