@@ -36,7 +36,7 @@ class IncludeTable(unittest.TestCase):
         path.write_text(text, encoding="utf-8")
 
     def configure(self):
-        command = ["cmake", "-S", str(self.tree), "-B", str(self.tree / "build")]
+        command = ["cmake", "-G", "Ninja", "-S", str(self.tree), "-B", str(self.tree / "build")]
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
     def refused(self, name, text, words):
