@@ -57,23 +57,23 @@ class RocksOpen : public ::testing::Test {
 };
 
 TEST_F(RocksOpen, AnOlderVersionOpensAndIsRaised) {
-  EXPECT_EQ(read_file(rig_.path() + "/version"), "3\n");
+  EXPECT_EQ(read_file(rig_.path() + "/version"), "4\n");
   write_version("1\n");
   ASSERT_EQ(rig_.open(), "");
-  EXPECT_EQ(read_file(rig_.path() + "/version"), "3\n") << "an older server would not understand what is written now";
+  EXPECT_EQ(read_file(rig_.path() + "/version"), "4\n") << "an older server would not understand what is written now";
   EXPECT_TRUE(stored_trace(rig_.store(), 1));
   EXPECT_TRUE(stored_trace(rig_.store(), 2));
 }
 
 TEST_F(RocksOpen, ANewerVersionIsRefusedByName) {
-  write_version("4\n");
+  write_version("5\n");
   Error error = open_error(rig_);
   EXPECT_EQ(error.code, ErrorCode::kUnsupported);
-  EXPECT_NE(error.message.find("format 4"), std::string::npos) << error.message;
+  EXPECT_NE(error.message.find("format 5"), std::string::npos) << error.message;
   EXPECT_NE(error.message.find(rig_.path()), std::string::npos) << error.message;
   // Refused, and not touched.
-  EXPECT_EQ(read_file(rig_.path() + "/version"), "4\n");
-  write_version("3\n");
+  EXPECT_EQ(read_file(rig_.path() + "/version"), "5\n");
+  write_version("4\n");
   ASSERT_EQ(rig_.open(), "");
   EXPECT_TRUE(stored_trace(rig_.store(), 2));
 }
@@ -88,7 +88,7 @@ TEST_F(RocksOpen, AVersionThatIsNoNumberIsDamage) {
 TEST_F(RocksOpen, AnEmptyVersionIsThatOfAFirstStartWhichACrashEnded) {
   write_version("");
   ASSERT_EQ(rig_.open(), "");
-  EXPECT_EQ(read_file(rig_.path() + "/version"), "3\n");
+  EXPECT_EQ(read_file(rig_.path() + "/version"), "4\n");
 }
 
 TEST_F(RocksOpen, ADirectoryInUseIsNamed) {

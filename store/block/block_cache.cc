@@ -84,13 +84,16 @@ Result<const std::vector<uint32_t>*> BlockCache::resources() {
   return &*current_.resources;
 }
 
-Result<bool> BlockCache::may_contain(std::string_view key, std::string_view value_text) {
-  if (!directory_->may_have_key(key)) return false;
+Result<FilterHalves> BlockCache::may_contain(std::string_view key, std::string_view value_text) {
+  if (!directory_->may_have_key(key)) return FilterHalves{};
   uint64_t pair = pair_hash(value_text, key_seed(key));
-  return parts().filter_pages == 0 ? whole_filter_has(pair) : filter_has(pair);
+  if (parts().filter_pages != 0) return filter_has(pair);
+  Result<bool> has = whole_filter_has(pair);
+  if (!has) return has.error();
+  return FilterHalves{*has, *has};
 }
 
-Result<bool> BlockCache::filter_has(uint64_t pair_hash) {
+Result<FilterHalves> BlockCache::filter_has(uint64_t pair_hash) {
   uint32_t number = filter_page_of(pair_hash, parts().filter_pages);
   auto found = filter_pages_.find(number);
   if (found == filter_pages_.end()) {
@@ -98,10 +101,10 @@ Result<bool> BlockCache::filter_has(uint64_t pair_hash) {
     if (!chunk) return chunk.error();
     Result<FilterPage> page = FilterPage::open(chunk->body);
     if (!page) return page.error();
-    if (page->parts() != size_t{directory_->block_count()} + 1) return damaged("filter");
+    if (page->parts() != size_t{directory_->block_count()} * parts().filters_per_block + 1) return damaged("filter");
     found = filter_pages_.emplace(number, std::move(*page)).first;
   }
-  return found->second.may_contain(block_, pair_hash);
+  return found->second.may_contain(block_, parts().filters_per_block, pair_hash);
 }
 
 Result<bool> BlockCache::whole_filter_has(uint64_t pair_hash) {

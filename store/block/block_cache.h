@@ -46,8 +46,8 @@ class BlockCache {
   Result<const DecodedShapes*> shapes();
   Result<const std::vector<uint32_t>*> resources();  // record numbers, per row
 
-  // Of the visited block: whether any row can have this attribute.
-  Result<bool> may_contain(std::string_view key, std::string_view value_text);
+  // Of the visited block: which traces' rows can have this attribute.
+  Result<FilterHalves> may_contain(std::string_view key, std::string_view value_text);
   // The page that has the record, and the record's place in it.
   Result<std::pair<std::shared_ptr<const SharedPage>, uint32_t>> shared_record(uint32_t number);
   Result<std::shared_ptr<const SharedPage>> page(uint32_t page);
@@ -67,7 +67,7 @@ class BlockCache {
   ChunkSource& source_;
   uint32_t block_ = kSegmentWide;
   Block current_;
-  Result<bool> filter_has(uint64_t pair_hash);
+  Result<FilterHalves> filter_has(uint64_t pair_hash);
   Result<bool> whole_filter_has(uint64_t pair_hash);
   std::map<uint32_t, FilterPage> filter_pages_;
   std::optional<std::string> whole_filter_;  // of version 2

@@ -58,8 +58,8 @@ void decode_column(std::string_view body) {
 
 void ask_filter(std::string_view body, uint32_t blocks) {
   Result<FilterPage> page = FilterPage::open(body);
-  if (!page.ok() || page->parts() != size_t{blocks} + 1) return;
-  for (uint32_t block = 0; block < blocks; ++block) (void)page->may_contain(block, 0x9e3779b97f4a7c15 * block);
+  if (!page.ok() || page->parts() != 2 * size_t{blocks} + 1) return;
+  for (uint32_t block = 0; block < blocks; ++block) (void)page->may_contain(block, 2, 0x9e3779b97f4a7c15 * block).any();
 }
 
 void decode_some(uint8_t which, const BlockZone& zone, std::string_view body) {

@@ -32,7 +32,7 @@ void AttributeLists::add(std::span<const AttributeView> list) {
   }
 }
 
-void BlockGatherer::add(const SegmentRow* row, const SegmentTrace* trace) {
+void BlockGatherer::add(const SegmentRow* row, const SegmentTrace* trace, bool slow) {
   if (first_ == nullptr) first_ = row;
   add_piece(trace);
   SpanView span = row->batch->span(*row->row, scratch_);
@@ -47,7 +47,7 @@ void BlockGatherer::add(const SegmentRow* row, const SegmentTrace* trace) {
   const SharedTable::BatchRecords& records = shared_.records_of(*row->batch);
   rows_.resources.push_back(records.resources[row->row->resource]);
   rows_.scopes.push_back(records.scopes[row->row->scope]);
-  add_attributes(span.attributes);
+  add_attributes(span.attributes, slow);
   add_events(span);
   add_links(span);
 }
@@ -58,12 +58,13 @@ void BlockGatherer::add_piece(const SegmentTrace* trace) {
   ++traces.back().row_count;
 }
 
-void BlockGatherer::add_attributes(std::span<const AttributeView> attributes) {
+void BlockGatherer::add_attributes(std::span<const AttributeView> attributes, bool slow) {
   rows_.shape_begins.push_back(static_cast<uint32_t>(rows_.shape_keys.size()));
   for (const AttributeView& attribute : attributes) {
     uint32_t local = local_key(keys_.id_of(attribute.key));
     rows_.shape_keys.push_back(local);
     rows_.keys[local].values.push_back(attribute.value);
+    rows_.keys[local].slow.push_back(slow ? 1 : 0);
     rows_.bytes += attribute.value.text.size();
   }
 }
@@ -71,7 +72,7 @@ void BlockGatherer::add_attributes(std::span<const AttributeView> attributes) {
 uint32_t BlockGatherer::local_key(uint32_t key) {
   if (key >= local_.size()) local_.resize(keys_.size(), 0);
   if (local_[key] == 0) {
-    rows_.keys.push_back({key, {}});
+    rows_.keys.push_back({key, {}, {}});
     local_[key] = static_cast<uint32_t>(rows_.keys.size());
     keys_[key].on_spans = true;
   }

@@ -69,6 +69,7 @@ struct BlockRows {
   struct KeyValues {
     uint32_t key = 0;  // in the registry
     std::vector<ValueView> values;
+    std::vector<uint8_t> slow;  // per value: 1 when its trace is slow
   };
 
   std::span<const SegmentRow> rows;
@@ -106,8 +107,8 @@ class BlockGatherer {
  public:
   BlockGatherer(KeyRegistry& keys, SharedTable& shared) : keys_(keys), shared_(shared) {}
 
-  // `row` continues the rows added before; `trace` is the one it belongs to.
-  void add(const SegmentRow* row, const SegmentTrace* trace);
+  // `row` continues the rows added before; `trace` is the one it belongs to, `slow` what it is.
+  void add(const SegmentRow* row, const SegmentTrace* trace, bool slow);
   size_t row_count() const { return rows_.names.size(); }
   uint64_t bytes() const { return rows_.bytes; }
   // The block, complete; the gatherer is then empty.
@@ -115,7 +116,7 @@ class BlockGatherer {
 
  private:
   void add_piece(const SegmentTrace* trace);
-  void add_attributes(std::span<const AttributeView> attributes);
+  void add_attributes(std::span<const AttributeView> attributes, bool slow);
   void add_events(const SpanView& span);
   void add_links(const SpanView& span);
   uint32_t local_key(uint32_t key);

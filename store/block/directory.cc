@@ -171,6 +171,9 @@ bool read_filter(ByteReader& in, uint8_t version, Parts& parts) {
   if (version < kFilterApart) return read_whole_filter(in, parts.whole_filter);
   if (version < kFilterPages) return true;
   parts.filter_pages = read_entries(in, kMaxFilterPages);
+  bool halves = version >= kFilterHalves;
+  parts.filters_per_block = halves ? 2 : 1;
+  parts.slow_trace_nano = halves ? in.varint() : 0;
   return parts.filter_pages > 0;
 }
 
@@ -194,6 +197,7 @@ std::string encode_directory(const Parts& parts, Packer& packer) {
   writer.varint(parts.shared_records);
   packer.ints(body, std::span<const uint32_t>(parts.page_first));
   writer.varint(parts.filter_pages);
+  writer.varint(parts.slow_trace_nano);
   return seal_chunk(body);
 }
 
@@ -248,6 +252,10 @@ const BlockZone& SegmentDirectory::zone(uint32_t block) const {
 }
 const std::vector<std::string>& SegmentDirectory::attribute_keys() const {
   return parts_->names;
+}
+
+uint64_t SegmentDirectory::slow_trace_nano() const {
+  return parts_->slow_trace_nano;
 }
 
 bool SegmentDirectory::may_have_key(std::string_view key) const {

@@ -33,7 +33,9 @@ struct SegmentDirectory::Parts {
   std::vector<uint32_t> page_first;  // per page: the first record's number
   uint32_t shared_records = 0;
   uint32_t filter_pages = 0;  // none before version 3
-  std::string whole_filter;   // of version 1; in version 2 it is a chunk of its own
+  uint32_t filters_per_block = 2;
+  uint64_t slow_trace_nano = 0;
+  std::string whole_filter;  // of version 1; in version 2 it is a chunk of its own
 
   // Derived from the above.
   std::vector<std::string> names;                            // sorted

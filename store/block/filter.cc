@@ -20,18 +20,28 @@ uint32_t pages_for(size_t pairs) {
 
 }  // namespace
 
-void FilterWriter::insert(uint64_t pair_hash) {
-  spread_.push_back(spread(pair_hash));
+void FilterWriter::insert(uint64_t pair_hash, bool slow) {
+  (slow ? slow_ : rest_).push_back(spread(pair_hash));
 }
 
-void FilterWriter::end_part() {
-  auto begin = spread_.begin() + static_cast<std::ptrdiff_t>(part_end_.empty() ? 0 : part_end_.back());
-  std::sort(begin, spread_.end());
-  spread_.erase(std::unique(begin, spread_.end()), spread_.end());
+void FilterWriter::insert_resource(uint64_t pair_hash) {
+  resources_.push_back(spread(pair_hash));
+}
+
+void FilterWriter::end_block() {
+  end_part(slow_);
+  end_part(rest_);
+}
+
+void FilterWriter::end_part(std::vector<uint64_t>& spread) {
+  std::sort(spread.begin(), spread.end());
+  spread_.insert(spread_.end(), spread.begin(), std::unique(spread.begin(), spread.end()));
   part_end_.push_back(spread_.size());
+  spread.clear();
 }
 
 uint32_t FilterWriter::write_pages(Packer& packer, std::vector<Chunk>& chunks) {
+  end_part(resources_);
   uint32_t pages = pages_for(spread_.size());
   // Where each part goes on: its hashes ascend, and so do the pages that they are in.
   std::vector<size_t> next(part_end_.size(), 0);
@@ -72,9 +82,11 @@ std::string_view FilterPage::part(size_t number) const {
   return std::string_view(bits_).substr(begin, part_end_[number] - begin);
 }
 
-bool FilterPage::may_contain(uint32_t block, uint64_t pair_hash) const {
+FilterHalves FilterPage::may_contain(uint32_t block, uint32_t parts_per_block, uint64_t pair_hash) const {
   uint64_t pair = spread(pair_hash);
-  return bloom_may_contain(part(block), pair) || bloom_may_contain(part(parts() - 1), pair);
+  if (bloom_may_contain(part(parts() - 1), pair)) return {true, true};
+  size_t first = size_t{block} * parts_per_block, last = first + parts_per_block - 1;
+  return {bloom_may_contain(part(first), pair), bloom_may_contain(part(last), pair)};
 }
 
 bool read_whole_filter(ByteReader& in, std::string& bits) {

@@ -1,8 +1,9 @@
 // The filters of a segment's blocks, in pages (docs/formats/block.md).
 //
 // Purpose: a condition asks every block of a segment about one pair of key and value, so what is read at once is one
-// pair's part of the filters of all blocks: a page holds the pairs of a range of hashes, a small Bloom filter for each
-// block and one for the resources of the segment, which occur in most of its blocks. Thread safety: a writer belongs to
+// pair's part of the filters of all blocks: a page holds the pairs of a range of hashes, two small Bloom filters for
+// each block, of its slow traces and of the others, and one for the resources of the segment, which occur in most of
+// its blocks. The slowest are asked for most, and few of a block's traces are slow. Thread safety: a writer belongs to
 // one thread; a page is immutable. Ownership: a page owns its bits. Errors: hostile input gives kCorrupt.
 #pragma once
 
@@ -13,20 +14,26 @@
 
 #include "base/result.h"
 #include "store/block/packing.h"
+#include "store/block/segment_reader.h"
 #include "store/block/segment_writer.h"
 
 namespace fathom::store::block {
 
 class FilterWriter {
  public:
-  // Of a block, or in the end of the resources; end_part() ends each.
-  void insert(uint64_t pair_hash);
-  void end_part();
+  // Of the block that end_block() ends.
+  void insert(uint64_t pair_hash, bool slow);
+  void end_block();
+  // Then, once, of the resources.
+  void insert_resource(uint64_t pair_hash);
   // Appends the pages as chunks; returns their number.
   uint32_t write_pages(Packer& packer, std::vector<Chunk>& chunks);
 
  private:
-  std::vector<uint64_t> spread_;  // part after part, each ascending and without repetition once ended
+  void end_part(std::vector<uint64_t>& spread);
+
+  std::vector<uint64_t> slow_, rest_, resources_;  // spread, as they came
+  std::vector<uint64_t> spread_;                   // part after part, each ascending and without repetition
   std::vector<size_t> part_end_;
 };
 
@@ -35,10 +42,10 @@ uint32_t filter_page_of(uint64_t pair_hash, uint32_t pages);
 class FilterPage {
  public:
   static Result<FilterPage> open(std::string_view body);
-  // Parts: the blocks, then the resources.
+  // Parts: of the blocks, one or two each, then that of the resources.
   size_t parts() const { return part_end_.size(); }
-  // False: no row of the block has the pair. True: perhaps. The block is below parts() - 1.
-  bool may_contain(uint32_t block, uint64_t pair_hash) const;
+  // The block is one of (parts() - 1) / parts_per_block.
+  FilterHalves may_contain(uint32_t block, uint32_t parts_per_block, uint64_t pair_hash) const;
 
  private:
   std::string_view part(size_t number) const;

@@ -1,4 +1,4 @@
-// Constants of the block format, version 3; docs/formats/block.md has the bytes in prose.
+// Constants of the block format, version 4; docs/formats/block.md has the bytes in prose.
 #pragma once
 
 #include <cstddef>
@@ -6,9 +6,11 @@
 
 namespace fathom::store::block {
 
-inline constexpr uint8_t kVersion = 3;
+inline constexpr uint8_t kVersion = 4;
 inline constexpr uint8_t kFilterApart = 2;  // the first version in which the filter is a chunk of its own
 inline constexpr uint8_t kFilterPages = 3;  // the first in which each block has a filter, in pages
+inline constexpr uint8_t kFilterHalves =
+    4;  // the first in which each block has one for its slow traces and one for the others
 
 // Chunk numbers ("columns") within a block.
 enum Column : uint32_t {
@@ -50,5 +52,6 @@ inline constexpr uint32_t kFirstFilterPage = 1u << 31;
 inline constexpr uint32_t kMaxFilterPages = 1u << 16;
 inline constexpr size_t kFilterPageBytes = 8u << 10;  // about
 inline constexpr uint32_t kBloomBitsPerPair = 10;
+inline constexpr uint32_t kSlowOfTraces = 8;  // one trace in this many is slow
 
 }  // namespace fathom::store::block

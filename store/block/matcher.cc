@@ -110,9 +110,9 @@ Result<bool> Matcher::open_column(std::string_view key, Column& out) {
 }
 
 Result<std::vector<uint32_t>> Matcher::match(std::string_view key, std::string_view text) {
-  Result<bool> may_contain = cache_.may_contain(key, text);
+  Result<FilterHalves> may_contain = cache_.may_contain(key, text);
   if (!may_contain) return may_contain.error();
-  if (!*may_contain) return std::vector<uint32_t>();
+  if (!may_contain->any()) return std::vector<uint32_t>();
   Result<std::vector<uint32_t>> spans = match_spans(key, text);
   if (!spans) return spans;
   Result<std::vector<uint32_t>> resources = match_resources(key, text);

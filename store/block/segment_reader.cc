@@ -25,7 +25,7 @@ const SegmentDirectory& SegmentReader::directory() const {
   return *impl_->cache.directory();
 }
 
-Result<bool> SegmentReader::may_contain(uint32_t block, std::string_view key, std::string_view value_text) {
+Result<FilterHalves> SegmentReader::may_contain(uint32_t block, std::string_view key, std::string_view value_text) {
   if (Result<> there = impl_->cache.visit(block); !there) return there.error();
   return impl_->cache.may_contain(key, value_text);
 }

@@ -32,6 +32,13 @@ struct ChunkBytes {
 namespace block {
 class SharedPage;
 }
+
+// Which traces of a block may have an attribute: those that are slow (SegmentDirectory::slow_trace_nano), and others.
+struct FilterHalves {
+  bool slow = false;
+  bool rest = false;
+  bool any() const { return slow || rest; }
+};
 using SharedPagePtr = std::shared_ptr<const block::SharedPage>;
 
 class ChunkSource {
@@ -75,6 +82,9 @@ class SegmentDirectory {
   const BlockZone& zone(uint32_t block) const;
   // False: no row has an attribute of this name, of its own or of its resource. True: perhaps.
   bool may_have_key(std::string_view key) const;
+  // The traces that filters take for slow last as long as this at least, or a span of theirs does; the others and all
+  // of their spans are shorter, as far as this segment and older ones know. 0: all are slow.
+  uint64_t slow_trace_nano() const;
   // Of spans and resources, sorted; at most kMaxListedKeys.
   const std::vector<std::string>& attribute_keys() const;
   size_t memory_bytes() const;
@@ -144,8 +154,8 @@ class SegmentReader {
 
   const SegmentDirectory& directory() const;
 
-  // False: no row of the block has this attribute, of its own or of its resource. True: perhaps.
-  Result<bool> may_contain(uint32_t block, std::string_view key, std::string_view value_text);
+  // False: no row of such traces has this attribute, of its own or of its resource. True: perhaps.
+  Result<FilterHalves> may_contain(uint32_t block, std::string_view key, std::string_view value_text);
 
   // Valid until another block is asked for.
   Result<std::span<const BlockTrace>> traces(uint32_t block);

@@ -138,7 +138,7 @@ TEST_P(SegmentRoundTrip, MatchFindsExactlyTheRows) {
   Sealed sealed = wild(GetParam(), {.rows_per_block = 800});
   for (uint32_t b = 0; b < sealed.directory->block_count(); ++b) {
     for (const auto& [pair, rows] : rows_by_text(sealed, b)) {
-      EXPECT_TRUE(*sealed.reader->may_contain(b, pair.first, pair.second));
+      EXPECT_TRUE(sealed.reader->may_contain(b, pair.first, pair.second)->any());
       Result<std::vector<uint32_t>> found = sealed.reader->match(b, pair.first, pair.second);
       ASSERT_TRUE(found.ok());
       EXPECT_EQ(*found, std::vector<uint32_t>(rows.begin(), rows.end())) << pair.first << "=" << pair.second;
@@ -322,17 +322,45 @@ TEST(Segment, OnlyBlocksThatCanHaveAPairAreRead) {
   Sealed sealed = seal(one_canary(), {.rows_per_block = 60});
   ASSERT_EQ(sealed.directory->block_count(), 10u);
   EXPECT_FALSE(sealed.reader->match(0, "tier", "bronze")->size());
-  for (const char* tier : {"gold", "canary"}) (void)*sealed.reader->may_contain(0, "tier", tier);  // reads the filter
+  for (const char* tier : {"gold", "canary"})
+    (void)sealed.reader->may_contain(0, "tier", tier)->any();  // reads the filter
   std::vector<uint32_t> read;
   for (uint32_t b = 0; b < 10; ++b) {
     uint64_t before = sealed.source->reads;
     EXPECT_EQ(sealed.reader->match(b, "tier", "canary")->size(), b == 4 ? 1u : 0u) << b;
     if (sealed.source->reads != before) read.push_back(b);
-    EXPECT_TRUE(*sealed.reader->may_contain(b, "tier", "gold"));
-    EXPECT_TRUE(*sealed.reader->may_contain(b, "service.name", "shop")) << "resources are every block's";
+    EXPECT_TRUE(sealed.reader->may_contain(b, "tier", "gold")->any());
+    EXPECT_TRUE(sealed.reader->may_contain(b, "service.name", "shop")->any()) << "resources are every block's";
   }
   EXPECT_LE(read.size(), 2u) << "a false alarm in a hundred";
   EXPECT_NE(std::find(read.begin(), read.end(), 4u), read.end());
+}
+
+// Of 40 traces, those from the 37th on last longest.
+TEST(Segment, FiltersTellSlowTracesFromOthers) {
+  BatchBuilder builder;
+  for (uint8_t i = 1; i <= 40; ++i) {
+    AttributeView attributes[] = {{"number", ValueView::of_int(i)}, {"all", ValueView::of_bool(true)}};
+    SpanView span;
+    span.trace_id.bytes[0] = span.span_id.bytes[0] = i;
+    span.start_unix_nano = 1000;
+    span.end_unix_nano = 1000 + (i > 36 ? 500u : i);
+    span.attributes = attributes;
+    builder.add(span);
+  }
+  Sealed sealed = seal(arrange({builder.finish()}));
+  EXPECT_GT(sealed.directory->slow_trace_nano(), 30u);
+  EXPECT_LE(sealed.directory->slow_trace_nano(), 500u);
+  size_t false_alarms = 0;
+  for (int i = 1; i <= 40; ++i) {
+    FilterHalves halves = *sealed.reader->may_contain(0, "number", std::to_string(i));
+    bool slow = i > 36 || static_cast<uint64_t>(i) >= sealed.directory->slow_trace_nano();
+    EXPECT_TRUE(slow ? halves.slow : halves.rest) << i;
+    false_alarms += slow ? halves.rest : halves.slow;
+  }
+  EXPECT_LT(false_alarms, 5u);
+  FilterHalves all = *sealed.reader->may_contain(0, "all", "true");
+  EXPECT_TRUE(all.slow && all.rest);
 }
 
 TEST(Segment, AFilterOfOtherBlocksIsCorrupt) {
@@ -352,7 +380,7 @@ TEST(Segment, MissingAndDamagedChunksAreCorrupt) {
     SegmentReader reader(sealed.directory, *sealed.source);
     Result<StoredRows> read = reader.rows(0, 0, rows);
     if (!read) return read.error();
-    Result<bool> asked = reader.may_contain(0, "service.name", "shop");
+    Result<FilterHalves> asked = reader.may_contain(0, "service.name", "shop");
     return asked ? Error{} : asked.error();
   };
   for (auto& [key, bytes] : chunks) {

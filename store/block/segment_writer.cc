@@ -23,13 +23,36 @@ void widen(T& least, T& most, T value) {
   most = std::max(most, value);
 }
 
+uint64_t duration_of(const SegmentRow& row) {
+  const Batch::Row& span = *row.row;
+  return span.end_unix_nano > span.start_unix_nano ? span.end_unix_nano - span.start_unix_nano : 0;
+}
+
+// Of the trace and of its spans here, which may take longer where senders' clocks say nonsense.
+uint64_t longest_of(std::span<const SegmentRow> rows, const SegmentTrace& trace) {
+  uint64_t longest = trace.summary.duration_nano;
+  for (const SegmentRow& row : rows.subspan(trace.first_row, trace.row_count)) {
+    longest = std::max(longest, duration_of(row));
+  }
+  return longest;
+}
+
+// What the slowest part of the traces takes at least.
+uint64_t slow_threshold(std::span<const SegmentRow> rows, std::span<const SegmentTrace> traces) {
+  if (traces.empty()) return 0;
+  std::vector<uint64_t> longest;
+  for (const SegmentTrace& trace : traces) longest.push_back(longest_of(rows, trace));
+  auto at = longest.begin() + static_cast<std::ptrdiff_t>(longest.size() / kSlowOfTraces);
+  std::nth_element(longest.begin(), at, longest.end(), std::greater<>());
+  return *at;
+}
+
 void add_row(BlockZone& zone, const SegmentRow& row) {
   const Batch::Row& span = *row.row;
   uint64_t start = corrected_unix_nano(span.start_unix_nano, row.batch->clock());
-  uint64_t duration = span.end_unix_nano > span.start_unix_nano ? span.end_unix_nano - span.start_unix_nano : 0;
   widen(zone.min_start_unix_nano, zone.max_start_unix_nano, start);
   widen(zone.min_sequence, zone.max_sequence, row.sequence);
-  zone.max_span_duration_nano = std::max(zone.max_span_duration_nano, duration);
+  zone.max_span_duration_nano = std::max(zone.max_span_duration_nano, duration_of(row));
   zone.errors |= span.status == StatusCode::kError;
 }
 
@@ -74,18 +97,21 @@ SegmentOptions within_format(SegmentOptions options) {
 
 class SegmentWriter {
  public:
-  explicit SegmentWriter(const SegmentOptions& options)
+  SegmentWriter(const SegmentOptions& options, uint64_t slow_trace_nano)
       : options_(within_format(options)),
         packer_(options.zstd_level),
         keys_(std::min(options_.listed_keys, kOwnColumnsPerSegment)),
-        gatherer_(keys_, shared_) {}
+        gatherer_(keys_, shared_) {
+    directory_.slow_trace_nano = slow_trace_nano;
+  }
 
   void add_trace(std::span<const SegmentRow> rows, const SegmentTrace& trace) {
     if (gatherer_.row_count() > 0 && gatherer_.row_count() + trace.row_count > options_.rows_per_block) end_block();
     segment_.first_block.push_back(block_number());
+    bool slow = longest_of(rows, trace) >= directory_.slow_trace_nano;
     for (const SegmentRow& row : rows.subspan(trace.first_row, trace.row_count)) {
       if (full()) end_block();
-      gatherer_.add(&row, &trace);
+      gatherer_.add(&row, &trace, slow);
     }
     if (full()) end_block();
     ++directory_.traces;
@@ -124,7 +150,7 @@ class SegmentWriter {
     add_rest(rows, numbers, zone);
     add_keys(rows, numbers, zone);
     directory_.zones.push_back(std::move(zone));
-    filter_.end_part();
+    filter_.end_block();
   }
 
   void add_chunk(uint32_t column, const std::string& body) {
@@ -146,10 +172,24 @@ class SegmentWriter {
   std::string encode_key(const BlockRows::KeyValues& key) {
     dictionary_.build(key.values);
     uint64_t seed = keys_[key.key].seed;
-    for (const ValueView& value : dictionary_.values()) filter_.insert(pair_hash(value, seed));
+    add_pairs(key, seed);
     std::string body;
     write_column(body, packer_, key.values, dictionary_);
     return body;
+  }
+
+  // What the dictionary was built from: each value once, or twice when slow traces have it and others too.
+  void add_pairs(const BlockRows::KeyValues& key, uint64_t seed) {
+    std::vector<FilterHalves> halves(dictionary_.values().size());
+    for (size_t i = 0; i < key.slow.size(); ++i) {
+      FilterHalves& of = halves[dictionary_.codes()[i]];
+      (key.slow[i] != 0 ? of.slow : of.rest) = true;
+    }
+    for (size_t code = 0; code < halves.size(); ++code) {
+      uint64_t hash = pair_hash(dictionary_.values()[code], seed);
+      if (halves[code].slow) filter_.insert(hash, true);
+      if (halves[code].rest) filter_.insert(hash, false);
+    }
   }
 
   // The values of keys without a column, in the rows' order.
@@ -158,8 +198,10 @@ class SegmentWriter {
     std::vector<uint32_t> next(rows.keys.size(), 0);
     for (uint32_t key : rows.shape_keys) {
       if (numbers[key] != kNone) continue;
-      const ValueView& value = rows.keys[key].values[next[key]++];
-      filter_.insert(pair_hash(value, keys_[rows.keys[key].key].seed));
+      const BlockRows::KeyValues& of = rows.keys[key];
+      bool slow = of.slow[next[key]] != 0;
+      const ValueView& value = of.values[next[key]++];
+      filter_.insert(pair_hash(value, keys_[of.key].seed), slow);
       values.push_back(value);
     }
     zone.rest = !values.empty();
@@ -175,10 +217,9 @@ class SegmentWriter {
       for (const AttributeView& attribute : resource.attributes) {
         KeyRegistry::Key& key = keys_[keys_.id_of(attribute.key)];
         key.on_resources = true;
-        filter_.insert(pair_hash(attribute.value, key.seed));
+        filter_.insert_resource(pair_hash(attribute.value, key.seed));
       }
     }
-    filter_.end_part();
   }
 
   void list_keys() {
@@ -215,7 +256,7 @@ class SegmentWriter {
 
 Result<EncodedSegment> encode_segment(std::span<const SegmentRow> rows, std::span<const SegmentTrace> traces,
                                       const SegmentOptions& options) {
-  SegmentWriter writer(options);
+  SegmentWriter writer(options, slow_threshold(rows, traces));
   [[maybe_unused]] size_t next = 0;
   for (const SegmentTrace& trace : traces) {
     assert(trace.first_row == next && trace.row_count > 0 && next + trace.row_count <= rows.size());

@@ -51,19 +51,23 @@ bool Matcher::any_row(const Generation& generation, const Generation::Trace& tra
   return any;
 }
 
-Result<bool> Matcher::may_match(SegmentReader& reader, uint32_t block) const {
-  if (!may_match(reader.directory().zone(block))) return false;
-  Result<bool> asked = true;
-  auto may_contain = [&](const std::string& key, const std::string& value) {
-    if (asked.ok()) asked = reader.may_contain(block, key, value);
-    return asked.ok() && *asked;
-  };
+Result<FilterHalves> Matcher::may_match(SegmentReader& reader, uint32_t block) const {
+  if (!may_match(reader.directory().zone(block))) return FilterHalves{};
+  FilterHalves all{true, true};
+  Result<> asked;
   for (const Condition& condition : filter_.where) {
-    bool any = condition.any_of(may_contain);
-    if (!asked.ok()) return asked;
-    if (!any) return false;
+    FilterHalves either;
+    condition.any_of([&](const std::string& key, const std::string& value) {
+      Result<FilterHalves> has = reader.may_contain(block, key, value);
+      if (!has) asked = has.error();
+      if (has) either = {either.slow || has->slow, either.rest || has->rest};
+      return !has || (either.slow && either.rest);
+    });
+    if (!asked) return asked.error();
+    all = {all.slow && either.slow, all.rest && either.rest};
+    if (!all.any()) break;
   }
-  return true;
+  return all;
 }
 
 bool Matcher::may_match(const BlockZone& zone) const {
@@ -96,9 +100,9 @@ Result<std::vector<uint32_t>> Matcher::rows_with(SegmentReader& reader, uint32_t
   Result<std::vector<uint32_t>> rows = reader.match(block, condition.key, condition.value);
   for (const auto& [key, value] : condition.alternatives) {
     if (!rows) return rows;
-    Result<bool> may_contain = reader.may_contain(block, key, value);
+    Result<FilterHalves> may_contain = reader.may_contain(block, key, value);
     if (!may_contain) return may_contain.error();
-    if (!*may_contain) continue;  // as most alternatives are nowhere
+    if (!may_contain->any()) continue;  // as most alternatives are nowhere
     Result<std::vector<uint32_t>> more = reader.match(block, key, value);
     if (!more) return more;
     std::vector<uint32_t> either;
@@ -111,9 +115,9 @@ Result<std::vector<uint32_t>> Matcher::rows_with(SegmentReader& reader, uint32_t
 Result<std::vector<uint32_t>> Matcher::rows(SegmentReader& reader, uint32_t block) const {
   const BlockZone& zone = reader.directory().zone(block);
   std::vector<uint32_t> rows;
-  Result<bool> read = may_match(reader, block);
+  Result<FilterHalves> read = may_match(reader, block);
   if (!read) return read.error();
-  if (!*read) return rows;
+  if (!read->any()) return rows;
   if (filter_.where.empty()) {
     rows.resize(zone.rows);
     std::iota(rows.begin(), rows.end(), 0);

@@ -33,14 +33,14 @@ class Matcher {
   // Of a trace's rows that were received by then.
   bool any_row(const Generation& generation, const Generation::Trace& trace, uint64_t last_sequence);
 
+  // Which traces of a sealed block may match, as far as its filter and its directory say.
+  Result<FilterHalves> may_match(SegmentReader& reader, uint32_t block) const;
   // Rows of a sealed block that match, ascending.
   Result<std::vector<uint32_t>> rows(SegmentReader& reader, uint32_t block) const;
   // The same, remembered: for questions about single traces, many of which lie in the same few blocks.
   Result<const std::vector<uint32_t>*> remembered_rows(SegmentReader& reader, uint32_t segment, uint32_t block);
 
  private:
-  // Whether the block has to be read.
-  Result<bool> may_match(SegmentReader& reader, uint32_t block) const;
   bool may_match(const BlockZone& zone) const;
   // Rows that meet one condition of `where`, by any of its spellings, ascending.
   static Result<std::vector<uint32_t>> rows_with(SegmentReader& reader, uint32_t block, const Condition& condition);

@@ -54,6 +54,7 @@ class Search {
     uint32_t cell = 0;
     std::vector<TimeRange> ranges;  // kBlockScan
     bool again = false;             // kBlockScan: what an earlier scan of the same had no room for
+    bool rest = false;              // kBlockScan: blocks of which only traces that are not slow may match
   };
   struct Later {
     bool operator()(const Node& a, const Node& b) const;
@@ -88,14 +89,22 @@ class Search {
   Result<> expand_hour(const Node& node);
   Result<> expand_minutes(const Node& node);
   Result<> scan_blocks(const Node& node);
-  void finish_scan(Best& best, Kind kind, const std::vector<TimeRange>& ranges);
+  // How a scan of blocks goes on: its best, and for the first of two scans, what it leaves to the other.
+  struct BlockScan {
+    const Node& node;
+    Best& best;
+    std::optional<uint64_t> left_below_nano;  // blocks of which only traces of less than this may match
+  };
+  Result<bool> is_for(BlockScan& scan, SegmentReader& reader, uint32_t block) const;
+  void leave_rest(const BlockScan& scan);
+  void finish_scan(Best& best, Kind kind, const Node& node);
   Result<GrownPtr> grown(const SegmentInfo& info);
   void push_grown_unmatched(const std::vector<TimeRange>& ranges);
   Result<bool> older_may_match(const Node& node);
   Result<bool> place_may_match(const OlderPlace& place);
   Result<> learn_grown(const SegmentInfo& info);
   const TraceSummary& newest_summary(const BlockTrace& trace) const;
-  Result<> scan_segment(const SegmentInfo& info, const std::vector<TimeRange>& ranges, Best& best);
+  Result<> scan_segment(const SegmentInfo& info, BlockScan& scan);
   Result<> scan_block_traces(SegmentReader& reader, uint32_t block, const std::vector<TimeRange>& ranges, Best& best);
   Result<> scan_block_spans(SegmentReader& reader, uint32_t block, const std::vector<TimeRange>& ranges, Best& best);
   bool block_may_help(const BlockZone& zone, const std::vector<TimeRange>& ranges, const Best& best) const;

@@ -23,42 +23,71 @@ bool Search::contains(const std::vector<TimeRange>& ranges, uint64_t at) {
   return std::any_of(ranges.begin(), ranges.end(), [at](const TimeRange& range) { return range.contains(at); });
 }
 
-void Search::finish_scan(Best& best, Kind kind, const std::vector<TimeRange>& ranges) {
+void Search::finish_scan(Best& best, Kind kind, const Node& node) {
   for (const Best::Found& found : best.finish()) push_candidate(found.entry, found.check);
   if (!best.truncated()) return;
   Node rest;
   rest.kind = kind;
   rest.bound = best.finish().back().rank;
-  rest.ranges = ranges;
+  rest.ranges = node.ranges;
   rest.again = true;
+  rest.rest = node.rest;
   heap_.push(std::move(rest));
 }
 
+// The slowest of many that match are mostly in blocks of which a slow trace matches. So those are scanned first; the
+// others wait in the heap, behind what can be no faster than they are, and are mostly never read.
 Result<> Search::scan_blocks(const Node& node) {
   Best best(node.bound, limit_ + kScanSlack);
+  BlockScan scan{node, best, {}};
   newer_.clear();
   for (auto it = view_->segments.rbegin(); it != view_->segments.rend(); ++it) {
     const SegmentInfo& info = **it;
     if (!touches(node.ranges, info.min_start_unix_nano, info.max_start_unix_nano)) continue;
-    Result<> scanned = scan_segment(info, node.ranges, best);
+    Result<> scanned = scan_segment(info, scan);
     sealed_.close(info.id);  // a long scan must not keep what it decoded of every segment
     if (!scanned && scanned.error().code != ErrorCode::kNotFound) return scanned;
   }
-  finish_scan(best, Kind::kBlockScan, node.ranges);
-  if (!node.again && by_ == By::kTrace && !matcher_.everything()) push_grown_unmatched(node.ranges);
+  finish_scan(best, Kind::kBlockScan, node);
+  if (node.again || node.rest) return {};
+  leave_rest(scan);
+  if (by_ == By::kTrace && !matcher_.everything()) push_grown_unmatched(node.ranges);
   return {};
 }
 
-Result<> Search::scan_segment(const SegmentInfo& info, const std::vector<TimeRange>& ranges, Best& best) {
+void Search::leave_rest(const BlockScan& scan) {
+  if (!scan.left_below_nano || *scan.left_below_nano <= filter_.min_duration_nano) return;
+  Node rest = scan.node;
+  rest.rest = true;
+  // Traces that have grown slower since come from push_grown_unmatched().
+  if (SortKey bound = floor_bound(*scan.left_below_nano); slower(rest.bound, bound)) rest.bound = bound;
+  heap_.push(std::move(rest));
+}
+
+Result<bool> Search::is_for(BlockScan& scan, SegmentReader& reader, uint32_t block) const {
+  if (matcher_.everything()) return true;
+  Result<FilterHalves> may_match = matcher_.may_match(reader, block);
+  if (!may_match) return may_match.error();
+  if (order_ == SearchOrder::kNewest) return may_match->any();
+  if (scan.node.rest) return may_match->rest && !may_match->slow;
+  uint64_t slow_nano = reader.directory().slow_trace_nano();
+  if (may_match->rest && !may_match->slow) scan.left_below_nano = std::max(scan.left_below_nano.value_or(0), slow_nano);
+  return may_match->slow;
+}
+
+Result<> Search::scan_segment(const SegmentInfo& info, BlockScan& scan) {
   if (Result<> alive = budget_.check(); !alive) return alive;
   Result<SegmentReader*> reader = sealed_.segment(info);
   if (!reader) return reader.error();
   const SegmentDirectory& directory = (*reader)->directory();
+  const std::vector<TimeRange>& ranges = scan.node.ranges;
   for (uint32_t block = 0; block < directory.block_count(); ++block) {
-    const BlockZone& zone = directory.zone(block);
-    if (!block_may_help(zone, ranges, best)) continue;
-    Result<> scanned = by_ == By::kTrace ? scan_block_traces(**reader, block, ranges, best)
-                                         : scan_block_spans(**reader, block, ranges, best);
+    if (!block_may_help(directory.zone(block), ranges, scan.best)) continue;
+    Result<bool> wanted = is_for(scan, **reader, block);
+    if (!wanted) return wanted.error();
+    if (!*wanted) continue;
+    Result<> scanned = by_ == By::kTrace ? scan_block_traces(**reader, block, ranges, scan.best)
+                                         : scan_block_spans(**reader, block, ranges, scan.best);
     if (!scanned) return scanned;
   }
   return by_ == By::kTrace ? learn_grown(info) : Result<>();
@@ -152,7 +181,7 @@ Result<> Search::scan_memory(const Node& node) {
       scan_generation_spans(generation, best);
     }
   }
-  finish_scan(best, Kind::kMemoryScan, {});
+  finish_scan(best, Kind::kMemoryScan, node);
   return push_as_it_was(grown);
 }
 

@@ -1,4 +1,7 @@
 // Pages by a cursor, while data comes in.
+#include <algorithm>
+#include <utility>
+
 #include "store/testing/contract.h"
 
 namespace fathom::store::testing {
@@ -36,6 +39,39 @@ TEST_P(StoreContract, PagesJoinToTheWholeAnswer) {
       }
     }
   });
+}
+
+// Many match, slow ones and others: pages end where one kind of block does, too.
+TEST_P(StoreContract, PagesOfAConditionJoinToAllThatMatch) {
+  constexpr uint64_t kTraces = 1500;
+  std::vector<std::pair<uint64_t, uint64_t>> matching;  // duration, trace
+  std::vector<TestSpan> spans;
+  for (uint64_t i = 1; i <= kTraces; ++i) {
+    uint64_t duration = 1 + i * 7919 % kTraces;  // each another
+    bool matches = i % 11 == 0;
+    if (matches) matching.emplace_back(duration, i);
+    spans.push_back(test_span(i, 1, 0, duration).with({"tier", matches ? "canary" : "gold"}));
+    if (spans.size() < 300) continue;
+    add(std::exchange(spans, {}));
+    ASSERT_TRUE(store().settle().ok());
+  }
+  std::sort(matching.rbegin(), matching.rend());
+  Ids expected;
+  for (auto [duration, trace] : matching) expected.push_back(std::to_string(trace) + ":1");
+  Filter filter;
+  filter.where.push_back({"tier", "canary"});
+  for (By by : {By::kTrace, By::kSpan}) {
+    for (size_t limit : {1, 10, 64, 1000}) {
+      Ids joined;
+      std::optional<Cursor> cursor;
+      do {
+        SlowPage one = page(filter, by, limit, cursor);
+        for (const std::string& id : ids(one.rows)) joined.push_back(id);
+        cursor = one.next;
+      } while (cursor);
+      EXPECT_EQ(joined_text(joined), joined_text(expected)) << "limit " << limit;
+    }
+  }
 }
 
 TEST_P(StoreContract, PagesNeitherRepeatNorSkipWhileDataComesIn) {
