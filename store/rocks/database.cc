@@ -184,6 +184,8 @@ rocksdb::Options family_options(Family which, const RocksOptions& options, const
       break;
     case Family::kBlock:
       tune_partitioned(family);
+      // A visit of a block is one read: the index of its file, some 10 KB per segment, stays in memory.
+      table.cache_index_and_filter_blocks = false;
       table.flush_block_policy_factory = make_block_cuts({keys::kChunkBlockPrefix, 32 << 10});
       break;
     case Family::kSlow:
@@ -273,7 +275,7 @@ Result<std::unique_ptr<Database>> Database::open(const RocksOptions& options,
                                                  std::shared_ptr<const LivePartitions> live_partitions) {
   if (Result<> prepared = prepare_directory(options.path); !prepared) return prepared.error();
   std::unique_ptr<Database> database(new Database(options.path));
-  std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(options.cache_bytes, 4, false, 0.3);
+  std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(options.cache_bytes, 4, false, 0.7);
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
   for (size_t i = 0; i < kFamilies; ++i) {
     database->options_[i] = family_options(static_cast<Family>(i), options, cache, live_partitions);
