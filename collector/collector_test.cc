@@ -41,7 +41,7 @@ std::vector<std::string> expected_series() {
                {"attributes_per_span", "events_per_span", "links_per_span", "bytes_per_value", "bytes_per_name"}));
   add(labelled("fathom_http_refused_total", "listener=\"otlp_http\",reason",
                {"malformed", "header_too_large", "header_timeout", "not_admitted", "body_too_large", "body_timeout",
-                "cut_off", "memory", "reader_too_slow", "too_many_connections", "accept_failed"}));
+                "cut_off", "memory", "answer_memory", "reader_too_slow", "too_many_connections", "accept_failed"}));
   add(labelled("fathom_http_answers_total", "listener=\"otlp_http\",status",
                {"200", "204", "400", "404", "405", "408", "413", "415", "417", "431", "500", "501", "503"}));
   return all;

@@ -31,10 +31,10 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
  public:
   HttpConnection(HttpServer::Impl& server, boost::asio::ip::tcp::socket socket);
 
-  void start();               // from any thread
-  void begin_drain();         // from any thread: finish what is under way, then close
-  void abort();               // from any thread: close now
-  void answer(HttpResponse);  // from any thread: the handler's answer
+  void start();                            // from any thread
+  void begin_drain();                      // from any thread: finish what is under way, then close
+  void abort();                            // from any thread: close now
+  void answer(HttpResponse, Reservation);  // from any thread: the handler's answer, and its memory
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -106,6 +106,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
 
   std::string out_head_;
   std::string out_body_;
+  Reservation out_memory_;
   boost::beast::buffers_suffix<std::array<boost::asio::const_buffer, 2>> out_rest_;
   uint64_t out_written_ = 0;
   bool close_after_write_ = false;

@@ -29,7 +29,10 @@ class Responder {
     if (answered_.exchange(true)) return;
     auto server = server_.lock();
     if (!server) return;
-    if (auto connection = connection_.lock()) connection->answer(std::move(response));
+    auto connection = connection_.lock();
+    if (!connection) return;
+    Reservation memory = server->reserve(response, content_type_);
+    connection->answer(std::move(response), std::move(memory));
   }
 
  private:
@@ -47,12 +50,14 @@ HttpRespond HttpConnection::responder() {
   return [shared](HttpResponse response) { shared->answer(std::move(response)); };
 }
 
-void HttpConnection::answer(HttpResponse response) {
-  asio::post(socket_.get_executor(), [self = shared_from_this(), response = std::move(response)]() mutable {
-    if (self->state_ != State::kHandling) return;
-    self->begin_write(std::move(response), self->wants_keep_alive_);
-    self->advance();
-  });
+void HttpConnection::answer(HttpResponse response, Reservation memory) {
+  asio::post(socket_.get_executor(),
+             [self = shared_from_this(), response = std::move(response), memory = std::move(memory)]() mutable {
+               if (self->state_ != State::kHandling) return;
+               self->out_memory_ = std::move(memory);
+               self->begin_write(std::move(response), self->wants_keep_alive_);
+               self->advance();
+             });
 }
 
 bool HttpConnection::refuse(Refusal reason, int status, std::string_view message) {
@@ -106,6 +111,7 @@ void HttpConnection::on_written(boost::system::error_code fault, size_t bytes) {
 void HttpConnection::finish_write() {
   out_head_.clear();
   std::string().swap(out_body_);
+  out_memory_.release();
   cancel_.reset();
   head_only_ = false;
   if (!close_after_write_) return next_request();
@@ -142,8 +148,7 @@ void HttpConnection::set_deadline(Clock::time_point deadline) {
 }
 
 void HttpConnection::set_pace(uint64_t bytes_written) {
-  auto earned = std::chrono::nanoseconds(bytes_written * 1'000'000'000 / server_.options.body_min_bytes_per_s);
-  set_deadline(phase_start_ + std::chrono::nanoseconds(server_.options.header_timeout_nano) + earned);
+  set_deadline(phase_start_ + std::chrono::nanoseconds(body_allowance_nano(server_.options, bytes_written)));
 }
 
 void HttpConnection::set_body_pace(uint64_t bytes_read) {

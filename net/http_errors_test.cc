@@ -82,7 +82,7 @@ TEST(HttpServerMetrics, AreListedBeforeAnythingHappens) {
   std::string metrics = render_metrics();
   for (const char* reason :
        {"malformed", "header_too_large", "header_timeout", "not_admitted", "body_too_large", "body_timeout", "cut_off",
-        "memory", "reader_too_slow", "too_many_connections", "accept_failed"}) {
+        "memory", "answer_memory", "reader_too_slow", "too_many_connections", "accept_failed"}) {
     std::string series = "fathom_http_refused_total{listener=\"fresh\",reason=\"" + std::string(reason) + "\"} 0\n";
     EXPECT_NE(metrics.find(series), std::string::npos) << series;
   }

@@ -23,11 +23,12 @@ enum class Refusal : uint8_t {
   kBodyTimeout,
   kCutOff,  // the peer left, or closed its sending side, within a header or a body
   kMemory,
+  kAnswerMemory,
   kReaderTooSlow,
   kTooManyConnections,
   kAcceptFailed,
 };
-inline constexpr size_t kRefusals = 11;
+inline constexpr size_t kRefusals = 12;
 
 class HttpMetrics {
  public:

@@ -20,7 +20,7 @@ using asio::ip::tcp;
 namespace {
 
 constexpr auto kAcceptPause = std::chrono::milliseconds(100);
-constexpr uint64_t kSmallBodyBytes = 64 * 1024;
+constexpr uint64_t kSmallBodyBytes = 64 * 1024;  // of requests and of answers
 
 Error cannot_listen(const std::string& address, const boost::system::error_code& fault) {
   std::string cure =
@@ -31,7 +31,8 @@ Error cannot_listen(const std::string& address, const boost::system::error_code&
 }  // namespace
 
 HttpServer::Impl::Impl(HttpServerOptions server_options, std::shared_ptr<HttpHandler> server_handler)
-    : context(static_cast<int>(std::max<size_t>(1, server_options.threads))),
+    : answers(server_options.answers),
+      context(static_cast<int>(std::max<size_t>(1, server_options.threads))),
       work(context.get_executor()),
       options(std::move(server_options)),
       handler(std::move(server_handler)),
@@ -122,6 +123,21 @@ void HttpServer::Impl::remove(HttpConnection* connection) {
 std::vector<std::shared_ptr<HttpConnection>> HttpServer::Impl::connections() {
   std::lock_guard lock(mutex);
   return {open.begin(), open.end()};
+}
+
+Reservation HttpServer::Impl::reserve(HttpResponse& response, std::string_view content_type) {
+  uint64_t bytes = response.body.size();
+  if (!answers || bytes <= kSmallBodyBytes) return {};
+  Reservation memory = answers->open();
+  if (memory.grow(bytes)) return memory;
+  metrics.refused(Refusal::kAnswerMemory);
+  response = bytes > answers->limit()
+                 ? handler->error(413,
+                                  "the answer has " + std::to_string(bytes) + " bytes, more than the " +
+                                      std::to_string(answers->limit()) + " that all answers may have; ask for less",
+                                  content_type)
+                 : refusal_response(*handler, 503, "too many large answers wait to be read; try again", content_type);
+  return memory;
 }
 
 void HttpServer::Impl::stop(uint64_t grace_nano) {

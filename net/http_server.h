@@ -83,14 +83,18 @@ struct HttpServerOptions {
   size_t max_connections = 4096;
   uint64_t header_timeout_nano = 10'000'000'000;
   uint64_t idle_timeout_nano = 120'000'000'000;
-  uint64_t body_min_bytes_per_s = 1024;  // averaged after a grace of header_timeout_nano
-  // Of a request's body beyond its first 64 KiB: it holds memory that others wait for.
+  // Of a request's body and of an answer; averaged after a grace of header_timeout_nano.
+  uint64_t body_min_bytes_per_s = 1024;
+  // Beyond the first 64 KiB of either: it holds memory that others wait for.
   uint64_t large_body_min_bytes_per_s = 128 * 1024;
   uint64_t body_stall_timeout_nano = 30'000'000'000;  // the longest pause within a body, whatever its pace was
   size_t max_header_bytes = 64 * 1024;
+  // For bodies of answers beyond 64 KiB, from their making until they are read; smaller ones are always given. Without
+  // room the answer is 503 with Retry-After, or 413 when it is larger than all of it. None: no such limit.
+  std::shared_ptr<ByteBudget> answers;
 };
 
-// How long after its header a body may take until `bytes` of it are here: 64 MiB have some ten minutes by default.
+// How long a body or an answer may take until `bytes` of it have passed: 64 MiB have some ten minutes by default.
 uint64_t body_allowance_nano(const HttpServerOptions& options, uint64_t bytes);
 
 class HttpServer {

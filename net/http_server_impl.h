@@ -35,12 +35,15 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
   void pause_accepting();
   void stop(uint64_t grace_nano);
 
+  // The memory of a large answer; where there is none, `response` becomes the error that says so. From any thread.
+  Reservation reserve(HttpResponse& response, std::string_view content_type);
   bool full();
   void add(std::shared_ptr<HttpConnection> connection);
   void remove(HttpConnection* connection);
   std::vector<std::shared_ptr<HttpConnection>> connections();
 
-  // The first member dies last: connections and timers need it until the end.
+  // The first members die last: answers that nobody takes any more lie in the context, connections and timers need it.
+  const std::shared_ptr<ByteBudget> answers;
   boost::asio::io_context context;
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work;
   const HttpServerOptions options;

@@ -275,12 +275,54 @@ TEST(BodyAllowance, LargeBodiesMustBeFast) {
 }
 
 TEST_F(HttpServerTest, CutsOffASlowReader) {
-  start({.header_timeout_nano = 50'000'000, .body_min_bytes_per_s = 1'000'000'000});
+  start({.header_timeout_nano = 50'000'000,
+         .body_min_bytes_per_s = 1'000'000'000,
+         .large_body_min_bytes_per_s = 1'000'000'000});
   uint64_t before = refused("reader_too_slow");
   RawClient client = connect();
   client.send("GET /large HTTP/1.1\r\n\r\n");
   while (refused("reader_too_slow") == before) std::this_thread::yield();
   EXPECT_LT(client.read_all().size(), handler_->large_bytes);
+}
+
+TEST_F(HttpServerTest, LargeAnswersMustBeReadFaster) {
+  // At the small answers' pace what fits the sockets' buffers alone would earn most of a minute.
+  start({.header_timeout_nano = 50'000'000, .body_min_bytes_per_s = 64 * 1024, .large_body_min_bytes_per_s = 1 << 30});
+  uint64_t before = refused("reader_too_slow");
+  uint64_t begin = now_monotonic_nano();
+  RawClient client = connect();
+  client.send("GET /large HTTP/1.1\r\n\r\n");
+  while (refused("reader_too_slow") == before) std::this_thread::yield();
+  EXPECT_LT(now_monotonic_nano() - begin, 20 * kNanosPerSecond);
+}
+
+TEST_F(HttpServerTest, LargeAnswersTakeTheirMemoryFromABudgetUntilTheyAreRead) {
+  auto budget = std::make_shared<ByteBudget>(handler_->large_bytes + 1000);
+  start({.answers = budget});
+  uint64_t before = refused("answer_memory");
+  RawClient slow = connect();
+  slow.send("GET /large HTTP/1.1\r\n\r\n");
+  while (budget->used() == 0) std::this_thread::yield();
+  EXPECT_EQ(budget->used(), handler_->large_bytes);
+  std::string answer = exchange("GET /large HTTP/1.1\r\n\r\n");
+  EXPECT_EQ(status_of(answer), 503);
+  EXPECT_NE(answer.find("Retry-After: "), std::string::npos) << answer;
+  EXPECT_EQ(refused("answer_memory"), before + 1);
+  EXPECT_EQ(status_of(exchange("GET / HTTP/1.1\r\n\r\n")), 200) << "small answers are always given";
+  EXPECT_EQ(body_of(slow.read_answer()).size(), handler_->large_bytes);
+  while (budget->used() > 0) std::this_thread::yield();
+  RawClient gone = connect();
+  gone.send("GET /large HTTP/1.1\r\n\r\n");
+  while (budget->used() == 0) std::this_thread::yield();
+  gone.reset();
+  while (budget->used() > 0) std::this_thread::yield();
+}
+
+TEST_F(HttpServerTest, AnAnswerThatNeverFitsTheBudgetIsTooLarge) {
+  start({.answers = std::make_shared<ByteBudget>(handler_->large_bytes - 1)});
+  uint64_t before = refused("answer_memory");
+  EXPECT_EQ(status_of(exchange("GET /large HTTP/1.1\r\n\r\n")), 413);
+  EXPECT_EQ(refused("answer_memory"), before + 1);
 }
 
 TEST_F(HttpServerTest, SendsLargeAnswersWhole) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/byte_budget.h"
+#include "base/metrics.h"
 #include "base/time.h"
 #include "net/http_server.h"
 #include "query/grpc_face.h"
@@ -19,12 +21,16 @@ constexpr size_t kHttpThreads = 1;  // they parse and copy; queries run elsewher
 struct QueryServer::Impl {
   Impl(QueryOptions query_options, store::SpanStore& store)
       : options(std::move(query_options)),
+        answers(std::make_shared<ByteBudget>(
+            options.answer_bytes,
+            &gauge("fathom_query_answer_bytes", "Memory of large answers that are not read yet."))),
         runner(options),
         face(std::make_shared<HttpFace>(options, store, runner)),
-        http({.listener = "query", .address = options.http_address, .threads = kHttpThreads}, face),
+        http({.listener = "query", .address = options.http_address, .threads = kHttpThreads, .answers = answers}, face),
         grpc(store, runner) {}
 
   const QueryOptions options;
+  const std::shared_ptr<ByteBudget> answers;
   QueryRunner runner;
   std::shared_ptr<HttpFace> face;
   net::HttpServer http;

@@ -26,6 +26,7 @@ struct QueryOptions {
   uint64_t deadline_nano = 10'000'000'000;      // of a query that names no timeout; waiting counts
   uint64_t max_deadline_nano = 60'000'000'000;  // the longest timeout that may be asked for
   uint64_t byte_budget = uint64_t{1} << 30;     // bytes one query may read and decode
+  uint64_t answer_bytes = uint64_t{256} << 20;  // large answers that are not read yet, all together
   std::string version = "dev";                  // shown by /api/v1/status
 };
 

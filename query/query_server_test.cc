@@ -56,6 +56,22 @@ class QueryServerTest : public ::testing::Test {
     return std::string(boost::json::parse(reply.body).at("error").at("message").as_string());
   }
   std::string metrics() { return get("/metrics").body; }
+  // A trace whose document has more than 200,000 bytes.
+  std::string add_large_trace() {
+    std::string text(100'000, 'x');
+    store::AttributeView attributes[] = {
+        {"big", store::ValueView::of_string(std::string_view(text).substr(0, 16'000))},
+        {"big2", store::ValueView::of_string(std::string_view(text).substr(1, 16'000))}};
+    store::SpanView span;
+    span.trace_id = sample_trace_id(250);
+    span.name = "big";
+    span.attributes = attributes;
+    for (uint64_t n = 0; n < 8; ++n) {
+      span.span_id = sample_span_id(n + 1);
+      store_.add(span, {});
+    }
+    return "/api/v1/traces/" + span.trace_id.hex();
+  }
 
   SampleStore store_;
   std::unique_ptr<QueryServer> server_;
@@ -326,25 +342,27 @@ TEST_F(QueryServerTest, StopCancelsWhatDoesNotEnd) {
 
 TEST_F(QueryServerTest, LargeAnswersArePackedForThoseWhoTakeIt) {
   start();
-  std::string text(100'000, 'x');
-  store::AttributeView attributes[] = {{"big", store::ValueView::of_string(std::string_view(text).substr(0, 16'000))},
-                                       {"big2", store::ValueView::of_string(std::string_view(text).substr(1, 16'000))}};
-  store::SpanView span;
-  span.trace_id = sample_trace_id(250);
-  span.name = "big";
-  span.attributes = attributes;
-  for (uint64_t n = 0; n < 8; ++n) {
-    span.span_id = sample_span_id(n + 1);
-    store_.add(span, {});
-  }
-  std::string plain = get("/api/v1/traces/" + span.trace_id.hex()).body;
+  std::string path = add_large_trace();
+  std::string plain = get(path).body;
   net::testing::RawClient packing(address_);
-  packing.send("GET /api/v1/traces/" + span.trace_id.hex() + " HTTP/1.1\r\nAccept-Encoding: gzip\r\n\r\n");
+  packing.send("GET " + path + " HTTP/1.1\r\nAccept-Encoding: gzip\r\n\r\n");
   std::string answer = packing.read_answer();
   EXPECT_NE(answer.find("Content-Encoding: gzip"), std::string::npos);
   auto unpacked = net::gunzip(net::testing::body_of(answer), 10'000'000, nullptr);
   ASSERT_TRUE(unpacked.ok());
   EXPECT_EQ(*unpacked, plain);
+}
+
+TEST_F(QueryServerTest, LargeAnswersNeedRoomInTheMemoryForAnswers) {
+  start({.answer_bytes = 100'000});
+  std::string path = add_large_trace();
+  EXPECT_NE(refusal(path, 413).find("ask for less"), std::string::npos);
+  net::testing::RawClient packing(address_);
+  packing.send("GET " + path + " HTTP/1.1\r\nAccept-Encoding: gzip\r\n\r\n");
+  EXPECT_EQ(net::testing::status_of(packing.read_answer()), 200) << "packed it is small";
+  EXPECT_NE(metrics().find("fathom_query_answer_bytes 0\n"), std::string::npos);
+  EXPECT_NE(metrics().find("fathom_http_refused_total{listener=\"query\",reason=\"answer_memory\"}"),
+            std::string::npos);
 }
 
 TEST_F(QueryServerTest, APortInUseIsAClearError) {
