@@ -72,7 +72,7 @@ Finding check_memory() {
       format_size(available) + " available, " + std::to_string(::sysconf(_SC_NPROCESSORS_ONLN)) + " CPUs";
   if (available >= kEnoughMemory) return {"memory", Health::kOk, says, ""};
   return {"memory", Health::kWarn, says,
-          "the server's budgets add up to about 512 MiB; lower --ingest-memory and --cache"};
+          "the server's budgets add up to about 800 MiB; lower --ingest-memory and --cache"};
 }
 
 Finding check_open_files() {

@@ -5,12 +5,11 @@
 #include <vector>
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
-#include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
-#include <grpcpp/resource_quota.h>
 
 #include "collector/content.h"
+#include "net/grpc_limits.h"
 #include "net/http_server.h"
 #include "otlp/trace_service.grpc.pb.h"
 
@@ -135,62 +134,23 @@ class ExportService : public TraceService::WithRawCallbackMethod_Export<TraceSer
   std::shared_ptr<Ingest> ingest_;
 };
 
-// Answers a call of any other method, and counts it: gRPC itself would refuse it in silence.
-class UnknownCall : public grpc::ServerGenericBidiReactor {
- public:
-  explicit UnknownCall(std::string message) { Finish(status_of({Verdict::kUnimplemented, std::move(message)})); }
-  void OnDone() override { delete this; }
-};
-
-class UnknownCalls : public grpc::CallbackGenericService {
- public:
-  explicit UnknownCalls(std::shared_ptr<Ingest> ingest) : ingest_(std::move(ingest)) {}
-
-  grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override {
-    ingest_->refused(Transport::kGrpc, Verdict::kUnimplemented);
-    return new UnknownCall("there is no " + context->method().substr(0, kShownMethodBytes) +
-                           " here; traces are taken at " + std::string(kExportMethod));
-  }
-
- private:
-  static constexpr size_t kShownMethodBytes = 200;
-
-  std::shared_ptr<Ingest> ingest_;
-};
-
-// Connections: dead peers are noticed within a minute and a half; honest clients may ping every ten seconds.
-void set_connection_limits(grpc::ServerBuilder& builder) {
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 128);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 60'000);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 10'000);
-  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 20'000);
-  // Two servers on one port would share its connections, and nobody would know which one has the data.
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-}
-
-void set_memory_limits(grpc::ServerBuilder& builder, uint64_t buffer_bytes) {
-  grpc::ResourceQuota quota("otlp");
-  quota.Resize(buffer_bytes);
-  // Reflection is a synchronous service: a thread for every call of it.
-  quota.SetMaxThreads(16);
-  builder.SetResourceQuota(quota);
-  builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
-  // Too large a message is refused by us, with a count and a message; gRPC would have read all of it just the same.
-  builder.SetMaxReceiveMessageSize(-1);
-  builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
+grpc::Status refuse_unknown(Ingest& ingest, const std::string& method) {
+  ingest.refused(Transport::kGrpc, Verdict::kUnimplemented);
+  return status_of(
+      {Verdict::kUnimplemented, "there is no " + method + " here; traces are taken at " + std::string(kExportMethod)});
 }
 
 }  // namespace
 
 struct OtlpGrpcServer::Impl {
   Impl(OtlpGrpcOptions given, std::shared_ptr<Ingest> ingest)
-      : options(std::move(given)), service(ingest), unknown(std::move(ingest)) {}
+      : options(std::move(given)),
+        service(ingest),
+        unknown([ingest](const std::string& method) { return refuse_unknown(*ingest, method); }) {}
 
   OtlpGrpcOptions options;
   ExportService service;
-  UnknownCalls unknown;
+  net::UnknownCalls unknown;
   std::unique_ptr<grpc::Server> server;
 };
 
@@ -211,8 +171,7 @@ Result<std::string> OtlpGrpcServer::start() {
   builder.AddListeningPort(impl_->options.address, grpc::InsecureServerCredentials(), &port);
   builder.RegisterService(&impl_->service);
   builder.RegisterCallbackGenericService(&impl_->unknown);
-  set_connection_limits(builder);
-  set_memory_limits(builder, impl_->options.buffer_bytes);
+  net::bound(builder, {.name = "otlp", .buffer_bytes = impl_->options.buffer_bytes});
   impl_->server = builder.BuildAndStart();
   if (impl_->server == nullptr || port == 0) {
     impl_->server.reset();

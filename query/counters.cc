@@ -27,7 +27,7 @@ constexpr std::array<Step, 10> kSteps{{{1'000'000, "0.001"},
 
 constexpr std::array kQueries{"slowest",          "trace",  "services", "operations", "attribute_keys",
                               "attribute_values", "latency"};
-constexpr std::array kReasons{"queue_full", "stopping", "invalid", "not_found"};
+constexpr std::array kReasons{"queue_full", "stopping", "invalid", "not_found", "exhausted"};
 constexpr std::array kFaults{ErrorCode::kInvalid,   ErrorCode::kNotFound,    ErrorCode::kUnavailable,
                              ErrorCode::kExhausted, ErrorCode::kDeadline,    ErrorCode::kCancelled,
                              ErrorCode::kCorrupt,   ErrorCode::kUnsupported, ErrorCode::kInternal};

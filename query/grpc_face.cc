@@ -9,15 +9,20 @@
 
 #include "base/log.h"
 #include "base/time.h"
+#include "net/grpc_limits.h"
 #include "net/http_server.h"
 #include "query.grpc.pb.h"
+#include "query/counters.h"
 #include "query/proto_convert.h"
 
 namespace fathom::query {
 
 namespace {
 
-constexpr int kMaxRequestBytes = 64 * 1024;
+constexpr uint64_t kMaxRequestBytes = 64 * 1024;
+constexpr uint64_t kBufferBytes = 64ull << 20;  // of all messages under way; a thousand idle connections take a third
+constexpr uint64_t kSmallAnswerBytes = 64 * 1024;  // always given, as over HTTP
+constexpr std::string_view kServiceName = "fathom.query.v1.QueryService";
 
 grpc::StatusCode grpc_code(ErrorCode code) {
   switch (code) {
@@ -56,77 +61,122 @@ uint64_t timeout_of(const grpc::CallbackServerContext& context) {
   return static_cast<uint64_t>(std::max<int64_t>(left, 1));
 }
 
+// Our own reading of the bytes, because gRPC answers what it cannot parse with UNIMPLEMENTED and no word.
+template <typename Message>
+Result<> parse(const grpc::ByteBuffer& bytes, Message& message) {
+  // gRPC calls with no message when the stream ended within one; nobody waits for this answer.
+  if (!bytes.Valid()) return invalid("the message is incomplete");
+  if (uint64_t size = bytes.Length(); size > kMaxRequestBytes) {
+    return exhausted("the message has " + std::to_string(size) + " bytes; the limit is " +
+                     std::to_string(kMaxRequestBytes));
+  }
+  grpc::ByteBuffer copy(bytes);  // parsing consumes it; the bytes are shared
+  if (grpc::SerializationTraits<Message>::Deserialize(&copy, &message).ok()) return {};
+  return invalid("not a " + message.GetTypeName() + " of proto/query.proto; compressed messages are not taken");
+}
+
 // One call: gRPC deletes it by OnDone, after Finish.
 class Call : public grpc::ServerUnaryReactor {
  public:
-  explicit Call(std::shared_ptr<store::QueryBudget> budget) : budget_(std::move(budget)) {}
+  Call(std::shared_ptr<store::QueryBudget> budget, Reservation memory)
+      : budget_(std::move(budget)), memory_(std::move(memory)) {}
   void OnCancel() override { budget_->cancel(); }
   void OnDone() override { delete this; }
 
+  // The answer's bytes, whose memory is taken until gRPC has sent them.
+  Result<> reply(const google::protobuf::Message& message, uint64_t most_bytes, grpc::ByteBuffer& out) {
+    uint64_t bytes = message.ByteSizeLong();
+    if (bytes > most_bytes) return exhausted("the answer has " + std::to_string(bytes) + " bytes; ask for less");
+    if (bytes > kSmallAnswerBytes && !memory_.grow(bytes)) {
+      return unavailable("too many large answers wait to be read; try again");
+    }
+    bool own = false;
+    grpc::Status written =
+        grpc::GenericSerialize<grpc::ProtoBufferWriter, google::protobuf::Message>(message, &out, &own);
+    return written.ok() ? Result<>() : internal("the answer cannot be written: " + written.error_message());
+  }
+
  private:
   const std::shared_ptr<store::QueryBudget> budget_;
+  Reservation memory_;
 };
 
-class Service : public v1::QueryService::CallbackService {
+// Every method with its bytes as they are.
+template <typename Base>
+using RawLists = v1::QueryService::WithRawCallbackMethod_ListServices<
+    v1::QueryService::WithRawCallbackMethod_ListOperations<v1::QueryService::WithRawCallbackMethod_ListAttributeKeys<
+        v1::QueryService::WithRawCallbackMethod_ListAttributeValues<Base>>>>;
+using RawService = v1::QueryService::WithRawCallbackMethod_Slowest<v1::QueryService::WithRawCallbackMethod_GetTrace<
+    v1::QueryService::WithRawCallbackMethod_Latency<RawLists<v1::QueryService::Service>>>>;
+
+class Service : public RawService {
  public:
-  Service(store::SpanStore& store, QueryRunner& runner) : store_(store), runner_(runner) {}
+  Service(store::SpanStore& store, QueryRunner& runner, ByteBudget& answers)
+      : store_(store), runner_(runner), answers_(answers) {}
 
   using Context = grpc::CallbackServerContext;
   using Reactor = grpc::ServerUnaryReactor;
+  using Bytes = grpc::ByteBuffer;
   using Budget = store::QueryBudget;
 
-  Reactor* Slowest(Context* context, const v1::SlowestRequest* in, v1::SlowestResponse* out) override {
-    return start(context, "slowest", [this, in, out](Budget& budget) -> Result<> {
-      auto query = query_of(*in, now_unix_nano());
-      if (!query) return query.error();
-      return filled(out, run_slowest(store_, *std::move(query), budget));
-    });
+  Reactor* Slowest(Context* context, const Bytes* in, Bytes* out) override {
+    return serve<v1::SlowestRequest, v1::SlowestResponse>(
+        context, "slowest", *in, out, [this](const auto& asked, auto& answer, Budget& budget) -> Result<> {
+          auto query = query_of(asked, now_unix_nano());
+          if (!query) return query.error();
+          return filled(answer, run_slowest(store_, *std::move(query), budget));
+        });
   }
-  Reactor* GetTrace(Context* context, const v1::TraceRequest* in, v1::TraceResponse* out) override {
-    return start(context, "trace", [this, in, out](Budget& budget) -> Result<> {
-      auto id = trace_id_of(*in);
-      if (!id) return id.error();
-      auto document = run_trace(store_, *id, budget);
-      if (!document) return document.error();
-      out->set_json(*std::move(document));
-      return {};
-    });
+  Reactor* GetTrace(Context* context, const Bytes* in, Bytes* out) override {
+    return serve<v1::TraceRequest, v1::TraceResponse>(
+        context, "trace", *in, out, [this](const auto& asked, auto& answer, Budget& budget) -> Result<> {
+          auto id = trace_id_of(asked);
+          if (!id) return id.error();
+          auto document = run_trace(store_, *id, budget);
+          if (!document) return document.error();
+          answer.set_json(*std::move(document));
+          return {};
+        });
   }
-  Reactor* ListServices(Context* context, const v1::ServicesRequest* in, v1::ServicesResponse* out) override {
-    return start_ranged(context, "services", in, out, [this](const store::TimeRange& range, Budget& budget) {
-      return run_services(store_, range, budget);
-    });
+  Reactor* ListServices(Context* context, const Bytes* in, Bytes* out) override {
+    return serve_ranged<v1::ServicesRequest, v1::ServicesResponse>(
+        context, "services", *in, out, [this](const auto&, const store::TimeRange& range, Budget& budget) {
+          return run_services(store_, range, budget);
+        });
   }
-  Reactor* ListOperations(Context* context, const v1::OperationsRequest* in, v1::OperationsResponse* out) override {
-    return start_ranged(context, "operations", in, out, [this, in](const store::TimeRange& range, Budget& budget) {
-      return run_operations(store_, range, text_of(in->service()), budget);
-    });
+  Reactor* ListOperations(Context* context, const Bytes* in, Bytes* out) override {
+    return serve_ranged<v1::OperationsRequest, v1::OperationsResponse>(
+        context, "operations", *in, out, [this](const auto& asked, const store::TimeRange& range, Budget& budget) {
+          return run_operations(store_, range, text_of(asked.service()), budget);
+        });
   }
-  Reactor* ListAttributeKeys(Context* context, const v1::AttributeKeysRequest* in,
-                             v1::AttributeKeysResponse* out) override {
-    return start_ranged(context, "attribute_keys", in, out, [this](const store::TimeRange& range, Budget& budget) {
-      return store_.attribute_keys(range, budget);
-    });
+  Reactor* ListAttributeKeys(Context* context, const Bytes* in, Bytes* out) override {
+    return serve_ranged<v1::AttributeKeysRequest, v1::AttributeKeysResponse>(
+        context, "attribute_keys", *in, out, [this](const auto&, const store::TimeRange& range, Budget& budget) {
+          return store_.attribute_keys(range, budget);
+        });
   }
-  Reactor* ListAttributeValues(Context* context, const v1::AttributeValuesRequest* in,
-                               v1::AttributeValuesResponse* out) override {
-    return start_ranged(
-        context, "attribute_values", in, out,
-        [this, in](const store::TimeRange& range, Budget& budget) { return values(*in, range, budget); });
+  Reactor* ListAttributeValues(Context* context, const Bytes* in, Bytes* out) override {
+    return serve_ranged<v1::AttributeValuesRequest, v1::AttributeValuesResponse>(
+        context, "attribute_values", *in, out,
+        [this](const auto& asked, const store::TimeRange& range, Budget& budget) {
+          return values(asked, range, budget);
+        });
   }
-  Reactor* Latency(Context* context, const v1::LatencyRequest* in, v1::LatencyResponse* out) override {
-    return start(context, "latency", [this, in, out](Budget& budget) -> Result<> {
-      auto query = query_of(*in, now_unix_nano());
-      if (!query) return query.error();
-      return filled(out, run_latency(store_, *query, budget));
-    });
+  Reactor* Latency(Context* context, const Bytes* in, Bytes* out) override {
+    return serve<v1::LatencyRequest, v1::LatencyResponse>(
+        context, "latency", *in, out, [this](const auto& asked, auto& answer, Budget& budget) -> Result<> {
+          auto query = query_of(asked, now_unix_nano());
+          if (!query) return query.error();
+          return filled(answer, run_latency(store_, *query, budget));
+        });
   }
 
  private:
   template <typename Response, typename Answer>
-  static Result<> filled(Response* out, const Result<Answer>& answer) {
+  static Result<> filled(Response& out, const Result<Answer>& answer) {
     if (!answer) return answer.error();
-    fill(*out, *answer);
+    fill(out, *answer);
     return {};
   }
 
@@ -138,36 +188,63 @@ class Service : public v1::QueryService::CallbackService {
   }
 
   template <typename Request, typename Response, typename Ask>
-  Reactor* start_ranged(Context* context, std::string_view name, const Request* in, Response* out, Ask ask) {
-    return start(context, name, [in, out, ask](Budget& budget) -> Result<> {
-      auto asked = range_of(in->range(), now_unix_nano());
-      if (!asked) return asked.error();
-      return filled(out, ask(asked->range, budget));
-    });
+  Reactor* serve_ranged(Context* context, std::string_view name, const Bytes& in, Bytes* out, Ask ask) {
+    return serve<Request, Response>(context, name, in, out,
+                                    [ask](const Request& asked, Response& answer, Budget& budget) -> Result<> {
+                                      auto range = range_of(asked.range(), now_unix_nano());
+                                      if (!range) return range.error();
+                                      return filled(answer, ask(asked, range->range, budget));
+                                    });
   }
 
-  // Request and response live until the call is finished, which is what `done` does.
-  Reactor* start(Context* context, std::string_view name, std::function<Result<>(Budget&)> work) {
+  // `out` lives until the call is finished, which is what `done` does.
+  template <typename Request, typename Response, typename Work>
+  Reactor* serve(Context* context, std::string_view name, const Bytes& in, Bytes* out, Work work) {
+    auto asked = std::make_shared<Request>();
+    if (Result<> parsed = parse(in, *asked); !parsed) return refuse(context, parsed);
     auto budget = runner_.make_budget(timeout_of(*context));
-    auto* call = new Call(budget);
-    runner_.run({.name = name, .budget = budget, .work = std::move(work), .done = [call](const Result<>& result) {
+    auto* call = new Call(budget, answers_.open());
+    auto answer = [this, asked, call, out, work](Budget& running) -> Result<> {
+      Response response;
+      Result<> worked = work(*asked, response, running);
+      return worked ? call->reply(response, answers_.limit(), *out) : worked;
+    };
+    runner_.run({.name = name, .budget = budget, .work = answer, .done = [call](const Result<>& result) {
                    call->Finish(status_of(result));
                  }});
     return call;
   }
 
+  static Reactor* refuse(Context* context, const Result<>& why) {
+    count_refused(error_code_name(why.error().code));
+    Reactor* reactor = context->DefaultReactor();
+    reactor->Finish(status_of(why));
+    return reactor;
+  }
+
   store::SpanStore& store_;
   QueryRunner& runner_;
+  ByteBudget& answers_;
 };
+
+grpc::Status refuse_unknown(const std::string& method) {
+  count_refused(error_code_name(ErrorCode::kNotFound));
+  return {grpc::StatusCode::UNIMPLEMENTED,
+          "there is no " + method + " here; questions are asked of " + std::string(kServiceName)};
+}
 
 }  // namespace
 
 struct GrpcFace::Impl {
+  Impl(store::SpanStore& store, QueryRunner& runner, ByteBudget& answers) : service(store, runner, answers) {}
+
   Service service;
+  net::UnknownCalls unknown{refuse_unknown};
   std::unique_ptr<grpc::Server> server;
 };
 
-GrpcFace::GrpcFace(store::SpanStore& store, QueryRunner& runner) : impl_(new Impl{.service = {store, runner}}) {}
+GrpcFace::GrpcFace(store::SpanStore& store, QueryRunner& runner, ByteBudget& answers)
+    : impl_(std::make_unique<Impl>(store, runner, answers)) {}
 
 GrpcFace::~GrpcFace() {
   stop(0);
@@ -179,11 +256,10 @@ Result<std::string> GrpcFace::start(const std::string& address) {
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   int port = 0;
-  // Without this a second server shares the port instead of failing.
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  builder.SetMaxReceiveMessageSize(kMaxRequestBytes);
+  net::bound(builder, {.name = "query", .buffer_bytes = kBufferBytes});
   builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
   builder.RegisterService(&impl_->service);
+  builder.RegisterCallbackGenericService(&impl_->unknown);
   impl_->server = builder.BuildAndStart();
   if (!impl_->server || port == 0) {
     impl_->server.reset();

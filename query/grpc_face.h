@@ -1,12 +1,15 @@
 // GrpcFace: the query service over gRPC (proto/query.proto), on a listener of its own, with server reflection.
 //
-// Thread safety: start() and stop() from one thread. Ownership: store and runner outlive it. Errors: kUnavailable when
-// the address cannot be had. A call's deadline and its cancellation become the query's.
+// Thread safety: start() and stop() from one thread. Ownership: store, runner and budget outlive it. Errors:
+// kUnavailable when the address cannot be had. A call's deadline and its cancellation become the query's. Messages that
+// are none of this service's, and calls of other methods, are answered with words and counted
+// (fathom_query_refused_total).
 #pragma once
 
 #include <memory>
 #include <string>
 
+#include "base/byte_budget.h"
 #include "base/result.h"
 #include "query/runner.h"
 #include "store/span_store.h"
@@ -15,7 +18,8 @@ namespace fathom::query {
 
 class GrpcFace {
  public:
-  GrpcFace(store::SpanStore& store, QueryRunner& runner);
+  // Large answers take their memory from `answers` until they are sent.
+  GrpcFace(store::SpanStore& store, QueryRunner& runner, ByteBudget& answers);
   ~GrpcFace();  // stop(0)
 
   // Binds and serves; returns the bound "HOST:PORT".

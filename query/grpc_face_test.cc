@@ -1,12 +1,14 @@
 #include "query/grpc_face.h"
 
 #include <grpcpp/create_channel.h>
+#include <grpcpp/generic/generic_stub.h>
 #include <gtest/gtest.h>
 
 #include <thread>
 
 #include "base/metrics.h"
 #include "base/time.h"
+#include "net/gzip.h"
 #include "query.grpc.pb.h"
 #include "query/proto_convert.h"
 #include "query/query_server.h"
@@ -134,6 +136,97 @@ TEST_F(GrpcFaceTest, ListsAndLatency) {
   ASSERT_TRUE(stub_->Latency(&c6, latency_request, &latency).ok());
   EXPECT_EQ(latency.points(0).count(), 60u);
   EXPECT_GT(latency.points(0).cells_size(), 1);
+}
+
+// One unary call with any bytes as its message.
+grpc::Status call(const std::string& address, const std::string& method, const std::string& message) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxSendMessageSize(-1);
+  grpc::GenericStub stub(grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments));
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
+  grpc::CompletionQueue queue;
+  grpc::Slice slice(message);
+  auto pending = stub.PrepareUnaryCall(&context, method, grpc::ByteBuffer(&slice, 1), &queue);
+  pending->StartCall();
+  grpc::ByteBuffer answer;
+  grpc::Status status;
+  pending->Finish(&answer, &status, nullptr);
+  void* tag = nullptr;
+  bool ok = false;
+  queue.Next(&tag, &ok);
+  return status;
+}
+
+uint64_t refused(const std::string& reason) {
+  return counter("fathom_query_refused_total", "", "reason=\"" + reason + "\"").value();
+}
+
+constexpr const char* kService = "/fathom.query.v1.QueryService/";
+
+TEST_F(GrpcFaceTest, WhatCannotBeParsedIsInvalidWithWordsAndACount) {
+  for (const char* method : {"Slowest", "GetTrace", "ListServices", "ListOperations", "ListAttributeKeys",
+                             "ListAttributeValues", "Latency"}) {
+    uint64_t before = refused("invalid");
+    grpc::Status status = call(server_.grpc_address(), std::string(kService) + method, "\xff\xff");
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << method;
+    EXPECT_NE(status.error_message().find("not a fathom.query.v1."), std::string::npos) << status.error_message();
+    EXPECT_EQ(refused("invalid"), before + 1) << method;
+  }
+  grpc::Status packed = call(server_.grpc_address(), std::string(kService) + "Slowest", net::gzip("anything"));
+  EXPECT_EQ(packed.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_NE(packed.error_message().find("compressed"), std::string::npos);
+}
+
+TEST_F(GrpcFaceTest, UnknownMethodsAreNamedAndCounted) {
+  uint64_t before = refused("not_found");
+  grpc::Status status = call(server_.grpc_address(), std::string(kService) + "Fastest", "");
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_EQ(
+      status.error_message(),
+      "there is no /fathom.query.v1.QueryService/Fastest here; questions are asked of fathom.query.v1.QueryService");
+  EXPECT_EQ(call(server_.grpc_address(), "/" + std::string(4000, 'x'), "").error_code(),
+            grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_EQ(refused("not_found"), before + 2);
+}
+
+TEST_F(GrpcFaceTest, TooLargeAMessageIsRefusedAndCounted) {
+  uint64_t before = refused("exhausted");
+  for (size_t size : {65'537, 20'000'000}) {
+    grpc::Status status = call(server_.grpc_address(), std::string(kService) + "Slowest", std::string(size, 'x'));
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+    EXPECT_EQ(status.error_message(), "the message has " + std::to_string(size) + " bytes; the limit is 65536");
+  }
+  EXPECT_EQ(refused("exhausted"), before + 2);
+  // An unknown field, over and over.
+  EXPECT_TRUE(call(server_.grpc_address(), std::string(kService) + "Slowest", std::string(65'536, 'x')).ok());
+}
+
+TEST(GrpcFaceAnswers, TakeTheirMemoryFromTheBudgetOfAll) {
+  testing::SampleStore store;
+  std::string text(16'000, 'x');
+  store::AttributeView attributes[] = {{"big", store::ValueView::of_string(text)}};
+  store::SpanView span;
+  span.trace_id = sample_trace_id(250);
+  span.attributes = attributes;
+  for (uint64_t n = 0; n < 16; ++n) {
+    span.span_id = testing::sample_span_id(n + 1);
+    store.add(span, {});
+  }
+  for (auto [answer_bytes, code] :
+       {std::pair{uint64_t{1} << 20, grpc::StatusCode::OK}, {100'000, grpc::StatusCode::RESOURCE_EXHAUSTED}}) {
+    QueryServer server({.grpc_address = "127.0.0.1:0", .answer_bytes = answer_bytes}, store);
+    ASSERT_TRUE(server.start().ok());
+    auto stub =
+        v1::QueryService::NewStub(grpc::CreateChannel(server.grpc_address(), grpc::InsecureChannelCredentials()));
+    v1::TraceRequest request;
+    request.set_trace_id(std::string(span.trace_id.view()));
+    v1::TraceResponse response;
+    grpc::ClientContext context;
+    grpc::Status status = stub->GetTrace(&context, request, &response);
+    EXPECT_EQ(status.error_code(), code) << status.error_message();
+    while (gauge("fathom_query_answer_bytes", "").value() > 0) std::this_thread::yield();
+  }
 }
 
 TEST(RangeOf, IsTheLastHourUnlessGiven) {

@@ -27,7 +27,7 @@ struct QueryServer::Impl {
         runner(options),
         face(std::make_shared<HttpFace>(options, store, runner)),
         http({.listener = "query", .address = options.http_address, .threads = kHttpThreads, .answers = answers}, face),
-        grpc(store, runner) {}
+        grpc(store, runner, *answers) {}
 
   const QueryOptions options;
   const std::shared_ptr<ByteBudget> answers;

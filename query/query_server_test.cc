@@ -252,7 +252,7 @@ TEST_F(QueryServerTest, AFreshServerListsEveryCounter) {
   auto expect = [&](const std::string& series) {
     EXPECT_NE(listed.find("\n" + series + " "), std::string::npos) << series;
   };
-  for (const char* reason : {"queue_full", "stopping", "invalid", "not_found"}) {
+  for (const char* reason : {"queue_full", "stopping", "invalid", "not_found", "exhausted"}) {
     expect("fathom_query_refused_total{reason=\"" + std::string(reason) + "\"}");
   }
   for (std::string query :

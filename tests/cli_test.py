@@ -174,7 +174,7 @@ class Answers(unittest.TestCase):
     def test_every_counter_is_listed(self):
         with Server() as fresh:
             metrics = fresh.metrics()
-        for reason in ("queue_full", "stopping", "invalid", "not_found"):
+        for reason in ("queue_full", "stopping", "invalid", "not_found", "exhausted"):
             self.assertEqual(metrics[f'fathom_query_refused_total{{reason="{reason}"}}'], 0)
         self.assertEqual(metrics['fathom_query_requests_total{query="latency",result="exhausted"}'], 0)
         for series in ('fathom_store_refused_total{reason="queue_full"}', 'fathom_dropped_spans_total{reason="age"}',

@@ -13,6 +13,7 @@ from harness.server import Server, until
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 EXPORT = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
+SERVICES = "/fathom.query.v1.QueryService/ListServices"
 OK, INVALID_ARGUMENT, RESOURCE_EXHAUSTED, UNIMPLEMENTED = 0, 3, 8, 12
 RESULTS = {400: "invalid", 404: "not_found", 413: "oversized", 415: "media_type"}
 IDLE = 1000
@@ -38,12 +39,13 @@ def protobuf_request(trace=b"\x01" * 16, span=b"\x02" * 8):
 class Hostile(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.server = Server()
+        cls.server = Server(arguments=["--query-grpc", "127.0.0.1:0"])
         cls.enterClassContext(cls.server)
 
     def setUp(self):
         self.pid = self.server.pid()
-        self.ports = [self.server.http, self.server.otlp_http, self.server.otlp_grpc]
+        self.grpc_ports = [self.server.otlp_grpc, self.server.query_grpc]
+        self.ports = [self.server.http, self.server.otlp_http, *self.grpc_ports]
 
     def tearDown(self):
         self.assertEqual(self.server.pid(), self.pid, "the server died on the way\n" + self.server.log_text()[-4000:])
@@ -168,10 +170,11 @@ class Hostile(unittest.TestCase):
 
     def test_garbage_after_the_http2_preface(self):
         generator = random.Random(13)
-        for size in (9, 100, 10_000):
-            raw.poke(self.server.otlp_grpc, PREFACE + generator.randbytes(size), timeout=5)
         huge_frame = b"\xff\xff\xff\x00\x00\x00\x00\x00\x01"
-        raw.poke(self.server.otlp_grpc, PREFACE + huge_frame, timeout=5)
+        for address in self.grpc_ports:
+            for size in (9, 100, 10_000):
+                raw.poke(address, PREFACE + generator.randbytes(size), timeout=5)
+            raw.poke(address, PREFACE + huge_frame, timeout=5)
 
     def test_malformed_http(self):
         for address in (self.server.http, self.server.otlp_http):
@@ -237,8 +240,8 @@ class Hostile(unittest.TestCase):
         self.assertGreaterEqual(self.counted("fathom_http_refused_total") - before, 60)
 
     def test_a_thousand_idle_connections_to_every_port(self):
-        if not raw.allow_open_files(3 * IDLE + 200):
-            self.skipTest("the open file limit is too low for 3,000 connections")
+        if not raw.allow_open_files(len(self.ports) * IDLE + 200):
+            self.skipTest("the open file limit is too low for 4,000 connections")
         connections = []
         try:
             for address in self.ports:
@@ -247,15 +250,16 @@ class Hostile(unittest.TestCase):
                 self.works()
             if not node.missing():
                 self.assertEqual(self.pokes([{"method": EXPORT, "hex": protobuf_request().hex()}])[0]["code"], OK)
+                self.assertEqual(self.pokes([{"method": SERVICES}], self.server.query_grpc)[0]["code"], OK)
         finally:
             for connection in connections:
                 connection.close()
 
     # ---- gRPC ----
 
-    def pokes(self, calls):
+    def pokes(self, calls, address=None):
         node.require()
-        process = node.start("poke.cjs", self.server.otlp_grpc)
+        process = node.start("poke.cjs", address or self.server.otlp_grpc)
         output, _ = process.communicate("".join(json.dumps(call) + "\n" for call in calls), timeout=120)
         return [json.loads(line) for line in output.splitlines()]
 
@@ -267,6 +271,19 @@ class Hostile(unittest.TestCase):
         poke = lambda: self.pokes([{"method": EXPORT, **call} for _, call in calls])
         answers = self.rises(poke, "fathom_otlp_requests_total", 'transport="grpc",result="invalid"')
         self.assertEqual([answer["code"] for answer in answers], [code for code, _ in calls], answers)
+
+    def test_malformed_queries_over_grpc(self):
+        calls = [(OK, {"hex": ""}), (INVALID_ARGUMENT, {"hex": "ffffffffffff"}), (RESOURCE_EXHAUSTED, {"size": 1 << 20}),
+                 (UNIMPLEMENTED, {"method": "/no.such.Service/Method"}), (OK, {"hex": ""})]
+        poke = lambda: self.pokes([{"method": SERVICES, **call} for _, call in calls], self.server.query_grpc)
+        reasons = ("invalid", "exhausted", "not_found")
+        refused = lambda: [self.counted("fathom_query_refused_total", f'reason="{reason}"') for reason in reasons]
+        before = refused()
+        answers = poke()
+        self.assertEqual([answer["code"] for answer in answers], [code for code, _ in calls], answers)
+        self.assertTrue(all(answer["details"] for answer in answers if answer["code"] != OK), answers)
+        self.assertIn("/no.such.Service/Method", answers[3]["details"])
+        self.assertEqual(refused(), [count + 1 for count in before])
 
 
 if __name__ == "__main__":
