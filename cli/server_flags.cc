@@ -32,6 +32,8 @@ std::vector<Flag> server_flags() {
           {"--query-deadline", "D", "for queries that name no timeout", "10s"},
           {"--query-bytes", "SIZE", "what one query may read and decode", "1GiB"},
           {"--query-grpc", "ADDR", "HOST:PORT of queries over gRPC (default: off)"},
+          {"--grpc-connection-age", "D",
+           "gRPC connections are asked to come anew after this; calls under way are finished; 0s: never", "5m"},
           {"--cors-allow-origin", "ORIGIN", "let browsers' SDKs of this origin (or *) send spans (default: none)"}};
 }
 

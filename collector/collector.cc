@@ -31,8 +31,10 @@ struct Collector::Impl {
 
   Result<> start_grpc(CollectorAddresses& addresses) {
     if (options.otlp_grpc_address.empty()) return {};
-    grpc =
-        std::make_unique<OtlpGrpcServer>(OtlpGrpcOptions{options.otlp_grpc_address, options.grpc_buffer_bytes}, ingest);
+    grpc = std::make_unique<OtlpGrpcServer>(
+        OtlpGrpcOptions{options.otlp_grpc_address, options.grpc_buffer_bytes, options.grpc_connection_age_nano,
+                        options.grpc_connection_grace_nano},
+        ingest);
     return bound(grpc->start(), addresses.otlp_grpc);
   }
   Result<> start_http(CollectorAddresses& addresses) {

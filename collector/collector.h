@@ -26,7 +26,9 @@ struct CollectorOptions {
   uint64_t budget_bytes = 160ull << 20;
   // What gRPC itself may hold in messages that it has not handed out yet.
   uint64_t grpc_buffer_bytes = 192ull << 20;
-  uint64_t retry_delay_nano = 1'000'000'000;  // what overloaded answers ask clients to wait
+  uint64_t grpc_connection_age_nano = 300'000'000'000;   // then a connection's peer is asked to come anew; 0: never
+  uint64_t grpc_connection_grace_nano = 20'000'000'000;  // for calls under way then: twice what exporters wait for
+  uint64_t retry_delay_nano = 1'000'000'000;             // what overloaded answers ask clients to wait
   size_t http_threads = 2;
   std::string cors_allow_origin;  // "*" or one origin, for browsers' SDKs; empty: no CORS headers
   store::BatchLimits limits;

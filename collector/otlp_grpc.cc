@@ -171,7 +171,10 @@ Result<std::string> OtlpGrpcServer::start() {
   builder.AddListeningPort(impl_->options.address, grpc::InsecureServerCredentials(), &port);
   builder.RegisterService(&impl_->service);
   builder.RegisterCallbackGenericService(&impl_->unknown);
-  net::bound(builder, {.name = "otlp", .buffer_bytes = impl_->options.buffer_bytes});
+  net::bound(builder, {.name = "otlp",
+                       .buffer_bytes = impl_->options.buffer_bytes,
+                       .connection_age_nano = impl_->options.connection_age_nano,
+                       .connection_grace_nano = impl_->options.connection_grace_nano});
   impl_->server = builder.BuildAndStart();
   if (impl_->server == nullptr || port == 0) {
     impl_->server.reset();

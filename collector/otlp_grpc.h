@@ -19,6 +19,8 @@ struct OtlpGrpcOptions {
   std::string address = "127.0.0.1:4317";
   // What gRPC may hold in messages that are not complete yet. A message that does not fit is cut off.
   uint64_t buffer_bytes = 192ull << 20;
+  uint64_t connection_age_nano = 0;  // of the limits of net/grpc_limits.h, as the next is
+  uint64_t connection_grace_nano = 0;
 };
 
 class OtlpGrpcServer {

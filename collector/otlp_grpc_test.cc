@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <fstream>
 #include <thread>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "collector/testing/fake_store.h"
 #include "collector/testing/requests.h"
 #include "net/gzip.h"
+#include "net/testing/raw_client.h"
 #include "otlp/trace_service.grpc.pb.h"
 #include "rpc_status.pb.h"
 
@@ -24,6 +26,9 @@ namespace {
 using namespace testing;
 using opentelemetry::proto::collector::trace::v1::TraceService;
 using Response = opentelemetry::proto::collector::trace::v1::ExportTraceServiceResponse;
+
+// The preface and empty settings: a connection that asks for nothing.
+const std::string kHttp2Start("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00", 33);
 
 class OtlpGrpcTest : public ::testing::Test {
  protected:
@@ -219,6 +224,46 @@ TEST_F(OtlpGrpcTest, SeveralLargeMessagesAtOnceAreAnsweredNotCutOff) {
     EXPECT_NE(answer.error_details(), "") << "it is the collector's own answer: " << answer.error_message();
   }
   EXPECT_EQ(counted("fathom_otlp_cut_off_total"), before);
+}
+
+TEST_F(OtlpGrpcTest, ConnectionsEndAtTheirAgeAndSendersLoseNothing) {
+  start({.grpc_connection_age_nano = 200'000'000, .grpc_connection_grace_nano = 2'000'000'000});
+  net::testing::RawClient idle(address_);
+  idle.send(kHttp2Start);
+  std::atomic<bool> ended{false};
+  std::thread waiting([&] {
+    idle.read_all();
+    ended = true;
+  });
+  // Sends over several lives of its own connection, too.
+  uint64_t sent = 0, failed = 0, begin = now_monotonic_nano();
+  for (; !ended || now_monotonic_nano() - begin < kNanosPerSecond; ++sent) {
+    if (grpc::Status status = send(simple_request(1)); !status.ok()) {
+      ADD_FAILURE() << status.error_message();
+      if (++failed > 10) break;
+    }
+  }
+  EXPECT_LT(now_monotonic_nano() - begin, 15 * kNanosPerSecond) << "the server ended it, not the client's patience";
+  waiting.join();
+  EXPECT_EQ(store_.spans(), sent);
+}
+
+TEST_F(OtlpGrpcTest, CallsUnderWayAreFinishedWhenTheirConnectionComesOfAge) {
+  start({.grpc_connection_age_nano = 100'000'000});
+  store_.hold();
+  grpc::Status status;
+  std::thread waiting([&] { status = send(simple_request(3)); });
+  store_.wait_for_batches(1);
+  // Two later connections, one after the other, are asked to go (GOAWAY), so that this call's has been.
+  for (int n = 0; n < 2; ++n) {
+    net::testing::RawClient later(address_);
+    later.send(kHttp2Start);
+    std::string goaway("\x07\x00\x00\x00\x00\x00\x7f\xff\xff\xff", 10);
+    EXPECT_NE(later.read_until(goaway).find(goaway), std::string::npos);
+  }
+  store_.release();
+  waiting.join();
+  EXPECT_TRUE(status.ok()) << status.error_message();
 }
 
 TEST_F(OtlpGrpcTest, SaysThatItIsHealthy) {

@@ -9,6 +9,8 @@
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/server_builder.h>
 
+#include <algorithm>
+#include <climits>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -19,7 +21,18 @@ namespace fathom::net {
 struct GrpcLimits {
   std::string name;           // of the listener
   uint64_t buffer_bytes = 0;  // what gRPC may hold in messages that are not complete yet; beyond it streams are reset
+  uint64_t connection_age_nano = 0;    // then a connection's peer is asked to come anew (GOAWAY); 0: never
+  uint64_t connection_grace_nano = 0;  // what calls under way have from then on; whatever is left is cut off
 };
+
+// gRPC shows a message only when all of it is here, and knows no pace. What ends those that are begun and never sent is
+// the end of their connection; honest clients connect again by themselves, and lose nothing.
+inline void bound_age(grpc::ServerBuilder& builder, const GrpcLimits& limits) {
+  if (limits.connection_age_nano == 0) return;
+  auto millis = [](uint64_t nano) { return static_cast<int>(std::clamp<uint64_t>(nano / 1'000'000, 1, INT_MAX)); };
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, millis(limits.connection_age_nano));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, millis(limits.connection_grace_nano));
+}
 
 // Dead peers are noticed within a minute and a half; honest clients may ping every ten seconds.
 inline void bound_connections(grpc::ServerBuilder& builder) {
@@ -49,6 +62,7 @@ inline void bound_memory(grpc::ServerBuilder& builder, const GrpcLimits& limits)
 
 inline void bound(grpc::ServerBuilder& builder, const GrpcLimits& limits) {
   bound_connections(builder);
+  bound_age(builder, limits);
   bound_memory(builder, limits);
 }
 

@@ -250,13 +250,17 @@ GrpcFace::~GrpcFace() {
   stop(0);
 }
 
-Result<std::string> GrpcFace::start(const std::string& address) {
+Result<std::string> GrpcFace::start(const QueryOptions& options) {
+  const std::string& address = options.grpc_address;
   auto parts = net::split_address(address);
   if (!parts) return parts.error();
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   int port = 0;
-  net::bound(builder, {.name = "query", .buffer_bytes = kBufferBytes});
+  net::bound(builder, {.name = "query",
+                       .buffer_bytes = kBufferBytes,
+                       .connection_age_nano = options.grpc_connection_age_nano,
+                       .connection_grace_nano = options.max_deadline_nano});
   builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
   builder.RegisterService(&impl_->service);
   builder.RegisterCallbackGenericService(&impl_->unknown);

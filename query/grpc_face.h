@@ -11,6 +11,7 @@
 
 #include "base/byte_budget.h"
 #include "base/result.h"
+#include "query/query_server.h"
 #include "query/runner.h"
 #include "store/span_store.h"
 
@@ -22,8 +23,8 @@ class GrpcFace {
   GrpcFace(store::SpanStore& store, QueryRunner& runner, ByteBudget& answers);
   ~GrpcFace();  // stop(0)
 
-  // Binds and serves; returns the bound "HOST:PORT".
-  Result<std::string> start(const std::string& address);
+  // Binds grpc_address and serves; returns the bound "HOST:PORT".
+  Result<std::string> start(const QueryOptions& options);
   void stop(uint64_t grace_nano);
 
  private:

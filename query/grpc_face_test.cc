@@ -9,6 +9,7 @@
 #include "base/metrics.h"
 #include "base/time.h"
 #include "net/gzip.h"
+#include "net/testing/raw_client.h"
 #include "query.grpc.pb.h"
 #include "query/proto_convert.h"
 #include "query/query_server.h"
@@ -158,6 +159,27 @@ grpc::Status call(const std::string& address, const std::string& method, const s
   return status;
 }
 
+std::string frame(char kind, char flags, char stream, const std::string& payload) {
+  auto size = static_cast<char>(payload.size());
+  return std::string{0, 0, size, kind, flags, 0, 0, 0, stream} + payload;
+}
+
+// What a peer sends that begins HTTP/2 and a call, announces a message of 64 bytes, and sends none of it.
+std::string begun_call(const std::string& method) {
+  std::string fields;
+  for (const auto& [name, value] :
+       std::initializer_list<std::pair<std::string, std::string>>{{":method", "POST"},
+                                                                  {":scheme", "http"},
+                                                                  {":path", method},
+                                                                  {":authority", "x"},
+                                                                  {"content-type", "application/grpc"},
+                                                                  {"te", "trailers"}}) {
+    fields += std::string{0, static_cast<char>(name.size())} + name + static_cast<char>(value.size()) + value;
+  }
+  return "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, "") + frame(1, 4, 1, fields) +
+         frame(0, 0, 1, std::string{0, 0, 0, 0, 64});
+}
+
 uint64_t refused(const std::string& reason) {
   return counter("fathom_query_refused_total", "", "reason=\"" + reason + "\"").value();
 }
@@ -227,6 +249,19 @@ TEST(GrpcFaceAnswers, TakeTheirMemoryFromTheBudgetOfAll) {
     EXPECT_EQ(status.error_code(), code) << status.error_message();
     while (gauge("fathom_query_answer_bytes", "").value() > 0) std::this_thread::yield();
   }
+}
+
+TEST(GrpcFaceConnections, EndWhenTheyAreOldWhateverTheirCallsWaitFor) {
+  testing::SampleStore store;
+  QueryServer server(
+      {.grpc_address = "127.0.0.1:0", .grpc_connection_age_nano = 200 * kMilli, .max_deadline_nano = 200 * kMilli},
+      store);
+  ASSERT_TRUE(server.start().ok());
+  uint64_t before = refused("invalid");
+  net::testing::RawClient stuck(server.grpc_address());
+  stuck.send(begun_call(std::string(kService) + "Slowest"));
+  stuck.read_all();
+  while (refused("invalid") == before) std::this_thread::yield();
 }
 
 TEST(RangeOf, IsTheLastHourUnlessGiven) {

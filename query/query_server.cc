@@ -47,7 +47,7 @@ QueryServer::~QueryServer() {
 
 Result<std::string> QueryServer::start() {
   if (!impl_->options.grpc_address.empty()) {
-    auto bound = impl_->grpc.start(impl_->options.grpc_address);
+    auto bound = impl_->grpc.start(impl_->options);
     if (!bound) return bound;
     impl_->grpc_address = *bound;
   }

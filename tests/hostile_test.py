@@ -7,11 +7,11 @@ import random
 import threading
 import unittest
 
-from harness import node, otlp, raw
+from harness import http2, node, otlp, raw
 from harness.main import main
 from harness.server import Server, until
 
-PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+PREFACE = http2.PREFACE
 EXPORT = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
 SERVICES = "/fathom.query.v1.QueryService/ListServices"
 OK, INVALID_ARGUMENT, RESOURCE_EXHAUSTED, UNIMPLEMENTED = 0, 3, 8, 12
@@ -271,6 +271,13 @@ class Hostile(unittest.TestCase):
         poke = lambda: self.pokes([{"method": EXPORT, **call} for _, call in calls])
         answers = self.rises(poke, "fathom_otlp_requests_total", 'transport="grpc",result="invalid"')
         self.assertEqual([answer["code"] for answer in answers], [code for code, _ in calls], answers)
+
+    def test_messages_that_are_announced_and_never_sent(self):
+        with Server(arguments=["--grpc-connection-age", "2s"]) as server, http2.Connection(server.otlp_grpc) as connection:
+            connection.begin_message(EXPORT, 60 << 20)
+            self.assertLess(connection.seconds_until_closed(LORIS_S), LORIS_S)
+            self.assertGreater(connection.pings, 0, "it was asked to come anew, and acknowledged")
+            until(lambda: server.metrics()["fathom_otlp_cut_off_total"] == 1, "the message that never came is counted")
 
     def test_malformed_queries_over_grpc(self):
         calls = [(OK, {"hex": ""}), (INVALID_ARGUMENT, {"hex": "ffffffffffff"}), (RESOURCE_EXHAUSTED, {"size": 1 << 20}),

@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from harness import node
+from harness import node, raw
 from harness.main import main
 from harness.server import Server, cli, until
 
@@ -15,6 +15,7 @@ TRANSPORTS = [
     ("http/json", "none"),
     ("http/json", "gzip"),
 ]
+CONNECTIONS = 6
 SAME = ("span_id", "kind", "start_time_unix_nano", "duration_nano", "status", "attributes")
 
 
@@ -93,6 +94,21 @@ class Sdk(unittest.TestCase):
         keys = json.dumps(self.server.ask("/api/v1/attributes", {"since": "1h"}))
         for key in ("whole", "text", "service.version"):
             self.assertIn(key, keys)
+
+    def test_nothing_is_lost_when_connections_come_of_age(self):
+        with Server(arguments=["--grpc-connection-age", "1s"]) as server, node.start("batches.cjs", server.otlp_grpc) as sdk:
+            peers = set()
+
+            def enough():
+                peers.update(raw.peers_of(server.otlp_grpc))
+                return len(peers) >= CONNECTIONS
+
+            until(enough, f"{CONNECTIONS} connections, one after the other")
+            ended, _ = sdk.communicate()
+            self.assertEqual(sdk.returncode, 0, "an export failed, and the exporter gave it up")
+            [service] = server.ask("/api/v1/services", {"since": "1h"})["services"]
+            self.assertEqual((service["service"], service["spans"]), ("batches", int(ended)))
+            self.assertEqual(server.metrics()["fathom_otlp_cut_off_total"], 0)
 
 
 if __name__ == "__main__":

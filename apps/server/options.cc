@@ -91,6 +91,7 @@ void read_collector(Reader& reader, collector::CollectorOptions& collector) {
   collector.otlp_http_address = reader.address("--otlp-http");
   collector.max_request_bytes = reader.size("--max-request-bytes", INT_MAX);  // what gRPC can count to
   collector.budget_bytes = reader.large_size("--ingest-memory");
+  collector.grpc_connection_age_nano = reader.duration("--grpc-connection-age");
   collector.cors_allow_origin = reader.text("--cors-allow-origin");
   read_limits(reader, collector.limits);
 }
@@ -98,6 +99,7 @@ void read_collector(Reader& reader, collector::CollectorOptions& collector) {
 void read_query(Reader& reader, query::QueryOptions& query) {
   query.http_address = reader.address("--http");
   if (!reader.text("--query-grpc").empty()) query.grpc_address = reader.address("--query-grpc");
+  query.grpc_connection_age_nano = reader.duration("--grpc-connection-age");
   query.threads = reader.count("--query-threads", 1, 1024);
   query.deadline_nano = reader.duration("--query-deadline");
   query.max_deadline_nano = std::max(query.max_deadline_nano, query.deadline_nano);

@@ -35,6 +35,7 @@ TEST(ServerOptions, DefaultLimitsAreThePartsOwn) {
   collector::CollectorOptions collector;
   EXPECT_EQ(options->collector.max_request_bytes, collector.max_request_bytes);
   EXPECT_EQ(options->collector.budget_bytes, collector.budget_bytes);
+  EXPECT_EQ(options->collector.grpc_connection_age_nano, collector.grpc_connection_age_nano);
   store::RocksOptions store;
   EXPECT_EQ(options->store.operations_per_service, store.operations_per_service);
   EXPECT_EQ(options->store.services, store.services);
@@ -43,6 +44,7 @@ TEST(ServerOptions, DefaultLimitsAreThePartsOwn) {
   EXPECT_EQ(options->store.cache_bytes, store.cache_bytes);
   query::QueryOptions query;
   EXPECT_EQ(options->query.threads, query.threads);
+  EXPECT_EQ(options->query.grpc_connection_age_nano, query.grpc_connection_age_nano);
   EXPECT_EQ(options->query.deadline_nano, query.deadline_nano);
   EXPECT_EQ(options->query.byte_budget, query.byte_budget);
 }
@@ -71,6 +73,7 @@ TEST(ServerOptions, EveryFlagReachesItsPart) {
                                               "--query-deadline=90s",
                                               "--query-bytes=9",
                                               "--query-grpc=q:4",
+                                              "--grpc-connection-age=10s",
                                               "--cors-allow-origin=*",
                                               "--ready-fd=3"});
   ASSERT_TRUE(options.ok()) << options.error().message;
@@ -98,6 +101,8 @@ TEST(ServerOptions, EveryFlagReachesItsPart) {
   EXPECT_EQ(options->query.max_deadline_nano, 90'000'000'000u);
   EXPECT_EQ(options->query.byte_budget, 9u);
   EXPECT_EQ(options->query.grpc_address, "q:4");
+  EXPECT_EQ(options->collector.grpc_connection_age_nano, 10'000'000'000u);
+  EXPECT_EQ(options->query.grpc_connection_age_nano, 10'000'000'000u);
   EXPECT_EQ(options->collector.cors_allow_origin, "*");
   EXPECT_EQ(options->ready_fd, 3);
 }

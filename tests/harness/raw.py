@@ -1,5 +1,6 @@
 """Sockets without manners: bytes of any kind to a port, and what came back."""
 
+import pathlib
 import resource
 import socket
 import struct
@@ -65,6 +66,14 @@ def until_closed(connection, limit):
     except OSError:
         pass
     return time.monotonic() - begin, said
+
+
+def peers_of(address):
+    """The ports that are connected to a port of 127.0.0.1, or were a moment ago; our own ends, which are always IPv4."""
+    _, port = endpoint(address)
+    rows = (line.split() for line in pathlib.Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:])
+    ends = (tuple(int(end.rpartition(":")[2], 16) for end in row[1:3]) for row in rows)
+    return {own for own, other in ends if other == port}
 
 
 def allow_open_files(count):
