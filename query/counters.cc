@@ -5,25 +5,13 @@
 
 #include "base/metrics.h"
 #include "base/result.h"
+#include "base/time.h"
 
 namespace fathom::query {
 
 namespace {
 
-struct Step {
-  uint64_t nano;
-  const char* label;
-};
-constexpr std::array<Step, 10> kSteps{{{1'000'000, "0.001"},
-                                       {5'000'000, "0.005"},
-                                       {10'000'000, "0.01"},
-                                       {20'000'000, "0.02"},
-                                       {50'000'000, "0.05"},
-                                       {100'000'000, "0.1"},
-                                       {500'000'000, "0.5"},
-                                       {1'000'000'000, "1"},
-                                       {10'000'000'000, "10"},
-                                       {UINT64_MAX, "+Inf"}}};
+constexpr std::array kBoundsSeconds{0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1.0, 10.0};
 
 constexpr std::array kQueries{"slowest",          "trace",  "services", "operations", "attribute_keys",
                               "attribute_values", "latency"};
@@ -39,12 +27,9 @@ Counter& requests(std::string_view query, std::string_view result) {
   return counter("fathom_query_requests_total", "Queries, by kind and result.",
                  label("query", query) + "," + label("result", result));
 }
-Counter& bucket(std::string_view query, const Step& step) {
-  return counter("fathom_query_duration_seconds_bucket", "Queries that took at most `le` seconds.",
-                 label("query", query) + "," + label("le", step.label));
-}
-Counter& durations(std::string_view query) {
-  return counter("fathom_query_duration_seconds_count", "Queries whose duration was taken.", label("query", query));
+MetricHistogram& durations(std::string_view query) {
+  return histogram("fathom_query_duration_seconds", "How long queries took, waiting for a thread included.",
+                   kBoundsSeconds, label("query", query));
 }
 
 }  // namespace
@@ -54,7 +39,6 @@ void register_counters() {
   for (const char* query : kQueries) {
     requests(query, "ok");
     for (ErrorCode fault : kFaults) requests(query, error_code_name(fault));
-    for (const Step& step : kSteps) bucket(query, step);
     durations(query);
   }
 }
@@ -63,13 +47,21 @@ void count_refused(std::string_view reason) {
   refused(reason).add();
 }
 
-// A histogram as Prometheus reads one, made of counters.
 void count_finished(std::string_view query, std::string_view result, uint64_t took_nano) {
   requests(query, result).add();
-  for (const Step& step : kSteps) {
-    if (took_nano <= step.nano) bucket(query, step).add();
-  }
-  durations(query).add();
+  durations(query).observe(static_cast<double>(took_nano) / 1e9);
+}
+
+void show_store(const store::StoreStats& stats) {
+  gauge("fathom_store_disk_bytes", "What the store takes on the disk: sorted files and logs.")
+      .set(static_cast<int64_t>(stats.disk_bytes));
+  gauge("fathom_store_segments", "Sealed segments.").set(static_cast<int64_t>(stats.segments));
+  gauge("fathom_store_unsealed_spans", "Spans that are durable and not yet sealed.")
+      .set(static_cast<int64_t>(stats.spans_unsealed));
+  gauge("fathom_store_spans", "Spans that are stored.").set(static_cast<int64_t>(stats.spans_stored));
+  gauge("fathom_store_oldest_received_timestamp_seconds",
+        "When the oldest of what is stored was received, in seconds since the epoch; 0 when nothing is stored.")
+      .set(static_cast<int64_t>(stats.oldest_received_unix_nano / kNanosPerSecond));
 }
 
 }  // namespace fathom::query

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "store/span_store.h"
+
 namespace fathom::query {
 
 // Makes every series, at 0: what is missing from /metrics can neither be watched nor told from what never happened.
@@ -15,5 +17,7 @@ void register_counters();
 void count_refused(std::string_view reason);
 // One that ran; the time it waited for a thread is part of `took_nano`.
 void count_finished(std::string_view query, std::string_view result, uint64_t took_nano);
+// What /api/v1/status says of the store, as gauges.
+void show_store(const store::StoreStats& stats);
 
 }  // namespace fathom::query

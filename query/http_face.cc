@@ -89,6 +89,7 @@ std::optional<HttpResponse> HttpFace::plain_answer(const std::string& path) {
   if (path == "/healthz") return text_response("ok\n");
   if (path == "/readyz") return readiness();
   if (path == "/metrics") {
+    show_store(store_.stats());
     return HttpResponse{.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = render_metrics()};
   }
   if (path == "/api/v1/status") return HttpResponse{.body = status_json(options_.version, ready_, store_.stats())};

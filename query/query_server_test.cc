@@ -262,10 +262,34 @@ TEST_F(QueryServerTest, AFreshServerListsEveryCounter) {
       expect("fathom_query_requests_total{query=\"" + query + "\",result=\"" + result + "\"}");
     }
     expect("fathom_query_duration_seconds_bucket{query=\"" + query + "\",le=\"+Inf\"}");
+    expect("fathom_query_duration_seconds_sum{query=\"" + query + "\"}");
     expect("fathom_query_duration_seconds_count{query=\"" + query + "\"}");
   }
+  for (const char* gauge : {"fathom_store_disk_bytes", "fathom_store_oldest_received_timestamp_seconds",
+                            "fathom_store_segments", "fathom_store_spans", "fathom_store_unsealed_spans"}) {
+    EXPECT_NE(listed.find("\n# TYPE " + std::string(gauge) + " gauge\n"), std::string::npos) << gauge;
+    expect(gauge);
+  }
+  EXPECT_NE(listed.find("\n# TYPE fathom_query_duration_seconds histogram\n"), std::string::npos);
+  expect("process_resident_memory_bytes");
   expect("fathom_query_waiting");
   expect("fathom_query_running");
+}
+
+TEST_F(QueryServerTest, MetricsSayOfTheStoreWhatStatusSays) {
+  start();
+  store::StoreStats stats = store_.stats();
+  std::string listed = metrics();
+  auto expect = [&](const std::string& gauge, uint64_t value) {
+    EXPECT_NE(listed.find("\n" + gauge + " " + std::to_string(value) + "\n"), std::string::npos) << gauge;
+  };
+  expect("fathom_store_disk_bytes", stats.disk_bytes);
+  expect("fathom_store_segments", stats.segments);
+  expect("fathom_store_spans", stats.spans_stored);
+  expect("fathom_store_unsealed_spans", stats.spans_unsealed);
+  expect("fathom_store_oldest_received_timestamp_seconds", stats.oldest_received_unix_nano / kNanosPerSecond);
+  EXPECT_GT(stats.spans_stored, 0u);
+  EXPECT_GT(stats.oldest_received_unix_nano, kNanosPerSecond);
 }
 
 TEST_F(QueryServerTest, TheDeadlineEndsAQuery) {

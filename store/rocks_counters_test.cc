@@ -55,6 +55,20 @@ TEST(RocksCounters, AFullQueueRefuses) {
   EXPECT_EQ(growth.value(), 1u);
 }
 
+TEST(RocksCounters, HowLongSendersWaitIsOfWhatBecameDurable) {
+  RocksRig rig;
+  ASSERT_EQ(rig.open(), "");
+  Growth appended("fathom_store_append_duration_seconds_count"), written("fathom_store_write_duration_seconds_count");
+  ASSERT_EQ(append_once(rig.store(), one_span(1)).outcome, AppendOutcome::kDurable);
+  ASSERT_EQ(append_once(rig.store(), one_span(2)).outcome, AppendOutcome::kDurable);
+  EXPECT_EQ(appended.value(), 2u);
+  EXPECT_EQ(written.value(), 2u);
+  rig.disk().fail_writes(true);
+  EXPECT_EQ(append_once(rig.store(), one_span(3)).outcome, AppendOutcome::kRetryable);
+  EXPECT_EQ(appended.value(), 2u);
+  EXPECT_EQ(written.value(), 2u);
+}
+
 TEST(RocksCounters, AFailedWriteRefuses) {
   RocksRig rig;
   ASSERT_EQ(rig.open(), "");

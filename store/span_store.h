@@ -170,6 +170,7 @@ struct StoreStats {
   uint64_t spans_unsealed = 0;
   uint64_t segments = 0;
   uint64_t spans_stored = 0;
+  uint64_t oldest_received_unix_nano = 0;  // of what is stored; 0 when nothing is
   uint64_t disk_bytes = 0;
   uint64_t memory_bytes = 0;  // of unsealed rows
   bool writable = true;

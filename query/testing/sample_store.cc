@@ -93,6 +93,9 @@ void SampleStore::wait_until_held(size_t queries) {
 store::StoreStats SampleStore::stats() {
   store::StoreStats stats = MemoryStore::stats();
   stats.writable = writable.load();
+  stats.disk_bytes = 123'456;
+  stats.segments = 3;
+  stats.spans_unsealed = 7;
   return stats;
 }
 

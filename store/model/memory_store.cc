@@ -21,7 +21,7 @@ AppendResult MemoryStore::accept(const BatchPtr& batch) {
   if (is_duplicate(batch->identity(), now)) return {AppendOutcome::kDurable, "", true};
   ++sequence_;
   uint64_t hour = now / kNanosPerHour;
-  Partition& partition = partitions_[hour];
+  Partition& partition = partitions_.try_emplace(hour, Partition{.oldest_received_unix_nano = now}).first->second;
   partition.newest_received_unix_nano = std::max(partition.newest_received_unix_nano, now);
   partition.accepted[batch->identity()] = now;
   for (const Batch::Row& encoded : batch->rows()) {
@@ -97,3 +97,4 @@ StoreStats MemoryStore::stats() {
 }
 
 }  // namespace fathom::store
+  if (!partitions_.empty()) stats.oldest_received_unix_nano = partitions_.begin()->second.oldest_received_unix_nano;

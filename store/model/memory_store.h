@@ -65,6 +65,7 @@ class MemoryStore : public SpanStore {
 
  private:
   struct Partition {
+    uint64_t oldest_received_unix_nano = 0;
     uint64_t newest_received_unix_nano = 0;
     std::map<Hash128, uint64_t> accepted;  // identity -> when
   };

@@ -23,6 +23,10 @@ AppendResult retryable(std::string message) {
   return {AppendOutcome::kRetryable, std::move(message), false};
 }
 
+double seconds(uint64_t nano) {
+  return static_cast<double>(nano) / kNanosPerSecond;
+}
+
 std::string stage_value(const Batch& batch, uint64_t received_unix_nano) {
   std::string value;
   value.reserve(batch.encoded().size() + 8);
@@ -125,7 +129,7 @@ void Committer::append(BatchPtr batch, std::function<void(AppendResult)> done) {
   if (batch->rows().empty()) return done({});
   uint64_t bytes = batch->encoded().size();
   std::vector<uint32_t> operations = number_operations(*batch);
-  Pending pending{std::move(batch), std::move(operations), std::move(done), 0, false};
+  Pending pending{std::move(batch), std::move(operations), std::move(done), now_monotonic_nano(), 0, false};
   {
     std::lock_guard lock(mutex_);
     if (!stopping_ && queued_bytes_ + bytes <= engine_.options.queue_bytes) {
@@ -206,7 +210,13 @@ void Committer::commit(std::vector<Pending>& group) {
     written = write(group, now);
   }
   if (written.ok()) publish(group, now);
+  answer(group, written);
+}
+
+void Committer::answer(std::vector<Pending>& group, const Result<>& written) {
+  uint64_t now_nano = now_monotonic_nano();
   for (Pending& pending : group) {
+    if (written.ok()) append_durations().observe(seconds(now_nano - pending.came_nano));
     pending.done(written.ok() ? AppendResult{AppendOutcome::kDurable, "", pending.duplicate}
                               : retryable(written.error().message));
   }
@@ -247,7 +257,9 @@ Result<> Committer::write(std::vector<Pending>& group, uint64_t now) {
   if (batch.Count() == 0) return {};
   rocksdb::WriteOptions options;
   options.sync = engine_.options.durability == Durability::kFsync;
+  uint64_t began_nano = now_monotonic_nano();
   rocksdb::Status status = database.db().Write(options, &batch);
+  if (status.ok()) write_durations().observe(seconds(now_monotonic_nano() - began_nano));
   if (!status.ok()) {
     engine_.writable = false;
     refused_batches("write_failed").add(group.size());

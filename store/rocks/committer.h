@@ -42,6 +42,7 @@ class Committer {
     BatchPtr batch;
     std::vector<uint32_t> operations;
     std::function<void(AppendResult)> done;
+    uint64_t came_nano = 0;  // monotonic
     uint64_t sequence = 0;
     bool duplicate = false;
   };
@@ -56,6 +57,7 @@ class Committer {
   Result<> write(std::vector<Pending>& group, uint64_t now);
   Result<> find_duplicates(std::vector<Pending>& group, uint64_t now);
   void publish(std::vector<Pending>& group, uint64_t now);
+  static void answer(std::vector<Pending>& group, const Result<>& written);
   void insert(const BatchPtr& batch, uint64_t sequence, uint64_t received, std::span<const uint32_t> operations);
   std::optional<TraceExtent> find_older(const TraceId& id);
   bool room_on_disk(const std::vector<Pending>& group);

@@ -1,8 +1,15 @@
 #include "store/rocks/counters.h"
 
+#include <array>
 #include <string>
 
 namespace fathom::store {
+
+namespace {
+
+constexpr std::array kBoundsSeconds{0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0};
+
+}  // namespace
 
 Counter& refused_batches(std::string_view reason) {
   return counter("fathom_store_refused_total", "Batches that the store refused for now; senders try again",
@@ -34,6 +41,20 @@ Counter& seal_failures() {
   return counter("fathom_seal_failures_total", "Attempts to seal that failed and are repeated");
 }
 
+MetricHistogram& append_durations() {
+  static MetricHistogram& durations =
+      histogram("fathom_store_append_duration_seconds",
+                "How long batches took to be durable and searchable, waiting for their turn included.", kBoundsSeconds);
+  return durations;
+}
+
+MetricHistogram& write_durations() {
+  static MetricHistogram& durations =
+      histogram("fathom_store_write_duration_seconds",
+                "How long groups of batches took to be written to the log, and synced.", kBoundsSeconds);
+  return durations;
+}
+
 void register_counters() {
   for (const char* reason : {"queue_full", "not_writable", "sealing_behind", "lookup_failed", "write_failed"}) {
     refused_batches(reason);
@@ -46,5 +67,7 @@ void register_counters() {
   trace_lookup_failures();
   seal_failures();
 }
+  append_durations();
+  write_durations();
 
 }  // namespace fathom::store

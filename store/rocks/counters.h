@@ -1,4 +1,4 @@
-// The engine's counters of what it refused, dropped or could not do, each named once.
+// The engine's counters of what it refused, dropped or could not do, and how long senders waited, each named once.
 //
 // Purpose: a counter that is shown only once it counted looks like one that does not exist, so all of them are
 // registered when a store is opened. Thread safety: all of it. Units: in the names.
@@ -19,6 +19,9 @@ Counter& duplicate_batches();
 Counter& stored_spans();
 Counter& trace_lookup_failures();
 Counter& seal_failures();
+// Of batches, from append() until they are durable and searchable; and of the groups' writes, syncs included.
+MetricHistogram& append_durations();
+MetricHistogram& write_durations();
 
 void register_counters();
 

@@ -26,6 +26,16 @@ auto ask_again_after_drop(const Engine& engine, const Ask& ask) {
 }
 
 }  // namespace
+// Segments are by id, and so is their reception; what is in memory came later.
+uint64_t oldest_received(const View& view) {
+  if (!view.segments.empty()) return view.segments.front()->first_received_unix_nano;
+  for (const auto& generation : view.generations) {
+    auto lock = generation->read();
+    if (!generation->sources().empty()) return generation->sources().front().received_unix_nano;
+  }
+  return 0;
+}
+
 
 struct RocksStore::Impl {
   explicit Impl(RocksOptions options) : engine(std::move(options)) {}
@@ -185,6 +195,7 @@ StoreStats RocksStore::stats() {
   stats.segments = view->segments.size();
   stats.spans_stored = stats.spans_unsealed;
   for (const SegmentInfoPtr& segment : view->segments) stats.spans_stored += segment->rows;
+  stats.oldest_received_unix_nano = oldest_received(*view);
   for (size_t i = 0; i < kFamilies; ++i) {
     uint64_t bytes = 0;
     impl_->engine.database->db().GetIntProperty(impl_->engine.database->family(static_cast<Family>(i)),

@@ -62,6 +62,18 @@ TEST_P(StoreContract, StatsCountWhatWasReceived) {
   EXPECT_EQ(store().stats().received_sequence, 3u);
 }
 
+TEST_P(StoreContract, StatsSayWhatIsOldest) {
+  EXPECT_EQ(store().stats().oldest_received_unix_nano, 0u);
+  add({test_span(1, 1, 0, 10)});
+  harness().advance(2 * kNanosPerHour);
+  add({test_span(2, 1, -static_cast<int64_t>(kNanosPerHour), 10)});
+  always([&] { EXPECT_EQ(store().stats().oldest_received_unix_nano, kTestNow); });
+  ASSERT_TRUE(store().drop_before(kTestNow + 1).ok());
+  always([&] { EXPECT_EQ(store().stats().oldest_received_unix_nano, kTestNow + 2 * kNanosPerHour); });
+  ASSERT_TRUE(store().drop_before(UINT64_MAX).ok());
+  always([&] { EXPECT_EQ(store().stats().oldest_received_unix_nano, 0u); });
+}
+
 TEST_P(StoreContract, ManyRestartsKeepEverything) {
   for (uint64_t i = 1; i <= 12; ++i) {
     add({test_span(i, 1, 0, 100 - i), test_span(99, i, 0, 1000 + i)});
