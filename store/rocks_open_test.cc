@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/time.h"
 #include "store/model/span_text.h"
 #include "store/rocks/database.h"
 #include "store/rocks/keys.h"
@@ -135,9 +136,49 @@ TEST_F(RocksOpen, ADamagedRecordOfTheOldestPartitionIsNamed) {
   expect_corrupt("oldest partition");
 }
 
-TEST_F(RocksOpen, ADamagedCorrectionIsNamed) {
+// Notes and corrections are by-products: what is lost of them is counted, and everything else is answered.
+TEST_F(RocksOpen, ADamagedCorrectionIsSkippedAndCounted) {
   put(Family::kCorrected, keys::straddle(1, test_trace_id(1)), "no summary");
-  expect_corrupt("trace index");
+  put(Family::kCorrected, keys::partition(1) + "no trace", "no summary");
+  const std::string series = "fathom_lost_index_values_total{index=\"corrected\"}";
+  uint64_t before = metric(series);
+  ASSERT_EQ(rig_.open(), "");
+  EXPECT_EQ(metric(series) - before, 2u);
+  EXPECT_TRUE(stored_trace(rig_.store(), 1));
+  // Gone, and so counted once.
+  ASSERT_EQ(rig_.reopen(), "");
+  EXPECT_EQ(metric(series) - before, 2u);
+}
+
+TEST_F(RocksOpen, ADamagedNoteOfATraceOverPartitionsIsSkippedAndCounted) {
+  put(Family::kStraddle, keys::partition(0) + "no trace", "");
+  const std::string series = "fathom_lost_index_values_total{index=\"straddle\"}";
+  uint64_t before = metric(series);
+  rig_.advance(2 * kNanosPerHour);
+  ASSERT_EQ(rig_.open(), "");
+  append(3);
+  ASSERT_TRUE(rig_.store().drop_before(rig_.now_unix_nano()).ok());
+  EXPECT_EQ(metric(series) - before, 1u);
+  EXPECT_TRUE(stored_trace(rig_.store(), 3));
+  ASSERT_EQ(rig_.reopen(), "");
+  EXPECT_EQ(metric(series) - before, 1u);
+}
+
+// The rows a note speaks of are damaged: the start must not end with it.
+TEST_F(RocksOpen, ANoteOfATraceThatCannotBeReadIsSkippedAndCounted) {
+  put(Family::kTrace, keys::trace(test_trace_id(1), 1, 1), "no summary");
+  put(Family::kStraddle, keys::straddle(0, test_trace_id(1)), "");
+  std::string oldest;
+  append_be32(oldest, 1);
+  put(Family::kDefault, keys::kOldestPartition, oldest);
+  std::string sealed;
+  ByteWriter(sealed).u64(1);
+  put(Family::kDefault, keys::kSealedSequence, sealed);
+  const std::string series = "fathom_lost_index_values_total{index=\"straddle\"}";
+  uint64_t before = metric(series);
+  ASSERT_EQ(rig_.open(), "");
+  EXPECT_EQ(metric(series) - before, 1u);
+  EXPECT_TRUE(stored_trace(rig_.store(), 2));
 }
 
 // One of everything that a batch can say.

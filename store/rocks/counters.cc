@@ -61,7 +61,7 @@ void register_counters() {
   }
   for (const char* reason : {"age", "size"}) dropped_spans(reason);
   for (const char* limit : {"operations_per_service", "services", "listed_attribute_keys"}) limited_parts(limit);
-  for (const char* index : {"slow", "latency"}) lost_index_values(index);
+  for (const char* index : {"slow", "latency", "straddle", "corrected"}) lost_index_values(index);
   duplicate_batches();
   stored_spans();
   trace_lookup_failures();

@@ -17,6 +17,13 @@ std::string_view view_of(const rocksdb::Slice& slice) {
 std::string oldest_partition_value(uint32_t partition) {
   std::string value;
   append_be32(value, partition);
+// A trace whose correction is lost keeps an outdated summary, as one of the index's values that is lost does; that is
+// no reason to answer nothing at all.
+void lose(std::string_view index, const Error& why) {
+  lost_index_values(index).add();
+  log_error("the correction of a trace that lost spans to retention is lost itself: " + why.message);
+}
+
   return value;
 }
 
@@ -73,8 +80,9 @@ Result<> Retention::correct_traces() {
       database.db().NewIterator(rocksdb::ReadOptions(), database.family(Family::kStraddle)));
   for (notes->Seek(keys::partition(0)); notes->Valid() && view_of(notes->key()) < end; notes->Next()) {
     std::optional<TraceId> id = keys::straddle_trace(view_of(notes->key()));
-    if (!id) return corrupt("a note about a trace over several partitions is damaged");
-    if (Result<> corrected = correct_trace(reader, *id, batch); !corrected) return corrected;
+    Result<> corrected = id ? correct_trace(reader, *id, batch) : Result<>(corrupt("the note itself is damaged"));
+    if (!corrected && corrected.error().code != ErrorCode::kCorrupt) return corrected;
+    if (!corrected) lose("straddle", corrected.error());
     batch.Delete(database.family(Family::kStraddle), notes->key());
   }
   if (!notes->status().ok()) return from_status(notes->status(), "read traces over several partitions");
@@ -113,14 +121,14 @@ Result<> Retention::load_corrections() {
       database.db().NewIterator(rocksdb::ReadOptions(), database.family(Family::kCorrected)));
   for (rows->SeekToFirst(); rows->Valid(); rows->Next()) {
     std::optional<TraceId> id = keys::straddle_trace(view_of(rows->key()));
-    if (!id) return corrupt("a corrected trace's key is damaged");
-    if (!engine_.live->is_live(keys::partition_of(view_of(rows->key())))) {
-      outdated.Delete(database.family(Family::kCorrected), rows->key());
+    bool live = engine_.live->is_live(keys::partition_of(view_of(rows->key())));
+    Result<TracePart> part = decode_trace_part_value(view_of(rows->value()));
+    if (id && live && part) {
+      corrected->emplace(*id, part->summary);
       continue;
     }
-    Result<TracePart> part = decode_trace_part_value(view_of(rows->value()));
-    if (!part) return part.error();
-    corrected->emplace(*id, part->summary);
+    if (!id || live) lose("corrected", part ? corrupt("its key is damaged") : part.error());
+    outdated.Delete(database.family(Family::kCorrected), rows->key());
   }
   if (!rows->status().ok()) return from_status(rows->status(), "read corrected traces");
   rocksdb::Status status = database.db().Write(rocksdb::WriteOptions(), &outdated);
