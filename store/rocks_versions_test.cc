@@ -1,0 +1,125 @@
+// Data directories as servers of older formats left them: two segments, over which a trace grows, and a stage. What was
+// in them is answered, before and after it is sealed anew, and through restarts.
+//
+// Each directory of testdata/ was written by the programs of its version: a request, settled; a second, settled; and a
+// third that stayed in the stage. Files without which RocksDB opens it are left out.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+
+#include "base/bytes.h"
+#include "store/testing/rocks_rig.h"
+
+namespace fathom::store::testing {
+namespace {
+
+using Ids = std::vector<std::string>;
+
+TraceId trace_id(uint64_t number) {
+  std::string bytes(8, '\0');
+  append_be64(bytes, number);
+  return *TraceId::from_bytes(bytes);
+}
+
+class RocksVersions : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    std::filesystem::copy(FATHOM_TESTDATA "/data-" + GetParam(), rig_.path(), std::filesystem::copy_options::recursive);
+    ASSERT_EQ(rig_.open(), "");
+  }
+
+  Ids names(uint64_t trace) {
+    Ids found;
+    QueryBudget budget;
+    Result<StoredTrace> stored = rig_.store().trace(trace_id(trace), budget);
+    if (!stored) return {stored.error().message};
+    for (const StoredSpan& span : stored->spans) {
+      EXPECT_EQ(span.span.name, span.operation);
+      found.push_back(std::string(span.service) + " " + std::string(span.operation));
+    }
+    return found;
+  }
+  // Traces from the slowest on, with their milliseconds.
+  Ids slowest(const Filter& filter = {}) {
+    QueryBudget budget;
+    Ids found;
+    Result<SlowPage> page = rig_.store().slowest(filter, By::kTrace, 10, std::nullopt, budget);
+    if (!page) return {page.error().message};
+    for (const SlowRow& row : page->rows) {
+      found.push_back(std::to_string(row.trace_id.bytes.back()) + ": " + std::to_string(row.duration_nano / 1'000'000));
+    }
+    return found;
+  }
+  std::map<std::string, uint64_t> operations() {
+    QueryBudget budget;
+    std::map<std::string, uint64_t> found;
+    Result<std::vector<OperationStats>> stats = rig_.store().operations({}, std::nullopt, budget);
+    EXPECT_TRUE(stats.ok());
+    if (!stats) return found;
+    for (const OperationStats& one : *stats) found[one.key.service + " " + one.key.operation] = one.spans;
+    return found;
+  }
+
+  void check() {
+    EXPECT_EQ(names(1), (Ids{"cart GET /cart", "stock SELECT", "stock UPDATE"}));
+    EXPECT_EQ(names(2), (Ids{"cart POST /cart", "cart render"}));
+    EXPECT_EQ(names(3), Ids{"stock SELECT"});
+    EXPECT_EQ(names(4), Ids{"cart GET /cart"});
+    EXPECT_EQ(slowest(), (Ids{"1: 130", "4: 40", "3: 30", "2: 20"}));
+    Filter filter;
+    filter.service = "stock";
+    EXPECT_EQ(slowest(filter), (Ids{"1: 130", "3: 30"}));
+    filter.operation = "UPDATE";
+    EXPECT_EQ(slowest(filter), Ids{"1: 130"});
+    Filter by_value;
+    by_value.where = {{"user", "u1"}};
+    EXPECT_EQ(slowest(by_value), Ids{"1: 130"});
+    by_value.where = {{"user", "u4"}};
+    EXPECT_EQ(slowest(by_value), Ids{"4: 40"});
+    by_value.where = {{"db", "copy"}};
+    EXPECT_EQ(slowest(by_value), Ids{"3: 30"});
+    Filter errors;
+    errors.errors = true;
+    EXPECT_EQ(slowest(errors), Ids{"2: 20"});
+    EXPECT_EQ(operations(), (std::map<std::string, uint64_t>{{"cart GET /cart", 2},
+                                                             {"cart POST /cart", 1},
+                                                             {"cart render", 1},
+                                                             {"stock SELECT", 2},
+                                                             {"stock UPDATE", 1}}));
+  }
+
+  RocksRig rig_;
+};
+
+TEST_P(RocksVersions, WhatIsInThemIsAnswered) {
+  EXPECT_EQ(rig_.store().stats().segments, 2u);
+  EXPECT_EQ(rig_.store().stats().spans_unsealed, 2u);
+  check();
+  ASSERT_TRUE(rig_.store().settle().ok());
+  EXPECT_EQ(rig_.store().stats().segments, 3u);
+  check();
+  for (int restarts = 0; restarts < 2; ++restarts) {
+    ASSERT_EQ(rig_.reopen(), "");
+    check();
+  }
+}
+
+TEST_P(RocksVersions, TheyTakeMoreAndGiveBackWhatIsOld) {
+  BatchPtr batch = make_batch({test_span(5, 1, 0, 10).of_service("cart").named("GET /cart")});
+  rig_.advance(24 * uint64_t{3'600'000'000'000});
+  ASSERT_EQ(append_once(rig_.store(), batch).outcome, AppendOutcome::kDurable);
+  EXPECT_EQ(operations().at("cart GET /cart"), 3u);
+  ASSERT_TRUE(rig_.store().drop_before(rig_.now_unix_nano()).ok());
+  EXPECT_EQ(slowest(), Ids{"5: 0"});
+  ASSERT_EQ(rig_.reopen(), "");
+  EXPECT_EQ(operations(), (std::map<std::string, uint64_t>{{"cart GET /cart", 1}}));
+  EXPECT_TRUE(stored_trace(rig_.store(), 5));
+  EXPECT_EQ(names(1), Ids{"trace 00000000000000000000000000000001 is not stored"});
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, RocksVersions, ::testing::Values("v1", "v2", "v3"),
+                         [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace fathom::store::testing
