@@ -66,7 +66,6 @@ Result<> Committer::recover() {
   uint64_t sealed = engine_.sealed_sequence.load();
   next_sequence_ = sealed + 1;
   engine_.received_sequence = sealed;
-  rotate_now(engine_.now());
   Database& database = *engine_.database;
   rocksdb::ReadOptions options;
   options.total_order_seek = true;
@@ -81,10 +80,12 @@ Result<> Committer::recover() {
     uint64_t sequence = keys::stage_sequence({stage->key().data(), stage->key().size()});
     next_sequence_ = sequence + 1;
     if (!identities.insert((*batch)->identity()).second) continue;
+    // Into the partition that they were received in, however long ago that was.
+    hot_ ? rotate_if_due(received) : rotate_now(received);
     insert(*batch, sequence, received, number_operations(**batch));
     engine_.received_sequence = sequence;
-    rotate_if_due(engine_.now());
   }
+  if (!hot_) rotate_now(engine_.now());
   older_.reset();
   if (!stage->status().ok()) return from_status(stage->status(), "read the stage");
   return write_operations();
@@ -286,7 +287,6 @@ void Committer::publish(std::vector<Pending>& group, uint64_t now) {
 
 void Committer::insert(const BatchPtr& batch, uint64_t sequence, uint64_t received,
                        std::span<const uint32_t> operations) {
-  if (hot_->row_count() == 0) hot_hour_ = engine_.partition_hour(engine_.now());
   hot_->insert(batch, sequence, received, operations, [this](const TraceId& id) { return find_older(id); });
 }
 

@@ -74,6 +74,21 @@ TEST_P(StoreContract, StatsSayWhatIsOldest) {
   always([&] { EXPECT_EQ(store().stats().oldest_received_unix_nano, 0u); });
 }
 
+// Also of what was not sealed when the store was closed.
+TEST_P(StoreContract, ARestartMakesNothingYounger) {
+  add({test_span(1, 1, 0, 10)});
+  harness().advance(kNanosPerHour);
+  add({test_span(2, 1, 0, 20)});
+  harness().advance(2 * kNanosPerHour);
+  harness().reopen();
+  add({test_span(3, 1, 0, 30)});
+  EXPECT_EQ(slowest_ids(), (Ids{"3:1", "2:1", "1:1"}));
+  ASSERT_TRUE(store().drop_before(kTestNow + 1).ok());
+  EXPECT_EQ(slowest_ids(), (Ids{"3:1", "2:1"}));
+  ASSERT_TRUE(store().drop_before(kTestNow + 2 * kNanosPerHour).ok());
+  always([&] { EXPECT_EQ(slowest_ids(), Ids{"3:1"}); });
+}
+
 TEST_P(StoreContract, ManyRestartsKeepEverything) {
   for (uint64_t i = 1; i <= 12; ++i) {
     add({test_span(i, 1, 0, 100 - i), test_span(99, i, 0, 1000 + i)});
