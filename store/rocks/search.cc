@@ -178,7 +178,7 @@ Result<> Search::consider_span(const Node& node) {
   if (!summary) return summary.error();
   if (*summary == nullptr) return {};
   last_emitted_ = node.bound;
-  last_sequence_ = node.entry.first_sequence;
+  last_received_ = {node.entry.first_sequence, node.entry.operation};
   emit(node.entry, **summary);
   return {};
 }
@@ -193,12 +193,13 @@ Result<const TraceSummary*> Search::summary_for_spans(const TraceId& id) {
   return &summaries_.emplace(id, **summary).first->second;
 }
 
-// The earliest reception names the row.
+// The earliest reception names the row; of one batch's, the operation received first.
 void Search::join_equal(const SlowEntry& entry) {
   SlowRow& row = page_.rows.back();
   row.error |= entry.error;
-  if (entry.first_sequence >= last_sequence_) return;
-  last_sequence_ = entry.first_sequence;
+  std::pair received(entry.first_sequence, entry.operation);
+  if (received >= last_received_) return;
+  last_received_ = received;
   const OperationKey& operation = engine_.catalogue.operation(entry.operation);
   row.service = operation.service;
   row.operation = operation.operation;

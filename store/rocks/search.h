@@ -143,7 +143,7 @@ class Search {
   std::vector<GrownPtr> newer_;                                  // while scanning: of the segments done, newest first
   std::unordered_map<TraceId, TraceSummary, IdHash> summaries_;  // by span: of the traces whose spans were emitted
   std::optional<SortKey> last_emitted_;
-  uint64_t last_sequence_ = 0;  // of the entry that last_emitted_ stands for
+  std::pair<uint64_t, uint32_t> last_received_;  // sequence and operation of the entry that last_emitted_ stands for
   SlowPage page_;
 };
 

@@ -75,6 +75,17 @@ TEST_P(StoreContract, ASpanRowSpeaksOfTheSpanAndItsTrace) {
   });
 }
 
+// Different spans that one id, one start and one duration make one row.
+TEST_P(StoreContract, SpansInOneRowAreNamedByTheOperationReceivedFirst) {
+  add({test_span(1, 1, 0, 10).named("b"), test_span(1, 1, 0, 10).named("a"), test_span(2, 1, 0, 20).named("a"),
+       test_span(2, 1, 0, 20).named("b")});
+  always([&] {
+    auto rows = slowest({}, By::kSpan);
+    ASSERT_EQ(rows.size(), 2u);
+    for (const SlowRow& row : rows) EXPECT_EQ(row.operation, "b") << number_of(row.trace_id);
+  });
+}
+
 TEST_P(StoreContract, WithoutARootTheEarliestSpanIsShown) {
   add({test_span(1, 2, 50, 10).parent(1).named("late"), test_span(1, 3, 40, 10).parent(1).named("early")});
   always([&] {
