@@ -315,7 +315,7 @@ std::optional<TraceExtent> Committer::find_older(const TraceId& id) {
 }
 
 bool Committer::hot_is_full() const {
-  return hot_->row_count() >= engine_.options.segment_spans || hot_->encoded_bytes() >= engine_.options.segment_bytes;
+  return hot_->row_count() >= engine_.options.segment_spans || hot_->encoded_bytes() >= segment_limit();
 }
 
 // What a group takes in the log, and again when the log's rows are flushed, must be free beyond the reserve.
@@ -344,6 +344,13 @@ void Committer::rotate_if_due(uint64_t now) {
 uint64_t Committer::partition_limit() const {
   uint64_t most = engine_.options.partition_bytes;
   return engine_.options.retention_bytes == 0 ? most : std::min(most, engine_.options.retention_bytes / 2);
+}
+
+// What is not sealed cannot be dropped, and lies in the log uncompressed: of a small limit it must be a small part.
+uint64_t Committer::segment_limit() const {
+  constexpr uint64_t kLeast = 1 << 20;
+  uint64_t most = engine_.options.segment_bytes, limit = engine_.options.retention_bytes;
+  return limit == 0 ? most : std::min(most, std::max(kLeast, limit / 16));
 }
 
 // Freezes the newest generation and begins another, in a new partition when the hour or the partition's size asks for

@@ -64,6 +64,7 @@ class Committer {
   bool room_in_memory();
   bool hot_is_full() const;
   uint64_t partition_limit() const;
+  uint64_t segment_limit() const;
   void rotate_now(uint64_t now, bool new_partition = false);
   void rotate_if_due(uint64_t now);
 

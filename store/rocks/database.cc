@@ -123,6 +123,12 @@ int open_files() {
   return static_cast<int>(std::min<uint64_t>(kEnough, limit.rlim_cur / 2));
 }
 
+// A limit of size is for logs too, and they must leave most of it to what is sealed.
+uint64_t most_log_bytes(const RocksOptions& options) {
+  constexpr uint64_t kMost = 256 << 20, kLeast = 2 << 20;
+  return options.retention_bytes == 0 ? kMost : std::clamp(options.retention_bytes / 8, kLeast, kMost);
+}
+
 rocksdb::Options base_options(const RocksOptions& options) {
   rocksdb::Options db;
   if (options.env != nullptr) db.env = options.env;
@@ -130,7 +136,7 @@ rocksdb::Options base_options(const RocksOptions& options) {
   db.create_missing_column_families = true;
   db.max_background_jobs = 2;
   db.max_open_files = open_files();
-  db.max_total_wal_size = 256 << 20;
+  db.max_total_wal_size = most_log_bytes(options);
   db.keep_log_file_num = 2;
   db.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
   db.write_buffer_size = 4 << 20;
@@ -317,6 +323,56 @@ uint64_t Database::unmerged_files(Family family) {
   uint64_t files = 0;
   db_->GetIntProperty(this->family(family), rocksdb::DB::Properties::kNumFilesAtLevelPrefix + "0", &files);
   return files;
+}
+
+uint64_t Database::disk_bytes() {
+  return sum_and_log(rocksdb::DB::Properties::kTotalSstFilesSize);
+}
+
+uint64_t Database::disk_bytes_in_use() {
+  return sum_and_log(rocksdb::DB::Properties::kLiveSstFilesSize);
+}
+
+uint64_t Database::file_bytes(Family family) {
+  uint64_t bytes = 0;
+  db_->GetIntProperty(this->family(family), rocksdb::DB::Properties::kLiveSstFilesSize, &bytes);
+  return bytes;
+}
+
+uint64_t Database::sum_and_log(const std::string& property) {
+  uint64_t total = log_bytes_.load(std::memory_order_relaxed);
+  for (rocksdb::ColumnFamilyHandle* handle : handles_) {
+    uint64_t bytes = 0;
+    db_->GetIntProperty(handle, property, &bytes);
+    total += bytes;
+  }
+  return total;
+}
+
+void Database::measure_log() {
+  rocksdb::Env* env = db_->GetEnv();
+  std::vector<std::string> files;
+  if (!env->GetChildren(db_->GetName(), &files).ok()) return;
+  uint64_t total = 0;
+  for (const std::string& file : files) {
+    uint64_t bytes = 0;
+    // One that is gone meanwhile takes nothing.
+    if (file.ends_with(".log") && env->GetFileSize(db_->GetName() + "/" + file, &bytes).ok()) total += bytes;
+  }
+  log_bytes_.store(total, std::memory_order_relaxed);
+}
+
+rocksdb::Status Database::compact(Family family) {
+  rocksdb::CompactRangeOptions options;
+  options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
+  options.exclusive_manual_compaction = false;  // sealing counts on RocksDB's own going on
+  return db_->CompactRange(options, this->family(family), nullptr, nullptr);
+}
+
+uint64_t Database::rows(Family family) {
+  uint64_t rows = 0;
+  db_->GetIntProperty(this->family(family), rocksdb::DB::Properties::kEstimateNumKeys, &rows);
+  return rows;
 }
 
 std::string Database::ingest_path(std::string_view name) const {

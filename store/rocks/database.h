@@ -52,6 +52,18 @@ class Database {
   rocksdb::Status flush();
   // Files that compaction has yet to merge; each costs every look-up a little.
   uint64_t unmerged_files(Family family);
+  // What the rows take on the disk: sorted files as of now, and the log as measure_log() found it last. Files that
+  // somebody still reads count though nothing of them is left to delete; without those it is what deleting can change.
+  uint64_t disk_bytes();
+  uint64_t disk_bytes_in_use();
+  uint64_t file_bytes(Family family);  // that are in use
+  // Reads the directory; what cannot be read stays as it was.
+  void measure_log();
+  // Takes what is deleted out of a family's files; returns when it is done, or stop_compacting() was called.
+  rocksdb::Status compact(Family family);
+  void stop_compacting() { db_->DisableManualCompaction(); }
+  // Rows, those included that compaction has yet to take away; an estimate.
+  uint64_t rows(Family family);
   // A fresh name for a file that will be ingested.
   std::string ingest_path(std::string_view name) const;
   const std::string& path() const { return path_; }
@@ -61,11 +73,13 @@ class Database {
   bool may_ingest() const { return !stopped_->load(); }
 
  private:
+  uint64_t sum_and_log(const std::string& property);
   explicit Database(std::string path) : path_(std::move(path)), ballast_(path_) {}
 
   const std::string path_;
   const Ballast ballast_;
   std::shared_ptr<std::atomic<bool>> stopped_ = std::make_shared<std::atomic<bool>>(false);
+  std::atomic<uint64_t> log_bytes_{0};
   std::unique_ptr<rocksdb::DB> db_;
   std::array<rocksdb::ColumnFamilyHandle*, kFamilies> handles_{};
   std::array<rocksdb::Options, kFamilies> options_;

@@ -47,6 +47,7 @@ void Maintenance::stop() {
   }
   wake_.notify_all();
   sealed_.notify_all();
+  engine_.database->stop_compacting();
   if (sealing_.joinable()) sealing_.join();
   if (watching_.joinable()) watching_.join();
   if (retaining_.joinable()) retaining_.join();
@@ -149,6 +150,7 @@ void Maintenance::run_retention() {
 }
 
 void Maintenance::watch_disk() {
+  engine_.database->measure_log();
   std::optional<DiskSpace> space = measure_disk(engine_);
   if (!space) return;
   bool room = space->has_room_for(0);
@@ -179,26 +181,73 @@ void Maintenance::apply_retention() {
   if (options.retention_age_nano != 0 && now > options.retention_age_nano) {
     [[maybe_unused]] Result<> dropped = drop_before(now - options.retention_age_nano);
   }
-  if (options.retention_bytes == 0) return;
-  std::map<uint32_t, uint64_t> bytes;
-  uint64_t total = 0;
-  ViewPtr view = engine_.views.get();
-  for (const SegmentInfoPtr& segment : view->segments) {
-    bytes[segment->partition] += segment->bytes;
-    total += segment->bytes;
-  }
-  uint32_t through = 0;
-  for (const auto& [partition, size] : bytes) {
-    if (total <= options.retention_bytes || partition >= view->generations.back()->partition()) break;
-    total -= size;
-    through = partition;
-  }
-  if (through != 0) {
+  if (options.retention_bytes != 0) keep_to_size();
+  if (leftovers_.exchange(false) && !reclaim()) leftovers_ = true;
+}
+
+void Maintenance::keep_to_size() {
+  // First what costs no span.
+  if (bytes_beyond_size() > 0) reclaim();
+  if (uint32_t through = beyond_size(); through != 0) {
     [[maybe_unused]] Result<> dropped = drop_partitions(through, UINT64_MAX, "size");
   }
 }
 
+// Gives back what takes room and holds nothing: logs of rows that have been sealed, those rows in the stage, and rows
+// of dropped partitions in the trace index, whose files have live ones beside them. False: not now. Files are written
+// for it, and a disk that runs full under those would stop RocksDB.
+bool Maintenance::reclaim() {
+  Database& database = *engine_.database;
+  bool with_traces = has_leftover_traces();
+  std::optional<DiskSpace> space = measure_disk(engine_);
+  uint64_t needed = with_traces ? database.file_bytes(Family::kTrace) : 0;
+  if (!engine_.writable.load() || !space || !space->has_room_for(needed)) return false;
+  rocksdb::Status status = database.flush();
+  if (status.ok()) status = database.compact(Family::kStage);
+  if (status.ok() && with_traces) status = database.compact(Family::kTrace);
+  database.measure_log();
+  if (!status.ok() && !status.IsManualCompactionPaused()) {
+    log_warning("cannot give room back yet: " + status.ToString());
+  }
+  return status.ok();
+}
+
+// All of the trace index is written again for them, so not for a few.
+bool Maintenance::has_leftover_traces() const {
+  uint64_t live = 0;
+  for (const SegmentInfoPtr& segment : engine_.views.get()->segments) live += segment->traces;
+  return engine_.database->rows(Family::kTrace) > live + live / 4;
+}
+
+uint64_t Maintenance::bytes_beyond_size() const {
+  engine_.database->measure_log();
+  uint64_t used = engine_.database->disk_bytes_in_use(), limit = engine_.options.retention_bytes;
+  return used > limit ? used - limit : 0;
+}
+
+// The newest partition that must go for the rest to keep to the limit of size; 0: none.
+uint32_t Maintenance::beyond_size() const {
+  uint64_t excess = bytes_beyond_size();
+  ViewPtr view = engine_.views.get();
+  std::map<uint32_t, uint64_t> bytes;
+  for (const SegmentInfoPtr& segment : view->segments) bytes[segment->partition] += segment->bytes;
+  uint64_t dropped = 0;
+  uint32_t through = 0;
+  for (const auto& [partition, size] : bytes) {
+    if (dropped >= excess || partition >= view->generations.back()->partition()) break;
+    dropped += size;
+    through = partition;
+  }
+  return through;
+}
+
 Result<> Maintenance::drop_before(uint64_t received_unix_nano) {
+  uint32_t through = beyond_age(received_unix_nano);
+  return through == 0 ? Result<>() : drop_partitions(through, received_unix_nano, "age");
+}
+
+// The newest partition that received nothing later; 0: none.
+uint32_t Maintenance::beyond_age(uint64_t received_unix_nano) const {
   std::map<uint32_t, uint64_t> newest;
   ViewPtr view = engine_.views.get();
   for (const SegmentInfoPtr& segment : view->segments) {
@@ -216,7 +265,7 @@ Result<> Maintenance::drop_before(uint64_t received_unix_nano) {
     if (at >= received_unix_nano) break;
     through = partition;
   }
-  return through == 0 ? Result<>() : drop_partitions(through, received_unix_nano, "age");
+  return through;
 }
 
 Result<> Maintenance::wait_sealed(uint64_t sequence) {
@@ -236,18 +285,19 @@ Result<> Maintenance::drop_partitions(uint32_t through, uint64_t received_before
   for (const SegmentInfoPtr& segment : engine_.views.get()->segments) {
     if (segment->last_received_unix_nano >= received_before) through = std::min(through, segment->partition - 1);
   }
-  return through == 0 ? Result<>() : retention_.drop_through(through, reason);
+  if (through == 0) return {};
+  Result<> dropped = retention_.drop_through(through, reason);
+  leftovers_ = true;  // not before: what is not dropped yet cannot be given back
+  return dropped;
 }
 
 Result<> Maintenance::compact() {
   Database& database = *engine_.database;
   rocksdb::Status status = database.flush();
   for (Family family : {Family::kStage, Family::kTrace, Family::kSlow, Family::kLatency}) {
-    if (!status.ok()) break;
-    rocksdb::CompactRangeOptions options;
-    options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
-    status = database.db().CompactRange(options, database.family(family), nullptr, nullptr);
+    if (status.ok()) status = database.compact(family);
   }
+  database.measure_log();
   return status.ok() ? Result<>() : Result<>(from_status(status, "compact"));
 }
 

@@ -6,6 +6,7 @@
 // meanwhile. Losses: retention is counted (fathom_dropped_spans_total{reason}).
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -39,6 +40,12 @@ class Maintenance {
   void run_retention();
   void watch_disk();
   void apply_retention();
+  uint32_t beyond_age(uint64_t received_unix_nano) const;
+  uint64_t bytes_beyond_size() const;
+  uint32_t beyond_size() const;
+  void keep_to_size();
+  bool reclaim();
+  bool has_leftover_traces() const;
   Result<> drop_partitions(uint32_t through, uint64_t received_before, const char* reason);
 
   Engine& engine_;
@@ -49,6 +56,7 @@ class Maintenance {
   std::mutex changing_segments_;  // sealing adds them, retention takes them away
   Retention retention_;
   bool stopping_ = false;
+  std::atomic<bool> leftovers_{false};  // of what was dropped
   std::string seal_fault_;
   std::thread sealing_;
   std::thread watching_;

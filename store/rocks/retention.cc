@@ -145,7 +145,7 @@ void Retention::delete_files() {
   std::string end = keys::partition(engine_.live->oldest());
   rocksdb::Slice first(begin), last(end);
   rocksdb::RangePtr range(&first, &last);
-  for (Family family : {Family::kBlock, Family::kSlow, Family::kLatency}) {
+  for (Family family : {Family::kSegment, Family::kBlock, Family::kSlow, Family::kLatency}) {
     rocksdb::Status status = rocksdb::DeleteFilesInRanges(&engine_.database->db(), engine_.database->family(family),
                                                           &range, 1, /*include_end=*/false);
     if (!status.ok()) log_warning("cannot delete files of dropped partitions yet: " + status.ToString());

@@ -196,12 +196,7 @@ StoreStats RocksStore::stats() {
   stats.spans_stored = stats.spans_unsealed;
   for (const SegmentInfoPtr& segment : view->segments) stats.spans_stored += segment->rows;
   stats.oldest_received_unix_nano = oldest_received(*view);
-  for (size_t i = 0; i < kFamilies; ++i) {
-    uint64_t bytes = 0;
-    impl_->engine.database->db().GetIntProperty(impl_->engine.database->family(static_cast<Family>(i)),
-                                                rocksdb::DB::Properties::kTotalSstFilesSize, &bytes);
-    stats.disk_bytes += bytes;
-  }
+  stats.disk_bytes = impl_->engine.database->disk_bytes();
   stats.writable = impl_->engine.writable.load();
   return stats;
 }
