@@ -4,12 +4,14 @@
 
 #include "cli/filter_flags.h"
 #include "cli/server_flags.h"
+#include "cli/sizes.h"
 
 namespace fathom {
 
 namespace {
 
 constexpr uint64_t kMostCount = 1'000'000;
+constexpr uint64_t kLeastRetentionBytes = 16 << 20;  // logs and a range that is still filling take some of it
 
 cli::CommandLine make_line() {
   return {
@@ -33,6 +35,15 @@ class Reader {
   uint64_t size(const char* flag, uint64_t most) {
     uint64_t bytes = take(args_.size_bytes(flag));
     if (bytes > most) fault(std::string(flag) + " can be " + std::to_string(most) + " bytes at most");
+    return bytes;
+  }
+  // Whoever means gigabytes and names no unit must not find that all but fifty bytes were deleted.
+  uint64_t size_to_keep(const char* flag) {
+    uint64_t bytes = large_size(flag);
+    if (bytes != 0 && bytes < kLeastRetentionBytes) {
+      fault(std::string(flag) + ": '" + args_.get(flag) + "' is " + cli::format_size(bytes) +
+            ", too little to keep anything in; write 16MiB or more, as in 50GiB, or 0 for no limit");
+    }
     return bytes;
   }
   uint32_t small_size(const char* flag) { return static_cast<uint32_t>(size(flag, UINT32_MAX / 4)); }
@@ -70,7 +81,7 @@ void read_store(Reader& reader, store::RocksOptions& store) {
   bool fsync = reader.choice("--durability", {"fsync", "os"}) == "fsync";
   store.durability = fsync ? store::Durability::kFsync : store::Durability::kOs;
   store.retention_age_nano = reader.duration("--retention-age");
-  store.retention_bytes = reader.large_size("--retention-size");
+  store.retention_bytes = reader.size_to_keep("--retention-size");
   store.reserve_disk_bytes = reader.large_size("--reserve-disk");
   store.cache_bytes = reader.large_size("--cache");
   store.operations_per_service = reader.count("--operations-per-service", 1);

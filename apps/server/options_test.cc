@@ -122,6 +122,31 @@ TEST(ServerOptions, WrongValuesNameTheirFlag) {
 TEST(ServerOptions, WithoutAHomeTheDirectoryMustBeNamed) {
   Result<cli::Args> args = cli::parse_args(server_command_line(), {});
   ASSERT_TRUE(args.ok());
+TEST(ServerOptions, ASizeToKeepIsNoSlip) {
+  auto fault = [](const std::string& value) {
+    Result<ServerOptions> options = options_of({"--retention-size=" + value});
+    return options.ok() ? "" : options.error().message;
+  };
+  EXPECT_EQ(fault("50"),
+            "--retention-size: '50' is 50 B, too little to keep anything in; write 16MiB or more, as in "
+            "50GiB, or 0 for no limit");
+  EXPECT_NE(fault("5MiB").find("'5MiB' is 5.0 MiB, too little"), std::string::npos);
+  EXPECT_NE(fault("16777215"), "");
+  EXPECT_EQ(fault("16777216"), "");
+  EXPECT_EQ(fault("16 MiB"), "");
+  for (const char* nonsense : {"", "GiB", "-1GiB", "10GiB10", "10gib", "1e9", "nan", "10 000MB", "99999999TiB"}) {
+    EXPECT_NE(fault(nonsense).find("--retention-size"), std::string::npos) << nonsense << ": " << fault(nonsense);
+    EXPECT_NE(fault(nonsense).find("is not a size"), std::string::npos) << nonsense << ": " << fault(nonsense);
+  }
+  auto bytes = [](const std::string& value) {
+    return options_of({"--retention-size=" + value})->store.retention_bytes;
+  };
+  EXPECT_EQ(bytes("10GiB"), uint64_t{10} << 30);
+  EXPECT_EQ(bytes("500GB"), 500'000'000'000u);
+  EXPECT_EQ(bytes("1.5TiB"), uint64_t{3} << 39);
+  EXPECT_EQ(bytes("0"), 0u);
+}
+
   Result<ServerOptions> options = server_options(*args, std::nullopt, std::nullopt);
   ASSERT_FALSE(options.ok());
   EXPECT_NE(options.error().message.find("--data"), std::string::npos);
