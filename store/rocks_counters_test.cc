@@ -128,8 +128,17 @@ TEST(RocksCounters, LimitsOfTheCatalogue) {
               AppendOutcome::kDurable);
   }
   EXPECT_EQ(services.value(), 1u);
+  // Spans are counted, not names, and only when they are stored.
+  BatchPtr more = make_batch({test_span(6, 1, 0, 10).named("operation-4").of_service("a"),
+                              test_span(6, 2, 0, 10).named("operation-4").of_service("a"),
+                              test_span(6, 3, 0, 10).named("operation-5").of_service("a"),
+                              test_span(6, 4, 0, 10).named("operation-1").of_service("a")});
+  ASSERT_EQ(append_once(rig.store(), more).outcome, AppendOutcome::kDurable);
+  EXPECT_EQ(operations.value(), 4u);
+  EXPECT_TRUE(append_once(rig.store(), more).duplicate);
+  EXPECT_EQ(operations.value(), 4u);
   // Limited is not lost.
-  EXPECT_EQ(counted_spans(rig.store()), 5u);
+  EXPECT_EQ(counted_spans(rig.store()), 9u);
 }
 
 TEST(RocksCounters, AttributeKeysBeyondTheLimitAreKeptAndNotListed) {

@@ -126,9 +126,9 @@ TEST_F(RocksOpen, ADamagedCatalogueIsNamed) {
   expect_corrupt("catalogue");
 }
 
-TEST_F(RocksOpen, AGapInTheCatalogueIsNamed) {
-  put(Family::kOperation, keys::operation(500), std::string("\1\0\0\0\0", 5));
-  expect_corrupt("catalogue");
+TEST_F(RocksOpen, ADamagedNumberOfTheNextOperationIsNamed) {
+  put(Family::kDefault, keys::kNextOperation, "1");
+  expect_corrupt("next operation");
 }
 
 TEST_F(RocksOpen, ADamagedRecordOfTheOldestPartitionIsNamed) {

@@ -86,6 +86,7 @@ void read_store(Reader& reader, store::RocksOptions& store) {
   store.cache_bytes = reader.large_size("--cache");
   store.operations_per_service = reader.count("--operations-per-service", 1);
   store.services = reader.count("--services", 1);
+  store.catalogue_bytes = reader.large_size("--catalogue-memory");
   store.listed_attribute_keys = reader.count("--listed-attribute-keys", 1, store::block::kMaxListedKeys);
 }
 

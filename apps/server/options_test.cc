@@ -39,6 +39,7 @@ TEST(ServerOptions, DefaultLimitsAreThePartsOwn) {
   store::RocksOptions store;
   EXPECT_EQ(options->store.operations_per_service, store.operations_per_service);
   EXPECT_EQ(options->store.services, store.services);
+  EXPECT_EQ(options->store.catalogue_bytes, store.catalogue_bytes);
   EXPECT_EQ(options->store.listed_attribute_keys, store.listed_attribute_keys);
   EXPECT_EQ(options->store.reserve_disk_bytes, store.reserve_disk_bytes);
   EXPECT_EQ(options->store.cache_bytes, store.cache_bytes);
@@ -68,6 +69,7 @@ TEST(ServerOptions, EveryFlagReachesItsPart) {
                                               "--bytes-per-name=5",
                                               "--operations-per-service=6",
                                               "--services=7",
+                                              "--catalogue-memory=4MiB",
                                               "--listed-attribute-keys=10",
                                               "--query-threads=8",
                                               "--query-deadline=90s",
@@ -95,6 +97,7 @@ TEST(ServerOptions, EveryFlagReachesItsPart) {
   EXPECT_EQ(options->collector.limits.bytes_per_name, 5u);
   EXPECT_EQ(options->store.operations_per_service, 6u);
   EXPECT_EQ(options->store.services, 7u);
+  EXPECT_EQ(options->store.catalogue_bytes, uint64_t{4} << 20);
   EXPECT_EQ(options->store.listed_attribute_keys, 10u);
   EXPECT_EQ(options->query.threads, 8u);
   EXPECT_EQ(options->query.deadline_nano, 90'000'000'000u);
@@ -119,9 +122,6 @@ TEST(ServerOptions, WrongValuesNameTheirFlag) {
   }
 }
 
-TEST(ServerOptions, WithoutAHomeTheDirectoryMustBeNamed) {
-  Result<cli::Args> args = cli::parse_args(server_command_line(), {});
-  ASSERT_TRUE(args.ok());
 TEST(ServerOptions, ASizeToKeepIsNoSlip) {
   auto fault = [](const std::string& value) {
     Result<ServerOptions> options = options_of({"--retention-size=" + value});
@@ -147,6 +147,9 @@ TEST(ServerOptions, ASizeToKeepIsNoSlip) {
   EXPECT_EQ(bytes("0"), 0u);
 }
 
+TEST(ServerOptions, WithoutAHomeTheDirectoryMustBeNamed) {
+  Result<cli::Args> args = cli::parse_args(server_command_line(), {});
+  ASSERT_TRUE(args.ok());
   Result<ServerOptions> options = server_options(*args, std::nullopt, std::nullopt);
   ASSERT_FALSE(options.ok());
   EXPECT_NE(options.error().message.find("--data"), std::string::npos);

@@ -35,7 +35,9 @@ AppendResult MemoryStore::accept(const BatchPtr& batch) {
 
 void MemoryStore::store_row(std::shared_ptr<Row> row) {
   row->operation = operation_of(row->stored);
-  row->operation_number = operation_numbers_.emplace(row->operation, operation_numbers_.size()).first->second;
+  auto [number, first] = operation_numbers_.try_emplace(row->operation, next_operation_);
+  next_operation_ += first ? 1 : 0;
+  row->operation_number = number->second;
   row->stored.operation = row->operation.operation;
   row->repeated = !contents_.insert(row->content).second;
   rows_.push_back(std::move(row));
@@ -51,9 +53,10 @@ bool MemoryStore::is_duplicate(const Hash128& identity, uint64_t now) const {
 OperationKey MemoryStore::operation_of(const StoredSpan& stored) {
   Service service(stored.service_namespace, stored.service);
   std::set<NamedKind>& known = operations_[service];
+  const NamedKind other(kOtherOperation, SpanKind::kUnspecified);
   NamedKind own(stored.span.name, stored.span.kind);
-  if (known.size() < options_.operations_per_service) known.insert(own);
-  if (!known.contains(own)) own = NamedKind(kOtherOperation, SpanKind::kUnspecified);
+  if (own != other && known.size() < options_.operations_per_service) known.insert(own);
+  if (!known.contains(own)) own = other;
   return {service.first, service.second, own.first, own.second};
 }
 
@@ -85,7 +88,20 @@ Result<> MemoryStore::drop_before(uint64_t received_unix_nano) {
     if (!partitions_.contains(row->partition) && !row->repeated) contents_.erase(row->content);
   }
   std::erase_if(rows_, [&](const RowPtr& row) { return !partitions_.contains(row->partition); });
+  forget_operations();
   return {};
+}
+
+// Those of dropped rows alone.
+void MemoryStore::forget_operations() {
+  std::set<OperationKey> stored;
+  for (const RowPtr& row : rows_) stored.insert(row->operation);
+  std::erase_if(operation_numbers_, [&](const auto& numbered) { return !stored.contains(numbered.first); });
+  for (auto& [service, known] : operations_) {
+    std::erase_if(known, [&](const NamedKind& own) {
+      return !stored.contains({service.first, service.second, own.first, own.second});
+    });
+  }
 }
 
 StoreStats MemoryStore::stats() {
@@ -93,8 +109,8 @@ StoreStats MemoryStore::stats() {
   StoreStats stats;
   stats.received_sequence = sequence_;
   stats.spans_stored = contents_.size();
+  if (!partitions_.empty()) stats.oldest_received_unix_nano = partitions_.begin()->second.oldest_received_unix_nano;
   return stats;
 }
 
 }  // namespace fathom::store
-  if (!partitions_.empty()) stats.oldest_received_unix_nano = partitions_.begin()->second.oldest_received_unix_nano;

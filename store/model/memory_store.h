@@ -3,9 +3,9 @@
 // Purpose: every query is a transcription of the definitions in span_store.h over all rows, so that other engines can
 // be compared with it, and programs can be tested without a disk. Where those definitions leave a choice, this is it:
 //  - A span's clock offset is one of its fields; a trace's extent is taken in corrected time.
-//  - Operations: per (namespace, service) the first `operations_per_service` pairs of name and kind keep their name, in
-//    order of reception and for good; spans of later pairs belong to the operation "__other__" of unspecified kind, and
-//    keep their own name and kind.
+//  - Operations: per (namespace, service) as many as `operations_per_service` pairs of name and kind, that rows are
+//    stored of, are operations; spans of others belong, for as long as they are stored, to the operation "__other__" of
+//    unspecified kind, which does not count, and keep their own name and kind.
 //  - Of equal rows the earliest reception stands: the row goes with that one's partition. What is equal to a row that
 //  is
 //    no longer stored is a new row.
@@ -76,6 +76,7 @@ class MemoryStore : public SpanStore {
   bool is_duplicate(const Hash128& identity, uint64_t now) const;
   OperationKey operation_of(const StoredSpan& stored);
   void store_row(std::shared_ptr<model::Row> row);
+  void forget_operations();
   // Everything stored, after the budget has paid for reading it.
   Result<std::vector<model::RowPtr>> read_rows(QueryBudget& budget);
   Result<model::Traces> read_traces(QueryBudget& budget);
@@ -88,7 +89,8 @@ class MemoryStore : public SpanStore {
   std::map<uint64_t, Partition> partitions_;
   std::set<std::string_view> contents_;  // of the rows that are not repeated
   std::map<Service, std::set<NamedKind>> operations_;
-  std::map<OperationKey, uint64_t> operation_numbers_;
+  std::map<OperationKey, uint64_t> operation_numbers_;  // in order of reception, of those that rows are stored of
+  uint64_t next_operation_ = 0;
 };
 
 }  // namespace fathom::store

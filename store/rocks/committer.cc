@@ -109,28 +109,29 @@ Result<> Committer::write_operations() {
   return {};
 }
 
-std::vector<uint32_t> Committer::number_operations(const Batch& batch) {
-  std::vector<uint32_t> numbers(batch.rows().size());
-  std::unordered_map<uint64_t, uint32_t> seen;
-  for (size_t i = 0; i < numbers.size(); ++i) {
-    const Batch::Row& row = batch.rows()[i];
+Committer::Numbered Committer::number_operations(const Batch& batch) {
+  Numbered numbered;
+  numbered.operations.reserve(batch.rows().size());
+  std::unordered_map<uint64_t, Catalogue::Number> seen;
+  for (const Batch::Row& row : batch.rows()) {
     uint64_t key = uint64_t{row.resource} << 35 | uint64_t{row.name} << 3 | static_cast<uint64_t>(row.kind);
-    auto [found, inserted] = seen.try_emplace(key, 0);
+    auto [found, inserted] = seen.try_emplace(key);
     if (inserted) {
       const ResourceView& resource = batch.resource(row.resource);
       found->second = engine_.catalogue.intern(service_namespace(resource), service_name(resource),
-                                               batch.strings()[row.name], row.kind);
+                                               batch.strings()[row.name], row.kind, numbered.hold);
     }
-    numbers[i] = found->second;
+    numbered.operations.push_back(found->second.id);
+    if (found->second.limit != nullptr) ++numbered.limited[found->second.limit];
   }
-  return numbers;
+  return numbered;
 }
 
 void Committer::append(BatchPtr batch, std::function<void(AppendResult)> done) {
   if (batch->rows().empty()) return done({});
   uint64_t bytes = batch->encoded().size();
-  std::vector<uint32_t> operations = number_operations(*batch);
-  Pending pending{std::move(batch), std::move(operations), std::move(done), now_monotonic_nano(), 0, false};
+  Numbered numbered = number_operations(*batch);
+  Pending pending{std::move(batch), std::move(numbered), std::move(done), now_monotonic_nano(), 0, false};
   {
     std::lock_guard lock(mutex_);
     if (!stopping_ && queued_bytes_ + bytes <= engine_.options.queue_bytes) {
@@ -277,7 +278,8 @@ void Committer::publish(std::vector<Pending>& group, uint64_t now) {
       duplicate_batches().add();
       continue;
     }
-    insert(pending.batch, pending.sequence, now, pending.operations);
+    insert(pending.batch, pending.sequence, now, pending.numbered);
+    for (const auto& [limit, rows] : pending.numbered.limited) limited_parts(limit).add(rows);
     engine_.received_sequence.store(pending.sequence, std::memory_order_release);
     stored_spans().add(pending.batch->rows().size());
     if (hot_is_full()) rotate_now(now);
@@ -285,9 +287,9 @@ void Committer::publish(std::vector<Pending>& group, uint64_t now) {
   older_.reset();  // it would pin files that compaction replaces, and deleted rows of the stage
 }
 
-void Committer::insert(const BatchPtr& batch, uint64_t sequence, uint64_t received,
-                       std::span<const uint32_t> operations) {
-  hot_->insert(batch, sequence, received, operations, [this](const TraceId& id) { return find_older(id); });
+void Committer::insert(const BatchPtr& batch, uint64_t sequence, uint64_t received, const Numbered& numbered) {
+  hot_->insert(batch, sequence, received, numbered.operations, [this](const TraceId& id) { return find_older(id); });
+  numbered.hold.used_in(hot_->partition());
 }
 
 std::optional<TraceExtent> Committer::find_older(const TraceId& id) {

@@ -10,6 +10,7 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -38,9 +39,15 @@ class Committer {
   void notify_sealed();
 
  private:
+  // The catalogue's numbers of a batch's rows.
+  struct Numbered {
+    std::vector<uint32_t> operations;
+    std::map<std::string_view, uint64_t> limited;  // rows that became "__other__", by limit
+    Catalogue::Hold hold;
+  };
   struct Pending {
     BatchPtr batch;
-    std::vector<uint32_t> operations;
+    Numbered numbered;
     std::function<void(AppendResult)> done;
     uint64_t came_nano = 0;  // monotonic
     uint64_t sequence = 0;
@@ -49,7 +56,7 @@ class Committer {
 
   Result<> recover();
   Result<> write_operations();
-  std::vector<uint32_t> number_operations(const Batch& batch);
+  Numbered number_operations(const Batch& batch);
   void run();
   void rotate_if_wanted();
   bool take_group(std::vector<Pending>& group);
@@ -58,7 +65,7 @@ class Committer {
   Result<> find_duplicates(std::vector<Pending>& group, uint64_t now);
   void publish(std::vector<Pending>& group, uint64_t now);
   static void answer(std::vector<Pending>& group, const Result<>& written);
-  void insert(const BatchPtr& batch, uint64_t sequence, uint64_t received, std::span<const uint32_t> operations);
+  void insert(const BatchPtr& batch, uint64_t sequence, uint64_t received, const Numbered& numbered);
   std::optional<TraceExtent> find_older(const TraceId& id);
   bool room_on_disk(const std::vector<Pending>& group);
   bool room_in_memory();
@@ -75,7 +82,7 @@ class Committer {
   uint32_t hot_hour_ = 0;
   uint64_t partition_bytes_ = 0;
   uint64_t next_sequence_ = 1;
-  std::vector<std::pair<uint32_t, std::string>> unwritten_operations_;
+  std::vector<Catalogue::Row> unwritten_operations_;
   std::unique_ptr<QueryBudget> budget_ = std::make_unique<QueryBudget>();
   std::unique_ptr<SealedReader> older_;  // for the group under way
 

@@ -60,14 +60,15 @@ void register_counters() {
     refused_batches(reason);
   }
   for (const char* reason : {"age", "size"}) dropped_spans(reason);
-  for (const char* limit : {"operations_per_service", "services", "listed_attribute_keys"}) limited_parts(limit);
+  for (const char* limit : {"operations_per_service", "services", "catalogue_bytes", "listed_attribute_keys"})
+    limited_parts(limit);
   for (const char* index : {"slow", "latency", "straddle", "corrected"}) lost_index_values(index);
   duplicate_batches();
   stored_spans();
   trace_lookup_failures();
   seal_failures();
-}
   append_durations();
   write_durations();
+}
 
 }  // namespace fathom::store

@@ -30,6 +30,9 @@ inline constexpr const char* kOldestPartition = "oldest_partition";
 // In the default family: the last sealed sequence when partitions were dropped, because their records went with them.
 inline constexpr const char* kSealedSequence = "sealed_sequence";
 
+// In the default family: numbers of operations below this were given out, though their rows may be gone.
+inline constexpr const char* kNextOperation = "next_operation";
+
 inline std::string stage(uint64_t sequence) {
   std::string key = tenant_prefix();
   append_be64(key, sequence);

@@ -181,6 +181,7 @@ void Maintenance::apply_retention() {
   if (options.retention_age_nano != 0 && now > options.retention_age_nano) {
     [[maybe_unused]] Result<> dropped = drop_before(now - options.retention_age_nano);
   }
+  forget_operations();
   if (options.retention_bytes != 0) keep_to_size();
   if (leftovers_.exchange(false) && !reclaim()) leftovers_ = true;
 }
@@ -239,6 +240,13 @@ uint32_t Maintenance::beyond_size() const {
     through = partition;
   }
   return through;
+}
+
+// A drop does this itself, unless a question was under way that began before it.
+void Maintenance::forget_operations() {
+  if (!engine_.catalogue.has_retired()) return;
+  std::lock_guard not_while_dropping(changing_segments_);
+  retention_.forget_operations();
 }
 
 Result<> Maintenance::drop_before(uint64_t received_unix_nano) {

@@ -40,6 +40,7 @@ class Maintenance {
   void run_retention();
   void watch_disk();
   void apply_retention();
+  void forget_operations();
   uint32_t beyond_age(uint64_t received_unix_nano) const;
   uint64_t bytes_beyond_size() const;
   uint32_t beyond_size() const;

@@ -1,10 +1,13 @@
 #include "store/rocks/retention.h"
 
+#include <utility>
+
 #include <rocksdb/convenience.h>
 
 #include "base/log.h"
 #include "store/rocks/counters.h"
 #include "store/rocks/keys.h"
+#include "store/rocks/operation_rows.h"
 
 namespace fathom::store {
 
@@ -14,9 +17,6 @@ std::string_view view_of(const rocksdb::Slice& slice) {
   return {slice.data(), slice.size()};
 }
 
-std::string oldest_partition_value(uint32_t partition) {
-  std::string value;
-  append_be32(value, partition);
 // A trace whose correction is lost keeps an outdated summary, as one of the index's values that is lost does; that is
 // no reason to answer nothing at all.
 void lose(std::string_view index, const Error& why) {
@@ -24,6 +24,9 @@ void lose(std::string_view index, const Error& why) {
   log_error("the correction of a trace that lost spans to retention is lost itself: " + why.message);
 }
 
+std::string oldest_partition_value(uint32_t partition) {
+  std::string value;
+  append_be32(value, partition);
   return value;
 }
 
@@ -33,6 +36,7 @@ Result<> Retention::recover() {
   if (Result<> corrected = correct_traces(); !corrected) return corrected;
   if (Result<> loaded = load_corrections(); !loaded) return loaded;
   delete_files();
+  forget_operations();
   return {};
 }
 
@@ -55,6 +59,7 @@ Result<> Retention::drop_through(uint32_t partition, const char* reason) {
   rocksdb::Status status = database.db().Write(options, &batch);
   if (!status.ok()) return from_status(status, "drop old partitions");
   engine_.live->set_oldest(partition + 1);
+  engine_.catalogue.retire(partition + 1);
   dropped_spans(reason).add(spans);
   Result<> corrected = correct_traces();
   if (corrected) corrected = load_corrections();
@@ -62,9 +67,16 @@ Result<> Retention::drop_through(uint32_t partition, const char* reason) {
   engine_.views.update([&](View& view) {
     std::erase_if(view.segments, [&](const SegmentInfoPtr& segment) { return segment->partition <= partition; });
     view.snapshot = take_snapshot(database.db());
+    past_eras_.push_back(std::exchange(view.era, std::make_shared<const bool>()));
   });
   delete_files();
+  forget_operations();
   return corrected;
+}
+
+void Retention::forget_operations() {
+  std::erase_if(past_eras_, [](const std::weak_ptr<const bool>& era) { return era.expired(); });
+  if (past_eras_.empty()) store::forget_operations(engine_);
 }
 
 // Turns the notes of dropped partitions into corrections, in one write.

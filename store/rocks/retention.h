@@ -18,6 +18,8 @@ class Retention {
   // Completes what an earlier run left, and reads the corrections that still count.
   Result<> recover();
   Result<> drop_through(uint32_t partition, const char* reason);
+  // Gives back the names of operations that only dropped partitions used, once no reader can ask for them.
+  void forget_operations();
 
  private:
   Result<> correct_traces();
@@ -26,6 +28,7 @@ class Retention {
   void delete_files();
 
   Engine& engine_;
+  std::vector<std::weak_ptr<const bool>> past_eras_;  // of views from before a drop
 };
 
 }  // namespace fathom::store

@@ -6,6 +6,7 @@
 #include "store/rocks/engine.h"
 #include "store/rocks/keys.h"
 #include "store/rocks/maintenance.h"
+#include "store/rocks/operation_rows.h"
 #include "store/rocks/search.h"
 #include "store/rocks/statistics.h"
 
@@ -25,7 +26,6 @@ auto ask_again_after_drop(const Engine& engine, const Ask& ask) {
   }
 }
 
-}  // namespace
 // Segments are by id, and so is their reception; what is in memory came later.
 uint64_t oldest_received(const View& view) {
   if (!view.segments.empty()) return view.segments.front()->first_received_unix_nano;
@@ -36,6 +36,7 @@ uint64_t oldest_received(const View& view) {
   return 0;
 }
 
+}  // namespace
 
 struct RocksStore::Impl {
   explicit Impl(RocksOptions options) : engine(std::move(options)) {}
@@ -49,7 +50,6 @@ struct RocksStore::Impl {
   Result<> load();
   Result<> load_partitions();
   Result<> load_segments();
-  Result<> load_operations();
 
   Engine engine;
   std::unique_ptr<Committer> committer;
@@ -59,7 +59,7 @@ struct RocksStore::Impl {
 Result<> RocksStore::Impl::load() {
   if (Result<> loaded = load_partitions(); !loaded) return loaded;
   if (Result<> loaded = load_segments(); !loaded) return loaded;
-  return load_operations();
+  return load_operations(engine);
 }
 
 Result<> RocksStore::Impl::load_partitions() {
@@ -98,18 +98,6 @@ Result<> RocksStore::Impl::load_segments() {
     view.snapshot = take_snapshot(database.db());
   });
   return {};
-}
-
-Result<> RocksStore::Impl::load_operations() {
-  Database& database = *engine.database;
-  std::unique_ptr<rocksdb::Iterator> rows(
-      database.db().NewIterator(rocksdb::ReadOptions(), database.family(Family::kOperation)));
-  for (rows->SeekToFirst(); rows->Valid(); rows->Next()) {
-    std::string_view key(rows->key().data(), rows->key().size());
-    Result<> restored = engine.catalogue.restore(keys::last_be32(key), {rows->value().data(), rows->value().size()});
-    if (!restored) return restored;
-  }
-  return rows->status().ok() ? Result<>() : Result<>(from_status(rows->status(), "read the catalogue"));
 }
 
 RocksStore::RocksStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

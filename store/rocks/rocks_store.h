@@ -34,6 +34,7 @@ struct RocksOptions {
   size_t sealing_limit = 1;         // full generations that wait to be sealed; more are refused as retryable
   uint32_t operations_per_service = 1000;
   uint32_t services = 10'000;
+  uint64_t catalogue_bytes = 64 << 20;  // memory for names of operations and services
   // Of a segment; the rest are stored and searched, but not listed. The format has no room for more than this.
   uint32_t listed_attribute_keys = block::kMaxListedKeys;
   uint64_t partition_nano = 3'600'000'000'000;

@@ -118,11 +118,20 @@ Result<> Statistics::visit_memory(const TimeRange& range, const Visit& visit) {
   return {};
 }
 
+// Nothing when all are wanted.
+Statistics::Wanted Statistics::wanted_operations(const std::optional<std::string>& service,
+                                                 const std::optional<std::string>& operation) const {
+  if (!service && !operation) return std::nullopt;
+  std::vector<uint32_t> ids = engine_.catalogue.operations(service, operation);
+  return std::unordered_set<uint32_t>(ids.begin(), ids.end());
+}
+
 Result<std::vector<OperationStats>> Statistics::operations(const TimeRange& range,
                                                            const std::optional<std::string>& service) {
   std::map<uint32_t, LatencyCell> sums;
+  Wanted wanted = wanted_operations(service, std::nullopt);
   Result<> visited = visit_cells(range, UINT64_MAX, [&](uint32_t operation, uint64_t, const LatencyCell& cell) {
-    if (!service || engine_.catalogue.operation(operation).service == *service) sums[operation].merge(cell);
+    if (!wanted || wanted->contains(operation)) sums[operation].merge(cell);
   });
   if (!visited) return visited.error();
   std::vector<OperationStats> stats;
@@ -139,11 +148,7 @@ Result<std::vector<LatencyPoint>> Statistics::latency(const TimeRange& range, co
   if (step_nano == 0 || step_nano % kNanosPerMinute != 0) {
     return invalid("the step of a latency series must be a whole number of minutes");
   }
-  std::optional<std::set<uint32_t>> wanted;
-  if (service || operation) {
-    std::vector<uint32_t> ids = engine_.catalogue.operations(service, operation);
-    wanted.emplace(ids.begin(), ids.end());
-  }
+  Wanted wanted = wanted_operations(service, operation);
   std::map<uint64_t, LatencyCell> points;
   // An hour's cell may stand for its minutes only where no step begins inside the hour.
   uint64_t longest = step_nano % kNanosPerHour == 0 ? kNanosPerHour : kNanosPerMinute;

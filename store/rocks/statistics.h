@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "store/index/latency_cell.h"
@@ -30,6 +31,10 @@ class Statistics {
  private:
   using Visit = std::function<void(uint32_t operation, uint64_t start_unix_nano, const LatencyCell& cell)>;
 
+  using Wanted = std::optional<std::unordered_set<uint32_t>>;
+
+  Wanted wanted_operations(const std::optional<std::string>& service,
+                           const std::optional<std::string>& operation) const;
   // Every cell in the range, in pieces no longer than `longest` (whole hours come as one where that allows it).
   Result<> visit_cells(const TimeRange& range, uint64_t longest_nano, const Visit& visit);
   Result<> visit_level(uint32_t partition, keys::Level level, uint32_t first, uint32_t last, const Visit& visit);

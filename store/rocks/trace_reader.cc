@@ -59,6 +59,12 @@ void collapse(std::vector<Item>& items) {
 
 }  // namespace
 
+const OperationKey& TraceReader::operation(uint32_t id) {
+  std::shared_ptr<const OperationKey>& met = operations_[id];
+  if (!met) met = std::make_shared<const OperationKey>(catalogue_.operation(id));
+  return *met;
+}
+
 Result<> TraceReader::load_sealed(const TraceId& id, std::vector<Item>& items, StoredTrace& trace) {
   Result<std::vector<TracePart>> parts = sealed_.parts(id);
   if (!parts) return parts.error();
@@ -69,7 +75,7 @@ Result<> TraceReader::load_sealed(const TraceId& id, std::vector<Item>& items, S
       Result<StoredRows> rows = located->reader->rows(range.block, range.first_row, range.row_count);
       if (!rows) return rows.error();
       for (const StoredRow& row : rows->rows) {
-        items.push_back({stored_span(row.span, row.resource, row.scope, row.clock, catalogue_.operation(row.operation)),
+        items.push_back({stored_span(row.span, row.resource, row.scope, row.clock, operation(row.operation)),
                          light_row(row.span, row.clock, row.sequence, row.operation)});
       }
       trace.owners.push_back(rows->owner);
@@ -90,7 +96,7 @@ Result<> TraceReader::load_memory(const TraceId& id, std::vector<Item>& items, S
       const Batch::Row& stored = batch->rows()[row.index];
       SpanView span = batch->span(stored, *scratch);
       items.push_back({stored_span(span, batch->resource(stored.resource), batch->scope(stored.scope), batch->clock(),
-                                   catalogue_.operation(row.operation)),
+                                   operation(row.operation)),
                        generation->trace_row(row)});
       trace.owners.push_back(scratch);
       trace.owners.push_back(batch);
@@ -129,6 +135,7 @@ Result<StoredTrace> TraceReader::load(const TraceId& id) {
   trace.complete = summary.complete;
   trace.spans.reserve(items->size());
   for (const Item& item : *items) trace.spans.push_back(item.stored);
+  for (const auto& [number, operation] : operations_) trace.owners.push_back(operation);
   return trace;
 }
 

@@ -2,10 +2,12 @@
 //
 // Purpose: trace(), and the truth about a trace that searches check their candidates against. A reader may look at the
 // state that was: rows received after `last_sequence` do not exist for it. Thread safety: one query, one thread.
-// Ownership: a StoredTrace owns what its views point into, but names of operations belong to the catalogue.
+// Ownership: a StoredTrace owns what its views point into.
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <unordered_map>
 
 #include "store/rocks/catalogue.h"
 #include "store/rocks/sealed.h"
@@ -33,10 +35,12 @@ class TraceReader {
   Result<std::optional<TraceSummary>> summary_of_rows(const TraceId& id);
   bool in_memory(const TraceId& id) const;
   bool sealed_later(const TracePart& part) const;
+  const OperationKey& operation(uint32_t id);
 
   SealedReader& sealed_;
   const Catalogue& catalogue_;
   const uint64_t last_sequence_;
+  std::unordered_map<uint32_t, std::shared_ptr<const OperationKey>> operations_;  // those that were met
 };
 
 }  // namespace fathom::store

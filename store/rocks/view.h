@@ -54,6 +54,8 @@ struct View {
   std::vector<SegmentInfoPtr> segments;                  // by id
   std::shared_ptr<const rocksdb::Snapshot> snapshot;
   std::shared_ptr<const Corrections> corrections = std::make_shared<Corrections>();
+  // Shared by all views between two drops: once it is gone, nobody sees what was dropped before the next one.
+  std::shared_ptr<const bool> era = std::make_shared<const bool>();
 
   SegmentInfoPtr segment(uint32_t id) const;
   // Partitions that hold segments, ascending.

@@ -126,6 +126,35 @@ TEST_P(StoreContract, OperationsBeyondTheLimitAreOther) {
   always([&] { EXPECT_EQ(slowest_ids(other), (Ids{"7:1", "6:1", "3:1"})); });
 }
 
+TEST_P(StoreContract, OperationsGoWithTheLastOfTheirSpans) {
+  start({.operations_per_service = 2});
+  auto names = [&] {
+    Ids found;
+    for (const OperationStats& one : operations()) found.push_back(one.key.operation);
+    return found;
+  };
+  add({test_span(1, 1, 0, 10).named("a"), test_span(2, 1, 0, 20).named("b"), test_span(3, 1, 0, 30).named("c")});
+  harness().advance(2 * kNanosPerHour);
+  add({test_span(4, 1, 0, 40).named("b"), test_span(5, 1, 0, 50).named("d")});
+  always([&] { EXPECT_EQ(names(), (Ids{"__other__", "a", "b"})); });
+  ASSERT_TRUE(store().drop_before(kTestNow + 1).ok());
+  // "a" has left its place to the next that comes; what was stored as another's stays so.
+  always([&] { EXPECT_EQ(names(), (Ids{"__other__", "b"})); });
+  add({test_span(6, 1, 0, 60).named("e"), test_span(7, 1, 0, 70).named("a"), test_span(8, 1, 0, 80).named("b")});
+  always([&] {
+    EXPECT_EQ(names(), (Ids{"__other__", "b", "e"}));
+    Filter filter;
+    filter.operation = "__other__";
+    EXPECT_EQ(slowest_ids(filter), (Ids{"7:1", "5:1"}));
+    filter.operation = "b";
+    EXPECT_EQ(slowest_ids(filter), (Ids{"8:1", "4:1"}));
+  });
+  ASSERT_TRUE(store().drop_before(UINT64_MAX).ok());
+  always([&] { EXPECT_EQ(names(), Ids{}); });
+  add({test_span(9, 1, 0, 90).named("a"), test_span(10, 1, 0, 100).named("d")});
+  always([&] { EXPECT_EQ(names(), (Ids{"a", "d"})); });
+}
+
 TEST_P(StoreContract, AttributeKeysOfSpansAndResources) {
   TestSpan span = test_span(1, 1, 0, 10).with({"http.method", "GET"}).with({"a", 1});
   span.resource.attributes.push_back({"host.name", "h"});

@@ -30,6 +30,7 @@ class RandomInput {
   TestSpan span();
   // Some are of rows that an earlier batch had.
   std::vector<TestSpan> spans();
+  void forget_earlier() { earlier_.clear(); }
   std::optional<ClockOffset> clock();
   TimeRange range();
   std::optional<std::string> service();

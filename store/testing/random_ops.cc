@@ -16,12 +16,13 @@ struct Difference {
 
 class Comparison {
  public:
-  Comparison(const StoreFactory& expected, const StoreFactory& actual) : expected_(expected), actual_(actual) {}
+  Comparison(const StoreFactory& expected, const StoreFactory& actual, const HarnessOptions& options)
+      : expected_(expected), actual_(actual), options_(options) {}
 
   // The first operation whose answers differ.
   std::optional<Difference> run(const std::vector<Operation>& operations) const {
-    Session expected{expected_.make(kRandomHarness), {}};
-    Session actual{actual_.make(kRandomHarness), {}};
+    Session expected{expected_.make(options_), {}};
+    Session actual{actual_.make(options_), {}};
     for (size_t i = 0; i < operations.size(); ++i) {
       std::string a = operations[i].run(expected);
       std::string b = operations[i].run(actual);
@@ -56,6 +57,7 @@ class Comparison {
 
   const StoreFactory& expected_;
   const StoreFactory& actual_;
+  const HarnessOptions options_;
 };
 
 std::string report(uint64_t seed, const std::vector<Operation>& operations, const Difference& difference) {
@@ -69,7 +71,7 @@ std::string report(uint64_t seed, const std::vector<Operation>& operations, cons
 std::optional<std::string> compare_stores(const StoreFactory& expected, const StoreFactory& actual, uint64_t seed,
                                           size_t count) {
   std::vector<Operation> operations = random_operations(seed, count);
-  Comparison comparison(expected, actual);
+  Comparison comparison(expected, actual, random_harness(seed));
   std::optional<Difference> difference = comparison.run(operations);
   if (!difference) return std::nullopt;
   size_t prefix = difference->at + 1;
