@@ -4,19 +4,50 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdint>
+
 namespace fathom {
 
 namespace {
 
 constexpr int kIntakeNice = 5;
 constexpr int kBackgroundNice = 10;
+// Many times what the scheduler gives by itself. A thread that asks for shorter turns than the one that runs may
+// interrupt it, and keeps its own turn to the end: so an answer, which takes less than a turn, neither waits for these
+// threads nor is interrupted by one of them.
+constexpr uint64_t kLongTurnNano = 20'000'000;
 
-// Once per thread: a thread keeps the first role that it takes.
+// As sched_setattr(2) takes it; Debian's headers have it only where it contradicts those of the C library.
+struct SchedulingAttributes {
+  uint32_t size = sizeof(SchedulingAttributes);
+  uint32_t policy = 0;
+  uint64_t flags = 0;
+  int32_t nice = 0;
+  uint32_t priority = 0;
+  uint64_t runtime_nano = 0;
+  uint64_t deadline_nano = 0;
+  uint64_t period_nano = 0;
+};
+constexpr uint64_t kKeepPolicy = 8;
+
+bool set_nice_and_turn(int nice) {
+  SchedulingAttributes attributes;
+  attributes.flags = kKeepPolicy;
+  attributes.nice = nice;
+  attributes.runtime_nano = kLongTurnNano;
+  return ::syscall(SYS_sched_setattr, 0, &attributes, 0) == 0;
+}
+
+// Once per thread: a thread keeps the first role that it takes. Before Linux 6.12 turns are all alike, and nothing
+// comes of asking for others.
 void lower_priority(int nice) {
   thread_local bool done = false;
   if (done) return;
   done = true;
-  [[maybe_unused]] int result = ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), nice);
+  auto thread = static_cast<id_t>(::syscall(SYS_gettid));
+  int lower = std::max(nice, ::getpriority(PRIO_PROCESS, thread));
+  if (!set_nice_and_turn(lower)) ::setpriority(PRIO_PROCESS, thread, lower);
 }
 
 }  // namespace

@@ -1,0 +1,90 @@
+#include "base/thread_priority.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <thread>
+
+namespace fathom {
+namespace {
+
+int nice_of_this_thread() {
+  return ::getpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)));
+}
+
+template <typename Role>
+int nice_after(Role role) {
+  int nice = 0;
+  std::thread([&] {
+    role();
+    nice = nice_of_this_thread();
+  }).join();
+  return nice;
+}
+
+void make_nice(int nice) {
+  ASSERT_EQ(::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), nice), 0);
+}
+
+// Tests may run under nice(1).
+int at_least(int nice) {
+  return std::max(nice, nice_of_this_thread());
+}
+
+TEST(ThreadPriority, IntakeYieldsAndBackgroundYieldsMore) {
+  EXPECT_EQ(nice_after(yield_to_questions), at_least(5));
+  EXPECT_EQ(nice_after(yield_to_requests), at_least(10));
+}
+
+TEST(ThreadPriority, AThreadKeepsItsFirstRole) {
+  EXPECT_EQ(nice_after([] {
+              yield_to_questions();
+              yield_to_requests();
+            }),
+            at_least(5));
+}
+
+TEST(ThreadPriority, NobodyIsRaised) {
+  EXPECT_EQ(nice_after([] {
+              make_nice(15);
+              yield_to_questions();
+            }),
+            at_least(15));
+}
+
+TEST(ThreadPriority, OthersOfTheProcessStayAsTheyAre) {
+  int before = nice_of_this_thread();
+  nice_after(yield_to_requests);
+  EXPECT_EQ(nice_of_this_thread(), before);
+}
+
+struct Turn {
+  uint32_t size = 48, policy = 0;
+  uint64_t flags = 0;
+  int32_t nice = 0;
+  uint32_t priority = 0;
+  uint64_t runtime_nano = 0, deadline_nano = 0, period_nano = 0;
+};
+
+uint64_t turn_nano() {
+  Turn turn;
+  EXPECT_EQ(::syscall(SYS_sched_getattr, 0, &turn, sizeof turn, 0), 0);
+  return turn.runtime_nano;
+}
+
+TEST(ThreadPriority, TurnsOfThreadsThatYieldAreLong) {
+  uint64_t usual = turn_nano();
+  if (usual == 0) GTEST_SKIP() << "this kernel, older than Linux 6.12, knows no turns of a thread's own";
+  uint64_t longer = 0;
+  std::thread([&] {
+    yield_to_questions();
+    longer = turn_nano();
+  }).join();
+  EXPECT_GT(longer, 4 * usual);
+}
+
+}  // namespace
+}  // namespace fathom
