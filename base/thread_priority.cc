@@ -1,5 +1,6 @@
 #include "base/thread_priority.h"
 
+#include <linux/sched.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -19,7 +20,8 @@ constexpr int kBackgroundNice = 10;
 // on a processor that is never idle.
 constexpr uint64_t kLongTurnNano = 3'000'000;
 
-// As sched_setattr(2) takes it; Debian's headers have it only where it contradicts those of the C library.
+// As sched_setattr(2) takes it. The kernel's header for it, <linux/sched/types.h>, contradicts the C library's in
+// Debian 12: both define sched_param.
 struct SchedulingAttributes {
   uint32_t size = sizeof(SchedulingAttributes);
   uint32_t policy = 0;
@@ -30,11 +32,10 @@ struct SchedulingAttributes {
   uint64_t deadline_nano = 0;
   uint64_t period_nano = 0;
 };
-constexpr uint64_t kKeepPolicy = 8;
 
 bool set_nice_and_turn(int nice) {
   SchedulingAttributes attributes;
-  attributes.flags = kKeepPolicy;
+  attributes.flags = SCHED_FLAG_KEEP_POLICY;
   attributes.nice = nice;
   attributes.runtime_nano = kLongTurnNano;
   return ::syscall(SYS_sched_setattr, 0, &attributes, 0) == 0;
