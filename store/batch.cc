@@ -207,6 +207,15 @@ uint64_t content_hash(const SpanView& span) {
   return hash;
 }
 
+// Of a name that a sender chose; hashed once more, so that no sender can choose what another's content hashes to.
+Hash128 name_hash(const Hash128& name) {
+  std::string text = "a batch's given name";
+  ByteWriter out(text);
+  out.u64(name.high);
+  out.u64(name.low);
+  return hash128(text);
+}
+
 }  // namespace
 
 uint64_t content_hash(const SpanView& span, const ResourceView& resource, const ScopeView& scope,
@@ -220,19 +229,32 @@ Result<BatchPtr> Batch::parse(std::string encoded) {
   std::shared_ptr<Batch> batch(new Batch);
   batch->encoded_ = std::move(encoded);
   if (Result<> loaded = batch->load(); !loaded) return loaded.error();
-  batch->identity_ = hash128(batch->encoded_);
+  batch->identity_ = batch->given_identity_ ? name_hash(*batch->given_identity_) : hash128(batch->encoded_);
   return BatchPtr(std::move(batch));
+}
+
+Result<> Batch::load_head(ByteReader& in) {
+  uint8_t version = in.u8();
+  if (version != kVersion && version != kVersionWithIdentity) {
+    return corrupt("a stored batch has version " + std::to_string(version));
+  }
+  uint8_t flags = in.u8();
+  if (flags & kHasClock) {
+    int64_t offset = in.svarint();
+    clock_ = ClockOffset{offset, in.varint()};
+  }
+  if (((flags & kHasIdentity) != 0) != (version == kVersionWithIdentity)) return corrupt("a stored batch is damaged");
+  if (flags & kHasIdentity) {
+    uint64_t high = in.u64();
+    given_identity_ = Hash128{high, in.u64()};
+  }
+  return {};
 }
 
 Result<> Batch::load() {
   const Error broken = corrupt("a stored batch is damaged");
   ByteReader in(encoded_);
-  uint8_t version = in.u8();
-  if (version != kVersion) return corrupt("a stored batch has version " + std::to_string(version));
-  if (in.u8() & kHasClock) {
-    int64_t offset = in.svarint();
-    clock_ = ClockOffset{offset, in.varint()};
-  }
+  if (Result<> head = load_head(in); !head) return head;
   size_t string_count = read_count(in);
   strings_.reserve(string_count);
   for (size_t i = 0; i < string_count; ++i) strings_.push_back(in.string());

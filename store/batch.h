@@ -5,6 +5,8 @@
 // of its encoded content, so that the same request decodes to the same identity however it was transported.
 // Ownership: the builder copies what it is given; views into a Batch live as long as the Batch. Thread safety: a
 // builder belongs to one thread; a Batch may be read by many. Errors: Batch::parse treats its input as hostile.
+// A sender that names its batches (the agents do) overrides the content: the name it gave is then written into the
+// encoding, and the identity is a hash of that, whatever the content.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/hash.h"
 #include "base/result.h"
 #include "store/span.h"
@@ -85,9 +88,11 @@ class Batch {
   friend class BatchBuilder;
   Batch() = default;
   Result<> load();
+  Result<> load_head(ByteReader& in);
   bool decode_body(const Row& row, SpanView& span, Scratch& scratch) const;
 
   std::string encoded_;
+  std::optional<Hash128> given_identity_;
   Hash128 identity_;
   std::optional<ClockOffset> clock_;
   std::vector<std::string_view> strings_;
@@ -101,7 +106,10 @@ using BatchPtr = std::shared_ptr<const Batch>;
 
 class BatchBuilder {
  public:
-  explicit BatchBuilder(const BatchLimits& limits = {}, std::optional<ClockOffset> clock = std::nullopt);
+  // `identity`, when the sender gave one, is that of all spans that will be added; the batches that the builder makes
+  // of them are named by it and their number, so that the same request gives the same names again.
+  explicit BatchBuilder(const BatchLimits& limits = {}, std::optional<ClockOffset> clock = std::nullopt,
+                        std::optional<Hash128> identity = std::nullopt);
   ~BatchBuilder();
 
   // The spans that follow belong to this resource and scope.

@@ -72,6 +72,17 @@ uint32_t saturated(uint32_t a, uint64_t b) {
   return static_cast<uint32_t>(std::min<uint64_t>(a + b, UINT32_MAX));
 }
 
+// The first batch of a request has its name, the others one that follows from it.
+Hash128 numbered(const Hash128& name, uint64_t number) {
+  if (number == 0) return name;
+  std::string text;
+  ByteWriter out(text);
+  out.u64(name.high);
+  out.u64(name.low);
+  out.u64(number);
+  return hash128(text);
+}
+
 void count_limited(const char* limit, uint64_t n) {
   if (n != 0) limited_parts(limit).add(n);
 }
@@ -101,6 +112,8 @@ void write_value(ByteWriter& out, const ValueView& value, uint32_t text) {
 struct BatchBuilder::Impl {
   BatchLimits limits;
   std::optional<ClockOffset> clock;
+  std::optional<Hash128> identity;
+  uint64_t finished = 0;  // batches so far
   LimitCounts counts;
   LimitCounts reported;
 
@@ -177,11 +190,16 @@ struct BatchBuilder::Impl {
   }
 
   void header(ByteWriter& out) const {
-    out.u8(kVersion);
-    out.u8(clock ? kHasClock : 0);
+    out.u8(identity ? kVersionWithIdentity : kVersion);
+    out.u8(static_cast<uint8_t>((clock ? kHasClock : 0) | (identity ? kHasIdentity : 0)));
     if (clock) {
       out.svarint(clock->offset_nano);
       out.varint(clock->error_nano);
+    }
+    if (identity) {
+      Hash128 name = numbered(*identity, finished);
+      out.u64(name.high);
+      out.u64(name.low);
     }
   }
 
@@ -277,10 +295,11 @@ std::vector<AttributeView> keep(std::string& text, std::span<const AttributeView
 
 }  // namespace
 
-BatchBuilder::BatchBuilder(const BatchLimits& limits, std::optional<ClockOffset> clock)
+BatchBuilder::BatchBuilder(const BatchLimits& limits, std::optional<ClockOffset> clock, std::optional<Hash128> identity)
     : impl_(std::make_unique<Impl>()) {
   impl_->limits = limits;
   impl_->clock = clock;
+  impl_->identity = identity;
 }
 
 BatchBuilder::~BatchBuilder() {
@@ -355,6 +374,7 @@ BatchPtr BatchBuilder::finish() {
   Impl& impl = *impl_;
   Result<BatchPtr> batch = Batch::parse(impl.assemble());
   assert(batch.ok());
+  ++impl.finished;
   impl.strings.clear();
   impl.resources.clear();
   impl.scopes.clear();

@@ -11,7 +11,10 @@
 namespace fathom::store::batch_format {
 
 inline constexpr uint8_t kVersion = 1;
+inline constexpr uint8_t kVersionWithIdentity = 2;  // written only where there is one, so that others' bytes stay
 inline constexpr uint8_t kHasClock = 1;
+inline constexpr uint8_t kHasIdentity = 2;
+inline constexpr size_t kIdentityBytes = 16;
 
 // The row's first byte: which optional parts follow, kind and status.
 inline constexpr uint8_t kHasParent = 1;

@@ -100,6 +100,61 @@ TEST(Batch, SameContentHasSameIdentity) {
   EXPECT_NE(build(1), build(2));
 }
 
+TEST(Batch, AGivenIdentityOverridesTheContent) {
+  auto build = [](uint8_t n, std::optional<ClockOffset> clock, std::optional<Hash128> name) {
+    BatchBuilder builder({}, clock, name);
+    builder.add(small_span(n));
+    return builder.finish();
+  };
+  const Hash128 name{1, 2};
+  BatchPtr one = build(1, ClockOffset{5, 6}, name);
+  EXPECT_EQ(one->identity(), build(2, std::nullopt, name)->identity());
+  EXPECT_NE(one->identity(), name) << "or a sender could choose another's identity";
+  EXPECT_NE(one->identity(), build(1, ClockOffset{5, 6}, Hash128{1, 3})->identity());
+  EXPECT_NE(one->identity(), build(1, ClockOffset{5, 6}, std::nullopt)->identity());
+  EXPECT_EQ(one->clock(), (ClockOffset{5, 6}));
+  EXPECT_EQ(one->encoded()[0], 2);
+  Result<BatchPtr> again = Batch::parse(one->encoded());
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ((*again)->identity(), one->identity());
+  EXPECT_EQ((*again)->rows().size(), 1u);
+}
+
+TEST(Batch, WithoutAGivenIdentityTheBytesAreThoseOfVersionOne) {
+  BatchBuilder builder;
+  builder.add(small_span(1));
+  EXPECT_EQ(builder.finish()->encoded().substr(0, 2), std::string("\x01\x00", 2));
+}
+
+TEST(Batch, ManyBatchesOfOneIdentityHaveNamesThatRepeat) {
+  auto identities = [] {
+    BatchBuilder builder({}, std::nullopt, Hash128{7, 7});
+    std::vector<Hash128> names;
+    for (uint8_t n = 1; n < 4; ++n) {
+      builder.add(small_span(n));
+      names.push_back(builder.finish()->identity());
+    }
+    return names;
+  };
+  std::vector<Hash128> names = identities();
+  EXPECT_EQ(names, identities());
+  EXPECT_NE(names[0], names[1]);
+  EXPECT_NE(names[1], names[2]);
+}
+
+TEST(Batch, AVersionAndItsFlagsMustAgree) {
+  for (std::optional<Hash128> name : {std::optional<Hash128>(), std::optional(Hash128{1, 1})}) {
+    BatchBuilder builder({}, std::nullopt, name);
+    builder.add(small_span(1));
+    std::string encoded = builder.finish()->encoded();
+    for (char version : {1, 2, 3}) {
+      std::string changed = encoded;
+      changed[0] = version;
+      EXPECT_EQ(Batch::parse(changed).ok(), version == encoded[0]);
+    }
+  }
+}
+
 TEST(Batch, AppliesAndCountsLimits) {
   std::vector<AttributeView> many(5, {"key", ValueView::of_string("0123456789")});
   std::vector<EventView> events(4);

@@ -58,23 +58,23 @@ class RocksOpen : public ::testing::Test {
 };
 
 TEST_F(RocksOpen, AnOlderVersionOpensAndIsRaised) {
-  EXPECT_EQ(read_file(rig_.path() + "/version"), "4\n");
+  EXPECT_EQ(read_file(rig_.path() + "/version"), "5\n");
   write_version("1\n");
   ASSERT_EQ(rig_.open(), "");
-  EXPECT_EQ(read_file(rig_.path() + "/version"), "4\n") << "an older server would not understand what is written now";
+  EXPECT_EQ(read_file(rig_.path() + "/version"), "5\n") << "an older server would not understand what is written now";
   EXPECT_TRUE(stored_trace(rig_.store(), 1));
   EXPECT_TRUE(stored_trace(rig_.store(), 2));
 }
 
 TEST_F(RocksOpen, ANewerVersionIsRefusedByName) {
-  write_version("5\n");
+  write_version("6\n");
   Error error = open_error(rig_);
   EXPECT_EQ(error.code, ErrorCode::kUnsupported);
-  EXPECT_NE(error.message.find("format 5"), std::string::npos) << error.message;
+  EXPECT_NE(error.message.find("format 6"), std::string::npos) << error.message;
   EXPECT_NE(error.message.find(rig_.path()), std::string::npos) << error.message;
   // Refused, and not touched.
-  EXPECT_EQ(read_file(rig_.path() + "/version"), "5\n");
-  write_version("4\n");
+  EXPECT_EQ(read_file(rig_.path() + "/version"), "6\n");
+  write_version("5\n");
   ASSERT_EQ(rig_.open(), "");
   EXPECT_TRUE(stored_trace(rig_.store(), 2));
 }
@@ -89,7 +89,7 @@ TEST_F(RocksOpen, AVersionThatIsNoNumberIsDamage) {
 TEST_F(RocksOpen, AnEmptyVersionIsThatOfAFirstStartWhichACrashEnded) {
   write_version("");
   ASSERT_EQ(rig_.open(), "");
-  EXPECT_EQ(read_file(rig_.path() + "/version"), "4\n");
+  EXPECT_EQ(read_file(rig_.path() + "/version"), "5\n");
 }
 
 TEST_F(RocksOpen, ADirectoryInUseIsNamed) {
@@ -182,7 +182,7 @@ TEST_F(RocksOpen, ANoteOfATraceThatCannotBeReadIsSkippedAndCounted) {
 }
 
 // One of everything that a batch can say.
-BatchPtr golden_batch() {
+BatchPtr golden_batch(std::optional<Hash128> identity = std::nullopt) {
   TestSpan root = test_span(1, 1, 0, 250 * kMilli).named("GET /cart/{id}").failed();
   root.status_message = "upstream timed out";
   root.trace_state = "vendor=1";
@@ -199,7 +199,7 @@ BatchPtr golden_batch() {
   root.resource = {{{"service.name", "cart"}, {"service.namespace", "shop"}}, "https://schema/resource", 6};
   root.scope = {"tracer", "1.2", {{"scope", "yes"}}, "https://schema/scope", 7};
   TestSpan child = test_span(1, 2, 1000, 5 * kMilli).parent(1).of_kind(SpanKind::kClient).named("SELECT");
-  return make_batch({root, child}, ClockOffset{-1'500'000, 250'000});
+  return make_batch({root, child}, ClockOffset{-1'500'000, 250'000}, {}, identity);
 }
 
 std::string describe(const Batch& batch) {
@@ -216,12 +216,12 @@ std::string describe(const Batch& batch) {
   return text;
 }
 
-std::string golden_path(const std::string& directory, const char* suffix) {
-  return directory + "/batch-v1." + suffix;
+std::string golden_path(const std::string& directory, const char* suffix, const char* version = "1") {
+  return directory + "/batch-v" + version + "." + suffix;
 }
 
-std::string golden_bytes() {
-  std::string hex = read_file(golden_path(FATHOM_TESTDATA, "hex"));
+std::string golden_bytes(const char* version = "1") {
+  std::string hex = read_file(golden_path(FATHOM_TESTDATA, "hex", version));
   hex.resize(hex.find_last_not_of('\n') + 1);
   std::string bytes(hex.size() / 2, '\0');
   EXPECT_TRUE(from_hex(hex, reinterpret_cast<uint8_t*>(bytes.data()), bytes.size()));
@@ -242,6 +242,21 @@ TEST(BatchGolden, VersionOneReads) {
   EXPECT_EQ(describe(**batch), read_file(golden_path(FATHOM_TESTDATA, "txt")));
   // The same request encodes to the same bytes, so that its identity survives an upgrade.
   EXPECT_EQ(to_hex(golden_batch()->encoded()), to_hex(bytes));
+}
+
+// Version 2 says the same, and has a name that an agent gave it.
+TEST(BatchGolden, VersionTwoReads) {
+  const Hash128 name{0x0123456789abcdef, 0xfedcba9876543210};
+  if (const char* directory = std::getenv("FATHOM_WRITE_GOLDEN")) {
+    std::ofstream(golden_path(directory, "hex", "2")) << to_hex(golden_batch(name)->encoded()) << "\n";
+  }
+  std::string bytes = golden_bytes("2");
+  ASSERT_FALSE(bytes.empty());
+  Result<BatchPtr> batch = Batch::parse(bytes);
+  ASSERT_TRUE(batch.ok()) << batch.error().message;
+  EXPECT_EQ(describe(**batch), read_file(golden_path(FATHOM_TESTDATA, "txt")));
+  EXPECT_EQ(to_hex(golden_batch(name)->encoded()), to_hex(bytes));
+  EXPECT_EQ((*batch)->identity(), golden_batch(name)->identity());
 }
 
 TEST(BatchGolden, AStageOfVersionOneIsRead) {

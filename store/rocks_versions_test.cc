@@ -118,7 +118,7 @@ TEST_P(RocksVersions, TheyTakeMoreAndGiveBackWhatIsOld) {
   EXPECT_EQ(names(1), Ids{"trace 00000000000000000000000000000001 is not stored"});
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, RocksVersions, ::testing::Values("v1", "v2", "v3"),
+INSTANTIATE_TEST_SUITE_P(Formats, RocksVersions, ::testing::Values("v1", "v2", "v3", "v4"),
                          [](const auto& info) { return info.param; });
 
 }  // namespace

@@ -23,7 +23,7 @@ namespace fathom::store {
 
 namespace {
 
-constexpr int kFormatVersion = 4;
+constexpr int kFormatVersion = 5;
 constexpr std::array<const char*, kFamilies> kFamilyNames = {"default", "stage",    "identity", "operation",
                                                              "segment", "block",    "trace",    "slow",
                                                              "latency", "straddle", "corrected"};

@@ -66,10 +66,11 @@ uint64_t counted_spans(SpanStore& store) {
 }
 
 bool eventually(const std::function<bool()>& condition) {
-  auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(3);
   while (!condition()) {
     if (std::chrono::steady_clock::now() > deadline) return false;
-    std::this_thread::yield();
+    // Whoever brings it about has the processor meanwhile.
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   return true;
 }

@@ -54,7 +54,8 @@ AppendResult append_once(SpanStore& store, BatchPtr batch);
 std::optional<StoredTrace> stored_trace(SpanStore& store, uint64_t number);
 // Spans in the latency cells: what is stored twice counts twice here.
 uint64_t counted_spans(SpanStore& store);
-// Asks again until the answer is yes, for a few seconds at most.
+// Asks again until the answer is yes. The limit is against hanging only, far beyond what a sanitizer on a busy machine
+// needs: how long something takes is no test's business here.
 bool eventually(const std::function<bool()>& condition);
 // The value of a series as /metrics shows it, e.g. `name{reason="age"}`; 0 while it does not exist.
 uint64_t metric(const std::string& series);

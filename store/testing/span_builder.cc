@@ -124,8 +124,9 @@ TestSpan test_span(uint64_t trace, uint64_t span, int64_t start_nano, uint64_t d
   return out;
 }
 
-BatchPtr make_batch(const std::vector<TestSpan>& spans, std::optional<ClockOffset> clock, const BatchLimits& limits) {
-  BatchBuilder builder(limits, clock);
+BatchPtr make_batch(const std::vector<TestSpan>& spans, std::optional<ClockOffset> clock, const BatchLimits& limits,
+                    std::optional<Hash128> identity) {
+  BatchBuilder builder(limits, clock, identity);
   std::string shared;
   for (const TestSpan& span : spans) {
     Views views(span);

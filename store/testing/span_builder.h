@@ -110,7 +110,7 @@ TestSpan test_span(uint64_t trace, uint64_t span, int64_t start_nano, uint64_t d
 
 // Encodes in order, with a new resource or scope wherever they change.
 BatchPtr make_batch(const std::vector<TestSpan>& spans, std::optional<ClockOffset> clock = std::nullopt,
-                    const BatchLimits& limits = {});
+                    const BatchLimits& limits = {}, std::optional<Hash128> identity = std::nullopt);
 
 // One span as it was sent, in the words of store/model/span_text.h.
 std::string sent_text(const TestSpan& span, std::optional<ClockOffset> clock = std::nullopt);
