@@ -8,9 +8,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <system_error>
 
+#include "base/lock_holder.h"
 #include "base/time.h"
 #include "cli/doctor_checks.h"
 #include "cli/fd.h"
@@ -34,16 +36,6 @@ std::string nearest_there(const std::string& directory) {
   fs::path path = fs::absolute(directory, error);
   while (!fs::exists(path, error) && path.has_relative_path()) path = path.parent_path();
   return path.string();
-}
-
-// The process that holds RocksDB's lock, 0 when nobody does. Only asks: nothing is locked.
-long lock_holder(const std::string& file) {
-  Fd lock(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
-  struct flock asked {};
-  asked.l_type = F_WRLCK;
-  asked.l_whence = SEEK_SET;
-  if (!lock.open() || ::fcntl(lock.get(), F_GETLK, &asked) != 0) return 0;
-  return asked.l_type == F_UNLCK ? 0 : asked.l_pid;
 }
 
 // "ext4, mounted at /srv".
@@ -122,11 +114,9 @@ Finding check_data_directory(const std::string& directory) {
     return {"data directory", Health::kFail, existing + " is not a directory", "choose another place with --data"};
   }
   if (!fs::exists(directory, error)) return {"data directory", Health::kOk, directory + " (made when needed)", ""};
-  long holder = lock_holder(directory + "/store/LOCK");
-  if (holder == 0) return {"data directory", Health::kOk, directory, ""};
-  return {"data directory", Health::kOk,
-          directory + " is held by a running server, process " + std::to_string(holder) + "; only one at a time can",
-          ""};
+  std::optional<std::string> holder = lock_holder(directory + "/store/LOCK");
+  if (!holder) return {"data directory", Health::kOk, directory, ""};
+  return {"data directory", Health::kOk, directory + " is held by " + *holder + "; only one server at a time can", ""};
 }
 
 Finding check_file_system(const std::string& directory) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -94,9 +95,13 @@ TEST_F(RocksOpen, AnEmptyVersionIsThatOfAFirstStartWhichACrashEnded) {
 
 TEST_F(RocksOpen, ADirectoryInUseIsNamed) {
   ASSERT_EQ(rig_.open(), "");
+  std::string under_way = rig_.path() + "/ingest/7.sst";
+  std::ofstream(under_way) << "of the one at work";
   Error error = open_error(rig_);
   EXPECT_EQ(error.code, ErrorCode::kUnavailable);
   EXPECT_NE(error.message.find("in use"), std::string::npos) << error.message;
+  EXPECT_NE(error.message.find("another --data directory"), std::string::npos) << error.message;
+  EXPECT_TRUE(std::filesystem::exists(under_way));
   append(3);
   EXPECT_TRUE(rig_.store().settle().ok()) << "the refused one must not disturb the one at work";
 }

@@ -1,5 +1,4 @@
 // fathom-server: collector, store and query in one process, the only owner of its data directory.
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -10,6 +9,7 @@
 #include "apps/server/server.h"
 #include "base/log.h"
 #include "base/metrics.h"
+#include "base/open_files.h"
 #include "cli/exit_codes.h"
 #include "cli/help.h"
 
@@ -20,14 +20,6 @@ namespace {
 std::optional<std::string> environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-}
-
-// A connection and a sorted file are a descriptor each; the usual soft limit of 1024 is for programs that use select().
-void raise_open_files() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) log_warning("cannot raise the limit of open files");
 }
 
 void announce(const cli::Addresses& addresses, const std::optional<int>& ready_fd) {

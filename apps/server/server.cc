@@ -35,7 +35,7 @@ Result<> Server::open_store(cli::Signals& signals) {
     bool may_pass = opened.error().code == ErrorCode::kUnavailable && now_monotonic_nano() < give_up;
     if (!may_pass) return opened.error();
     if (!std::exchange(told, true))
-      log_info("waiting up to " + format_duration(kPatienceNano) + ": " + opened.error().message);
+      log_warning("waiting up to " + format_duration(kPatienceNano) + ": " + opened.error().message);
     if (signals.wait(-1, kRetryNano).stop) return Error{ErrorCode::kCancelled, "stopped"};
   }
 }

@@ -14,6 +14,7 @@
 #include <rocksdb/sst_partitioner.h>
 #include <rocksdb/table.h>
 
+#include "base/lock_holder.h"
 #include "base/thread_priority.h"
 #include "store/rocks/block_cuts.h"
 #include "store/rocks/keys.h"
@@ -247,17 +248,26 @@ Result<> prepare_directory(const std::string& path) {
   if (Result<> version = check_version(path); !version) return version;
   std::filesystem::create_directories(path + "/ingest", error);
   if (error) return invalid("cannot create " + path + "/ingest: " + error.message());
-  // What a crash left between writing a file and ingesting it belongs to nobody.
+  return {};
+}
+
+// What a crash left between writing a file and ingesting it belongs to nobody, once the directory is ours alone.
+void remove_leftovers(const std::string& path) {
+  std::error_code error;
   for (const auto& left : std::filesystem::directory_iterator(path + "/ingest", error)) {
     std::filesystem::remove(left.path(), error);
   }
-  return {};
+}
+
+Error in_use(const std::string& path, const std::string& holder) {
+  return unavailable("the data directory " + path + " is in use by " + holder +
+                     "; one server at a time can: end that one, or choose another --data directory");
 }
 
 Error open_error(const rocksdb::Status& status, const std::string& path) {
   bool forbidden = status.ToString().find("Permission denied") != std::string::npos;
   if (status.IsIOError() && !forbidden && status.ToString().find("lock") != std::string::npos) {
-    return unavailable("the data directory " + path + " is in use by another process");
+    return in_use(path, "another process");
   }
   Error error = from_status(status, "open " + path);
   // Only a lock that is held and a disk that is full pass by themselves.
@@ -279,6 +289,8 @@ Error from_status(const rocksdb::Status& status, const std::string& doing) {
 
 Result<std::unique_ptr<Database>> Database::open(const RocksOptions& options,
                                                  std::shared_ptr<const LivePartitions> live_partitions) {
+  // Asked first: RocksDB would put the other one's log file aside each time that it is refused.
+  if (auto holder = lock_holder(options.path + "/store/LOCK")) return in_use(options.path, *holder);
   if (Result<> prepared = prepare_directory(options.path); !prepared) return prepared.error();
   std::unique_ptr<Database> database(new Database(options.path));
   std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(options.cache_bytes, 4, false, 0.7);
@@ -297,6 +309,7 @@ Result<std::unique_ptr<Database>> Database::open(const RocksOptions& options,
   rocksdb::Status status = rocksdb::DB::Open(whole, options.path + "/store", families, &handles, &db);
   if (!status.ok()) return open_error(status, options.path);
   database->db_.reset(db);
+  remove_leftovers(options.path);
   std::copy(handles.begin(), handles.end(), database->handles_.begin());
   return database;
 }
