@@ -17,6 +17,9 @@ std::string view_text(boost::json::string_view text) {
 class Lines {
  public:
   void add(std::string text) { lines_.push_back({std::move(text)}); }
+  void add_text(const boost::json::value& owner, const char* member, const std::string& before) {
+    if (!text_of(owner, member).empty()) add(before + short_value_text(member_of(owner, member)));
+  }
   void add_event(std::string text, uint64_t at_unix_nano) { lines_.push_back({std::move(text), at_unix_nano}); }
 
   // `cut` are the keys whose values the server has cut.
@@ -53,7 +56,7 @@ void add_events(Lines& lines, const boost::json::value& span) {
     std::string text = "event " + name_text(text_of(event, "name"));
     uint64_t at = number_of(event, "time_unix_nano");
     at == 0 ? lines.add(text) : lines.add_event(text, at);
-    lines.add_attributes(event, "  ");
+    lines.add_attributes(event, "  ", array_of(event, "cut_attributes"));
   }
   lines.add_dropped(span, "dropped_events_count", "event", "");
 }
@@ -61,7 +64,8 @@ void add_events(Lines& lines, const boost::json::value& span) {
 void add_links(Lines& lines, const boost::json::value& span) {
   for (const boost::json::value& link : array_of(span, "links")) {
     lines.add("link to trace " + printable(text_of(link, "trace_id")) + " span " + printable(text_of(link, "span_id")));
-    lines.add_attributes(link, "  ");
+    lines.add_text(link, "trace_state", "  trace state: ");
+    lines.add_attributes(link, "  ", array_of(link, "cut_attributes"));
   }
   lines.add_dropped(span, "dropped_links_count", "link", "");
 }
@@ -70,8 +74,9 @@ void add_links(Lines& lines, const boost::json::value& span) {
 
 std::vector<DetailLine> span_details(const boost::json::value& span) {
   Lines lines;
-  std::string message = text_of(span, "status_message");
-  if (!message.empty()) lines.add("status message: " + short_value_text(member_of(span, "status_message")));
+  if (text_of(span, "status") == "ok") lines.add("status: ok");  // somebody said so; an error is said above
+  lines.add_text(span, "status_message", "status message: ");
+  lines.add_text(span, "trace_state", "trace state: ");
   lines.add_attributes(span, "", array_of(span, "cut_attributes"));
   add_events(lines, span);
   add_links(lines, span);
@@ -81,7 +86,7 @@ std::vector<DetailLine> span_details(const boost::json::value& span) {
 
 std::vector<std::string> resource_lines(const boost::json::value& resource) {
   Lines lines;
-  lines.add_attributes(resource, "");
+  lines.add_attributes(resource, "", array_of(resource, "cut_attributes"));
   std::vector<std::string> texts;
   for (DetailLine& line : lines.take()) texts.push_back(std::move(line.text));
   return texts;

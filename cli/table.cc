@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::string_view kGap = "  ";
 constexpr size_t kNarrowest = 8;  // a cut cell still says something
-constexpr size_t kWidest = 60;    // of a cell that may be cut: one long name must not push all others off the screen
+// Without a terminal nothing is cut, but one long name must not fill all other rows with blanks.
+constexpr size_t kMostBlanks = 60;
 
 }  // namespace
 
@@ -26,10 +27,11 @@ std::vector<size_t> Table::widths(size_t max_width) const {
   for (size_t i = 0; i < columns_.size(); ++i) {
     size_t widest = display_width(columns_[i].title);
     for (const auto& row : rows_) widest = std::max(widest, display_width(row[i]));
-    widths.push_back(columns_[i].may_shrink ? std::min(widest, kWidest) : widest);
+    widths.push_back(max_width == 0 && columns_[i].may_shrink ? std::min(widest, kMostBlanks) : widest);
   }
   size_t total = std::accumulate(widths.begin(), widths.end(), kGap.size() * (columns_.size() - 1));
-  // The widest that may shrink gives a column at a time, so that they end up even.
+  // The widest that may shrink gives a column at a time, so that they end up even, and one long name does not push all
+  // others off the screen.
   while (max_width > 0 && total > max_width) {
     size_t* widest = nullptr;
     for (size_t i = 0; i < columns_.size(); ++i) {
@@ -43,11 +45,11 @@ std::vector<size_t> Table::widths(size_t max_width) const {
   return widths;
 }
 
-std::string Table::line(const std::vector<std::string>& cells, const std::vector<size_t>& widths) const {
+std::string Table::line(const std::vector<std::string>& cells, const std::vector<size_t>& widths, bool cut) const {
   std::string out;
   for (size_t i = 0; i < cells.size(); ++i) {
     if (i > 0) out += kGap;
-    out += pad_to_width(cut_to_width(cells[i], widths[i]), widths[i], columns_[i].align);
+    out += pad_to_width(cut ? cut_to_width(cells[i], widths[i]) : cells[i], widths[i], columns_[i].align);
   }
   out.erase(out.find_last_not_of(' ') + 1);
   return out + "\n";
@@ -57,8 +59,9 @@ std::string Table::render(size_t max_width) const {
   std::vector<size_t> column_widths = widths(max_width);
   std::vector<std::string> titles;
   for (const Column& column : columns_) titles.push_back(column.title);
-  std::string out = line(titles, column_widths);
-  for (const auto& row : rows_) out += line(row, column_widths);
+  bool cut = max_width > 0;
+  std::string out = line(titles, column_widths, cut);
+  for (const auto& row : rows_) out += line(row, column_widths, cut);
   return out;
 }
 

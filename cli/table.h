@@ -12,7 +12,7 @@ namespace fathom::cli {
 struct Column {
   std::string title;
   Align align = Align::kLeft;
-  bool may_shrink = false;  // to 60 columns, and further on a terminal that is too narrow for all of it
+  bool may_shrink = false;  // on a terminal that is too narrow for all of it
 };
 
 class Table {
@@ -26,7 +26,7 @@ class Table {
 
  private:
   std::vector<size_t> widths(size_t max_width) const;
-  std::string line(const std::vector<std::string>& cells, const std::vector<size_t>& widths) const;
+  std::string line(const std::vector<std::string>& cells, const std::vector<size_t>& widths, bool cut) const;
 
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;

@@ -89,6 +89,16 @@ TEST(Tables, AlignByColumns) {
             "1,000  \u4e2d\u6587 and more text\n");
 }
 
+TEST(Tables, NothingIsCutWithoutATerminal) {
+  Table table({{"A", Align::kLeft, true}, {"B", Align::kLeft, true}});
+  table.add({std::string(300, 'a'), std::string(200, 'b')});
+  EXPECT_NE(table.render(0).find(std::string(300, 'a') + "  " + std::string(200, 'b') + "\n"), std::string::npos);
+  EXPECT_TRUE(table.render(0).starts_with("A" + std::string(61, ' ') + "B\n")) << "nor are all lines as long";
+  EXPECT_NE(table.render(502).find(std::string(200, 'b')), std::string::npos) << "nor where there is room";
+  EXPECT_EQ(table.render(501).find(std::string(300, 'a')), std::string::npos);
+  EXPECT_NE(table.render(501).find(std::string(200, 'b')), std::string::npos) << "the longest first";
+}
+
 TEST(Tables, ShrinkForATerminalOnlyWhatMay) {
   EXPECT_EQ(example_table().render(22),
             "    N  NAME        END\n"

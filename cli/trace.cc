@@ -17,7 +17,8 @@ CommandLine trace_line() {
       "fathom trace",
       "one request, all its spans, as a tree",
       "Each line has the span's start relative to the request's, its duration, a bar that shows where in the request "
-      "it lies, and under whom it ran. A span whose parent has not arrived stands under a line that says so.",
+      "it lies, under whom it ran, and its kind, unless that is internal. A span whose parent has not arrived stands "
+      "under a line that says so.",
       {{"TRACE_ID", "32 hexadecimal digits, as 'fathom slowest' prints them"}},
       join({{{"--attributes", "", "what each span says too: attributes, events, links, losses, resources"},
              {"--limit", "N", "at most so many lines of the tree; 0: all", kDefaultLines},

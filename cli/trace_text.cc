@@ -104,9 +104,15 @@ class Writer {
   std::string label(const TreeSpan& span) const {
     std::string text = name_text(span.service) + "  " + name_text(span.operation);
     if (!span.name.empty()) text += " (" + printable(span.name) + ")";
+    if (is_worth_saying(span.kind)) text += "  [" + span.kind + "]";
     if (span.error()) text += "  [error" + error_message(span) + "]";
     if (span.conflicting) text += "  [another span has this id too]";
     return text;
+  }
+
+  // Who calls whom; what is within a program needs no word, and what no server says is not printed.
+  static bool is_worth_saying(std::string_view kind) {
+    return kind == "server" || kind == "client" || kind == "producer" || kind == "consumer";
   }
 
   static std::string error_message(const TreeSpan& span) {

@@ -134,6 +134,39 @@ TEST(TraceText, AllThatASpanSays) {
   EXPECT_TRUE(text.ends_with("\nresource 0\n  host.name = h1\n  (1 attribute dropped)\n")) << text;
 }
 
+TEST(TraceText, KindsThatTellSomething) {
+  std::vector<Given> spans{{"a1", "", 0, 10, R"(,"kind":"server","status":"error")"},
+                           {"b1", "a1", 1, 1, R"(,"kind":"internal")"},
+                           {"b2", "a1", 2, 1, R"(,"kind":"unspecified")"},
+                           {"b3", "a1", 3, 1, R"(,"kind":"\u001b[2J")"}};
+  for (const char* kind : {"client", "producer", "consumer"})
+    spans.push_back({kind, "a1", 4, 1, std::string(R"(,"kind":")") + kind + "\""});
+  std::string text = text_of_spans(spans);
+  EXPECT_NE(text.find("s  op-a1  [server]  [error]\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("s  op-client  [client]\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("s  op-producer  [producer]\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("s  op-consumer  [consumer]\n"), std::string::npos) << text;
+  for (const char* silent : {"b1", "b2", "b3"})
+    EXPECT_NE(text.find(std::string("s  op-") + silent + "\n"), std::string::npos) << text;
+}
+
+TEST(TraceText, StatesAndCutValuesOfAllParts) {
+  TraceTextOptions options;
+  options.attributes = true;
+  boost::json::value trace = boost::json::parse(
+      R"({"spans":[{"span_id":"a1","service":"s","operation":"o","status":"ok","trace_state":"a=b",)"
+      R"("start_time_unix_nano":"1000000","duration_nano":9,)"
+      R"("events":[{"name":"e","attributes":{"k":"v"},"cut_attributes":["k"]}],)"
+      R"("links":[{"trace_id":"77","span_id":"88","trace_state":"c=d","attributes":{"l":"w"},"cut_attributes":["l"]}]}],)"
+      R"("resources":[{"service":"s","attributes":{"r":"x"},"cut_attributes":["r"]}]})");
+  std::string text = trace_text(build_trace_tree(trace), options);
+  for (const char* line : {"    status: ok\n", "    trace state: a=b\n", "      k = v [cut: longer than the limit]\n",
+                           "      trace state: c=d\n", "      l = w [cut: longer than the limit]\n",
+                           "  r = x [cut: longer than the limit]\n"}) {
+    EXPECT_NE(text.find(line), std::string::npos) << line << text;
+  }
+}
+
 TEST(TraceText, ValuesAreSpelledAsWhereTakesThem) {
   Result<boost::json::value> values = parse_exactly(
       R"([2.5,1.0,1e-7,"NaN","Infinity","-Infinity",null,true,18446744073709551615,-3,1.9105812482198854,)"

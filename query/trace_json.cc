@@ -49,6 +49,7 @@ std::string resource_text(const StoredSpan& stored) {
   json.begin_object().member("service", stored.service);
   member_if(json, "service_namespace", stored.service_namespace);
   write_attributes(json.key("attributes"), stored.resource.attributes);
+  write_cut_keys(json, stored.resource.attributes);
   member_if(json, "schema_url", stored.resource.schema_url);
   member_if(json, "dropped_attributes_count", stored.resource.dropped_attributes_count);
   json.end_object();
@@ -60,6 +61,7 @@ std::string scope_text(const store::ScopeView& scope) {
   JsonWriter json(text);
   json.begin_object().member("name", scope.name).member("version", scope.version);
   write_attributes(json.key("attributes"), scope.attributes);
+  write_cut_keys(json, scope.attributes);
   member_if(json, "schema_url", scope.schema_url);
   member_if(json, "dropped_attributes_count", scope.dropped_attributes_count);
   json.end_object();
@@ -70,6 +72,7 @@ void write_event(JsonWriter& json, const store::EventView& event) {
   json.begin_object().member("name", event.name);
   instant(json, "time_unix_nano", event.time_unix_nano);
   write_attributes(json.key("attributes"), event.attributes);
+  write_cut_keys(json, event.attributes);
   member_if(json, "dropped_attributes_count", event.dropped_attributes_count);
   json.end_object();
 }
@@ -80,6 +83,7 @@ void write_link(JsonWriter& json, const store::LinkView& link) {
   member_if(json, "trace_state", link.trace_state);
   member_if(json, "flags", link.flags);
   write_attributes(json.key("attributes"), link.attributes);
+  write_cut_keys(json, link.attributes);
   member_if(json, "dropped_attributes_count", link.dropped_attributes_count);
   json.end_object();
 }

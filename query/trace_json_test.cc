@@ -17,7 +17,8 @@ TEST(TraceJson, LeavesNothingOut) {
                                 {"long", {store::ValueType::kCut, "cu", 0}}};
   store::EventView events[] = {{12, "retry", attributes, 3}};
   store::LinkView links[] = {{testing::sample_trace_id(9), testing::sample_span_id(9), "l=1", attributes, 4, 1}};
-  AttributeView resource[] = {{"service.name", ValueView::of_string("s\xff")}};
+  AttributeView resource[] = {{"service.name", ValueView::of_string("s\xff")},
+                              {"long", {store::ValueType::kCut, "cu", 0}}};
   store::SpanView span{.trace_id = testing::sample_trace_id(1),
                        .span_id = testing::sample_span_id(2),
                        .parent_span_id = testing::sample_span_id(3),
@@ -37,7 +38,7 @@ TEST(TraceJson, LeavesNothingOut) {
                        .dropped_links_count = 7};
   store::BatchBuilder builder({}, store::ClockOffset{-300, 20});
   builder.set_resource({resource, "res schema", 8});
-  builder.set_scope({"scope", "2", {}, "scope schema", 9});
+  builder.set_scope({"scope", "2", attributes, "scope schema", 9});
   builder.add(span);
   span.end_unix_nano = 1100;
   builder.add(span);
@@ -67,14 +68,17 @@ TEST(TraceJson, LeavesNothingOut) {
   EXPECT_EQ(boost::json::serialize(shown["cut_attributes"]), R"(["long"])");
   EXPECT_EQ(
       boost::json::serialize(shown["events"]),
-      R"([{"name":"retry","time_unix_nano":"12","attributes":{"n":9007199254740993,"long":"cu"},"dropped_attributes_count":3}])");
+      R"([{"name":"retry","time_unix_nano":"12","attributes":{"n":9007199254740993,"long":"cu"},"cut_attributes":["long"],"dropped_attributes_count":3}])");
   EXPECT_EQ(shown["links"].as_array()[0].at("trace_state").as_string(), "l=1");
   EXPECT_EQ(shown["links"].as_array()[0].at("dropped_attributes_count").as_int64(), 4);
+  EXPECT_EQ(boost::json::serialize(shown["links"].as_array()[0].at("cut_attributes")), R"(["long"])");
   auto described = trace["resources"].as_array().at(0).as_object();
   EXPECT_EQ(described["attributes"].at("service.name").as_string(), "s\xef\xbf\xbd");
   EXPECT_EQ(described["schema_url"].as_string(), "res schema");
   EXPECT_EQ(described["dropped_attributes_count"].as_int64(), 8);
+  EXPECT_EQ(boost::json::serialize(described["cut_attributes"]), R"(["long"])");
   EXPECT_EQ(trace["scopes"].as_array().at(0).at("name").as_string(), "scope");
+  EXPECT_EQ(boost::json::serialize(trace["scopes"].as_array().at(0).at("cut_attributes")), R"(["long"])");
   EXPECT_EQ(trace["resources"].as_array().size(), 1u);
 }
 
