@@ -32,7 +32,7 @@ class IncludeTable(unittest.TestCase):
 
     def put(self, name, text):
         path = self.tree / name
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
 
     def configure(self):
@@ -55,6 +55,15 @@ class IncludeTable(unittest.TestCase):
 
     def test_a_forbidden_folder_is_refused(self):
         self.refused("base/two.cc", '#include "store/one.h"\n', "base/ may not include store/")
+
+    def test_a_traced_program_gets_nothing_of_ours_but_base(self):
+        (self.tree / "CMakeLists.txt").write_text(PROJECT.format(module=ROOT / "cmake/module.cmake") +
+                                                  "add_subdirectory(client)\n", encoding="utf-8")
+        self.put("client/CMakeLists.txt", "file(GLOB sources *.cc)\nfathom_check_includes(client ${sources})\n")
+        self.put("client/one.cc", '#include "base/one.h"\n')
+        outcome = self.configure()
+        self.assertEqual(outcome.returncode, 0, outcome.stderr)
+        self.refused("client/two.cc", '#include "proto/one.h"\n', "client/ may not include proto/")
 
     def test_headers_and_tests_are_checked_too(self):
         self.refused("net/two.h", '  #  include "store/one.h"\n', "net/ may not include store/")

@@ -1,0 +1,15 @@
+// What a child of fork() inherits, and how it lets go of it.
+//
+// Purpose: the parent's pool must not be written by its child. Live is empty in the child by itself; here the mapping
+// and the file descriptor go. Thread safety: remember_for_forks() from the one thread that installed the pool.
+#pragma once
+
+#include "client/pool_memory.h"
+
+namespace fathom::client {
+
+void remember_for_forks(const MadePool& made);
+FileIdentity pool_file();
+void prepare_for_forks();
+
+}  // namespace fathom::client

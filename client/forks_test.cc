@@ -1,0 +1,175 @@
+#include <fathom/trace.h>
+#include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <functional>
+#include <thread>
+
+#include "client/process.h"
+#include "client/testing/pool_reader.h"
+#include "client/thread.h"
+
+namespace fathom::client {
+namespace {
+
+using testing::PoolReader;
+using testing::ReadSpan;
+
+// What a child finds wrong, as its exit status; 0 when nothing.
+int outcome_of(pid_t child, const std::function<int()>& body) {
+  if (child == 0) _exit(body());
+  int status = -1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+}
+
+class Forks : public ::testing::Test {
+ protected:
+  Forks() : reader_(PoolReader::of_this_process()) { reader_.take(); }
+  PoolReader reader_;
+};
+
+int spans_in_child() {
+  for (int i = 0; i < 500; i++) {
+    Span span("child");
+    span.set("text", std::string(700, 'x'));
+  }
+  PoolReader own = PoolReader::of_this_process();
+  const std::vector<ReadSpan> spans = own.take();
+  if (spans.size() != 500) return 1;
+  if (own.header().pid != static_cast<uint32_t>(getpid())) return 2;
+  if (own.resource()["process.pid"] != std::to_string(getpid())) return 3;
+  if (!own.faults().empty() || fathom_lost_spans() != 0) return 4;
+  return 0;
+}
+
+TEST_F(Forks, AChildHasAPoolOfItsOwn) {
+  { const Span span("before"); }
+  const std::string parent_id(reinterpret_cast<const char*>(reader_.header().process_id), 16);
+  EXPECT_EQ(outcome_of(fork(),
+                       [&] {
+                         if (const int wrong = spans_in_child(); wrong != 0) return wrong;
+                         PoolReader own = PoolReader::of_this_process();
+                         return std::memcmp(own.header().process_id, parent_id.data(), 16) == 0 ? 5 : 0;
+                       }),
+            0);
+  { const Span span("after"); }
+  EXPECT_EQ(reader_.take().size(), 2U) << "the parent's pool has the parent's spans only";
+  EXPECT_TRUE(reader_.faults().empty());
+}
+
+TEST_F(Forks, AlsoWhenTheKernelIsAskedDirectly) {
+  { const Span span("before"); }
+  EXPECT_EQ(outcome_of(static_cast<pid_t>(syscall(SYS_fork)), spans_in_child), 0);
+  EXPECT_EQ(reader_.take().size(), 1U);
+}
+
+TEST_F(Forks, GrandchildrenToo) {
+  EXPECT_EQ(outcome_of(fork(),
+                       [] {
+                         if (const int wrong = spans_in_child(); wrong != 0) return wrong;
+                         return outcome_of(fork(), spans_in_child);
+                       }),
+            0);
+  EXPECT_TRUE(reader_.take().empty());
+}
+
+TEST_F(Forks, OpenSpansAreTheParentsAndTheChildsAreTheirChildren) {
+  auto outer = std::make_unique<Span>("outer");
+  auto large = std::make_unique<DetachedSpan>("large");
+  large->set("text", std::string(2000, 'x'));
+  const std::string outer_id = outer->context().traceparent().substr(36, 16);
+  EXPECT_EQ(outcome_of(fork(),
+                       [&] {
+                         outer->set("by", "child");
+                         large->set("by", "child");
+                         { const Span inner("inner"); }
+                         if (live().slabs.taken.load() != 0) return 1;
+                         large.reset();
+                         outer.reset();
+                         if (Context::active().has_value()) return 2;
+                         const std::vector<ReadSpan> spans = PoolReader::of_this_process().take();
+                         return spans.size() == 1 && spans[0].parent_span_id == outer_id ? 0 : 3;
+                       }),
+            0);
+  outer.reset();
+  large.reset();
+  const std::vector<ReadSpan> spans = reader_.take();
+  ASSERT_EQ(spans.size(), 2U);
+  EXPECT_EQ(spans[0].attribute("by"), "?");
+  EXPECT_EQ(spans[1].attribute("text").size(), 2000U);
+}
+
+TEST_F(Forks, AChildThatOnlyLeavesItsParentsSpansMakesNothing) {
+  auto outer = std::make_unique<Span>("outer");
+  EXPECT_EQ(outcome_of(fork(),
+                       [&] {
+                         outer.reset();
+                         return live().pool.load() == nullptr ? 0 : 1;
+                       }),
+            0);
+}
+
+// The child of a fork in a signal handler goes back to the write that the signal interrupted.
+TEST_F(Forks, AnInterruptedWriteGoesOnInTheChildWithoutReachingTheParent) {
+  { const Span span("before"); }
+  reader_.take();
+  char* parents = live().pool.load();
+  this_thread.writer.writes++;
+  const int outcome = outcome_of(fork(), [&] {
+    std::memset(parents, 'x', 4096);  // where the write would go on
+    this_thread.writer.writes--;
+    return spans_in_child();
+  });
+  this_thread.writer.writes--;
+  EXPECT_EQ(outcome, 0);
+  EXPECT_EQ(reader_.header().magic, pool::kMagic);
+}
+
+TEST_F(Forks, FromAProgramWhoseThreadsGoOnWriting) {
+  const uint64_t lost_before = reader_.lost(pool::kLostPoolFull);
+  std::atomic<bool> done{false};
+  std::vector<std::thread> writers;
+  std::atomic<uint64_t> made{0};
+  for (int i = 0; i < 3; i++) {
+    writers.emplace_back([&] {
+      while (!done.load()) {
+        {
+          const Span span("writer");
+        }
+        made++;
+      }
+    });
+  }
+  uint64_t taken = 0;
+  for (int i = 0; i < 5; i++) {
+    EXPECT_EQ(outcome_of(fork(), spans_in_child), 0);
+    taken += reader_.take().size();
+  }
+  done = true;
+  for (std::thread& writer : writers) writer.join();
+  taken += reader_.take().size();
+  EXPECT_EQ(taken + reader_.lost(pool::kLostPoolFull) - lost_before, made.load());
+  EXPECT_TRUE(reader_.faults().empty());
+}
+
+TEST_F(Forks, VforkAndExecLeaveEverythingAsItWas) {
+  Span outer("outer");
+  const pid_t child = vfork();
+  if (child == 0) {
+    execl("/bin/true", "true", nullptr);
+    _exit(1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  { const Span span("inner"); }
+  EXPECT_EQ(reader_.take().size(), 1U);
+  outer.discard();
+}
+
+}  // namespace
+}  // namespace fathom::client

@@ -1,0 +1,93 @@
+#include "client/pool_memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8U
+#endif
+
+namespace fathom::client {
+namespace {
+
+// Low numbers are left to programs that count on getting them.
+constexpr int kLowestFd = 64;
+
+int raise_fd(int fd) {
+  const int raised = fcntl(fd, F_DUPFD_CLOEXEC, kLowestFd);
+  if (raised < 0) return fd;
+  close(fd);
+  return raised;
+}
+
+// Kernels before 6.3 do not know the flag; some later ones are set up to insist on it.
+int make_file() {
+  int fd = memfd_create("fathom-pool", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+  if (fd < 0 && errno == EINVAL) fd = memfd_create("fathom-pool", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  return fd < 0 ? fd : raise_fd(fd);
+}
+
+bool size_and_seal(int fd, size_t bytes) {
+  return ftruncate(fd, static_cast<off_t>(bytes)) == 0 &&
+         fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
+}
+
+char* map_file(int fd, uint32_t chunk_count) {
+  void* base = mmap(nullptr, geometry(chunk_count).bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  return base == MAP_FAILED ? nullptr : static_cast<char*>(base);
+}
+
+}  // namespace
+
+MadePool make_pool_memory(uint32_t chunk_count) {
+  MadePool made;
+  made.fd = make_file();
+  if (made.fd < 0) return {};
+  const PoolGeometry places = geometry(chunk_count);
+  if (size_and_seal(made.fd, places.bytes)) made.base = map_file(made.fd, chunk_count);
+  // Reserved now, because a page that cannot be had later would be a SIGBUS.
+  if (made.base != nullptr && fallocate(made.fd, 0, 0, static_cast<off_t>(places.chunks_offset)) == 0) return made;
+  const int reason = errno;
+  drop_pool_memory(made, chunk_count);
+  errno = reason;
+  return {};
+}
+
+void drop_pool_memory(const MadePool& made, uint32_t chunk_count) {
+  if (made.base != nullptr) munmap(made.base, geometry(chunk_count).bytes);
+  if (made.fd >= 0) close(made.fd);
+}
+
+void write_header(pool::Header& header, uint32_t chunk_count, pool::Clock clock, const uint8_t process_id[16]) {
+  const PoolGeometry places = geometry(chunk_count);
+  header.version = pool::kVersion;
+  header.clock = clock;
+  header.chunk_bytes = pool::kChunkBytes;
+  header.chunk_count = chunk_count;
+  header.chunks_offset = places.chunks_offset;
+  header.resource_offset = places.resource_offset;
+  std::memcpy(header.process_id, process_id, sizeof header.process_id);
+}
+
+void scatter_epochs(pool::ChunkEntry* entries, uint32_t chunk_count, uint64_t random) {
+  for (uint32_t i = 0; i < chunk_count; i++) {
+    random = random * 6364136223846793005 + 1442695040888963407;  // Knuth's MMIX; only the upper half is random
+    entries[i].state.store(pool::pack_state(static_cast<uint32_t>(random >> 32), pool::kFree),
+                           std::memory_order_relaxed);
+  }
+}
+
+void finish_header(pool::Header& header) {
+  std::atomic_ref<uint64_t>(header.magic).store(pool::kMagic, std::memory_order_release);
+}
+
+FileIdentity file_identity(int fd) {
+  struct stat file;
+  if (fd < 0 || fstat(fd, &file) != 0) return {};
+  return {file.st_dev, file.st_ino};
+}
+
+}  // namespace fathom::client

@@ -1,0 +1,72 @@
+// This process, as the client library sees it: its pool, what of it is known to be wiped by a fork, its losses.
+//
+// Purpose: everything that a thread needs besides its own state. `Live` lies in a page that the kernel empties in the
+// child of a fork (MADV_WIPEONFORK), so that one comparison per span notices the new process, however it was made;
+// where the kernel cannot, the fork handler empties it. Thread safety: any thread, any signal handler. Errors: a pool
+// that cannot be made is tried again a second later; until then spans are lost and counted.
+#pragma once
+
+#include "client/chunks.h"
+#include "client/slabs.h"
+
+namespace fathom::client {
+
+inline constexpr uint32_t kNoGeneration = 0;
+
+// All zero: a process that has not traced yet.
+struct Live {
+  // Read by every span, written once.
+  alignas(64) std::atomic<uint32_t> generation;  // random: what tells this process's spans from its parent's
+  std::atomic<char*> pool;                       // begin of the file's mapping
+  // The rest changes on slow paths only.
+  alignas(64) std::atomic<uint32_t> hint;
+  std::atomic<uint64_t> pool_again_nano;
+  std::atomic<uint32_t> helper;  // see helper.h
+  std::atomic<uint64_t> helper_again_nano;
+  std::atomic<int> pool_fd_plus_one;
+  std::atomic<uint32_t> publishing;  // the process context is being written
+  std::atomic<void*> process_context;
+  std::atomic<uint64_t> losses[pool::kLosses];  // those from before there was a pool
+  SlabSet slabs;
+};
+static_assert(sizeof(Live) <= pool::kPageBytes);
+
+struct Settings {
+  uint32_t chunk_count = pool::kDefaultChunks;
+  size_t chunks_offset = 0;  // in a pool of so many
+  bool tsc = false;          // ticks: of the processor, else CLOCK_MONOTONIC
+  const char* socket_paths[3] = {};
+};
+
+extern Live* live_page;
+extern Settings settings;
+extern RetiredLinks retired_links;
+
+inline Live& live() {
+  return *live_page;
+}
+inline uint64_t ticks() {
+#if defined(__x86_64__)
+  if (likely(settings.tsc)) return __rdtsc();
+#endif
+  return monotonic_nano();
+}
+
+inline PoolView view_of(char* pool) {
+  return {reinterpret_cast<pool::Header*>(pool), reinterpret_cast<pool::ChunkEntry*>(pool + pool::kPageBytes),
+          pool + settings.chunks_offset, settings.chunk_count};
+}
+// The process's pool, made now when it is not there; null when it cannot be had.
+char* ensure_pool();
+// This process's number, chosen now when there is none.
+uint32_t ensure_generation();
+// From the kernel, or from what else differs between processes where the kernel will not give.
+void random_bytes(void* out, size_t size);
+
+void count_loss(pool::Loss loss, uint64_t count = 1);
+// What was counted while the pool was just being made, to the pool.
+void settle_losses();
+uint64_t lost_spans();
+bool flush(uint64_t timeout_nano);
+
+}  // namespace fathom::client

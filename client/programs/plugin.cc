@@ -1,0 +1,10 @@
+// A plugin that brings the client library along, inside itself.
+#include <fathom/trace.h>
+
+extern "C" __attribute__((visibility("default"))) int plugin_work(int spans) {
+  for (int i = 0; i < spans; i++) {
+    fathom::Span span("plugin");
+    span.set("number", i);
+  }
+  return static_cast<int>(fathom_lost_spans());
+}

@@ -1,0 +1,343 @@
+// The C interface but for its rarer half (context.cc): what a traced program calls all the time. Every function here is
+// short of everything: no call that is not needed, nothing written that nobody reads.
+#include <bit>
+#include <cstddef>
+
+#include "client/fathom/trace_c.h"
+#include "client/items.h"
+#include "client/trace_context.h"
+
+namespace fathom::client {
+namespace {
+
+constexpr uint8_t kRandomAndSampled = 3;  // a new trace: we record all of them
+
+inline ThreadState& entered_thread() {
+  ThreadState& thread = this_thread;
+  if (unlikely(thread.generation != live().generation.load(std::memory_order_relaxed))) enter(thread);
+  return thread;
+}
+
+FATHOM_INLINED void publish(ThreadState& thread, const SpanState* span) {
+  PublishedSpan& record = thread.published;
+  record.valid = 0;
+  signal_fence();
+  if (span == nullptr) return;
+  std::memcpy(record.trace_id, span->record.trace_id, sizeof record.trace_id);
+  std::memcpy(record.span_id, span->record.span_id, sizeof record.span_id);
+  record.flags = span->record.flags & kTraceFlags;
+  signal_fence();
+  record.valid = 1;
+}
+
+inline void activate(ThreadState& thread, SpanState& span) {
+  span.outer = thread.active;
+  span.flags |= kActive;
+  signal_fence();  // a handler that comes now leaves the thread as it found it: either without this span or with it
+  thread.active = &span;
+  publish(thread, &span);
+}
+
+// The one that was active before; but behind a span that is not active itself, because another thread ended it or its
+// memory is something else by now, nothing is believed.
+inline SpanState* behind(const SpanState& span) {
+  return (span.flags & kActive) != 0 ? span.outer : nullptr;
+}
+
+// Spans may end in another order than they began.
+void unlink(ThreadState& thread, SpanState& span) {
+  for (SpanState* at = thread.active; at != nullptr; at = behind(*at)) {
+    if (behind(*at) == &span) {
+      at->outer = span.outer;
+      return;
+    }
+  }
+}
+
+FATHOM_INLINED void leave_innermost(ThreadState& thread, const SpanState& span) {
+  thread.active = span.outer;
+  publish(thread, thread.active);
+}
+
+inline void deactivate(ThreadState& thread, SpanState& span) {
+  if ((span.flags & kActive) == 0) return;
+  if (likely(thread.active == &span)) {
+    leave_innermost(thread, span);
+  } else {
+    unlink(thread, span);
+  }
+  span.flags &= static_cast<uint8_t>(~kActive);
+}
+
+// What the thread remembers is about to be another span. The one that was there ends now; where its memory has been
+// overwritten meanwhile, nothing that it says can be believed.
+__attribute__((noinline)) void end_forgotten(ThreadState& thread, SpanState& span) {
+  if (is_ours(span) && (span.flags & kActive) != 0) {
+    fathom_span_end(reinterpret_cast<fathom_span*>(&span));
+  } else {
+    thread.active = nullptr;
+    publish(thread, nullptr);
+  }
+}
+
+constexpr int kOuterLooks = 16;  // of a program that nests deeper, the innermost: a start must not cost more and more
+
+// Programs must not start an open span again. Those that do would make a ring of the active spans.
+inline bool is_active_here(const ThreadState& thread, const SpanState& span) {
+  int looks = kOuterLooks;
+  for (const SpanState* at = thread.active; at != nullptr && looks > 0; at = behind(*at), looks--) {
+    if (unlikely(at == &span)) return true;
+  }
+  return false;
+}
+inline void forget(ThreadState& thread, SpanState& span) {
+  if (unlikely(is_active_here(thread, span))) end_forgotten(thread, span);
+}
+
+FATHOM_INLINED uint8_t begin_trace(ThreadState& thread, pool::SpanRecord& record) {
+  uint64_t trace_id[2];
+  const uint64_t id = thread.ids.next_root(trace_id);
+  std::memcpy(record.trace_id, trace_id, sizeof trace_id);
+  std::memcpy(record.span_id, &id, sizeof id);
+  std::memset(record.parent_span_id, 0, sizeof record.parent_span_id);
+  return kRandomAndSampled;
+}
+
+FATHOM_INLINED void continue_trace(ThreadState& thread, pool::SpanRecord& record, const uint8_t* trace_id,
+                                   const uint8_t* parent) {
+  const uint64_t id = thread.ids.next();
+  std::memcpy(record.trace_id, trace_id, sizeof record.trace_id);
+  std::memcpy(record.span_id, &id, sizeof id);
+  std::memcpy(record.parent_span_id, parent, sizeof record.parent_span_id);
+}
+
+static_assert(std::endian::native == std::endian::little && FATHOM_UNSET == 0);
+static_assert(offsetof(SpanState, bytes) == 4 && offsetof(SpanState, slab) == 6 && offsetof(SpanState, flags) == 7);
+static_assert(offsetof(pool::SpanRecord, flags) == offsetof(pool::SpanRecord, kind) + 2 &&
+              offsetof(pool::SpanRecord, name_bytes) == offsetof(pool::SpanRecord, kind) + 4);
+
+constexpr size_t kMostInlineName = sizeof(SpanState::text) - 8;
+
+// All that does not depend on the parent, in whole words: a store for each field would cost more than the clock.
+FATHOM_INLINED void begin(uint32_t generation, SpanState& span, fathom_kind kind, uint8_t flags, fathom_text name) {
+  name = checked(name);
+  const bool fits = likely(name.size <= kMostInlineName);
+  const uint64_t name_bytes = fits ? name.size : 0;
+  const uint64_t state = generation | (sizeof(pool::SpanRecord) + name_bytes) << 32;
+  std::memcpy(reinterpret_cast<char*>(&span), &state, sizeof state);
+  const uint64_t words[2] = {static_cast<uint8_t>(kind) | static_cast<uint64_t>(flags) << 16 | name_bytes << 32, 0};
+  std::memcpy(reinterpret_cast<char*>(&span.record) + offsetof(pool::SpanRecord, kind), words, sizeof words);
+  if (fits) {
+    copy_text(span.text, name.data, name.size);
+  } else {
+    set_name(span, name);
+  }
+}
+
+// Our own entry is of the node that the request came from: it belongs to the span that it came to, and to no other.
+void inherit_state(SpanState& span, fathom_text state) {
+  char others[kMostStateBytes];
+  const size_t size = state_of_others({state.data, state.size}, others, sizeof others);
+  put_state(span, {others, size});
+}
+
+bool is_context(const fathom_context* context) {
+  uint64_t words[3];
+  if (context == nullptr) return false;
+  std::memcpy(words, context->trace_id, 16);
+  std::memcpy(words + 2, context->span_id, 8);
+  return (words[0] | words[1]) != 0 && words[2] != 0;
+}
+
+uint8_t continue_context(ThreadState& thread, pool::SpanRecord& record, const fathom_context& parent) {
+  continue_trace(thread, record, parent.trace_id, parent.span_id);
+  return stored_flags(parent);
+}
+
+void take_state(SpanState& span, const fathom_context& parent) {
+  const fathom_text state = {parent.state, parent.state_size <= kMostStateBytes ? parent.state_size : 0U};
+  if (parent.remote != 0) {
+    put_state(span, state);
+  } else if (state.size != 0) {
+    inherit_state(span, state);
+  }
+}
+
+// The record of an open span becomes one of the pool; returns its size there.
+FATHOM_INLINED uint32_t complete(pool::SpanRecord& record, uint32_t bytes, uint64_t end_ticks) {
+  record.end_ticks = end_ticks;
+  record.item_bytes = bytes - static_cast<uint32_t>(sizeof record) - record.name_bytes;
+  // What is behind it up to a whole word would otherwise be the caller's stack.
+  const uint64_t zero = 0;
+  std::memcpy(reinterpret_cast<char*>(&record) + bytes, &zero, sizeof zero);
+  return (bytes + 7) & ~7U;
+}
+
+void store_finished(ThreadState& thread, SpanState& span, uint64_t end_ticks) {
+  // Never so, unless the program wrote over it: no reader would take it, and the end of it is somebody else's memory.
+  if (unlikely(span.bytes > pool::kMostRecordBytes)) return count_loss(pool::kLostPoolFull);
+  const uint32_t bytes = complete(record_of(span), span.bytes, end_ticks);
+  if (likely(store_record(thread, record_bytes(span), bytes))) return;
+  count_loss(thread.pool == nullptr ? pool::kLostNotReady : pool::kLostPoolFull);
+}
+
+// No span any more. The interface promises that the whole word is zero.
+FATHOM_INLINED void clear(SpanState& span) {
+  static_assert(kNoGeneration == 0);
+  std::memset(reinterpret_cast<char*>(&span), 0, 8);
+}
+
+inline void let_go(SpanState& span) {
+  if (span.slab != 0 && is_ours(span)) live().slabs.give_back(span.slab);
+  clear(span);
+}
+
+// Under the thread's active span.
+FATHOM_INLINED void begin_here(ThreadState& thread, SpanState& span, fathom_text name, fathom_kind kind) {
+  const SpanState* outer = thread.active;
+  if (outer == nullptr) return begin(thread.generation, span, kind, begin_trace(thread, span.record), name);
+  const pool::SpanRecord& parent = outer->record;
+  continue_trace(thread, span.record, parent.trace_id, parent.span_id);
+  begin(thread.generation, span, kind, parent.flags & kTraceFlags, name);
+}
+
+// What is nearly always so goes its way without a call, so that no register has to be put by; all else is slow.
+FATHOM_INLINED bool starts_simply(const ThreadState& thread, const SpanState& span, fathom_text name) {
+  return thread.generation == live().generation.load(std::memory_order_relaxed) && !is_active_here(thread, span) &&
+         (thread.active == nullptr || (thread.active->flags & kHasState) == 0) && name.size <= kMostInlineName &&
+         settings.tsc;
+}
+
+__attribute__((noinline)) void start_here_slowly(SpanState& span, fathom_text name, fathom_kind kind) {
+  ThreadState& thread = entered_thread();
+  forget(thread, span);
+  const SpanState* outer = thread.active;
+  begin_here(thread, span, name, kind);
+  if (outer != nullptr && (outer->flags & kHasState) != 0) inherit_state(span, get_state(*outer));
+  record_of(span).start_ticks = ticks();
+}
+
+FATHOM_INLINED bool ends_simply(const ThreadState& thread, const SpanState& span) {
+  const uint32_t generation = live().generation.load(std::memory_order_relaxed);
+  return span.generation == generation && thread.generation == generation && span.slab == 0 &&
+         span.bytes <= kInlineBytes && ((span.flags & kActive) == 0 || thread.active == &span) && settings.tsc;
+}
+
+// No longer active. The child of a fork leaves its parent's spans to its parent.
+__attribute__((noinline)) void finish_slowly(SpanState& span, uint64_t end_ticks) {
+  if (is_ours(span)) store_finished(entered_thread(), span, end_ticks);
+  let_go(span);
+}
+
+__attribute__((noinline)) void end_slowly(SpanState& span) {
+  if (span.generation == kNoGeneration) return;
+  const uint64_t now = ticks();
+  deactivate(this_thread, span);
+  finish_slowly(span, now);
+}
+
+}  // namespace
+}  // namespace fathom::client
+
+using namespace fathom::client;  // NOLINT(google-build-using-namespace)
+using fathom::pool::ItemType;
+
+extern "C" {
+
+void fathom_span_start_here(fathom_span* span, fathom_text name, fathom_kind kind) {
+  ThreadState& thread = this_thread;
+  SpanState& state = state_of(span);
+  if (unlikely(!starts_simply(thread, state, name))) return start_here_slowly(state, name, kind);
+  begin_here(thread, state, name, kind);
+  state.record.start_ticks = ticks();
+}
+
+void fathom_span_start(fathom_span* span, fathom_text name, fathom_kind kind, const fathom_context* parent) {
+  ThreadState& thread = entered_thread();
+  SpanState& state = state_of(span);
+  forget(thread, state);
+  const bool continues = is_context(parent);
+  const uint8_t flags = continues ? continue_context(thread, state.record, *parent) : begin_trace(thread, state.record);
+  begin(thread.generation, state, kind, flags, name);
+  if (continues) take_state(state, *parent);
+  reinterpret_cast<fathom::pool::SpanRecord*>(record_bytes(state))->start_ticks = ticks();
+}
+
+void fathom_span_end(fathom_span* span) {
+  SpanState& state = state_of(span);
+  ThreadState& thread = this_thread;
+  if (unlikely(!ends_simply(thread, state))) return end_slowly(state);
+  const uint64_t now = ticks();
+  if ((state.flags & kActive) != 0) leave_innermost(thread, state);
+  const uint32_t bytes = complete(state.record, state.bytes, now);
+  const char* record = reinterpret_cast<const char*>(&state.record);
+  if (unlikely(!store_at_once(thread, record, bytes))) return finish_slowly(state, now);
+  clear(state);
+  if (unlikely(needs_tidying(thread))) tidy_up(thread);
+}
+
+void fathom_span_discard(fathom_span* span) {
+  SpanState& state = state_of(span);
+  if (state.generation == kNoGeneration) return;
+  deactivate(this_thread, state);
+  let_go(state);
+}
+
+void fathom_span_activate(fathom_span* span) {
+  SpanState& state = state_of(span);
+  if (state.generation == kNoGeneration || (state.flags & kActive) != 0) return;
+  activate(entered_thread(), state);
+}
+
+void fathom_span_deactivate(fathom_span* span) {
+  SpanState& state = state_of(span);
+  if (state.generation != kNoGeneration) deactivate(this_thread, state);
+}
+
+void fathom_span_set_string(fathom_span* span, fathom_text key, fathom_text value) {
+  if (SpanState& state = state_of(span); is_ours(state)) set_text(state, key, value);
+}
+void fathom_span_set_int(fathom_span* span, fathom_text key, int64_t value) {
+  if (SpanState& state = state_of(span); is_ours(state)) set_number(state, key, ItemType::kInt, value);
+}
+void fathom_span_set_double(fathom_span* span, fathom_text key, double value) {
+  if (SpanState& state = state_of(span); is_ours(state)) set_number(state, key, ItemType::kDouble, value);
+}
+void fathom_span_set_bool(fathom_span* span, fathom_text key, int value) {
+  const char byte = value != 0;
+  if (SpanState& state = state_of(span); is_ours(state)) set_number(state, key, ItemType::kBool, byte);
+}
+
+void fathom_detail_string(fathom_span* span, fathom_text key, fathom_text value) {
+  if (SpanState& state = state_of(span); is_ours(state)) set_detail(state, checked(key), text_value(checked(value)));
+}
+void fathom_detail_int(fathom_span* span, fathom_text key, int64_t value) {
+  const Value bytes = {ItemType::kInt, reinterpret_cast<const char*>(&value), sizeof value};
+  if (SpanState& state = state_of(span); is_ours(state)) set_detail(state, checked(key), bytes);
+}
+void fathom_detail_double(fathom_span* span, fathom_text key, double value) {
+  const Value bytes = {ItemType::kDouble, reinterpret_cast<const char*>(&value), sizeof value};
+  if (SpanState& state = state_of(span); is_ours(state)) set_detail(state, checked(key), bytes);
+}
+void fathom_detail_bool(fathom_span* span, fathom_text key, int value) {
+  const char byte = value != 0;
+  if (SpanState& state = state_of(span); is_ours(state)) set_detail(state, checked(key), {ItemType::kBool, &byte, 1});
+}
+
+void fathom_span_set_name(fathom_span* span, fathom_text name) {
+  if (SpanState& state = state_of(span); is_ours(state)) set_name(state, checked(name));
+}
+void fathom_span_set_status(fathom_span* span, fathom_status status, fathom_text message) {
+  SpanState& state = state_of(span);
+  if (!is_ours(state)) return;
+  set_message(state, checked(message));
+  record_of(state).status = static_cast<uint8_t>(status);
+}
+void fathom_span_add_event(fathom_span* span, fathom_text name) {
+  if (SpanState& state = state_of(span); is_ours(state)) add_event(state, checked(name));
+}
+void fathom_span_add_link(fathom_span* span, const fathom_context* other) {
+  if (SpanState& state = state_of(span); is_ours(state) && other != nullptr) add_link(state, *other);
+}
+
+}  // extern "C"
