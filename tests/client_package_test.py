@@ -12,6 +12,37 @@ from harness.main import main
 from harness.server import BIN, ROOT
 
 HELLO = ROOT / "examples/hello"
+GREETER_PROTO = """syntax = "proto3";
+package greeter;
+message Words { string text = 1; }
+service Greeter { rpc Greet(Words) returns (Words); }
+"""
+GREETER = """#include <fathom/grpc.h>
+#include <grpcpp/grpcpp.h>
+#include "greeter.grpc.pb.h"
+struct Service : greeter::Greeter::Service {
+  grpc::Status Greet(grpc::ServerContext* context, const greeter::Words* request, greeter::Words* reply) override {
+    fathom::grpc::span_of(*context).set("words", request->text());
+    reply->set_text(fathom::Context::active()->traceparent());
+    return grpc::Status::OK;
+  }
+};
+int main() {
+  Service service;
+  grpc::ServerBuilder builder;
+  int port = 0;
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  builder.RegisterService(&service);
+  fathom::grpc::trace_server(builder);
+  auto server = builder.BuildAndStart();
+  auto channel = fathom::grpc::traced_channel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials());
+  fathom::Span span("main");
+  grpc::ClientContext context;
+  greeter::Words request, reply;
+  bool ok = greeter::Greeter::NewStub(channel)->Greet(&context, request, &reply).ok();
+  return ok && reply.text().substr(3, 32) == span.context().traceparent().substr(3, 32) ? 0 : 1;
+}
+"""
 
 
 def block(page, first, last=None):
@@ -104,6 +135,15 @@ class ClientPackage(unittest.TestCase):
         self.run_in(folder, "bash", "-euc", "\n".join(script))
         self.run_in(folder, "build/app")
 
+    def test_the_manuals_project_for_grpc(self):
+        folder = self.folder("greeter")
+        lists = block("docs/grpc.md", "cmake_minimum_required(VERSION 3.25)")
+        for name, text in (("CMakeLists.txt", "\n".join(lists) + "\n"), ("greeter.proto", GREETER_PROTO), ("greeter.cc", GREETER)):
+            (folder / name).write_text(text, encoding="utf-8")
+        self.run_in(folder, "cmake", "-G", "Ninja", "-B", "build", f"-DCMAKE_PREFIX_PATH={self.prefix}")
+        self.run_in(folder, "cmake", "--build", "build")
+        self.run_in(folder, "build/greeter")
+
     def test_by_cmake_a_project_keeps_its_standard(self):
         for standard, macro in ((17, 201703), (20, 202002)):
             source = self.folder(f"cmake-{standard}")
@@ -128,6 +168,12 @@ class ClientPackage(unittest.TestCase):
         for standard in ("c++17", "c++20"):
             self.run_in(self.work, self.compile(f"bare-{standard}", f"-std={standard}", "-fno-exceptions", "-fno-rtti", "-pedantic",
                                                 *self.pkg_config("--cflags"), archive))
+
+    def test_the_header_for_grpc_needs_rtti_and_says_so(self):
+        source = self.folder("grpc") / "server.cc"
+        source.write_text("#include <fathom/grpc.h>\n", encoding="utf-8")
+        self.assertIn("fathom/grpc.h needs RTTI", self.refused(source, "-fno-rtti"))
+        self.run_in(self.work, "g++", "-std=c++17", "-fsyntax-only", source, *self.pkg_config("--cflags"))
 
     def test_statically(self):
         archive = self.library.with_suffix(".a")
