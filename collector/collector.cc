@@ -1,18 +1,34 @@
 #include "collector/collector.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "collector/agents/ingest_server.h"
 #include "collector/ingest.h"
 #include "collector/otlp_grpc.h"
 #include "collector/otlp_http.h"
 #include "net/http_server.h"
+#include "proto/ingest_limits.h"
 
 namespace fathom::collector {
 
 namespace {
 
+// Once as it came, four times decoded.
+static_assert(kLeastBudgetBytes >= 5 * ingest::kBatchBytesBeforeWelcome);
+
 IngestOptions ingest_options(const CollectorOptions& options) {
   return {options.max_request_bytes, options.budget_bytes, options.retry_delay_nano, options.limits};
+}
+
+SessionLimits session_limits(const CollectorOptions& options) {
+  SessionLimits limits;
+  limits.collector_version = options.version;
+  // Not what OTLP requests may have: agents cannot make their batches as small as any exporter. But so small that the
+  // budget has room for one that agents make of it, half as large: twice over the wire and four times decoded.
+  limits.max_batch_bytes =
+      std::clamp(options.budget_bytes / 4, ingest::kBatchBytesBeforeWelcome, limits.max_batch_bytes);
+  return limits;
 }
 
 net::HttpServerOptions http_options(const CollectorOptions& options) {
@@ -43,20 +59,31 @@ struct Collector::Impl {
                                              make_otlp_http_handler(ingest, options.cors_allow_origin));
     return bound(http->start(), addresses.otlp_http);
   }
+  Result<> start_ingest(CollectorAddresses& addresses) {
+    if (options.ingest_address.empty()) return {};
+    auto nodes = options.nodes ? options.nodes : std::make_shared<NodeRegistry>();
+    agents = std::make_unique<IngestServer>(
+        IngestServerOptions{.address = options.ingest_address, .buffer_bytes = options.ingest_buffer_bytes},
+        SessionContext{ingest, std::move(nodes), session_limits(options)});
+    return bound(agents->start(), addresses.ingest);
+  }
   static Result<> bound(Result<std::string> started, std::string& address) {
     if (!started.ok()) return started.error();
     address = std::move(started).value();
     return {};
   }
   void stop(uint64_t grace_nano) {
+    if (agents != nullptr) agents->stop(grace_nano);
     if (grpc != nullptr) grpc->stop(grace_nano);
     if (http != nullptr) http->stop(grace_nano);
+    agents.reset();
     grpc.reset();
     http.reset();
   }
 
   const CollectorOptions options;
   std::shared_ptr<Ingest> ingest;
+  std::unique_ptr<IngestServer> agents;
   std::unique_ptr<OtlpGrpcServer> grpc;
   std::unique_ptr<net::HttpServer> http;
 };
@@ -72,6 +99,7 @@ Result<CollectorAddresses> Collector::start() {
   CollectorAddresses addresses;
   Result<> started = impl_->start_grpc(addresses);
   if (started.ok()) started = impl_->start_http(addresses);
+  if (started.ok()) started = impl_->start_ingest(addresses);
   if (started.ok()) return addresses;
   impl_->stop(0);
   return started.error();

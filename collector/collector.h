@@ -1,9 +1,11 @@
-// Collector: OTLP in, over gRPC and HTTP, into a SpanStore; a request is acknowledged when its spans are durable.
+// Collector: spans in, over OTLP (gRPC and HTTP) and over the agents' stream, into a SpanStore; a request is
+// acknowledged when its spans are durable.
 //
-// Purpose: the two listeners and the one ingest path behind them. Memory is bounded: every request takes its bytes from
+// Purpose: the listeners and the one ingest path behind them. Memory is bounded: every request takes its bytes from
 // one budget before it is parsed; when the budget is empty, the answer is "later" (UNAVAILABLE, 503), never a crash.
 // Thread safety: start() and stop() from one thread. Ownership: the store must outlive the collector.
-// Errors: start() fails with a message that names the address. What is accepted, refused and counted: docs/otlp.md.
+// Errors: start() fails with a message that names the address. What is accepted, refused and counted: docs/otlp.md and
+// docs/formats/ingest-stream.md.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +13,30 @@
 #include <string>
 
 #include "base/result.h"
+#include "collector/agents/registry.h"
 #include "store/batch.h"
 #include "store/span_store.h"
 
 namespace fathom::collector {
 
+// The smallest budget with which every batch of agents can be taken, one after the other.
+inline constexpr uint64_t kLeastBudgetBytes = 8 << 20;
+
 struct CollectorOptions {
   std::string otlp_grpc_address = "127.0.0.1:4317";  // empty: no such listener; port 0: a free port
   std::string otlp_http_address = "127.0.0.1:4318";
+  std::string ingest_address;                // of agents; empty: no such listener
+  std::shared_ptr<NodeRegistry> nodes;       // who the agents are; the collector's own unless given
+  std::string version = "dev";               // what agents are told
   uint64_t max_request_bytes = 64ull << 20;  // after decompression; larger: RESOURCE_EXHAUSTED, 413
   // For the bytes of requests, from their reading to their acknowledgement. One request needs its size in wire bytes
   // (twice that for a moment, over gRPC), and about half of it decoded; spans with next to nothing in them need up to
-  // four times their size. A request that needs more than all of this is refused as oversized.
+  // four times their size. A request that needs more than all of this is refused as oversized. Where agents are
+  // listened to: kLeastBudgetBytes at least.
   uint64_t budget_bytes = 160ull << 20;
-  // What gRPC itself may hold in messages that it has not handed out yet.
+  // What gRPC itself may hold in messages that it has not handed out yet, for OTLP; and for agents.
   uint64_t grpc_buffer_bytes = 192ull << 20;
+  uint64_t ingest_buffer_bytes = 128ull << 20;
   uint64_t grpc_connection_age_nano = 300'000'000'000;   // then a connection's peer is asked to come anew; 0: never
   uint64_t grpc_connection_grace_nano = 20'000'000'000;  // for calls under way then: twice what exporters wait for
   uint64_t retry_delay_nano = 1'000'000'000;             // what overloaded answers ask clients to wait
@@ -37,6 +48,7 @@ struct CollectorOptions {
 struct CollectorAddresses {
   std::string otlp_grpc;  // HOST:PORT as bound; empty when that listener is off
   std::string otlp_http;
+  std::string ingest;
 };
 
 class Collector {

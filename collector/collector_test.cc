@@ -25,7 +25,7 @@ std::vector<std::string> expected_series() {
   std::vector<std::string> all = {"fathom_repaired_texts_total", "fathom_otlp_cut_off_total",
                                   "fathom_otlp_budget_used_bytes"};
   auto add = [&all](const std::vector<std::string>& more) { all.insert(all.end(), more.begin(), more.end()); };
-  const std::vector<std::string> transports = {"grpc", "http_protobuf", "http_json"};
+  const std::vector<std::string> transports = {"grpc", "http_protobuf", "http_json", "agent"};
   for (const std::string& transport : transports) {
     add(labelled("fathom_otlp_requests_total", "transport=\"" + transport + "\",result",
                  {"ok", "partial", "invalid", "oversized", "unavailable", "not_found", "method", "media_type",
@@ -44,13 +44,20 @@ std::vector<std::string> expected_series() {
                 "cut_off", "memory", "answer_memory", "reader_too_slow", "too_many_connections", "accept_failed"}));
   add(labelled("fathom_http_answers_total", "listener=\"otlp_http\",status",
                {"200", "204", "400", "404", "405", "408", "413", "415", "417", "431", "500", "501", "503"}));
+  all.insert(all.end(), {"fathom_ingest_streams", "fathom_ingest_streams_refused_total", "fathom_nodes_connected",
+                         "fathom_ingest_unknown_messages_total"});
+  add(labelled("fathom_ingest_streams_ended_total", "reason",
+               {"finished", "invalid", "too_much", "replaced", "silent", "stopping", "gone"}));
+  add(labelled("fathom_ingest_acks_total", "outcome", {"durable", "retry", "refused"}));
+  add(labelled("fathom_lost_nodes_total", "reason", {"forgotten", "not_listed"}));
   return all;
 }
 
 // Starts a collector and ends the process: with 0 when every series is there and 0, else naming those that are not.
 [[noreturn]] void start_and_check_metrics() {
   testing::FakeStore store;
-  Collector collector({.otlp_grpc_address = "127.0.0.1:0", .otlp_http_address = "127.0.0.1:0"}, store);
+  Collector collector(
+      {.otlp_grpc_address = "127.0.0.1:0", .otlp_http_address = "127.0.0.1:0", .ingest_address = "127.0.0.1:0"}, store);
   bool good = collector.start().ok();
   std::string metrics = render_metrics();
   for (const std::string& series : expected_series()) {

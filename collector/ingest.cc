@@ -67,17 +67,18 @@ Answer Ingest::answer(const Error& error) const {
   return {Verdict::kUnavailable, error.message, 0, options_.retry_delay_nano};
 }
 
-Result<Decoded> Ingest::decode(Encoding encoding, std::string_view body, Reservation& decoded) {
+Result<Decoded> Ingest::decode(Encoding encoding, std::string_view body, const Stamp& stamp, Reservation& decoded) {
   GrowMemory grow = [&](uint64_t bytes) { return take(decoded, bytes); };
   return encoding == Encoding::kJson ? decode_json(body, options_.limits, grow)
-                                     : decode_protobuf(body, options_.limits, grow);
+                                     : decode_protobuf(body, options_.limits, grow, stamp);
 }
 
-void Ingest::submit(Transport transport, Encoding encoding, std::string_view body, Reservation wire, Done done) {
+void Ingest::submit(Transport transport, Encoding encoding, std::string_view body, Reservation wire, Done done,
+                    const Stamp& stamp) {
   yield_to_questions();
   metrics_.received(transport, body.size());
   Reservation memory = open();
-  Result<Decoded> decoded = decode(encoding, body, memory);
+  Result<Decoded> decoded = decode(encoding, body, stamp, memory);
   wire.release();
   if (!decoded.ok()) {
     Answer refusal = answer(decoded.error());

@@ -1,6 +1,6 @@
 // Ingest: the one way of a request into the store, whatever brought it: memory, decoding, durability, answer.
 //
-// Purpose: both listeners stay thin; admission and the meaning of the store's outcomes are decided here only.
+// Purpose: the listeners stay thin; admission and the meaning of the store's outcomes are decided here only.
 // Thread safety: all of it. Ownership: held by shared_ptr; a request under way keeps it alive, and the store must
 // outlive all of them. Errors: none of its own, every fault becomes an Answer.
 #pragma once
@@ -40,7 +40,9 @@ class Ingest : public std::enable_shared_from_this<Ingest> {
 
   // Decodes `body`, which is read during the call only, and stores it. `wire` is the memory that the body lies in; it
   // is given back before the store is waited for. `done` is called once, by this thread or one of the store's.
-  void submit(Transport transport, Encoding encoding, std::string_view body, Reservation wire, Done done);
+  // `stamp` goes with protobuf only.
+  void submit(Transport transport, Encoding encoding, std::string_view body, Reservation wire, Done done,
+              const Stamp& stamp = {});
 
   // What a fault is answered with; counts nothing.
   Answer answer(const Error& error) const;
@@ -52,7 +54,7 @@ class Ingest : public std::enable_shared_from_this<Ingest> {
  private:
   struct Pending;
   Error no_room(uint64_t bytes) const;
-  Result<Decoded> decode(Encoding encoding, std::string_view body, Reservation& decoded);
+  Result<Decoded> decode(Encoding encoding, std::string_view body, const Stamp& stamp, Reservation& decoded);
   void append(std::shared_ptr<Pending> pending);
   void appended(Pending& pending, uint64_t spans, const store::AppendResult& result);
   void finish(Pending& pending);

@@ -8,7 +8,7 @@ namespace fathom::collector {
 
 namespace {
 
-constexpr std::array<std::string_view, kTransports> kTransportLabels = {"grpc", "http_protobuf", "http_json"};
+constexpr std::array<std::string_view, kTransports> kTransportLabels = {"grpc", "http_protobuf", "http_json", "agent"};
 
 Counter* rejected_spans(std::string_view reason) {
   return &counter("fathom_rejected_spans_total", "Spans that were refused while the rest of their request was taken",

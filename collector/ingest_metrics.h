@@ -12,8 +12,8 @@
 
 namespace fathom::collector {
 
-enum class Transport : uint8_t { kGrpc, kHttpProtobuf, kHttpJson };
-inline constexpr size_t kTransports = 3;
+enum class Transport : uint8_t { kGrpc, kHttpProtobuf, kHttpJson, kAgent };
+inline constexpr size_t kTransports = 4;
 
 class IngestMetrics {
  public:

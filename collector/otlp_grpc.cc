@@ -9,6 +9,7 @@
 #include <grpcpp/health_check_service_interface.h>
 
 #include "collector/content.h"
+#include "collector/grpc_parts.h"
 #include "net/grpc_limits.h"
 #include "net/http_server.h"
 #include "otlp/trace_service.grpc.pb.h"
@@ -29,40 +30,6 @@ bool is_compressed(std::string_view body) {
   auto second = static_cast<uint8_t>(body[1]);
   return (first == 0x1f && second == 0x8b) || (first == 0x78 && (first << 8 | second) % 31 == 0);
 }
-
-// A message in one piece: gRPC's own when it has one slice, otherwise a copy.
-class Message {
- public:
-  // Takes the bytes out of `buffer`, so that they do not outlast their decoding.
-  Result<> read(grpc::ByteBuffer& buffer) {
-    if (!buffer.Dump(&slices_).ok()) return internal("gRPC handed out a message that cannot be read");
-    size_t size = buffer.Length();
-    buffer.Clear();
-    if (slices_.size() == 1) {
-      view_ = view_of(slices_[0]);
-      return {};
-    }
-    copy_.reserve(size);
-    for (const grpc::Slice& slice : slices_) copy_ += view_of(slice);
-    slices_.clear();
-    view_ = copy_;
-    return {};
-  }
-  void replace(std::string text) {
-    copy_ = std::move(text);
-    view_ = copy_;
-  }
-  std::string_view view() const { return view_; }
-
- private:
-  static std::string_view view_of(const grpc::Slice& slice) {
-    return {reinterpret_cast<const char*>(slice.begin()), slice.size()};
-  }
-
-  std::vector<grpc::Slice> slices_;
-  std::string copy_;
-  std::string_view view_;
-};
 
 grpc::Status status_of(const Answer& answer) {
   if (is_success(answer.verdict)) return grpc::Status::OK;
@@ -103,7 +70,7 @@ class ExportService : public TraceService::WithRawCallbackMethod_Export<TraceSer
     Reservation slices = ingest_->open(), memory = ingest_->open();
     if (Result<> taken = ingest_->take(slices, request.Length()); !taken.ok()) return taken;
     if (Result<> taken = ingest_->take(memory, request.Length()); !taken.ok()) return taken;
-    Message message;
+    GrpcMessage message;
     if (Result<> read = message.read(request); !read.ok()) return read;
     slices.release();
     if (is_compressed(message.view())) {

@@ -21,24 +21,31 @@ namespace fathom::net {
 struct GrpcLimits {
   std::string name;           // of the listener
   uint64_t buffer_bytes = 0;  // what gRPC may hold in messages that are not complete yet; beyond it streams are reset
+  int streams = 128;          // at once, per connection
+  // A peer that says nothing for this long is asked whether it is there, and has as long as the other to say so.
+  uint64_t keepalive_nano = 60'000'000'000;
+  uint64_t keepalive_timeout_nano = 20'000'000'000;
   uint64_t connection_age_nano = 0;    // then a connection's peer is asked to come anew (GOAWAY); 0: never
   uint64_t connection_grace_nano = 0;  // what calls under way have from then on; whatever is left is cut off
 };
+
+inline int whole_millis(uint64_t nano) {
+  return static_cast<int>(std::clamp<uint64_t>(nano / 1'000'000, 1, INT_MAX));
+}
 
 // gRPC shows a message only when all of it is here, and knows no pace. What ends those that are begun and never sent is
 // the end of their connection; honest clients connect again by themselves, and lose nothing.
 inline void bound_age(grpc::ServerBuilder& builder, const GrpcLimits& limits) {
   if (limits.connection_age_nano == 0) return;
-  auto millis = [](uint64_t nano) { return static_cast<int>(std::clamp<uint64_t>(nano / 1'000'000, 1, INT_MAX)); };
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, millis(limits.connection_age_nano));
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, millis(limits.connection_grace_nano));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, whole_millis(limits.connection_age_nano));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, whole_millis(limits.connection_grace_nano));
 }
 
-// Dead peers are noticed within a minute and a half; honest clients may ping every ten seconds.
-inline void bound_connections(grpc::ServerBuilder& builder) {
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 128);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 60'000);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
+// Honest clients may ping every ten seconds.
+inline void bound_connections(grpc::ServerBuilder& builder, const GrpcLimits& limits) {
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, limits.streams);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, whole_millis(limits.keepalive_nano));
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, whole_millis(limits.keepalive_timeout_nano));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 10'000);
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 20'000);
@@ -61,7 +68,7 @@ inline void bound_memory(grpc::ServerBuilder& builder, const GrpcLimits& limits)
 }
 
 inline void bound(grpc::ServerBuilder& builder, const GrpcLimits& limits) {
-  bound_connections(builder);
+  bound_connections(builder, limits);
   bound_age(builder, limits);
   bound_memory(builder, limits);
 }

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,12 @@ struct Decoded {
   std::array<uint64_t, kOddities> oddities{};
 };
 
+// What a sender says of all spans of a request, beside the request: nothing over OTLP, both when it is an agent.
+struct Stamp {
+  std::optional<store::ClockOffset> clock;
+  std::optional<Hash128> identity;
+};
+
 // Asked before `bytes` more are taken; an error ends the decoding and becomes its result.
 using GrowMemory = std::function<Result<>(uint64_t bytes)>;
 
@@ -48,7 +55,8 @@ using GrowMemory = std::function<Result<>(uint64_t bytes)>;
 inline constexpr unsigned kMaxValueDepth = 32;
 
 // An ExportTraceServiceRequest as protobuf or as OTLP/JSON.
-Result<Decoded> decode_protobuf(std::string_view body, const store::BatchLimits& limits, const GrowMemory& grow);
+Result<Decoded> decode_protobuf(std::string_view body, const store::BatchLimits& limits, const GrowMemory& grow,
+                                const Stamp& stamp = {});
 Result<Decoded> decode_json(std::string_view body, const store::BatchLimits& limits, const GrowMemory& grow);
 
 }  // namespace fathom::collector

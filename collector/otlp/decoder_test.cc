@@ -298,6 +298,34 @@ TEST(Decoder, AppliesLimitsAndSaysSoInTheSpan) {
   EXPECT_EQ(json.losses[at(Loss::kAttributeLimit)], 5u);
 }
 
+// What an agent says of a text that its program cut.
+TEST(Decoder, TextsMayBeCutAlready) {
+  Request request = full_request();
+  ProtoSpan& span = first_span(request);
+  span.clear_attributes();
+  auto add = [&span](const std::string& key) {
+    auto* attribute = span.add_attributes();
+    attribute->set_key(key);
+    return attribute->mutable_value();
+  };
+  ProtoValue* cut = add("cut");
+  cut->set_string_value("the beginn");
+  cut->set_fathom_cut(true);
+  ProtoValue* whole = add("whole");
+  whole->set_string_value("all");
+  whole->set_fathom_cut(false);
+  ProtoValue* number = add("number");
+  number->set_int_value(3);
+  number->set_fathom_cut(true);
+  each_span(decode(request), [](const store::Batch&, const store::SpanView& view) {
+    ASSERT_EQ(view.attributes.size(), 3u);
+    EXPECT_EQ(view.attributes[0].value.type, ValueType::kCut);
+    EXPECT_EQ(view.attributes[0].value.text, "the beginn");
+    EXPECT_EQ(view.attributes[1].value.type, ValueType::kString);
+    EXPECT_EQ(view.attributes[2].value.type, ValueType::kInt) << "only texts have an end that can be missing";
+  });
+}
+
 TEST(Decoder, CutsLongTextsOfEveryKindAlike) {
   store::BatchLimits limits{.bytes_per_value = 10, .bytes_per_name = 5};
   Decoded decoded = decode(full_request(), limits);

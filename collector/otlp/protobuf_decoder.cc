@@ -33,8 +33,8 @@ std::optional<SpanId> parent_id(std::string_view raw) {
 
 class ProtobufDecoder {
  public:
-  ProtobufDecoder(const store::BatchLimits& limits, const GrowMemory& grow)
-      : sink_(limits, grow), shared_attributes_(limits.attributes_per_span), draft_(limits) {}
+  ProtobufDecoder(const store::BatchLimits& limits, const GrowMemory& grow, const Stamp& stamp)
+      : sink_(limits, grow, stamp), shared_attributes_(limits.attributes_per_span), draft_(limits) {}
 
   Result<Decoded> decode(std::string_view request) {
     bool read = each(request, bytes_field(1), [&](std::string_view part) { return resource_spans(part); });
@@ -271,8 +271,9 @@ class ProtobufDecoder {
 
 }  // namespace
 
-Result<Decoded> decode_protobuf(std::string_view body, const store::BatchLimits& limits, const GrowMemory& grow) {
-  return ProtobufDecoder(limits, grow).decode(body);
+Result<Decoded> decode_protobuf(std::string_view body, const store::BatchLimits& limits, const GrowMemory& grow,
+                                const Stamp& stamp) {
+  return ProtobufDecoder(limits, grow, stamp).decode(body);
 }
 
 }  // namespace fathom::collector

@@ -19,6 +19,7 @@ struct OneOf {
   uint32_t tag = 0;
   uint64_t bits = 0;
   std::string_view bytes;
+  bool is_cut = false;  // of a string
   // Arrays and maps only: the message from the first of an unbroken row of them on, because equal members merge.
   std::string_view run;
 };
@@ -30,6 +31,7 @@ constexpr uint32_t kDouble = fixed64_field(4);
 constexpr uint32_t kArray = bytes_field(5);
 constexpr uint32_t kMap = bytes_field(6);
 constexpr uint32_t kBytes = bytes_field(7);
+constexpr uint32_t kCut = varint_field(2000);  // ours, not OTLP's: proto/otlp/common.proto
 
 bool is_member(uint32_t tag) {
   switch (tag) {
@@ -50,6 +52,7 @@ bool read_oneof(std::string_view message, OneOf& value) {
   WireReader reader(message);
   std::string_view before = message;
   for (WireField field; reader.next(field); before = reader.rest()) {
+    if (field.tag == kCut) value.is_cut = field.bits != 0;
     if (!is_member(field.tag)) continue;
     if (field.tag != value.tag) value.run = before;
     value.tag = field.tag;
@@ -187,6 +190,7 @@ ValueOutcome read_any_value(std::string_view message, ValueView& value, SpanSink
   switch (member.tag) {
     case kString:
       value = ValueView::of_string(sink.value(member.bytes));
+      if (member.is_cut) value.type = ValueType::kCut;
       break;
     case kBool:
       value = ValueView::of_bool(member.bits != 0);

@@ -47,8 +47,8 @@ std::string_view oddity_label(Oddity oddity) {
   return "unknown";
 }
 
-SpanSink::SpanSink(const store::BatchLimits& limits, const GrowMemory& grow)
-    : limits_(limits), grow_(grow), builder_(limits) {}
+SpanSink::SpanSink(const store::BatchLimits& limits, const GrowMemory& grow, const Stamp& stamp)
+    : limits_(limits), grow_(grow), builder_(limits, stamp.clock, stamp.identity) {}
 
 std::string_view SpanSink::text(std::string_view raw, size_t limit) {
   raw = whole_characters(raw, limit + kBeyondLimit);

@@ -18,7 +18,7 @@ namespace fathom::collector {
 
 class SpanSink {
  public:
-  SpanSink(const store::BatchLimits& limits, const GrowMemory& grow);
+  SpanSink(const store::BatchLimits& limits, const GrowMemory& grow, const Stamp& stamp = {});
 
   bool ok() const { return refused_.ok(); }
 

@@ -1,0 +1,258 @@
+#include "collector/agents/session.h"
+
+#include <array>
+#include <utility>
+
+#include "base/metrics.h"
+
+namespace fathom::collector {
+
+namespace {
+
+constexpr const char* kTooLarge = "the batch is larger than Welcome allows";
+constexpr uint64_t kMostAroundOtlp = 4096;  // what a batch's message has besides: less than a hundred bytes today
+
+struct SessionMetrics {
+  std::array<Counter*, kStreamEnds> ended;
+  std::array<Counter*, 3> acks;
+  Counter& unknown = counter("fathom_ingest_unknown_messages_total",
+                             "Messages of agents that are of a kind this collector does not know; they are ignored");
+
+  SessionMetrics() {
+    for (size_t i = 0; i < kStreamEnds; ++i) {
+      ended[i] = &counter("fathom_ingest_streams_ended_total", "Agents' streams by how they ended",
+                          label("reason", stream_end_label(static_cast<StreamEnd>(i))));
+    }
+    constexpr const char* kOutcomes[] = {"durable", "retry", "refused"};
+    for (size_t i = 0; i < acks.size(); ++i) {
+      acks[i] = &counter("fathom_ingest_acks_total", "Batches of agents by how they were answered",
+                         label("outcome", kOutcomes[i]));
+    }
+  }
+};
+
+SessionMetrics& metrics() {
+  static SessionMetrics all;
+  return all;
+}
+
+AckMessage ack_of(uint64_t sequence, const Answer& answer) {
+  using Outcome = AckMessage::Outcome;
+  AckMessage ack{.sequence = sequence, .message = answer.message};
+  if (is_success(answer.verdict)) {
+    ack.rejected_spans = answer.rejected_spans;
+  } else if (answer.verdict == Verdict::kUnavailable) {
+    ack.outcome = Outcome::kRetry;
+    ack.retry_after_nano = answer.retry_delay_nano;
+  } else {
+    ack.outcome = Outcome::kRefused;
+  }
+  return ack;
+}
+
+}  // namespace
+
+std::string_view stream_end_label(StreamEnd end) {
+  constexpr std::string_view kLabels[kStreamEnds] = {"finished", "invalid",  "too_much", "replaced",
+                                                     "silent",   "stopping", "gone"};
+  return kLabels[static_cast<size_t>(end)];
+}
+
+void list_session_metrics() {
+  metrics();
+}
+
+AgentSession::AgentSession(std::shared_ptr<const SessionContext> context, std::weak_ptr<SessionWire> wire)
+    : context_(std::move(context)), wire_(std::move(wire)) {}
+
+AgentSession::~AgentSession() {
+  closed();
+}
+
+void AgentSession::message(std::string_view bytes, Reservation memory, uint64_t received_unix_nano) {
+  if (ended()) return;
+  Result<AgentMessage> parsed = parse_agent_message(bytes);
+  if (!parsed) return fail(StreamEnd::kInvalid, parsed.error().message);
+  if (std::holds_alternative<UnknownMessage>(*parsed)) return metrics().unknown.add();
+  bool is_hello = std::holds_alternative<HelloMessage>(*parsed);
+  if (is_hello == open())
+    return fail(StreamEnd::kInvalid, is_hello ? "a second Hello" : "the first message is a Hello");
+  if (auto* batch = std::get_if<BatchMessage>(&*parsed)) return take(*batch, std::move(memory));
+  if (auto* probe = std::get_if<ProbeMessage>(&*parsed)) return take(*probe, received_unix_nano);
+  if (auto* report = std::get_if<NodeReport>(&*parsed)) return take(*report);
+  take(std::get<HelloMessage>(*parsed));
+}
+
+bool AgentSession::open() {
+  std::lock_guard lock(mutex_);
+  return open_;
+}
+
+bool AgentSession::ended() {
+  std::lock_guard lock(mutex_);
+  return ended_;
+}
+
+void AgentSession::take(HelloMessage& hello) {
+  uint64_t stream = context_->nodes->attach(hello, [weak = weak_from_this()] {
+    if (auto self = weak.lock()) self->fail(StreamEnd::kReplaced, "this node has opened a newer stream");
+  });
+  bool gone = false;
+  {
+    std::lock_guard lock(mutex_);
+    open_ = true;
+    stream_ = stream;
+    gone = ended_;
+  }
+  if (gone) return context_->nodes->detach(stream);  // it ended while it said hello
+  const SessionLimits& limits = context_->limits;
+  if (auto wire = wire_.lock()) {
+    wire->send(welcome_message({limits.collector_version, limits.max_batch_bytes, limits.max_unacknowledged_bytes,
+                                limits.max_unacknowledged_batches}));
+  }
+}
+
+void AgentSession::take(const ProbeMessage& probe, uint64_t received_unix_nano) {
+  auto wire = wire_.lock();
+  if (wire == nullptr) return;
+  std::string reply = clock_reply_message(probe.sent_unix_nano, received_unix_nano, context_->now_unix_nano());
+  if (!wire->send(std::move(reply))) fail(StreamEnd::kTooMuch, "the answers are not read");
+}
+
+void AgentSession::take(NodeReport& report) {
+  context_->nodes->heard(stream_, std::move(report));
+}
+
+void AgentSession::take(const BatchMessage& batch, Reservation memory) {
+  if (!next_sequence(batch.sequence)) {
+    return fail(StreamEnd::kInvalid, "the batches of a stream are numbered 1, 2, 3 and so on");
+  }
+  std::optional<std::string> refusal = charge(batch.otlp.size());
+  if (refusal) return fail(StreamEnd::kTooMuch, *refusal);
+  context_->nodes->heard(stream_);
+  Charge charge{batch.sequence, batch.otlp.size()};
+  bool draining = false;
+  {
+    std::lock_guard lock(mutex_);
+    draining = draining_;
+  }
+  if (draining) return answered(charge, {Verdict::kUnavailable, "the collector is ending", 0, kNanosPerSecond});
+  if (batch.otlp.size() > context_->limits.max_batch_bytes) {
+    return answered(charge, {Verdict::kOversized, kTooLarge});
+  }
+  context_->ingest->submit(
+      Transport::kAgent, Encoding::kProtobuf, batch.otlp, std::move(memory),
+      [self = shared_from_this(), charge](const Answer& answer) { self->answered(charge, answer); },
+      {batch.clock, batch.identity});
+}
+
+bool AgentSession::next_sequence(uint64_t sequence) {
+  std::lock_guard lock(mutex_);
+  return sequence == ++sequence_;
+}
+
+// What is wrong with taking so much more.
+std::optional<std::string> AgentSession::charge(uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  const SessionLimits& limits = context_->limits;
+  // A batch that is too large altogether is refused by itself, if it comes alone.
+  bool alone = under_way_batches_ == 0;
+  if (!alone && under_way_bytes_ + bytes > limits.max_unacknowledged_bytes) {
+    return "more than " + std::to_string(limits.max_unacknowledged_bytes) + " bytes are not acknowledged";
+  }
+  if (under_way_batches_ >= limits.max_unacknowledged_batches) {
+    return "more than " + std::to_string(limits.max_unacknowledged_batches) + " batches are not acknowledged";
+  }
+  under_way_bytes_ += bytes;
+  ++under_way_batches_;
+  return std::nullopt;
+}
+
+void AgentSession::answered(const Charge& charge, const Answer& answer) {
+  {
+    std::lock_guard lock(mutex_);
+    under_way_bytes_ -= charge.bytes;
+    --under_way_batches_;
+  }
+  acknowledge(ack_of(charge.sequence, answer));
+  end_if_idle();
+}
+
+void AgentSession::acknowledge(const AckMessage& ack) {
+  metrics().acks[static_cast<size_t>(ack.outcome)]->add();
+  auto wire = wire_.lock();
+  if (wire && !wire->send(ack_message(ack))) fail(StreamEnd::kTooMuch, "the answers are not read");
+}
+
+void AgentSession::no_room(std::string_view begin, uint64_t bytes) {
+  std::optional<uint64_t> sequence = peek_sequence(begin);
+  if (!open() || !sequence) return fail(StreamEnd::kTooMuch, "the collector has no memory for this message now");
+  if (!next_sequence(*sequence))
+    return fail(StreamEnd::kInvalid, "the batches of a stream are numbered 1, 2, 3 and so on");
+  // There might never be room for one that is too large, however often it came.
+  bool too_large = bytes > context_->limits.max_batch_bytes + kMostAroundOtlp;
+  Answer answer = too_large ? Answer{Verdict::kOversized, kTooLarge}
+                            : context_->ingest->answer(unavailable("too many batches are under way; try again later"));
+  context_->ingest->refused(Transport::kAgent, answer.verdict);
+  acknowledge(ack_of(*sequence, answer));
+}
+
+void AgentSession::half_closed() {
+  {
+    std::lock_guard lock(mutex_);
+    half_closed_ = true;
+  }
+  end_if_idle();
+}
+
+void AgentSession::hello_is_due() {
+  if (!open()) fail(StreamEnd::kSilent, "there was no Hello in time");
+}
+
+void AgentSession::silent() {
+  {
+    std::lock_guard lock(mutex_);
+    if (half_closed_) return;
+  }
+  fail(StreamEnd::kSilent, "no whole message came for too long");
+}
+
+void AgentSession::drain() {
+  {
+    std::lock_guard lock(mutex_);
+    draining_ = true;
+  }
+  end_if_idle();
+}
+
+void AgentSession::end_if_idle() {
+  StreamEnd end = StreamEnd::kFinished;
+  {
+    std::lock_guard lock(mutex_);
+    if (!(half_closed_ || draining_) || under_way_batches_ > 0 || ended_) return;
+    if (!half_closed_) end = StreamEnd::kStopping;
+  }
+  fail(end, end == StreamEnd::kFinished ? "" : "the collector is ending");
+}
+
+void AgentSession::closed() {
+  leave(StreamEnd::kGone);
+}
+
+void AgentSession::fail(StreamEnd end, const std::string& message) {
+  leave(end);
+  if (auto wire = wire_.lock()) wire->end(end, message);
+}
+
+void AgentSession::leave(StreamEnd end) {
+  uint64_t stream = 0;
+  {
+    std::lock_guard lock(mutex_);
+    if (std::exchange(ended_, true)) return;
+    stream = stream_;
+  }
+  metrics().ended[static_cast<size_t>(end)]->add();
+  if (stream != 0) context_->nodes->detach(stream);
+}
+
+}  // namespace fathom::collector

@@ -1,0 +1,115 @@
+// AgentSession: one agent's stream without its transport: what each message means, and what is answered.
+//
+// Purpose: the rules of docs/formats/ingest-stream.md in one place that tests and the fuzz target drive without gRPC:
+// Hello first, sequences counted up by one, no more under way than Welcome allows; whoever breaks a rule is cut off,
+// and counted. A batch is acknowledged when its spans are durable; under overload the answer is RETRY.
+// Thread safety: message() and half_closed() from one thread at a time, drain() and closed() from any; acknowledgements
+// come from the store's threads. Ownership: held by shared_ptr; batches under way keep it alive. The wire may go
+// first: the session holds it weakly.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/byte_budget.h"
+#include "base/time.h"
+#include "collector/agents/messages.h"
+#include "collector/agents/registry.h"
+#include "collector/ingest.h"
+
+namespace fathom::collector {
+
+// Why a stream ends.
+enum class StreamEnd : uint8_t {
+  kFinished,  // the agent closed its side, and all is answered
+  kInvalid,   // a message that no agent sends
+  kTooMuch,   // more under way than Welcome allows, or answers are not read
+  kReplaced,  // the same node has a newer stream
+  kSilent,    // no Hello in time, or nothing whole for too long
+  kStopping,  // this collector ends
+  kGone,      // the connection broke
+};
+inline constexpr size_t kStreamEnds = 7;
+std::string_view stream_end_label(StreamEnd end);
+void list_session_metrics();  // at 0, before anything happens
+
+// Where a session's answers go. Thread safety: all of it; after end() nothing more is sent.
+class SessionWire {
+ public:
+  virtual ~SessionWire() = default;
+  // False when the peer reads too little for too long.
+  virtual bool send(std::string message) = 0;
+  virtual void end(StreamEnd end, const std::string& message) = 0;
+};
+
+struct SessionLimits {
+  std::string collector_version = "dev";
+  uint64_t max_batch_bytes = 4ull << 20;
+  uint64_t max_unacknowledged_bytes = 8ull << 20;
+  uint32_t max_unacknowledged_batches = 256;
+};
+
+// What all sessions share.
+struct SessionContext {
+  std::shared_ptr<Ingest> ingest;
+  std::shared_ptr<NodeRegistry> nodes;
+  SessionLimits limits;
+  std::function<uint64_t()> now_unix_nano = fathom::now_unix_nano;
+};
+
+class AgentSession : public std::enable_shared_from_this<AgentSession> {
+ public:
+  AgentSession(std::shared_ptr<const SessionContext> context, std::weak_ptr<SessionWire> wire);
+  ~AgentSession();
+
+  // `memory` is what `bytes` lie in; it is given back when they are decoded. `received_unix_nano` is when they came.
+  void message(std::string_view bytes, Reservation memory, uint64_t received_unix_nano);
+  // A message of so many bytes for which there was no memory; `begin` is what is at hand of it.
+  void no_room(std::string_view begin, uint64_t bytes);
+  void half_closed();   // the agent sends nothing more
+  void hello_is_due();  // ends the stream unless there was a Hello
+  void silent();        // ends the stream, unless the agent had said that nothing more comes
+  void drain();         // no more batches are taken; the stream ends when those under way are answered
+  void closed();        // the connection is gone
+  void refuse(StreamEnd end, const std::string& message) { fail(end, message); }
+
+ private:
+  struct Charge {
+    uint64_t sequence = 0;
+    uint64_t bytes = 0;
+  };
+
+  void take(HelloMessage& hello);
+  void take(const BatchMessage& batch, Reservation memory);
+  void take(const ProbeMessage& probe, uint64_t received_unix_nano);
+  void take(NodeReport& report);
+  bool open();
+  bool ended();
+  bool next_sequence(uint64_t sequence);
+  std::optional<std::string> charge(uint64_t bytes);
+  void answered(const Charge& charge, const Answer& answer);
+  void acknowledge(const AckMessage& ack);
+  void end_if_idle();
+  void fail(StreamEnd end, const std::string& message);
+  void leave(StreamEnd end);
+
+  const std::shared_ptr<const SessionContext> context_;
+  const std::weak_ptr<SessionWire> wire_;
+
+  std::mutex mutex_;
+  bool open_ = false;
+  bool ended_ = false;
+  bool half_closed_ = false;
+  bool draining_ = false;
+  uint64_t stream_ = 0;  // the registry's number
+  uint64_t sequence_ = 0;
+  uint64_t under_way_bytes_ = 0;
+  uint32_t under_way_batches_ = 0;
+};
+
+}  // namespace fathom::collector
