@@ -13,9 +13,12 @@ set(FATHOM_MAY_INCLUDE_collector base proto net store)
 set(FATHOM_MAY_INCLUDE_query base proto net store)
 set(FATHOM_MAY_INCLUDE_cli base proto net)
 set(FATHOM_MAY_INCLUDE_client base)  # headers only: a traced program links no library of ours but this one
+set(FATHOM_MAY_INCLUDE_node-agent base proto net)
 set(FATHOM_MAY_INCLUDE_apps base proto net store collector query cli)
 set(FATHOM_MAY_INCLUDE_bench base proto net)  # black-box clients: they know the wire, not the server's insides
 set(FATHOM_MAY_INCLUDE_tests base proto net store collector query cli)
+# A folder of another folder: all that may be seen of it. The span pool's layout is compiled by both of its sides.
+set(FATHOM_MAY_INCLUDE_PART_node-agent client/pool)
 set(FATHOM_FOLDERS base proto net store collector query cli apps bench tests client node-agent snapshot)
 
 # System headers that only one folder may include: "prefix=folder".
@@ -31,7 +34,9 @@ function(fathom_check_includes folder)
         # <net/if.h> is the system's; <net/http_server.h> would be ours by another door.
         set(other ${CMAKE_MATCH_1})
         set(ours ${other}/${CMAKE_MATCH_2})
+        get_filename_component(part ${ours} DIRECTORY)
         if(other IN_LIST FATHOM_FOLDERS AND NOT other IN_LIST allowed AND
+           NOT part IN_LIST FATHOM_MAY_INCLUDE_PART_${folder} AND
            (line MATCHES "\"" OR EXISTS ${CMAKE_SOURCE_DIR}/${ours}))
           message(FATAL_ERROR "${file}: ${folder}/ may not include ${other}/ (cmake/module.cmake has the table)")
         endif()

@@ -56,6 +56,19 @@ class IncludeTable(unittest.TestCase):
     def test_a_forbidden_folder_is_refused(self):
         self.refused("base/two.cc", '#include "store/one.h"\n', "base/ may not include store/")
 
+    def test_a_part_of_a_folder_may_be_open_to_another(self):
+        (self.tree / "CMakeLists.txt").write_text(PROJECT.format(module=ROOT / "cmake/module.cmake") +
+                                                  "add_subdirectory(node-agent)\n", encoding="utf-8")
+        self.put("client/pool/layout.h", "#pragma once\n")
+        self.put("client/chunks.h", "#pragma once\n")
+        self.put("node-agent/CMakeLists.txt", "fathom_module(node-agent)\n")
+        self.put("node-agent/one.cc", '#include "client/pool/layout.h"\n')
+        outcome = self.configure()
+        self.assertEqual(outcome.returncode, 0, outcome.stderr)
+        self.refused("node-agent/two.cc", '#include "client/chunks.h"\n', "node-agent/ may not include client/")
+        (self.tree / "node-agent/two.cc").unlink()
+        self.refused("net/two.cc", '#include "client/pool/layout.h"\n', "net/ may not include client/")
+
     def test_a_traced_program_gets_nothing_of_ours_but_base(self):
         (self.tree / "CMakeLists.txt").write_text(PROJECT.format(module=ROOT / "cmake/module.cmake") +
                                                   "add_subdirectory(client)\n", encoding="utf-8")

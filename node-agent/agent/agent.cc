@@ -1,0 +1,104 @@
+#include "node-agent/agent/agent.h"
+
+#include <chrono>
+
+#include "base/log.h"
+#include "base/time.h"
+
+namespace fathom::agent {
+
+namespace {
+
+constexpr const char* kListenerName = "fathom-agent-socket";
+
+Fd take_listener(std::vector<InheritedFd>& inherited, const std::string& path) {
+  for (InheritedFd& fd : inherited) {
+    if (fd.descriptor.open() && Listener::listens_at(fd.descriptor.get(), path)) return std::move(fd.descriptor);
+  }
+  return {};
+}
+
+}  // namespace
+
+Agent::Agent(boost::asio::io_context& loop, const AgentOptions& options, ClockSource& clock, FdStore& store,
+             Outbox& outbox)
+    : options_(options),
+      store_(store),
+      clock_(clock),
+      drain_(loop, options.drain, clock_, losses_, outbox),
+      programs_(store, losses_, options.limits, options.times),
+      listener_(loop, options.listener, programs_),
+      timer_(loop) {
+  programs_.on_taken = [this](const std::shared_ptr<Program>& program) {
+    if (clock_.ready()) drain_.add(program);
+  };
+  programs_.on_let_go = [this](ConnectionId connection) { listener_.cut_off(connection); };
+}
+
+Agent::~Agent() {
+  *alive_ = false;
+  listener_.close(store_.keeps());
+}
+
+Result<> Agent::start(std::vector<InheritedFd> inherited) {
+  for (const InheritedFd& fd : inherited) store_.is_stored(fd.name);
+  Fd kept = take_listener(inherited, options_.listener.path);
+  bool was_kept = kept.open();
+  Result<> listens = listener_.open(std::move(kept));
+  if (!listens) return listens;
+  if (!was_kept) store_.store(kListenerName, listener_.descriptor());
+  size_t adopted = 0;
+  for (InheritedFd& fd : inherited) {
+    if (fd.descriptor.open() && programs_.adopt(fd.name, std::move(fd.descriptor))) ++adopted;
+  }
+  if (adopted > 0) log_info("goes on with pools=" + std::to_string(adopted));
+  wait_for_tick();
+  return {};
+}
+
+void Agent::wait_for_tick() {
+  timer_.expires_after(std::chrono::nanoseconds(options_.poll_nano));
+  timer_.async_wait([this, alive = alive_](const boost::system::error_code& fault) {
+    if (*alive && !fault) tick();
+  });
+}
+
+void Agent::tick() {
+  uint64_t now = now_monotonic_nano();
+  clock_.update();
+  store_.retry();
+  listener_.expire(now);
+  programs_.tick(now);
+  if (clock_.ready()) queue_due(now);
+  drain_.go_on();
+  if (stopped_ && is_finished(now)) {
+    drain_.halt();
+    return std::exchange(stopped_, nullptr)();
+  }
+  wait_for_tick();
+}
+
+void Agent::queue_due(uint64_t now_nano) {
+  programs_.for_each([&](const std::shared_ptr<Program>& program) {
+    bool due = stopped_ ? !program->final_round : program->next_collect_nano <= now_nano;
+    if (due) drain_.add(program);
+  });
+}
+
+void Agent::stop(uint64_t grace_nano, std::function<void()> done) {
+  listener_.close(store_.keeps());
+  drain_.hurry();
+  stop_deadline_nano_ = now_monotonic_nano() + grace_nano;
+  stopped_ = std::move(done);
+}
+
+bool Agent::is_finished(uint64_t now_nano) const {
+  if (now_nano >= stop_deadline_nano_) return true;
+  bool all_read = true;
+  programs_.for_each([&](const std::shared_ptr<Program>& program) {
+    all_read = all_read && (program->final_round || program->read_to_end);
+  });
+  return all_read && drain_.under_way() == 0;
+}
+
+}  // namespace fathom::agent

@@ -1,0 +1,71 @@
+// Agent: programs' memory in, batches out: the socket, the pools, the clock, and the timer that drives them.
+//
+// Purpose: the daemon without its command line and without its uplink. Looks at all pools every 50 ms. Thread safety:
+// every call on the thread that runs the loop. Ownership: `loop`, `clock`, `store` and `outbox` must outlive it.
+// Errors: start() says what is wrong with the socket's path. docs/node-agent.md has the prose.
+#pragma once
+
+#include <array>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "node-agent/agent/drain.h"
+#include "node-agent/agent/programs.h"
+#include "node-agent/clock/tick_clock.h"
+#include "node-agent/fd_store/fd_store.h"
+#include "node-agent/outbox.h"
+#include "node-agent/pool/losses.h"
+#include "node-agent/socket/listener.h"
+
+namespace fathom::agent {
+
+struct AgentOptions {
+  ListenerOptions listener;
+  ProgramLimits limits;
+  ProgramTimes times;
+  DrainOptions drain;
+  uint64_t poll_nano = 50'000'000;
+};
+
+class Agent {
+ public:
+  Agent(boost::asio::io_context& loop, const AgentOptions& options, ClockSource& clock, FdStore& store, Outbox& outbox);
+  ~Agent();
+
+  Result<> start(std::vector<InheritedFd> inherited);
+  // Takes no more programs, reads every pool once more, waits for the batches under way; at most `grace_nano`. Then
+  // nothing more is read, and `done` is called. What is left stays in the pools, for a successor.
+  void stop(uint64_t grace_nano, std::function<void()> done);
+
+  uint32_t programs() const { return static_cast<uint32_t>(programs_.size()); }
+  std::vector<std::pair<std::string, uint64_t>> losses() const { return losses_.list(); }
+  // To be called when the collector knows what losses() is now, so that no successor of ours says it again.
+  std::function<void()> losses_told() const { return programs_.losses_told(); }
+
+ private:
+  void wait_for_tick();
+  void tick();
+  void queue_due(uint64_t now_nano);
+  bool is_finished(uint64_t now_nano) const;
+
+  const AgentOptions options_;
+  FdStore& store_;
+  AgentLosses losses_;
+  TickClock clock_;
+  Drain drain_;
+  Programs programs_;
+  Listener listener_;
+  boost::asio::steady_timer timer_;
+  std::function<void()> stopped_;  // while stopping
+  uint64_t stop_deadline_nano_ = 0;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // callbacks of asio may come after us
+};
+
+}  // namespace fathom::agent

@@ -1,0 +1,39 @@
+// StateDirectory: what an agent keeps on disk about its host: the node's id, and a lock against a second agent.
+//
+// Purpose: the id is made once, at random, and is the same for the life of an installation. (A machine that is cloned
+// with this directory has its original's id; delete the directory in images.) Thread safety: none. Ownership: the lock,
+// until it dies. Errors: kUnavailable when another agent holds the directory, kInvalid when others own it or may write
+// to it, kCorrupt when the id is none, kInternal with the system's words.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "base/fd.h"
+#include "base/result.h"
+
+namespace fathom::agent {
+
+class StateDirectory {
+ public:
+  static Result<StateDirectory> open(const std::string& path);
+
+  const std::array<uint8_t, 16>& node_id() const { return node_id_; }
+  std::string spool() const { return path_ + "/spool"; }
+
+ private:
+  StateDirectory(std::string path, Fd lock, const std::array<uint8_t, 16>& node_id)
+      : path_(std::move(path)), lock_(std::move(lock)), node_id_(node_id) {}
+
+  std::string path_;
+  Fd lock_;
+  std::array<uint8_t, 16> node_id_;
+};
+
+// 16 random bytes that are not all zero.
+std::array<uint8_t, 16> random_id();
+// Of this boot of this host; zeros where the kernel does not say.
+std::array<uint8_t, 16> boot_id();
+
+}  // namespace fathom::agent

@@ -1,0 +1,29 @@
+// CollectingSink: remembers the numbers that make_record() gave the spans it is shown.
+#pragma once
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "node-agent/pool/pool_reader.h"
+
+namespace fathom::agent::testing {
+
+inline uint64_t number_of(const SpanRecordView& span) {
+  uint64_t number;
+  std::memcpy(&number, span.head.span_id, sizeof number);
+  return number - 1;
+}
+
+class CollectingSink : public SpanSink {
+ public:
+  bool span(const SpanRecordView& span) override {
+    numbers.push_back(number_of(span));
+    names.emplace_back(span.name);
+    return true;
+  }
+  std::vector<uint64_t> numbers;
+  std::vector<std::string> names;
+};
+
+}  // namespace fathom::agent::testing
