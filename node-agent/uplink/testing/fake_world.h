@@ -1,0 +1,160 @@
+// A world for a Courier: a clock that a test sets, links that record, a spool in memory, and work that runs when told.
+//
+// Header-only, because only tests of this folder share it. Thread safety: none, one thread.
+#pragma once
+
+#include <cstdlib>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ingest.pb.h"
+#include "node-agent/uplink/courier.h"
+
+namespace fathom::agent::testing {
+
+namespace wire = fathom::ingest::v1;
+
+class FakeWorld;
+
+class FakeLink : public Link {
+ public:
+  FakeLink(LinkEvents events, FakeWorld& world) : events_(std::move(events)), world_(world) {}
+  ~FakeLink() override;
+
+  void send(std::string head, std::shared_ptr<const std::string> body) override {
+    wire::AgentMessage message;
+    if (!message.ParseFromString(head + (body ? *body : ""))) std::abort();
+    batches.push_back(message.batch());
+  }
+  void report(std::string text, uint64_t number) override {
+    wire::AgentMessage message;
+    if (!message.ParseFromString(text)) std::abort();
+    statuses.push_back(message.status());
+    last_report = number;
+  }
+  void probe() override { ++probes; }
+  void close() override { events_.ended("closed"); }
+
+  void welcome(uint64_t window = 1'000'000, uint32_t batches_under_way = 100, uint64_t max_batch = 100'000) {
+    events_.welcome({"1.0", max_batch, window, batches_under_way});
+  }
+  void answer_probe(const ProbeTimes& times, uint64_t report) { events_.probed({times, report}); }
+  void ack(uint64_t sequence, LinkAck::Outcome outcome = LinkAck::Outcome::kDurable, uint64_t retry_after = 0,
+           uint64_t rejected = 0) {
+    events_.ack({sequence, outcome, retry_after, "because", rejected});
+  }
+  void end() { events_.ended("broken"); }
+
+  std::vector<wire::Batch> batches;
+  std::vector<wire::NodeStatus> statuses;
+  uint64_t last_report = 0;
+  int probes = 0;
+
+ private:
+  const LinkEvents events_;
+  FakeWorld& world_;
+};
+
+class FakeSpool : public SpoolPort {
+ public:
+  struct Entry {
+    SpoolHead head;
+    std::string otlp;
+    bool taken = false;
+  };
+  explicit FakeSpool(FakeWorld& world) : world_(world) {}
+
+  void append(SpoolHead head, std::shared_ptr<const std::string> otlp, bool taken,
+              std::function<void(Result<uint64_t>)> done) override;
+  void take_next(std::function<void(Result<std::optional<SpooledBatch>>)> done) override;
+  void release(uint64_t id) override { entries.at(id).taken = false; }
+  void remove(uint64_t id) override {
+    if (entries.erase(id) == 0) std::abort();
+  }
+  void tend() override { ++tended; }
+  Figures figures() const override { return {entries.size() * 100, 0}; }
+
+  std::map<uint64_t, Entry> entries;
+  size_t room = SIZE_MAX;  // entries
+  bool readable = true;
+  int takes = 0;
+  int tended = 0;
+  uint64_t next_id = 1;
+
+ private:
+  FakeWorld& world_;
+};
+
+class FakeWorld {
+ public:
+  static constexpr uint64_t kSecond = 1'000'000'000;
+  static constexpr uint64_t kRealMinusBoot = 1'700'000'000 * kSecond;
+
+  std::unique_ptr<Courier> courier(UplinkOptions options = {}) {
+    Courier::Surroundings all;
+    all.now_nano = [this] { return now; };
+    all.instant = [this] { return LocalInstant{now + kRealMinusBoot, now, 0}; };
+    all.post = [this](std::function<void()> work) { posted.push_back(std::move(work)); };
+    all.open_link = [this](LinkEvents events) {
+      auto made = std::make_unique<FakeLink>(std::move(events), *this);
+      link = made.get();
+      ++links;
+      return made;
+    };
+    all.report = [this] {
+      wire::AgentMessage message;
+      message.mutable_status()->set_programs(7);
+      return Courier::Report{message.SerializeAsString(), [this, lost = lost] { told.push_back(lost); }};
+    };
+    auto made_spool = std::make_unique<FakeSpool>(*this);
+    spool = made_spool.get();
+    return std::make_unique<Courier>(std::move(options), std::move(all), std::move(made_spool));
+  }
+  // Everything that was posted, and what that posts.
+  void run() {
+    while (!posted.empty()) {
+      auto work = std::move(posted.front());
+      posted.pop_front();
+      work();
+    }
+  }
+
+  uint64_t now = 1000 * kSecond;
+  std::deque<std::function<void()>> posted;
+  FakeLink* link = nullptr;  // the one that lives
+  FakeSpool* spool = nullptr;
+  int links = 0;
+  int lost = 0;           // when a report is made,
+  std::vector<int> told;  // and what of it is known to be heard
+};
+
+inline FakeLink::~FakeLink() {
+  if (world_.link == this) world_.link = nullptr;
+}
+
+inline void FakeSpool::append(SpoolHead head, std::shared_ptr<const std::string> otlp, bool taken,
+                              std::function<void(Result<uint64_t>)> done) {
+  world_.posted.push_back([this, head, otlp, taken, done] {
+    if (entries.size() >= room) return done(exhausted("full"));
+    entries[next_id] = {head, *otlp, taken};
+    done(next_id++);
+  });
+}
+
+inline void FakeSpool::take_next(std::function<void(Result<std::optional<SpooledBatch>>)> done) {
+  world_.posted.push_back([this, done] {
+    ++takes;
+    if (!readable) return done(unavailable("cannot be read"));
+    for (auto& [id, entry] : entries) {
+      if (std::exchange(entry.taken, true)) continue;
+      return done(std::optional(SpooledBatch{id, entry.head, true, entry.otlp}));
+    }
+    done(std::optional<SpooledBatch>());
+  });
+}
+
+}  // namespace fathom::agent::testing
