@@ -9,10 +9,33 @@ namespace fathom::cli {
 
 namespace {
 
-Result<std::string> member(const boost::json::object& object, const char* key) {
-  const boost::json::value* value = object.if_contains(key);
-  if (value == nullptr || !value->is_string()) return corrupt(std::string("the line of addresses lacks ") + key);
-  return std::string(value->get_string());
+// Written in this order.
+struct Member {
+  const char* key;
+  std::string Addresses::*value;
+  bool always;  // every server says it
+};
+constexpr Member kMembers[] = {
+    {"http", &Addresses::http, true},           {"otlp_grpc", &Addresses::otlp_grpc, true},
+    {"otlp_http", &Addresses::otlp_http, true}, {"query_grpc", &Addresses::query_grpc, false},
+    {"ingest", &Addresses::ingest, false},      {"agent_socket", &Addresses::agent_socket, false}};
+
+Result<Addresses> parse_any(std::string_view line) {
+  boost::json::error_code error;
+  boost::json::value value = boost::json::parse({line.data(), line.size()}, error);
+  if (error || !value.is_object()) return corrupt("not a line of addresses: " + printable(line));
+  Addresses addresses;
+  for (const Member& member : kMembers) {
+    const boost::json::value* text = value.get_object().if_contains(member.key);
+    if (text == nullptr) continue;
+    if (!text->is_string()) return corrupt(std::string("the line of addresses has an odd ") + member.key);
+    addresses.*member.value = std::string(text->get_string());
+  }
+  return addresses;
+}
+
+Error lacks(const char* key) {
+  return corrupt(std::string("the line of addresses lacks ") + key);
 }
 
 }  // namespace
@@ -21,30 +44,27 @@ std::string addresses_line(const Addresses& addresses) {
   std::string line;
   net::JsonWriter writer(line);
   writer.begin_object();
-  writer.member("http", addresses.http);
-  writer.member("otlp_grpc", addresses.otlp_grpc);
-  writer.member("otlp_http", addresses.otlp_http);
-  if (!addresses.query_grpc.empty()) writer.member("query_grpc", addresses.query_grpc);
+  for (const Member& member : kMembers) {
+    if (!(addresses.*member.value).empty()) writer.member(member.key, addresses.*member.value);
+  }
   writer.end_object();
   return line + "\n";
 }
 
 Result<Addresses> parse_addresses(std::string_view line) {
-  boost::json::error_code error;
-  boost::json::value value = boost::json::parse({line.data(), line.size()}, error);
-  if (error || !value.is_object()) return corrupt("not a line of addresses: " + printable(line));
-  auto http = member(value.get_object(), "http");
-  auto otlp_grpc = member(value.get_object(), "otlp_grpc");
-  auto otlp_http = member(value.get_object(), "otlp_http");
-  if (!http) return http.error();
-  if (!otlp_grpc) return otlp_grpc.error();
-  if (!otlp_http) return otlp_http.error();
-  Addresses addresses{*http, *otlp_grpc, *otlp_http, ""};
-  if (!value.get_object().contains("query_grpc")) return addresses;
-  auto query_grpc = member(value.get_object(), "query_grpc");
-  if (!query_grpc) return query_grpc.error();
-  addresses.query_grpc = *query_grpc;
+  Result<Addresses> addresses = parse_any(line);
+  if (!addresses) return addresses;
+  for (const Member& member : kMembers) {
+    if (member.always && ((*addresses).*member.value).empty()) return lacks(member.key);
+  }
   return addresses;
+}
+
+Result<std::string> parse_agent_socket(std::string_view line) {
+  Result<Addresses> addresses = parse_any(line);
+  if (!addresses) return addresses.error();
+  if (addresses->agent_socket.empty()) return lacks("agent_socket");
+  return addresses->agent_socket;
 }
 
 }  // namespace fathom::cli

@@ -21,12 +21,50 @@ constexpr size_t kCaptureBytes = 64 * 1024;
 // What the new process needs after fork(): made before, because between fork() and exec() memory may not be allocated.
 struct Prepared {
   std::vector<char*> argv;
+  std::vector<std::string> variables;
+  std::vector<char*> envp;
+  char* own_pid = nullptr;  // where its digits go; room for kPidDigits of them
   std::vector<std::pair<int, int>> descriptors;
   int dev_null = -1;
   int error_pipe = -1;
   const char* directory = nullptr;
   pid_t parent = 0;
 };
+
+constexpr size_t kPidDigits = 10;
+constexpr int kLeastErrorEnd = 64;
+
+bool is_variable(const char* entry, const std::string& name) {
+  return std::strncmp(entry, name.c_str(), name.size()) == 0 && entry[name.size()] == '=';
+}
+
+bool is_replaced(const char* entry, const ChildOptions& options) {
+  for (const auto& [name, value] : options.environment) {
+    if (is_variable(entry, name)) return true;
+  }
+  return !options.own_pid_variable.empty() && is_variable(entry, options.own_pid_variable);
+}
+
+void prepare_environment(const ChildOptions& options, Prepared& prepared) {
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    if (!is_replaced(*entry, options)) prepared.envp.push_back(*entry);
+  }
+  for (const auto& [name, value] : options.environment) {
+    if (value) prepared.variables.push_back(name + "=" + *value);
+  }
+  if (!options.own_pid_variable.empty()) {
+    prepared.variables.push_back(options.own_pid_variable + "=" + std::string(kPidDigits, '\0'));
+    prepared.own_pid = prepared.variables.back().data() + options.own_pid_variable.size() + 1;
+  }
+  for (std::string& variable : prepared.variables) prepared.envp.push_back(variable.data());
+  prepared.envp.push_back(nullptr);
+}
+
+int highest_target(const ChildOptions& options) {
+  int highest = STDERR_FILENO;
+  for (auto [target, ours] : options.descriptors) highest = std::max(highest, target);
+  return highest;
+}
 
 [[noreturn]] void give_up(const Prepared& prepared) {
   int reason = errno;
@@ -50,7 +88,19 @@ void die_with_parent(const Prepared& prepared) {
   if (::getppid() != prepared.parent) ::_exit(127);  // it died before the line above
 }
 
-void place_descriptors(const Prepared& prepared) {
+// Those of ours whose numbers are asked for move out of the way: placing one may not close another.
+void clear_targets(Prepared& prepared) {
+  int highest = STDERR_FILENO;
+  for (auto [target, ours] : prepared.descriptors) highest = std::max(highest, target);
+  for (auto& [target, ours] : prepared.descriptors) {
+    if (ours > highest || ours == target) continue;
+    ours = ::fcntl(ours, F_DUPFD_CLOEXEC, highest + 1);
+    if (ours < 0) give_up(prepared);
+  }
+}
+
+void place_descriptors(Prepared& prepared) {
+  clear_targets(prepared);
   if (::dup2(prepared.dev_null, STDIN_FILENO) < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) give_up(prepared);
   for (auto [target, ours] : prepared.descriptors) {
     // dup2() onto itself would keep close-on-exec.
@@ -59,14 +109,26 @@ void place_descriptors(const Prepared& prepared) {
   }
 }
 
-[[noreturn]] void become(const Prepared& prepared) {
+// By hand, because what formats numbers may take memory.
+void write_own_pid(const Prepared& prepared) {
+  if (prepared.own_pid == nullptr) return;
+  char digits[kPidDigits];
+  size_t count = 0;
+  for (pid_t left = ::getpid(); left > 0 && count < kPidDigits; left /= 10) {
+    digits[count++] = static_cast<char>('0' + left % 10);
+  }
+  for (size_t i = 0; i < count; ++i) prepared.own_pid[i] = digits[count - 1 - i];
+}
+
+[[noreturn]] void become(Prepared& prepared) {
   reset_signals();
   ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);  // whatever libraries forgot to mark
   ::setpgid(0, 0);
   die_with_parent(prepared);
   place_descriptors(prepared);
   if (prepared.directory != nullptr && ::chdir(prepared.directory) != 0) give_up(prepared);
-  ::execvp(prepared.argv[0], prepared.argv.data());
+  write_own_pid(prepared);
+  ::execvpe(prepared.argv[0], prepared.argv.data(), prepared.envp.data());
   give_up(prepared);
 }
 
@@ -99,11 +161,13 @@ Result<Child> Child::start(const ChildOptions& options) {
   if (!error_pipe) return error_pipe.error();
   Fd dev_null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   // Above every number that a child may ask for, so that placing those cannot close it.
-  Fd error_end(::fcntl(error_pipe->write.get(), F_DUPFD_CLOEXEC, 64));
+  int above = std::max(kLeastErrorEnd, highest_target(options) + 1);
+  Fd error_end(::fcntl(error_pipe->write.get(), F_DUPFD_CLOEXEC, above));
   error_pipe->write.close();
   Prepared prepared;
   for (const std::string& word : options.command) prepared.argv.push_back(const_cast<char*>(word.c_str()));
   prepared.argv.push_back(nullptr);
+  prepare_environment(options, prepared);
   prepared.descriptors = options.descriptors;
   prepared.dev_null = dev_null.get();
   prepared.error_pipe = error_end.get();

@@ -25,6 +25,9 @@ struct ChildOptions {
   std::string directory;             // empty: ours
   // (number in the child, descriptor of ours); 1 and 2 default to our standard error, so that our output stays ours.
   std::vector<std::pair<int, int>> descriptors;
+  // Variables that differ from ours: a value, or nothing to take the variable away.
+  std::vector<std::pair<std::string, std::optional<std::string>>> environment;
+  std::string own_pid_variable;  // a variable that holds the child's own process id; empty: none
 };
 
 // How a child ended, for people: "ended with status 3", "was killed by signal 9 (Killed)".

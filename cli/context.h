@@ -22,7 +22,8 @@ using HttpGet = std::function<Result<net::HttpReply>(std::string_view target)>;
 struct Context {
   std::function<void(std::string_view)> out;
   std::function<void(std::string_view)> err;
-  std::function<std::optional<std::string>(const char*)> env;
+  std::function<std::optional<std::string>(const char*)> env;  // nothing where it is empty, too
+  std::function<bool(const char*)> env_is_empty;               // set, to nothing
   std::function<HttpGet(const std::string& url, uint64_t timeout_nano)> connect;
   std::function<uint64_t()> now_unix_nano;
   bool colour = false;     // standard output is a terminal that wants it

@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uint64_t kShopGraceNano = 15 * kNanosPerSecond;    // it flushes its last spans
-constexpr uint64_t kServerGraceNano = 40 * kNanosPerSecond;  // `up` itself kills after 30
+constexpr uint64_t kServerGraceNano = 70 * kNanosPerSecond;  // `up` itself kills each of its two after 30
 constexpr uint64_t kNpmPatienceNano = 10 * kNanosPerMinute;
 constexpr const char* kNodeCure = "; the demo needs Node 18.19 or later and npm ('fathom doctor' says what is here)";
 
@@ -72,8 +72,11 @@ Result<Addresses> DemoStage::start_server() {
   directory_.emplace(*std::move(directory));
   Result<Pipe> output = make_pipe();
   if (!output) return output.error();
+  const char* free_port = "127.0.0.1:0";
+  // A socket of its own: programs of this host that look for an agent are no part of the demo.
   Result<Child> child = Child::start({{context_.executable, "up", "--data", directory_->path() + "/data", "--http",
-                                       "127.0.0.1:0", "--otlp-grpc", "127.0.0.1:0", "--otlp-http", "127.0.0.1:0"},
+                                       free_port, "--otlp-grpc", free_port, "--otlp-http", free_port, "--ingest",
+                                       free_port, "--agent-socket", directory_->path() + "/agent.sock"},
                                       "",
                                       {{1, output->write.get()}}});
   if (!child) return child.error();

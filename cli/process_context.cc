@@ -38,6 +38,11 @@ std::optional<std::string> environment(const char* name) {
   return value == nullptr || *value == '\0' ? std::nullopt : std::optional<std::string>(value);
 }
 
+bool environment_is_empty(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value == '\0';
+}
+
 size_t terminal_columns() {
   winsize size{};
   if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
@@ -60,6 +65,7 @@ Context process_context() {
   context.out = [](std::string_view text) { write_all(STDOUT_FILENO, text); };
   context.err = [](std::string_view text) { write_all(STDERR_FILENO, text); };
   context.env = environment;
+  context.env_is_empty = environment_is_empty;
   context.connect = connect_http;
   context.now_unix_nano = fathom::now_unix_nano;
   context.colour = wants_colour();

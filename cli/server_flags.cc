@@ -2,12 +2,33 @@
 
 namespace fathom::cli {
 
+namespace {
+
+constexpr const char* kDefaultIngest = "127.0.0.1:7072";
+
+}  // namespace
+
 std::vector<Flag> place_flags() {
   return {
       {"--data", "DIR", "where the spans are kept (default: $XDG_DATA_HOME/fathom or ~/.local/share/fathom)"},
       {"--http", "ADDR", "HOST:PORT of queries, /metrics, /healthz and /readyz; port 0: a free one", "127.0.0.1:7070"},
       {"--otlp-grpc", "ADDR", "HOST:PORT of OTLP over gRPC", "127.0.0.1:4317"},
-      {"--otlp-http", "ADDR", "HOST:PORT of OTLP over HTTP, in protobuf or JSON", "127.0.0.1:4318"}};
+      {"--otlp-http", "ADDR", "HOST:PORT of OTLP over HTTP, in protobuf or JSON", "127.0.0.1:4318"},
+      {"--ingest", "ADDR", "HOST:PORT of agents' spans (default: 127.0.0.1:7072, a free port when --http has port 0)"}};
+}
+
+Result<std::string> ingest_address(const Args& args) {
+  if (args.given("--ingest")) return args.address("--ingest");
+  return std::string(args.get("--http").ends_with(":0") ? "127.0.0.1:0" : kDefaultIngest);
+}
+
+std::vector<Flag> agent_flags() {
+  return {{"--agent-socket", "PATH",
+           "where the agent takes programs' memory (default: where they look: $FATHOM_AGENT_SOCKET, "
+           "/run/fathom/agent.sock or $XDG_RUNTIME_DIR/fathom/agent.sock; else in the data directory)"},
+          {"--spool-limit", "SIZE", "disk for spans while the server is away; beyond it they wait in the programs",
+           "256MiB"},
+          {"--agent-http", "ADDR", "HOST:PORT of the agent's own /metrics and /healthz (default: off)"}};
 }
 
 std::vector<Flag> server_flags() {
@@ -19,7 +40,8 @@ std::vector<Flag> server_flags() {
           {"--reserve-disk", "SIZE",
            "refuse spans (clients try again) while less than this, or an eighth of a smaller disk, is free", "256MiB"},
           {"--max-request-bytes", "SIZE", "the largest OTLP request, after decompression", "64MiB"},
-          {"--ingest-memory", "SIZE", "for requests under way; beyond it clients are asked to try again", "160MiB"},
+          {"--ingest-memory", "SIZE",
+           "for requests under way (8MiB at least); beyond it clients are asked to try again", "160MiB"},
           {"--cache", "SIZE", "memory for blocks that were read, for indexes, and for filters: so much each", "48MiB"},
           {"--attributes-per-span", "N", "more are dropped, and counted", "128"},
           {"--events-per-span", "N", "more are dropped, and counted", "1024"},

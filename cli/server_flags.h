@@ -10,8 +10,13 @@
 
 namespace fathom::cli {
 
-// --data, --http, --otlp-grpc, --otlp-http
+// --data, --http, --otlp-grpc, --otlp-http, --ingest
 std::vector<Flag> place_flags();
+// Where agents' spans are taken: --ingest, or 127.0.0.1:7072; a free port when --http asks for one and --ingest is not
+// given, so that whoever starts several servers on free ports need not know of this one.
+Result<std::string> ingest_address(const Args& args);
+// --agent-socket, and what else `fathom up` hands on to the agent.
+std::vector<Flag> agent_flags();
 // Durability, retention, limits of size and memory.
 std::vector<Flag> server_flags();
 

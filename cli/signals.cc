@@ -1,10 +1,10 @@
 #include "cli/signals.h"
 
-#include <poll.h>
 #include <sys/signalfd.h>
 
 #include <algorithm>
 #include <climits>
+#include <vector>
 
 namespace fathom::cli {
 
@@ -43,10 +43,19 @@ Signals::Wakeup Signals::drain() {
 }
 
 Signals::Wakeup Signals::wait(int other, uint64_t timeout_nano) {
-  pollfd watched[2] = {{descriptor_.get(), POLLIN, 0}, {other, POLLIN, 0}};  // poll() skips negative descriptors
-  ::poll(watched, 2, poll_timeout_ms(timeout_nano));
+  pollfd one{other, POLLIN, 0};  // poll() skips negative descriptors
+  return wait(std::span(&one, 1), timeout_nano);
+}
+
+Signals::Wakeup Signals::wait(std::span<pollfd> others, uint64_t timeout_nano) {
+  std::vector<pollfd> watched(others.begin(), others.end());
+  watched.push_back({descriptor_.get(), POLLIN, 0});
+  ::poll(watched.data(), watched.size(), poll_timeout_ms(timeout_nano));
   Wakeup wakeup = drain();
-  wakeup.readable = (watched[1].revents & (POLLIN | POLLHUP)) != 0;
+  for (size_t i = 0; i < others.size(); ++i) {
+    others[i].revents = watched[i].revents;
+    if ((watched[i].revents & (POLLIN | POLLHUP)) != 0) wakeup.readable = true;
+  }
   return wakeup;
 }
 

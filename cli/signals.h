@@ -4,10 +4,11 @@
 // thread starts, so that every thread inherits the blocked mask. Ownership: the mask is restored by the destructor.
 #pragma once
 
+#include <poll.h>
 #include <signal.h>
 
 #include <cstdint>
-#include <vector>
+#include <span>
 
 #include "base/result.h"
 #include "cli/fd.h"
@@ -28,9 +29,11 @@ class Signals {
   struct Wakeup {
     bool stop = false;      // SIGINT, SIGTERM or SIGHUP
     bool child = false;     // SIGCHLD
-    bool readable = false;  // `other`
+    bool readable = false;  // `other`, or one of `others`
   };
   Wakeup wait(int other, uint64_t timeout_nano);
+  // The same for several descriptors; their `revents` say which.
+  Wakeup wait(std::span<pollfd> others, uint64_t timeout_nano);
 
  private:
   Wakeup drain();

@@ -1,63 +1,42 @@
-// Supervisor: keeps one server program running, on the same addresses, until it is told to stop.
+// Supervisor: keeps several programs running until it is told to stop.
 //
-// Purpose: `fathom up`. The server is started with --ready-fd and says there where it listens; the first answer fixes
-// the addresses, and a server that dies (a crash, kill -9, out of memory) is started again on them, with growing
-// pauses. A server that ends before it was ever ready cannot run here: that ends the supervisor, with the server's own
-// words on standard error before it. Thread safety: one thread, the one that holds `signals`. Ownership: the child is
-// killed and reaped at the end, gently first.
+// Purpose: `fathom up`, which keeps the server and the agent of this host. Programs are started in the order in which
+// they were added, each when those before it are ready, and are stopped in the opposite order, so that the agent can
+// still hand over what it holds. Afterwards each is restarted on its own (cli/supervised.h). A program that cannot
+// start ends all of them. Thread safety: one thread, the one that holds `signals`. Ownership: the children are killed
+// and reaped at the end, gently first; descriptor stores are the caller's.
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "base/result.h"
-#include "cli/addresses.h"
-#include "cli/child.h"
 #include "cli/signals.h"
+#include "cli/supervised.h"
 
 namespace fathom::cli {
 
-struct SupervisorOptions {
-  std::string program;
-  std::vector<std::string> arguments;  // without the addresses
-  Addresses addresses;                 // as asked for; port 0 until the server has chosen
-  std::function<void(const Addresses&)> on_first_ready;
-  uint64_t first_pause_nano = 50'000'000;  // before a restart; doubles with every death that follows soon
-  uint64_t longest_pause_nano = 5'000'000'000;
-  uint64_t healthy_nano = 1'000'000'000;      // ready for so long: the next pause is the first one again
-  uint64_t stop_grace_nano = 30'000'000'000;  // from SIGTERM to SIGKILL
-};
-
 class Supervisor {
  public:
-  Supervisor(SupervisorOptions options, Signals& signals) : options_(std::move(options)), signals_(signals) {}
+  explicit Supervisor(Signals& signals) : signals_(signals) {}
 
-  // Until SIGINT or SIGTERM (then success), or until the server proves unable to start.
-  Result<> run();
+  void add(SupervisedOptions options) { programs_.emplace_back(std::move(options)); }
+  // Until SIGINT, SIGTERM or SIGHUP (then success), or until a program proves unable to start.
+  Result<> run(const std::function<void()>& on_first_ready);
 
  private:
-  enum class Next { kStopped, kDied };
+  Result<> watch(const std::function<void()>& on_first_ready);
+  Result<> start_those_due();
+  Signals::Wakeup wait(uint64_t timeout_nano);
+  uint64_t until_next_start() const;
+  void say_what_is_starting() const;
+  bool all_ready() const;
+  void stop_all();
+  bool stop(Supervised& program);
 
-  Result<> start();
-  Next watch();       // until the server dies or we are stopped
-  void read_ready();  // what is in the pipe
-  void note_ready(const Addresses& addresses);
-  Next stop_child();
-  bool pause();  // before a restart; false when stopped meanwhile
-  void plan_pause();
-
-  SupervisorOptions options_;
   Signals& signals_;
-  std::optional<Child> child_;
-  Fd ready_pipe_;
-  std::string ready_text_;
-  bool ever_ready_ = false;
-  uint64_t ready_since_monotonic_nano_ = 0;  // 0: not ready now
-  uint64_t pause_nano_ = 0;
-  int last_status_ = 0;
+  std::vector<Supervised> programs_;
 };
 
 }  // namespace fathom::cli

@@ -6,44 +6,61 @@
 #include <cstdlib>
 
 #include "base/time.h"
-#include "cli/child.h"
 #include "cli/program.h"
 #include "cli/testing/scratch.h"
 
 namespace fathom::cli {
 namespace {
 
-// A server of a few lines of shell. It notes its arguments, takes the ports it is given (or 7001 and up for port 0),
-// and after its first line, on standard error, its process id.
-constexpr const char* kServer = R"(
-dir=$(dirname "$0")
-echo "$@" >> "$dir/starts"
-http=$2; grpc=$4; otlp=$6; fd=$8
+std::string read_file_to_end(int descriptor) {
+  std::string text;
+  for (std::string line = read_line(descriptor); !line.empty(); line = read_line(descriptor)) text += line + "\n";
+  return text;
+}
+
+// A server and an agent of a few lines of shell. Each notes its arguments, takes the ports it is given (or 7001 and up
+// for port 0), and after its ready line says its process id on standard error.
+constexpr const char* kPrograms = R"(
+dir=$(dirname "$0"); name=$(basename "$0")
+echo "$name $@" >> "$dir/starts"
+while [ $# -gt 0 ]; do
+  case $1 in
+    --http) http=$2 ;; --otlp-grpc) grpc=$2 ;; --otlp-http) otlp=$2 ;; --ingest) ingest=$2 ;;
+    --query-grpc) query=$2 ;;
+    --agent-socket) socket=$2 ;; --ready-fd) fd=$2 ;;
+  esac
+  shift
+done
 [ "$http" = 127.0.0.1:0 ] && http=127.0.0.1:7001
 [ "$grpc" = 127.0.0.1:0 ] && grpc=127.0.0.1:7002
 [ "$otlp" = 127.0.0.1:0 ] && otlp=127.0.0.1:7003
-query=
-if [ "$9" = --query-grpc ]; then
-  query=${10}
-  [ "$query" = 127.0.0.1:0 ] && query=127.0.0.1:7004
-  query=",\"query_grpc\":\"$query\""
-fi
-trap 'echo stopped >> "$dir/starts"; exit 0' TERM
-if [ -e "$dir/refuse" ]; then echo "cannot bind" >&2; exit 5; fi
-eval "echo '{\"http\":\"$http\",\"otlp_grpc\":\"$grpc\",\"otlp_http\":\"$otlp\"$query}' >&$fd; exec $fd>&-"
-echo "pid $$" >&2
+[ "$ingest" = 127.0.0.1:0 ] && ingest=127.0.0.1:7004
+[ "$query" = 127.0.0.1:0 ] && query=127.0.0.1:7005
+[ -n "$query" ] && query=",\"query_grpc\":\"$query\""
+trap 'echo "$name stopped" >> "$dir/starts"; exit 0' TERM
+if [ -e "$dir/refuse-$name" ]; then echo "cannot bind" >&2; exit 5; fi
+line="{\"agent_socket\":\"$socket\"}"
+[ "$name" = fathom-server ] &&
+  line="{\"http\":\"$http\",\"otlp_grpc\":\"$grpc\",\"otlp_http\":\"$otlp\"$query,\"ingest\":\"$ingest\"}"
+eval "echo '$line' >&$fd; exec $fd>&-"
+echo "$name pid $$" >&2
 while :; do sleep 1 & wait $!; done
 )";
 
+constexpr const char* kAllZero[] = {"--http",      "127.0.0.1:0", "--otlp-grpc",
+                                    "127.0.0.1:0", "--otlp-http", "127.0.0.1:0"};
+
 class UpTest : public ::testing::Test {
  protected:
-  void SetUp() override { scratch_.script("fathom-server", kServer); }
+  void SetUp() override {
+    scratch_.script("fathom-server", kPrograms);
+    scratch_.script("fathom-agent", kPrograms);
+  }
 
-  // `fathom up` with the script for a server.
+  // `fathom up` with the scripts for a server and an agent.
   Forked up(const std::vector<std::string>& more = {}) {
-    std::vector<std::string> words{"up",          "--data",      scratch_.path() + "/data",
-                                   "--http",      "127.0.0.1:0", "--otlp-grpc",
-                                   "127.0.0.1:0", "--otlp-http", "127.0.0.1:0"};
+    std::vector<std::string> words{"up", "--data", scratch_.path() + "/data", "--agent-socket", socket()};
+    words.insert(words.end(), std::begin(kAllZero), std::end(kAllZero));
     words.insert(words.end(), more.begin(), more.end());
     return Forked([&] {
       Context context = process_context();
@@ -52,28 +69,42 @@ class UpTest : public ::testing::Test {
     });
   }
 
-  // The next server's process id, after whatever the supervisor logs before.
-  static int server_pid(const Forked& up) {
+  // The process id that this program says next, after whatever else is logged before.
+  static int next_pid(const Forked& up, const std::string& program) {
+    std::string begin = program + " pid ";
     std::string line;
     do {
       line = read_line(up.err());
-    } while (!line.empty() && !line.starts_with("pid "));
-    return line.empty() ? 0 : std::atoi(line.c_str() + 4);
+    } while (!line.empty() && !line.starts_with(begin));
+    return line.empty() ? 0 : std::atoi(line.c_str() + begin.size());
+  }
+  static int server_pid(const Forked& up) { return next_pid(up, "fathom-server"); }
+  static int agent_pid(const Forked& up) { return next_pid(up, "fathom-agent"); }
+
+  static void stop(Forked& process) {
+    ::kill(process.pid(), SIGTERM);
+    EXPECT_EQ(process.exit_code(), 0);
   }
 
+  std::string socket() const { return scratch_.path() + "/agent.sock"; }
   std::string starts() const { return read_file(scratch_.path() + "/starts"); }
+  std::string line_of_json() const {
+    return R"({"http":"127.0.0.1:7001","otlp_grpc":"127.0.0.1:7002","otlp_http":"127.0.0.1:7003",)"
+           R"("ingest":"127.0.0.1:7004","agent_socket":")" +
+           socket() + "\"}";
+  }
 
   Scratch scratch_;
 };
 
 TEST_F(UpTest, OneLineOfJsonThenRunsUntilToldToStop) {
   Forked process = up();
-  EXPECT_EQ(read_line(process.out()),
-            R"({"http":"127.0.0.1:7001","otlp_grpc":"127.0.0.1:7002","otlp_http":"127.0.0.1:7003"})");
-  ASSERT_GT(server_pid(process), 0);
-  ::kill(process.pid(), SIGTERM);
-  EXPECT_EQ(process.exit_code(), 0);
-  EXPECT_NE(starts().find("stopped\n"), std::string::npos) << "the server was asked, not killed";
+  EXPECT_EQ(read_line(process.out()), line_of_json());
+  ASSERT_GT(agent_pid(process), 0);
+  stop(process);
+  EXPECT_TRUE(starts().ends_with("fathom-agent stopped\nfathom-server stopped\n"))
+      << "both were asked, the agent first, so that it can hand over what it holds\n"
+      << starts();
   EXPECT_EQ(read_line(process.out()), "") << "and nothing more on standard output";
 }
 
@@ -81,7 +112,7 @@ TEST_F(UpTest, InterruptAndHangUpEndItToo) {
   for (int number : {SIGINT, SIGHUP}) {
     Forked process = up();
     read_line(process.out());
-    ASSERT_GT(server_pid(process), 0);
+    ASSERT_GT(agent_pid(process), 0);
     ::kill(process.pid(), number);
     EXPECT_EQ(process.exit_code(), 0) << number;
   }
@@ -96,84 +127,202 @@ TEST_F(UpTest, AKilledServerComesBackOnTheSamePorts) {
     ::kill(server, SIGKILL);
   }
   ASSERT_GT(server_pid(process), 0);
-  ::kill(process.pid(), SIGTERM);
-  EXPECT_EQ(process.exit_code(), 0);
+  stop(process);
   std::string log = starts();
   std::string first = log.substr(0, log.find('\n') + 1);
-  std::string second = log.substr(first.size(), log.find('\n', first.size()) + 1 - first.size());
-  EXPECT_NE(first.find("--http 127.0.0.1:0 --otlp-grpc 127.0.0.1:0 --otlp-http 127.0.0.1:0"), std::string::npos);
-  EXPECT_NE(second.find("--http 127.0.0.1:7001 --otlp-grpc 127.0.0.1:7002 --otlp-http 127.0.0.1:7003"),
+  size_t again = log.find("\nfathom-server --http") + 1;
+  std::string second = log.substr(again, log.find('\n', again) + 1 - again);
+  EXPECT_NE(first.find("--http 127.0.0.1:0 --otlp-grpc 127.0.0.1:0 --otlp-http 127.0.0.1:0 --ingest 127.0.0.1:0"),
             std::string::npos);
-  EXPECT_EQ(log, first + second + second + second + "stopped\n");
+  EXPECT_NE(second.find("--http 127.0.0.1:7001 --otlp-grpc 127.0.0.1:7002 --otlp-http 127.0.0.1:7003 "
+                        "--ingest 127.0.0.1:7004"),
+            std::string::npos);
+  EXPECT_NE(log.find(second + second + second), std::string::npos) << log;
+  EXPECT_EQ(log.find("fathom-agent --"), log.rfind("fathom-agent --")) << "the agent is left alone\n" << log;
 }
 
 TEST_F(UpTest, ThePortOfQueriesOverGrpcIsToldAndKept) {
   Forked process = up({"--query-grpc", "127.0.0.1:0"});
-  EXPECT_EQ(read_line(process.out()), R"({"http":"127.0.0.1:7001","otlp_grpc":"127.0.0.1:7002",)"
-                                      R"("otlp_http":"127.0.0.1:7003","query_grpc":"127.0.0.1:7004"})");
+  EXPECT_NE(read_line(process.out()).find(R"("otlp_http":"127.0.0.1:7003","query_grpc":"127.0.0.1:7005","ingest":)"),
+            std::string::npos);
   ::kill(server_pid(process), SIGKILL);
   ASSERT_GT(server_pid(process), 0);
-  ::kill(process.pid(), SIGTERM);
-  EXPECT_EQ(process.exit_code(), 0);
+  stop(process);
   std::string log = starts();
   size_t second = log.find('\n') + 1;
-  EXPECT_NE(log.substr(0, second).find(" --query-grpc 127.0.0.1:0 --data="), std::string::npos) << log;
-  EXPECT_NE(log.find(" --query-grpc 127.0.0.1:7004 --data=", second), std::string::npos) << log;
+  EXPECT_NE(log.substr(0, second).find(" --query-grpc 127.0.0.1:0 "), std::string::npos) << log;
+  EXPECT_NE(log.find(" --query-grpc 127.0.0.1:7005 ", second), std::string::npos) << log;
 }
 
-TEST_F(UpTest, FlagsOfTheServerAreHandedOn) {
-  Forked process = up({"--durability", "os", "--retention-age=30d"});
+TEST_F(UpTest, AKilledAgentComesBackByItself) {
+  Forked process = up();
   read_line(process.out());
-  ASSERT_GT(server_pid(process), 0);
-  ::kill(process.pid(), SIGTERM);
-  EXPECT_EQ(process.exit_code(), 0);
-  EXPECT_NE(starts().find("--durability=os --retention-age=30d --data=" + scratch_.path() + "/data\n"),
-            std::string::npos);
+  int agent = agent_pid(process);
+  ASSERT_GT(agent, 0);
+  ::kill(agent, SIGKILL);
+  int next = agent_pid(process);
+  EXPECT_GT(next, 0);
+  EXPECT_NE(next, agent);
+  stop(process);
+  std::string log = starts();
+  EXPECT_EQ(log.find("fathom-server --"), log.rfind("fathom-server --")) << "the server is left alone\n" << log;
+  std::string wanted = "fathom-agent --agent-socket " + socket() + " --collector 127.0.0.1:7004 --state " +
+                       scratch_.path() + "/data/agent --ready-fd 3\n";
+  EXPECT_NE(log.find(wanted + wanted), std::string::npos) << log;
+}
+
+TEST_F(UpTest, FlagsAreHandedOnToWhomTheyConcern) {
+  Forked process = up({"--durability", "os", "--retention-age=30d", "--spool-limit", "1MiB", "--agent-http", "h:9"});
+  read_line(process.out());
+  ASSERT_GT(agent_pid(process), 0);
+  stop(process);
+  EXPECT_NE(starts().find(" --data=" + scratch_.path() + "/data --durability=os --retention-age=30d --ready-fd 3\n"),
+            std::string::npos)
+      << starts();
+  EXPECT_NE(starts().find("/data/agent --spool-limit=1MiB --http=h:9 --ready-fd 3\n"), std::string::npos) << starts();
+}
+
+TEST_F(UpTest, AnAddressThatIsNoneIsRefusedBeforeAnythingStarts) {
+  Forked process = up({"--agent-http", "9"});
+  EXPECT_NE(read_line(process.err()).find("--agent-http: '9' is not HOST:PORT"), std::string::npos);
+  EXPECT_EQ(process.exit_code(), static_cast<int>(ExitCode::kUsage));
+  EXPECT_EQ(starts(), "");
 }
 
 TEST_F(UpTest, AServerThatCannotStartEndsItWithItsWords) {
-  scratch_.write("refuse", "");
+  scratch_.write("refuse-fathom-server", "");
   Forked process = up();
   EXPECT_EQ(read_line(process.out()), "");
-  EXPECT_EQ(read_line(process.err()), "cannot bind");
-  EXPECT_EQ(read_line(process.err()), "fathom: the server ended with status 5 before it was ready");
+  EXPECT_NE(
+      read_file_to_end(process.err()).find("cannot bind\nfathom: the server ended with status 5 before it was ready\n"),
+      std::string::npos);
   EXPECT_EQ(process.exit_code(), static_cast<int>(ExitCode::kLocalFailure));
+  EXPECT_EQ(starts().find("fathom-agent"), std::string::npos) << "it waits for the server";
+}
+
+TEST_F(UpTest, AnAgentThatCannotStartEndsItToo) {
+  scratch_.write("refuse-fathom-agent", "");
+  Forked process = up();
+  EXPECT_EQ(read_line(process.out()), "") << "it is not ready without its agent";
+  EXPECT_NE(
+      read_file_to_end(process.err()).find("cannot bind\nfathom: the agent ended with status 5 before it was ready\n"),
+      std::string::npos);
+  EXPECT_EQ(process.exit_code(), static_cast<int>(ExitCode::kLocalFailure));
+  EXPECT_TRUE(starts().ends_with("fathom-server stopped\n")) << "asked, not killed\n" << starts();
 }
 
 TEST_F(UpTest, FlagsThatTheServerRefusesAreAUsageError) {
   scratch_.script("fathom-server", "echo 'fathom-server: --cache: no' >&2; exit 2");
   Forked process = up({"--cache", "no"});
-  EXPECT_EQ(read_line(process.err()), "fathom-server: --cache: no");
-  EXPECT_EQ(read_line(process.err()), "") << "one message is enough";
+  const std::string said = read_file_to_end(process.err());
+  EXPECT_NE(said.find("fathom-server: --cache: no\n"), std::string::npos) << said;
+  EXPECT_EQ(said.find("does not take"), std::string::npos) << "one message is enough\n" << said;
   EXPECT_EQ(process.exit_code(), static_cast<int>(ExitCode::kUsage));
 }
 
-TEST_F(UpTest, AServerThatOnceWorkedIsTriedAgain) {
+TEST_F(UpTest, AServerOfAnotherVersionIsNotTakenForReady) {
+  scratch_.script("fathom-server",
+                  "while [ $1 != --ready-fd ]; do shift; done\n"
+                  "eval \"echo '{\\\"http\\\":\\\"h:1\\\",\\\"otlp_grpc\\\":\\\"g:2\\\",\\\"otlp_http\\\":"
+                  "\\\"o:3\\\"}' >&$2\"; exec sleep 1000");
   Forked process = up();
-  read_line(process.out());
-  int server = server_pid(process);
-  std::string refuse = scratch_.write("refuse", "");
-  ::kill(server, SIGKILL);
-  std::string line = read_line(process.err());
-  while (line != "cannot bind" && !line.empty()) line = read_line(process.err());
-  ASSERT_EQ(line, "cannot bind");
-  ::unlink(refuse.c_str());
-  EXPECT_GT(server_pid(process), 0);
-  ::kill(process.pid(), SIGTERM);
-  EXPECT_EQ(process.exit_code(), 0);
+  EXPECT_EQ(read_line(process.out()), "");
+  EXPECT_NE(read_file_to_end(process.err()).find("is it of another version?"), std::string::npos);
+  EXPECT_EQ(process.exit_code(), static_cast<int>(ExitCode::kLocalFailure));
 }
 
-TEST_F(UpTest, TheServerDiesWithItsParent) {
+TEST_F(UpTest, WhatOnceWorkedIsTriedAgain) {
   Forked process = up();
   read_line(process.out());
   int server = server_pid(process);
-  ASSERT_GT(server, 0);
+  int agent = agent_pid(process);
+  for (auto [name, pid] : {std::pair("fathom-server", server), std::pair("fathom-agent", agent)}) {
+    ASSERT_GT(pid, 0);
+    std::string refuse = scratch_.write(std::string("refuse-") + name, "");
+    ::kill(pid, SIGKILL);
+    // Twice, so that one that dies again and again is not taken for one that was never ready.
+    for (int refused = 0; refused < 2;) {
+      std::string line = read_line(process.err());
+      ASSERT_FALSE(line.empty());
+      if (line == "cannot bind") ++refused;
+    }
+    ::unlink(refuse.c_str());
+    EXPECT_GT(next_pid(process, name), 0);
+  }
+  stop(process);
+}
+
+TEST_F(UpTest, BothDieWithTheirParent) {
+  Forked process = up();
+  read_line(process.out());
+  ASSERT_GT(agent_pid(process), 0);
   ::kill(process.pid(), SIGKILL);
   EXPECT_EQ(process.exit_code(), -SIGKILL);
-  // It holds the write end of this pipe; when the end of the stream comes, it is gone.
+  // They hold the write end of this pipe; when the end of the stream comes, they are gone.
   while (!read_line(process.err()).empty()) {
   }
   EXPECT_EQ(starts().find("stopped"), std::string::npos);
+}
+
+TEST_F(UpTest, WhatAServiceManagerToldUsIsNotForTheServer) {
+  scratch_.script("fathom-server", "env >> $(dirname $0)/environment; exit 5");
+  Forked process([&] {
+    ::setenv("NOTIFY_SOCKET", "/run/other", 1);
+    ::setenv("LISTEN_FDS", "1", 1);
+    Context context = process_context();
+    context.executable = scratch_.path() + "/fathom";
+    return static_cast<int>(
+        run_program({"up", "--data", scratch_.path() + "/data", "--agent-socket", socket()}, context));
+  });
+  EXPECT_EQ(process.exit_code(), static_cast<int>(ExitCode::kLocalFailure));
+  std::string environment = read_file(scratch_.path() + "/environment");
+  EXPECT_NE(environment.find("PATH="), std::string::npos);
+  EXPECT_EQ(environment.find("NOTIFY_SOCKET"), std::string::npos);
+  EXPECT_EQ(environment.find("LISTEN_FDS"), std::string::npos);
+}
+
+// An agent in Python, because a shell cannot send descriptors: it says what it was given, stores two files or drops
+// one.
+constexpr const char* kStoringAgent = R"(
+import os, socket, sys, time
+given = int(os.environ.get("LISTEN_FDS", "0"))
+names = os.environ.get("LISTEN_FDNAMES", "").split(":")
+said = [f"{names[i]}={os.pread(3 + i, 100, 0).decode()}" for i in range(given)]
+if given and int(os.environ["LISTEN_PID"]) != os.getpid(): said.append("wrong pid")
+address = os.environ["NOTIFY_SOCKET"]
+notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+notify.connect("\0" + address[1:] if address[0] == "@" else address)
+if not given:
+    for name in ("one", "two"):
+        fd = os.memfd_create(name)
+        os.write(fd, b"of " + name.encode())
+        socket.send_fds(notify, [f"FDSTORE=1\nFDNAME={name}".encode()], [fd])
+elif given == 2:
+    notify.send(b"FDSTOREREMOVE=1\nFDNAME=one")
+ready = int(sys.argv[sys.argv.index("--ready-fd") + 1])
+os.write(ready, b'{"agent_socket":"/a"}\n')
+os.close(ready)
+# One write each: the supervisor's log goes to the same pipe.
+os.write(2, f"fathom-agent given {' '.join(said)}\n".encode())
+os.write(2, f"fathom-agent pid {os.getpid()}\n".encode())
+time.sleep(1000)
+)";
+
+TEST_F(UpTest, TheAgentFindsItsDescriptorsAgain) {
+  std::string program = scratch_.write("agent.py", kStoringAgent);
+  scratch_.script("fathom-agent", "exec python3 " + program + " \"$@\"");
+  Forked process = up();
+  std::vector<std::string> given;
+  while (given.size() < 3) {
+    std::string line = read_line(process.err());
+    ASSERT_FALSE(line.empty());
+    if (line.starts_with("fathom-agent given")) given.push_back(line);
+    if (line.starts_with("fathom-agent pid") && given.size() < 3) ::kill(std::atoi(line.c_str() + 17), SIGKILL);
+  }
+  EXPECT_EQ(given[0], "fathom-agent given ");
+  EXPECT_EQ(given[1], "fathom-agent given one=of one two=of two");
+  EXPECT_EQ(given[2], "fathom-agent given two=of two");
+  ::kill(process.pid(), SIGKILL);
 }
 
 TEST(UpWithoutServer, SaysWhatIsMissing) {
@@ -185,64 +334,6 @@ TEST(UpWithoutServer, SaysWhatIsMissing) {
   });
   EXPECT_NE(read_line(process.err()).find("fathom-server is missing"), std::string::npos);
   EXPECT_EQ(process.exit_code(), static_cast<int>(ExitCode::kLocalFailure));
-}
-
-TEST(ChildProcess, SaysWhyAProgramCannotStart) {
-  Result<Child> none = Child::start({{"/nowhere/at-all"}, "", {}});
-  ASSERT_FALSE(none.ok());
-  EXPECT_EQ(none.error().message, "cannot start /nowhere/at-all: No such file or directory");
-  Result<Child> nowhere = Child::start({{"true"}, "/nowhere", {}});
-  ASSERT_FALSE(nowhere.ok());
-  EXPECT_NE(nowhere.error().message.find("in /nowhere"), std::string::npos);
-}
-
-TEST(ChildProcess, IsWaitedForAndDescribed) {
-  Result<Child> three = Child::start({{"sh", "-c", "exit 3"}, "", {}});
-  ASSERT_TRUE(three.ok());
-  auto status = three->wait(60 * kNanosPerSecond);
-  ASSERT_TRUE(status);
-  EXPECT_EQ(describe_exit(*status), "ended with status 3");
-  EXPECT_FALSE(three->running());
-  Result<Child> killed = Child::start({{"sh", "-c", "kill -9 $$"}, "", {}});
-  ASSERT_TRUE(killed.ok());
-  status = killed->wait(60 * kNanosPerSecond);
-  ASSERT_TRUE(status);
-  EXPECT_EQ(describe_exit(*status), "was killed by signal 9 (Killed)");
-}
-
-TEST(ChildProcess, WhatItLeftBehindGoesWithIt) {
-  Pipe held = *make_pipe();
-  Result<Child> parent = Child::start({{"sh", "-c", "sleep 1000 & exit 0"}, "", {{9, held.write.get()}}});
-  ASSERT_TRUE(parent.ok());
-  held.write.close();
-  ASSERT_TRUE(parent->wait(60 * kNanosPerSecond));
-  EXPECT_EQ(read_line(held.read.get()), "") << "the sleeper held the other end for a thousand seconds";
-}
-
-TEST(ChildProcess, WaitingEndsInTime) {
-  Result<Child> long_one = Child::start({{"sleep", "1000"}, "", {}});
-  ASSERT_TRUE(long_one.ok());
-  EXPECT_FALSE(long_one->wait(20'000'000));
-  EXPECT_TRUE(long_one->running());
-}
-
-TEST(ChildProcess, OutputIsCaptured) {
-  EXPECT_EQ(*run_and_capture({"printf", "v1"}, 60 * kNanosPerSecond), "v1");
-  EXPECT_FALSE(run_and_capture({"false"}, 60 * kNanosPerSecond).ok());
-  EXPECT_EQ(run_and_capture({"sleep", "1000"}, 20'000'000).error().code, ErrorCode::kDeadline);
-}
-
-TEST(AddressLine, BackAndForth) {
-  Addresses addresses{"127.0.0.1:1", "[::1]:2", "h:3", ""};
-  EXPECT_EQ(addresses_line(addresses), R"({"http":"127.0.0.1:1","otlp_grpc":"[::1]:2","otlp_http":"h:3"})"
-                                       "\n");
-  EXPECT_EQ(*parse_addresses(addresses_line(addresses)), addresses);
-  addresses.query_grpc = "h:4";
-  EXPECT_EQ(*parse_addresses(addresses_line(addresses)), addresses);
-  for (const char* text : {R"({"http":"a","otlp_grpc":"b","otlp_http":"c","query_grpc":7})", "", "ready", "[]", "{}",
-                           R"({"http":"a","otlp_grpc":"b"})", R"({"http":1,"otlp_grpc":"","otlp_http":""})"}) {
-    EXPECT_FALSE(parse_addresses(text).ok()) << text;
-  }
 }
 
 }  // namespace

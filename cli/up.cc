@@ -1,6 +1,12 @@
+#include <unistd.h>
+
+#include "base/open_files.h"
+#include "cli/addresses.h"
+#include "cli/agent_socket.h"
 #include "cli/command.h"
 #include "cli/filter_flags.h"
 #include "cli/places.h"
+#include "cli/ports.h"
 #include "cli/server_flags.h"
 #include "cli/supervisor.h"
 
@@ -11,15 +17,16 @@ namespace {
 CommandLine up_line() {
   return {
       "fathom up",
-      "start the server here, and keep it running",
-      "Starts fathom-server, which takes spans (OTLP) and answers questions, and starts it again should it die. When "
-      "all is ready, one line of JSON on standard output says where it listens; the log goes to standard error. "
-      "Ctrl-C or SIGTERM end it.",
+      "start the server and the agent here, and keep them running",
+      "Starts fathom-server, which takes spans and answers questions, and fathom-agent, which brings it the spans of "
+      "this host's programs; starts again what dies. When all is ready, one line of JSON on standard output says "
+      "where they listen; the log goes to standard error. Ctrl-C or SIGTERM end them.",
       {},
-      join({place_flags(), server_flags()}),
+      join({place_flags(), agent_flags(), server_flags()}),
       {{"fathom up", "on the usual ports, data in your home"},
-       {"fathom up --data /srv/fathom --otlp-grpc 0.0.0.0:4317 --retention-age 30d", "for a whole network"},
-       {"fathom up --data /tmp/f --http 127.0.0.1:0 --otlp-grpc 127.0.0.1:0 --otlp-http 127.0.0.1:0",
+       {"fathom up --data /srv/fathom --otlp-grpc 0.0.0.0:4317 --ingest 0.0.0.0:7072", "for a whole network"},
+       {"fathom up --data /tmp/f --http 127.0.0.1:0 --otlp-grpc 127.0.0.1:0 --otlp-http 127.0.0.1:0 --agent-socket "
+        "/tmp/f/agent.sock",
         "on free ports, for a test; read them from its output"}}};
 }
 
@@ -32,6 +39,13 @@ Result<std::string> data_directory(const Args& args, const Context& context) {
   return directory;
 }
 
+// `up` needs no known port for its own agent: where nobody chose one and the usual one is taken, any other will do.
+Result<std::string> free_ingest_address(const Args& args) {
+  Result<std::string> wanted = ingest_address(args);
+  if (!wanted || args.given("--ingest") || !is_taken(*wanted)) return wanted;
+  return std::string("127.0.0.1:0");
+}
+
 Result<Addresses> addresses_of(const Args& args) {
   Addresses addresses;
   for (auto [flag, address] : {std::pair("--http", &addresses.http), std::pair("--otlp-grpc", &addresses.otlp_grpc),
@@ -40,6 +54,9 @@ Result<Addresses> addresses_of(const Args& args) {
     if (!given) return given.error();
     *address = *given;
   }
+  Result<std::string> ingest = free_ingest_address(args);
+  if (!ingest) return ingest.error();
+  addresses.ingest = *ingest;
   if (args.get("--query-grpc").empty()) return addresses;
   Result<std::string> query_grpc = args.address("--query-grpc");
   if (!query_grpc) return query_grpc.error();
@@ -54,30 +71,125 @@ std::vector<Flag> handed_on() {
   return flags;
 }
 
-ExitCode supervise(const Args& args, const Context& context, const std::string& program, const std::string& directory,
-                   const Addresses& addresses) {
-  SupervisorOptions options;
-  options.program = program;
-  options.arguments = words_of(args, handed_on());
-  options.arguments.push_back("--data=" + directory);
-  options.addresses = addresses;
-  options.on_first_ready = [&context](const Addresses& bound) { context.out(addresses_line(bound)); };
+// What is started, and where it listens: as asked for at first, as it turned out afterwards, so that a server that is
+// started again has the same ports.
+struct Plan {
+  std::string server_program;
+  std::string agent_program;
+  std::string data;
+  std::vector<std::string> server_words;
+  std::vector<std::string> agent_words;
+  Addresses addresses;
+};
+
+SupervisedOptions server_of(Plan& plan) {
+  SupervisedOptions server;
+  server.name = "server";
+  server.command = [&plan] {
+    const Addresses& addresses = plan.addresses;
+    std::vector<std::string> command{
+        plan.server_program, "--http",   addresses.http,   "--otlp-grpc",        addresses.otlp_grpc, "--otlp-http",
+        addresses.otlp_http, "--ingest", addresses.ingest, "--data=" + plan.data};
+    if (!addresses.query_grpc.empty()) command.insert(command.end(), {"--query-grpc", addresses.query_grpc});
+    command.insert(command.end(), plan.server_words.begin(), plan.server_words.end());
+    return command;
+  };
+  server.on_ready = [&plan](std::string_view line) -> Result<> {
+    Result<Addresses> bound = parse_addresses(line);
+    if (!bound) return bound.error();
+    if (bound->ingest.empty())
+      return corrupt("it does not say where it takes agents' spans; is it of another version?");
+    bound->agent_socket = plan.addresses.agent_socket;
+    plan.addresses = *std::move(bound);
+    return {};
+  };
+  return server;
+}
+
+SupervisedOptions agent_of(Plan& plan, FdStore& store) {
+  SupervisedOptions agent;
+  agent.name = "agent";
+  agent.store = &store;
+  agent.command = [&plan] {
+    std::vector<std::string> command{plan.agent_program,  "--agent-socket",      plan.addresses.agent_socket,
+                                     "--collector",       plan.addresses.ingest, "--state",
+                                     plan.data + "/agent"};
+    command.insert(command.end(), plan.agent_words.begin(), plan.agent_words.end());
+    return command;
+  };
+  agent.on_ready = [&plan](std::string_view line) -> Result<> {
+    Result<std::string> socket = parse_agent_socket(line);
+    if (!socket) return socket.error();
+    plan.addresses.agent_socket = *std::move(socket);
+    return {};
+  };
+  return agent;
+}
+
+Result<> supervise(Plan& plan, const Context& context) {
   Signals signals;
-  Result<> ended = Supervisor(std::move(options), signals).run();
-  if (ended) return ExitCode::kOk;
-  // What is wrong with the flags the server has said by then, and a second message would bury it.
-  if (ended.error().code == ErrorCode::kInvalid) return ExitCode::kUsage;
-  return failed_here(context, ended.error());
+  raise_open_files();  // descriptors of programs' memory pass through here, and both children need many
+  Result<FdStore> store = FdStore::make(plan.data);
+  if (!store) return store.error();
+  Supervisor supervisor(signals);
+  supervisor.add(server_of(plan));
+  supervisor.add(agent_of(plan, *store));
+  bool was_ready = false;
+  Result<> ended = supervisor.run([&] {
+    was_ready = true;
+    context.out(addresses_line(plan.addresses));
+  });
+  // An agent leaves its socket to the one after it; here none comes any more.
+  if (was_ready) ::unlink(plan.addresses.agent_socket.c_str());
+  return ended;
+}
+
+// The agent's names of its flags; of the socket there is more to say.
+std::vector<std::string> agent_words(const Args& args) {
+  std::vector<std::string> words;
+  for (std::string& word : words_of(args, agent_flags())) {
+    constexpr std::string_view kHttp = "--agent-http=";
+    if (word.starts_with("--agent-socket=")) continue;
+    words.push_back(word.starts_with(kHttp) ? "--http=" + word.substr(kHttp.size()) : std::move(word));
+  }
+  return words;
+}
+
+Result<Plan> plan_of(const Args& args, const Context& context) {
+  Plan plan;
+  Result<std::string> directory = data_directory(args, context);
+  if (!directory) return directory.error();
+  plan.data = *directory;
+  Result<Addresses> addresses = addresses_of(args);
+  if (!addresses) return addresses.error();
+  if (Result<std::string> http = args.address("--agent-http"); !http && args.given("--agent-http")) return http.error();
+  plan.addresses = *addresses;
+  Result<AgentSocket> socket = choose_agent_socket(args, context, plan.data);
+  if (!socket) return socket.error();
+  plan.addresses.agent_socket = socket->path;
+  if (!socket->found_by_itself && !args.given("--agent-socket")) {
+    context.err("programs find this agent when they are told where it is: export FATHOM_AGENT_SOCKET=" + socket->path +
+                "\n");
+  }
+  plan.server_words = words_of(args, handed_on());
+  plan.agent_words = agent_words(args);
+  return plan;
 }
 
 ExitCode run_up(const Args& args, const Context& context) {
-  Result<std::string> directory = data_directory(args, context);
-  if (!directory) return failed(context, directory.error());
-  Result<Addresses> addresses = addresses_of(args);
-  if (!addresses) return failed(context, addresses.error());
-  Result<std::string> program = sibling_program(context, "fathom-server");
-  if (!program) return failed_here(context, program.error());
-  return supervise(args, context, *program, *directory, *addresses);
+  Result<Plan> plan = plan_of(args, context);
+  if (!plan) return failed(context, plan.error());
+  for (auto [name, program] :
+       {std::pair("fathom-server", &plan->server_program), std::pair("fathom-agent", &plan->agent_program)}) {
+    Result<std::string> found = sibling_program(context, name);
+    if (!found) return failed_here(context, found.error());
+    *program = *found;
+  }
+  Result<> ended = supervise(*plan, context);
+  if (ended) return ExitCode::kOk;
+  // What is wrong with the flags the program has said by then, and a second message would bury it.
+  if (ended.error().code == ErrorCode::kInvalid) return ExitCode::kUsage;
+  return failed_here(context, ended.error());
 }
 
 }  // namespace

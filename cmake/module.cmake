@@ -14,7 +14,7 @@ set(FATHOM_MAY_INCLUDE_query base proto net store)
 set(FATHOM_MAY_INCLUDE_cli base proto net)
 set(FATHOM_MAY_INCLUDE_client base)  # headers only: a traced program links no library of ours but this one
 set(FATHOM_MAY_INCLUDE_node-agent base proto net)
-set(FATHOM_MAY_INCLUDE_apps base proto net store collector query cli)
+set(FATHOM_MAY_INCLUDE_apps base proto net store collector query cli node-agent)
 set(FATHOM_MAY_INCLUDE_bench base proto net)  # black-box clients: they know the wire, not the server's insides
 set(FATHOM_MAY_INCLUDE_tests base proto net store collector query cli node-agent)
 # A folder of another folder: all that may be seen of it. The span pool's layout is compiled by both of its sides.

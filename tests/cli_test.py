@@ -211,7 +211,7 @@ class Up(unittest.TestCase):
 
     def test_queries_over_grpc_have_a_port_that_stays(self):
         with Server(arguments=["--query-grpc", "127.0.0.1:0"]) as server:
-            self.assertEqual(set(server.addresses), {"http", "otlp_grpc", "otlp_http", "query_grpc"})
+            self.assertEqual(set(server.addresses), {"http", "otlp_grpc", "otlp_http", "query_grpc", "ingest", "agent_socket"})
             raw.connect(server.query_grpc).close()
             first = server.pid()
             os.kill(first, signal.SIGKILL)
@@ -220,6 +220,21 @@ class Up(unittest.TestCase):
         with Server() as server:
             self.assertIsNone(server.query_grpc)
 
+    def test_the_agent_is_kept_too(self):
+        with Server() as server:
+            self.assertTrue(pathlib.Path(server.agent_socket).is_socket())
+            self.assertEqual(server.addresses["agent_socket"], server.agent_socket)
+            before, agent = server.pid(), server.agent_pid()
+            os.kill(agent, signal.SIGKILL)
+            until(lambda: server.agent_pid() not in (None, agent), "a new agent")
+            self.assertEqual(server.pid(), before, "the server is left alone")
+            self.assertEqual(server.stop(), 0)
+            self.assertFalse(pathlib.Path(server.agent_socket).exists(), "nobody listens any more")
+
+    def test_a_second_one_on_free_ports_needs_no_care(self):
+        with Server(arguments=["--retention-age", "1d"]) as first, Server() as second:
+            self.assertNotEqual(first.ingest, second.ingest)
+
     def fails_to_start(self, *words):
         outcome = subprocess.run([FATHOM, "up", *words], capture_output=True, text=True, timeout=120, check=False)
         self.assertNotEqual(outcome.returncode, 0)
@@ -227,22 +242,30 @@ class Up(unittest.TestCase):
         return outcome.stderr
 
     def test_what_keeps_it_from_starting_is_said(self):
-        free = ["--otlp-grpc", "127.0.0.1:0", "--otlp-http", "127.0.0.1:0"]
         with tempfile.TemporaryDirectory(prefix="fathom-test-") as directory, Server() as server:
+            free = ["--otlp-grpc", "127.0.0.1:0", "--otlp-http", "127.0.0.1:0", "--ingest", "127.0.0.1:0",
+                    "--agent-socket", str(pathlib.Path(directory, "agent.sock"))]
             other = str(pathlib.Path(directory, "data"))
             self.assertIn(server.http, self.fails_to_start("--data", other, "--http", server.http, *free))
             self.assertIn(server.data, self.fails_to_start("--data", server.data, "--http", "127.0.0.1:0", *free))
+            ours = [*free[:-1], server.agent_socket]
+            said = self.fails_to_start("--data", other, "--http", "127.0.0.1:0", *ours)
+            self.assertIn(server.agent_socket, said, "an agent that is there already")
+            self.assertIn("the agent ended with status", said)
+            self.assertIn("is empty", self.fails_to_start("--agent-socket", ""))
 
     def test_a_wrong_value_of_a_servers_flag_is_one_message(self):
-        self.assertEqual(self.fails_to_start("--durability", "x"),
-                         "fathom-server: --durability: 'x' is none of fsync, os\n")
+        with tempfile.TemporaryDirectory(prefix="fathom-test-") as directory:
+            said = self.fails_to_start("--durability", "x", "--agent-socket", str(pathlib.Path(directory, "agent.sock")))
+        self.assertEqual(said, "fathom-server: --durability: 'x' is none of fsync, os\n")
 
-    def test_the_server_ends_with_its_supervisor(self):
+    def test_its_children_end_with_it(self):
         server = Server()
         server.start()
-        child = server.pid()
+        children = server.pid(), server.agent_pid()
         self.assertNotEqual(server.stop(signal.SIGKILL), 0)
-        until(lambda: parent_of(child) is None, "the orphaned server ends")
+        for child in children:
+            until(lambda pid=child: parent_of(pid) is None, "the orphans end")
         server.clean_up()
 
 

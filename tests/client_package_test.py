@@ -135,6 +135,15 @@ class ClientPackage(unittest.TestCase):
         self.run_in(folder, "bash", "-euc", "\n".join(script))
         self.run_in(folder, "build/app")
 
+    def test_the_readmes_program(self):
+        folder = self.folder("readme")
+        program, lists = block("README.md", "// hello.cc", "# CMakeLists.txt"), block("README.md", "# CMakeLists.txt")
+        (folder / "hello.cc").write_text("\n".join(program), encoding="utf-8")
+        (folder / "CMakeLists.txt").write_text("\n".join(lists), encoding="utf-8")
+        self.run_in(folder, "cmake", "-G", "Ninja", "-B", "build", f"-DCMAKE_PREFIX_PATH={self.prefix}")
+        self.run_in(folder, "cmake", "--build", "build")
+        self.run_in(folder, "build/hello")
+
     def test_the_manuals_project_for_grpc(self):
         folder = self.folder("greeter")
         lists = block("docs/grpc.md", "cmake_minimum_required(VERSION 3.25)")

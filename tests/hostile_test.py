@@ -44,7 +44,7 @@ class Hostile(unittest.TestCase):
 
     def setUp(self):
         self.pid = self.server.pid()
-        self.grpc_ports = [self.server.otlp_grpc, self.server.query_grpc]
+        self.grpc_ports = [self.server.otlp_grpc, self.server.query_grpc, self.server.ingest]
         self.ports = [self.server.http, self.server.otlp_http, *self.grpc_ports]
 
     def tearDown(self):

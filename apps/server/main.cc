@@ -25,7 +25,7 @@ std::optional<std::string> environment(const char* name) {
 void announce(const cli::Addresses& addresses, const std::optional<int>& ready_fd) {
   std::string query_grpc = addresses.query_grpc.empty() ? "" : " query_grpc=" + addresses.query_grpc;
   log_info("ready http=" + addresses.http + " otlp_grpc=" + addresses.otlp_grpc + " otlp_http=" + addresses.otlp_http +
-           query_grpc);
+           " ingest=" + addresses.ingest + query_grpc);
   if (!ready_fd) return;
   std::string line = cli::addresses_line(addresses);
   // Shorter than a pipe's atomic write; whoever asked for it and went away does not need it.

@@ -2,6 +2,7 @@
 
 #include <climits>
 
+#include "base/log.h"
 #include "cli/filter_flags.h"
 #include "cli/server_flags.h"
 #include "cli/sizes.h"
@@ -46,6 +47,15 @@ class Reader {
     }
     return bytes;
   }
+  // Batches that agents made before the server's first word would find no room in less, however often they came.
+  uint64_t ingest_memory(const char* flag) {
+    uint64_t bytes = large_size(flag);
+    if (bytes >= collector::kLeastBudgetBytes) return bytes;
+    std::string least = cli::format_size(collector::kLeastBudgetBytes);
+    log_warning(std::string(flag) + ": '" + args_.get(flag) + "' is too little for the batches that agents send; " +
+                least + " are used");
+    return collector::kLeastBudgetBytes;
+  }
   uint32_t small_size(const char* flag) { return static_cast<uint32_t>(size(flag, UINT32_MAX / 4)); }
   uint64_t large_size(const char* flag) { return size(flag, UINT64_MAX); }
   uint32_t count(const char* flag, uint64_t least = 0, uint64_t most = kMostCount) {
@@ -59,6 +69,11 @@ class Reader {
   }
   std::string address(const char* flag) {
     Result<std::string> address = args_.address(flag);
+    if (!address) fault(address.error().message);
+    return address ? *address : "";
+  }
+  std::string ingest_address() {
+    Result<std::string> address = cli::ingest_address(args_);
     if (!address) fault(address.error().message);
     return address ? *address : "";
   }
@@ -101,8 +116,10 @@ void read_limits(Reader& reader, store::BatchLimits& limits) {
 void read_collector(Reader& reader, collector::CollectorOptions& collector) {
   collector.otlp_grpc_address = reader.address("--otlp-grpc");
   collector.otlp_http_address = reader.address("--otlp-http");
+  collector.ingest_address = reader.ingest_address();
+  collector.version = FATHOM_VERSION;
   collector.max_request_bytes = reader.size("--max-request-bytes", INT_MAX);  // what gRPC can count to
-  collector.budget_bytes = reader.large_size("--ingest-memory");
+  collector.budget_bytes = reader.ingest_memory("--ingest-memory");
   collector.grpc_connection_age_nano = reader.duration("--grpc-connection-age");
   collector.cors_allow_origin = reader.text("--cors-allow-origin");
   read_limits(reader, collector.limits);

@@ -20,7 +20,13 @@ TEST(ServerOptions, DefaultsAreThoseOfTheHelp) {
   EXPECT_EQ(options->query.http_address, "127.0.0.1:7070");
   EXPECT_EQ(options->collector.otlp_grpc_address, "127.0.0.1:4317");
   EXPECT_EQ(options->collector.otlp_http_address, "127.0.0.1:4318");
+  EXPECT_EQ(options->collector.ingest_address, "127.0.0.1:7072");
   EXPECT_FALSE(options->ready_fd);
+}
+
+TEST(ServerOptions, ManyServersOnFreePortsDoNotCollide) {
+  EXPECT_EQ(options_of({"--http=127.0.0.1:0"})->collector.ingest_address, "127.0.0.1:0");
+  EXPECT_EQ(options_of({"--http=127.0.0.1:0", "--ingest=h:9"})->collector.ingest_address, "h:9");
 }
 
 TEST(ServerOptions, DefaultLimitsAreThePartsOwn) {
@@ -55,12 +61,13 @@ TEST(ServerOptions, EveryFlagReachesItsPart) {
                                               "--http=h:1",
                                               "--otlp-grpc=g:2",
                                               "--otlp-http=o:3",
+                                              "--ingest=i:5",
                                               "--durability=os",
                                               "--retention-age=2d",
                                               "--retention-size=1GiB",
                                               "--reserve-disk=1MiB",
                                               "--max-request-bytes=1MiB",
-                                              "--ingest-memory=2MiB",
+                                              "--ingest-memory=20MiB",
                                               "--cache=3MiB",
                                               "--attributes-per-span=1",
                                               "--events-per-span=2",
@@ -83,12 +90,13 @@ TEST(ServerOptions, EveryFlagReachesItsPart) {
   EXPECT_EQ(options->query.http_address, "h:1");
   EXPECT_EQ(options->collector.otlp_grpc_address, "g:2");
   EXPECT_EQ(options->collector.otlp_http_address, "o:3");
+  EXPECT_EQ(options->collector.ingest_address, "i:5");
   EXPECT_EQ(options->store.durability, store::Durability::kOs);
   EXPECT_EQ(options->store.retention_age_nano, 172'800'000'000'000u);
   EXPECT_EQ(options->store.retention_bytes, uint64_t{1} << 30);
   EXPECT_EQ(options->store.reserve_disk_bytes, uint64_t{1} << 20);
   EXPECT_EQ(options->collector.max_request_bytes, uint64_t{1} << 20);
-  EXPECT_EQ(options->collector.budget_bytes, uint64_t{2} << 20);
+  EXPECT_EQ(options->collector.budget_bytes, uint64_t{20} << 20);
   EXPECT_EQ(options->store.cache_bytes, uint64_t{3} << 20);
   EXPECT_EQ(options->collector.limits.attributes_per_span, 1u);
   EXPECT_EQ(options->collector.limits.events_per_span, 2u);
@@ -145,6 +153,13 @@ TEST(ServerOptions, ASizeToKeepIsNoSlip) {
   EXPECT_EQ(bytes("500GB"), 500'000'000'000u);
   EXPECT_EQ(bytes("1.5TiB"), uint64_t{3} << 39);
   EXPECT_EQ(bytes("0"), 0u);
+}
+
+TEST(ServerOptions, MemoryForAgentsBatchesIsNotTooLittle) {
+  auto bytes = [](const std::string& size) { return options_of({"--ingest-memory=" + size})->collector.budget_bytes; };
+  EXPECT_EQ(bytes("1KiB"), uint64_t{8} << 20);
+  EXPECT_EQ(bytes("8MiB"), uint64_t{8} << 20);
+  EXPECT_EQ(bytes("9MiB"), uint64_t{9} << 20);
 }
 
 TEST(ServerOptions, WithoutAHomeTheDirectoryMustBeNamed) {

@@ -50,7 +50,12 @@ Result<cli::Addresses> Server::start(cli::Signals& signals) {
   Result<collector::CollectorAddresses> otlp = collector_->start();
   if (!otlp) return otlp.error();
   query_->set_ready(true);
-  return cli::Addresses{*http, otlp->otlp_grpc, otlp->otlp_http, query_->grpc_address()};
+  return cli::Addresses{.http = *http,
+                        .otlp_grpc = otlp->otlp_grpc,
+                        .otlp_http = otlp->otlp_http,
+                        .query_grpc = query_->grpc_address(),
+                        .ingest = otlp->ingest,
+                        .agent_socket = ""};
 }
 
 void Server::stop() {

@@ -10,7 +10,11 @@ Context FakeWorld::context() {
   context.err = [this](std::string_view text) { err += text; };
   context.env = [this](const char* name) -> std::optional<std::string> {
     auto found = environment.find(name);
-    return found == environment.end() ? std::nullopt : std::optional(found->second);
+    return found == environment.end() || found->second.empty() ? std::nullopt : std::optional(found->second);
+  };
+  context.env_is_empty = [this](const char* name) {
+    auto found = environment.find(name);
+    return found != environment.end() && found->second.empty();
   };
   context.connect = [this](const std::string& url, uint64_t) -> HttpGet {
     urls.push_back(url);

@@ -44,6 +44,14 @@ def children_of(pid):
     return [child for child in pids if parent_of(child) == pid]
 
 
+def program_of(pid):
+    """The program's file name; of a child that is about to become one, our own."""
+    try:
+        return os.path.basename(os.readlink(f"/proc/{pid}/exe")).removesuffix(" (deleted)")
+    except OSError:
+        return None
+
+
 def cli(*arguments, check=None, timeout=PATIENCE_S, env=None):
     """Runs `fathom ARGUMENTS`; with `check`, its exit status must be that."""
     environment = {**os.environ, "NO_COLOR": "1", **(env or {})}
@@ -61,6 +69,8 @@ class Server:
     def __init__(self, data=None, arguments=(), addresses=None):
         self.directory = None if data else tempfile.TemporaryDirectory(prefix="fathom-test-")
         self.data = str(data or pathlib.Path(self.directory.name, "data"))
+        self.sockets = tempfile.TemporaryDirectory(prefix="fathom-test-")
+        self.agent_socket = str(pathlib.Path(self.sockets.name, "agent.sock"))
         self.arguments = list(arguments)
         self.wanted = addresses or {}
         self.process = None
@@ -82,14 +92,17 @@ class Server:
 
     def clean_up(self):
         self.log.close()
+        self.sockets.cleanup()
         if self.directory:
             self.directory.cleanup()
 
     def command(self):
         words = [FATHOM, "up", "--data", self.data]
-        for name, flag in (("http", "--http"), ("otlp_grpc", "--otlp-grpc"), ("otlp_http", "--otlp-http")):
+        for name, flag in (("http", "--http"), ("otlp_grpc", "--otlp-grpc"), ("otlp_http", "--otlp-http"),
+                           ("ingest", "--ingest")):
             words += [flag, self.wanted.get(name, "127.0.0.1:0")]
-        return words + self.arguments
+        # Its own: neither this host's programs nor another test's are meant.
+        return words + ["--agent-socket", self.agent_socket] + self.arguments
 
     def start(self):
         assert pathlib.Path(FATHOM).exists(), f"{FATHOM} is not there: ./dev build, or set FATHOM_BIN"
@@ -97,11 +110,12 @@ class Server:
         line = self.process.stdout.readline()
         assert line, f"fathom up said nothing and ended with {self.process.wait(PATIENCE_S)}\n{self.log_text()}"
         self.addresses = json.loads(line)
-        assert set(self.addresses) >= {"http", "otlp_grpc", "otlp_http"}, line
+        assert set(self.addresses) >= {"http", "otlp_grpc", "otlp_http", "ingest", "agent_socket"}, line
         self.http = self.addresses["http"]
         self.otlp_http = self.addresses["otlp_http"]
         self.otlp_grpc = self.addresses["otlp_grpc"]
         self.query_grpc = self.addresses.get("query_grpc")  # with --query-grpc among the arguments
+        self.ingest = self.addresses["ingest"]
         self.url = f"http://{self.http}"
 
     def stop(self, how=signal.SIGTERM):
@@ -117,7 +131,13 @@ class Server:
 
     def pid(self):
         """Of fathom-server, the child that does the work; nothing while there is none."""
-        return next(iter(children_of(self.process.pid)), None)
+        return self.pid_of("fathom-server")
+
+    def agent_pid(self):
+        return self.pid_of("fathom-agent")
+
+    def pid_of(self, program):
+        return next((pid for pid in children_of(self.process.pid) if program_of(pid) == program), None)
 
     def get(self, path, parameters=(), timeout=PATIENCE_S):
         """(status, text) of a GET on the query port; (0, reason) when nobody answers."""

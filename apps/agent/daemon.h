@@ -1,0 +1,53 @@
+// Daemon: socket, pools, uplink and spool of one agent in one process, from their start to their orderly end.
+//
+// Thread safety: one thread, which start() and run() keep. Ownership: all parts. Errors: start() says what could not be
+// had (the socket, the state directory) and the cure; nothing is left running then.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "apps/agent/options.h"
+#include "base/result.h"
+#include "cli/signals.h"
+#include "net/http_server.h"
+#include "node-agent/agent/agent.h"
+#include "node-agent/agent/state_directory.h"
+#include "node-agent/uplink/uplink.h"
+
+namespace fathom {
+
+class Daemon {
+ public:
+  // `store` and `inherited`: what the supervisor said, before any thread.
+  Daemon(AgentProgramOptions options, agent::FdStore store, std::vector<agent::InheritedFd> inherited);
+  ~Daemon();
+
+  Result<> start();
+  // Until a signal says stop, and then until all is sent or spooled, within bounds.
+  void run(cli::Signals& signals);
+
+ private:
+  Result<> start_http();
+  agent::UplinkOptions uplink_options() const;
+  agent::AgentOptions agent_options() const;
+  agent::NodeFacts facts() const;
+  void wait_for_signal(cli::Signals& signals);
+  void stop();
+
+  const AgentProgramOptions options_;
+  agent::FdStore store_;
+  std::vector<agent::InheritedFd> inherited_;
+  agent::HostClock clock_;
+  boost::asio::io_context loop_{1};
+  boost::asio::posix::stream_descriptor signal_{loop_};
+  std::optional<agent::StateDirectory> state_;
+  std::unique_ptr<agent::Uplink> uplink_;
+  std::unique_ptr<agent::Agent> agent_;
+  std::unique_ptr<net::HttpServer> http_;
+};
+
+}  // namespace fathom

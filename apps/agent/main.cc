@@ -1,0 +1,84 @@
+// fathom-agent: takes the spans of this host's programs out of their memory and brings them to a collector.
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "apps/agent/daemon.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/open_files.h"
+#include "cli/addresses.h"
+#include "cli/exit_codes.h"
+#include "cli/help.h"
+
+namespace fathom {
+
+namespace {
+
+std::optional<std::string> environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+AgentEnvironment agent_environment() {
+  return {.root = ::geteuid() == 0,
+          .agent_socket = environment("FATHOM_AGENT_SOCKET"),
+          .xdg_runtime_dir = environment("XDG_RUNTIME_DIR"),
+          .xdg_state_home = environment("XDG_STATE_HOME"),
+          .home = environment("HOME")};
+}
+
+void announce(const AgentProgramOptions& options) {
+  log_info("ready agent_socket=" + options.agent_socket + " collector=" + options.collector);
+  if (!options.ready_fd) return;
+  std::string line = cli::addresses_line({.agent_socket = options.agent_socket});
+  // Shorter than a pipe's atomic write; whoever asked for it and went away does not need it.
+  if (::write(*options.ready_fd, line.data(), line.size()) < 0) log_warning("nobody reads the ready line");
+  ::close(*options.ready_fd);
+}
+
+cli::ExitCode refuse(cli::ExitCode code, const std::string& message) {
+  std::fprintf(stderr, "fathom-agent: %s\n", message.c_str());
+  return code;
+}
+
+cli::ExitCode serve(const AgentProgramOptions& options) {
+  // Before any thread: variables of the environment are taken away, and signals blocked.
+  std::vector<agent::InheritedFd> inherited = agent::take_inherited();
+  agent::FdStore store = agent::FdStore::of_environment();
+  cli::Signals signals;
+  ::signal(SIGPIPE, SIG_IGN);
+  ::setenv("GRPC_VERBOSITY", "NONE", 0);  // what it would print, we say, or try again
+  raise_open_files();
+  gauge("fathom_build_info", "1, with what this agent is.", "version=\"" FATHOM_VERSION "\"").set(1);
+  Daemon daemon(options, std::move(store), std::move(inherited));
+  Result<> started = daemon.start();
+  if (!started) return refuse(cli::ExitCode::kLocalFailure, started.error().message);
+  announce(options);
+  daemon.run(signals);
+  log_info("stopped");
+  return cli::ExitCode::kOk;
+}
+
+cli::ExitCode run(const std::vector<std::string>& words) {
+  Result<cli::Args> args = cli::parse_args(agent_command_line(), words);
+  if (!args) return refuse(cli::ExitCode::kUsage, args.error().message);
+  if (args->wants_help()) {
+    std::fputs(cli::command_help(agent_command_line()).c_str(), stdout);
+    return cli::ExitCode::kOk;
+  }
+  Result<AgentProgramOptions> options = agent_options(*args, agent_environment());
+  if (!options) return refuse(cli::ExitCode::kUsage, options.error().message);
+  return serve(*options);
+}
+
+}  // namespace
+
+}  // namespace fathom
+
+int main(int argc, char** argv) {
+  return static_cast<int>(fathom::run(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc)));
+}

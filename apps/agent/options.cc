@@ -1,0 +1,81 @@
+#include "apps/agent/options.h"
+
+namespace fathom {
+
+namespace {
+
+cli::CommandLine make_line() {
+  return {"fathom-agent",
+          "takes the spans of this host's programs out of their memory and brings them to a collector",
+          "One per host; usually started by 'fathom up' or systemd, which start it again should it die and keep the "
+          "programs' memory meanwhile. The log goes to standard error. SIGTERM and SIGINT end it: what programs have "
+          "left until then is sent or spooled first. The exit status is 0 then, 2 for a wrong command line, and 5 when "
+          "it cannot start.",
+          {},
+          {{"--agent-socket", "PATH",
+            "the unix socket where programs offer their memory (default: $FATHOM_AGENT_SOCKET; /run/fathom/agent.sock "
+            "for root, $XDG_RUNTIME_DIR/fathom/agent.sock for others)"},
+           {"--collector", "ADDR", "HOST:PORT where a server takes agents' spans (its --ingest)", "127.0.0.1:7072"},
+           {"--state", "DIR",
+            "the node's id, and the spool (default: /var/lib/fathom-agent for root, $XDG_STATE_HOME/fathom-agent or "
+            "~/.local/state/fathom-agent for others)"},
+           {"--spool-limit", "SIZE", "spans on disk while the collector is away; 0: no more", "256MiB"},
+           {"--http", "ADDR", "HOST:PORT of /metrics and /healthz (default: off)"},
+           {"--ready-fd", "N", "a descriptor that gets one line of JSON, the socket's path, when all is ready"}},
+          {{"fathom-agent --collector traces.example:7072", "on a host of a fleet"},
+           {"fathom-agent --agent-socket /tmp/a.sock --state /tmp/a",
+            "beside another, for a test; programs find it by "
+            "FATHOM_AGENT_SOCKET=/tmp/a.sock"}}};
+}
+
+bool is_absolute(const std::optional<std::string>& path) {
+  return path && path->starts_with('/');
+}
+
+std::string default_socket(const AgentEnvironment& environment) {
+  if (environment.agent_socket && !environment.agent_socket->empty()) return *environment.agent_socket;
+  if (environment.root) return "/run/fathom/agent.sock";
+  return is_absolute(environment.xdg_runtime_dir) ? *environment.xdg_runtime_dir + "/fathom/agent.sock" : "";
+}
+
+std::string default_state(const AgentEnvironment& environment) {
+  if (environment.root) return "/var/lib/fathom-agent";
+  if (is_absolute(environment.xdg_state_home)) return *environment.xdg_state_home + "/fathom-agent";
+  return is_absolute(environment.home) ? *environment.home + "/.local/state/fathom-agent" : "";
+}
+
+}  // namespace
+
+const cli::CommandLine& agent_command_line() {
+  static const cli::CommandLine kLine = make_line();
+  return kLine;
+}
+
+Result<AgentProgramOptions> agent_options(const cli::Args& args, const AgentEnvironment& environment) {
+  AgentProgramOptions options;
+  options.agent_socket = args.given("--agent-socket").value_or(default_socket(environment));
+  if (options.agent_socket.empty())
+    return invalid("there is no usual place for the socket; say where: --agent-socket PATH");
+  options.state_directory = args.given("--state").value_or(default_state(environment));
+  if (options.state_directory.empty())
+    return invalid("there is no home directory to keep state in; say where: --state DIR");
+  Result<std::string> collector = args.address("--collector");
+  if (!collector) return collector.error();
+  options.collector = *collector;
+  Result<uint64_t> spool = args.size_bytes("--spool-limit");
+  if (!spool) return spool.error();
+  options.spool_limit_bytes = *spool;
+  if (!args.get("--http").empty()) {
+    Result<std::string> http = args.address("--http");
+    if (!http) return http.error();
+    options.http_address = *http;
+  }
+  if (args.given("--ready-fd")) {
+    Result<uint64_t> ready_fd = args.number("--ready-fd", 1, 65'535);
+    if (!ready_fd) return ready_fd.error();
+    options.ready_fd = static_cast<int>(*ready_fd);
+  }
+  return options;
+}
+
+}  // namespace fathom

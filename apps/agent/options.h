@@ -1,0 +1,35 @@
+// AgentProgramOptions: the command line of fathom-agent as the options of its parts.
+//
+// Thread safety: plain values. Errors: kInvalid, naming the flag.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "cli/args.h"
+
+namespace fathom {
+
+struct AgentProgramOptions {
+  std::string agent_socket;
+  std::string collector;
+  std::string state_directory;
+  uint64_t spool_limit_bytes = 0;
+  std::string http_address;     // empty: none
+  std::optional<int> ready_fd;  // gets one line of JSON, then is closed
+};
+
+// What the defaults depend on.
+struct AgentEnvironment {
+  bool root = false;
+  std::optional<std::string> agent_socket;     // $FATHOM_AGENT_SOCKET
+  std::optional<std::string> xdg_runtime_dir;  // $XDG_RUNTIME_DIR
+  std::optional<std::string> xdg_state_home;   // $XDG_STATE_HOME
+  std::optional<std::string> home;             // $HOME
+};
+
+const cli::CommandLine& agent_command_line();
+Result<AgentProgramOptions> agent_options(const cli::Args& args, const AgentEnvironment& environment);
+
+}  // namespace fathom

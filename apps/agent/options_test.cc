@@ -1,0 +1,71 @@
+#include "apps/agent/options.h"
+
+#include <gtest/gtest.h>
+
+namespace fathom {
+namespace {
+
+Result<AgentProgramOptions> options_of(const std::vector<std::string>& words, const AgentEnvironment& environment) {
+  Result<cli::Args> args = cli::parse_args(agent_command_line(), words);
+  if (!args) return args.error();
+  return agent_options(*args, environment);
+}
+
+TEST(AgentOptions, DefaultsOfRoot) {
+  Result<AgentProgramOptions> options = options_of({}, {.root = true, .home = "/home/someone"});
+  ASSERT_TRUE(options.ok()) << options.error().message;
+  EXPECT_EQ(options->agent_socket, "/run/fathom/agent.sock");
+  EXPECT_EQ(options->state_directory, "/var/lib/fathom-agent");
+  EXPECT_EQ(options->collector, "127.0.0.1:7072");
+  EXPECT_EQ(options->spool_limit_bytes, uint64_t{256} << 20);
+  EXPECT_TRUE(options->http_address.empty());
+  EXPECT_FALSE(options->ready_fd);
+}
+
+TEST(AgentOptions, DefaultsOfOthers) {
+  AgentEnvironment environment{.xdg_runtime_dir = "/run/user/7", .home = "/home/someone"};
+  Result<AgentProgramOptions> options = options_of({}, environment);
+  ASSERT_TRUE(options.ok()) << options.error().message;
+  EXPECT_EQ(options->agent_socket, "/run/user/7/fathom/agent.sock");
+  EXPECT_EQ(options->state_directory, "/home/someone/.local/state/fathom-agent");
+  environment.agent_socket = "/tmp/told.sock";
+  environment.xdg_state_home = "/state";
+  options = options_of({}, environment);
+  ASSERT_TRUE(options.ok());
+  EXPECT_EQ(options->agent_socket, "/tmp/told.sock");
+  EXPECT_EQ(options->state_directory, "/state/fathom-agent");
+}
+
+TEST(AgentOptions, WithoutAPlaceItMustBeNamed) {
+  Result<AgentProgramOptions> options = options_of({}, {.home = "/home/someone"});
+  ASSERT_FALSE(options.ok());
+  EXPECT_NE(options.error().message.find("--agent-socket"), std::string::npos);
+  options = options_of({"--agent-socket=/tmp/a"}, {.xdg_state_home = "relative"});
+  ASSERT_FALSE(options.ok());
+  EXPECT_NE(options.error().message.find("--state"), std::string::npos);
+}
+
+TEST(AgentOptions, EveryFlagReachesItsPart) {
+  Result<AgentProgramOptions> options = options_of({"--agent-socket=/tmp/a", "--collector=h:1", "--state=/s",
+                                                    "--spool-limit=1MiB", "--http=127.0.0.1:0", "--ready-fd=3"},
+                                                   {});
+  ASSERT_TRUE(options.ok()) << options.error().message;
+  EXPECT_EQ(options->agent_socket, "/tmp/a");
+  EXPECT_EQ(options->collector, "h:1");
+  EXPECT_EQ(options->state_directory, "/s");
+  EXPECT_EQ(options->spool_limit_bytes, uint64_t{1} << 20);
+  EXPECT_EQ(options->http_address, "127.0.0.1:0");
+  EXPECT_EQ(options->ready_fd, 3);
+}
+
+TEST(AgentOptions, WrongValuesNameTheirFlag) {
+  for (const char* word : {"--collector=nowhere", "--spool-limit=lots", "--http=x", "--ready-fd=0"}) {
+    Result<AgentProgramOptions> options = options_of({word}, {.root = true});
+    ASSERT_FALSE(options.ok()) << word;
+    std::string flag(word, std::string_view(word).find('='));
+    EXPECT_NE(options.error().message.find(flag), std::string::npos) << options.error().message;
+  }
+}
+
+}  // namespace
+}  // namespace fathom
