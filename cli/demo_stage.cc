@@ -2,8 +2,7 @@
 
 #include <signal.h>
 
-#include <filesystem>
-#include <system_error>
+#include <algorithm>
 
 #include "base/time.h"
 
@@ -11,27 +10,11 @@ namespace fathom::cli {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr uint64_t kShopGraceNano = 15 * kNanosPerSecond;    // it flushes its last spans
 constexpr uint64_t kServerGraceNano = 70 * kNanosPerSecond;  // `up` itself kills each of its two after 30
-constexpr uint64_t kNpmPatienceNano = 10 * kNanosPerMinute;
-constexpr const char* kNodeCure = "; the demo needs Node 18.19 or later and npm ('fathom doctor' says what is here)";
 
 Error interrupted() {
   return {ErrorCode::kCancelled, "interrupted"};
-}
-
-// The example as it is shipped, without what somebody may have installed or left in it.
-Result<> copy_example(const fs::path& from, const fs::path& to) {
-  std::error_code error;
-  fs::create_directories(to, error);
-  for (fs::directory_iterator at(from, error), end; !error && at != end; at.increment(error)) {
-    if (at->path().filename() == "node_modules") continue;
-    fs::copy(at->path(), to / at->path().filename(), fs::copy_options::recursive, error);
-  }
-  if (error) return internal("cannot copy " + from.string() + ": " + error.message());
-  return {};
 }
 
 void end_child(std::optional<Child>& child, uint64_t grace_nano) {
@@ -87,37 +70,17 @@ Result<Addresses> DemoStage::start_server() {
   return parse_addresses(*line);
 }
 
-Result<> DemoStage::prepare_shop() {
-  Result<std::string> example = example_directory(context_, "otel-shop");
-  if (!example) return example.error();
-  std::error_code ignored;
-  shop_directory_ = *example;
-  if (fs::exists(fs::path(*example) / "node_modules", ignored)) return {};
-  shop_directory_ = directory_->path() + "/otel-shop";
-  Result<> copied = copy_example(*example, shop_directory_);
-  return copied ? install_packages() : copied;
-}
-
-Result<> DemoStage::install_packages() {
-  context_.err("fetching the shop's packages (npm ci) ...\n");
-  Result<Child> npm =
-      Child::start({{"npm", "ci", "--omit=dev", "--no-audit", "--no-fund", "--loglevel=error"}, shop_directory_, {}});
-  if (!npm) return internal(npm.error().message + kNodeCure);
-  uint64_t give_up = now_monotonic_nano() + kNpmPatienceNano;
-  std::optional<int> status = npm->poll();
-  for (; !status && now_monotonic_nano() < give_up; status = npm->poll()) {
-    if (signals_.wait(-1, kNanosPerSecond).stop) return interrupted();
-  }
-  if (!status) return internal("npm ci did not end in ten minutes");
-  if (*status != 0) return internal("npm ci " + describe_exit(*status));
+Result<> DemoStage::prepare_shop(const DemoApp& app) {
+  Result<DemoShop> prepared = app.prepare(context_, signals_, directory_->path());
+  if (!prepared) return prepared.error();
+  prepared_ = *std::move(prepared);
   return {};
 }
 
-Result<> DemoStage::start_shop(const std::string& otlp_http, uint64_t seconds) {
-  std::vector<std::string> command{
-      "node", "run.mjs", "--otlp-http", "http://" + otlp_http, "--seconds", std::to_string(seconds)};
-  Result<Child> shop = Child::start({command, shop_directory_, {}});
-  if (!shop) return internal(shop.error().message + kNodeCure);
+Result<> DemoStage::start_shop(const DemoApp& app, const Addresses& addresses, uint64_t seconds) {
+  ChildOptions options = app.command(prepared_, addresses, seconds);
+  Result<Child> shop = Child::start(options);
+  if (!shop) return internal(shop.error().message + app.cure);
   shop_ = *std::move(shop);
   return {};
 }

@@ -1,4 +1,5 @@
-// What the demo stands on: a server of its own in a directory that disappears, and the example shop.
+// What the demo stands on: a server and an agent of its own in a directory that disappears, and one of the example
+// shops.
 //
 // Thread safety: one thread, which holds `signals`. Ownership: both programs are ended, gently first, and the directory
 // is removed by the destructor. Errors: kCancelled when a signal came while waiting; all else says what failed and the
@@ -12,6 +13,7 @@
 #include "cli/addresses.h"
 #include "cli/child.h"
 #include "cli/context.h"
+#include "cli/demo_app.h"
 #include "cli/places.h"
 #include "cli/signals.h"
 
@@ -24,10 +26,10 @@ class DemoStage {
 
   // `fathom up` on free ports.
   Result<Addresses> start_server();
-  // The shop's packages, fetched into the directory that disappears when the source tree has none.
-  Result<> prepare_shop();
+  // What the shop needs before it can be started.
+  Result<> prepare_shop(const DemoApp& app);
   // Load for so long, 0: until told to stop.
-  Result<> start_shop(const std::string& otlp_http, uint64_t seconds);
+  Result<> start_shop(const DemoApp& app, const Addresses& addresses, uint64_t seconds);
 
   // Until the shop has ended by itself, well.
   Result<> wait_for_shop();
@@ -38,13 +40,12 @@ class DemoStage {
 
  private:
   Result<std::string> read_line(int descriptor);
-  Result<> install_packages();
   Result<> check_server_runs();
 
   const Context& context_;
   Signals& signals_;
   std::optional<TemporaryDirectory> directory_;
-  std::string shop_directory_;
+  DemoShop prepared_;
   std::optional<Child> server_;
   std::optional<Child> shop_;
 };

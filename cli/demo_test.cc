@@ -22,17 +22,21 @@ constexpr const char* kTrace =
     R"({"trace_id":"4bf92f3577b34da6a3ce929d0e0e4736","complete":true,"spans":[{"span_id":"00f067aa0ba902b7",)"
     R"("service":"gateway","operation":"GET /x","start_time_unix_nano":"1795226400000000001","duration_nano":5}]})";
 
-// The demo on a stage of shell scripts: "fathom up", node and npm note what they are asked to do.
+constexpr const char* kAddresses =
+    R"({"http":"h:1","otlp_grpc":"g:2","otlp_http":"o:3","ingest":"i:4","agent_socket":"/a"})";
+
+// The demo on a stage of shell scripts: "fathom up", the shop, node and npm note what they are asked to do.
 class DemoTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    program("fathom",
-            "trap 'note server-stopped; exit 0' TERM\n"
-            "mkdir -p \"$3\"; echo '{\"http\":\"h:1\",\"otlp_grpc\":\"g:2\",\"otlp_http\":\"o:3\"}'\n"
-            "while :; do sleep 1 & wait $!; done");
+    program("fathom", std::string("trap 'note server-stopped; exit 0' TERM\n") + "mkdir -p \"$3\"; echo '" +
+                          std::string(kAddresses) +
+                          "'\n"
+                          "while :; do sleep 1 & wait $!; done");
+    program("shop", "note socket $FATHOM_AGENT_SOCKET");
     program("node", "exit 0");
     program("npm", "mkdir node_modules");
-    scratch_.write("examples/otel-shop/package.json", "{}");
+    scratch_.write("examples/otel-shop/README.md", "");
     scratch_.write("examples/otel-shop/services/one.cjs", "1");
     world_.executable = scratch_.path() + "/bin/fathom";
     world_.environment = {{"FATHOM_EXAMPLES", scratch_.path() + "/examples"}, {"TMPDIR", scratch_.path() + "/tmp"}};
@@ -60,22 +64,58 @@ class DemoTest : public ::testing::Test {
 };
 
 TEST_F(DemoTest, OnceShowsTheSlowestAndATreeAndRemovesEverything) {
-  install_packages();
   EXPECT_EQ(world_.run({"demo", "--once", "--seconds", "3"}), ExitCode::kOk) << world_.err;
   EXPECT_EQ(world_.urls, std::vector<std::string>{"h:1"});
   EXPECT_NE(world_.out.find("The slowest requests:\n\nDURATION"), std::string::npos);
   EXPECT_NE(world_.out.find("trace 4bf92f3577b34da6a3ce929d0e0e4736\n"), std::string::npos);
+  EXPECT_NE(log().find("shop run --seconds 3 --directory " + scratch_.path() + "/tmp/"), std::string::npos) << log();
+  EXPECT_NE(log().find("socket /a\n"), std::string::npos) << "the demo's own agent is told to it";
+  EXPECT_EQ(log().find("node"), std::string::npos) << "this shop has nothing to do with Node";
+  EXPECT_NE(log().find("server-stopped"), std::string::npos);
+  EXPECT_TRUE(nothing_left());
+}
+
+TEST_F(DemoTest, NothingOfItIsSharedWithTheHost) {
+  world_.environment["FATHOM_AGENT_SOCKET"] = "/run/elsewhere";
+  EXPECT_EQ(world_.run({"demo", "--once"}), ExitCode::kOk) << world_.err;
+  size_t socket = log().find(
+      "--http 127.0.0.1:0 --otlp-grpc 127.0.0.1:0 --otlp-http 127.0.0.1:0 --ingest 127.0.0.1:0 "
+      "--agent-socket " +
+      scratch_.path() + "/tmp/");
+  EXPECT_NE(socket, std::string::npos) << log();
+}
+
+TEST_F(DemoTest, SpansThatAreStillOnTheirWayAreWaitedFor) {
+  FakeWorld slow;
+  slow.executable = world_.executable;
+  slow.environment = world_.environment;
+  slow.answer(200, R"({"rows":[],"next_cursor":""})");
+  slow.answer(200, R"({"rows":[],"next_cursor":""})");
+  slow.answer(200, kRows);
+  slow.answer(200, kTrace);
+  EXPECT_EQ(slow.run({"demo", "--once"}), ExitCode::kOk) << slow.err;
+  EXPECT_NE(slow.out.find("trace 4bf92f3577b34da6a3ce929d0e0e4736\n"), std::string::npos);
+}
+
+TEST_F(DemoTest, AnAppThatIsNoneIsAUsageError) {
+  EXPECT_EQ(world_.run({"demo", "--app", "otelshop"}), ExitCode::kUsage);
+  EXPECT_NE(world_.err.find("otel-shop"), std::string::npos) << world_.err;
+}
+
+TEST_F(DemoTest, TheOtherShopRunsWithWhatIsInstalled) {
+  install_packages();
+  EXPECT_EQ(world_.run({"demo", "--once", "--seconds", "3", "--app", "otel-shop"}), ExitCode::kOk) << world_.err;
   EXPECT_NE(
       log().find("node run.mjs --otlp-http http://o:3 --seconds 3 in " + scratch_.path() + "/examples/otel-shop\n"),
       std::string::npos)
       << log();
   EXPECT_EQ(log().find("npm"), std::string::npos) << "what is installed is used";
-  EXPECT_NE(log().find("server-stopped"), std::string::npos);
+  EXPECT_EQ(log().find("shop run"), std::string::npos);
   EXPECT_TRUE(nothing_left());
 }
 
 TEST_F(DemoTest, PackagesAreFetchedIntoACopyThatDisappears) {
-  EXPECT_EQ(world_.run({"demo", "--once"}), ExitCode::kOk) << world_.err;
+  EXPECT_EQ(world_.run({"demo", "--once", "--app=otel-shop"}), ExitCode::kOk) << world_.err;
   EXPECT_NE(world_.err.find("npm ci"), std::string::npos);
   EXPECT_NE(log().find("npm ci --omit=dev"), std::string::npos);
   EXPECT_NE(log().find("--seconds 20 in " + scratch_.path() + "/tmp/"), std::string::npos) << log();
@@ -85,22 +125,35 @@ TEST_F(DemoTest, PackagesAreFetchedIntoACopyThatDisappears) {
 
 TEST_F(DemoTest, AFailingInstallationIsSaid) {
   program("npm", "exit 7");
-  EXPECT_EQ(world_.run({"demo", "--once"}), ExitCode::kLocalFailure);
+  EXPECT_EQ(world_.run({"demo", "--once", "--app=otel-shop"}), ExitCode::kLocalFailure);
   EXPECT_NE(world_.err.find("npm ci ended with status 7"), std::string::npos);
   EXPECT_TRUE(nothing_left());
 }
 
 TEST_F(DemoTest, AFailingShopIsSaid) {
-  install_packages();
-  program("node", "exit 4");
+  program("shop", "exit 4");
   EXPECT_EQ(world_.run({"demo", "--once"}), ExitCode::kLocalFailure);
   EXPECT_NE(world_.err.find("the shop ended with status 4"), std::string::npos);
   EXPECT_NE(log().find("server-stopped"), std::string::npos);
   EXPECT_TRUE(nothing_left());
 }
 
+TEST_F(DemoTest, AShopThatIsNotBuiltIsSaid) {
+  fs::remove(scratch_.path() + "/bin/shop");
+  EXPECT_EQ(world_.run({"demo", "--once"}), ExitCode::kLocalFailure);
+  EXPECT_NE(world_.err.find("the demo's shop is not built"), std::string::npos) << world_.err;
+  EXPECT_TRUE(nothing_left());
+}
+
+TEST_F(DemoTest, AShopThatIsBuiltWhereItsSourcesAreIsFound) {
+  fs::remove(scratch_.path() + "/bin/shop");
+  scratch_.write("examples/shop/README.md", "");
+  program("../examples/shop/build/shop", "");
+  EXPECT_EQ(world_.run({"demo", "--once"}), ExitCode::kOk) << world_.err;
+  EXPECT_NE(log().find("shop/build/shop run --seconds 20"), std::string::npos) << log();
+}
+
 TEST_F(DemoTest, AServerThatDoesNotStartIsSaid) {
-  install_packages();
   program("fathom", "exit 5");
   EXPECT_EQ(world_.run({"demo", "--once"}), ExitCode::kLocalFailure);
   EXPECT_NE(world_.err.find("the server could not be started"), std::string::npos);
@@ -108,16 +161,14 @@ TEST_F(DemoTest, AServerThatDoesNotStartIsSaid) {
 }
 
 TEST_F(DemoTest, AServerThatDiesEndsIt) {
-  install_packages();
-  program("fathom", "echo '{\"http\":\"h:1\",\"otlp_grpc\":\"g:2\",\"otlp_http\":\"o:3\"}'; exit 5");
-  program("node", "sleep 1000");
+  program("fathom", "echo '" + std::string(kAddresses) + "'; exit 5");
+  program("shop", "sleep 1000");
   EXPECT_EQ(world_.run({"demo", "--once"}), ExitCode::kLocalFailure);
   EXPECT_NE(world_.err.find("the server ended with status 5"), std::string::npos);
 }
 
 TEST_F(DemoTest, GoesOnUntilToldToStop) {
-  install_packages();
-  program("node", "exec sleep 1000");
+  program("shop", "exec sleep 1000");
   Forked process([&] {
     Context context = world_.context();
     context.out = [](std::string_view text) { EXPECT_GT(::write(STDOUT_FILENO, text.data(), text.size()), 0); };
@@ -129,13 +180,12 @@ TEST_F(DemoTest, GoesOnUntilToldToStop) {
   }
   ::kill(process.pid(), SIGINT);
   EXPECT_EQ(process.exit_code(), 0);
-  EXPECT_NE(log().find("node run.mjs --otlp-http http://o:3 --seconds 0"), std::string::npos);
+  EXPECT_NE(log().find("shop run --seconds 0"), std::string::npos);
   EXPECT_TRUE(nothing_left());
 }
 
 TEST_F(DemoTest, InterruptedBeforeItsEndIsNoSuccess) {
-  install_packages();
-  program("node", "echo started >&2; exec sleep 1000");
+  program("shop", "echo started >&2; exec sleep 1000");
   Forked process([&] { return static_cast<int>(run_program({"demo", "--once"}, world_.context())); });
   while (read_line(process.err()).find("started") == std::string::npos) {
   }
@@ -146,7 +196,7 @@ TEST_F(DemoTest, InterruptedBeforeItsEndIsNoSuccess) {
 
 TEST_F(DemoTest, WithoutTheExampleItSaysWhereItLooks) {
   world_.environment["FATHOM_EXAMPLES"] = scratch_.path() + "/elsewhere";
-  EXPECT_EQ(world_.run({"demo", "--once"}), ExitCode::kLocalFailure);
+  EXPECT_EQ(world_.run({"demo", "--once", "--app=otel-shop"}), ExitCode::kLocalFailure);
   EXPECT_NE(world_.err.find("FATHOM_EXAMPLES"), std::string::npos);
 }
 

@@ -41,7 +41,7 @@ Result<std::string> example_directory(const Context& context, const std::string&
     roots = {fs::path(FATHOM_SOURCE_DIR) / "examples", ours / "../../../examples", ours / "../share/fathom/examples"};
   }
   for (const fs::path& root : roots) {
-    if (is_there(root / name / "package.json")) return (root / name).lexically_normal().string();
+    if (is_there(root / name / "README.md")) return (root / name).lexically_normal().string();
   }
   return not_found("the example " + name + " is not here; set FATHOM_EXAMPLES to the directory that holds it");
 }
