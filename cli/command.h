@@ -19,6 +19,7 @@ const Command& slowest_command();
 const Command& trace_command();
 const Command& services_command();
 const Command& latency_command();
+const Command& nodes_command();
 const Command& doctor_command();
 const Command& demo_command();
 

@@ -1,5 +1,9 @@
 #include "cli/doctor.h"
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 #include "cli/command.h"
 #include "cli/filter_flags.h"
 #include "cli/help.h"
@@ -14,16 +18,17 @@ namespace {
 constexpr size_t kCheckWidth = 20;
 
 CommandLine doctor_line() {
-  return {
-      "fathom doctor",
-      "what this host offers, what it lacks, and the cure",
-      "Looks at the kernel, clocks, memory, the data directory (fsync is measured), ports, the server, and what the "
-      "demo needs. Nothing is changed. The exit status is 5 when something would keep the server from working.",
-      {},
-      join({place_flags(), {format_flag("table")}, connection_flags()}),
-      {{"fathom doctor", "before the first 'fathom up'"},
-       {"fathom doctor --data /srv/fathom", "is that disk fast enough?"},
-       {"fathom doctor --format json | jq '.checks[] | select(.status != \"ok\")'", "what is not in order"}}};
+  return {"fathom doctor",
+          "what this host offers, what it lacks, and the cure",
+          "Looks at the kernel, clocks, memory, the data directory (fsync is measured), the agent's socket, ports, the "
+          "server, what its agents lost, and what the demo needs. Nothing is changed. The exit status is 5 when "
+          "something would keep the server "
+          "from working.",
+          {},
+          join({place_flags(), {format_flag("table")}, connection_flags()}),
+          {{"fathom doctor", "before the first 'fathom up'"},
+           {"fathom doctor --data /srv/fathom", "is that disk fast enough?"},
+           {"fathom doctor --format json | jq '.checks[] | select(.status != \"ok\")'", "what is not in order"}}};
 }
 
 const char* health_name(Health health) {
@@ -50,28 +55,51 @@ bool any_failure(const std::vector<Finding>& findings) {
   return false;
 }
 
-std::vector<Finding> examine(const Args& args, const Context& context) {
+std::string ingest_of(const Args& args) {
+  Result<std::string> ingest = ingest_address(args);
+  return ingest ? *ingest : args.get("--ingest");
+}
+
+using Findings = std::vector<Finding>;
+
+Findings examine_host(const Args& args, const Context& context) {
   std::string data = args.get("--data");
   if (data.empty()) data = default_data_directory(context.env("XDG_DATA_HOME"), context.env("HOME"));
-  bool reachable = false;
-  Finding server = check_server(context, args, reachable);
-  return {check_kernel(),
-          check_clock_source(),
-          check_clock_sync(),
-          check_memory(),
-          check_open_files(),
-          check_data_directory(data),
-          check_file_system(data),
-          check_disk_space(data),
-          check_fsync(data),
-          check_server_program(context),
-          server,
-          check_port("port: queries", "--http", args.get("--http"), reachable),
+  return {check_kernel(),          check_clock_source(),
+          check_clock_sync(),      check_memory(),
+          check_open_files(),      check_data_directory(data),
+          check_file_system(data), check_disk_space(data),
+          check_fsync(data),       check_tsc(),
+          check_memfd(),           check_agent_socket(context),
+          check_programs(context)};
+}
+
+Findings examine_server(const Args& args, const Context& context, bool& reachable) {
+  Findings findings{check_server(context, args, reachable)};
+  if (findings.front().health == Health::kOk)
+    std::ranges::move(check_nodes(context, args), std::back_inserter(findings));
+  return findings;
+}
+
+Findings examine_ports(const Args& args, bool reachable) {
+  return {check_port("port: queries", "--http", args.get("--http"), reachable),
           check_port("port: OTLP/gRPC", "--otlp-grpc", args.get("--otlp-grpc"), reachable),
           check_port("port: OTLP/HTTP", "--otlp-http", args.get("--otlp-http"), reachable),
-          check_node(),
-          check_npm(),
-          check_example(context)};
+          check_port("port: agents", "--ingest", ingest_of(args), reachable)};
+}
+
+Findings examine_demo(const Context& context) {
+  return {check_shop(context), check_otel_shop(context), check_node(), check_npm()};
+}
+
+Findings examine(const Args& args, const Context& context) {
+  bool reachable = false;
+  Findings server = examine_server(args, context, reachable);
+  Findings all;
+  for (auto&& some : {examine_host(args, context), server, examine_ports(args, reachable), examine_demo(context)}) {
+    std::ranges::copy(some, std::back_inserter(all));
+  }
+  return all;
 }
 
 ExitCode run_doctor(const Args& args, const Context& context) {

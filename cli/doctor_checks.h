@@ -5,6 +5,7 @@
 // one unnamed file and lets it go. Thread safety: one thread.
 #pragma once
 
+#include <boost/json.hpp>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,11 @@ Finding check_clock_sync();
 Finding check_memory();
 Finding check_open_files();
 
+// What spans of this host's programs need.
+Finding check_tsc();
+Finding check_memfd();
+Finding check_agent_socket(const Context& context);
+
 // The data directory, or where it would be made.
 Finding check_disk_space(const std::string& directory);
 Finding check_data_directory(const std::string& directory);
@@ -36,16 +42,20 @@ Finding check_file_system(const std::string& directory);
 Finding check_fsync(const std::string& directory);
 
 // Programs and servers.
-Finding check_server_program(const Context& context);
+Finding check_programs(const Context& context);
 Finding check_server(const Context& context, const Args& args, bool& reachable);
+std::vector<Finding> check_nodes(const Context& context, const Args& args);  // of a server that is ready
 Finding check_port(const std::string& purpose, const std::string& flag, const std::string& address, bool reachable);
 Finding check_node();
 Finding check_npm();
-Finding check_example(const Context& context);
+Finding check_shop(const Context& context);
+Finding check_otel_shop(const Context& context);
 
 // The same judgements on numbers, for tests.
 Finding judge_disk_space(uint64_t free_bytes, uint64_t total_bytes);
 Finding judge_fsync(std::vector<uint64_t> durations_nano);
 Finding judge_node_version(const std::string& version);
+std::vector<Finding> judge_nodes(const boost::json::array& nodes);
+Finding judge_tsc(const std::string& cpu_info);
 
 }  // namespace fathom::cli

@@ -1,15 +1,13 @@
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-
 #include <cstdio>
 #include <filesystem>
 
 #include "base/time.h"
 #include "cli/api.h"
 #include "cli/child.h"
+#include "cli/demo_app.h"
 #include "cli/doctor_checks.h"
 #include "cli/places.h"
+#include "cli/ports.h"
 #include "cli/text.h"
 #include "net/http_server.h"
 
@@ -18,23 +16,12 @@ namespace fathom::cli {
 namespace {
 
 constexpr uint64_t kProgramPatienceNano = 10 * kNanosPerSecond;
-constexpr const char* kNodeCure = "only the demo needs it: apt install nodejs npm (18.19 or later)";
+constexpr const char* kNodeCure =
+    "only 'fathom demo --app otel-shop' needs it: apt install nodejs npm (18.19 or later)";
 
 std::string trimmed(std::string text) {
   text.erase(text.find_last_not_of(" \r\n") + 1);
   return printable(text);
-}
-
-// Whether somebody listens there already. Addresses that are not plain IPv4 are not judged.
-bool is_taken(const std::string& host, uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  if (::inet_pton(AF_INET, host.c_str(), &address.sin_addr) != 1) return false;
-  Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  int yes = 1;  // as the server does: what lingers of a predecessor's connections does not count
-  ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  return ::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 && errno == EADDRINUSE;
 }
 
 Finding not_reachable(const Error& error) {
@@ -54,10 +41,14 @@ Finding not_ready(const Api& api, const Error& refusal) {
 
 }  // namespace
 
-Finding check_server_program(const Context& context) {
-  Result<std::string> program = sibling_program(context, "fathom-server");
-  if (program) return {"programs", Health::kOk, *program, ""};
-  return {"programs", Health::kFail, "fathom-server is missing", program.error().message};
+Finding check_programs(const Context& context) {
+  std::string found;
+  for (const char* name : {"fathom-server", "fathom-agent"}) {
+    Result<std::string> program = sibling_program(context, name);
+    if (!program) return {"programs", Health::kFail, std::string(name) + " is missing", program.error().message};
+    found += (found.empty() ? "" : ", ") + *program;
+  }
+  return {"programs", Health::kOk, found, ""};
 }
 
 Finding check_server(const Context& context, const Args& args, bool& reachable) {
@@ -80,7 +71,7 @@ Finding check_server(const Context& context, const Args& args, bool& reachable) 
 Finding check_port(const std::string& purpose, const std::string& flag, const std::string& address, bool reachable) {
   auto split = net::split_address(address);
   if (!split) return {purpose, Health::kFail, split.error().message, "write HOST:PORT"};
-  if (!is_taken(split->first, split->second)) return {purpose, Health::kOk, address + " is free", ""};
+  if (!is_taken(address)) return {purpose, Health::kOk, address + " is free", ""};
   if (reachable) return {purpose, Health::kOk, address + " is in use, and a server is running", ""};
   return {purpose, Health::kFail, address + " is in use by another program",
           "end that program (ss -ltnp says which), or choose: " + flag};
@@ -107,11 +98,18 @@ Finding check_npm() {
   return {"npm", Health::kOk, trimmed(*version), ""};
 }
 
-Finding check_example(const Context& context) {
+Finding check_shop(const Context& context) {
+  Result<std::string> program = shop_program(context);
+  if (!program) return {"demo", Health::kWarn, "no shop", program.error().message};
+  return {"demo", Health::kOk, *program, ""};
+}
+
+Finding check_otel_shop(const Context& context) {
   Result<std::string> example = example_directory(context, "otel-shop");
-  if (!example) return {"demo", Health::kWarn, "no otel-shop", example.error().message};
+  if (!example) return {"demo: otel-shop", Health::kWarn, "no otel-shop", example.error().message};
   bool installed = ::access((*example + "/node_modules").c_str(), F_OK) == 0;
-  return {"demo", Health::kOk, *example + (installed ? "" : " (its packages are fetched at the first run)"), ""};
+  return {"demo: otel-shop", Health::kOk, *example + (installed ? "" : " (its packages are fetched at the first run)"),
+          ""};
 }
 
 }  // namespace fathom::cli

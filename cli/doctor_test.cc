@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <boost/json.hpp>
@@ -53,6 +54,57 @@ TEST(DoctorJudges, NodeVersions) {
   for (const char* bad : {"v16.20.0", "v18.13.0", "v19.9.0", "v20.5.0", "", "nonsense"}) {
     EXPECT_EQ(judge_node_version(bad).health, Health::kWarn) << bad;
   }
+}
+
+TEST(DoctorJudges, SpanClocks) {
+  EXPECT_EQ(judge_tsc("\nprocessor\t: 0\nflags\t\t: fpu tsc constant_tsc nonstop_tsc\nbugs\t:\n").health, Health::kOk);
+  for (const char* without : {"\nflags\t: fpu tsc constant_tsc\n", "\nflags\t: fpu tsc nonstop_tsc\nx: constant_tsc\n",
+                              "", "\nFeatures: fp asimd\n"}) {
+    EXPECT_EQ(judge_tsc(without).health, Health::kWarn) << without;
+  }
+}
+
+TEST(DoctorChecks, SharedMemoryIsTried) {
+  EXPECT_EQ(check_memfd().says, "memfd with seals");
+}
+
+TEST(DoctorChecks, TheAgentIsLookedForWhereProgramsLook) {
+  FakeWorld world;
+  Scratch scratch;
+  world.environment["FATHOM_AGENT_SOCKET"] = scratch.path() + "/agent.sock";
+  EXPECT_NE(check_agent_socket(world.context()).says.find("none where programs look: " + scratch.path()),
+            std::string::npos);
+  EXPECT_NE(check_agent_socket(world.context()).cure.find("fathom up"), std::string::npos);
+  Fd agent(::socket(AF_UNIX, SOCK_SEQPACKET, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  (scratch.path() + "/agent.sock").copy(address.sun_path, sizeof address.sun_path - 1);
+  ASSERT_EQ(::bind(agent.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  EXPECT_NE(check_agent_socket(world.context()).says.find("nobody listens"), std::string::npos);
+  ASSERT_EQ(::listen(agent.get(), 1), 0);
+  EXPECT_EQ(check_agent_socket(world.context()).health, Health::kOk);
+}
+
+TEST(DoctorChecks, ProgramsThatLookForNoAgentAreNamed) {
+  FakeWorld world;
+  world.environment["FATHOM_AGENT_SOCKET"] = "";
+  EXPECT_EQ(check_agent_socket(world.context()).says,
+            "FATHOM_AGENT_SOCKET is empty: programs started here look for no agent");
+  EXPECT_EQ(check_agent_socket(world.context()).health, Health::kWarn);
+  std::string longer = "/" + std::string(107, 'a');
+  world.environment["FATHOM_AGENT_SOCKET"] = longer;
+  EXPECT_EQ(check_agent_socket(world.context()).says,
+            longer + " is too long for a socket (108 bytes of 107 at most): programs do not look there");
+}
+
+TEST(DoctorChecks, BothProgramsBelongBesideThisOne) {
+  FakeWorld world;
+  Scratch scratch;
+  world.executable = scratch.path() + "/fathom";
+  scratch.script("fathom-server", "");
+  EXPECT_EQ(check_programs(world.context()).says, "fathom-agent is missing");
+  scratch.script("fathom-agent", "");
+  EXPECT_EQ(check_programs(world.context()).health, Health::kOk);
 }
 
 TEST(DoctorChecks, MeasuresADirectoryThatIsNotThereYet) {
@@ -116,6 +168,7 @@ TEST(Doctor, AnAbsentServerIsAWarningWithTheCure) {
   FakeWorld world;
   Scratch scratch;
   scratch.script("fathom-server", "");
+  scratch.script("fathom-agent", "");
   world.executable = scratch.path() + "/fathom";
   ExitCode code = world.run({"doctor", "--data", scratch.path(), "--format", "json"});
   boost::json::value document = boost::json::parse(world.out);
@@ -160,8 +213,46 @@ TEST(Doctor, AReadyServerSaysItsVersion) {
   world.answer(200, "ready\n");
   world.answer(200, R"({"version":"9.9","ready":true})");
   world.run({"doctor"});
-  EXPECT_EQ(world.targets, (std::vector<std::string>{"/healthz", "/readyz", "/api/v1/status"}));
+  EXPECT_EQ(world.targets, (std::vector<std::string>{"/healthz", "/readyz", "/api/v1/status", "/api/v1/nodes"}));
   EXPECT_NE(world.out.find("ready, version 9.9"), std::string::npos) << world.out;
+}
+
+TEST(Doctor, WhatNodesLostIsAWarningWithTheCure) {
+  FakeWorld world;
+  world.answer(200, "ok\n");
+  world.answer(200, "ready\n");
+  world.answer(200, R"({"version":"9.9","ready":true})");
+  world.answer(
+      200, R"({"nodes":[{"host_name":"db-1","node_id":"0123456789","losses":[{"reason":"pool_full","count":1200}]},)"
+           R"({"host_name":"db-2","node_id":"ff","losses":[]}]})");
+  world.run({"doctor"});
+  size_t at = world.out.find("warn  nodes               node db-1 (01234567) lost 1,200 spans: pool_full\n");
+  ASSERT_NE(at, std::string::npos) << world.out;
+  EXPECT_LT(world.out.find("-> give its busiest programs more memory", at), world.out.find("port: queries"))
+      << world.out;
+}
+
+TEST(DoctorJudges, NodesLosses) {
+  auto judge = [](const std::string& losses) {
+    return judge_nodes(boost::json::parse(R"([{"host_name":"a","node_id":"1","losses":[)" + losses + "]}]").as_array());
+  };
+  EXPECT_EQ(judge("")[0].health, Health::kOk);
+  EXPECT_EQ(judge_nodes({})[0].says, "none known");
+  EXPECT_EQ(judge(R"({"reason":"refused","count":0})")[0].says, "1 known, nothing lost since its agent was started");
+  EXPECT_EQ(judge_nodes(boost::json::parse("[{},{}]").as_array())[0].says,
+            "2 known, nothing lost since their agents were started");
+  auto found =
+      judge(R"({"reason":"value_cut","count":9},{"reason":"meteor","count":7},{"reason":"refused","count":1})");
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_EQ(found[0].says, "node a (1) lost 1 spans: refused") << "whole spans first";
+  EXPECT_EQ(found[1].says, "node a (1) lost 9 parts of spans: value_cut");
+  EXPECT_EQ(found[2].says, "node a (1) lost 7 things: meteor");
+  for (const Finding& finding : found) EXPECT_NE(finding.cure, "") << finding.says;
+  std::string many = R"({"reason":"refused","count":1})";
+  for (int i = 0; i < 9; ++i) many += "," + many.substr(0, many.find('}') + 1);
+  found = judge(many);
+  ASSERT_EQ(found.size(), 9u);
+  EXPECT_EQ(found[8].says, "2 more such losses");
 }
 
 TEST(Doctor, WordsAndColours) {

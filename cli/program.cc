@@ -23,7 +23,7 @@ constexpr const char* kExitCodes =
 
 std::vector<const Command*> commands() {
   return {&demo_command(),     &up_command(),      &slowest_command(), &trace_command(),
-          &services_command(), &latency_command(), &doctor_command()};
+          &services_command(), &latency_command(), &nodes_command(),   &doctor_command()};
 }
 
 // "fathom slowest" is the full name; "slowest" is what is typed.

@@ -21,6 +21,7 @@ constexpr std::string_view kWelcome =
     "  GET /api/v1/traces/ID   one trace\n"
     "  GET /api/v1/services, /api/v1/operations, /api/v1/latency\n"
     "  GET /api/v1/attributes, /api/v1/attributes/KEY/values\n"
+    "  GET /api/v1/nodes       the hosts' agents\n"
     "  GET /api/v1/status, /metrics, /healthz, /readyz\n";
 
 HttpResponse text_response(std::string_view body, int status = 200) {
@@ -91,6 +92,9 @@ std::optional<HttpResponse> HttpFace::plain_answer(const std::string& path) {
   if (path == "/metrics") {
     show_store(store_.stats());
     return HttpResponse{.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = render_metrics()};
+  }
+  if (path == "/api/v1/nodes") {
+    return HttpResponse{.body = nodes_json(options_.nodes ? options_.nodes() : std::vector<NodeRow>())};
   }
   if (path == "/api/v1/status") return HttpResponse{.body = status_json(options_.version, ready_, store_.stats())};
   return std::nullopt;

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "query/nodes.h"
 #include "store/span_store.h"
 
 namespace fathom::query {
@@ -30,6 +31,7 @@ struct QueryOptions {
   uint64_t byte_budget = uint64_t{1} << 30;     // bytes one query may read and decode
   uint64_t answer_bytes = uint64_t{256} << 20;  // large answers that are not read yet, all together
   std::string version = "dev";                  // shown by /api/v1/status
+  NodeSource nodes;                             // of /api/v1/nodes; nothing: there are none
 };
 
 class QueryServer {

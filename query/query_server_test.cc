@@ -92,6 +92,36 @@ TEST_F(QueryServerTest, TheSlowestTraceHasEveryFieldOfTheIssue) {
           R"(","duration_nano":300000000,"root_duration_nano":300000000,"complete":true,"error":false,"spans":2})");
 }
 
+TEST_F(QueryServerTest, NodesAreThoseOfTheSource) {
+  NodeRow bare{.node_id = "00ff", .host_name = "a\"b"};
+  NodeRow full{.node_id = "aa", .host_name = "db-1", .agent_version = "0.1.0", .connected = true};
+  full.first_seen_unix_nano = 1'795'221'000'000'000'001;
+  full.last_seen_unix_nano = 1'795'221'000'000'000'002;
+  full.clock = store::ClockOffset{-7'200'000'000'000, 12'000};
+  full.clock_measured_unix_nano = 3;
+  full.programs = 4;
+  full.acknowledged_spans = 5;
+  full.spool_bytes = 6;
+  full.spool_limit_bytes = 7;
+  full.resident_bytes = 8;
+  full.losses = {{"pool_full", 9}};
+  start({.nodes = [&] { return std::vector<NodeRow>{bare, full}; }});
+  EXPECT_EQ(
+      get("/api/v1/nodes").body,
+      R"({"nodes":[{"node_id":"00ff","host_name":"a\"b","agent_version":"","connected":false,"first_seen_unix_nano":"0",)"
+      R"("last_seen_unix_nano":"0","programs":0,"acknowledged_spans":0,"spool_bytes":0,"spool_limit_bytes":0,)"
+      R"("resident_bytes":0,"losses":[]},{"node_id":"aa","host_name":"db-1","agent_version":"0.1.0","connected":true,)"
+      R"("first_seen_unix_nano":"1795221000000000001","last_seen_unix_nano":"1795221000000000002",)"
+      R"("clock":{"offset_nano":-7200000000000,"error_nano":12000,"measured_unix_nano":"3"},"programs":4,)"
+      R"("acknowledged_spans":5,"spool_bytes":6,"spool_limit_bytes":7,"resident_bytes":8,)"
+      R"("losses":[{"reason":"pool_full","count":9}]}]})");
+}
+
+TEST_F(QueryServerTest, WithoutASourceThereAreNoNodes) {
+  start();
+  EXPECT_EQ(get("/api/v1/nodes").body, R"({"nodes":[]})");
+}
+
 TEST_F(QueryServerTest, FiltersAreUnderstood) {
   start();
   auto rows = [this](const std::string& filter) {

@@ -15,7 +15,7 @@ from harness.main import main
 from harness.server import FATHOM, Server, cli, parent_of, until
 
 OK, NOTHING_FOUND, USAGE, UNREACHABLE, REFUSED = 0, 1, 2, 3, 4
-COMMANDS = ("up", "slowest", "trace", "services", "latency", "doctor", "demo")
+COMMANDS = ("up", "slowest", "trace", "services", "latency", "nodes", "doctor", "demo")
 ROW = {"trace_id", "span_id", "service", "operation", "start_time_unix_nano", "duration_nano", "root_duration_nano",
        "complete", "error", "spans"}
 SPAN = {"span_id", "parent_span_id", "service", "operation", "kind", "start_time_unix_nano", "duration_nano", "status",

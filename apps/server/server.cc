@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "apps/server/node_rows.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "cli/exit_codes.h"
@@ -43,6 +44,9 @@ Result<> Server::open_store(cli::Signals& signals) {
 Result<cli::Addresses> Server::start(cli::Signals& signals) {
   Result<> opened = open_store(signals);
   if (!opened) return opened.error();
+  auto nodes = std::make_shared<collector::NodeRegistry>();
+  options_.collector.nodes = nodes;
+  options_.query.nodes = [nodes] { return node_rows(*nodes); };
   query_ = std::make_unique<query::QueryServer>(options_.query, *store_);
   Result<std::string> http = query_->start();
   if (!http) return http.error();
