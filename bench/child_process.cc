@@ -34,8 +34,8 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
 
 std::vector<std::string> environment_with(const std::vector<std::pair<std::string, std::string>>& more) {
   std::vector<std::string> all;
-  for (char** at = environ; *at != nullptr; ++at) all.emplace_back(*at);
   for (const auto& [name, value] : more) all.push_back(name + "=" + value);
+  for (char** at = environ; *at != nullptr; ++at) all.emplace_back(*at);  // of equal names the first counts
   return all;
 }
 

@@ -28,6 +28,13 @@ constexpr KeyBound kBounds[] = {
     {"query.slowest_page_50_ms_p99", {50, false}},
     {"query.trace_by_id_ms_p99", {5, false}},
     {"e2e.acknowledged_to_found_ms_p99", {200, false}},
+    {"span.start_end_2attr_ns", {60, false}},
+    {"span.over_otel_cpp", {0.1, false}},
+    {"span.two_threads_over_one", {1.05, false}},
+    {"agent.spans_per_s_per_core", {1'000'000, true}},
+    {"agent.rss_max_mib", {128, false}},
+    {"e2e.span_to_found_ms_p99", {500, false}},
+    {"crash.spans_lost", {0, false}},
 };
 
 std::string number(double value) {

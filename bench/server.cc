@@ -50,6 +50,8 @@ Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options) {
   if (!http || !grpc) return http ? grpc.error() : http.error();
   server->http_ = *http;
   server->otlp_grpc_ = *grpc;
+  // Servers of before there were agents can be measured, too.
+  if (Result<std::string> ingest = address_in(*line, "ingest")) server->ingest_ = *ingest;
   server->cpu_seconds_at_ready_ = server->process_.cpu_seconds();
   return server;
 }

@@ -27,6 +27,7 @@ class Server {
 
   const std::string& http() const { return http_; }
   const std::string& otlp_grpc() const { return otlp_grpc_; }
+  const std::string& ingest() const { return ingest_; }  // for agents; empty when the server takes none
   const ChildProcess& process() const { return process_; }
   const std::string& data_directory() const { return data_; }
 
@@ -47,6 +48,7 @@ class Server {
   std::string log_;
   std::string http_;
   std::string otlp_grpc_;
+  std::string ingest_;
   double cpu_seconds_at_ready_ = 0;
 };
 
