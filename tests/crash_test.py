@@ -1,7 +1,8 @@
 """kill -9 under load: no acknowledged span is missing, none is doubled, and the server comes back on the same ports.
 
-FATHOM_CRASHES says how often (50; 4 where a sanitizer makes each of them slow, unless FATHOM_TEST_FULL is set). Writers send the same request until it is acknowledged, as
-exporters do, so that a request whose acknowledgement died on the way is sent twice.
+FATHOM_CRASHES says how often (50; 4 where a sanitizer makes each of them slow, unless FATHOM_TEST_FULL is set). Writers
+send the same request until it is acknowledged, as exporters do, so that a request whose acknowledgement died on the way
+is sent twice.
 """
 
 import json
