@@ -53,8 +53,8 @@ rusage own_usage() {
   return usage;
 }
 
-// A page that the kernel has to find first may make any store wait, for its disk or for who else asks for that page. What
-// is looked for is a call that waits for another process or thread.
+// A page that the kernel has to find first may make any store wait, for its disk or for who else asks for that page.
+// What is looked for is a call that waits for another process or thread.
 bool waited(const rusage& before, const rusage& after) {
   const bool faulted = after.ru_minflt + after.ru_majflt != before.ru_minflt + before.ru_majflt;
   return after.ru_nvcsw != before.ru_nvcsw && !faulted;
