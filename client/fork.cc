@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "client/detail/writer.h"
 #include "client/process.h"
 #include "client/signal_context.h"
 #include "client/thread.h"
@@ -16,17 +17,17 @@ struct Inherited {
   MadePool pool;
   FileIdentity file;
 };
-constinit Inherited inherited;
+constinit Inherited inherited_spans, inherited_detail;
 
 // Programs may close what they do not know, and get the same number for something else.
-void close_inherited_file() {
+void close_inherited_file(const Inherited& inherited) {
   if (file_identity(inherited.pool.fd) == inherited.file) close(inherited.pool.fd);
 }
 
-// A fork in a signal handler that interrupted a write goes back to that write: its bytes must go somewhere.
-void leave_inherited_memory() {
-  const size_t bytes = geometry(settings.chunk_count).bytes;
-  if (this_thread.writer.writes.load(std::memory_order_relaxed) == 0) {
+// A fork in a signal handler that interrupted a write goes back to that write: its bytes must go somewhere, and nothing
+// else may come to lie there.
+void leave_inherited_memory(const Inherited& inherited, size_t bytes, bool under_way) {
+  if (!under_way) {
     munmap(inherited.pool.base, bytes);
   } else {
     (void)mmap(inherited.pool.base, bytes, PROT_READ | PROT_WRITE,
@@ -34,23 +35,35 @@ void leave_inherited_memory() {
   }
 }
 
+void leave_inherited(Inherited& inherited, size_t bytes, bool under_way) {
+  if (inherited.pool.base == nullptr) return;
+  close_inherited_file(inherited);
+  leave_inherited_memory(inherited, bytes, under_way);
+  inherited = {};
+}
+
 void in_child() {
   std::memset(static_cast<void*>(live_page), 0, sizeof *live_page);  // where the kernel does not know how
-  if (inherited.pool.base == nullptr) return;
   const NotCancelled not_cancelled;
-  close_inherited_file();
-  leave_inherited_memory();
-  inherited = {};
+  const bool detail_unused = detail::nothing_under_way();
+  detail::leave_parent(detail_unused);
+  leave_inherited(inherited_spans, geometry(settings.chunk_count).bytes,
+                  this_thread.writer.writes.load(std::memory_order_relaxed) != 0);
+  leave_inherited(inherited_detail, detail::file_bytes(), !detail_unused);
 }
 
 }  // namespace
 
 void remember_for_forks(const MadePool& made) {
-  inherited = {made, file_identity(made.fd)};
+  inherited_spans = {made, file_identity(made.fd)};
+}
+
+void remember_detail_for_forks(const MadePool& made) {
+  inherited_detail = {made, file_identity(made.fd)};
 }
 
 FileIdentity pool_file() {
-  return inherited.file;
+  return inherited_spans.file;
 }
 
 void prepare_for_forks() {

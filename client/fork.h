@@ -1,7 +1,7 @@
 // What a child of fork() inherits, and how it lets go of it.
 //
-// Purpose: the parent's pool must not be written by its child. Live is empty in the child by itself; here the mapping
-// and the file descriptor go. Thread safety: remember_for_forks() from the one thread that installed the pool.
+// Purpose: the parent's pools must not be written by its child. Live is empty in the child by itself; here the mappings
+// and the file descriptors go. Thread safety: remember_*_for_forks() from the one thread that installed the pool.
 #pragma once
 
 #include "client/pool_memory.h"
@@ -9,6 +9,7 @@
 namespace fathom::client {
 
 void remember_for_forks(const MadePool& made);
+void remember_detail_for_forks(const MadePool& made);
 FileIdentity pool_file();
 void prepare_for_forks();
 

@@ -24,9 +24,9 @@ int raise_fd(int fd) {
 }
 
 // Kernels before 6.3 do not know the flag; some later ones are set up to insist on it.
-int make_file() {
-  int fd = memfd_create("fathom-pool", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
-  if (fd < 0 && errno == EINVAL) fd = memfd_create("fathom-pool", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+int make_file(const char* name) {
+  int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+  if (fd < 0 && errno == EINVAL) fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
   return fd < 0 ? fd : raise_fd(fd);
 }
 
@@ -35,30 +35,38 @@ bool size_and_seal(int fd, size_t bytes) {
          fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
 }
 
-char* map_file(int fd, uint32_t chunk_count) {
-  void* base = mmap(nullptr, geometry(chunk_count).bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+char* map_file(int fd, size_t bytes) {
+  void* base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   return base == MAP_FAILED ? nullptr : static_cast<char*>(base);
 }
 
 }  // namespace
 
-MadePool make_pool_memory(uint32_t chunk_count) {
+MadePool make_shared_memory(const char* name, size_t bytes, size_t present_bytes) {
   MadePool made;
-  made.fd = make_file();
+  made.fd = make_file(name);
   if (made.fd < 0) return {};
-  const PoolGeometry places = geometry(chunk_count);
-  if (size_and_seal(made.fd, places.bytes)) made.base = map_file(made.fd, chunk_count);
+  if (size_and_seal(made.fd, bytes)) made.base = map_file(made.fd, bytes);
   // Reserved now, because a page that cannot be had later would be a SIGBUS.
-  if (made.base != nullptr && fallocate(made.fd, 0, 0, static_cast<off_t>(places.chunks_offset)) == 0) return made;
+  if (made.base != nullptr && fallocate(made.fd, 0, 0, static_cast<off_t>(present_bytes)) == 0) return made;
   const int reason = errno;
-  drop_pool_memory(made, chunk_count);
+  drop_shared_memory(made, bytes);
   errno = reason;
   return {};
 }
 
-void drop_pool_memory(const MadePool& made, uint32_t chunk_count) {
-  if (made.base != nullptr) munmap(made.base, geometry(chunk_count).bytes);
+void drop_shared_memory(const MadePool& made, size_t bytes) {
+  if (made.base != nullptr) munmap(made.base, bytes);
   if (made.fd >= 0) close(made.fd);
+}
+
+MadePool make_pool_memory(uint32_t chunk_count) {
+  const PoolGeometry places = geometry(chunk_count);
+  return make_shared_memory("fathom-pool", places.bytes, places.chunks_offset);
+}
+
+void drop_pool_memory(const MadePool& made, uint32_t chunk_count) {
+  drop_shared_memory(made, geometry(chunk_count).bytes);
 }
 
 void write_header(pool::Header& header, uint32_t chunk_count, pool::Clock clock, const uint8_t process_id[16]) {

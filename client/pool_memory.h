@@ -31,7 +31,10 @@ struct MadePool {
   char* base = nullptr;
   int fd = -1;
 };
-// A file of the right size, sealed and mapped; its pages before the chunks are there.
+// A file of that size, sealed and mapped; of its begin so many bytes are there.
+MadePool make_shared_memory(const char* name, size_t bytes, size_t present_bytes);
+void drop_shared_memory(const MadePool& made, size_t bytes);
+// A span pool's; its pages before the chunks are there.
 MadePool make_pool_memory(uint32_t chunk_count);
 void drop_pool_memory(const MadePool& made, uint32_t chunk_count);
 

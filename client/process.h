@@ -7,6 +7,7 @@
 #pragma once
 
 #include "client/chunks.h"
+#include "client/detail/recorder.h"
 #include "client/slabs.h"
 
 namespace fathom::client {
@@ -28,12 +29,15 @@ struct Live {
   std::atomic<void*> process_context;
   std::atomic<uint64_t> losses[pool::kLosses];  // those from before there was a pool
   SlabSet slabs;
+  detail::LiveRecorder recorder;
 };
 static_assert(sizeof(Live) <= pool::kPageBytes);
 
 struct Settings {
   uint32_t chunk_count = pool::kDefaultChunks;
   size_t chunks_offset = 0;  // in a pool of so many
+  uint32_t detail_mib = 32;  // of the detail pool; 0: none
+  bool discard = false;      // it keeps the oldest events, and not the latest
   bool tsc = false;          // ticks: of the processor, else CLOCK_MONOTONIC
   const char* socket_paths[3] = {};
 };

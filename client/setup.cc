@@ -15,6 +15,7 @@
 
 #include <string_view>
 
+#include "client/detail/tracepoints.h"
 #include "client/fork.h"
 #include "client/process.h"
 #include "client/resource.h"
@@ -86,6 +87,27 @@ void choose_pool_size() {
   settings.chunks_offset = geometry(settings.chunk_count).chunks_offset;
 }
 
+void choose_detail() {
+  if (const char* text = secure_getenv("FATHOM_DETAIL_MIB"); text != nullptr && *text != '\0') {
+    const unsigned long mib = whole_number(text);
+    if (std::string_view(text) == "0" || (mib >= 1 && mib <= 1024)) {
+      settings.detail_mib = static_cast<uint32_t>(mib);
+    } else {
+      complain("FATHOM_DETAIL_MIB", text, "is not a whole number from 0 to 1024; 32 is used");
+    }
+  }
+  const char* mode = secure_getenv("FATHOM_DETAIL_MODE");
+  if (mode == nullptr || *mode == '\0' || std::string_view(mode) == "overwrite") return;
+  settings.discard = std::string_view(mode) == "discard";
+  if (!settings.discard) complain("FATHOM_DETAIL_MODE", mode, "is neither 'overwrite' nor 'discard', and is ignored");
+}
+
+void choose_tracepoints() {
+  const char* patterns = secure_getenv("FATHOM_TRACEPOINTS");
+  if (patterns == nullptr || detail::switch_tracepoints(patterns)) return;
+  complain("FATHOM_TRACEPOINTS", patterns, "is longer than 4000 bytes, and is ignored");
+}
+
 // An empty FATHOM_AGENT_SOCKET means that no agent is wanted.
 void choose_wanted_socket(const char* path) {
   static char wanted[sizeof(sockaddr_un::sun_path)];  // longer ones cannot be connected to
@@ -134,6 +156,8 @@ void set_up_once() {
   use_wiped_page();
   choose_pool_size();
   choose_sockets();
+  choose_detail();
+  choose_tracepoints();
   settings.tsc = choose_tsc();
   gather_resource();
   prepare_for_forks();

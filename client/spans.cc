@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstddef>
 
+#include "client/detail/writer.h"
 #include "client/fathom/trace_c.h"
 #include "client/items.h"
 #include "client/trace_context.h"
@@ -21,6 +22,7 @@ inline ThreadState& entered_thread() {
 FATHOM_INLINED void publish(ThreadState& thread, const SpanState* span) {
   PublishedSpan& record = thread.published;
   record.valid = 0;
+  detail::note_span_change();
   signal_fence();
   if (span == nullptr) return;
   std::memcpy(record.trace_id, span->record.trace_id, sizeof record.trace_id);

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "client/detail/writer.h"
 #include "client/fathom/trace_c.h"
 #include "client/helper.h"
 #include "client/setup.h"
@@ -38,6 +39,7 @@ void give_up_chunk(ThreadState& thread) {
 void at_thread_end(void* state) {
   ThreadState& thread = *static_cast<ThreadState*>(state);
   if (thread.generation != live().generation.load(std::memory_order_relaxed)) return;
+  detail::leave_thread();
   thread.ended = thread.generation;
   signal_fence();
   thread.generation = ~0U;

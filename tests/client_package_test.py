@@ -202,8 +202,11 @@ class ClientPackage(unittest.TestCase):
     def test_it_shows_its_interface_only(self):
         symbols = self.run_in(self.work, "nm", "-D", "--defined-only", self.library).split("\n")
         names = {line.split()[-1] for line in symbols if line}
-        declared = set(re.findall(r"FATHOM_EXPORT .*?(fathom_\w+)\(", (ROOT / "client/fathom/trace_c.h").read_text(encoding="utf-8")))
-        self.assertEqual(names, declared | {"otel_thread_ctx_v1"})
+        declared = set()
+        for header in ("trace_c.h", "event_c.h"):
+            text = (ROOT / "client/fathom" / header).read_text(encoding="utf-8")
+            declared.update(re.findall(r"FATHOM_EXPORT .*?(fathom_\w+)\(", text))
+        self.assertEqual(names, declared | {"otel_thread_ctx_v1", "fathom_writer_v1"})
 
 
 if __name__ == "__main__":

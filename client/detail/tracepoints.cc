@@ -1,0 +1,281 @@
+#include "client/detail/tracepoints.h"
+
+#include <sched.h>
+
+#include "client/detail/recorder.h"
+#include "client/process.h"
+#include "client/setup.h"
+#include "client/signal_context.h"
+
+namespace fathom::client::detail {
+namespace {
+
+enum Progress : uint32_t { kUnmet, kBeingMet, kMet };
+
+template <typename Word>
+std::atomic_ref<Word> shared(Word& word) {
+  return std::atomic_ref<Word>(word);
+}
+
+// ---- which are on
+// ----------------------------------------------------------------------------------------------------
+
+constexpr size_t kMostPatternBytes = 4000;
+
+// Read without a lock by those who meet a tracepoint: two texts by turns, and a version that says which.
+struct Patterns {
+  std::atomic<uint32_t> version{0};
+  std::atomic<uint16_t> size[2] = {};
+  char text[2][kMostPatternBytes] = {};
+};
+constinit Patterns patterns;
+constinit std::atomic<uint32_t> lock{0};
+constinit std::atomic<fathom_module*> modules{nullptr};
+constinit std::atomic<uint32_t> tracepoints{0};
+
+class Locked {
+ public:
+  Locked() {
+    while (lock.exchange(1, std::memory_order_acquire) != 0) sched_yield();
+  }
+  ~Locked() { lock.store(0, std::memory_order_release); }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+
+ private:
+  SignalsBlocked blocked_;
+};
+
+std::string_view next_pattern(std::string_view& rest) {
+  size_t end = 0;
+  while (end < rest.size() && rest[end] != ',') end++;
+  const std::string_view pattern = part(rest, 0, end);
+  rest = part(rest, end + 1);
+  return pattern;
+}
+
+bool is_on(std::string_view list, const fathom_tracepoint& point) {
+  bool on = point.on_by_default != 0;
+  while (!list.empty()) {
+    std::string_view pattern = next_pattern(list);
+    const bool off = !pattern.empty() && pattern[0] == '-';
+    if (off) pattern = part(pattern, 1);
+    if (!pattern.empty() && fits(pattern, point.name)) on = !off;
+  }
+  return on;
+}
+
+std::string_view current_patterns(uint32_t version) {
+  return {patterns.text[version % 2], patterns.size[version % 2].load(std::memory_order_acquire)};
+}
+
+void decide(fathom_tracepoint& point) {
+  uint32_t version = patterns.version.load(std::memory_order_seq_cst);
+  for (;;) {
+    const bool on = is_on(current_patterns(version), point);
+    shared(point.head).store(on ? point.known : uint16_t{0}, std::memory_order_seq_cst);
+    const uint32_t now = patterns.version.load(std::memory_order_seq_cst);
+    if (now == version) return;
+    version = now;
+  }
+}
+
+// ---- the table
+// -------------------------------------------------------------------------------------------------------
+
+// Kept here, because the child of a fork gets a new pool with the same tracepoints.
+alignas(8) constinit char table[pool::kTableBytes];
+constinit std::atomic<uint32_t> table_used{0};
+
+struct Sizes {
+  uint32_t name;
+  uint32_t file;
+  uint32_t fields;
+  uint32_t bytes;
+};
+
+// The end of a path says more than its begin.
+std::string_view short_file(const char* file) {
+  constexpr size_t kMost = 200;
+  const std::string_view whole = file;
+  return whole.size() <= kMost ? whole : part(whole, whole.size() - kMost);
+}
+std::string_view short_key(const char* key) {
+  return part(key, 0, 255);
+}
+
+Sizes sizes_of(const fathom_tracepoint& point, const char* const* keys) {
+  Sizes sizes = {static_cast<uint32_t>(part(point.name, 0, 255).size()),
+                 static_cast<uint32_t>(short_file(point.file).size()), 0, 0};
+  uint32_t bytes = sizeof(pool::TracepointEntry) + sizes.name + sizes.file;
+  for (; keys[sizes.fields] != nullptr; sizes.fields++) {
+    bytes += 2 + static_cast<uint32_t>(short_key(keys[sizes.fields]).size());
+  }
+  sizes.bytes = (bytes + 7) / 8 * 8;
+  return sizes;
+}
+
+char* put_text(char* to, std::string_view text) {
+  std::memcpy(to, text.data(), text.size());
+  return to + text.size();
+}
+
+void fill_entry(char* to, const fathom_tracepoint& point, const char* const* keys, const uint8_t* types,
+                const Sizes& sizes) {
+  auto& entry = *reinterpret_cast<pool::TracepointEntry*>(to);
+  entry.kind = static_cast<uint16_t>(pool::kind_of(point.known));
+  entry.line = point.line < 65536 ? static_cast<uint16_t>(point.line) : uint16_t{0};
+  entry.name_bytes = static_cast<uint16_t>(sizes.name);
+  entry.file_bytes = static_cast<uint16_t>(sizes.file);
+  entry.fields = static_cast<uint16_t>(sizes.fields);
+  char* at = put_text(to + sizeof entry, part(point.name, 0, sizes.name));
+  at = put_text(at, short_file(point.file));
+  for (uint32_t i = 0; i < sizes.fields; i++) {
+    const std::string_view key = short_key(keys[i]);
+    *at++ = static_cast<char>(types[i]);
+    *at++ = static_cast<char>(key.size());
+    at = put_text(at, key);
+  }
+}
+
+void copy_entry(char* to, uint32_t at) {
+  const auto& from = *reinterpret_cast<const pool::TracepointEntry*>(table + at);
+  const uint32_t bytes = from.bytes.load(std::memory_order_seq_cst);
+  if (bytes == 0) return;
+  std::memcpy(to + at + 4, table + at + 4, bytes - 4);
+  reinterpret_cast<pool::TracepointEntry*>(to + at)->bytes.store(bytes, std::memory_order_release);
+}
+
+// The pool may be made meanwhile: either its maker sees the entry, or the pool is seen here, or both.
+bool describe(const fathom_tracepoint& point, const char* const* keys, const uint8_t* types) {
+  const Sizes sizes = sizes_of(point, keys);
+  uint32_t at = table_used.load(std::memory_order_relaxed);
+  do {
+    if (at + sizes.bytes > sizeof table) return false;
+  } while (!table_used.compare_exchange_weak(at, at + sizes.bytes, std::memory_order_relaxed));
+  fill_entry(table + at, point, keys, types, sizes);
+  reinterpret_cast<pool::TracepointEntry*>(table + at)->bytes.store(sizes.bytes, std::memory_order_seq_cst);
+  const View view = current_view();
+  if (view.header == nullptr) return true;
+  copy_entry(reinterpret_cast<char*>(view.header) + view.header->table_offset, at);
+  return true;
+}
+
+// ---- modules
+// ---------------------------------------------------------------------------------------------------------
+
+template <typename Node>
+void push(std::atomic_ref<Node*> head, Node& node) {
+  node.next = head.load(std::memory_order_relaxed);
+  while (!head.compare_exchange_weak(node.next, &node, std::memory_order_seq_cst)) {
+  }
+}
+
+void remember_module(fathom_module& module) {
+  uint64_t none = 0;
+  if (!shared(module.state).compare_exchange_strong(none, 1, std::memory_order_acq_rel)) return;
+  module.next = modules.load(std::memory_order_relaxed);
+  while (!modules.compare_exchange_weak(module.next, &module, std::memory_order_seq_cst)) {
+  }
+}
+
+void give_up(fathom_tracepoint& point) {
+  shared(point.head).store(uint16_t{0}, std::memory_order_relaxed);
+  count_loss(pool::kLostTracepoints);
+}
+
+bool number(fathom_tracepoint& point) {
+  const uint32_t kind = tracepoints.fetch_add(1, std::memory_order_relaxed);
+  if (kind >= pool::kMostTracepoints) return false;
+  point.known = static_cast<uint16_t>((pool::kFirstTracepoint + kind) << 4);
+  return true;
+}
+
+}  // namespace
+
+uint32_t meet(fathom_tracepoint& point, fathom_module& module, const char* const* keys, const uint8_t* types) {
+  const ErrnoKept errno_kept;
+  set_up();
+  uint32_t unmet = kUnmet;
+  if (!shared(point.progress).compare_exchange_strong(unmet, kBeingMet, std::memory_order_acq_rel)) {
+    // Another thread is at it, or this one was interrupted there.
+    const uint32_t head = shared(point.head).load(std::memory_order_acquire);
+    if (head != FATHOM_HEAD_UNKNOWN) return head;
+    const uint32_t version = patterns.version.load(std::memory_order_seq_cst);
+    if (is_on(current_patterns(version), point)) count_loss(pool::kLostNoPool);
+    return 0;
+  }
+  if (settings.detail_mib == 0) {
+    shared(point.head).store(uint16_t{0}, std::memory_order_relaxed);
+  } else if (!number(point) || !describe(point, keys, types)) {
+    give_up(point);
+  } else {
+    push(shared(module.first), point);
+    remember_module(module);
+    decide(point);
+  }
+  shared(point.progress).store(kMet, std::memory_order_release);
+  return shared(point.head).load(std::memory_order_relaxed);
+}
+
+void leave(fathom_module& module) {
+  const Locked locked;
+  fathom_module* before = modules.load(std::memory_order_acquire);
+  if (before == &module && modules.compare_exchange_strong(before, module.next, std::memory_order_acq_rel)) return;
+  for (before = modules.load(std::memory_order_acquire); before != nullptr; before = before->next) {
+    if (before->next == &module) before->next = module.next;
+  }
+}
+
+bool switch_tracepoints(std::string_view list) {
+  if (list.size() > kMostPatternBytes) return false;
+  const Locked locked;
+  const uint32_t next = patterns.version.load(std::memory_order_relaxed) + 1;
+  std::memcpy(patterns.text[next % 2], list.data(), list.size());
+  patterns.size[next % 2].store(static_cast<uint16_t>(list.size()), std::memory_order_release);
+  patterns.version.store(next, std::memory_order_seq_cst);
+  for (fathom_module* module = modules.load(std::memory_order_seq_cst); module != nullptr; module = module->next) {
+    for (fathom_tracepoint* point = shared(module->first).load(std::memory_order_seq_cst); point != nullptr;
+         point = point->next) {
+      decide(*point);
+    }
+  }
+  return true;
+}
+
+// A star takes as little as it can, and more when what follows does not fit.
+bool fits(std::string_view pattern, std::string_view name) {
+  size_t p = 0, n = 0, star = ~size_t{0}, again = 0;
+  while (n < name.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      again = n;
+    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == name[n])) {
+      p++, n++;
+    } else if (star != ~size_t{0}) {
+      p = star + 1;
+      n = ++again;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') p++;
+  return p == pattern.size();
+}
+
+void copy_table(char* to) {
+  const uint32_t end = table_used.load(std::memory_order_seq_cst);
+  for (uint32_t at = 0; at + sizeof(pool::TracepointEntry) <= end;) {
+    const uint32_t bytes =
+        reinterpret_cast<const pool::TracepointEntry*>(table + at)->bytes.load(std::memory_order_seq_cst);
+    if (bytes == 0) break;
+    copy_entry(to, at);
+    at += bytes;
+  }
+}
+
+void forget_parents_locks() {
+  lock.store(0, std::memory_order_relaxed);
+}
+
+}  // namespace fathom::client::detail

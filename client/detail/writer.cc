@@ -1,0 +1,328 @@
+#include "client/detail/writer.h"
+
+#include "client/process.h"
+#include "client/signal_context.h"
+#include "client/thread.h"
+
+namespace fathom::client::detail {
+constinit const fathom_limit no_limit = {uint64_t{1} << 61, 0, 0};
+}
+
+// Both by name: programs are compiled against them.
+extern "C" {
+__thread fathom_writer fathom_writer_v1 = {fathom::client::detail::kNowhere, &fathom::client::detail::no_limit,
+                                           fathom::client::detail::kNowhere};
+}
+
+namespace fathom::client::detail {
+
+constinit thread_local WriterState writer_state __attribute__((tls_model("initial-exec")));
+
+namespace {
+
+constexpr uint32_t kTries = 16, kTriesWhenStarved = 2;
+
+// A thread's own words, which its signal handlers change too.
+std::atomic_ref<uint64_t> cursor() {
+  return std::atomic_ref<uint64_t>(fathom_writer_v1.cursor);
+}
+std::atomic_ref<uint64_t> committed() {
+  return std::atomic_ref<uint64_t>(fathom_writer_v1.committed);
+}
+void commit(uint64_t bytes) {
+  committed().fetch_add(bytes, std::memory_order_acq_rel);
+}
+
+// Nothing is under way but so many bytes of one's own. In this order: what signal handlers write between the two looks
+// can only make it look otherwise.
+bool is_quiet(uint64_t own_bytes = 0) {
+  const uint64_t done = committed().load(std::memory_order_relaxed);
+  signal_fence();
+  return cursor().load(std::memory_order_relaxed) == done + own_bytes;
+}
+
+// The chunk of a reservation that succeeded; null when it missed.
+Limit* limit_for(const View& view, uint64_t at, uint32_t bytes) {
+  const uint32_t number = view.number_of(at);
+  if (number == ~0U) return nullptr;
+  Limit& limit = view.limits[number];
+  return limit.end != 0 && at >= view.begin_of(number) && at + bytes <= limit.end ? &limit : nullptr;
+}
+
+// ---- chunks
+// ----------------------------------------------------------------------------------------------------------
+
+void retire(WriterState& thread, const View& view, uint32_t number, uint32_t epoch, uint64_t at) {
+  Limit& limit = view.limits[number];
+  limit.retired_epoch = epoch;
+  const uint64_t used = at - view.begin_of(number);
+  limit.used = used < view.bytes_of(number) ? static_cast<uint32_t>(used) : view.bytes_of(number);
+  uint32_t first = thread.retired.load(std::memory_order_relaxed);
+  do {
+    limit.next.store(first, std::memory_order_relaxed);
+  } while (!thread.retired.compare_exchange_weak(first, number + 1, std::memory_order_acq_rel));
+}
+
+void seal_retired(WriterState& thread, const View& view) {
+  uint32_t next = thread.retired.exchange(0, std::memory_order_acq_rel);
+  while (next != 0 && next <= view.count()) {
+    const uint32_t number = next - 1;
+    Limit& limit = view.limits[number];
+    next = limit.next.load(std::memory_order_relaxed);  // before another thread can have the chunk
+    if (limit.retired_epoch == limit.seen.epoch) seal_chunk(view, number, limit.retired_epoch, limit.used);
+  }
+}
+
+void seal_when_quiet(WriterState& thread, const View& view, uint64_t own_bytes = 0) {
+  if (thread.retired.load(std::memory_order_relaxed) != 0 && is_quiet(own_bytes)) seal_retired(thread, view);
+}
+
+// ---- our own records
+// -------------------------------------------------------------------------------------------------
+
+uint64_t put_record(uint64_t at, uint32_t epoch, pool::DetailKind kind, uint32_t payload, const void* rest,
+                    uint32_t rest_bytes) {
+  const uint64_t now = ticks();
+  char* to = reinterpret_cast<char*>(at);
+  fathom_begin_record(to, static_cast<uint32_t>(now), static_cast<uint32_t>(now >> 32), kind << 4 | rest_bytes / 8);
+  std::memcpy(to + pool::kPayloadOffset, &payload, sizeof payload);
+  if (rest_bytes != 0) std::memcpy(to + pool::kLeastRecordBytes, rest, rest_bytes);
+  std::atomic_ref<uint32_t>(*reinterpret_cast<uint32_t*>(to + pool::kEpochOffset))
+      .store(epoch, std::memory_order_release);
+  return at + pool::kLeastRecordBytes + rest_bytes;
+}
+
+// A reservation of any size that nobody wants.
+void put_pad(uint64_t at, uint32_t epoch, uint32_t bytes) {
+  const bool is_short = bytes <= pool::kShortRecordBytes;
+  const uint32_t words = is_short ? (bytes - pool::kLeastRecordBytes) / 8 : pool::kLongWords;
+  const uint32_t payload = bytes - pool::kLeastRecordBytes;
+  char* to = reinterpret_cast<char*>(at);
+  fathom_begin_record(to, 0, 0, pool::kPad << 4 | words);
+  std::memcpy(to + pool::kPayloadOffset, &payload, sizeof payload);
+  std::atomic_ref<uint32_t>(*reinterpret_cast<uint32_t*>(to + pool::kEpochOffset))
+      .store(epoch, std::memory_order_release);
+}
+
+struct CurrentSpan {
+  uint64_t id = 0;  // 0: none
+  pool::SpanRef ref;
+};
+
+CurrentSpan current_span() {
+  CurrentSpan span;
+  const PublishedSpan& published = this_thread.published;
+  if (published.valid == 0) return span;
+  std::memcpy(span.ref.trace_id, published.trace_id, sizeof span.ref.trace_id);
+  std::memcpy(span.ref.span_id, published.span_id, sizeof span.ref.span_id);
+  std::memcpy(&span.id, published.span_id, sizeof span.id);
+  return span;
+}
+
+uint64_t put_spans(uint64_t at, uint32_t epoch, const CurrentSpan& span) {
+  const bool some = span.id != 0;
+  return put_record(at, epoch, pool::kSpans, some ? 1 : 0, &span.ref, some ? sizeof span.ref : 0);
+}
+
+// Who writes here, and for which span: readers may see this chunk and no other one of the thread.
+uint64_t begin_chunk(const WriterState& thread, const Taken& taken, const CurrentSpan& span) {
+  const uint64_t at = put_record(taken.cursor, taken.epoch, pool::kOwner, thread.tid, nullptr, 0);
+  return span.id == 0 ? at : put_spans(at, taken.epoch, span);
+}
+
+// Unless a signal handler has told something since: then its words are the last ones.
+void note_told(WriterState& thread, uint64_t before, uint64_t now) {
+  thread.told.compare_exchange_strong(before, now, std::memory_order_relaxed);
+}
+
+// ---- changing chunks
+// -------------------------------------------------------------------------------------------------
+
+const fathom_limit* fast_limit(const View& view, uint32_t number) {
+  return settings.tsc && number != ~0U ? &view.limits[number].seen : &no_limit;
+}
+
+// From where the cursor was seen to a new chunk, or to nowhere; false when a signal handler has moved it meanwhile.
+bool move_cursor(WriterState& thread, const View& view, uint64_t before, uint64_t to) {
+  const uint32_t number = view.number_of(before);
+  const uint32_t epoch = number == ~0U ? 0 : view.limits[number].seen.epoch;
+  uint64_t expected = before;
+  if (!cursor().compare_exchange_strong(expected, to, std::memory_order_acq_rel)) return false;
+  fathom_writer_v1.limit = fast_limit(view, view.number_of(to));
+  signal_fence();
+  commit(to - before);
+  if (epoch != 0) retire(thread, view, number, epoch, before);
+  seal_when_quiet(thread, view);
+  return true;
+}
+
+void give_back(const View& view, const Taken& taken, uint64_t used_to) {
+  offer_chunk(view, taken.number, taken.epoch, static_cast<uint32_t>(used_to - view.begin_of(taken.number)));
+}
+
+// What is under way in the frames that this one interrupted is still to be committed.
+void leave_old_process(WriterState& thread) {
+  thread.retired.store(0, std::memory_order_relaxed);
+  thread.chunks = 0;
+  thread.starved = false;
+  thread.told.store(0, std::memory_order_relaxed);
+  fathom_writer_v1.limit = &no_limit;
+  const uint64_t before = cursor().exchange(kNowhere, std::memory_order_relaxed);
+  commit(kNowhere - before);
+}
+
+void enter_process(WriterState& thread) {
+  if (this_thread.generation != live().generation.load(std::memory_order_relaxed)) enter(this_thread);
+  if (likely(thread.generation == this_thread.generation)) return;
+  const SignalsBlocked blocked;
+  if (thread.generation == this_thread.generation) return;
+  leave_old_process(thread);
+  thread.tid = this_thread.writer.tid;
+  thread.generation = this_thread.generation;
+}
+
+// After a fork in a signal handler that interrupted this frame, the pool that it looks at is the parent's.
+bool is_stale(const View& view) {
+  return current_view().header != view.header;
+}
+
+bool take_and_begin(WriterState& thread, const View& view, uint64_t before, const CurrentSpan& span) {
+  Taken taken;
+  const Want want = thread.chunks == 0 ? Want::kFirst : Want::kNext;
+  if (!take_chunk(view, want, thread.tid, thread.starved ? kTriesWhenStarved : kTries, taken)) return false;
+  thread.starved = false;
+  thread.chunks++;
+  const uint64_t told = thread.told.load(std::memory_order_relaxed);
+  const uint64_t begin = begin_chunk(thread, taken, span);
+  if (move_cursor(thread, view, before, begin)) {
+    note_told(thread, told, span.id);
+  } else {
+    give_back(view, taken, begin);
+  }
+  return true;
+}
+
+// False: there is none, and the event is lost. The cursor is looked at before the pool, and the pool again after the
+// cursor was moved: a fork before the first look is seen there, one between them by whoever moved the cursor in the
+// child, or else here.
+bool bring_chunk(WriterState& thread, const View& view, uint32_t bytes, const CurrentSpan& span) {
+  const uint64_t before = cursor().load(std::memory_order_relaxed);
+  signal_fence();
+  if (is_stale(view)) return true;
+  if (limit_for(view, before, bytes) != nullptr) return true;  // a signal handler has brought one
+  const bool brought = take_and_begin(thread, view, before, span);
+  if (!brought) {
+    thread.starved = true;
+    if (view.number_of(before) != ~0U) move_cursor(thread, view, before, kNowhere);
+  }
+  signal_fence();
+  if (!is_stale(view)) return brought;
+  enter_process(thread);
+  return true;
+}
+
+// The fast path may go on in the cursor's chunk, if what is told there is true of the current span. First the limit,
+// then the look: a signal handler that changes something later takes the limit away again.
+bool open_fast_path(WriterState& thread, const View& view, const CurrentSpan& span) {
+  fathom_writer_v1.limit = fast_limit(view, view.number_of(cursor().load(std::memory_order_relaxed)));
+  signal_fence();
+  if (thread.told.load(std::memory_order_relaxed) == span.id) return true;
+  note_span_change();
+  return false;
+}
+
+// A reservation for the record and, before it, for the span that it belongs to: nothing comes between the two, whatever
+// signal handlers write meanwhile. Null when it missed.
+fathom_place place_with_span(WriterState& thread, const View& view, uint32_t bytes, const CurrentSpan& span) {
+  const uint64_t told = thread.told.load(std::memory_order_relaxed);
+  const uint32_t spans_bytes = pool::kLeastRecordBytes + (span.id == 0 ? 0 : sizeof(pool::SpanRef));
+  const uint64_t at = cursor().fetch_add(spans_bytes + bytes, std::memory_order_acq_rel);
+  const Limit* limit = limit_for(view, at, spans_bytes + bytes);
+  commit(limit == nullptr ? spans_bytes + bytes : spans_bytes);
+  if (limit == nullptr) return {nullptr, 0};
+  put_spans(at, limit->seen.epoch, span);
+  note_told(thread, told, span.id);
+  open_fast_path(thread, view, span);
+  return {reinterpret_cast<char*>(at + spans_bytes), limit->seen.epoch};
+}
+
+// As long as this lives, what the fork of a process leaves to its child is still looked at.
+class Inside {
+ public:
+  explicit Inside(WriterState& thread) : inside_(thread.inside) { inside_.fetch_add(1, std::memory_order_relaxed); }
+  ~Inside() { inside_.fetch_sub(1, std::memory_order_relaxed); }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+
+ private:
+  std::atomic<uint32_t>& inside_;
+};
+
+fathom_place lost(const View& view) {
+  count_loss(view.header == nullptr ? pool::kLostNoPool : view.discard ? pool::kLostDiscarded : pool::kLostNoChunk);
+  return {nullptr, 0};
+}
+
+// One round: a place for what is reserved at `at`, or a chunk in which there will be one.
+bool try_to_place(WriterState& thread, uint64_t at, uint32_t bytes, fathom_place& found) {
+  enter_process(thread);
+  const View view = ensure_view();
+  const CurrentSpan span = current_span();
+  const Limit* limit = limit_for(view, at, bytes);
+  found = {reinterpret_cast<char*>(at), limit == nullptr ? 0 : limit->seen.epoch};
+  seal_when_quiet(thread, view, bytes);
+  if (limit != nullptr && open_fast_path(thread, view, span)) return true;
+  if (limit != nullptr) put_pad(at, limit->seen.epoch, bytes);
+  commit(bytes);
+  if (limit != nullptr) {
+    found = place_with_span(thread, view, bytes, span);
+    if (found.at != nullptr) return true;
+  }
+  if (view.header != nullptr && bring_chunk(thread, view, bytes, span)) return false;
+  found = lost(view);
+  return true;
+}
+
+}  // namespace
+
+fathom_place place(uint64_t at, uint32_t bytes) {
+  const ErrnoKept errno_kept;
+  WriterState& thread = writer_state;
+  const Inside inside(thread);
+  fathom_place found;
+  while (!try_to_place(thread, at, bytes, found)) at = cursor().fetch_add(bytes, std::memory_order_acq_rel);
+  return found;
+}
+
+void leave_thread() {
+  WriterState& thread = writer_state;
+  const Inside inside(thread);
+  const View view = current_view();
+  if (thread.generation != live().generation.load(std::memory_order_relaxed) || view.header == nullptr) return;
+  const uint64_t before = cursor().load(std::memory_order_relaxed);
+  const uint32_t number = view.number_of(before);
+  // A write that is under way now is in a frame that never goes on: the thread was ended by a signal handler.
+  committed().store(before, std::memory_order_relaxed);
+  thread.chunks = 0;
+  if (number == ~0U) return seal_retired(thread, view);
+  const uint32_t epoch = view.limits[number].seen.epoch;
+  const uint64_t used = before - view.begin_of(number);
+  const bool half_full = used < view.bytes_of(number) / 2;
+  fathom_writer_v1.limit = &no_limit;
+  signal_fence();
+  uint64_t expected = before;
+  if (!cursor().compare_exchange_strong(expected, kNowhere, std::memory_order_acq_rel)) return;
+  commit(kNowhere - before);
+  if (half_full) {
+    offer_chunk(view, number, epoch, static_cast<uint32_t>(used));
+  } else {
+    retire(thread, view, number, epoch, before);
+  }
+  seal_retired(thread, view);
+}
+
+bool nothing_under_way() {
+  return writer_state.inside.load(std::memory_order_relaxed) == 0 && is_quiet();
+}
+
+}  // namespace fathom::client::detail

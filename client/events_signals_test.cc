@@ -1,0 +1,267 @@
+// Every instruction of the write path is interrupted: by a handler that writes, by one that reads the pool as it would
+// be found after a kill, by a fork.
+#include <fathom/event.h>
+#include <fathom/trace.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+
+#include <map>
+#include <set>
+
+#include "client/detail/writer.h"
+#include "client/process.h"
+#include "client/testing/detail_reader.h"
+#include "client/testing/own_process.h"
+
+#if defined(FATHOM_UNLOCKED)
+
+namespace fathom::client {
+namespace {
+
+using testing::DetailReader;
+using testing::in_own_process;
+using testing::ReadEvent;
+
+// The processor's trap flag: a SIGTRAP after every instruction from here on, but within the handler.
+void step_on() {
+  asm volatile("pushfq; orq $0x100, (%%rsp); popfq" : : : "memory", "cc");
+}
+void step_off() {
+  asm volatile("pushfq; andq $~0x100, (%%rsp); popfq" : : : "memory", "cc");
+}
+
+void at_every_step(void (*handler)(int)) {
+  struct sigaction action = {};
+  action.sa_handler = handler;
+  ASSERT_EQ(sigaction(SIGTRAP, &action, nullptr), 0);
+}
+
+uint64_t steps = 0, mains = 0;
+
+__attribute__((noinline)) void event_at_step(uint64_t number) {
+  FATHOM_EVENT_ON("step", "number", number, "twice", number * 2);
+}
+__attribute__((noinline)) void main_event(uint64_t number) {
+  FATHOM_EVENT_ON("main", "number", number, "twice", number * 2);
+}
+__attribute__((noinline)) void long_event(uint64_t number, const std::string& text) {
+  FATHOM_EVENT_ON("main", "number", number, "twice", number * 2, "text", text);
+}
+
+void stepped_event() {
+  step_on();
+  main_event(mains);
+  step_off();
+  mains++;
+}
+
+// What is in the pool: every number of each kind once, or more than that where a lap has overwritten the rest.
+struct Found {
+  std::set<uint64_t> mains, steps;
+};
+Found look(DetailReader& reader) {
+  Found found;
+  for (const ReadEvent& event : reader.events()) {
+    if (event.name != "main" && event.name != "step") continue;
+    EXPECT_EQ(event.number("twice"), 2 * event.number("number")) << "torn";
+    EXPECT_TRUE((event.name == "main" ? found.mains : found.steps).insert(event.number("number")).second) << "twice";
+  }
+  EXPECT_TRUE(reader.faults().empty()) << reader.faults()[0];
+  return found;
+}
+
+// What was left behind while a write was under way is sealed when none is, by the next one that takes the slow path.
+void settle() {
+  at_every_step(SIG_DFL);
+  const Span span("the last");
+  main_event(mains++);
+}
+
+void expect_all(DetailReader& reader) {
+  settle();
+  const Found found = look(reader);
+  EXPECT_EQ(found.mains.size(), mains);
+  EXPECT_EQ(found.steps.size(), steps);
+  EXPECT_EQ(fathom_lost_events(), 0U);
+  EXPECT_LE(reader.chunks_in_state(pool::kDetailOwned), 1U) << "chunks that nobody writes to";
+  EXPECT_EQ(fathom_writer_v1.cursor, fathom_writer_v1.committed);
+}
+
+// The interrupting events fill many chunks, so that changing them is interrupted too.
+TEST(EventSignals, AnEventAtEveryInstruction) {
+  in_own_process([] {
+    event_at_step(steps++);
+    at_every_step([](int) { event_at_step(steps++); });
+    for (int i = 0; i < 400; i++) stepped_event();
+    DetailReader reader = DetailReader::of_this_process();
+    expect_all(reader);
+    EXPECT_GT(steps, mains * 20) << "instructions";
+  });
+}
+
+// From the first one in a process on: the pool, the description and the first chunk are made in the handler too.
+TEST(EventSignals, AtEveryInstructionOfTheFirstEvent) {
+  in_own_process([] {
+    at_every_step([](int) { event_at_step(steps++); });
+    stepped_event();
+    DetailReader reader = DetailReader::of_this_process();
+    const Found found = look(reader);
+    EXPECT_EQ(found.mains.size() + found.steps.size() + fathom_lost_events(), mains + steps);
+    EXPECT_GT(found.steps.size(), 100U);
+  });
+}
+
+// The handler has a span of its own, and the interrupted thread another one: events stay with theirs.
+void spanned_step(int) {
+  const Span span("handler");
+  event_at_step(steps++);
+}
+TEST(EventSignals, EachBelongsToItsOwnSpan) {
+  in_own_process([] {
+    event_at_step(steps++);
+    at_every_step(spanned_step);
+    std::map<uint64_t, std::string> spans_of_mains;
+    for (int i = 0; i < 12; i++) {
+      const Span span("main");
+      spans_of_mains[mains] = span.context().traceparent().substr(36, 16);
+      stepped_event();
+    }
+    DetailReader reader = DetailReader::of_this_process();
+    for (const ReadEvent& event : reader.events()) {
+      const bool is_main = event.name == "main";
+      const auto known = spans_of_mains.find(event.number("number"));
+      if (is_main && known != spans_of_mains.end()) {
+        EXPECT_EQ(event.span_id, known->second);
+      }
+      for (const auto& [number, span_id] : spans_of_mains) EXPECT_TRUE(is_main || event.span_id != span_id) << number;
+    }
+    expect_all(reader);
+  });
+}
+
+// What a reader finds when the process is killed between any two instructions: all that was complete, byte for byte.
+// The chunks are small ones at first, and full every few hundred events.
+DetailReader* killed_reader = nullptr;
+uint64_t looks = 0;
+void look_at_step(int) {
+  const Found found = look(*killed_reader);
+  EXPECT_GE(found.mains.size(), mains);
+  EXPECT_LE(found.mains.size(), mains + 1);
+  looks++;
+}
+TEST(EventSignals, KilledAtEveryInstruction) {
+  in_own_process([] {
+    settings.detail_mib = 1;
+    main_event(mains++);
+    DetailReader reader = DetailReader::of_this_process();
+    killed_reader = &reader;
+    at_every_step(look_at_step);
+    const std::string text(500, 'x');
+    for (int i = 0; i < 6; i++) {
+      stepped_event();
+      step_on();
+      long_event(mains, text);
+      step_off();
+      mains++;
+    }
+    EXPECT_GT(looks, mains * 20);
+    expect_all(reader);
+  });
+}
+
+// The child goes on with the interrupted write, and then has a pool of its own, in which that write is not.
+bool is_child = false;
+uint64_t forks = 0;
+
+// In the child nothing is stepped any more: it blocks signals where it makes what is new in a process.
+void go_on_as_child(void* context) {
+  static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_EFL] &= ~0x100LL;
+  is_child = true;
+  event_at_step(0);
+}
+void expect_good_child(pid_t child) {
+  forks++;
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0) << "the child at step " << forks;
+}
+
+void fork_at_step(int, siginfo_t*, void* context) {
+  if (is_child) return;
+  const pid_t child = fork();
+  child == 0 ? go_on_as_child(context) : expect_good_child(child);
+}
+// Without the C library's knowledge.
+void raw_fork_at_step(int, siginfo_t*, void* context) {
+  if (is_child) return;
+  const auto child = static_cast<pid_t>(syscall(SYS_fork));
+  child == 0 ? go_on_as_child(context) : expect_good_child(child);
+}
+
+void at_every_step_with_context(void (*handler)(int, siginfo_t*, void*)) {
+  struct sigaction action = {};
+  action.sa_sigaction = handler;
+  action.sa_flags = SA_SIGINFO;
+  ASSERT_EQ(sigaction(SIGTRAP, &action, nullptr), 0);
+}
+
+// Without the trap flag: after the interrupted event, in the child.
+int check_child() {
+  event_at_step(1);
+  DetailReader reader = DetailReader::of_this_process();
+  const Found found = look(reader);
+  if (::testing::Test::HasFailure()) return 1;
+  if (found.steps != std::set<uint64_t>{0, 1}) return 2;
+  // Interrupted before its reservation, the write is the child's too.
+  if (found.mains.size() > 1 || (found.mains.size() == 1 && *found.mains.begin() != mains)) return 3;
+  if (reader.chunks_in_state(pool::kDetailOwned) > 1) return 4;
+  if (reader.header().pid != static_cast<uint32_t>(getpid())) return 5;
+  return fathom_writer_v1.cursor == fathom_writer_v1.committed ? 0 : 6;
+}
+
+void forked_event() {
+  step_on();
+  main_event(mains);
+  step_off();
+  if (is_child) _exit(check_child());
+  mains++;
+}
+
+TEST(EventSignals, ForkedAtEveryInstruction) {
+  in_own_process([] {
+    settings.detail_mib = 1;
+    main_event(mains++);
+    at_every_step_with_context(fork_at_step);
+    forked_event();
+    const uint64_t fast_forks = forks;
+    // To the end of the small chunk: a change of chunks is forked through.
+    signal(SIGTRAP, SIG_IGN);
+    const uint64_t room = (pool::kSmallBytes - 16) / 32 - mains;
+    for (uint64_t i = 0; i < room; i++) main_event(mains++);
+    at_every_step_with_context(fork_at_step);
+    for (int i = 0; i < 2; i++) forked_event();
+    EXPECT_GT(fast_forks, 15U);
+    EXPECT_GT(forks, fast_forks + 300) << "the slow path";
+    DetailReader reader = DetailReader::of_this_process();
+    expect_all(reader);
+  });
+}
+
+TEST(EventSignals, ForkedByTheKernelAtEveryInstruction) {
+  in_own_process([] {
+    settings.detail_mib = 1;
+    main_event(mains++);
+    at_every_step_with_context(raw_fork_at_step);
+    for (int i = 0; i < 2; i++) forked_event();
+    EXPECT_GT(forks, 30U);
+    DetailReader reader = DetailReader::of_this_process();
+    expect_all(reader);
+  });
+}
+
+}  // namespace
+}  // namespace fathom::client
+
+#endif

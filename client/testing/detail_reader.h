@@ -1,0 +1,71 @@
+// Reads this process's detail pool as an agent would: by its file, believing the layout alone. For tests.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "client/pool/detail_layout.h"
+
+namespace fathom::client::testing {
+
+struct ReadField {
+  std::string key;
+  std::string value;  // as text
+};
+
+struct ReadEvent {
+  std::string name;
+  uint64_t ticks = 0;
+  uint32_t tid = 0;
+  std::string span_id;  // of the current span, in hexadecimal; empty: none
+  std::vector<ReadField> fields;
+  uint32_t chunk = 0;
+  uint32_t epoch = 0;
+
+  std::string operator[](const std::string& key) const;
+  uint64_t number(const std::string& key) const { return std::stoull((*this)[key]); }
+};
+
+struct ReadChunk {
+  uint32_t number = 0;
+  uint32_t epoch = 0;
+  pool::DetailState state = pool::kDetailFree;
+  uint32_t used = 0;  // bytes of records in it
+  uint32_t holes = 0;
+};
+
+class DetailReader {
+ public:
+  // Of this process, which has a pool; otherwise nothing is found.
+  static DetailReader of_this_process();
+
+  // All events that are in the pool now, chunk by chunk.
+  std::vector<ReadEvent> events();
+  std::vector<ReadChunk> chunks();
+  pool::DetailHeader& header() { return *header_; }
+  pool::DetailEntry& entry(uint32_t number) { return entries_[number]; }
+  uint32_t count() const { return header_->large_chunks + header_->small_chunks; }
+  uint32_t chunks_in_state(pool::DetailState state);
+  // What no writer may leave: records of no known kind, payloads that do not fit their description.
+  const std::vector<std::string>& faults() const { return faults_; }
+
+ private:
+  struct Tracepoint {
+    std::string name;
+    std::vector<std::pair<uint8_t, std::string>> fields;
+  };
+  void read_table();
+  void read_chunk(uint32_t number, std::vector<ReadEvent>* events, ReadChunk& chunk);
+  void read_event(const std::string& record, uint32_t kind, ReadEvent event, std::vector<ReadEvent>& events);
+  std::string bytes(uint64_t offset, size_t size) const;
+
+  int fd_ = -1;
+  pool::DetailHeader* header_ = nullptr;
+  pool::DetailEntry* entries_ = nullptr;
+  std::map<uint32_t, Tracepoint> table_;
+  std::vector<std::string> faults_;
+};
+
+}  // namespace fathom::client::testing
