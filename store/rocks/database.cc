@@ -24,10 +24,10 @@ namespace fathom::store {
 
 namespace {
 
-constexpr int kFormatVersion = 5;
-constexpr std::array<const char*, kFamilies> kFamilyNames = {"default", "stage",    "identity", "operation",
-                                                             "segment", "block",    "trace",    "slow",
-                                                             "latency", "straddle", "corrected"};
+constexpr int kFormatVersion = 6;
+constexpr std::array<const char*, kFamilies> kFamilyNames = {
+    "default", "stage",   "identity", "operation", "segment", "block",        "trace",
+    "slow",    "latency", "straddle", "corrected", "capture", "capture_index"};
 
 // Which partition a row belongs to, where its key begins with it.
 uint32_t partition_in_front(std::string_view key) {

@@ -30,8 +30,10 @@ enum class Family {
   kLatency,
   kStraddle,
   kCorrected,
+  kCapture,
+  kCaptureIndex,
 };
-inline constexpr size_t kFamilies = 11;
+inline constexpr size_t kFamilies = 13;
 
 Error from_status(const rocksdb::Status& status, const std::string& doing);
 

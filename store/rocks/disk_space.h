@@ -16,6 +16,8 @@ struct DiskSpace {
   uint64_t reserve_bytes = 0;
 
   bool has_room_for(uint64_t bytes) const { return free_bytes >= reserve_bytes + bytes; }
+  // Captures are refused first: as much again as the reserve is left to spans.
+  bool has_room_for_capture(uint64_t bytes) const { return has_room_for(reserve_bytes + bytes); }
 };
 
 // Nothing when the file system does not say.

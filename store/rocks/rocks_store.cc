@@ -1,6 +1,8 @@
 #include "store/rocks/rocks_store.h"
 
 #include <algorithm>
+
+#include "store/captures/captures.h"
 #include "store/rocks/committer.h"
 #include "store/rocks/counters.h"
 #include "store/rocks/engine.h"
@@ -41,6 +43,7 @@ uint64_t oldest_received(const View& view) {
 struct RocksStore::Impl {
   explicit Impl(RocksOptions options) : engine(std::move(options)) {}
   ~Impl() {
+    if (captures) captures->stop();
     // The committer answers what waits before sealing stops, so that nothing acknowledged depends on a closed store.
     if (committer) committer->stop();
     if (maintenance) maintenance->stop();
@@ -54,6 +57,7 @@ struct RocksStore::Impl {
   Engine engine;
   std::unique_ptr<Committer> committer;
   std::unique_ptr<Maintenance> maintenance;
+  std::unique_ptr<Captures> captures;
 };
 
 Result<> RocksStore::Impl::load() {
@@ -118,6 +122,8 @@ Result<std::unique_ptr<RocksStore>> RocksStore::open(RocksOptions options) {
     return started.error();
   }
   if (Result<> started = maintenance->start(); !started) return started.error();
+  impl->captures = std::make_unique<Captures>(impl->engine);
+  if (Result<> started = impl->captures->start(); !started) return started.error();
   return std::unique_ptr<RocksStore>(new RocksStore(std::move(impl)));
 }
 
@@ -193,6 +199,10 @@ Result<> RocksStore::settle() {
   uint64_t frozen = impl_->committer->rotate();
   if (Result<> sealed = impl_->maintenance->wait_sealed(frozen); !sealed) return sealed;
   return impl_->maintenance->compact();
+}
+
+CaptureStore& RocksStore::captures() {
+  return *impl_->captures;
 }
 
 }  // namespace fathom::store

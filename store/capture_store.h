@@ -1,0 +1,110 @@
+// CaptureStore: what fathom asks of a place that keeps captures. RocksDB and files are behind it (store/captures), and
+// a model in memory (store/model) that says what every answer must be.
+//
+// Definitions:
+//  - A capture is known by its id. The same id with the same content is one capture, however often it is sent; the same
+//    id with other content is refused for good. What retention dropped is not remembered.
+//  - A capture belongs to a range of time by the start of its window; ranges are [from, to).
+//  - Order of find(): by start, then id, both descending.
+//  - Beyond the budget of bytes (capture_charge_bytes() of each) the captures received first go, then the lesser id
+//    first, in the same step that stores a new one: the budget is never exceeded. One that the whole budget could not
+//    hold is refused for good.
+//
+// Thread safety: every method from any thread; of one writer, one thread at a time. Waiting: begin(), append() and
+// finish() may wait for the disk, finish() for a few syncs of it: never call them from a thread that has connections
+// to serve (gRPC's, the loop of HTTP). Ownership: writers should be gone before the store; one that is not answers that
+// the store is closed. Errors: kUnavailable may be tried again, kInvalid and kExhausted not. Losses: fathom_captures_*.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store/capture.h"
+#include "store/span_store.h"
+
+namespace fathom::store {
+
+struct StoredCapture {
+  CaptureInfo info;
+  bool damaged = false;  // its content is gone or has another size; an agent that has it may send it again
+  bool operator==(const StoredCapture&) const = default;
+};
+
+struct CaptureProcess {
+  NodeId node_id;
+  uint32_t pid = 0;
+};
+
+struct CaptureFilter {
+  TimeRange range;
+  std::optional<TraceId> trace_id;
+  std::optional<CaptureProcess> process;
+  std::optional<std::string> service;
+  std::optional<CaptureTrigger> trigger;
+
+  bool matches(const CaptureInfo& info) const;
+};
+
+// Where a page ended. What is stored meanwhile appears on later pages if its start says so; nothing is repeated.
+struct CaptureCursor {
+  uint64_t start_unix_nano = 0;
+  CaptureId id;
+  bool operator==(const CaptureCursor&) const = default;
+};
+
+struct CapturePage {
+  std::vector<StoredCapture> rows;
+  std::optional<CaptureCursor> next;  // nothing when this was the last page
+};
+
+struct CaptureStats {
+  uint64_t captures = 0;
+  uint64_t bytes = 0;  // as the budget counts them
+  uint64_t damaged = 0;
+  uint64_t writers = 0;                    // uploads under way
+  uint64_t oldest_received_unix_nano = 0;  // 0: there is none
+  bool operator==(const CaptureStats&) const = default;
+};
+
+// One upload. Destroyed without finish(): abandoned, and nothing of it is left. One that is not called for
+// `capture_idle_nano` is abandoned too; its calls answer kUnavailable from then on.
+class CaptureWriter {
+ public:
+  virtual ~CaptureWriter() = default;
+  // True: this very capture is stored (the hash that was announced says so). Nothing need be sent; finish() says
+  // kDurable at once.
+  virtual bool is_stored_already() const = 0;
+  virtual uint64_t size_bytes() const = 0;  // of what was taken
+  // `offset` must be size_bytes(); another one is kInvalid and changes nothing. kExhausted: larger than a capture may
+  // be, or than was announced. After any other error the upload is over, and finish() repeats it.
+  virtual Result<> append(uint64_t offset, std::string_view bytes) = 0;
+  // kDurable: the capture is there, and neither kill -9 nor a power cut takes it away (with Durability::kOs: the
+  // former). May be called again; it gives the same answer.
+  virtual AppendResult finish() = 0;
+};
+
+class CaptureStore {
+ public:
+  virtual ~CaptureStore() = default;
+
+  virtual Result<std::unique_ptr<CaptureWriter>> begin(const CaptureInfo& info) = 0;
+
+  // kNotFound when it is not stored.
+  virtual Result<StoredCapture> info(const CaptureId& id) = 0;
+  // All of a trace, by start, then id, ascending.
+  virtual Result<std::vector<StoredCapture>> of_trace(const TraceId& trace_id, QueryBudget& budget) = 0;
+  virtual Result<CapturePage> find(const CaptureFilter& filter, size_t limit,
+                                   const std::optional<CaptureCursor>& cursor, QueryBudget& budget) = 0;
+  // At most `size` bytes from `offset`; fewer at the end, none behind it. kCorrupt: damaged. Size is what is looked at
+  // here; who has read all of it can compare the hash.
+  virtual Result<std::string> read(const CaptureId& id, uint64_t offset, size_t size) = 0;
+
+  // Drops what was received before.
+  virtual Result<> drop_before(uint64_t received_unix_nano) = 0;
+  virtual CaptureStats stats() = 0;
+};
+
+}  // namespace fathom::store

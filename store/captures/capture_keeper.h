@@ -1,0 +1,81 @@
+// CaptureKeeper: rows and files of captures together, so that after any crash they agree.
+//
+// Purpose: the order of things. A content is durable under its name before the rows that refer to it are written; rows
+// go in one synced write; a file goes only when no row refers to it any more. A crash in between leaves a file without
+// a row, which the next start removes, and never a row without its file. Thread safety: all of it after recover().
+// Ownership: the engine outlives it. Errors: the outcome says whether to try again. Losses: capture_counters.h.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "store/capture_store.h"
+#include "store/captures/blob_files.h"
+#include "store/captures/capture_table.h"
+#include "store/rocks/engine.h"
+
+namespace fathom::store {
+
+class CaptureKeeper {
+ public:
+  explicit CaptureKeeper(Engine& engine);
+
+  // Makes rows and files agree, counts what is there, and keeps to the budget.
+  Result<> recover();
+
+  // Whether the disk has room for captures now. Counted when it has not.
+  Result<> room_for(uint64_t bytes);
+  Result<std::unique_ptr<BlobWriter>> begin_content() { return files_.begin(); }
+  bool syncs() const { return engine_.options.durability == Durability::kFsync; }
+  uint64_t most_bytes() const;  // that a capture may have
+  // Stores a closed content under its header, which is complete; may drop the oldest for it.
+  AppendResult keep(const CaptureInfo& info, BlobWriter& content);
+
+  const CaptureTable& table() const { return table_; }
+  bool is_damaged(const Sha256& hash) const;
+  Result<std::string> read(const CaptureId& id, uint64_t offset, size_t size);
+
+  Result<> drop_before(uint64_t received_unix_nano);
+  // Removes the files of what was dropped.
+  void remove_unreferenced();
+  bool has_unreferenced() const;
+  CaptureStats stats() const;
+
+ private:
+  using Wanted = std::function<bool(const CaptureInfo&)>;
+
+  Result<> count_rows();
+  Result<> compare_files(uint8_t first_byte);
+  Result<> keep_to_budget();
+  AppendResult keep_again(const CaptureInfo& stored, const CaptureInfo& info, BlobWriter& content);
+  Result<> place(const Sha256& hash, BlobWriter& content);
+  // The oldest captures, for as long as they are wanted; their rows are erased in `batch`.
+  Result<std::vector<CaptureInfo>> oldest(const Wanted& wanted, rocksdb::WriteBatch& batch) const;
+  // The same as a write of its own; how many went.
+  Result<size_t> drop(const Wanted& wanted, const char* reason);
+  Wanted beyond_budget(uint64_t bytes_more) const;
+  Result<> write(rocksdb::WriteBatch& batch);
+  void forget(const std::vector<CaptureInfo>& dropped, const char* reason);
+  void count(const CaptureInfo& info);
+  Error damaged(const CaptureInfo& info);
+  void set_damaged(const Sha256& hash, bool is);
+  void show() const;
+
+  Engine& engine_;
+  BlobFiles files_;
+  CaptureTable table_;
+  mutable std::mutex mutex_;  // whoever changes rows or named files
+  uint64_t captures_ = 0;
+  uint64_t bytes_ = 0;
+  std::string oldest_key_;  // nothing was received before; spares reading over what was deleted there
+  std::deque<Sha256> unreferenced_;
+  mutable std::mutex damaged_mutex_;
+  std::set<Sha256> damaged_;
+};
+
+}  // namespace fathom::store
