@@ -1,0 +1,56 @@
+// MemoryCaptures: the definition of right. CaptureStore by brute force over a map; nothing is durable.
+//
+// Purpose: every answer is a transcription of the definitions in capture_store.h, so that other engines can be compared
+// with it, and programs can be tested without a disk. There is no disk to be full, uploads are never idle for too long,
+// and nothing is damaged. Thread safety: one mutex around everything. Ownership: writers must be gone before the store.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "base/time.h"
+#include "store/capture_store.h"
+
+namespace fathom::store {
+
+struct MemoryCaptureOptions {
+  uint64_t bytes = 0;  // of the budget; 0: no limit
+  uint64_t most_bytes = 64ULL << 20;
+  std::function<uint64_t()> now_unix_nano = fathom::now_unix_nano;
+};
+
+class MemoryCaptures : public CaptureStore {
+ public:
+  explicit MemoryCaptures(MemoryCaptureOptions options = {}) : options_(std::move(options)) {}
+
+  Result<std::unique_ptr<CaptureWriter>> begin(const CaptureInfo& info) override;
+  Result<StoredCapture> info(const CaptureId& id) override;
+  Result<std::vector<StoredCapture>> of_trace(const TraceId& trace_id, QueryBudget& budget) override;
+  Result<CapturePage> find(const CaptureFilter& filter, size_t limit, const std::optional<CaptureCursor>& cursor,
+                           QueryBudget& budget) override;
+  Result<std::string> read(const CaptureId& id, uint64_t offset, size_t size) override;
+  Result<> drop_before(uint64_t received_unix_nano) override;
+  CaptureStats stats() override;
+
+ private:
+  friend class MemoryCaptureWriter;
+  struct Kept {
+    CaptureInfo info;
+    std::string content;
+  };
+
+  AppendResult keep(CaptureInfo info, std::string content);
+  void drop_beyond(uint64_t bytes);
+  uint64_t bytes() const;
+  std::map<CaptureId, Kept>::const_iterator oldest() const;
+
+  const MemoryCaptureOptions options_;
+  std::mutex mutex_;
+  std::map<CaptureId, Kept> kept_;
+  uint64_t writers_ = 0;
+};
+
+}  // namespace fathom::store
