@@ -66,6 +66,8 @@ Result<> BlobWriter::append(std::string_view bytes) {
 
 Result<Sha256> BlobWriter::close(bool sync) {
   rocksdb::Status status = sync ? file_->Sync() : rocksdb::Status::OK();
+  // Many are stored and few are read: they would only push spans out of the page cache.
+  if (sync) file_->InvalidateCache(0, 0).PermitUncheckedError();
   if (status.ok()) status = file_->Close();
   if (!status.ok()) return fault(status, "make a capture durable");
   return hasher_.finish();
@@ -88,11 +90,8 @@ void BlobFiles::remove_incoming() {
 }
 
 Result<std::unique_ptr<BlobWriter>> BlobFiles::begin() {
-  std::unique_lock lock(mutex_);
-  if (Result<> made = make_directory(root_, data_directory_); !made) return made.error();
-  if (Result<> made = make_directory(incoming_, root_); !made) return made.error();
-  std::string path = incoming_ + "/" + std::to_string(next_++);
-  lock.unlock();
+  if (Result<> made = make_directories(); !made) return made.error();
+  std::string path = incoming_ + "/" + std::to_string(next_.fetch_add(1));
   std::unique_ptr<rocksdb::WritableFile> file;
   rocksdb::Status status = env_.NewWritableFile(path, &file, plain_writes());
   if (!status.ok()) return fault(status, "begin a capture");
@@ -100,15 +99,10 @@ Result<std::unique_ptr<BlobWriter>> BlobFiles::begin() {
 }
 
 Result<> BlobFiles::place(BlobWriter& writer, const Sha256& hash) {
-  std::string bucket = bucket_path(hash.bytes[0]);
-  {
-    std::lock_guard lock(mutex_);
-    if (Result<> made = make_directory(bucket, root_); !made) return made;
-  }
   rocksdb::Status status = env_.RenameFile(writer.path_, path_of(hash));
   if (!status.ok()) return fault(status, "name a capture");
   writer.placed_ = true;
-  return sync_directory(bucket);
+  return sync_directory(bucket_path(hash.bytes[0]));
 }
 
 Result<> BlobFiles::remove(const Sha256& hash) {
@@ -159,12 +153,19 @@ std::string BlobFiles::path_of(const Sha256& hash) const {
   return bucket_path(hash.bytes[0]) + "/" + hash.hex();
 }
 
-Result<> BlobFiles::make_directory(const std::string& path, const std::string& parent) {
-  if (made_.contains(path)) return {};
-  if (Result<> made = done(env_.CreateDirIfMissing(path), "make a directory for captures"); !made) return made;
-  if (Result<> synced = sync_directory(parent); !synced) return synced;
-  made_.insert(path);
-  return {};
+Result<> BlobFiles::make_directories() {
+  std::lock_guard lock(mutex_);
+  if (made_) return {};
+  rocksdb::Status status = env_.CreateDirIfMissing(root_);
+  if (status.ok()) status = env_.CreateDirIfMissing(incoming_);
+  for (int first_byte = 0; first_byte < 256 && status.ok(); ++first_byte) {
+    status = env_.CreateDirIfMissing(bucket_path(static_cast<uint8_t>(first_byte)));
+  }
+  if (!status.ok()) return fault(status, "make a directory for captures");
+  Result<> synced = sync_directory(data_directory_);
+  if (synced) synced = sync_directory(root_);
+  made_ = synced.ok();
+  return synced;
 }
 
 Result<> BlobFiles::sync_directory(const std::string& path) {

@@ -7,8 +7,8 @@
 // the system's words.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -54,6 +54,8 @@ class BlobFiles {
 
   // What a crash left on its way goes. Before anything else, once.
   void remove_incoming();
+  // The first begin() does this where nobody else did.
+  Result<> make_directories();
   Result<std::unique_ptr<BlobWriter>> begin();
   // Gives a closed content its name, for good; replaces what has it.
   Result<> place(BlobWriter& writer, const Sha256& hash);
@@ -68,7 +70,6 @@ class BlobFiles {
  private:
   std::string bucket_path(uint8_t first_byte) const;
   std::string path_of(const Sha256& hash) const;
-  Result<> make_directory(const std::string& path, const std::string& parent);
   Result<> sync_directory(const std::string& path);
 
   rocksdb::Env& env_;
@@ -76,9 +77,9 @@ class BlobFiles {
   const std::string root_;
   const std::string incoming_;
   const bool sync_;
+  std::atomic<uint64_t> next_{0};
   std::mutex mutex_;
-  uint64_t next_ = 0;
-  std::set<std::string> made_;  // directories that are there, durably
+  bool made_ = false;  // the directories are there, durably
 };
 
 }  // namespace fathom::store

@@ -12,6 +12,8 @@ namespace fathom::store {
 
 Result<> CaptureKeeper::recover() {
   files_.remove_incoming();
+  // Now rather than in the first upload; on a full disk there are questions at least.
+  [[maybe_unused]] Result<> made = files_.make_directories();
   if (Result<> counted = count_rows(); !counted) return counted;
   for (int first_byte = 0; first_byte < 256; ++first_byte) {
     if (Result<> compared = compare_files(static_cast<uint8_t>(first_byte)); !compared) return compared;
