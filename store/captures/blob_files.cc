@@ -34,11 +34,6 @@ bool is_absent(const rocksdb::Status& status) {
   return status.IsNotFound() || status.IsPathNotFound();
 }
 
-std::string hex_of_byte(uint8_t byte) {
-  char raw = static_cast<char>(byte);
-  return to_hex({&raw, 1});
-}
-
 }  // namespace
 
 BlobWriter::BlobWriter(rocksdb::Env& env, std::string path, std::unique_ptr<rocksdb::WritableFile> file)
@@ -102,11 +97,12 @@ Result<> BlobFiles::place(BlobWriter& writer, const Sha256& hash) {
   rocksdb::Status status = env_.RenameFile(writer.path_, path_of(hash));
   if (!status.ok()) return fault(status, "name a capture");
   writer.placed_ = true;
-  return sync_directory(bucket_path(hash.bytes[0]));
+  return sync_directory(bucket_path(bucket_of(hash)));
 }
 
 Result<> BlobFiles::remove(const Sha256& hash) {
-  return done(env_.DeleteFile(path_of(hash)), "remove a capture");
+  rocksdb::Status status = env_.DeleteFile(path_of(hash));
+  return is_absent(status) ? Result<>() : done(status, "remove a capture");
 }
 
 Result<std::string> BlobFiles::read(const Sha256& hash, uint64_t offset, size_t size) const {
@@ -131,26 +127,26 @@ Result<uint64_t> BlobFiles::size_bytes(const Sha256& hash) const {
   return bytes;
 }
 
-Result<std::set<Sha256>> BlobFiles::bucket(uint8_t first_byte) const {
+Result<std::set<Sha256>> BlobFiles::contents(uint8_t bucket) const {
   std::vector<std::string> names;
-  rocksdb::Status status = env_.GetChildren(bucket_path(first_byte), &names);
+  rocksdb::Status status = env_.GetChildren(bucket_path(bucket), &names);
   if (is_absent(status)) return std::set<Sha256>();
   if (!status.ok()) return fault(status, "list captures");
   std::set<Sha256> found;
   for (const std::string& name : names) {
     std::optional<Sha256> hash = Sha256::from_hex_text(name);
     // Other names are not ours.
-    if (hash && hash->bytes[0] == first_byte && hash->hex() == name) found.insert(*hash);
+    if (hash && bucket_of(*hash) == bucket && hash->hex() == name) found.insert(*hash);
   }
   return found;
 }
 
-std::string BlobFiles::bucket_path(uint8_t first_byte) const {
-  return root_ + "/" + hex_of_byte(first_byte);
+std::string BlobFiles::bucket_path(uint8_t bucket) const {
+  return root_ + "/" + "0123456789abcdef"[bucket];
 }
 
 std::string BlobFiles::path_of(const Sha256& hash) const {
-  return bucket_path(hash.bytes[0]) + "/" + hash.hex();
+  return bucket_path(bucket_of(hash)) + "/" + hash.hex();
 }
 
 Result<> BlobFiles::make_directories() {
@@ -158,8 +154,8 @@ Result<> BlobFiles::make_directories() {
   if (made_) return {};
   rocksdb::Status status = env_.CreateDirIfMissing(root_);
   if (status.ok()) status = env_.CreateDirIfMissing(incoming_);
-  for (int first_byte = 0; first_byte < 256 && status.ok(); ++first_byte) {
-    status = env_.CreateDirIfMissing(bucket_path(static_cast<uint8_t>(first_byte)));
+  for (uint8_t bucket = 0; bucket < kBuckets && status.ok(); ++bucket) {
+    status = env_.CreateDirIfMissing(bucket_path(bucket));
   }
   if (!status.ok()) return fault(status, "make a directory for captures");
   Result<> synced = sync_directory(data_directory_);

@@ -1,7 +1,7 @@
 // BlobFiles: contents in files that are named by what they hold; DESIGN's BlobStore.
 //
 // Purpose: the files of DIR/captures, and in which order they are made durable. A content is written to
-// captures/incoming/N, and moved to captures/ab/<hash> when all of it is durable; so whatever has a name is whole. Who
+// captures/incoming/N, and moved to captures/a/<hash> when all of it is durable; so whatever has a name is whole. Who
 // refers to a file is not known here. Thread safety: all of it, but one writer is one thread's; place() and remove() of
 // one hash must not run at the same time. Ownership: `env` must outlive it and its writers. Errors: kUnavailable, with
 // the system's words.
@@ -50,6 +50,10 @@ class BlobWriter {
 
 class BlobFiles {
  public:
+  // Directories by the hash's first hexadecimal digit, so that none has very many names.
+  static constexpr uint8_t kBuckets = 16;
+  static uint8_t bucket_of(const Sha256& hash) { return hash.bytes[0] >> 4; }
+
   BlobFiles(rocksdb::Env& env, const std::string& data_directory, bool sync);
 
   // What a crash left on its way goes. Before anything else, once.
@@ -59,16 +63,16 @@ class BlobFiles {
   Result<std::unique_ptr<BlobWriter>> begin();
   // Gives a closed content its name, for good; replaces what has it.
   Result<> place(BlobWriter& writer, const Sha256& hash);
-  Result<> remove(const Sha256& hash);
+  Result<> remove(const Sha256& hash);  // also when there is no such file
   // At most `size` bytes. kNotFound: there is no such file.
   Result<std::string> read(const Sha256& hash, uint64_t offset, size_t size) const;
   // kNotFound: there is no such file.
   Result<uint64_t> size_bytes(const Sha256& hash) const;
-  // The contents whose hash begins with this byte, ascending.
-  Result<std::set<Sha256>> bucket(uint8_t first_byte) const;
+  // Those in a bucket, ascending.
+  Result<std::set<Sha256>> contents(uint8_t bucket) const;
 
  private:
-  std::string bucket_path(uint8_t first_byte) const;
+  std::string bucket_path(uint8_t bucket) const;
   std::string path_of(const Sha256& hash) const;
   Result<> sync_directory(const std::string& path);
 

@@ -174,9 +174,8 @@ void CaptureKeeper::remove_unreferenced() {
     Result<bool> referred = table_.refers_to(hash);
     if (!referred || *referred) continue;
     set_damaged(hash, false);
-    Result<> removed = files_.remove(hash);
-    // The next start finds it.
-    if (!removed && removed.error().code != ErrorCode::kNotFound) log_warning(removed.error().message);
+    // What stays, the next start finds.
+    if (Result<> removed = files_.remove(hash); !removed) log_warning(removed.error().message);
   }
 }
 

@@ -50,7 +50,7 @@ class CaptureKeeper {
   using Wanted = std::function<bool(const CaptureInfo&)>;
 
   Result<> count_rows();
-  Result<> compare_files(uint8_t first_byte);
+  Result<> compare_files(uint8_t bucket);
   Result<> keep_to_budget();
   AppendResult keep_again(const CaptureInfo& stored, const CaptureInfo& info, BlobWriter& content);
   Result<> place(const Sha256& hash, BlobWriter& content);

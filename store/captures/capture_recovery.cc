@@ -15,8 +15,8 @@ Result<> CaptureKeeper::recover() {
   // Now rather than in the first upload; on a full disk there are questions at least.
   [[maybe_unused]] Result<> made = files_.make_directories();
   if (Result<> counted = count_rows(); !counted) return counted;
-  for (int first_byte = 0; first_byte < 256; ++first_byte) {
-    if (Result<> compared = compare_files(static_cast<uint8_t>(first_byte)); !compared) return compared;
+  for (uint8_t bucket = 0; bucket < BlobFiles::kBuckets; ++bucket) {
+    if (Result<> compared = compare_files(bucket); !compared) return compared;
   }
   if (size_t damaged = stats().damaged; damaged > 0) {
     log_error("contents of captures that are gone or cut short: " + std::to_string(damaged));
@@ -44,11 +44,11 @@ Result<> CaptureKeeper::count_rows() {
   return removed.ok() ? Result<>() : Result<>(removed.error());
 }
 
-Result<> CaptureKeeper::compare_files(uint8_t first_byte) {
-  Result<std::set<Sha256>> files = files_.bucket(first_byte);
+Result<> CaptureKeeper::compare_files(uint8_t bucket) {
+  Result<std::set<Sha256>> files = files_.contents(bucket);
   if (!files) return files.error();
   std::set<Sha256> referred;
-  Result<> read = table_.contents(first_byte, [&](const Sha256& hash, Result<uint64_t> expected) {
+  Result<> read = table_.contents(bucket, [&](const Sha256& hash, Result<uint64_t> expected) {
     Result<uint64_t> found = files_.size_bytes(hash);
     bool whole = expected.ok() && found.ok() && *expected == *found;
     if (!whole) damaged_.insert(hash);

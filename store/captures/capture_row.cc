@@ -170,10 +170,8 @@ std::string content_prefix(const Sha256& hash) {
   return key;
 }
 
-std::string contents_of_bucket(uint8_t first_byte) {
-  std::string key = index_key(Index::kContent);
-  key.push_back(static_cast<char>(first_byte));
-  return key;
+std::string contents() {
+  return index_key(Index::kContent);
 }
 
 std::string content(const Sha256& hash, const CaptureId& id) {

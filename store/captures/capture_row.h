@@ -30,7 +30,7 @@ std::string capture(const CaptureId& id);
 std::string receptions();  // what the keys by reception begin with
 std::string reception(uint64_t received_unix_nano, const CaptureId& id);
 std::string content_prefix(const Sha256& hash);
-std::string contents_of_bucket(uint8_t first_byte);  // what the keys of contents with that first byte begin with
+std::string contents();  // what the keys by content begin with
 std::string content(const Sha256& hash, const CaptureId& id);
 
 // Series by start of the window: of everything, a trace, a service (which is by hash: a reader

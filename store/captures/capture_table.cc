@@ -3,6 +3,7 @@
 #include <rocksdb/write_batch.h>
 
 #include "base/log.h"
+#include "store/captures/blob_files.h"
 #include "store/rocks/counters.h"
 
 namespace fathom::store {
@@ -159,10 +160,14 @@ Result<> CaptureTable::descending(const std::string& series, const TimeRange& ra
   return rows.end();
 }
 
-Result<> CaptureTable::contents(uint8_t first_byte, const VisitContent& visit) const {
-  Rows rows(database_, capture_keys::contents_of_bucket(first_byte));
-  for (rows->Seek(capture_keys::contents_of_bucket(first_byte)); rows.inside(); rows->Next()) {
-    visit(capture_keys::hash_of(view_of(rows->key())), decode_content_size(view_of(rows->value())));
+Result<> CaptureTable::contents(uint8_t bucket, const VisitContent& visit) const {
+  Rows rows(database_, capture_keys::contents());
+  Sha256 first;
+  first.bytes[0] = static_cast<uint8_t>(bucket << 4);
+  for (rows->Seek(capture_keys::content_prefix(first)); rows.inside(); rows->Next()) {
+    Sha256 hash = capture_keys::hash_of(view_of(rows->key()));
+    if (BlobFiles::bucket_of(hash) != bucket) break;
+    visit(hash, decode_content_size(view_of(rows->value())));
   }
   return rows.end();
 }

@@ -35,9 +35,9 @@ class CaptureTable {
   Result<> ascending(const std::string& series, const Visit& visit) const;
   Result<> descending(const std::string& series, const TimeRange& range, const std::optional<CaptureCursor>& cursor,
                       const Visit& visit) const;
-  // Contents that begin with a byte, ascending; the same one comes once for every capture that has it.
+  // Contents of a bucket of files, ascending; the same one comes once for every capture that has it.
   using VisitContent = std::function<void(const Sha256& hash, Result<uint64_t> size_bytes)>;
-  Result<> contents(uint8_t first_byte, const VisitContent& visit) const;
+  Result<> contents(uint8_t bucket, const VisitContent& visit) const;
   // Removes index rows whose capture is not there: what damage to rows leaves behind.
   Result<uint64_t> remove_dangling() const;
 
