@@ -37,8 +37,12 @@ std::vector<Flag> server_flags() {
           {"--retention-age", "D", "drop what was received longer ago, like 7d; 0s: keep it", "7d"},
           {"--retention-size", "SIZE",
            "drop the oldest beyond this size on disk, like 50GiB, at least 16MiB; 0: no limit", "50GiB"},
+          {"--retention-captures", "SIZE",
+           "drop the oldest captures beyond this size, apart from the spans', at least 80MiB; 0: no limit", "10GiB"},
           {"--reserve-disk", "SIZE",
-           "refuse spans (clients try again) while less than this, or an eighth of a smaller disk, is free", "256MiB"},
+           "refuse spans (clients try again) while less than this, or an eighth of a smaller disk, is free; captures "
+           "while less than twice as much is",
+           "256MiB"},
           {"--max-request-bytes", "SIZE", "the largest OTLP request, after decompression", "64MiB"},
           {"--ingest-memory", "SIZE",
            "for requests under way (8MiB at least); beyond it clients are asked to try again", "160MiB"},

@@ -2,15 +2,19 @@
 // in them is answered, before and after it is sealed anew, and through restarts.
 //
 // Each directory of testdata/ was written by the programs of its version: a request, settled; a second, settled; and a
-// third that stayed in the stage. Files without which RocksDB opens it are left out. To add one after a new version: run
-// this test with FATHOM_WRITE_GOLDEN set to the directory of the golden files, and commit what it wrote.
+// third that stayed in the stage; from version 6 on, a capture beside each. Files without which RocksDB opens it are
+// left out. To add one after a new version: run this test with FATHOM_WRITE_GOLDEN set to the directory of the golden
+// files, and commit what it wrote.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <map>
 
 #include "base/bytes.h"
+#include "store/captures/sha256.h"
+#include "store/testing/capture_builder.h"
 #include "store/testing/rocks_rig.h"
 
 namespace fathom::store::testing {
@@ -22,6 +26,13 @@ TraceId trace_id(uint64_t number) {
   std::string bytes(8, '\0');
   append_be64(bytes, number);
   return *TraceId::from_bytes(bytes);
+}
+
+// Of trace 1, from different services.
+CaptureInfo golden_capture(uint64_t number) {
+  CaptureInfo info = test_capture(number);
+  info.trace_id = trace_id(1);
+  return info;
 }
 
 class RocksVersions : public ::testing::TestWithParam<std::string> {
@@ -91,8 +102,37 @@ class RocksVersions : public ::testing::TestWithParam<std::string> {
                                                              {"stock UPDATE", 1}}));
   }
 
+  // Version 6 was the first to have any.
+  void check_captures() {
+    uint64_t expected = GetParam() < "v6" ? 0 : 3;
+    CaptureStore& captures = rig_.store().captures();
+    QueryBudget budget;
+    Result<std::vector<StoredCapture>> stored = captures.of_trace(trace_id(1), budget);
+    ASSERT_TRUE(stored.ok());
+    ASSERT_EQ(stored->size(), expected);
+    EXPECT_EQ(captures.stats().damaged, 0u);
+    for (uint64_t number = 1; number <= expected; ++number) {
+      CaptureInfo info = golden_capture(number);
+      info.received_unix_nano = kTestNow;
+      info.size_bytes = 1000;
+      info.sha256 = sha256(test_content(number, 1000));
+      EXPECT_EQ((*stored)[number - 1].info, info);
+      EXPECT_EQ(read_all(captures, info.id), test_content(number, 1000));
+    }
+  }
+
   RocksRig rig_;
 };
+
+TEST_P(RocksVersions, TheirCapturesAreThere) {
+  check_captures();
+  ASSERT_EQ(rig_.reopen(), "");
+  check_captures();
+  ASSERT_EQ(send(rig_.store().captures(), test_capture(77), "more").outcome, AppendOutcome::kDurable);
+  ASSERT_EQ(rig_.reopen(), "");
+  check_captures();
+  EXPECT_EQ(read_all(rig_.store().captures(), test_capture_id(77)), "more");
+}
 
 TEST_P(RocksVersions, WhatIsInThemIsAnswered) {
   EXPECT_EQ(rig_.store().stats().segments, 2u);
@@ -136,9 +176,19 @@ std::vector<BatchPtr> golden_batches() {
                       golden_span(4, 7, 0, 40).of_service("cart").named("GET /cart").with({"user", "u4"})})};
 }
 
-bool opens_without(const std::filesystem::path& file) {
+// Files without which RocksDB opens a directory.
+bool is_spare(const std::filesystem::path& file) {
   std::string name = file.filename();
   return name.starts_with("LOG") || name.starts_with("OPTIONS") || name == "LOCK";
+}
+
+void copy_golden(const std::string& from, const std::string& to) {
+  std::filesystem::create_directories(to + "/store");
+  std::filesystem::copy(from + "/version", to + "/version");
+  for (const auto& file : std::filesystem::directory_iterator(from + "/store")) {
+    if (!is_spare(file.path())) std::filesystem::copy(file.path(), to + "/store");
+  }
+  std::filesystem::copy(from + "/captures", to + "/captures", std::filesystem::copy_options::recursive);
 }
 
 void write_golden(const std::string& directory) {
@@ -147,25 +197,22 @@ void write_golden(const std::string& directory) {
   size_t left = golden_batches().size();
   for (const BatchPtr& batch : golden_batches()) {
     ASSERT_EQ(append_once(rig.store(), batch).outcome, AppendOutcome::kDurable);
+    ASSERT_EQ(send(rig.store().captures(), golden_capture(left), test_content(left, 1000)).outcome,
+              AppendOutcome::kDurable);
     if (--left == 0) break;
     ASSERT_TRUE(rig.store().settle().ok());
   }
   rig.close();
-  std::filesystem::remove(rig.path() + "/ballast");
-  std::vector<std::filesystem::path> files;
-  for (const auto& file : std::filesystem::directory_iterator(rig.path() + "/store")) files.push_back(file.path());
-  for (const auto& file : files) {
-    if (opens_without(file)) std::filesystem::remove(file);
-  }
-  std::string version = "5";
-  std::filesystem::copy(rig.path(), directory + "/data-v" + version, std::filesystem::copy_options::recursive);
+  std::string version;
+  std::ifstream(rig.path() + "/version") >> version;
+  copy_golden(rig.path(), directory + "/data-v" + version);
 }
 
 TEST(RocksVersionsGolden, IsWrittenOnRequest) {
   if (const char* directory = std::getenv("FATHOM_WRITE_GOLDEN")) write_golden(directory);
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, RocksVersions, ::testing::Values("v1", "v2", "v3", "v4", "v5"),
+INSTANTIATE_TEST_SUITE_P(Formats, RocksVersions, ::testing::Values("v1", "v2", "v3", "v4", "v5", "v6"),
                          [](const auto& info) { return info.param; });
 
 }  // namespace

@@ -13,6 +13,7 @@ namespace {
 
 constexpr uint64_t kMostCount = 1'000'000;
 constexpr uint64_t kLeastRetentionBytes = 16 << 20;  // logs and a range that is still filling take some of it
+constexpr uint64_t kLeastCaptureBytes = 80 << 20;    // one capture may have 64 MiB
 
 cli::CommandLine make_line() {
   return {
@@ -39,11 +40,12 @@ class Reader {
     return bytes;
   }
   // Whoever means gigabytes and names no unit must not find that all but fifty bytes were deleted.
-  uint64_t size_to_keep(const char* flag) {
+  uint64_t size_to_keep(const char* flag, uint64_t least) {
     uint64_t bytes = large_size(flag);
-    if (bytes != 0 && bytes < kLeastRetentionBytes) {
+    if (bytes != 0 && bytes < least) {
       fault(std::string(flag) + ": '" + args_.get(flag) + "' is " + cli::format_size(bytes) +
-            ", too little to keep anything in; write 16MiB or more, as in 50GiB, or 0 for no limit");
+            ", too little to keep anything in; write " + std::to_string(least >> 20) +
+            "MiB or more, as in 50GiB, or 0 for no limit");
     }
     return bytes;
   }
@@ -96,7 +98,8 @@ void read_store(Reader& reader, store::RocksOptions& store) {
   bool fsync = reader.choice("--durability", {"fsync", "os"}) == "fsync";
   store.durability = fsync ? store::Durability::kFsync : store::Durability::kOs;
   store.retention_age_nano = reader.duration("--retention-age");
-  store.retention_bytes = reader.size_to_keep("--retention-size");
+  store.retention_bytes = reader.size_to_keep("--retention-size", kLeastRetentionBytes);
+  store.capture_bytes = reader.size_to_keep("--retention-captures", kLeastCaptureBytes);
   store.reserve_disk_bytes = reader.large_size("--reserve-disk");
   store.cache_bytes = reader.large_size("--cache");
   store.operations_per_service = reader.count("--operations-per-service", 1);

@@ -48,6 +48,7 @@ TEST(ServerOptions, DefaultLimitsAreThePartsOwn) {
   EXPECT_EQ(options->store.catalogue_bytes, store.catalogue_bytes);
   EXPECT_EQ(options->store.listed_attribute_keys, store.listed_attribute_keys);
   EXPECT_EQ(options->store.reserve_disk_bytes, store.reserve_disk_bytes);
+  EXPECT_EQ(options->store.capture_bytes, store.capture_bytes);
   EXPECT_EQ(options->store.cache_bytes, store.cache_bytes);
   query::QueryOptions query;
   EXPECT_EQ(options->query.threads, query.threads);
@@ -65,6 +66,7 @@ TEST(ServerOptions, EveryFlagReachesItsPart) {
                                               "--durability=os",
                                               "--retention-age=2d",
                                               "--retention-size=1GiB",
+                                              "--retention-captures=2GiB",
                                               "--reserve-disk=1MiB",
                                               "--max-request-bytes=1MiB",
                                               "--ingest-memory=20MiB",
@@ -95,6 +97,7 @@ TEST(ServerOptions, EveryFlagReachesItsPart) {
   EXPECT_EQ(options->store.retention_age_nano, 172'800'000'000'000u);
   EXPECT_EQ(options->store.retention_bytes, uint64_t{1} << 30);
   EXPECT_EQ(options->store.reserve_disk_bytes, uint64_t{1} << 20);
+  EXPECT_EQ(options->store.capture_bytes, uint64_t{2} << 30);
   EXPECT_EQ(options->collector.max_request_bytes, uint64_t{1} << 20);
   EXPECT_EQ(options->collector.budget_bytes, uint64_t{20} << 20);
   EXPECT_EQ(options->store.cache_bytes, uint64_t{3} << 20);
@@ -119,9 +122,10 @@ TEST(ServerOptions, EveryFlagReachesItsPart) {
 }
 
 TEST(ServerOptions, WrongValuesNameTheirFlag) {
-  for (const char* word : {"--retention-age=7", "--retention-size=lots", "--durability=maybe", "--query-threads=0",
-                           "--ready-fd=x", "--max-request-bytes=8GiB", "--operations-per-service=0", "--services=-1",
-                           "--listed-attribute-keys=0", "--listed-attribute-keys=8193"}) {
+  for (const char* word :
+       {"--retention-age=7", "--retention-size=lots", "--retention-captures=79MiB", "--durability=maybe",
+        "--query-threads=0", "--ready-fd=x", "--max-request-bytes=8GiB", "--operations-per-service=0", "--services=-1",
+        "--listed-attribute-keys=0", "--listed-attribute-keys=8193"}) {
     Result<ServerOptions> options = options_of({word});
     ASSERT_FALSE(options.ok()) << word;
     EXPECT_EQ(options.error().code, ErrorCode::kInvalid);
