@@ -45,7 +45,7 @@ struct RocksOptions {
   uint64_t retention_bytes = 0;             // 0: no limit
   uint64_t reserve_disk_bytes = 256 << 20;  // writes are refused as retryable below this much free space, or an eighth
                                             // of the disk; captures below twice as much
-  uint64_t capture_bytes = 10ULL << 30;         // for all captures, beyond which the oldest go; 0: no limit
+  uint64_t capture_bytes = 10ULL << 30;     // for all captures, beyond which the oldest go; 0: no limit
   uint64_t capture_most_bytes = 64ULL << 20;    // of one capture
   uint64_t capture_idle_nano = 60'000'000'000;  // uploads end when nothing came for so long
   uint32_t capture_writers = 64;                // uploads at the same time; more are refused as retryable
