@@ -72,7 +72,7 @@ class Sequence {
   }
 
   void random_step() {
-    rig_.advance(up_to(3));
+    rig_.advance(up_to(6) - 2);  // clocks go back, too
     uint64_t kind = up_to(100);
     if (kind < 22) return begin();
     if (kind < 50) return append();

@@ -172,7 +172,7 @@ Result<> CaptureTable::contents(uint8_t bucket, const VisitContent& visit) const
   return rows.end();
 }
 
-Result<uint64_t> CaptureTable::remove_dangling() const {
+Result<> CaptureTable::remove_dangling() const {
   Rows rows(database_, "");
   rocksdb::WriteBatch batch;
   for (rows->SeekToFirst(); rows->Valid(); rows->Next()) {
@@ -181,10 +181,9 @@ Result<uint64_t> CaptureTable::remove_dangling() const {
     if (!info.ok() && info.error().code != ErrorCode::kCorrupt) return info.error();
     if (!there) batch.Delete(database_.family(Family::kCaptureIndex), rows->key());
   }
-  if (Result<> end = rows.end(); !end) return end.error();
+  if (Result<> end = rows.end(); !end) return end;
   rocksdb::Status status = database_.db().Write(rocksdb::WriteOptions(), &batch);
-  if (!status.ok()) return from_status(status, "remove rows of lost captures");
-  return uint64_t{batch.Count()};
+  return status.ok() ? Result<>() : Result<>(from_status(status, "remove rows of lost captures"));
 }
 
 }  // namespace fathom::store

@@ -39,7 +39,7 @@ class CaptureTable {
   using VisitContent = std::function<void(const Sha256& hash, Result<uint64_t> size_bytes)>;
   Result<> contents(uint8_t bucket, const VisitContent& visit) const;
   // Removes index rows whose capture is not there: what damage to rows leaves behind.
-  Result<uint64_t> remove_dangling() const;
+  Result<> remove_dangling() const;
 
  private:
   template <typename Change>
