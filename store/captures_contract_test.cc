@@ -251,6 +251,20 @@ TEST_P(CaptureContract, TheOldestGoForTheBudget) {
   EXPECT_EQ(store().stats().bytes, kBudget - (19 << 12));
 }
 
+TEST_P(CaptureContract, AnUploadThatTookLongIsTheOldestAllTheSame) {
+  std::string content = test_content(1, 19 << 12);
+  Result<std::unique_ptr<CaptureWriter>> slow = store().begin(test_capture(0));
+  ASSERT_TRUE((*slow)->append(0, content).ok());
+  for (uint64_t number = 1; number <= 5; ++number) {
+    rig_.advance(1);
+    ASSERT_EQ(send(store(), test_capture(number), content).outcome, AppendOutcome::kDurable);
+  }
+  ASSERT_EQ((*slow)->finish().outcome, AppendOutcome::kDurable);
+  EXPECT_EQ(find({}), (std::vector<uint64_t>{5, 4, 3, 2, 0}));
+  ASSERT_EQ(send(store(), test_capture(6), content).outcome, AppendOutcome::kDurable);
+  EXPECT_EQ(find({}), (std::vector<uint64_t>{6, 5, 4, 3, 2}));
+}
+
 TEST_P(CaptureContract, WhatWasReceivedBeforeIsDropped) {
   for (uint64_t number = 0; number < 5; ++number) {
     ASSERT_EQ(send(store(), test_capture(number), test_content(number, 100)).outcome, AppendOutcome::kDurable);
