@@ -59,23 +59,23 @@ class RocksOpen : public ::testing::Test {
 };
 
 TEST_F(RocksOpen, AnOlderVersionOpensAndIsRaised) {
-  EXPECT_EQ(read_file(rig_.path() + "/version"), "5\n");
+  EXPECT_EQ(read_file(rig_.path() + "/version"), "6\n");
   write_version("1\n");
   ASSERT_EQ(rig_.open(), "");
-  EXPECT_EQ(read_file(rig_.path() + "/version"), "5\n") << "an older server would not understand what is written now";
+  EXPECT_EQ(read_file(rig_.path() + "/version"), "6\n") << "an older server would not understand what is written now";
   EXPECT_TRUE(stored_trace(rig_.store(), 1));
   EXPECT_TRUE(stored_trace(rig_.store(), 2));
 }
 
 TEST_F(RocksOpen, ANewerVersionIsRefusedByName) {
-  write_version("6\n");
+  write_version("7\n");
   Error error = open_error(rig_);
   EXPECT_EQ(error.code, ErrorCode::kUnsupported);
-  EXPECT_NE(error.message.find("format 6"), std::string::npos) << error.message;
+  EXPECT_NE(error.message.find("format 7"), std::string::npos) << error.message;
   EXPECT_NE(error.message.find(rig_.path()), std::string::npos) << error.message;
   // Refused, and not touched.
-  EXPECT_EQ(read_file(rig_.path() + "/version"), "6\n");
-  write_version("5\n");
+  EXPECT_EQ(read_file(rig_.path() + "/version"), "7\n");
+  write_version("6\n");
   ASSERT_EQ(rig_.open(), "");
   EXPECT_TRUE(stored_trace(rig_.store(), 2));
 }
@@ -90,7 +90,7 @@ TEST_F(RocksOpen, AVersionThatIsNoNumberIsDamage) {
 TEST_F(RocksOpen, AnEmptyVersionIsThatOfAFirstStartWhichACrashEnded) {
   write_version("");
   ASSERT_EQ(rig_.open(), "");
-  EXPECT_EQ(read_file(rig_.path() + "/version"), "5\n");
+  EXPECT_EQ(read_file(rig_.path() + "/version"), "6\n");
 }
 
 TEST_F(RocksOpen, ADirectoryInUseIsNamed) {
