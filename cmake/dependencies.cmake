@@ -13,6 +13,7 @@ find_package(RocksDB CONFIG REQUIRED)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(JEMALLOC REQUIRED IMPORTED_TARGET jemalloc)
+pkg_check_modules(LIBBPF REQUIRED IMPORTED_TARGET libbpf)
 
 add_library(fathom_boost INTERFACE)
 target_link_libraries(fathom_boost INTERFACE Boost::headers Boost::json Threads::Threads)

@@ -23,7 +23,7 @@ set(FATHOM_MAY_INCLUDE_PART_bench client/testing client/programs)  # the program
 set(FATHOM_FOLDERS base proto net store collector query cli apps bench tests client node-agent snapshot)
 
 # System headers that only one folder may include: "prefix=folder".
-set(FATHOM_FENCES "rocksdb/=store" "intel-pt.h=snapshot" "linux/perf_event.h=node-agent")
+set(FATHOM_FENCES "rocksdb/=store" "intel-pt.h=snapshot" "linux/perf_event.h=node-agent" "bpf/=node-agent")
 
 function(fathom_check_includes folder)
   set(allowed ${folder} ${FATHOM_MAY_INCLUDE_${folder}})
