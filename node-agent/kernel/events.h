@@ -1,7 +1,8 @@
 // What the kernel recorder has seen, as plain values.
 //
-// Purpose: the answer of KernelRecorder::snapshot(). Thread safety: plain values. Units: nanoseconds of CLOCK_MONOTONIC,
-// which is the clock that tick_clock.h converts to and from; process and thread ids are the host's own.
+// Purpose: the answer of KernelRecorder::snapshot(). Thread safety: plain values. Units: nanoseconds of
+// CLOCK_MONOTONIC, which is the clock that tick_clock.h converts to and from; process and thread ids are the host's
+// own.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +14,14 @@
 namespace fathom::agent {
 
 enum class KernelEventKind : uint8_t {
-  kSwitch,            // pid/tid left the processor, other_* came
-  kWake,              // pid/tid may run again, because other_* said so (or an interrupt that came while other_* ran)
-  kSyscall,           // ended
-  kSyscallUnderWay,   // had not ended when the snapshot was taken
-  kUserFault,         // a page fault of the program
-  kKernelFault,       // of the kernel, on memory of the program that it was told to use
-  kThreadStart,       // tid began, made by other_tid
-  kProcessStart,      // pid made a process other_pid, which is not chosen by that
+  kSwitch,           // pid/tid left the processor, other_* came
+  kWake,             // pid/tid may run again, because other_* said so (or an interrupt that came while other_* ran)
+  kSyscall,          // ended
+  kSyscallUnderWay,  // had not ended when the snapshot was taken
+  kUserFault,        // a page fault of the program
+  kKernelFault,      // of the kernel, on memory of the program that it was told to use
+  kThreadStart,      // tid began, made by other_tid
+  kProcessStart,     // pid made a process other_pid, which is not chosen by that
   kThreadExit,
   kExec,
   kRename,
@@ -28,16 +29,15 @@ enum class KernelEventKind : uint8_t {
 
 // Why a thread left the processor.
 enum class SwitchReason : uint8_t {
-  kPreempted,        // it would have run on
-  kYielded,          // it can run, and let go by itself
+  kPreempted,        // it would run on; or it called sched_yield(), which is not told apart here
   kSleeps,           // until somebody wakes it, or a signal comes
   kUninterruptible,  // mostly: waits for a disk
   kStopped,          // by a signal, or a debugger
   kEnded,
 };
 
-inline constexpr uint32_t kFaultProtection = 1;   // the page is there, and forbids it; else it was not there
-inline constexpr uint32_t kFaultWrite = 2;        // else it was read
+inline constexpr uint32_t kFaultProtection = 1;    // the page is there, and forbids it; else it was not there
+inline constexpr uint32_t kFaultWrite = 2;         // else it was read
 inline constexpr uint32_t kFaultInstruction = 16;  // it was to be executed
 
 struct KernelEvent {
@@ -49,14 +49,14 @@ struct KernelEvent {
   int32_t tid = 0;
   int32_t other_pid = 0;  // 0 of a switch: nothing ran
   int32_t other_tid = 0;
-  std::string name;           // switch: of the one that was not chosen, of other_* where both were; else: of the thread
-  int32_t syscall = 0;        // its number
-  uint64_t start_nano = 0;    // of a system call; 0: before its process was chosen, or lost for want of a slot
-  int64_t result = 0;         // of a system call: what it returned, or -errno; of an exit: the wait status
+  std::string name;         // switch: of the one that was not chosen, of other_* where both were; else: of the thread
+  int32_t syscall = 0;      // its number
+  uint64_t start_nano = 0;  // of a system call; 0: before its process was chosen, or lost for want of a slot
+  int64_t result = 0;       // of a system call: what it returned, or -errno; of an exit: the wait status
   uint64_t arguments[2] = {};  // of a system call: the first two
-  uint64_t address = 0;       // of a fault
-  uint64_t instruction = 0;   // of a fault: where it happened
-  uint32_t fault = 0;         // kFault* flags
+  uint64_t address = 0;        // of a fault
+  uint64_t instruction = 0;    // of a fault: where it happened
+  uint32_t fault = 0;          // kFault* flags
 };
 
 struct ThreadName {
@@ -67,11 +67,11 @@ struct ThreadName {
 
 // What a snapshot should have, and has not.
 struct KernelLosses {
-  uint64_t overwritten = 0;   // while they were being read
-  uint64_t torn = 0;          // begun, and not finished when they were read; or damaged
-  uint64_t left_out = 0;      // the oldest, beyond `most_events`
-  uint64_t no_slot = 0;       // since the last snapshot: starts of system calls that could not be noted
-  uint64_t missed = 0;        // since the last snapshot: times that the kernel did not run one of the programs
+  uint64_t overwritten = 0;  // while they were being read
+  uint64_t torn = 0;         // begun, and not finished when they were read; or damaged
+  uint64_t left_out = 0;     // the oldest, beyond `most_events`
+  uint64_t no_slot = 0;      // since the last snapshot: starts of system calls that could not be noted
+  uint64_t missed = 0;       // since the last snapshot: times that the kernel did not run one of the programs
 };
 
 struct KernelSnapshot {

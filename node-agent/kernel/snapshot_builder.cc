@@ -1,0 +1,83 @@
+#include "node-agent/kernel/snapshot_builder.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "node-agent/kernel/decode.h"
+#include "node-agent/kernel/thread_names.h"
+
+namespace fathom::agent::kernel {
+
+namespace {
+
+bool is_call(const KernelEvent& event) {
+  return event.kind == KernelEventKind::kSyscall || event.kind == KernelEventKind::kSyscallUnderWay;
+}
+
+bool gives_name(const KernelEvent& event) {
+  return event.kind == KernelEventKind::kThreadStart || event.kind == KernelEventKind::kThreadExit ||
+         event.kind == KernelEventKind::kExec || event.kind == KernelEventKind::kRename;
+}
+
+uint64_t oldest_nano(const std::vector<KernelEvent>& events) {
+  return events.empty() ? UINT64_MAX : events.front().monotonic_nano;
+}
+
+}  // namespace
+
+void SnapshotBuilder::read(const RingView& ring) {
+  const RingLosses losses = read_ring(ring, request_.begin_nano, [this](const Record& record) {
+    if (std::optional<KernelEvent> event = decode_record(record))
+      add(*std::move(event));
+    else
+      ++snapshot_.losses.torn;
+  });
+  snapshot_.losses.overwritten += losses.overwritten;
+  snapshot_.losses.torn += losses.torn;
+  snapshot_.complete_from_nano = std::max(snapshot_.complete_from_nano, losses.complete_from_nano);
+}
+
+void SnapshotBuilder::add(KernelEvent event) {
+  if (is_wanted(event)) snapshot_.events.push_back(std::move(event));
+}
+
+// Also takes away a start that belongs to an earlier choice of the same process: its end was not seen.
+bool SnapshotBuilder::is_wanted(KernelEvent& event) const {
+  const Choice* choice = filter_.find(event.pid, event.monotonic_nano);
+  if (choice == nullptr && event.kind == KernelEventKind::kSwitch)
+    choice = filter_.find(event.other_pid, event.monotonic_nano);
+  if (choice == nullptr) return false;
+  if (is_call(event) && event.start_nano < choice->begin_nano) event.start_nano = 0;
+  if (event.kind == KernelEventKind::kSyscallUnderWay && event.start_nano == 0) return false;
+  const uint64_t start_nano = is_call(event) ? event.start_nano : event.monotonic_nano;
+  return event.monotonic_nano >= request_.begin_nano && start_nano <= request_.end_nano;
+}
+
+// Living threads say theirs; of the others the last event that had it.
+void SnapshotBuilder::add_names() {
+  std::map<std::pair<int32_t, int32_t>, std::string> names;
+  for (const KernelEvent& event : snapshot_.events) {
+    if (gives_name(event)) names[{event.pid, event.tid}] = event.name;
+  }
+  for (const ProcessId& process : filter_.current()) {
+    for (ThreadName& thread : thread_names(process.pid)) names[{thread.pid, thread.tid}] = std::move(thread.name);
+  }
+  for (auto& [ids, name] : names) snapshot_.threads.push_back({ids.first, ids.second, std::move(name)});
+}
+
+KernelSnapshot SnapshotBuilder::finish() {
+  auto& events = snapshot_.events;
+  std::ranges::stable_sort(events, {}, &KernelEvent::monotonic_nano);
+  snapshot_.complete_from_nano = std::max(snapshot_.complete_from_nano, request_.begin_nano);
+  add_names();
+  if (events.size() > request_.most_events) {
+    const size_t many = events.size() - request_.most_events;
+    snapshot_.losses.left_out = many;
+    events.erase(events.begin(), events.begin() + static_cast<ptrdiff_t>(many));
+    snapshot_.complete_from_nano = std::max(snapshot_.complete_from_nano, oldest_nano(events));
+  }
+  return std::move(snapshot_);
+}
+
+}  // namespace fathom::agent::kernel

@@ -1,0 +1,33 @@
+// SnapshotBuilder: from rings and slots to the events that were asked for.
+//
+// Purpose: filter, order, names. Thread safety: none; one per snapshot. Ownership: the request must outlive it. Units:
+// nanoseconds of CLOCK_MONOTONIC.
+#pragma once
+
+#include "node-agent/kernel/choices.h"
+#include "node-agent/kernel/events.h"
+#include "node-agent/kernel/kernel_recorder.h"
+#include "node-agent/kernel/ring_reader.h"
+
+namespace fathom::agent::kernel {
+
+class SnapshotBuilder {
+ public:
+  SnapshotBuilder(const SnapshotRequest& request, ChoiceFilter filter)
+      : request_(request), filter_(std::move(filter)) {}
+
+  void read(const RingView& ring);
+  // Where it is wanted.
+  void add(KernelEvent event);
+  KernelSnapshot finish();
+
+ private:
+  bool is_wanted(KernelEvent& event) const;
+  void add_names();
+
+  const SnapshotRequest& request_;
+  const ChoiceFilter filter_;
+  KernelSnapshot snapshot_;
+};
+
+}  // namespace fathom::agent::kernel
