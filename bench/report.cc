@@ -35,6 +35,7 @@ constexpr KeyBound kBounds[] = {
     {"agent.rss_max_mib", {128, false}},
     {"e2e.span_to_found_ms_p99", {500, false}},
     {"crash.spans_lost", {0, false}},
+    {"syscall.added_over_perf_trace", {0.5, false}},
 };
 
 std::string number(double value) {

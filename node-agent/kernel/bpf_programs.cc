@@ -111,12 +111,12 @@ Result<> MapMemory::map(const bpf_map* map, bool writable) {
   return {};
 }
 
-Result<std::unique_ptr<BpfPrograms>> BpfPrograms::load(uint64_t ring_bytes) {
+Result<std::unique_ptr<BpfPrograms>> BpfPrograms::load(uint64_t ring_bytes, bool system_calls) {
   assert(ring_bytes >= kLeastRingBytes && (ring_bytes & (ring_bytes - 1)) == 0);
   listen_to_libbpf();
   std::unique_ptr<BpfPrograms> programs(new BpfPrograms);
   if (Result<> opened = programs->open(ring_bytes); !opened) return opened.error();
-  if (Result<> chosen = programs->choose_programs(); !chosen) return chosen.error();
+  if (Result<> chosen = programs->choose_programs(system_calls); !chosen) return chosen.error();
   if (const int fault = bpf_object__load(programs->object_); fault != 0)
     return refusal("the kernel does not take the recorder's programs", -fault);
   if (Result<> mapped = programs->map_memory(); !mapped) return mapped.error();
@@ -139,15 +139,19 @@ Result<> BpfPrograms::open(uint64_t ring_bytes) {
   return {};
 }
 
-Result<> BpfPrograms::choose_programs() {
+void BpfPrograms::leave_out(const Tracepoint& tracepoint) {
+  bpf_program* program = bpf_object__find_program_by_name(object_, std::string(tracepoint.program).c_str());
+  bpf_program__set_autoload(program, false);
+}
+
+Result<> BpfPrograms::choose_programs(bool system_calls) {
   Result<std::vector<std::string_view>> known = known_tracepoints();
   if (!known) return known.error();
   for (const Tracepoint& tracepoint : kTracepoints) {
-    if (std::ranges::find(*known, tracepoint.name) != known->end()) continue;
-    if (tracepoint.required)
+    const bool is_known = std::ranges::find(*known, tracepoint.name) != known->end();
+    if (!is_known && tracepoint.required)
       return Error{ErrorCode::kUnsupported, "this kernel has no tracepoint " + std::string(tracepoint.name)};
-    bpf_program* program = bpf_object__find_program_by_name(object_, std::string(tracepoint.program).c_str());
-    bpf_program__set_autoload(program, false);
+    if (!is_known || (tracepoint.source == kSyscalls && !system_calls)) leave_out(tracepoint);
   }
   return {};
 }

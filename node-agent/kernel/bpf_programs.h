@@ -53,7 +53,7 @@ class MapMemory {
 class BpfPrograms {
  public:
   // `ring_bytes`: of each processor's ring; a power of two from kLeastRingBytes on.
-  static Result<std::unique_ptr<BpfPrograms>> load(uint64_t ring_bytes);
+  static Result<std::unique_ptr<BpfPrograms>> load(uint64_t ring_bytes, bool system_calls);
   ~BpfPrograms();
 
   // Until then nothing runs, and nobody pays. Takes some milliseconds.
@@ -70,7 +70,8 @@ class BpfPrograms {
  private:
   BpfPrograms() = default;
   Result<> open(uint64_t ring_bytes);
-  Result<> choose_programs();
+  Result<> choose_programs(bool system_calls);
+  void leave_out(const Tracepoint& tracepoint);
   Result<> map_memory();
 
   bpf_object* object_ = nullptr;

@@ -50,7 +50,7 @@ uint64_t ring_bytes_of(const KernelRecorderOptions& options, size_t processors) 
 
 Result<std::unique_ptr<KernelRecorder>> KernelRecorder::create(const KernelRecorderOptions& options) {
   if (std::optional<KernelObstacle> obstacle = judge_kernel(read_kernel_facts())) return unsupported(*obstacle);
-  auto programs = kernel::BpfPrograms::load(ring_bytes_of(options, kernel::processor_count()));
+  auto programs = kernel::BpfPrograms::load(ring_bytes_of(options, kernel::processor_count()), options.system_calls);
   if (!programs) return unsupported(refused_programs(programs.error()));
   return std::unique_ptr<KernelRecorder>(new KernelRecorder(*std::move(programs)));
 }

@@ -24,6 +24,8 @@ namespace fathom::agent {
 struct KernelRecorderOptions {
   uint64_t ring_bytes_per_cpu = 4 << 20;  // rounded down to a power of two; 64 KiB at least, 256 MiB at most
   uint64_t most_ring_bytes = 128 << 20;   // of all: on a host of many processors each has less
+  // Their tracepoints make the kernel take a longer way through every system call of every process.
+  bool system_calls = true;
 };
 
 struct SnapshotRequest {

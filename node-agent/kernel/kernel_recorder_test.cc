@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <fstream>
 #include <functional>
+#include <optional>
 #include <thread>
 
 #include "base/time.h"
@@ -106,12 +108,29 @@ TEST_F(KernelRecorderTest, NothingOfOthers) {
   EXPECT_EQ(count(seen, [&](auto& event) { return event.kind != Kind::kSwitch && event.pid != chosen.pid(); }), 0U);
 }
 
+// Asleep until it is told to go on: there is nothing else that it sleeps in.
+bool wait_until_asleep(pid_t pid) {
+  const uint64_t deadline = now_monotonic_nano() + kPatienceNano;
+  while (now_monotonic_nano() < deadline) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+    std::string text;
+    std::getline(file, text);
+    std::optional<ProcessStat> stat = parse_process_stat(text);
+    if (stat && stat->state == 'S') return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return false;
+}
+
 TEST_F(KernelRecorderTest, ACallThatHasNotEnded) {
   ChildOfTest child([](const Link& link) {
+    link.say();
     link.await();
     link.say();
-    link.await();  // for good
+    link.await();
   });
+  ASSERT_TRUE(child.wait_until_said());
+  ASSERT_TRUE(wait_until_asleep(child.pid()));
   auto process = recorder_->choose(child.pid());
   ASSERT_TRUE(process);
   child.go();
@@ -126,10 +145,9 @@ TEST_F(KernelRecorderTest, ACallThatHasNotEnded) {
   ASSERT_EQ(count(seen, is_waiting), 1U);
   const KernelEvent waits = *std::ranges::find_if(seen.events, is_waiting);
   EXPECT_LE(waits.start_nano, waits.monotonic_nano);
-  // The wait that it was in when it was chosen has ended; since when, nobody saw.
+  // The wait that it was in when it was chosen has ended; when it had begun, nobody saw.
   EXPECT_EQ(count(seen, [](auto& e) { return e.kind == Kind::kSyscall && e.syscall == SYS_read && e.start_nano == 0; }),
             1U);
-  // Its second wait is one that it slept in, and that somebody else's write ends.
   child.go();
   child.wait_for_end();
   seen = snapshot(*process);
@@ -311,6 +329,22 @@ TEST_F(KernelRecorderTest, SnapshotsOfAProcessThatNeverRests) {
       ASSERT_LE(event.start_nano, event.monotonic_nano);
     }
   }
+}
+
+TEST_F(KernelRecorderTest, WithoutSystemCalls) {
+  auto without = KernelRecorder::create({.system_calls = false});
+  ASSERT_TRUE(without) << without.error().message;
+  ChildOfTest child([](const Link& link) {
+    for (;;) link.await(), call_nobody(1), link.say();
+  });
+  ASSERT_TRUE((*without)->choose(child.pid()));
+  for (int i = 0; i < 20; ++i) {
+    child.go();
+    ASSERT_TRUE(child.wait_until_said());
+  }
+  KernelSnapshot seen = (*without)->snapshot({});
+  EXPECT_EQ(count(seen, [](auto& e) { return e.kind == Kind::kSyscall || e.kind == Kind::kSyscallUnderWay; }), 0U);
+  EXPECT_GT(count(seen, [](auto& e) { return e.kind == Kind::kSwitch; }), 0U);
 }
 
 TEST(KernelRecorderOptions, RingsFitTheHost) {

@@ -48,7 +48,7 @@ bool may_trace(uint64_t capabilities) {
 // What the facts do not say, an attempt does.
 std::optional<KernelObstacle> find_obstacle() {
   if (std::optional<KernelObstacle> obstacle = judge_kernel(read_kernel_facts())) return obstacle;
-  auto programs = kernel::BpfPrograms::load(kernel::kLeastRingBytes);
+  auto programs = kernel::BpfPrograms::load(kernel::kLeastRingBytes, true);
   if (!programs) return refused_programs(programs.error());
   return std::nullopt;
 }

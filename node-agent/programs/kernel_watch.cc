@@ -24,6 +24,7 @@ struct WatchOptions {
   int ready_fd = -1;
   bool quiet = false;
   bool sources = false;
+  bool system_calls = true;
 };
 
 bool parse(int argc, char** argv, WatchOptions& options) {
@@ -33,6 +34,8 @@ bool parse(int argc, char** argv, WatchOptions& options) {
       options.quiet = true;
     } else if (flag == "--sources") {
       options.sources = true;
+    } else if (flag == "--no-system-calls") {
+      options.system_calls = false;
     } else if (++i == argc) {
       return false;
     } else if (flag == "--pid") {
@@ -79,7 +82,7 @@ int watch(const WatchOptions& options) {
   sigemptyset(&signals);
   for (int number : {SIGTERM, SIGINT}) sigaddset(&signals, number);
   ::sigprocmask(SIG_BLOCK, &signals, nullptr);
-  auto recorder = KernelRecorder::create();
+  auto recorder = KernelRecorder::create({.system_calls = options.system_calls});
   if (!recorder) return fail(recorder.error());
   const uint64_t origin_nano = now_monotonic_nano();
   Result<ProcessId> process = (*recorder)->choose(options.pid);
@@ -94,7 +97,9 @@ int watch(const WatchOptions& options) {
 int run(int argc, char** argv) {
   WatchOptions options;
   if (!parse(argc, argv, options)) {
-    std::fprintf(stderr, "usage: kernel_watch --pid PID [--seconds S] [--quiet] [--ready-fd N] | --sources\n");
+    std::fprintf(
+        stderr,
+        "usage: kernel_watch --pid PID [--seconds S] [--no-system-calls] [--quiet] [--ready-fd N] | --sources\n");
     return 2;
   }
   if (!options.sources) return watch(options);
