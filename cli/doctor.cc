@@ -20,7 +20,9 @@ constexpr size_t kCheckWidth = 20;
 CommandLine doctor_line() {
   return {"fathom doctor",
           "what this host offers, what it lacks, and the cure",
-          "Looks at the kernel, clocks, memory, the data directory (fsync is measured), the agent's socket, ports, the "
+          "Looks at the kernel, clocks, memory, the data directory (fsync is measured), the agent's socket, the events "
+          "of the "
+          "kernel that an agent of this user may record, ports, the "
           "server, what its agents lost, and what the demo needs. Nothing is changed. The exit status is 5 when "
           "something would keep the server "
           "from working.",
@@ -96,7 +98,8 @@ Findings examine(const Args& args, const Context& context) {
   bool reachable = false;
   Findings server = examine_server(args, context, reachable);
   Findings all;
-  for (auto&& some : {examine_host(args, context), server, examine_ports(args, reachable), examine_demo(context)}) {
+  for (auto&& some : {examine_host(args, context), check_kernel_sources(context), server,
+                      examine_ports(args, reachable), examine_demo(context)}) {
     std::ranges::copy(some, std::back_inserter(all));
   }
   return all;

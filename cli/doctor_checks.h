@@ -35,6 +35,9 @@ Finding check_tsc();
 Finding check_memfd();
 Finding check_agent_socket(const Context& context);
 
+// What an agent started by this user may record of the kernel.
+std::vector<Finding> check_kernel_sources(const Context& context);
+
 // The data directory, or where it would be made.
 Finding check_disk_space(const std::string& directory);
 Finding check_data_directory(const std::string& directory);
@@ -55,6 +58,7 @@ Finding check_otel_shop(const Context& context);
 Finding judge_disk_space(uint64_t free_bytes, uint64_t total_bytes);
 Finding judge_fsync(std::vector<uint64_t> durations_nano);
 Finding judge_node_version(const std::string& version);
+std::vector<Finding> judge_kernel_sources(const boost::json::array& sources);
 std::vector<Finding> judge_nodes(const boost::json::array& nodes);
 Finding judge_tsc(const std::string& cpu_info);
 

@@ -47,6 +47,24 @@ TEST(DoctorJudges, Fsync) {
   EXPECT_EQ(judge_fsync({}).health, Health::kFail);
 }
 
+TEST(DoctorJudges, KernelSources) {
+  auto judge = [](const char* text) { return judge_kernel_sources(boost::json::parse(text).as_array()); };
+  auto all = judge(R"([{"name":"a","available":true},{"name":"b","available":true}])");
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].health, Health::kOk);
+  EXPECT_EQ(all[0].says, "a, b");
+  auto none = judge(R"([{"name":"a","available":false,"why_not":"X","cure":"do Y"},
+                        {"name":"b","available":false,"why_not":"X","cure":"do Y"}])");
+  ASSERT_EQ(none.size(), 1U);
+  EXPECT_EQ(none[0].health, Health::kWarn);
+  EXPECT_EQ(none[0].says, "no a, b: X");
+  EXPECT_EQ(none[0].cure, "do Y");
+  auto some = judge(R"([{"name":"a","available":true},{"name":"b","available":false,"why_not":"X","cure":"do Y"}])");
+  ASSERT_EQ(some.size(), 2U);
+  EXPECT_EQ(some[0].says, "a");
+  EXPECT_EQ(some[1].says, "no b: X");
+}
+
 TEST(DoctorJudges, NodeVersions) {
   for (const char* good : {"v18.19.0", "v20.6.0", "v20.20.2", "v22.0.0"}) {
     EXPECT_EQ(judge_node_version(good).health, Health::kOk) << good;

@@ -13,6 +13,7 @@
 #include "cli/addresses.h"
 #include "cli/exit_codes.h"
 #include "cli/help.h"
+#include "node-agent/kernel/kernel_sources.h"
 
 namespace fathom {
 
@@ -68,6 +69,10 @@ cli::ExitCode run(const std::vector<std::string>& words) {
   if (!args) return refuse(cli::ExitCode::kUsage, args.error().message);
   if (args->wants_help()) {
     std::fputs(cli::command_help(agent_command_line()).c_str(), stdout);
+    return cli::ExitCode::kOk;
+  }
+  if (args->has("--print-sources")) {
+    std::fputs(agent::kernel_sources_json(agent::kernel_sources()).c_str(), stdout);
     return cli::ExitCode::kOk;
   }
   Result<AgentProgramOptions> options = agent_options(*args, agent_environment());

@@ -21,6 +21,8 @@ cli::CommandLine make_line() {
             "~/.local/state/fathom-agent for others)"},
            {"--spool-limit", "SIZE", "spans on disk while the collector is away; 0: no more", "256MiB"},
            {"--http", "ADDR", "HOST:PORT of /metrics and /healthz (default: off)"},
+           {"--print-sources", "",
+            "say as JSON which events of the kernel this user's agent may record, and why not the others; then end"},
            {"--ready-fd", "N", "a descriptor that gets one line of JSON, the socket's path, when all is ready"}},
           {{"fathom-agent --collector traces.example:7072", "on a host of a fleet"},
            {"fathom-agent --agent-socket /tmp/a.sock --state /tmp/a",
