@@ -27,14 +27,16 @@ class Reading {
 
   RingLosses run() {
     const uint64_t end = reserved();
-    first_ = oldest_at(end);
+    const uint64_t first = first_ = oldest_at(end);
     bool more = true;
     for (uint64_t at = end; more && at > first_;) {
       const uint64_t count = std::min(kBatch, at - first_);
       at -= count;
       more = take(at, count);
     }
-    if (more && first_ > 0) losses_.complete_from_nano = oldest_nano_;
+    if (!more || first_ == 0) return losses_;
+    losses_.overwritten = first_ - first;
+    losses_.complete_from_nano = oldest_nano_;
     return losses_;
   }
 
@@ -46,9 +48,7 @@ class Reading {
   bool take(uint64_t at, uint64_t count) {
     for (uint64_t i = 0; i < count; ++i) copy_record(ring_.records[(at + i) & (ring_.capacity - 1)], batch_[i]);
     std::atomic_thread_fence(std::memory_order_acquire);
-    const uint64_t still = oldest_at(reserved());
-    if (still > first_) losses_.overwritten += std::min(still, at + count) - first_;
-    first_ = std::max(first_, still);
+    first_ = std::max(first_, std::min(oldest_at(reserved()), at + count));
     for (uint64_t i = count; i-- > 0;) {
       if (at + i < first_) return true;
       if (!hand_over(batch_[i], at + i)) return false;
@@ -72,7 +72,7 @@ class Reading {
   const RecordSink& sink_;
   std::array<Record, kBatch> batch_{};
   uint64_t first_ = 0;  // the oldest that can still be had
-  uint64_t oldest_nano_ = 0;
+  uint64_t oldest_nano_ = UINT64_MAX;  // of those that could be read
   RingLosses losses_;
 };
 

@@ -27,7 +27,7 @@ struct RingView {
 struct RingLosses {
   uint64_t overwritten = 0;
   uint64_t torn = 0;
-  uint64_t complete_from_nano = 0;  // 0: nothing of the window had been overwritten before
+  uint64_t complete_from_nano = 0;  // 0: nothing of the window was overwritten; UINT64_MAX: all of it
 };
 
 using RecordSink = std::function<void(const Record&)>;

@@ -100,6 +100,18 @@ TEST(RingReader, WhatIsOverwrittenMeanwhileIsCounted) {
   EXPECT_EQ(losses.complete_from_nano, kStart + 101);
 }
 
+TEST(RingReader, WhatIsOverwrittenBeforeTheWindowIsNoLoss) {
+  RingMemory ring(256);
+  const uint64_t step = kDisorderNano / 10;
+  for (uint64_t i = 1; i <= 256; ++i) ring.write(record_at(kStart + i * step));
+  RingLosses losses = read_ring(ring.view(), kStart + 200 * step, [&](const Record& record) {
+    if (record.sequence != 256) return;
+    for (uint64_t i = 1; i <= 100; ++i) ring.write(record_at(kStart + (256 + i) * step));
+  });
+  EXPECT_EQ(losses.overwritten, 0U);
+  EXPECT_EQ(losses.complete_from_nano, 0U);
+}
+
 TEST(RingReader, AHeaderThatMakesNoSenseCostsOnlyEvents) {
   RingMemory ring(256);
   for (uint64_t i = 1; i <= 256; ++i) ring.write(record_at(kStart + i));
@@ -107,6 +119,7 @@ TEST(RingReader, AHeaderThatMakesNoSenseCostsOnlyEvents) {
   Seen seen = read(ring);
   EXPECT_TRUE(seen.numbers.empty());
   EXPECT_EQ(seen.losses.torn, 256U);
+  EXPECT_EQ(seen.losses.complete_from_nano, UINT64_MAX);
 }
 
 // Interrupts that write in the middle of another's record, and readers at any moment, against a model.
