@@ -14,7 +14,7 @@
 
 namespace fathom::bench {
 
-// Medians over loops, on the processor that the caller is pinned to.
+// Lower quartiles over loops, on the processor that the caller is pinned to.
 double time_empty_call_ns();  // getppid(), past the C library
 double time_switch_ns();      // a byte to another process and back, halved: each way is one change of processes
 

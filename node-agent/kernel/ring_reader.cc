@@ -71,7 +71,7 @@ class Reading {
   const uint64_t enough_nano_;
   const RecordSink& sink_;
   std::array<Record, kBatch> batch_{};
-  uint64_t first_ = 0;  // the oldest that can still be had
+  uint64_t first_ = 0;                 // the oldest that can still be had
   uint64_t oldest_nano_ = UINT64_MAX;  // of those that could be read
   RingLosses losses_;
 };

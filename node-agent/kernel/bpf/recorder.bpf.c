@@ -99,15 +99,19 @@ static __always_inline struct Record *reserve(struct RingHeader *ring, __u64 *nu
   return (void *)ring + kRingHeaderBytes + ((before * kRecordBytes) & ring_mask);
 }
 
-/* Stores keep their order on x86; elsewhere an exchange is the barrier that this compiler has for BPF. */
-static __always_inline void commit(struct Record *record, __u64 number) {
+/* After what was stored before it, and before what is stored after it. Stores keep their order on x86; elsewhere an
+ * exchange is the barrier that this compiler has for BPF. */
+static __always_inline void store_in_order(__u64 *to, __u64 value) {
 #if defined(__TARGET_ARCH_x86)
   barrier();
-  *(volatile __u64 *)&record->sequence = number;
+  *(volatile __u64 *)to = value;
+  barrier();
 #else
-  __sync_lock_test_and_set(&record->sequence, number);
+  __sync_lock_test_and_set(to, value);
 #endif
 }
+
+static __always_inline void commit(struct Record *record, __u64 number) { store_in_order(&record->sequence, number); }
 
 static __always_inline struct Record *begin(enum RecordKind kind, __u64 now, __u32 pid, __u32 tid, __u64 *number) {
   __u32 cpu = bpf_get_smp_processor_id();
@@ -186,8 +190,7 @@ static __noinline struct ThreadSlot *claim_slot(__u32 tid) {
 static __always_inline void free_slot(__u32 tid) {
   struct ThreadSlot *slot = find_slot(tid);
   if (!slot) return;
-  slot->start_nano = 0;
-  barrier();
+  store_in_order(&slot->start_nano, 0);
   *(volatile __u32 *)&slot->tid = 0;
 }
 
@@ -199,15 +202,12 @@ static __always_inline void count_no_slot(void) {
 /* The start is taken away first and put there last, so that a reader that finds the same start before and after has
  * what belongs to it. */
 static __always_inline void note_start(struct ThreadSlot *slot, __u32 pid, __u32 number, const struct pt_regs *regs) {
-  volatile __u64 *start = &slot->start_nano;
-  *start = 0;
-  barrier();
+  store_in_order(&slot->start_nano, 0);
   slot->pid = pid;
   slot->number = number;
   slot->arguments[0] = FIRST_ARGUMENT(regs);
   slot->arguments[1] = SECOND_ARGUMENT(regs);
-  barrier();
-  *start = bpf_ktime_get_ns();
+  store_in_order(&slot->start_nano, bpf_ktime_get_ns());
 }
 
 static __always_inline int enter(const struct pt_regs *regs, __u32 number) {
