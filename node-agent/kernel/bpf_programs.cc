@@ -65,6 +65,16 @@ bool knows(const btf* types, std::string_view tracepoint) {
   return btf__find_by_name_kind(types, name.c_str(), BTF_KIND_TYPEDEF) > 0;
 }
 
+struct ChosenBit {
+  size_t word;
+  uint64_t mask;
+};
+
+ChosenBit bit_of(pid_t pid) {
+  const auto number = static_cast<uint32_t>(pid) % kMostPids;
+  return {number / 64, uint64_t{1} << (number % 64)};
+}
+
 uint64_t misses_of(const bpf_program* program) {
   bpf_prog_info info{};
   uint32_t size = sizeof info;
@@ -198,13 +208,17 @@ RingView BpfPrograms::ring(size_t processor) const {
 }
 
 void BpfPrograms::set_chosen(pid_t pid, bool chosen) {
-  const auto number = static_cast<uint32_t>(pid) % kMostPids;
-  uint64_t& word = chosen_.as<uint64_t>()[number / 64];
-  const uint64_t bit = uint64_t{1} << (number % 64);
+  const ChosenBit bit = bit_of(pid);
+  uint64_t& word = chosen_.as<uint64_t>()[bit.word];
   if (chosen)
-    __atomic_fetch_or(&word, bit, __ATOMIC_SEQ_CST);
+    __atomic_fetch_or(&word, bit.mask, __ATOMIC_SEQ_CST);
   else
-    __atomic_fetch_and(&word, ~bit, __ATOMIC_SEQ_CST);
+    __atomic_fetch_and(&word, ~bit.mask, __ATOMIC_SEQ_CST);
+}
+
+bool BpfPrograms::is_chosen(pid_t pid) const {
+  const ChosenBit bit = bit_of(pid);
+  return (__atomic_load_n(&chosen_.as<const uint64_t>()[bit.word], __ATOMIC_SEQ_CST) & bit.mask) != 0;
 }
 
 uint64_t BpfPrograms::missed() const {

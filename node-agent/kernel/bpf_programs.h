@@ -64,6 +64,7 @@ class BpfPrograms {
   RingView ring(size_t processor) const;
   std::span<SlotSet> slots() const { return slots_.as<SlotSet>(); }
   void set_chosen(pid_t pid, bool chosen);
+  bool is_chosen(pid_t pid) const;  // no longer, too, when the process has ended
   // Since load(): times that a program was not run, because it was interrupted by itself.
   uint64_t missed() const;
 

@@ -92,6 +92,14 @@ void KernelRecorder::forget(const ProcessId& process) {
   if (choice != nullptr && choice->process == process) end(process);
 }
 
+// Those whose bit a program took away with their last thread.
+void KernelRecorder::drop_cleared() {
+  for (const ProcessId& process : choices_.processes()) {
+    if (!programs_->is_chosen(process.pid)) end(process);
+  }
+}
+
+// Also one that had ended before its bit was set, but was not gone when we looked.
 void KernelRecorder::drop_ended() {
   for (const ProcessId& process : choices_.processes()) {
     if (life_of(process) == Life::kGone) end(process);
@@ -116,7 +124,7 @@ void KernelRecorder::count_losses(KernelLosses& losses) {
 
 KernelSnapshot KernelRecorder::snapshot(const SnapshotRequest& request) {
   std::unique_lock lock(mutex_);
-  drop_ended();
+  drop_cleared();
   kernel::SnapshotBuilder builder(request, choices_.filter(request.processes));
   lock.unlock();
   for (size_t i = 0; i < programs_->ring_count(); ++i) builder.read(programs_->ring(i));

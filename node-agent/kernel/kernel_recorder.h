@@ -52,6 +52,7 @@ class KernelRecorder {
   explicit KernelRecorder(std::unique_ptr<kernel::BpfPrograms> programs) : programs_(std::move(programs)) {}
   Result<ProcessId> begin(const ProcessId& process);
   void end(const ProcessId& process);
+  void drop_cleared();
   void drop_ended();
   void count_losses(KernelLosses& losses);
 

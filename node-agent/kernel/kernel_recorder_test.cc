@@ -265,6 +265,44 @@ TEST_F(KernelRecorderTest, AProcessThatEndedIsNoLongerChosen) {
   EXPECT_EQ(count(seen, [](auto& e) { return e.kind == Kind::kSyscallUnderWay; }), 0U);
 }
 
+TEST_F(KernelRecorderTest, AnotherProgramInTheSameProcess) {
+  ChildOfTest child([](const Link& link) {
+    link.await();
+    char* words[] = {const_cast<char*>("/bin/true"), nullptr};
+    ::execv(words[0], words);
+  });
+  auto process = recorder_->choose(child.pid());
+  ASSERT_TRUE(process);
+  child.go();
+  child.wait_for_end();
+  KernelSnapshot seen = snapshot(*process);
+  auto executed = std::ranges::find_if(seen.events, [](auto& e) { return e.kind == Kind::kExec; });
+  ASSERT_NE(executed, seen.events.end());
+  EXPECT_EQ(executed->name, "true");
+  auto after = [&](auto& e) { return e.kind == Kind::kSyscall && e.start_nano > executed->monotonic_nano; };
+  EXPECT_GT(count(seen, after), 0U);
+  EXPECT_EQ(std::ranges::count_if(seen.threads, [](auto& thread) { return thread.name == "true"; }), 1);
+}
+
+// Whoever asks, and whatever goes on meanwhile; a thread's choices are its own.
+TEST_F(KernelRecorderTest, ManyWhoChooseAndAsk) {
+  auto rest = [](const Link& link) { link.await(); };
+  ChildOfTest first(rest), second(rest);
+  auto work = [&](pid_t pid) {
+    for (int i = 0; i < 20; ++i) {
+      auto process = recorder_->choose(pid);
+      ASSERT_TRUE(process);
+      recorder_->snapshot({.processes = {*process}});
+      recorder_->forget(*process);
+    }
+  };
+  std::thread one([&] { work(first.pid()); });
+  std::thread other([&] { work(second.pid()); });
+  one.join();
+  other.join();
+  EXPECT_TRUE(recorder_->chosen().empty());
+}
+
 TEST_F(KernelRecorderTest, ForgottenAndChosenAgain) {
   ChildOfTest child([](const Link& link) {
     for (int i = 0; i < 3; ++i) link.await(), ::syscall(SYS_getpgid, kNobody + i), link.say();
