@@ -52,6 +52,7 @@ Result<std::unique_ptr<KernelRecorder>> KernelRecorder::create(const KernelRecor
   if (std::optional<KernelObstacle> obstacle = judge_kernel(read_kernel_facts())) return unsupported(*obstacle);
   auto programs = kernel::BpfPrograms::load(ring_bytes_of(options, kernel::processor_count()), options.system_calls);
   if (!programs) return unsupported(refused_programs(programs.error()));
+  tell({});  // so that each series is there before anything is lost
   return std::unique_ptr<KernelRecorder>(new KernelRecorder(*std::move(programs)));
 }
 
