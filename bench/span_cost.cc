@@ -15,6 +15,7 @@
 
 #include "base/time.h"
 #include "bench/loops.h"
+#include "bench/ticks.h"
 #include "client/testing/pool_reader.h"
 
 namespace fathom::bench {
@@ -31,14 +32,6 @@ void one_span(int number) {
   fathom_span_set_int(&span, {"items", 5}, number);
   fathom_span_set_string(&span, {"tenant", 6}, {"0123456789abcdef", 16});
   fathom_span_end(&span);
-}
-
-uint64_t ticks() {
-#if defined(__x86_64__)
-  return __builtin_ia32_rdtsc();
-#else
-  return now_monotonic_nano();
-#endif
 }
 
 void two_ticks(int) {
