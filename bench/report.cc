@@ -28,9 +28,16 @@ constexpr KeyBound kBounds[] = {
     {"query.slowest_page_50_ms_p99", {50, false}},
     {"query.trace_by_id_ms_p99", {5, false}},
     {"e2e.acknowledged_to_found_ms_p99", {200, false}},
-    {"span.start_end_2attr_ns", {60, false}},
+    {"span.start_end_2attr_ns", {40, false}},
     {"span.over_otel_cpp", {0.1, false}},
     {"span.two_threads_over_one", {1.05, false}},
+    {"tracepoint.over_floor", {1.10, false}},
+    {"tracepoint.without_clock_ns", {4, false}},
+    {"tracepoint.over_lttng_ust", {0.14, false}},
+    {"tracepoint.two_threads_over_one", {1.05, false}},
+    {"tracepoint.chunk_switch_ns", {500, false}},
+    {"tracepoint.disabled_ns", {0.3, false}},
+    {"syscall.added_over_perf_trace", {0.5, false}},
     {"agent.spans_per_s_per_core", {1'000'000, true}},
     {"agent.rss_max_mib", {128, false}},
     {"e2e.span_to_found_ms_p99", {500, false}},
@@ -91,6 +98,7 @@ std::string Report::table() const {
 std::string Report::json() const {
   boost::json::object figures;
   for (const Row& row : rows_) figures[row.key] = row.figure;
+  for (const auto& [key, figure] : details_) figures[key] = figure;
   boost::json::object all{{"bench", bench_}, {"machine", machine_}, {"versions", versions()}, {"command", command_}};
   all["figures"] = std::move(figures);
   return boost::json::serialize(all);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -27,6 +28,8 @@ class Report {
       : bench_(std::move(bench)), machine_(std::move(machine)), command_(std::move(command)) {}
 
   void add(std::string key, double figure, std::string what);
+  // A figure of which there are too many for the table: it is in the JSON alone.
+  void add_detail(std::string key, double figure) { details_.emplace_back(std::move(key), figure); }
   // A fact that is no figure: what was run, what to keep in mind.
   void note(std::string text) { notes_.push_back(std::move(text)); }
   bool bounds_met() const;
@@ -47,6 +50,7 @@ class Report {
   std::string machine_;
   std::string command_;
   std::vector<Row> rows_;
+  std::vector<std::pair<std::string, double>> details_;
   std::vector<std::string> notes_;
 };
 

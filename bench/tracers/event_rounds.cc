@@ -21,13 +21,13 @@ std::vector<unsigned> workers_here() {
 
 }  // namespace
 
-Result<> EventRounds::add_program(const Command& command, const std::vector<std::string>& rows) {
+Result<> EventRounds::add_program(const Command& command, const std::vector<RowPlan>& rows) {
   auto started = Subprocess::start(command);
   if (!started) return started.error();
   commands_.push_back(std::make_unique<Command>(command));
   processes_.push_back(std::move(*started));
-  for (const std::string& row : rows) {
-    places_.push_back({row, processes_.back().get(), commands_.back().get()});
+  for (const auto& [row, threads] : rows) {
+    places_.push_back({row, threads, processes_.back().get(), commands_.back().get()});
     times_[row];
   }
   return {};
@@ -63,7 +63,7 @@ Result<> EventRounds::measure_one(const Place& place, RowTimes& times) {
 }
 
 Result<> EventRounds::measure_threads(const Place& place, RowTimes& times) {
-  if (workers_here().size() < 4) return {};
+  if (!place.threads || workers_here().size() < 4) return {};
   std::vector<double> sums;
   for (const std::vector<unsigned>& who : {std::vector<unsigned>{0}, {1}, {0, 1}, {0, 1, 2, 3}}) {
     const auto nanos = ask_loops(*place.process, place.row, who, {});

@@ -26,10 +26,15 @@ struct RowTimes {
   double instructions = 0;                      // 0: not counted
 };
 
+struct RowPlan {
+  std::string row;
+  bool threads = true;  // false: of one thread only
+};
+
 class EventRounds {
  public:
   // `rows` of a program that speaks as row_program.h says.
-  Result<> add_program(const Command& command, const std::vector<std::string>& rows);
+  Result<> add_program(const Command& command, const std::vector<RowPlan>& rows);
   Result<> fill();  // every buffer once
   Result<> run_round();
   const std::map<std::string, RowTimes>& times() const { return times_; }
@@ -39,6 +44,7 @@ class EventRounds {
  private:
   struct Place {
     std::string row;
+    bool threads;
     Subprocess* process;
     const Command* command;
   };

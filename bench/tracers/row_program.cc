@@ -1,5 +1,6 @@
 #include "bench/tracers/row_program.h"
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <chrono>
 #include <cstdio>
@@ -89,10 +90,12 @@ struct Singles {
 Singles time_singles(Row& row, uint32_t calls) {
   std::vector<TimedCall> empty(calls), timed(calls);
   LoopRow<no_event, 1>().time_each(empty.data(), calls);
-  row.run(calls / 4 + 1);
+  row.run(std::min(calls, kCallsOfAFill));
   row.give_back();
-  row.time_each(timed.data(), calls);
-  row.give_back();
+  for (uint32_t done = 0; done < calls; done += kCallsOfAFill) {
+    row.time_each(timed.data() + done, std::min(kCallsOfAFill, calls - done));
+    row.give_back();
+  }
   Singles out;
   std::vector<double> timer;
   for (const TimedCall& call : empty) timer.push_back(call.ticks * nanos_per_tick());

@@ -11,7 +11,8 @@ namespace {
 
 constexpr double kSlowFactor = 1.5;     // over the median,
 constexpr double kSlowMoreNano = 20;    // and by more than two steps of a coarse counter
-constexpr uint32_t kFewestReturns = 3;  // less is chance
+constexpr uint32_t kFewestReturns = 3;  // less is chance,
+constexpr uint32_t kLeastShare = 4;     // and so is what is absent from most of the time
 
 std::vector<uint32_t> slow_places(const std::vector<double>& nanos) {
   const double limit = std::max(median_of(nanos) * kSlowFactor, median_of(nanos) + kSlowMoreNano);
@@ -80,7 +81,8 @@ double median_difference(const std::vector<double>& a, const std::vector<double>
 std::optional<SlowPath> find_slow_path(const std::vector<double>& nanos) {
   const std::vector<uint32_t> places = slow_places(nanos);
   const Gap gap = dominant_gap(places);
-  if (gap.seen < kFewestReturns || gap.events < 2 || gap.seen * 4 < places.size()) return std::nullopt;
+  const bool everywhere = uint64_t{gap.seen} * gap.events * kLeastShare >= nanos.size();
+  if (gap.seen < kFewestReturns || gap.events < 2 || !everywhere) return std::nullopt;
   std::vector<double> times;
   for (size_t i = 1; i < places.size(); ++i) {
     if (places[i] - places[i - 1] == gap.events) times.push_back(nanos[places[i]]);

@@ -13,6 +13,7 @@
 #include <iterator>
 #include <thread>
 
+#include "base/fd.h"
 #include "base/time.h"
 #include "bench/tracers/subprocess.h"
 
@@ -129,7 +130,7 @@ class Ftrace : public SyscallTracer {
     if (::access(instance_.c_str(), F_OK) != 0 && ::mkdir(instance_.c_str(), 0700) != 0)
       return unavailable("ftrace wants root and tracefs: cannot make " + instance_);
     for (const std::string& task : tasks_of(pid)) {
-      if (!write("set_event_pid", task, std::ios::app)) return unavailable("ftrace does not take the process");
+      if (!write("set_event_pid", task, O_APPEND)) return unavailable("ftrace does not take the process");
     }
     const bool fine = write("buffer_size_kb", "16") && write("trace_clock", "global") &&
                       write("events/raw_syscalls/enable", "1") && write("tracing_on", "1");
@@ -138,17 +139,17 @@ class Ftrace : public SyscallTracer {
   }
   void take_off() override {
     write("events/raw_syscalls/enable", "0");
-    write("set_event_pid", "");
+    write("set_event_pid", "\n");
   }
   bool has_seen(const std::string&) override {
     return text_of(instance_ + "/trace").find("NR " + std::to_string(SYS_getppid) + " ") != std::string::npos;
   }
 
  private:
-  bool write(const std::string& file, const std::string& text, std::ios::openmode mode = std::ios::trunc) {
-    std::ofstream out(instance_ + "/" + file, std::ios::out | mode);
-    out << text << std::endl;
-    return out.good();
+  // No stream: it would look for the end of a file that it appends to, and these have none.
+  bool write(const std::string& file, const std::string& text, int mode = O_TRUNC) {
+    const Fd fd(::open((instance_ + "/" + file).c_str(), O_WRONLY | O_CLOEXEC | mode));
+    return fd.open() && ::write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
   }
   void remove() {
     if (::access(instance_.c_str(), F_OK) != 0) return;

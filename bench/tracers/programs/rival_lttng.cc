@@ -10,7 +10,7 @@ namespace {
 
 using namespace fathom::bench::tracers;
 
-constexpr uint32_t kCallsToFill = 200'000;  // of any size of buffers that is asked for
+constexpr uint32_t kCallsToFill = 250'000;  // four usual buffers of 512 KiB, 10 bytes each time
 
 FATHOM_BENCH_INLINE void lttng_event(int32_t payload) {
   lttng_ust_tracepoint(fathom_bench, event, payload);
