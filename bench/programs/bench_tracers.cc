@@ -74,8 +74,15 @@ class TracersBench {
 
   Result<> add_rows(EventRounds& rounds, std::unique_ptr<LttngSession>& session) {
     // What spans of two threads cost is bench-spans' to say: here each would fetch the memory that the other gave back.
-    Result<> ours = rounds.add_program(rows_of_ours("tracer-rows", log_path_),
-                                       {{"none"}, {"clock"}, {"floor"}, {"lw_ust"}, {"span", false}, {"printf"}});
+    Result<> ours = rounds.add_program(rows_of_ours("tracer-rows", log_path_), {{"none"},
+                                                                                {"tracepoint_disabled"},
+                                                                                {"clock"},
+                                                                                {"floor"},
+                                                                                {"tracepoint"},
+                                                                                {"tracepoint_no_clock"},
+                                                                                {"lw_ust"},
+                                                                                {"span", false},
+                                                                                {"printf"}});
     if (!ours) return ours;
     const std::string rival = beside_this_program("rival-lttng");
     if (!std::filesystem::exists(rival)) {

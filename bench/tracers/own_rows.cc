@@ -5,11 +5,20 @@
 #include <mutex>
 #include <optional>
 
+#include "bench/tracers/event_row.h"
 #include "client/testing/pool_reader.h"
 
 namespace fathom::bench::tracers {
 
 namespace {
+
+FATHOM_BENCH_INLINE void event_that_is_on(int32_t payload) {
+  FATHOM_EVENT_ON("bench.event", "n", payload);
+}
+
+FATHOM_BENCH_INLINE void event_that_is_off(int32_t payload) {
+  FATHOM_EVENT("bench.event_that_is_off", "n", payload);
+}
 
 FATHOM_BENCH_INLINE void start_and_end_span(int32_t payload) {
   fathom_span span;
@@ -42,7 +51,9 @@ class Span : public LoopRow<start_and_end_span, 20'000> {
 }  // namespace
 
 std::vector<RowEntry> own_rows() {
-  return {{"span", make_row<Span>}};
+  return {{"span", make_row<Span>},
+          {"tracepoint", make_row<EventRow<event_that_is_on>>},
+          {"tracepoint_disabled", make_row<LoopRow<event_that_is_off, 1>>}};
 }
 
 }  // namespace fathom::bench::tracers
