@@ -61,8 +61,9 @@ std::string grid(double top, double bottom) {
   std::string out;
   for (double nano = kLeast; nano <= kMost * 1.01; nano *= 10) {
     out += rectangle(x_of(nano), top, 0.6, bottom - top, "#d0d0d0");
-    out += text_at(x_of(nano), bottom + 13, nano < 1 ? "0.1" : number(nano + 0.01).substr(0, number(nano).find('.')),
-                   "font-size=\"10\" text-anchor=\"middle\" fill=\"#666\"");
+    char text[32];
+    std::snprintf(text, sizeof text, "%.6g", nano);
+    out += text_at(x_of(nano), bottom + 13, text, "font-size=\"10\" text-anchor=\"middle\" fill=\"#666\"");
   }
   return out;
 }
