@@ -96,6 +96,10 @@ Result<std::string> Subprocess::ask(const std::string& line) {
   const std::string text = line + "\n";
   if (::write(to_.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
     return unavailable("a program has ended before its time");
+  return read_line();
+}
+
+Result<std::string> Subprocess::read_line() {
   char bytes[4096];
   size_t end = std::string::npos;
   while ((end = read_.find('\n')) == std::string::npos) {

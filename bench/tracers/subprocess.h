@@ -36,6 +36,7 @@ class Subprocess {
   pid_t pid() const { return pid_; }
   // One line there, one line back.
   Result<std::string> ask(const std::string& line);
+  Result<std::string> read_line();  // waits for it
   bool running();
   // Ends its standard input, sends the signal, waits.
   void stop(int signal);

@@ -15,6 +15,7 @@
 
 #include "base/fd.h"
 #include "base/time.h"
+#include "bench/server.h"
 #include "bench/tracers/subprocess.h"
 
 namespace fathom::bench::tracers {
@@ -51,13 +52,13 @@ std::vector<std::string> tasks_of(pid_t pid) {
 class Attaching : public SyscallTracer {
  public:
   Result<> put_on(pid_t pid, const std::string& output) override {
-    if (!program_is_installed(program())) return unavailable(package());
+    if (!available()) return unavailable(package());
     auto started = Subprocess::start({words(pid, output), {}, "/dev/null"});
     if (!started) return started.error();
     process_ = std::move(*started);
-    if (await([&] { return !process_->running() || attached(pid, process_->pid()); }) && process_->running()) return {};
+    if (ready(pid, *process_)) return {};
     process_.reset();
-    return unavailable(program() + " does not attach here (it may want root)");
+    return unavailable(name() + " does not attach here (it may want root)");
   }
   void take_off() override {
     if (process_) process_->stop(SIGINT);
@@ -66,14 +67,15 @@ class Attaching : public SyscallTracer {
   // What it has not written yet it writes when it ends.
   bool has_seen(const std::string& output) override {
     take_off();
-    return text_of(output).find("getppid") != std::string::npos;
+    return text_of(output).find(call()) != std::string::npos;
   }
 
  protected:
-  virtual std::string program() const = 0;
+  virtual bool available() const = 0;
   virtual std::string package() const = 0;
   virtual std::vector<std::string> words(pid_t pid, const std::string& output) const = 0;
-  virtual bool attached(pid_t pid, pid_t tracer) const = 0;
+  virtual bool ready(pid_t pid, Subprocess& tracer) const = 0;
+  virtual std::string call() const { return "getppid"; }
 
  private:
   std::unique_ptr<Subprocess> process_;
@@ -84,13 +86,18 @@ class Strace : public Attaching {
   std::string name() const override { return "strace"; }
 
  protected:
-  std::string program() const override { return "strace"; }
+  bool available() const override { return program_is_installed("strace"); }
   std::string package() const override { return "strace is not installed (Debian: strace)"; }
   // -t as in the survey.
   std::vector<std::string> words(pid_t pid, const std::string& output) const override {
     return {"strace", "-f", "-t", "-o", output, "-p", std::to_string(pid)};
   }
-  bool attached(pid_t pid, pid_t tracer) const override {
+  bool ready(pid_t pid, Subprocess& tracer) const override {
+    return await([&] { return !tracer.running() || attached(pid, tracer.pid()); }) && tracer.running();
+  }
+
+ private:
+  static bool attached(pid_t pid, pid_t tracer) {
     for (const std::string& task : tasks_of(pid)) {
       const std::string status = text_of("/proc/" + std::to_string(pid) + "/task/" + task + "/status");
       if (status.find("TracerPid:\t" + std::to_string(tracer) + "\n") == std::string::npos) return false;
@@ -104,17 +111,39 @@ class PerfTrace : public Attaching {
   std::string name() const override { return "perf_trace"; }
 
  protected:
-  std::string program() const override { return "perf"; }
+  bool available() const override { return program_is_installed("perf"); }
   std::string package() const override { return "perf is not installed (Debian: linux-perf)"; }
   std::vector<std::string> words(pid_t pid, const std::string& output) const override {
     return {"perf", "trace", "-o", output, "-p", std::to_string(pid)};
   }
   // It says nothing: it is ready some time after it has mapped its ring buffers.
-  bool attached(pid_t, pid_t tracer) const override {
-    if (text_of("/proc/" + std::to_string(tracer) + "/maps").find("[perf_event]") == std::string::npos) return false;
+  bool ready(pid_t, Subprocess& tracer) const override {
+    const std::string maps = "/proc/" + std::to_string(tracer.pid()) + "/maps";
+    await([&] { return !tracer.running() || text_of(maps).find("[perf_event]") != std::string::npos; });
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
-    return true;
+    return tracer.running();
   }
+};
+
+// ---- fathom: what the agent records of processes that are chosen, by the program that chooses one
+// ---------------------
+
+class Fathom : public Attaching {
+ public:
+  std::string name() const override { return "fathom"; }
+
+ protected:
+  bool available() const override { return ::access(program_.c_str(), X_OK) == 0; }
+  std::string package() const override { return "fathom's agent records no system calls in this tree"; }
+  // It says on a descriptor that it is ready, and prints the last events when it ends.
+  std::vector<std::string> words(pid_t pid, const std::string& output) const override {
+    return {"sh", "-c", R"(exec "$0" --pid "$1" --ready-fd 3 3>&1 >"$2")", program_, std::to_string(pid), output};
+  }
+  bool ready(pid_t, Subprocess& tracer) const override { return tracer.read_line().ok(); }
+  std::string call() const override { return "system call " + std::to_string(SYS_getppid) + "("; }
+
+ private:
+  const std::string program_ = beside_this_program("kernel_watch");
 };
 
 // ---- ftrace: the kernel's own, in an instance that nobody else uses
@@ -157,19 +186,6 @@ class Ftrace : public SyscallTracer {
     ::rmdir(instance_.c_str());
   }
   const std::string instance_ = std::string(Tracefs::kPath) + "/instances/fathom-bench-" + std::to_string(::getpid());
-};
-
-// ---- fathom: what the agent records of chosen processes. The seam for it
-// ------------------------------------------------
-
-class Fathom : public SyscallTracer {
- public:
-  std::string name() const override { return "fathom"; }
-  Result<> put_on(pid_t, const std::string&) override {
-    return unavailable("fathom's agent records no system calls in this tree");
-  }
-  void take_off() override {}
-  bool has_seen(const std::string&) override { return false; }
 };
 
 }  // namespace
