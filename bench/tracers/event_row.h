@@ -25,7 +25,7 @@ inline uint64_t place_of_events() {
 template <void (*kEvent)(int32_t)>
 class EventRow : public LoopRow<kEvent, kEventsOfAPool, place_of_events> {
  public:
-  EventRow() { kEvent(0); }  // makes the pool: threads that begin at once may lose events while one of them makes it
+  EventRow() { kEvent(0); }  // makes the pool: threads that begin at once lose events while one makes it
   std::string fault() const override {
     const uint64_t lost = fathom_lost_events();
     return lost == 0 ? "" : std::to_string(lost) + " events were lost, so it is not events that were measured";

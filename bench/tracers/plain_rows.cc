@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <memory>
+#include <mutex>
 
 namespace fathom::bench::tracers {
 
@@ -41,7 +43,16 @@ FATHOM_BENCH_INLINE void read_and_store(int32_t payload) {
 
 class Floor : public LoopRow<read_and_store, kFloorRecords> {
  public:
-  void start_thread() override { floor_ring = {new FloorRecord[kFloorRecords](), 0}; }  // as long as the thread
+  void start_thread() override {
+    auto ring = std::make_unique<FloorRecord[]>(kFloorRecords);
+    floor_ring = {ring.get(), 0};
+    const std::lock_guard lock(mutex_);
+    rings_.push_back(std::move(ring));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<FloorRecord[]>> rings_;
 };
 
 // ---- LW-ust, as the survey describes it: circular buffers per processor, aligned to cache lines, to which the type of
