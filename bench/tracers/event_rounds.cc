@@ -77,13 +77,19 @@ Result<> EventRounds::measure_threads(const Place& place, RowTimes& times) {
 }
 
 Result<> EventRounds::measure_singles(const Place& place, RowTimes& times) {
-  const auto singles = ask_singles(*place.process, place.row, {});
+  constexpr SinglePlan kPlan;
+  const auto singles = ask_singles(*place.process, place.row, kPlan);
   if (!singles) return singles.error();
   times.average.push_back(singles->average);
   times.deviation.push_back(singles->deviation);
   times.p90.push_back(singles->p90);
-  if (singles->every > 0) times.slow.push_back(singles->slow), times.every.push_back(singles->every);
-  if (singles->switches > 0) times.switches.push_back(singles->switched);
+  if (singles->switches > 0) {
+    times.switches.push_back(singles->switched);
+    times.every.push_back(kPlan.calls / singles->switches);
+  } else if (singles->every > 0) {
+    times.slow.push_back(singles->slow);
+    times.every.push_back(singles->every);
+  }
   return {};
 }
 
