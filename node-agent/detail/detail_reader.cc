@@ -1,0 +1,246 @@
+#include "node-agent/detail/detail_reader.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cassert>
+#include <cstring>
+
+namespace fathom::agent {
+
+namespace {
+
+bool has_records(pool::DetailState state) {
+  return state != pool::kDetailFree;
+}
+
+// The first copy of an open chunk. A snapshot is one thread's, and all its chunks use the same: it stays in the nearest
+// cache.
+char* first_copy() {
+  static thread_local const std::unique_ptr<char[]> kCopy = std::make_unique<char[]>(pool::kLargeBytes);
+  return kCopy.get();
+}
+
+constexpr const char* kWriterLosses[] = {"no_chunk", "no_pool", "discarded", "cut_texts", "tracepoints"};
+
+}  // namespace
+
+std::vector<std::pair<std::string, uint64_t>> SnapshotLosses::list() const {
+  std::vector<std::pair<std::string, uint64_t>> list{{"overwritten_chunks", overwritten_chunks},
+                                                     {"over_budget_chunks", over_budget_chunks},
+                                                     {"over_budget_bytes", over_budget_bytes},
+                                                     {"unreadable_chunks", unreadable_chunks}};
+  for (uint32_t loss = 0; loss < writer.size(); ++loss) {
+    list.emplace_back(loss < std::size(kWriterLosses) ? kWriterLosses[loss] : "unknown_" + std::to_string(loss),
+                      writer[loss]);
+  }
+  std::erase_if(list, [](const auto& entry) { return entry.second == 0; });
+  return list;
+}
+
+// ---- one snapshot
+// ------------------------------------------------------------------------------------------------------
+
+class DetailReader::Copying {
+ public:
+  Copying(DetailReader& reader, DetailSnapshot& snapshot, uint64_t budget_bytes)
+      : reader_(reader), snapshot_(snapshot), holds_(reader.file_, reader.reader_), left_(budget_bytes) {}
+
+  void copy(std::vector<Candidate> candidates);
+
+ private:
+  enum class Outcome { kCopied, kNothing, kOverwritten, kUnreadable, kOther };
+
+  void make_memory(const std::vector<Candidate>& candidates);
+  void drop_what_is_too_much(std::vector<Candidate>& sealed);
+  void count_over_budget(const Candidate& candidate);
+  void hold_some(const std::vector<Candidate>& sealed, size_t from);
+  void copy_one(const Candidate& candidate);
+  Outcome try_copy(const Candidate& candidate);
+  Outcome copy_held(const Candidate& candidate);
+  Outcome copy_open(const Candidate& candidate);
+  ChunkView view_of(const Candidate& candidate, uint64_t last_ticks, uint32_t bytes) const;
+  void keep(const Candidate& candidate, const ChunkView& view, bool open);
+
+  DetailReader& reader_;
+  DetailSnapshot& snapshot_;
+  ChunkHolds holds_;
+  uint64_t left_;
+  char* to_ = nullptr;
+  size_t ahead_ = 0;  // of the sealed ones: those before were held or passed by
+};
+
+void DetailReader::Copying::make_memory(const std::vector<Candidate>& candidates) {
+  uint64_t bytes = 0;
+  for (const Candidate& candidate : candidates) bytes += candidate.bytes;
+  snapshot_.memory = std::make_unique_for_overwrite<char[]>(std::min(bytes, left_));
+  to_ = snapshot_.memory.get();
+}
+
+void DetailReader::Copying::count_over_budget(const Candidate& candidate) {
+  ++snapshot_.losses.over_budget_chunks;
+  snapshot_.losses.over_budget_bytes += candidate.bytes;
+}
+
+// From the old end.
+void DetailReader::Copying::drop_what_is_too_much(std::vector<Candidate>& sealed) {
+  uint64_t room = left_;
+  size_t kept = 0;
+  while (kept < sealed.size() && sealed[sealed.size() - 1 - kept].bytes <= room) {
+    room -= sealed[sealed.size() - 1 - kept].bytes;
+    ++kept;
+  }
+  auto first_kept = sealed.end() - static_cast<ptrdiff_t>(kept);
+  std::for_each(sealed.begin(), first_kept, [&](const Candidate& candidate) { count_over_budget(candidate); });
+  sealed.erase(sealed.begin(), first_kept);
+}
+
+// Open chunks are the youngest, and what is in them is known only when they are copied: they come first. Then the
+// oldest, because these are next to be overwritten.
+void DetailReader::Copying::copy(std::vector<Candidate> candidates) {
+  make_memory(candidates);
+  std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+    return std::pair(a.last_ticks, a.first_ticks) < std::pair(b.last_ticks, b.first_ticks);
+  });
+  while (!candidates.empty() && candidates.back().last_ticks == UINT64_MAX) {
+    candidates.back().bytes <= left_ ? copy_one(candidates.back()) : count_over_budget(candidates.back());
+    candidates.pop_back();
+  }
+  drop_what_is_too_much(candidates);
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    hold_some(candidates, i);
+    copy_one(candidates[i]);
+  }
+}
+
+// As many as the rules allow; those that are passed by are held when it is their turn.
+void DetailReader::Copying::hold_some(const std::vector<Candidate>& sealed, size_t from) {
+  for (ahead_ = std::max(ahead_, from); ahead_ < sealed.size(); ++ahead_) {
+    const Candidate& candidate = sealed[ahead_];
+    if (!holds_.has_room(candidate.number)) return;
+    reader_.step();
+    holds_.hold_ahead(candidate.number, candidate.epoch);
+  }
+}
+
+void DetailReader::Copying::copy_one(const Candidate& candidate) {
+  Outcome outcome = Outcome::kOther;
+  for (int i = 0; i < kMostTries && outcome == Outcome::kOther; ++i) outcome = try_copy(candidate);
+  if (outcome == Outcome::kOverwritten) ++snapshot_.losses.overwritten_chunks;
+  if (outcome == Outcome::kUnreadable || outcome == Outcome::kOther) ++snapshot_.losses.unreadable_chunks;
+}
+
+// A chunk that was sealed may be open again, when another thread goes on in it, and the other way round.
+DetailReader::Copying::Outcome DetailReader::Copying::try_copy(const Candidate& candidate) {
+  reader_.step();
+  if (holds_.holds(candidate.number) || holds_.hold_now(candidate.number, candidate.epoch)) {
+    return copy_held(candidate);
+  }
+  reader_.step();
+  uint64_t state = reader_.file_.entry(candidate.number).state.load(std::memory_order_acquire);
+  if (pool::epoch_of(state) != candidate.epoch || !has_records(pool::state_of(state))) return Outcome::kOverwritten;
+  return pool::state_of(state) == pool::kDetailOwned ? copy_open(candidate) : Outcome::kOther;
+}
+
+ChunkView DetailReader::Copying::view_of(const Candidate& candidate, uint64_t last_ticks, uint32_t bytes) const {
+  const pool::DetailEntry& entry = reader_.file_.entry(candidate.number);
+  return {.bytes = {to_, bytes},
+          .epoch = candidate.epoch,
+          .owner_tid = entry.owner_tid.load(std::memory_order_relaxed),
+          .first_ticks = entry.first_ticks.load(std::memory_order_relaxed),
+          .last_ticks = last_ticks};
+}
+
+void DetailReader::Copying::keep(const Candidate& candidate, const ChunkView& view, bool open) {
+  snapshot_.chunks.push_back({candidate.number, open, view});
+  to_ += view.bytes.size();
+  left_ -= view.bytes.size();
+}
+
+DetailReader::Copying::Outcome DetailReader::Copying::copy_held(const Candidate& candidate) {
+  const pool::DetailEntry& entry = reader_.file_.entry(candidate.number);
+  uint32_t used = entry.used.load(std::memory_order_relaxed);
+  uint32_t bytes = std::min(used, candidate.bytes);
+  ChunkView view = view_of(candidate, entry.last_ticks.load(std::memory_order_relaxed), bytes);
+  reader_.step();
+  bool complete = reader_.file_.read_chunk(candidate.number, to_, bytes);
+  // What came behind what was chosen is left for the next one who asks.
+  bool free = reader_.file_.shape().mode == pool::DetailMode::kDiscard && complete && used <= bytes;
+  reader_.step();
+  if (!holds_.give_back(candidate.number, free)) return Outcome::kOverwritten;
+  if (!complete) return Outcome::kUnreadable;
+  if (bytes == 0) return Outcome::kNothing;
+  keep(candidate, view, false);
+  return Outcome::kCopied;
+}
+
+DetailReader::Copying::Outcome DetailReader::Copying::copy_open(const Candidate& candidate) {
+  const DetailFile& file = reader_.file_;
+  bool complete = file.read_chunk(candidate.number, first_copy(), candidate.bytes);
+  std::atomic_thread_fence(std::memory_order_acquire);
+  reader_.step();
+  complete = file.read_chunk(candidate.number, to_, candidate.bytes) && complete;
+  ChunkView view = view_of(candidate, UINT64_MAX, candidate.bytes);
+  std::atomic_thread_fence(std::memory_order_acquire);
+  reader_.step();
+  uint64_t state = file.entry(candidate.number).state.load(std::memory_order_relaxed);
+  if (pool::epoch_of(state) != candidate.epoch || !has_records(pool::state_of(state))) return Outcome::kOverwritten;
+  if (!complete) return Outcome::kUnreadable;
+  size_t end = settle({first_copy(), candidate.bytes}, to_, view);
+  if (end == 0) return Outcome::kNothing;
+  view.bytes = view.bytes.substr(0, end);
+  keep(candidate, view, true);
+  return Outcome::kCopied;
+}
+
+// ---- what to copy
+// ------------------------------------------------------------------------------------------------------
+
+DetailReader::DetailReader(DetailFile file, std::function<void()> step)
+    : file_(std::move(file)),
+      reader_(file_.header().reader.load(std::memory_order_acquire) & pool::kReaderMask),
+      step_(std::move(step)) {}
+
+// The time of a chunk is a hint: of one that was just claimed it may still be that of the epoch before, which only
+// makes it look longer.
+bool DetailReader::look_at(uint32_t chunk, const TickWindow& window, Candidate& candidate) const {
+  const pool::DetailEntry& entry = file_.entry(chunk);
+  step();
+  uint64_t state = entry.state.load(std::memory_order_acquire);
+  candidate = {.number = chunk,
+               .epoch = pool::epoch_of(state),
+               .bytes = file_.shape().chunk_bytes(chunk),
+               .first_ticks = entry.first_ticks.load(std::memory_order_relaxed),
+               .last_ticks = UINT64_MAX};
+  if (candidate.epoch == 0 || !has_records(pool::state_of(state))) return false;
+  if (candidate.first_ticks > window.end_ticks) return false;
+  if (pool::state_of(state) == pool::kDetailOwned) return true;
+  candidate.bytes = std::min(candidate.bytes, entry.used.load(std::memory_order_relaxed));
+  candidate.last_ticks = std::min(entry.last_ticks.load(std::memory_order_relaxed), UINT64_MAX - 1);
+  return candidate.last_ticks >= window.begin_ticks && candidate.bytes != 0;
+}
+
+std::vector<DetailReader::Candidate> DetailReader::choose(const TickWindow& window) const {
+  std::vector<Candidate> candidates;
+  Candidate candidate;
+  for (uint32_t chunk = 0; chunk < file_.shape().chunks(); ++chunk) {
+    if (look_at(chunk, window, candidate)) candidates.push_back(candidate);
+  }
+  return candidates;
+}
+
+TracepointTable DetailReader::read_table() const {
+  std::string first = file_.read_table();
+  std::atomic_thread_fence(std::memory_order_acquire);
+  return TracepointTable::decode(first, file_.read_table());
+}
+
+DetailSnapshot DetailReader::snapshot(const TickWindow& window, uint64_t budget_bytes) {
+  DetailSnapshot snapshot{.shape = file_.shape(), .window = window};
+  Copying(*this, snapshot, budget_bytes).copy(choose(window));
+  // Last: what the records are of was described before they were written.
+  snapshot.table = read_table();
+  snapshot.losses.writer = file_.losses();
+  return snapshot;
+}
+
+}  // namespace fathom::agent
