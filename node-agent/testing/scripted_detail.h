@@ -43,7 +43,8 @@ struct DetailPlan {
   uint32_t small = 8;
   pool::DetailMode mode = pool::DetailMode::kOverwrite;
   pool::Clock clock = pool::Clock::kMonotonic;
-  int seals = -1;  // all
+  int seals = -1;            // all
+  uint32_t first_epoch = 3;  // programs begin anywhere, so that nothing else looks like it
 };
 
 class ScriptedDetail {
