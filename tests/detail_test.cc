@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <map>
 #include <random>
 #include <sstream>
 
@@ -34,12 +35,14 @@ TEST(DetailCrash, EveryCommittedEventIsReadBack) {
 
 // All but the ticks, which are never the same.
 std::string dump(const agent::DetailSnapshot& snapshot) {
-  std::string out;
+  std::multimap<uint64_t, std::string> lines;
   agent::decode(snapshot, [&](const agent::EventView& event) {
-    out += to_text(event) + " spans=" + std::to_string(event.spans.size());
-    for (const pool::SpanRef& span : event.spans) out += " trace " + std::to_string(span.trace_id[0]);
-    out += "\n";
+    std::string line = to_text(event) + " spans=" + std::to_string(event.spans.size());
+    for (const pool::SpanRef& span : event.spans) line += " trace " + std::to_string(span.trace_id[0]);
+    lines.emplace(event.ticks, line);
   });
+  std::string out;
+  for (const auto& [ticks, line] : lines) out += line + "\n";
   return out;
 }
 

@@ -179,7 +179,7 @@ DetailReader::Copying::Outcome DetailReader::Copying::copy_open(const Candidate&
   std::atomic_thread_fence(std::memory_order_acquire);
   reader_.step();
   complete = file.read_chunk(candidate.number, to_, candidate.bytes) && complete;
-  ChunkView view = view_of(candidate, UINT64_MAX, candidate.bytes);
+  ChunkView view = view_of(candidate, snapshot_.window.now_ticks, candidate.bytes);
   std::atomic_thread_fence(std::memory_order_acquire);
   reader_.step();
   uint64_t state = file.entry(candidate.number).state.load(std::memory_order_relaxed);

@@ -19,6 +19,7 @@ namespace fathom::agent {
 struct TickWindow {
   uint64_t begin_ticks = 0;
   uint64_t end_ticks = UINT64_MAX;
+  uint64_t now_ticks = UINT64_MAX;  // when the snapshot is asked for, if that is known: nothing is much younger
 };
 
 struct ChunkCopy {

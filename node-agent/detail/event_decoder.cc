@@ -138,7 +138,9 @@ DecodeCounts decode(const DetailSnapshot& snapshot, const std::function<void(con
   DecodeCounts counts;
   std::vector<FieldValue> values;
   for (const ChunkCopy& chunk : snapshot.chunks) {
-    RecordWalk walk(chunk.view);
+    ChunkView view = chunk.view;
+    view.table = &snapshot.table;
+    RecordWalk walk(view);
     DetailRecord record;
     while (walk.next(record)) {
       if (record.ticks < snapshot.window.begin_ticks || record.ticks > snapshot.window.end_ticks) continue;

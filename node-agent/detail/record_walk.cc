@@ -61,10 +61,23 @@ uint64_t whole_ticks(uint64_t low, uint64_t last) {
   return ahead > kTickMask - kMostBackwards ? last + ahead - kTickMask - 1 : last + ahead;
 }
 
+bool is_ours(std::string_view rest, const Shape& shape) {
+  if (shape.payload_offset == kLongPayloadOffset || shape.kind > pool::kMoreSpans) return false;
+  if (shape.kind == pool::kOwner) return shape.bytes == pool::kLeastRecordBytes;
+  uint32_t count = word_at<uint32_t>(rest, pool::kPayloadOffset);
+  return count <= pool::kSpansInRecord && shape.bytes == pool::kLeastRecordBytes + count * sizeof(pool::SpanRef);
+}
+
+bool is_known(std::string_view rest, const Shape& shape, const TracepointTable* table) {
+  if (shape.kind < pool::kFirstTracepoint) return is_ours(rest, shape);
+  std::string_view payload = rest.substr(shape.payload_offset, shape.payload_bytes);
+  return table == nullptr || table->fits(shape.kind, payload, shape.payload_offset == kLongPayloadOffset);
+}
+
 // Where anything may lie: half of a record, with a stranger's text in it.
 bool is_likely(std::string_view rest, const Shape& shape, uint64_t last, const ChunkView& chunk) {
   if (shape.kind == pool::kPad) return ticks_of(rest) == 0;
-  if (shape.kind > pool::kMoreSpans && shape.kind < pool::kFirstTracepoint) return false;
+  if (!is_known(rest, shape, chunk.table)) return false;
   uint64_t ticks = whole_ticks(ticks_of(rest), last);
   return chunk.last_ticks > UINT64_MAX - kMostAhead || ticks <= chunk.last_ticks + kMostAhead;
 }
@@ -161,22 +174,20 @@ bool RecordWalk::next(DetailRecord& record) {
   return false;
 }
 
+// Behind the first hole each place is looked at: what looks like a record there may lie across others.
 size_t settle(std::string_view first, char* second, const ChunkView& chunk) {
   constexpr uint32_t kNoEpoch = 0;  // never a claim's
-  uint64_t last = chunk.first_ticks;
   size_t end = 0;
+  bool in_hole = false;
   for (size_t at = 0; has_room(chunk, at);) {
-    char* epoch = second + at + pool::kEpochOffset;
-    bool is_new = word_at<uint32_t>(chunk.bytes, at + pool::kEpochOffset) == chunk.epoch &&
-                  word_at<uint32_t>(first, at + pool::kEpochOffset) != chunk.epoch;
-    if (is_new) std::memcpy(epoch, &kNoEpoch, sizeof kNoEpoch);
+    bool has_epoch = word_at<uint32_t>(chunk.bytes, at + pool::kEpochOffset) == chunk.epoch;
+    bool is_old = word_at<uint32_t>(first, at + pool::kEpochOffset) == chunk.epoch;
+    if (has_epoch && !is_old) std::memcpy(second + at + pool::kEpochOffset, &kNoEpoch, sizeof kNoEpoch);
     Shape shape;
-    if (look(chunk, at, at != end, last, shape)) {
-      if (shape.kind != pool::kPad) last = whole_ticks(ticks_of(chunk.bytes.substr(at)), last);
-      at = end = at + shape.bytes;
-    } else {
-      at += pool::kRecordAlignment;
-    }
+    bool is_record = look(chunk, at, in_hole, chunk.first_ticks, shape);
+    if (is_record) end = std::max(end, at + shape.bytes);
+    in_hole = in_hole || !is_record;
+    at += in_hole ? pool::kRecordAlignment : shape.bytes;
   }
   return end;
 }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "client/pool/detail_layout.h"
+#include "node-agent/detail/tracepoint_table.h"
 
 namespace fathom::agent {
 
@@ -24,7 +25,10 @@ struct ChunkView {
   uint32_t epoch = 0;
   uint32_t owner_tid = 0;            // until a record says who
   uint64_t first_ticks = 0;          // records have 48 bits of ticks; these are the others
-  uint64_t last_ticks = UINT64_MAX;  // UINT64_MAX: an open chunk
+  uint64_t last_ticks = UINT64_MAX;  // no record is much younger
+  // What is behind a hole must fit its description, too. Stale bytes look like records more often than chance has it:
+  // the epochs of two laps may differ in one byte, and a later text ends in the middle of an older epoch.
+  const TracepointTable* table = nullptr;
 };
 
 struct DetailRecord {
@@ -78,8 +82,8 @@ class RecordWalk {
 
 // Two copies of an open chunk, with an acquire fence between. A copy has no order: the bytes of a record that was
 // committed while it was copied may be older than its epoch. So a record counts when the first copy has its epoch, and
-// then the second one has its bytes; in the second one the epochs of all others are wiped out. Returns where the last
-// record ends.
+// then the second one has its bytes; in the second one the epochs of all others are wiped out. Returns an end behind
+// which there are no records.
 size_t settle(std::string_view first, char* second, const ChunkView& chunk);
 
 }  // namespace fathom::agent

@@ -164,6 +164,29 @@ TEST(RecordWalk, InAHoleOnlyWhatIsLikelyIsARecord) {
   }
 }
 
+// The end of a later text in the middle of an older epoch can make it this epoch's; the rest is not this tracepoint's.
+TEST(RecordWalk, InAHoleAnEventFitsItsDescription) {
+  std::string entry = testing::table_entry(16, "numbered", {{pool::FieldType::kUint32, "n"}}) +
+                      testing::table_entry(17, "text", {{pool::FieldType::kString, "text"}});
+  TracepointTable table = TracepointTable::decode(entry, entry);
+  ChunkView chunk{.first_ticks = 1000, .table = &table};
+  std::string hole(16, '\0');
+  const std::pair<const char*, std::string> unlikely[] = {
+      {"nothing describes it", committed(detail_record(18, 1500, raw(1)))},
+      {"too long", committed(detail_record(16, 1500, std::string(13, 'x')))},
+      {"a text beyond its end", committed(detail_record(17, 1500, raw(uint16_t{3}) + "xx"))},
+      {"a long one that is too long", committed(long_detail_record(16, 1500, raw(uint64_t{1})))},
+      {"an owner with too much", committed(detail_record(pool::kOwner, 1500, raw(uint64_t{1})))},
+      {"spans that do not add up", committed(detail_record(pool::kSpans, 1500, raw(uint32_t{2}) + "0123"))}};
+  for (const auto& [what, record] : unlikely) {
+    Walked walked(hole + record + event(1600, 2), chunk);
+    EXPECT_EQ(walked.numbers(), (Numbers{2})) << what;
+    EXPECT_EQ(walked.counts.malformed_records, 0u) << what;
+  }
+  Walked walked(hole + committed(detail_record(17, 1500, testing::sized("xx"))) + event(1600, 2), chunk);
+  EXPECT_EQ(walked.seen.size(), 2u);
+}
+
 TEST(RecordWalk, KindsOfLaterVersionsArePassedOver) {
   Walked walked(event(1001, 1) + committed(detail_record(9, 1002, "whatever")) + event(1003, 2));
   EXPECT_EQ(walked.numbers(), (Numbers{1, 2}));

@@ -36,6 +36,8 @@ class TracepointTable {
 
   // Null: not described. Valid as long as the table.
   const Tracepoint* find(uint32_t kind) const;
+  // Whether a payload can be one of this kind. `exact`: nothing may be left over but a short record's padding.
+  bool fits(uint32_t kind, std::string_view payload, bool exact) const;
   const std::vector<Tracepoint>& all() const { return tracepoints_; }
   // Stretches of the table with bytes that are no description: a thread died while it described, or worse.
   uint32_t damaged() const { return damaged_; }

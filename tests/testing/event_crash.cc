@@ -42,6 +42,7 @@ bool is_whole(const agent::EventView& event, uint64_t threads) {
 NumbersByThread collect(const DetailSnapshot& snapshot, uint64_t threads, EventVerdict& verdict) {
   NumbersByThread numbers(threads);
   agent::DecodeCounts counts = agent::decode(snapshot, [&](const agent::EventView& event) {
+    if (event.tracepoint->name == "begin") return;
     if (!is_whole(event, threads)) return void(++verdict.torn);
     numbers[event.values[0].natural].push_back(event.values[1].natural);
   });
