@@ -1,11 +1,15 @@
 // The detail pool from end to end: the real client writes and is killed, the agent's reader reads.
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <random>
 #include <sstream>
 
+#include "base/time.h"
 #include "node-agent/detail/event_decoder.h"
 #include "tests/testing/event_crash.h"
 
@@ -31,6 +35,34 @@ TEST(DetailCrash, EveryCommittedEventIsReadBack) {
   }
   std::cout << sum.text() << "\n";
   EXPECT_GT(sum.found, 1000u);
+}
+
+// How long it takes is said, and asserted by the benchmarks only.
+TEST(DetailSnapshot, OfEightMebibytes) {
+  constexpr uint64_t kBudget = 8 << 20;
+  Result<EventProgram> program = EventProgram::start({.program = kWriter, .pool_mib = 32}, {"--threads", "2"});
+  ASSERT_TRUE(program.ok()) << program.error().message;
+  Result<agent::DetailFile> pool = program->open_pool();
+  ASSERT_TRUE(pool.ok()) << pool.error().message;
+  agent::DetailReader reader(*std::move(pool));
+  auto snapshots = [&](const char* when) {
+    std::vector<uint64_t> took;
+    for (int i = 0; i < 21; ++i) {
+      uint64_t begin = now_monotonic_nano();
+      agent::DetailSnapshot snapshot = reader.snapshot({}, kBudget);
+      took.push_back(now_monotonic_nano() - begin);
+      EXPECT_LE(snapshot.bytes(), kBudget);
+      EXPECT_GT(snapshot.bytes(), kBudget / 2);
+    }
+    std::sort(took.begin(), took.end());
+    std::cout << when << ": " << took[10] / 1000 << " us, at most " << took[20] / 1000 << " us\n";
+  };
+  const std::atomic<uint64_t>& written = program->page().slots[0].finished;
+  uint64_t end = now_monotonic_nano() + 60 * kNanosPerSecond;
+  while (written.load() < 1'000'000 && now_monotonic_nano() < end) ::usleep(1000);
+  snapshots("while two threads write");
+  program->kill();
+  snapshots("of a dead program");
 }
 
 // All but the ticks, which are never the same.

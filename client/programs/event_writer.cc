@@ -95,6 +95,7 @@ void fixed_span(uint8_t number) {
   parent.remote = 1;
   fathom_span span;
   fathom_span_start(&span, {"fixed", 5}, FATHOM_INTERNAL, &parent);
+  fathom_span_activate(&span);
   for (int i = 0; i < 3; i++) FATHOM_EVENT_ON("in.span", "i", i);
   fathom_span_end(&span);
 }

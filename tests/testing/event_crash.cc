@@ -8,8 +8,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <random>
+#include <set>
 
 #include "base/time.h"
 #include "node-agent/detail/event_decoder.h"
@@ -93,6 +95,22 @@ bool may_have_lapped(const DetailFile& file) {
   return all[0] || all[1];
 }
 
+// Chunks that begin with a record of their epoch, and are not in the snapshot.
+uint64_t missed_chunks(const DetailFile& file, const DetailSnapshot& snapshot) {
+  std::set<uint32_t> copied;
+  for (const agent::ChunkCopy& chunk : snapshot.chunks) copied.insert(chunk.number);
+  uint64_t missed = 0;
+  for (uint32_t chunk = 0; chunk < file.shape().chunks(); ++chunk) {
+    uint64_t state = file.entry(chunk).state.load();
+    char begin[pool::kLeastRecordBytes];
+    uint32_t epoch = 0;
+    if (pool::state_of(state) == pool::kDetailFree || !file.read_chunk(chunk, begin, sizeof begin)) continue;
+    std::memcpy(&epoch, begin + pool::kEpochOffset, sizeof epoch);
+    missed += epoch == pool::epoch_of(state) && copied.count(chunk) == 0 ? 1 : 0;
+  }
+  return missed;
+}
+
 void judge_thread(const std::vector<uint64_t>& found, const client::EventSlot& slot, bool lapped,
                   EventVerdict& verdict) {
   uint64_t started = slot.started.load(), finished = slot.finished.load();
@@ -124,6 +142,7 @@ EventVerdict judge(const DetailFile& file, const DetailSnapshot& snapshot, const
     if (reason == "overwritten_chunks" || reason == "unreadable_chunks") verdict.lost += count;
   }
   verdict.lost -= std::min(verdict.lost, verdict.counted);
+  verdict.lost += missed_chunks(file, snapshot);
   return verdict;
 }
 
