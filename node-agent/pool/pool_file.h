@@ -3,8 +3,8 @@
 // Purpose: the header page and the chunks' entries are mapped (the agent writes its own words there), everything else
 // is copied by pread() (memory_file.h). docs/formats/span-pool.md has the layout. Thread safety: none. Ownership: of
 // the memory file. Errors: open() gives kUnsupported for a version this agent does not know, kInvalid for what is no
-// pool. Hostility: the shape is a validated copy; header() and entry() are the program's to change at any time: load once, then check
-// the copy.
+// pool. Hostility: the shape is a validated copy; header() and entry() are the program's to change at any time: load
+// once, then check the copy.
 #pragma once
 
 #include <array>
