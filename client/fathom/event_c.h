@@ -345,7 +345,7 @@ FATHOM_EVENT_INLINED struct fathom_value fathom_value_u64(unsigned long long n) 
   do {                                                                                                         \
     static fathom_tracepoint fathom_point_ = {                                                                 \
         FATHOM_HEAD_UNKNOWN, 0, __LINE__, FATHOM_FIRST_(__VA_ARGS__), __FILE__, 0, on_by_default, 0};          \
-    uint32_t fathom_head_ = *(volatile uint16_t*)&fathom_point_.head;                                          \
+    uint32_t fathom_head_ = __atomic_load_n(&fathom_point_.head, __ATOMIC_RELAXED);                            \
     if (__builtin_expect(fathom_head_ != 0, 0) && (__builtin_expect(fathom_head_ != FATHOM_HEAD_UNKNOWN, 1) || \
                                                    (fathom_head_ = FATHOM_EVENT_MEET_(__VA_ARGS__)) != 0)) {   \
       FATHOM_EACH_(FATHOM_EVENT_VALUE_, __VA_ARGS__)                                                           \
