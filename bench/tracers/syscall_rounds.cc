@@ -48,7 +48,7 @@ Result<> SyscallRounds::run_round() {
   for (const auto& tracer : tracers_) {
     if (Result<> on = tracer->put_on(process_->pid(), "/dev/null"); !on) return on;
     SyscallTimes& times = times_[tracer->name()];
-    const Result<> done = measure(times);
+    Result<> done = measure(times);
     tracer->take_off();
     if (!done) return done;
     times.added.push_back(times.loop.back() - times_["none"].loop.back());

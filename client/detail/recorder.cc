@@ -54,7 +54,7 @@ bool make_present(const View& view, uint32_t number) {
   Limit& limit = view.limits[number];
   if (limit.present != 0) return true;
   const ErrnoKept errno_kept;
-  if (!populate(reinterpret_cast<char*>(view.begin_of(number)), view.bytes_of(number))) return false;
+  if (!populate(view.memory(view.begin_of(number)), view.bytes_of(number))) return false;
   limit.present = 1;
   return true;
 }

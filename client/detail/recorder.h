@@ -49,6 +49,7 @@ struct View {
     return reinterpret_cast<uint64_t>(chunks) + uint64_t{number} * pool::kStrideBytes + pool::kChunkEnd;
   }
   uint64_t begin_of(uint32_t number) const { return end_of(number) - bytes_of(number); }
+  char* memory(uint64_t address) const { return chunks + (address - reinterpret_cast<uint64_t>(chunks)); }
   // Of the chunk in whose stride the address is; ~0 when it is in none.
   uint32_t number_of(uint64_t address) const {
     const uint64_t number = (address - reinterpret_cast<uint64_t>(chunks)) / pool::kStrideBytes;

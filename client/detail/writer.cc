@@ -80,10 +80,10 @@ void seal_when_quiet(WriterState& thread, const View& view, uint64_t own_bytes =
 // ---- our own records
 // -------------------------------------------------------------------------------------------------
 
-uint64_t put_record(uint64_t at, uint32_t epoch, pool::DetailKind kind, uint32_t payload, const void* rest,
-                    uint32_t rest_bytes) {
+uint64_t put_record(const View& view, uint64_t at, uint32_t epoch, pool::DetailKind kind, uint32_t payload,
+                    const void* rest, uint32_t rest_bytes) {
   const uint64_t now = ticks();
-  char* to = reinterpret_cast<char*>(at);
+  char* to = view.memory(at);
   fathom_begin_record(to, static_cast<uint32_t>(now), static_cast<uint32_t>(now >> 32), kind << 4 | rest_bytes / 8);
   std::memcpy(to + pool::kPayloadOffset, &payload, sizeof payload);
   if (rest_bytes != 0) std::memcpy(to + pool::kLeastRecordBytes, rest, rest_bytes);
@@ -93,11 +93,11 @@ uint64_t put_record(uint64_t at, uint32_t epoch, pool::DetailKind kind, uint32_t
 }
 
 // A reservation of any size that nobody wants.
-void put_pad(uint64_t at, uint32_t epoch, uint32_t bytes) {
+void put_pad(const View& view, uint64_t at, uint32_t epoch, uint32_t bytes) {
   const bool is_short = bytes <= pool::kShortRecordBytes;
   const uint32_t words = is_short ? (bytes - pool::kLeastRecordBytes) / 8 : pool::kLongWords;
   const uint32_t payload = bytes - pool::kLeastRecordBytes;
-  char* to = reinterpret_cast<char*>(at);
+  char* to = view.memory(at);
   fathom_begin_record(to, 0, 0, pool::kPad << 4 | words);
   std::memcpy(to + pool::kPayloadOffset, &payload, sizeof payload);
   std::atomic_ref<uint32_t>(*reinterpret_cast<uint32_t*>(to + pool::kEpochOffset))
@@ -119,15 +119,15 @@ CurrentSpan current_span() {
   return span;
 }
 
-uint64_t put_spans(uint64_t at, uint32_t epoch, const CurrentSpan& span) {
+uint64_t put_spans(const View& view, uint64_t at, uint32_t epoch, const CurrentSpan& span) {
   const bool some = span.id != 0;
-  return put_record(at, epoch, pool::kSpans, some ? 1 : 0, &span.ref, some ? sizeof span.ref : 0);
+  return put_record(view, at, epoch, pool::kSpans, some ? 1 : 0, &span.ref, some ? sizeof span.ref : 0);
 }
 
 // Who writes here, and for which span: readers may see this chunk and no other one of the thread.
-uint64_t begin_chunk(const WriterState& thread, const Taken& taken, const CurrentSpan& span) {
-  const uint64_t at = put_record(taken.cursor, taken.epoch, pool::kOwner, thread.tid, nullptr, 0);
-  return span.id == 0 ? at : put_spans(at, taken.epoch, span);
+uint64_t begin_chunk(const WriterState& thread, const View& view, const Taken& taken, const CurrentSpan& span) {
+  const uint64_t at = put_record(view, taken.cursor, taken.epoch, pool::kOwner, thread.tid, nullptr, 0);
+  return span.id == 0 ? at : put_spans(view, at, taken.epoch, span);
 }
 
 // Unless a signal handler has told something since: then its words are the last ones.
@@ -193,7 +193,7 @@ bool take_and_begin(WriterState& thread, const View& view, uint64_t before, cons
   thread.starved = false;
   thread.chunks++;
   const uint64_t told = thread.told.load(std::memory_order_relaxed);
-  const uint64_t begin = begin_chunk(thread, taken, span);
+  const uint64_t begin = begin_chunk(thread, view, taken, span);
   if (move_cursor(thread, view, before, begin)) {
     note_told(thread, told, span.id);
   } else {
@@ -240,10 +240,10 @@ fathom_place place_with_span(WriterState& thread, const View& view, uint32_t byt
   const Limit* limit = limit_for(view, at, spans_bytes + bytes);
   commit(limit == nullptr ? spans_bytes + bytes : spans_bytes);
   if (limit == nullptr) return {nullptr, 0};
-  put_spans(at, limit->seen.epoch, span);
+  put_spans(view, at, limit->seen.epoch, span);
   note_told(thread, told, span.id);
   open_fast_path(thread, view, span);
-  return {reinterpret_cast<char*>(at + spans_bytes), limit->seen.epoch};
+  return {view.memory(at + spans_bytes), limit->seen.epoch};
 }
 
 // As long as this lives, what the fork of a process leaves to its child is still looked at.
@@ -269,10 +269,10 @@ bool try_to_place(WriterState& thread, uint64_t at, uint32_t bytes, fathom_place
   const View view = ensure_view();
   const CurrentSpan span = current_span();
   const Limit* limit = limit_for(view, at, bytes);
-  found = {reinterpret_cast<char*>(at), limit == nullptr ? 0 : limit->seen.epoch};
+  found = {limit == nullptr ? nullptr : view.memory(at), limit == nullptr ? 0 : limit->seen.epoch};
   seal_when_quiet(thread, view, bytes);
   if (limit != nullptr && open_fast_path(thread, view, span)) return true;
-  if (limit != nullptr) put_pad(at, limit->seen.epoch, bytes);
+  if (limit != nullptr) put_pad(view, at, limit->seen.epoch, bytes);
   commit(bytes);
   if (limit != nullptr) {
     found = place_with_span(thread, view, bytes, span);

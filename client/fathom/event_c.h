@@ -20,6 +20,7 @@
 #include "fathom/event_pairs.h"
 #include "fathom/trace_c.h"
 
+// NOLINTBEGIN(modernize-use-nullptr,performance-no-int-to-ptr,misc-definitions-in-headers): C, and one weak variable.
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -232,6 +233,8 @@ FATHOM_EVENT_INLINED void fathom_close_v1(struct fathom_open_record record) {
 #ifdef __cplusplus
 }
 #endif
+
+// NOLINTEND(modernize-use-nullptr,performance-no-int-to-ptr,misc-definitions-in-headers)
 
 // In C++ fathom/event.h has this as overloads.
 #if !defined(__cplusplus)
