@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "client/detail/file.h"
 #include "client/detail/writer.h"
 #include "client/process.h"
 #include "client/signal_context.h"
@@ -50,6 +51,7 @@ void in_child() {
   leave_inherited(inherited_spans, geometry(settings.chunk_count).bytes,
                   this_thread.writer.writes.load(std::memory_order_relaxed) != 0);
   leave_inherited(inherited_detail, detail::file_bytes(), !detail_unused);
+  detail::leave_parents_file();
 }
 
 }  // namespace
@@ -64,6 +66,10 @@ void remember_detail_for_forks(const MadePool& made) {
 
 FileIdentity pool_file() {
   return inherited_spans.file;
+}
+
+FileIdentity detail_pool_file() {
+  return inherited_detail.file;
 }
 
 void prepare_for_forks() {

@@ -11,6 +11,7 @@ namespace fathom::client {
 void remember_for_forks(const MadePool& made);
 void remember_detail_for_forks(const MadePool& made);
 FileIdentity pool_file();
+FileIdentity detail_pool_file();
 void prepare_for_forks();
 
 }  // namespace fathom::client

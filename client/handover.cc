@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -57,6 +58,11 @@ class Socket {
 
   bool connected() const { return connected_; }
   bool send_with(const void* data, size_t size, int passed_fd);
+  // Whether there is a message, or the end, within this time; negative: for ever.
+  bool readable(int timeout_ms) const {
+    pollfd wanted = {fd_, POLLIN, 0};
+    return poll(&wanted, 1, timeout_ms) > 0;
+  }
   // The size of the next message, as much as fits; 0 or less when there will be none.
   ssize_t receive(void* data, size_t size) {
     ssize_t got;
@@ -87,42 +93,108 @@ bool Socket::send_with(const void* data, size_t size, int passed_fd) {
   return sendmsg(fd_, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(size);
 }
 
-void wait_for_end(Socket& socket) {
-  char ignored[256];  // later agents may say more
-  while (socket.receive(ignored, sizeof ignored) > 0) {
-  }
-}
-
-bool send_offer(Socket& socket, int pool_fd, uint64_t pool_bytes) {
-  const pool::Offer offered = {pool::kSocketMagic, pool::kSocketVersion, pool_bytes};
+bool send_offer(Socket& socket, uint32_t magic, int pool_fd, uint64_t pool_bytes) {
+  const pool::Offer offered = {magic, pool::kSocketVersion, pool_bytes};
   return socket.send_with(&offered, sizeof offered, pool_fd);
 }
 
-Handover offer(Socket& socket, int pool_fd, uint64_t pool_bytes) {
-  if (!send_offer(socket, pool_fd, pool_bytes)) return Handover::kNoAgent;
+// ---- a connection on which the span pool was taken
+// -------------------------------------------------------------------
+
+// Whoever makes the detail pool offers it at once. This is for agents that come later, or had no room: there is time,
+// and each look costs a processor its sleep.
+constexpr int kLookMs = 1000;
+constexpr int kAgainMs = 10'000;  // after the agent said that it has no room
+
+// Where the detail pool is on its way over this connection.
+class DetailOffer {
+ public:
+  DetailOffer(Socket& socket, const Handed& handed, bool wanted)
+      : socket_(socket), handed_(handed), pause_ms_(wanted && handed.detail_fd >= 0 ? kLookMs : kNever) {}
+
+  // How long until go_on() has something to do.
+  int pause_ms() const { return pause_ms_; }
+  void go_on() {
+    if (pause_ms_ == kNever) return;
+    pause_ms_ = kLookMs;
+    if (!handed_.is_detail_there(handed_.detail_fd)) return;
+    pause_ms_ = kNever;
+    (void)send_offer(socket_, pool::kDetailOfferMagic, handed_.detail_fd, handed_.detail_bytes);
+  }
+  void answered(pool::Verdict verdict) {
+    if (verdict == pool::Verdict::kTooMany) pause_ms_ = kAgainMs;
+  }
+
+ private:
+  static constexpr int kNever = -1;
+
+  Socket& socket_;
+  const Handed& handed_;
+  int pause_ms_;
+};
+
+void obey_tracepoints(const Handed& handed, std::string_view message) {
+  pool::TracepointsMessage head;
+  if (handed.switch_tracepoints == nullptr || message.size() < sizeof head) return;
+  std::memcpy(&head, message.data(), sizeof head);
+  const std::string_view rest = part(message, sizeof head);
+  if (head.version != pool::kSocketVersion || head.bytes > rest.size()) return;
+  handed.switch_tracepoints(part(rest, 0, head.bytes));
+}
+
+void obey(const Handed& handed, DetailOffer& detail, std::string_view message) {
+  uint32_t magic = 0;
+  if (message.size() >= sizeof magic) std::memcpy(&magic, message.data(), sizeof magic);
+  if (magic == pool::kTracepointsMagic) return obey_tracepoints(handed, message);
+  if (magic != pool::kSocketMagic || message.size() < sizeof(pool::Answer)) return;  // later agents may say more
+  pool::Answer answer;
+  std::memcpy(&answer, message.data(), sizeof answer);
+  detail.answered(answer.verdict);
+}
+
+void stay(Socket& socket, const Handed& handed, uint32_t abilities) {
+  char message[sizeof(pool::TracepointsMessage) + pool::kMostPatternBytes];
+  if ((abilities & pool::kTracepointsFollow) == 0 && handed.switch_tracepoints != nullptr) {
+    handed.switch_tracepoints({});
+  }
+  DetailOffer detail(socket, handed, (abilities & pool::kTakesDetail) != 0);
+  detail.go_on();
+  for (;;) {
+    if (!socket.readable(detail.pause_ms())) {
+      detail.go_on();
+      continue;
+    }
+    const ssize_t size = socket.receive(message, sizeof message);
+    if (size <= 0) return;
+    obey(handed, detail, {message, static_cast<size_t>(size)});
+  }
+}
+
+Handover offer(Socket& socket, const Handed& handed) {
+  if (!send_offer(socket, pool::kSocketMagic, handed.pool_fd, handed.pool_bytes)) return Handover::kNoAgent;
   pool::Answer answer = {};
   const ssize_t got = socket.receive(&answer, sizeof answer);
   if (got < static_cast<ssize_t>(sizeof answer) || answer.magic != pool::kSocketMagic) return Handover::kNoAgent;
   if (answer.verdict == pool::Verdict::kTooMany) return Handover::kLater;
   if (answer.verdict != pool::Verdict::kTaken) return Handover::kRefused;
   remember_node(answer.node_id);
-  wait_for_end(socket);
+  stay(socket, handed, answer.abilities);
   return Handover::kEnded;
 }
 
 }  // namespace
 
-void offer_at_once(const char* const* paths, int pool_fd, uint64_t pool_bytes) {
+void offer_at_once(const char* const* paths, uint32_t magic, int pool_fd, uint64_t pool_bytes) {
   for (; *paths != nullptr; paths++) {
     Socket socket(*paths, SOCK_NONBLOCK);
-    if (socket.connected() && send_offer(socket, pool_fd, pool_bytes)) return;
+    if (socket.connected() && send_offer(socket, magic, pool_fd, pool_bytes)) return;
   }
 }
 
-Handover hand_over(const char* const* paths, int pool_fd, uint64_t pool_bytes) {
+Handover hand_over(const char* const* paths, const Handed& handed) {
   for (; *paths != nullptr; paths++) {
     Socket socket(*paths);
-    if (socket.connected()) return offer(socket, pool_fd, pool_bytes);
+    if (socket.connected()) return offer(socket, handed);
   }
   return Handover::kNoAgent;
 }

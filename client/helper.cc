@@ -7,6 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "client/detail/file.h"
+#include "client/detail/tracepoints.h"
 #include "client/fork.h"
 #include "client/handover.h"
 #include "client/pool_memory.h"
@@ -38,29 +40,50 @@ long close_all(unsigned first, unsigned last, unsigned flags) {
   return syscall(SYS_close_range, first, last, flags);
 }
 
-void close_one_by_one(int kept) {
+void close_one_by_one(int one, int other) {
   rlimit limit = {1024, 1024};
   getrlimit(RLIMIT_NOFILE, &limit);
   const int end = static_cast<int>(limit.rlim_cur < 65536 ? limit.rlim_cur : 65536);
   for (int fd = 0; fd < end; fd++) {
-    if (fd != kept) close(fd);
+    if (fd != one && fd != other) close(fd);
   }
 }
 
-// From here on this thread has the pool's file and nothing else: it must not keep open what the program closes.
-void leave_shared_files(int kept) {
-  if (close_all(static_cast<unsigned>(kept) + 1, ~0U, CLOSE_RANGE_UNSHARE) == 0) {
-    close_all(0, static_cast<unsigned>(kept) - 1, 0);
+void close_between(int below, int above) {
+  if (above - below > 1) close_all(static_cast<unsigned>(below + 1), static_cast<unsigned>(above - 1), 0);
+}
+
+// From here on this thread has the pools' files (the second one may be negative: none) and nothing else: it must not
+// keep open what the program closes.
+void leave_shared_files(int one, int other) {
+  const int low = one < other ? one : other, high = one < other ? other : one;
+  if (close_all(static_cast<unsigned>(high) + 1, ~0U, CLOSE_RANGE_UNSHARE) == 0) {
+    close_between(low, high);
+    close_between(-1, low);
   } else if (unshare(CLONE_FILES) == 0) {
-    close_one_by_one(kept);
+    close_one_by_one(one, other);
   }
 }
 
-void serve(int pool_fd) {
-  const uint64_t bytes = geometry(settings.chunk_count).bytes;
+// A detail pool that the program had to make of another file than the process's has its own descriptor.
+int find_detail_file() {
+  if (settings.detail_mib == 0) return -1;
+  const int of_pool = live().recorder.fd_plus_one.load(std::memory_order_acquire) - 1;
+  return of_pool >= 0 ? of_pool : detail::ensure_file();
+}
+
+void serve(int pool_fd, int detail_fd) {
+  Handed handed;
+  handed.pool_fd = pool_fd;
+  handed.pool_bytes = geometry(settings.chunk_count).bytes;
+  handed.detail_fd = detail_fd;
+  handed.detail_bytes = detail_fd < 0 ? 0 : detail::file_bytes();
+  handed.is_detail_there = detail::holds_pool;
+  handed.switch_tracepoints = detail::switch_from_outside;
   for (uint64_t pause = kShortestPauseNano;;) {
-    switch (hand_over(settings.socket_paths, pool_fd, bytes)) {
+    switch (hand_over(settings.socket_paths, handed)) {
       case Handover::kEnded:
+        detail::void_reader();
         pause = kShortestPauseNano;
         break;
       case Handover::kRefused:
@@ -86,9 +109,10 @@ bool is_pool(int fd) {
 void* run(void*) {
   prctl(PR_SET_NAME, "fathom");
   const int fd = live().pool_fd_plus_one.load(std::memory_order_acquire) - 1;
-  leave_shared_files(fd);
+  const int detail_fd = find_detail_file();
+  leave_shared_files(fd, detail_fd);
   publish_process_context();
-  if (is_pool(fd)) serve(fd);
+  if (is_pool(fd)) serve(fd, detail_fd);
   return nullptr;
 }
 

@@ -42,15 +42,32 @@ char* map_file(int fd, size_t bytes) {
 
 }  // namespace
 
-MadePool make_shared_memory(const char* name, size_t bytes, size_t present_bytes) {
-  MadePool made;
-  made.fd = make_file(name);
-  if (made.fd < 0) return {};
-  if (size_and_seal(made.fd, bytes)) made.base = map_file(made.fd, bytes);
-  // Reserved now, because a page that cannot be had later would be a SIGBUS.
-  if (made.base != nullptr && fallocate(made.fd, 0, 0, static_cast<off_t>(present_bytes)) == 0) return made;
+int make_memory_file(const char* name, size_t bytes) {
+  const int fd = make_file(name);
+  if (fd < 0 || size_and_seal(fd, bytes)) return fd;
   const int reason = errno;
-  drop_shared_memory(made, bytes);
+  close(fd);
+  errno = reason;
+  return -1;
+}
+
+MadePool map_memory_file(int fd, size_t bytes, size_t present_bytes) {
+  char* base = map_file(fd, bytes);
+  // Reserved now, because a page that cannot be had later would be a SIGBUS.
+  if (base != nullptr && fallocate(fd, 0, 0, static_cast<off_t>(present_bytes)) == 0) return {base, fd};
+  const int reason = errno;
+  if (base != nullptr) munmap(base, bytes);
+  errno = reason;
+  return {};
+}
+
+MadePool make_shared_memory(const char* name, size_t bytes, size_t present_bytes) {
+  const int fd = make_memory_file(name, bytes);
+  if (fd < 0) return {};
+  const MadePool made = map_memory_file(fd, bytes, present_bytes);
+  if (made.base != nullptr) return made;
+  const int reason = errno;
+  close(fd);
   errno = reason;
   return {};
 }

@@ -31,7 +31,11 @@ struct MadePool {
   char* base = nullptr;
   int fd = -1;
 };
-// A file of that size, sealed and mapped; of its begin so many bytes are there.
+// An empty file of that size, sealed; negative, with errno's reason.
+int make_memory_file(const char* name, size_t bytes);
+// Maps such a file; of its begin so many bytes are there. The caller keeps the descriptor when it cannot be.
+MadePool map_memory_file(int fd, size_t bytes, size_t present_bytes);
+// Both.
 MadePool make_shared_memory(const char* name, size_t bytes, size_t present_bytes);
 void drop_shared_memory(const MadePool& made, size_t bytes);
 // A span pool's; its pages before the chunks are there.

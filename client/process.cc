@@ -83,7 +83,7 @@ char* install(const MadePool& made) {
   remember_for_forks(made);
   live().pool_fd_plus_one.store(made.fd + 1, std::memory_order_release);
   move_losses(*reinterpret_cast<pool::Header*>(made.base));
-  offer_at_once(settings.socket_paths, made.fd, geometry(settings.chunk_count).bytes);
+  offer_at_once(settings.socket_paths, pool::kSocketMagic, made.fd, geometry(settings.chunk_count).bytes);
   return made.base;
 }
 

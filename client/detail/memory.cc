@@ -3,10 +3,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "client/detail/file.h"
 #include "client/detail/recorder.h"
 #include "client/detail/tracepoints.h"
 #include "client/detail/writer.h"
 #include "client/fork.h"
+#include "client/handover.h"
 #include "client/pool_memory.h"
 #include "client/process.h"
 #include "client/signal_context.h"
@@ -66,6 +68,13 @@ View view_at(char* base, PrivateMemory& memory) {
   return view;
 }
 
+void begin_at(std::atomic<uint32_t>& counter, uint32_t number) {
+  uint32_t none = 0;
+  counter.compare_exchange_strong(none, number, std::memory_order_relaxed);
+}
+
+// Several threads may fill the same file at once, and one of them when another one writes to it already: what
+// counts begins once, and all else is the same in all of them.
 void fill(const View& view, const char* span_pool) {
   pool::DetailHeader& header = *view.header;
   const auto& spans = *reinterpret_cast<const pool::Header*>(span_pool);
@@ -81,9 +90,9 @@ void fill(const View& view, const char* span_pool) {
   header.chunks_offset = chunks_offset();
   std::memcpy(header.process_id, spans.process_id, sizeof header.process_id);
   // Anywhere, so that old bytes do not look like records of this epoch.
-  header.large_ticket.store(tickets[0], std::memory_order_relaxed);
-  header.small_ticket.store(tickets[1], std::memory_order_relaxed);
-  header.reader.store(1, std::memory_order_relaxed);
+  begin_at(header.large_ticket, tickets[0] | 1);
+  begin_at(header.small_ticket, tickets[1] | 1);
+  begin_at(header.reader, 1);
   std::atomic_ref<uint64_t>(header.magic).store(pool::kDetailMagic, std::memory_order_release);
 }
 
@@ -94,39 +103,47 @@ void move_losses(pool::DetailHeader& header) {
   }
 }
 
-void install(const MadePool& made, PrivateMemory* memory, const View& view) {
+// The process's own file stays: another thread's pool is made of it.
+void drop(const MadePool& made, PrivateMemory* memory, bool own_file) {
+  munmap(made.base, file_bytes());
+  if (own_file) close(made.fd);
+  munmap(memory, private_bytes());
+}
+
+bool install(const MadePool& made, PrivateMemory* memory, const View& view) {
   PrivateMemory* none = nullptr;
   memory->pool.store(made.base, std::memory_order_relaxed);
-  if (!live().recorder.memory.compare_exchange_strong(none, memory, std::memory_order_seq_cst)) {
-    drop_shared_memory(made, file_bytes());
-    munmap(memory, private_bytes());
-    return;
-  }
+  if (!live().recorder.memory.compare_exchange_strong(none, memory, std::memory_order_seq_cst)) return false;
   known_memory = memory;
   remember_detail_for_forks(made);
   live().recorder.fd_plus_one.store(made.fd + 1, std::memory_order_release);
   copy_table(made.base + table_offset());
   move_losses(*view.header);
+  offer_at_once(settings.socket_paths, pool::kDetailOfferMagic, made.fd, file_bytes());
+  return true;
 }
 
-// The one that became the process's counts; when several threads began together, the others' are dropped.
+// The one that became the process's counts; when several threads began together, the others' mappings are dropped.
 bool try_to_make_pool() {
   const char* span_pool = ensure_pool();
   PrivateMemory* memory = span_pool == nullptr ? nullptr : make_private_memory();
   if (memory == nullptr) return false;
-  const MadePool made = make_shared_memory("fathom-detail", file_bytes(), chunks_offset());
+  const int shared_fd = ensure_file();
+  const MadePool made = shared_fd < 0 ? make_shared_memory("fathom-detail", file_bytes(), chunks_offset())
+                                      : map_memory_file(shared_fd, file_bytes(), chunks_offset());
   if (made.base == nullptr) {
     munmap(memory, private_bytes());
     return false;
   }
   const View view = view_at(made.base, *memory);
   fill(view, span_pool);
-  install(made, memory, view);
+  if (!install(made, memory, view)) drop(made, memory, shared_fd < 0);
   return true;
 }
 
+// No signal handler may fork in the middle: its child would go on, and fill in its parent's file.
 void make_pool() {
-  const NotCancelled not_cancelled;
+  const SignalsBlocked blocked;
   std::atomic<uint64_t>& again_nano = live().recorder.again_nano;
   const uint64_t now = monotonic_nano();
   if (now < again_nano.load(std::memory_order_relaxed)) return;

@@ -60,7 +60,8 @@ struct View {
 // In the page that is wiped (process.h).
 struct LiveRecorder {
   std::atomic<PrivateMemory*> memory;
-  std::atomic<int> fd_plus_one;
+  std::atomic<uint64_t> file;    // that the pool is made of (file.h), perhaps before there is a pool
+  std::atomic<int> fd_plus_one;  // of the pool
   std::atomic<uint64_t> again_nano;
   std::atomic<uint64_t> losses[pool::kDetailLosses];  // those from before there was a pool
   // What ending threads left half full: bits 0-31 the chunk's number plus one, 32-63 its epoch.

@@ -2,6 +2,7 @@
 
 #include <sched.h>
 
+#include "client/detail/patterns.h"
 #include "client/detail/recorder.h"
 #include "client/process.h"
 #include "client/setup.h"
@@ -20,15 +21,6 @@ std::atomic_ref<Word> shared(Word& word) {
 // ---- which are on
 // ----------------------------------------------------------------------------------------------------
 
-constexpr size_t kMostPatternBytes = 4000;
-
-// Read without a lock by those who meet a tracepoint: two texts by turns, and a version that says which.
-struct Patterns {
-  std::atomic<uint32_t> version{0};
-  std::atomic<uint16_t> size[2] = {};
-  char text[2][kMostPatternBytes] = {};
-};
-constinit Patterns patterns;
 constinit std::atomic<uint32_t> lock{0};
 constinit std::atomic<fathom_module*> modules{nullptr};
 constinit std::atomic<uint32_t> tracepoints{0};
@@ -46,46 +38,20 @@ class Locked {
   SignalsBlocked blocked_;
 };
 
-std::string_view next_pattern(std::string_view& rest) {
-  size_t end = 0;
-  while (end < rest.size() && rest[end] != ',') end++;
-  const std::string_view pattern = part(rest, 0, end);
-  rest = part(rest, end + 1);
-  return pattern;
-}
-
-bool is_on(std::string_view list, const fathom_tracepoint& point) {
-  bool on = point.on_by_default != 0;
-  while (!list.empty()) {
-    std::string_view pattern = next_pattern(list);
-    const bool off = !pattern.empty() && pattern[0] == '-';
-    if (off) pattern = part(pattern, 1);
-    if (!pattern.empty() && fits(pattern, point.name)) on = !off;
-  }
-  return on;
-}
-
-std::string_view current_patterns(uint32_t version) {
-  return {patterns.text[version % 2], patterns.size[version % 2].load(std::memory_order_acquire)};
-}
-
-void decide(fathom_tracepoint& point) {
-  uint32_t version = patterns.version.load(std::memory_order_seq_cst);
-  for (;;) {
-    const bool on = is_on(current_patterns(version), point);
-    shared(point.head).store(on ? point.known : uint16_t{0}, std::memory_order_seq_cst);
-    const uint32_t now = patterns.version.load(std::memory_order_seq_cst);
-    if (now == version) return;
-    version = now;
-  }
-}
-
 // ---- the table
 // -------------------------------------------------------------------------------------------------------
 
 // Kept here, because the child of a fork gets a new pool with the same tracepoints.
 alignas(8) constinit char table[pool::kTableBytes];
 constinit std::atomic<uint32_t> table_used{0};
+
+// Where each kind is described: its entry's place in words of 8 bytes, plus one.
+constinit uint16_t places[pool::kMostTracepoints] = {};
+static_assert(pool::kTableBytes / 8 <= 65535);
+
+pool::TracepointEntry& entry_at(char* of_table, uint32_t at) {
+  return *reinterpret_cast<pool::TracepointEntry*>(of_table + at);
+}
 
 struct Sizes {
   uint32_t name;
@@ -142,7 +108,10 @@ void copy_entry(char* to, uint32_t at) {
   const auto& from = *reinterpret_cast<const pool::TracepointEntry*>(table + at);
   const uint32_t bytes = from.bytes.load(std::memory_order_seq_cst);
   if (bytes == 0) return;
+  pool::TracepointEntry& copy = entry_at(to, at);
   std::memcpy(to + at + 4, table + at + 4, bytes - 4);
+  // What is switched now is seen here, or the pool there.
+  copy.on.store(entry_at(table, at).on.load(std::memory_order_seq_cst), std::memory_order_relaxed);
   reinterpret_cast<pool::TracepointEntry*>(to + at)->bytes.store(bytes, std::memory_order_release);
 }
 
@@ -154,11 +123,37 @@ bool describe(const fathom_tracepoint& point, const char* const* keys, const uin
     if (at + sizes.bytes > sizeof table) return false;
   } while (!table_used.compare_exchange_weak(at, at + sizes.bytes, std::memory_order_relaxed));
   fill_entry(table + at, point, keys, types, sizes);
+  places[pool::kind_of(point.known) - pool::kFirstTracepoint] = static_cast<uint16_t>(at / 8 + 1);
   reinterpret_cast<pool::TracepointEntry*>(table + at)->bytes.store(sizes.bytes, std::memory_order_seq_cst);
   const View view = current_view();
   if (view.header == nullptr) return true;
   copy_entry(reinterpret_cast<char*>(view.header) + view.header->table_offset, at);
   return true;
+}
+
+// As the table's sizes, with which it may be copied to a pool that is just being made.
+void note_switch(uint32_t at, bool on) {
+  entry_at(table, at).on.store(on ? 1 : 0, std::memory_order_seq_cst);
+  const View view = current_view();
+  if (view.header == nullptr) return;
+  entry_at(reinterpret_cast<char*>(view.header) + view.header->table_offset, at)
+      .on.store(on ? 1 : 0, std::memory_order_relaxed);
+}
+
+void set_switch(fathom_tracepoint& point, bool on) {
+  shared(point.head).store(on ? point.known : uint16_t{0}, std::memory_order_seq_cst);
+  const uint32_t place = places[pool::kind_of(point.known) - pool::kFirstTracepoint];
+  if (place != 0) note_switch((place - 1) * 8, on);
+}
+
+void decide(fathom_tracepoint& point) {
+  uint32_t version = patterns_version();
+  for (;;) {
+    set_switch(point, is_on(version, point.name, point.on_by_default != 0));
+    const uint32_t now = patterns_version();
+    if (now == version) return;
+    version = now;
+  }
 }
 
 // ---- modules
@@ -227,40 +222,29 @@ void leave(fathom_module& module) {
   }
 }
 
-bool switch_tracepoints(std::string_view list) {
-  if (list.size() > kMostPatternBytes) return false;
-  const Locked locked;
-  const uint32_t next = patterns.version.load(std::memory_order_relaxed) + 1;
-  std::memcpy(patterns.text[next % 2], list.data(), list.size());
-  patterns.size[next % 2].store(static_cast<uint16_t>(list.size()), std::memory_order_release);
-  patterns.version.store(next, std::memory_order_seq_cst);
+namespace {
+
+void decide_all() {
   for (fathom_module* module = modules.load(std::memory_order_seq_cst); module != nullptr; module = module->next) {
     for (fathom_tracepoint* point = shared(module->first).load(std::memory_order_seq_cst); point != nullptr;
          point = point->next) {
       decide(*point);
     }
   }
+}
+
+}  // namespace
+
+bool switch_tracepoints(std::string_view list) {
+  const Locked locked;
+  if (!set_patterns(Says::kProgram, list)) return false;
+  decide_all();
   return true;
 }
 
-// A star takes as little as it can, and more when what follows does not fit.
-bool fits(std::string_view pattern, std::string_view name) {
-  size_t p = 0, n = 0, star = ~size_t{0}, again = 0;
-  while (n < name.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      again = n;
-    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == name[n])) {
-      p++, n++;
-    } else if (star != ~size_t{0}) {
-      p = star + 1;
-      n = ++again;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') p++;
-  return p == pattern.size();
+void switch_from_outside(std::string_view list) {
+  const Locked locked;
+  if (set_patterns(Says::kAgent, list)) decide_all();
 }
 
 void copy_table(char* to) {

@@ -8,6 +8,7 @@
 
 #include <string_view>
 
+#include "client/detail/patterns.h"
 #include "client/fathom/event_c.h"
 #include "client/platform.h"
 
@@ -16,11 +17,10 @@ namespace fathom::client::detail {
 uint32_t meet(fathom_tracepoint& point, fathom_module& module, const char* const* keys, const uint8_t* types);
 void leave(fathom_module& module);
 
-// "cache.*,-cache.hit": patterns, separated by commas; * is any text, ? any byte; a leading - switches off. The last
-// one that fits counts; a tracepoint that none fits is as its code says. False: longer than what can be remembered, and
-// nothing changed.
+// What the program itself says of them (patterns.h). False: longer than what can be remembered, and nothing changed.
 bool switch_tracepoints(std::string_view patterns);
-bool fits(std::string_view pattern, std::string_view name);
+// What its agent says; too much is ignored.
+void switch_from_outside(std::string_view patterns);
 
 // What is described so far, into a pool's table.
 void copy_table(char* to);

@@ -1,5 +1,6 @@
 #include "client/detail/writer.h"
 
+#include "client/helper.h"
 #include "client/process.h"
 #include "client/signal_context.h"
 #include "client/thread.h"
@@ -263,6 +264,13 @@ fathom_place lost(const View& view) {
   return {nullptr, 0};
 }
 
+// A program that makes no spans has nobody else who asks for it again.
+void want_helper_again() {
+  if (!helper_is_due()) return;
+  const SignalsBlocked blocked;
+  want_helper(blocked.before());
+}
+
 // One round: a place for what is reserved at `at`, or a chunk in which there will be one.
 bool try_to_place(WriterState& thread, uint64_t at, uint32_t bytes, fathom_place& found) {
   enter_process(thread);
@@ -288,6 +296,7 @@ bool try_to_place(WriterState& thread, uint64_t at, uint32_t bytes, fathom_place
 fathom_place place(uint64_t at, uint32_t bytes) {
   const ErrnoKept errno_kept;
   WriterState& thread = writer_state;
+  want_helper_again();
   const Inside inside(thread);
   fathom_place found;
   while (!try_to_place(thread, at, bytes, found)) at = cursor().fetch_add(bytes, std::memory_order_acq_rel);

@@ -66,6 +66,9 @@ struct DetailHeader {
   alignas(64) std::atomic<uint32_t> reader;  // counts up when a reader's connection ends: what it held is void
   std::atomic<uint32_t> unused;
   std::atomic<uint64_t> losses[kDetailLosses];
+
+  // The agent's.
+  alignas(64) std::atomic<uint64_t> counted_losses[kDetailLosses];  // of `losses`, what a collector has heard of
 };
 static_assert(sizeof(DetailHeader) <= kPageBytes);
 
@@ -126,7 +129,7 @@ struct TracepointEntry {
   uint16_t name_bytes;
   uint16_t file_bytes;
   uint16_t fields;
-  uint16_t unused;
+  std::atomic<uint16_t> on;  // 1: it is recorded, 0: it is switched off; changes at any time
   // then the name, then the file, then for each field: type:u8, key_bytes:u8, key
 };
 static_assert(sizeof(TracepointEntry) == 16);

@@ -162,10 +162,11 @@ inline constexpr uint32_t kSocketVersion = 1;
 // From the program, with the pool's file descriptor as SCM_RIGHTS; once per connection. The connection then stays open
 // as long as the program lives.
 struct Offer {
-  uint32_t magic;
+  uint32_t magic;  // kSocketMagic: a span pool; kDetailOfferMagic: a detail pool (detail_layout.h)
   uint32_t version;
   uint64_t pool_bytes;  // the file's size
 };
+inline constexpr uint32_t kDetailOfferMagic = 0x4d4854fb;
 
 enum class Verdict : uint32_t {
   kTaken = 0,
@@ -174,13 +175,31 @@ enum class Verdict : uint32_t {
   kTooMany = 3,  // try again later
 };
 
-// The agent's answer; anything later from it is ignored, so that later versions may say more.
+// What an agent can do beyond version 1 of the socket; programs ask for nothing that is not among it.
+enum Ability : uint32_t {
+  kTakesDetail = 1,       // a detail pool may be offered on the same connection
+  kSaysTracepoints = 2,   // it says which tracepoints are on, where it has something to say
+  kTracepointsFollow = 4  // and has: without this, what an agent said before is void
+};
+
+// The agent's answer to each offer; of what else it says, what is unknown is ignored, so that later versions may say
+// more.
 struct Answer {
   uint32_t magic;
   uint32_t version;  // the agent's
   Verdict verdict;
-  uint32_t unused;
+  uint32_t abilities;   // of Ability; 0 of agents that came before them
   uint8_t node_id[16];  // for the breadcrumb in tracestate
 };
+
+// Which tracepoints are on, from the agent; replaces what one said before.
+struct TracepointsMessage {
+  uint32_t magic;  // kTracepointsMagic
+  uint32_t version;
+  uint32_t bytes;  // of the patterns that follow, as fathom/event_c.h describes them
+  uint32_t unused;
+};
+inline constexpr uint32_t kTracepointsMagic = 0x4d4854fc;
+inline constexpr uint32_t kMostPatternBytes = 4000;
 
 }  // namespace fathom::pool
