@@ -21,6 +21,7 @@ struct Reason {
 constexpr std::string_view kSpans = "spans";
 constexpr std::string_view kDetails = "parts of spans";
 constexpr std::string_view kPools = "pools";
+constexpr std::string_view kEvents = "events, or parts of them";
 constexpr const char* kWild = "some program there is damaged, or means ill; its agent's log says more";
 constexpr const char* kSmaller = "say less in one span: attributes, events and links share 8 KiB";
 constexpr const char* kNewer = "update fathom-agent there: a program has a newer client library";
@@ -43,6 +44,13 @@ constexpr Reason kReasons[] = {
     {"taken_over_pool", kPools, "two agents read the same programs: end one of them"},
     {"endless_pool", kPools, kWild},
     {"no_room_pool", kPools, kWild},
+    {"detail_ended_program", kPools, "many programs ended at once: their last events are gone"},
+    {"event_no_chunk", kEvents, "give its busiest programs more memory for events: FATHOM_DETAIL_MIB"},
+    {"event_pool_not_ready", kEvents, "run fathom doctor on that host: programs need shared memory"},
+    {"event_discarded", kEvents, "programs keep their oldest events, as FATHOM_DETAIL_MODE=discard says"},
+    {"event_text_cut", kEvents, "say less in one event: all its values share 2 KiB"},
+    {"event_tracepoints", kEvents, "a program has more tracepoints than fit: 4000 at most"},
+    {"event_unknown", kEvents, kNewer},
     {"wild_count", "counts of losses", kWild},
 };
 

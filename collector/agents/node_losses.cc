@@ -30,6 +30,13 @@ constexpr std::array<Reason, NodeLosses::kReasons> kKnown = {{
     {"taken_over_pool", "pools"},
     {"endless_pool", "pools"},
     {"no_room_pool", "pools"},
+    {"detail_ended_program", "pools"},
+    {"event_no_chunk", "events"},
+    {"event_pool_not_ready", "events"},
+    {"event_discarded", "events"},
+    {"event_text_cut", "events"},
+    {"event_tracepoints", "events"},
+    {"event_unknown", "events"},
     {"wild_count", "counts"},
     {"other", "other"},
 }};

@@ -27,7 +27,8 @@ Agent::Agent(boost::asio::io_context& loop, const AgentOptions& options, ClockSo
       clock_(clock),
       drain_(loop, options.drain, clock_, losses_, outbox),
       programs_(store, losses_, options.limits, options.times),
-      listener_(loop, options.listener, programs_),
+      details_(store, losses_, options.detail_limits, options.detail_times),
+      listener_(loop, options.listener, *this),
       timer_(loop) {
   programs_.on_taken = [this](const std::shared_ptr<Program>& program) {
     if (clock_.ready()) drain_.add(program);
@@ -49,12 +50,65 @@ Result<> Agent::start(std::vector<InheritedFd> inherited) {
   if (!was_kept) store_.store(kListenerName, listener_.descriptor());
   size_t adopted = 0;
   for (InheritedFd& fd : inherited) {
-    if (fd.descriptor.open() && programs_.adopt(fd.name, std::move(fd.descriptor))) ++adopted;
+    if (fd.descriptor.open() && adopt(fd.name, std::move(fd.descriptor))) ++adopted;
   }
   if (adopted > 0) log_info("goes on with pools=" + std::to_string(adopted));
   wait_for_tick();
   return {};
 }
+
+bool Agent::adopt(const std::string& name, Fd descriptor) {
+  if (name.starts_with(ProgramId::kDetail)) return details_.adopt(name, std::move(descriptor));
+  return programs_.adopt(name, std::move(descriptor));
+}
+
+// ---- what programs say
+// ------------------------------------------------------------------------------------------------
+
+pool::Verdict Agent::offered(ConnectionId connection, const Peer& peer, Fd descriptor, uint64_t pool_bytes) {
+  return programs_.offered(connection, peer, std::move(descriptor), pool_bytes);
+}
+
+pool::Verdict Agent::detail_offered(ConnectionId connection, const Peer& peer, Fd descriptor, uint64_t pool_bytes) {
+  return details_.offered(connection, peer, std::move(descriptor), pool_bytes);
+}
+
+uint32_t Agent::abilities(ConnectionId connection) {
+  std::shared_ptr<Program> program = programs_.find(connection);
+  bool follows = program && tracepoints_.welcome(connection, *program);
+  return pool::kTakesDetail | pool::kSaysTracepoints | (follows ? uint32_t{pool::kTracepointsFollow} : 0);
+}
+
+void Agent::closed(ConnectionId connection) {
+  programs_.closed(connection);
+  details_.closed(connection);
+  tracepoints_.forget(connection);
+}
+
+// ---- what the rest of the agent asks
+// ----------------------------------------------------------------------------------
+
+std::function<void()> Agent::losses_told() const {
+  return [spans = programs_.losses_told(), events = details_.losses_told()] {
+    spans();
+    events();
+  };
+}
+
+std::vector<ProgramDetail> Agent::details() const {
+  std::vector<ProgramDetail> all;
+  details_.for_each([&](const std::shared_ptr<DetailPool>& pool) {
+    all.push_back({pool->id().process, pool->service(), pool->ended(), pool});
+  });
+  return all;
+}
+
+Result<> Agent::switch_tracepoints(const TracepointSelector& selector, std::string_view patterns) {
+  return tracepoints_.add(selector, patterns, programs_);
+}
+
+// ---- the timer
+// --------------------------------------------------------------------------------------------------------
 
 void Agent::wait_for_tick() {
   timer_.expires_after(std::chrono::nanoseconds(options_.poll_nano));
@@ -68,7 +122,10 @@ void Agent::tick() {
   clock_.update();
   store_.retry();
   listener_.expire(now);
+  // Before a program is let go of: its detail pool must have seen it.
+  details_.tick(now, [this](uid_t uid, const std::array<uint8_t, 16>& id) { return programs_.find(uid, id); });
   programs_.tick(now);
+  tracepoints_.tick(now, programs_, listener_);
   if (clock_.ready()) queue_due(now);
   drain_.go_on();
   if (stopped_ && is_finished(now)) {

@@ -16,8 +16,10 @@
 #include <vector>
 
 #include "base/result.h"
+#include "node-agent/agent/detail_pools.h"
 #include "node-agent/agent/drain.h"
 #include "node-agent/agent/programs.h"
+#include "node-agent/agent/tracepoint_switch.h"
 #include "node-agent/clock/tick_clock.h"
 #include "node-agent/fd_store/fd_store.h"
 #include "node-agent/outbox.h"
@@ -30,11 +32,21 @@ struct AgentOptions {
   ListenerOptions listener;
   ProgramLimits limits;
   ProgramTimes times;
+  DetailLimits detail_limits;
+  DetailTimes detail_times;
   DrainOptions drain;
   uint64_t poll_nano = 50'000'000;
 };
 
-class Agent {
+// A program whose last events are here.
+struct ProgramDetail {
+  ProcessId process;    // as this host sees it
+  std::string service;  // empty: it has said none
+  bool ended = false;
+  std::shared_ptr<DetailPool> pool;
+};
+
+class Agent : private OfferHandler {
  public:
   Agent(boost::asio::io_context& loop, const AgentOptions& options, ClockSource& clock, FdStore& store, Outbox& outbox);
   ~Agent();
@@ -47,9 +59,19 @@ class Agent {
   uint32_t programs() const { return static_cast<uint32_t>(programs_.size()); }
   std::vector<std::pair<std::string, uint64_t>> losses() const { return losses_.list(); }
   // To be called when the collector knows what losses() is now, so that no successor of ours says it again.
-  std::function<void()> losses_told() const { return programs_.losses_told(); }
+  std::function<void()> losses_told() const;
+
+  // All programs that have a detail pool, also those that are over and whose pool is still kept.
+  std::vector<ProgramDetail> details() const;
+  // Switches tracepoints by their names, in programs that are here and in those that come: what TracepointRules says.
+  Result<> switch_tracepoints(const TracepointSelector& selector, std::string_view patterns);
 
  private:
+  pool::Verdict offered(ConnectionId connection, const Peer& peer, Fd descriptor, uint64_t pool_bytes) override;
+  pool::Verdict detail_offered(ConnectionId connection, const Peer& peer, Fd descriptor, uint64_t pool_bytes) override;
+  uint32_t abilities(ConnectionId connection) override;
+  void closed(ConnectionId connection) override;
+  bool adopt(const std::string& name, Fd descriptor);
   void wait_for_tick();
   void tick();
   void queue_due(uint64_t now_nano);
@@ -61,6 +83,8 @@ class Agent {
   TickClock clock_;
   Drain drain_;
   Programs programs_;
+  DetailPools details_;
+  TracepointSwitch tracepoints_;
   Listener listener_;
   boost::asio::steady_timer timer_;
   std::function<void()> stopped_;  // while stopping

@@ -21,9 +21,10 @@ AgentOptions fit_descriptors(AgentOptions options, uint64_t most_open) {
   options.listener.most_being_closed = std::min<uint64_t>(options.listener.most_being_closed, most_open / 8);
   uint64_t being_closed = options.listener.most_being_closed + Received::kMostDescriptors;
   uint64_t own = std::min(kOwnDescriptors + being_closed, most_open / 2);
-  uint64_t share = std::max<uint64_t>((most_open - own) / 2, 1);
+  uint64_t share = std::max<uint64_t>((most_open - own) / 3, 1);
   limit(options.listener.most_connections, options.listener.most_connections_per_user, share);
   limit(options.limits.most_pools, options.limits.most_pools_per_user, share);
+  limit(options.detail_limits.most_pools, options.detail_limits.most_pools_per_user, share);
   return options;
 }
 

@@ -19,9 +19,10 @@ TEST(DescriptorBudget, ProgramsLeaveSomeToTheAgent) {
 
 TEST(DescriptorBudget, WhatIsShortIsNotOneUsers) {
   AgentOptions options = fit_descriptors({}, 1024);
-  EXPECT_EQ(options.limits.most_pools, 256u);
-  EXPECT_EQ(options.limits.most_pools_per_user, 128u);
-  EXPECT_EQ(options.listener.most_connections_per_user, 128u);
+  EXPECT_EQ(options.limits.most_pools, 170u);
+  EXPECT_EQ(options.limits.most_pools_per_user, 85u);
+  EXPECT_EQ(options.detail_limits.most_pools_per_user, 85u);
+  EXPECT_EQ(options.listener.most_connections_per_user, 85u);
 }
 
 TEST(DescriptorBudget, WhatCannotBeClosedIsLittleOfLittle) {

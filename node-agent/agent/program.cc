@@ -10,13 +10,12 @@ namespace fathom::agent {
 
 namespace {
 
-constexpr std::string_view kPrefix = "p";
 constexpr int kBase = 16;
 
 }  // namespace
 
-std::string ProgramId::store_name() const {
-  std::string name(kPrefix);
+std::string ProgramId::store_name(char kind) const {
+  std::string name(1, kind);
   for (uint64_t number :
        {uint64_t{uid}, static_cast<uint64_t>(process.pid), process.started_ticks, key.device, key.inode}) {
     char digits[16];
@@ -26,10 +25,10 @@ std::string ProgramId::store_name() const {
   return name;
 }
 
-std::optional<ProgramId> ProgramId::of_store_name(const std::string& name) {
-  if (!name.starts_with(kPrefix)) return std::nullopt;
+std::optional<ProgramId> ProgramId::of_store_name(const std::string& name, char kind) {
+  if (!name.starts_with(kind)) return std::nullopt;
   std::vector<uint64_t> numbers;
-  const char* at = name.data() + kPrefix.size();
+  const char* at = name.data() + 1;
   const char* end = name.data() + name.size();
   while (at != end && *at == '-' && numbers.size() < 6) {
     uint64_t number = 0;
@@ -108,8 +107,16 @@ bool Program::note_read_after_end(const Collected& collected) {
 }
 
 const std::string& Program::resource() {
-  if (std::optional<std::string> text = reader_.new_resource(ended_)) resource_ = encode_resource(*text);
+  if (std::optional<std::string> text = reader_.new_resource(ended_)) {
+    resource_ = encode_resource(*text);
+    service_ = value_in_resource(*text, "service.name");
+  }
   return resource_;
+}
+
+const std::string& Program::service() {
+  (void)resource();
+  return service_;
 }
 
 }  // namespace fathom::agent

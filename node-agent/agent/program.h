@@ -32,8 +32,10 @@ struct ProgramId {
   ProcessId process;
   PoolKey key;
 
-  std::string store_name() const;  // short: FdStore::kMostNamesBytes is for all of them
-  static std::optional<ProgramId> of_store_name(const std::string& name);
+  // The names' first letter: which of a program's pools it is.
+  static constexpr char kSpans = 'p', kDetail = 'd';
+  std::string store_name(char kind = kSpans) const;  // short: FdStore::kMostNamesBytes is for all of them
+  static std::optional<ProgramId> of_store_name(const std::string& name, char kind = kSpans);
 };
 
 struct ProgramTimes {
@@ -72,6 +74,8 @@ class Program : public std::enable_shared_from_this<Program> {
 
   // The resource as OTLP has it, renewed when the program changed it.
   const std::string& resource();
+  // Its service.name; empty: it has said none yet.
+  const std::string& service();
 
   // ---- what the drain remembers of it
   bool queued = false;
@@ -103,6 +107,7 @@ class Program : public std::enable_shared_from_this<Program> {
   uint64_t ended_since_nano_ = 0;
   PoolReader reader_;
   std::string resource_;
+  std::string service_;
 };
 
 }  // namespace fathom::agent

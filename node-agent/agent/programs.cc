@@ -230,4 +230,18 @@ void Programs::for_each(const std::function<void(const std::shared_ptr<Program>&
   for (const auto& [key, program] : programs_) visit(program);
 }
 
+std::shared_ptr<Program> Programs::find(ConnectionId connection) const {
+  auto found = connections_.find(connection);
+  if (found == connections_.end()) return nullptr;
+  auto program = programs_.find(found->second);
+  return program == programs_.end() ? nullptr : program->second;
+}
+
+std::shared_ptr<Program> Programs::find(uid_t uid, const std::array<uint8_t, 16>& process_id) const {
+  for (const auto& [key, program] : programs_) {
+    if (program->id().uid == uid && program->reader().file().shape().process_id == process_id) return program;
+  }
+  return nullptr;
+}
+
 }  // namespace fathom::agent

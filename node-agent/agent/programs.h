@@ -6,6 +6,7 @@
 // place here. Errors: as verdicts to the program. Hostility: of all that is offered.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
@@ -45,6 +46,9 @@ class Programs : public OfferHandler {
   // Marks, when it is called, what is counted now of programs' losses as told; in those pools that are still read.
   std::function<void()> losses_told() const;
   size_t size() const { return programs_.size(); }
+  // Null: none of that connection, or of that user and process id (of the pool's header).
+  std::shared_ptr<Program> find(ConnectionId connection) const;
+  std::shared_ptr<Program> find(uid_t uid, const std::array<uint8_t, 16>& process_id) const;
   // Called when an offer was taken: the new program has spans, likely.
   std::function<void(const std::shared_ptr<Program>&)> on_taken;
   // Called for each connection of a pool that is not read any more. A program that lives all the same, because it was

@@ -243,4 +243,8 @@ DetailSnapshot DetailReader::snapshot(const TickWindow& window, uint64_t budget_
   return snapshot;
 }
 
+void DetailReader::begin_connection() {
+  reader_ = file_.header().reader.load(std::memory_order_acquire) & pool::kReaderMask;
+}
+
 }  // namespace fathom::agent

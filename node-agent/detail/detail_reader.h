@@ -26,6 +26,8 @@ class DetailReader {
 
   DetailSnapshot snapshot(const TickWindow& window, uint64_t budget_bytes);
   const DetailFile& file() const { return file_; }
+  // The program has another connection: what was held on its last one is void, and so is this reader's number.
+  void begin_connection();
 
  private:
   struct Candidate {
@@ -45,7 +47,7 @@ class DetailReader {
   TracepointTable read_table() const;
 
   DetailFile file_;
-  const uint32_t reader_;
+  uint32_t reader_;
   const std::function<void()> step_;
 };
 

@@ -19,7 +19,7 @@ struct EntryHead {
   uint16_t name_bytes;
   uint16_t file_bytes;
   uint16_t fields;
-  uint16_t unused;
+  uint16_t on;
 };
 static_assert(sizeof(EntryHead) == sizeof(pool::TracepointEntry));
 
@@ -53,6 +53,7 @@ bool read_entry(std::string_view bytes, Tracepoint& tracepoint) {
   ByteReader reader(bytes.substr(sizeof head));
   tracepoint.kind = head.kind;
   tracepoint.line = head.line;
+  tracepoint.on = head.on != 0;
   tracepoint.name = reader.raw(head.name_bytes);
   tracepoint.file = reader.raw(head.file_bytes);
   return read_fields(reader, head.fields, tracepoint.fields) && !reader.failed() && reader.remaining() < kAlignment;

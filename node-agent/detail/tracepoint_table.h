@@ -22,6 +22,7 @@ struct TracepointField {
 struct Tracepoint {
   uint32_t kind = 0;
   uint32_t line = 0;
+  bool on = false;  // when the table was copied
   std::string name;
   std::string file;
   std::vector<TracepointField> fields;

@@ -1,5 +1,6 @@
 #include <charconv>
 #include <cstdint>
+#include <optional>
 
 #include "node-agent/otlp/span_encoder.h"
 
@@ -36,23 +37,40 @@ std::string any_value(std::string_view key, std::string_view value) {
   return {bytes, static_cast<size_t>(writer.at() - bytes)};
 }
 
+struct Pair {
+  std::string_view key;
+  std::string_view value;
+};
+
+// Takes it off the text; nothing when what is left does not fit its length.
+std::optional<Pair> next_pair(std::string_view& rest) {
+  if (rest.size() < 4) return std::nullopt;
+  size_t key_bytes = load16(rest);
+  size_t value_bytes = load16(rest.substr(2));
+  if (key_bytes + value_bytes > rest.size() - 4) return std::nullopt;
+  Pair pair{rest.substr(4, key_bytes), rest.substr(4 + key_bytes, value_bytes)};
+  rest.remove_prefix(4 + key_bytes + value_bytes);
+  return pair;
+}
+
 }  // namespace
 
 std::string encode_resource(std::string_view rest) {
   std::string resource;
-  while (rest.size() >= 4) {
-    size_t key_bytes = load16(rest);
-    size_t value_bytes = load16(rest.substr(2));
-    rest.remove_prefix(4);
-    if (key_bytes + value_bytes > rest.size()) break;
-    std::string_view key = rest.substr(0, key_bytes);
+  while (std::optional<Pair> next = next_pair(rest)) {
     std::string pair;
-    append_field(pair, 1, key);
-    append_field(pair, 2, any_value(key, rest.substr(key_bytes, value_bytes)));
+    append_field(pair, 1, next->key);
+    append_field(pair, 2, any_value(next->key, next->value));
     append_field(resource, 1, pair);
-    rest.remove_prefix(key_bytes + value_bytes);
   }
   return resource;
+}
+
+std::string value_in_resource(std::string_view rest, std::string_view key) {
+  while (std::optional<Pair> next = next_pair(rest)) {
+    if (next->key == key) return std::string(next->value);
+  }
+  return {};
 }
 
 }  // namespace fathom::agent

@@ -64,5 +64,7 @@ class SpanEncoder : public SpanSink {
 // A pool's resource (records of key and value) as the bytes of OTLP's Resource. What does not fit its length is left
 // out.
 std::string encode_resource(std::string_view pool_resource);
+// One value of it; empty when there is none.
+std::string value_in_resource(std::string_view pool_resource, std::string_view key);
 
 }  // namespace fathom::agent

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/metrics.h"
-#include "client/pool/layout.h"
+#include "client/pool/detail_layout.h"
 
 namespace fathom::agent {
 
@@ -23,6 +23,8 @@ class AgentLosses {
   // Adds what a program says that it lost. More than `most`, or more than the series has room for, is no count: it is
   // left out, and counted as such.
   void add_of_program(uint32_t loss, uint64_t lost, uint64_t most);
+  // The same of events: `loss` is pool::DetailLoss.
+  void add_of_detail(uint32_t loss, uint64_t lost, uint64_t most);
 
   Counter& malformed_spans;    // records that hold no span: no ids, lengths that do not add up
   Counter& malformed_items;    // spans that were cut at an item that does not fit
@@ -34,12 +36,18 @@ class AgentLosses {
   Counter& wild_counts;        // of losses, by programs: more than can be true
   Counter& endless_pools;      // of programs that are over, and yet written to without end
   Counter& no_room_pools;      // kept from before, and more than a user may make us read
+  Counter& detail_pools;       // of events, of dead programs, let go of before their time
 
   // Reason and number of all that are not zero.
   std::vector<std::pair<std::string, uint64_t>> list() const;
 
  private:
+  static constexpr uint32_t kEventReasons = pool::kLostTracepoints + 2;
+
+  void add(Counter& series, uint64_t lost, uint64_t most);
+
   std::array<Counter*, pool::kCutValues + 2> programs_;
+  std::array<Counter*, kEventReasons> events_;
 };
 
 }  // namespace fathom::agent

@@ -21,10 +21,6 @@ bool is_record(const RecordWord& word, uint32_t epoch, uint64_t room) {
          word.bytes <= room;
 }
 
-// A span that is lost takes its thread some nanoseconds, and hosts have hundreds of processors.
-constexpr uint64_t kMostLossesPerNano = 16;
-constexpr uint64_t kMostLossesBefore = uint64_t{1} << 40;  // a week without an agent, at a million a second
-
 struct Walked {
   uint32_t end = 0;     // of the last record, or of all
   uint32_t gaps = 0;    // stretches without a record
@@ -295,28 +291,14 @@ std::optional<std::string> PoolReader::new_resource(bool ended) {
   return text;
 }
 
-// What our predecessors told is the pool's to say, once; from then on we remember it ourselves.
 void PoolReader::count_losses(uint64_t now_monotonic_nano) {
-  pool::Header& header = file_.header();
-  bool first = losses_counted_nano_ == 0;
-  uint64_t most = first ? kMostLossesBefore : (now_monotonic_nano - losses_counted_nano_) * kMostLossesPerNano;
-  losses_counted_nano_ = now_monotonic_nano;
-  for (uint32_t loss = 0; loss < pool::kLosses; ++loss) {
-    uint64_t lost = header.losses[loss].load(std::memory_order_relaxed);
-    uint64_t& counted = counted_losses_[loss];
-    if (first) counted = told_losses_[loss] = header.counted_losses[loss].load(std::memory_order_relaxed);
-    if (lost <= counted) continue;
-    losses_.add_of_program(loss, lost - counted, most);
-    counted = lost;
-  }
+  const pool::Header& header = file_.header();
+  marks_.count(header.losses, header.counted_losses, now_monotonic_nano,
+               [this](uint32_t loss, uint64_t lost, uint64_t most) { losses_.add_of_program(loss, lost, most); });
 }
 
 void PoolReader::mark_told(const LossCounts& told) {
-  for (uint32_t loss = 0; loss < pool::kLosses; ++loss) {
-    if (told[loss] <= told_losses_[loss]) continue;
-    told_losses_[loss] = told[loss];
-    file_.header().counted_losses[loss].store(told[loss], std::memory_order_relaxed);
-  }
+  marks_.mark_told(told, file_.header().counted_losses);
 }
 
 }  // namespace fathom::agent

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "node-agent/pool/loss_marks.h"
 #include "node-agent/pool/losses.h"
 #include "node-agent/pool/pool_file.h"
 #include "node-agent/pool/record.h"
@@ -63,14 +64,14 @@ class PoolReader {
 
   // The program's resource, when it is new since the last call. `ended`: also one that is not complete.
   std::optional<std::string> new_resource(bool ended);
-  using LossCounts = std::array<uint64_t, pool::kLosses>;
+  using LossCounts = LossMarks::Counts;
   // Adds what the program lost since the last call; at first, what no predecessor marked as told. No more than a
   // program can lose in that time.
   void count_losses(uint64_t now_monotonic_nano);
-  const LossCounts& counted_losses() const { return counted_losses_; }
+  const LossCounts& counted_losses() const { return marks_.counted(); }
   // These are known beyond this host: marks them in the pool, and no successor counts them again.
   void mark_told(const LossCounts& told);
-  bool all_losses_told() const { return told_losses_ == counted_losses_; }
+  bool all_losses_told() const { return marks_.all_told(); }
 
  private:
   // What is acknowledged of a chunk's epoch, by our own account.
@@ -118,9 +119,7 @@ class PoolReader {
   uint64_t sequence_ = 0;
   uint32_t next_chunk_ = 0;  // where the next collect() begins, so that all chunks get their turn
   uint64_t seen_resource_ = 0;
-  LossCounts counted_losses_{};
-  LossCounts told_losses_{};
-  uint64_t losses_counted_nano_ = 0;
+  LossMarks marks_;
   bool under_way_ = false;
   bool resumes_ = false;
 };

@@ -52,7 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   int before = next_descriptor();
   {
     agent::Received received = agent::receive_offer(receiver.get());
-    bool taken = received.kind == agent::Received::Kind::kOffer;
+    bool taken = received.is_offer();
     if (taken && (descriptors != 1 || !received.descriptor.open() || received.pool_bytes == 0)) std::abort();
     if (!taken && received.descriptor.open()) std::abort();
   }

@@ -25,6 +25,7 @@ constexpr int kAcceptAtOnce = 32;
 // After so many at once everybody else has a turn: a flood of connections is not the loop's whole day.
 constexpr auto kAcceptPause = std::chrono::milliseconds(5);
 constexpr auto kNoDescriptorPause = std::chrono::milliseconds(100);
+constexpr uint64_t kDetailPauseNano = 5'000'000'000;
 
 Counter& refused(const char* reason) {
   return counter("fathom_agent_refused_connections_total",
@@ -203,7 +204,7 @@ void Listener::read(ConnectionId id) {
   Received received = receive_offer(connection.socket.native_handle());
   if (received.kind == Received::Kind::kNothing) return wait_for_message(id);
   bool end = received.kind == Received::Kind::kEnd;
-  bool not_quiet = !end && connection.offer_deadline_nano == 0;  // it has said all there is to say
+  bool not_quiet = !end && connection.offer_deadline_nano == 0 && !may_offer(connection, received);
   if (not_quiet) refused("not_quiet").add();
   if (end || not_quiet) {
     dispose(connection.peer.uid, std::move(received));
@@ -213,35 +214,54 @@ void Listener::read(ConnectionId id) {
   wait_for_message(id);
 }
 
+// Each kind of pool once. A detail pool that there was no room for, now and then.
+bool Listener::may_offer(const Connection& connection, const Received& received) {
+  if (received.kind == Received::Kind::kOffer) return !connection.has_spans;
+  return received.kind == Received::Kind::kDetailOffer && !connection.has_detail &&
+         now_monotonic_nano() >= connection.next_detail_nano;
+}
+
 // Whether the connection stays.
 bool Listener::answer_offer(ConnectionId id, Connection& connection, Received received) {
-  if (received.kind != Received::Kind::kOffer) {
+  if (!received.is_offer()) {
     refused(reason_of(received.kind)).add();
     bool version = received.kind == Received::Kind::kVersion;
-    send_answer(connection, version ? pool::Verdict::kVersion : pool::Verdict::kInvalid);
+    send_answer(id, connection, version ? pool::Verdict::kVersion : pool::Verdict::kInvalid);
     dispose(connection.peer.uid, std::move(received));
     return false;
   }
-  if (!is_memory_file(received.descriptor.get())) {
-    refused(reason_of(pool::Verdict::kInvalid)).add();
-    send_answer(connection, pool::Verdict::kInvalid);
-    dispose(connection.peer.uid, std::move(received));
-    return false;
-  }
-  // Where the last descriptor is closed, the memory is freed, and of that there may be any amount.
-  Fd last(::fcntl(received.descriptor.get(), F_DUPFD_CLOEXEC, 0));
-  pool::Verdict verdict = handler_.offered(id, connection.peer, std::move(received.descriptor), received.pool_bytes);
+  bool detail = received.kind == Received::Kind::kDetailOffer;
+  pool::Verdict verdict = decide(id, connection, std::move(received));
   if (verdict == pool::Verdict::kTaken) {
+    (detail ? connection.has_detail : connection.has_spans) = true;
     connection.offer_deadline_nano = 0;
   } else {
     refused(reason_of(verdict)).add();
-    if (last.open()) disposal_.take(connection.peer.uid, std::move(last));
+    connection.next_detail_nano = now_monotonic_nano() + kDetailPauseNano;
   }
-  return send_answer(connection, verdict) && verdict == pool::Verdict::kTaken;
+  // Spans go on, whatever becomes of the detail.
+  return send_answer(id, connection, verdict) && (connection.has_spans || verdict == pool::Verdict::kTaken);
 }
 
-bool Listener::send_answer(Connection& connection, pool::Verdict verdict) const {
-  pool::Answer answer{.magic = pool::kSocketMagic, .version = pool::kSocketVersion, .verdict = verdict};
+pool::Verdict Listener::decide(ConnectionId id, Connection& connection, Received received) {
+  if (!is_memory_file(received.descriptor.get())) {
+    dispose(connection.peer.uid, std::move(received));
+    return pool::Verdict::kInvalid;
+  }
+  // Where the last descriptor is closed, the memory is freed, and of that there may be any amount.
+  Fd last(::fcntl(received.descriptor.get(), F_DUPFD_CLOEXEC, 0));
+  bool detail = received.kind == Received::Kind::kDetailOffer;
+  pool::Verdict verdict =
+      detail ? handler_.detail_offered(id, connection.peer, std::move(received.descriptor), received.pool_bytes)
+             : handler_.offered(id, connection.peer, std::move(received.descriptor), received.pool_bytes);
+  if (verdict != pool::Verdict::kTaken && last.open()) disposal_.take(connection.peer.uid, std::move(last));
+  return verdict;
+}
+
+bool Listener::send_answer(ConnectionId id, Connection& connection, pool::Verdict verdict) const {
+  uint32_t abilities = verdict == pool::Verdict::kTaken ? handler_.abilities(id) : 0;
+  pool::Answer answer{
+      .magic = pool::kSocketMagic, .version = pool::kSocketVersion, .verdict = verdict, .abilities = abilities};
   std::memcpy(answer.node_id, options_.node_id.data(), sizeof answer.node_id);
   ssize_t sent = ::send(connection.socket.native_handle(), &answer, sizeof answer, MSG_DONTWAIT | MSG_NOSIGNAL);
   return sent == static_cast<ssize_t>(sizeof answer);
@@ -274,6 +294,14 @@ void Listener::dispose(uid_t of_user, Received received) {
 
 void Listener::cut_off(ConnectionId id) {
   if (connections_.contains(id)) drop(id);
+}
+
+Listener::Said Listener::say(ConnectionId id, std::string_view message) {
+  auto found = connections_.find(id);
+  if (found == connections_.end()) return Said::kGone;
+  int socket = found->second->socket.native_handle();
+  if (::send(socket, message.data(), message.size(), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) return Said::kYes;
+  return errno == EAGAIN || errno == ENOBUFS || errno == EINTR ? Said::kNotNow : Said::kGone;
 }
 
 void Listener::expire(uint64_t now_monotonic_nano) {

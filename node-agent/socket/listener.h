@@ -1,12 +1,12 @@
 // Listener: the agent's unix socket, and the connections of programs on it.
 //
-// Purpose: one connection per program: it offers its pool once, gets an answer, and stays open as long as the program
-// lives; its end is how we hear of the program's. Thread safety: none, belongs to the agent's loop. Ownership: of the
-// listening socket and all connections; the handler must outlive it. Errors: open() says what is wrong with the path.
-// Hostility: nothing that a peer does makes the loop wait, not even the end of what it sent (disposal.h); connections
-// are limited per user and altogether, as is what could not be closed yet; a peer that says nothing is cut off, and
-// what is refused is counted in
-// fathom_agent_refused_connections_total{reason}. Units: nanoseconds of the monotonic clock.
+// Purpose: one connection per program: it offers its span pool once and its detail pool once, gets answers, and stays
+// open as long as the program lives; its end is how we hear of the program's. Thread safety: none, belongs to the
+// agent's loop. Ownership: of the listening socket and all connections; the handler must outlive it. Errors: open()
+// says what is wrong with the path. Hostility: nothing that a peer does makes the loop wait, not even the end of what
+// it sent (disposal.h); connections are limited per user and altogether, as is what could not be closed yet; a peer
+// that says nothing is cut off, and what is refused is counted in fathom_agent_refused_connections_total{reason}.
+// Units: nanoseconds of the monotonic clock.
 #pragma once
 
 #include <array>
@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/fd.h"
@@ -44,6 +45,12 @@ class OfferHandler {
  public:
   virtual ~OfferHandler() = default;
   virtual pool::Verdict offered(ConnectionId connection, const Peer& peer, Fd descriptor, uint64_t pool_bytes) = 0;
+  virtual pool::Verdict detail_offered(ConnectionId /*connection*/, const Peer& /*peer*/, Fd /*descriptor*/,
+                                       uint64_t /*pool_bytes*/) {
+    return pool::Verdict::kInvalid;
+  }
+  // What the answer to an offer that was taken says of us: pool::Ability.
+  virtual uint32_t abilities(ConnectionId /*connection*/) { return 0; }
   // Of a connection whose offer was taken.
   virtual void closed(ConnectionId connection) = 0;
 };
@@ -59,6 +66,9 @@ class Listener {
   void close(bool keep_path);
   void expire(uint64_t now_monotonic_nano);  // cuts off who said nothing
   void cut_off(ConnectionId id);             // ends the connection, if it is still there
+  // A message to the program. kNotNow: it reads too slowly.
+  enum class Said { kYes, kNotNow, kGone };
+  Said say(ConnectionId id, std::string_view message);
   int descriptor() { return acceptor_.native_handle(); }
   size_t connections() const { return connections_.size(); }
   size_t being_closed() const { return disposal_.waiting(); }
@@ -71,7 +81,10 @@ class Listener {
     explicit Connection(boost::asio::io_context& loop) : socket(loop) {}
     boost::asio::posix::stream_descriptor socket;
     Peer peer;
-    uint64_t offer_deadline_nano = 0;  // 0: the offer was taken
+    uint64_t offer_deadline_nano = 0;  // 0: an offer was taken
+    bool has_spans = false;            // which
+    bool has_detail = false;
+    uint64_t next_detail_nano = 0;  // a refused one is not looked at again before
   };
 
   void wait_for_connections();
@@ -81,8 +94,10 @@ class Listener {
   void admit(Fd socket);
   void wait_for_message(ConnectionId id);
   void read(ConnectionId id);
+  static bool may_offer(const Connection& connection, const Received& received);
   bool answer_offer(ConnectionId id, Connection& connection, Received received);
-  bool send_answer(Connection& connection, pool::Verdict verdict) const;
+  pool::Verdict decide(ConnectionId id, Connection& connection, Received received);
+  bool send_answer(ConnectionId id, Connection& connection, pool::Verdict verdict) const;
   void drop(ConnectionId id);
   void retire(uid_t of_user, Fd socket);
   void retire(Connection& connection);

@@ -40,11 +40,12 @@ Received::Kind check_offer(std::string_view message, size_t descriptors, uint64_
   pool::Offer offer;
   if (message.size() < sizeof offer) return Received::Kind::kInvalid;
   std::memcpy(&offer, message.data(), sizeof offer);
-  if (offer.magic != pool::kSocketMagic) return Received::Kind::kInvalid;
+  bool detail = offer.magic == pool::kDetailOfferMagic;
+  if (offer.magic != pool::kSocketMagic && !detail) return Received::Kind::kInvalid;
   if (offer.version != pool::kSocketVersion) return Received::Kind::kVersion;
   if (descriptors != 1 || offer.pool_bytes == 0) return Received::Kind::kInvalid;
   pool_bytes = offer.pool_bytes;
-  return Received::Kind::kOffer;
+  return detail ? Received::Kind::kDetailOffer : Received::Kind::kOffer;
 }
 
 Received receive_offer(int socket) {
@@ -63,7 +64,7 @@ Received receive_offer(int socket) {
   received.kind = (header.msg_flags & MSG_CTRUNC) != 0
                       ? Received::Kind::kInvalid
                       : check_offer({message, static_cast<size_t>(size)}, descriptors.size(), received.pool_bytes);
-  if (received.kind == Received::Kind::kOffer) {
+  if (received.is_offer()) {
     received.descriptor = std::move(descriptors.front());
   } else {
     received.unwanted = std::move(descriptors);

@@ -1,4 +1,5 @@
-// One message of a program on the agent's socket: an Offer and a descriptor, checked.
+// One message of a program on the agent's socket: an Offer (of a span pool or of a detail pool) and a descriptor,
+// checked.
 //
 // Purpose: the only code that reads that socket (docs/formats/agent-socket.md). Thread safety: pure. Ownership: the
 // descriptors are the result's: closing one that is not wanted is not for the loop (disposal.h). Errors: in
@@ -20,6 +21,7 @@ struct Received {
 
   enum class Kind {
     kOffer,
+    kDetailOffer,
     kNothing,  // not now
     kEnd,      // the peer is gone
     kVersion,  // an offer of a version that is not ours
@@ -29,6 +31,8 @@ struct Received {
   uint64_t pool_bytes = 0;
   Fd descriptor;
   std::vector<Fd> unwanted;  // came with what is no offer
+
+  bool is_offer() const { return kind == Kind::kOffer || kind == Kind::kDetailOffer; }
 };
 
 // Reads one message, without waiting.

@@ -19,6 +19,7 @@
 #include "node-agent/agent/agent.h"
 #include "node-agent/testing/fake_outbox.h"
 #include "node-agent/testing/fake_supervisor.h"
+#include "node-agent/testing/scripted_detail.h"
 #include "node-agent/testing/scripted_pool.h"
 #include "node-agent/testing/socket_client.h"
 #include "node-agent/testing/steady_clock.h"
@@ -87,8 +88,17 @@ class AgentTest : public ::testing::Test {
   }
   pool::Verdict offer(SocketClient& client, ScriptedPool& pool) {
     client.offer(pool.bytes(), pool.descriptor().get());
+    return verdict(client);
+  }
+  pool::Verdict offer_detail(SocketClient& client, ScriptedDetail& pool) {
+    client.offer(pool.bytes(), pool.descriptor().get(), pool::kDetailOfferMagic);
+    return verdict(client);
+  }
+  // Of what was offered last; 99: the connection ended instead, or nothing was said.
+  pool::Verdict verdict(SocketClient& client) {
     std::optional<pool::Answer> answer;
-    until([&] { return (answer = client.answer()).has_value(); });
+    until([&] { return (answer = client.answer()).has_value() || client.ended(); });
+    abilities_ = answer ? answer->abilities : 0;
     return answer ? answer->verdict : pool::Verdict{99};
   }
   bool stop() {
@@ -124,6 +134,7 @@ class AgentTest : public ::testing::Test {
   FakeOutbox outbox_;
   bool keeps_ = true;
   std::string told_;
+  uint32_t abilities_ = 0;  // of the last answer
   std::unique_ptr<Agent> agent_;
 };
 

@@ -40,8 +40,8 @@ class SocketClient {
     }
     return ::sendmsg(socket_.get(), &header, MSG_NOSIGNAL) == static_cast<ssize_t>(message.size());
   }
-  bool offer(uint64_t pool_bytes, int descriptor) const {
-    pool::Offer offer{pool::kSocketMagic, pool::kSocketVersion, pool_bytes};
+  bool offer(uint64_t pool_bytes, int descriptor, uint32_t magic = pool::kSocketMagic) const {
+    pool::Offer offer{magic, pool::kSocketVersion, pool_bytes};
     return send({reinterpret_cast<const char*>(&offer), sizeof offer}, {descriptor});
   }
   // The answer, when it is there.
@@ -50,6 +50,16 @@ class SocketClient {
     ssize_t size = ::recv(socket_.get(), &answer, sizeof answer, MSG_DONTWAIT);
     if (size != static_cast<ssize_t>(sizeof answer)) return std::nullopt;
     return answer;
+  }
+  // The patterns that the agent says, when they are there.
+  std::optional<std::string> tracepoints() const {
+    char bytes[sizeof(pool::TracepointsMessage) + pool::kMostPatternBytes];
+    ssize_t size = ::recv(socket_.get(), bytes, sizeof bytes, MSG_DONTWAIT);
+    pool::TracepointsMessage head{};
+    if (size < static_cast<ssize_t>(sizeof head)) return std::nullopt;
+    std::memcpy(&head, bytes, sizeof head);
+    bool fits = head.magic == pool::kTracepointsMagic && head.bytes == static_cast<size_t>(size) - sizeof head;
+    return fits ? std::optional(std::string(bytes + sizeof head, head.bytes)) : std::nullopt;
   }
   // Whether the agent has ended the connection, and all it said before was read.
   bool ended() const {

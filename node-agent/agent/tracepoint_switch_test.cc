@@ -1,0 +1,124 @@
+#include "node-agent/agent/tracepoint_switch.h"
+
+#include <gtest/gtest.h>
+
+#include "node-agent/testing/agent_fixture.h"
+
+namespace fathom::agent {
+namespace {
+
+using pool::Verdict;
+using testing::ScriptedPool;
+using testing::SocketClient;
+
+const ProcessId kOne{.pid = 10, .started_ticks = 100};
+const ProcessId kLater{.pid = 10, .started_ticks = 200};
+
+TEST(TracepointRules, SayWhatIsAboutAProcess) {
+  TracepointRules rules;
+  ASSERT_TRUE(rules.add({}, "cache.*").ok());
+  ASSERT_TRUE(rules.add({.service = "shop"}, "-cache.hit,pay").ok());
+  EXPECT_EQ(rules.patterns_of(kOne, "shop"), "cache.*,-cache.hit,pay");
+  EXPECT_EQ(rules.patterns_of(kOne, "cart"), "cache.*");
+}
+
+TEST(TracepointRules, WhatIsSaidAgainReplacesWhatWasSaid) {
+  TracepointRules rules;
+  for (const char* list : {"a,b", "-a", "c", "a", "-b"}) ASSERT_TRUE(rules.add({}, list).ok());
+  EXPECT_EQ(rules.patterns_of(kOne, ""), "c,a,-b");
+}
+
+TEST(TracepointRules, AProcessIsNotWhoeverHasItsNumberLater) {
+  TracepointSelector selector{.process = identify_process(::getpid())};
+  TracepointRules rules;
+  ASSERT_TRUE(rules.add(selector, "a").ok());
+  EXPECT_EQ(rules.patterns_of(*selector.process, ""), "a");
+  EXPECT_EQ(rules.patterns_of(kLater, ""), "");
+  EXPECT_EQ(TracepointSelector{.process = kOne}, TracepointSelector{.process = kOne});
+  EXPECT_FALSE(TracepointSelector{.process = kOne}.covers(kLater, ""));
+}
+
+TEST(TracepointRules, RulesOfProcessesThatAreGoneGo) {
+  TracepointRules rules;
+  ASSERT_TRUE(rules.add({.process = ProcessId{.pid = INT32_MAX, .started_ticks = 1}}, "a").ok());
+  ASSERT_TRUE(rules.add({}, "b").ok());
+  EXPECT_EQ(rules.patterns_of({.pid = INT32_MAX, .started_ticks = 1}, ""), "b");
+}
+
+TEST(TracepointRules, WhatIsNoPatternIsRefusedAndNothingChanges) {
+  TracepointRules rules;
+  ASSERT_TRUE(rules.add({}, "a").ok());
+  for (std::string list : {std::string(), std::string("b,,c"), std::string("-"), std::string("b c"),
+                           std::string("b\nc"), std::string(300, 'b')}) {
+    EXPECT_FALSE(rules.add({}, list).ok()) << list;
+  }
+  EXPECT_EQ(rules.patterns_of(kOne, ""), "a");
+}
+
+TEST(TracepointRules, NoMoreThanAProgramRemembers) {
+  TracepointRules rules;
+  int taken = 0;
+  while (rules.add({}, std::to_string(taken) + std::string(200, 'x')).ok()) ++taken;
+  EXPECT_EQ(taken, 19);
+  EXPECT_LE(rules.patterns_of(kOne, "").size(), size_t{pool::kMostPatternBytes});
+  EXPECT_TRUE(rules.add({}, "-0" + std::string(200, 'x')).ok()) << "in place of another one";
+}
+
+class TracepointSwitchTest : public testing::AgentTest {
+ protected:
+  std::string next_words(SocketClient& client) {
+    std::optional<std::string> words;
+    until([&] { return (words = client.tracepoints()).has_value(); });
+    return words.value_or("nothing");
+  }
+};
+
+TEST_F(TracepointSwitchTest, ProgramsThatAreHereAreTold) {
+  must_start();
+  ScriptedPool shop_pool, cart_pool;
+  shop_pool.set_resource({{"service.name", "shop"}});
+  SocketClient shop(options_.listener.path), cart(options_.listener.path);
+  ASSERT_EQ(offer(shop, shop_pool), Verdict::kTaken);
+  ASSERT_EQ(offer(cart, cart_pool), Verdict::kTaken);
+  EXPECT_TRUE((abilities_ & pool::kSaysTracepoints) != 0);
+  ASSERT_TRUE(agent_->switch_tracepoints({.service = "shop"}, "cache.*").ok());
+  EXPECT_EQ(next_words(shop), "cache.*");
+  ASSERT_TRUE(agent_->switch_tracepoints({}, "-pay").ok());
+  EXPECT_EQ(next_words(shop), "cache.*,-pay");
+  EXPECT_EQ(next_words(cart), "-pay");
+  ASSERT_TRUE(agent_->switch_tracepoints({.process = identify_process(::getpid())}, "x").ok());
+  EXPECT_EQ(next_words(cart), "-pay,x");
+}
+
+TEST_F(TracepointSwitchTest, ProgramsThatComeAreTold) {
+  must_start();
+  ASSERT_TRUE(agent_->switch_tracepoints({}, "cache.*").ok());
+  ScriptedPool pool;
+  for (int i = 0; i < 2; ++i) {
+    SocketClient program(options_.listener.path);
+    ASSERT_EQ(offer(program, pool), Verdict::kTaken);
+    EXPECT_TRUE((abilities_ & pool::kTracepointsFollow) != 0);
+    EXPECT_EQ(next_words(program), "cache.*");
+  }
+}
+
+TEST_F(TracepointSwitchTest, WithoutRulesNothingIsSaid) {
+  must_start();
+  ScriptedPool pool;
+  SocketClient program(options_.listener.path);
+  ASSERT_EQ(offer(program, pool), Verdict::kTaken);
+  EXPECT_TRUE((abilities_ & pool::kTracepointsFollow) == 0);
+  pass_ticks(10);
+  EXPECT_EQ(program.tracepoints(), std::nullopt);
+  EXPECT_FALSE(program.ended());
+}
+
+TEST_F(TracepointSwitchTest, AProcessThatIsNotHereIsAnError) {
+  must_start();
+  Result<> switched = agent_->switch_tracepoints({.process = ProcessId{.pid = 1, .started_ticks = 1}}, "x");
+  ASSERT_FALSE(switched.ok());
+  EXPECT_EQ(switched.error().code, ErrorCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace fathom::agent
