@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <boost/asio/post.hpp>
+
 #include "base/log.h"
 #include "base/time.h"
 #include "node-agent/agent/descriptor_budget.h"
@@ -76,7 +78,9 @@ Result<> Daemon::start_http() {
   if (options_.http_address.empty()) return {};
   http_ = std::make_unique<net::HttpServer>(
       net::HttpServerOptions{.listener = "agent", .address = options_.http_address, .max_connections = 64},
-      std::make_shared<agent::MetricsFace>());
+      std::make_shared<agent::MetricsFace>([this](std::function<void(agent::Agent&)> ask) {
+        boost::asio::post(loop_, [this, ask = std::move(ask)] { ask(*agent_); });
+      }));
   Result<std::string> bound = http_->start();
   if (!bound) return bound.error();
   log_info("metrics at http://" + *bound + "/metrics");

@@ -20,7 +20,7 @@ cli::CommandLine make_line() {
             "the node's id, and the spool (default: /var/lib/fathom-agent for root, $XDG_STATE_HOME/fathom-agent or "
             "~/.local/state/fathom-agent for others)"},
            {"--spool-limit", "SIZE", "spans on disk while the collector is away; 0: no more", "256MiB"},
-           {"--http", "ADDR", "HOST:PORT of /metrics and /healthz (default: off)"},
+           {"--http", "ADDR", "HOST:PORT of /metrics, /healthz and /tracepoints (default: off)"},
            {"--print-sources", "",
             "say as JSON which events of the kernel this user's agent may record, and why not the others; then end"},
            {"--ready-fd", "N", "a descriptor that gets one line of JSON, the socket's path, when all is ready"}},

@@ -1,5 +1,6 @@
 // A traced program to whom things happen: client_victim MODE [ARGUMENT]. It is killed, loses its files, its limits, its
 // agent; what it says on its output is what the tests compare.
+#include <fathom/event.h>
 #include <fathom/trace.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -48,6 +49,58 @@ int obey(const std::string&) {
     spans(std::atoi(word.c_str()));
     say("lost " + std::to_string(fathom_lost_spans()));
   }
+  return 0;
+}
+
+void event(int number) {
+  FATHOM_EVENT_ON("victim.event", "number", number);
+  FATHOM_EVENT("victim.quiet", "number", number);
+}
+
+// Makes its first event when it is told to, with spans before or without any.
+int late_event(const std::string& first) {
+  if (first != "no spans") spans(1);
+  say("ready");
+  int number = 0;
+  for (std::string word = hear(); !word.empty(); word = hear()) {
+    if (word == "close") close_range(3, ~0U, 0);
+    if (word == "event") event(number++);
+    say(word);
+  }
+  return 0;
+}
+
+int event_in_handler(const std::string&) {
+  signal(SIGUSR1, [](int) { event(0); });
+  spans(1);
+  raise(SIGUSR1);
+  return late_event("no spans");
+}
+
+// The child has a pool of its own, and another program's patterns.
+int event_in_child(const std::string&) {
+  event(0);
+  const pid_t child = fork();
+  if (child != 0) return waitpid(child, nullptr, 0) == child ? 0 : 1;
+  event(1);
+  return 0;
+}
+
+// All of them make the pool at once.
+int events_of_many(const std::string&) {
+  std::atomic<int> waiting{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; i++) {
+    threads.emplace_back([&waiting, i] {
+      waiting++;
+      while (waiting < 8) {
+      }
+      FATHOM_EVENT_ON("victim.first", "number", i);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  say("done " + std::to_string(fathom_lost_events()));
+  hear();
   return 0;
 }
 
@@ -240,6 +293,10 @@ struct Mode {
 };
 constexpr Mode kModes[] = {
     {"obey", obey},
+    {"late-event", late_event},
+    {"event-in-handler", event_in_handler},
+    {"event-in-child", event_in_child},
+    {"events-of-many", events_of_many},
     {"brief", brief},
     {"forever", forever},
     {"breadcrumb", breadcrumb},

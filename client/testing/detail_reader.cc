@@ -1,5 +1,7 @@
 #include "client/testing/detail_reader.h"
 
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -79,6 +81,27 @@ DetailReader DetailReader::of_this_process() {
   return reader;
 }
 
+DetailReader DetailReader::of_file(int fd) {
+  DetailReader reader;
+  struct stat file = {};
+  if (fstat(fd, &file) != 0) return reader;
+  const auto size = static_cast<size_t>(file.st_size);
+  void* base = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (base == MAP_FAILED) return reader;
+  reader.mapping_ = std::shared_ptr<void>(base, [size](void* mapped) { munmap(mapped, size); });
+  reader.fd_ = fd;
+  reader.header_ = static_cast<pool::DetailHeader*>(base);
+  reader.entries_ = reinterpret_cast<pool::DetailEntry*>(static_cast<char*>(base) + pool::kPageBytes);
+  return reader;
+}
+
+std::map<std::string, bool> DetailReader::switches() {
+  read_table();
+  std::map<std::string, bool> all;
+  for (const auto& [kind, point] : table_) all[point.name] = point.on;
+  return all;
+}
+
 std::string DetailReader::bytes(uint64_t offset, size_t size) const {
   std::string bytes(size, '\0');
   const ssize_t got = pread(fd_, bytes.data(), size, static_cast<off_t>(offset));
@@ -93,6 +116,7 @@ void DetailReader::read_table() {
     size_t from = at + sizeof(pool::TracepointEntry);
     const size_t name = word_at<uint16_t>(all, at + 8), file = word_at<uint16_t>(all, at + 10);
     point.name = all.substr(from, name);
+    point.on = word_at<uint16_t>(all, at + offsetof(pool::TracepointEntry, on)) != 0;
     from += name + file;
     for (uint32_t i = 0; i < word_at<uint16_t>(all, at + 12); i++) {
       const size_t key = word_at<uint8_t>(all, from + 1);

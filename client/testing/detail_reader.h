@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,8 @@ class DetailReader {
  public:
   // Of this process, which has a pool; otherwise nothing is found.
   static DetailReader of_this_process();
+  // Of a program that handed it over, which may be gone.
+  static DetailReader of_file(int fd);
 
   // All events that are in the pool now, chunk by chunk.
   std::vector<ReadEvent> events();
@@ -48,12 +51,15 @@ class DetailReader {
   pool::DetailEntry& entry(uint32_t number) { return entries_[number]; }
   uint32_t count() const { return header_->large_chunks + header_->small_chunks; }
   uint32_t chunks_in_state(pool::DetailState state);
+  // Which tracepoints are on, as the table says it now.
+  std::map<std::string, bool> switches();
   // What no writer may leave: records of no known kind, payloads that do not fit their description.
   const std::vector<std::string>& faults() const { return faults_; }
 
  private:
   struct Tracepoint {
     std::string name;
+    bool on = false;
     std::vector<std::pair<uint8_t, std::string>> fields;
   };
   void read_table();
@@ -61,6 +67,7 @@ class DetailReader {
   void read_event(const std::string& record, uint32_t kind, ReadEvent event, std::vector<ReadEvent>& events);
   std::string bytes(uint64_t offset, size_t size) const;
 
+  std::shared_ptr<void> mapping_;  // of_file()'s
   int fd_ = -1;
   pool::DetailHeader* header_ = nullptr;
   pool::DetailEntry* entries_ = nullptr;

@@ -27,6 +27,23 @@ int passed_fd(msghdr& message) {
   return fd;
 }
 
+bool receive_offer(int connection, int timeout_ms, Offered& offered) {
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+  iovec bytes = {&offered.offer, sizeof offered.offer};
+  msghdr message = {};
+  message.msg_iov = &bytes;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  if (!readable(connection, timeout_ms)) return false;
+  if (recvmsg(connection, &message, MSG_CMSG_CLOEXEC) != sizeof offered.offer) return false;
+  offered.pool = OwnedFd(passed_fd(message));
+  struct stat file = {};
+  fstat(offered.pool.get(), &file);
+  offered.inode = file.st_ino;
+  return true;
+}
+
 std::string own_name() {
   static std::atomic<int> count{0};
   return "@fathom-test-" + std::to_string(getpid()) + "-" + std::to_string(count++);
@@ -42,10 +59,22 @@ OwnedFd& OwnedFd::operator=(OwnedFd&& other) noexcept {
   return *this;
 }
 
-bool Offered::answer(pool::Verdict verdict, const std::string& node_id) const {
-  pool::Answer answer = {pool::kSocketMagic, 1, verdict, 0, {}};
+bool Offered::answer(pool::Verdict verdict, const std::string& node_id, uint32_t abilities) const {
+  pool::Answer answer = {pool::kSocketMagic, 1, verdict, abilities, {}};
   std::memcpy(answer.node_id, node_id.data(), std::min(node_id.size(), sizeof answer.node_id));
   return send(connection.get(), &answer, sizeof answer, MSG_NOSIGNAL) == sizeof answer;
+}
+
+std::optional<Offered> Offered::next_offer(int timeout_ms) const {
+  Offered next;
+  if (!receive_offer(connection.get(), timeout_ms, next)) return std::nullopt;
+  return next;
+}
+
+bool Offered::say_tracepoints(const std::string& patterns) const {
+  const pool::TracepointsMessage head = {pool::kTracepointsMagic, 1, static_cast<uint32_t>(patterns.size()), 0};
+  const std::string message = std::string(reinterpret_cast<const char*>(&head), sizeof head) + patterns;
+  return send(connection.get(), message.data(), message.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(message.size());
 }
 
 bool Offered::wait_for_end(int timeout_ms) const {
@@ -78,19 +107,7 @@ std::optional<Offered> FakeAgent::accept(int timeout_ms) {
   if (!readable(socket_.get(), timeout_ms)) return std::nullopt;
   Offered offered;
   offered.connection = OwnedFd(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
-  iovec bytes = {&offered.offer, sizeof offered.offer};
-  msghdr message = {};
-  message.msg_iov = &bytes;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  if (!readable(offered.connection.get(), timeout_ms)) return std::nullopt;
-  if (recvmsg(offered.connection.get(), &message, MSG_CMSG_CLOEXEC) != sizeof offered.offer) return std::nullopt;
-  offered.pool = OwnedFd(passed_fd(message));
-  struct stat file = {};
-  fstat(offered.pool.get(), &file);
-  offered.inode = file.st_ino;
+  if (!receive_offer(offered.connection.get(), timeout_ms, offered)) return std::nullopt;
   return offered;
 }
 

@@ -31,7 +31,10 @@ struct Offered {
   uint64_t inode;  // of the pool: which one it is
 
   // False when the other side has gone already.
-  bool answer(pool::Verdict verdict, const std::string& node_id) const;
+  bool answer(pool::Verdict verdict, const std::string& node_id, uint32_t abilities = 0) const;
+  // What else comes over the connection; nothing when nothing does in time.
+  std::optional<Offered> next_offer(int timeout_ms) const;
+  bool say_tracepoints(const std::string& patterns) const;
   // True when the other side's end of the connection closes in time.
   bool wait_for_end(int timeout_ms) const;
 };

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "node-agent/agent/tracepoints_face.h"
 #include "node-agent/testing/agent_fixture.h"
 
 namespace fathom::agent {
@@ -118,6 +119,35 @@ TEST_F(TracepointSwitchTest, AProcessThatIsNotHereIsAnError) {
   Result<> switched = agent_->switch_tracepoints({.process = ProcessId{.pid = 1, .started_ticks = 1}}, "x");
   ASSERT_FALSE(switched.ok());
   EXPECT_EQ(switched.error().code, ErrorCode::kNotFound);
+}
+
+net::HttpRequest post(const std::vector<std::pair<std::string, std::string>>& query) {
+  net::HttpRequest request;
+  request.method = "POST";
+  request.path = "/tracepoints";
+  request.query = query;
+  return request;
+}
+
+TEST_F(TracepointSwitchTest, TheFaceListsAndSwitches) {
+  must_start();
+  ScriptedPool pool;
+  testing::ScriptedDetail detail;
+  detail.describe(16, "cache.miss", {{pool::FieldType::kString, "key"}});
+  SocketClient program(options_.listener.path);
+  ASSERT_EQ(offer(program, pool), Verdict::kTaken);
+  ASSERT_EQ(offer_detail(program, detail), Verdict::kTaken);
+  std::string pid = std::to_string(::getpid());
+  EXPECT_EQ(list_tracepoints(*agent_).body,
+            "[{\"pid\":" + pid +
+                ",\"service\":\"\",\"tracepoints\":[{\"name\":\"cache.miss\",\"file\":\"place.cc\","
+                "\"line\":7,\"on\":false,\"fields\":[\"key\"]}]}]");
+  EXPECT_EQ(switch_tracepoints(*agent_, post({{"patterns", "cache.*"}, {"pid", pid}})).status, 200);
+  EXPECT_EQ(next_words(program), "cache.*");
+  EXPECT_EQ(switch_tracepoints(*agent_, post({{"patterns", ""}})).status, 400);
+  EXPECT_EQ(switch_tracepoints(*agent_, post({{"patterns", "a"}, {"pid", "7x"}})).status, 400);
+  EXPECT_EQ(switch_tracepoints(*agent_, post({{"patterns", "a"}, {"pid", pid}, {"service", "b"}})).status, 400);
+  EXPECT_EQ(switch_tracepoints(*agent_, post({{"patterns", "a"}, {"pid", "2147483647"}})).status, 404);
 }
 
 }  // namespace
