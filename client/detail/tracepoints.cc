@@ -196,8 +196,7 @@ uint32_t meet(fathom_tracepoint& point, fathom_module& module, const char* const
     // Another thread is at it, or this one was interrupted there.
     const uint32_t head = shared(point.head).load(std::memory_order_acquire);
     if (head != FATHOM_HEAD_UNKNOWN) return head;
-    const uint32_t version = patterns.version.load(std::memory_order_seq_cst);
-    if (is_on(current_patterns(version), point)) count_loss(pool::kLostNoPool);
+    if (is_on(patterns_version(), point.name, point.on_by_default != 0)) count_loss(pool::kLostNoPool);
     return 0;
   }
   if (settings.detail_mib == 0) {

@@ -65,6 +65,7 @@ int late_event(const std::string& first) {
   for (std::string word = hear(); !word.empty(); word = hear()) {
     if (word == "close") close_range(3, ~0U, 0);
     if (word == "event") event(number++);
+    if (word.starts_with("text ")) FATHOM_EVENT_ON("victim.text", "text", word.c_str());
     say(word);
   }
   return 0;

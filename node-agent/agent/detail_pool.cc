@@ -21,7 +21,7 @@ void DetailPool::connected(ConnectionId connection, const Peer& peer) {
   if (process.known()) id_.process = process;
   reader_.begin_connection();
   ended_ = false;
-  next_look_nano_ = 0;
+  next_look_nano_ = next_find_nano_ = first_find_nano_ = 0;
 }
 
 void DetailPool::disconnected(ConnectionId connection, uint64_t now_nano) {
@@ -31,10 +31,18 @@ void DetailPool::disconnected(ConnectionId connection, uint64_t now_nano) {
   next_look_nano_ = 0;
 }
 
+// Less and less often: of some there is none, and then all programs are looked at.
+void DetailPool::find_program(uint64_t now_nano, const FindProgram& find) {
+  if (now_nano < next_find_nano_ || program()) return;
+  program_ = find(id_.uid, file().shape().process_id);
+  if (first_find_nano_ == 0) first_find_nano_ = now_nano;
+  next_find_nano_ = now_nano + (now_nano - first_find_nano_);
+}
+
 void DetailPool::look(uint64_t now_nano, const DetailTimes& times, const FindProgram& find) {
   if (now_nano < next_look_nano_) return;
   next_look_nano_ = now_nano + times.look_nano;
-  if (!program()) program_ = find(id_.uid, file().shape().process_id);
+  find_program(now_nano, find);
   if (std::shared_ptr<Program> spans = program()) {
     had_program_ = true;
     service_ = spans->service();

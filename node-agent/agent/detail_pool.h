@@ -59,6 +59,7 @@ class DetailPool {
   void mark_told(const LossMarks::Counts& heard) { marks_.mark_told(heard, file().header().counted_losses); }
 
  private:
+  void find_program(uint64_t now_nano, const FindProgram& find);
   bool is_over(uint64_t now_nano, const DetailTimes& times) const;
 
   ProgramId id_;
@@ -66,6 +67,8 @@ class DetailPool {
   DetailReader reader_;
   std::weak_ptr<Program> program_;
   bool had_program_ = false;
+  uint64_t first_find_nano_ = 0;
+  uint64_t next_find_nano_ = 0;
   std::string service_;
   std::set<ConnectionId> connections_;
   uint64_t alone_since_nano_;
