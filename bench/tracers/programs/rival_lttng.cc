@@ -1,7 +1,6 @@
 // rival-lttng: LTTng-UST's tracepoint and tracef(), as rows. Somebody else has started the session daemon and enabled
 // the events; LTTNG_UST_REGISTER_TIMEOUT=-1 makes this program wait for that. See bench/tracers/row_program.h.
-#define _LGPL_SOURCE  // NOLINT(bugprone-reserved-identifier): LTTng's  // liburcu inline, which the survey found to be
-                      // 5 ns faster
+#define _LGPL_SOURCE  // NOLINT(bugprone-reserved-identifier): liburcu inline, which the survey found to be 5 ns faster
 #include <lttng/tracef.h>
 
 #include "bench/tracers/programs/lttng_event.h"
