@@ -98,8 +98,7 @@ bool send_offer(Socket& socket, uint32_t magic, int pool_fd, uint64_t pool_bytes
   return socket.send_with(&offered, sizeof offered, pool_fd);
 }
 
-// ---- a connection on which the span pool was taken
-// -------------------------------------------------------------------
+// ---- a connection on which the span pool was taken -----------------------------------------------------------------
 
 // Whoever makes the detail pool offers it at once. This is for agents that come later, or had no room: there is time,
 // and each look costs a processor its sleep.

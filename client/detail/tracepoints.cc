@@ -11,15 +11,12 @@
 namespace fathom::client::detail {
 namespace {
 
-enum Progress : uint32_t { kUnmet, kBeingMet, kMet };
-
 template <typename Word>
 std::atomic_ref<Word> shared(Word& word) {
   return std::atomic_ref<Word>(word);
 }
 
-// ---- which are on
-// ----------------------------------------------------------------------------------------------------
+// ---- which are on --------------------------------------------------------------------------------------------------
 
 constinit std::atomic<uint32_t> lock{0};
 constinit std::atomic<fathom_module*> modules{nullptr};
@@ -38,8 +35,7 @@ class Locked {
   SignalsBlocked blocked_;
 };
 
-// ---- the table
-// -------------------------------------------------------------------------------------------------------
+// ---- the table -----------------------------------------------------------------------------------------------------
 
 // Kept here, because the child of a fork gets a new pool with the same tracepoints.
 alignas(8) constinit char table[pool::kTableBytes];
@@ -156,8 +152,7 @@ void decide(fathom_tracepoint& point) {
   }
 }
 
-// ---- modules
-// ---------------------------------------------------------------------------------------------------------
+// ---- modules -------------------------------------------------------------------------------------------------------
 
 template <typename Node>
 void push(std::atomic_ref<Node*> head, Node& node) {
@@ -179,11 +174,23 @@ void give_up(fathom_tracepoint& point) {
   count_loss(pool::kLostTracepoints);
 }
 
+constexpr uint16_t kNoRoom = 0xffff;
+
+// True for the one that is to describe it; the others, and signal handlers that interrupt that one, may record at once.
 bool number(fathom_tracepoint& point) {
+  uint16_t none = 0;
+  if (shared(point.known).load(std::memory_order_acquire) != none) return false;
   const uint32_t kind = tracepoints.fetch_add(1, std::memory_order_relaxed);
-  if (kind >= pool::kMostTracepoints) return false;
-  point.known = static_cast<uint16_t>((pool::kFirstTracepoint + kind) << 4);
-  return true;
+  const bool room = kind < pool::kMostTracepoints;
+  const uint16_t head = room ? static_cast<uint16_t>((pool::kFirstTracepoint + kind) << 4) : kNoRoom;
+  return shared(point.known).compare_exchange_strong(none, head, std::memory_order_acq_rel);
+}
+
+uint32_t head_now(fathom_tracepoint& point) {
+  const uint16_t head = shared(point.head).load(std::memory_order_acquire);
+  if (head != FATHOM_HEAD_UNKNOWN) return head;
+  const uint16_t known = shared(point.known).load(std::memory_order_relaxed);
+  return known != kNoRoom && is_on(patterns_version(), point.name, point.on_by_default != 0) ? known : 0;
 }
 
 }  // namespace
@@ -191,25 +198,18 @@ bool number(fathom_tracepoint& point) {
 uint32_t meet(fathom_tracepoint& point, fathom_module& module, const char* const* keys, const uint8_t* types) {
   const ErrnoKept errno_kept;
   set_up();
-  uint32_t unmet = kUnmet;
-  if (!shared(point.progress).compare_exchange_strong(unmet, kBeingMet, std::memory_order_acq_rel)) {
-    // Another thread is at it, or this one was interrupted there.
-    const uint32_t head = shared(point.head).load(std::memory_order_acquire);
-    if (head != FATHOM_HEAD_UNKNOWN) return head;
-    if (is_on(patterns_version(), point.name, point.on_by_default != 0)) count_loss(pool::kLostNoPool);
-    return 0;
-  }
   if (settings.detail_mib == 0) {
     shared(point.head).store(uint16_t{0}, std::memory_order_relaxed);
-  } else if (!number(point) || !describe(point, keys, types)) {
-    give_up(point);
-  } else {
-    push(shared(module.first), point);
-    remember_module(module);
-    decide(point);
+  } else if (number(point)) {
+    if (point.known == kNoRoom || !describe(point, keys, types)) {
+      give_up(point);
+    } else {
+      push(shared(module.first), point);
+      remember_module(module);
+      decide(point);
+    }
   }
-  shared(point.progress).store(kMet, std::memory_order_release);
-  return shared(point.head).load(std::memory_order_relaxed);
+  return head_now(point);
 }
 
 void leave(fathom_module& module) {

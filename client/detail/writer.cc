@@ -50,8 +50,7 @@ Limit* limit_for(const View& view, uint64_t at, uint32_t bytes) {
   return limit.end != 0 && at >= view.begin_of(number) && at + bytes <= limit.end ? &limit : nullptr;
 }
 
-// ---- chunks
-// ----------------------------------------------------------------------------------------------------------
+// ---- chunks --------------------------------------------------------------------------------------------------------
 
 void retire(WriterState& thread, const View& view, uint32_t number, uint32_t epoch, uint64_t at) {
   Limit& limit = view.limits[number];
@@ -78,8 +77,7 @@ void seal_when_quiet(WriterState& thread, const View& view, uint64_t own_bytes =
   if (thread.retired.load(std::memory_order_relaxed) != 0 && is_quiet(own_bytes)) seal_retired(thread, view);
 }
 
-// ---- our own records
-// -------------------------------------------------------------------------------------------------
+// ---- our own records -----------------------------------------------------------------------------------------------
 
 uint64_t put_record(const View& view, uint64_t at, uint32_t epoch, pool::DetailKind kind, uint32_t payload,
                     const void* rest, uint32_t rest_bytes) {
@@ -136,8 +134,7 @@ void note_told(WriterState& thread, uint64_t before, uint64_t now) {
   thread.told.compare_exchange_strong(before, now, std::memory_order_relaxed);
 }
 
-// ---- changing chunks
-// -------------------------------------------------------------------------------------------------
+// ---- changing chunks -----------------------------------------------------------------------------------------------
 
 const fathom_limit* fast_limit(const View& view, uint32_t number) {
   return settings.tsc && number != ~0U ? &view.limits[number].seen : &no_limit;

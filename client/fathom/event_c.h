@@ -44,7 +44,7 @@ typedef struct fathom_tracepoint {
   const char* file;
   struct fathom_tracepoint* next;  // of its module
   uint32_t on_by_default;
-  uint32_t progress;  // of its being met
+  uint32_t unused;
 } fathom_tracepoint;
 
 // The executable, or one shared object: its tracepoints go when it is unloaded.

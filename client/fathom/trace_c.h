@@ -51,8 +51,7 @@ typedef struct fathom_span {
   uint64_t opaque[64];  // 512 bytes; longer spans borrow memory of the library until they end
 } fathom_span;
 
-// ---- the program
-// -----------------------------------------------------------------------------------------------------
+// ---- the program ---------------------------------------------------------------------------------------------------
 
 // Names this program to whoever looks at its spans: attributes of its resource, as "key=value,key=value" with percent
 // escapes. Overrides OTEL_RESOURCE_ATTRIBUTES; OTEL_SERVICE_NAME, when it is set, overrides both. Without any of them
@@ -68,8 +67,7 @@ FATHOM_EXPORT uint64_t fathom_lost_spans(void);
 // because it also reads what a dead program left.
 FATHOM_EXPORT int fathom_flush(uint64_t timeout_nano);
 
-// ---- spans
-// -----------------------------------------------------------------------------------------------------------
+// ---- spans ---------------------------------------------------------------------------------------------------------
 
 // The starting functions take memory with anything in it, so an open span must be ended or discarded first: what it
 // borrowed would never come back. (One that is active on this thread, which is noticed, is ended.)
@@ -97,8 +95,7 @@ FATHOM_EXPORT void fathom_detail_int(fathom_span* span, fathom_text key, int64_t
 FATHOM_EXPORT void fathom_detail_double(fathom_span* span, fathom_text key, double value);
 FATHOM_EXPORT void fathom_detail_bool(fathom_span* span, fathom_text key, int value);
 
-// ---- the thread's active span
-// ----------------------------------------------------------------------------------------
+// ---- the thread's active span --------------------------------------------------------------------------------------
 
 // Makes it the thread's active span until it ends or is deactivated; then the one before is active again. Of a span
 // that is active already it does nothing, and one deactivation is enough. An active span ends on the thread that
@@ -108,8 +105,7 @@ FATHOM_EXPORT void fathom_span_deactivate(fathom_span* span);
 // 0 and the active span's context, or -1 when this thread has none.
 FATHOM_EXPORT int fathom_active_context(fathom_context* context);
 
-// ---- across programs: W3C trace context
-// -------------------------------------------------------------------------------
+// ---- across programs: W3C trace context ----------------------------------------------------------------------------
 
 FATHOM_EXPORT void fathom_span_context(const fathom_span* span, fathom_context* context);
 // 0, or -1 when `traceparent` is not one, as when its trace id or its parent id is all zeros; then the context is

@@ -44,8 +44,7 @@ enum DetailLoss : uint32_t {
   kDetailLosses = 16,  // room for more, zero until then
 };
 
-// ---- area 1: the header, one page
-// ------------------------------------------------------------------------------------
+// ---- area 1: the header, one page ----------------------------------------------------------------------------------
 
 struct DetailHeader {
   // Written once, before the file is handed over.
@@ -72,8 +71,7 @@ struct DetailHeader {
 };
 static_assert(sizeof(DetailHeader) <= kPageBytes);
 
-// ---- area 2: one entry per chunk, right behind the header page
-// -------------------------------------------------------
+// ---- area 2: one entry per chunk, right behind the header page -----------------------------------------------------
 
 enum DetailState : uint32_t {
   kDetailFree = 0,     // nobody's, and nothing is in it
@@ -118,8 +116,7 @@ inline uint32_t epoch_of_ticket(uint32_t ticket) {
   return epoch == 0 ? 1 : epoch;
 }
 
-// ---- area 3: what the tracepoints are, in the order of their first use
-// -----------------------------------------------
+// ---- area 3: what the tracepoints are, in the order of their first use ---------------------------------------------
 
 // Each at a multiple of 8 bytes; `bytes` is stored last (release), and is 0 where the next one is not there yet.
 struct TracepointEntry {
@@ -154,8 +151,7 @@ enum class FieldType : uint8_t {
 };
 inline constexpr uint32_t kCutBit = 0x8000;
 
-// ---- area 4: the chunks: records, each at a multiple of 8 bytes
-// ------------------------------------------------------
+// ---- area 4: the chunks: records, each at a multiple of 8 bytes ----------------------------------------------------
 
 // A record: ticks:u48, head:u16, epoch:u32 (stored last, release), then the payload, which begins in the same word.
 // A record whose epoch is not its chunk's is none: it is what an earlier lap left.

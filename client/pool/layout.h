@@ -33,8 +33,7 @@ enum Loss : uint32_t {
   kLosses = 16      // room for more, zero until then
 };
 
-// ---- area 1: the header, one page
-// -------------------------------------------------------------------------------------
+// ---- area 1: the header, one page ----------------------------------------------------------------------------------
 
 struct Header {
   // Written once, before the file is handed over.
@@ -64,8 +63,7 @@ struct Header {
 };
 static_assert(sizeof(Header) <= kPageBytes);
 
-// ---- area 2: one entry per chunk, right behind the header page
-// ---------------------------------------------------------
+// ---- area 2: one entry per chunk, right behind the header page -----------------------------------------------------
 
 enum ChunkState : uint32_t {
   kFree = 0,     // nobody's
@@ -99,10 +97,8 @@ inline uint64_t pack_state(uint32_t epoch, ChunkState state) {
   return static_cast<uint64_t>(epoch) << 32 | state;
 }
 
-// ---- area 3: the resource: records `key_size:u16, value_size:u16, key, value`, all texts
-// ------------------------------
-// ---- area 4: the chunks: records, each at a multiple of 8 bytes
-// --------------------------------------------------------
+// ---- area 3: the resource: records `key_size:u16, value_size:u16, key, value`, all texts ---------------------------
+// ---- area 4: the chunks: records, each at a multiple of 8 bytes ----------------------------------------------------
 
 // The first word of a record, stored last (release). A word of another epoch is no record: it is what an earlier lap
 // left. Bits 0-31 epoch, 32-39 RecordType, 40-63 size of the whole record in words of 8 bytes.
@@ -153,8 +149,7 @@ struct ItemHead {
 };
 static_assert(sizeof(ItemHead) == 8);
 
-// ---- the agent's socket: SOCK_SEQPACKET, little-endian
-// ----------------------------------------------------------------
+// ---- the agent's socket: SOCK_SEQPACKET, little-endian -------------------------------------------------------------
 
 inline constexpr uint32_t kSocketMagic = 0x4d4854fa;
 inline constexpr uint32_t kSocketVersion = 1;

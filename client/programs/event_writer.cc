@@ -85,8 +85,7 @@ void write_events(const Plan& plan, uint32_t thread, EventPage& page) {
   }
 }
 
-// ---- for golden files
-// ------------------------------------------------------------------------------------------------
+// ---- for golden files ----------------------------------------------------------------------------------------------
 
 void fixed_span(uint8_t number) {
   fathom_context parent{};
@@ -117,8 +116,7 @@ void write_fixed() {
   for (int i = 0; i < 200; i++) FATHOM_EVENT_ON("in.next.chunk", "i", i);
 }
 
-// ---- the program
-// -----------------------------------------------------------------------------------------------------
+// ---- the program ---------------------------------------------------------------------------------------------------
 
 EventPage* map_page(const char* path) {
   const int fd = open(path, O_RDWR | O_CLOEXEC);

@@ -32,8 +32,7 @@
 
 namespace fathom::grpc {
 
-// ---- servers
-// ---------------------------------------------------------------------------------------------------------
+// ---- servers -------------------------------------------------------------------------------------------------------
 
 using ServerInterceptors = std::vector<std::unique_ptr<::grpc::experimental::ServerInterceptorFactoryInterface>>;
 
@@ -59,8 +58,7 @@ std::optional<Context> context_of(const ServerContext& context) {
   return call == nullptr ? std::nullopt : std::optional<Context>(call->context());
 }
 
-// ---- clients
-// ---------------------------------------------------------------------------------------------------------
+// ---- clients -------------------------------------------------------------------------------------------------------
 
 using ClientInterceptors = std::vector<std::unique_ptr<::grpc::experimental::ClientInterceptorFactoryInterface>>;
 
