@@ -11,7 +11,7 @@ struct List {
 
   std::string_view get() const { return {text, size.load(std::memory_order_acquire)}; }
   void set(std::string_view list) {
-    std::memcpy(text, list.data(), list.size());
+    if (!list.empty()) std::memcpy(text, list.data(), list.size());  // of nothing, there may be no address
     size.store(static_cast<uint16_t>(list.size()), std::memory_order_release);
   }
 };
