@@ -99,7 +99,7 @@ void fixed_span(uint8_t number) {
   fathom_span_end(&span);
 }
 
-void write_fixed() {
+void write_fixed() {  // NOLINT(readability-function-size): the macros
   const unsigned char bytes[] = {0, 1, 0xfe, 0xff};
   const std::string_view begin(reinterpret_cast<const char*>(bytes), sizeof bytes);
   FATHOM_EVENT_ON("nothing");
