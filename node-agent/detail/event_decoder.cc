@@ -31,7 +31,7 @@ void take_text(ByteReader& reader, FieldValue& value) {
 void take_value(ByteReader& reader, FieldValue& value) {
   switch (value.field->type) {
     case FieldType::kInt8:
-      value.integer = take<int8_t>(reader);
+      value.integer = take<int8_t>(reader);  // NOLINT(bugprone-signed-char-misuse): to keep its sign is the point
       return;
     case FieldType::kInt16:
       value.integer = take<int16_t>(reader);
