@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include <rocksdb/compaction_filter.h>
+#include <rocksdb/convenience.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/listener.h>
 #include <rocksdb/slice_transform.h>
@@ -329,6 +330,7 @@ rocksdb::Status Database::sync_log() {
 }
 
 rocksdb::Status Database::flush() {
+  std::lock_guard lock(changing_files_);
   return db_->Flush(rocksdb::FlushOptions(), {handles_.begin(), handles_.end()});
 }
 
@@ -386,6 +388,18 @@ uint64_t Database::rows(Family family) {
   uint64_t rows = 0;
   db_->GetIntProperty(this->family(family), rocksdb::DB::Properties::kEstimateNumKeys, &rows);
   return rows;
+}
+
+rocksdb::Status Database::ingest(const std::vector<rocksdb::IngestExternalFileArg>& args) {
+  std::lock_guard lock(changing_files_);
+  return db_->IngestExternalFiles(args);
+}
+
+rocksdb::Status Database::delete_files(Family family, const std::string& begin, const std::string& end) {
+  const rocksdb::Slice first(begin), last(end);
+  const rocksdb::RangePtr range(&first, &last);
+  std::lock_guard lock(changing_files_);
+  return rocksdb::DeleteFilesInRanges(db_.get(), this->family(family), &range, 1, /*include_end=*/false);
 }
 
 std::string Database::ingest_path(std::string_view name) const {

@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include <rocksdb/db.h>
@@ -66,6 +67,12 @@ class Database {
   void stop_compacting() { db_->DisableManualCompaction(); }
   // Rows, those included that compaction has yet to take away; an estimate.
   uint64_t rows(Family family);
+  // RocksDB's calls of these names, one at a time and not beside flush(): an ingestion of 7.8 looks at the version that
+  // a family has now and at the one that readers see, and ends the process when it comes between the two steps by which
+  // another change makes them one. (A compaction of RocksDB's own that shares its write of the manifest can still be
+  // such a change.)
+  rocksdb::Status ingest(const std::vector<rocksdb::IngestExternalFileArg>& args);
+  rocksdb::Status delete_files(Family family, const std::string& begin, const std::string& end);
   // A fresh name for a file that will be ingested.
   std::string ingest_path(std::string_view name) const;
   const std::string& path() const { return path_; }
@@ -82,6 +89,7 @@ class Database {
   const Ballast ballast_;
   std::shared_ptr<std::atomic<bool>> stopped_ = std::make_shared<std::atomic<bool>>(false);
   std::atomic<uint64_t> log_bytes_{0};
+  std::mutex changing_files_;
   std::unique_ptr<rocksdb::DB> db_;
   std::array<rocksdb::ColumnFamilyHandle*, kFamilies> handles_{};
   std::array<rocksdb::Options, kFamilies> options_;

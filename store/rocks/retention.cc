@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include <rocksdb/convenience.h>
-
 #include "base/log.h"
 #include "store/rocks/counters.h"
 #include "store/rocks/keys.h"
@@ -155,11 +153,8 @@ Result<> Retention::load_corrections() {
 void Retention::delete_files() {
   std::string begin = keys::partition(0);
   std::string end = keys::partition(engine_.live->oldest());
-  rocksdb::Slice first(begin), last(end);
-  rocksdb::RangePtr range(&first, &last);
   for (Family family : {Family::kSegment, Family::kBlock, Family::kSlow, Family::kLatency}) {
-    rocksdb::Status status = rocksdb::DeleteFilesInRanges(&engine_.database->db(), engine_.database->family(family),
-                                                          &range, 1, /*include_end=*/false);
+    rocksdb::Status status = engine_.database->delete_files(family, begin, end);
     if (!status.ok()) log_warning("cannot delete files of dropped partitions yet: " + status.ToString());
   }
 }

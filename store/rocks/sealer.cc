@@ -165,7 +165,7 @@ class SegmentFiles {
     }
     // What the segment rests on, its operations and its batches' identities, must not be less durable than itself.
     rocksdb::Status status = database_.sync_log();
-    if (status.ok()) status = database_.db().IngestExternalFiles(args_);
+    if (status.ok()) status = database_.ingest(args_);
     if (!status.ok()) return from_status(status, "ingest segment " + std::to_string(info_.id));
     return info_;
   }
