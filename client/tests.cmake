@@ -31,6 +31,10 @@ add_executable(client_c_program programs/c_program.c)
 set_target_properties(client_c_program PROPERTIES C_STANDARD 11 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF)
 target_compile_options(client_c_program PRIVATE -pedantic)
 target_link_libraries(client_c_program PRIVATE fathom_client_shared)
+if(FATHOM_SANITIZE)
+  # The library wants the sanitizer's runtime of C++ programs.
+  set_target_properties(client_c_program PROPERTIES LINKER_LANGUAGE CXX)
+endif()
 add_test(NAME client_c_program COMMAND client_c_program)
 set_tests_properties(client_c_program PROPERTIES TIMEOUT 60 ENVIRONMENT "FATHOM_AGENT_SOCKET=")
 
