@@ -105,7 +105,7 @@ function(fathom_module folder)
     target_link_libraries(${folder}_tests PRIVATE fathom_${folder} ${arg_TEST_LIBRARIES} GTest::gtest GTest::gtest_main)
     target_compile_definitions(${folder}_tests PRIVATE FATHOM_TESTDATA="${CMAKE_CURRENT_SOURCE_DIR}/testdata")
     add_test(NAME ${folder}_tests COMMAND ${folder}_tests)
-    set_tests_properties(${folder}_tests PROPERTIES TIMEOUT 600)
+    set_tests_properties(${folder}_tests PROPERTIES TIMEOUT 1200)  # against hangs: sanitizers are slow
   endif()
   if(FATHOM_FUZZ)
     foreach(fuzzer ${fuzzers})
