@@ -8,20 +8,21 @@
 set(FATHOM_MAY_INCLUDE_base "")
 set(FATHOM_MAY_INCLUDE_proto "")
 set(FATHOM_MAY_INCLUDE_net base)
+set(FATHOM_MAY_INCLUDE_capture base)  # what an agent writes and the server's queries read: the content of a capture
 set(FATHOM_MAY_INCLUDE_store base proto)
 set(FATHOM_MAY_INCLUDE_collector base proto net store)
-set(FATHOM_MAY_INCLUDE_query base proto net store)
+set(FATHOM_MAY_INCLUDE_query base proto net store capture)
 set(FATHOM_MAY_INCLUDE_cli base proto net)
 set(FATHOM_MAY_INCLUDE_client base)  # headers only: a traced program links no library of ours but this one
-set(FATHOM_MAY_INCLUDE_node-agent base proto net)
-set(FATHOM_MAY_INCLUDE_apps base proto net store collector query cli node-agent)
-set(FATHOM_MAY_INCLUDE_bench base proto net)  # black-box clients: they know the wire, not the server's insides
-set(FATHOM_MAY_INCLUDE_tests base proto net store collector query cli node-agent)
+set(FATHOM_MAY_INCLUDE_node-agent base proto net capture)
+set(FATHOM_MAY_INCLUDE_apps base proto net capture store collector query cli node-agent)
+set(FATHOM_MAY_INCLUDE_bench base proto net capture)  # black-box clients: they know the wire, not the server's insides
+set(FATHOM_MAY_INCLUDE_tests base proto net capture store collector query cli node-agent)
 # A folder of another folder: all that may be seen of it. The span pool's layout is compiled by both of its sides.
 set(FATHOM_MAY_INCLUDE_PART_node-agent client/pool)
 set(FATHOM_MAY_INCLUDE_PART_bench client/testing client/programs client/pool)  # the program that it starts, gives memory back, fills
 set(FATHOM_MAY_INCLUDE_PART_tests client/pool client/programs)  # what those wrote who were killed, and the pages that say so
-set(FATHOM_FOLDERS base proto net store collector query cli apps bench tests client node-agent snapshot)
+set(FATHOM_FOLDERS base proto net capture store collector query cli apps bench tests client node-agent snapshot)
 
 # System headers that only one folder may include: "prefix=folder".
 set(FATHOM_FENCES "rocksdb/=store" "intel-pt.h=snapshot" "linux/perf_event.h=node-agent" "bpf/=node-agent")

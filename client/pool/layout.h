@@ -46,7 +46,7 @@ struct Header {
   uint64_t resource_offset;  // of area 3
   uint8_t process_id[16];    // random, new after fork()
   uint32_t pid;              // in the program's own namespace; for people
-  uint32_t reserved;
+  uint32_t thread_slots;     // of area 5 (open_spans.h); 0: this pool has none
 
   // The writer's.
   alignas(64) std::atomic<uint32_t> chunks_used;  // chunks at or beyond this number were never claimed
