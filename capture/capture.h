@@ -7,10 +7,13 @@
 #pragma once
 
 #include <array>
+#include <bit>
+#include <cassert>
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "base/ids.h"
@@ -23,11 +26,11 @@ struct SpanRef {
   auto operator<=>(const SpanRef&) const = default;
 };
 
-// Both clocks of the node at one instant. Between two of one epoch times are interpolated; beyond the first and the
-// last the difference stays.
+// Both clocks of the node at one instant. Between two of one epoch times are interpolated; beyond an epoch's first and
+// last the difference stays, and what lies between two epochs belongs to the earlier one.
 struct Anchor {
   uint64_t monotonic_nano = 0;
-  uint64_t unix_nano = 0;  // the node's own CLOCK_REALTIME, not corrected
+  uint64_t unix_nano = 0;  // the node's own CLOCK_REALTIME as it was set when the capture was made, not corrected
   uint32_t epoch = 0;      // counts up when a clock jumped (the host slept, or was moved)
   bool operator==(const Anchor&) const = default;
 };
@@ -49,21 +52,44 @@ struct Tracepoint {
   bool operator==(const Tracepoint&) const = default;
 };
 
-struct Text {
-  std::string bytes;
-  bool cut = false;  // its end is missing
-  bool operator==(const Text&) const = default;
+// One value of an event; what it means is said by its field's type. Texts lie in their thread's `texts`, so that a
+// capture of some hundred thousand events is a few large pieces of memory.
+class Value {
+ public:
+  static constexpr uint64_t kMostTextBytes = (uint64_t{1} << 23) - 1;
+  static constexpr uint64_t kMostTextOffset = (uint64_t{1} << 40) - 1;
+
+  static Value of_integer(int64_t value) { return Value(static_cast<uint64_t>(value)); }
+  static Value of_natural(uint64_t value) { return Value(value); }
+  static Value of_real(double value) { return Value(std::bit_cast<uint64_t>(value)); }
+  static Value of_truth(bool value) { return Value(value ? 1 : 0); }
+  // `cut`: the text's end is missing.
+  static Value of_text(uint64_t offset, uint64_t bytes, bool cut) {
+    assert(offset <= kMostTextOffset && bytes <= kMostTextBytes);
+    return Value(offset << 24 | bytes << 1 | (cut ? 1 : 0));
+  }
+
+  int64_t integer() const { return static_cast<int64_t>(bits_); }
+  uint64_t natural() const { return bits_; }
+  double real() const { return std::bit_cast<double>(bits_); }
+  bool truth() const { return bits_ != 0; }
+  uint64_t text_offset() const { return bits_ >> 24; }
+  uint64_t text_bytes() const { return bits_ >> 1 & kMostTextBytes; }
+  bool is_cut() const { return (bits_ & 1) != 0; }
+
+ private:
+  explicit Value(uint64_t bits) : bits_(bits) {}
+
+  uint64_t bits_;
 };
-// In the order of FieldType; kText and kBytes are both Text.
-using Value = std::variant<int64_t, uint64_t, double, bool, Text>;
 
 struct Event {
   uint64_t monotonic_nano = 0;
-  uint32_t tracepoint = 0;  // index
-  uint32_t spans = 0;       // index of `span_sets`: those that the thread served
+  uint32_t tracepoint = 0;   // index
+  uint32_t spans = 0;        // index of `span_sets`: those that the thread served
+  uint32_t first_value = 0;  // index of the thread's `values`
+  uint16_t values = 0;       // as many as the tracepoint has fields, or fewer where the end was damaged
   bool spans_certain = true;
-  std::vector<Value> values;  // as the tracepoint's fields, or fewer where the end was damaged
-  bool operator==(const Event&) const = default;
 };
 
 // A span that was not over when the capture was made.
@@ -114,8 +140,18 @@ struct Thread {
   std::string name;
   std::vector<OpenSpan> open;              // the outermost first
   std::vector<Event> events;               // by time
+  std::vector<Value> values;               // of all events, each one's side by side; see values_of()
+  std::string texts;                       // of all values; see text_of()
   std::vector<KernelEvent> kernel_events;  // by time
-  bool operator==(const Thread&) const = default;
+
+  std::span<const Value> values_of(const Event& event) const {
+    return std::span(values).subspan(event.first_value, event.values);
+  }
+  std::string_view text_of(Value value) const {
+    return std::string_view(texts).substr(value.text_offset(), value.text_bytes());
+  }
+  Value add_text(std::string_view bytes, bool cut = false);
+  void add_event(Event event, std::span<const Value> its_values);
 };
 
 struct Capture {
@@ -135,7 +171,15 @@ struct Capture {
   std::vector<std::vector<SpanRef>> span_sets;  // the first is empty
   std::vector<Thread> threads;                  // by tid
   std::vector<std::pair<std::string, uint64_t>> losses;
-  bool operator==(const Capture&) const = default;
 };
+
+// Whether they say the same, wherever in memory the values of their events lie. Reals are compared by their bits.
+bool same(const Capture& a, const Capture& b);
+
+// When an instant was, by the anchors: of one of `monotonic_nano`, in the node's own CLOCK_REALTIME. Without anchors 0.
+uint64_t unix_nano_at(const Capture& capture, uint64_t monotonic_nano);
+// Whether a clock jumped, or may have, between the window's begin and its end: times before and after do not belong
+// together.
+bool crosses_clock_jump(const Capture& capture);
 
 }  // namespace fathom::capture
