@@ -42,6 +42,17 @@ inline uint64_t load_be64(const char* data) {
   return __builtin_bswap64(value);
 }
 
+inline constexpr size_t kMostVarintBytes = 10;
+// Writes where there is room for as many, and returns the end.
+inline char* put_varint(char* to, uint64_t value) {
+  while (value >= 0x80) {
+    *to++ = static_cast<char>(value | 0x80);
+    value >>= 7;
+  }
+  *to++ = static_cast<char>(value);
+  return to;
+}
+
 // Appends to a string that the caller owns.
 class ByteWriter {
  public:
@@ -52,14 +63,8 @@ class ByteWriter {
   void u64(uint64_t value) { fixed(value); }
   void f64(double value) { fixed(value); }
   void varint(uint64_t value) {
-    char buffer[10];
-    size_t size = 0;
-    while (value >= 0x80) {
-      buffer[size++] = static_cast<char>(value | 0x80);
-      value >>= 7;
-    }
-    buffer[size++] = static_cast<char>(value);
-    out_.append(buffer, size);
+    char buffer[kMostVarintBytes];
+    out_.append(buffer, static_cast<size_t>(put_varint(buffer, value) - buffer));
   }
   void svarint(int64_t value) { varint(zigzag(value)); }
   void raw(std::string_view bytes) { out_.append(bytes); }

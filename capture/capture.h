@@ -142,7 +142,7 @@ struct Thread {
   std::vector<Event> events;               // by time
   std::vector<Value> values;               // of all events, each one's side by side; see values_of()
   std::string texts;                       // of all values; see text_of()
-  std::vector<KernelEvent> kernel_events;  // by time
+  std::vector<KernelEvent> kernel_events;  // by `monotonic_nano`
 
   std::span<const Value> values_of(const Event& event) const {
     return std::span(values).subspan(event.first_value, event.values);
@@ -168,8 +168,8 @@ struct Capture {
   bool ended = false;  // the process was over when it was read
   std::vector<Anchor> anchors;
   std::vector<Tracepoint> tracepoints;
-  std::vector<std::vector<SpanRef>> span_sets;  // the first is empty
-  std::vector<Thread> threads;                  // by tid
+  std::vector<std::vector<SpanRef>> span_sets{1};  // the first is empty
+  std::vector<Thread> threads;                     // by tid
   std::vector<std::pair<std::string, uint64_t>> losses;
 };
 

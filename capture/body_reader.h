@@ -1,0 +1,59 @@
+// BodyReader: what the parts of a body are read with: a reader that fails for good, and the memory that may be taken.
+//
+// Thread safety: none. Ownership: none: the body outlives it. Errors: a count that the bytes cannot hold, an index that
+// leads nowhere, or a number that does not fit fails the reader; the value is then nothing.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "capture/capture.h"
+#include "capture/format.h"
+
+namespace fathom::capture {
+
+class BodyReader {
+ public:
+  BodyReader(std::string_view body, uint64_t most_memory_bytes) : body_(body), in_(body), room_(most_memory_bytes) {}
+
+  ByteReader& in() { return in_; }
+  bool failed() const { return in_.failed(); }
+  void fail() { in_.fail(); }
+  size_t position() const { return body_.size() - in_.remaining() - behind_; }
+  // Memory beyond what is allowed was asked for.
+  bool exhausted() const { return exhausted_; }
+
+  // Before all else: they lie at the end; the reader is left with what is before them.
+  void take_strings();
+  // Of what takes so many bytes each at least, and will take so much memory. 0 when it cannot be.
+  size_t count(size_t least_bytes, size_t memory_bytes);
+  bool charge(uint64_t memory_bytes);
+  std::string text();
+  // Of two instants, which may be anything.
+  uint64_t apart(uint64_t from) { return from + static_cast<uint64_t>(in_.svarint()); }
+  uint64_t not_before(uint64_t last);
+  template <typename Number>
+  Number number(uint64_t most) {
+    uint64_t value = in_.varint();
+    return static_cast<Number>(value > most ? in_.fail() : value);
+  }
+  template <typename Number>
+  Number signed_number() {
+    int64_t value = in_.svarint();
+    if (value != static_cast<Number>(value)) in_.fail();
+    return static_cast<Number>(value);
+  }
+  SpanRef span();
+
+ private:
+  const std::string_view body_;
+  ByteReader in_;
+  size_t behind_ = 0;  // bytes of the strings
+  uint64_t room_;
+  std::vector<std::string_view> strings_{{}};
+  bool exhausted_ = false;
+};
+
+}  // namespace fathom::capture

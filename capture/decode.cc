@@ -1,0 +1,14 @@
+#include "capture/decode.h"
+
+#include "capture/body_decoder.h"
+#include "capture/frame.h"
+
+namespace fathom::capture {
+
+Result<Capture> decode(std::string_view bytes, const DecodeLimits& limits) {
+  Result<Body> body = open_frame(bytes, limits.most_bytes);
+  if (!body) return body.error();
+  return decode_body(body->view(), limits);
+}
+
+}  // namespace fathom::capture

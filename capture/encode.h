@@ -1,0 +1,16 @@
+// Encoding of captures: from plain values to the bytes that agents send and servers keep (docs/formats/capture.md).
+//
+// Thread safety: a pure function. Ownership: the result owns its bytes. Errors: none; a capture whose indexes lead
+// nowhere or whose events are not by time is a fault of the caller's, and asserted. The same capture always gives the
+// same bytes with the same version of zstd.
+#pragma once
+
+#include <string>
+
+#include "capture/capture.h"
+
+namespace fathom::capture {
+
+std::string encode(const Capture& capture);
+
+}  // namespace fathom::capture
