@@ -14,13 +14,13 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "base/sha256.h"
 #include "store/span.h"
 
 namespace fathom::store {
 
 using CaptureId = Id<16>;  // random, chosen by the agent
 using NodeId = Id<16>;     // the same for the life of a host's installation
-using Sha256 = Id<32>;
 
 // Why the detail was kept. The numbers are those of the format.
 enum class CaptureTrigger : uint8_t {

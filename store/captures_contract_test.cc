@@ -1,7 +1,7 @@
 // What CaptureStore promises, on the model and on RocksDB.
 #include <gtest/gtest.h>
 
-#include "store/captures/sha256.h"
+#include "base/sha256.h"
 #include "store/model/memory_captures.h"
 #include "store/testing/capture_builder.h"
 #include "store/testing/rocks_rig.h"

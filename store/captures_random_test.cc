@@ -7,8 +7,8 @@
 #include <random>
 #include <sstream>
 
+#include "base/sha256.h"
 #include "store/captures/capture_row.h"
-#include "store/captures/sha256.h"
 #include "store/model/memory_captures.h"
 #include "store/testing/capture_builder.h"
 #include "store/testing/rocks_rig.h"

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <thread>
 
-#include "store/captures/sha256.h"
+#include "base/sha256.h"
 #include "store/rocks/database.h"
 #include "store/testing/capture_builder.h"
 #include "store/testing/rocks_rig.h"

@@ -13,7 +13,7 @@
 #include <map>
 
 #include "base/bytes.h"
-#include "store/captures/sha256.h"
+#include "base/sha256.h"
 #include "store/testing/capture_builder.h"
 #include "store/testing/rocks_rig.h"
 

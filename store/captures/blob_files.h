@@ -18,7 +18,7 @@
 #include <rocksdb/env.h>
 
 #include "base/result.h"
-#include "store/captures/sha256.h"
+#include "base/sha256.h"
 
 namespace fathom::store {
 

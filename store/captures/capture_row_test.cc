@@ -1,9 +1,7 @@
-// The rows' bytes, and SHA-256: what was written yesterday must be read tomorrow.
+// The rows' bytes: what was written yesterday must be read tomorrow.
 #include "store/captures/capture_row.h"
 
 #include <gtest/gtest.h>
-
-#include "store/captures/sha256.h"
 
 namespace fathom::store {
 namespace {
@@ -118,15 +116,6 @@ TEST(CaptureRow, TriggersHaveNames) {
   }
   EXPECT_EQ(capture_trigger_name(static_cast<CaptureTrigger>(0)), "unknown");
   EXPECT_EQ(capture_trigger_of("unknown"), std::nullopt);
-}
-
-TEST(Sha256, IsThatOfFips180) {
-  EXPECT_EQ(sha256("").hex(), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-  EXPECT_EQ(sha256("abc").hex(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-  Sha256Hasher hasher;
-  hasher.add("a");
-  hasher.add("bc");
-  EXPECT_EQ(hasher.finish(), sha256("abc"));
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "store/captures/sha256.h"
+#include "base/sha256.h"
 
 namespace fathom::store {
 

@@ -1,10 +1,10 @@
-#include "store/captures/sha256.h"
+#include "base/sha256.h"
 
 #include <openssl/evp.h>
 
 #include <cstdlib>
 
-namespace fathom::store {
+namespace fathom {
 
 namespace {
 
@@ -38,4 +38,4 @@ Sha256 sha256(std::string_view bytes) {
   return hasher.finish();
 }
 
-}  // namespace fathom::store
+}  // namespace fathom

@@ -1,17 +1,19 @@
 // SHA-256 of a string that comes in pieces: the name under which content is stored.
 //
-// Purpose: the one place that knows OpenSSL. Thread safety: none; one owner. Errors: none; OpenSSL's own, which are
-// those of memory alone, end the process.
+// Purpose: the one place that knows OpenSSL; agents and stores name content alike. Thread safety: none; one owner.
+// Errors: none; OpenSSL's own, which are those of memory alone, end the process.
 #pragma once
 
 #include <memory>
 #include <string_view>
 
-#include "store/capture.h"
+#include "base/ids.h"
 
 struct evp_md_ctx_st;
 
-namespace fathom::store {
+namespace fathom {
+
+using Sha256 = Id<32>;
 
 class Sha256Hasher {
  public:
@@ -29,4 +31,4 @@ class Sha256Hasher {
 
 Sha256 sha256(std::string_view bytes);
 
-}  // namespace fathom::store
+}  // namespace fathom
