@@ -231,6 +231,123 @@ TEST(TickClock, WildTicksAreOnlyWild) {
   for (uint64_t ticks : {uint64_t{0}, UINT64_MAX}) clock.unix_nano(Clock::kTsc, ticks);
 }
 
+// ---- for captures
+
+bool crosses(const ScriptedHost& host, const TickClock& clock, uint64_t back_nano) {
+  return clock.times().crosses_jump(host.monotonic() - back_nano, host.monotonic());
+}
+
+capture::Capture with_anchors(const TickClock& clock, uint64_t begin_nano, uint64_t end_nano) {
+  capture::Capture capture{.begin_nano = begin_nano, .end_nano = end_nano};
+  capture.anchors = clock.times().anchors(begin_nano, end_nano);
+  return capture;
+}
+
+TEST(TickTimes, FindsTheTicksOfAnInstant) {
+  ScriptedHost host;
+  TickClock clock(host);
+  run(host, clock, 10 * kSecond);
+  TickTimes times = clock.times();
+  for (uint64_t back = 0; back < 20 * kSecond; back += 77 * kMilli) {
+    uint64_t nano = host.monotonic() - back + kSecond;
+    EXPECT_TRUE(near(times.monotonic_nano(Clock::kTsc, times.ticks_at(Clock::kTsc, nano)), nano, 2)) << back;
+    EXPECT_EQ(times.ticks_at(Clock::kMonotonic, nano), nano);
+  }
+  EXPECT_EQ(times.ticks_at(Clock::kTsc, 0), 5e12L - 1000 * 2.3e9L);
+}
+
+TEST(TickTimes, ACopyStaysAsItWas) {
+  ScriptedHost host;
+  TickClock clock(host);
+  run(host, clock, 3 * kSecond);
+  TickTimes times = clock.times();
+  uint64_t ticks = host.ticks();
+  uint64_t real = times.unix_nano(Clock::kTsc, ticks);
+  host.step(static_cast<int64_t>(kSecond));
+  run(host, clock, 3 * kSecond);
+  EXPECT_EQ(times.unix_nano(Clock::kTsc, ticks), real);
+  EXPECT_TRUE(near(clock.unix_nano(Clock::kTsc, ticks), real + kSecond, 5));
+}
+
+TEST(TickTimes, AnchorsAreOnePerSecondAroundTheWindow) {
+  ScriptedHost host;
+  TickClock clock(host);
+  run(host, clock, 20 * kSecond);
+  uint64_t begin = host.monotonic() - 5 * kSecond - 300 * kMilli;
+  uint64_t end = host.monotonic() - 2 * kSecond - 700 * kMilli;
+  capture::Capture capture = with_anchors(clock, begin, end);
+  ASSERT_GE(capture.anchors.size(), 4u);
+  EXPECT_LE(capture.anchors.size(), 5u);
+  EXPECT_LE(capture.anchors.front().monotonic_nano, begin);
+  EXPECT_GE(capture.anchors.back().monotonic_nano, end);
+  EXPECT_EQ(capture.anchors.back().epoch, 0u);
+  EXPECT_FALSE(crosses_clock_jump(capture));
+  EXPECT_TRUE(near(unix_nano_at(capture, begin), clock.unix_nano(Clock::kMonotonic, begin), 2));
+}
+
+TEST(TickTimes, ASleepIsCrossedByWindowsThatTouchIt) {
+  for (bool counts : {false, true}) {
+    ScriptedHost host;
+    TickClock clock(host);
+    run(host, clock, 5 * kSecond);
+    host.sleep(7200 * kSecond, counts);
+    run(host, clock, 3 * kSecond);
+    EXPECT_FALSE(crosses(host, clock, 2 * kSecond));
+    EXPECT_TRUE(crosses(host, clock, 3 * kSecond + 10 * kMilli));
+    EXPECT_TRUE(crosses(host, clock, 100 * kSecond)) << "from before the first reading";
+    capture::Capture capture = with_anchors(clock, host.monotonic() - 5 * kSecond, host.monotonic());
+    EXPECT_TRUE(crosses_clock_jump(capture));
+    EXPECT_EQ(capture.anchors.back().epoch, 1u);
+    EXPECT_TRUE(near(unix_nano_at(capture, host.monotonic()), host.real(), 5));
+    uint64_t before = host.monotonic() - 4 * kSecond;
+    EXPECT_TRUE(near(unix_nano_at(capture, before), host.real() - 7204 * kSecond, 5));
+  }
+}
+
+TEST(TickTimes, ACounterThatJumpsIsCrossedToo) {
+  for (uint64_t to : {uint64_t{1000}, uint64_t{900'000'000'000'000}}) {
+    ScriptedHost host;
+    TickClock clock(host);
+    run(host, clock, 5 * kSecond);
+    host.reset_counter(to);
+    run(host, clock, 3 * kSecond);
+    EXPECT_FALSE(crosses(host, clock, 2 * kSecond));
+    EXPECT_TRUE(crosses(host, clock, 4 * kSecond));
+    // Each side's ticks are its own.
+    EXPECT_TRUE(
+        near(clock.times().ticks_at(Clock::kTsc, host.monotonic() - kSecond), host.ticks() - 2'300'000'000, 50));
+    EXPECT_LT(clock.times().ticks_at(Clock::kTsc, host.monotonic() - 4 * kSecond), 5'100'000'000'000u);
+    EXPECT_GT(clock.times().ticks_at(Clock::kTsc, host.monotonic() - 4 * kSecond), 5'000'000'000'000u);
+  }
+}
+
+// All instants of a capture are told in the calendar as it is set when they are told: there is nothing to mark.
+TEST(TickTimes, AStepOfTheCalendarIsNoJump) {
+  ScriptedHost host;
+  TickClock clock(host);
+  run(host, clock, 5 * kSecond);
+  host.step(-3600 * static_cast<int64_t>(kSecond));
+  run(host, clock, 3 * kSecond);
+  EXPECT_FALSE(crosses(host, clock, 6 * kSecond));
+  capture::Capture capture = with_anchors(clock, host.monotonic() - 6 * kSecond, host.monotonic());
+  EXPECT_FALSE(crosses_clock_jump(capture));
+  EXPECT_TRUE(near(unix_nano_at(capture, host.monotonic() - 6 * kSecond), host.real() - 6 * kSecond, 5));
+}
+
+TEST(TickTimes, WildInstantsAreOnlyWild) {
+  ScriptedHost host;
+  TickClock clock(host);
+  run(host, clock, 2 * kSecond);
+  std::mt19937_64 random(13);
+  for (int i = 0; i < 10'000; ++i) {
+    uint64_t begin = random() >> (random() % 64);
+    uint64_t end = random() >> (random() % 64);
+    clock.times().ticks_at(Clock::kTsc, begin);
+    clock.times().crosses_jump(begin, end);
+    EXPECT_FALSE(clock.times().anchors(begin, end).empty());
+  }
+}
+
 TEST(HostClock, ItsClocksAreOfOneInstant) {
   HostClock source;
   ClockReading first = source.read();
