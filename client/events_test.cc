@@ -264,6 +264,28 @@ TEST(DetailPool, KeepsWhatALivingThreadHasOpen) {
   quiet.join();
 }
 
+// What was overwritten is as old as the pool says, and older.
+TEST(DetailPool, SaysUntilWhenEventsWereOverwritten) {
+  in_own_process([] {
+    settings.detail_mib = 2;
+    numbered(1);
+    DetailReader reader = DetailReader::of_this_process();
+    EXPECT_EQ(reader.header().overwritten_ticks.load(), 0U);
+    const std::string text(1000, 'x');
+    constexpr uint64_t kEvents = 6000;
+    for (uint64_t i = 0; i < kEvents; i++) FATHOM_EVENT_ON("loud", "number", i, "text", text);
+    std::set<uint64_t> numbers;
+    for (const ReadEvent& event : events_called("loud")) {
+      if (event.ticks > reader.header().overwritten_ticks) numbers.insert(event.number("number"));
+    }
+    const uint64_t sure = numbers.size();
+    ASSERT_GT(sure, 1000U) << "of some 2000 that fit";
+    EXPECT_LT(sure, 2100U);
+    EXPECT_EQ(*numbers.begin(), kEvents - sure) << "these are the last ones, without a gap";
+    EXPECT_EQ(*numbers.rbegin(), kEvents - 1);
+  });
+}
+
 TEST(DetailPool, AThousandThreadsLeaveItWellFilled) {
   DetailReader before = DetailReader::of_this_process();
   constexpr int kThreads = 1000, kEach = 20;

@@ -33,6 +33,15 @@ bool may_take(const View& view, uint64_t state) {
   return false;
 }
 
+// Before the claim: who sees it sees this, too. A claim that fails has said too much for once, which is no harm.
+void note_overwritten(const View& view, const DetailEntry& entry) {
+  std::atomic<uint64_t>& noted = view.header->overwritten_ticks;
+  const uint64_t last = entry.last_ticks.load(std::memory_order_relaxed);
+  uint64_t known = noted.load(std::memory_order_relaxed);
+  while (known < last && !noted.compare_exchange_weak(known, last, std::memory_order_relaxed)) {
+  }
+}
+
 void set_limit(const View& view, uint32_t number, uint32_t epoch) {
   Limit& limit = view.limits[number];
   limit.end = view.end_of(number);
@@ -67,6 +76,7 @@ bool take_one(const View& view, uint32_t first, uint32_t chunks, std::atomic<uin
   const uint64_t state = entry.state.load(std::memory_order_acquire);
   if (!may_take(view, state)) return false;
   if (patient && pool::state_of(state) != pool::kDetailFree && is_young(entry, ticket, chunks)) return false;
+  if (pool::state_of(state) != pool::kDetailFree) note_overwritten(view, entry);
   const uint32_t epoch = pool::epoch_of_ticket(ticket);
   if (!own(view, number, state, epoch, tid)) return false;
   if (!make_present(view, number)) {

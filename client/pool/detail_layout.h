@@ -65,11 +65,13 @@ struct DetailHeader {
   alignas(64) std::atomic<uint32_t> reader;  // counts up when a reader's connection ends: what it held is void
   std::atomic<uint32_t> unused;
   std::atomic<uint64_t> losses[kDetailLosses];
+  // No record that was overwritten is younger; raised before a sealed chunk is claimed anew.
+  std::atomic<uint64_t> overwritten_ticks;
 
   // The agent's.
   alignas(64) std::atomic<uint64_t> counted_losses[kDetailLosses];  // of `losses`, what a collector has heard of
 };
-static_assert(sizeof(DetailHeader) <= kPageBytes);
+static_assert(sizeof(DetailHeader) <= kPageBytes && offsetof(DetailHeader, counted_losses) == 384);
 
 // ---- area 2: one entry per chunk, right behind the header page -----------------------------------------------------
 

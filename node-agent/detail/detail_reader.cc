@@ -53,6 +53,9 @@ class DetailReader::Copying {
   void make_memory(const std::vector<Candidate>& candidates);
   void drop_what_is_too_much(std::vector<Candidate>& sealed);
   void count_over_budget(const Candidate& candidate);
+  void miss(const Candidate& candidate) {
+    snapshot_.missing_until_ticks = std::max(snapshot_.missing_until_ticks, candidate.last_ticks);
+  }
   void hold_some(const std::vector<Candidate>& sealed, size_t from);
   void copy_one(const Candidate& candidate);
   Outcome try_copy(const Candidate& candidate);
@@ -79,6 +82,7 @@ void DetailReader::Copying::make_memory(const std::vector<Candidate>& candidates
 void DetailReader::Copying::count_over_budget(const Candidate& candidate) {
   ++snapshot_.losses.over_budget_chunks;
   snapshot_.losses.over_budget_bytes += candidate.bytes;
+  miss(candidate);
 }
 
 // From the old end.
@@ -126,7 +130,9 @@ void DetailReader::Copying::copy_one(const Candidate& candidate) {
   Outcome outcome = Outcome::kOther;
   for (int i = 0; i < kMostTries && outcome == Outcome::kOther; ++i) outcome = try_copy(candidate);
   if (outcome == Outcome::kOverwritten) ++snapshot_.losses.overwritten_chunks;
-  if (outcome == Outcome::kUnreadable || outcome == Outcome::kOther) ++snapshot_.losses.unreadable_chunks;
+  if (outcome != Outcome::kUnreadable && outcome != Outcome::kOther) return;
+  ++snapshot_.losses.unreadable_chunks;
+  miss(candidate);
 }
 
 // A chunk that was sealed may be open again, when another thread goes on in it, and the other way round.
@@ -237,6 +243,9 @@ TracepointTable DetailReader::read_table() const {
 DetailSnapshot DetailReader::snapshot(const TickWindow& window, uint64_t budget_bytes) {
   DetailSnapshot snapshot{.shape = file_.shape(), .window = window};
   Copying(*this, snapshot, budget_bytes).copy(choose(window));
+  // Behind the looks at the chunks' states: what was overwritten before those is in it.
+  uint64_t overwritten = file_.header().overwritten_ticks.load(std::memory_order_relaxed);
+  snapshot.missing_until_ticks = std::max(snapshot.missing_until_ticks, overwritten);
   // Last: what the records are of was described before they were written.
   snapshot.table = read_table();
   snapshot.losses.writer = file_.losses();

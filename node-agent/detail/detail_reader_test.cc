@@ -103,6 +103,18 @@ TEST_F(DetailReaderTest, BeyondTheBudgetTheYoungestAreKept) {
   EXPECT_EQ(reader().snapshot({}, 0).losses.over_budget_chunks, 7u);
 }
 
+TEST_F(DetailReaderTest, SaysUntilWhenEventsMayBeMissing) {
+  for (uint32_t n = 0; n < 6; ++n) fill(n, n, true, 80);
+  EXPECT_EQ(reader().snapshot({}, kPlenty).missing_until_ticks, 0u) << "nothing was overwritten";
+  fill(2, 7, true, 80);
+  fill(1, 8, true, 80);
+  EXPECT_EQ(reader().snapshot({}, kPlenty).missing_until_ticks, 29u);
+  uint64_t two = 2 * pool_.used(0);
+  EXPECT_EQ(reader().snapshot({}, two).missing_until_ticks, 59u) << "the youngest that the budget leaves out";
+  fill(17, 9, false, 80);
+  EXPECT_EQ(reader().snapshot({}, 100).missing_until_ticks, UINT64_MAX) << "of an open chunk nobody knows";
+}
+
 TEST_F(DetailReaderTest, AnOpenChunkThatIsClaimedAnewMeanwhileIsDropped) {
   fill(1, 2, false);
   int steps = 0;

@@ -45,6 +45,9 @@ struct DetailSnapshot {
   TracepointTable table;
   std::vector<ChunkCopy> chunks;  // open ones first, then from old to young
   SnapshotLosses losses;
+  // Of the window's events, none that is younger is missing, but for what the program counts as lost itself and holes
+  // in chunks. UINT64_MAX: nothing is sure.
+  uint64_t missing_until_ticks = 0;
   std::unique_ptr<char[]> memory;
 
   uint64_t bytes() const {

@@ -139,6 +139,9 @@ uint32_t ScriptedDetail::claim(uint32_t chunk, uint64_t first_ticks, uint32_t ti
   bool full = plan_.mode == pool::DetailMode::kDiscard && pool::state_of(before) != pool::kDetailFree;
   if (pool::state_of(before) == pool::kDetailOwned || full) return 0;
   if (pool::state_of(before) == pool::kDetailReading && !is_void) return 0;
+  if (pool::state_of(before) != pool::kDetailFree) {
+    header().overwritten_ticks.store(std::max(header().overwritten_ticks.load(), entry(chunk).last_ticks.load()));
+  }
   uint32_t epoch = pool::epoch_of(before) == 0 ? plan_.first_epoch : pool::epoch_of(before) + 2;
   if (!entry(chunk).state.compare_exchange_strong(before, pool::pack_detail(epoch, pool::kDetailOwned))) return 0;
   entry(chunk).owner_tid.store(tid);
