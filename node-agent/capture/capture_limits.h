@@ -15,6 +15,7 @@ struct CaptureLimits {
   uint64_t most_bytes = 64 << 20;  // of memory; what is encoded and compressed has never more, and mostly a tenth
   size_t most_threads = 16 * 1024;
   size_t most_open_spans = 16 * 1024;
+  size_t most_spans_in_sets = 512 * 1024;  // of all sets
 };
 
 struct LeftOut {

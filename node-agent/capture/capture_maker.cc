@@ -80,12 +80,13 @@ uint64_t CaptureMaker::complete_from_nano() {
 void CaptureMaker::take_events() {
   capture_.events_complete_from_nano = complete_from_nano();
   if (input_.detail == nullptr) return;
-  EventCollector collector(capture_, threads_, input_.times);
+  EventCollector collector(capture_, threads_, input_.times, limits_.most_spans_in_sets);
   DecodeCounts counts = collector.collect(*input_.detail);
   for (auto& [name, many] : input_.detail->losses.list()) count(std::move(name), many);
   count(counts);
   count("damaged_descriptions", input_.detail->table.damaged());
   count("over_limit_threads_events", collector.events_without_thread());
+  count("over_limit_spans_events", collector.events_without_spans());
   truncated_ = input_.detail->losses.over_budget_chunks != 0 || collector.events_without_thread() != 0;
 }
 

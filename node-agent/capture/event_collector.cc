@@ -1,6 +1,6 @@
 #include "node-agent/capture/event_collector.h"
 
-#include <algorithm>
+#include <bit>
 
 #include "base/hash.h"
 #include "node-agent/capture/by_time.h"
@@ -68,12 +68,14 @@ void EventCollector::add(const EventView& event) {
   if (nano < capture_.begin_nano || nano > capture_.end_nano) return;
   capture::Thread* thread = thread_of(event.tid);
   if (thread == nullptr) return void(++events_without_thread_);
+  uint32_t spans = spans_of(event.spans);
+  if (spans == kNoSet) ++events_without_spans_;
   thread->events.push_back({.monotonic_nano = nano,
                             .tracepoint = tracepoint_of(*event.tracepoint),
-                            .spans = spans_of(event.spans),
+                            .spans = spans == kNoSet ? 0 : spans,
                             .first_value = static_cast<uint32_t>(thread->values.size()),
                             .values = static_cast<uint16_t>(event.values.size()),
-                            .spans_certain = event.spans_certain});
+                            .spans_certain = event.spans_certain && spans != kNoSet});
   for (const FieldValue& value : event.values) thread->values.push_back(value_of(value, *thread));
 }
 
@@ -102,13 +104,15 @@ uint32_t EventCollector::spans_of(std::span<const pool::SpanRef> spans) {
   uint64_t hash = hash64(bytes);
   auto found = sets_.find(hash);
   bool is_known = found != sets_.end() && bytes_of(capture_.span_sets[found->second]) == bytes;
-  return last_set_ = is_known ? found->second : new_set(hash, bytes);
+  return last_set_ = is_known ? found->second : new_set(hash, spans);
 }
 
 // A set whose hash is another's is there again each time it comes back: that is no harm.
-uint32_t EventCollector::new_set(uint64_t hash, std::string_view bytes) {
-  std::vector<capture::SpanRef> set(bytes.size() / sizeof(capture::SpanRef));
-  std::copy(bytes.begin(), bytes.end(), reinterpret_cast<char*>(set.data()));
+uint32_t EventCollector::new_set(uint64_t hash, std::span<const pool::SpanRef> spans) {
+  if (spans.size() > spans_left_) return kNoSet;
+  spans_left_ -= spans.size();
+  std::vector<capture::SpanRef> set(spans.size());
+  for (size_t i = 0; i < set.size(); ++i) set[i] = std::bit_cast<capture::SpanRef>(spans[i]);
   capture_.span_sets.push_back(std::move(set));
   uint32_t index = static_cast<uint32_t>(capture_.span_sets.size() - 1);
   sets_.emplace(hash, index);

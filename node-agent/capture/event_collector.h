@@ -18,18 +18,22 @@ namespace fathom::agent {
 class EventCollector {
  public:
   // `capture`: has the window; gets tracepoints and sets of spans. `times`: of the caller's own.
-  EventCollector(capture::Capture& capture, ThreadTable& threads, TickTimes& times)
-      : capture_(capture), threads_(threads), times_(times) {}
+  EventCollector(capture::Capture& capture, ThreadTable& threads, TickTimes& times, size_t most_spans_in_sets)
+      : capture_(capture), threads_(threads), times_(times), spans_left_(most_spans_in_sets) {}
 
   DecodeCounts collect(const DetailSnapshot& snapshot);
   uint64_t events_without_thread() const { return events_without_thread_; }
+  // Those that there was no room to say the spans of; they are there, without.
+  uint64_t events_without_spans() const { return events_without_spans_; }
 
  private:
   void add(const EventView& event);
   capture::Thread* thread_of(uint32_t tid);
   uint32_t tracepoint_of(const Tracepoint& tracepoint);
   uint32_t spans_of(std::span<const pool::SpanRef> spans);
-  uint32_t new_set(uint64_t hash, std::string_view bytes);
+  uint32_t new_set(uint64_t hash, std::span<const pool::SpanRef> spans);
+
+  static constexpr uint32_t kNoSet = UINT32_MAX;
 
   capture::Capture& capture_;
   ThreadTable& threads_;
@@ -41,7 +45,9 @@ class EventCollector {
   uint32_t last_set_ = 0;
   uint32_t last_tid_ = 0;
   capture::Thread* last_thread_ = nullptr;
+  size_t spans_left_;
   uint64_t events_without_thread_ = 0;
+  uint64_t events_without_spans_ = 0;
 };
 
 }  // namespace fathom::agent
