@@ -14,6 +14,7 @@
 
 #include "base/bytes.h"
 #include "base/ids.h"
+#include "base/large_pages.h"
 
 namespace fathom::capture {
 
@@ -53,13 +54,14 @@ class BodyWriter {
     void operator()(char* memory) const { std::free(memory); }
   };
 
-  // realloc() moves large pieces by their pages.
+  // realloc() moves large pieces by their pages, and what is beyond the end was not touched yet.
   void grow(size_t least) {
     capacity_ = std::max({least, 2 * capacity_, size_t{4096}});
     auto* grown = static_cast<char*>(std::realloc(memory_.get(), capacity_));
     if (grown == nullptr) throw std::bad_alloc();
     (void)memory_.release();
     memory_.reset(grown);
+    prefer_large_pages(grown + size_, capacity_ - size_);
   }
 
   std::unique_ptr<char, Free> memory_;

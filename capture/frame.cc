@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "base/large_pages.h"
 #include "capture/format.h"
 
 namespace fathom::capture {
@@ -34,6 +35,7 @@ std::string seal_frame(std::string_view body) {
   out.u64(hash64(body, kVersion));
   size_t most = ZSTD_compressBound(body.size());
   auto packed = std::make_unique_for_overwrite<char[]>(most);
+  prefer_large_pages(packed.get(), most);
   std::unique_ptr<ZSTD_CCtx, FreeContext> context(ZSTD_createCCtx());
   if (context == nullptr) throw std::bad_alloc();
   size_t size = ZSTD_compressCCtx(context.get(), packed.get(), most, body.data(), body.size(), kZstdLevel);
@@ -62,6 +64,7 @@ Result<Body> open_frame(std::string_view bytes, uint64_t most_bytes) {
   std::string_view packed = in.raw(in.remaining());
   if (ZSTD_getFrameContentSize(packed.data(), packed.size()) != size) return damaged("size");
   Body body{std::make_unique_for_overwrite<char[]>(size), size};
+  prefer_large_pages(body.memory.get(), size);
   size_t got = ZSTD_decompress(body.memory.get(), size, packed.data(), packed.size());
   if (ZSTD_isError(got) || got != size) return damaged("compression");
   if (hash64(body.view(), version) != checksum) return damaged("checksum");

@@ -3,12 +3,14 @@
 #include <bit>
 
 #include "base/hash.h"
+#include "base/large_pages.h"
 #include "node-agent/capture/by_time.h"
 
 namespace fathom::agent {
 
 namespace {
 
+constexpr size_t kWorthRoom = 64 * 1024;
 static_assert(sizeof(capture::SpanRef) == sizeof(pool::SpanRef), "both are a trace id and a span id");
 
 capture::FieldType type_of(pool::FieldType type) {
@@ -55,8 +57,27 @@ bool is_earlier(const capture::Event& a, const capture::Event& b) {
 
 }  // namespace
 
+// Memory that is never touched costs nothing; to make room again and again does. A record has 16 bytes at least, most
+// have a value in eight, and no text is longer than its record.
+void EventCollector::make_room() {
+  std::unordered_map<uint32_t, size_t> bytes_of_thread;
+  for (const ChunkCopy& chunk : snapshot_->chunks) bytes_of_thread[chunk.view.owner_tid] += chunk.view.bytes.size();
+  for (auto [tid, bytes] : bytes_of_thread) {
+    capture::Thread* thread = bytes < kWorthRoom ? nullptr : threads_.of_program(tid);
+    if (thread == nullptr) continue;
+    thread->events.reserve(thread->events.size() + bytes / pool::kLeastRecordBytes);
+    thread->values.reserve(thread->values.size() + bytes / sizeof(capture::Value));
+    thread->texts.reserve(thread->texts.size() + bytes);
+    if (!thread->events.empty()) continue;
+    prefer_large_pages(thread->events.data(), thread->events.capacity() * sizeof(capture::Event));
+    prefer_large_pages(thread->values.data(), thread->values.capacity() * sizeof(capture::Value));
+    prefer_large_pages(thread->texts.data(), thread->texts.capacity());
+  }
+}
+
 DecodeCounts EventCollector::collect(const DetailSnapshot& snapshot) {
   snapshot_ = &snapshot;
+  make_room();
   tracepoints_.assign(snapshot.table.all().size(), 0);
   DecodeCounts counts = decode(snapshot, [this](const EventView& event) { add(event); });
   for (capture::Thread& thread : threads_.all()) sort_by_time(thread.events, is_earlier);

@@ -27,6 +27,7 @@ class EventCollector {
   uint64_t events_without_spans() const { return events_without_spans_; }
 
  private:
+  void make_room();
   void add(const EventView& event);
   capture::Thread* thread_of(uint32_t tid);
   uint32_t tracepoint_of(const Tracepoint& tracepoint);

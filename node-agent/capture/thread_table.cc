@@ -32,6 +32,9 @@ capture::Thread* ThreadTable::of_node(uint32_t node_tid) {
 std::vector<capture::Thread> ThreadTable::take() {
   by_node_tid_.clear();
   by_program_tid_.clear();
+  std::erase_if(threads_, [](const capture::Thread& thread) {
+    return thread.open.empty() && thread.events.empty() && thread.kernel_events.empty();
+  });
   std::ranges::sort(threads_, {}, &capture::Thread::tid);
   return std::move(threads_);
 }

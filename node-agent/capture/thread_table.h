@@ -25,7 +25,7 @@ class ThreadTable {
   capture::Thread* of_program(uint32_t program_tid);
   capture::Thread* of_node(uint32_t node_tid);
   std::vector<capture::Thread>& all() { return threads_; }
-  // By tid; the table is empty then.
+  // Those of which there is anything, by tid; the table is empty then.
   std::vector<capture::Thread> take();
 
  private:

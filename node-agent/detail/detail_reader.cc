@@ -5,6 +5,8 @@
 #include <cassert>
 #include <cstring>
 
+#include "base/large_pages.h"
+
 namespace fathom::agent {
 
 namespace {
@@ -77,6 +79,7 @@ void DetailReader::Copying::make_memory(const std::vector<Candidate>& candidates
   for (const Candidate& candidate : candidates) bytes += candidate.bytes;
   snapshot_.memory = std::make_unique_for_overwrite<char[]>(std::min(bytes, left_));
   to_ = snapshot_.memory.get();
+  prefer_large_pages(to_, std::min(bytes, left_));
 }
 
 void DetailReader::Copying::count_over_budget(const Candidate& candidate) {
