@@ -92,6 +92,18 @@ class ByteReader {
   size_t remaining() const { return static_cast<size_t>(end_ - at_); }
   const char* position() const { return at_; }
 
+  // A number in its own width.
+  template <typename T>
+  T fixed() {
+    T value{};
+    if (sizeof value > remaining()) {
+      fail();
+      return value;
+    }
+    std::memcpy(&value, at_, sizeof value);
+    at_ += sizeof value;
+    return value;
+  }
   uint8_t u8() { return fixed<uint8_t>(); }
   uint32_t u32() { return fixed<uint32_t>(); }
   uint64_t u64() { return fixed<uint64_t>(); }
@@ -124,17 +136,6 @@ class ByteReader {
   }
 
  private:
-  template <typename T>
-  T fixed() {
-    T value{};
-    if (sizeof value > remaining()) {
-      fail();
-      return value;
-    }
-    std::memcpy(&value, at_, sizeof value);
-    at_ += sizeof value;
-    return value;
-  }
   uint64_t long_varint() {
     uint64_t value = 0;
     for (int shift = 0; shift < 64; shift += 7) {

@@ -12,17 +12,9 @@ namespace {
 
 using pool::FieldType;
 
-// The values of a payload, one behind the other, without padding.
-template <typename Number>
-Number take(ByteReader& reader) {
-  Number number{};
-  std::string_view bytes = reader.raw(sizeof number);
-  if (!bytes.empty()) std::memcpy(&number, bytes.data(), sizeof number);
-  return number;
-}
-
+// The values of a payload lie one behind the other, without padding.
 void take_text(ByteReader& reader, FieldValue& value) {
-  uint32_t size = take<uint16_t>(reader);
+  uint32_t size = reader.fixed<uint16_t>();
   value.cut = (size & pool::kCutBit) != 0;
   // A text has at most what a record holds; the bit is one of those that sizes never need.
   value.text = reader.raw(size & (pool::kCutBit - 1));
@@ -31,35 +23,35 @@ void take_text(ByteReader& reader, FieldValue& value) {
 void take_value(ByteReader& reader, FieldValue& value) {
   switch (value.field->type) {
     case FieldType::kInt8:
-      value.integer = take<int8_t>(reader);  // NOLINT(bugprone-signed-char-misuse): to keep its sign is the point
+      value.integer = reader.fixed<int8_t>();  // NOLINT(bugprone-signed-char-misuse): to keep its sign is the point
       return;
     case FieldType::kInt16:
-      value.integer = take<int16_t>(reader);
+      value.integer = reader.fixed<int16_t>();
       return;
     case FieldType::kInt32:
-      value.integer = take<int32_t>(reader);
+      value.integer = reader.fixed<int32_t>();
       return;
     case FieldType::kInt64:
-      value.integer = take<int64_t>(reader);
+      value.integer = reader.fixed<int64_t>();
       return;
     case FieldType::kUint8:
     case FieldType::kBool:
-      value.natural = take<uint8_t>(reader);
+      value.natural = reader.fixed<uint8_t>();
       return;
     case FieldType::kUint16:
-      value.natural = take<uint16_t>(reader);
+      value.natural = reader.fixed<uint16_t>();
       return;
     case FieldType::kUint32:
-      value.natural = take<uint32_t>(reader);
+      value.natural = reader.fixed<uint32_t>();
       return;
     case FieldType::kUint64:
-      value.natural = take<uint64_t>(reader);
+      value.natural = reader.fixed<uint64_t>();
       return;
     case FieldType::kFloat:
-      value.real = static_cast<double>(take<float>(reader));
+      value.real = static_cast<double>(reader.fixed<float>());
       return;
     case FieldType::kDouble:
-      value.real = take<double>(reader);
+      value.real = reader.fixed<double>();
       return;
     case FieldType::kString:
     case FieldType::kBytes:
@@ -126,10 +118,12 @@ bool decode_payload(const Tracepoint& tracepoint, std::string_view payload, bool
   values.clear();
   ByteReader reader(payload);
   for (const TracepointField& field : tracepoint.fields) {
-    FieldValue value{.field = &field};
+    FieldValue& value = values.emplace_back();
+    value.field = &field;
     take_value(reader, value);
-    if (reader.failed()) return false;
-    values.push_back(value);
+    if (!reader.failed()) continue;
+    values.pop_back();
+    return false;
   }
   return !exact || reader.at_end();
 }
