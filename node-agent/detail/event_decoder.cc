@@ -134,6 +134,7 @@ DecodeCounts decode(const DetailSnapshot& snapshot, const std::function<void(con
   for (const ChunkCopy& chunk : snapshot.chunks) {
     ChunkView view = chunk.view;
     view.table = &snapshot.table;
+    view.asked_from_ticks = snapshot.window.begin_ticks;
     RecordWalk walk(view);
     DetailRecord record;
     while (walk.next(record)) {

@@ -61,6 +61,16 @@ uint64_t whole_ticks(uint64_t low, uint64_t last) {
   return ahead > kTickMask - kMostBackwards ? last + ahead - kTickMask - 1 : last + ahead;
 }
 
+// A thread may have been silent for longer than 48 bits can tell. What could be of the window that was asked for is:
+// that a record of a day before has these very bits by chance is less likely by far.
+uint64_t ticks_in_window(uint64_t ticks, const ChunkView& chunk) {
+  if (ticks >= chunk.asked_from_ticks || chunk.last_ticks > UINT64_MAX - kMostAhead) return ticks;
+  if (chunk.last_ticks + kMostAhead < ticks) return ticks;
+  uint64_t laps = (chunk.last_ticks + kMostAhead - ticks) >> kTickBits;
+  uint64_t latest = ticks + (laps << kTickBits);
+  return latest >= chunk.asked_from_ticks ? latest : ticks;
+}
+
 bool is_ours(std::string_view rest, const Shape& shape) {
   if (shape.payload_offset == kLongPayloadOffset || shape.kind > pool::kMoreSpans) return false;
   if (shape.kind == pool::kOwner) return shape.bytes == pool::kLeastRecordBytes;
@@ -112,7 +122,8 @@ bool RecordWalk::find(Head& head) {
       spans_certain_ = false;
     }
     head.payload = chunk_.bytes.substr(at_ + head.shape.payload_offset, head.shape.payload_bytes);
-    if (head.shape.kind != pool::kPad) ticks_ = whole_ticks(ticks_of(chunk_.bytes.substr(at_)), ticks_);
+    if (head.shape.kind != pool::kPad)
+      ticks_ = ticks_in_window(whole_ticks(ticks_of(chunk_.bytes.substr(at_)), ticks_), chunk_);
     head.ticks = ticks_;
     at_ = end_ = at_ + head.shape.bytes;
     return true;

@@ -26,6 +26,7 @@ struct ChunkView {
   uint32_t owner_tid = 0;            // until a record says who
   uint64_t first_ticks = 0;          // records have 48 bits of ticks; these are the others
   uint64_t last_ticks = UINT64_MAX;  // no record is much younger
+  uint64_t asked_from_ticks = 0;     // the begin of the window that the chunk was read for
   // What is behind a hole must fit its description, too. Stale bytes look like records more often than chance has it:
   // the epochs of two laps may differ in one byte, and a later text ends in the middle of an older epoch.
   const TracepointTable* table = nullptr;

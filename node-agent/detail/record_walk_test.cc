@@ -271,5 +271,30 @@ TEST(Settle, NothingNewNothingLost) {
   EXPECT_EQ(Settled(std::string(64, '\0'), std::string(64, '\0')).end, 0u);
 }
 
+// ---- a thread that wrote nothing for longer than 48 bits can tell
+
+constexpr uint64_t kLap = uint64_t{1} << 48;
+
+std::vector<uint64_t> ticks_of(const Walked& walked) {
+  std::vector<uint64_t> all;
+  for (const Seen& one : walked.seen) all.push_back(one.ticks);
+  return all;
+}
+
+TEST(RecordWalk, WhatCanBeOfTheWindowIs) {
+  uint64_t now = 3 * kLap + 50'000;
+  std::string bytes = event(1100, 1) + event(now - 300, 2) + event(now - 310, 3) + event(now - 100, 4);
+  ChunkView chunk{.first_ticks = 1000, .last_ticks = now, .asked_from_ticks = now - 1000};
+  EXPECT_EQ(ticks_of(Walked(bytes, chunk)), (std::vector<uint64_t>{1100, now - 300, now - 310, now - 100}));
+  chunk.asked_from_ticks = now - 200;
+  EXPECT_EQ(ticks_of(Walked(bytes, chunk)).back(), now - 100);
+  chunk.asked_from_ticks = 0;
+  EXPECT_EQ(ticks_of(Walked(bytes, chunk)).back(), 50'000u - 100) << "it could be of any day";
+  chunk = {.first_ticks = 1000, .asked_from_ticks = now - 1000};
+  EXPECT_EQ(ticks_of(Walked(bytes, chunk)).back(), 50'000u - 100) << "nobody knows what time it is";
+  chunk = {.first_ticks = 1000, .last_ticks = 5, .asked_from_ticks = now};
+  EXPECT_EQ(Walked(bytes, chunk).seen.size(), 4u) << "an entry that makes no sense";
+}
+
 }  // namespace
 }  // namespace fathom::agent
