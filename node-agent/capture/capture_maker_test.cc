@@ -2,13 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <random>
+#include <set>
 
 #include "capture/decode.h"
 #include "capture/encode.h"
 #include "node-agent/detail/detail_reader.h"
 #include "node-agent/testing/detail_events.h"
+#include "node-agent/testing/golden_detail.h"
 #include "node-agent/testing/scripted_host.h"
 
 namespace fathom::agent {
@@ -348,6 +351,36 @@ TEST_F(TickingCaptureTest, ACaptureAcrossAJumpIsMarkedAndHasBothSides) {
     EXPECT_EQ(made.capture.threads.at(0).events.size(), reset ? 1u : 2u);
     EXPECT_FALSE(make_since(host_.monotonic() - kSecond / 2).crosses_clock_jump);
   }
+}
+
+// ---- what the real client wrote
+
+TEST(CaptureOfAProgram, HasAllThatItsPoolHas) {
+  Result<DetailFile> opened = DetailFile::open(testing::golden_detail(FATHOM_TESTDATA "/detail-v1"), 0);
+  ASSERT_TRUE(opened.ok());
+  DetailSnapshot snapshot = DetailReader(*std::move(opened)).snapshot({}, kPlenty);
+  size_t events = 0;
+  std::set<std::string> names;
+  decode(snapshot, [&](const EventView& event) {
+    ++events;
+    names.insert(event.tracepoint->name);
+  });
+  testing::ScriptedHost host;
+  TickClock clock(host);
+  testing::run(host, clock, kSecond);
+  CaptureInput input(clock.times());
+  input.end_nano = UINT64_MAX;
+  input.detail = &snapshot;
+  MadeCapture made = make_capture(std::move(input));
+  ASSERT_EQ(made.capture.threads.size(), 1u);
+  const capture::Thread& thread = made.capture.threads[0];
+  EXPECT_EQ(thread.events.size(), events);
+  EXPECT_EQ(made.capture.tracepoints.size(), names.size());
+  EXPECT_GT(made.capture.span_sets.size(), 1u);
+  EXPECT_EQ(made.capture.losses, (Losses{{"cut_texts", 1}}));
+  EXPECT_TRUE(std::ranges::is_sorted(thread.events, {}, &capture::Event::monotonic_nano));
+  Result<capture::Capture> decoded = capture::decode(capture::encode(made.capture));
+  EXPECT_TRUE(decoded.ok() && same(*decoded, made.capture));
 }
 
 // ---- hostile memory

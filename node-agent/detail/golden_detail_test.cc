@@ -1,38 +1,22 @@
 // A detail pool of version 1 as the real client wrote it (tests/detail_test.cc): agents read every version that was
-// ever released. The file has the pages that are not empty.
-#include <fcntl.h>
+// ever released.
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 
-#include <algorithm>
 #include <fstream>
 #include <map>
 #include <set>
 
 #include "node-agent/detail/detail_reader.h"
 #include "node-agent/detail/event_decoder.h"
+#include "node-agent/testing/golden_detail.h"
 
 namespace fathom::agent {
 namespace {
 
 const std::string kGolden = FATHOM_TESTDATA "/detail-v1";
 
-Fd golden_memory() {
-  std::ifstream in(kGolden + ".bin", std::ios::binary);
-  Fd memory(::memfd_create("golden", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  uint64_t bytes = 0, at = 0;
-  std::string page(pool::kPageBytes, '\0');
-  in.read(reinterpret_cast<char*>(&bytes), sizeof bytes);
-  EXPECT_EQ(::ftruncate(memory.get(), static_cast<off_t>(bytes)), 0);
-  while (in.read(reinterpret_cast<char*>(&at), sizeof at) && in.read(page.data(), pool::kPageBytes)) {
-    EXPECT_EQ(::pwrite(memory.get(), page.data(), page.size(), static_cast<off_t>(at)), pool::kPageBytes);
-  }
-  EXPECT_EQ(::fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
-  return memory;
-}
-
 TEST(GoldenDetail, VersionOneIsReadWhole) {
-  Result<DetailFile> opened = DetailFile::open(golden_memory(), 0);
+  Result<DetailFile> opened = DetailFile::open(testing::golden_detail(kGolden), 0);
   ASSERT_TRUE(opened.ok()) << opened.error().message;
   DetailReader reader(*std::move(opened));
   DetailSnapshot snapshot = reader.snapshot({}, 1 << 20);
