@@ -1,11 +1,6 @@
 #include "client/chunks.h"
 
-#include <errno.h>
-#include <sys/mman.h>
-
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
+#include "client/pool_memory.h"
 
 namespace fathom::client {
 namespace {
@@ -54,13 +49,6 @@ pool::ChunkEntry* search(const PoolView& view, uint32_t tid, std::atomic<uint32_
   return found;
 }
 
-// One call instead of a fault per page; and where memory is accounted strictly, the one that says no instead of a
-// SIGBUS.
-bool populate(char* chunk) {
-  const ErrnoKept errno_kept;
-  return madvise(chunk, pool::kChunkBytes, MADV_POPULATE_WRITE) == 0 || (errno != ENOMEM && errno != EFAULT);
-}
-
 bool may_ask_for_memory(const WriterThread& thread) {
   return thread.memory_again_nano == 0 || monotonic_nano() >= thread.memory_again_nano;
 }
@@ -69,7 +57,7 @@ pool::ChunkEntry* extend(const PoolView& view, WriterThread& thread) {
   for (;;) {
     const uint32_t used = view.header->chunks_used.load(std::memory_order_relaxed);
     if (used >= view.chunk_count || !may_ask_for_memory(thread)) return nullptr;
-    const bool refused = !populate(view.data(&view.entries[used]));
+    const bool refused = !make_present(view.data(&view.entries[used]), pool::kChunkBytes);
     thread.memory_again_nano = refused ? monotonic_nano() + kMemoryAgainNano : 0;
     if (refused) return nullptr;
     uint32_t expected = used;

@@ -6,6 +6,7 @@
 
 #include "client/detail/file.h"
 #include "client/detail/writer.h"
+#include "client/open_spans.h"
 #include "client/process.h"
 #include "client/signal_context.h"
 #include "client/thread.h"
@@ -43,13 +44,35 @@ void leave_inherited(Inherited& inherited, size_t bytes, bool under_way) {
   inherited = {};
 }
 
+bool maybe_in_handler() {
+  sigset_t mask;
+  pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+  return maybe_in_signal_handler(mask);
+}
+
+// The page of the parent's slot, when a span's begin or end that goes on in this child may be writing to it; null: none.
+void* slot_under_way() {
+  if (this_thread.slot == nullptr) return nullptr;
+  char* slot = reinterpret_cast<char*>(this_thread.slot);
+  leave_parents_slot(this_thread);
+  return maybe_in_handler() ? slot - reinterpret_cast<uint64_t>(slot) % pool::kPageBytes : nullptr;
+}
+
+void leave_slot(void* page) {
+  if (page == nullptr) return;
+  (void)mmap(page, pool::kPageBytes, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+}
+
 void in_child() {
   std::memset(static_cast<void*>(live_page), 0, sizeof *live_page);  // where the kernel does not know how
   const NotCancelled not_cancelled;
   const bool detail_unused = detail::nothing_under_way();
   detail::leave_parent(detail_unused);
-  leave_inherited(inherited_spans, geometry(settings.chunk_count).bytes,
+  void* slot_page = slot_under_way();
+  leave_inherited(inherited_spans, pool_geometry().bytes,
                   this_thread.writer.writes.load(std::memory_order_relaxed) != 0);
+  leave_slot(slot_page);
   leave_inherited(inherited_detail, detail::file_bytes(), !detail_unused);
   detail::leave_parents_file();
 }

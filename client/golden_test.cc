@@ -1,5 +1,6 @@
-// The pool of version 1, byte for byte: testdata/pool-v1.bin stays, because programs outlive agents.
-// FATHOM_WRITE_GOLDEN=1 writes what today's code makes of it, for a version that is new.
+// The pool of version 1, byte for byte: testdata/pool-v1.bin (without area 5, as the first programs had it) and
+// pool-v1-open.bin (with it) stay, because programs outlive agents. FATHOM_WRITE_GOLDEN=1 writes what today's code makes
+// of them, for a version that is new.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -8,8 +9,10 @@
 #include <sstream>
 
 #include "client/items.h"
+#include "client/open_spans.h"
 #include "client/resource.h"
 #include "client/testing/memory_pool.h"
+#include "client/testing/open_reader.h"
 #include "client/testing/pool_reader.h"
 
 namespace fathom::client {
@@ -17,12 +20,16 @@ namespace {
 
 using pool::ItemTag;
 using testing::MemoryPool;
+using testing::OpenReader;
 using testing::PoolReader;
 using testing::ReadItem;
+using testing::ReadNote;
+using testing::ReadSlot;
 using testing::ReadSpan;
 using testing::Writer;
 
-const std::string kGolden = FATHOM_TESTDATA "/pool-v1";
+constexpr const char* kWithoutSlots = FATHOM_TESTDATA "/pool-v1";
+constexpr const char* kWithSlots = FATHOM_TESTDATA "/pool-v1-open";
 
 fathom_text text(std::string_view view) {
   return {view.data(), view.size()};
@@ -102,8 +109,33 @@ void fill(const MemoryPool& memory) {
   view.header->resource = uint64_t{2} << 32 | resource->bytes().size();
 }
 
+// The dying thread was within two spans, and one that is deeper than is described; it had triggered, and a second
+// trigger was being written.
+void fill_open_area(const MemoryPool& memory) {
+  char* area = memory.base() + memory.view().header->chunks_offset - pool::open_area_bytes(4);
+  auto& page = *reinterpret_cast<pool::TriggerPage*>(area);
+  auto* slots = reinterpret_cast<pool::ThreadSlot*>(area + sizeof page);
+  slots[1].owner_tid = 101;
+  slots[1].depth = 9;
+  const auto outer = fixed_span("GET /cart", 1);
+  const auto inner = fixed_span(std::string(100, 'n'), 2);
+  describe(slots[1].levels[0], outer->record, outer->text, outer->record.name_bytes, outer->record.start_ticks);
+  describe(slots[1].levels[1], inner->record, inner->text, inner->record.name_bytes, inner->record.start_ticks);
+  slots[3].owner_tid = 103;
+  page.tickets = 2;
+  page.ended = 1;
+  pool::TriggerNote& note = page.notes[0];
+  note.ticket_plus_one = 1;
+  note.tid = 101;
+  note.ticks = 1'500'000;
+  std::memcpy(note.trace_id, inner->record.trace_id, sizeof note.trace_id);
+  std::memcpy(note.span_id, inner->record.span_id, sizeof note.span_id);
+  note.reason_bytes = 9;
+  std::memcpy(note.reason, "too large", 9);
+}
+
 std::string bytes_of(const MemoryPool& memory) {
-  return {memory.base(), geometry(memory.view().chunk_count).bytes};
+  return {memory.base(), memory.bytes()};
 }
 
 std::string file(const std::string& path) {
@@ -134,6 +166,28 @@ std::string dump(PoolReader& reader, Writer writer) {
   return out;
 }
 
+std::string dump_open_area(const std::string& bytes) {
+  // Words are read as such.
+  std::vector<uint64_t> aligned(bytes.size() / 8);
+  std::memcpy(aligned.data(), bytes.data(), bytes.size());
+  const OpenReader reader(reinterpret_cast<const char*>(aligned.data()));
+  std::ostringstream out;
+  for (const ReadSlot& slot : reader.slots()) {
+    out << "thread " << slot.tid << " depth " << slot.depth << "\n";
+    for (const auto& level : slot.levels) {
+      if (!level) continue;
+      out << "  " << level->name << " (" << level->name_bytes << ") " << level->trace_id << " " << level->span_id
+          << " since " << level->start_ticks << " kind " << +level->kind << " flags " << +level->flags << "\n";
+    }
+  }
+  for (const ReadNote& note : reader.notes()) {
+    out << "trigger " << note.ticket << " by " << note.tid << " at " << note.ticks << " in " << note.trace_id << " "
+        << note.span_id << ": " << note.reason << "\n";
+  }
+  if (reader.ended()) out << "ended\n";
+  return out.str();
+}
+
 // Through a file, as a reader has it.
 std::string dump(const std::string& bytes) {
   const int fd = memfd_create("golden", MFD_CLOEXEC);
@@ -144,22 +198,36 @@ std::string dump(const std::string& bytes) {
   for (const auto& [key, value] : reader.resource()) out += key + "=" + value + "\n";
   out += dump(reader, Writer::kAlive);
   out += dump(reader, Writer::kDead);
+  out += dump_open_area(bytes);
   for (const std::string& fault : reader.faults()) out += "fault: " + fault + "\n";
   return out;
+}
+
+void expect_golden(const MemoryPool& memory, const std::string& golden) {
+  if (getenv("FATHOM_WRITE_GOLDEN") != nullptr) {
+    std::ofstream(golden + ".bin", std::ios::binary) << bytes_of(memory);
+    std::ofstream(golden + ".txt") << dump(bytes_of(memory));
+  }
+  EXPECT_TRUE(bytes_of(memory) == file(golden + ".bin"));
 }
 
 TEST(GoldenPool, TodaysWriterWritesVersion1) {
   const MemoryPool memory(2);
   fill(memory);
-  if (getenv("FATHOM_WRITE_GOLDEN") != nullptr) {
-    std::ofstream(kGolden + ".bin", std::ios::binary) << bytes_of(memory);
-    std::ofstream(kGolden + ".txt") << dump(bytes_of(memory));
-  }
-  EXPECT_TRUE(bytes_of(memory) == file(kGolden + ".bin"));
+  expect_golden(memory, kWithoutSlots);
+}
+
+TEST(GoldenPool, TodaysWriterWritesVersion1WithOpenSpans) {
+  const MemoryPool memory(2, 4);
+  fill(memory);
+  fill_open_area(memory);
+  expect_golden(memory, kWithSlots);
 }
 
 TEST(GoldenPool, TodaysReaderReadsVersion1) {
-  EXPECT_EQ(dump(file(kGolden + ".bin")), file(kGolden + ".txt"));
+  for (const std::string golden : {kWithoutSlots, kWithSlots}) {
+    EXPECT_EQ(dump(file(golden + ".bin")), file(golden + ".txt"));
+  }
 }
 
 }  // namespace

@@ -75,7 +75,7 @@ int find_detail_file() {
 void serve(int pool_fd, int detail_fd) {
   Handed handed;
   handed.pool_fd = pool_fd;
-  handed.pool_bytes = geometry(settings.chunk_count).bytes;
+  handed.pool_bytes = pool_geometry().bytes;
   handed.detail_fd = detail_fd;
   handed.detail_bytes = detail_fd < 0 ? 0 : detail::file_bytes();
   handed.is_detail_there = detail::holds_pool;

@@ -6,6 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 8U
 #endif
@@ -77,21 +80,19 @@ void drop_shared_memory(const MadePool& made, size_t bytes) {
   if (made.fd >= 0) close(made.fd);
 }
 
-MadePool make_pool_memory(uint32_t chunk_count) {
-  const PoolGeometry places = geometry(chunk_count);
-  return make_shared_memory("fathom-pool", places.bytes, places.chunks_offset);
+MadePool make_pool_memory(const PoolGeometry& places) {
+  const bool has_slots = places.open_offset != places.chunks_offset;
+  return make_shared_memory("fathom-pool", places.bytes, places.open_offset + (has_slots ? sizeof(pool::TriggerPage) : 0));
 }
 
-void drop_pool_memory(const MadePool& made, uint32_t chunk_count) {
-  drop_shared_memory(made, geometry(chunk_count).bytes);
-}
-
-void write_header(pool::Header& header, uint32_t chunk_count, pool::Clock clock, const uint8_t process_id[16]) {
-  const PoolGeometry places = geometry(chunk_count);
+void write_header(pool::Header& header, uint32_t chunk_count, uint32_t thread_slots, pool::Clock clock,
+                  const uint8_t process_id[16]) {
+  const PoolGeometry places = geometry(chunk_count, thread_slots);
   header.version = pool::kVersion;
   header.clock = clock;
   header.chunk_bytes = pool::kChunkBytes;
   header.chunk_count = chunk_count;
+  header.thread_slots = thread_slots;
   header.chunks_offset = places.chunks_offset;
   header.resource_offset = places.resource_offset;
   std::memcpy(header.process_id, process_id, sizeof header.process_id);
@@ -107,6 +108,11 @@ void scatter_epochs(pool::ChunkEntry* entries, uint32_t chunk_count, uint64_t ra
 
 void finish_header(pool::Header& header) {
   std::atomic_ref<uint64_t>(header.magic).store(pool::kMagic, std::memory_order_release);
+}
+
+bool make_present(char* begin, size_t bytes) {
+  const ErrnoKept errno_kept;
+  return madvise(begin, bytes, MADV_POPULATE_WRITE) == 0 || (errno != ENOMEM && errno != EFAULT);
 }
 
 FileIdentity file_identity(int fd) {

@@ -66,10 +66,10 @@ void fill_pool(char* base) {
   } random;
   random_bytes(&random, sizeof random);
   const pool::Clock clock = settings.tsc ? pool::Clock::kTsc : pool::Clock::kMonotonic;
-  write_header(header, settings.chunk_count, clock, random.process_id);
+  write_header(header, settings.chunk_count, settings.thread_slots, clock, random.process_id);
   scatter_epochs(view_of(base).entries, settings.chunk_count, random.epochs);
   header.pid = static_cast<uint32_t>(getpid());
-  write_resource(header, base + geometry(settings.chunk_count).resource_offset);
+  write_resource(header, base + pool_geometry().resource_offset);
   finish_header(header);
 }
 
@@ -77,13 +77,13 @@ void fill_pool(char* base) {
 char* install(const MadePool& made) {
   char* there = nullptr;
   if (!live().pool.compare_exchange_strong(there, made.base, std::memory_order_seq_cst)) {
-    drop_pool_memory(made, settings.chunk_count);
+    drop_shared_memory(made, pool_geometry().bytes);
     return there;
   }
   remember_for_forks(made);
   live().pool_fd_plus_one.store(made.fd + 1, std::memory_order_release);
   move_losses(*reinterpret_cast<pool::Header*>(made.base));
-  offer_at_once(settings.socket_paths, pool::kSocketMagic, made.fd, geometry(settings.chunk_count).bytes);
+  offer_at_once(settings.socket_paths, pool::kSocketMagic, made.fd, pool_geometry().bytes);
   return made.base;
 }
 
@@ -92,7 +92,7 @@ char* install(const MadePool& made) {
 void refresh_resource() {
   char* pool = live().pool.load(std::memory_order_seq_cst);
   if (pool == nullptr) return;
-  write_resource(*reinterpret_cast<pool::Header*>(pool), pool + geometry(settings.chunk_count).resource_offset);
+  write_resource(*reinterpret_cast<pool::Header*>(pool), pool + pool_geometry().resource_offset);
 }
 
 char* ensure_pool() {
@@ -102,7 +102,7 @@ char* ensure_pool() {
   set_up();
   const uint64_t now = monotonic_nano();
   if (now < live().pool_again_nano.load(std::memory_order_relaxed)) return nullptr;
-  const MadePool made = make_pool_memory(settings.chunk_count);
+  const MadePool made = make_pool_memory(pool_geometry());
   if (made.base == nullptr) {
     live().pool_again_nano.store(now + kPoolAgainNano, std::memory_order_relaxed);
     return nullptr;

@@ -8,6 +8,7 @@
 
 #include "client/chunks.h"
 #include "client/detail/recorder.h"
+#include "client/pool_memory.h"
 #include "client/slabs.h"
 
 namespace fathom::client {
@@ -28,6 +29,8 @@ struct Live {
   std::atomic<uint32_t> publishing;  // the process context is being written
   std::atomic<void*> process_context;
   std::atomic<uint64_t> losses[pool::kLosses];  // those from before there was a pool
+  std::atomic<uint32_t> slot_hint;              // where the next search for a thread's slot begins
+  std::atomic<uint32_t> slots_present;          // their memory is there
   SlabSet slabs;
   detail::LiveRecorder recorder;
 };
@@ -35,6 +38,7 @@ static_assert(sizeof(Live) <= pool::kPageBytes);
 
 struct Settings {
   uint32_t chunk_count = pool::kDefaultChunks;
+  uint32_t thread_slots = pool::kDefaultThreadSlots;
   size_t chunks_offset = 0;  // in a pool of so many
   uint32_t detail_mib = 32;  // of the detail pool; 0: none
   bool discard = false;      // it keeps the oldest events, and not the latest
@@ -59,6 +63,9 @@ inline uint64_t ticks() {
 inline PoolView view_of(char* pool) {
   return {reinterpret_cast<pool::Header*>(pool), reinterpret_cast<pool::ChunkEntry*>(pool + pool::kPageBytes),
           pool + settings.chunks_offset, settings.chunk_count};
+}
+inline PoolGeometry pool_geometry() {
+  return geometry(settings.chunk_count, settings.thread_slots);
 }
 // The process's pool, made now when it is not there; null when it cannot be had.
 char* ensure_pool();

@@ -84,7 +84,8 @@ void choose_pool_size() {
       complain("FATHOM_POOL_MIB", text, "is not a whole number from 1 to 256; 16 is used");
     }
   }
-  settings.chunks_offset = geometry(settings.chunk_count).chunks_offset;
+  settings.thread_slots = thread_slots_for(settings.chunk_count);
+  settings.chunks_offset = pool_geometry().chunks_offset;
 }
 
 void choose_detail() {

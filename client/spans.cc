@@ -6,6 +6,7 @@
 #include "client/detail/writer.h"
 #include "client/fathom/trace_c.h"
 #include "client/items.h"
+#include "client/open_spans.h"
 #include "client/trace_context.h"
 
 namespace fathom::client {
@@ -19,50 +20,39 @@ inline ThreadState& entered_thread() {
   return thread;
 }
 
-FATHOM_INLINED void publish(ThreadState& thread, const SpanState* span) {
-  PublishedSpan& record = thread.published;
-  record.valid = 0;
-  detail::note_span_change();
-  signal_fence();
-  if (span == nullptr) return;
-  std::memcpy(record.trace_id, span->record.trace_id, sizeof record.trace_id);
-  std::memcpy(record.span_id, span->record.span_id, sizeof record.span_id);
-  record.flags = span->record.flags & kTraceFlags;
-  signal_fence();
-  record.valid = 1;
-}
-
+// A handler that comes between any two of these leaves the thread as it found it: either without this span or with it.
+// What events belong to is looked at last: until then those of handlers are told of one or the other.
 inline void activate(ThreadState& thread, SpanState& span) {
   span.outer = thread.active;
   span.flags |= kActive;
-  signal_fence();  // a handler that comes now leaves the thread as it found it: either without this span or with it
+  signal_fence();
   thread.active = &span;
-  publish(thread, &span);
-}
-
-// The one that was active before; but behind a span that is not active itself, because another thread ended it or its
-// memory is something else by now, nothing is believed.
-inline SpanState* behind(const SpanState& span) {
-  return (span.flags & kActive) != 0 ? span.outer : nullptr;
+  signal_fence();
+  show(thread, span);
+  detail::note_span_change();
 }
 
 // Spans may end in another order than they began.
 void unlink(ThreadState& thread, SpanState& span) {
+  const uint32_t level = level_of(thread, span);
   for (SpanState* at = thread.active; at != nullptr; at = behind(*at)) {
     if (behind(*at) == &span) {
       at->outer = span.outer;
-      return;
+      return close_gap(thread, level);
     }
   }
 }
 
 FATHOM_INLINED void leave_innermost(ThreadState& thread, const SpanState& span) {
   thread.active = span.outer;
-  publish(thread, thread.active);
+  signal_fence();
+  hide(thread);
+  detail::note_span_change();
 }
 
 inline void deactivate(ThreadState& thread, SpanState& span) {
   if ((span.flags & kActive) == 0) return;
+  if (unlikely(has_parents_slot(thread))) leave_parents_slot(thread);
   if (likely(thread.active == &span)) {
     leave_innermost(thread, span);
   } else {
@@ -78,7 +68,8 @@ __attribute__((noinline)) void end_forgotten(ThreadState& thread, SpanState& spa
     fathom_span_end(reinterpret_cast<fathom_span*>(&span));
   } else {
     thread.active = nullptr;
-    publish(thread, nullptr);
+    show_none(thread);
+    detail::note_span_change();
   }
 }
 
@@ -327,7 +318,10 @@ void fathom_detail_bool(fathom_span* span, fathom_text key, int value) {
 }
 
 void fathom_span_set_name(fathom_span* span, fathom_text name) {
-  if (SpanState& state = state_of(span); is_ours(state)) set_name(state, checked(name));
+  SpanState& state = state_of(span);
+  if (!is_ours(state)) return;
+  set_name(state, checked(name));
+  if ((state.flags & kActive) != 0) describe_again(this_thread, state);
 }
 void fathom_span_set_status(fathom_span* span, fathom_status status, fathom_text message) {
   SpanState& state = state_of(span);

@@ -6,6 +6,7 @@
 #include "client/detail/writer.h"
 #include "client/fathom/trace_c.h"
 #include "client/helper.h"
+#include "client/open_spans.h"
 #include "client/setup.h"
 #include "client/signal_context.h"
 
@@ -44,6 +45,7 @@ void at_thread_end(void* state) {
   signal_fence();
   thread.generation = ~0U;
   signal_fence();
+  give_slot_back(thread);
   if (thread.pool != nullptr) give_up_chunk(thread);
   want_helper_safely();
 }
@@ -56,6 +58,7 @@ void watch_thread_end(ThreadState& thread, const sigset_t& mask) {
 
 void leave_old_process(ThreadState& thread) {
   thread.pool = nullptr;
+  thread.slot = nullptr;
   thread.writer.entry.store(nullptr, std::memory_order_relaxed);
   thread.writer.retired.store(0, std::memory_order_relaxed);
   thread.writer.starved = false;
@@ -80,7 +83,9 @@ uint32_t enter(ThreadState& thread) {
   thread.ids.seed(seed);
   thread.writer.tid = static_cast<uint32_t>(gettid());
   thread.pool = ensure_pool();
-  otel_thread_ctx_v1 = &thread.published;
+  thread.context = &otel_thread_ctx_v1;
+  take_slot(thread);
+  tell_position(thread);
   watch_thread_end(thread, blocked.before());
   thread.generation = generation;
   want_helper(blocked.before());

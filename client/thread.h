@@ -6,13 +6,16 @@
 
 #include "client/chunks.h"
 #include "client/ids.h"
+#include "client/pool/open_spans.h"
 #include "client/process.h"
 
 namespace fathom::client {
 
+struct ServingState;
 struct SpanState;
 
-// The thread's current span for whoever looks from outside: the record of OTEP 4947, which is packed by construction.
+// The thread's active span for whoever looks from outside, where it has no level in a slot: the record of OTEP 4947,
+// which is packed by construction.
 struct PublishedSpan {
   uint8_t trace_id[16];
   uint8_t span_id[8];
@@ -30,6 +33,10 @@ struct ThreadState {
   WriterThread writer;
   IdSource ids;
   PublishedSpan published = {};
+  uint32_t open = 0;                  // active spans
+  pool::ThreadSlot* slot = nullptr;   // where they are described; null: nowhere
+  const void** context = nullptr;     // where OTEP 4947's pointer is; null: the thread was not prepared yet
+  ServingState* serving = nullptr;    // the set that its events belong to
 };
 
 // Late-loaded libraries share a few hundred bytes of this storage.

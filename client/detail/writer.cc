@@ -110,7 +110,7 @@ struct CurrentSpan {
 
 CurrentSpan current_span() {
   CurrentSpan span;
-  const PublishedSpan& published = this_thread.published;
+  const auto& published = *static_cast<const PublishedSpan*>(*this_thread.context);
   if (published.valid == 0) return span;
   std::memcpy(span.ref.trace_id, published.trace_id, sizeof span.ref.trace_id);
   std::memcpy(span.ref.span_id, published.span_id, sizeof span.ref.span_id);

@@ -13,25 +13,28 @@ namespace fathom::client::testing {
 
 class MemoryPool {
  public:
-  explicit MemoryPool(uint32_t chunk_count) : made_(make_pool_memory(chunk_count)), chunk_count_(chunk_count) {
+  explicit MemoryPool(uint32_t chunk_count, uint32_t thread_slots = 0)
+      : places_(geometry(chunk_count, thread_slots)), made_(make_pool_memory(places_)), chunk_count_(chunk_count) {
     const uint8_t process_id[16] = {0xfa, 0x70, 0x11};
     if (made_.base == nullptr) std::abort();
-    write_header(header(), chunk_count, pool::Clock::kMonotonic, process_id);
+    write_header(header(), chunk_count, thread_slots, pool::Clock::kMonotonic, process_id);
     finish_header(header());
   }
-  ~MemoryPool() { drop_pool_memory(made_, chunk_count_); }
+  ~MemoryPool() { drop_shared_memory(made_, places_.bytes); }
   MemoryPool(const MemoryPool&) = delete;
   MemoryPool& operator=(const MemoryPool&) = delete;
 
   char* base() const { return made_.base; }
   int fd() const { return made_.fd; }
+  size_t bytes() const { return places_.bytes; }
   pool::Header& header() const { return *reinterpret_cast<pool::Header*>(made_.base); }
   PoolView view() const {
     return {&header(), reinterpret_cast<pool::ChunkEntry*>(base() + pool::kPageBytes),
-            base() + geometry(chunk_count_).chunks_offset, chunk_count_};
+            base() + places_.chunks_offset, chunk_count_};
   }
 
  private:
+  const PoolGeometry places_;
   MadePool made_;
   uint32_t chunk_count_;
 };

@@ -1,4 +1,5 @@
-// A pool of version 1 as the client's tests keep it: agents read every version that was ever released.
+// Pools of version 1 as the client's tests keep them, without area 5 and with it: agents read every version that was ever
+// released.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -16,10 +17,10 @@ namespace {
 
 using opentelemetry::proto::trace::v1::Span;
 
-class GoldenPool : public ::testing::Test {
+class GoldenPool : public ::testing::TestWithParam<const char*> {
  protected:
   GoldenPool() {
-    std::ifstream file(FATHOM_TESTDATA "/../../client/testdata/pool-v1.bin", std::ios::binary);
+    std::ifstream file(std::string(FATHOM_TESTDATA "/../../client/testdata/") + GetParam(), std::ios::binary);
     std::string bytes{std::istreambuf_iterator<char>(file), {}};
     Fd memory(::memfd_create("golden", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     EXPECT_EQ(::write(memory.get(), bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
@@ -48,7 +49,7 @@ class GoldenPool : public ::testing::Test {
   opentelemetry::proto::collector::trace::v1::ExportTraceServiceRequest request_;
 };
 
-TEST_F(GoldenPool, VersionOneIsReadWhole) {
+TEST_P(GoldenPool, VersionOneIsReadWhole) {
   ASSERT_TRUE(reader_);
   uint64_t malformed = losses_.malformed_items.value();
   std::vector<Span> alive = take(false);
@@ -77,10 +78,12 @@ TEST_F(GoldenPool, VersionOneIsReadWhole) {
   EXPECT_EQ(losses_.malformed_items.value(), malformed);
 }
 
-TEST_F(GoldenPool, BehindItsHoleThereIsAnotherSpan) {
+TEST_P(GoldenPool, BehindItsHoleThereIsAnotherSpan) {
   ASSERT_TRUE(reader_);
   EXPECT_EQ(take(true).size(), 3u);
 }
+
+INSTANTIATE_TEST_SUITE_P(Files, GoldenPool, ::testing::Values("pool-v1.bin", "pool-v1-open.bin"));
 
 }  // namespace
 }  // namespace fathom::agent

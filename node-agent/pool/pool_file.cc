@@ -17,11 +17,28 @@ struct HeaderCopy {
   uint64_t chunks_offset;
   uint64_t resource_offset;
   uint8_t process_id[16];
+  uint32_t pid;
+  uint32_t thread_slots;
 };
-static_assert(offsetof(HeaderCopy, process_id) == offsetof(pool::Header, process_id));
+static_assert(offsetof(HeaderCopy, process_id) == offsetof(pool::Header, process_id) &&
+              offsetof(HeaderCopy, thread_slots) == offsetof(pool::Header, thread_slots));
 
 uint64_t entries_end(uint32_t chunk_count) {
   return pool::kPageBytes + uint64_t{chunk_count} * sizeof(pool::ChunkEntry);
+}
+
+uint64_t open_offset(const HeaderCopy& header) {
+  return header.chunks_offset - pool::open_area_bytes(header.thread_slots);
+}
+
+// Area 5 ends where the chunks begin, and is to be mapped.
+Result<> check_open_area(const HeaderCopy& header) {
+  if (header.thread_slots > pool::kMostThreadSlots)
+    return invalid(std::to_string(header.thread_slots) + " slots of threads");
+  if (header.chunks_offset < pool::open_area_bytes(header.thread_slots)) return invalid("areas of the pool overlap");
+  if (header.thread_slots != 0 && open_offset(header) % pool::kPageBytes != 0)
+    return invalid("slots of threads that begin on no page");
+  return {};
 }
 
 Result<> check_shape(const HeaderCopy& header, uint64_t file_bytes) {
@@ -39,8 +56,9 @@ Result<> check_shape(const HeaderCopy& header, uint64_t file_bytes) {
   uint64_t chunks_bytes = uint64_t{header.chunk_count} * header.chunk_bytes;
   if (file_bytes < chunks_bytes || header.chunks_offset != file_bytes - chunks_bytes)
     return invalid("the file's size is not what its header adds up to");
-  if (header.chunks_offset < pool::kResourceBytes || header.resource_offset < entries_end(header.chunk_count) ||
-      header.resource_offset > header.chunks_offset - pool::kResourceBytes)
+  if (Result<> slots = check_open_area(header); !slots) return slots;
+  if (open_offset(header) < pool::kResourceBytes || header.resource_offset < entries_end(header.chunk_count) ||
+      header.resource_offset > open_offset(header) - pool::kResourceBytes)
     return invalid("areas of the pool overlap");
   return {};
 }
@@ -51,6 +69,8 @@ PoolShape shape_of(const HeaderCopy& header, const MemoryFile& file) {
                   .chunk_count = header.chunk_count,
                   .chunks_offset = header.chunks_offset,
                   .resource_offset = header.resource_offset,
+                  .thread_slots = header.thread_slots,
+                  .open_offset = open_offset(header),
                   .device = file.device(),
                   .inode = file.inode()};
   std::memcpy(shape.process_id.data(), header.process_id, shape.process_id.size());

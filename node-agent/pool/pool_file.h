@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "client/pool/layout.h"
+#include "client/pool/open_spans.h"
 #include "node-agent/pool/memory_file.h"
 
 namespace fathom::agent {
@@ -25,6 +26,8 @@ struct PoolShape {
   uint32_t chunk_count = 0;
   uint64_t chunks_offset = 0;
   uint64_t resource_offset = 0;
+  uint32_t thread_slots = 0;  // 0: the pool has no area 5
+  uint64_t open_offset = 0;   // of area 5, on a page
   std::array<uint8_t, 16> process_id{};
   uint64_t device = 0;  // with inode: which memory this is, however often its descriptor is handed over
   uint64_t inode = 0;

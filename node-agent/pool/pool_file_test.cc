@@ -43,6 +43,19 @@ TEST(PoolFile, SeesTheSameMemory) {
   EXPECT_EQ(opened->read_resource(UINT32_MAX).size(), pool::kResourceBytes);
 }
 
+TEST(PoolFile, KnowsWhereTheSlotsOfThreadsAre) {
+  ScriptedPool without(8);
+  Result<PoolFile> opened = PoolFile::open(without.descriptor(), 0);
+  ASSERT_TRUE(opened.ok());
+  EXPECT_EQ(opened->shape().thread_slots, 0u);
+  ScriptedPool with(8, pool::Clock::kMonotonic, -1, 12);
+  Result<PoolFile> wider = PoolFile::open(with.descriptor(), with.bytes());
+  ASSERT_TRUE(wider.ok()) << wider.error().message;
+  EXPECT_EQ(wider->shape().thread_slots, 12u);
+  EXPECT_EQ(wider->shape().open_offset + pool::open_area_bytes(12), wider->shape().chunks_offset);
+  EXPECT_EQ(wider->shape().resource_offset + pool::kResourceBytes, wider->shape().open_offset);
+}
+
 TEST(PoolFile, TwoDescriptorsOfOnePoolAreOneFile) {
   ScriptedPool pool;
   ScriptedPool other;
@@ -116,6 +129,11 @@ INSTANTIATE_TEST_SUITE_P(
         Wild{"huge chunk size", [](pool::Header& h) { h.chunk_bytes = 1u << 31; }, ErrorCode::kInvalid},
         Wild{"chunks at 0", [](pool::Header& h) { h.chunks_offset = 0; }, ErrorCode::kInvalid},
         Wild{"chunks far away", [](pool::Header& h) { h.chunks_offset = UINT64_MAX - 8; }, ErrorCode::kInvalid},
+        Wild{"slots that reach into the resource", [](pool::Header& h) { h.thread_slots = 4; }, ErrorCode::kInvalid},
+        Wild{"slots on no page", [](pool::Header& h) { h.thread_slots = 1; }, ErrorCode::kInvalid},
+        Wild{"slots for all the world", [](pool::Header& h) { h.thread_slots = UINT32_MAX; }, ErrorCode::kInvalid},
+        Wild{"more slots than are allowed", [](pool::Header& h) { h.thread_slots = pool::kMostThreadSlots + 4; },
+             ErrorCode::kInvalid},
         Wild{"resource in entries", [](pool::Header& h) { h.resource_offset = 4096; }, ErrorCode::kInvalid},
         Wild{"resource in chunks", [](pool::Header& h) { h.resource_offset = h.chunks_offset; }, ErrorCode::kInvalid},
         Wild{"resource far away", [](pool::Header& h) { h.resource_offset = UINT64_MAX; }, ErrorCode::kInvalid}));

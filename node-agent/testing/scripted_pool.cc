@@ -38,11 +38,11 @@ std::string make_record(uint64_t number, std::string_view name, const std::strin
   return record;
 }
 
-ScriptedPool::ScriptedPool(uint32_t chunk_count, pool::Clock clock, int seals)
+ScriptedPool::ScriptedPool(uint32_t chunk_count, pool::Clock clock, int seals, uint32_t thread_slots)
     : descriptor_(::memfd_create("scripted-pool", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
   uint64_t entries_end = pool::kPageBytes + chunk_count * sizeof(ChunkEntry);
   uint64_t resource_offset = (entries_end + pool::kPageBytes - 1) / pool::kPageBytes * pool::kPageBytes;
-  uint64_t chunks_offset = resource_offset + pool::kResourceBytes;
+  uint64_t chunks_offset = resource_offset + pool::kResourceBytes + pool::open_area_bytes(thread_slots);
   bytes_ = chunks_offset + uint64_t{chunk_count} * pool::kChunkBytes;
   if (::ftruncate(descriptor_.get(), static_cast<off_t>(bytes_)) != 0) std::abort();
   if (seals < 0) seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
@@ -57,6 +57,7 @@ ScriptedPool::ScriptedPool(uint32_t chunk_count, pool::Clock clock, int seals)
   header().chunk_count = chunk_count;
   header().chunks_offset = chunks_offset;
   header().resource_offset = resource_offset;
+  header().thread_slots = thread_slots;
   std::memset(header().process_id, 0x42, sizeof header().process_id);
   set_resource({{"service.name", "scripted"}});
 }

@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "client/pool/layout.h"
+#include "client/pool/open_spans.h"
 
 namespace fathom::agent::testing {
 
@@ -55,7 +56,8 @@ std::string make_record(uint64_t number, std::string_view name = "work", const s
 
 class ScriptedPool {
  public:
-  explicit ScriptedPool(uint32_t chunk_count = 8, pool::Clock clock = pool::Clock::kMonotonic, int seals = -1);
+  explicit ScriptedPool(uint32_t chunk_count = 8, pool::Clock clock = pool::Clock::kMonotonic, int seals = -1,
+                        uint32_t thread_slots = 0);
   ScriptedPool(const ScriptedPool&) = delete;
   ScriptedPool& operator=(const ScriptedPool&) = delete;
   ~ScriptedPool();
