@@ -76,13 +76,20 @@ FATHOM_INLINED bool put_into(const PoolView& view, pool::ChunkEntry* entry, cons
   return true;
 }
 
-template <typename Probe = NoProbe>
-inline bool put(const PoolView& view, WriterThread& thread, RetiredLinks& links, std::atomic<uint32_t>& hint,
+// `see` puts the pool into a view, or says no when it is not the thread's any more: in the child of a fork in a signal
+// handler. It is asked after the write was counted, because only then the memory stays, and after the entry was looked
+// at.
+template <typename See, typename Probe = NoProbe>
+inline bool put(const See& see, WriterThread& thread, RetiredLinks& links, std::atomic<uint32_t>& hint,
                 const char* record, uint32_t bytes, const Probe& probe = {}) {
   own_increment(thread.writes);
-  bool done = false;
+  PoolView view;
+  bool done = false, ours = true;
   for (;;) {
     pool::ChunkEntry* entry = thread.entry.load(std::memory_order_relaxed);
+    signal_fence();
+    ours = see(view);
+    if (unlikely(!ours)) break;
     probe();
     if (likely(entry != nullptr)) {
       done = put_into(view, entry, record, bytes, probe);
@@ -99,7 +106,7 @@ inline bool put(const PoolView& view, WriterThread& thread, RetiredLinks& links,
   probe();
   if (own_decrement(thread.writes)) {
     probe();
-    if (unlikely(thread.retired.load(std::memory_order_relaxed) != 0)) seal_retired(view, thread, links);
+    if (unlikely(ours && thread.retired.load(std::memory_order_relaxed) != 0)) seal_retired(view, thread, links);
   }
   return done;
 }
@@ -107,13 +114,16 @@ inline bool put(const PoolView& view, WriterThread& thread, RetiredLinks& links,
 // The same for what nearly always is so, without a call on the way: the thread's chunk has room. When it returns false
 // nothing was put, and put() has to. When something is retired then, which a signal in the middle of this did,
 // seal_when_idle() has to be called.
-template <typename Probe = NoProbe>
-FATHOM_INLINED bool put_at_once(const PoolView& view, WriterThread& thread, const char* record, uint32_t bytes,
+template <typename See, typename Probe = NoProbe>
+FATHOM_INLINED bool put_at_once(const See& see, WriterThread& thread, const char* record, uint32_t bytes,
                                 const Probe& probe = {}) {
   own_increment(thread.writes);
   pool::ChunkEntry* entry = thread.entry.load(std::memory_order_relaxed);
+  signal_fence();
+  PoolView view;
+  const bool ours = see(view);
   probe();
-  const bool done = likely(entry != nullptr) && put_into(view, entry, record, bytes, probe);
+  const bool done = likely(ours) && likely(entry != nullptr) && put_into(view, entry, record, bytes, probe);
   probe();
   own_decrement(thread.writes);
   return done;

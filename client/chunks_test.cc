@@ -15,6 +15,7 @@ using testing::MemoryPool;
 using testing::numbered_record;
 using testing::PoolReader;
 using testing::ReadSpan;
+using testing::see;
 
 // Several threads of a program, simulated one within another: wherever a signal could matter, the same thread is
 // interrupted by another put() (a signal), another thread runs, or the reader looks. The model is the set of what was
@@ -79,12 +80,12 @@ class World {
     const Interrupt interrupt{*this, thread, depth};
     stored_[number] = value_bytes;
     const auto bytes = static_cast<uint32_t>(record.size());
-    if (pick(2) == 0 && put_at_once(pool_.view(), thread, record.data(), bytes, interrupt)) {
+    if (pick(2) == 0 && put_at_once(see(pool_), thread, record.data(), bytes, interrupt)) {
       at_once_++;
       if (thread.retired.load() != 0) seal_when_idle(pool_.view(), thread, links_);
       return;
     }
-    if (put(pool_.view(), thread, links_, hint_, record.data(), bytes, interrupt)) return;
+    if (put(see(pool_), thread, links_, hint_, record.data(), bytes, interrupt)) return;
     EXPECT_EQ(stored_.erase(number), 1U) << "lost, and yet read";
     lost_++;
   }
@@ -141,7 +142,7 @@ struct OnePool {
 
   bool store(uint64_t number, uint32_t value_bytes = 50) {
     const std::vector<char> record = numbered_record(number, value_bytes);
-    return put(pool.view(), thread, *links, hint, record.data(), static_cast<uint32_t>(record.size()));
+    return put(see(pool), thread, *links, hint, record.data(), static_cast<uint32_t>(record.size()));
   }
   pool::ChunkState state(uint32_t chunk) const {
     return static_cast<pool::ChunkState>(reader.entry(chunk).state.load());

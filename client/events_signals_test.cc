@@ -3,9 +3,7 @@
 #include <fathom/event.h>
 #include <fathom/trace.h>
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/syscall.h>
-#include <ucontext.h>
 
 #include <map>
 #include <set>
@@ -14,29 +12,21 @@
 #include "client/process.h"
 #include "client/testing/detail_reader.h"
 #include "client/testing/own_process.h"
+#include "client/testing/single_step.h"
 
 #if defined(FATHOM_UNLOCKED)
 
 namespace fathom::client {
 namespace {
 
+using testing::at_every_step;
+using testing::at_every_step_with_context;
 using testing::DetailReader;
 using testing::in_own_process;
 using testing::ReadEvent;
-
-// The processor's trap flag: a SIGTRAP after every instruction from here on, but within the handler.
-void step_on() {
-  asm volatile("pushfq; orq $0x100, (%%rsp); popfq" : : : "memory", "cc");
-}
-void step_off() {
-  asm volatile("pushfq; andq $~0x100, (%%rsp); popfq" : : : "memory", "cc");
-}
-
-void at_every_step(void (*handler)(int)) {
-  struct sigaction action = {};
-  action.sa_handler = handler;
-  ASSERT_EQ(sigaction(SIGTRAP, &action, nullptr), 0);
-}
+using testing::step_no_more;
+using testing::step_off;
+using testing::step_on;
 
 uint64_t steps = 0, mains = 0;
 
@@ -177,7 +167,7 @@ uint64_t forks = 0;
 
 // In the child nothing is stepped any more: it blocks signals where it makes what is new in a process.
 void go_on_as_child(void* context) {
-  static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_EFL] &= ~0x100LL;
+  step_no_more(context);
   is_child = true;
   event_at_step(0);
 }
@@ -198,13 +188,6 @@ void raw_fork_at_step(int, siginfo_t*, void* context) {
   if (is_child) return;
   const auto child = static_cast<pid_t>(syscall(SYS_fork));
   child == 0 ? go_on_as_child(context) : expect_good_child(child);
-}
-
-void at_every_step_with_context(void (*handler)(int, siginfo_t*, void*)) {
-  struct sigaction action = {};
-  action.sa_sigaction = handler;
-  action.sa_flags = SA_SIGINFO;
-  ASSERT_EQ(sigaction(SIGTRAP, &action, nullptr), 0);
 }
 
 // Without the trap flag: after the interrupted event, in the child.

@@ -73,6 +73,7 @@ void in_child() {
   leave_inherited(inherited_spans, pool_geometry().bytes,
                   this_thread.writer.writes.load(std::memory_order_relaxed) != 0);
   leave_slot(slot_page);
+  this_thread.writer.retired.store(0, std::memory_order_relaxed);  // chunks of the parent's
   leave_inherited(inherited_detail, detail::file_bytes(), !detail_unused);
   detail::leave_parents_file();
 }

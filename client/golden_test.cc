@@ -26,6 +26,7 @@ using testing::ReadItem;
 using testing::ReadNote;
 using testing::ReadSlot;
 using testing::ReadSpan;
+using testing::see;
 using testing::Writer;
 
 constexpr const char* kWithoutSlots = FATHOM_TESTDATA "/pool-v1";
@@ -95,7 +96,7 @@ void fill(const MemoryPool& memory) {
   ended.tid = 102;
   view.header->pid = 100;
   const auto store = [&](WriterThread& thread, const std::vector<char>& record) {
-    ASSERT_TRUE(put(view, thread, links, hint, record.data(), static_cast<uint32_t>(record.size())));
+    ASSERT_TRUE(put(see(memory), thread, links, hint, record.data(), static_cast<uint32_t>(record.size())));
   };
   store(dying, full_record());
   own_add(view.entries[0].reserved, 96);

@@ -30,15 +30,23 @@ struct OpenArea {
 };
 OpenArea open_area(char* pool);
 
+// The program has come to its orderly end, as far as that is known.
+void mark_end(char* pool);
+
 // With signals blocked. A slot of the thread's own, in which its active spans are described; without one it stays as it
 // is.
 void take_slot(ThreadState& thread);
 // The thread ends.
 void give_slot_back(ThreadState& thread);
-// What the thread has was another process's, which goes on writing to it.
+// What the thread has was another process's, which goes on writing to it. Looked at twice: a signal handler may fork and
+// trace in between.
 inline bool has_parents_slot(const ThreadState& thread) {
+  const uint32_t own = thread.generation;
+  signal_fence();
   const uint32_t generation = live().generation.load(std::memory_order_relaxed);
-  return thread.slot != nullptr && thread.generation != generation && thread.ended != generation;
+  if (likely(own == generation)) return false;
+  signal_fence();
+  return thread.generation == own && thread.ended != generation && thread.slot != nullptr;
 }
 void leave_parents_slot(ThreadState& thread);
 

@@ -11,6 +11,7 @@
 #include "client/process.h"
 #include "client/signal_context.h"
 #include "client/testing/pool_reader.h"
+#include "client/testing/single_step.h"
 
 namespace fathom::client {
 namespace {
@@ -91,13 +92,8 @@ TEST(Signals, SpansInHandlersThatInterruptSpans) {
 
 #if defined(FATHOM_UNLOCKED)
 
-// The processor's trap flag: a SIGTRAP after every instruction from here on, but within the handler.
-void step_on() {
-  asm volatile("pushfq; orq $0x100, (%%rsp); popfq" : : : "memory", "cc");
-}
-void step_off() {
-  asm volatile("pushfq; andq $~0x100, (%%rsp); popfq" : : : "memory", "cc");
-}
+using testing::step_off;
+using testing::step_on;
 
 std::atomic<uint64_t> steps{0};
 void span_at_step(int) {

@@ -170,7 +170,7 @@ void store_finished(ThreadState& thread, SpanState& span, uint64_t end_ticks) {
   // Never so, unless the program wrote over it: no reader would take it, and the end of it is somebody else's memory.
   if (unlikely(span.bytes > pool::kMostRecordBytes)) return count_loss(pool::kLostPoolFull);
   const uint32_t bytes = complete(record_of(span), span.bytes, end_ticks);
-  if (likely(store_record(thread, record_bytes(span), bytes))) return;
+  if (likely(store_record(thread, span.generation, record_bytes(span), bytes)) || !is_ours(span)) return;
   count_loss(thread.pool == nullptr ? pool::kLostNotReady : pool::kLostPoolFull);
 }
 
@@ -264,7 +264,7 @@ void fathom_span_end(fathom_span* span) {
   if ((state.flags & kActive) != 0) leave_innermost(thread, state);
   const uint32_t bytes = complete(state.record, state.bytes, now);
   const char* record = reinterpret_cast<const char*>(&state.record);
-  if (unlikely(!store_at_once(thread, record, bytes))) return finish_slowly(state, now);
+  if (unlikely(!store_at_once(thread, state.generation, record, bytes))) return finish_slowly(state, now);
   clear(state);
   if (unlikely(needs_tidying(thread))) tidy_up(thread);
 }

@@ -44,6 +44,7 @@ void at_thread_end(void* state) {
   thread.ended = thread.generation;
   signal_fence();
   thread.generation = ~0U;
+  thread.serving = nullptr;
   signal_fence();
   give_slot_back(thread);
   if (thread.pool != nullptr) give_up_chunk(thread);
@@ -92,9 +93,9 @@ uint32_t enter(ThreadState& thread) {
   return generation;
 }
 
-bool store_record_slowly(ThreadState& thread, const char* record, uint32_t bytes) {
+bool store_record_slowly(ThreadState& thread, uint32_t generation, const char* record, uint32_t bytes) {
   if (thread.pool == nullptr) thread.pool = ensure_pool();
-  return thread.pool != nullptr && store_record(thread, record, bytes);
+  return thread.pool != nullptr && store_record(thread, generation, record, bytes);
 }
 
 void tidy_up(ThreadState& thread) {

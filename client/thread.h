@@ -47,20 +47,32 @@ extern constinit thread_local ThreadState this_thread __attribute__((tls_model("
 // Makes the thread part of this process, which may be new (a fork) or new to us; returns the generation.
 uint32_t enter(ThreadState& thread);
 
-// A finished record of whole words to the pool; the slow parts behind a call. False: the pool is full, or there is
-// none.
-bool store_record_slowly(ThreadState& thread, const char* record, uint32_t bytes);
+// The thread's pool, as long as the process is that one: a fork in a signal handler makes it another.
+struct SeePool {
+  const ThreadState& thread;
+  const uint32_t generation;
+  FATHOM_INLINED bool operator()(PoolView& view) const {
+    view = view_of(thread.pool);
+    signal_fence();
+    return live().generation.load(std::memory_order_relaxed) == generation;
+  }
+};
+
+// A finished record of whole words, of a span of `generation`, to the pool; the slow parts behind a call. False: the
+// pool is full, or there is none.
+bool store_record_slowly(ThreadState& thread, uint32_t generation, const char* record, uint32_t bytes);
 void after_claim(ThreadState& thread);
-inline bool store_record(ThreadState& thread, const char* record, uint32_t bytes) {
-  if (unlikely(thread.pool == nullptr)) return store_record_slowly(thread, record, bytes);
-  const bool stored = put(view_of(thread.pool), thread.writer, retired_links, live().hint, record, bytes);
+inline bool store_record(ThreadState& thread, uint32_t generation, const char* record, uint32_t bytes) {
+  if (unlikely(thread.pool == nullptr)) return store_record_slowly(thread, generation, record, bytes);
+  const SeePool see{thread, generation};
+  const bool stored = put(see, thread.writer, retired_links, live().hint, record, bytes);
   if (unlikely(thread.writer.fresh)) after_claim(thread);
   return stored;
 }
 
 // The same for what nearly always is so (put_at_once); `tidy_up` is then due where it says so.
-inline bool store_at_once(ThreadState& thread, const char* record, uint32_t bytes) {
-  return likely(thread.pool != nullptr) && put_at_once(view_of(thread.pool), thread.writer, record, bytes);
+inline bool store_at_once(ThreadState& thread, uint32_t generation, const char* record, uint32_t bytes) {
+  return put_at_once(SeePool{thread, generation}, thread.writer, record, bytes);
 }
 inline bool needs_tidying(const ThreadState& thread) {
   return thread.writer.retired.load(std::memory_order_relaxed) != 0 || thread.writer.fresh;

@@ -39,6 +39,14 @@ class MemoryPool {
   uint32_t chunk_count_;
 };
 
+// For put(): it is always there.
+inline auto see(const MemoryPool& memory) {
+  return [&memory](PoolView& view) {
+    view = memory.view();
+    return true;
+  };
+}
+
 // A valid record, known again by `number`, with an attribute of so many bytes.
 inline std::vector<char> numbered_record(uint64_t number, uint32_t value_bytes) {
   const uint32_t item_bytes = sizeof(pool::ItemHead) + 1 + value_bytes;
