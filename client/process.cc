@@ -7,6 +7,7 @@
 #include "client/fork.h"
 #include "client/handover.h"
 #include "client/ids.h"
+#include "client/open_spans.h"
 #include "client/pool_memory.h"
 #include "client/resource.h"
 #include "client/setup.h"
@@ -83,6 +84,7 @@ char* install(const MadePool& made) {
   remember_for_forks(made);
   live().pool_fd_plus_one.store(made.fd + 1, std::memory_order_release);
   move_losses(*reinterpret_cast<pool::Header*>(made.base));
+  mark_end(made.base);
   offer_at_once(settings.socket_paths, pool::kSocketMagic, made.fd, pool_geometry().bytes);
   return made.base;
 }

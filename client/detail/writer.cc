@@ -2,6 +2,7 @@
 
 #include "client/helper.h"
 #include "client/process.h"
+#include "client/serving.h"
 #include "client/signal_context.h"
 #include "client/thread.h"
 
@@ -103,30 +104,34 @@ void put_pad(const View& view, uint64_t at, uint32_t epoch, uint32_t bytes) {
       .store(epoch, std::memory_order_release);
 }
 
-struct CurrentSpan {
-  uint64_t id = 0;  // 0: none
-  pool::SpanRef ref;
-};
+constexpr uint32_t kMostSpans = 1 + FATHOM_MOST_SERVED;
 
-CurrentSpan current_span() {
-  CurrentSpan span;
-  const auto& published = *static_cast<const PublishedSpan*>(*this_thread.context);
-  if (published.valid == 0) return span;
-  std::memcpy(span.ref.trace_id, published.trace_id, sizeof span.ref.trace_id);
-  std::memcpy(span.ref.span_id, published.span_id, sizeof span.ref.span_id);
-  std::memcpy(&span.id, published.span_id, sizeof span.id);
-  return span;
+// Of records that name so many spans.
+uint32_t spans_bytes(uint32_t count) {
+  const uint32_t records = count == 0 ? 1 : (count + pool::kSpansInRecord - 1) / pool::kSpansInRecord;
+  return records * pool::kLeastRecordBytes + count * static_cast<uint32_t>(sizeof(pool::SpanRef));
 }
+// Behind them, and behind the owner of a new chunk, there is room for any event.
+static_assert(pool::kSmallBytes / 2 >= pool::kMostEventBytes &&
+              (kMostSpans / pool::kSpansInRecord + 2) * pool::kLeastRecordBytes + kMostSpans * sizeof(pool::SpanRef) +
+                      pool::kMostEventBytes <=
+                  pool::kSmallBytes);
 
-uint64_t put_spans(const View& view, uint64_t at, uint32_t epoch, const CurrentSpan& span) {
-  const bool some = span.id != 0;
-  return put_record(view, at, epoch, pool::kSpans, some ? 1 : 0, &span.ref, some ? sizeof span.ref : 0);
+uint64_t put_spans(const View& view, uint64_t at, uint32_t epoch, const CurrentSpans& spans) {
+  uint32_t done = 0;
+  do {
+    const uint32_t left = spans.count - done, count = left < pool::kSpansInRecord ? left : pool::kSpansInRecord;
+    at = put_record(view, at, epoch, done == 0 ? pool::kSpans : pool::kMoreSpans, count, spans.refs + done,
+                    count * static_cast<uint32_t>(sizeof(pool::SpanRef)));
+    done += count;
+  } while (done < spans.count);
+  return at;
 }
 
 // Who writes here, and for which span: readers may see this chunk and no other one of the thread.
-uint64_t begin_chunk(const WriterState& thread, const View& view, const Taken& taken, const CurrentSpan& span) {
+uint64_t begin_chunk(const WriterState& thread, const View& view, const Taken& taken, const CurrentSpans& spans) {
   const uint64_t at = put_record(view, taken.cursor, taken.epoch, pool::kOwner, thread.tid, nullptr, 0);
-  return span.id == 0 ? at : put_spans(view, at, taken.epoch, span);
+  return spans.count == 0 ? at : put_spans(view, at, taken.epoch, spans);
 }
 
 // Unless a signal handler has told something since: then its words are the last ones.
@@ -184,16 +189,16 @@ bool is_stale(const View& view) {
   return current_view().header != view.header;
 }
 
-bool take_and_begin(WriterState& thread, const View& view, uint64_t before, const CurrentSpan& span) {
+bool take_and_begin(WriterState& thread, const View& view, uint64_t before, const CurrentSpans& spans) {
   Taken taken;
   const Want want = thread.chunks == 0 ? Want::kFirst : Want::kNext;
   if (!take_chunk(view, want, thread.tid, thread.starved ? kTriesWhenStarved : kTries, taken)) return false;
   thread.starved = false;
   thread.chunks++;
   const uint64_t told = thread.told.load(std::memory_order_relaxed);
-  const uint64_t begin = begin_chunk(thread, view, taken, span);
+  const uint64_t begin = begin_chunk(thread, view, taken, spans);
   if (move_cursor(thread, view, before, begin)) {
-    note_told(thread, told, span.id);
+    note_told(thread, told, spans.id);
   } else {
     give_back(view, taken, begin);
   }
@@ -203,12 +208,12 @@ bool take_and_begin(WriterState& thread, const View& view, uint64_t before, cons
 // False: there is none, and the event is lost. The cursor is looked at before the pool, and the pool again after the
 // cursor was moved: a fork before the first look is seen there, one between them by whoever moved the cursor in the
 // child, or else here.
-bool bring_chunk(WriterState& thread, const View& view, uint32_t bytes, const CurrentSpan& span) {
+bool bring_chunk(WriterState& thread, const View& view, uint32_t bytes, const CurrentSpans& spans) {
   const uint64_t before = cursor().load(std::memory_order_relaxed);
   signal_fence();
   if (is_stale(view)) return true;
   if (limit_for(view, before, bytes) != nullptr) return true;  // a signal handler has brought one
-  const bool brought = take_and_begin(thread, view, before, span);
+  const bool brought = take_and_begin(thread, view, before, spans);
   if (!brought) {
     thread.starved = true;
     if (view.number_of(before) != ~0U) move_cursor(thread, view, before, kNowhere);
@@ -221,27 +226,27 @@ bool bring_chunk(WriterState& thread, const View& view, uint32_t bytes, const Cu
 
 // The fast path may go on in the cursor's chunk, if what is told there is true of the current span. First the limit,
 // then the look: a signal handler that changes something later takes the limit away again.
-bool open_fast_path(WriterState& thread, const View& view, const CurrentSpan& span) {
+bool open_fast_path(WriterState& thread, const View& view, const CurrentSpans& spans) {
   fathom_writer_v1.limit = fast_limit(view, view.number_of(cursor().load(std::memory_order_relaxed)));
   signal_fence();
-  if (thread.told.load(std::memory_order_relaxed) == span.id) return true;
+  if (thread.told.load(std::memory_order_relaxed) == spans.id) return true;
   note_span_change();
   return false;
 }
 
 // A reservation for the record and, before it, for the span that it belongs to: nothing comes between the two, whatever
 // signal handlers write meanwhile. Null when it missed.
-fathom_place place_with_span(WriterState& thread, const View& view, uint32_t bytes, const CurrentSpan& span) {
+fathom_place place_with_span(WriterState& thread, const View& view, uint32_t bytes, const CurrentSpans& spans) {
   const uint64_t told = thread.told.load(std::memory_order_relaxed);
-  const uint32_t spans_bytes = pool::kLeastRecordBytes + (span.id == 0 ? 0 : sizeof(pool::SpanRef));
-  const uint64_t at = cursor().fetch_add(spans_bytes + bytes, std::memory_order_acq_rel);
-  const Limit* limit = limit_for(view, at, spans_bytes + bytes);
-  commit(limit == nullptr ? spans_bytes + bytes : spans_bytes);
+  const uint32_t before = spans_bytes(spans.count);
+  const uint64_t at = cursor().fetch_add(before + bytes, std::memory_order_acq_rel);
+  const Limit* limit = limit_for(view, at, before + bytes);
+  if (limit != nullptr) put_spans(view, at, limit->seen.epoch, spans);
+  commit(limit == nullptr ? before + bytes : before);
   if (limit == nullptr) return {nullptr, 0};
-  put_spans(view, at, limit->seen.epoch, span);
-  note_told(thread, told, span.id);
-  open_fast_path(thread, view, span);
-  return {view.memory(at + spans_bytes), limit->seen.epoch};
+  note_told(thread, told, spans.id);
+  open_fast_path(thread, view, spans);
+  return {view.memory(at + before), limit->seen.epoch};
 }
 
 // As long as this lives, what the fork of a process leaves to its child is still looked at.
@@ -272,18 +277,19 @@ void want_helper_again() {
 bool try_to_place(WriterState& thread, uint64_t at, uint32_t bytes, fathom_place& found) {
   enter_process(thread);
   const View view = ensure_view();
-  const CurrentSpan span = current_span();
+  CurrentSpans spans;
+  current_spans(this_thread, spans);
   const Limit* limit = limit_for(view, at, bytes);
   found = {limit == nullptr ? nullptr : view.memory(at), limit == nullptr ? 0 : limit->seen.epoch};
   seal_when_quiet(thread, view, bytes);
-  if (limit != nullptr && open_fast_path(thread, view, span)) return true;
+  if (limit != nullptr && open_fast_path(thread, view, spans)) return true;
   if (limit != nullptr) put_pad(view, at, limit->seen.epoch, bytes);
   commit(bytes);
   if (limit != nullptr) {
-    found = place_with_span(thread, view, bytes, span);
+    found = place_with_span(thread, view, bytes, spans);
     if (found.at != nullptr) return true;
   }
-  if (view.header != nullptr && bring_chunk(thread, view, bytes, span)) return false;
+  if (view.header != nullptr && bring_chunk(thread, view, bytes, spans)) return false;
   found = lost(view);
   return true;
 }

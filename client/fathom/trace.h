@@ -18,10 +18,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include <fathom/trace_c.h>
 
@@ -99,6 +101,33 @@ class Context {
   template <typename>
   friend class SpanSetters;
   fathom_context raw_{};
+};
+
+// Keep the detail of what happens now: fathom_trigger() says what the agent does with it.
+inline void trigger(std::string_view reason = {}) noexcept {
+  fathom_trigger(trace_internal::text(reason));
+}
+
+// The requests that this scope serves, all at once: fathom_serve_begin() says what belongs to them.
+//
+//   std::vector<fathom::Context> requests = ...;
+//   const fathom::Serving serving(requests);
+class Serving {
+ public:
+  Serving(const Context* contexts, size_t count) noexcept {
+    static_assert(sizeof(Context) == sizeof(fathom_context), "an array of the one is an array of the other");
+    fathom_serve_begin(&raw_, count == 0 ? nullptr : &contexts->raw(), count);
+  }
+  Serving(std::initializer_list<Context> contexts) noexcept : Serving(contexts.begin(), contexts.size()) {}
+  // What has its contexts one behind the other: a vector, an array, a span.
+  template <typename Contexts, typename = decltype(static_cast<const Context*>(std::declval<const Contexts&>().data()))>
+  explicit Serving(const Contexts& contexts) noexcept : Serving(contexts.data(), contexts.size()) {}
+  ~Serving() { fathom_serve_end(&raw_); }
+  Serving(const Serving&) = delete;
+  Serving& operator=(const Serving&) = delete;
+
+ private:
+  fathom_serving raw_;
 };
 
 // What both kinds of spans can be told.

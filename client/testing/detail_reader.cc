@@ -183,10 +183,15 @@ void DetailReader::read_chunk(uint32_t number, std::vector<ReadEvent>* events, R
     const uint32_t kind = pool::kind_of(head);
     if (kind == pool::kOwner) {
       event.tid = payload;
-      event.span_id.clear();
-    } else if (kind == pool::kSpans) {
-      event.span_id = payload == 0 ? "" : hex(record.substr(pool::kLeastRecordBytes + 16, 8));
+      event.spans.clear();
+    } else if (kind == pool::kSpans || kind == pool::kMoreSpans) {
+      if (kind == pool::kSpans) event.spans.clear();
+      if (payload > pool::kSpansInRecord) faults_.push_back("a record of too many spans");
+      for (uint32_t i = 0; i < payload; i++) {
+        event.spans.push_back(hex(record.substr(pool::kLeastRecordBytes + i * sizeof(pool::SpanRef) + 16, 8)));
+      }
     } else if (kind != pool::kPad && events != nullptr) {
+      event.span_id = event.spans.empty() ? "" : event.spans[0];
       read_event(record, kind, event, *events);
     }
     at += bytes;

@@ -20,7 +20,8 @@ struct ReadEvent {
   std::string name;
   uint64_t ticks = 0;
   uint32_t tid = 0;
-  std::string span_id;  // of the current span, in hexadecimal; empty: none
+  std::string span_id;             // of the first span that it belongs to, in hexadecimal; empty: none
+  std::vector<std::string> spans;  // of all of them
   std::vector<ReadField> fields;
   uint32_t chunk = 0;
   uint32_t epoch = 0;
