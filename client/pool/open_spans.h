@@ -35,7 +35,7 @@ inline constexpr uint32_t kDefaultThreadSlots = 1024;
 struct alignas(128) ThreadSlot {
   std::atomic<uint32_t> owner_tid;  // 0: nobody's
   std::atomic<uint32_t> depth;      // spans that are open; those beyond kOpenLevels are counted and not described
-  uint64_t unused[15];
+  uint64_t unused[15];  // zero: as a record of OTEP 4947, which begins here when no span is open, it is not valid
   OpenSpan levels[kOpenLevels];  // the outermost first
 };
 static_assert(sizeof(ThreadSlot) == 1024);
