@@ -50,7 +50,8 @@ bool maybe_in_handler() {
   return maybe_in_signal_handler(mask);
 }
 
-// The page of the parent's slot, when a span's begin or end that goes on in this child may be writing to it; null: none.
+// The page of the parent's slot, when a span's begin or end that goes on in this child may be writing to it; null:
+// none.
 void* slot_under_way() {
   if (this_thread.slot == nullptr) return nullptr;
   char* slot = reinterpret_cast<char*>(this_thread.slot);
@@ -60,8 +61,8 @@ void* slot_under_way() {
 
 void leave_slot(void* page) {
   if (page == nullptr) return;
-  (void)mmap(page, pool::kPageBytes, PROT_READ | PROT_WRITE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+  (void)mmap(page, pool::kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE,
+             -1, 0);
 }
 
 void in_child() {

@@ -1,6 +1,6 @@
 // The pool of version 1, byte for byte: testdata/pool-v1.bin (without area 5, as the first programs had it) and
-// pool-v1-open.bin (with it) stay, because programs outlive agents. FATHOM_WRITE_GOLDEN=1 writes what today's code makes
-// of them, for a version that is new.
+// pool-v1-open.bin (with it) stay, because programs outlive agents. FATHOM_WRITE_GOLDEN=1 writes what today's code
+// makes of them, for a version that is new.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -7,13 +7,15 @@
 // spans deeper than kOpenLevels, are shown to OTEP 4947 alone, by a record in the thread's own memory.
 //
 // The rules that let a signal handler begin and end spans at any instruction of this:
-// - Handlers leave `open` as they found it, so a load and a store of it may be apart. A level is taken by counting `open`
+// - Handlers leave `open` as they found it, so a load and a store of it may be apart. A level is taken by counting
+// `open`
 //   up before anything is written to it: what handlers begin from then on lies above.
 // - A level is not described (start_ticks zero) from before its first word changes until after its last one, and again
 //   from the end of its span on, so that a level which was just taken says nothing.
 // - When a span ends, `open` is counted down first: where a handler takes the level before its start_ticks is zeroed,
 //   it zeroes it itself, and leaves it zero.
-// - The slot is looked up after `open` was counted, and again after the last store: where a handler forked and the child
+// - The slot is looked up after `open` was counted, and again after the last store: where a handler forked and the
+// child
 //   has another slot, or none, the position is told again. What was stored in between went to memory that in_child()
 //   (fork.cc) left there for it.
 #pragma once
@@ -38,8 +40,8 @@ void mark_end(char* pool);
 void take_slot(ThreadState& thread);
 // The thread ends.
 void give_slot_back(ThreadState& thread);
-// What the thread has was another process's, which goes on writing to it. Looked at twice: a signal handler may fork and
-// trace in between.
+// What the thread has was another process's, which goes on writing to it. Looked at twice: a signal handler may fork
+// and trace in between.
 inline bool has_parents_slot(const ThreadState& thread) {
   const uint32_t own = thread.generation;
   signal_fence();
@@ -69,8 +71,8 @@ inline SpanState* behind(const SpanState& span) {
   return (span.flags & kActive) != 0 ? span.outer : nullptr;
 }
 
-// The record of OTEP 4947 when so many spans are open. For none, it is the slot's own first words: `valid` among them is
-// always zero.
+// The record of OTEP 4947 when so many spans are open. For none, it is the slot's own first words: `valid` among them
+// is always zero.
 inline const void* record_at(const pool::ThreadSlot* slot, uint32_t open) {
   return reinterpret_cast<const char*>(slot) + size_t{open} * sizeof(pool::OpenSpan);
 }
@@ -92,7 +94,8 @@ static_assert(offsetof(pool::OpenSpan, valid) == kWordOfValid && offsetof(pool::
 // valid, flags, kind and name_bytes, as one word each here and there.
 FATHOM_INLINED uint64_t description_word(const pool::SpanRecord& record) {
   const uint64_t fields = load_word(&record.kind);
-  return 1 | (fields >> 8 & uint64_t{kTraceFlags} << 8) | (fields & 0xff) << 32 | (fields << 16 & uint64_t{0xffff} << 48);
+  return 1 | (fields >> 8 & uint64_t{kTraceFlags} << 8) | (fields & 0xff) << 32 |
+         (fields << 16 & uint64_t{0xffff} << 48);
 }
 
 // `name` may be read up to the next whole word. Ids word by word: they were just written so.

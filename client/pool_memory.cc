@@ -82,7 +82,8 @@ void drop_shared_memory(const MadePool& made, size_t bytes) {
 
 MadePool make_pool_memory(const PoolGeometry& places) {
   const bool has_slots = places.open_offset != places.chunks_offset;
-  return make_shared_memory("fathom-pool", places.bytes, places.open_offset + (has_slots ? sizeof(pool::TriggerPage) : 0));
+  return make_shared_memory("fathom-pool", places.bytes,
+                            places.open_offset + (has_slots ? sizeof(pool::TriggerPage) : 0));
 }
 
 void write_header(pool::Header& header, uint32_t chunk_count, uint32_t thread_slots, pool::Clock clock,

@@ -210,7 +210,9 @@ TEST(Serving, AtEveryInstruction) {
       const auto number = static_cast<int>(event.number("number"));
       const bool is_handlers = number >= 1000, is_served = number % 2 == 0;
       if (number == 0) continue;
-      EXPECT_EQ(event.spans, is_handlers ? ids_of(others) : is_served ? ids_of(served) : Ids{id_of(worker.context())})
+      EXPECT_EQ(event.spans, is_handlers ? ids_of(others)
+                             : is_served ? ids_of(served)
+                                         : Ids{id_of(worker.context())})
           << number;
     }
     EXPECT_TRUE(reader.faults().empty()) << reader.faults()[0];

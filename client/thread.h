@@ -33,10 +33,10 @@ struct ThreadState {
   WriterThread writer;
   IdSource ids;
   PublishedSpan published = {};
-  uint32_t open = 0;                  // active spans
-  pool::ThreadSlot* slot = nullptr;   // where they are described; null: nowhere
-  const void** context = nullptr;     // where OTEP 4947's pointer is; null: the thread was not prepared yet
-  ServingState* serving = nullptr;    // the set that its events belong to
+  uint32_t open = 0;                 // active spans
+  pool::ThreadSlot* slot = nullptr;  // where they are described; null: nowhere
+  const void** context = nullptr;    // where OTEP 4947's pointer is; null: the thread was not prepared yet
+  ServingState* serving = nullptr;   // the set that its events belong to
 };
 
 // Late-loaded libraries share a few hundred bytes of this storage.

@@ -10,8 +10,8 @@ pool::TriggerPage* trigger_page() {
 }
 
 // A place is a writer's from when it has zeroed the ticket there until it has stored its own. One that is found zero
-// after the first lap is somebody's who was interrupted a lap ago: the note is given up, and its ticket tells that there
-// was one.
+// after the first lap is somebody's who was interrupted a lap ago: the note is given up, and its ticket tells that
+// there was one.
 bool take_place(pool::TriggerNote& note, uint32_t ticket) {
   uint32_t before = note.ticket_plus_one.load(std::memory_order_relaxed);
   if (before == 0) return ticket < pool::kTriggerNotes;

@@ -93,7 +93,8 @@ TEST(Trigger, AtEveryInstruction) {
     testing::at_every_step([](int) {
       trigger("step " + std::to_string(++steps));
       for (const ReadNote& note : OpenReader::of_this_process().notes()) {
-        EXPECT_TRUE(note.reason == "main" || note.reason == "first" || note.reason.rfind("step ", 0) == 0) << note.reason;
+        EXPECT_TRUE(note.reason == "main" || note.reason == "first" || note.reason.rfind("step ", 0) == 0)
+            << note.reason;
       }
     });
     testing::step_on();
@@ -113,7 +114,9 @@ bool ended_mark_after(void (*end)()) {
   EXPECT_EQ(pipe(ends), 0);
   const pid_t child = fork();
   if (child == 0) {
-    { const Span span("some"); }
+    {
+      const Span span("some");
+    }
     const int fd = live().pool_fd_plus_one.load() - 1;
     const uint64_t said[2] = {static_cast<uint64_t>(getpid()), static_cast<uint64_t>(fd)};
     if (write(ends[1], said, sizeof said) != sizeof said) _exit(9);

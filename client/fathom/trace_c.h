@@ -107,8 +107,8 @@ FATHOM_EXPORT int fathom_active_context(fathom_context* context);
 
 // ---- several requests at once ---------------------------------------------------------------------------------------
 
-// The set of requests that this thread works for, in the caller's memory: where batches are processed, one piece of work
-// serves many. From the begin to the end of the set, the thread's events (fathom/event_c.h) belong to all of its
+// The set of requests that this thread works for, in the caller's memory: where batches are processed, one piece of
+// work serves many. From the begin to the end of the set, the thread's events (fathom/event_c.h) belong to all of its
 // members, and not to the span that was active before; where a span is started and activated meanwhile, to that span
 // and to all members. Spans have one parent as ever: the thread's active span, not the set. Sets nest, the innermost
 // counts; one is ended on the thread that began it, before its memory goes.
@@ -122,11 +122,11 @@ FATHOM_EXPORT void fathom_serve_end(fathom_serving* serving);  // of one whose f
 
 // ---- triggers -------------------------------------------------------------------------------------------------------
 
-// This is worth keeping: the agent makes a capture of what is in its recorders for the trace of the thread's active span
-// (without one: of the last moments of the process), and sends it to the server. Costs some tens of nanoseconds; of
-// triggers that come faster than the agent allows (its rate limits, which it counts), and of all but the last 31 until it
-// looks, the detail is not kept. `reason`: 86 bytes at most, cut beyond that; shown with the capture. From any thread
-// and any signal handler.
+// This is worth keeping: the agent makes a capture of what is in its recorders for the trace of the thread's active
+// span (without one: of the last moments of the process), and sends it to the server. Costs some tens of nanoseconds;
+// of triggers that come faster than the agent allows (its rate limits, which it counts), and of all but the last 31
+// until it looks, the detail is not kept. `reason`: 86 bytes at most, cut beyond that; shown with the capture. From any
+// thread and any signal handler.
 FATHOM_EXPORT void fathom_trigger(fathom_text reason);
 
 // ---- across programs: W3C trace context ----------------------------------------------------------------------------

@@ -29,8 +29,8 @@ class MemoryPool {
   size_t bytes() const { return places_.bytes; }
   pool::Header& header() const { return *reinterpret_cast<pool::Header*>(made_.base); }
   PoolView view() const {
-    return {&header(), reinterpret_cast<pool::ChunkEntry*>(base() + pool::kPageBytes),
-            base() + places_.chunks_offset, chunk_count_};
+    return {&header(), reinterpret_cast<pool::ChunkEntry*>(base() + pool::kPageBytes), base() + places_.chunks_offset,
+            chunk_count_};
   }
 
  private:

@@ -100,7 +100,8 @@ std::vector<ReadNote> OpenReader::notes() const {
   std::vector<ReadNote> all;
   if (page_ == nullptr) return all;
   const uint32_t tickets = page_->tickets.load(std::memory_order_acquire);
-  for (uint32_t ticket = tickets > pool::kTriggerNotes ? tickets - pool::kTriggerNotes : 0; ticket < tickets; ticket++) {
+  for (uint32_t ticket = tickets > pool::kTriggerNotes ? tickets - pool::kTriggerNotes : 0; ticket < tickets;
+       ticket++) {
     const pool::TriggerNote& note = page_->notes[ticket % pool::kTriggerNotes];
     if (note.ticket_plus_one.load(std::memory_order_acquire) != ticket + 1) continue;
     char bytes[sizeof note];

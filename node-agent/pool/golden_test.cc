@@ -1,5 +1,5 @@
-// Pools of version 1 as the client's tests keep them, without area 5 and with it: agents read every version that was ever
-// released.
+// Pools of version 1 as the client's tests keep them, without area 5 and with it: agents read every version that was
+// ever released.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
