@@ -3,6 +3,7 @@
 // Thread safety: constants.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace fathom::ingest {
@@ -10,5 +11,17 @@ namespace fathom::ingest {
 // Of a batch's `otlp`: an agent makes none that is larger before a Welcome told it a limit, and a collector takes all
 // up to here. A smaller limit would come too late for batches that are made, or spooled, by then.
 inline constexpr uint64_t kBatchBytesBeforeWelcome = 1536 << 10;
+
+// Of one CapturePart; agents of ours send smaller ones, so that spans do not wait behind them.
+inline constexpr uint64_t kMostCapturePartBytes = 1 << 20;
+// Captures of one stream that are begun and have no answer for good.
+inline constexpr uint32_t kMostCapturesUnderWay = 8;
+
+// Of one Thresholds message: more entries are passed over, and gRPC takes no message that is much larger.
+inline constexpr size_t kMostThresholds = 10'000;
+inline constexpr size_t kMostThresholdBytes = 2 << 20;
+// Of one TracepointRequest; one that has more is not obeyed.
+inline constexpr size_t kMostPatterns = 64;
+inline constexpr size_t kMostPatternBytes = 256;
 
 }  // namespace fathom::ingest

@@ -77,6 +77,8 @@ struct TracepointAnswer {
 
 // The messages, as bytes (messages.h has the others).
 std::string thresholds_message(const std::vector<OperationThreshold>& operations, bool replaces);
+// The same, as many messages as it takes for each to be one that agents take; at least one. To be sent in order.
+std::vector<std::string> thresholds_messages(const std::vector<OperationThreshold>& operations, bool replaces);
 std::string capture_request_message(const CaptureRequest& request);
 std::string tracepoint_request_message(const TracepointRequest& request);
 

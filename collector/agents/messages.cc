@@ -1,47 +1,13 @@
 #include "collector/agents/messages.h"
 
-#include "base/bytes.h"
-#include "base/utf8.h"
-#include "collector/otlp/wire.h"
+#include "collector/agents/message_fields.h"
 #include "ingest.pb.h"
 
 namespace fathom::collector {
 
 namespace {
 
-constexpr size_t kMostTextBytes = 256;
 constexpr size_t kMostLosses = 64;
-
-std::string text_of(std::string_view raw) {
-  std::string text = repair_utf8(whole_characters(raw, kMostTextBytes), kMostTextBytes);
-  return std::string(whole_characters(text, kMostTextBytes));
-}
-
-// Calls `take` with every field of a message; false when its bytes are malformed or `take` says so.
-template <typename Take>
-bool each_field(std::string_view message, Take take) {
-  WireReader reader(message);
-  for (WireField field; reader.next(field);) {
-    if (!take(field)) return false;
-  }
-  return !reader.failed();
-}
-
-bool read_clock(std::string_view message, std::optional<store::ClockOffset>& clock) {
-  clock.emplace();
-  return each_field(message, [&](const WireField& field) {
-    if (field.tag == varint_field(1)) clock->offset_nano = unzigzag(field.bits);
-    if (field.tag == varint_field(2)) clock->error_nano = field.bits;
-    return true;
-  });
-}
-
-template <typename AnyId>
-bool read_id(std::string_view raw, AnyId& id) {
-  std::optional<AnyId> read = AnyId::from_bytes(raw);
-  if (read) id = *read;
-  return read.has_value();
-}
 
 bool read_identity(std::string_view raw, Hash128& identity) {
   if (raw.size() != 16) return false;
@@ -59,6 +25,7 @@ Result<AgentMessage> parse_hello(std::string_view message) {
     if (field.tag == bytes_field(3)) hello.host_name = text_of(field.bytes);
     if (field.tag == bytes_field(4)) hello.agent_version = text_of(field.bytes);
     if (field.tag == bytes_field(5)) return read_id(field.bytes, hello.instance_id);
+    if (field.tag == varint_field(6)) hello.takes_requests = field.bits != 0;
     return true;
   });
   if (!read || hello.node_id.is_zero() || hello.instance_id.is_zero()) {
@@ -93,13 +60,9 @@ Result<AgentMessage> parse_probe(std::string_view message) {
 }
 
 bool read_loss(std::string_view message, NodeReport& report) {
-  std::pair<std::string, uint64_t> loss;
-  bool read = each_field(message, [&](const WireField& field) {
-    if (field.tag == bytes_field(1)) loss.first = text_of(field.bytes);
-    if (field.tag == varint_field(2)) loss.second = field.bits;
-    return true;
-  });
-  if (report.losses.size() < kMostLosses) report.losses.push_back(std::move(loss));
+  NamedCount loss;
+  bool read = read_named_count(message, loss);
+  if (report.losses.size() < kMostLosses) report.losses.emplace_back(std::move(loss.name), loss.count);
   return read;
 }
 
@@ -124,6 +87,12 @@ Result<AgentMessage> parse_report(std::string_view message) {
   return AgentMessage(std::move(report));
 }
 
+template <typename Message>
+Result<AgentMessage> any_of(Result<Message> parsed) {
+  if (!parsed) return parsed.error();
+  return AgentMessage(*std::move(parsed));
+}
+
 Result<AgentMessage> parse_kind(const WireField& field) {
   switch (field.tag) {
     case bytes_field(1):
@@ -134,6 +103,14 @@ Result<AgentMessage> parse_kind(const WireField& field) {
       return parse_probe(field.bytes);
     case bytes_field(4):
       return parse_report(field.bytes);
+    case bytes_field(5):
+      return any_of(parse_capture_begin(field.bytes));
+    case bytes_field(6):
+      return any_of(parse_capture_part(field.bytes));
+    case bytes_field(7):
+      return any_of(parse_capture_answer(field.bytes));
+    case bytes_field(8):
+      return any_of(parse_tracepoint_answer(field.bytes));
     default:
       return AgentMessage(UnknownMessage());
   }
@@ -174,6 +151,8 @@ std::string welcome_message(const WelcomeMessage& welcome) {
   out.set_max_batch_bytes(welcome.max_batch_bytes);
   out.set_max_unacknowledged_bytes(welcome.max_unacknowledged_bytes);
   out.set_max_unacknowledged_batches(welcome.max_unacknowledged_batches);
+  out.set_max_capture_bytes(welcome.max_capture_bytes);
+  out.set_max_capture_bytes_under_way(welcome.max_capture_bytes_under_way);
   return bytes_of(message);
 }
 

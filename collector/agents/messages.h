@@ -17,13 +17,13 @@
 #include "base/hash.h"
 #include "base/ids.h"
 #include "base/result.h"
+#include "collector/agents/capture_messages.h"
 #include "store/span.h"
 
 namespace fathom::collector {
 
 inline constexpr uint32_t kIngestVersion = 1;
 
-using NodeId = Id<16>;
 using InstanceId = Id<16>;
 
 struct HelloMessage {
@@ -32,6 +32,7 @@ struct HelloMessage {
   InstanceId instance_id;
   std::string host_name;
   std::string agent_version;
+  bool takes_requests = false;  // it answers what control.h asks
 };
 
 struct BatchMessage {
@@ -58,9 +59,11 @@ struct NodeReport {
 
 struct UnknownMessage {};
 
-using AgentMessage = std::variant<UnknownMessage, HelloMessage, BatchMessage, ProbeMessage, NodeReport>;
+using AgentMessage = std::variant<UnknownMessage, HelloMessage, BatchMessage, ProbeMessage, NodeReport,
+                                  CaptureBeginMessage, CapturePartMessage, CaptureAnswer, TracepointAnswer>;
 
-// Texts are made UTF-8 and cut to a few hundred bytes, lists to a few dozen entries.
+// Texts are made UTF-8 and cut to a few hundred bytes (names of services and operations: 1024, as spans' are), lists to
+// a few dozen entries, or what capture_messages.cc says of tracepoints.
 Result<AgentMessage> parse_agent_message(std::string_view message);
 // The sequence number of a batch of which only the first bytes are at hand; nothing when they do not say.
 std::optional<uint64_t> peek_sequence(std::string_view begin);
@@ -70,6 +73,8 @@ struct WelcomeMessage {
   uint64_t max_batch_bytes = 0;
   uint64_t max_unacknowledged_bytes = 0;
   uint32_t max_unacknowledged_batches = 0;
+  uint64_t max_capture_bytes = 0;  // 0: takes none
+  uint64_t max_capture_bytes_under_way = 0;
 };
 std::string welcome_message(const WelcomeMessage& welcome);
 

@@ -80,7 +80,7 @@ void AgentSession::message(std::string_view bytes, Reservation memory, uint64_t 
   if (auto* batch = std::get_if<BatchMessage>(&*parsed)) return take(*batch, std::move(memory));
   if (auto* probe = std::get_if<ProbeMessage>(&*parsed)) return take(*probe, received_unix_nano);
   if (auto* report = std::get_if<NodeReport>(&*parsed)) return take(*report);
-  take(std::get<HelloMessage>(*parsed));
+  if (is_hello) take(std::get<HelloMessage>(*parsed));
 }
 
 bool AgentSession::open() {

@@ -5,11 +5,15 @@
 // comes after it. What was sent is held until gRPC has written it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <variant>
+#include <vector>
 
+#include "node-agent/control.h"
 #include "node-agent/uplink/clock_offset.h"
 
 namespace fathom::agent {
@@ -19,6 +23,8 @@ struct LinkWelcome {
   uint64_t max_batch_bytes = 0;
   uint64_t max_unacknowledged_bytes = 0;
   uint32_t max_unacknowledged_batches = 0;
+  uint64_t max_capture_bytes = 0;  // 0: takes none
+  uint64_t max_capture_bytes_under_way = 0;
 };
 
 struct LinkAck {
@@ -29,6 +35,32 @@ struct LinkAck {
   std::string message;
   uint64_t rejected_spans = 0;
 };
+
+struct LinkProgress {
+  enum class State { kTaken, kDurable, kRetry, kRefused };
+  std::array<uint8_t, 16> id{};
+  State state = State::kRetry;
+  uint64_t taken_bytes = 0;
+  uint64_t retry_after_nano = 0;
+  std::string message;
+};
+
+// What the collector asks. A `fault` says why it cannot be done, whoever would do it; it is the answer then.
+struct AskedThresholds {
+  bool replaces = false;
+  std::vector<OperationThreshold> operations;
+};
+struct AskedCapture {
+  CaptureRequest request;
+  std::array<uint8_t, 16> node_id{};  // zero: any
+  std::string fault;
+};
+struct AskedTracepoints {
+  TracepointRequest request;
+  std::array<uint8_t, 16> node_id{};  // zero: every
+  std::string fault;
+};
+using LinkControl = std::variant<AskedThresholds, AskedCapture, AskedTracepoints>;
 
 struct ProbeAnswer {
   ProbeTimes times;

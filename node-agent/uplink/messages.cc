@@ -5,24 +5,14 @@
 
 #include "base/bytes.h"
 #include "ingest.pb.h"
+#include "node-agent/uplink/control_messages.h"
+#include "node-agent/uplink/wire_fields.h"
 
 namespace fathom::agent {
 
 namespace {
 
 namespace wire = fathom::ingest::v1;
-
-constexpr uint8_t bytes_tag(uint8_t number) {
-  return static_cast<uint8_t>(number << 3 | 2);
-}
-constexpr uint8_t varint_tag(uint8_t number) {
-  return static_cast<uint8_t>(number << 3);
-}
-
-template <typename Bytes>
-std::string text_of(const Bytes& bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 std::string encode_clock(const ClockOffset& clock) {
   std::string text;
@@ -35,8 +25,8 @@ std::string encode_clock(const ClockOffset& clock) {
 }
 
 LinkWelcome read(const wire::Welcome& welcome) {
-  return {welcome.collector_version(), welcome.max_batch_bytes(), welcome.max_unacknowledged_bytes(),
-          welcome.max_unacknowledged_batches()};
+  return {welcome.collector_version(),          welcome.max_batch_bytes(),   welcome.max_unacknowledged_bytes(),
+          welcome.max_unacknowledged_batches(), welcome.max_capture_bytes(), welcome.max_capture_bytes_under_way()};
 }
 
 LinkAck read(const wire::Ack& ack) {
@@ -61,6 +51,7 @@ std::string hello_message(const HelloFacts& hello) {
   out.set_instance_id(text_of(hello.instance_id));
   out.set_host_name(hello.host_name);
   out.set_agent_version(hello.agent_version);
+  out.set_takes_requests(hello.takes_requests);
   return message.SerializeAsString();
 }
 
@@ -78,12 +69,7 @@ std::string batch_head(uint64_t sequence, const std::array<uint8_t, 16>& identit
   }
   out.u8(bytes_tag(4));
   out.varint(otlp_bytes);
-  std::string head;
-  ByteWriter front(head);
-  front.u8(bytes_tag(2));
-  front.varint(fields.size() + otlp_bytes);
-  front.raw(fields);
-  return head;
+  return message_head(2, fields, otlp_bytes);
 }
 
 std::string probe_message(uint64_t sent_unix_nano) {
@@ -125,6 +111,8 @@ std::optional<CollectorWords> parse_collector_message(std::string_view bytes) {
     words.clock = ClockAnswer{message.reply().probe_sent_unix_nano(), message.reply().received_unix_nano(),
                               message.reply().sent_unix_nano()};
   }
+  if (message.has_capture_progress()) words.progress = read_progress(message.capture_progress());
+  words.control = read_control(message);
   return words;
 }
 

@@ -24,6 +24,7 @@ struct HelloFacts {
   std::array<uint8_t, 16> instance_id{};
   std::string host_name;
   std::string agent_version;
+  bool takes_requests = false;
 };
 std::string hello_message(const HelloFacts& hello);
 
@@ -53,6 +54,8 @@ struct CollectorWords {
   std::optional<LinkWelcome> welcome;
   std::optional<LinkAck> ack;
   std::optional<ClockAnswer> clock;
+  std::optional<LinkProgress> progress;
+  std::optional<LinkControl> control;
 };
 // Nothing for bytes that are no message.
 std::optional<CollectorWords> parse_collector_message(std::string_view bytes);
