@@ -31,6 +31,14 @@ SessionLimits session_limits(const CollectorOptions& options) {
   return limits;
 }
 
+CaptureIntakeOptions intake_options(const CollectorOptions& options) {
+  CaptureIntakeOptions intake;
+  intake.budget_bytes = options.capture_budget_bytes;
+  intake.most_bytes = options.max_capture_bytes;
+  intake.retry_delay_nano = options.retry_delay_nano;
+  return intake;
+}
+
 net::HttpServerOptions http_options(const CollectorOptions& options) {
   net::HttpServerOptions http;
   http.listener = "otlp_http";
@@ -61,11 +69,20 @@ struct Collector::Impl {
   }
   Result<> start_ingest(CollectorAddresses& addresses) {
     if (options.ingest_address.empty()) return {};
-    auto nodes = options.nodes ? options.nodes : std::make_shared<NodeRegistry>();
     agents = std::make_unique<IngestServer>(
         IngestServerOptions{.address = options.ingest_address, .buffer_bytes = options.ingest_buffer_bytes},
-        SessionContext{ingest, std::move(nodes), session_limits(options)});
+        session_context());
     return bound(agents->start(), addresses.ingest);
+  }
+  SessionContext session_context() {
+    if (options.captures != nullptr)
+      captures = std::make_shared<CaptureIntake>(intake_options(options), *options.captures);
+    SessionContext context{ingest, options.nodes, session_limits(options)};
+    if (!context.nodes) context.nodes = std::make_shared<NodeRegistry>();
+    context.captures = captures;
+    context.streams = options.streams;
+    context.answers = options.answers;
+    return context;
   }
   static Result<> bound(Result<std::string> started, std::string& address) {
     if (!started.ok()) return started.error();
@@ -76,6 +93,7 @@ struct Collector::Impl {
     if (agents != nullptr) agents->stop(grace_nano);
     if (grpc != nullptr) grpc->stop(grace_nano);
     if (http != nullptr) http->stop(grace_nano);
+    if (captures != nullptr) captures->stop();  // streams are over, and the store may be next
     agents.reset();
     grpc.reset();
     http.reset();
@@ -83,6 +101,7 @@ struct Collector::Impl {
 
   const CollectorOptions options;
   std::shared_ptr<Ingest> ingest;
+  std::shared_ptr<CaptureIntake> captures;
   std::unique_ptr<IngestServer> agents;
   std::unique_ptr<OtlpGrpcServer> grpc;
   std::unique_ptr<net::HttpServer> http;

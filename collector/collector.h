@@ -13,8 +13,10 @@
 #include <string>
 
 #include "base/result.h"
+#include "collector/agents/node_streams.h"
 #include "collector/agents/registry.h"
 #include "store/batch.h"
+#include "store/capture_store.h"
 #include "store/span_store.h"
 
 namespace fathom::collector {
@@ -25,9 +27,16 @@ inline constexpr uint64_t kLeastBudgetBytes = 8 << 20;
 struct CollectorOptions {
   std::string otlp_grpc_address = "127.0.0.1:4317";  // empty: no such listener; port 0: a free port
   std::string otlp_http_address = "127.0.0.1:4318";
-  std::string ingest_address;                // of agents; empty: no such listener
-  std::shared_ptr<NodeRegistry> nodes;       // who the agents are; the collector's own unless given
-  std::string version = "dev";               // what agents are told
+  std::string ingest_address;           // of agents; empty: no such listener
+  std::shared_ptr<NodeRegistry> nodes;  // who the agents are; the collector's own unless given
+  std::string version = "dev";          // what agents are told
+  // Where agents' captures go; null: none are taken. It must outlive the collector.
+  store::CaptureStore* captures = nullptr;
+  uint64_t max_capture_bytes = 64ull << 20;     // of one of them
+  uint64_t capture_budget_bytes = 64ull << 20;  // for their bytes, from their reading to their writing
+  // Who has something to ask agents sends it over `streams`, and hears in `answers`; either may be null.
+  std::shared_ptr<NodeStreams> streams;
+  std::shared_ptr<NodeAnswers> answers;
   uint64_t max_request_bytes = 64ull << 20;  // after decompression; larger: RESOURCE_EXHAUSTED, 413
   // For the bytes of requests, from their reading to their acknowledgement. One request needs its size in wire bytes
   // (twice that for a moment, over gRPC), and about half of it decoded; spans with next to nothing in them need up to

@@ -30,6 +30,7 @@ Result<> Server::open_store(cli::Signals& signals) {
   while (true) {
     Result<std::unique_ptr<store::RocksStore>> opened = store::RocksStore::open(options_.store);
     if (opened) {
+      options_.collector.captures = &(*opened)->captures();
       store_ = *std::move(opened);
       return {};
     }
@@ -46,6 +47,7 @@ Result<cli::Addresses> Server::start(cli::Signals& signals) {
   if (!opened) return opened.error();
   auto nodes = std::make_shared<collector::NodeRegistry>();
   options_.collector.nodes = nodes;
+  options_.collector.max_capture_bytes = options_.store.capture_most_bytes;
   options_.query.nodes = [nodes] { return node_rows(*nodes); };
   query_ = std::make_unique<query::QueryServer>(options_.query, *store_);
   Result<std::string> http = query_->start();

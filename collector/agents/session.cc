@@ -60,6 +60,7 @@ std::string_view stream_end_label(StreamEnd end) {
 
 void list_session_metrics() {
   metrics();
+  SessionCaptures::list_metrics();
 }
 
 AgentSession::AgentSession(std::shared_ptr<const SessionContext> context, std::weak_ptr<SessionWire> wire)
@@ -80,7 +81,11 @@ void AgentSession::message(std::string_view bytes, Reservation memory, uint64_t 
   if (auto* batch = std::get_if<BatchMessage>(&*parsed)) return take(*batch, std::move(memory));
   if (auto* probe = std::get_if<ProbeMessage>(&*parsed)) return take(*probe, received_unix_nano);
   if (auto* report = std::get_if<NodeReport>(&*parsed)) return take(*report);
-  if (is_hello) take(std::get<HelloMessage>(*parsed));
+  if (auto* begin = std::get_if<CaptureBeginMessage>(&*parsed)) return take(*begin);
+  if (auto* part = std::get_if<CapturePartMessage>(&*parsed)) return take(*part);
+  if (auto* answer = std::get_if<CaptureAnswer>(&*parsed)) return take(*answer);
+  if (auto* answer = std::get_if<TracepointAnswer>(&*parsed)) return take(*answer);
+  take(std::get<HelloMessage>(*parsed));
 }
 
 bool AgentSession::open() {
@@ -102,13 +107,23 @@ void AgentSession::take(HelloMessage& hello) {
     std::lock_guard lock(mutex_);
     open_ = true;
     stream_ = stream;
+    node_id_ = hello.node_id;
+    host_name_ = hello.host_name;
+    captures_ = make_captures();
     gone = ended_;
   }
   if (gone) return context_->nodes->detach(stream);  // it ended while it said hello
+  welcome();
+  if (hello.takes_requests && context_->streams) be_asked();
+}
+
+void AgentSession::welcome() {
   const SessionLimits& limits = context_->limits;
+  uint64_t most = context_->captures ? context_->captures->options().most_bytes : 0;
   if (auto wire = wire_.lock()) {
-    wire->send(welcome_message({limits.collector_version, limits.max_batch_bytes, limits.max_unacknowledged_bytes,
-                                limits.max_unacknowledged_batches}));
+    wire->send(
+        welcome_message({limits.collector_version, limits.max_batch_bytes, limits.max_unacknowledged_bytes,
+                         limits.max_unacknowledged_batches, most, most > 0 ? limits.max_capture_bytes_under_way : 0}));
   }
 }
 
@@ -185,16 +200,22 @@ void AgentSession::acknowledge(const AckMessage& ack) {
 }
 
 void AgentSession::no_room(std::string_view begin, uint64_t bytes) {
-  std::optional<uint64_t> sequence = peek_sequence(begin);
-  if (!open() || !sequence) return fail(StreamEnd::kTooMuch, "the collector has no memory for this message now");
-  if (!next_sequence(*sequence))
+  if (open()) {
+    if (std::optional<uint64_t> sequence = peek_sequence(begin)) return no_room_for_batch(*sequence, bytes);
+    if (no_room_for_others(begin, bytes)) return;
+  }
+  fail(StreamEnd::kTooMuch, "the collector has no memory for this message now");
+}
+
+void AgentSession::no_room_for_batch(uint64_t sequence, uint64_t bytes) {
+  if (!next_sequence(sequence))
     return fail(StreamEnd::kInvalid, "the batches of a stream are numbered 1, 2, 3 and so on");
   // There might never be room for one that is too large, however often it came.
   bool too_large = bytes > context_->limits.max_batch_bytes + kMostAroundOtlp;
   Answer answer = too_large ? Answer{Verdict::kOversized, kTooLarge}
                             : context_->ingest->answer(unavailable("too many batches are under way; try again later"));
   context_->ingest->refused(Transport::kAgent, answer.verdict);
-  acknowledge(ack_of(*sequence, answer));
+  acknowledge(ack_of(sequence, answer));
 }
 
 void AgentSession::half_closed() {
@@ -202,6 +223,7 @@ void AgentSession::half_closed() {
     std::lock_guard lock(mutex_);
     half_closed_ = true;
   }
+  if (auto captures = this->captures()) captures->end_incomplete();
   end_if_idle();
 }
 
@@ -222,6 +244,7 @@ void AgentSession::drain() {
     std::lock_guard lock(mutex_);
     draining_ = true;
   }
+  if (auto captures = this->captures()) captures->drain();
   end_if_idle();
 }
 
@@ -230,6 +253,7 @@ void AgentSession::end_if_idle() {
   {
     std::lock_guard lock(mutex_);
     if (!(half_closed_ || draining_) || under_way_batches_ > 0 || ended_) return;
+    if (captures_ && !captures_->idle()) return;
     if (!half_closed_) end = StreamEnd::kStopping;
   }
   fail(end, end == StreamEnd::kFinished ? "" : "the collector is ending");
@@ -245,14 +269,17 @@ void AgentSession::fail(StreamEnd end, const std::string& message) {
 }
 
 void AgentSession::leave(StreamEnd end) {
-  uint64_t stream = 0;
+  uint64_t stream = 0, asked = 0;
   {
     std::lock_guard lock(mutex_);
     if (std::exchange(ended_, true)) return;
     stream = stream_;
+    asked = std::exchange(asked_stream_, 0);
   }
   metrics().ended[static_cast<size_t>(end)]->add();
   if (stream != 0) context_->nodes->detach(stream);
+  if (asked != 0) context_->streams->detach(asked, context_->answers.get());
+  if (auto captures = this->captures()) captures->end_incomplete();
 }
 
 }  // namespace fathom::collector

@@ -19,47 +19,34 @@
 #include "base/byte_budget.h"
 #include "base/time.h"
 #include "collector/agents/messages.h"
+#include "collector/agents/node_streams.h"
 #include "collector/agents/registry.h"
+#include "collector/agents/session_captures.h"
+#include "collector/agents/session_wire.h"
+#include "collector/agents/stream_end.h"
 #include "collector/ingest.h"
 
 namespace fathom::collector {
 
-// Why a stream ends.
-enum class StreamEnd : uint8_t {
-  kFinished,  // the agent closed its side, and all is answered
-  kInvalid,   // a message that no agent sends
-  kTooMuch,   // more under way than Welcome allows, or answers are not read
-  kReplaced,  // the same node has a newer stream
-  kSilent,    // no Hello in time, or nothing whole for too long
-  kStopping,  // this collector ends
-  kGone,      // the connection broke
-};
-inline constexpr size_t kStreamEnds = 7;
-std::string_view stream_end_label(StreamEnd end);
 void list_session_metrics();  // at 0, before anything happens
-
-// Where a session's answers go. Thread safety: all of it; after end() nothing more is sent.
-class SessionWire {
- public:
-  virtual ~SessionWire() = default;
-  // False when the peer reads too little for too long.
-  virtual bool send(std::string message) = 0;
-  virtual void end(StreamEnd end, const std::string& message) = 0;
-};
 
 struct SessionLimits {
   std::string collector_version = "dev";
   uint64_t max_batch_bytes = 4ull << 20;
   uint64_t max_unacknowledged_bytes = 8ull << 20;
   uint32_t max_unacknowledged_batches = 256;
+  uint64_t max_capture_bytes_under_way = 8ull << 20;
 };
 
-// What all sessions share.
+// What all sessions share. Those that may be null are marked so.
 struct SessionContext {
   std::shared_ptr<Ingest> ingest;
   std::shared_ptr<NodeRegistry> nodes;
   SessionLimits limits;
   std::function<uint64_t()> now_unix_nano = fathom::now_unix_nano;
+  std::shared_ptr<CaptureIntake> captures = nullptr;  // null: none are taken
+  std::shared_ptr<NodeStreams> streams = nullptr;     // null: nobody asks agents for anything
+  std::shared_ptr<NodeAnswers> answers = nullptr;     // null: nobody listens
 };
 
 class AgentSession : public std::enable_shared_from_this<AgentSession> {
@@ -88,6 +75,17 @@ class AgentSession : public std::enable_shared_from_this<AgentSession> {
   void take(const BatchMessage& batch, Reservation memory);
   void take(const ProbeMessage& probe, uint64_t received_unix_nano);
   void take(NodeReport& report);
+  void take(CaptureBeginMessage& begin);
+  void take(const CapturePartMessage& part);
+  void take(CaptureAnswer& answer);
+  void take(TracepointAnswer& answer);
+  void end_for(const std::optional<Breach>& breach);
+  std::shared_ptr<SessionCaptures> make_captures();
+  std::shared_ptr<SessionCaptures> captures();
+  void welcome();
+  void be_asked();
+  void no_room_for_batch(uint64_t sequence, uint64_t bytes);
+  bool no_room_for_others(std::string_view begin, uint64_t bytes);
   bool open();
   bool ended();
   bool next_sequence(uint64_t sequence);
@@ -106,7 +104,11 @@ class AgentSession : public std::enable_shared_from_this<AgentSession> {
   bool ended_ = false;
   bool half_closed_ = false;
   bool draining_ = false;
-  uint64_t stream_ = 0;  // the registry's number
+  uint64_t stream_ = 0;        // the registry's number
+  uint64_t asked_stream_ = 0;  // NodeStreams' number
+  NodeId node_id_;             // as Hello had it: set before open_
+  std::string host_name_;
+  std::shared_ptr<SessionCaptures> captures_;  // since Hello
   uint64_t sequence_ = 0;
   uint64_t under_way_bytes_ = 0;
   uint32_t under_way_batches_ = 0;

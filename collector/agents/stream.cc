@@ -14,6 +14,7 @@ namespace {
 constexpr size_t kSmallMessage = 16 * 1024;
 // Acknowledgements are bounded by the batches under way; only probes could make more, by whoever reads no answers.
 constexpr size_t kMostOutgoing = 4096;
+constexpr uint64_t kMostOutgoingBytes = 16ull << 20;  // thresholds of all operations are a few megabytes
 
 std::chrono::system_clock::time_point in(uint64_t nano) {
   return std::chrono::system_clock::now() + std::chrono::nanoseconds(nano);
@@ -105,7 +106,8 @@ void AgentStream::handle(uint64_t received_unix_nano) {
 bool AgentStream::send(std::string message) {
   std::lock_guard lock(mutex_);
   if (status_) return true;  // nobody will read it
-  if (outgoing_.size() >= kMostOutgoing) return false;
+  if (outgoing_.size() >= kMostOutgoing || outgoing_bytes_ + message.size() > kMostOutgoingBytes) return false;
+  outgoing_bytes_ += message.size();
   outgoing_.push_back(std::move(message));
   if (!is_writing_) write_next();
   return true;
@@ -113,6 +115,7 @@ bool AgentStream::send(std::string message) {
 
 void AgentStream::write_next() {
   grpc::Slice slice(outgoing_.front());
+  outgoing_bytes_ -= outgoing_.front().size();
   outgoing_.pop_front();
   writing_ = grpc::ByteBuffer(&slice, 1);
   is_writing_ = true;
@@ -124,7 +127,7 @@ void AgentStream::write_next() {
 void AgentStream::OnWriteDone(bool ok) {
   std::lock_guard lock(mutex_);
   is_writing_ = false;
-  if (!ok) outgoing_.clear();
+  if (!ok) drop_outgoing();
   if (!outgoing_.empty()) return write_next();
   finish_when_written();
 }
@@ -134,8 +137,13 @@ void AgentStream::end(StreamEnd end, const std::string& message) {
   if (status_) return;
   status_ = grpc::Status(code_of(end), message);
   // An orderly end comes after the last acknowledgement; whoever broke a rule gets nothing more.
-  if (end != StreamEnd::kFinished && end != StreamEnd::kStopping) outgoing_.clear();
+  if (end != StreamEnd::kFinished && end != StreamEnd::kStopping) drop_outgoing();
   finish_when_written();
+}
+
+void AgentStream::drop_outgoing() {
+  outgoing_.clear();
+  outgoing_bytes_ = 0;
 }
 
 void AgentStream::finish_when_written() {

@@ -49,6 +49,7 @@ class AgentStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteB
   void read_next();
   void handle(uint64_t received_unix_nano);
   void write_next();
+  void drop_outgoing();
   void finish_when_written();
 
   const std::shared_ptr<const SessionContext> context_;
@@ -63,6 +64,7 @@ class AgentStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteB
 
   std::mutex mutex_;
   std::deque<std::string> outgoing_;
+  uint64_t outgoing_bytes_ = 0;
   grpc::ByteBuffer writing_;
   bool is_writing_ = false;
   bool finished_ = false;

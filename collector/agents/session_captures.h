@@ -1,0 +1,77 @@
+// SessionCaptures: the captures that one stream has under way, and the rules that they keep to.
+//
+// Purpose: AgentSession's part that docs/formats/ingest-stream.md calls captures: which parts belong where, how much
+// may be under way, what is answered. Thread safety: all of it; begin() and part() from one thread at a time. `peer` is
+// called on any thread: send() with this object's lock held, so that answers keep their order, the others without.
+// Ownership: held by shared_ptr; uploads hold it weakly. Without an intake every capture is refused.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "collector/agents/capture_intake.h"
+#include "collector/agents/capture_messages.h"
+#include "collector/agents/stream_end.h"
+
+namespace fathom::collector {
+
+class SessionCaptures : public std::enable_shared_from_this<SessionCaptures> {
+ public:
+  struct Peer {
+    std::function<bool(std::string)> send;  // false: it reads too little
+    std::function<void()> reads_too_little;
+    std::function<void()> answered;  // for good, one of them
+  };
+
+  SessionCaptures(std::shared_ptr<CaptureIntake> intake, uint64_t max_under_way_bytes, Peer peer);
+
+  static void list_metrics();  // at 0, before anything happens
+
+  // What rule these break; nothing when all is well.
+  std::optional<Breach> begin(store::CaptureInfo info);
+  std::optional<Breach> part(const CapturePartMessage& part);
+  // There was no memory for a part of this one.
+  void no_room(const store::CaptureId& id);
+  // The collector ends: what is not whole is to come again, to whoever is here next.
+  void drain();
+  // No more parts come; or not even answers can be sent.
+  void end_incomplete();
+  bool idle() const;  // all have their answers
+
+ private:
+  struct Entry {
+    std::shared_ptr<CaptureIntake::Upload> upload;
+    uint64_t serial = 0;  // an id may be begun again
+    uint64_t size_bytes = 0;
+    uint64_t received_bytes = 0;
+    uint64_t taken_bytes = 0;
+    bool whole() const { return received_bytes == size_bytes; }
+  };
+  using Entries = std::map<store::CaptureId, Entry>;
+
+  std::optional<Breach> refusal(const store::CaptureInfo& info) const;
+  std::string why_not(const store::CaptureInfo& info) const;
+  void told(uint64_t serial, const CaptureProgressMessage& progress);
+  void answer(CaptureProgressMessage progress);
+  void retry(const store::CaptureId& id, const std::string& why);
+  void release(Entries::iterator entry);
+  void say(const CaptureProgressMessage& progress);
+  void hear_of_it(bool answered);
+
+  const std::shared_ptr<CaptureIntake> intake_;
+  const uint64_t max_under_way_bytes_;
+  const Peer peer_;
+  mutable std::mutex mutex_;
+  Entries entries_;
+  uint64_t under_way_bytes_ = 0;  // received, and not taken
+  uint64_t last_serial_ = 0;
+  bool draining_ = false;
+  bool unread_ = false;  // an answer could not be sent
+};
+
+}  // namespace fathom::collector

@@ -1,0 +1,86 @@
+// AgentSession's side that is not about spans: captures, and what the agent is asked.
+#include "base/metrics.h"
+#include "collector/agents/session.h"
+#include "proto/ingest_limits.h"
+
+namespace fathom::collector {
+
+namespace {
+
+constexpr uint64_t kMostAroundContent = 256;  // what a part's message has besides
+constexpr const char* kNoMemory = "the collector has no memory for the answer now";
+
+}  // namespace
+
+std::shared_ptr<SessionCaptures> AgentSession::captures() {
+  std::lock_guard lock(mutex_);
+  return captures_;
+}
+
+std::shared_ptr<SessionCaptures> AgentSession::make_captures() {
+  SessionCaptures::Peer peer;
+  peer.send = [wire = wire_](std::string message) {
+    auto to = wire.lock();
+    return to == nullptr || to->send(std::move(message));
+  };
+  peer.reads_too_little = [weak = weak_from_this()] {
+    if (auto self = weak.lock()) self->fail(StreamEnd::kTooMuch, "the answers are not read");
+  };
+  peer.answered = [weak = weak_from_this()] {
+    if (auto self = weak.lock()) self->end_if_idle();
+  };
+  return std::make_shared<SessionCaptures>(context_->captures, context_->limits.max_capture_bytes_under_way,
+                                           std::move(peer));
+}
+
+void AgentSession::end_for(const std::optional<Breach>& breach) {
+  if (breach) fail(breach->end, breach->message);
+}
+
+void AgentSession::take(CaptureBeginMessage& begin) {
+  context_->nodes->heard(stream_);
+  begin.info.node_id = node_id_;
+  begin.info.node_name = host_name_;
+  if (context_->answers) context_->answers->capture_begins(node_id_, begin.info);
+  end_for(captures()->begin(std::move(begin.info)));
+}
+
+void AgentSession::take(const CapturePartMessage& part) {
+  end_for(captures()->part(part));
+}
+
+void AgentSession::take(CaptureAnswer& answer) {
+  if (context_->answers) context_->answers->answered(node_id_, std::move(answer));
+}
+
+void AgentSession::take(TracepointAnswer& answer) {
+  if (context_->answers) context_->answers->answered(node_id_, std::move(answer));
+}
+
+// From now on others may send to this agent. The stream may end at any moment, also before that is known here.
+void AgentSession::be_asked() {
+  uint64_t asked = context_->streams->attach({node_id_, host_name_}, wire_, context_->answers.get());
+  bool gone = false;
+  {
+    std::lock_guard lock(mutex_);
+    gone = ended_;
+    if (!gone) asked_stream_ = asked;
+  }
+  if (gone) context_->streams->detach(asked, context_->answers.get());
+}
+
+// False: it is no message that may go missing.
+bool AgentSession::no_room_for_others(std::string_view begin, uint64_t bytes) {
+  if (std::optional<store::CaptureId> id = peek_capture_part(begin)) {
+    if (bytes > ingest::kMostCapturePartBytes + kMostAroundContent) return false;
+    captures()->no_room(*id);
+    return true;
+  }
+  std::optional<uint64_t> request = peek_tracepoint_answer(begin);
+  if (!request) return false;
+  TracepointAnswer answer{.request_id = *request, .failure = kNoMemory, .truncated = true};
+  take(answer);
+  return true;
+}
+
+}  // namespace fathom::collector
