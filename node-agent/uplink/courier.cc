@@ -48,7 +48,8 @@ Courier::Courier(UplinkOptions options, Surroundings surroundings, std::unique_p
       surroundings_(std::move(surroundings)),
       spool_(std::move(spool)),
       random_(std::random_device()()),
-      away_since_nano_(surroundings_.now_nano()) {
+      away_since_nano_(surroundings_.now_nano()),
+      captures_(options_.capture_memory_bytes, capture_surroundings()) {
   metrics();
 }
 
@@ -91,6 +92,11 @@ void Courier::tick() {
 // ----------------------------------------------------------------------------------------
 
 void Courier::pump() {
+  pump_batches();
+  pump_captures();
+}
+
+void Courier::pump_batches() {
   while (may_send()) {
     ParcelPtr parcel = next_parcel();
     if (parcel == nullptr) return;
@@ -103,12 +109,16 @@ void Courier::pump() {
   }
 }
 
-bool Courier::may_send() const {
-  if (!welcome_) return false;
+// For a while after the welcome, or after a RETRY.
+bool Courier::is_halted() const {
   uint64_t now = surroundings_.now_nano();
   // The offset is known a moment after the welcome, and batches should carry it.
-  if (!clock_heard_ && now < opened_nano_ + kNanosPerSecond) return false;
-  if (now < paused_until_nano_ || (cautious_ && !in_flight_.empty())) return false;
+  if (!clock_heard_ && now < opened_nano_ + kNanosPerSecond) return true;
+  return now < paused_until_nano_ || (cautious_ && !in_flight_.empty());
+}
+
+bool Courier::may_send() const {
+  if (!welcome_ || is_halted()) return false;
   return in_flight_.size() < std::max<uint32_t>(welcome_->max_unacknowledged_batches, 1);
 }
 
@@ -323,6 +333,7 @@ void Courier::tend_spool(uint64_t now) {
 void Courier::finish(uint64_t grace_nano, std::function<void()> done) {
   finished_ = std::move(done);
   finish_by_nano_ = surroundings_.now_nano() + grace_nano;
+  captures_by_nano_ = surroundings_.now_nano() + grace_nano / 2;
   tick();
 }
 
@@ -335,7 +346,15 @@ void Courier::finish_if_done(uint64_t now) {
   }
   // What the spool did not take by now, it does not take.
   bool gave_up = finish_spooled_ && spooling_ == 0 && (!may_spool() || now < spool_blocked_until_nano_);
-  if ((all_kept || gave_up) && last_report_is_over(now)) post(std::exchange(finished_, nullptr));
+  if ((all_kept || gave_up) && captures_are_over(now) && last_report_is_over(now))
+    post(std::exchange(finished_, nullptr));
+}
+
+// They have half of the time, beside the spans. What is not durable then is lost, and in the last report.
+bool Courier::captures_are_over(uint64_t now) {
+  if (!captures_.idle() && welcome_ && now < captures_by_nano_) return false;
+  captures_.give_up();
+  return true;
 }
 
 UplinkStatus Courier::status() const {
@@ -351,6 +370,8 @@ UplinkStatus Courier::status() const {
   if (spool_) status.damaged_spool_spans = spool_->figures().damaged_spans;
   status.acknowledged_spans = acknowledged_spans_;
   status.refused_spans = refused_spans_;
+  status.capture_memory_bytes = captures_.memory_bytes();
+  status.lost_captures = captures_.losses();
   return status;
 }
 

@@ -6,6 +6,7 @@
 //  - what a dead stream had under way is sent again over the next, first of all, under the same identity;
 //  - RETRY halts all sending for the time asked, and then one batch tries alone;
 //  - what could not be sent for `spool_after_nano`, or was sent and not answered for `stalled_after_nano`, is spooled;
+//  - captures have a courier of their own (capture_courier.h), which this one gives its turns;
 //  - a batch is stamped with the clock's offset when it is first sent, or spooled, and keeps its stamp.
 // Thread safety: none; everything on the loop's thread, events too. Ownership: the link and the spool are the
 // courier's. Errors: none; losses are counted in fathom_agent_lost_spans_total{reason}.
@@ -21,7 +22,9 @@
 #include <utility>
 #include <vector>
 
+#include "node-agent/control.h"
 #include "node-agent/outbox.h"
+#include "node-agent/uplink/capture_courier.h"
 #include "node-agent/uplink/clock_offset.h"
 #include "node-agent/uplink/link.h"
 #include "node-agent/uplink/spool_thread.h"
@@ -41,6 +44,7 @@ class Courier {
     std::function<void(std::function<void()>)> post;  // runs it soon, not at once
     LinkFactory open_link;                            // its events come back through `post`, or from the same thread
     std::function<Report()> report;                   // when one is due
+    std::function<ControlHandler*()> control = {};    // whom requests are for; null: nobody
   };
 
   Courier(UplinkOptions options, Surroundings surroundings, std::unique_ptr<SpoolPort> spool);
@@ -48,6 +52,7 @@ class Courier {
   bool room(uint64_t bytes) const;
   uint64_t most_bytes() const { return most_bytes_; }
   void send(OutgoingBatch batch, std::function<void(Outcome)> done);
+  void send(OutgoingCapture capture, std::function<void(CaptureFate)> done);
   // What time brings: to be called ten times a second or more.
   void tick();
   void finish(uint64_t grace_nano, std::function<void()> done);
@@ -87,6 +92,8 @@ class Courier {
 
   // What goes over it.
   void pump();
+  void pump_batches();
+  bool is_halted() const;
   bool may_send() const;
   ParcelPtr next_parcel();
   bool fits(const Parcel& parcel) const;
@@ -99,6 +106,12 @@ class Courier {
   void post(std::function<void()> work);
   void count_refused(const Parcel& parcel, const std::string& message);
 
+  // Captures, and what is asked.
+  CaptureCourier::Surroundings capture_surroundings();
+  void pump_captures();
+  void progressed(const LinkProgress& progress);
+  void asked(LinkControl control);
+
   // The spool.
   bool may_spool() const { return spool_ != nullptr && options_.spool_limit_bytes > 0; }
   void spool_what_is_due(uint64_t now);
@@ -108,6 +121,7 @@ class Courier {
   void fetched(Result<std::optional<SpooledBatch>> taken);
   void tend_spool(uint64_t now);
   void finish_if_done(uint64_t now);
+  bool captures_are_over(uint64_t now);
 
   const UplinkOptions options_;
   const Surroundings surroundings_;
@@ -151,10 +165,13 @@ class Courier {
   uint64_t heard_report_ = 0;                                      // the last that the collector has heard
   std::deque<std::pair<uint64_t, std::function<void()>>> untold_;  // of this stream's reports, by number
 
+  CaptureCourier captures_;
+
   uint64_t acknowledged_spans_ = 0;
   uint64_t refused_spans_ = 0;
   std::function<void()> finished_;
   uint64_t finish_by_nano_ = 0;
+  uint64_t captures_by_nano_ = 0;
   bool finish_spooled_ = false;
   uint64_t farewell_ = 0;  // the number of the very last report
   uint64_t farewell_nano_ = 0;

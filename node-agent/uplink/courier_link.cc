@@ -41,6 +41,8 @@ void Courier::open_link() {
   events.welcome = guarded(&Courier::welcomed);
   events.ack = guarded(&Courier::acknowledged);
   events.probed = guarded(&Courier::probed);
+  events.progress = guarded(&Courier::progressed);
+  events.asked = guarded(&Courier::asked);
   events.ended = guarded(&Courier::link_ended);
   link_ = surroundings_.open_link(std::move(events));
 }
@@ -49,6 +51,7 @@ void Courier::welcomed(LinkWelcome welcome) {
   if (welcome_) return;
   log_info("the collector at " + options_.collector_address + " (" + welcome.collector_version + ") takes spans");
   welcome_ = std::move(welcome);
+  captures_.welcomed(*welcome_);
   most_bytes_ = welcome_->max_batch_bytes > 0 ? welcome_->max_batch_bytes : UINT64_MAX;
   sequence_ = 0;
   clock_heard_ = false;
@@ -69,6 +72,7 @@ void Courier::link_ended(const std::string& why) {
   reconnect_nano_ = now + backoff / 2 + random_() % (backoff / 2 + 1);
   link_.reset();
   welcome_.reset();
+  captures_.link_ended();
   untold_.clear();  // whether they were heard is not known: the next one says it again
   paused_until_nano_ = 0;
   cautious_ = false;

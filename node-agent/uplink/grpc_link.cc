@@ -34,17 +34,18 @@ std::shared_ptr<grpc::Channel> make_channel(const std::string& address) {
   return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
 }
 
-// Shows gRPC the bytes themselves; they live until it has written them.
-grpc::Slice slice_of(const std::shared_ptr<const std::string>& bytes) {
-  auto* held = new std::shared_ptr<const std::string>(bytes);
+// Shows gRPC the bytes themselves, which lie in `owner`; they live until it has written them.
+grpc::Slice slice_of(const std::shared_ptr<const std::string>& owner, std::string_view bytes) {
+  auto* held = new std::shared_ptr<const std::string>(owner);
   return grpc::Slice(
-      const_cast<char*>(bytes->data()), bytes->size(),
+      const_cast<char*>(bytes.data()), bytes.size(),
       [](void* owner) { delete static_cast<std::shared_ptr<const std::string>*>(owner); }, held);
 }
 
-grpc::ByteBuffer buffer_of(const std::string& head, const std::shared_ptr<const std::string>& body) {
-  std::vector<grpc::Slice> slices{grpc::Slice(head)};
-  if (body && !body->empty()) slices.push_back(slice_of(body));
+grpc::ByteBuffer buffer_of(const OutgoingMessage& message) {
+  std::vector<grpc::Slice> slices{grpc::Slice(message.head)};
+  const std::string_view body = message.body && message.part.empty() ? std::string_view(*message.body) : message.part;
+  if (!body.empty()) slices.push_back(slice_of(message.body, body));
   return grpc::ByteBuffer(slices.data(), slices.size());
 }
 
@@ -120,7 +121,7 @@ class Reactor : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffe
     OutgoingMessage message = outgoing_.pop();
     if (message.kind == Kind::kProbe) message.head = begin_probe();
     if (message.kind == Kind::kReport) last_report_ = message.report;
-    writing_ = buffer_of(message.head, message.body);
+    writing_ = buffer_of(message);
     is_writing_ = true;
     grpc::WriteOptions options;
     if (!outgoing_.empty()) options.set_buffer_hint();
@@ -140,6 +141,8 @@ class Reactor : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffe
     if (!words) return close();
     if (words->welcome) events_.welcome(*std::move(words->welcome));
     if (words->ack) events_.ack(*std::move(words->ack));
+    if (words->progress) events_.progress(*std::move(words->progress));
+    if (words->control) events_.asked(*std::move(words->control));
     if (words->clock) hear_clock(*words->clock, received);
   }
   void hear_clock(const ClockAnswer& answer, const LocalInstant& received) {
@@ -185,6 +188,10 @@ class GrpcLink : public Link {
   void report(std::string message, uint64_t number) override {
     reactor_.send({Kind::kReport, std::move(message), nullptr, number});
   }
+  void send_capture(std::string head, std::shared_ptr<const std::string> content, std::string_view part) override {
+    reactor_.send({Kind::kCapture, std::move(head), std::move(content), 0, part});
+  }
+  void answer(std::string message) override { reactor_.send({Kind::kAnswer, std::move(message), nullptr}); }
   void probe() override { reactor_.send({Kind::kProbe, "", nullptr}); }
   void close() override { reactor_.close(); }
 

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -71,6 +72,8 @@ struct LinkEvents {
   std::function<void(LinkWelcome)> welcome;
   std::function<void(LinkAck)> ack;
   std::function<void(ProbeAnswer)> probed;
+  std::function<void(LinkProgress)> progress;
+  std::function<void(LinkControl)> asked;
   std::function<void(std::string)> ended;  // with the reason, for people; the last event
 };
 
@@ -81,6 +84,10 @@ class Link {
   virtual void send(std::string head, std::shared_ptr<const std::string> body) = 0;
   // Takes the place of an older one that is not written yet. Numbers grow.
   virtual void report(std::string message, uint64_t number) = 0;
+  // A message about captures, written when nothing else waits to be. Behind `head` comes `part`, which lies in
+  // `content`.
+  virtual void send_capture(std::string head, std::shared_ptr<const std::string> content, std::string_view part) = 0;
+  virtual void answer(std::string message) = 0;
   virtual void probe() = 0;  // asks for the collector's clock; the answer is an event
   virtual void close() = 0;  // `ended` follows soon
 };

@@ -66,11 +66,12 @@ struct Uplink::Impl : std::enable_shared_from_this<Impl> {
       return open_grpc_link({options.collector_address, hello(), host_instant}, std::move(events));
     };
     all.report = [this] { return report(); };
+    all.control = [this] { return control; };
     return all;
   }
 
   std::string hello() const {
-    return hello_message({options.node_id, instance_id, options.host_name, options.agent_version});
+    return hello_message({options.node_id, instance_id, options.host_name, options.agent_version, control != nullptr});
   }
 
   Courier::Report report() const {
@@ -94,6 +95,7 @@ struct Uplink::Impl : std::enable_shared_from_this<Impl> {
     out.losses = std::move(node.losses);
     if (status.refused_spans > 0) out.losses.emplace_back("refused", status.refused_spans);
     if (status.damaged_spool_spans > 0) out.losses.emplace_back("spool_damaged", status.damaged_spool_spans);
+    for (auto& lost : status.lost_captures) out.losses.push_back(std::move(lost));
     return out;
   }
 
@@ -118,6 +120,7 @@ struct Uplink::Impl : std::enable_shared_from_this<Impl> {
   const std::array<uint8_t, 16> instance_id = random_id();
   boost::asio::steady_timer timer;
   std::unique_ptr<Courier> courier;
+  ControlHandler* control = nullptr;
   Gauge& connected = gauge("fathom_agent_connected", "1 while the collector takes this agent's stream");
   Gauge& spool_bytes = gauge("fathom_agent_spool_bytes", "Files of the spool");
 };
@@ -141,6 +144,14 @@ uint64_t Uplink::most_bytes() const {
 
 void Uplink::send(OutgoingBatch batch, std::function<void(Outcome)> done) {
   impl_->courier->send(std::move(batch), std::move(done));
+}
+
+void Uplink::send(OutgoingCapture capture, std::function<void(CaptureFate)> done) {
+  impl_->courier->send(std::move(capture), std::move(done));
+}
+
+void Uplink::set_control(ControlHandler* handler) {
+  impl_->control = handler;
 }
 
 void Uplink::finish(uint64_t grace_nano, std::function<void()> done) {

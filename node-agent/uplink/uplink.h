@@ -1,5 +1,5 @@
 // Uplink: the Outbox of a real agent: batches go to the collector over one stream, and to a spool on disk while it is
-// away.
+// away; and its CaptureOutbox: captures go over the same stream, behind the spans, and wait in memory.
 //
 // Purpose: batches are kept (Outcome::kKept) once the collector acknowledged them or once they lie in the spool; they
 // are sent again over every new stream, under the same identity, until they are acknowledged. The stream is made anew
@@ -9,7 +9,7 @@
 // `loop` must outlive the Uplink. Units: in names. Errors: start() says what is wrong with the spool's directory;
 // everything later is waited for, or counted: fathom_agent_lost_spans_total{reason="refused"|
 // "rejected"|"spool_damaged"}: whole batches, single spans of batches that were stored, and what a spool file cannot
-// give back.
+// give back; and fathom_agent_lost_captures_total{reason="refused"|"no_room"|"not_taken"|"unsent"}.
 // docs/formats/ingest-stream.md and docs/formats/spool.md have the bytes.
 #pragma once
 
@@ -25,6 +25,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include "base/result.h"
+#include "node-agent/control.h"
 #include "node-agent/outbox.h"
 
 namespace fathom::agent {
@@ -37,6 +38,7 @@ struct UplinkOptions {
   std::string spool_directory;                  // made when it is missing; nobody else's. Empty: no spool
   uint64_t spool_limit_bytes = 256ull << 20;    // 0: nothing is put there; what lies there is sent all the same
   uint64_t memory_bytes = 16ull << 20;          // of batches that are neither acknowledged nor spooled
+  uint64_t capture_memory_bytes = 64ull << 20;  // of captures that are not durable; they are not spooled
   uint64_t spool_after_nano = 1'000'000'000;    // a batch that could not be sent for so long is spooled
   uint64_t stalled_after_nano = 3'000'000'000;  // one that was sent and not acknowledged for so long, too
 };
@@ -63,9 +65,11 @@ struct UplinkStatus {
   uint64_t acknowledged_spans = 0;
   uint64_t refused_spans = 0;  // by the collector, for good: whole batches, or single spans of them
   uint64_t damaged_spool_spans = 0;
+  uint64_t capture_memory_bytes = 0;                            // of captures that are not durable
+  std::vector<std::pair<std::string, uint64_t>> lost_captures;  // as NodeFacts has losses
 };
 
-class Uplink : public Outbox {
+class Uplink : public Outbox, public CaptureOutbox {
  public:
   // `facts` is called on the loop, every few seconds.
   Uplink(boost::asio::io_context& loop, UplinkOptions options, std::function<NodeFacts()> facts);
@@ -78,11 +82,15 @@ class Uplink : public Outbox {
   // What the collector said last; anything before it said so first.
   uint64_t most_bytes() const override;
   void send(OutgoingBatch batch, std::function<void(Outcome)> done) override;
+  void send(OutgoingCapture capture, std::function<void(CaptureFate)> done) override;
+  // Who obeys the collector; null: nobody, which is what a stream that begins then says. Before start(), as a rule. It
+  // must outlive this, or be taken back.
+  void set_control(ControlHandler* handler);
 
   // For an orderly end, when the last batch was handed over: waits up to `grace_nano` for acknowledgements (not at all
   // without a stream), spools what is left, reports once more, waits a second at most until that is heard, and calls
-  // `done`. Batches that even the spool does not take never get
-  // theirs. After this nothing more may be sent.
+  // `done`. Captures have half of that time to become durable; then they are lost, and reported as such. Batches that
+  // even the spool does not take, and captures that are lost, never get theirs. After this nothing more may be sent.
   void finish(uint64_t grace_nano, std::function<void()> done);
 
   UplinkStatus status() const;

@@ -30,6 +30,15 @@ class FakeLink : public Link {
     if (!message.ParseFromString(head + (body ? *body : ""))) std::abort();
     batches.push_back(message.batch());
   }
+  void send_capture(std::string head, std::shared_ptr<const std::string>, std::string_view part) override {
+    wire::AgentMessage message;
+    if (!message.ParseFromString(head + std::string(part))) std::abort();
+    if (message.has_capture_begin()) begins.push_back(message.capture_begin());
+    if (message.has_capture_part()) parts.push_back(message.capture_part());
+  }
+  void answer(std::string text) override {
+    if (!answers.emplace_back().ParseFromString(text)) std::abort();
+  }
   void report(std::string text, uint64_t number) override {
     wire::AgentMessage message;
     if (!message.ParseFromString(text)) std::abort();
@@ -39,9 +48,12 @@ class FakeLink : public Link {
   void probe() override { ++probes; }
   void close() override { events_.ended("closed"); }
 
-  void welcome(uint64_t window = 1'000'000, uint32_t batches_under_way = 100, uint64_t max_batch = 100'000) {
-    events_.welcome({"1.0", max_batch, window, batches_under_way});
+  void welcome(uint64_t window = 1'000'000, uint32_t batches_under_way = 100, uint64_t max_batch = 100'000,
+               uint64_t max_capture = 64 << 20, uint64_t capture_window = 8 << 20) {
+    events_.welcome({"1.0", max_batch, window, batches_under_way, max_capture, capture_window});
   }
+  void progress(const LinkProgress& said) { events_.progress(said); }
+  void ask(LinkControl asked) { events_.asked(std::move(asked)); }
   void answer_probe(const ProbeTimes& times, uint64_t report) { events_.probed({times, report}); }
   void ack(uint64_t sequence, LinkAck::Outcome outcome = LinkAck::Outcome::kDurable, uint64_t retry_after = 0,
            uint64_t rejected = 0) {
@@ -51,6 +63,9 @@ class FakeLink : public Link {
 
   std::vector<wire::Batch> batches;
   std::vector<wire::NodeStatus> statuses;
+  std::vector<wire::CaptureBegin> begins;
+  std::vector<wire::CapturePart> parts;
+  std::vector<wire::AgentMessage> answers;
   uint64_t last_report = 0;
   int probes = 0;
 
@@ -110,6 +125,7 @@ class FakeWorld {
       message.mutable_status()->set_programs(7);
       return Courier::Report{message.SerializeAsString(), [this, lost = lost] { told.push_back(lost); }};
     };
+    all.control = [this] { return control; };
     auto made_spool = std::make_unique<FakeSpool>(*this);
     spool = made_spool.get();
     return std::make_unique<Courier>(std::move(options), std::move(all), std::move(made_spool));
@@ -127,6 +143,7 @@ class FakeWorld {
   std::deque<std::function<void()>> posted;
   FakeLink* link = nullptr;  // the one that lives
   FakeSpool* spool = nullptr;
+  ControlHandler* control = nullptr;
   int links = 0;
   int lost = 0;           // when a report is made,
   std::vector<int> told;  // and what of it is known to be heard

@@ -1,0 +1,210 @@
+#include "node-agent/uplink/capture_courier.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/time.h"
+#include "node-agent/uplink/control_messages.h"
+
+namespace fathom::agent {
+
+namespace {
+
+constexpr uint64_t kMilli = 1'000'000;
+constexpr uint64_t kMostRetryNano = 30 * kNanosPerSecond;
+constexpr size_t kMostUnderWay = 4;  // half of what collectors take (proto/ingest_limits.h)
+
+Counter& durable() {
+  return counter("fathom_agent_durable_captures_total", "Captures that the collector has said are durable");
+}
+Counter& retries() {
+  return counter("fathom_agent_capture_retries_total", "Captures that the collector asked for again later");
+}
+Gauge& memory() {
+  return gauge("fathom_agent_capture_memory_bytes", "Captures that are not durable yet");
+}
+Counter& lost(const char* reason) {
+  return counter("fathom_agent_lost_captures_total", "Captures that were made and are not stored, by reason",
+                 label("reason", reason));
+}
+
+constexpr std::array<const char*, 4> kReasons = {"refused", "no_room", "not_taken", "unsent"};
+
+CaptureFate fate_of(size_t loss) {
+  constexpr CaptureFate kFates[] = {CaptureFate::kRefused, CaptureFate::kNoRoom, CaptureFate::kNotTaken};
+  return kFates[loss];
+}
+
+}  // namespace
+
+CaptureCourier::CaptureCourier(uint64_t memory_bytes, Surroundings surroundings)
+    : most_memory_bytes_(memory_bytes), surroundings_(std::move(surroundings)), random_(std::random_device()()) {
+  static_assert(kReasons.size() == kLosses);
+  for (const char* reason : kReasons) lost(reason);
+  durable(), retries(), memory();
+}
+
+void CaptureCourier::send(OutgoingCapture capture, std::function<void(CaptureFate)> done) {
+  if (std::optional<Loss> loss = why_not(capture)) {
+    count(*loss);
+    return tell(std::move(done), fate_of(static_cast<size_t>(*loss)));
+  }
+  auto parcel = std::make_shared<Parcel>();
+  parcel->capture = std::move(capture);
+  parcel->done = std::move(done);
+  parcel->built = surroundings_.mark();
+  memory_bytes_ += parcel->size();
+  waiting_.push_back(std::move(parcel));
+  show();
+}
+
+std::optional<CaptureCourier::Loss> CaptureCourier::why_not(const OutgoingCapture& capture) const {
+  if (capture.content == nullptr || capture.content->empty() || is_here(capture.id)) return Loss::kRefused;
+  if (welcome_ && most_bytes_ == 0) return Loss::kNotTaken;
+  if (welcome_ && capture.content->size() > most_bytes_) return Loss::kRefused;
+  if (capture.content->size() > most_memory_bytes_ - memory_bytes_) return Loss::kNoRoom;
+  return std::nullopt;
+}
+
+// One that is under way twice would end the stream.
+bool CaptureCourier::is_here(const std::array<uint8_t, 16>& id) const {
+  auto same = [&](const ParcelPtr& parcel) { return parcel->capture.id == id; };
+  return std::any_of(waiting_.begin(), waiting_.end(), same) || std::any_of(under_way_.begin(), under_way_.end(), same);
+}
+
+void CaptureCourier::welcomed(const LinkWelcome& welcome) {
+  welcome_ = true;
+  most_bytes_ = welcome.max_capture_bytes;
+  most_under_way_bytes_ = welcome.max_capture_bytes_under_way;
+  std::deque<ParcelPtr> waiting = std::exchange(waiting_, {});
+  for (const ParcelPtr& parcel : waiting) {
+    if (parcel->size() <= most_bytes_)
+      waiting_.push_back(parcel);
+    else
+      lose(*parcel, most_bytes_ == 0 ? Loss::kNotTaken : Loss::kRefused);
+  }
+}
+
+void CaptureCourier::link_ended() {
+  welcome_ = false;
+  blocked_until_nano_ = 0;
+  std::deque<ParcelPtr> under_way = std::exchange(under_way_, {});
+  // The last first, so that the first is in front in the end.
+  for (auto at = under_way.rbegin(); at != under_way.rend(); ++at) take_back(*at);
+}
+
+void CaptureCourier::take_back(const ParcelPtr& parcel) {
+  under_way_bytes_ -= parcel->sent_bytes - parcel->taken_bytes;
+  parcel->sent_bytes = parcel->taken_bytes = 0;
+  waiting_.push_front(parcel);
+}
+
+// ---- what goes out
+
+void CaptureCourier::pump(Link& link) {
+  if (!under_way_.empty()) send_parts(*under_way_.back(), link);
+  while (may_begin()) begin_next(link);
+}
+
+bool CaptureCourier::may_begin() const {
+  if (!welcome_ || waiting_.empty() || under_way_.size() >= kMostUnderWay) return false;
+  if (under_way_bytes_ >= most_under_way_bytes_ || surroundings_.now_nano() < blocked_until_nano_) return false;
+  return under_way_.empty() || under_way_.back()->all_sent();
+}
+
+void CaptureCourier::begin_next(Link& link) {
+  ParcelPtr parcel = std::move(waiting_.front());
+  waiting_.pop_front();
+  if (!parcel->clock) parcel->clock = surroundings_.offset(parcel->built);
+  link.send_capture(capture_begin_message(parcel->capture, parcel->clock), nullptr, {});
+  under_way_.push_back(parcel);
+  send_parts(*parcel, link);
+}
+
+void CaptureCourier::send_parts(Parcel& parcel, Link& link) {
+  const std::string_view content = *parcel.capture.content;
+  while (!parcel.all_sent()) {
+    std::string_view part = content.substr(parcel.sent_bytes, std::min(kPartBytes, most_under_way_bytes_));
+    if (part.empty() || part.size() > most_under_way_bytes_ - std::min(under_way_bytes_, most_under_way_bytes_)) return;
+    link.send_capture(capture_part_head(parcel.capture.id, parcel.sent_bytes, part.size()), parcel.capture.content,
+                      part);
+    parcel.sent_bytes += part.size();
+    under_way_bytes_ += part.size();
+  }
+}
+
+// ---- what comes back
+
+void CaptureCourier::heard(const LinkProgress& progress) {
+  auto same = [&](const ParcelPtr& parcel) { return parcel->capture.id == progress.id; };
+  auto found = std::find_if(under_way_.begin(), under_way_.end(), same);
+  if (found == under_way_.end()) return;
+  ParcelPtr parcel = *found;
+  // What it says it took is what was sent: anything else is not believed.
+  uint64_t taken = std::clamp(progress.taken_bytes, parcel->taken_bytes, parcel->sent_bytes);
+  under_way_bytes_ -= taken - parcel->taken_bytes;
+  parcel->taken_bytes = taken;
+  if (progress.state == LinkProgress::State::kTaken) return;
+  under_way_.erase(found);
+  if (progress.state == LinkProgress::State::kRetry) return retry(parcel, progress.retry_after_nano);
+  under_way_bytes_ -= parcel->sent_bytes - parcel->taken_bytes;
+  if (progress.state == LinkProgress::State::kRefused) {
+    log_warning("the collector refuses a capture for good: " + progress.message);
+    return lose(*parcel, Loss::kRefused);
+  }
+  durable().add();
+  settle(*parcel, CaptureFate::kDurable);
+}
+
+void CaptureCourier::retry(const ParcelPtr& parcel, uint64_t delay_nano) {
+  retries().add();
+  uint64_t delay = std::clamp(delay_nano, 10 * kMilli, kMostRetryNano);
+  delay += random_() % (delay / 4 + 1);  // or all agents would come again together
+  blocked_until_nano_ = std::max(blocked_until_nano_, surroundings_.now_nano() + delay);
+  take_back(parcel);
+}
+
+void CaptureCourier::settle(Parcel& parcel, CaptureFate fate) {
+  memory_bytes_ -= parcel.size();
+  show();
+  tell(std::exchange(parcel.done, nullptr), fate);
+}
+
+void CaptureCourier::lose(Parcel& parcel, Loss loss) {
+  count(loss);
+  settle(parcel, fate_of(static_cast<size_t>(loss)));
+}
+
+void CaptureCourier::give_up() {
+  for (size_t left = waiting_.size() + under_way_.size(); left > 0; --left) count(Loss::kUnsent);
+  waiting_.clear();
+  under_way_.clear();
+  memory_bytes_ = under_way_bytes_ = 0;
+  show();
+}
+
+void CaptureCourier::count(Loss loss) {
+  auto at = static_cast<size_t>(loss);
+  ++losses_[at];
+  lost(kReasons[at]).add();
+}
+
+// Not from within the caller's own call.
+void CaptureCourier::tell(std::function<void(CaptureFate)> done, CaptureFate fate) {
+  if (done) surroundings_.post([done = std::move(done), fate] { done(fate); });
+}
+
+void CaptureCourier::show() const {
+  memory().set(static_cast<int64_t>(memory_bytes_));
+}
+
+std::vector<std::pair<std::string, uint64_t>> CaptureCourier::losses() const {
+  std::vector<std::pair<std::string, uint64_t>> named;
+  for (size_t i = 0; i < kLosses; ++i) {
+    if (losses_[i] > 0) named.emplace_back(std::string("capture_") + kReasons[i], losses_[i]);
+  }
+  return named;
+}
+
+}  // namespace fathom::agent

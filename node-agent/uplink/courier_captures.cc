@@ -1,0 +1,40 @@
+// The Courier's side that is not about spans: captures on their way, and what the collector asks.
+#include "node-agent/uplink/control_desk.h"
+#include "node-agent/uplink/courier.h"
+
+namespace fathom::agent {
+
+CaptureCourier::Surroundings Courier::capture_surroundings() {
+  CaptureCourier::Surroundings all;
+  all.now_nano = surroundings_.now_nano;
+  all.mark = [this] { return steps_.mark(surroundings_.instant()); };
+  all.offset = [this](const LocalInstant& built) { return estimator_.at(built); };
+  all.post = [this](std::function<void()> work) { post(std::move(work)); };
+  return all;
+}
+
+void Courier::send(OutgoingCapture capture, std::function<void(CaptureFate)> done) {
+  captures_.send(std::move(capture), std::move(done));
+  pump_captures();
+}
+
+// Not while the collector asks for patience with spans: it has no memory then.
+void Courier::pump_captures() {
+  if (welcome_ && !is_halted()) captures_.pump(*link_);
+}
+
+void Courier::progressed(const LinkProgress& progress) {
+  captures_.heard(progress);
+  pump_captures();
+}
+
+void Courier::asked(LinkControl control) {
+  ControlHandler* handler = surroundings_.control ? surroundings_.control() : nullptr;
+  if (handler == nullptr) return;
+  hand_over(std::move(control), options_.node_id, *handler,
+            [this, number = link_number_, alive = std::weak_ptr(alive_)](std::string message) {
+              if (alive.lock() && number == link_number_ && link_) link_->answer(std::move(message));
+            });
+}
+
+}  // namespace fathom::agent
