@@ -37,6 +37,10 @@ constexpr std::array<Reason, NodeLosses::kReasons> kKnown = {{
     {"event_text_cut", "events"},
     {"event_tracepoints", "events"},
     {"event_unknown", "events"},
+    {"capture_refused", "captures"},
+    {"capture_no_room", "captures"},
+    {"capture_not_taken", "captures"},
+    {"capture_unsent", "captures"},
     {"wild_count", "counts"},
     {"other", "other"},
 }};
