@@ -1,0 +1,180 @@
+#include <gtest/gtest.h>
+
+#include "node-agent/uplink/testing/courier_fixture.h"
+
+namespace fathom::agent {
+namespace {
+
+using namespace testing;
+
+// Remembers what it was asked; answers when a test says so.
+class FakeHandler : public ControlHandler {
+ public:
+  void thresholds(std::vector<OperationThreshold> operations, bool replaces) override {
+    thresholds_.push_back({std::move(operations), replaces});
+  }
+  void capture(CaptureRequest request, std::function<void(CaptureAnswer)> answer) override {
+    captures_.emplace_back(std::move(request), std::move(answer));
+  }
+  void tracepoints(TracepointRequest request, std::function<void(TracepointAnswer)> answer) override {
+    tracepoints_.emplace_back(std::move(request), std::move(answer));
+  }
+  std::vector<std::pair<std::vector<OperationThreshold>, bool>> thresholds_;
+  std::vector<std::pair<CaptureRequest, std::function<void(CaptureAnswer)>>> captures_;
+  std::vector<std::pair<TracepointRequest, std::function<void(TracepointAnswer)>>> tracepoints_;
+};
+
+class CourierCaptures : public CourierTest {
+ protected:
+  void give(uint8_t number, size_t size = 100) {
+    OutgoingCapture capture;
+    capture.id[0] = number;
+    capture.content = std::make_shared<const std::string>(size, 'c');
+    courier_->send(std::move(capture), [this, number](CaptureFate fate) { fates_[number].push_back(fate); });
+    world_.run();
+  }
+  void say(uint8_t number, LinkProgress::State state) {
+    LinkProgress progress{.state = state};
+    progress.id[0] = number;
+    world_.link->progress(progress);
+    world_.run();
+  }
+  void ask(LinkControl control) {
+    world_.link->ask(std::move(control));
+    world_.run();
+  }
+  std::map<uint8_t, std::vector<CaptureFate>> fates_;
+  FakeHandler handler_;
+};
+
+TEST_F(CourierCaptures, WaitForTheOffsetAndCarryIt) {
+  make();
+  give(1);
+  pass(100 * kMilli);
+  world_.link->welcome();
+  world_.run();
+  EXPECT_TRUE(world_.link->begins.empty());
+  answer_probe();
+  ASSERT_EQ(world_.link->begins.size(), 1u);
+  EXPECT_EQ(world_.link->begins[0].clock().offset_nano(),
+            static_cast<int64_t>(5 * kSecond) - static_cast<int64_t>(FakeWorld::kRealMinusBoot));
+  say(1, LinkProgress::State::kDurable);
+  EXPECT_EQ(fates_[1], std::vector{CaptureFate::kDurable});
+}
+
+TEST_F(CourierCaptures, BeginAgainOverANewStream) {
+  make();
+  connect();
+  give(1);
+  ASSERT_EQ(world_.link->begins.size(), 1u);
+  break_link();
+  pass(10 * kSecond);
+  connect();
+  EXPECT_EQ(world_.link->begins.size(), 1u);
+  EXPECT_EQ(courier_->status().capture_memory_bytes, 100u);
+}
+
+TEST_F(CourierCaptures, AreHaltedWhileSpansAre) {
+  make();
+  connect();
+  send(1);
+  ack(1, Ack::kRetry, 500 * kMilli);
+  give(1);
+  EXPECT_TRUE(world_.link->begins.empty()) << "the collector has no memory for spans";
+  pass(700 * kMilli);
+  EXPECT_TRUE(world_.link->begins.empty()) << "the one batch that tries alone";
+  ack(2);
+  EXPECT_EQ(world_.link->begins.size(), 1u);
+}
+
+TEST_F(CourierCaptures, AnOrderlyEndWaitsHalfTheGrace) {
+  make();
+  connect();
+  give(1);
+  give(2);
+  bool finished = false;
+  courier_->finish(10 * kSecond, [&] { finished = true; });
+  pass(4 * kSecond);
+  EXPECT_FALSE(finished);
+  say(1, LinkProgress::State::kDurable);
+  pass(500 * kMilli);
+  EXPECT_FALSE(finished);
+  pass(600 * kMilli);
+  answer_probe();
+  pass(100 * kMilli);
+  EXPECT_TRUE(finished);
+  EXPECT_EQ(courier_->status().lost_captures, (std::vector<std::pair<std::string, uint64_t>>{{"capture_unsent", 1}}));
+  EXPECT_EQ(fates_[1], std::vector{CaptureFate::kDurable});
+  EXPECT_TRUE(fates_[2].empty());
+}
+
+TEST_F(CourierCaptures, AnEndWithoutAStreamDoesNotWait) {
+  make();
+  give(1);
+  bool finished = false;
+  courier_->finish(10 * kSecond, [&] { finished = true; });
+  world_.run();
+  EXPECT_TRUE(finished);
+  EXPECT_EQ(courier_->status().lost_captures.size(), 1u);
+}
+
+TEST_F(CourierCaptures, WhatIsAskedIsHandedOverAndAnswered) {
+  world_.control = &handler_;
+  make();
+  connect();
+  ask(AskedThresholds{true, {{"", "checkout", "GET /", 2, 9}}});
+  ASSERT_EQ(handler_.thresholds_.size(), 1u);
+  EXPECT_TRUE(handler_.thresholds_[0].second);
+  EXPECT_EQ(handler_.thresholds_[0].first.at(0).operation, "GET /");
+  ask(AskedCapture{.request = {.request_id = 4, .pid = 5}});
+  ask(AskedTracepoints{.request = {.request_id = 6}});
+  ASSERT_EQ(handler_.captures_.size(), 1u);
+  ASSERT_EQ(handler_.tracepoints_.size(), 1u);
+  EXPECT_TRUE(world_.link->answers.empty());
+  handler_.tracepoints_[0].second({.request_id = 6});
+  handler_.captures_[0].second({.request_id = 4, .skipped = "no"});
+  ASSERT_EQ(world_.link->answers.size(), 2u);
+  EXPECT_EQ(world_.link->answers[0].tracepoint_answer().request_id(), 6u);
+  EXPECT_EQ(world_.link->answers[1].capture_answer().skipped(), "no");
+}
+
+TEST_F(CourierCaptures, WhatCannotBeObeyedIsAnsweredHere) {
+  world_.control = &handler_;
+  make({.node_id = {1}});
+  connect();
+  ask(AskedCapture{.request = {.request_id = 4, .pid = 5}, .node_id = {2}});
+  ask(AskedTracepoints{.request = {.request_id = 5}, .fault = "too many patterns"});
+  EXPECT_TRUE(handler_.captures_.empty());
+  EXPECT_TRUE(handler_.tracepoints_.empty());
+  ASSERT_EQ(world_.link->answers.size(), 2u);
+  EXPECT_EQ(world_.link->answers[0].capture_answer().request_id(), 4u);
+  EXPECT_NE(world_.link->answers[0].capture_answer().skipped(), "");
+  EXPECT_EQ(world_.link->answers[1].tracepoint_answer().failure(), "too many patterns");
+  ask(AskedCapture{.request = {.request_id = 4, .pid = 5}, .node_id = {1}});
+  EXPECT_EQ(handler_.captures_.size(), 1u);
+}
+
+TEST_F(CourierCaptures, AnAnswerThatComesTooLateGoesNowhere) {
+  world_.control = &handler_;
+  make();
+  connect();
+  ask(AskedCapture{.request = {.request_id = 4, .pid = 5}});
+  break_link();
+  handler_.captures_[0].second({.request_id = 4});
+  pass(10 * kSecond);
+  connect();
+  handler_.captures_[0].second({.request_id = 4});
+  EXPECT_TRUE(world_.link->answers.empty()) << "this stream did not ask";
+  courier_.reset();
+  handler_.captures_[0].second({.request_id = 4});
+}
+
+TEST_F(CourierCaptures, WithoutAHandlerNothingIsObeyed) {
+  make();
+  connect();
+  ask(AskedCapture{.request = {.request_id = 4, .pid = 5}});
+  EXPECT_TRUE(world_.link->answers.empty());
+}
+
+}  // namespace
+}  // namespace fathom::agent
