@@ -3,6 +3,7 @@
 // Header-only, because tests and the fuzz target share it. Thread safety: RecordingWire all of it.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -40,6 +41,25 @@ inline wire::AgentMessage probe(uint64_t sent) {
   return message;
 }
 
+// Ids are one letter, sixteen times.
+inline wire::AgentMessage capture_begin(char id, uint64_t size_bytes) {
+  wire::AgentMessage message;
+  message.mutable_capture_begin()->set_capture_id(std::string(16, id));
+  message.mutable_capture_begin()->set_trigger(2);
+  message.mutable_capture_begin()->set_service("checkout");
+  message.mutable_capture_begin()->set_start_unix_nano(1000);
+  message.mutable_capture_begin()->set_end_unix_nano(2000);
+  message.mutable_capture_begin()->set_size_bytes(size_bytes);
+  return message;
+}
+inline wire::AgentMessage capture_part(char id, uint64_t offset, std::string content) {
+  wire::AgentMessage message;
+  message.mutable_capture_part()->set_capture_id(std::string(16, id));
+  message.mutable_capture_part()->set_offset(offset);
+  message.mutable_capture_part()->set_content(std::move(content));
+  return message;
+}
+
 class RecordingWire : public SessionWire {
  public:
   bool send(std::string message) override {
@@ -67,6 +87,25 @@ class RecordingWire : public SessionWire {
     }
     return acks;
   }
+  std::vector<wire::CaptureProgress> progress() {
+    std::lock_guard lock(mutex_);
+    return progress_of();
+  }
+  // Until there is an answer for good to so many captures; false after two minutes.
+  bool wait_for_answers(size_t count) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(120), [&] { return answers() >= count; });
+  }
+  // Until so many bytes of this capture are taken.
+  bool wait_for_taken(char id, uint64_t bytes) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(120), [&] {
+      for (const wire::CaptureProgress& progress : progress_of()) {
+        if (progress.capture_id()[0] == id && progress.taken_bytes() >= bytes) return true;
+      }
+      return false;
+    });
+  }
   std::optional<StreamEnd> ended() {
     std::lock_guard lock(mutex_);
     return end_;
@@ -78,6 +117,20 @@ class RecordingWire : public SessionWire {
   void read_no_more_than(size_t messages) { most_ = messages; }
 
  private:
+  std::vector<wire::CaptureProgress> progress_of() const {
+    std::vector<wire::CaptureProgress> progress;
+    for (const wire::CollectorMessage& message : messages_) {
+      if (message.has_capture_progress()) progress.push_back(message.capture_progress());
+    }
+    return progress;
+  }
+  size_t answers() const {
+    size_t count = 0;
+    for (const wire::CaptureProgress& progress : progress_of())
+      count += progress.state() != wire::CaptureProgress::TAKEN;
+    return count;
+  }
+
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<wire::CollectorMessage> messages_;
