@@ -12,6 +12,7 @@ namespace {
 using State = CaptureProgressMessage::State;
 
 constexpr size_t kTurnBytes = 1 << 20;  // of one upload, before another one has its turn
+constexpr size_t kAroundPart = 256;     // bytes that a part takes besides its content, or somewhat less
 
 Gauge& budget_used() {
   return gauge("fathom_capture_budget_used_bytes", "Memory taken by captures' parts that are not written yet");
@@ -66,7 +67,7 @@ std::shared_ptr<CaptureIntake::Upload> CaptureIntake::begin(store::CaptureInfo i
 
 bool CaptureIntake::take(const std::shared_ptr<Upload>& upload, std::string_view content) {
   Part part{"", budget_.open()};
-  if (!part.memory.grow(content.size())) return false;
+  if (!part.memory.grow(content.size() + kAroundPart)) return false;
   part.content = content;
   std::lock_guard lock(mutex_);
   if (stopping_) return false;

@@ -10,8 +10,9 @@ namespace fathom::collector {
 
 namespace {
 
-// Hellos, probes and reports are far smaller; they must come through while batches have used up the budget.
-constexpr size_t kSmallMessage = 16 * 1024;
+// All that agents say besides batches, captures' parts and tracepoints is smaller; it must come through while batches
+// have used up the budget.
+constexpr size_t kSmallMessage = 24 * 1024;
 // Acknowledgements are bounded by the batches under way; only probes could make more, by whoever reads no answers.
 constexpr size_t kMostOutgoing = 4096;
 constexpr uint64_t kMostOutgoingBytes = 16ull << 20;  // thresholds of all operations are a few megabytes
