@@ -1,0 +1,78 @@
+// Thread states: from what the kernel said of one thread to what the thread was doing at each moment.
+//
+// Purpose: the kernel tells of changes: left the processor, came, may run again. Between two of them a state lasts. The
+// record may begin in the middle, and changes may be missing (a ring was overwritten, a program did not run): then no
+// state is invented. Rules:
+//  - Within [from, to) every moment has one state, from the thread's start to its end.
+//  - What was before the first change follows from that change: who leaves ran; who comes was runnable; who is woken
+//    was blocked. These, and what a thread without any change did, are `guessed`.
+//  - A change that cannot follow the state (it leaves, and did not run) says that one is missing: from the last
+//    thing that is certain until then the state is kUnknown.
+//  - A system call, or a page fault, is proof that the thread ran at that moment.
+//  - A thread that comes without having been woken was woken all the same: that change comes too early for the state
+//    sometimes, and is no loss.
+// Thread safety: pure functions. Ownership: results point to the events that were given. Units: nanoseconds of the
+// node's CLOCK_MONOTONIC. Source of the idea: the state systems of trace viewers (LTTng, Perfetto).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "capture/capture.h"
+
+namespace fathom::query {
+
+enum class ThreadState : uint8_t {
+  kUnknown,
+  kRunning,
+  kRunnable,         // waits for a processor: woken, or preempted
+  kSleeping,         // until somebody wakes it
+  kUninterruptible,  // mostly: waits for a disk
+  kBlocked,          // one of these two; which is not known
+  kStopped,          // by a signal, or a debugger
+};
+inline constexpr size_t kThreadStates = 7;
+std::string_view thread_state_name(ThreadState state);  // "running", ...
+inline bool is_blocked(ThreadState state) {
+  return state >= ThreadState::kSleeping;
+}
+
+struct StateInterval {
+  ThreadState state = ThreadState::kUnknown;
+  bool guessed = false;    // see above
+  bool preempted = false;  // kRunnable: it would have run on
+  uint64_t begin_nano = 0;
+  uint64_t end_nano = 0;
+  uint16_t cpu = 0;                              // of kRunning
+  const capture::KernelEvent* start = nullptr;   // what began it; nothing: the window did
+  const capture::KernelEvent* waker = nullptr;   // what ended it: kWoken; of kRunnable: what began it
+  const capture::KernelEvent* before = nullptr;  // the thread's last event before it: a page fault explains a wait
+
+  uint64_t duration_nano() const { return end_nano - begin_nano; }
+};
+
+struct StateWindow {
+  uint64_t from_nano = 0;  // complete from here on; earlier events only help to guess
+  uint64_t to_nano = 0;
+};
+
+// `events` in any order; `ran_nano`: further moments at which the thread ran, by a less exact clock: they count only
+// where the kernel's events say nothing at all. Result by time, without holes.
+std::vector<StateInterval> thread_states(std::span<const capture::KernelEvent* const> events, const StateWindow& window,
+                                         std::span<const uint64_t> ran_nano = {});
+
+// How long each state lasted within [begin, end), and the longest wait there (of any state but running and unknown;
+// nothing: there was none).
+struct StateTotals {
+  std::array<uint64_t, kThreadStates> nano{};
+  std::optional<StateInterval> longest_wait;  // cut to [begin, end)
+
+  uint64_t of(ThreadState state) const { return nano[static_cast<size_t>(state)]; }
+};
+StateTotals state_totals(std::span<const StateInterval> states, uint64_t begin_nano, uint64_t end_nano);
+
+}  // namespace fathom::query
