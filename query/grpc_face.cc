@@ -106,13 +106,16 @@ template <typename Base>
 using RawLists = v1::QueryService::WithRawCallbackMethod_ListServices<
     v1::QueryService::WithRawCallbackMethod_ListOperations<v1::QueryService::WithRawCallbackMethod_ListAttributeKeys<
         v1::QueryService::WithRawCallbackMethod_ListAttributeValues<Base>>>>;
+template <typename Base>
+using RawCaptures = v1::QueryService::WithRawCallbackMethod_ListCaptures<
+    v1::QueryService::WithRawCallbackMethod_GetCapture<v1::QueryService::WithRawCallbackMethod_GetTimeline<Base>>>;
 using RawService = v1::QueryService::WithRawCallbackMethod_Slowest<v1::QueryService::WithRawCallbackMethod_GetTrace<
-    v1::QueryService::WithRawCallbackMethod_Latency<RawLists<v1::QueryService::Service>>>>;
+    v1::QueryService::WithRawCallbackMethod_Latency<RawLists<RawCaptures<v1::QueryService::Service>>>>>;
 
 class Service : public RawService {
  public:
-  Service(store::SpanStore& store, QueryRunner& runner, ByteBudget& answers)
-      : store_(store), runner_(runner), answers_(answers) {}
+  Service(const Stores& stores, QueryRunner& runner, ByteBudget& answers)
+      : stores_(stores), runner_(runner), answers_(answers) {}
 
   using Context = grpc::CallbackServerContext;
   using Reactor = grpc::ServerUnaryReactor;
@@ -124,7 +127,7 @@ class Service : public RawService {
         context, "slowest", *in, out, [this](const auto& asked, auto& answer, Budget& budget) -> Result<> {
           auto query = query_of(asked, now_unix_nano());
           if (!query) return query.error();
-          return filled(answer, run_slowest(store_, *std::move(query), budget));
+          return filled(answer, run_slowest(stores_.spans, *std::move(query), budget));
         });
   }
   Reactor* GetTrace(Context* context, const Bytes* in, Bytes* out) override {
@@ -132,7 +135,7 @@ class Service : public RawService {
         context, "trace", *in, out, [this](const auto& asked, auto& answer, Budget& budget) -> Result<> {
           auto id = trace_id_of(asked);
           if (!id) return id.error();
-          auto document = run_trace(store_, *id, budget);
+          auto document = run_trace(stores_, *id, budget);
           if (!document) return document.error();
           answer.set_json(*std::move(document));
           return {};
@@ -141,19 +144,19 @@ class Service : public RawService {
   Reactor* ListServices(Context* context, const Bytes* in, Bytes* out) override {
     return serve_ranged<v1::ServicesRequest, v1::ServicesResponse>(
         context, "services", *in, out, [this](const auto&, const store::TimeRange& range, Budget& budget) {
-          return run_services(store_, range, budget);
+          return run_services(stores_.spans, range, budget);
         });
   }
   Reactor* ListOperations(Context* context, const Bytes* in, Bytes* out) override {
     return serve_ranged<v1::OperationsRequest, v1::OperationsResponse>(
         context, "operations", *in, out, [this](const auto& asked, const store::TimeRange& range, Budget& budget) {
-          return run_operations(store_, range, text_of(asked.service()), budget);
+          return run_operations(stores_.spans, range, text_of(asked.service()), budget);
         });
   }
   Reactor* ListAttributeKeys(Context* context, const Bytes* in, Bytes* out) override {
     return serve_ranged<v1::AttributeKeysRequest, v1::AttributeKeysResponse>(
         context, "attribute_keys", *in, out, [this](const auto&, const store::TimeRange& range, Budget& budget) {
-          return store_.attribute_keys(range, budget);
+          return stores_.spans.attribute_keys(range, budget);
         });
   }
   Reactor* ListAttributeValues(Context* context, const Bytes* in, Bytes* out) override {
@@ -168,7 +171,45 @@ class Service : public RawService {
         context, "latency", *in, out, [this](const auto& asked, auto& answer, Budget& budget) -> Result<> {
           auto query = query_of(asked, now_unix_nano());
           if (!query) return query.error();
-          return filled(answer, run_latency(store_, *query, budget));
+          return filled(answer, run_latency(stores_.spans, *query, budget));
+        });
+  }
+  Reactor* ListCaptures(Context* context, const Bytes* in, Bytes* out) override {
+    return serve<v1::ListCapturesRequest, v1::ListCapturesResponse>(
+        context, "captures", *in, out, [this](const auto& asked, auto& answer, Budget& budget) -> Result<> {
+          auto query = query_of(asked, now_unix_nano());
+          if (!query) return query.error();
+          auto page = run_captures(stores_, *std::move(query), budget);
+          if (!page) return page.error();
+          answer.set_json(to_json(*page));
+          return {};
+        });
+  }
+  Reactor* GetCapture(Context* context, const Bytes* in, Bytes* out) override {
+    return serve<v1::GetCaptureRequest, v1::GetCaptureResponse>(
+        context, "capture", *in, out, [this](const auto& asked, auto& answer, Budget& budget) -> Result<> {
+          auto id = capture_id_of(asked);
+          if (!id) return id.error();
+          auto document = run_capture(stores_, *id, budget);
+          if (!document) return document.error();
+          answer.set_json(*std::move(document));
+          if (!asked.content()) return {};
+          auto content = run_content(stores_, *id, budget);
+          if (!content) return content.error();
+          answer.set_content(*std::move(content));
+          return {};
+        });
+  }
+  Reactor* GetTimeline(Context* context, const Bytes* in, Bytes* out) override {
+    return serve<v1::TimelineRequest, v1::TimelineResponse>(
+        context, "timeline", *in, out, [this](const auto& asked, auto& answer, Budget& budget) -> Result<> {
+          auto query = query_of(asked);
+          if (!query) return query.error();
+          auto timeline =
+              asked.perfetto() ? run_perfetto(stores_, *query, budget) : run_timeline(stores_, *query, budget);
+          if (!timeline) return timeline.error();
+          (asked.perfetto() ? *answer.mutable_perfetto() : *answer.mutable_json()) = *std::move(timeline);
+          return {};
         });
   }
 
@@ -184,7 +225,7 @@ class Service : public RawService {
                                                 Budget& budget) {
     if (in.key().empty()) return invalid("key must name an attribute");
     if (in.limit() > kMaxValues) return invalid("limit may be at most " + std::to_string(kMaxValues));
-    return store_.attribute_values(range, in.key(), in.limit() == 0 ? kDefaultValues : in.limit(), budget);
+    return stores_.spans.attribute_values(range, in.key(), in.limit() == 0 ? kDefaultValues : in.limit(), budget);
   }
 
   template <typename Request, typename Response, typename Ask>
@@ -222,7 +263,7 @@ class Service : public RawService {
     return reactor;
   }
 
-  store::SpanStore& store_;
+  const Stores stores_;
   QueryRunner& runner_;
   ByteBudget& answers_;
 };
@@ -236,15 +277,15 @@ grpc::Status refuse_unknown(const std::string& method) {
 }  // namespace
 
 struct GrpcFace::Impl {
-  Impl(store::SpanStore& store, QueryRunner& runner, ByteBudget& answers) : service(store, runner, answers) {}
+  Impl(const Stores& stores, QueryRunner& runner, ByteBudget& answers) : service(stores, runner, answers) {}
 
   Service service;
   net::UnknownCalls unknown{refuse_unknown};
   std::unique_ptr<grpc::Server> server;
 };
 
-GrpcFace::GrpcFace(store::SpanStore& store, QueryRunner& runner, ByteBudget& answers)
-    : impl_(std::make_unique<Impl>(store, runner, answers)) {}
+GrpcFace::GrpcFace(const Stores& stores, QueryRunner& runner, ByteBudget& answers)
+    : impl_(std::make_unique<Impl>(stores, runner, answers)) {}
 
 GrpcFace::~GrpcFace() {
   stop(0);

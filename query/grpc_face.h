@@ -1,6 +1,6 @@
 // GrpcFace: the query service over gRPC (proto/query.proto), on a listener of its own, with server reflection.
 //
-// Thread safety: start() and stop() from one thread. Ownership: store, runner and budget outlive it. Errors:
+// Thread safety: start() and stop() from one thread. Ownership: stores, runner and budget outlive it. Errors:
 // kUnavailable when the address cannot be had. A call's deadline and its cancellation become the query's. Messages that
 // are none of this service's, and calls of other methods, are answered with words and counted
 // (fathom_query_refused_total).
@@ -13,14 +13,14 @@
 #include "base/result.h"
 #include "query/query_server.h"
 #include "query/runner.h"
-#include "store/span_store.h"
+#include "query/stores.h"
 
 namespace fathom::query {
 
 class GrpcFace {
  public:
   // Large answers take their memory from `answers` until they are sent.
-  GrpcFace(store::SpanStore& store, QueryRunner& runner, ByteBudget& answers);
+  GrpcFace(const Stores& stores, QueryRunner& runner, ByteBudget& answers);
   ~GrpcFace();  // stop(0)
 
   // Binds grpc_address and serves; returns the bound "HOST:PORT".

@@ -188,7 +188,7 @@ constexpr const char* kService = "/fathom.query.v1.QueryService/";
 
 TEST_F(GrpcFaceTest, WhatCannotBeParsedIsInvalidWithWordsAndACount) {
   for (const char* method : {"Slowest", "GetTrace", "ListServices", "ListOperations", "ListAttributeKeys",
-                             "ListAttributeValues", "Latency"}) {
+                             "ListAttributeValues", "Latency", "ListCaptures", "GetCapture", "GetTimeline"}) {
     uint64_t before = refused("invalid");
     grpc::Status status = call(server_.grpc_address(), std::string(kService) + method, "\xff\xff");
     EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << method;

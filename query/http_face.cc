@@ -18,7 +18,8 @@ constexpr size_t kWorthPacking = 64 * 1024;
 constexpr std::string_view kWelcome =
     "fathom: why was this request slow?\n\n"
     "  GET /api/v1/slowest     the slowest traces or spans (service, operation, where, errors, since, ...)\n"
-    "  GET /api/v1/traces/ID   one trace\n"
+    "  GET /api/v1/traces/ID   one trace; ID/timeline: what its threads did; ID/perfetto: the same for Perfetto\n"
+    "  GET /api/v1/captures    what was kept of its threads; captures/ID, captures/ID/content, captures/ID/timeline\n"
     "  GET /api/v1/services, /api/v1/operations, /api/v1/latency\n"
     "  GET /api/v1/attributes, /api/v1/attributes/KEY/values\n"
     "  GET /api/v1/nodes       the hosts' agents\n"
@@ -34,8 +35,8 @@ HttpResponse fault_response(const Error& fault) {
   return response;
 }
 
-HttpResponse answer_response(std::string body, bool may_pack) {
-  HttpResponse response{.body = std::move(body)};
+HttpResponse answer_response(std::string_view type, std::string body, bool may_pack) {
+  HttpResponse response{.content_type = std::string(type), .body = std::move(body)};
   if (!may_pack || response.body.size() < kWorthPacking) return response;
   response.body = net::gzip(response.body, 1);
   response.headers.emplace_back("Content-Encoding", "gzip");
@@ -90,19 +91,20 @@ std::optional<HttpResponse> HttpFace::plain_answer(const std::string& path) {
   if (path == "/healthz") return text_response("ok\n");
   if (path == "/readyz") return readiness();
   if (path == "/metrics") {
-    show_store(store_.stats());
+    show_store(stores_.spans.stats());
     return HttpResponse{.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = render_metrics()};
   }
   if (path == "/api/v1/nodes") {
     return HttpResponse{.body = nodes_json(options_.nodes ? options_.nodes() : std::vector<NodeRow>())};
   }
-  if (path == "/api/v1/status") return HttpResponse{.body = status_json(options_.version, ready_, store_.stats())};
+  if (path == "/api/v1/status")
+    return HttpResponse{.body = status_json(options_.version, ready_, stores_.spans.stats())};
   return std::nullopt;
 }
 
 HttpResponse HttpFace::readiness() {
   if (!ready_.load()) return text_response("not ready: starting or stopping\n", 503);
-  if (!store_.stats().writable)
+  if (!stores_.spans.stats().writable)
     return text_response("not ready: the store cannot be written; is the disk full?\n", 503);
   return text_response("ready\n");
 }
@@ -123,14 +125,16 @@ void HttpFace::run_query(HttpRequest request, net::HttpRespond respond) {
   runner_.run({.name = routed->name,
                .budget = budget,
                .work = [this, body, work = std::move(routed->work)](store::QueryBudget& budget) -> Result<> {
-                 auto answer = work(store_, budget);
+                 auto answer = work(stores_, budget);
                  if (!answer) return answer.error();
                  *body = *std::move(answer);
                  return {};
                },
                .done =
-                   [body, respond = std::move(respond), may_pack = takes_gzip(request)](const Result<>& result) {
-                     respond(result ? answer_response(std::move(*body), may_pack) : fault_response(result.error()));
+                   [body, respond = std::move(respond), type = routed->content_type,
+                    may_pack = takes_gzip(request)](const Result<>& result) {
+                     respond(result ? answer_response(type, std::move(*body), may_pack)
+                                    : fault_response(result.error()));
                    }});
 }
 

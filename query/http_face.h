@@ -1,6 +1,6 @@
 // HttpFace: the HttpHandler behind the query listener: JSON queries, /metrics, /healthz, /readyz.
 //
-// Thread safety: all of it. Ownership: store and runner outlive it. Queries are handed to the runner; what needs no
+// Thread safety: all of it. Ownership: stores and runner outlive it. Queries are handed to the runner; what needs no
 // query is answered at once.
 #pragma once
 
@@ -15,8 +15,8 @@ namespace fathom::query {
 
 class HttpFace : public net::HttpHandler {
  public:
-  HttpFace(const QueryOptions& options, store::SpanStore& store, QueryRunner& runner)
-      : options_(options), store_(store), runner_(runner) {}
+  HttpFace(const QueryOptions& options, const Stores& stores, QueryRunner& runner)
+      : options_(options), stores_(stores), runner_(runner) {}
 
   void set_ready(bool ready) { ready_.store(ready); }
 
@@ -30,7 +30,7 @@ class HttpFace : public net::HttpHandler {
   void run_query(net::HttpRequest request, net::HttpRespond respond);
 
   const QueryOptions options_;
-  store::SpanStore& store_;
+  const Stores stores_;
   QueryRunner& runner_;
   std::atomic<bool> ready_{false};
 };

@@ -92,6 +92,10 @@ AskedRange Params::range() {
   return asked;
 }
 
+bool Params::gives_range() const {
+  return request_.param("since") || request_.param("from") || request_.param("to");
+}
+
 std::vector<store::Condition> Params::conditions(std::string_view key) {
   std::vector<store::Condition> conditions;
   for (const std::string& text : texts(key)) {

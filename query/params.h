@@ -29,6 +29,7 @@ class Params {
   bool choice(std::string_view key, std::string_view no, std::string_view yes);
   // from, to, since; the last hour when none is given. An open end is open.
   AskedRange range();
+  bool gives_range() const;  // any of the three
   std::vector<store::Condition> conditions(std::string_view key);
 
   Result<> finish() const;

@@ -5,7 +5,9 @@
 
 #include "base/result.h"
 #include "query.pb.h"
+#include "query/captures.h"
 #include "query/queries.h"
+#include "query/timeline/timeline_query.h"
 
 namespace fathom::query {
 
@@ -14,6 +16,9 @@ Result<AskedRange> range_of(const v1::TimeRange& range, uint64_t now_unix_nano);
 Result<SlowestQuery> query_of(const v1::SlowestRequest& request, uint64_t now_unix_nano);
 Result<LatencyQuery> query_of(const v1::LatencyRequest& request, uint64_t now_unix_nano);
 Result<TraceId> trace_id_of(const v1::TraceRequest& request);
+Result<CapturesQuery> query_of(const v1::ListCapturesRequest& request, uint64_t now_unix_nano);
+Result<store::CaptureId> capture_id_of(const v1::GetCaptureRequest& request);
+Result<TimelineQuery> query_of(const v1::TimelineRequest& request);
 std::optional<std::string> text_of(const std::string& text);  // empty: not given
 
 void fill(v1::SlowestResponse& out, const SlowestAnswer& answer);

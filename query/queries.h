@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "query/stores.h"
 #include "store/span_store.h"
 
 namespace fathom::query {
@@ -87,6 +88,6 @@ Result<uint64_t> latency_step(const LatencyQuery& query, uint64_t now_unix_nano)
 Result<LatencyAnswer> run_latency(store::SpanStore& store, const LatencyQuery& query, store::QueryBudget& budget);
 
 // The trace's document (docs/api.md); kExhausted when it would pass the budget.
-Result<std::string> run_trace(store::SpanStore& store, const TraceId& trace_id, store::QueryBudget& budget);
+Result<std::string> run_trace(const Stores& stores, const TraceId& trace_id, store::QueryBudget& budget);
 
 }  // namespace fathom::query

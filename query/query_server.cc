@@ -19,15 +19,15 @@ constexpr size_t kHttpThreads = 1;  // they parse and copy; queries run elsewher
 }  // namespace
 
 struct QueryServer::Impl {
-  Impl(QueryOptions query_options, store::SpanStore& store)
+  Impl(QueryOptions query_options, const Stores& stores)
       : options(std::move(query_options)),
         answers(std::make_shared<ByteBudget>(
             options.answer_bytes,
             &gauge("fathom_query_answer_bytes", "Memory of large answers that are not read yet."))),
         runner(options),
-        face(std::make_shared<HttpFace>(options, store, runner)),
+        face(std::make_shared<HttpFace>(options, stores, runner)),
         http({.listener = "query", .address = options.http_address, .threads = kHttpThreads, .answers = answers}, face),
-        grpc(store, runner, *answers) {}
+        grpc(stores, runner, *answers) {}
 
   const QueryOptions options;
   const std::shared_ptr<ByteBudget> answers;
@@ -38,8 +38,8 @@ struct QueryServer::Impl {
   std::string grpc_address;
 };
 
-QueryServer::QueryServer(QueryOptions options, store::SpanStore& store)
-    : impl_(std::make_unique<Impl>(std::move(options), store)) {}
+QueryServer::QueryServer(QueryOptions options, const Stores& stores)
+    : impl_(std::make_unique<Impl>(std::move(options), stores)) {}
 
 QueryServer::~QueryServer() {
   stop(0);

@@ -1,9 +1,9 @@
-// QueryServer: fathom's query face, JSON over HTTP and (when asked for) gRPC, over any SpanStore.
+// QueryServer: fathom's query face, JSON over HTTP and (when asked for) gRPC, over any stores.
 //
 // Purpose: one object that a program starts beside its collector; docs/api.md describes what it answers. Queries run on
 // threads of their own, with a bounded queue in front; each has a deadline, a byte budget and is cancelled when its
 // asker goes away. Thread safety: start(), stop() and set_ready() from one thread; all else happens on the server's
-// threads. Ownership: the store must outlive the QueryServer. Errors: start() fails with a message that names the
+// threads. Ownership: the stores must outlive the QueryServer. Errors: start() fails with a message that names the
 // address. Metrics: fathom_query_*; losses: fathom_query_refused_total{reason},
 // fathom_http_refused_total{listener="query"}.
 #pragma once
@@ -15,7 +15,7 @@
 
 #include "base/result.h"
 #include "query/nodes.h"
-#include "store/span_store.h"
+#include "query/stores.h"
 
 namespace fathom::query {
 
@@ -36,7 +36,7 @@ struct QueryOptions {
 
 class QueryServer {
  public:
-  QueryServer(QueryOptions options, store::SpanStore& store);
+  QueryServer(QueryOptions options, const Stores& stores);
   ~QueryServer();  // stop(0)
 
   // Binds and serves; returns the bound HTTP address, "HOST:PORT".

@@ -5,11 +5,13 @@
 
 #include "net/uri.h"
 #include "query/routes.h"
+#include "store/model/memory_captures.h"
 #include "store/model/memory_store.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace fathom;
-  static store::MemoryStore& store = *new store::MemoryStore;
+  static store::MemoryStore& spans = *new store::MemoryStore;
+  static store::MemoryCaptures& captures = *new store::MemoryCaptures;
   constexpr uint64_t kNow = 1'795'221'000'000'000'000;
   auto target = net::parse_target({reinterpret_cast<const char*>(data), size});
   if (!target.ok()) return 0;
@@ -22,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return 0;
   }
   store::QueryBudget budget;
-  auto answer = routed->work(store, budget);
+  auto answer = routed->work({spans, &captures}, budget);
   if (answer.ok() ? answer->empty() : answer.error().message.empty()) std::abort();
   return 0;
 }

@@ -4,6 +4,7 @@
 
 #include "base/time.h"
 #include "query/answers_json.h"
+#include "query/capture_routes.h"
 #include "query/params.h"
 #include "query/queries.h"
 
@@ -12,7 +13,6 @@ namespace fathom::query {
 namespace {
 
 using store::QueryBudget;
-using store::SpanStore;
 
 // "ab/cd/values" between "ab/" and "/values" is "cd"; nothing when the path has another shape.
 std::optional<std::string> between(std::string_view path, std::string_view prefix, std::string_view suffix) {
@@ -43,23 +43,23 @@ RoutedQuery slowest_route(Params& params) {
   query.by = params.choice("by", "trace", "span") ? store::By::kSpan : store::By::kTrace;
   query.limit = params.number("limit", 1, kMaxRows, kDefaultRows);
   query.cursor = params.text("cursor").value_or("");
-  return {.name = "slowest", .work = [query](SpanStore& store, QueryBudget& budget) {
-            return written(run_slowest(store, query, budget));
+  return {.name = "slowest", .work = [query](const Stores& stores, QueryBudget& budget) {
+            return written(run_slowest(stores.spans, query, budget));
           }};
 }
 
 RoutedQuery services_route(Params& params) {
-  return {.name = "services", .work = [range = params.range().range](SpanStore& store, QueryBudget& budget) {
-            return written(run_services(store, range, budget));
+  return {.name = "services", .work = [range = params.range().range](const Stores& stores, QueryBudget& budget) {
+            return written(run_services(stores.spans, range, budget));
           }};
 }
 
 RoutedQuery operations_route(Params& params) {
-  return {
-      .name = "operations",
-      .work = [range = params.range().range, service = params.text("service")](SpanStore& store, QueryBudget& budget) {
-        return written(run_operations(store, range, service, budget));
-      }};
+  return {.name = "operations",
+          .work = [range = params.range().range, service = params.text("service")](const Stores& stores,
+                                                                                   QueryBudget& budget) {
+            return written(run_operations(stores.spans, range, service, budget));
+          }};
 }
 
 RoutedQuery latency_route(Params& params) {
@@ -69,15 +69,15 @@ RoutedQuery latency_route(Params& params) {
   query.operation = params.text("operation");
   query.step_nano = params.duration_nano("step").value_or(0);
   query.heatmap = params.flag("heatmap");
-  return {.name = "latency", .work = [query](SpanStore& store, QueryBudget& budget) {
-            return written(run_latency(store, query, budget));
+  return {.name = "latency", .work = [query](const Stores& stores, QueryBudget& budget) {
+            return written(run_latency(stores.spans, query, budget));
           }};
 }
 
 RoutedQuery keys_route(Params& params) {
   return {.name = "attribute_keys",
-          .work = [range = params.range().range](SpanStore& store, QueryBudget& budget) -> Result<std::string> {
-            auto keys = store.attribute_keys(range, budget);
+          .work = [range = params.range().range](const Stores& stores, QueryBudget& budget) -> Result<std::string> {
+            auto keys = stores.spans.attribute_keys(range, budget);
             if (!keys) return keys.error();
             return keys_json(*keys);
           }};
@@ -87,8 +87,8 @@ RoutedQuery values_route(Params& params, std::string key) {
   return {.name = "attribute_values",
           .work = [key = std::move(key), range = params.range().range,
                    limit = params.number("limit", 1, kMaxValues, kDefaultValues)](
-                      SpanStore& store, QueryBudget& budget) -> Result<std::string> {
-            auto values = store.attribute_values(range, key, limit, budget);
+                      const Stores& stores, QueryBudget& budget) -> Result<std::string> {
+            auto values = stores.spans.attribute_values(range, key, limit, budget);
             if (!values) return values.error();
             return values_json(key, *values);
           }};
@@ -97,8 +97,8 @@ RoutedQuery values_route(Params& params, std::string key) {
 Result<RoutedQuery> trace_route(const std::string& text) {
   auto id = TraceId::from_hex_text(text);
   if (!id || id->is_zero()) return invalid("a trace id is 32 hexadecimal digits, not all of them zero");
-  return RoutedQuery{.name = "trace", .work = [id = *id](SpanStore& store, QueryBudget& budget) {
-                       return run_trace(store, id, budget);
+  return RoutedQuery{.name = "trace", .work = [id = *id](const Stores& stores, QueryBudget& budget) {
+                       return run_trace(stores, id, budget);
                      }};
 }
 
@@ -109,6 +109,7 @@ Result<RoutedQuery> find_route(std::string_view path, Params& params) {
   if (path == "/api/v1/latency") return latency_route(params);
   if (path == "/api/v1/attributes") return keys_route(params);
   if (auto key = between(path, "/api/v1/attributes/", "/values")) return values_route(params, *key);
+  if (auto found = capture_route(path, params)) return *std::move(found);
   if (auto id = between(path, "/api/v1/traces/", "")) return trace_route(*id);
   return not_found("there is nothing at " + std::string(path) + "; GET / lists what there is");
 }

@@ -1,6 +1,6 @@
 // The addresses of the JSON face: each turns a request into work for the runner, or into an error that names the cure.
 //
-// Thread safety: plain functions; the work runs on any thread. Ownership: the work refers to the store, which outlives
+// Thread safety: plain functions; the work runs on any thread. Ownership: the work refers to the stores, which outlive
 // it, and to nothing of the request.
 #pragma once
 
@@ -10,14 +10,15 @@
 
 #include "base/result.h"
 #include "net/http_server.h"
-#include "store/span_store.h"
+#include "query/stores.h"
 
 namespace fathom::query {
 
 struct RoutedQuery {
-  std::string_view name;                                                            // a literal: the label in metrics
-  uint64_t timeout_nano = 0;                                                        // 0: the default
-  std::function<Result<std::string>(store::SpanStore&, store::QueryBudget&)> work;  // the JSON of the answer
+  std::string_view name;                                                        // a literal: the label in metrics
+  uint64_t timeout_nano = 0;                                                    // 0: the default
+  std::string_view content_type = "application/json";                           // a literal
+  std::function<Result<std::string>(const Stores&, store::QueryBudget&)> work;  // the body of the answer
 };
 
 // kNotFound: no such address; kInvalid: parameters.

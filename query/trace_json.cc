@@ -1,8 +1,10 @@
 // The document of a trace: its spans with everything they said, resources and scopes once each.
+#include <algorithm>
 #include <unordered_map>
 #include <vector>
 
 #include "net/json_writer.h"
+#include "query/captures.h"
 #include "query/queries.h"
 #include "query/value_json.h"
 
@@ -122,7 +124,8 @@ void write_extras(JsonWriter& json, const StoredSpan& stored) {
 
 class TraceDocument {
  public:
-  explicit TraceDocument(const StoredTrace& trace) : trace_(trace) {}
+  TraceDocument(const StoredTrace& trace, const std::vector<store::StoredCapture>& captures)
+      : trace_(trace), captures_(captures) {}
 
   Result<std::string> write(store::QueryBudget& budget) {
     json_.begin_object().member("trace_id", std::string_view(trace_.trace_id.hex()));
@@ -137,6 +140,12 @@ class TraceDocument {
     json_.end_array();
     resources_.write(json_.key("resources"));
     scopes_.write(json_.key("scopes"));
+    json_.key("captures").begin_array();
+    for (const store::StoredCapture& capture : captures_) {
+      write_capture(json_.begin_object(), capture);
+      json_.end_object();
+    }
+    json_.end_array();
     json_.end_object();
     out_ += "\n";
     return std::move(out_);
@@ -160,21 +169,35 @@ class TraceDocument {
   }
 
   const StoredTrace& trace_;
+  const std::vector<store::StoredCapture>& captures_;
   std::string out_;
   JsonWriter json_{out_};
   SharedTexts resources_;
   SharedTexts scopes_;
 };
 
+// Of a trace whose spans are all still open, or lost: what its captures say of it.
+StoredTrace without_spans(const TraceId& id, const std::vector<store::StoredCapture>& captures) {
+  StoredTrace trace{.trace_id = id, .start_unix_nano = UINT64_MAX};
+  uint64_t end = 0;
+  for (const auto& capture : captures) {
+    trace.start_unix_nano = std::min(trace.start_unix_nano, capture.info.start_unix_nano);
+    end = std::max(end, capture.info.end_unix_nano);
+  }
+  trace.duration_nano = end - trace.start_unix_nano;
+  return trace;
+}
+
 }  // namespace
 
-Result<std::string> run_trace(store::SpanStore& store, const TraceId& trace_id, store::QueryBudget& budget) {
-  auto trace = store.trace(trace_id, budget);
-  if (!trace) {
-    if (trace.error().code != ErrorCode::kNotFound) return trace.error();
-    return not_found("no span of trace " + trace_id.hex() + " is stored; it may be older than the retention");
-  }
-  return TraceDocument(*trace).write(budget);
+Result<std::string> run_trace(const Stores& stores, const TraceId& trace_id, store::QueryBudget& budget) {
+  auto captures = captures_of(stores, trace_id, budget);
+  if (!captures) return captures.error();
+  auto trace = stores.spans.trace(trace_id, budget);
+  if (trace) return TraceDocument(*trace, *captures).write(budget);
+  if (trace.error().code != ErrorCode::kNotFound) return trace.error();
+  if (!captures->empty()) return TraceDocument(without_spans(trace_id, *captures), *captures).write(budget);
+  return not_found("no span of trace " + trace_id.hex() + " is stored; it may be older than the retention");
 }
 
 }  // namespace fathom::query

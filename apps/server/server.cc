@@ -49,7 +49,7 @@ Result<cli::Addresses> Server::start(cli::Signals& signals) {
   options_.collector.nodes = nodes;
   options_.collector.max_capture_bytes = options_.store.capture_most_bytes;
   options_.query.nodes = [nodes] { return node_rows(*nodes); };
-  query_ = std::make_unique<query::QueryServer>(options_.query, *store_);
+  query_ = std::make_unique<query::QueryServer>(options_.query, query::Stores(*store_, &store_->captures()));
   Result<std::string> http = query_->start();
   if (!http) return http.error();
   collector_ = std::make_unique<collector::Collector>(options_.collector, *store_);

@@ -27,7 +27,7 @@ class Server {
   Result<> open_store(cli::Signals& signals);
 
   ServerOptions options_;
-  std::unique_ptr<store::SpanStore> store_;
+  std::unique_ptr<store::RocksStore> store_;
   std::unique_ptr<collector::Collector> collector_;
   std::unique_ptr<query::QueryServer> query_;
 };

@@ -1,0 +1,61 @@
+#include "query/capture_cursor.h"
+
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "query/base64url.h"
+
+namespace fathom::query {
+
+namespace {
+
+constexpr uint8_t kVersion = 1;
+constexpr size_t kPayloadBytes = 1 + 3 * 8 + 16;
+
+Error foreign() {
+  return invalid(
+      "this cursor does not belong to this query; repeat the first page's parameters, or leave 'cursor' out");
+}
+
+}  // namespace
+
+uint64_t query_hash(const CapturesQuery& query) {
+  const store::CaptureFilter& filter = query.filter;
+  std::string bytes;
+  ByteWriter out(bytes);
+  out.string(query.range_text);
+  out.string(filter.trace_id ? filter.trace_id->view() : "");
+  out.string(filter.process ? filter.process->node_id.view() : "");
+  out.varint(filter.process ? filter.process->pid : 0);
+  out.u8(filter.service.has_value());
+  out.string(filter.service.value_or(""));
+  out.u8(filter.trigger ? static_cast<uint8_t>(*filter.trigger) : 0);
+  return hash64(bytes);
+}
+
+std::string encode_capture_cursor(const CapturePosition& position, uint64_t query_hash) {
+  std::string bytes;
+  ByteWriter out(bytes);
+  out.u8(kVersion);
+  out.u64(position.range.from_unix_nano);
+  out.u64(position.range.to_unix_nano);
+  out.u64(position.cursor.start_unix_nano);
+  out.raw(position.cursor.id.view());
+  out.u64(hash64(bytes, query_hash));
+  return base64url_encode(bytes);
+}
+
+Result<CapturePosition> decode_capture_cursor(std::string_view text, uint64_t query_hash) {
+  auto bytes = base64url_decode(text);
+  if (!bytes || bytes->size() != kPayloadBytes + 8) return foreign();
+  ByteReader in(*bytes);
+  if (in.u8() != kVersion) return foreign();
+  CapturePosition position;
+  position.range.from_unix_nano = in.u64();
+  position.range.to_unix_nano = in.u64();
+  position.cursor.start_unix_nano = in.u64();
+  position.cursor.id = store::CaptureId::from_bytes(in.raw(16)).value_or(store::CaptureId{});
+  if (in.u64() != hash64(std::string_view(*bytes).substr(0, kPayloadBytes), query_hash)) return foreign();
+  return position;
+}
+
+}  // namespace fathom::query

@@ -1,0 +1,20 @@
+// Stores: the places that queries read.
+//
+// Thread safety: a plain value. Ownership: owns nothing; the stores outlive whoever has been handed them.
+#pragma once
+
+#include "store/capture_store.h"
+#include "store/span_store.h"
+
+namespace fathom::query {
+
+struct Stores {
+  // Of a program that keeps no captures: then there are none.
+  Stores(store::SpanStore& span_store, store::CaptureStore* capture_store = nullptr)
+      : spans(span_store), captures(capture_store) {}
+
+  store::SpanStore& spans;
+  store::CaptureStore* captures;
+};
+
+}  // namespace fathom::query

@@ -1,0 +1,149 @@
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "query/timeline/gather.h"
+#include "query/timeline/span_places.h"
+#include "query/timeline/thread_items.h"
+
+namespace fathom::query {
+
+namespace {
+
+template <typename Visit>
+void each_span(const Timeline& timeline, Visit visit) {
+  for (const auto& process : timeline.processes) {
+    for (const auto& span : process.spans) visit(span);
+    for (const auto& thread : process.threads) {
+      for (const auto& span : thread.spans) visit(span);
+    }
+  }
+}
+
+// The span that was asked for, and all below it.
+std::set<SpanId> family_of(const Timeline& timeline, const SpanId& root) {
+  std::multimap<SpanId, SpanId> children;
+  bool there = false;
+  each_span(timeline, [&](const TimelineSpan& span) {
+    children.emplace(span.parent_span_id, span.span_id);
+    there = there || span.span_id == root;
+  });
+  std::set<SpanId> family;
+  std::vector<SpanId> next;
+  if (there) next.push_back(root);
+  while (!next.empty()) {
+    SpanId id = next.back();
+    next.pop_back();
+    if (!family.insert(id).second) continue;
+    for (auto [at, end] = children.equal_range(id); at != end; ++at) next.push_back(at->second);
+  }
+  return family;
+}
+
+void keep_family(Timeline& timeline, const std::set<SpanId>& family) {
+  auto stranger = [&](const TimelineSpan& span) { return !family.contains(span.span_id); };
+  for (auto& process : timeline.processes) {
+    std::erase_if(process.spans, stranger);
+    for (auto& thread : process.threads) {
+      std::erase_if(thread.spans, stranger);
+      thread.of_trace = !thread.spans.empty();
+    }
+  }
+}
+
+// Also removes the spans that nobody asked for.
+Result<TimelineScope> scope_of(Timeline& timeline, const TimelineQuery& query) {
+  TimelineScope scope{.all = query.all || timeline.trace_id.is_zero()};
+  if (!query.span) return scope;
+  scope.family = family_of(timeline, *query.span);
+  if (scope.family->empty()) {
+    return not_found("trace " + timeline.trace_id.hex() + " has no span " + query.span->hex());
+  }
+  keep_family(timeline, *scope.family);
+  each_span(timeline, [&](const TimelineSpan& span) {
+    if (span.span_id != *query.span) return;
+    scope.begin_unix_nano = span.begin_unix_nano;
+    scope.end_unix_nano = span.end_unix_nano;
+  });
+  return scope;
+}
+
+void find_range(Timeline& timeline) {
+  uint64_t begin = UINT64_MAX;
+  uint64_t end = 0;
+  auto widen = [&](uint64_t from, uint64_t to) {
+    begin = std::min(begin, from);
+    end = std::max(end, to);
+  };
+  each_span(timeline, [&](const TimelineSpan& span) { widen(span.begin_unix_nano, span.end_unix_nano); });
+  for (const auto& process : timeline.processes) {
+    for (const auto& thread : process.threads) {
+      if (thread.end_unix_nano > 0 && end == 0) widen(thread.begin_unix_nano, thread.end_unix_nano);
+    }
+  }
+  for (const auto& capture : timeline.captures) {
+    if (end == 0) widen(capture.stored.info.start_unix_nano, capture.stored.info.end_unix_nano);
+  }
+  timeline.begin_unix_nano = std::min(begin, end);
+  timeline.end_unix_nano = end;
+}
+
+// One kind of items after the other, so that no thread's system calls displace another's events.
+class Limiter {
+ public:
+  explicit Limiter(Timeline& timeline, size_t most) : timeline_(timeline), left_(most) {}
+
+  void run() {
+    cut(&TimelineThread::events);
+    cut(&TimelineThread::calls);
+    cut(&TimelineThread::states);
+    cut(&TimelineThread::faults);
+  }
+
+ private:
+  template <typename Item>
+  void cut(std::vector<Item> TimelineThread::*items) {
+    for (auto& process : timeline_.processes) {
+      for (auto& thread : process.threads) {
+        size_t kept = std::min(left_, (thread.*items).size());
+        thread.left_out += (thread.*items).size() - kept;
+        timeline_.left_out += (thread.*items).size() - kept;
+        (thread.*items).resize(kept);
+        left_ -= kept;
+      }
+    }
+  }
+
+  Timeline& timeline_;
+  size_t left_;
+};
+
+}  // namespace
+
+Result<Timeline> build_timeline(const Stores& stores, const TimelineQuery& query, store::QueryBudget& budget) {
+  auto timeline = gather(stores, query, budget);
+  if (!timeline) return timeline;
+  place_spans(*timeline);
+  auto scope = scope_of(*timeline, query);
+  if (!scope) return scope.error();
+  for (auto& process : timeline->processes) {
+    if (auto filled = fill_threads(*timeline, process, *scope, budget); !filled) return filled.error();
+  }
+  find_range(*timeline);
+  Limiter(*timeline, query.most_items).run();
+  return timeline;
+}
+
+Result<std::string> run_timeline(const Stores& stores, const TimelineQuery& query, store::QueryBudget& budget) {
+  auto timeline = build_timeline(stores, query, budget);
+  if (!timeline) return timeline.error();
+  return timeline_json(*timeline);
+}
+
+Result<std::string> run_perfetto(const Stores& stores, const TimelineQuery& query, store::QueryBudget& budget) {
+  auto timeline = build_timeline(stores, query, budget);
+  if (!timeline) return timeline.error();
+  return timeline_perfetto(*timeline);
+}
+
+}  // namespace fathom::query

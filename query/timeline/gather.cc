@@ -1,0 +1,108 @@
+#include "query/timeline/gather.h"
+
+#include <algorithm>
+
+#include "query/captures.h"
+
+namespace fathom::query {
+
+namespace {
+
+using store::StoredCapture;
+
+Result<std::vector<StoredCapture>> asked_captures(const Stores& stores, const TimelineQuery& query,
+                                                  store::QueryBudget& budget) {
+  if (query.subject.capture) {
+    auto one = find_capture(stores, *query.subject.capture);
+    if (!one) return one.error();
+    return std::vector{*std::move(one)};
+  }
+  auto found = captures_of(stores, *query.subject.trace, budget);
+  if (!found || !query.capture) return found;
+  std::erase_if(*found, [&](const StoredCapture& stored) { return stored.info.id != *query.capture; });
+  if (found->empty())
+    return not_found("trace " + query.subject.trace->hex() + " has no capture " + query.capture->hex());
+  return found;
+}
+
+Result<store::StoredTrace> asked_trace(const Stores& stores, const TraceId& id, bool has_captures,
+                                       store::QueryBudget& budget) {
+  store::StoredTrace none{.trace_id = id};
+  if (id.is_zero()) return none;
+  auto trace = stores.spans.trace(id, budget);
+  if (trace || trace.error().code != ErrorCode::kNotFound) return trace;
+  if (has_captures) return none;
+  return not_found("neither a span nor a capture of trace " + id.hex() +
+                   " is stored; it may be older than the retention");
+}
+
+Result<TimelineCapture> opened(const Stores& stores, StoredCapture stored, store::QueryBudget& budget) {
+  TimelineCapture capture{.stored = std::move(stored)};
+  capture.clock = capture.stored.info.clock;
+  auto content = decoded_content(stores, capture.stored, budget);
+  if (auto going_on = budget.check(); !going_on) return going_on.error();
+  if (content) {
+    capture.content = std::make_unique<capture::Capture>(*std::move(content));
+  } else {
+    capture.problem = content.error().message;
+  }
+  return capture;
+}
+
+uint32_t pid_of(const TimelineCapture& capture) {
+  return capture.content && capture.content->pid != 0 ? capture.content->pid : capture.stored.info.pid;
+}
+
+TimelineProcess& process_of(Timeline& timeline, const TimelineCapture& capture) {
+  const store::CaptureInfo& info = capture.stored.info;
+  for (TimelineProcess& process : timeline.processes) {
+    if (process.node_id == info.node_id && process.pid == pid_of(capture)) return process;
+  }
+  TimelineProcess process{.node_id = info.node_id, .host_name = info.node_name, .service = info.service};
+  process.pid = pid_of(capture);
+  return timeline.processes.emplace_back(std::move(process));
+}
+
+std::pair<uint64_t, uint64_t> window_of(const TimelineCapture& capture) {
+  return {capture.content->begin_nano, capture.content->end_nano};
+}
+
+void sort_into_processes(Timeline& timeline) {
+  for (size_t i = 0; i < timeline.captures.size(); ++i) {
+    TimelineProcess& process = process_of(timeline, timeline.captures[i]);
+    if (timeline.captures[i].content) process.captures.push_back(i);
+  }
+  for (TimelineProcess& process : timeline.processes) {
+    std::ranges::stable_sort(process.captures, {}, [&](size_t i) { return window_of(timeline.captures[i]); });
+  }
+}
+
+}  // namespace
+
+uint64_t TimelineCapture::unix_nano(uint64_t monotonic_nano) const {
+  if (!content->anchors.empty()) {
+    return store::corrected_unix_nano(capture::unix_nano_at(*content, monotonic_nano), clock);
+  }
+  // Without anchors the header knows when the window began, and has corrected it.
+  int64_t passed = static_cast<int64_t>(monotonic_nano - content->begin_nano);
+  return store::corrected_unix_nano(stored.info.start_unix_nano, store::ClockOffset{passed, 0});
+}
+
+Result<Timeline> gather(const Stores& stores, const TimelineQuery& query, store::QueryBudget& budget) {
+  auto captures = asked_captures(stores, query, budget);
+  if (!captures) return captures.error();
+  TraceId trace_id = query.subject.trace ? *query.subject.trace : captures->front().info.trace_id;
+  auto trace = asked_trace(stores, trace_id, !captures->empty(), budget);
+  if (!trace) return trace.error();
+  Timeline timeline{.trace_id = trace_id, .complete = trace->complete};
+  timeline.trace = *std::move(trace);
+  for (StoredCapture& stored : *captures) {
+    auto capture = opened(stores, std::move(stored), budget);
+    if (!capture) return capture.error();
+    timeline.captures.push_back(*std::move(capture));
+  }
+  sort_into_processes(timeline);
+  return timeline;
+}
+
+}  // namespace fathom::query

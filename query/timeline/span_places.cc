@@ -1,0 +1,227 @@
+#include "query/timeline/span_places.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace fathom::query {
+
+namespace {
+
+using store::StoredSpan;
+
+struct Place {
+  size_t process = 0;
+  uint32_t tid = 0;
+  uint64_t since_nano = 0;  // 0: it was open there
+};
+
+std::string text_of(const StoredSpan& stored, std::string_view key) {
+  for (const auto& attribute : stored.resource.attributes) {
+    if (attribute.key == key) return store::value_text(attribute.value);
+  }
+  return "";
+}
+
+// One running program, as far as its spans say.
+struct Origin {
+  std::string service;
+  std::string host;
+  std::string pid;
+  std::string instance;
+  auto operator<=>(const Origin&) const = default;
+};
+
+Origin origin_of(const StoredSpan& stored) {
+  return {std::string(stored.service), text_of(stored, "host.name"), text_of(stored, "process.pid"),
+          text_of(stored, "service.instance.id")};
+}
+
+class Placer {
+ public:
+  explicit Placer(Timeline& timeline) : timeline_(timeline) {}
+
+  void run() {
+    for (size_t p = 0; p < timeline_.processes.size(); ++p) {
+      for (size_t c : timeline_.processes[p].captures) mentioned_in(p, *timeline_.captures[c].content);
+    }
+    for (const StoredSpan& stored : timeline_.trace.spans) find_process(stored);
+    for (const StoredSpan& stored : timeline_.trace.spans) lend_clock(process_of(stored), stored);
+    guess_threads();
+    for (const StoredSpan& stored : timeline_.trace.spans) put_stored(stored);
+    for (size_t p = 0; p < timeline_.processes.size(); ++p) put_open_spans(p);
+  }
+
+ private:
+  void mentioned_in(size_t process, const capture::Capture& content) {
+    for (const capture::Thread& thread : content.threads) {
+      for (const auto& open : thread.open) mention(open.span, {process, thread.tid, 0});
+      std::vector<bool> seen(content.span_sets.size());
+      for (const capture::Event& event : thread.events) {
+        if (!event.spans_certain || event.spans >= seen.size() || seen[event.spans]) continue;
+        seen[event.spans] = true;
+        for (const auto& span : content.span_sets[event.spans]) {
+          mention(span, {process, thread.tid, event.monotonic_nano});
+        }
+      }
+    }
+  }
+
+  void mention(const capture::SpanRef& span, const Place& place) {
+    if (span.trace_id != timeline_.trace_id) return;
+    auto [found, fresh] = places_.try_emplace(span.span_id, place);
+    if (!fresh && place.since_nano < found->second.since_nano) found->second = place;
+  }
+
+  void find_process(const StoredSpan& stored) {
+    auto place = places_.find(stored.span.span_id);
+    if (place != places_.end()) origins_.insert_or_assign(origin_of(stored), place->second.process);
+  }
+
+  size_t process_of(const StoredSpan& stored) {
+    auto [found, fresh] = origins_.try_emplace(origin_of(stored), 0);
+    if (fresh) found->second = process_of_origin(found->first);
+    return found->second;
+  }
+
+  size_t process_of_origin(const Origin& origin) {
+    auto& processes = timeline_.processes;
+    for (size_t p = 0; p < processes.size(); ++p) {
+      bool same = processes[p].service == origin.service && std::to_string(processes[p].pid) == origin.pid &&
+                  (origin.host.empty() || processes[p].host_name == origin.host || !processes[p].captures.empty());
+      if (same) return p;
+    }
+    uint32_t pid = static_cast<uint32_t>(std::strtoul(origin.pid.c_str(), nullptr, 10));
+    processes.push_back({.host_name = origin.host, .service = origin.service, .pid = pid});
+    return processes.size() - 1;
+  }
+
+  // A node whose clock was not known when its capture was made has sent spans since.
+  void lend_clock(size_t process, const StoredSpan& stored) {
+    if (!stored.clock) return;
+    for (size_t c : timeline_.processes[process].captures) {
+      if (!timeline_.captures[c].clock) timeline_.captures[c].clock = stored.clock;
+    }
+  }
+
+  // From the latest on: children before their parents, so that a guess can lead to the next.
+  void guess_threads() {
+    std::map<SpanId, std::set<uint32_t>> of_children;
+    const auto& spans = timeline_.trace.spans;
+    for (auto stored = spans.rbegin(); stored != spans.rend(); ++stored) {
+      const SpanId& id = stored->span.span_id;
+      auto children = of_children.find(id);
+      bool guess = !places_.contains(id) && children != of_children.end() && children->second.size() == 1;
+      if (guess) {
+        places_[id] = {process_of(*stored), *children->second.begin(), 0};
+        guessed_.insert(id);
+      }
+      auto place = places_.find(id);
+      if (place != places_.end() && is_of_process(stored->span.parent_span_id, place->second.process)) {
+        of_children[stored->span.parent_span_id].insert(place->second.tid);
+      }
+    }
+  }
+
+  bool is_of_process(const SpanId& id, size_t process) {
+    if (process_of_span_.empty()) {
+      for (const StoredSpan& stored : timeline_.trace.spans) process_of_span_[stored.span.span_id] = process_of(stored);
+    }
+    auto found = process_of_span_.find(id);
+    return found != process_of_span_.end() && found->second == process;
+  }
+
+  void put_stored(const StoredSpan& stored) {
+    auto place = places_.find(stored.span.span_id);
+    bool known = place != places_.end();
+    size_t process = known ? place->second.process : process_of(stored);
+    TimelineSpan span = span_of(process, stored);
+    span.guessed_thread = guessed_.contains(span.span_id);
+    put(process, known ? std::optional(place->second.tid) : std::nullopt, std::move(span));
+    stored_.insert(stored.span.span_id);
+  }
+
+  TimelineSpan span_of(size_t process, const StoredSpan& stored) const {
+    const auto& captures = timeline_.processes[process].captures;
+    auto clock = captures.empty() ? stored.clock : timeline_.captures[captures.front()].clock;
+    TimelineSpan span{.span_id = stored.span.span_id, .parent_span_id = stored.span.parent_span_id};
+    span.service = stored.service;
+    span.operation = stored.operation == store::kOtherOperation ? stored.span.name : stored.operation;
+    span.kind = static_cast<uint8_t>(stored.span.kind);
+    span.status = stored.span.status;
+    span.begin_unix_nano = store::corrected_unix_nano(stored.span.start_unix_nano, clock);
+    span.end_unix_nano = store::end_of(span.begin_unix_nano, stored.span.duration_nano());
+    return span;
+  }
+
+  void put_open_spans(size_t process) {
+    const auto& captures = timeline_.processes[process].captures;
+    for (auto c = captures.rbegin(); c != captures.rend(); ++c) {  // the last one has seen it open for the longest
+      for (const capture::Thread& thread : timeline_.captures[*c].content->threads) {
+        put_open_spans_of(process, timeline_.captures[*c], thread);
+      }
+    }
+  }
+
+  void put_open_spans_of(size_t process, const TimelineCapture& capture, const capture::Thread& thread) {
+    SpanId parent;
+    for (const capture::OpenSpan& open : thread.open) {
+      bool wanted = open.span.trace_id == timeline_.trace_id && stored_.insert(open.span.span_id).second;
+      if (wanted) put(process, thread.tid, open_span(process, capture, open, parent));
+      if (open.span.trace_id == timeline_.trace_id) parent = open.span.span_id;
+    }
+  }
+
+  TimelineSpan open_span(size_t process, const TimelineCapture& capture, const capture::OpenSpan& open,
+                         const SpanId& parent) const {
+    TimelineSpan span{.span_id = open.span.span_id, .parent_span_id = parent};
+    span.service = timeline_.processes[process].service;
+    span.operation = open.name;
+    span.kind = open.kind;
+    span.begin_unix_nano = capture.unix_nano(open.start_nano);
+    span.end_unix_nano = std::max(span.begin_unix_nano, capture.unix_nano(capture.content->end_nano));
+    span.open = true;
+    return span;
+  }
+
+  void put(size_t process, std::optional<uint32_t> tid, TimelineSpan span) {
+    TimelineProcess& to = timeline_.processes[process];
+    (tid ? thread_of(to, *tid).spans : to.spans).push_back(std::move(span));
+  }
+
+  Timeline& timeline_;
+  std::map<SpanId, Place> places_;
+  std::map<Origin, size_t> origins_;
+  std::map<SpanId, size_t> process_of_span_;
+  std::set<SpanId> guessed_;
+  std::set<SpanId> stored_;
+};
+
+// Who contains stands before what is contained.
+void sort(std::vector<TimelineSpan>& spans) {
+  std::ranges::stable_sort(spans, [](const TimelineSpan& a, const TimelineSpan& b) {
+    if (a.begin_unix_nano != b.begin_unix_nano) return a.begin_unix_nano < b.begin_unix_nano;
+    return a.end_unix_nano > b.end_unix_nano;
+  });
+}
+
+}  // namespace
+
+TimelineThread& thread_of(TimelineProcess& process, uint32_t tid) {
+  auto place = std::ranges::lower_bound(process.threads, tid, {}, &TimelineThread::tid);
+  if (place != process.threads.end() && place->tid == tid) return *place;
+  return *process.threads.insert(place, TimelineThread{.tid = tid});
+}
+
+void place_spans(Timeline& timeline) {
+  Placer(timeline).run();
+  for (TimelineProcess& process : timeline.processes) {
+    sort(process.spans);
+    for (TimelineThread& thread : process.threads) {
+      sort(thread.spans);
+      thread.of_trace = thread.of_trace || !thread.spans.empty();
+    }
+  }
+}
+
+}  // namespace fathom::query

@@ -1,0 +1,109 @@
+// Timeline: what the threads of a request's processes did, joined with its spans: the answer before it is written down.
+//
+// Purpose: one model for JSON and for Perfetto. Ownership: a Timeline owns the captures and the stored trace that all
+// else points into; it can be moved, not copied. Thread safety: a plain value. Units: nanoseconds of the calendar,
+// corrected by each process's measured clock offset; what one process did is placed by one and the same offset.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "capture/capture.h"
+#include "query/timeline/thread_states.h"
+#include "store/capture_store.h"
+
+namespace fathom::query {
+
+struct TimelineCapture {
+  store::StoredCapture stored;
+  std::unique_ptr<capture::Capture> content;  // nothing: `problem` says why
+  std::string problem;
+  std::optional<store::ClockOffset> clock;  // that was applied: its own, or that of its process's spans
+
+  uint64_t unix_nano(uint64_t monotonic_nano) const;
+};
+
+struct TimelineSpan {
+  SpanId span_id;
+  SpanId parent_span_id;  // zero: a root, or not known of a span that is not stored
+  std::string_view service;
+  std::string_view operation;
+  uint8_t kind = 0;
+  store::StatusCode status = store::StatusCode::kUnset;
+  uint64_t begin_unix_nano = 0;
+  uint64_t end_unix_nano = 0;   // of an open one: when its capture was made
+  bool open = false;            // it was not over, and has not been stored since
+  bool guessed_thread = false;  // all that is known is that its children are that thread's
+  StateTotals totals;           // of its thread, while it lasted
+  std::string_view longest_in;  // what the longest wait was in: a system call, "page fault"; empty: not known
+};
+
+struct TimelineEvent {
+  uint64_t unix_nano = 0;
+  const capture::Capture* content = nullptr;
+  const capture::Thread* thread = nullptr;
+  const capture::Event* event = nullptr;
+  SpanId span_id;      // of this trace; zero: none
+  bool other = false;  // it belongs to spans of other traces only
+};
+
+struct TimelineCall {
+  uint64_t begin_unix_nano = 0;
+  uint64_t end_unix_nano = 0;
+  const capture::KernelEvent* event = nullptr;
+  bool begin_known = true;
+  StateTotals totals;
+};
+
+struct TimelineFault {
+  uint64_t unix_nano = 0;
+  const capture::KernelEvent* event = nullptr;
+};
+
+struct TimelineState {
+  StateInterval interval;  // its times are of the calendar, too
+  std::string_view in;     // as TimelineSpan::longest_in
+};
+
+struct TimelineThread {
+  uint32_t tid = 0;
+  std::string_view name;
+  bool of_trace = false;  // it served this trace
+  uint64_t begin_unix_nano = 0;
+  uint64_t end_unix_nano = 0;  // what is told of it
+  std::vector<TimelineSpan> spans;
+  std::vector<TimelineEvent> events;
+  std::vector<TimelineState> states;
+  std::vector<TimelineCall> calls;
+  std::vector<TimelineFault> faults;
+  uint64_t other_events = 0;  // that are not listed: of other requests, or of none
+  uint64_t left_out = 0;      // beyond the limit of items
+  StateTotals totals;
+};
+
+struct TimelineProcess {
+  store::NodeId node_id;  // zero: no capture of it
+  std::string host_name;
+  std::string service;
+  uint32_t pid = 0;
+  std::vector<size_t> captures;         // indexes, by begin of their windows
+  std::vector<TimelineThread> threads;  // by tid
+  std::vector<TimelineSpan> spans;      // whose thread is not known
+  uint64_t other_threads = 0;           // that are not listed
+};
+
+struct Timeline {
+  TraceId trace_id;  // zero: of a capture that is of no trace
+  uint64_t begin_unix_nano = 0;
+  uint64_t end_unix_nano = 0;
+  bool complete = false;
+  uint64_t left_out = 0;
+  std::vector<TimelineCapture> captures;
+  std::vector<TimelineProcess> processes;
+  store::StoredTrace trace;
+};
+
+}  // namespace fathom::query

@@ -1,0 +1,267 @@
+// The document of a timeline (docs/api.md): times are offsets from its start, which is exact as a text.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "net/json_writer.h"
+#include "query/captures.h"
+#include "query/timeline/syscall_names.h"
+#include "query/timeline/timeline_query.h"
+
+namespace fathom::query {
+
+namespace {
+
+using capture::FieldType;
+using capture::KernelEvent;
+using net::JsonWriter;
+
+class TimelineDocument {
+ public:
+  explicit TimelineDocument(const Timeline& timeline) : timeline_(timeline) {}
+
+  std::string write() {
+    json_.begin_object();
+    json_.member("trace_id", std::string_view(timeline_.trace_id.is_zero() ? "" : timeline_.trace_id.hex()));
+    json_.member("start_time_unix_nano", std::string_view(std::to_string(timeline_.begin_unix_nano)));
+    json_.member("duration_nano", timeline_.end_unix_nano - timeline_.begin_unix_nano);
+    json_.member("complete", timeline_.complete);
+    json_.member("truncated", timeline_.left_out > 0).member("left_out", timeline_.left_out);
+    json_.key("captures").begin_array();
+    for (const auto& capture : timeline_.captures) write_capture_of(capture);
+    json_.end_array().key("processes").begin_array();
+    for (const auto& process : timeline_.processes) write_process(process);
+    json_.end_array().end_object();
+    return std::move(out_ += "\n");
+  }
+
+ private:
+  void offset(uint64_t unix_nano, std::string_view name = "offset_nano") {
+    json_.member(name, static_cast<int64_t>(unix_nano - timeline_.begin_unix_nano));
+  }
+  void member_if(std::string_view name, std::string_view text) {
+    if (!text.empty()) json_.member(name, text);
+  }
+  void flag_if(std::string_view name, bool flag) {
+    if (flag) json_.member(name, true);
+  }
+
+  void write_capture_of(const TimelineCapture& capture) {
+    write_capture(json_.begin_object(), capture.stored);
+    member_if("problem", capture.problem);
+    if (capture.content) write_content(capture, *capture.content);
+    json_.end_object();
+  }
+
+  void write_content(const TimelineCapture& capture, const capture::Capture& content) {
+    json_.member("reason", std::string_view(content.reason)).member("process_ended", content.ended);
+    offset(capture.unix_nano(content.begin_nano));
+    json_.member("duration_nano", content.end_nano - content.begin_nano);
+    offset(capture.unix_nano(content.trigger_nano), "trigger_offset_nano");
+    offset(capture.unix_nano(content.events_complete_from_nano), "events_complete_from_offset_nano");
+    if (content.kernel_complete_from_nano != 0) {
+      offset(capture.unix_nano(content.kernel_complete_from_nano), "kernel_complete_from_offset_nano");
+    }
+    member_if("kernel_missing", content.kernel_missing);
+    flag_if("clock_unknown", !capture.clock);
+    json_.key("content_losses").begin_array();
+    for (const auto& [name, count] : content.losses) {
+      json_.begin_object().member("name", std::string_view(name)).member("count", count).end_object();
+    }
+    json_.end_array();
+  }
+
+  void write_process(const TimelineProcess& process) {
+    json_.begin_object().member("host_name", std::string_view(process.host_name));
+    if (!process.node_id.is_zero()) json_.member("node_id", std::string_view(process.node_id.hex()));
+    json_.member("service", std::string_view(process.service)).member("pid", process.pid);
+    json_.key("captures").begin_array();
+    for (size_t index : process.captures) json_.number(index);
+    json_.end_array().key("threads").begin_array();
+    for (const auto& thread : process.threads) write_thread(thread);
+    json_.end_array();
+    write_spans(process.spans);
+    json_.member("other_threads", process.other_threads).end_object();
+  }
+
+  void write_thread(const TimelineThread& thread) {
+    json_.begin_object().member("tid", thread.tid).member("name", thread.name).member("of_trace", thread.of_trace);
+    offset(thread.begin_unix_nano);
+    json_.member("duration_nano", thread.end_unix_nano - thread.begin_unix_nano);
+    write_totals(thread.totals, "");
+    write_spans(thread.spans);
+    write_list("events", thread.events, [this](const auto& event) { write_event(event); });
+    write_list("states", thread.states, [this](const auto& state) { write_state(state.interval, state.in); });
+    write_list("system_calls", thread.calls, [this](const auto& call) { write_call(call); });
+    write_list("page_faults", thread.faults, [this](const auto& fault) { write_fault(fault); });
+    json_.member("other_events", thread.other_events).member("left_out", thread.left_out).end_object();
+  }
+
+  template <typename Items, typename Write>
+  void write_list(std::string_view name, const Items& items, Write write) {
+    json_.key(name).begin_array();
+    for (const auto& item : items) write(item);
+    json_.end_array();
+  }
+
+  void write_spans(const std::vector<TimelineSpan>& spans) {
+    write_list("spans", spans, [this](const TimelineSpan& span) { write_span(span); });
+  }
+
+  void write_span(const TimelineSpan& span) {
+    json_.begin_object().member("span_id", std::string_view(span.span_id.hex()));
+    json_.member("parent_span_id", std::string_view(span.parent_span_id.is_zero() ? "" : span.parent_span_id.hex()));
+    json_.member("service", span.service).member("operation", span.operation);
+    json_.member("kind", store::span_kind_name(static_cast<store::SpanKind>(span.kind)));
+    json_.member("status", store::status_code_name(span.status));
+    offset(span.begin_unix_nano);
+    json_.member("duration_nano", span.end_unix_nano - span.begin_unix_nano);
+    flag_if("open", span.open);
+    flag_if("thread_guessed", span.guessed_thread);
+    write_totals(span.totals, span.longest_in);
+    json_.end_object();
+  }
+
+  // "states": how long each lasted, and the longest wait.
+  void write_totals(const StateTotals& totals, std::string_view longest_in) {
+    bool known = false;
+    for (uint64_t nano : totals.nano) known = known || nano > 0;
+    if (!known) return;
+    json_.key("state_totals").begin_object();
+    for (size_t i = 0; i < kThreadStates; ++i) {
+      std::string name = std::string(thread_state_name(static_cast<ThreadState>(i))) + "_nano";
+      if (totals.nano[i] > 0) json_.member(name, totals.nano[i]);
+    }
+    json_.end_object();
+    if (totals.longest_wait) {
+      json_.key("longest_wait");
+      write_state(*totals.longest_wait, longest_in);
+    }
+  }
+
+  void write_state(const StateInterval& interval, std::string_view in) {
+    json_.begin_object().member("state", thread_state_name(interval.state));
+    offset(interval.begin_nano);
+    json_.member("duration_nano", interval.duration_nano());
+    if (interval.state == ThreadState::kRunning) json_.member("cpu", interval.cpu);
+    flag_if("preempted", interval.preempted);
+    flag_if("guessed", interval.guessed);
+    member_if("in", in);
+    if (interval.waker != nullptr) write_waker(*interval.waker);
+    json_.end_object();
+  }
+
+  void write_waker(const KernelEvent& waker) {
+    json_.key("waker").begin_object().member("pid", waker.other_pid).member("tid", waker.other_tid);
+    json_.member("name", std::string_view(waker.other_name)).end_object();
+  }
+
+  void write_event(const TimelineEvent& event) {
+    json_.begin_object();
+    offset(event.unix_nano);
+    if (!event.span_id.is_zero()) json_.member("span_id", std::string_view(event.span_id.hex()));
+    flag_if("other_request", event.other);
+    flag_if("span_uncertain", !event.event->spans_certain);
+    if (event.event->tracepoint < event.content->tracepoints.size()) {
+      write_values(event, event.content->tracepoints[event.event->tracepoint]);
+    }
+    json_.end_object();
+  }
+
+  void write_values(const TimelineEvent& event, const capture::Tracepoint& place) {
+    json_.member("name", std::string_view(place.name)).member("file", std::string_view(place.file));
+    json_.member("line", place.line).key("values").begin_object();
+    auto values = event.thread->values_of(*event.event);
+    bool cut = values.size() < place.fields.size();
+    const std::vector<bool>& repeated = repeated_keys(place);
+    for (size_t i = 0; i < std::min(values.size(), place.fields.size()); ++i) {
+      if (repeated[i]) continue;
+      json_.key(place.fields[i].key);
+      cut = write_value(*event.thread, place.fields[i].type, values[i]) || cut;
+    }
+    json_.end_object();
+    flag_if("cut", cut);
+  }
+
+  // For each field, whether an earlier one has its key: an object's keys are told once.
+  const std::vector<bool>& repeated_keys(const capture::Tracepoint& place) {
+    std::vector<bool>& repeated = repeated_keys_[&place];
+    std::set<std::string_view> keys;
+    for (size_t i = repeated.size(); i < place.fields.size(); ++i) {
+      repeated.push_back(!keys.insert(place.fields[i].key).second);
+    }
+    return repeated;
+  }
+
+  // True: its end is missing.
+  bool write_value(const capture::Thread& thread, FieldType type, capture::Value value) {
+    switch (type) {
+      case FieldType::kInteger:
+        json_.number(value.integer());
+        return false;
+      case FieldType::kNatural:
+        json_.number(value.natural());
+        return false;
+      case FieldType::kReal:
+        json_.real(value.real());
+        return false;
+      case FieldType::kTruth:
+        json_.boolean(value.truth());
+        return false;
+      case FieldType::kText:
+        json_.string(thread.text_of(value));
+        return value.is_cut();
+      case FieldType::kBytes:
+        json_.string(store::value_text({store::ValueType::kBytes, thread.text_of(value), 0}));
+        return value.is_cut();
+    }
+    json_.null();
+    return false;
+  }
+
+  void write_call(const TimelineCall& call) {
+    const KernelEvent& event = *call.event;
+    json_.begin_object();
+    offset(call.begin_unix_nano);
+    json_.member("duration_nano", call.end_unix_nano - call.begin_unix_nano);
+    json_.member("name", syscall_name(event.syscall)).member("number", event.syscall);
+    // Addresses and flags exceed what most readers keep exactly.
+    json_.key("arguments").begin_array();
+    for (uint64_t argument : event.arguments) json_.string(std::to_string(argument));
+    json_.end_array();
+    if (event.kind == capture::KernelEventKind::kSyscallUnderWay) {
+      json_.member("under_way", true);
+    } else {
+      json_.member("result", event.result);
+      member_if("error", error_name(event.result));
+    }
+    flag_if("begin_unknown", !call.begin_known);
+    write_totals(call.totals, "");
+    json_.end_object();
+  }
+
+  void write_fault(const TimelineFault& fault) {
+    json_.begin_object();
+    offset(fault.unix_nano);
+    json_.member("address", std::string_view(std::to_string(fault.event->address)));
+    json_.member("instruction", std::string_view(std::to_string(fault.event->instruction)));
+    flag_if("protection", (fault.event->fault & 1) != 0);
+    flag_if("write", (fault.event->fault & 2) != 0);
+    flag_if("execution", (fault.event->fault & 16) != 0);
+    flag_if("of_kernel", fault.event->kind == capture::KernelEventKind::kKernelFault);
+    json_.end_object();
+  }
+
+  const Timeline& timeline_;
+  std::map<const capture::Tracepoint*, std::vector<bool>> repeated_keys_;
+  std::string out_;
+  JsonWriter json_{out_};
+};
+
+}  // namespace
+
+std::string timeline_json(const Timeline& timeline) {
+  return TimelineDocument(timeline).write();
+}
+
+}  // namespace fathom::query
