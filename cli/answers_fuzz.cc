@@ -4,9 +4,11 @@
 #include <cstdlib>
 
 #include "cli/api.h"
+#include "cli/captures.h"
 #include "cli/heatmap.h"
 #include "cli/slowest.h"
 #include "cli/text.h"
+#include "cli/timeline_text.h"
 #include "cli/trace_text.h"
 #include "cli/trace_tree.h"
 
@@ -42,6 +44,9 @@ void draw(std::string_view text) {
   draw_trace(*document);
   require_harmless(slowest_table(array_of(*document, "rows"), true, 80));
   require_harmless(heatmap_text(*document, 80));
+  require_harmless(timeline_text(*document, {100, false, 10}));
+  require_harmless(captures_table(array_of(*document, "captures"), 80));
+  require_harmless(captures_note(*document));
 }
 
 }  // namespace fathom::cli

@@ -17,6 +17,9 @@ struct Command {
 const Command& up_command();
 const Command& slowest_command();
 const Command& trace_command();
+const Command& timeline_command();
+const Command& captures_command();
+const Command& export_command();
 const Command& services_command();
 const Command& latency_command();
 const Command& nodes_command();

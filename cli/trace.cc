@@ -1,7 +1,9 @@
 #include "base/ids.h"
 #include "cli/api.h"
+#include "cli/captures.h"
 #include "cli/command.h"
 #include "cli/filter_flags.h"
+#include "cli/joined.h"
 #include "cli/text.h"
 #include "cli/trace_text.h"
 #include "cli/trace_tree.h"
@@ -18,7 +20,8 @@ CommandLine trace_line() {
       "one request, all its spans, as a tree",
       "Each line has the span's start relative to the request's, its duration, a bar that shows where in the request "
       "it lies, under whom it ran, and its kind, unless that is internal. A span whose parent has not arrived stands "
-      "under a line that says so.",
+      "under a line that says so. Below the tree stands what was captured of its threads, which 'fathom timeline' "
+      "shows.",
       {{"TRACE_ID", "32 hexadecimal digits, as 'fathom slowest' prints them"}},
       join({{{"--attributes", "", "what each span says too: attributes, events, links, losses, resources"},
              {"--limit", "N", "at most so many lines of the tree; 0: all", kDefaultLines},
@@ -37,12 +40,8 @@ ExitCode print_tree(const std::string& body, const Args& args, const Context& co
   if (!trace) return failed(context, trace.error());
   TraceTextOptions options{context.columns, context.colour, args.has("--attributes"), *limit};
   context.out(trace_text(build_trace_tree(*trace), options));
+  context.out(captures_note(*trace));
   return ExitCode::kOk;
-}
-
-ExitCode not_fetched(const Context& context, const Error& error) {
-  ExitCode code = failed(context, error);
-  return error.code == ErrorCode::kNotFound ? ExitCode::kNothingFound : code;
 }
 
 ExitCode run_trace(const Args& args, const Context& context) {

@@ -1,0 +1,151 @@
+#include "cli/captures.h"
+
+#include <algorithm>
+
+#include "base/time.h"
+#include "cli/command.h"
+#include "cli/filter_flags.h"
+#include "cli/slowest.h"
+#include "cli/table.h"
+#include "cli/value_text.h"
+
+namespace fathom::cli {
+
+namespace {
+
+constexpr uint64_t kPageRows = 200;
+constexpr uint64_t kMostRows = 1'000'000;
+
+uint64_t window_nano(const boost::json::value& capture) {
+  uint64_t start = number_of(capture, "start_time_unix_nano");
+  return std::max(number_of(capture, "end_time_unix_nano"), start) - start;
+}
+
+std::string marks_of(const boost::json::value& capture) {
+  std::string marks;
+  for (const char* mark : {"damaged", "truncated", "crosses_clock_jump"}) {
+    if (flag_of(capture, mark)) marks += (marks.empty() ? "" : ", ") + std::string(mark);
+  }
+  uint64_t lost = 0;
+  for (const auto& loss : array_of(capture, "losses")) lost += number_of(loss, "count") > 0;
+  if (lost > 0) marks += marks.empty() ? "losses" : ", losses";
+  return marks;
+}
+
+std::vector<std::string> cells_of(const boost::json::value& capture) {
+  return {short_instant(number_of(capture, "start_time_unix_nano")),
+          format_duration(window_nano(capture)),
+          text_of(capture, "trigger"),
+          name_text(text_of(capture, "service")),
+          name_text(text_of(capture, "host_name")),
+          std::to_string(number_of(capture, "pid")),
+          text_of(capture, "operation"),
+          group_digits(number_of(capture, "size_bytes")),
+          marks_of(capture),
+          text_of(capture, "trace_id"),
+          text_of(capture, "id")};
+}
+
+CommandLine captures_line() {
+  return {
+      "fathom captures",
+      "what was kept of threads: which requests have captures, when and why",
+      "A capture is what one process did in a window of time: its events, waits and system calls, kept because of a "
+      "trigger: overdue (a span was over its operation's threshold while it still ran), slow (the same, at its "
+      "end), error, requested (by a person), program (by the traced program), crash, remote (another node of the "
+      "trace was triggered). Newest first.",
+      {},
+      join({{{"--trace", "ID", "of this trace, of any time"},
+             {"--service", "S", "of this service"},
+             {"--trigger", "T", "overdue, slow, error, requested, program, crash or remote"}},
+            range_flags(),
+            {{"--limit", "N", "how many rows, 1 to 1000000", "20"}, format_flag("table")},
+            connection_flags()}),
+      {{"fathom captures", "the newest 20 of the last hour"},
+       {"fathom captures --service checkout --trigger crash --since 7d", "what was going on when it died"},
+       {"fathom timeline $(fathom captures --limit 1 --format json | jq -r '.[0].id')", "the newest one's timeline"}}};
+}
+
+Result<Target> captures_target(const Args& args, const Context& context) {
+  Target target("/api/v1/captures");
+  for (auto [flag, key] : {std::pair("--trace", "trace_id"), {"--service", "service"}, {"--trigger", "trigger"}}) {
+    if (auto given = args.given(flag)) target.add(key, *given);
+  }
+  bool any_time = args.given("--trace") && !args.given("--since") && !args.given("--from") && !args.given("--to");
+  if (any_time) return target;
+  Result<> range = add_range(target, args, context.now_unix_nano());
+  if (!range) return range.error();
+  return target;
+}
+
+Result<boost::json::array> fetch_captures(const Api& api, const Target& target, uint64_t limit) {
+  boost::json::array all;
+  std::string cursor;
+  while (all.size() < limit) {
+    Target page = target;
+    page.add("limit", std::to_string(std::min(limit - all.size(), kPageRows)));
+    if (!cursor.empty()) page.add("cursor", cursor);
+    Result<boost::json::value> answer = api.json(page);
+    if (!answer) return answer.error();
+    const boost::json::array& rows = array_of(*answer, "captures");
+    all.insert(all.end(), rows.begin(), rows.end());
+    cursor = text_of(*answer, "next_cursor");
+    if (cursor.empty() || rows.empty()) break;
+  }
+  return all;
+}
+
+ExitCode run_captures(const Args& args, const Context& context) {
+  Result<std::string> format = format_of(args, "table");
+  if (!format) return failed(context, format.error());
+  Result<uint64_t> limit = args.number("--limit", 1, kMostRows);
+  if (!limit) return failed(context, limit.error());
+  Result<Target> target = captures_target(args, context);
+  if (!target) return failed(context, target.error());
+  Result<Api> api = connect(args, context);
+  if (!api) return failed(context, api.error());
+  Result<boost::json::array> rows = fetch_captures(*api, *target, *limit);
+  if (!rows) return failed(context, rows.error());
+  context.out(*format == "json" ? rows_json(*rows) : captures_table(*rows, context.columns));
+  if (rows->empty() && *format != "json") context.err("no captures" + further_back(args) + "\n");
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+std::string captures_table(const boost::json::array& captures, size_t columns) {
+  if (captures.empty()) return "";
+  Table table({{"START (UTC)"},
+               {"WINDOW", Align::kRight},
+               {"TRIGGER"},
+               {"SERVICE", Align::kLeft, true},
+               {"HOST", Align::kLeft, true},
+               {"PID", Align::kRight},
+               {"OPERATION", Align::kLeft, true},
+               {"BYTES", Align::kRight},
+               {"NOTE"},
+               {"TRACE ID"},
+               {"CAPTURE ID"}});
+  for (const boost::json::value& capture : captures) table.add(cells_of(capture));
+  return table.render(columns);
+}
+
+std::string captures_note(const boost::json::value& trace) {
+  const boost::json::array& captures = array_of(trace, "captures");
+  if (captures.empty()) return "";
+  std::string text = "\n";
+  for (const boost::json::value& capture : captures) {
+    std::string marks = marks_of(capture);
+    text += "captured: " + name_text(text_of(capture, "service")) + " on " + name_text(text_of(capture, "host_name")) +
+            ", pid " + std::to_string(number_of(capture, "pid")) + ", " + format_duration(window_nano(capture)) + ", " +
+            printable(text_of(capture, "trigger")) + (marks.empty() ? "" : " (" + marks + ")") + "\n";
+  }
+  return text + "what its threads did: fathom timeline " + printable(text_of(trace, "trace_id")) + "\n";
+}
+
+const Command& captures_command() {
+  static const Command kCommand{captures_line(), run_captures};
+  return kCommand;
+}
+
+}  // namespace fathom::cli

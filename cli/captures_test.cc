@@ -1,0 +1,121 @@
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+#include "cli/testing/fake_context.h"
+
+namespace fathom::cli {
+namespace {
+
+constexpr const char* kTraceId = "4bf92f3577b34da6a3ce929d0e0e4736";
+constexpr const char* kCapture =
+    R"({"id":"ca000000000000000000000000000001","trace_id":"4bf92f3577b34da6a3ce929d0e0e4736","host_name":"shop-1",)"
+    R"("service":"checkout","pid":4711,"trigger":"slow","operation":"POST /checkout",)"
+    R"("start_time_unix_nano":"1795226400000000000","end_time_unix_nano":"1795226401188000000","size_bytes":8192,)"
+    R"("damaged":false,"truncated":true,"losses":[{"name":"overwritten","count":3}]})";
+
+std::string page(const std::string& rows, const std::string& cursor = "") {
+  return R"({"captures":[)" + rows + R"(],"next_cursor":")" + cursor + "\"}";
+}
+
+TEST(Captures, AreATableOfTheLastHour) {
+  FakeWorld world;
+  world.answer(200, page(kCapture));
+  EXPECT_EQ(world.run({"captures", "--service", "checkout", "--trigger", "slow"}), ExitCode::kOk);
+  ASSERT_EQ(world.targets.size(), 1u);
+  EXPECT_TRUE(world.targets[0].starts_with("/api/v1/captures?service=checkout&trigger=slow&from=")) << world.targets[0];
+  EXPECT_NE(world.out.find("1.19 s"), std::string::npos) << world.out;
+  EXPECT_NE(world.out.find("truncated, losses"), std::string::npos) << world.out;
+  EXPECT_NE(world.out.find("ca000000000000000000000000000001\n"), std::string::npos) << world.out;
+}
+
+TEST(Captures, OfATraceAreOfAnyTime) {
+  FakeWorld world;
+  world.answer(200, page(kCapture, "c1"));
+  world.answer(200, page(""));
+  EXPECT_EQ(world.run({"captures", "--trace", kTraceId, "--format", "json"}), ExitCode::kOk);
+  ASSERT_EQ(world.targets.size(), 2u);
+  EXPECT_EQ(world.targets[0], std::string("/api/v1/captures?trace_id=") + kTraceId + "&limit=20");
+  EXPECT_NE(world.targets[1].find("cursor=c1"), std::string::npos);
+  EXPECT_TRUE(world.out.starts_with("[\n{\"id\":\"ca"));
+}
+
+TEST(Captures, NoneIsSuccess) {
+  FakeWorld world;
+  world.answer(200, page(""));
+  EXPECT_EQ(world.run({"captures"}), ExitCode::kOk);
+  EXPECT_EQ(world.err, "no captures; --since 1d looks further back\n");
+}
+
+TEST(Captures, ATraceSaysThatItHasSome) {
+  FakeWorld world;
+  world.answer(200, R"({"trace_id":")" + std::string(kTraceId) + R"(","spans":[],"captures":[)" + kCapture + "]}");
+  EXPECT_EQ(world.run({"trace", kTraceId}), ExitCode::kOk);
+  EXPECT_NE(world.out.find("captured: checkout on shop-1, pid 4711, 1.19 s, slow (truncated, losses)\n"
+                           "what its threads did: fathom timeline " +
+                           std::string(kTraceId) + "\n"),
+            std::string::npos)
+      << world.out;
+}
+
+TEST(Timeline, AsksForATraceAndThenForACapture) {
+  FakeWorld world;
+  world.answer(404, R"({"error":{"code":"not_found","message":"no such trace"}})");
+  world.answer(200, R"({"trace_id":"","processes":[]})");
+  EXPECT_EQ(world.run({"timeline", kTraceId, "--span", "00f067aa0ba902b7", "--all"}), ExitCode::kOk);
+  ASSERT_EQ(world.targets.size(), 2u);
+  std::string asked = std::string(kTraceId) + "/timeline?span=00f067aa0ba902b7&all=true";
+  EXPECT_EQ(world.targets[0], "/api/v1/traces/" + asked);
+  EXPECT_EQ(world.targets[1], "/api/v1/captures/" + asked);
+  EXPECT_TRUE(world.out.starts_with("a capture of no trace\n")) << world.out;
+}
+
+TEST(Timeline, NeitherIsExitOne) {
+  FakeWorld world;
+  world.answer(404, R"({"error":{"code":"not_found","message":"no such trace"}})");
+  EXPECT_EQ(world.run({"timeline", kTraceId}), ExitCode::kNothingFound);
+  EXPECT_EQ(world.err, "fathom: no such trace\n");
+}
+
+TEST(Timeline, WrongIdsAreExitTwoAndAskNobody) {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"timeline", "xyz"},
+                                             {"timeline", std::string(32, '0')},
+                                             {"timeline", kTraceId, "--span", "12"},
+                                             {"timeline", kTraceId, "--capture", "0x12"},
+                                             {"timeline", kTraceId, "--format", "yaml"},
+                                             {"export", kTraceId},
+                                             {"export", "--perfetto", "-", "nothing"},
+                                             {"captures", "--limit", "0"}}) {
+    FakeWorld world;
+    EXPECT_EQ(world.run(words), ExitCode::kUsage) << words.back();
+    EXPECT_TRUE(world.targets.empty());
+  }
+}
+
+TEST(Export, WritesWhatTheServerSays) {
+  FakeWorld world;
+  world.answer(200, std::string("\x0a\x00\xff", 3));
+  EXPECT_EQ(world.run({"export", "--perfetto", "-", kTraceId}), ExitCode::kOk);
+  EXPECT_EQ(world.out, std::string("\x0a\x00\xff", 3));
+  EXPECT_TRUE(world.targets[0].starts_with("/api/v1/traces/" + std::string(kTraceId) + "/perfetto?"));
+  std::string path = ::testing::TempDir() + "/fathom-export-test.pftrace";
+  EXPECT_EQ(world.run({"export", "--perfetto", path, kTraceId}), ExitCode::kOk);
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream written;
+  written << file.rdbuf();
+  EXPECT_EQ(written.str(), std::string("\x0a\x00\xff", 3));
+  std::remove(path.c_str());
+}
+
+TEST(Export, AFileThatCannotBeWrittenIsThisHostsFault) {
+  FakeWorld world;
+  world.answer(200, "x");
+  EXPECT_EQ(world.run({"export", "--perfetto", "/nowhere/at/all", kTraceId}), ExitCode::kLocalFailure);
+  EXPECT_NE(world.err.find("No such file or directory"), std::string::npos) << world.err;
+}
+
+}  // namespace
+}  // namespace fathom::cli

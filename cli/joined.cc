@@ -1,0 +1,63 @@
+#include "cli/joined.h"
+
+#include "base/ids.h"
+#include "cli/text.h"
+
+namespace fathom::cli {
+
+namespace {
+
+constexpr const char* kMostItems = "1000000";  // that a server gives
+
+Result<> add_id(Target& target, const Args& args, const std::string& flag, std::string_view key, size_t digits) {
+  auto given = args.given(flag);
+  if (!given) return {};
+  bool right = given->size() == digits && given->find_first_not_of("0123456789abcdefABCDEF") == std::string::npos;
+  if (!right)
+    return invalid(flag + " takes " + std::to_string(digits) + " hexadecimal digits, not '" + printable(*given) + "'");
+  target.add(key, *given);
+  return {};
+}
+
+Result<Target> target_of(const std::string& path, const Args& args, const JoinedForm& form) {
+  Target target(path);
+  if (auto added = add_id(target, args, "--capture", "capture", 32); !added) return added.error();
+  if (auto added = add_id(target, args, "--span", "span", 16); !added) return added.error();
+  if (form.all) target.add("all", "true");
+  if (form.everything) target.add("limit", kMostItems);
+  return target;
+}
+
+}  // namespace
+
+std::vector<Flag> part_flags() {
+  return {{"--capture", "ID", "only what this capture has; 'fathom captures' lists them"},
+          {"--span", "ID", "only this span, what is below it, and while it lasted; 16 hexadecimal digits"}};
+}
+
+Positional id_positional() {
+  return {"ID", "a trace's or a capture's: 32 hexadecimal digits"};
+}
+
+Result<std::string> fetch_joined(const Api& api, const Args& args, const JoinedForm& form) {
+  auto id = TraceId::from_hex_text(args.positional(0));
+  if (!id || id->is_zero()) {
+    return invalid("'" + printable(args.positional(0)) + "' is no id of a trace or a capture: 32 hexadecimal digits");
+  }
+  std::string tail = id->hex() + "/" + form.name;
+  auto of_trace = target_of("/api/v1/traces/" + tail, args, form);
+  if (!of_trace) return of_trace.error();
+  Result<std::string> body = api.fetch(*of_trace);
+  if (body || body.error().code != ErrorCode::kNotFound || args.given("--capture")) return body;
+  auto of_capture = target_of("/api/v1/captures/" + tail, args, form);
+  Result<std::string> second = api.fetch(*of_capture);
+  bool neither = !second && second.error().code == ErrorCode::kNotFound;
+  return neither ? body : second;
+}
+
+ExitCode not_fetched(const Context& context, const Error& error) {
+  ExitCode code = failed(context, error);
+  return error.code == ErrorCode::kNotFound ? ExitCode::kNothingFound : code;
+}
+
+}  // namespace fathom::cli

@@ -1,0 +1,64 @@
+#include "cli/command.h"
+#include "cli/filter_flags.h"
+#include "cli/joined.h"
+#include "cli/text.h"
+#include "cli/timeline_text.h"
+
+namespace fathom::cli {
+
+namespace {
+
+constexpr const char* kDefaultLines = "100";
+
+CommandLine timeline_line() {
+  return {"fathom timeline",
+          "what the threads of one request did: events, waits, system calls, under its spans",
+          "For each process and thread that served the request, from its captures ('fathom trace' says which there "
+          "are): its spans, with how long the thread ran and waited meanwhile, the longest wait and who ended it; the "
+          "program's own events; system calls with what they returned; waits outside of them. Offsets count from the "
+          "request's begin. States: running; runnable (waits for a processor); sleeping; uninterruptible (mostly: "
+          "waits for a disk); blocked (one of the two); unknown (what would say it was lost). 'guessed' is what "
+          "follows from what came after. A capture that was asked for without a trace has a timeline, too.",
+          {id_positional()},
+          join({part_flags(),
+                {{"--all", "", "other threads and events of other requests, too, and all of the captures' time"},
+                 {"--limit", "N", "at most so many lines for each thread, spans not counted; 0: all", kDefaultLines},
+                 format_flag("text")},
+                connection_flags()}),
+          {{"fathom timeline 4bf92f3577b34da6a3ce929d0e0e4736", "where the time of a slow request went"},
+           {"fathom timeline 4bf92f3577b34da6a3ce929d0e0e4736 --span 00f067aa0ba902b7 --limit 0",
+            "one of its spans, in full"},
+           {"fathom timeline 4bf92f3577b34da6a3ce929d0e0e4736 --all --format json | jq '.processes[].threads[].name'",
+            "the threads that were there meanwhile"}}};
+}
+
+ExitCode print_text(const std::string& body, uint64_t limit, const Context& context) {
+  Result<boost::json::value> timeline = parse_json(body);
+  if (!timeline) return failed(context, timeline.error());
+  context.out(timeline_text(*timeline, {context.columns, context.colour, limit}));
+  return ExitCode::kOk;
+}
+
+ExitCode run_timeline(const Args& args, const Context& context) {
+  Result<std::string> format = format_of(args, "text");
+  if (!format) return failed(context, format.error());
+  Result<uint64_t> limit = args.number("--limit", 0, UINT32_MAX);
+  if (!limit) return failed(context, limit.error());
+  Result<Api> api = connect(args, context);
+  if (!api) return failed(context, api.error());
+  Result<std::string> body =
+      fetch_joined(*api, args, {"timeline", args.has("--all"), *format == "json" || *limit == 0});
+  if (!body) return not_fetched(context, body.error());
+  if (*format == "text") return print_text(*body, *limit, context);
+  context.out(json_safe(*body));
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+const Command& timeline_command() {
+  static const Command kCommand{timeline_line(), run_timeline};
+  return kCommand;
+}
+
+}  // namespace fathom::cli

@@ -1,0 +1,226 @@
+#include "cli/timeline_lines.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "base/time.h"
+#include "cli/api.h"
+#include "cli/text.h"
+#include "cli/value_text.h"
+
+namespace fathom::cli {
+
+namespace {
+
+constexpr std::array<std::string_view, 7> kStates = {"running", "runnable", "sleeping", "uninterruptible",
+                                                     "blocked", "stopped",  "unknown"};
+constexpr uint64_t kSmallNumber = 65'536;  // beyond it an argument is mostly an address, or flags
+
+std::string hex_text(uint64_t number) {
+  char digits[16];
+  auto end = std::to_chars(digits, digits + sizeof digits, number, 16).ptr;
+  return "0x" + std::string(digits, end);
+}
+
+std::string argument_text(const boost::json::value& argument) {
+  boost::json::value holder = boost::json::object{{"n", argument}};
+  uint64_t number = number_of(holder, "n");
+  return number < kSmallNumber ? std::to_string(number) : hex_text(number);
+}
+
+std::string result_text(const boost::json::value& call) {
+  if (flag_of(call, "under_way")) return " ... not over yet";
+  std::string error = text_of(call, "error");
+  if (!error.empty()) return " = " + printable(error);
+  int64_t result = signed_of(call, "result");
+  bool address = result < 0 || result > int64_t{1} << 32;
+  return " = " + (address ? hex_text(static_cast<uint64_t>(result)) : std::to_string(result));
+}
+
+std::string call_text(const boost::json::value& call) {
+  std::string name = text_of(call, "name");
+  std::string text = name.empty() ? "system call " + std::to_string(number_of(call, "number")) : printable(name);
+  text += "(";
+  for (const boost::json::value& argument : array_of(call, "arguments")) {
+    text += (text.ends_with("(") ? "" : ", ") + argument_text(argument);
+  }
+  return text + ")" + result_text(call);
+}
+
+TimelineLine line_of(TimelineLineKind kind, const boost::json::value& item, std::string text) {
+  TimelineLine line{.kind = kind, .offset_nano = signed_of(item, "offset_nano"), .text = std::move(text)};
+  bool moment = kind == TimelineLineKind::kEvent || kind == TimelineLineKind::kFault;
+  if (!moment) line.duration_nano = number_of(item, "duration_nano");
+  return line;
+}
+
+TimelineLine span_line(const boost::json::value& span) {
+  std::string text = name_text(text_of(span, "operation"));
+  std::string kind = text_of(span, "kind");
+  if (kind != "internal" && kind != "unspecified" && !kind.empty()) text += "  [" + printable(kind) + "]";
+  if (flag_of(span, "open")) text += "  [not over yet]";
+  if (flag_of(span, "thread_guessed")) text += "  [thread guessed]";
+  TimelineLine line = line_of(TimelineLineKind::kSpan, span, text);
+  line.error = text_of(span, "status") == "error";
+  if (line.error) line.text += "  [error]";
+  if (std::string totals = totals_text(span); !totals.empty()) line.below.push_back(totals);
+  const boost::json::value& wait = member_of(span, "longest_wait");
+  if (wait.is_object()) line.below.push_back("longest wait: " + wait_text(wait));
+  return line;
+}
+
+TimelineLine event_line(const boost::json::value& event) {
+  std::string text = name_text(text_of(event, "name"));
+  const boost::json::value& values = member_of(event, "values");
+  if (values.is_object()) {
+    for (const auto& [key, value] : values.get_object()) {
+      text += "  " + printable({key.data(), key.size()}) + "=" + short_value_text(value);
+    }
+  }
+  if (flag_of(event, "cut")) text += "  (cut)";
+  if (flag_of(event, "other_request")) text += "  [another request]";
+  if (flag_of(event, "span_uncertain")) text += "  [span uncertain]";
+  return line_of(TimelineLineKind::kEvent, event, text);
+}
+
+TimelineLine call_line(const boost::json::value& call) {
+  std::string text = call_text(call);
+  const boost::json::value& wait = member_of(call, "longest_wait");
+  if (wait.is_object()) text += "  " + wait_text(wait);
+  TimelineLine line = line_of(TimelineLineKind::kCall, call, text);
+  line.error = !text_of(call, "error").empty();
+  return line;
+}
+
+TimelineLine fault_line(const boost::json::value& fault) {
+  std::string text = "page fault at " + hex_text(number_of(fault, "address"));
+  text += flag_of(fault, "write") ? " (write)" : flag_of(fault, "execution") ? " (execution)" : " (read)";
+  return line_of(TimelineLineKind::kFault, fault, text);
+}
+
+// A wait within a system call is told by the call's line.
+bool stands_alone(const boost::json::value& state) {
+  std::string name = text_of(state, "state");
+  std::string in = text_of(state, "in");
+  return name != "running" && (in.empty() || in == "page fault");
+}
+
+struct ByTime {
+  bool operator()(const TimelineLine& a, const TimelineLine& b) const {
+    if (a.offset_nano != b.offset_nano) return a.offset_nano < b.offset_nano;
+    return a.end_nano() != b.end_nano() ? a.end_nano() > b.end_nano() : a.kind < b.kind;
+  }
+};
+
+std::vector<TimelineLine> all_lines(const boost::json::value& thread) {
+  std::vector<TimelineLine> lines = span_lines(thread);
+  for (const auto& event : array_of(thread, "events")) lines.push_back(event_line(event));
+  for (const auto& call : array_of(thread, "system_calls")) lines.push_back(call_line(call));
+  for (const auto& state : array_of(thread, "states")) {
+    if (stands_alone(state)) lines.push_back(line_of(TimelineLineKind::kWait, state, "(" + wait_text(state) + ")"));
+  }
+  for (const auto& fault : array_of(thread, "page_faults")) lines.push_back(fault_line(fault));
+  std::stable_sort(lines.begin(), lines.end(), ByTime());
+  return lines;
+}
+
+// What goes first when there are too many: page faults, then the shortest calls and waits, then the earliest events.
+struct Importance {
+  int rank = 0;
+  uint64_t size = 0;
+  auto operator<=>(const Importance&) const = default;
+};
+Importance importance(const TimelineLine& line, size_t index) {
+  switch (line.kind) {
+    case TimelineLineKind::kSpan:
+      return {3, index};
+    case TimelineLineKind::kEvent:
+      return {2, index};
+    case TimelineLineKind::kCall:
+    case TimelineLineKind::kWait:
+      return {1, line.duration_nano.value_or(0)};
+    case TimelineLineKind::kFault:
+      break;
+  }
+  return {0, index};
+}
+
+ThreadLines shortened(std::vector<TimelineLine> lines, size_t most) {
+  std::vector<std::pair<Importance, size_t>> ranked;
+  for (size_t i = 0; i < lines.size(); ++i) ranked.emplace_back(importance(lines[i], i), i);
+  std::sort(ranked.rbegin(), ranked.rend());
+  size_t spans = static_cast<size_t>(
+      std::ranges::count(lines, TimelineLineKind::kSpan, [](const TimelineLine& line) { return line.kind; }));
+  ThreadLines kept;
+  if (most == 0 || lines.size() - spans <= most) return {std::move(lines), 0};
+  ranked.resize(spans + most);
+  std::ranges::sort(ranked, {}, [](const auto& entry) { return entry.second; });
+  for (const auto& [rank, index] : ranked) kept.lines.push_back(std::move(lines[index]));
+  kept.left_out = lines.size() - ranked.size();
+  return kept;
+}
+
+void set_depths(std::vector<TimelineLine>& lines) {
+  std::vector<int64_t> ends;
+  for (TimelineLine& line : lines) {
+    while (!ends.empty() && ends.back() <= line.offset_nano && ends.back() < line.end_nano()) ends.pop_back();
+    line.depth = ends.size();
+    bool holds = line.kind == TimelineLineKind::kSpan || line.kind == TimelineLineKind::kCall;
+    if (holds) ends.push_back(line.end_nano());
+  }
+}
+
+}  // namespace
+
+int64_t TimelineLine::end_nano() const {
+  int64_t end = 0;
+  int64_t duration = static_cast<int64_t>(std::min<uint64_t>(duration_nano.value_or(0), INT64_MAX));
+  return __builtin_add_overflow(offset_nano, duration, &end) ? INT64_MAX : end;
+}
+
+int64_t signed_of(const boost::json::value& object, std::string_view key) {
+  const boost::json::value& value = member_of(object, key);
+  if (value.is_int64()) return value.get_int64();
+  return static_cast<int64_t>(std::min<uint64_t>(number_of(object, key), INT64_MAX));
+}
+
+std::string offset_text(int64_t offset_nano) {
+  uint64_t size = static_cast<uint64_t>(offset_nano);
+  return offset_nano < 0 ? "-" + format_duration(0 - size) : "+" + format_duration(size);
+}
+
+std::string totals_text(const boost::json::value& object) {
+  const boost::json::value& totals = member_of(object, "state_totals");
+  std::string text;
+  for (std::string_view state : kStates) {
+    uint64_t nano = number_of(totals, std::string(state) + "_nano");
+    if (nano > 0) text += (text.empty() ? "" : ", ") + std::string(state) + " " + format_duration(nano);
+  }
+  return text;
+}
+
+std::string wait_text(const boost::json::value& state) {
+  std::string text = printable(text_of(state, "state")) + " " + format_duration(number_of(state, "duration_nano"));
+  if (std::string in = text_of(state, "in"); !in.empty()) text += " in " + printable(in);
+  if (flag_of(state, "preempted")) text += ", preempted";
+  const boost::json::value& waker = member_of(state, "waker");
+  if (waker.is_object()) {
+    text += ", woken by " + name_text(text_of(waker, "name")) + " (" + std::to_string(number_of(waker, "tid")) + ")";
+  }
+  return text + (flag_of(state, "guessed") ? ", guessed" : "");
+}
+
+std::vector<TimelineLine> span_lines(const boost::json::value& process) {
+  std::vector<TimelineLine> lines;
+  for (const auto& span : array_of(process, "spans")) lines.push_back(span_line(span));
+  return lines;
+}
+
+ThreadLines thread_lines(const boost::json::value& thread, size_t most) {
+  ThreadLines lines = shortened(all_lines(thread), most);
+  set_depths(lines.lines);
+  return lines;
+}
+
+}  // namespace fathom::cli

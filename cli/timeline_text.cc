@@ -1,0 +1,171 @@
+#include "cli/timeline_text.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/time.h"
+#include "cli/api.h"
+#include "cli/text.h"
+#include "cli/timeline_lines.h"
+#include "cli/value_text.h"
+
+namespace fathom::cli {
+
+namespace {
+
+constexpr size_t kNumberWidth = 12;
+constexpr size_t kDeepest = 24;
+constexpr size_t kMostProcessors = 8;  // that are listed
+constexpr const char* kRed = "\x1b[31m";
+constexpr const char* kDim = "\x1b[2m";
+constexpr const char* kBold = "\x1b[1m";
+constexpr const char* kPlain = "\x1b[0m";
+
+std::string plural(uint64_t count, const std::string& noun) {
+  return group_digits(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+class Writer {
+ public:
+  Writer(const boost::json::value& timeline, const TimelineTextOptions& options)
+      : timeline_(timeline), options_(options) {}
+
+  std::string write() {
+    header();
+    for (const auto& capture : array_of(timeline_, "captures")) capture_lines(capture);
+    for (const auto& process : array_of(timeline_, "processes")) process_lines(process);
+    if (array_of(timeline_, "captures").empty()) {
+      add("\nnothing of its threads was captured: these are its spans only", kDim);
+    }
+    if (flag_of(timeline_, "truncated")) {
+      add("\nthe server left out " + plural(number_of(timeline_, "left_out"), "item") + ": ask for one --span", kDim);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void add(const std::string& text, const char* colour = nullptr) {
+    bool coloured = options_.colour && colour != nullptr;
+    std::string shown = options_.columns == 0 ? text : cut_lines(text);
+    out_ += (coloured ? colour + shown + kPlain : shown) + "\n";
+  }
+  // Line by line: a text may begin with an empty line.
+  std::string cut_lines(const std::string& text) const {
+    size_t start = text.find_first_not_of('\n');
+    if (start == std::string::npos) return text;
+    return text.substr(0, start) + cut_to_width(text.substr(start), options_.columns);
+  }
+
+  void header() {
+    std::string id = text_of(timeline_, "trace_id");
+    add(id.empty() ? "a capture of no trace" : "trace " + printable(id), kBold);
+    add(format_duration(number_of(timeline_, "duration_nano")) + ", started " +
+        short_instant(number_of(timeline_, "start_time_unix_nano")) + " UTC");
+  }
+
+  void capture_lines(const boost::json::value& capture) {
+    std::string text = "\ncapture " + printable(text_of(capture, "id")) + "  " + printable(text_of(capture, "trigger"));
+    add(text + "  " + name_text(text_of(capture, "service")) + " on " + name_text(text_of(capture, "host_name")),
+        kBold);
+    if (std::string reason = text_of(capture, "reason"); !reason.empty()) add("  " + printable(reason));
+    std::string problem = text_of(capture, "problem");
+    if (!problem.empty()) return add("  cannot be shown: " + printable(problem), kRed);
+    add("  " + window_text(capture));
+    for (const std::string& doubt : doubts(capture)) add("  " + doubt, kDim);
+  }
+
+  std::string window_text(const boost::json::value& capture) const {
+    std::string text = "from " + offset_text(signed_of(capture, "offset_nano")) + " for " +
+                       format_duration(number_of(capture, "duration_nano")) + "; events complete from " +
+                       offset_text(signed_of(capture, "events_complete_from_offset_nano"));
+    std::string missing = text_of(capture, "kernel_missing");
+    if (member_of(capture, "kernel_complete_from_offset_nano").is_null()) {
+      return text + "; nothing of the kernel" + (missing.empty() ? "" : ": " + printable(missing));
+    }
+    return text + ", the kernel's from " + offset_text(signed_of(capture, "kernel_complete_from_offset_nano"));
+  }
+
+  static std::vector<std::string> doubts(const boost::json::value& capture) {
+    std::vector<std::string> lines;
+    if (flag_of(capture, "process_ended")) lines.emplace_back("the process was over when it was read");
+    if (flag_of(capture, "truncated")) lines.emplace_back("it was cut: it would have been larger than captures may be");
+    if (flag_of(capture, "crosses_clock_jump"))
+      lines.emplace_back("a clock jumped within it: times before are doubtful");
+    if (flag_of(capture, "clock_unknown")) lines.emplace_back("the node's clock was not measured");
+    const boost::json::value& clock = member_of(capture, "clock");
+    if (clock.is_object()) {
+      lines.push_back("times are right within " + format_duration(number_of(clock, "error_nano")) + " of other nodes'");
+    }
+    for (const char* kind : {"losses", "content_losses"}) {
+      for (const auto& loss : array_of(capture, kind)) {
+        lines.push_back("lost: " + group_digits(number_of(loss, "count")) + " " + printable(text_of(loss, "name")));
+      }
+    }
+    return lines;
+  }
+
+  void process_lines(const boost::json::value& process) {
+    std::string text = "\n" + name_text(text_of(process, "service"));
+    if (uint64_t pid = number_of(process, "pid"); pid != 0) text += "  pid " + std::to_string(pid);
+    std::string host = text_of(process, "host_name");
+    add(text + (host.empty() ? "" : " on " + printable(host)), kBold);
+    for (const auto& thread : array_of(process, "threads")) write_thread(thread);
+    std::vector<TimelineLine> alone = span_lines(process);
+    if (!alone.empty()) add("  spans whose thread is not known");
+    for (const TimelineLine& line : alone) write_line(line);
+    uint64_t others = number_of(process, "other_threads");
+    if (others > 0) add("  " + plural(others, "other thread") + " (--all shows them)", kDim);
+  }
+
+  void write_thread(const boost::json::value& thread) {
+    std::string name = "  thread " + std::to_string(number_of(thread, "tid"));
+    if (std::string given = text_of(thread, "name"); !given.empty()) name += " " + printable(given);
+    std::string totals = totals_text(thread);
+    add(name + (totals.empty() ? "" : ": " + totals + processors(thread)));
+    ThreadLines lines = thread_lines(thread, options_.max_lines);
+    for (const TimelineLine& line : lines.lines) write_line(line);
+    rest_of(thread, lines.left_out);
+  }
+
+  static std::string processors(const boost::json::value& thread) {
+    std::set<uint64_t> numbers;
+    for (const auto& state : array_of(thread, "states")) {
+      if (text_of(state, "state") == "running") numbers.insert(number_of(state, "cpu"));
+    }
+    std::string text;
+    size_t listed = 0;
+    for (uint64_t number : numbers) {
+      if (listed++ == kMostProcessors) return text + ", ...";
+      text += (text.empty() ? "; on cpu " : ", ") + std::to_string(number);
+    }
+    return text;
+  }
+
+  void rest_of(const boost::json::value& thread, uint64_t left_out) {
+    std::string indent(2 * kNumberWidth + 2, ' ');
+    if (left_out > 0) add(indent + "... " + plural(left_out, "more line") + " (--limit 0 shows all)", kDim);
+    uint64_t others = number_of(thread, "other_events");
+    if (others > 0) add(indent + plural(others, "event") + " of other requests, or of none (--all shows them)", kDim);
+  }
+
+  void write_line(const TimelineLine& line) {
+    std::string duration = line.duration_nano ? format_duration(*line.duration_nano) : "";
+    std::string numbers = pad_to_width(offset_text(line.offset_nano), kNumberWidth, Align::kRight) +
+                          pad_to_width(duration, kNumberWidth, Align::kRight) + "  ";
+    std::string indent(2 * std::min(line.depth, kDeepest), ' ');
+    add(numbers + indent + line.text, line.error ? kRed : line.kind == TimelineLineKind::kSpan ? kBold : nullptr);
+    for (const std::string& more : line.below) add(std::string(2 * kNumberWidth + 4, ' ') + indent + more, kDim);
+  }
+
+  const boost::json::value& timeline_;
+  const TimelineTextOptions& options_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string timeline_text(const boost::json::value& timeline, const TimelineTextOptions& options) {
+  return Writer(timeline, options).write();
+}
+
+}  // namespace fathom::cli

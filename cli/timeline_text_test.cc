@@ -1,0 +1,126 @@
+// What the server's golden document looks like to a person. To change it: run this test with FATHOM_WRITE_GOLDEN set to
+// this folder's testdata/, look at the difference, and commit it.
+#include "cli/timeline_text.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "cli/api.h"
+#include "cli/text.h"
+#include "cli/timeline_lines.h"
+
+namespace fathom::cli {
+namespace {
+
+std::string file_text(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+boost::json::value server_document() {
+  auto document = parse_json(file_text(std::string(FATHOM_TESTDATA) + "/../../query/testdata/timeline.json"));
+  EXPECT_TRUE(document.ok());
+  return document ? *document : boost::json::value();
+}
+
+boost::json::value parsed(const std::string& json) {
+  auto document = parse_json(json);
+  EXPECT_TRUE(document.ok()) << json;
+  return document ? *document : boost::json::value();
+}
+
+std::string texts_of(const ThreadLines& lines) {
+  std::string text;
+  for (const TimelineLine& line : lines.lines) text += std::string(line.depth, '>') + line.text + "\n";
+  return text;
+}
+
+TEST(TimelineText, TheServersDocument) {
+  std::string text = timeline_text(server_document(), {});
+  if (const char* directory = std::getenv("FATHOM_WRITE_GOLDEN")) {
+    std::ofstream(std::string(directory) + "/timeline.txt") << text;
+  }
+  EXPECT_EQ(text, file_text(std::string(FATHOM_TESTDATA) + "/timeline.txt"));
+}
+
+TEST(TimelineText, NoLineIsWiderThanTheTerminal) {
+  std::istringstream lines(timeline_text(server_document(), {.columns = 60}));
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(display_width(line), 60u) << line;
+}
+
+TEST(TimelineText, ColoursAreForTerminalsOnly) {
+  EXPECT_EQ(timeline_text(server_document(), {}).find('\x1b'), std::string::npos);
+  EXPECT_NE(timeline_text(server_document(), {.colour = true}).find("\x1b[1m"), std::string::npos);
+}
+
+TEST(TimelineText, WithoutCapturesItSaysSo) {
+  std::string text = timeline_text(parsed(R"({"trace_id":"ab","captures":[],"processes":[]})"), {});
+  EXPECT_NE(text.find("nothing of its threads was captured"), std::string::npos);
+}
+
+TEST(TimelineText, WhatStrangersWroteIsHarmless) {
+  std::string text = timeline_text(parsed(R"({"trace_id":"a\u001b","captures":[{"id":"\u001b","reason":"\u001b[2J"}],
+    "processes":[{"service":"\u001b","threads":[{"tid":1,"name":"\u001b","events":[{"name":"\u001b","values":
+    {"\u001b":"\u001b"}}],"system_calls":[{"name":"\u001b","error":"\u001b"}],"states":[{"state":"\u001b",
+    "waker":{"name":"\u001b"}}]}]}]})"),
+                                   {});
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+}
+
+TEST(TimelineLines, SystemCallsSayWhatTheyReturned) {
+  auto text = [](const std::string& call) {
+    return texts_of(thread_lines(parsed(R"({"system_calls":[)" + call + "]}"), 0));
+  };
+  EXPECT_EQ(text(R"({"name":"read","arguments":["7","4096"],"result":12})"), "read(7, 4096) = 12\n");
+  EXPECT_EQ(text(R"({"name":"read","arguments":["7","4096"],"result":-11,"error":"EAGAIN"})"),
+            "read(7, 4096) = EAGAIN\n");
+  EXPECT_EQ(text(R"({"name":"mmap","arguments":["0","139641712656111"],"result":139641712656111})"),
+            "mmap(0, 0x7f00deadbeef) = 0x7f00deadbeef\n");
+  EXPECT_EQ(text(R"({"name":"","number":999,"arguments":["0","0"],"under_way":true})"),
+            "system call 999(0, 0) ... not over yet\n");
+}
+
+TEST(TimelineLines, WhatIsWithinStandsDeeper) {
+  std::string text = texts_of(thread_lines(parsed(R"({
+    "spans":[{"operation":"outer","offset_nano":0,"duration_nano":100},
+             {"operation":"inner","offset_nano":10,"duration_nano":50},
+             {"operation":"next","offset_nano":60,"duration_nano":40}],
+    "system_calls":[{"name":"read","offset_nano":20,"duration_nano":5}],
+    "events":[{"name":"e","offset_nano":22},{"name":"f","offset_nano":59}],
+    "states":[{"state":"runnable","offset_nano":30,"duration_nano":2,"preempted":true},
+              {"state":"sleeping","offset_nano":21,"duration_nano":2,"in":"read"}]})"),
+                                           0));
+  EXPECT_EQ(text, "outer\n>inner\n>>read() = 0\n>>>e\n>>(runnable 2 ns, preempted)\n>>f\n>next\n");
+}
+
+TEST(TimelineLines, BeyondTheLimitTheShortestGoFirst) {
+  std::string json = R"({"spans":[{"operation":"s","offset_nano":0,"duration_nano":100}],"events":[)"
+                     R"({"name":"first","offset_nano":1},{"name":"last","offset_nano":90}],"system_calls":[)"
+                     R"({"name":"short","offset_nano":2,"duration_nano":1},)"
+                     R"({"name":"long","offset_nano":5,"duration_nano":50}],"page_faults":[{"offset_nano":3}]})";
+  auto names = [&](size_t most) {
+    ThreadLines lines = thread_lines(parsed(json), most);
+    std::string text;
+    for (const auto& line : lines.lines) text += line.text.substr(0, line.text.find('(')) + " ";
+    return text + std::to_string(lines.left_out);
+  };
+  EXPECT_EQ(names(1), "s last 4");
+  EXPECT_EQ(names(2), "s first last 3");
+  EXPECT_EQ(names(3), "s first long last 2");
+  EXPECT_EQ(names(4), "s first short long last 1");
+  EXPECT_EQ(names(0), "s first short page fault at 0x0  long last 0");
+}
+
+TEST(TimelineLines, OffsetsBeforeTheBeginHaveAMinus) {
+  EXPECT_EQ(offset_text(-1'500'000), "-1.5 ms");
+  EXPECT_EQ(offset_text(INT64_MIN).substr(0, 1), "-");
+  EXPECT_EQ(offset_text(0), "+0 ns");
+}
+
+}  // namespace
+}  // namespace fathom::cli
