@@ -6,11 +6,13 @@
 #include "cli/api.h"
 #include "cli/captures.h"
 #include "cli/heatmap.h"
+#include "cli/node_flags.h"
 #include "cli/slowest.h"
 #include "cli/text.h"
 #include "cli/timeline_text.h"
 #include "cli/trace_text.h"
 #include "cli/trace_tree.h"
+#include "cli/tracepoint_table.h"
 
 namespace fathom::cli {
 
@@ -44,6 +46,8 @@ void draw(std::string_view text) {
   draw_trace(*document);
   require_harmless(slowest_table(array_of(*document, "rows"), true, 80));
   require_harmless(heatmap_text(*document, 80));
+  require_harmless(tracepoint_table(array_of(*document, "nodes"), 80));
+  require_harmless(node_notes(array_of(*document, "nodes"), "failure"));
   require_harmless(timeline_text(*document, {100, false, 10}));
   require_harmless(captures_table(array_of(*document, "captures"), 80));
   require_harmless(captures_note(*document));

@@ -60,6 +60,13 @@ HttpGet with_prefix(HttpGet get, const std::string& prefix) {
   return [get = std::move(get), prefix](std::string_view target) { return get(prefix + std::string(target)); };
 }
 
+HttpPost with_prefix(HttpPost post, const std::string& prefix) {
+  if (prefix.empty()) return post;
+  return [post = std::move(post), prefix](std::string_view target, std::string_view json) {
+    return post(prefix + std::string(target), json);
+  };
+}
+
 }  // namespace
 
 Target& Target::add(std::string_view key, std::string_view value) {
@@ -82,6 +89,13 @@ Result<boost::json::value> Api::json(const Target& target) const {
   Result<std::string> body = fetch(target);
   if (!body) return body.error();
   return parse_json(*body);
+}
+
+Result<boost::json::value> Api::post(const Target& target, std::string_view json) const {
+  Result<net::HttpReply> reply = post_(target.text(), json);
+  if (!reply) return reply.error();
+  if (reply->status != 200) return refusal(*reply);
+  return parse_json(reply->body);
 }
 
 Result<boost::json::value> parse_json(std::string_view text) {
@@ -133,7 +147,7 @@ std::vector<Flag> connection_flags() {
           {"--timeout", "D", "how long to wait for an answer", "30s"}};
 }
 
-Result<Api> connect(const Args& args, const Context& context) {
+Result<Api> connect(const Args& args, const Context& context, uint64_t longer_nano) {
   std::string url = args.get("--url");
   if (url.empty()) url = context.env("FATHOM_URL").value_or("");
   if (url.empty()) url = kDefaultUrl;
@@ -145,7 +159,8 @@ Result<Api> connect(const Args& args, const Context& context) {
   std::optional<uint64_t> asked;
   if (args.given("--timeout")) asked = std::min(*timeout, kLongestServerTimeoutNano);
   auto [server, prefix] = split_url(url);
-  return Api(with_prefix(context.connect(server, *timeout), prefix), asked);
+  return Api(with_prefix(context.connect(server, *timeout), prefix), asked,
+             with_prefix(context.connect_post(server, *timeout + longer_nano), prefix));
 }
 
 }  // namespace fathom::cli

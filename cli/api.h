@@ -33,15 +33,18 @@ class Target {
 class Api {
  public:
   // `timeout_nano`, when given, is also asked of the server for each query.
-  explicit Api(HttpGet get, std::optional<uint64_t> timeout_nano = std::nullopt)
-      : get_(std::move(get)), timeout_nano_(timeout_nano) {}
+  explicit Api(HttpGet get, std::optional<uint64_t> timeout_nano = std::nullopt, HttpPost post = nullptr)
+      : get_(std::move(get)), post_(std::move(post)), timeout_nano_(timeout_nano) {}
   // The body of a successful answer, as the server wrote it.
   Result<std::string> fetch(const Target& target) const;
   // The same, parsed.
   Result<boost::json::value> json(const Target& target) const;
+  // What the server answers to a document.
+  Result<boost::json::value> post(const Target& target, std::string_view json) const;
 
  private:
   HttpGet get_;
+  HttpPost post_;
   std::optional<uint64_t> timeout_nano_;
 };
 
@@ -56,6 +59,7 @@ const boost::json::value& member_of(const boost::json::value& object, std::strin
 
 // --url and --timeout, which every command that asks a server has.
 std::vector<Flag> connection_flags();
-Result<Api> connect(const Args& args, const Context& context);
+// `longer_nano`: how much longer than --timeout a post may take, because something is waited for.
+Result<Api> connect(const Args& args, const Context& context, uint64_t longer_nano = 0);
 
 }  // namespace fathom::cli

@@ -49,7 +49,7 @@ class ArgsParser {
     // Whoever asks for help may well have the rest wrong.
     if (args_.help_) return std::move(args_);
     if (fault) return *fault;
-    if (args_.positionals_.size() < line_.positionals.size()) {
+    if (args_.positionals_.size() + (last_repeats() ? 1 : 0) < line_.positionals.size()) {
       return invalid("missing " + line_.positionals[args_.positionals_.size()].name + see_help(line_));
     }
     return std::move(args_);
@@ -70,12 +70,14 @@ class ArgsParser {
   }
 
   Result<> take_positional(const std::string& word) {
-    if (args_.positionals_.size() == line_.positionals.size()) {
+    if (args_.positionals_.size() >= line_.positionals.size() && !last_repeats()) {
       return invalid("unexpected argument '" + printable(word) + "'" + see_help(line_));
     }
     args_.positionals_.push_back(word);
     return {};
   }
+
+  bool last_repeats() const { return !line_.positionals.empty() && line_.positionals.back().repeatable; }
 
   Result<> take_flag(const std::string& word) {
     size_t equals = word.find('=');
@@ -110,6 +112,11 @@ class ArgsParser {
 
 Result<Args> parse_args(const CommandLine& line, const std::vector<std::string>& words) {
   return ArgsParser(line, words).parse();
+}
+
+std::vector<std::string> Args::positionals_from(size_t index) const {
+  if (index >= positionals_.size()) return {};
+  return {positionals_.begin() + static_cast<std::ptrdiff_t>(index), positionals_.end()};
 }
 
 std::string Args::get(std::string_view flag) const {

@@ -27,6 +27,7 @@ struct Flag {
 struct Positional {
   std::string name;
   std::string help;
+  bool repeatable = false;  // any number of them, none included; only the last of a command
 };
 
 struct Example {
@@ -51,6 +52,8 @@ class Args {
   std::optional<std::string> given(std::string_view flag) const;
   std::vector<std::string> all(std::string_view flag) const;
   const std::string& positional(size_t index) const { return positionals_[index]; }
+  // Those from that one on.
+  std::vector<std::string> positionals_from(size_t index) const;
   bool wants_help() const { return help_; }
 
   // Typed values; the error names the flag. The flag must have a value or a fallback.

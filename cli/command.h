@@ -23,6 +23,8 @@ const Command& export_command();
 const Command& services_command();
 const Command& latency_command();
 const Command& nodes_command();
+const Command& capture_command();
+const Command& tracepoints_command();
 const Command& doctor_command();
 const Command& demo_command();
 

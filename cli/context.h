@@ -18,6 +18,8 @@ namespace fathom::cli {
 
 // Fetches one target ("/api/v1/slowest?...") of the server that it was made for.
 using HttpGet = std::function<Result<net::HttpReply>(std::string_view target)>;
+// Posts a JSON document to one.
+using HttpPost = std::function<Result<net::HttpReply>(std::string_view target, std::string_view json)>;
 
 struct Context {
   std::function<void(std::string_view)> out;
@@ -25,7 +27,9 @@ struct Context {
   std::function<std::optional<std::string>(const char*)> env;  // nothing where it is empty, too
   std::function<bool(const char*)> env_is_empty;               // set, to nothing
   std::function<HttpGet(const std::string& url, uint64_t timeout_nano)> connect;
+  std::function<HttpPost(const std::string& url, uint64_t timeout_nano)> connect_post;
   std::function<uint64_t()> now_unix_nano;
+  std::function<void(uint64_t nano)> sleep;
   bool colour = false;     // standard output is a terminal that wants it
   size_t columns = 0;      // of the terminal; 0: not a terminal, lines may be of any length
   std::string executable;  // of this program, absolute; siblings are found beside it

@@ -7,7 +7,7 @@ namespace fathom::cli {
 
 enum class ExitCode : int {
   kOk = 0,
-  kNothingFound = 1,   // the trace or capture asked for is not stored: trace, timeline and export say so
+  kNothingFound = 1,   // the trace or capture asked for is not stored, or nothing was captured
   kUsage = 2,          // the command line is wrong
   kUnreachable = 3,    // no server answers at the URL, or not in time
   kServerRefused = 4,  // the server answered with an error
@@ -17,7 +17,8 @@ enum class ExitCode : int {
 };
 
 // Errors of Api and of the command line, as an exit code. Failures of this host are kLocalFailure at the place they
-// happen, and kNothingFound is of those who name an id: elsewhere a 404 is a URL with a path that is not fathom's.
+// happen, and kNothingFound is of those who name an id, and of `capture`: elsewhere a 404 is a URL with a path that is
+// not fathom's.
 inline ExitCode exit_code_of(const Error& error) {
   switch (error.code) {
     case ErrorCode::kInvalid:

@@ -17,9 +17,13 @@ std::string flag_label(const Flag& flag) {
   return flag.name + " " + flag.value + (flag.repeatable ? " ..." : "");
 }
 
+std::string positional_label(const Positional& positional) {
+  return positional.repeatable ? "[" + positional.name + " ...]" : positional.name;
+}
+
 std::string usage(const CommandLine& line) {
   std::string text = "usage: " + line.name;
-  for (const Positional& positional : line.positionals) text += " " + positional.name;
+  for (const Positional& positional : line.positionals) text += " " + positional_label(positional);
   if (!line.flags.empty()) text += " [flags]";
   return text + "\n";
 }

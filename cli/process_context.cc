@@ -1,12 +1,14 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <memory>
 #include <system_error>
+#include <thread>
 
 #include "base/time.h"
 #include "cli/context.h"
@@ -58,6 +60,17 @@ HttpGet connect_http(const std::string& url, uint64_t timeout_nano) {
   return [client](std::string_view target) { return client->get(target); };
 }
 
+HttpPost connect_http_post(const std::string& url, uint64_t timeout_nano) {
+  auto client = std::make_shared<net::HttpClient>(url, timeout_nano);
+  return [client](std::string_view target, std::string_view json) {
+    return client->post(target, "application/json", json);
+  };
+}
+
+void sleep_for(uint64_t nano) {
+  std::this_thread::sleep_for(std::chrono::nanoseconds(nano));
+}
+
 }  // namespace
 
 Context process_context() {
@@ -67,7 +80,9 @@ Context process_context() {
   context.env = environment;
   context.env_is_empty = environment_is_empty;
   context.connect = connect_http;
+  context.connect_post = connect_http_post;
   context.now_unix_nano = fathom::now_unix_nano;
+  context.sleep = sleep_for;
   context.colour = wants_colour();
   context.columns = terminal_columns();
   std::error_code ignored;

@@ -14,7 +14,8 @@ namespace {
 constexpr const char* kExitCodes =
     "exit codes:\n"
     "  0  done; queries also when nothing matches\n"
-    "  1  the trace or capture asked for is not there ('trace', 'timeline' and 'export' say so)\n"
+    "  1  the trace or capture asked for is not there ('trace', 'timeline', 'export'); nothing was captured "
+    "('capture')\n"
     "  2  the command line is wrong\n"
     "  3  no server answers at the URL, or not in time\n"
     "  4  the server answered with an error\n"
@@ -22,9 +23,9 @@ constexpr const char* kExitCodes =
     "  130  Ctrl-C ended 'demo --once' before it was done\n";
 
 std::vector<const Command*> commands() {
-  return {&demo_command(),     &up_command(),       &slowest_command(), &trace_command(),
-          &timeline_command(), &captures_command(), &export_command(),  &services_command(),
-          &latency_command(),  &nodes_command(),    &doctor_command()};
+  return {&demo_command(),    &up_command(),       &slowest_command(), &trace_command(),       &timeline_command(),
+          &capture_command(), &captures_command(), &export_command(),  &tracepoints_command(), &services_command(),
+          &latency_command(), &nodes_command(),    &doctor_command()};
 }
 
 // "fathom slowest" is the full name; "slowest" is what is typed.
@@ -44,7 +45,7 @@ std::string program_help() {
       "fathom: why was this request slow? Traces in, the slowest requests out.\n\n"
       "usage: fathom COMMAND [flags]\n\ncommands:\n";
   for (const Command* command : commands()) {
-    text += "  " + pad_to_width(short_name(*command), 10, Align::kLeft) + command->line.summary + "\n";
+    text += "  " + pad_to_width(short_name(*command), 13, Align::kLeft) + command->line.summary + "\n";
   }
   text += std::string("\nfathom COMMAND --help says more, with examples.\n\n") +
           "to begin:\n"

@@ -23,12 +23,22 @@ Result<std::string> ingest_address(const Args& args) {
 }
 
 std::vector<Flag> agent_flags() {
-  return {{"--agent-socket", "PATH",
-           "where the agent takes programs' memory (default: where they look: $FATHOM_AGENT_SOCKET, "
-           "/run/fathom/agent.sock or $XDG_RUNTIME_DIR/fathom/agent.sock; else in the data directory)"},
-          {"--spool-limit", "SIZE", "disk for spans while the server is away; beyond it they wait in the programs",
-           "256MiB"},
-          {"--agent-http", "ADDR", "HOST:PORT of the agent's own /metrics and /healthz (default: off)"}};
+  return {
+      {"--agent-socket", "PATH",
+       "where the agent takes programs' memory (default: where they look: $FATHOM_AGENT_SOCKET, "
+       "/run/fathom/agent.sock or $XDG_RUNTIME_DIR/fathom/agent.sock; else in the data directory)"},
+      {"--spool-limit", "SIZE", "disk for spans while the server is away; beyond it they wait in the programs",
+       "256MiB"},
+      {"--kernel-events", "off|requested|traced",
+       "whose context switches, system calls and page faults the agent records: nobody's, those of a process while a "
+       "capture of it is asked for, or of all programs that record events",
+       "requested"},
+      {"--capture-budget", "SIZE", "events in one capture, 1MiB to 64MiB", "16MiB"},
+      {"--overdue-after", "D",
+       "a span that takes longer is captured, where its operation's usual duration is not learnt yet (default: none "
+       "is)"},
+      {"--no-captures", "", "let the agent make none"},
+      {"--agent-http", "ADDR", "HOST:PORT of the agent's own /metrics and /healthz (default: off)"}};
 }
 
 std::vector<Flag> server_flags() {
@@ -56,6 +66,10 @@ std::vector<Flag> server_flags() {
           {"--services", "N", "that have spans stored; the rest become the service __other__", "10000"},
           {"--catalogue-memory", "SIZE", "for names of operations and services; the rest become __other__", "64MiB"},
           {"--listed-attribute-keys", "N", "of a segment; the rest are kept and searched, but not listed", "8192"},
+          {"--capture-threshold", "D",
+           "how long a span may take before its trace is captured, for operations of which less than 100 spans are "
+           "known (default: such are not captured for being slow)"},
+          {"--capture-floor", "D", "the least that a learnt threshold can be", "1ms"},
           {"--query-threads", "N", "queries that run at the same time", "2"},
           {"--query-deadline", "D", "for queries that name no timeout", "10s"},
           {"--query-bytes", "SIZE", "what one query may read and decode", "1GiB"},
@@ -76,7 +90,9 @@ std::string default_data_directory(const std::optional<std::string>& xdg_data_ho
 std::vector<std::string> words_of(const Args& args, const std::vector<Flag>& flags) {
   std::vector<std::string> words;
   for (const Flag& flag : flags) {
-    if (auto value = args.given(flag.name)) words.push_back(flag.name + "=" + *value);
+    bool is_switch = flag.value.empty();
+    if (is_switch && args.has(flag.name)) words.push_back(flag.name);
+    if (auto value = args.given(flag.name); value && !is_switch) words.push_back(flag.name + "=" + *value);
   }
   return words;
 }

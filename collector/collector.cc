@@ -18,7 +18,7 @@ namespace {
 static_assert(kLeastBudgetBytes >= 5 * ingest::kBatchBytesBeforeWelcome);
 
 IngestOptions ingest_options(const CollectorOptions& options) {
-  return {options.max_request_bytes, options.budget_bytes, options.retry_delay_nano, options.limits};
+  return {options.max_request_bytes, options.budget_bytes, options.retry_delay_nano, options.limits, options.observer};
 }
 
 SessionLimits session_limits(const CollectorOptions& options) {

@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "collector/agents/node_streams.h"
 #include "collector/agents/registry.h"
+#include "collector/span_observer.h"
 #include "store/batch.h"
 #include "store/capture_store.h"
 #include "store/span_store.h"
@@ -52,6 +53,7 @@ struct CollectorOptions {
   size_t http_threads = 2;
   std::string cors_allow_origin;  // "*" or one origin, for browsers' SDKs; empty: no CORS headers
   store::BatchLimits limits;
+  std::shared_ptr<SpanObserver> observer;  // sees every span that is taken in; may be none
 };
 
 struct CollectorAddresses {

@@ -98,11 +98,11 @@ void Ingest::append(std::shared_ptr<Pending> pending) {
   std::vector<store::BatchPtr> batches = std::exchange(pending->decoded.batches, {});
   // One more than there are batches, so that the last answer cannot come before the last append.
   pending->batches_left = batches.size() + 1;
-  for (store::BatchPtr& batch : batches) {
-    uint64_t spans = batch->rows().size();
-    store_.append(std::move(batch), [pending, spans](const store::AppendResult& result) {
+  for (const store::BatchPtr& batch : batches) {
+    store_.append(batch, [pending, spans = batch->rows().size()](const store::AppendResult& result) {
       pending->ingest->appended(*pending, spans, result);
     });
+    if (options_.observer) options_.observer->took(*batch);  // while the store waits for the disk
   }
   appended(*pending, 0, {});
 }

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "collector/answer.h"
 #include "collector/ingest_metrics.h"
+#include "collector/span_observer.h"
 #include "store/span_store.h"
 
 namespace fathom::collector {
@@ -23,6 +24,7 @@ struct IngestOptions {
   uint64_t budget_bytes = 160ull << 20;
   uint64_t retry_delay_nano = 1'000'000'000;
   store::BatchLimits limits;
+  std::shared_ptr<SpanObserver> observer;  // sees what is handed to the store; may be none
 };
 
 class Ingest : public std::enable_shared_from_this<Ingest> {

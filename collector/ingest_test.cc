@@ -48,6 +48,21 @@ TEST_F(IngestTest, AnswersWhenEverythingIsDurable) {
   EXPECT_EQ(counted("fathom_otlp_spans_total", "transport=\"grpc\""), spans + 25);
 }
 
+class CountingObserver : public SpanObserver {
+ public:
+  void took(const store::Batch& batch) override { spans += batch.rows().size(); }
+  size_t spans = 0;
+};
+
+TEST_F(IngestTest, AnObserverSeesEverySpan) {
+  auto observer = std::make_shared<CountingObserver>();
+  auto ingest = make({.limits = {.spans_per_batch = 10}, .observer = observer});
+  Request request = simple_request(25);
+  first_span(request).clear_span_id();
+  submit(*ingest, request.SerializeAsString());
+  EXPECT_EQ(observer->spans, 24u) << "not the one that was refused";
+}
+
 TEST_F(IngestTest, AnEmptyRequestSucceedsWithoutTheStore) {
   auto ingest = make();
   auto answer = submit(*ingest, "");

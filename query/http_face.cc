@@ -23,16 +23,12 @@ constexpr std::string_view kWelcome =
     "  GET /api/v1/services, /api/v1/operations, /api/v1/latency\n"
     "  GET /api/v1/attributes, /api/v1/attributes/KEY/values\n"
     "  GET /api/v1/nodes       the hosts' agents\n"
+    "  GET /api/v1/tracepoints what programs can record; POST switches it\n"
+    "  POST /api/v1/captures   keep what the threads of a trace, a process or a service did\n"
     "  GET /api/v1/status, /metrics, /healthz, /readyz\n";
 
 HttpResponse text_response(std::string_view body, int status = 200) {
   return {.status = status, .content_type = "text/plain; charset=utf-8", .body = std::string(body)};
-}
-
-HttpResponse fault_response(const Error& fault) {
-  HttpResponse response = net::error_response(http_status(fault.code), fault.message);
-  if (response.status == 503) response.headers.emplace_back("Retry-After", "1");
-  return response;
 }
 
 HttpResponse answer_response(std::string_view type, std::string body, bool may_pack) {
@@ -74,7 +70,14 @@ int http_status(ErrorCode code) {
   return 500;
 }
 
+HttpResponse fault_response(const Error& fault) {
+  HttpResponse response = net::error_response(http_status(fault.code), fault.message);
+  if (response.status == 503) response.headers.emplace_back("Retry-After", "1");
+  return response;
+}
+
 std::optional<HttpResponse> HttpFace::admit(HttpRequest& request) {
+  if (ControlRoutes::takes(request)) return ControlRoutes::refuse(request);
   if (request.method == "GET" || request.method == "HEAD") return std::nullopt;
   HttpResponse response = net::error_response(405, "queries are asked with GET");
   response.headers.emplace_back("Allow", "GET, HEAD");
@@ -83,6 +86,7 @@ std::optional<HttpResponse> HttpFace::admit(HttpRequest& request) {
 
 void HttpFace::handle(HttpRequest request, net::HttpRespond respond) {
   if (auto answer = plain_answer(request.path)) return respond(*std::move(answer));
+  if (ControlRoutes::takes(request)) return control_.handle(request, std::move(respond));
   run_query(std::move(request), std::move(respond));
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "net/http_server.h"
+#include "query/control_routes.h"
 #include "query/query_server.h"
 #include "query/runner.h"
 
@@ -16,12 +17,12 @@ namespace fathom::query {
 class HttpFace : public net::HttpHandler {
  public:
   HttpFace(const QueryOptions& options, const Stores& stores, QueryRunner& runner)
-      : options_(options), stores_(stores), runner_(runner) {}
+      : options_(options), stores_(stores), runner_(runner), control_(options.control) {}
 
   void set_ready(bool ready) { ready_.store(ready); }
 
   std::optional<net::HttpResponse> admit(net::HttpRequest& request) override;
-  uint64_t max_body_bytes() const override { return 4096; }  // queries have none; a small one is overlooked
+  uint64_t max_body_bytes() const override { return 16384; }  // of control_routes.h; queries' are overlooked
   void handle(net::HttpRequest request, net::HttpRespond respond) override;
 
  private:
@@ -32,10 +33,12 @@ class HttpFace : public net::HttpHandler {
   const QueryOptions options_;
   const Stores stores_;
   QueryRunner& runner_;
+  const ControlRoutes control_;
   std::atomic<bool> ready_{false};
 };
 
 // The status that says `code`: 400, 404, 413, 499, 503, 504 or 500.
 int http_status(ErrorCode code);
+net::HttpResponse fault_response(const Error& fault);
 
 }  // namespace fathom::query

@@ -63,15 +63,6 @@ uint64_t add_saturating(uint64_t a, uint64_t b) {
   return a + b < a ? UINT64_MAX : a + b;
 }
 
-// The bucket's middle in the sense of relative error: no more than 1 % (or one nanosecond) from either end.
-uint64_t middle_nano(uint32_t bucket) {
-  uint64_t first = Histogram::bucket_low_nano(bucket) + 1;
-  uint64_t last = Histogram::bucket_high_nano(bucket);
-  uint64_t width = last - first;
-  return first + static_cast<uint64_t>(static_cast<double>(width) *
-                                       (static_cast<double>(first) / (static_cast<double>(first) + last)));
-}
-
 bool holds_no_duration(uint32_t bucket) {
   return bucket >= kBuckets || (bucket > 0 && kHigh[bucket] == kHigh[bucket - 1]);
 }
@@ -98,6 +89,16 @@ uint64_t Histogram::bucket_low_nano(uint32_t bucket) {
 
 uint64_t Histogram::bucket_high_nano(uint32_t bucket) {
   return kHigh[std::min(bucket, kBuckets - 1)];
+}
+
+// The middle in the sense of relative error.
+uint64_t Histogram::bucket_middle_nano(uint32_t bucket) {
+  if (bucket == 0) return 0;
+  uint64_t first = bucket_low_nano(bucket) + 1;
+  uint64_t last = bucket_high_nano(bucket);
+  uint64_t width = last - first;
+  return first + static_cast<uint64_t>(static_cast<double>(width) *
+                                       (static_cast<double>(first) / (static_cast<double>(first) + last)));
 }
 
 void Histogram::record(uint64_t duration_nano, uint64_t count) {
@@ -134,7 +135,7 @@ uint64_t Histogram::quantile_nano(double q) const {
   uint64_t below = 0;
   for (const auto& [bucket, count] : buckets_) {
     below = add_saturating(below, count);
-    if (below >= rank) return bucket == 0 ? 0 : std::min(middle_nano(bucket), max_nano_);
+    if (below >= rank) return std::min(bucket_middle_nano(bucket), max_nano_);
   }
   return max_nano_;
 }

@@ -21,6 +21,8 @@ class Histogram {
   static uint32_t bucket_of(uint64_t duration_nano);
   static uint64_t bucket_low_nano(uint32_t bucket);   // exclusive, but for bucket 0
   static uint64_t bucket_high_nano(uint32_t bucket);  // inclusive
+  // What stands for the durations of a bucket: within 1 %, or a nanosecond, of each.
+  static uint64_t bucket_middle_nano(uint32_t bucket);
 
   void record(uint64_t duration_nano, uint64_t count = 1);
   void merge(const Histogram& other);

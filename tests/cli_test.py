@@ -15,7 +15,7 @@ from harness.main import main
 from harness.server import FATHOM, Server, cli, parent_of, until
 
 OK, NOTHING_FOUND, USAGE, UNREACHABLE, REFUSED = 0, 1, 2, 3, 4
-COMMANDS = ("up", "slowest", "trace", "services", "latency", "nodes", "doctor", "demo")
+COMMANDS = ("up", "slowest", "trace", "services", "latency", "nodes", "capture", "tracepoints", "doctor", "demo")
 ROW = {"trace_id", "span_id", "service", "operation", "start_time_unix_nano", "duration_nano", "root_duration_nano",
        "complete", "error", "spans"}
 SPAN = {"span_id", "parent_span_id", "service", "operation", "kind", "start_time_unix_nano", "duration_nano", "status",
@@ -91,6 +91,12 @@ class Answers(unittest.TestCase):
         self.assertEqual((first["duration_nano"], first["root_duration_nano"]), (300 * MS, 250 * MS))
         self.assertEqual((first["service"], first["operation"], first["spans"]), ("front", "GET /cart", 2))
         self.assertEqual([(row["complete"], row["error"]) for row in rows], [(True, True), (True, False), (False, False)])
+
+    def test_requests_without_nodes(self):
+        for words in (["capture", "--service", "front"], ["tracepoints", "list"], ["tracepoints", "enable", "*"]):
+            self.assertIn("no node is connected", cli(*words, "--url", self.server.url, check=REFUSED).stderr)
+        said = cli("capture", "--pid", "7", "--node", "db-9", "--url", self.server.url, check=REFUSED).stderr
+        self.assertIn("'db-9'", said)
 
     def test_filters(self):
         self.assertEqual(self.found("--service", "front"), [0, 1, 2])

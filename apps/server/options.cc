@@ -128,6 +128,11 @@ void read_collector(Reader& reader, collector::CollectorOptions& collector) {
   read_limits(reader, collector.limits);
 }
 
+void read_thresholds(Reader& reader, collector::LearnerOptions& thresholds) {
+  thresholds.floor_nano = reader.duration("--capture-floor");
+  if (!reader.text("--capture-threshold").empty()) thresholds.unlearnt_nano = reader.duration("--capture-threshold");
+}
+
 void read_query(Reader& reader, query::QueryOptions& query) {
   query.http_address = reader.address("--http");
   if (!reader.text("--query-grpc").empty()) query.grpc_address = reader.address("--query-grpc");
@@ -157,6 +162,7 @@ Result<ServerOptions> server_options(const cli::Args& args, const std::optional<
   read_store(reader, options.store);
   read_collector(reader, options.collector);
   read_query(reader, options.query);
+  read_thresholds(reader, options.thresholds);
   if (args.given("--ready-fd")) options.ready_fd = static_cast<int>(reader.count("--ready-fd", 1, 1023));
   if (reader.error()) return *reader.error();
   return options;

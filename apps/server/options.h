@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "cli/args.h"
 #include "collector/collector.h"
+#include "collector/control/threshold_learner.h"
 #include "query/query_server.h"
 #include "store/rocks/rocks_store.h"
 
@@ -17,6 +18,7 @@ struct ServerOptions {
   store::RocksOptions store;
   collector::CollectorOptions collector;
   query::QueryOptions query;
+  collector::LearnerOptions thresholds;
   std::optional<int> ready_fd;  // gets one line of JSON, then is closed
 };
 

@@ -50,6 +50,9 @@ TEST(ServerOptions, DefaultLimitsAreThePartsOwn) {
   EXPECT_EQ(options->store.reserve_disk_bytes, store.reserve_disk_bytes);
   EXPECT_EQ(options->store.capture_bytes, store.capture_bytes);
   EXPECT_EQ(options->store.cache_bytes, store.cache_bytes);
+  collector::LearnerOptions thresholds;
+  EXPECT_EQ(options->thresholds.floor_nano, thresholds.floor_nano);
+  EXPECT_EQ(options->thresholds.unlearnt_nano, thresholds.unlearnt_nano);
   query::QueryOptions query;
   EXPECT_EQ(options->query.threads, query.threads);
   EXPECT_EQ(options->query.grpc_connection_age_nano, query.grpc_connection_age_nano);
@@ -80,6 +83,8 @@ TEST(ServerOptions, EveryFlagReachesItsPart) {
                                               "--services=7",
                                               "--catalogue-memory=4MiB",
                                               "--listed-attribute-keys=10",
+                                              "--capture-threshold=300ms",
+                                              "--capture-floor=2ms",
                                               "--query-threads=8",
                                               "--query-deadline=90s",
                                               "--query-bytes=9",
@@ -110,6 +115,8 @@ TEST(ServerOptions, EveryFlagReachesItsPart) {
   EXPECT_EQ(options->store.services, 7u);
   EXPECT_EQ(options->store.catalogue_bytes, uint64_t{4} << 20);
   EXPECT_EQ(options->store.listed_attribute_keys, 10u);
+  EXPECT_EQ(options->thresholds.unlearnt_nano, 300'000'000u);
+  EXPECT_EQ(options->thresholds.floor_nano, 2'000'000u);
   EXPECT_EQ(options->query.threads, 8u);
   EXPECT_EQ(options->query.deadline_nano, 90'000'000'000u);
   EXPECT_EQ(options->query.max_deadline_nano, 90'000'000'000u);
@@ -125,7 +132,7 @@ TEST(ServerOptions, WrongValuesNameTheirFlag) {
   for (const char* word :
        {"--retention-age=7", "--retention-size=lots", "--retention-captures=79MiB", "--durability=maybe",
         "--query-threads=0", "--ready-fd=x", "--max-request-bytes=8GiB", "--operations-per-service=0", "--services=-1",
-        "--listed-attribute-keys=0", "--listed-attribute-keys=8193"}) {
+        "--capture-threshold=7", "--capture-floor=x", "--listed-attribute-keys=0", "--listed-attribute-keys=8193"}) {
     Result<ServerOptions> options = options_of({word});
     ASSERT_FALSE(options.ok()) << word;
     EXPECT_EQ(options.error().code, ErrorCode::kInvalid);

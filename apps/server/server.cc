@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "apps/server/node_control.h"
 #include "apps/server/node_rows.h"
 #include "base/log.h"
 #include "base/time.h"
@@ -16,6 +17,17 @@ constexpr uint64_t kPatienceNano = 10 * kNanosPerSecond;  // with a predecessor 
 constexpr uint64_t kRetryNano = kNanosPerSecond / 10;
 constexpr uint64_t kCollectorGraceNano = 5 * kNanosPerSecond;
 constexpr uint64_t kQueryGraceNano = 2 * kNanosPerSecond;
+constexpr uint64_t kLearntBeforeNano = 10 * kNanosPerMinute;
+constexpr uint64_t kSeedPatienceNano = 5 * kNanosPerSecond;
+constexpr uint64_t kSeedBytes = 256 << 20;
+
+// What was usual before this start is usual still.
+void seed(collector::ThresholdLearner& learner, store::SpanStore& store) {
+  store::QueryBudget budget(now_monotonic_nano() + kSeedPatienceNano, kSeedBytes);
+  auto operations = store.operations({now_unix_nano() - kLearntBeforeNano, UINT64_MAX}, std::nullopt, budget);
+  if (operations) return learner.seed(*operations);
+  log_warning("thresholds are learnt anew from spans to come: " + operations.error().message);
+}
 
 }  // namespace
 
@@ -42,6 +54,18 @@ Result<> Server::open_store(cli::Signals& signals) {
   }
 }
 
+void Server::start_control() {
+  learner_ = std::make_shared<collector::ThresholdLearner>(options_.thresholds);
+  seed(*learner_, *store_);
+  streams_ = std::make_shared<collector::NodeStreams>();
+  router_ = std::make_shared<collector::ControlRouter>();
+  router_->start(*streams_, *learner_);
+  options_.collector.observer = learner_;
+  options_.collector.streams = streams_;
+  options_.collector.answers = router_;
+  options_.query.control = make_node_control(router_, streams_);
+}
+
 Result<cli::Addresses> Server::start(cli::Signals& signals) {
   Result<> opened = open_store(signals);
   if (!opened) return opened.error();
@@ -49,6 +73,7 @@ Result<cli::Addresses> Server::start(cli::Signals& signals) {
   options_.collector.nodes = nodes;
   options_.collector.max_capture_bytes = options_.store.capture_most_bytes;
   options_.query.nodes = [nodes] { return node_rows(*nodes); };
+  start_control();
   query_ = std::make_unique<query::QueryServer>(options_.query, query::Stores(*store_, &store_->captures()));
   Result<std::string> http = query_->start();
   if (!http) return http.error();
@@ -67,6 +92,7 @@ Result<cli::Addresses> Server::start(cli::Signals& signals) {
 void Server::stop() {
   if (query_) query_->set_ready(false);  // balancers look elsewhere while requests under way end
   if (collector_) collector_->stop(kCollectorGraceNano);
+  if (router_) router_->stop();  // whoever still waits for nodes is answered
   if (query_) query_->stop(kQueryGraceNano);
   collector_.reset();
   query_.reset();

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "cli/addresses.h"
 #include "cli/signals.h"
+#include "collector/control/control_router.h"
 
 namespace fathom {
 
@@ -25,9 +26,13 @@ class Server {
 
  private:
   Result<> open_store(cli::Signals& signals);
+  void start_control();
 
   ServerOptions options_;
   std::unique_ptr<store::RocksStore> store_;
+  std::shared_ptr<collector::ThresholdLearner> learner_;
+  std::shared_ptr<collector::NodeStreams> streams_;
+  std::shared_ptr<collector::ControlRouter> router_;
   std::unique_ptr<collector::Collector> collector_;
   std::unique_ptr<query::QueryServer> query_;
 };

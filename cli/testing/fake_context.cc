@@ -20,7 +20,14 @@ Context FakeWorld::context() {
     urls.push_back(url);
     return [this](std::string_view target) { return reply(target); };
   };
+  context.connect_post = [this](const std::string&, uint64_t) -> HttpPost {
+    return [this](std::string_view target, std::string_view json) {
+      posted.emplace_back(json);
+      return reply(target);
+    };
+  };
   context.now_unix_nano = [] { return kNow; };
+  context.sleep = [this](uint64_t nano) { slept_nano += nano; };
   context.executable = executable;
   return context;
 }

@@ -1,0 +1,183 @@
+#include "collector/control/control_loop.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace fathom::collector {
+
+namespace {
+
+constexpr const char* kUnsent = "the node has gone, or does not read what it is asked";
+
+const ConnectedNode* find_node(const std::vector<ConnectedNode>& nodes, const NodeId& id) {
+  auto found = std::find_if(nodes.begin(), nodes.end(), [&](const ConnectedNode& node) { return node.node_id == id; });
+  return found == nodes.end() ? nullptr : &*found;
+}
+
+std::string reason_for_others(const std::string& host_name, const store::CaptureInfo& info) {
+  std::string operation = info.operation.empty() ? "" : " (" + info.operation + ")";
+  return "captured on " + host_name + ": " + std::string(capture_trigger_name(info.trigger)) + operation;
+}
+
+CaptureRequest request_for_others(const std::string& host_name, const store::CaptureInfo& info) {
+  CaptureRequest request;
+  request.trigger = store::CaptureTrigger::kRemote;
+  request.trace_id = info.trace_id;
+  request.start_unix_nano = info.start_unix_nano;
+  request.end_unix_nano = info.end_unix_nano;
+  request.reason = reason_for_others(host_name, info);
+  return request;
+}
+
+}  // namespace
+
+ControlLoop::ControlLoop(const ControlOptions& options, NodePort& port, ThresholdLearner& learner)
+    : options_(options), port_(port), learner_(learner), remote_(options.remote) {}
+
+// ---- requests ----------------------------------------------------------------------------------------------------
+
+Result<std::vector<ConnectedNode>> ControlLoop::addressees(const std::optional<NodeId>& node) const {
+  std::vector<ConnectedNode> nodes = port_.connected();
+  if (!node) {
+    if (nodes.empty()) return unavailable("no node is connected that takes requests; 'fathom nodes' lists them");
+    return nodes;
+  }
+  const ConnectedNode* found = find_node(nodes, *node);
+  if (found == nullptr) return not_found("node " + node->hex() + " is not connected, or takes no requests");
+  return std::vector{*found};
+}
+
+template <typename Answer>
+void ControlLoop::ask(PendingRequests<Answer>& pending, RequestMetrics& metrics, const Question& question,
+                      RepliesDone<Answer> done) {
+  if (pending.size() >= options_.max_pending) return done(unavailable("too many requests wait for nodes; try again"));
+  Result<std::vector<ConnectedNode>> nodes = addressees(question.node);
+  if (!nodes) return done(nodes.error());
+  std::vector<NodeReply<Answer>> replies;
+  for (ConnectedNode& node : *nodes) {
+    bool sent = port_.send(node.node_id, question.message);
+    (sent ? metrics.sent : metrics.unsent).add();
+    replies.push_back({std::move(node), std::nullopt, sent ? "" : kUnsent});
+  }
+  pending.add(question.request_id, question.deadline_nano, std::move(replies),
+              [id = question.request_id, done = std::move(done)](std::vector<NodeReply<Answer>> all) {
+                done(Replies<Answer>{id, std::move(all)});
+              });
+}
+
+uint64_t ControlLoop::window_left_nano(const CaptureRequest& request) const {
+  uint64_t now = options_.now_unix_nano();
+  return request.end_unix_nano <= now ? 0 : std::min(request.end_unix_nano - now, options_.most_ahead_nano);
+}
+
+void ControlLoop::capture(CaptureRequest request, RepliesDone<CaptureAnswer> done) {
+  request.request_id = next_request_++;
+  uint64_t now = options_.now_monotonic_nano();
+  // With a trace every node is asked, so nobody need be asked again when the first capture begins.
+  if (!request.trace_id.is_zero() && !request.node_id) remote_.asked(request.trace_id, now);
+  Question question{request.request_id, request.node_id, capture_request_message(request),
+                    now + window_left_nano(request) + options_.answer_nano};
+  ask(captures_, metrics_.captures, question, std::move(done));
+}
+
+void ControlLoop::tracepoints(TracepointRequest request, RepliesDone<TracepointAnswer> done) {
+  request.request_id = next_request_++;
+  Question question{request.request_id, request.node_id, tracepoint_request_message(request),
+                    options_.now_monotonic_nano() + options_.answer_nano};
+  ask(tracepoints_, metrics_.tracepoints, question, std::move(done));
+}
+
+void ControlLoop::answered(const NodeId& node, CaptureAnswer answer) {
+  captures_.answered(node, std::move(answer));
+}
+
+void ControlLoop::answered(const NodeId& node, TracepointAnswer answer) {
+  tracepoints_.answered(node, std::move(answer));
+}
+
+void ControlLoop::end(const std::string& why) {
+  captures_.end_all(why);
+  tracepoints_.end_all(why);
+}
+
+// ---- captures that make others be asked ----------------------------------------------------------------------------
+
+void ControlLoop::capture_begins(const NodeId& node, const store::CaptureInfo& info) {
+  if (info.trace_id.is_zero() || info.trigger == store::CaptureTrigger::kRemote) return;
+  ask_others(node, info);
+}
+
+void ControlLoop::ask_others(const NodeId& first, const store::CaptureInfo& info) {
+  std::vector<ConnectedNode> nodes = port_.connected();
+  const ConnectedNode* known = find_node(nodes, first);
+  std::string host_name = known == nullptr ? first.hex() : known->host_name;
+  std::erase_if(nodes, [&](const ConnectedNode& node) { return node.node_id == first; });
+  if (nodes.empty()) return;
+  RemoteTriggers::Verdict verdict = remote_.captured(info.trace_id, options_.now_monotonic_nano());
+  if (verdict == RemoteTriggers::Verdict::kTooMany) metrics_.remote_skipped.add();
+  if (verdict != RemoteTriggers::Verdict::kAsk) return;
+  metrics_.remote.add();
+  CaptureRequest request = request_for_others(host_name, info);
+  request.request_id = next_request_++;
+  std::string message = capture_request_message(request);
+  for (const ConnectedNode& node : nodes) {
+    if (port_.send(node.node_id, message)) metrics_.remote_sent.add();
+  }
+}
+
+// ---- nodes, thresholds, time ---------------------------------------------------------------------------------------
+
+bool ControlLoop::is_connected(const NodeId& node) const {
+  return find_node(port_.connected(), node) != nullptr;
+}
+
+void ControlLoop::node_connected(const NodeId& node) {
+  tell_all_thresholds(node);
+}
+
+// A node that is back already, over a newer stream, may still answer; if not, its time will be up.
+void ControlLoop::node_gone(const NodeId& node) {
+  if (is_connected(node)) return;
+  told_.erase(node);
+  metrics_.captures.gone.add(captures_.gone(node));
+  metrics_.tracepoints.gone.add(tracepoints_.gone(node));
+}
+
+bool ControlLoop::send_each(const NodeId& node, const std::vector<std::string>& messages) {
+  return std::all_of(messages.begin(), messages.end(),
+                     [&](const std::string& message) { return port_.send(node, message); });
+}
+
+void ControlLoop::tell_all_thresholds(const NodeId& node) {
+  if (all_messages_.empty()) all_messages_ = thresholds_messages(learner_.all(), true);
+  if (send_each(node, all_messages_)) told_.insert(node);
+}
+
+void ControlLoop::spread_thresholds(uint64_t now_nano) {
+  std::vector<OperationThreshold> changes = learner_.changes(now_nano);
+  std::vector<std::string> messages;
+  if (!changes.empty()) {
+    messages = thresholds_messages(changes, false);
+    all_messages_.clear();
+  }
+  for (const ConnectedNode& node : port_.connected()) {
+    if (!told_.contains(node.node_id)) {
+      tell_all_thresholds(node.node_id);
+    } else if (!send_each(node.node_id, messages)) {
+      told_.erase(node.node_id);
+    }
+  }
+}
+
+uint64_t ControlLoop::run_due() {
+  uint64_t now = options_.now_monotonic_nano();
+  metrics_.captures.late.add(captures_.expire(now));
+  metrics_.tracepoints.late.add(tracepoints_.expire(now));
+  if (now >= thresholds_due_nano_) {
+    spread_thresholds(now);
+    thresholds_due_nano_ = now + options_.thresholds_every_nano;
+  }
+  return std::min({thresholds_due_nano_, captures_.next_deadline_nano(), tracepoints_.next_deadline_nano()});
+}
+
+}  // namespace fathom::collector

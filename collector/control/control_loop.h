@@ -1,0 +1,102 @@
+// ControlLoop: what the server says to agents and makes of their answers, as one thread's plain work.
+//
+// Purpose: the rules, apart from threads and clocks, so that tests can walk through them:
+//  - a node that connects is told all thresholds; every five seconds all are told what changed, and whoever missed
+//    something is told all again;
+//  - a request goes to all connected nodes, or to the one that it names, and is over when each has answered or gone, or
+//    five seconds after the end of its window;
+//  - the first capture of a trace makes every other node be asked for that trace (remote_triggers.h), for the same
+//    window; a trace that people ask all nodes for is not asked for again.
+// Thread safety: one thread. Ownership: port and learner outlive it. Errors, to `done`: kNotFound (the node named is
+// not connected), kUnavailable (no node is; too many requests wait already). Losses:
+// fathom_remote_captures_skipped_total, fathom_node_requests_unanswered_total{kind,reason}.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "collector/agents/control.h"
+#include "collector/control/control_metrics.h"
+#include "collector/control/pending_requests.h"
+#include "collector/control/remote_triggers.h"
+#include "collector/control/threshold_learner.h"
+
+namespace fathom::collector {
+
+struct ControlOptions {
+  uint64_t answer_nano = 5 * kNanosPerSecond;       // that nodes have, from the end of a request's window on
+  uint64_t most_ahead_nano = 60 * kNanosPerSecond;  // of a window
+  uint64_t thresholds_every_nano = 5 * kNanosPerSecond;
+  size_t max_pending = 64;  // requests of people that wait for nodes; of each kind
+  RemoteTriggerOptions remote;
+  std::function<uint64_t()> now_monotonic_nano = fathom::now_monotonic_nano;
+  std::function<uint64_t()> now_unix_nano = fathom::now_unix_nano;
+};
+
+template <typename Answer>
+struct Replies {
+  uint64_t request_id = 0;
+  std::vector<NodeReply<Answer>> nodes;
+};
+template <typename Answer>
+using RepliesDone = std::function<void(Result<Replies<Answer>>)>;
+
+class ControlLoop {
+ public:
+  ControlLoop(const ControlOptions& options, NodePort& port, ThresholdLearner& learner);
+
+  void node_connected(const NodeId& node);
+  void node_gone(const NodeId& node);
+  void answered(const NodeId& node, CaptureAnswer answer);
+  void answered(const NodeId& node, TracepointAnswer answer);
+  void capture_begins(const NodeId& node, const store::CaptureInfo& info);
+
+  // The request's id is given here.
+  void capture(CaptureRequest request, RepliesDone<CaptureAnswer> done);
+  void tracepoints(TracepointRequest request, RepliesDone<TracepointAnswer> done);
+
+  // Does what is due; returns when to call again at the latest, in monotonic nanoseconds.
+  uint64_t run_due();
+  // Answers all who still wait.
+  void end(const std::string& why);
+
+ private:
+  struct Question {
+    uint64_t request_id = 0;
+    std::optional<NodeId> node;
+    std::string message;
+    uint64_t deadline_nano = 0;
+  };
+
+  template <typename Answer>
+  void ask(PendingRequests<Answer>& pending, RequestMetrics& metrics, const Question& question,
+           RepliesDone<Answer> done);
+  Result<std::vector<ConnectedNode>> addressees(const std::optional<NodeId>& node) const;
+  bool is_connected(const NodeId& node) const;
+  uint64_t window_left_nano(const CaptureRequest& request) const;
+  void ask_others(const NodeId& first, const store::CaptureInfo& info);
+
+  void spread_thresholds(uint64_t now_nano);
+  void tell_all_thresholds(const NodeId& node);
+  bool send_each(const NodeId& node, const std::vector<std::string>& messages);
+
+  const ControlOptions options_;
+  ControlMetrics& metrics_ = ControlMetrics::get();  // all of them, at 0 before anything happens
+  NodePort& port_;
+  ThresholdLearner& learner_;
+  PendingRequests<CaptureAnswer> captures_;
+  PendingRequests<TracepointAnswer> tracepoints_;
+  RemoteTriggers remote_;
+  uint64_t next_request_ = 1;
+  uint64_t thresholds_due_nano_ = 0;
+  std::set<NodeId> told_;                  // nodes that know all thresholds
+  std::vector<std::string> all_messages_;  // all thresholds; empty: to be made again
+};
+
+}  // namespace fathom::collector

@@ -1,0 +1,97 @@
+// ThresholdLearner: what is usual of each operation, learnt from every span, and from when on a span is not.
+//
+// The rule: an operation's threshold is max(2 x p99, p99 + 1 ms, floor), beyond its usual tail; there is none before
+// 100 of its spans are known. Errors and slow spans are part of the distribution. Counts fade by a tenth each minute,
+// so that about the last ten minutes count, but never below 100 spans in all: what is rarely called keeps what it has.
+// A threshold is told again when it differs by more than a tenth from what was told last, and taken back when no span
+// of the operation came for an hour. Cost: took() pays a lookup and a lock per operation of a batch, and 10 to 20 ns
+// per span (threshold_learner_test.cc measures it on request). Bounds: `max_operations`, of at most 1 KiB per name;
+// spans of others are not learnt from and are counted in fathom_limited_total{limit="threshold_operations"}. 5 KiB per
+// operation at most, some 1 KiB as a rule. State is in memory; after a restart seed() takes it out of the store's
+// histograms. Thread safety: took() and seed() from any thread; changes() and all() from one. Units: in names.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/metrics.h"
+#include "base/time.h"
+#include "collector/agents/control.h"
+#include "collector/control/batch_operations.h"
+#include "collector/control/decayed_histogram.h"
+#include "collector/span_observer.h"
+#include "store/span_store.h"
+
+namespace fathom::collector {
+
+struct LearnerOptions {
+  size_t max_operations = 10'000;
+  uint64_t floor_nano = 1'000'000;  // no learnt threshold is less
+  uint64_t unlearnt_nano = 0;       // the threshold of operations while fewer than 100 spans are known; 0: none
+  uint64_t forget_after_nano = kNanosPerHour;
+};
+
+class ThresholdLearner : public SpanObserver {
+ public:
+  explicit ThresholdLearner(const LearnerOptions& options);
+
+  void took(const store::Batch& batch) override;
+  // Spans of before, as the store counted them; spans that are taken in meanwhile may count twice.
+  void seed(const std::vector<store::OperationStats>& operations);
+
+  // Lets time pass, and says which thresholds are new, differ, or (0) are none any more, since it was called last.
+  std::vector<OperationThreshold> changes(uint64_t now_monotonic_nano);
+  // All that changes() has ever said and that still holds.
+  std::vector<OperationThreshold> all();
+
+ private:
+  struct Names {
+    std::string_view service_namespace;
+    std::string_view service;
+    std::string_view operation;
+    uint8_t kind = 0;
+  };
+  struct Operation {
+    OperationThreshold told;  // with 0 until something is told
+    DecayedHistogram durations;
+    uint64_t seen_nano = 0;
+    bool is_fresh = true;  // there are spans since changes() was called
+  };
+  struct KeyHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view key) const;  // seeded: names are chosen by strangers
+  };
+  using Operations = std::unordered_map<std::string, Operation, KeyHash, std::equal_to<>>;
+  struct alignas(64) Shard {
+    std::mutex mutex;
+    Operations operations;
+  };
+
+  // The operation, its shard locked; nothing when there is no room.
+  template <typename Use>
+  void with_operation(const Names& names, uint64_t spans, Use use);
+  Operation* find_or_make(Shard& shard, const std::string& key, const Names& names);
+  static void fade(DecayedHistogram& durations, double decay);
+  void refresh(Shard& shard, double decay, std::vector<OperationThreshold>& changed);
+  bool is_over(Operation& operation, std::vector<OperationThreshold>& changed);
+  uint64_t threshold_nano(const Operation& operation) const;
+  double decay_since(uint64_t now_monotonic_nano);
+
+  const LearnerOptions options_;
+  Counter& beyond_limit_;
+  Gauge& known_;
+  Gauge& with_threshold_;
+  std::array<Shard, 16> shards_;
+  std::atomic<size_t> operations_{0};
+  uint64_t now_nano_ = 0;
+  uint64_t decayed_nano_ = 0;
+};
+
+}  // namespace fathom::collector
