@@ -14,4 +14,8 @@ void yield_to_questions();
 // For background work: a lower priority still. Idempotent.
 void yield_to_requests();
 
+// For what is worth nothing when it is late, and takes little: turns so short that it may interrupt most others when it
+// wakes up, and a higher priority where this process may have one. Idempotent.
+void go_first();
+
 }  // namespace fathom

@@ -49,6 +49,12 @@ TEST(ThreadPriority, AThreadKeepsItsFirstRole) {
             at_least(5));
 }
 
+TEST(ThreadPriority, WhoGoesFirstIsRaisedWhereThatIsAllowed) {
+  int before = nice_of_this_thread();
+  int after = nice_after(go_first);
+  EXPECT_TRUE(after == std::min(before, -10) || after == before) << after;
+}
+
 TEST(ThreadPriority, NobodyIsRaised) {
   EXPECT_EQ(nice_after([] {
               make_nice(15);

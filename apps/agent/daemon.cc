@@ -3,12 +3,15 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 
 #include "base/log.h"
 #include "base/time.h"
 #include "node-agent/agent/descriptor_budget.h"
 #include "node-agent/agent/metrics_face.h"
+#include "node-agent/triggers/capture_metrics.h"
+#include "node-agent/triggers/encode_capture.h"
 
 namespace fathom {
 
@@ -33,6 +36,7 @@ Daemon::~Daemon() {
   // The uplink's callbacks end with it, before the pools that they speak of.
   uplink_.reset();
   agent_.reset();
+  captures_.reset();
 }
 
 agent::UplinkOptions Daemon::uplink_options() const {
@@ -50,12 +54,33 @@ agent::AgentOptions Daemon::agent_options() const {
   options.listener.node_id = state_->node_id();
   options.drain.node_id = state_->node_id();
   options.drain.boot_id = agent::boot_id();
+  if (captures_) {
+    options.observer = captures_.get();
+    options.drain.finished_spans = &captures_->finished_spans();
+  }
   return agent::fit_descriptors(options, agent::most_open_files());
+}
+
+agent::CaptureServiceOptions Daemon::capture_options() const {
+  agent::CaptureServiceOptions options;
+  options.worker.budget_bytes = options_.capture_budget_bytes;
+  options.worker.most_held_bytes = std::max(options.worker.most_held_bytes, 3 * options_.capture_budget_bytes);
+  options.kernel_events = options_.kernel_events == "traced"      ? agent::KernelEventsMode::kTraced
+                          : options_.kernel_events == "requested" ? agent::KernelEventsMode::kRequested
+                                                                  : agent::KernelEventsMode::kOff;
+  options.overdue_after_nano = options_.overdue_after_nano.value_or(agent::kNever);
+  options.collector_ahead_nano = [this] {
+    std::optional<agent::ClockEstimate> clock = uplink_->status().clock;
+    return clock ? clock->offset_nano : 0;
+  };
+  return options;
 }
 
 agent::NodeFacts Daemon::facts() const {
   if (!agent_) return {};
-  return {.programs = agent_->programs(), .losses = agent_->losses(), .told = agent_->losses_told()};
+  agent::NodeFacts facts{.programs = agent_->programs(), .losses = agent_->losses(), .told = agent_->losses_told()};
+  for (auto& loss : agent::capture_losses()) facts.losses.push_back(std::move(loss));
+  return facts;
 }
 
 Result<> Daemon::start() {
@@ -63,9 +88,15 @@ Result<> Daemon::start() {
   if (!state) return state.error();
   state_ = *std::move(state);
   uplink_ = std::make_unique<agent::Uplink>(loop_, uplink_options(), [this] { return facts(); });
+  if (options_.captures) {
+    captures_ =
+        std::make_unique<agent::CaptureService>(loop_, capture_options(), clock_, agent::encode_capture, *uplink_);
+    uplink_->set_control(captures_.get());
+  }
   Result<> connects = uplink_->start();
   if (!connects) return connects;
   agent_ = std::make_unique<agent::Agent>(loop_, agent_options(), clock_, store_, *uplink_);
+  if (captures_) captures_->set_agent(agent_.get());
   Result<> listens = agent_->start(std::move(inherited_));
   if (!listens) return listens;
   Result<> serves = start_http();

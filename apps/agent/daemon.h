@@ -16,6 +16,7 @@
 #include "net/http_server.h"
 #include "node-agent/agent/agent.h"
 #include "node-agent/agent/state_directory.h"
+#include "node-agent/triggers/capture_service.h"
 #include "node-agent/uplink/uplink.h"
 
 namespace fathom {
@@ -35,6 +36,7 @@ class Daemon {
   agent::UplinkOptions uplink_options() const;
   agent::AgentOptions agent_options() const;
   agent::NodeFacts facts() const;
+  agent::CaptureServiceOptions capture_options() const;
   void wait_for_signal(cli::Signals& signals);
   void stop();
 
@@ -46,6 +48,7 @@ class Daemon {
   boost::asio::posix::stream_descriptor signal_{loop_};
   std::optional<agent::StateDirectory> state_;
   std::unique_ptr<agent::Uplink> uplink_;
+  std::unique_ptr<agent::CaptureService> captures_;  // null: none are made
   std::unique_ptr<agent::Agent> agent_;
   std::unique_ptr<net::HttpServer> http_;
 };

@@ -5,29 +5,40 @@ namespace fathom {
 namespace {
 
 cli::CommandLine make_line() {
-  return {"fathom-agent",
-          "takes the spans of this host's programs out of their memory and brings them to a collector",
-          "One per host; usually started by 'fathom up' or systemd, which start it again should it die and keep the "
-          "programs' memory meanwhile. The log goes to standard error. SIGTERM and SIGINT end it: what programs have "
-          "left until then is sent or spooled first. The exit status is 0 then, 2 for a wrong command line, and 5 when "
-          "it cannot start.",
-          {},
-          {{"--agent-socket", "PATH",
-            "the unix socket where programs offer their memory (default: $FATHOM_AGENT_SOCKET; /run/fathom/agent.sock "
-            "for root, $XDG_RUNTIME_DIR/fathom/agent.sock for others)"},
-           {"--collector", "ADDR", "HOST:PORT where a server takes agents' spans (its --ingest)", "127.0.0.1:7072"},
-           {"--state", "DIR",
-            "the node's id, and the spool (default: /var/lib/fathom-agent for root, $XDG_STATE_HOME/fathom-agent or "
-            "~/.local/state/fathom-agent for others)"},
-           {"--spool-limit", "SIZE", "spans on disk while the collector is away; 0: no more", "256MiB"},
-           {"--http", "ADDR", "HOST:PORT of /metrics, /healthz and /tracepoints (default: off)"},
-           {"--print-sources", "",
-            "say as JSON which events of the kernel this user's agent may record, and why not the others; then end"},
-           {"--ready-fd", "N", "a descriptor that gets one line of JSON, the socket's path, when all is ready"}},
-          {{"fathom-agent --collector traces.example:7072", "on a host of a fleet"},
-           {"fathom-agent --agent-socket /tmp/a.sock --state /tmp/a",
-            "beside another, for a test; programs find it by "
-            "FATHOM_AGENT_SOCKET=/tmp/a.sock"}}};
+  return {
+      "fathom-agent",
+      "takes the spans of this host's programs out of their memory and brings them to a collector",
+      "One per host; usually started by 'fathom up' or systemd, which start it again should it die and keep the "
+      "programs' memory meanwhile. The log goes to standard error. SIGTERM and SIGINT end it: what programs have "
+      "left until then is sent or spooled first. The exit status is 0 then, 2 for a wrong command line, and 5 when "
+      "it cannot start.",
+      {},
+      {{"--agent-socket", "PATH",
+        "the unix socket where programs offer their memory (default: $FATHOM_AGENT_SOCKET; /run/fathom/agent.sock "
+        "for root, $XDG_RUNTIME_DIR/fathom/agent.sock for others)"},
+       {"--collector", "ADDR", "HOST:PORT where a server takes agents' spans (its --ingest)", "127.0.0.1:7072"},
+       {"--state", "DIR",
+        "the node's id, and the spool (default: /var/lib/fathom-agent for root, $XDG_STATE_HOME/fathom-agent or "
+        "~/.local/state/fathom-agent for others)"},
+       {"--spool-limit", "SIZE", "spans on disk while the collector is away; 0: no more", "256MiB"},
+       {"--http", "ADDR", "HOST:PORT of /metrics, /healthz and /tracepoints (default: off)"},
+       {"--kernel-events", "off|requested|traced",
+        "record context switches, wake-ups, system calls and page faults: of processes that record events (traced: "
+        "some 280 ns for each of their system calls, and half of that for every other process's), while a request "
+        "for a capture waits for its window (requested), or never",
+        "requested"},
+       {"--capture-budget", "SIZE", "events in one capture, 1MiB to 64MiB; beyond it the oldest are left out", "16MiB"},
+       {"--overdue-after", "D",
+        "a span that takes longer is captured, where its operation's usual duration is not learnt yet (default: "
+        "none is)"},
+       {"--no-captures", "", "make none, whatever triggers or asks for them"},
+       {"--print-sources", "",
+        "say as JSON which events of the kernel this user's agent may record, and why not the others; then end"},
+       {"--ready-fd", "N", "a descriptor that gets one line of JSON, the socket's path, when all is ready"}},
+      {{"fathom-agent --collector traces.example:7072", "on a host of a fleet"},
+       {"fathom-agent --agent-socket /tmp/a.sock --state /tmp/a",
+        "beside another, for a test; programs find it by "
+        "FATHOM_AGENT_SOCKET=/tmp/a.sock"}}};
 }
 
 bool is_absolute(const std::optional<std::string>& path) {
@@ -44,6 +55,24 @@ std::string default_state(const AgentEnvironment& environment) {
   if (environment.root) return "/var/lib/fathom-agent";
   if (is_absolute(environment.xdg_state_home)) return *environment.xdg_state_home + "/fathom-agent";
   return is_absolute(environment.home) ? *environment.home + "/.local/state/fathom-agent" : "";
+}
+
+Result<> capture_options(const cli::Args& args, AgentProgramOptions& options) {
+  constexpr uint64_t kMebibyte = 1 << 20;
+  options.captures = !args.has("--no-captures");
+  Result<std::string> kernel = args.one_of("--kernel-events", {"off", "requested", "traced"});
+  if (!kernel) return kernel.error();
+  options.kernel_events = *kernel;
+  Result<uint64_t> budget = args.size_bytes("--capture-budget");
+  if (!budget) return budget.error();
+  if (*budget < kMebibyte || *budget > 64 * kMebibyte) return invalid("--capture-budget: from 1MiB to 64MiB");
+  options.capture_budget_bytes = *budget;
+  if (!args.given("--overdue-after")) return {};
+  Result<uint64_t> overdue = args.duration_nano("--overdue-after");
+  if (!overdue) return overdue.error();
+  if (*overdue == 0) return invalid("--overdue-after: every span would be overdue");
+  options.overdue_after_nano = *overdue;
+  return {};
 }
 
 }  // namespace
@@ -72,6 +101,8 @@ Result<AgentProgramOptions> agent_options(const cli::Args& args, const AgentEnvi
     if (!http) return http.error();
     options.http_address = *http;
   }
+  Result<> captures = capture_options(args, options);
+  if (!captures) return captures.error();
   if (args.given("--ready-fd")) {
     Result<uint64_t> ready_fd = args.number("--ready-fd", 1, 65'535);
     if (!ready_fd) return ready_fd.error();

@@ -20,6 +20,10 @@ TEST(AgentOptions, DefaultsOfRoot) {
   EXPECT_EQ(options->spool_limit_bytes, uint64_t{256} << 20);
   EXPECT_TRUE(options->http_address.empty());
   EXPECT_FALSE(options->ready_fd);
+  EXPECT_TRUE(options->captures);
+  EXPECT_EQ(options->kernel_events, "requested");
+  EXPECT_EQ(options->capture_budget_bytes, uint64_t{16} << 20);
+  EXPECT_FALSE(options->overdue_after_nano);
 }
 
 TEST(AgentOptions, DefaultsOfOthers) {
@@ -46,9 +50,10 @@ TEST(AgentOptions, WithoutAPlaceItMustBeNamed) {
 }
 
 TEST(AgentOptions, EveryFlagReachesItsPart) {
-  Result<AgentProgramOptions> options = options_of({"--agent-socket=/tmp/a", "--collector=h:1", "--state=/s",
-                                                    "--spool-limit=1MiB", "--http=127.0.0.1:0", "--ready-fd=3"},
-                                                   {});
+  Result<AgentProgramOptions> options = options_of(
+      {"--agent-socket=/tmp/a", "--collector=h:1", "--state=/s", "--spool-limit=1MiB", "--http=127.0.0.1:0",
+       "--ready-fd=3", "--kernel-events=traced", "--capture-budget=2MiB", "--overdue-after=250ms", "--no-captures"},
+      {});
   ASSERT_TRUE(options.ok()) << options.error().message;
   EXPECT_EQ(options->agent_socket, "/tmp/a");
   EXPECT_EQ(options->collector, "h:1");
@@ -56,10 +61,15 @@ TEST(AgentOptions, EveryFlagReachesItsPart) {
   EXPECT_EQ(options->spool_limit_bytes, uint64_t{1} << 20);
   EXPECT_EQ(options->http_address, "127.0.0.1:0");
   EXPECT_EQ(options->ready_fd, 3);
+  EXPECT_FALSE(options->captures);
+  EXPECT_EQ(options->kernel_events, "traced");
+  EXPECT_EQ(options->capture_budget_bytes, uint64_t{2} << 20);
+  EXPECT_EQ(options->overdue_after_nano, 250'000'000u);
 }
 
 TEST(AgentOptions, WrongValuesNameTheirFlag) {
-  for (const char* word : {"--collector=nowhere", "--spool-limit=lots", "--http=x", "--ready-fd=0"}) {
+  for (const char* word : {"--collector=nowhere", "--spool-limit=lots", "--http=x", "--ready-fd=0",
+                           "--kernel-events=all", "--capture-budget=65MiB", "--overdue-after=0s"}) {
     Result<AgentProgramOptions> options = options_of({word}, {.root = true});
     ASSERT_FALSE(options.ok()) << word;
     std::string flag(word, std::string_view(word).find('='));

@@ -31,6 +31,7 @@ Agent::Agent(boost::asio::io_context& loop, const AgentOptions& options, ClockSo
       listener_(loop, options.listener, *this),
       timer_(loop) {
   programs_.on_taken = [this](const std::shared_ptr<Program>& program) {
+    if (options_.observer != nullptr) options_.observer->taken(program);
     if (clock_.ready()) drain_.add(program);
   };
   programs_.on_let_go = [this](ConnectionId connection) { listener_.cut_off(connection); };
@@ -126,6 +127,7 @@ void Agent::tick() {
   details_.tick(now, [this](uid_t uid, const std::array<uint8_t, 16>& id) { return programs_.find(uid, id); });
   programs_.tick(now);
   tracepoints_.tick(now, programs_, listener_);
+  if (options_.observer != nullptr) options_.observer->looked_after(now, programs_, details_);
   if (clock_.ready()) queue_due(now);
   drain_.go_on();
   if (stopped_ && is_finished(now)) {

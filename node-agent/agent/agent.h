@@ -28,6 +28,16 @@
 
 namespace fathom::agent {
 
+// Who looks for triggers, and makes captures.
+class AgentObserver {
+ public:
+  virtual ~AgentObserver() = default;
+  // A program has come; none of its spans was read yet.
+  virtual void taken(const std::shared_ptr<Program>& program) = 0;
+  // At each look at all programs, before any of those that are over now is let go of.
+  virtual void looked_after(uint64_t now_monotonic_nano, const Programs& programs, const DetailPools& details) = 0;
+};
+
 struct AgentOptions {
   ListenerOptions listener;
   ProgramLimits limits;
@@ -36,6 +46,7 @@ struct AgentOptions {
   DetailTimes detail_times;
   DrainOptions drain;
   uint64_t poll_nano = 50'000'000;
+  AgentObserver* observer = nullptr;  // outlives the agent
 };
 
 // A program whose last events are here.

@@ -9,6 +9,11 @@ std::shared_ptr<Program> DetailPool::program() const {
   return program && !program->gone ? program : nullptr;
 }
 
+DetailSnapshot DetailPool::snapshot(const TickWindow& window, uint64_t budget_bytes) {
+  std::lock_guard lock(snapshots_);
+  return reader_.snapshot(window, budget_bytes);
+}
+
 TracepointTable DetailPool::tracepoints() const {
   std::string first = file().read_table();
   std::atomic_thread_fence(std::memory_order_acquire);

@@ -2,13 +2,15 @@
 //
 // Purpose: beside a program's span pool, which is drained, stands its detail pool, which is only kept: while the
 // program lives, and for a while after its end, because a crash is what people want to see. Which program it belongs to
-// is said by the process id in both headers, of the same user. Thread safety: none, belongs to the agent's loop.
-// Ownership: of the memory file; shared with who reads it. Units: nanoseconds of the monotonic clock.
+// is said by the process id in both headers, of the same user. Thread safety: snapshot() and tracepoints() from any
+// thread, one snapshot at a time; all else belongs to the agent's loop, which never waits for a snapshot. Ownership: of
+// the memory file; shared with who reads it. Units: nanoseconds of the monotonic clock.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 
@@ -39,7 +41,8 @@ class DetailPool {
   const ProgramId& id() const { return id_; }
   const std::string& stored_name() const { return stored_name_; }
   const DetailFile& file() const { return reader_.file(); }
-  DetailReader& reader() { return reader_; }
+  // Waits for the one under way: each may hold a quarter of the pool's chunks, and that is all that may be held.
+  DetailSnapshot snapshot(const TickWindow& window, uint64_t budget_bytes);
   // Null: its span pool is not here, or not any more.
   std::shared_ptr<Program> program() const;
   // Its program's service.name, as it was last said.
@@ -65,6 +68,7 @@ class DetailPool {
   ProgramId id_;
   const std::string stored_name_;
   DetailReader reader_;
+  std::mutex snapshots_;  // of reader_.snapshot()
   std::weak_ptr<Program> program_;
   bool had_program_ = false;
   uint64_t first_find_nano_ = 0;

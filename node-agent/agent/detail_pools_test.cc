@@ -47,7 +47,7 @@ class DetailPoolsTest : public testing::AgentTest {
   std::vector<std::string> events() {
     std::vector<std::string> texts;
     for (const ProgramDetail& program : agent_->details()) {
-      DetailSnapshot snapshot = program.pool->reader().snapshot({}, 1 << 20);
+      DetailSnapshot snapshot = program.pool->snapshot({}, 1 << 20);
       decode(snapshot, [&](const EventView& event) { texts.push_back(to_text(event)); });
     }
     return texts;

@@ -48,7 +48,7 @@ Drain::Drain(boost::asio::io_context& loop, const DrainOptions& options, TickClo
       clock_(clock),
       losses_(losses),
       outbox_(outbox),
-      encoder_(clock, losses),
+      encoder_(clock, losses, options.finished_spans),
       spans_(counter("fathom_agent_spans_total", "Spans that were taken out of programs' pools.")),
       batches_(counter("fathom_agent_batches_total", "Batches that were made of them.")),
       bytes_(counter("fathom_agent_batch_bytes_total", "Bytes of OTLP in these batches.")),
@@ -118,6 +118,15 @@ uint64_t Drain::batch_bytes() const {
 Collected Drain::collect(Program& program) {
   PoolReader& reader = program.reader();
   encoder_.begin(reader.file().shape().clock, program.resource(), program.last_batch_bytes + 4096);
+  FinishedSpans* finished = options_.finished_spans;
+  if (finished != nullptr) finished->begin(program.watch_serial, program.service_namespace(), program.service());
+  Collected collected = collect_with(program);
+  if (finished != nullptr) finished->finish();
+  return collected;
+}
+
+Collected Drain::collect_with(Program& program) {
+  PoolReader& reader = program.reader();
   if (reader.resumes()) {
     Collected collected = reader.collect_again(encoder_);
     collected.full = true;  // there is more behind it, likely

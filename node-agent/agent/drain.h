@@ -27,6 +27,7 @@ struct DrainOptions {
   uint64_t batch_bytes = 768 << 10;         // of records; fewer where the outbox takes less
   uint64_t batch_pause_nano = 100'000'000;  // between two batches of a program that is not busy
   uint64_t longest_fruitless_nano = 400'000'000;
+  FinishedSpans* finished_spans = nullptr;  // told of every span that is read
 };
 
 // The same for the same ranges of the same pool, whoever reads them, as long as this host runs.
@@ -57,6 +58,7 @@ class Drain {
   Step drain(const std::shared_ptr<Program>& program);
   uint64_t batch_bytes() const;
   Collected collect(Program& program);
+  Collected collect_with(Program& program);
   void note_fruitless(Program& program, const Collected& collected);
   void send(const std::shared_ptr<Program>& program, const Collected& collected);
   void kept(const std::shared_ptr<Program>& program, bool was_full);

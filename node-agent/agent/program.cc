@@ -72,7 +72,8 @@ void Program::look(uint64_t now_nano, MapReader& maps) {
 
 bool Program::is_over(uint64_t now_nano, MapReader& maps) {
   // Also with a connection: a child of a fork() may still hold the parent's.
-  if (life_of(id_.process) == Life::kGone) return true;
+  died_ = life_of(id_.process) == Life::kGone;
+  if (died_) return true;
   if (!connections_.empty() || now_nano - alone_since_nano_ < times_.grace_nano) return false;
   return !id_.process.known() || has_left_pool(now_nano, maps);
 }
@@ -110,6 +111,7 @@ const std::string& Program::resource() {
   if (std::optional<std::string> text = reader_.new_resource(ended_)) {
     resource_ = encode_resource(*text);
     service_ = value_in_resource(*text, "service.name");
+    service_namespace_ = value_in_resource(*text, "service.namespace");
   }
   return resource_;
 }
@@ -117,6 +119,11 @@ const std::string& Program::resource() {
 const std::string& Program::service() {
   (void)resource();
   return service_;
+}
+
+const std::string& Program::service_namespace() {
+  (void)resource();
+  return service_namespace_;
 }
 
 }  // namespace fathom::agent

@@ -67,6 +67,8 @@ class Program : public std::enable_shared_from_this<Program> {
   void look(uint64_t now_nano, MapReader& maps);
   bool ended() const { return ended_; }
   uint64_t ended_since_nano() const { return ended_since_nano_; }
+  // Its process is gone: it did not execute another program, nor was it lost from sight.
+  bool died() const { return ended_ && died_; }
   uint64_t held_bytes() const { return reader_.file().memory_bytes(); }
   // What was read of one that is over. False: more than its pool holds, so somebody writes to it who is not gone, and
   // nothing more is read.
@@ -76,6 +78,7 @@ class Program : public std::enable_shared_from_this<Program> {
   const std::string& resource();
   // Its service.name; empty: it has said none yet.
   const std::string& service();
+  const std::string& service_namespace();
 
   // ---- what the drain remembers of it
   bool queued = false;
@@ -88,6 +91,9 @@ class Program : public std::enable_shared_from_this<Program> {
   uint64_t fruitless_pause_nano = 0;  // grows while there are bytes and no spans
   uint64_t bytes_after_end = 0;
   size_t last_batch_bytes = 0;
+
+  // ---- what who looks for triggers knows it by (node-agent/triggers); 0: not at all
+  uint32_t watch_serial = 0;
 
  private:
   bool is_over(uint64_t now_nano, MapReader& maps);
@@ -104,10 +110,12 @@ class Program : public std::enable_shared_from_this<Program> {
   bool left_pool_ = false;  // what the last look at its map said,
   bool unseen_ = false;     // or that it said nothing
   bool ended_ = false;
+  bool died_ = false;
   uint64_t ended_since_nano_ = 0;
   PoolReader reader_;
   std::string resource_;
   std::string service_;
+  std::string service_namespace_;
 };
 
 }  // namespace fathom::agent

@@ -45,7 +45,10 @@ std::vector<std::pair<std::string, uint64_t>> SnapshotLosses::list() const {
 class DetailReader::Copying {
  public:
   Copying(DetailReader& reader, DetailSnapshot& snapshot, uint64_t budget_bytes)
-      : reader_(reader), snapshot_(snapshot), holds_(reader.file_, reader.reader_), left_(budget_bytes) {}
+      : reader_(reader),
+        snapshot_(snapshot),
+        holds_(reader.file_, reader.reader_.load(std::memory_order_relaxed)),
+        left_(budget_bytes) {}
 
   void copy(std::vector<Candidate> candidates);
 
@@ -256,7 +259,7 @@ DetailSnapshot DetailReader::snapshot(const TickWindow& window, uint64_t budget_
 }
 
 void DetailReader::begin_connection() {
-  reader_ = file_.header().reader.load(std::memory_order_acquire) & pool::kReaderMask;
+  reader_.store(file_.header().reader.load(std::memory_order_acquire) & pool::kReaderMask, std::memory_order_relaxed);
 }
 
 }  // namespace fathom::agent

@@ -3,11 +3,13 @@
 // Purpose: the reader's half of docs/formats/pool.md. Sealed chunks are kept from being overwritten while they are
 // copied (chunk_holds.h); open ones are read like a sequence lock, twice (settle() in record_walk.h). What is chosen:
 // every chunk whose time overlaps the window, from the youngest on, until the budget is spent. Of chunks in discard
-// mode those that were read are free afterwards. Thread safety: none; one reader per pool. Ownership: of the file; it
+// mode those that were read are free afterwards. Thread safety: begin_connection() from any thread, at any time; else
+// none; one reader per pool. Ownership: of the file; it
 // holds chunks only during a call. Errors: none; what is not read is counted in the snapshot. Hostility: a snapshot
 // takes one look at each chunk and at most kMostTries attempts to copy it, and has at most the budget's bytes.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <vector>
 
@@ -47,7 +49,9 @@ class DetailReader {
   TracepointTable read_table() const;
 
   DetailFile file_;
-  uint32_t reader_;
+  // A snapshot goes on with the number that it began with: what it held on a connection that ended is void, and it
+  // notices when it gives it back.
+  std::atomic<uint32_t> reader_;
   const std::function<void()> step_;
 };
 

@@ -68,8 +68,12 @@ void write_value(WireWriter& writer, const Item& item) {
 
 }  // namespace
 
-SpanEncoder::SpanEncoder(TickClock& clock, AgentLosses& losses)
-    : clock_(clock), losses_(losses), buffer_(std::make_unique<char[]>(kBufferBytes)), writer_(buffer_.get()) {}
+SpanEncoder::SpanEncoder(TickClock& clock, AgentLosses& losses, FinishedSpans* finished)
+    : clock_(clock),
+      losses_(losses),
+      finished_(finished),
+      buffer_(std::make_unique<char[]>(kBufferBytes)),
+      writer_(buffer_.get()) {}
 
 void SpanEncoder::begin(pool::Clock ticks, std::string_view resource, size_t expected_bytes) {
   ticks_ = ticks;
@@ -114,6 +118,7 @@ bool SpanEncoder::span(const SpanRecordView& span) {
   char* began = writer_.begin(2);
   write(span);
   writer_.end(began);
+  if (finished_ != nullptr) finished_->note(span, times_.start_ticks_nano, times_.end_ticks_nano);
   return true;
 }
 
@@ -133,11 +138,13 @@ void SpanEncoder::write(const SpanRecordView& span) {
 }
 
 void SpanEncoder::write_times(const pool::SpanRecord& head) {
-  times_ = {clock_.monotonic_nano(ticks_, head.start_ticks), clock_.unix_nano(ticks_, head.start_ticks)};
-  uint64_t end_unix_nano = unix_nano_of(head.end_ticks);
+  times_ = {.start_ticks_nano = clock_.monotonic_nano(ticks_, head.start_ticks),
+            .start_unix_nano = clock_.unix_nano(ticks_, head.start_ticks),
+            .end_ticks_nano = clock_.monotonic_nano(ticks_, head.end_ticks)};
   // Two processors' counters may differ by a few ticks; no span ends before it begins.
-  bool backwards = static_cast<int64_t>(end_unix_nano - times_.start_unix_nano) < 0;
-  if (backwards) end_unix_nano = times_.start_unix_nano;
+  bool backwards = static_cast<int64_t>(times_.end_ticks_nano - times_.start_ticks_nano) < 0;
+  if (backwards) times_.end_ticks_nano = times_.start_ticks_nano;
+  uint64_t end_unix_nano = times_.start_unix_nano + (times_.end_ticks_nano - times_.start_ticks_nano);
   writer_.fixed64_field(7, times_.start_unix_nano);
   writer_.fixed64_field(8, end_unix_nano);
   oldest_end_unix_nano_ = std::min(oldest_end_unix_nano_, end_unix_nano);

@@ -15,12 +15,14 @@
 #include "node-agent/pool/losses.h"
 #include "node-agent/pool/pool_reader.h"
 #include "node-agent/pool/record.h"
+#include "node-agent/triggers/finished_spans.h"
 
 namespace fathom::agent {
 
 class SpanEncoder : public SpanSink {
  public:
-  SpanEncoder(TickClock& clock, AgentLosses& losses);
+  // `finished`: also told of every span; null: nobody.
+  SpanEncoder(TickClock& clock, AgentLosses& losses, FinishedSpans* finished = nullptr);
 
   // `resource`: of encode_resource(). `expected_bytes`: a guess of what finish() will give.
   void begin(pool::Clock ticks, std::string_view resource, size_t expected_bytes);
@@ -36,6 +38,7 @@ class SpanEncoder : public SpanSink {
   struct Times {
     uint64_t start_ticks_nano;  // the program's clock as CLOCK_MONOTONIC
     uint64_t start_unix_nano;
+    uint64_t end_ticks_nano;
   };
 
   void flush();
@@ -51,6 +54,7 @@ class SpanEncoder : public SpanSink {
 
   TickClock& clock_;
   AgentLosses& losses_;
+  FinishedSpans* const finished_;
   pool::Clock ticks_ = pool::Clock::kTsc;
   Times times_{};
   uint64_t oldest_end_unix_nano_ = UINT64_MAX;

@@ -52,6 +52,7 @@ class PoolFile {
   size_t read_chunk(uint32_t chunk, uint32_t begin, uint32_t end, char* into) const;
   std::string read_resource(uint32_t bytes) const;
   int descriptor() const { return file_.descriptor(); }
+  const MemoryFile& memory() const { return file_; }
   uint64_t memory_bytes() const { return file_.memory_bytes(); }  // what it takes of this host, as the kernel says
 
  private:

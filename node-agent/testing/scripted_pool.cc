@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cassert>
 #include <cstdlib>
 #include <cstring>
@@ -20,15 +21,23 @@ Items& Items::add(pool::ItemTag tag, pool::ItemType type, std::string_view key, 
   return *this;
 }
 
+namespace {
+
+void put_ids(uint64_t number, uint8_t (&trace_id)[16], uint8_t (&span_id)[8]) {
+  uint64_t trace = number / 10 + 1;
+  uint64_t span = number + 1;
+  std::memcpy(trace_id, &trace, sizeof trace);
+  std::memcpy(span_id, &span, sizeof span);
+}
+
+}  // namespace
+
 std::string make_record(uint64_t number, std::string_view name, const std::string& items, uint64_t start_ticks,
                         uint64_t end_ticks) {
   pool::SpanRecord head{};
   head.start_ticks = start_ticks;
   head.end_ticks = end_ticks;
-  uint64_t trace = number / 10 + 1;
-  uint64_t span = number + 1;
-  std::memcpy(head.trace_id, &trace, sizeof trace);
-  std::memcpy(head.span_id, &span, sizeof span);
+  put_ids(number, head.trace_id, head.span_id);
   head.kind = 1;
   head.name_bytes = static_cast<uint16_t>(name.size());
   head.item_bytes = static_cast<uint32_t>(items.size());
@@ -116,6 +125,59 @@ bool ScriptedPool::put(uint32_t chunk, const std::string& record) {
   if (at + record.size() > pool::kChunkBytes) return false;
   commit(chunk, at, record);
   return true;
+}
+
+namespace {
+
+// All but its start; word by word, because a reader may look meanwhile.
+void describe(pool::OpenSpan& open, uint64_t span, std::string_view name) {
+  pool::OpenSpan words{};
+  put_ids(span, words.trace_id, words.span_id);
+  words.kind = 1;
+  words.name_bytes = static_cast<uint16_t>(name.size());
+  std::memcpy(words.name, name.data(), std::min(name.size(), sizeof words.name));
+  const auto* from = reinterpret_cast<const uint64_t*>(&words);
+  auto* to = reinterpret_cast<std::atomic<uint64_t>*>(&open);
+  for (size_t word = 0; word < sizeof open / sizeof(uint64_t); ++word) {
+    if (word != offsetof(pool::OpenSpan, start_ticks) / sizeof(uint64_t))
+      to[word].store(from[word], std::memory_order_relaxed);
+  }
+}
+
+}  // namespace
+
+void ScriptedPool::begin_span(uint32_t number, uint64_t span, std::string_view name, uint64_t start_ticks,
+                              uint32_t tid) {
+  pool::ThreadSlot& at = slot(number);
+  at.owner_tid.store(tid);
+  uint32_t level = at.depth.load();
+  if (level < pool::kOpenLevels) {
+    pool::OpenSpan& open = at.levels[level];
+    open.start_ticks.store(0, std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_release);
+    describe(open, span, name);
+    open.start_ticks.store(start_ticks, std::memory_order_release);
+  }
+  at.depth.store(level + 1);
+}
+
+void ScriptedPool::end_span(uint32_t number) {
+  pool::ThreadSlot& at = slot(number);
+  uint32_t level = at.depth.load() - 1;
+  if (level < pool::kOpenLevels) at.levels[level].start_ticks.store(0);
+  at.depth.store(level);
+}
+
+void ScriptedPool::trigger(std::string_view reason, uint64_t number, uint64_t ticks) {
+  uint32_t ticket = triggers().tickets.fetch_add(1);
+  pool::TriggerNote& note = triggers().notes[ticket % pool::kTriggerNotes];
+  note.ticket_plus_one.store(0);
+  put_ids(number, note.trace_id, note.span_id);
+  note.tid = 1;
+  note.ticks = ticks;
+  note.reason_bytes = static_cast<uint16_t>(reason.size());
+  std::memcpy(note.reason, reason.data(), std::min(reason.size(), sizeof note.reason));
+  note.ticket_plus_one.store(ticket + 1);
 }
 
 }  // namespace fathom::agent::testing

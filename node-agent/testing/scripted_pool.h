@@ -70,6 +70,16 @@ class ScriptedPool {
   }
   char* chunk(uint32_t number) { return memory_ + header().chunks_offset + uint64_t{number} * pool::kChunkBytes; }
 
+  // ---- area 5, where the pool has one
+  pool::TriggerPage& triggers() { return *reinterpret_cast<pool::TriggerPage*>(open_area()); }
+  pool::ThreadSlot& slot(uint32_t number) {
+    return reinterpret_cast<pool::ThreadSlot*>(open_area() + pool::kPageBytes)[number];
+  }
+  // The innermost of a slot's spans from now on; its ids are of `number`, as make_record() has them.
+  void begin_span(uint32_t slot, uint64_t number, std::string_view name, uint64_t start_ticks, uint32_t tid = 1);
+  void end_span(uint32_t slot);
+  void trigger(std::string_view reason, uint64_t number, uint64_t ticks);
+
   void set_resource(const std::vector<std::pair<std::string, std::string>>& pairs);
 
   // ---- the writer's steps, each by itself
@@ -85,6 +95,8 @@ class ScriptedPool {
   uint32_t epoch(uint32_t chunk) { return static_cast<uint32_t>(entry(chunk).state.load() >> 32); }
 
  private:
+  char* open_area() { return memory_ + header().chunks_offset - pool::open_area_bytes(header().thread_slots); }
+
   Fd descriptor_;
   uint64_t bytes_ = 0;
   char* memory_ = nullptr;

@@ -1,0 +1,41 @@
+// FakeCaptureOutbox: keeps captures for the test to look at. Thread safety: none.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "capture/decode.h"
+#include "node-agent/control.h"
+
+namespace fathom::agent::testing {
+
+class FakeCaptureOutbox : public CaptureOutbox {
+ public:
+  void send(OutgoingCapture capture, std::function<void(CaptureFate)> /*done*/) override {
+    captures.push_back(std::move(capture));
+  }
+  std::vector<Trigger> triggers() const {
+    std::vector<Trigger> all;
+    for (const OutgoingCapture& capture : captures) all.push_back(capture.trigger);
+    return all;
+  }
+  capture::Capture content(size_t number) const {
+    Result<capture::Capture> decoded = capture::decode(*captures.at(number).content);
+    EXPECT_TRUE(decoded.ok()) << decoded.error().message;
+    return decoded ? *std::move(decoded) : capture::Capture{};
+  }
+  // The values of all events, which must be texts.
+  std::vector<std::string> texts(size_t number) const {
+    std::vector<std::string> all;
+    for (const capture::Thread& thread : content(number).threads) {
+      for (const capture::Value& value : thread.values) all.emplace_back(thread.text_of(value));
+    }
+    return all;
+  }
+
+  std::vector<OutgoingCapture> captures;
+};
+
+}  // namespace fathom::agent::testing

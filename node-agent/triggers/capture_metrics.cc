@@ -1,0 +1,55 @@
+#include "node-agent/triggers/capture_metrics.h"
+
+#include "base/metrics.h"
+
+namespace fathom::agent {
+
+namespace {
+
+constexpr size_t kTriggers = static_cast<size_t>(Trigger::kRemote) + 1;
+constexpr double kLateSeconds[] = {0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.003, 0.004, 0.005, 0.01, 0.02, 0.05, 0.1, 1};
+
+std::string label_of(Trigger trigger) {
+  return label("trigger", name_of(trigger));
+}
+
+Counter& skipped_series(Trigger trigger, SkipReason reason) {
+  return counter("fathom_agent_captures_skipped_total", "Captures that were triggered or asked for, and not made.",
+                 label_of(trigger) + "," + label("reason", name_of(reason)));
+}
+
+uint64_t skipped(SkipReason reason) {
+  uint64_t sum = 0;
+  for (size_t trigger = 1; trigger < kTriggers; ++trigger)
+    sum += skipped_series(static_cast<Trigger>(trigger), reason).value();
+  return sum;
+}
+
+}  // namespace
+
+void count_made(Trigger trigger, uint64_t content_bytes) {
+  counter("fathom_agent_captures_total", "Captures that were made, by what triggered them.", label_of(trigger)).add();
+  counter("fathom_agent_capture_bytes_total", "Bytes of their content.", label_of(trigger)).add(content_bytes);
+}
+
+void count_skipped(Trigger trigger, SkipReason reason, uint64_t times) {
+  skipped_series(trigger, reason).add(times);
+}
+
+std::vector<std::pair<std::string, uint64_t>> capture_losses() {
+  std::vector<std::pair<std::string, uint64_t>> losses;
+  for (SkipReason reason : {SkipReason::kBusy, SkipReason::kMemory, SkipReason::kOverwritten, SkipReason::kFailed}) {
+    if (uint64_t count = skipped(reason); count != 0)
+      losses.emplace_back(std::string("capture_") + name_of(reason), count);
+  }
+  return losses;
+}
+
+void observe_overdue(uint64_t late_nano) {
+  static MetricHistogram& late =
+      histogram("fathom_agent_overdue_seen_seconds",
+                "From a span's passing its threshold, while it ran, to its events being copied.", kLateSeconds);
+  late.observe(static_cast<double>(late_nano) / 1e9);
+}
+
+}  // namespace fathom::agent

@@ -1,0 +1,296 @@
+#include "node-agent/triggers/capture_service.h"
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+
+#include "base/hash.h"
+#include "base/sha256.h"
+#include "base/time.h"
+#include "base/utf8.h"
+#include "node-agent/agent/state_directory.h"
+#include "node-agent/triggers/capture_metrics.h"
+#include "node-agent/triggers/capture_requester.h"
+
+namespace fathom::agent {
+
+namespace {
+
+constexpr size_t kMostTextBytes = 1024;
+
+// Names are the program's, and may end in the middle of a character.
+std::string text_of(std::string_view bytes) {
+  return repair_utf8(bytes.substr(0, kMostTextBytes), kMostTextBytes);
+}
+
+uint64_t operation_of_service(const WatchedProgram& program, uint64_t operation) {
+  return hash64(program.service, hash64(program.service_namespace, operation));
+}
+
+std::string took_too_long(std::string_view name, const char* verb, uint64_t duration_nano, uint64_t threshold_nano) {
+  return text_of(name) + " " + verb + " " + format_duration(duration_nano) + ", its threshold is " +
+         format_duration(threshold_nano);
+}
+
+}  // namespace
+
+CaptureService::CaptureService(boost::asio::io_context& loop, const CaptureServiceOptions& options, ClockSource& clock,
+                               CaptureWorker::Encode encode, CaptureOutbox& outbox)
+    : loop_(loop),
+      options_(options),
+      outbox_(outbox),
+      book_(options.overdue_after_nano),
+      finished_(traces_, *this),
+      programs_({.changed = [this](const ProgramPtr& program) { program_changed(program); },
+                 .gone = [this](const WatchedProgram& program) { program_gone(program); },
+                 .crashed = [this](const ProgramPtr& program,
+                                   std::vector<ThreadSpan> open) { crashed(program, std::move(open)); }}),
+      limits_(options.limits),
+      kernel_(options.kernel_events),
+      times_(clock) {
+  auto done = [this, alive = alive_](CaptureWorker::Outcome outcome) {
+    // A std::function must be copyable.
+    auto shared = std::make_shared<CaptureWorker::Outcome>(std::move(outcome));
+    boost::asio::post(loop_, [this, alive, shared] {
+      if (*alive) made(std::move(*shared));
+    });
+  };
+  worker_ = std::make_unique<CaptureWorker>(options.worker, times_, kernel_, std::move(encode), std::move(done));
+  watch_ = std::make_unique<OverdueWatch>(clock, *this);
+  use(book_.current());
+}
+
+CaptureService::~CaptureService() {
+  *alive_ = false;
+  watch_.reset();
+  worker_.reset();
+}
+
+void CaptureService::thresholds(std::vector<OperationThreshold> operations, bool replaces) {
+  use(book_.take(operations, replaces));
+}
+
+void CaptureService::use(std::shared_ptr<const Thresholds> current) {
+  finished_.set_thresholds(current);
+  watch_->set_thresholds(std::move(current));
+}
+
+// ---- jobs, from any thread ------------------------------------------------------------------------------------------
+
+CaptureJob CaptureService::job_of(const ProgramPtr& program, uint64_t begin_nano, uint64_t end_nano) const {
+  CaptureJob job{.program = program, .trigger_nano = now_monotonic_nano()};
+  job.begin_nano = begin_nano > options_.margin_nano ? begin_nano - options_.margin_nano : 0;
+  job.end_nano = end_nano;
+  return job;
+}
+
+bool CaptureService::admit(CaptureJob& job, CaptureSubject subject, uint64_t operation) {
+  Trigger trigger = subject.trigger;
+  if (job.subjects.size() >= options_.most_subjects) {
+    count_skipped(trigger, SkipReason::kBusy);
+    return false;
+  }
+  TriggerCause cause{.trigger = trigger,
+                     .program = job.program->serial,
+                     .trace_id = subject.trace_id,
+                     .operation = operation == 0 ? 0 : operation_of_service(*job.program, operation)};
+  if (std::optional<SkipReason> skipped = limits_.admit(cause, now_monotonic_nano())) {
+    count_skipped(trigger, *skipped);
+    return false;
+  }
+  subject.id = random_id();
+  job.subjects.push_back(std::move(subject));
+  return true;
+}
+
+void CaptureService::submit(CaptureJob job) {
+  std::optional<SkipReason> refused = worker_->submit(job);
+  if (!refused) return;
+  for (const CaptureSubject& subject : job.subjects) count_skipped(subject.trigger, *refused);
+}
+
+// ---- on the watch's thread ------------------------------------------------------------------------------------------
+
+void CaptureService::add_overdue(CaptureJob& job, const OverdueSpan& span) {
+  std::string_view name = span.span.name();
+  uint64_t open_nano = job.trigger_nano - std::min(job.trigger_nano, span.start_nano);
+  admit(job,
+        {.trigger = Trigger::kOverdue,
+         .trace_id = span.span.trace_id,
+         .span_id = span.span.span_id,
+         .operation = text_of(name),
+         .reason = took_too_long(name, "has been running for", open_nano, span.threshold_nano)},
+        operation_hash(span.span.kind, name, span.span.name_bytes));
+}
+
+// The copy is taken here and now: what the span did may be overwritten soon, and nobody may run before us.
+void CaptureService::overdue(const ProgramPtr& program, std::vector<OverdueSpan> spans) {
+  auto earliest = [](const OverdueSpan& a, const OverdueSpan& b) { return a.start_nano < b.start_nano; };
+  uint64_t begin_nano = std::min_element(spans.begin(), spans.end(), earliest)->start_nano;
+  CaptureJob job = job_of(program, begin_nano, now_monotonic_nano());
+  for (const OverdueSpan& span : spans) add_overdue(job, span);
+  if (job.subjects.empty()) return;
+  worker_->copy_now(job);
+  job.open = program->open->all_open();
+  job.end_nano = now_monotonic_nano();
+  for (const OverdueSpan& span : spans) {
+    uint64_t due_nano = span.start_nano + span.threshold_nano;
+    if (due_nano < job.end_nano) observe_overdue(job.end_nano - due_nano);
+  }
+  for (const CaptureSubject& subject : job.subjects)
+    overdue_captures_.add(program->serial, subject.trace_id, job.end_nano);
+  submit(std::move(job));
+}
+
+void CaptureService::asked(const ProgramPtr& program, std::vector<ProgramTrigger> triggers) {
+  for (const ProgramTrigger& trigger : triggers) {
+    uint64_t now_nano = now_monotonic_nano();
+    uint64_t begin_nano = now_nano - std::min(now_nano, options_.program_window_nano);
+    CaptureJob job = job_of(program, begin_nano, now_nano);
+    bool admitted = admit(job,
+                          {.trigger = Trigger::kProgram,
+                           .trace_id = trigger.trace_id,
+                           .span_id = trigger.span_id,
+                           .reason = text_of(trigger.reason)},
+                          0);
+    if (!admitted) continue;
+    job.open = program->open->all_open();
+    worker_->copy_now(job);
+    submit(std::move(job));
+  }
+}
+
+void CaptureService::missed(uint64_t triggers) {
+  count_skipped(Trigger::kProgram, SkipReason::kOverwritten, triggers);
+}
+
+// ---- on the loop ----------------------------------------------------------------------------------------------------
+
+void CaptureService::finished(uint32_t serial, std::vector<FinishedSpan> spans, uint64_t left_out) {
+  if (left_out != 0) count_skipped(Trigger::kSlow, SkipReason::kRate, left_out);
+  ProgramPtr program = programs_.find(serial);
+  if (!program) return;
+  std::vector<const FinishedSpan*> captured;
+  for (const FinishedSpan& span : spans) {
+    bool is_within_another = std::any_of(captured.begin(), captured.end(), [&](const FinishedSpan* other) {
+      return other->trace_id == span.trace_id && other->start_nano <= span.start_nano &&
+             span.end_nano <= other->end_nano;
+    });
+    if (is_within_another) {
+      count_skipped(span.trigger, SkipReason::kSame);
+    } else if (finished_one(program, span)) {
+      captured.push_back(&span);
+    }
+  }
+}
+
+// Of a span that was captured while it ran, the rest, and of it nothing twice; its operation's turn it was already.
+bool CaptureService::finished_one(const ProgramPtr& program, const FinishedSpan& span) {
+  bool slow = span.trigger == Trigger::kSlow;
+  std::optional<uint64_t> captured_until =
+      slow ? overdue_captures_.take(program->serial, span.trace_id) : std::optional<uint64_t>{};
+  CaptureJob job = job_of(program, span.start_nano, span.end_nano + options_.margin_nano);
+  if (captured_until) {
+    if (*captured_until >= job.end_nano) return false;
+    job.begin_nano = std::max(job.begin_nano, *captured_until);
+  }
+  std::string reason = slow ? took_too_long(span.name, "took", span.end_nano - span.start_nano, span.threshold_nano)
+                            : text_of(span.name) + " failed";
+  bool admitted = admit(job,
+                        {.trigger = span.trigger,
+                         .trace_id = span.trace_id,
+                         .span_id = span.span_id,
+                         .operation = text_of(span.name),
+                         .reason = std::move(reason)},
+                        captured_until ? 0 : span.operation);
+  if (admitted) submit(std::move(job));
+  return admitted;
+}
+
+void CaptureService::program_changed(const ProgramPtr& program) {
+  watch_->set(program);
+  bool wanted = kernel_.mode() == KernelEventsMode::kTraced && program->detail && !program->ended;
+  auto chosen = kernel_chosen_.find(program->serial);
+  bool same = chosen != kernel_chosen_.end() && wanted && chosen->second == program->process;
+  if (same) return;
+  if (chosen != kernel_chosen_.end() && !wanted) return;  // until it is gone: its last events are of interest
+  if (!wanted) return;
+  worker_->post([this, process = program->process] { kernel_.choose(process); });
+  kernel_chosen_[program->serial] = program->process;
+}
+
+void CaptureService::program_gone(const WatchedProgram& program) {
+  watch_->remove(program.serial);
+  auto chosen = kernel_chosen_.find(program.serial);
+  if (chosen == kernel_chosen_.end()) return;
+  worker_->post([this, process = chosen->second] { kernel_.forget(process); });
+  kernel_chosen_.erase(chosen);
+}
+
+// Under each trace that was open, because those will never have the end of their spans; the innermost span says where.
+void CaptureService::crashed(const ProgramPtr& program, std::vector<ThreadSpan> open) {
+  uint64_t now_nano = now_monotonic_nano();
+  CaptureJob job = job_of(program, now_nano - std::min(now_nano, options_.crash_window_nano), now_nano);
+  CaptureSubject subject{
+      .trigger = Trigger::kCrash,
+      .reason = "process " + std::to_string(program->process.pid) + " ended without coming to its end"};
+  std::map<TraceId, const ThreadSpan*> innermost;
+  for (const ThreadSpan& span : open) innermost[span.span.trace_id] = &span;
+  for (const auto& [trace_id, span] : innermost) {
+    subject.trace_id = trace_id;
+    subject.span_id = span->span.span_id;
+    subject.operation = text_of(span->span.name());
+    admit(job, subject, 0);
+  }
+  if (innermost.empty()) admit(job, subject, 0);
+  job.open = std::move(open);
+  if (!job.subjects.empty()) submit(std::move(job));
+}
+
+// ---- what was made --------------------------------------------------------------------------------------------------
+
+void CaptureService::made(CaptureWorker::Outcome outcome) {
+  if (outcome.made) {
+    send(outcome.job, *std::move(outcome.made));
+    return settle(outcome.job, std::nullopt);
+  }
+  for (const CaptureSubject& subject : outcome.job.subjects) count_skipped(subject.trigger, outcome.skipped);
+  settle(outcome.job, outcome.skipped);
+}
+
+void CaptureService::send(const CaptureJob& job, ReadyCapture capture) {
+  auto content = std::make_shared<const std::string>(std::move(capture.encoded.content));
+  Sha256 hash = sha256(*content);
+  for (const CaptureSubject& subject : job.subjects) {
+    count_made(subject.trigger, content->size());
+    OutgoingCapture outgoing{.id = subject.id,
+                             .trace_id = subject.trace_id.bytes,
+                             .span_id = subject.span_id.bytes,
+                             .trigger = subject.trigger,
+                             .service = text_of(job.program->service),
+                             .pid = static_cast<uint32_t>(job.program->process.pid),
+                             .operation = subject.operation,
+                             .start_unix_nano = capture.start_unix_nano,
+                             .end_unix_nano = capture.end_unix_nano,
+                             .crosses_clock_jump = capture.crosses_clock_jump,
+                             .truncated = capture.encoded.truncated,
+                             .losses = capture.encoded.losses,
+                             .content = content,
+                             .sha256 = hash.bytes};
+    outbox_.send(std::move(outgoing), [](CaptureFate) {});  // what is lost there is counted there
+  }
+}
+
+void CaptureService::settle(const CaptureJob& job, std::optional<SkipReason> skipped) {
+  if (!job.requester) return;
+  if (job.subjects.front().trigger == Trigger::kRequested) requested_.erase(job.program->serial);
+  CaptureRequester& requester = *job.requester;
+  if (skipped) {
+    requester.skip("process " + std::to_string(job.program->process.pid) + ": " + words_of(*skipped));
+  } else {
+    for (const CaptureSubject& subject : job.subjects) requester.answer.capture_ids.push_back(subject.id);
+  }
+  --requester.pending;
+  requester.respond_when_all_are_made();
+}
+
+}  // namespace fathom::agent

@@ -1,0 +1,281 @@
+#include "node-agent/triggers/capture_service.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "node-agent/testing/agent_fixture.h"
+#include "node-agent/testing/fake_capture_outbox.h"
+#include "node-agent/triggers/encode_capture.h"
+
+namespace fathom::agent {
+namespace {
+
+using testing::FakeCaptureOutbox;
+using testing::kMilli;
+using testing::ScriptedDetail;
+using testing::ScriptedPool;
+using testing::Sleeper;
+using testing::SocketClient;
+
+// Pools whose ticks are CLOCK_MONOTONIC's nanoseconds, so that the service's real clock and the agent's scripted one
+// agree on them.
+class CaptureServiceTest : public testing::AgentTest {
+ protected:
+  CaptureServiceTest() { pool_.set_resource({{"service.name", "shop"}, {"service.namespace", "test"}}); }
+  ~CaptureServiceTest() override {
+    agent_.reset();
+    service_.reset();
+  }
+  void begin(std::vector<InheritedFd> inherited = {}) {
+    service_ = std::make_unique<CaptureService>(loop_, capture_options_, host_clock_, encode_capture, captures_);
+    options_.observer = service_.get();
+    options_.drain.finished_spans = &service_->finished_spans();
+    must_start(std::move(inherited));
+    service_->set_agent(agent_.get());
+  }
+  void begin_with_program() {
+    begin();
+    write_event(0, "before");
+    client_ = std::make_unique<SocketClient>(options_.listener.path);
+    ASSERT_EQ(offer(*client_, pool_), pool::Verdict::kTaken);
+    ASSERT_EQ(offer_detail(*client_, detail_), pool::Verdict::kTaken);
+    ASSERT_TRUE(until([&] { return !agent_->details().empty() && agent_->details()[0].service == "shop"; }));
+    pass_ticks(2);
+  }
+  // Each in a chunk of its own.
+  void write_event(uint32_t chunk, const std::string& word) {
+    if (chunk == 0) detail_.describe(16, "note", {{pool::FieldType::kString, "word"}});
+    uint64_t now = now_monotonic_nano();
+    detail_.claim(chunk, now);
+    detail_.put(chunk, testing::owner_record(1, now));
+    detail_.put(chunk, testing::detail_record(16, now, testing::sized(word)));
+  }
+  void threshold(uint64_t nano) { service_->thresholds({{"test", "shop", "work", 1, nano}}, true); }
+  // A finished span, as the program leaves it in its pool.
+  void finish_span(uint64_t number, uint64_t start_nano, uint8_t status = 0) {
+    std::string record = testing::make_record(number, "work", {}, start_nano, now_monotonic_nano());
+    record[offsetof(pool::SpanRecord, status)] = static_cast<char>(status);
+    if (pool_.state(0) == pool::kFree) pool_.claim(0);
+    ASSERT_TRUE(pool_.put(0, record));
+  }
+  bool until_captures(size_t count) {
+    return until([&] { return captures_.captures.size() >= count; });
+  }
+  static std::array<uint8_t, 16> trace_of(uint64_t number) {
+    std::array<uint8_t, 16> id{};
+    uint64_t trace = number / 10 + 1;
+    std::memcpy(id.data(), &trace, sizeof trace);
+    return id;
+  }
+  CaptureAnswer ask(CaptureRequest request) {
+    std::optional<CaptureAnswer> answer;
+    service_->capture(std::move(request), [&](CaptureAnswer given) { answer = std::move(given); });
+    EXPECT_TRUE(until([&] { return answer.has_value(); }));
+    return answer.value_or(CaptureAnswer{});
+  }
+
+  HostClock host_clock_;
+  CaptureServiceOptions capture_options_;
+  FakeCaptureOutbox captures_;
+  ScriptedPool pool_{4, pool::Clock::kMonotonic, -1, 16};
+  ScriptedDetail detail_;
+  std::unique_ptr<SocketClient> client_;
+  std::unique_ptr<CaptureService> service_;
+};
+
+TEST_F(CaptureServiceTest, AnOverdueSpanIsCapturedWhileItRunsAndItsRestWhenItEnds) {
+  begin_with_program();
+  threshold(50 * kMilli);
+  uint64_t start = now_monotonic_nano();
+  pool_.begin_span(0, 30, "work", start);
+  write_event(1, "first");
+  ASSERT_TRUE(until_captures(1));
+  const OutgoingCapture& first = captures_.captures[0];
+  EXPECT_EQ(first.trigger, Trigger::kOverdue);
+  EXPECT_EQ(first.trace_id, trace_of(30));
+  EXPECT_EQ(first.span_id[0], 31);
+  EXPECT_EQ(first.operation, "work");
+  EXPECT_EQ(first.service, "shop");
+  EXPECT_NE(first.id, (std::array<uint8_t, 16>{}));
+  capture::Capture content = captures_.content(0);
+  EXPECT_NE(content.reason.find("work has been running for"), std::string::npos) << content.reason;
+  EXPECT_LE(content.begin_nano, start);
+  EXPECT_GE(content.end_nano, start + 50 * kMilli);
+  std::vector<std::string> texts = captures_.texts(0);
+  EXPECT_TRUE(std::count(texts.begin(), texts.end(), "first"));
+  ASSERT_FALSE(content.threads.empty());
+  ASSERT_EQ(content.threads[0].open.size(), 1u);
+  EXPECT_EQ(content.threads[0].open[0].name, "work");
+
+  write_event(2, "rest");
+  pool_.end_span(0);
+  finish_span(30, start);
+  ASSERT_TRUE(until_captures(2));
+  EXPECT_EQ(captures_.captures[1].trigger, Trigger::kSlow);
+  EXPECT_EQ(captures_.captures[1].trace_id, trace_of(30));
+  EXPECT_EQ(captures_.content(1).begin_nano, content.end_nano) << "nothing twice";
+  EXPECT_EQ(captures_.texts(1), (std::vector<std::string>{"rest"}));
+}
+
+TEST_F(CaptureServiceTest, SlowAndFailedSpansAreCapturedWhenTheyEnd) {
+  begin_with_program();
+  threshold(50 * kMilli);
+  uint64_t now = now_monotonic_nano();
+  write_event(1, "slow");
+  finish_span(10, now - 60 * kMilli);
+  finish_span(20, now - 1 * kMilli, 2);
+  finish_span(40, now - 1 * kMilli);
+  ASSERT_TRUE(until_captures(2));
+  pass_ticks(5);
+  std::vector<Trigger> triggers = captures_.triggers();
+  std::sort(triggers.begin(), triggers.end());
+  EXPECT_EQ(triggers, (std::vector<Trigger>{Trigger::kSlow, Trigger::kError}));
+}
+
+TEST_F(CaptureServiceTest, AnOperationIsNotCapturedAgainAndAgain) {
+  begin_with_program();
+  threshold(50 * kMilli);
+  for (uint64_t number = 10; number < 200; number += 10) finish_span(number, now_monotonic_nano() - 60 * kMilli);
+  ASSERT_TRUE(until_captures(1));
+  pass_ticks(5);
+  EXPECT_EQ(captures_.captures.size(), 1u);
+}
+
+TEST_F(CaptureServiceTest, AProgramTriggersItself) {
+  begin_with_program();
+  write_event(1, "odd");
+  pool_.trigger("queue is full", 50, now_monotonic_nano());
+  ASSERT_TRUE(until_captures(1));
+  EXPECT_EQ(captures_.captures[0].trigger, Trigger::kProgram);
+  EXPECT_EQ(captures_.captures[0].trace_id, trace_of(50));
+  EXPECT_EQ(captures_.content(0).reason, "queue is full");
+  EXPECT_EQ(captures_.texts(0), (std::vector<std::string>{"before", "odd"}));
+}
+
+class CrashTest : public CaptureServiceTest {
+ protected:
+  // As after a restart: so that the program can be another process than ours.
+  void begin_with_sleeper() {
+    write_event(0, "last words");
+    std::vector<InheritedFd> inherited;
+    inherited.push_back(kept(pool_, sleeper_.pid()));
+    ProgramId id{.uid = ::getuid(), .process = identify_process(sleeper_.pid())};
+    Result<DetailFile> file = DetailFile::open(detail_.descriptor(), 0);
+    id.key = {file->memory().device(), file->memory().inode()};
+    inherited.push_back({id.store_name(ProgramId::kDetail), detail_.descriptor()});
+    begin(std::move(inherited));
+    ASSERT_TRUE(until([&] { return !agent_->details().empty() && agent_->details()[0].service == "shop"; }));
+  }
+  Sleeper sleeper_;
+};
+
+TEST_F(CrashTest, WhatWasOpenIsCapturedUnderItsTraces) {
+  begin_with_sleeper();
+  pool_.begin_span(0, 10, "outer", now_monotonic_nano(), 5);
+  pool_.begin_span(0, 11, "inner", now_monotonic_nano(), 5);
+  pool_.begin_span(1, 90, "other", now_monotonic_nano(), 6);
+  pass_ticks(2);
+  sleeper_.kill();
+  ASSERT_TRUE(until_captures(2));
+  EXPECT_EQ(captures_.captures[0].trigger, Trigger::kCrash);
+  EXPECT_EQ(captures_.captures[0].trace_id, trace_of(10));
+  EXPECT_EQ(captures_.captures[0].operation, "inner");
+  EXPECT_EQ(captures_.captures[1].trace_id, trace_of(90));
+  EXPECT_EQ(captures_.captures[0].content, captures_.captures[1].content);
+  EXPECT_EQ(captures_.texts(0), (std::vector<std::string>{"last words"}));
+  EXPECT_TRUE(captures_.content(0).ended);
+}
+
+TEST_F(CrashTest, OutsideOfSpansItIsOfNoTrace) {
+  begin_with_sleeper();
+  sleeper_.kill();
+  ASSERT_TRUE(until_captures(1));
+  EXPECT_EQ(captures_.captures[0].trace_id, (std::array<uint8_t, 16>{}));
+}
+
+TEST_F(CrashTest, AnOrderlyEndIsNone) {
+  begin_with_sleeper();
+  pool_.begin_span(0, 10, "outer", now_monotonic_nano());
+  pool_.triggers().ended.store(1);
+  sleeper_.kill();
+  ASSERT_TRUE(until([&] { return agent_->details().empty() || agent_->details()[0].ended; }));
+  pass_ticks(5);
+  EXPECT_TRUE(captures_.captures.empty());
+}
+
+TEST_F(CaptureServiceTest, RequestsByProcessAndByService) {
+  begin_with_program();
+  CaptureAnswer answer = ask({.request_id = 7, .pid = static_cast<uint32_t>(::getpid()), .reason = "a person"});
+  EXPECT_EQ(answer.request_id, 7u);
+  ASSERT_EQ(answer.capture_ids.size(), 1u) << answer.skipped;
+  EXPECT_EQ(answer.skipped, "");
+  ASSERT_EQ(captures_.captures.size(), 1u);
+  EXPECT_EQ(captures_.captures[0].id, answer.capture_ids[0]);
+  EXPECT_EQ(captures_.captures[0].trigger, Trigger::kRequested);
+  EXPECT_EQ(captures_.texts(0), (std::vector<std::string>{"before"}));
+  EXPECT_EQ(captures_.content(0).reason, "a person");
+  EXPECT_EQ(ask({.service = "shop"}).capture_ids.size(), 1u);
+  answer = ask({.service = "nobody"});
+  EXPECT_TRUE(answer.capture_ids.empty());
+  EXPECT_NE(answer.skipped, "");
+}
+
+TEST_F(CaptureServiceTest, RequestsByTraceFindItsProcesses) {
+  begin_with_program();
+  uint64_t start = now_monotonic_nano() - 20 * kMilli;
+  finish_span(70, start);
+  ASSERT_TRUE(until([&] { return outbox_.stored.contains(70); }));
+  CaptureAnswer answer = ask({.trigger = Trigger::kRemote, .trace_id = trace_of(70)});
+  ASSERT_EQ(answer.capture_ids.size(), 1u) << answer.skipped;
+  EXPECT_EQ(captures_.captures[0].trigger, Trigger::kRemote);
+  EXPECT_EQ(captures_.captures[0].trace_id, trace_of(70));
+  EXPECT_LE(captures_.content(0).begin_nano, start);
+  pool_.begin_span(3, 500, "open", now_monotonic_nano());
+  answer = ask({.trigger = Trigger::kRemote, .trace_id = trace_of(500)});
+  EXPECT_EQ(answer.capture_ids.size(), 1u) << answer.skipped;
+  answer = ask({.trigger = Trigger::kRemote, .trace_id = trace_of(500)});
+  EXPECT_TRUE(answer.capture_ids.empty()) << "once";
+  EXPECT_TRUE(ask({.trace_id = trace_of(900)}).capture_ids.empty());
+}
+
+TEST_F(CaptureServiceTest, AWindowThatLiesAheadIsWaitedForAndOneAtATime) {
+  begin_with_program();
+  CaptureRequest request{.request_id = 1, .pid = static_cast<uint32_t>(::getpid())};
+  request.start_unix_nano = now_unix_nano();
+  request.end_unix_nano = request.start_unix_nano + 300 * kMilli;
+  std::optional<CaptureAnswer> first;
+  service_->capture(request, [&](CaptureAnswer given) { first = std::move(given); });
+  CaptureAnswer second = ask({.request_id = 2, .pid = request.pid});
+  EXPECT_TRUE(second.capture_ids.empty());
+  EXPECT_NE(second.skipped.find("another request"), std::string::npos);
+  EXPECT_FALSE(first);
+  write_event(1, "meanwhile");
+  ASSERT_TRUE(until([&] { return first.has_value(); }));
+  ASSERT_EQ(first->capture_ids.size(), 1u) << first->skipped;
+  std::vector<std::string> texts = captures_.texts(0);
+  EXPECT_TRUE(std::count(texts.begin(), texts.end(), "meanwhile"));
+  EXPECT_EQ(ask(request).capture_ids.size(), 1u) << "and again when it is made";
+}
+
+TEST_F(CaptureServiceTest, TracepointsAreListedAndSwitched) {
+  begin_with_program();
+  std::optional<TracepointAnswer> answer;
+  auto keep = [&](TracepointAnswer given) { answer = std::move(given); };
+  service_->tracepoints({.request_id = 3}, keep);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->request_id, 3u);
+  ASSERT_EQ(answer->programs.size(), 1u);
+  EXPECT_EQ(answer->programs[0].service, "shop");
+  ASSERT_EQ(answer->programs[0].tracepoints.size(), 1u);
+  EXPECT_EQ(answer->programs[0].tracepoints[0].name, "note");
+  using Action = TracepointRequest::Action;
+  service_->tracepoints({.action = Action::kEnable, .patterns = {"no*"}, .service = "shop"}, keep);
+  EXPECT_EQ(answer->failure, "");
+  EXPECT_TRUE(answer->programs.at(0).tracepoints.at(0).on);
+  service_->tracepoints({.action = Action::kEnable, .patterns = {"no thing"}}, keep);
+  EXPECT_NE(answer->failure, "");
+}
+
+}  // namespace
+}  // namespace fathom::agent

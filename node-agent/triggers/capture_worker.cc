@@ -1,0 +1,168 @@
+#include "node-agent/triggers/capture_worker.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/time.h"
+
+namespace fathom::agent {
+
+namespace {
+
+constexpr uint64_t kClockNano = kNanosPerSecond;
+
+bool lies_ahead(const CaptureJob& job, uint64_t now_nano) {
+  return job.end_nano > now_nano;
+}
+
+}  // namespace
+
+CaptureWorker::CaptureWorker(const CaptureWorkerOptions& options, SharedTimes& times, KernelEvents& kernel,
+                             Encode encode, Done done)
+    : options_(options),
+      times_(times),
+      kernel_(kernel),
+      encode_(std::move(encode)),
+      done_(std::move(done)),
+      thread_([this] { run(); }) {}
+
+CaptureWorker::~CaptureWorker() {
+  {
+    std::lock_guard lock(mutex_);
+    stops_ = true;
+  }
+  changed_.notify_one();
+  thread_.join();
+}
+
+// ---- from other threads ---------------------------------------------------------------------------------------------
+
+std::optional<SkipReason> CaptureWorker::submit(CaptureJob& job) {
+  uint64_t now_nano = now_monotonic_nano();
+  {
+    std::lock_guard lock(mutex_);
+    bool ahead = lies_ahead(job, now_nano);
+    auto alike = static_cast<size_t>(std::count_if(
+        jobs_.begin(), jobs_.end(), [&](const CaptureJob& other) { return lies_ahead(other, now_nano) == ahead; }));
+    if (alike >= (ahead ? options_.most_waiting : options_.most_jobs)) {
+      held_bytes_ -= job.events ? job.events->bytes() : 0;
+      return SkipReason::kBusy;
+    }
+    jobs_.push_back(std::move(job));
+  }
+  changed_.notify_one();
+  return std::nullopt;
+}
+
+void CaptureWorker::post(std::function<void()> work) {
+  {
+    std::lock_guard lock(mutex_);
+    works_.push_back(std::move(work));
+  }
+  changed_.notify_one();
+}
+
+bool CaptureWorker::reserve(uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  if (held_bytes_ + bytes > options_.most_held_bytes) return false;
+  held_bytes_ += bytes;
+  return true;
+}
+
+void CaptureWorker::give_back(uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  held_bytes_ -= bytes;
+}
+
+bool CaptureWorker::copy_now(CaptureJob& job) {
+  DetailPool* detail = job.program->detail.get();
+  if (detail == nullptr || !reserve(options_.budget_bytes)) return false;
+  pool::Clock clock = detail->file().shape().clock;
+  TickWindow window = times_.window(clock, job.begin_nano, job.end_nano, now_monotonic_nano());
+  job.events = detail->snapshot(window, options_.budget_bytes);
+  give_back(options_.budget_bytes - job.events->bytes());
+  return true;
+}
+
+// ---- the thread -----------------------------------------------------------------------------------------------------
+
+void CaptureWorker::run() {
+  std::unique_lock lock(mutex_);
+  while (!stops_) {
+    auto job = ready_job(now_monotonic_nano());
+    if (!works_.empty()) {
+      std::function<void()> work = std::move(works_.front());
+      works_.pop_front();
+      lock.unlock();
+      work();
+    } else if (job != jobs_.end()) {
+      CaptureJob next = std::move(*job);
+      jobs_.erase(job);
+      lock.unlock();
+      make(std::move(next));
+    } else {
+      wait(lock);
+      lock.unlock();
+      times_.update();
+    }
+    lock.lock();
+  }
+}
+
+std::deque<CaptureJob>::iterator CaptureWorker::ready_job(uint64_t now_nano) {
+  return std::find_if(jobs_.begin(), jobs_.end(), [&](const CaptureJob& job) { return !lies_ahead(job, now_nano); });
+}
+
+uint64_t CaptureWorker::next_ready_nano() const {
+  uint64_t next_nano = UINT64_MAX;
+  for (const CaptureJob& job : jobs_) next_nano = std::min(next_nano, job.end_nano);
+  return next_nano;
+}
+
+void CaptureWorker::wait(std::unique_lock<std::mutex>& lock) {
+  uint64_t until_nano = std::min(next_ready_nano(), now_monotonic_nano() + kClockNano);
+  // now_monotonic_nano() is what steady_clock counts.
+  std::chrono::steady_clock::time_point until{std::chrono::nanoseconds(until_nano)};
+  changed_.wait_until(lock, until);
+}
+
+void CaptureWorker::make(CaptureJob job) {
+  Outcome outcome{.job = std::move(job)};
+  try_to_make(outcome);
+  if (outcome.job.events) give_back(outcome.job.events->bytes());
+  outcome.job.events.reset();
+  outcome.job.open.reset();
+  if (outcome.job.wants_kernel_events) kernel_.forget(outcome.job.program->process);
+  done_(std::move(outcome));
+}
+
+void CaptureWorker::copy_rest(CaptureJob& job) {
+  if (!job.events) copy_now(job);
+  if (!job.open) job.open = job.program->open ? job.program->open->all_open() : std::vector<ThreadSpan>{};
+}
+
+void CaptureWorker::try_to_make(Outcome& outcome) {
+  CaptureJob& job = outcome.job;
+  copy_rest(job);
+  std::string kernel_missing;
+  std::optional<KernelSnapshot> kernel =
+      kernel_.snapshot(job.program->process, job.begin_nano, job.end_nano, kernel_missing);
+  bool has_room = job.events || !job.program->detail;
+  bool has_any = job.events || kernel || !job.open->empty();
+  outcome.skipped = !has_room ? SkipReason::kMemory : !has_any ? SkipReason::kNoDetail : SkipReason::kFailed;
+  if (!has_room || !has_any) return;
+  TickTimes times = times_.copy();
+  Result<EncodedCapture> encoded = encode_({.job = &job,
+                                            .events = job.events ? &*job.events : nullptr,
+                                            .kernel = kernel ? &*kernel : nullptr,
+                                            .kernel_missing = std::move(kernel_missing),
+                                            .open = &*job.open,
+                                            .times = &times});
+  if (!encoded) return;
+  outcome.made = ReadyCapture{.encoded = *std::move(encoded),
+                              .start_unix_nano = times.unix_nano(pool::Clock::kMonotonic, job.begin_nano),
+                              .end_unix_nano = times.unix_nano(pool::Clock::kMonotonic, job.end_nano),
+                              .crosses_clock_jump = times.crosses_jump(job.begin_nano, job.end_nano)};
+}
+
+}  // namespace fathom::agent

@@ -1,0 +1,84 @@
+// CaptureWorker: the thread that makes captures: waits for their windows, copies, encodes.
+//
+// Purpose: nothing of this may hold up the agent's loop, nor the watch. One capture is made at a time; a bounded number
+// waits, and what was copied already is bounded in bytes. Thread safety: all of it; `done` is called on the worker's
+// thread. Ownership: what it refers to must outlive it. Errors: submit() says why not; a capture that has nothing in it
+// is skipped.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "node-agent/triggers/capture_job.h"
+#include "node-agent/triggers/kernel_events.h"
+#include "node-agent/triggers/shared_times.h"
+
+namespace fathom::agent {
+
+struct CaptureWorkerOptions {
+  uint64_t budget_bytes = 16 << 20;  // of events, of one capture
+  uint64_t most_held_bytes = 96 << 20;
+  size_t most_jobs = 16;
+  size_t most_waiting = 32;  // for windows that lie ahead, beside those
+};
+
+struct ReadyCapture {
+  EncodedCapture encoded;
+  uint64_t start_unix_nano = 0;
+  uint64_t end_unix_nano = 0;
+  bool crosses_clock_jump = false;
+};
+
+class CaptureWorker {
+ public:
+  using Encode = std::function<Result<EncodedCapture>(const CaptureMaterial&)>;
+  struct Outcome {
+    CaptureJob job;  // without what was copied
+    std::optional<ReadyCapture> made;
+    SkipReason skipped{};  // where it was not
+  };
+  using Done = std::function<void(Outcome)>;
+
+  CaptureWorker(const CaptureWorkerOptions& options, SharedTimes& times, KernelEvents& kernel, Encode encode,
+                Done done);
+  ~CaptureWorker();  // what waits is dropped
+
+  // Nothing: it is taken. Else the job comes back.
+  std::optional<SkipReason> submit(CaptureJob& job);
+  // A copy of the program's events on the caller's thread, into the job, which is to be submitted next. False: there is
+  // no room, or nothing to copy.
+  bool copy_now(CaptureJob& job);
+  // Something short, between two captures.
+  void post(std::function<void()> work);
+
+ private:
+  void run();
+  // The first whose window is over, or a piece of work; waits for it, a second at most.
+  void wait(std::unique_lock<std::mutex>& lock);
+  std::deque<CaptureJob>::iterator ready_job(uint64_t now_nano);
+  uint64_t next_ready_nano() const;
+  void make(CaptureJob job);
+  void try_to_make(Outcome& outcome);
+  void copy_rest(CaptureJob& job);
+  bool reserve(uint64_t bytes);
+  void give_back(uint64_t bytes);
+
+  const CaptureWorkerOptions options_;
+  SharedTimes& times_;
+  KernelEvents& kernel_;
+  const Encode encode_;
+  const Done done_;
+  std::mutex mutex_;  // of what follows
+  std::condition_variable changed_;
+  std::deque<CaptureJob> jobs_;
+  std::deque<std::function<void()>> works_;
+  uint64_t held_bytes_ = 0;
+  bool stops_ = false;
+  std::thread thread_;
+};
+
+}  // namespace fathom::agent

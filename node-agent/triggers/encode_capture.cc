@@ -1,0 +1,56 @@
+#include "node-agent/triggers/encode_capture.h"
+
+#include "base/utf8.h"
+#include "capture/encode.h"
+#include "node-agent/capture/capture_maker.h"
+
+namespace fathom::agent {
+
+namespace {
+
+std::string text_of(std::string_view bytes) {
+  return repair_utf8(bytes, bytes.size());
+}
+
+std::vector<OpenSpanOfThread> open_spans(const std::vector<ThreadSpan>& spans) {
+  std::vector<OpenSpanOfThread> open;
+  open.reserve(spans.size());
+  for (const ThreadSpan& at : spans) {
+    open.push_back({.tid = at.tid,
+                    .start_ticks = at.span.start_ticks,
+                    .span = {at.span.trace_id, at.span.span_id},
+                    .kind = at.span.kind,
+                    .name = text_of(at.span.name())});
+  }
+  return open;
+}
+
+CaptureInput input_of(const CaptureMaterial& material) {
+  const CaptureJob& job = *material.job;
+  CaptureInput input(*material.times);
+  input.begin_nano = job.begin_nano;
+  input.end_nano = job.end_nano;
+  input.trigger_nano = job.trigger_nano;
+  input.pid = static_cast<uint32_t>(job.program->process.pid);
+  input.service = text_of(job.program->service);
+  input.reason = job.subjects.front().reason;
+  input.ended = job.program->ended;
+  input.detail = material.events;
+  input.kernel = material.kernel;
+  input.kernel_missing = material.kernel_missing;
+  input.open = open_spans(*material.open);
+  input.open_clock = job.program->clock;
+  if (!job.program->ended) input.identify = LivingThreads(job.program->process.pid);
+  return input;
+}
+
+}  // namespace
+
+Result<EncodedCapture> encode_capture(const CaptureMaterial& material) {
+  MadeCapture made = make_capture(input_of(material));
+  EncodedCapture encoded{.truncated = made.truncated, .losses = made.capture.losses};
+  encoded.content = capture::encode(made.capture);
+  return encoded;
+}
+
+}  // namespace fathom::agent

@@ -1,0 +1,13 @@
+// encode_capture(): the usual CaptureWorker::Encode: make_capture() and the bytes of it.
+//
+// Thread safety: a pure function but for looks at /proc. Errors: none of its own.
+#pragma once
+
+#include "base/result.h"
+#include "node-agent/triggers/capture_job.h"
+
+namespace fathom::agent {
+
+Result<EncodedCapture> encode_capture(const CaptureMaterial& material);
+
+}  // namespace fathom::agent

@@ -1,0 +1,55 @@
+#include "node-agent/triggers/finished_spans.h"
+
+#include <algorithm>
+
+namespace fathom::agent {
+
+void FinishedSpans::begin(uint32_t program, std::string_view service_namespace, std::string_view service) {
+  program_ = program;
+  service_ = &thresholds_->of(service_namespace, service);
+  smallest_nano_ = service_->smallest_nano();
+  kept_.clear();
+  left_out_ = 0;
+}
+
+void FinishedSpans::look_at(const SpanRecordView& record, uint64_t start_nano, uint64_t end_nano) {
+  uint8_t kind = record.head.kind;
+  uint64_t operation = operation_hash(kind, record.name, record.name.size());
+  uint64_t threshold_nano = service_->of(operation);
+  FinishedSpan span{.kind = kind,
+                    .operation = operation,
+                    .start_nano = start_nano,
+                    .end_nano = end_nano,
+                    .threshold_nano = threshold_nano};
+  std::memcpy(span.trace_id.bytes.data(), record.head.trace_id, sizeof record.head.trace_id);
+  std::memcpy(span.span_id.bytes.data(), record.head.span_id, sizeof record.head.span_id);
+  bool slow = threshold_nano != kNever && end_nano - start_nano >= threshold_nano;
+  if (slow) {
+    span.trigger = Trigger::kSlow;
+    keep(span, record);
+  }
+  if (record.head.status != kError) return;
+  span.trigger = Trigger::kError;
+  keep(std::move(span), record);
+}
+
+void FinishedSpans::keep(FinishedSpan span, const SpanRecordView& record) {
+  auto same = std::find_if(kept_.begin(), kept_.end(), [&](const FinishedSpan& kept) {
+    return kept.trigger == span.trigger && kept.trace_id == span.trace_id;
+  });
+  if (same == kept_.end() && kept_.size() >= kMostOfBatch) {
+    ++left_out_;
+    return;
+  }
+  if (same == kept_.end()) same = kept_.insert(kept_.end(), FinishedSpan{});
+  if (same->end_nano - same->start_nano > span.end_nano - span.start_nano) return;
+  *same = std::move(span);
+  same->name = record.name;
+}
+
+void FinishedSpans::finish() {
+  if (program_ != 0 && !kept_.empty()) sink_.finished(program_, std::exchange(kept_, {}), left_out_);
+  program_ = 0;
+}
+
+}  // namespace fathom::agent

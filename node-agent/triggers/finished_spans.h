@@ -1,0 +1,73 @@
+// FinishedSpans: looks at the spans that the drain reads: which took too long, which failed, and which trace was where.
+//
+// Purpose: the triggers kSlow and kError. A usual span costs one comparison and a note in TraceMemory; what is longer
+// than the shortest threshold of its service, or failed, is kept for the end of the batch, where it is handed to the
+// sink: of each trace the longest, of each kind of trigger. Thread safety: none, belongs to the agent's loop.
+// Ownership: `sink` must outlive it. Units: nanoseconds of CLOCK_MONOTONIC. Hostility: names are the program's; a batch
+// gives kMostOfBatch candidates at most, the others are counted by the sink.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "node-agent/pool/record.h"
+#include "node-agent/triggers/thresholds.h"
+#include "node-agent/triggers/trace_memory.h"
+
+namespace fathom::agent {
+
+struct FinishedSpan {
+  Trigger trigger = Trigger::kSlow;
+  TraceId trace_id;
+  SpanId span_id;
+  std::string name;
+  uint8_t kind = 0;
+  uint64_t operation = 0;  // operation_hash()
+  uint64_t start_nano = 0;
+  uint64_t end_nano = 0;
+  uint64_t threshold_nano = 0;  // kNever: none
+};
+
+class FinishedSpanSink {
+ public:
+  virtual ~FinishedSpanSink() = default;
+  // `left_out`: so many more would have been.
+  virtual void finished(uint32_t program, std::vector<FinishedSpan> spans, uint64_t left_out) = 0;
+};
+
+class FinishedSpans {
+ public:
+  static constexpr size_t kMostOfBatch = 32;
+
+  FinishedSpans(TraceMemory& traces, FinishedSpanSink& sink) : traces_(traces), sink_(sink) {}
+
+  void set_thresholds(std::shared_ptr<const Thresholds> thresholds) { thresholds_ = std::move(thresholds); }
+  // The spans to come are this program's. 0: it is not watched.
+  void begin(uint32_t program, std::string_view service_namespace, std::string_view service);
+  void note(const SpanRecordView& span, uint64_t start_nano, uint64_t end_nano) {
+    if (program_ == 0) return;
+    traces_.note(span.head.trace_id, program_, start_nano, end_nano);
+    bool is_usual = end_nano - start_nano < smallest_nano_ && span.head.status != kError;
+    if (!is_usual) look_at(span, start_nano, end_nano);
+  }
+  void finish();
+
+ private:
+  static constexpr uint8_t kError = 2;  // OTLP's status
+
+  void look_at(const SpanRecordView& span, uint64_t start_nano, uint64_t end_nano);
+  void keep(FinishedSpan span, const SpanRecordView& record);
+
+  TraceMemory& traces_;
+  FinishedSpanSink& sink_;
+  std::shared_ptr<const Thresholds> thresholds_ = std::make_shared<Thresholds>();
+  uint32_t program_ = 0;
+  const ServiceThresholds* service_ = nullptr;
+  uint64_t smallest_nano_ = kNever;
+  std::vector<FinishedSpan> kept_;
+  uint64_t left_out_ = 0;
+};
+
+}  // namespace fathom::agent

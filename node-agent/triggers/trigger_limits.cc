@@ -1,0 +1,101 @@
+#include "node-agent/triggers/trigger_limits.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace fathom::agent {
+
+namespace {
+
+bool is_of_time(Trigger trigger) {
+  return trigger == Trigger::kOverdue || trigger == Trigger::kSlow;
+}
+
+// Overdue and slow are one: a span that is found overdue is slow when it ends.
+Trigger bucket_name(Trigger trigger) {
+  return trigger == Trigger::kOverdue ? Trigger::kSlow : trigger;
+}
+
+std::array<TokenBucket, 8> make_buckets(const TriggerLimitOptions& options) {
+  auto bucket = [](const RateLimit& limit) { return TokenBucket(limit.per_second, limit.burst); };
+  return {bucket({}),
+          bucket(options.overdue_and_slow),
+          bucket(options.overdue_and_slow),
+          bucket(options.error),
+          bucket({}),
+          bucket(options.program),
+          bucket(options.crash),
+          bucket(options.remote)};
+}
+
+constexpr uint64_t kForgetEveryNano = 1'000'000'000;
+
+bool is_younger(uint64_t then_nano, uint64_t age_nano, uint64_t now_nano) {
+  return now_nano < then_nano || now_nano - then_nano < age_nano;
+}
+
+template <typename Table>
+bool has_younger(const Table& table, const typename Table::key_type& key, uint64_t age_nano, uint64_t now_nano) {
+  auto found = table.find(key);
+  return found != table.end() && is_younger(found->second, age_nano, now_nano);
+}
+
+template <typename Table>
+void drop_older(Table& table, uint64_t age_nano, uint64_t now_nano) {
+  std::erase_if(table, [&](const auto& entry) { return !is_younger(entry.second, age_nano, now_nano); });
+}
+
+}  // namespace
+
+const char* name_of(Trigger trigger) {
+  constexpr const char* kNames[] = {"none", "overdue", "slow", "error", "requested", "program", "crash", "remote"};
+  return kNames[std::min<size_t>(static_cast<size_t>(trigger), std::size(kNames) - 1)];
+}
+
+const char* name_of(SkipReason reason) {
+  constexpr const char* kNames[] = {"rate",   "operation", "same",        "busy",
+                                    "memory", "no_detail", "overwritten", "failed"};
+  return kNames[static_cast<size_t>(reason)];
+}
+
+const char* words_of(SkipReason reason) {
+  constexpr const char* kWords[] = {"more captures than this kind of trigger may make",
+                                    "its operation was captured a moment ago",
+                                    "captured already",
+                                    "too many captures are being made",
+                                    "captures that are being made hold too much memory",
+                                    "it records no events",
+                                    "overwritten before it was read",
+                                    "could not be encoded"};
+  return kWords[static_cast<size_t>(reason)];
+}
+
+TriggerLimits::TriggerLimits(const TriggerLimitOptions& options) : options_(options), buckets_(make_buckets(options)) {}
+
+std::optional<SkipReason> TriggerLimits::admit(const TriggerCause& cause, uint64_t now_nano) {
+  if (cause.trigger == Trigger::kRequested) return std::nullopt;
+  std::lock_guard lock(mutex_);
+  forget_old(now_nano);
+  Remembered same{cause.trigger, cause.program, cause.trace_id};
+  bool of_operation = is_of_time(cause.trigger) && cause.operation != 0;
+  if (!cause.trace_id.is_zero() && has_younger(captured_, same, options_.remember_nano, now_nano))
+    return SkipReason::kSame;
+  if (of_operation && has_younger(operations_, cause.operation, options_.operation_pause_nano, now_nano))
+    return SkipReason::kOperation;
+  if (!bucket_of(bucket_name(cause.trigger)).take(now_nano)) return SkipReason::kRate;
+  if (!cause.trace_id.is_zero()) captured_[same] = now_nano;
+  if (of_operation) operations_[cause.operation] = now_nano;
+  return std::nullopt;
+}
+
+// The buckets bound how many come in a minute; should that be set to more, all are forgotten.
+void TriggerLimits::forget_old(uint64_t now_nano) {
+  if (now_nano < forgotten_nano_ + kForgetEveryNano) return;
+  forgotten_nano_ = now_nano;
+  drop_older(captured_, options_.remember_nano, now_nano);
+  drop_older(operations_, options_.operation_pause_nano, now_nano);
+  if (captured_.size() >= options_.most_remembered) captured_.clear();
+  if (operations_.size() >= options_.most_remembered) operations_.clear();
+}
+
+}  // namespace fathom::agent

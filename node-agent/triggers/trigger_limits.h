@@ -1,0 +1,105 @@
+// TriggerLimits: how many captures each kind of trigger may make.
+//
+// Purpose: a capture costs a copy of some megabytes, compression and the way home; where everything is slow, a few
+// captures tell as much as all would. A kind has a token bucket; overdue and slow spans share one, and of one operation
+// they make one capture in ten seconds; of one trace in one process a kind makes one capture, for as long as it is
+// remembered. Thread safety: all of it. Errors: the reason why not, as fathom_agent_captures_skipped_total has it.
+// Units: nanoseconds of CLOCK_MONOTONIC.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <tuple>
+#include <unordered_map>
+
+#include "base/ids.h"
+#include "node-agent/control.h"
+
+namespace fathom::agent {
+
+enum class SkipReason : uint8_t {
+  kRate,         // more than this kind of trigger may make
+  kOperation,    // this operation was captured a moment ago
+  kSame,         // this trace was captured by such a trigger already
+  kBusy,         // too many are being made, or wait to be
+  kMemory,       // what is being made holds too much
+  kNoDetail,     // the process records nothing
+  kOverwritten,  // a program's own triggers, before they were read
+  kFailed,       // could not be encoded
+};
+const char* name_of(Trigger trigger);
+const char* name_of(SkipReason reason);
+const char* words_of(SkipReason reason);  // for people
+
+class TokenBucket {
+ public:
+  TokenBucket(double per_second, double burst) : per_second_(per_second), burst_(burst), tokens_(burst) {}
+
+  bool take(uint64_t now_nano) {
+    if (now_nano > filled_nano_) {
+      double seconds = static_cast<double>(now_nano - filled_nano_) / 1e9;
+      tokens_ = filled_nano_ == 0 ? burst_ : std::min(burst_, tokens_ + seconds * per_second_);
+      filled_nano_ = now_nano;
+    }
+    if (tokens_ < 1) return false;
+    tokens_ -= 1;
+    return true;
+  }
+
+ private:
+  double per_second_;
+  double burst_;
+  double tokens_;
+  uint64_t filled_nano_ = 0;
+};
+
+struct RateLimit {
+  double per_second;
+  double burst;
+};
+
+struct TriggerLimitOptions {
+  RateLimit overdue_and_slow{2, 10};
+  RateLimit error{1, 5};
+  RateLimit program{2, 10};
+  RateLimit crash{5, 5};
+  RateLimit remote{10, 10};
+  uint64_t operation_pause_nano = 10'000'000'000;
+  uint64_t remember_nano = 60'000'000'000;
+  size_t most_remembered = 4096;
+};
+
+// What a trigger is about.
+struct TriggerCause {
+  Trigger trigger = Trigger::kRequested;
+  uint32_t program = 0;    // WatchedProgram::serial
+  TraceId trace_id;        // zero: no trace
+  uint64_t operation = 0;  // of service and operation_hash(); 0: none
+};
+
+class TriggerLimits {
+ public:
+  explicit TriggerLimits(const TriggerLimitOptions& options = {});
+
+  // Nothing: a capture may be made, and is counted. Requests always may.
+  std::optional<SkipReason> admit(const TriggerCause& cause, uint64_t now_nano);
+
+ private:
+  using Remembered = std::tuple<Trigger, uint32_t, TraceId>;
+
+  TokenBucket& bucket_of(Trigger trigger) { return buckets_[static_cast<size_t>(trigger)]; }
+  void forget_old(uint64_t now_nano);
+
+  const TriggerLimitOptions options_;
+  std::mutex mutex_;
+  std::array<TokenBucket, 8> buckets_;
+  std::map<Remembered, uint64_t> captured_;            // when
+  std::unordered_map<uint64_t, uint64_t> operations_;  // when
+  uint64_t forgotten_nano_ = 0;
+};
+
+}  // namespace fathom::agent

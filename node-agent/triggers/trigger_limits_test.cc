@@ -1,0 +1,88 @@
+#include "node-agent/triggers/trigger_limits.h"
+
+#include <gtest/gtest.h>
+
+namespace fathom::agent {
+namespace {
+
+constexpr uint64_t kSecond = 1'000'000'000;
+
+TraceId trace(uint64_t number) {
+  TraceId id;
+  std::memcpy(id.bytes.data(), &number, sizeof number);
+  return id;
+}
+
+class TriggerLimitsTest : public ::testing::Test {
+ protected:
+  std::optional<SkipReason> admit(Trigger trigger, uint64_t of_trace, uint64_t operation = 0, uint32_t program = 1) {
+    return limits_.admit({trigger, program, of_trace == 0 ? TraceId{} : trace(of_trace), operation}, now_);
+  }
+  // How many of many.
+  int admitted(Trigger trigger, int tries = 100) {
+    int count = 0;
+    for (int i = 0; i < tries; ++i) count += admit(trigger, ++next_trace_) ? 0 : 1;
+    return count;
+  }
+  TriggerLimits limits_;
+  uint64_t now_ = 1000 * kSecond;
+  uint64_t next_trace_ = 1'000'000;
+};
+
+TEST_F(TriggerLimitsTest, EachKindHasItsOwnBucket) {
+  EXPECT_EQ(admitted(Trigger::kError), 5);
+  EXPECT_EQ(admitted(Trigger::kProgram), 10);
+  EXPECT_EQ(admitted(Trigger::kCrash), 5);
+  EXPECT_EQ(admitted(Trigger::kRemote), 10);
+  EXPECT_EQ(admitted(Trigger::kRequested), 100);
+}
+
+TEST_F(TriggerLimitsTest, OverdueAndSlowShareOne) {
+  EXPECT_EQ(admitted(Trigger::kOverdue, 6), 6);
+  EXPECT_EQ(admitted(Trigger::kSlow), 4);
+}
+
+TEST_F(TriggerLimitsTest, BucketsFillAgain) {
+  admitted(Trigger::kError);
+  now_ += 3 * kSecond;
+  EXPECT_EQ(admitted(Trigger::kError), 3);
+  now_ += 1000 * kSecond;
+  EXPECT_EQ(admitted(Trigger::kError), 5);
+}
+
+TEST_F(TriggerLimitsTest, AnOperationHasOneInTenSeconds) {
+  EXPECT_EQ(admit(Trigger::kOverdue, 1, 42), std::nullopt);
+  EXPECT_EQ(admit(Trigger::kSlow, 2, 42), SkipReason::kOperation);
+  EXPECT_EQ(admit(Trigger::kSlow, 3, 43), std::nullopt);
+  now_ += 10 * kSecond - 1;
+  EXPECT_EQ(admit(Trigger::kSlow, 4, 42), SkipReason::kOperation);
+  now_ += 1;
+  EXPECT_EQ(admit(Trigger::kSlow, 4, 42), std::nullopt);
+}
+
+TEST_F(TriggerLimitsTest, ATraceIsCapturedOnceByEachKindInEachProcess) {
+  EXPECT_EQ(admit(Trigger::kError, 7), std::nullopt);
+  EXPECT_EQ(admit(Trigger::kError, 7), SkipReason::kSame);
+  EXPECT_EQ(admit(Trigger::kError, 7, 0, 2), std::nullopt) << "another process";
+  EXPECT_EQ(admit(Trigger::kSlow, 7), std::nullopt) << "another kind";
+  EXPECT_EQ(admit(Trigger::kProgram, 0), std::nullopt);
+  EXPECT_EQ(admit(Trigger::kProgram, 0), std::nullopt) << "of no trace";
+  now_ += 60 * kSecond;
+  EXPECT_EQ(admit(Trigger::kError, 7), std::nullopt);
+}
+
+TEST_F(TriggerLimitsTest, WhatIsSkippedTakesNothing) {
+  EXPECT_EQ(admit(Trigger::kError, 7), std::nullopt);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(admit(Trigger::kError, 7), SkipReason::kSame);
+  EXPECT_EQ(admitted(Trigger::kError), 4);
+}
+
+TEST_F(TriggerLimitsTest, NamesAreThoseOfTheMetrics) {
+  EXPECT_STREQ(name_of(Trigger::kOverdue), "overdue");
+  EXPECT_STREQ(name_of(Trigger::kRemote), "remote");
+  EXPECT_STREQ(name_of(SkipReason::kRate), "rate");
+  EXPECT_STREQ(name_of(SkipReason::kFailed), "failed");
+}
+
+}  // namespace
+}  // namespace fathom::agent
