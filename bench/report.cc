@@ -42,7 +42,9 @@ constexpr KeyBound kBounds[] = {
     {"agent.rss_max_mib", {128, false}},
     {"e2e.span_to_found_ms_p99", {500, false}},
     {"crash.spans_lost", {0, false}},
-    {"syscall.added_over_perf_trace", {0.5, false}},
+    {"capture.to_durable_ms_p99", {100, false}},
+    {"capture.overdue_seen_ms_p99", {5, false}},
+    {"crash.events_lost", {0, false}},
 };
 
 std::string number(double value) {

@@ -1,4 +1,5 @@
 // bench-tracers: the survey's experiment again, with ours among the tracers. See bench/README.md.
+#include <boost/json.hpp>
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -8,15 +9,18 @@
 #include "bench/progress.h"
 #include "bench/report.h"
 #include "bench/server.h"
+#include "bench/tracers/capture_rounds.h"
 #include "bench/tracers/event_rounds.h"
 #include "bench/tracers/figures.h"
 #include "bench/tracers/lttng_session.h"
 #include "bench/tracers/plot.h"
+#include "bench/tracers/subprocess.h"
 #include "bench/tracers/syscall_rounds.h"
 
 namespace fathom::bench {
 namespace {
 
+using tracers::CaptureRounds;
 using tracers::Command;
 using tracers::EventRounds;
 using tracers::LttngSession;
@@ -24,10 +28,15 @@ using tracers::SyscallRounds;
 
 Options make_options() {
   return {"bench-tracers",
-          {{"--steps", "all", "of events,instructions,syscalls, separated by commas; instructions needs events"},
+          {{"--steps", "all",
+            "of events,instructions,syscalls,captures,crash, separated by commas; instructions needs events"},
            {"--rounds", "60", "of step events"},
            {"--syscall-rounds", "7", "of step syscalls"},
-           {"--work-directory", "/tmp", "for logs"},
+           {"--captures", "100", "of each kind, of step captures"},
+           {"--kills", "200", "programs of step crash"},
+           {"--seed", "1", "of the moments of kills"},
+           {"--server", beside_this_program("fathom-server"), "the server of step captures"},
+           {"--work-directory", "/tmp", "for logs and data directories"},
            {"--plot", "", "a file for the plot (SVG)"},
            {"--json", "", "a file for the figures"}}};
 }
@@ -43,7 +52,8 @@ class TracersBench {
       : options_(options), report_(report), log_path_(options.text("--work-directory") + "/bench-tracers.log") {}
 
   Result<> run() {
-    for (auto step : {&TracersBench::events, &TracersBench::syscalls, &TracersBench::plot}) {
+    for (auto step : {&TracersBench::events, &TracersBench::syscalls, &TracersBench::captures, &TracersBench::crash,
+                      &TracersBench::plot}) {
       if (Result<> fine = (this->*step)(); !fine) return fine;
     }
     return {};
@@ -118,6 +128,51 @@ class TracersBench {
     std::fputs(("\n" + tracers::syscall_table(rounds.times(), rounds.missing())).c_str(), stdout);
     tracers::add_syscall_figures(rounds.times(), report_);
     panels_.push_back(tracers::syscall_panel(rounds.times()));
+    return {};
+  }
+
+  Result<> captures() {
+    if (!selected("captures")) return {};
+    auto rounds = CaptureRounds::start({options_.text("--server"), options_.text("--work-directory")});
+    if (!rounds) return rounds.error();
+    const uint64_t count = options_.number("--captures");
+    Latencies durable, seen;
+    Progress progress("captures", 2 * count);
+    for (uint64_t number = 0; number < count; ++number) {
+      auto nano = rounds->burst_to_durable_nano();
+      if (!nano) return nano.error();
+      durable.record(*nano);
+      progress.at(2 * number + 1);
+      nano = rounds->overdue_to_copied_nano(number);
+      if (!nano) return nano.error();
+      seen.record(*nano);
+      progress.at(2 * number + 2);
+    }
+    add_latencies("capture.to_durable_ms", durable, "8 MiB of events, from the trigger");
+    add_latencies("capture.overdue_seen_ms", seen, "from the threshold until the detail was copied, while it runs");
+    return {};
+  }
+
+  void add_latencies(const std::string& key, const Latencies& latencies, const std::string& what) {
+    report_.add(key + "_p99", latencies.p99_ms(), what);
+    report_.add(key + "_p50", latencies.p50_ms(), "");
+    report_.add(key + "_max", latencies.max_ms(), "");
+  }
+
+  Result<> crash() {
+    if (!selected("crash")) return {};
+    const Command command = {{beside_this_program("event_crashes"), beside_this_program("event_writer"), "--kills",
+                              options_.text("--kills"), "--seed", options_.text("--seed")}};
+    auto ended = tracers::run_to_end(command, 1200);
+    if (!ended) return ended.error();
+    const size_t begin = ended->output.find('{');
+    boost::system::error_code fault;
+    const boost::json::value said =
+        boost::json::parse(begin == std::string::npos ? "" : ended->output.substr(begin), fault);
+    if (fault) return internal("event_crashes said: " + ended->output);
+    report_.add("crash.events_lost", said.at("crash.events_lost").to_number<double>(),
+                "of " + std::to_string(said.at("committed").to_number<uint64_t>()) + " events of " +
+                    options_.text("--kills") + " writers, killed at full speed");
     return {};
   }
 

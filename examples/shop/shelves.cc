@@ -1,5 +1,7 @@
 #include "shelves.h"
 
+#include <fathom/event.h>
+
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -42,14 +44,18 @@ Shelves::~Shelves() {
 }
 
 std::optional<uint32_t> Shelves::look(uint32_t item) {
+  FATHOM_EVENT_ON("shelves.wait", "item", item);
   std::lock_guard lock(mutex_);
+  FATHOM_EVENT_ON("shelves.entered", "item", item);
   auto found = entries_.find(item);
   if (found == entries_.end()) return std::nullopt;
   return found->second.left;
 }
 
 Shelves::Reservation Shelves::reserve(uint32_t item, uint32_t quantity) {
+  FATHOM_EVENT_ON("shelves.wait", "item", item);
   std::lock_guard lock(mutex_);
+  FATHOM_EVENT_ON("shelves.entered", "item", item);
   auto found = entries_.find(item);
   if (found == entries_.end()) return {Outcome::kUnknown, 0};
   Entry& entry = found->second;
@@ -71,6 +77,7 @@ void Shelves::snapshot_every(uint64_t period_ms) {
 
 void Shelves::snapshot() {
   std::lock_guard lock(mutex_);
+  FATHOM_EVENT_ON("snapshot.begin", "file", file_, "entries", entries_.size());
   std::unique_ptr<std::FILE, CloseFile> file(std::fopen(file_.c_str(), "w"));
   if (file == nullptr) {
     static bool said = false;
@@ -80,6 +87,7 @@ void Shelves::snapshot() {
   for (const auto& [item, entry] : entries_) {
     std::fprintf(file.get(), "%u\t%s\t%u\n", item, entry.shelf.c_str(), entry.left);
   }
+  FATHOM_EVENT_ON("snapshot.end", "file", file_);
 }
 
 }  // namespace shop

@@ -1,0 +1,99 @@
+// A traced program that gives reasons for captures, one for each line that it is told: capture_writer.
+//
+//   burst BYTES             a span in which so many bytes of events are written, then fathom::trigger(), then the span
+//                           stays open until the next line
+//   hold NAME MILLISECONDS  a span of this name, open for so long, with an event every 100 us
+//   end
+//
+// To each it answers a line "TRACE_ID START TRIGGER", the times in nanoseconds of CLOCK_MONOTONIC: when its span began,
+// and when it asked (of `hold`: 0). The answer to `burst` comes once it has asked, that to `hold` when the span has
+// ended.
+#include <fathom/event.h>
+#include <fathom/trace.h>
+#include <time.h>
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <string>
+
+namespace {
+
+constexpr uint64_t kSecond = 1'000'000'000;
+constexpr uint64_t kEventBytes = 32;  // of a record of "bench.event"
+
+uint64_t monotonic_nano() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * kSecond + static_cast<uint64_t>(now.tv_nsec);
+}
+
+void sleep_nano(uint64_t nano) {
+  const timespec pause = {static_cast<time_t>(nano / kSecond), static_cast<long>(nano % kSecond)};
+  nanosleep(&pause, nullptr);
+}
+
+void write_event(uint64_t number) {
+  FATHOM_EVENT_ON("bench.event", "number", number, "check", number * 0x9e3779b97f4a7c15);
+}
+
+std::string trace_id(const fathom::Span& span) {
+  return span.context().traceparent().substr(3, 32);
+}
+
+void answer(const std::string& trace, uint64_t start_nano, uint64_t trigger_nano) {
+  std::printf("%s %" PRIu64 " %" PRIu64 "\n", trace.c_str(), start_nano, trigger_nano);
+  std::fflush(stdout);
+}
+
+// Until the next line comes, which is returned.
+std::string next_line() {
+  char line[256];
+  if (std::fgets(line, sizeof line, stdin) == nullptr) return "end";
+  line[std::strcspn(line, "\n")] = '\0';
+  return line;
+}
+
+std::string burst(uint64_t bytes) {
+  fathom::Span span("bench.burst");
+  const uint64_t start_nano = monotonic_nano();
+  for (uint64_t number = 0; number < bytes / kEventBytes; ++number) write_event(number);
+  const uint64_t trigger_nano = monotonic_nano();
+  fathom::trigger("bench");
+  answer(trace_id(span), start_nano, trigger_nano);
+  return next_line();
+}
+
+void hold(const char* name, uint64_t milliseconds) {
+  fathom::Span span(name);
+  const uint64_t start_nano = monotonic_nano();
+  for (uint64_t number = 0; monotonic_nano() < start_nano + milliseconds * 1'000'000; ++number) {
+    write_event(number);
+    sleep_nano(100'000);
+  }
+  const std::string trace = trace_id(span);
+  span.end();
+  answer(trace, start_nano, 0);
+}
+
+// The line that follows.
+std::string obey(const std::string& line) {
+  uint64_t number = 0;
+  char name[128];
+  if (std::sscanf(line.c_str(), "burst %" SCNu64, &number) == 1) return burst(number);
+  if (std::sscanf(line.c_str(), "hold %127s %" SCNu64, name, &number) == 2) {
+    hold(name, number);
+    return next_line();
+  }
+  std::fprintf(stderr, "capture_writer: no such line: %s\n", line.c_str());
+  return "end";
+}
+
+}  // namespace
+
+int main() {
+  std::string line = next_line();
+  while (line != "end") line = obey(line);
+}
