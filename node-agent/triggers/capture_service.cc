@@ -80,6 +80,7 @@ CaptureJob CaptureService::job_of(const ProgramPtr& program, uint64_t begin_nano
   CaptureJob job{.program = program, .trigger_nano = now_monotonic_nano()};
   job.begin_nano = begin_nano > options_.margin_nano ? begin_nano - options_.margin_nano : 0;
   job.end_nano = end_nano;
+  if (!program->detail && !program->ended) job.detail_by_nano = job.trigger_nano + options_.first_events_nano;
   return job;
 }
 
@@ -207,6 +208,7 @@ bool CaptureService::finished_one(const ProgramPtr& program, const FinishedSpan&
 }
 
 void CaptureService::program_changed(const ProgramPtr& program) {
+  worker_->changed(program);
   watch_->set(program);
   bool wanted = kernel_.mode() == KernelEventsMode::kTraced && program->detail && !program->ended;
   auto chosen = kernel_chosen_.find(program->serial);

@@ -30,6 +30,8 @@ struct CaptureServiceOptions {
   uint64_t overdue_after_nano = kNever;  // of operations of which nothing is learnt
   uint64_t margin_nano = 10'000'000;     // before a span's start, and behind its end
   uint64_t crash_window_nano = 10'000'000'000;
+  uint64_t first_events_nano =
+      1'000'000'000;  // for the pool of a program's first events to come, when a trigger was sooner
   uint64_t program_window_nano = 5'000'000'000;  // of fathom::trigger() outside of spans
   uint64_t request_window_nano = 5'000'000'000;  // of a request that says none
   uint64_t longest_window_nano = 600'000'000'000;

@@ -11,8 +11,12 @@ namespace {
 
 constexpr uint64_t kClockNano = kNanosPerSecond;
 
+uint64_t ready_nano(const CaptureJob& job) {
+  return std::max(job.end_nano, job.detail_by_nano);
+}
+
 bool lies_ahead(const CaptureJob& job, uint64_t now_nano) {
-  return job.end_nano > now_nano;
+  return ready_nano(job) > now_nano;
 }
 
 }  // namespace
@@ -52,6 +56,19 @@ std::optional<SkipReason> CaptureWorker::submit(CaptureJob& job) {
   }
   changed_.notify_one();
   return std::nullopt;
+}
+
+void CaptureWorker::changed(const std::shared_ptr<const WatchedProgram>& program) {
+  if (!program->detail) return;
+  {
+    std::lock_guard lock(mutex_);
+    for (CaptureJob& job : jobs_) {
+      if (job.program->serial != program->serial || job.program->detail) continue;
+      job.program = program;
+      job.detail_by_nano = 0;
+    }
+  }
+  changed_.notify_one();
 }
 
 void CaptureWorker::post(std::function<void()> work) {
@@ -115,7 +132,7 @@ std::deque<CaptureJob>::iterator CaptureWorker::ready_job(uint64_t now_nano) {
 
 uint64_t CaptureWorker::next_ready_nano() const {
   uint64_t next_nano = UINT64_MAX;
-  for (const CaptureJob& job : jobs_) next_nano = std::min(next_nano, job.end_nano);
+  for (const CaptureJob& job : jobs_) next_nano = std::min(next_nano, ready_nano(job));
   return next_nano;
 }
 

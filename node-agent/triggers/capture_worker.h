@@ -52,6 +52,8 @@ class CaptureWorker {
   // A copy of the program's events on the caller's thread, into the job, which is to be submitted next. False: there is
   // no room, or nothing to copy.
   bool copy_now(CaptureJob& job);
+  // What is known of a program is this now: jobs that wait for its first events need not wait any longer.
+  void changed(const std::shared_ptr<const WatchedProgram>& program);
   // Something short, between two captures.
   void post(std::function<void()> work);
 
