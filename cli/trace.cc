@@ -38,8 +38,13 @@ ExitCode print_tree(const std::string& body, const Args& args, const Context& co
   if (!limit) return failed(context, limit.error());
   Result<boost::json::value> trace = parse_json(body);
   if (!trace) return failed(context, trace.error());
-  TraceTextOptions options{context.columns, context.colour, args.has("--attributes"), *limit};
-  context.out(trace_text(build_trace_tree(*trace), options));
+  if (array_of(*trace, "spans").empty()) {
+    // A crash, or a span that still runs.
+    context.out("none of its spans has ended and come yet\n\n");
+  } else {
+    TraceTextOptions options{context.columns, context.colour, args.has("--attributes"), *limit};
+    context.out(trace_text(build_trace_tree(*trace), options));
+  }
   context.out(captures_note(*trace));
   return ExitCode::kOk;
 }
