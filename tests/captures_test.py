@@ -222,7 +222,7 @@ class TwoNodes(unittest.TestCase):
         nodes = {}
         for row in server.ask("/api/v1/captures", {"limit": 1000})["captures"]:
             if row["trace_id"]:
-                nodes.setdefault(row["trace_id"], set()).add(row["node"])
+                nodes.setdefault(row["trace_id"], set()).add(row["node_id"])
         time.sleep(0.2)
         return [trace for trace, seen in nodes.items() if len(seen) > 1]
 
