@@ -33,8 +33,8 @@ CommandLine capture_line() {
             node_flags(),
             {{"--duration", "D", "the last D of it, 60s at most (default: 5s; of a trace, what its spans last)"},
              {"--ahead", "",
-              "the next D, not the last: waits for them. Agents that record the kernel's events only when asked "
-              "have system calls and scheduling of such windows alone"},
+              "the next D, not the last: waits for them. Of such windows agents have the system calls, "
+              "which they otherwise record only with --kernel-events traced"},
              {"--reason", "TEXT", "why, for those who find the capture later"},
              format_flag("text")},
             connection_flags()}),

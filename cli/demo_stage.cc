@@ -10,6 +10,7 @@ namespace fathom::cli {
 
 namespace {
 
+constexpr const char* kSlow = "40ms";
 constexpr uint64_t kShopGraceNano = 15 * kNanosPerSecond;    // it flushes its last spans
 constexpr uint64_t kServerGraceNano = 70 * kNanosPerSecond;  // `up` itself kills each of its two after 30
 
@@ -56,12 +57,14 @@ Result<Addresses> DemoStage::start_server() {
   Result<Pipe> output = make_pipe();
   if (!output) return output.error();
   const char* free_port = "127.0.0.1:0";
-  // A socket of its own: programs of this host that look for an agent are no part of the demo.
-  Result<Child> child = Child::start({{context_.executable, "up", "--data", directory_->path() + "/data", "--http",
-                                       free_port, "--otlp-grpc", free_port, "--otlp-http", free_port, "--ingest",
-                                       free_port, "--agent-socket", directory_->path() + "/agent.sock"},
-                                      "",
-                                      {{1, output->write.get()}}});
+  // A socket of its own: programs of this host that look for an agent are no part of the demo. A threshold: there is no
+  // time to learn what is usual.
+  Result<Child> child =
+      Child::start({{context_.executable, "up", "--data", directory_->path() + "/data", "--http", free_port,
+                     "--otlp-grpc", free_port, "--otlp-http", free_port, "--ingest", free_port, "--agent-socket",
+                     directory_->path() + "/agent.sock", "--capture-threshold", kSlow},
+                    "",
+                    {{1, output->write.get()}}});
   if (!child) return child.error();
   server_ = *std::move(child);
   output->write.close();

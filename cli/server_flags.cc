@@ -29,10 +29,10 @@ std::vector<Flag> agent_flags() {
        "/run/fathom/agent.sock or $XDG_RUNTIME_DIR/fathom/agent.sock; else in the data directory)"},
       {"--spool-limit", "SIZE", "disk for spans while the server is away; beyond it they wait in the programs",
        "256MiB"},
-      {"--kernel-events", "off|requested|traced",
-       "whose context switches, system calls and page faults the agent records: nobody's, those of a process while a "
-       "capture of it is asked for, or of all programs that record events",
-       "requested"},
+      {"--kernel-events", "off|requested|scheduling|traced",
+       "what the kernel tells the agent of programs that record events: context switches, wake-ups and page faults "
+       "(scheduling), or system calls too (traced); or only while a capture is asked for that lies ahead; or nothing",
+       "scheduling"},
       {"--capture-budget", "SIZE", "events in one capture, 1MiB to 64MiB", "16MiB"},
       {"--overdue-after", "D",
        "a span that takes longer is captured, where its operation's usual duration is not learnt yet (default: none "

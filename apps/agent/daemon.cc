@@ -27,6 +27,12 @@ std::string host_name() {
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
 }
 
+agent::KernelEventsMode kernel_events_mode(const std::string& word) {
+  if (word == "traced") return agent::KernelEventsMode::kTraced;
+  if (word == "scheduling") return agent::KernelEventsMode::kScheduling;
+  return word == "requested" ? agent::KernelEventsMode::kRequested : agent::KernelEventsMode::kOff;
+}
+
 }  // namespace
 
 Daemon::Daemon(AgentProgramOptions options, agent::FdStore store, std::vector<agent::InheritedFd> inherited)
@@ -65,9 +71,7 @@ agent::CaptureServiceOptions Daemon::capture_options() const {
   agent::CaptureServiceOptions options;
   options.worker.budget_bytes = options_.capture_budget_bytes;
   options.worker.most_held_bytes = std::max(options.worker.most_held_bytes, 3 * options_.capture_budget_bytes);
-  options.kernel_events = options_.kernel_events == "traced"      ? agent::KernelEventsMode::kTraced
-                          : options_.kernel_events == "requested" ? agent::KernelEventsMode::kRequested
-                                                                  : agent::KernelEventsMode::kOff;
+  options.kernel_events = kernel_events_mode(options_.kernel_events);
   options.overdue_after_nano = options_.overdue_after_nano.value_or(agent::kNever);
   options.collector_ahead_nano = [this] {
     std::optional<agent::ClockEstimate> clock = uplink_->status().clock;

@@ -22,11 +22,12 @@ cli::CommandLine make_line() {
         "~/.local/state/fathom-agent for others)"},
        {"--spool-limit", "SIZE", "spans on disk while the collector is away; 0: no more", "256MiB"},
        {"--http", "ADDR", "HOST:PORT of /metrics, /healthz and /tracepoints (default: off)"},
-       {"--kernel-events", "off|requested|traced",
-        "record context switches, wake-ups, system calls and page faults: of processes that record events (traced: "
-        "some 280 ns for each of their system calls, and half of that for every other process's), while a request "
-        "for a capture waits for its window (requested), or never",
-        "requested"},
+       {"--kernel-events", "off|requested|scheduling|traced",
+        "what the kernel tells of processes that record events: context switches, wake-ups and page faults "
+        "(scheduling), or system calls too (traced: some 280 ns for each of theirs, and half of that for every other "
+        "process's). While a request for a capture waits for its window, everything; 'requested': only then; 'off': "
+        "never",
+        "scheduling"},
        {"--capture-budget", "SIZE", "events in one capture, 1MiB to 64MiB; beyond it the oldest are left out", "16MiB"},
        {"--overdue-after", "D",
         "a span that takes longer is captured, where its operation's usual duration is not learnt yet (default: "
@@ -60,7 +61,7 @@ std::string default_state(const AgentEnvironment& environment) {
 Result<> capture_options(const cli::Args& args, AgentProgramOptions& options) {
   constexpr uint64_t kMebibyte = 1 << 20;
   options.captures = !args.has("--no-captures");
-  Result<std::string> kernel = args.one_of("--kernel-events", {"off", "requested", "traced"});
+  Result<std::string> kernel = args.one_of("--kernel-events", {"off", "requested", "scheduling", "traced"});
   if (!kernel) return kernel.error();
   options.kernel_events = *kernel;
   Result<uint64_t> budget = args.size_bytes("--capture-budget");

@@ -18,7 +18,7 @@ struct AgentProgramOptions {
   uint64_t spool_limit_bytes = 0;
   std::string http_address;  // empty: none
   bool captures = true;
-  std::string kernel_events;  // "off", "requested", "traced"
+  std::string kernel_events;  // "off", "requested", "scheduling", "traced"
   uint64_t capture_budget_bytes = 0;
   std::optional<uint64_t> overdue_after_nano;  // none: of unknown operations nothing is overdue
   std::optional<int> ready_fd;                 // gets one line of JSON, then is closed

@@ -21,7 +21,7 @@ TEST(AgentOptions, DefaultsOfRoot) {
   EXPECT_TRUE(options->http_address.empty());
   EXPECT_FALSE(options->ready_fd);
   EXPECT_TRUE(options->captures);
-  EXPECT_EQ(options->kernel_events, "requested");
+  EXPECT_EQ(options->kernel_events, "scheduling");
   EXPECT_EQ(options->capture_budget_bytes, uint64_t{16} << 20);
   EXPECT_FALSE(options->overdue_after_nano);
 }

@@ -7,17 +7,18 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 
 namespace shop {
 
 namespace {
 
-[[noreturn]] void become(char** words, int output, pid_t parent) {
+[[noreturn]] void become(const char* path, char** words, int output, pid_t parent) {
   setpgid(0, 0);  // so that Ctrl-C reaches only the one that stops us in order
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);
   dup2(output, STDOUT_FILENO);
-  execv("/proc/self/exe", words);
+  execv(path, words);
   _exit(127);
 }
 
@@ -27,11 +28,14 @@ Process::Process(const std::vector<std::string>& words) {
   std::vector<char*> pointers{const_cast<char*>("shop")};
   for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
   pointers.push_back(nullptr);
+  // Not /proc/self/exe: the kernel would call its threads so.
+  std::error_code unreadable;
+  const std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", unreadable);
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return;
   pid_t parent = getpid();
   pid_ = fork();
-  if (pid_ == 0) become(pointers.data(), ends[1], parent);
+  if (pid_ == 0) become(path.c_str(), pointers.data(), ends[1], parent);
   if (pid_ < 0) pid_ = 0;
   close(ends[1]);
   output_ = ends[0];

@@ -108,17 +108,17 @@ void CaptureService::ask_for(const Target& target, const CaptureRequest& request
   }
   CaptureJob job = job_of(target.program, target.begin_nano, target.end_nano);
   CaptureSubject subject{.trigger = request.trigger, .trace_id = target.trace_id, .reason = request.reason};
-  if (!admit(job, std::move(subject), 0))
+  if (!admit(job, std::move(subject), {}))
     return requester->skip(process + "captured lately, or too many are asked for");
   bool ahead = target.end_nano > now_monotonic_nano();
   job.wants_kernel_events = ahead && requested && kernel_.mode() != KernelEventsMode::kOff;
   job.requester = requester;
   bool wants_kernel_events = job.wants_kernel_events;
   ProcessId id = target.program->process;
-  if (wants_kernel_events) worker_->post([this, id] { kernel_.choose(id); });
+  if (wants_kernel_events) worker_->post([this, id] { kernel_.choose(id, KernelDepth::kEverything); });
   if (std::optional<SkipReason> refused = worker_->submit(job)) {
     count_skipped(request.trigger, *refused);
-    if (wants_kernel_events) worker_->post([this, id] { kernel_.forget(id); });
+    if (wants_kernel_events) worker_->post([this, id] { kernel_.forget(id, KernelDepth::kEverything); });
     return requester->skip(process + words_of(*refused));
   }
   ++requester->pending;

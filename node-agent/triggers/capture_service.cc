@@ -84,7 +84,7 @@ CaptureJob CaptureService::job_of(const ProgramPtr& program, uint64_t begin_nano
   return job;
 }
 
-bool CaptureService::admit(CaptureJob& job, CaptureSubject subject, uint64_t operation) {
+bool CaptureService::admit(CaptureJob& job, CaptureSubject subject, const Slowness& slowness) {
   Trigger trigger = subject.trigger;
   if (job.subjects.size() >= options_.most_subjects) {
     count_skipped(trigger, SkipReason::kBusy);
@@ -93,7 +93,9 @@ bool CaptureService::admit(CaptureJob& job, CaptureSubject subject, uint64_t ope
   TriggerCause cause{.trigger = trigger,
                      .program = job.program->serial,
                      .trace_id = subject.trace_id,
-                     .operation = operation == 0 ? 0 : operation_of_service(*job.program, operation)};
+                     .operation = slowness.operation == 0 ? 0 : operation_of_service(*job.program, slowness.operation),
+                     .duration_nano = slowness.duration_nano,
+                     .goes_on = slowness.goes_on};
   if (std::optional<SkipReason> skipped = limits_.admit(cause, now_monotonic_nano())) {
     count_skipped(trigger, *skipped);
     return false;
@@ -120,7 +122,7 @@ void CaptureService::add_overdue(CaptureJob& job, const OverdueSpan& span) {
          .span_id = span.span.span_id,
          .operation = text_of(name),
          .reason = took_too_long(name, "has been running for", open_nano, span.threshold_nano)},
-        operation_hash(span.span.kind, name, span.span.name_bytes));
+        {.operation = operation_hash(span.span.kind, name, span.span.name_bytes), .duration_nano = open_nano});
 }
 
 // The copy is taken here and now: what the span did may be overwritten soon, and nobody may run before us.
@@ -152,7 +154,7 @@ void CaptureService::asked(const ProgramPtr& program, std::vector<ProgramTrigger
                            .trace_id = trigger.trace_id,
                            .span_id = trigger.span_id,
                            .reason = text_of(trigger.reason)},
-                          0);
+                          {});
     if (!admitted) continue;
     job.open = program->open->all_open();
     worker_->copy_now(job);
@@ -194,15 +196,16 @@ bool CaptureService::finished_one(const ProgramPtr& program, const FinishedSpan&
     if (*captured_until >= job.end_nano) return false;
     job.begin_nano = std::max(job.begin_nano, *captured_until);
   }
-  std::string reason = slow ? took_too_long(span.name, "took", span.end_nano - span.start_nano, span.threshold_nano)
-                            : text_of(span.name) + " failed";
+  uint64_t duration_nano = span.end_nano - span.start_nano;
+  std::string reason =
+      slow ? took_too_long(span.name, "took", duration_nano, span.threshold_nano) : text_of(span.name) + " failed";
   bool admitted = admit(job,
                         {.trigger = span.trigger,
                          .trace_id = span.trace_id,
                          .span_id = span.span_id,
                          .operation = text_of(span.name),
                          .reason = std::move(reason)},
-                        captured_until ? 0 : span.operation);
+                        {span.operation, duration_nano, captured_until.has_value()});
   if (admitted) submit(std::move(job));
   return admitted;
 }
@@ -210,13 +213,12 @@ bool CaptureService::finished_one(const ProgramPtr& program, const FinishedSpan&
 void CaptureService::program_changed(const ProgramPtr& program) {
   worker_->changed(program);
   watch_->set(program);
-  bool wanted = kernel_.mode() == KernelEventsMode::kTraced && program->detail && !program->ended;
+  std::optional<KernelDepth> depth = kernel_.depth_of_programs();
+  bool wanted = depth && program->detail && !program->ended;
+  if (!wanted) return;  // who was chosen stays so until it is gone: its last events are of interest
   auto chosen = kernel_chosen_.find(program->serial);
-  bool same = chosen != kernel_chosen_.end() && wanted && chosen->second == program->process;
-  if (same) return;
-  if (chosen != kernel_chosen_.end() && !wanted) return;  // until it is gone: its last events are of interest
-  if (!wanted) return;
-  worker_->post([this, process = program->process] { kernel_.choose(process); });
+  if (chosen != kernel_chosen_.end() && chosen->second == program->process) return;
+  worker_->post([this, process = program->process, depth] { kernel_.choose(process, *depth); });
   kernel_chosen_[program->serial] = program->process;
 }
 
@@ -224,7 +226,7 @@ void CaptureService::program_gone(const WatchedProgram& program) {
   watch_->remove(program.serial);
   auto chosen = kernel_chosen_.find(program.serial);
   if (chosen == kernel_chosen_.end()) return;
-  worker_->post([this, process = chosen->second] { kernel_.forget(process); });
+  worker_->post([this, process = chosen->second] { kernel_.forget(process, *kernel_.depth_of_programs()); });
   kernel_chosen_.erase(chosen);
 }
 
@@ -241,9 +243,9 @@ void CaptureService::crashed(const ProgramPtr& program, std::vector<ThreadSpan> 
     subject.trace_id = trace_id;
     subject.span_id = span->span.span_id;
     subject.operation = text_of(span->span.name());
-    admit(job, subject, 0);
+    admit(job, subject, {});
   }
-  if (innermost.empty()) admit(job, subject, 0);
+  if (innermost.empty()) admit(job, subject, {});
   job.open = std::move(open);
   if (!job.subjects.empty()) submit(std::move(job));
 }

@@ -87,7 +87,13 @@ class CaptureService : public ControlHandler, public AgentObserver, public Trigg
   void settle(const CaptureJob& job, std::optional<SkipReason> skipped);
 
   // ---- from any thread
-  bool admit(CaptureJob& job, CaptureSubject subject, uint64_t operation);
+  // Of a trigger that is about how long an operation takes.
+  struct Slowness {
+    uint64_t operation = 0;  // operation_hash()
+    uint64_t duration_nano = 0;
+    bool goes_on = false;
+  };
+  bool admit(CaptureJob& job, CaptureSubject subject, const Slowness& slowness);
   void submit(CaptureJob job);
   CaptureJob job_of(const ProgramPtr& program, uint64_t begin_nano, uint64_t end_nano) const;
 

@@ -149,7 +149,7 @@ void CaptureWorker::make(CaptureJob job) {
   if (outcome.job.events) give_back(outcome.job.events->bytes());
   outcome.job.events.reset();
   outcome.job.open.reset();
-  if (outcome.job.wants_kernel_events) kernel_.forget(outcome.job.program->process);
+  if (outcome.job.wants_kernel_events) kernel_.forget(outcome.job.program->process, KernelDepth::kEverything);
   done_(std::move(outcome));
 }
 

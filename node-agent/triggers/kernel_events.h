@@ -1,9 +1,10 @@
-// KernelEvents: which processes the kernel recorder follows, and why it follows none.
+// KernelEvents: whose events of the kernel are recorded, and how much of them.
 //
-// Purpose: KernelRecorder as the agent uses it. What it costs: some 280 ns for each system call of a chosen process,
-// and half of that for those of all others while anybody is chosen (docs/kernel-events.md); so by default nobody is,
-// but for the time of a request. The recorder is made when the first process is chosen. Thread safety: all of it; a
-// call may take some milliseconds, so not on the loop. Errors: as texts for people, in what a capture lacks.
+// Purpose: KernelRecorder as the agent uses it, twice: one without system calls, for all programs that record events,
+// and one with them, for the time of a request. The difference is who pays: system calls cost a chosen process some
+// 280 ns each, and every other process half of that; context switches and page faults are rarer
+// (docs/kernel-events.md). A recorder is made when its first process is chosen. Thread safety: all of it; a call may
+// take some milliseconds, so not on the loop. Errors: as texts for people, in what a capture lacks.
 #pragma once
 
 #include <memory>
@@ -17,9 +18,37 @@
 namespace fathom::agent {
 
 enum class KernelEventsMode {
-  kOff,        // never
-  kRequested,  // while a request waits for its window
-  kTraced,     // of all programs that record events
+  kOff,         // never
+  kRequested,   // everything, while a request waits for its window
+  kScheduling,  // as well: all but system calls, of all programs that record events
+  kTraced,      // everything of all programs that record events
+};
+
+enum class KernelDepth { kScheduling, kEverything };
+
+// The processes of one recorder. Thread safety: by its owner.
+class FollowedProcesses {
+ public:
+  explicit FollowedProcesses(const KernelRecorderOptions& options) : options_(options) {}
+
+  void choose(const ProcessId& process);
+  void forget(const ProcessId& process);
+  // None: `missing` says why.
+  KernelRecorder* recorder_of(const ProcessId& process, std::string& missing);
+
+ private:
+  struct Followed {
+    ProcessId process;
+    int times = 0;
+    std::string failure;  // empty: it is recorded
+  };
+  Followed* find(const ProcessId& process);
+  std::string follow(const ProcessId& process);
+
+  const KernelRecorderOptions options_;
+  std::unique_ptr<KernelRecorder> recorder_;
+  std::string failure_;  // why there is no recorder
+  std::vector<Followed> followed_;
 };
 
 class KernelEvents {
@@ -27,27 +56,23 @@ class KernelEvents {
   explicit KernelEvents(KernelEventsMode mode) : mode_(mode) {}
 
   KernelEventsMode mode() const { return mode_; }
+  // What is recorded of a program by its writing events; of a request, everything, unless the mode is kOff.
+  std::optional<KernelDepth> depth_of_programs() const;
   // For each choose() one forget().
-  void choose(const ProcessId& process);
-  void forget(const ProcessId& process);
-  // Nothing: `missing` says why.
+  void choose(const ProcessId& process, KernelDepth depth);
+  void forget(const ProcessId& process, KernelDepth depth);
+  // By the recorder that has more of it. Nothing: `missing` says why.
   std::optional<KernelSnapshot> snapshot(const ProcessId& process, uint64_t begin_nano, uint64_t end_nano,
                                          std::string& missing);
 
  private:
-  struct Chosen {
-    ProcessId process;
-    int times = 0;
-    std::string failure;  // empty: it is followed
-  };
-  Chosen* find(const ProcessId& process);
-  std::string follow(const ProcessId& process);
+  FollowedProcesses& of(KernelDepth depth) { return depth == KernelDepth::kEverything ? everything_ : scheduling_; }
+  KernelRecorder* recorder_of(const ProcessId& process, std::string& missing);
 
   const KernelEventsMode mode_;
   std::mutex mutex_;
-  std::unique_ptr<KernelRecorder> recorder_;
-  std::string failure_;  // why there is no recorder
-  std::vector<Chosen> chosen_;
+  FollowedProcesses scheduling_{{.system_calls = false}};
+  FollowedProcesses everything_{{}};
 };
 
 }  // namespace fathom::agent

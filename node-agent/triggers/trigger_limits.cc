@@ -34,15 +34,9 @@ bool is_younger(uint64_t then_nano, uint64_t age_nano, uint64_t now_nano) {
   return now_nano < then_nano || now_nano - then_nano < age_nano;
 }
 
-template <typename Table>
-bool has_younger(const Table& table, const typename Table::key_type& key, uint64_t age_nano, uint64_t now_nano) {
-  auto found = table.find(key);
-  return found != table.end() && is_younger(found->second, age_nano, now_nano);
-}
-
-template <typename Table>
-void drop_older(Table& table, uint64_t age_nano, uint64_t now_nano) {
-  std::erase_if(table, [&](const auto& entry) { return !is_younger(entry.second, age_nano, now_nano); });
+// So much longer that it has something new to tell.
+bool is_much_longer(uint64_t duration_nano, uint64_t longest_nano) {
+  return duration_nano / 5 * 4 > longest_nano;
 }
 
 }  // namespace
@@ -76,24 +70,44 @@ std::optional<SkipReason> TriggerLimits::admit(const TriggerCause& cause, uint64
   if (cause.trigger == Trigger::kRequested) return std::nullopt;
   std::lock_guard lock(mutex_);
   forget_old(now_nano);
-  Remembered same{cause.trigger, cause.program, cause.trace_id};
-  bool of_operation = is_of_time(cause.trigger) && cause.operation != 0;
-  if (!cause.trace_id.is_zero() && has_younger(captured_, same, options_.remember_nano, now_nano))
-    return SkipReason::kSame;
-  if (of_operation && has_younger(operations_, cause.operation, options_.operation_pause_nano, now_nano))
-    return SkipReason::kOperation;
-  if (!bucket_of(bucket_name(cause.trigger)).take(now_nano)) return SkipReason::kRate;
-  if (!cause.trace_id.is_zero()) captured_[same] = now_nano;
-  if (of_operation) operations_[cause.operation] = now_nano;
+  if (std::optional<SkipReason> reason = why_not(cause, now_nano)) return reason;
+  remember(cause, now_nano);
   return std::nullopt;
+}
+
+std::optional<SkipReason> TriggerLimits::why_not(const TriggerCause& cause, uint64_t now_nano) {
+  auto same = captured_.find({cause.trigger, cause.program, cause.trace_id});
+  if (same != captured_.end() && is_younger(same->second, options_.remember_nano, now_nano)) return SkipReason::kSame;
+  if (!is_operations_turn(cause, now_nano)) return SkipReason::kOperation;
+  if (!bucket_of(bucket_name(cause.trigger)).take(now_nano)) return SkipReason::kRate;
+  return std::nullopt;
+}
+
+bool TriggerLimits::is_operations_turn(const TriggerCause& cause, uint64_t now_nano) const {
+  if (!is_of_time(cause.trigger) || cause.goes_on) return true;
+  auto last = operations_.find(cause.operation);
+  if (last == operations_.end()) return true;
+  return !is_younger(last->second.captured_nano, options_.operation_pause_nano, now_nano) ||
+         is_much_longer(cause.duration_nano, last->second.longest_nano);
+}
+
+void TriggerLimits::remember(const TriggerCause& cause, uint64_t now_nano) {
+  if (!cause.trace_id.is_zero()) captured_[{cause.trigger, cause.program, cause.trace_id}] = now_nano;
+  if (!is_of_time(cause.trigger) || cause.operation == 0) return;
+  Turn& turn = operations_[cause.operation];
+  if (!is_younger(turn.captured_nano, options_.operation_pause_nano, now_nano)) turn = {.captured_nano = now_nano};
+  turn.longest_nano = std::max(turn.longest_nano, cause.duration_nano);
 }
 
 // The buckets bound how many come in a minute; should that be set to more, all are forgotten.
 void TriggerLimits::forget_old(uint64_t now_nano) {
   if (now_nano < forgotten_nano_ + kForgetEveryNano) return;
   forgotten_nano_ = now_nano;
-  drop_older(captured_, options_.remember_nano, now_nano);
-  drop_older(operations_, options_.operation_pause_nano, now_nano);
+  std::erase_if(captured_,
+                [&](const auto& entry) { return !is_younger(entry.second, options_.remember_nano, now_nano); });
+  std::erase_if(operations_, [&](const auto& entry) {
+    return !is_younger(entry.second.captured_nano, options_.operation_pause_nano, now_nano);
+  });
   if (captured_.size() >= options_.most_remembered) captured_.clear();
   if (operations_.size() >= options_.most_remembered) operations_.clear();
 }

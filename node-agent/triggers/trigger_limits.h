@@ -2,7 +2,8 @@
 //
 // Purpose: a capture costs a copy of some megabytes, compression and the way home; where everything is slow, a few
 // captures tell as much as all would. A kind has a token bucket; overdue and slow spans share one, and of one operation
-// they make one capture in ten seconds; of one trace in one process a kind makes one capture, for as long as it is
+// they make one capture in ten seconds, besides those that took a good deal longer than all that were captured in this
+// time: the slowest are what people ask for. Of one trace in one process a kind makes one capture, for as long as it is
 // remembered. Thread safety: all of it. Errors: the reason why not, as fathom_agent_captures_skipped_total has it.
 // Units: nanoseconds of CLOCK_MONOTONIC.
 #pragma once
@@ -76,9 +77,11 @@ struct TriggerLimitOptions {
 // What a trigger is about.
 struct TriggerCause {
   Trigger trigger = Trigger::kRequested;
-  uint32_t program = 0;    // WatchedProgram::serial
-  TraceId trace_id;        // zero: no trace
-  uint64_t operation = 0;  // of service and operation_hash(); 0: none
+  uint32_t program = 0;        // WatchedProgram::serial
+  TraceId trace_id;            // zero: no trace
+  uint64_t operation = 0;      // of service and operation_hash(); 0: none
+  uint64_t duration_nano = 0;  // of the span, as far as it is known
+  bool goes_on = false;        // with what was admitted as overdue: its operation's turn it was already
 };
 
 class TriggerLimits {
@@ -90,6 +93,14 @@ class TriggerLimits {
 
  private:
   using Remembered = std::tuple<Trigger, uint32_t, TraceId>;
+  struct Turn {
+    uint64_t captured_nano = 0;  // the first of this turn
+    uint64_t longest_nano = 0;   // of those that were captured in it
+  };
+
+  std::optional<SkipReason> why_not(const TriggerCause& cause, uint64_t now_nano);
+  bool is_operations_turn(const TriggerCause& cause, uint64_t now_nano) const;
+  void remember(const TriggerCause& cause, uint64_t now_nano);
 
   TokenBucket& bucket_of(Trigger trigger) { return buckets_[static_cast<size_t>(trigger)]; }
   void forget_old(uint64_t now_nano);
@@ -97,8 +108,8 @@ class TriggerLimits {
   const TriggerLimitOptions options_;
   std::mutex mutex_;
   std::array<TokenBucket, 8> buckets_;
-  std::map<Remembered, uint64_t> captured_;            // when
-  std::unordered_map<uint64_t, uint64_t> operations_;  // when
+  std::map<Remembered, uint64_t> captured_;  // when
+  std::unordered_map<uint64_t, Turn> operations_;
   uint64_t forgotten_nano_ = 0;
 };
 

@@ -60,6 +60,21 @@ TEST_F(TriggerLimitsTest, AnOperationHasOneInTenSeconds) {
   EXPECT_EQ(admit(Trigger::kSlow, 4, 42), std::nullopt);
 }
 
+TEST_F(TriggerLimitsTest, WhatTookMuchLongerIsCapturedAllTheSame) {
+  auto took = [&](uint64_t of_trace, uint64_t duration_nano, bool goes_on = false) {
+    return limits_.admit({Trigger::kSlow, 1, trace(of_trace), 42, duration_nano, goes_on}, now_);
+  };
+  EXPECT_EQ(took(1, kSecond), std::nullopt);
+  EXPECT_EQ(took(2, kSecond / 4 * 5), SkipReason::kOperation);
+  EXPECT_EQ(took(3, kSecond / 4 * 5 + 5), std::nullopt);
+  EXPECT_EQ(took(4, kSecond / 4 * 5 + 5), SkipReason::kOperation);
+  EXPECT_EQ(took(5, 9 * kSecond, true), std::nullopt) << "the rest of what was captured as overdue";
+  EXPECT_EQ(took(6, 5 * kSecond), SkipReason::kOperation) << "the rest was longer";
+  now_ += 10 * kSecond;
+  EXPECT_EQ(took(7, 1), std::nullopt) << "a new turn";
+  EXPECT_EQ(took(8, kSecond), std::nullopt) << "in which nothing was as long";
+}
+
 TEST_F(TriggerLimitsTest, ATraceIsCapturedOnceByEachKindInEachProcess) {
   EXPECT_EQ(admit(Trigger::kError, 7), std::nullopt);
   EXPECT_EQ(admit(Trigger::kError, 7), SkipReason::kSame);

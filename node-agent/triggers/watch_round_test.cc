@@ -168,7 +168,7 @@ TEST_F(WatchRoundTest, ASlotFarBehindIsFoundByItsMemory) {
 
 TEST_F(WatchRoundTest, TriggersOfProgramsArePassedOnOnce) {
   pool_.trigger("mine", 1, ticks());
-  pass(20 * kMilli);
+  pass(40 * kMilli);
   EXPECT_EQ(sink_.triggers, (std::vector<std::string>{"mine"}));
   for (int i = 0; i < 33; ++i) pool_.trigger("more", 1, ticks());
   pass(200 * kMilli);
@@ -181,7 +181,7 @@ TEST_F(WatchRoundTest, TriggersOfLongAgoWereForAPredecessor) {
   pool.trigger("old", 1, ticks() - 2 * 6000 * kMilli);
   pool.trigger("new", 1, ticks() - 2 * 1000 * kMilli);
   watch(pool, 2);
-  pass(20 * kMilli);
+  pass(40 * kMilli);
   EXPECT_EQ(sink_.triggers, (std::vector<std::string>{"new"}));
 }
 

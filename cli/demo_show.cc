@@ -1,0 +1,65 @@
+#include "cli/demo_show.h"
+
+#include <chrono>
+#include <thread>
+
+#include "base/time.h"
+#include "cli/api.h"
+#include "cli/slowest.h"
+#include "cli/text.h"
+#include "cli/timeline_text.h"
+#include "cli/trace_text.h"
+#include "cli/trace_tree.h"
+
+namespace fathom::cli {
+
+namespace {
+
+constexpr uint64_t kRows = 10;
+constexpr uint64_t kAnswerPatienceNano = 30 * kNanosPerSecond;
+constexpr uint64_t kArrivalPatienceNano = 5 * kNanosPerSecond;
+constexpr size_t kTimelineLines = 12;
+
+// Spans are found a moment after they ended: on their way are the agent's poll and the server's disk.
+Result<boost::json::array> slowest_rows(const Api& api) {
+  Target target("/api/v1/slowest");
+  target.add("from", format_instant(0)).add("by", "trace");
+  uint64_t give_up = now_monotonic_nano() + kArrivalPatienceNano;
+  while (true) {
+    Result<boost::json::array> rows = fetch_rows(api, target, kRows);
+    bool over = !rows || !rows->empty() || now_monotonic_nano() >= give_up;
+    if (over) return rows;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+}
+
+// Of the slowest one of which something was captured; where nothing was, there is nothing to show.
+void show_timeline(const Api& api, const boost::json::array& rows, const Context& context) {
+  for (const boost::json::value& row : rows) {
+    std::string trace_id = text_of(row, "trace_id");
+    Result<boost::json::value> timeline = api.json(Target("/api/v1/traces/" + trace_id + "/timeline"));
+    if (!timeline || array_of(*timeline, "captures").empty()) continue;
+    context.out("\nWhat its threads did, which was kept because it was slow (fathom timeline " + trace_id + "):\n\n" +
+                timeline_text(*timeline, {context.columns, context.colour, kTimelineLines}));
+    return;
+  }
+}
+
+}  // namespace
+
+Result<> show_slowest(const std::string& http, const Context& context) {
+  Api api(context.connect(http, kAnswerPatienceNano));
+  Result<boost::json::array> rows = slowest_rows(api);
+  if (!rows) return rows.error();
+  if (rows->empty()) return internal("the shop ran, but no request of it was stored");
+  std::string trace_id = text_of(rows->front(), "trace_id");
+  Result<boost::json::value> trace = api.json(Target("/api/v1/traces/" + trace_id));
+  if (!trace) return trace.error();
+  context.out("\nThe slowest requests:\n\n" + slowest_table(*rows, false, context.columns));
+  context.out("\nThe slowest one, as a tree:\n\n" +
+              trace_text(build_trace_tree(*trace), {context.columns, context.colour, false, 200}));
+  show_timeline(api, *rows, context);
+  return {};
+}
+
+}  // namespace fathom::cli
