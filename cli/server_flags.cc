@@ -30,7 +30,7 @@ std::vector<Flag> agent_flags() {
       {"--spool-limit", "SIZE", "disk for spans while the server is away; beyond it they wait in the programs",
        "256MiB"},
       {"--kernel-events", "off|requested|scheduling|traced",
-       "what the kernel tells the agent of programs that record events: context switches, wake-ups and page faults "
+       "what the kernel tells the agent of traced programs: context switches, wake-ups and page faults "
        "(scheduling), or system calls too (traced); or only while a capture is asked for that lies ahead; or nothing",
        "scheduling"},
       {"--capture-budget", "SIZE", "events in one capture, 1MiB to 64MiB", "16MiB"},

@@ -3,8 +3,8 @@
 import json
 import os
 import signal
-import socket
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -44,10 +44,16 @@ class Writer:
         self.process.stdout.close()
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+def scheduling_is_told():
+    """Whether this user's agent may record context switches."""
+    sources = subprocess.run([BIN / "fathom-agent", "--print-sources"], capture_output=True, text=True, check=True).stdout
+    told = {source["name"]: source for source in json.loads(sources)}["context switches"]
+    if not told["available"]:
+        print("no states of threads are looked for:", told["why_not"], told["cure"], file=sys.stderr)
+    return told["available"]
+
+
+SCHEDULING = scheduling_is_told()
 
 
 class Captures(unittest.TestCase):
@@ -83,6 +89,8 @@ class Captures(unittest.TestCase):
 
     def test_an_overdue_span_is_captured_while_it_runs(self):
         writer = self.writer()
+        if SCHEDULING:
+            time.sleep(0.3)  # until its scheduling is recorded
         writer.tell("hold patient.work 3000")
         row = self.capture_of("overdue", service="writer")
         self.assertEqual(row["operation"], "patient.work")
@@ -91,6 +99,9 @@ class Captures(unittest.TestCase):
         until(lambda: self.server.trace(trace), "its span is stored")
         self.assertIn(trace, self.fathom("trace", trace))
         self.assertIn("capture", self.fathom("trace", trace))
+        # It sleeps between its events.
+        if SCHEDULING:
+            self.assertRegex(self.fathom("timeline", trace, "--capture", row["id"]), r"running .*, sleeping ")
 
     def test_a_crash_leaves_its_last_events(self):
         writer = self.writer()
@@ -99,7 +110,10 @@ class Captures(unittest.TestCase):
         writer.kill()
         row = self.capture_of("crash", service="writer")
         self.assertEqual(row["trace_id"], trace, "the span that was open belongs to it")
-        self.assertIn("bench.event", self.fathom("timeline", trace, "--capture", row["id"]))
+        text = self.fathom("timeline", trace, "--capture", row["id"])
+        self.assertIn("bench.event", text)
+        if SCHEDULING:
+            self.assertIn("running ", text)
 
     def test_a_person_asks(self):
         writer = self.writer()
@@ -110,6 +124,16 @@ class Captures(unittest.TestCase):
         self.fathom("capture", "--trace", trace)
         self.fathom("capture", "--service", "writer", "--duration", "100ms")
         self.assertNotEqual(cli("capture", "--service", "nobody", "--duration", "100ms", "--url", self.server.url).returncode, 0)
+
+    def test_what_lies_ahead_has_system_calls(self):
+        writer = self.writer()
+        writer.say("burst 1000")
+        writer.tell("hold ahead.work 1000")
+        nodes = json.loads(self.fathom("capture", "--pid", str(writer.pid), "--ahead", "--duration", "300ms",
+                                       "--format", "json"))
+        text = self.fathom("timeline", nodes[0]["captures"][0], "--all", "--limit", "0")
+        if SCHEDULING:
+            self.assertRegex(text, "nanosleep|select")
 
     def test_tracepoints_of_the_fleet(self):
         writer = self.writer()

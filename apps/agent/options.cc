@@ -23,7 +23,7 @@ cli::CommandLine make_line() {
        {"--spool-limit", "SIZE", "spans on disk while the collector is away; 0: no more", "256MiB"},
        {"--http", "ADDR", "HOST:PORT of /metrics, /healthz and /tracepoints (default: off)"},
        {"--kernel-events", "off|requested|scheduling|traced",
-        "what the kernel tells of processes that record events: context switches, wake-ups and page faults "
+        "what the kernel tells of traced programs: context switches, wake-ups and page faults "
         "(scheduling), or system calls too (traced: some 280 ns for each of theirs, and half of that for every other "
         "process's). While a request for a capture waits for its window, everything; 'requested': only then; 'off': "
         "never",

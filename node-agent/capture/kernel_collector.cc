@@ -101,7 +101,7 @@ capture::KernelEvent KernelCollector::converted(const KernelEvent& event) const 
                            .address = event.address,
                            .instruction = event.instruction,
                            .fault = event.fault};
-  out.other_name = names_its_thread(event) ? event.name : name_of(event.other_tid, {});
+  out.other_name = names_its_thread(event) ? event.name : name_of(event.other_tid, event.name);
   return out;
 }
 

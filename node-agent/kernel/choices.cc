@@ -23,6 +23,16 @@ std::vector<ProcessId> ChoiceFilter::current() const {
   return processes;
 }
 
+uint64_t ChoiceFilter::all_from_nano(uint64_t end_nano) const {
+  uint64_t from_nano = by_pid_.empty() ? end_nano : 0;
+  for (const auto& [pid, choices] : by_pid_) {
+    uint64_t youngest_nano = 0;
+    for (const Choice& choice : choices) youngest_nano = std::max(youngest_nano, std::min(choice.begin_nano, end_nano));
+    from_nano = std::max(from_nano, youngest_nano);
+  }
+  return from_nano;
+}
+
 const Choice* Choices::current(pid_t pid) const {
   auto found = current_.find(pid);
   return found == current_.end() ? nullptr : &found->second;

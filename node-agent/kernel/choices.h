@@ -32,6 +32,8 @@ class ChoiceFilter {
   const Choice* find(int32_t pid, uint64_t monotonic_nano) const;
   // Those that are still chosen.
   std::vector<ProcessId> current() const;
+  // From when on all of them are recorded, until this moment: before it was chosen, nothing is known of a process.
+  uint64_t all_from_nano(uint64_t end_nano) const;
 
  private:
   std::map<int32_t, std::vector<Choice>> by_pid_;

@@ -36,6 +36,21 @@ TEST(Choices, AFilterIsAboutItsProcesses) {
   EXPECT_EQ(filter.current(), std::vector<ProcessId>{kOther});
 }
 
+TEST(Choices, AllAreRecordedFromWhenTheLastWasChosen) {
+  Choices choices;
+  choices.begin(kFirst, 100);
+  choices.end(10, 200);
+  choices.begin(kSecond, 300);
+  choices.begin(kOther, 150);
+  const ProcessId both[] = {kFirst, kOther};
+  EXPECT_EQ(choices.filter(both).all_from_nano(1000), 150U);
+  const ProcessId second[] = {kSecond, kOther};
+  EXPECT_EQ(choices.filter(second).all_from_nano(1000), 300U);
+  EXPECT_EQ(choices.filter(second).all_from_nano(250), 250U) << "by then it had not been chosen";
+  const ProcessId unknown[] = {{77, 1}};
+  EXPECT_EQ(choices.filter(unknown).all_from_nano(1000), 1000U);
+}
+
 TEST(Choices, WhatEndedIsRememberedWithinBounds) {
   Choices choices;
   for (pid_t pid = 1; pid <= static_cast<pid_t>(2 * kMostChosen); ++pid) {

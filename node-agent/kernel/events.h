@@ -78,7 +78,8 @@ struct KernelSnapshot {
   std::vector<KernelEvent> events;  // by time
   std::vector<ThreadName> threads;  // names as of now, or as of a thread's end
   KernelLosses losses;
-  uint64_t complete_from_nano = 0;  // from when on no ring has been overwritten; the window's begin, if that is later
+  uint64_t complete_from_nano = 0;  // from when on no ring has been overwritten, and all processes that were named are
+                                    // recorded; the window's begin, if that is later
 };
 
 }  // namespace fathom::agent

@@ -60,8 +60,11 @@ Result<ProcessId> KernelRecorder::choose(pid_t pid) {
   const ProcessId process = identify_process(pid);
   if (!process.known() || kernel::is_thread_id(pid)) return gone(pid);
   std::lock_guard lock(mutex_);
-  drop_ended();
-  if (const kernel::Choice* choice = choices_.current(pid)) return choice->process;
+  if (const kernel::Choice* choice = choices_.current(pid)) {
+    if (choice->process == process) return process;
+    end(ProcessId(choice->process));  // its number is used again
+  }
+  if (choices_.full()) drop_ended();
   if (choices_.full()) return exhausted("so many processes are chosen already: " + std::to_string(choices_.count()));
   return begin(process);
 }

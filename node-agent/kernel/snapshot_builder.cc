@@ -50,16 +50,24 @@ void SnapshotBuilder::read(const RingView& ring) {
 }
 
 void SnapshotBuilder::add(KernelEvent event) {
-  if (is_wanted(event)) snapshot_.events.push_back(std::move(event));
+  const Choice* choice = filter_.find(event.pid, event.monotonic_nano);
+  if (choice != nullptr && gives_name(event)) note_name(event);
+  if (choice == nullptr && event.kind == KernelEventKind::kSwitch)
+    choice = filter_.find(event.other_pid, event.monotonic_nano);
+  if (choice != nullptr && is_wanted(event, *choice)) snapshot_.events.push_back(std::move(event));
+}
+
+// Events come from several rings, and not by time.
+void SnapshotBuilder::note_name(const KernelEvent& event) {
+  auto& [nano, name] = noted_names_[{event.pid, event.tid}];
+  if (event.monotonic_nano < nano) return;
+  nano = event.monotonic_nano;
+  name = event.name;
 }
 
 // Also takes away a start that belongs to an earlier choice of the same process: its end was not seen.
-bool SnapshotBuilder::is_wanted(KernelEvent& event) const {
-  const Choice* choice = filter_.find(event.pid, event.monotonic_nano);
-  if (choice == nullptr && event.kind == KernelEventKind::kSwitch)
-    choice = filter_.find(event.other_pid, event.monotonic_nano);
-  if (choice == nullptr) return false;
-  if (is_call(event) && event.start_nano < choice->begin_nano) event.start_nano = 0;
+bool SnapshotBuilder::is_wanted(KernelEvent& event, const Choice& choice) const {
+  if (is_call(event) && event.start_nano < choice.begin_nano) event.start_nano = 0;
   if (event.kind == KernelEventKind::kSyscallUnderWay && event.start_nano == 0) return false;
   const uint64_t start_nano = is_call(event) ? event.start_nano : event.monotonic_nano;
   return event.monotonic_nano >= request_.begin_nano && start_nano <= request_.end_nano;
@@ -68,9 +76,7 @@ bool SnapshotBuilder::is_wanted(KernelEvent& event) const {
 // Living threads say theirs; of the others the last event that had it.
 void SnapshotBuilder::add_names() {
   std::map<std::pair<int32_t, int32_t>, std::string> names;
-  for (const KernelEvent& event : snapshot_.events) {
-    if (gives_name(event)) names[{event.pid, event.tid}] = event.name;
-  }
+  for (auto& [ids, noted] : noted_names_) names[ids] = std::move(noted.second);
   for (const ProcessId& process : filter_.current()) {
     for (ThreadName& thread : thread_names(process.pid)) names[{thread.pid, thread.tid}] = std::move(thread.name);
   }
@@ -81,6 +87,8 @@ KernelSnapshot SnapshotBuilder::finish() {
   auto& events = snapshot_.events;
   events = sorted(std::move(events));
   snapshot_.complete_from_nano = std::max(snapshot_.complete_from_nano, request_.begin_nano);
+  if (!request_.processes.empty())
+    snapshot_.complete_from_nano = std::max(snapshot_.complete_from_nano, filter_.all_from_nano(request_.end_nano));
   add_names();
   if (events.size() > request_.most_events) {
     const size_t many = events.size() - request_.most_events;

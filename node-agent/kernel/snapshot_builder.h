@@ -4,6 +4,10 @@
 // nanoseconds of CLOCK_MONOTONIC.
 #pragma once
 
+#include <map>
+#include <string>
+#include <utility>
+
 #include "node-agent/kernel/choices.h"
 #include "node-agent/kernel/events.h"
 #include "node-agent/kernel/kernel_recorder.h"
@@ -22,12 +26,15 @@ class SnapshotBuilder {
   KernelSnapshot finish();
 
  private:
-  bool is_wanted(KernelEvent& event) const;
+  bool is_wanted(KernelEvent& event, const Choice& choice) const;
+  void note_name(const KernelEvent& event);
   void add_names();
 
   const SnapshotRequest& request_;
   const ChoiceFilter filter_;
   KernelSnapshot snapshot_;
+  // Of threads that may be gone by now, also of after the window.
+  std::map<std::pair<int32_t, int32_t>, std::pair<uint64_t, std::string>> noted_names_;
 };
 
 }  // namespace fathom::agent::kernel

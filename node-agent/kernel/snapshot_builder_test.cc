@@ -113,6 +113,8 @@ TEST(SnapshotBuilder, SaysFromWhenOnItIsComplete) {
   for (uint64_t i = 1; i <= 100; ++i) ring.write(of(kChosenAt + i, kRecordWake, kProcess.pid));
   EXPECT_EQ(build(ring, {.begin_nano = kChosenAt}).complete_from_nano, kChosenAt + 37);
   EXPECT_EQ(build(RingMemory(64), {.begin_nano = 5}).complete_from_nano, 5U);
+  EXPECT_EQ(build(RingMemory(64), {.begin_nano = 5, .processes = {kProcess}}).complete_from_nano, kChosenAt)
+      << "before that nothing was recorded";
 }
 
 TEST(SnapshotBuilder, NamesOfTheLivingAndTheDead) {
@@ -123,7 +125,7 @@ TEST(SnapshotBuilder, NamesOfTheLivingAndTheDead) {
   named = of(kChosenAt + 2, kRecordExit, kProcess.pid, 7);
   std::memcpy(named.other.name, "after", 6);
   ring.write(named);
-  SnapshotRequest request;
+  SnapshotRequest request{.end_nano = kChosenAt + 1};  // it ended later
   ChoiceFilter filter = filter_of(kProcess);
   filter.add({identify_process(::getpid()), kChosenAt});
   SnapshotBuilder builder(request, filter);

@@ -214,7 +214,7 @@ void CaptureService::program_changed(const ProgramPtr& program) {
   worker_->changed(program);
   watch_->set(program);
   std::optional<KernelDepth> depth = kernel_.depth_of_programs();
-  bool wanted = depth && program->detail && !program->ended;
+  bool wanted = depth && !program->ended;
   if (!wanted) return;  // who was chosen stays so until it is gone: its last events are of interest
   auto chosen = kernel_chosen_.find(program->serial);
   if (chosen != kernel_chosen_.end() && chosen->second == program->process) return;

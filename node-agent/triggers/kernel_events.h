@@ -1,7 +1,7 @@
 // KernelEvents: whose events of the kernel are recorded, and how much of them.
 //
-// Purpose: KernelRecorder as the agent uses it, twice: one without system calls, for all programs that record events,
-// and one with them, for the time of a request. The difference is who pays: system calls cost a chosen process some
+// Purpose: KernelRecorder as the agent uses it, twice: one without system calls, for all traced programs, and
+// one with them, for the time of a request. The difference is who pays: system calls cost a chosen process some
 // 280 ns each, and every other process half of that; context switches and page faults are rarer
 // (docs/kernel-events.md). A recorder is made when its first process is chosen. Thread safety: all of it; a call may
 // take some milliseconds, so not on the loop. Errors: as texts for people, in what a capture lacks.
@@ -20,8 +20,8 @@ namespace fathom::agent {
 enum class KernelEventsMode {
   kOff,         // never
   kRequested,   // everything, while a request waits for its window
-  kScheduling,  // as well: all but system calls, of all programs that record events
-  kTraced,      // everything of all programs that record events
+  kScheduling,  // as well: all but system calls, of all traced programs
+  kTraced,      // everything of all traced programs
 };
 
 enum class KernelDepth { kScheduling, kEverything };
@@ -56,7 +56,7 @@ class KernelEvents {
   explicit KernelEvents(KernelEventsMode mode) : mode_(mode) {}
 
   KernelEventsMode mode() const { return mode_; }
-  // What is recorded of a program by its writing events; of a request, everything, unless the mode is kOff.
+  // What is recorded of every traced program; of a request, everything, unless the mode is kOff.
   std::optional<KernelDepth> depth_of_programs() const;
   // For each choose() one forget().
   void choose(const ProcessId& process, KernelDepth depth);

@@ -20,6 +20,9 @@ bool is_fault(const KernelEvent& event) {
   return event.kind == KernelEventKind::kUserFault || event.kind == KernelEventKind::kKernelFault;
 }
 
+// Times of two captures are each rounded by themselves.
+constexpr uint64_t kSameMomentNano = 1'000;
+
 // One capture's part of a process: what is after `after_nano`, because earlier captures have told the rest.
 struct Part {
   const TimelineCapture& capture;
@@ -69,7 +72,7 @@ class ThreadFiller {
       for (const auto& span : part.content().span_sets[event.spans]) {
         bool ours = span.trace_id == trace_id_ && !trace_id_.is_zero();
         if (ours && !scope_.wants(added.span_id)) added.span_id = span.span_id;
-        if (!ours) added.other = true;
+        if (!ours && !trace_id_.is_zero()) added.other = true;
       }
     }
     added.other = added.other && added.span_id.is_zero();
@@ -95,7 +98,19 @@ class ThreadFiller {
   void add_state(const Part& part, StateInterval state) {
     state.begin_nano = part.capture.unix_nano(state.begin_nano);
     state.end_nano = std::max(part.capture.unix_nano(state.end_nano), state.begin_nano);
+    if (!states_.empty() && goes_on(states_.back(), state)) return extend(states_.back(), state);
     states_.push_back(state);
+  }
+
+  // What a capture has to guess about its begin, the one before it knows.
+  static bool goes_on(const StateInterval& before, const StateInterval& state) {
+    bool same = before.state == state.state || (state.state == ThreadState::kBlocked && is_blocked(before.state));
+    return same && state.guessed && state.start == nullptr && before.end_nano + kSameMomentNano >= state.begin_nano;
+  }
+
+  static void extend(StateInterval& before, const StateInterval& state) {
+    before.end_nano = std::max(before.end_nano, state.end_nano);
+    if (before.waker == nullptr) before.waker = state.waker;
   }
 
   void drop_calls_told_twice() {
@@ -194,7 +209,9 @@ std::string_view waited_in(const std::vector<TimelineCall>& calls, const StateIn
     std::string_view name = syscall_name(call.event->syscall);
     if (call.end_unix_nano >= interval.end_nano) return name.empty() ? "system call" : name;
   }
-  return interval.before != nullptr && is_fault(*interval.before) ? "page fault" : std::string_view();
+  // Others that come after a fault, and after who knows what system calls, are none of its.
+  bool by_fault = interval.state == ThreadState::kUninterruptible && interval.before != nullptr;
+  return by_fault && is_fault(*interval.before) ? "page fault" : std::string_view();
 }
 
 Result<> fill_threads(Timeline& timeline, TimelineProcess& process, const TimelineScope& scope,

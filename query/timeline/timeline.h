@@ -47,7 +47,7 @@ struct TimelineEvent {
   const capture::Thread* thread = nullptr;
   const capture::Event* event = nullptr;
   SpanId span_id;      // of this trace; zero: none
-  bool other = false;  // it belongs to spans of other traces only
+  bool other = false;  // of a trace: it belongs to spans of others only
 };
 
 struct TimelineCall {

@@ -214,6 +214,40 @@ TEST_F(TimelineTest, WhatTwoCapturesSawIsToldOnce) {
   EXPECT_EQ(thread.totals.of(ThreadState::kSleeping), alone.totals.of(ThreadState::kSleeping));
 }
 
+// The second one sees the end of a wait only.
+TEST_F(TimelineTest, AWaitAcrossTwoCapturesIsOne) {
+  const Timeline one = built({.subject = {.capture = sample_capture_id(1)}, .all = true});
+  const uint64_t between = sample_monotonic(300'000);
+  capture::Capture later = sample_capture();
+  later.begin_nano = later.kernel_complete_from_nano = between;
+  for (auto& thread : later.threads) {
+    std::erase_if(thread.events, [&](const auto& event) { return event.monotonic_nano < between; });
+    std::erase_if(thread.kernel_events,
+                  [&](const auto& event) { return std::max(event.monotonic_nano, event.end_nano) < between; });
+  }
+  capture::Capture earlier = sample_capture();
+  earlier.end_nano = between;
+  for (auto& thread : earlier.threads) {
+    std::erase_if(thread.kernel_events,
+                  [&](const auto& event) { return std::max(event.monotonic_nano, event.end_nano) > between; });
+  }
+  store::CaptureInfo info = sample_capture_info(4);
+  info.trace_id = sample_trace_id(7);
+  sample_.add_capture(info, capture::encode(earlier));
+  info.id = sample_capture_id(5);
+  info.start_unix_nano += 1;
+  sample_.add_capture(info, capture::encode(later));
+  TimelineQuery query = of_trace(7);
+  query.all = true;
+  const Timeline both = built(query);
+  ASSERT_EQ(both.processes[0].captures.size(), 2u);
+  const TimelineThread& alone = one.processes[0].threads[0];
+  const TimelineThread& thread = both.processes[0].threads[0];
+  EXPECT_EQ(thread.totals.of(ThreadState::kBlocked), 0u);
+  EXPECT_EQ(thread.totals.of(ThreadState::kSleeping), alone.totals.of(ThreadState::kSleeping));
+  EXPECT_EQ(thread.states.size(), alone.states.size());
+}
+
 TEST_F(TimelineTest, BeyondTheLimitItemsAreCounted) {
   TimelineQuery query = of_trace();
   query.most_items = 3;
