@@ -161,7 +161,7 @@ struct Capture {
   uint64_t events_complete_from_nano = 0;
   uint64_t kernel_complete_from_nano = 0;  // 0: nothing of the kernel was recorded; `kernel_missing` says why
   std::string kernel_missing;
-  uint64_t trigger_nano = 0;  // when it was triggered
+  uint64_t trigger_nano = 0;  // when the agent knew, and had copied what would not wait
   uint32_t pid = 0;           // as the node sees it
   std::string service;
   std::string reason;  // for people: "POST /checkout took 812 ms, its threshold is 250 ms"

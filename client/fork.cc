@@ -59,7 +59,13 @@ void* slot_under_way() {
   return maybe_in_handler() ? slot - reinterpret_cast<uint64_t>(slot) % pool::kPageBytes : nullptr;
 }
 
-void leave_slot(void* page) {
+// The same of a note that fathom_trigger() may be writing.
+void* triggers_under_way() {
+  return inherited_spans.pool.base != nullptr && maybe_in_handler() ? open_area(inherited_spans.pool.base).triggers
+                                                                    : nullptr;
+}
+
+void leave_page(void* page) {
   if (page == nullptr) return;
   (void)mmap(page, pool::kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE,
              -1, 0);
@@ -71,9 +77,11 @@ void in_child() {
   const bool detail_unused = detail::nothing_under_way();
   detail::leave_parent(detail_unused);
   void* slot_page = slot_under_way();
+  void* trigger_page = triggers_under_way();
   leave_inherited(inherited_spans, pool_geometry().bytes,
                   this_thread.writer.writes.load(std::memory_order_relaxed) != 0);
-  leave_slot(slot_page);
+  leave_page(slot_page);
+  leave_page(trigger_page);
   this_thread.writer.retired.store(0, std::memory_order_relaxed);  // chunks of the parent's
   leave_inherited(inherited_detail, detail::file_bytes(), !detail_unused);
   detail::leave_parents_file();

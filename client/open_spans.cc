@@ -28,6 +28,13 @@ pool::ThreadSlot* search(const OpenArea& area, uint32_t tid) {
   return found;
 }
 
+// So that readers need not look for what was never used.
+void tell_present(pool::TriggerPage& page, uint32_t present) {
+  uint32_t told = page.slots_present.load(std::memory_order_relaxed);
+  while (told < present && !page.slots_present.compare_exchange_weak(told, present, std::memory_order_release)) {
+  }
+}
+
 // A page more of slots, of which one is the caller's, unless others were quicker.
 pool::ThreadSlot* extend(const OpenArea& area, uint32_t tid) {
   uint32_t present = live().slots_present.load(std::memory_order_acquire);
@@ -36,6 +43,7 @@ pool::ThreadSlot* extend(const OpenArea& area, uint32_t tid) {
     if (!make_present(reinterpret_cast<char*>(slots), pool::kPageBytes)) return nullptr;
     if (live().slots_present.compare_exchange_strong(present, present + kSlotsOfPage, std::memory_order_acq_rel)) {
       present += kSlotsOfPage;
+      tell_present(*area.triggers, present);
     }
     for (uint32_t i = 0; i < kSlotsOfPage; i++) {
       if (own(slots[i], tid)) return &slots[i];

@@ -106,6 +106,39 @@ TEST(Trigger, AtEveryInstruction) {
   });
 }
 
+uint64_t forks = 0;
+bool is_child = false;
+void fork_at_step(int, siginfo_t*, void* context) {
+  if (is_child) return;
+  const pid_t child = fork();
+  if (child == 0) {
+    testing::step_no_more(context);
+    is_child = true;
+    return;
+  }
+  forks++;
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0) << "the child at step " << forks;
+}
+// The child goes on with the note, which is nobody's, and makes one of its own.
+TEST(Trigger, ForkedAtEveryInstruction) {
+  in_own_process([] {
+    trigger("first");
+    testing::at_every_step_with_context(fork_at_step);
+    testing::step_on();
+    fathom_trigger({"main", 4});
+    testing::step_off();
+    if (is_child) {
+      trigger("child");
+      const std::vector<ReadNote> notes = OpenReader::of_this_process().notes();
+      _exit(notes.empty() || notes.back().reason != "child" ? 1 : 0);
+    }
+    EXPECT_GT(forks, 30U);
+    EXPECT_EQ(OpenReader::of_this_process().notes().size(), 2U) << "no child wrote there";
+  });
+}
+
 #endif
 
 // The pool outlives the program: the parent looks at it afterwards.

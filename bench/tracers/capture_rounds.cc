@@ -124,11 +124,11 @@ Result<uint64_t> CaptureRounds::overdue_to_copied_nano(uint64_t number) {
   if (!id) return id.error();
   auto content = fetch(*id);
   if (!content) return content.error();
-  // The window of such a capture ends when its events had been copied.
   const uint64_t due_nano = said->start_nano + kThresholdMs * 1'000'000;
-  if (content->end_nano < due_nano) return internal("a span was captured before it was overdue");
-  if (content->end_nano > said->start_nano + kHoldMs * 1'000'000) return internal("an overdue span had ended by then");
-  return content->end_nano - due_nano;
+  if (content->trigger_nano < due_nano) return internal("a span was captured before it was overdue");
+  if (content->trigger_nano > said->start_nano + kHoldMs * 1'000'000)
+    return internal("an overdue span had ended by then");
+  return content->trigger_nano - due_nano;
 }
 
 }  // namespace fathom::bench::tracers

@@ -58,6 +58,7 @@ inline constexpr uint32_t kTriggerNotes = 31;
 struct TriggerPage {
   alignas(128) std::atomic<uint32_t> tickets;  // notes so far; each takes the next place, and the oldest is lost
   std::atomic<uint32_t> ended;                 // 1: the program came to its orderly end (exit(), or main() returned)
+  std::atomic<uint32_t> slots_present;         // those that were brought into use, from the first on
   TriggerNote notes[kTriggerNotes];
 };
 static_assert(sizeof(TriggerPage) == kPageBytes);

@@ -60,8 +60,7 @@ Result<std::shared_ptr<const OpenArea>> OpenArea::map(const PoolFile& file) {
   size_t bytes = pool::open_area_bytes(slots);
   void* mapping = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file.descriptor(), static_cast<off_t>(offset));
   if (mapping == MAP_FAILED) return system_error("cannot map the open spans of a program");
-  return std::shared_ptr<const OpenArea>(
-      new OpenArea(file.memory().shared_descriptor(), static_cast<char*>(mapping), offset, slots));
+  return std::shared_ptr<const OpenArea>(new OpenArea(static_cast<char*>(mapping), slots));
 }
 
 OpenArea::~OpenArea() {
@@ -86,36 +85,16 @@ std::optional<OpenSpanCopy> OpenArea::read(uint32_t slot, uint32_t level) const 
   return copy;
 }
 
-// The offset of the shared descriptor is moved by this, and used by nobody.
-std::optional<OpenArea::Extent> OpenArea::next_used(uint32_t slot) const {
-  if (slot >= slots_) return std::nullopt;
-  uint64_t first = file_offset_ + pool::kPageBytes;
-  uint64_t from = first + uint64_t{slot} * sizeof(pool::ThreadSlot);
-  uint64_t end = first + uint64_t{slots_} * sizeof(pool::ThreadSlot);
-  off_t data = ::lseek(descriptor_->get(), static_cast<off_t>(from), SEEK_DATA);
-  if (data < 0 || static_cast<uint64_t>(data) >= end) return std::nullopt;
-  off_t hole = ::lseek(descriptor_->get(), data, SEEK_HOLE);
-  uint64_t until = hole < 0 ? end : std::min(static_cast<uint64_t>(hole), end);
-  uint64_t begin = std::max(static_cast<uint64_t>(data), from);
-  auto slot_of = [&](uint64_t offset) { return static_cast<uint32_t>((offset - first) / sizeof(pool::ThreadSlot)); };
-  uint32_t end_slot = slot_of(until + sizeof(pool::ThreadSlot) - 1);
-  return Extent{slot_of(begin), std::clamp(end_slot, slot + 1, slots_)};
-}
-
-uint32_t OpenArea::end_of_used() const {
-  std::optional<Extent> first = next_used(0);
-  return first && first->first_slot == 0 ? first->end_slot : 0;
-}
-
 std::vector<ThreadSpan> OpenArea::all_open(uint32_t most_slots) const {
   std::vector<ThreadSpan> all;
-  used_slots([&](uint32_t slot) {
-    uint32_t tid = slot < most_slots ? owner(slot) : 0;
-    if (tid == 0) return;
-    for (uint32_t level = 0; level < depth(slot); ++level) {
+  uint32_t end = std::min(end_of_used(), most_slots);
+  for (uint32_t slot = 0; slot < end && all.size() < kMostOpen; ++slot) {
+    uint32_t tid = owner(slot);
+    uint32_t levels = tid == 0 ? 0 : depth(slot);
+    for (uint32_t level = 0; level < levels; ++level) {
       if (std::optional<OpenSpanCopy> span = read(slot, level)) all.push_back({slot, level, tid, *span});
     }
-  });
+  }
   return all;
 }
 

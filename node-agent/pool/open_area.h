@@ -3,9 +3,10 @@
 // Purpose: the reader's half of client/pool/open_spans.h: open spans by slot and level, the program's own triggers, and
 // whether it came to its orderly end. Thread safety: reading from any threads. Ownership: of a mapping of its own, so
 // that it may outlive the pool's reader; of the descriptor with it. Errors: map() fails where the system does not let
-// us. Hostility: the area is mapped read-only; the file is sealed against shrinking, so no look can fault; all that is
-// looked at is copied, by words, and believed only where it was the same before and after. Texts may have any bytes.
-// Pages that the program never touched would be made by a look, and are of no interest: see used_slots().
+// us. Hostility: the area is mapped read-only; the file is sealed against shrinking, so what is looked at is there, or
+// is made by the look, 16 MiB at most; all that is looked at is copied, by words, and believed only where it was the
+// same before and after. Texts may have any bytes. The system is asked nothing about the file: a program can make such
+// a question take as long as it likes.
 #pragma once
 
 #include <array>
@@ -51,6 +52,7 @@ struct ProgramTrigger {
 
 class OpenArea {
  public:
+  static constexpr size_t kMostOpen = 16 * 1024;  // in one copy
   // kNotFound: the pool has none, as of earlier clients.
   static Result<std::shared_ptr<const OpenArea>> map(const PoolFile& file);
   OpenArea(const OpenArea&) = delete;
@@ -69,12 +71,9 @@ class OpenArea {
   }
   // Nothing: not open, or changed meanwhile.
   std::optional<OpenSpanCopy> read(uint32_t slot, uint32_t level) const;
-  // Calls visit(slot) for all slots that lie on pages which the program has touched, as the system says.
-  template <typename Visit>
-  void used_slots(Visit visit) const;
-  // How many there are of them from the first on without a hole: as many as threads were there at once.
-  uint32_t end_of_used() const;
-  // All that is open, the outermost of each thread first; of so many slots at most.
+  // Slots from here on were never used: as many are before as threads were there at once.
+  uint32_t end_of_used() const { return std::min(triggers().slots_present.load(std::memory_order_acquire), slots_); }
+  // All that is open, the outermost of each thread first; of so many slots at most, and kMostOpen of all, about.
   std::vector<ThreadSpan> all_open(uint32_t most_slots = pool::kMostThreadSlots) const;
 
   bool ended() const { return triggers().ended.load(std::memory_order_acquire) != 0; }
@@ -90,32 +89,16 @@ class OpenArea {
   Triggers new_triggers(uint32_t& ticket, bool give_up) const;
 
  private:
-  struct Extent {
-    uint32_t first_slot;
-    uint32_t end_slot;
-  };
-  OpenArea(std::shared_ptr<const Fd> descriptor, char* mapping, uint64_t offset, uint32_t slots)
-      : descriptor_(std::move(descriptor)), file_offset_(offset), page_(mapping), slots_(slots) {}
+  OpenArea(char* mapping, uint32_t slots) : page_(mapping), slots_(slots) {}
 
   const pool::TriggerPage& triggers() const { return *reinterpret_cast<const pool::TriggerPage*>(page_); }
   const pool::ThreadSlot& slot_at(uint32_t slot) const {
     return reinterpret_cast<const pool::ThreadSlot*>(page_ + pool::kPageBytes)[slot];
   }
   std::optional<ProgramTrigger> read_trigger(uint32_t ticket) const;
-  // The first that has memory, from this slot on; nothing: none.
-  std::optional<Extent> next_used(uint32_t slot) const;
 
-  const std::shared_ptr<const Fd> descriptor_;
-  const uint64_t file_offset_;
   char* const page_;
   const uint32_t slots_;
 };
-
-template <typename Visit>
-void OpenArea::used_slots(Visit visit) const {
-  for (std::optional<Extent> extent = next_used(0); extent; extent = next_used(extent->end_slot)) {
-    for (uint32_t slot = extent->first_slot; slot < extent->end_slot; ++slot) visit(slot);
-  }
-}
 
 }  // namespace fathom::agent

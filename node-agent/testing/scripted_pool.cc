@@ -149,6 +149,8 @@ void describe(pool::OpenSpan& open, uint64_t span, std::string_view name) {
 void ScriptedPool::begin_span(uint32_t number, uint64_t span, std::string_view name, uint64_t start_ticks,
                               uint32_t tid) {
   pool::ThreadSlot& at = slot(number);
+  uint32_t present = number / 4 * 4 + 4;  // pages
+  if (triggers().slots_present.load() < present) triggers().slots_present.store(present);
   at.owner_tid.store(tid);
   uint32_t level = at.depth.load();
   if (level < pool::kOpenLevels) {

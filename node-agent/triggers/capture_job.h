@@ -36,7 +36,7 @@ struct CaptureJob {
   std::shared_ptr<const WatchedProgram> program;
   uint64_t begin_nano = 0;
   uint64_t end_nano = 0;             // may lie ahead: then it is waited for
-  uint64_t trigger_nano = 0;         // when it was triggered
+  uint64_t trigger_nano = 0;         // when it was triggered, and what would not wait had been copied
   uint64_t detail_by_nano = 0;       // until then the program's events may still come: its pool is on its way
   bool wants_kernel_events = false;  // from now on, if they are not recorded anyway
   // What was copied already, because it would not wait.

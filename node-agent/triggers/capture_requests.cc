@@ -82,7 +82,8 @@ std::vector<CaptureService::Target> CaptureService::targets_of(const CaptureRequ
 void CaptureService::targets_of_trace(const TraceId& trace_id, uint64_t now_nano, std::vector<Target>& targets) const {
   for (const TraceMemory::Stay& stay : traces_.find(trace_id, now_nano)) {
     if (ProgramPtr program = programs_.find(stay.program))
-      targets.push_back({program, trace_id, stay.start_nano, stay.end_nano + options_.margin_nano});
+      targets.push_back({program, trace_id, std::min(stay.start_nano, now_nano),
+                         std::min(stay.end_nano, now_nano) + options_.margin_nano});
   }
   TickTimes times = times_.copy();
   for (const ProgramPtr& program : programs_.all()) {

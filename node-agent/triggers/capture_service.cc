@@ -4,7 +4,6 @@
 #include <boost/asio/post.hpp>
 
 #include "base/hash.h"
-#include "base/sha256.h"
 #include "base/time.h"
 #include "base/utf8.h"
 #include "node-agent/agent/state_directory.h"
@@ -95,7 +94,8 @@ bool CaptureService::admit(CaptureJob& job, CaptureSubject subject, const Slowne
                      .trace_id = subject.trace_id,
                      .operation = slowness.operation == 0 ? 0 : operation_of_service(*job.program, slowness.operation),
                      .duration_nano = slowness.duration_nano,
-                     .goes_on = slowness.goes_on};
+                     .goes_on = slowness.goes_on,
+                     .shares = !job.subjects.empty()};
   if (std::optional<SkipReason> skipped = limits_.admit(cause, now_monotonic_nano())) {
     count_skipped(trigger, *skipped);
     return false;
@@ -126,40 +126,44 @@ void CaptureService::add_overdue(CaptureJob& job, const OverdueSpan& span) {
 }
 
 // The copy is taken here and now: what the span did may be overwritten soon, and nobody may run before us.
-void CaptureService::overdue(const ProgramPtr& program, std::vector<OverdueSpan> spans) {
+bool CaptureService::overdue(const ProgramPtr& program, std::vector<OverdueSpan> spans) {
   auto earliest = [](const OverdueSpan& a, const OverdueSpan& b) { return a.start_nano < b.start_nano; };
   uint64_t begin_nano = std::min_element(spans.begin(), spans.end(), earliest)->start_nano;
   CaptureJob job = job_of(program, begin_nano, now_monotonic_nano());
   for (const OverdueSpan& span : spans) add_overdue(job, span);
-  if (job.subjects.empty()) return;
-  worker_->copy_now(job);
-  job.open = program->open->all_open();
-  job.end_nano = now_monotonic_nano();
+  if (job.subjects.empty()) return false;
+  copy_all(job);
   for (const OverdueSpan& span : spans) {
     uint64_t due_nano = span.start_nano + span.threshold_nano;
-    if (due_nano < job.end_nano) observe_overdue(job.end_nano - due_nano);
+    if (due_nano < job.trigger_nano) observe_overdue(job.trigger_nano - due_nano);
   }
   for (const CaptureSubject& subject : job.subjects)
     overdue_captures_.add(program->serial, subject.trace_id, job.end_nano);
   submit(std::move(job));
+  return true;
 }
 
-void CaptureService::asked(const ProgramPtr& program, std::vector<ProgramTrigger> triggers) {
+void CaptureService::copy_all(CaptureJob& job) {
+  worker_->copy_now(job);
+  job.open = job.program->open->all_open();
+  job.trigger_nano = now_monotonic_nano();
+}
+
+bool CaptureService::asked(const ProgramPtr& program, std::vector<ProgramTrigger> triggers) {
+  uint64_t now_nano = now_monotonic_nano();
+  CaptureJob job = job_of(program, now_nano - std::min(now_nano, options_.program_window_nano), now_nano);
   for (const ProgramTrigger& trigger : triggers) {
-    uint64_t now_nano = now_monotonic_nano();
-    uint64_t begin_nano = now_nano - std::min(now_nano, options_.program_window_nano);
-    CaptureJob job = job_of(program, begin_nano, now_nano);
-    bool admitted = admit(job,
-                          {.trigger = Trigger::kProgram,
-                           .trace_id = trigger.trace_id,
-                           .span_id = trigger.span_id,
-                           .reason = text_of(trigger.reason)},
-                          {});
-    if (!admitted) continue;
-    job.open = program->open->all_open();
-    worker_->copy_now(job);
-    submit(std::move(job));
+    admit(job,
+          {.trigger = Trigger::kProgram,
+           .trace_id = trigger.trace_id,
+           .span_id = trigger.span_id,
+           .reason = text_of(trigger.reason)},
+          {});
   }
+  if (job.subjects.empty()) return false;
+  copy_all(job);
+  submit(std::move(job));
+  return true;
 }
 
 void CaptureService::missed(uint64_t triggers) {
@@ -187,13 +191,17 @@ void CaptureService::finished(uint32_t serial, std::vector<FinishedSpan> spans, 
 }
 
 // Of a span that was captured while it ran, the rest, and of it nothing twice; its operation's turn it was already.
-bool CaptureService::finished_one(const ProgramPtr& program, const FinishedSpan& span) {
+bool CaptureService::finished_one(const ProgramPtr& program, FinishedSpan span) {
+  // A program may say that it ended in a thousand years.
+  span.end_nano = std::min(span.end_nano, now_monotonic_nano());
+  span.start_nano = std::min(span.start_nano, span.end_nano);
   bool slow = span.trigger == Trigger::kSlow;
   std::optional<uint64_t> captured_until =
-      slow ? overdue_captures_.take(program->serial, span.trace_id) : std::optional<uint64_t>{};
+      slow ? overdue_captures_.take(program->serial, span.trace_id, span.end_nano + options_.margin_nano)
+           : std::optional<uint64_t>{};
   CaptureJob job = job_of(program, span.start_nano, span.end_nano + options_.margin_nano);
   if (captured_until) {
-    if (*captured_until >= job.end_nano) return false;
+    if (*captured_until >= job.end_nano) return false;  // all of it
     job.begin_nano = std::max(job.begin_nano, *captured_until);
   }
   uint64_t duration_nano = span.end_nano - span.start_nano;
@@ -218,6 +226,9 @@ void CaptureService::program_changed(const ProgramPtr& program) {
   if (!wanted) return;  // who was chosen stays so until it is gone: its last events are of interest
   auto chosen = kernel_chosen_.find(program->serial);
   if (chosen != kernel_chosen_.end() && chosen->second == program->process) return;
+  if (chosen != kernel_chosen_.end()) {  // the pool has another process now
+    worker_->post([this, process = chosen->second, depth] { kernel_.forget(process, *depth); });
+  }
   worker_->post([this, process = program->process, depth] { kernel_.choose(process, *depth); });
   kernel_chosen_[program->serial] = program->process;
 }
@@ -263,7 +274,6 @@ void CaptureService::made(CaptureWorker::Outcome outcome) {
 
 void CaptureService::send(const CaptureJob& job, ReadyCapture capture) {
   auto content = std::make_shared<const std::string>(std::move(capture.encoded.content));
-  Sha256 hash = sha256(*content);
   for (const CaptureSubject& subject : job.subjects) {
     count_made(subject.trigger, content->size());
     OutgoingCapture outgoing{.id = subject.id,
@@ -279,7 +289,7 @@ void CaptureService::send(const CaptureJob& job, ReadyCapture capture) {
                              .truncated = capture.encoded.truncated,
                              .losses = capture.encoded.losses,
                              .content = content,
-                             .sha256 = hash.bytes};
+                             .sha256 = capture.hash.bytes};
     outbox_.send(std::move(outgoing), [](CaptureFate) {});  // what is lost there is counted there
   }
 }

@@ -67,15 +67,16 @@ class CaptureService : public ControlHandler, public AgentObserver, public Trigg
   struct Target;
 
   // ---- on the watch's thread
-  void overdue(const ProgramPtr& program, std::vector<OverdueSpan> spans) override;
-  void asked(const ProgramPtr& program, std::vector<ProgramTrigger> triggers) override;
+  bool overdue(const ProgramPtr& program, std::vector<OverdueSpan> spans) override;
+  bool asked(const ProgramPtr& program, std::vector<ProgramTrigger> triggers) override;
   void missed(uint64_t triggers) override;
   void add_overdue(CaptureJob& job, const OverdueSpan& span);
+  void copy_all(CaptureJob& job);
 
   // ---- on the loop
   void use(std::shared_ptr<const Thresholds> current);
   void finished(uint32_t program, std::vector<FinishedSpan> spans, uint64_t left_out) override;
-  bool finished_one(const ProgramPtr& program, const FinishedSpan& span);
+  bool finished_one(const ProgramPtr& program, FinishedSpan span);
   void program_changed(const ProgramPtr& program);
   void program_gone(const WatchedProgram& program);
   void crashed(const ProgramPtr& program, std::vector<ThreadSpan> open);

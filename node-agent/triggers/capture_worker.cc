@@ -1,6 +1,7 @@
 #include "node-agent/triggers/capture_worker.h"
 
 #include <algorithm>
+#include <cassert>
 #include <chrono>
 
 #include "base/time.h"
@@ -10,6 +11,8 @@ namespace fathom::agent {
 namespace {
 
 constexpr uint64_t kClockNano = kNanosPerSecond;
+// Nobody may wait for longer.
+constexpr uint64_t kLongestWaitNano = 601 * kNanosPerSecond;
 
 uint64_t ready_nano(const CaptureJob& job) {
   return std::max(job.end_nano, job.detail_by_nano);
@@ -46,6 +49,7 @@ std::optional<SkipReason> CaptureWorker::submit(CaptureJob& job) {
   {
     std::lock_guard lock(mutex_);
     bool ahead = lies_ahead(job, now_nano);
+    assert(ready_nano(job) <= now_nano + kLongestWaitNano);
     auto alike = static_cast<size_t>(std::count_if(
         jobs_.begin(), jobs_.end(), [&](const CaptureJob& other) { return lies_ahead(other, now_nano) == ahead; }));
     if (alike >= (ahead ? options_.most_waiting : options_.most_jobs)) {
@@ -105,9 +109,13 @@ bool CaptureWorker::copy_now(CaptureJob& job) {
 
 void CaptureWorker::run() {
   std::unique_lock lock(mutex_);
+  bool worked = false;
   while (!stops_) {
     auto job = ready_job(now_monotonic_nano());
-    if (!works_.empty()) {
+    // By turns: neither may keep the other waiting.
+    bool works = !works_.empty() && (job == jobs_.end() || !worked);
+    worked = works;
+    if (works) {
       std::function<void()> work = std::move(works_.front());
       works_.pop_front();
       lock.unlock();
@@ -162,8 +170,11 @@ void CaptureWorker::try_to_make(Outcome& outcome) {
   CaptureJob& job = outcome.job;
   copy_rest(job);
   std::string kernel_missing;
-  std::optional<KernelSnapshot> kernel =
-      kernel_.snapshot(job.program->process, job.begin_nano, job.end_nano, kernel_missing);
+  // Before a request began to wait, there is nothing in the recorder that it had begun.
+  KernelDepth depth = job.wants_kernel_events ? KernelDepth::kEverything
+                                              : kernel_.depth_of_programs().value_or(KernelDepth::kEverything);
+  std::optional<KernelSnapshot> kernel = kernel_.snapshot(
+      job.program->process, depth, {.begin_nano = job.begin_nano, .end_nano = job.end_nano}, kernel_missing);
   bool has_room = job.events || !job.program->detail;
   bool has_any = job.events || kernel || !job.open->empty();
   outcome.skipped = !has_room ? SkipReason::kMemory : !has_any ? SkipReason::kNoDetail : SkipReason::kFailed;
@@ -176,7 +187,9 @@ void CaptureWorker::try_to_make(Outcome& outcome) {
                                             .open = &*job.open,
                                             .times = &times});
   if (!encoded) return;
+  Sha256 hash = sha256(encoded->content);
   outcome.made = ReadyCapture{.encoded = *std::move(encoded),
+                              .hash = hash,
                               .start_unix_nano = times.unix_nano(pool::Clock::kMonotonic, job.begin_nano),
                               .end_unix_nano = times.unix_nano(pool::Clock::kMonotonic, job.end_nano),
                               .crosses_clock_jump = times.crosses_jump(job.begin_nano, job.end_nano)};

@@ -13,6 +13,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/sha256.h"
 #include "node-agent/triggers/capture_job.h"
 #include "node-agent/triggers/kernel_events.h"
 #include "node-agent/triggers/shared_times.h"
@@ -28,6 +29,7 @@ struct CaptureWorkerOptions {
 
 struct ReadyCapture {
   EncodedCapture encoded;
+  Sha256 hash;  // of its content
   uint64_t start_unix_nano = 0;
   uint64_t end_unix_nano = 0;
   bool crosses_clock_jump = false;

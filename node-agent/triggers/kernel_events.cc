@@ -23,7 +23,7 @@ std::string FollowedProcesses::follow(const ProcessId& process) {
   Result<ProcessId> chosen = recorder_->choose(process.pid);
   if (!chosen) return chosen.error().message;
   if (*chosen == process) return "";
-  recorder_->forget(*chosen);  // of the same number, and another one
+  if (find(*chosen) == nullptr) recorder_->forget(*chosen);  // of the same number, and another one
   return "the process was gone";
 }
 
@@ -65,19 +65,23 @@ void KernelEvents::forget(const ProcessId& process, KernelDepth depth) {
   of(depth).forget(process);
 }
 
-KernelRecorder* KernelEvents::recorder_of(const ProcessId& process, std::string& missing) {
+KernelRecorder* KernelEvents::recorder_of(const ProcessId& process, KernelDepth depth, std::string& missing) {
   std::lock_guard lock(mutex_);
   missing = "the agent was not told to record them (--kernel-events scheduling, or traced)";
-  if (KernelRecorder* with_system_calls = everything_.recorder_of(process, missing)) return with_system_calls;
-  return scheduling_.recorder_of(process, missing);
+  FollowedProcesses& other =
+      of(depth == KernelDepth::kEverything ? KernelDepth::kScheduling : KernelDepth::kEverything);
+  KernelRecorder* meant = of(depth).recorder_of(process, missing);
+  return meant != nullptr ? meant : other.recorder_of(process, missing);
 }
 
-std::optional<KernelSnapshot> KernelEvents::snapshot(const ProcessId& process, uint64_t begin_nano, uint64_t end_nano,
-                                                     std::string& missing) {
-  KernelRecorder* recorder = recorder_of(process, missing);
+std::optional<KernelSnapshot> KernelEvents::snapshot(const ProcessId& process, KernelDepth depth,
+                                                     const SnapshotRequest& window, std::string& missing) {
+  KernelRecorder* recorder = recorder_of(process, depth, missing);
   if (recorder == nullptr) return std::nullopt;
   missing.clear();
-  return recorder->snapshot({.begin_nano = begin_nano, .end_nano = end_nano, .processes = {process}});
+  SnapshotRequest request = window;
+  request.processes = {process};
+  return recorder->snapshot(request);
 }
 
 }  // namespace fathom::agent

@@ -61,13 +61,14 @@ class KernelEvents {
   // For each choose() one forget().
   void choose(const ProcessId& process, KernelDepth depth);
   void forget(const ProcessId& process, KernelDepth depth);
-  // By the recorder that has more of it. Nothing: `missing` says why.
-  std::optional<KernelSnapshot> snapshot(const ProcessId& process, uint64_t begin_nano, uint64_t end_nano,
+  // By the recorder that was meant; by the other one, where that does not know the process. Nothing: `missing` says
+  // why.
+  std::optional<KernelSnapshot> snapshot(const ProcessId& process, KernelDepth depth, const SnapshotRequest& window,
                                          std::string& missing);
 
  private:
   FollowedProcesses& of(KernelDepth depth) { return depth == KernelDepth::kEverything ? everything_ : scheduling_; }
-  KernelRecorder* recorder_of(const ProcessId& process, std::string& missing);
+  KernelRecorder* recorder_of(const ProcessId& process, KernelDepth depth, std::string& missing);
 
   const KernelEventsMode mode_;
   std::mutex mutex_;

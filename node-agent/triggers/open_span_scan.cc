@@ -26,28 +26,16 @@ void OpenSpanScan::set(std::shared_ptr<const WatchedProgram> program, std::share
   }
 }
 
-// Those that are known, and some ahead: the system is asked only now and then how many there are.
-uint32_t OpenSpanScan::end_of_slots(uint64_t now_nano) {
-  uint32_t all = std::min(program_->open->slots(), kMostSlots);
-  if (now_nano - looked_for_more_nano_ >= kLookForMoreNano) {
-    looked_for_more_nano_ = now_nano;
-    uint32_t used = std::min(program_->open->end_of_used(), all);
-    if (used > slots_.size()) slots_.resize(used);
-  }
-  return std::min(all, static_cast<uint32_t>(slots_.size()) + kAhead);
-}
-
 void OpenSpanScan::visit(uint64_t now_nano, TickClock& clock, std::vector<OverdueSpan>& overdue) {
   if (!program_->open) return;
   Visit visit{now_nano, clock, overdue};
-  uint32_t end = end_of_slots(now_nano);
+  uint32_t end = std::min(program_->open->end_of_used(), kMostSlots);
+  if (end > slots_.size()) slots_.resize(end);
   for (uint32_t looks = 0; next_slot_ < end; ++next_slot_) {
-    if (++looks > kMostLooks) {
+    if (++looks > kMostLooks || overdue.size() >= kMostFound) {
       next_deadline_nano_ = std::min(next_deadline_nano_, round_deadline_nano_);
       return;
     }
-    if (next_slot_ >= slots_.size() && program_->open->owner(next_slot_) == 0) continue;
-    if (next_slot_ >= slots_.size()) slots_.resize(next_slot_ + 1);
     look_at(next_slot_, slots_[next_slot_], visit);
     round_deadline_nano_ = std::min(round_deadline_nano_, slots_[next_slot_].soonest_nano);
   }

@@ -3,9 +3,9 @@
 // Purpose: the logic of OverdueWatch without its thread. A look at a slot in which nothing has changed costs two cache
 // lines; what is new in one gets a deadline, its start and its operation's threshold; at the deadline it is looked at
 // again, and is overdue when it is still the same span. Each is so once. Programs use their slots from the first on, as
-// many as they have threads at once, so only those are looked at that were used, and some ahead. Thread safety: none.
-// Hostility: a visit looks at kMostLooks slots at most and goes on there the next time; slots beyond kMostSlots are
-// never looked at.
+// many as they have threads at once, so only those are looked at that were used. Thread safety: none. Hostility: a
+// visit looks at kMostLooks slots and finds kMostFound spans, about, and goes on there the next time; slots beyond
+// kMostSlots are never looked at.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,7 @@ class OpenSpanScan {
  public:
   static constexpr uint32_t kMostSlots = 4096;
   static constexpr uint32_t kMostLooks = 1024;
-  static constexpr uint32_t kAhead = 4;  // slots beyond the highest that was used: a page of them
-  static constexpr uint64_t kLookForMoreNano = 64'000'000;
+  static constexpr size_t kMostFound = 64;
 
   // Of whom, and by which thresholds, from now on. A span that was found overdue before is not again.
   void set(std::shared_ptr<const WatchedProgram> program, std::shared_ptr<const Thresholds> thresholds);
@@ -59,7 +58,6 @@ class OpenSpanScan {
     TickClock& clock;
     std::vector<OverdueSpan>& overdue;
   };
-  uint32_t end_of_slots(uint64_t now_nano);
   void end_round();
   void look_at(uint32_t number, Slot& slot, Visit& visit);
   uint32_t depth_of(uint32_t number) const {
@@ -75,7 +73,6 @@ class OpenSpanScan {
   const ServiceThresholds* service_ = nullptr;
   std::vector<Slot> slots_;
   uint32_t next_slot_ = 0;
-  uint64_t looked_for_more_nano_ = 0;
   uint64_t next_deadline_nano_ = kNever;
   uint64_t round_deadline_nano_ = kNever;
 };

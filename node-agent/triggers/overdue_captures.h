@@ -22,13 +22,13 @@ class OverdueCaptures {
     if (captured_.size() == kMost) captured_.pop_front();
     captured_.push_back({program, trace_id, until_nano});
   }
-  // And forgets it.
-  std::optional<uint64_t> take(uint32_t program, const TraceId& trace_id) {
+  // And forgets it, when there is a rest until `end_nano`.
+  std::optional<uint64_t> take(uint32_t program, const TraceId& trace_id, uint64_t end_nano) {
     std::lock_guard lock(mutex_);
     for (auto at = captured_.begin(); at != captured_.end(); ++at) {
       if (at->program != program || at->trace_id != trace_id) continue;
       uint64_t until_nano = at->until_nano;
-      captured_.erase(at);
+      if (until_nano < end_nano) captured_.erase(at);
       return until_nano;
     }
     return std::nullopt;

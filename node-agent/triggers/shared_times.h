@@ -26,6 +26,7 @@ class SharedTimes {
   }
   TickWindow window(pool::Clock clock, uint64_t begin_nano, uint64_t end_nano, uint64_t now_nano) {
     std::lock_guard lock(mutex_);
+    clock_.update();
     return tick_window(clock_.times(), clock, begin_nano, end_nano, now_nano);
   }
 

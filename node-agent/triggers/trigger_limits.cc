@@ -79,7 +79,7 @@ std::optional<SkipReason> TriggerLimits::why_not(const TriggerCause& cause, uint
   auto same = captured_.find({cause.trigger, cause.program, cause.trace_id});
   if (same != captured_.end() && is_younger(same->second, options_.remember_nano, now_nano)) return SkipReason::kSame;
   if (!is_operations_turn(cause, now_nano)) return SkipReason::kOperation;
-  if (!bucket_of(bucket_name(cause.trigger)).take(now_nano)) return SkipReason::kRate;
+  if (!cause.shares && !bucket_of(bucket_name(cause.trigger)).take(now_nano)) return SkipReason::kRate;
   return std::nullopt;
 }
 

@@ -82,6 +82,7 @@ struct TriggerCause {
   uint64_t operation = 0;      // of service and operation_hash(); 0: none
   uint64_t duration_nano = 0;  // of the span, as far as it is known
   bool goes_on = false;        // with what was admitted as overdue: its operation's turn it was already
+  bool shares = false;         // the content of one that was admitted just now
 };
 
 class TriggerLimits {

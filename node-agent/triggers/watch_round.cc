@@ -81,12 +81,18 @@ void WatchRound::visit(Watched& watched, uint64_t now_nano) {
   }
   std::vector<OverdueSpan> overdue;
   if (watched.scan.smallest_threshold_nano() != kNever) watched.scan.visit(now_nano, clock_, overdue);
-  uint64_t done_nano = now_();
-  watched.share.spend(done_nano, done_nano - now_nano);
-  users_.at(watched.program->uid).spend(done_nano, done_nano - now_nano);
+  spend_since(watched, now_nano);
   watched.due_nano = next_visit(watched, now_nano);
-  if (!overdue.empty()) sink_.overdue(watched.program, std::move(overdue));
-  look_for_triggers(watched, now_nano);
+  uint64_t scanned_nano = now_();
+  bool worth_it = !overdue.empty() && sink_.overdue(watched.program, std::move(overdue));
+  worth_it = look_for_triggers(watched, now_nano) || worth_it;
+  if (!worth_it) spend_since(watched, scanned_nano);
+}
+
+void WatchRound::spend_since(Watched& watched, uint64_t begin_nano) {
+  uint64_t done_nano = now_();
+  watched.share.spend(done_nano, done_nano - begin_nano);
+  users_.at(watched.program->uid).spend(done_nano, done_nano - begin_nano);
 }
 
 uint64_t WatchRound::next_visit(const Watched& watched, uint64_t now_nano) const {
@@ -95,8 +101,8 @@ uint64_t WatchRound::next_visit(const Watched& watched, uint64_t now_nano) const
   return std::max(std::min(regular_nano, watched.scan.next_deadline_nano()), now_nano + kLeastGapNano);
 }
 
-void WatchRound::look_for_triggers(Watched& watched, uint64_t now_nano) {
-  if (watched.knows_triggers && watched.program->open->next_ticket() == watched.ticket) return;
+bool WatchRound::look_for_triggers(Watched& watched, uint64_t now_nano) {
+  if (watched.knows_triggers && watched.program->open->next_ticket() == watched.ticket) return false;
   bool give_up = watched.waits_since_nano != 0 && now_nano - watched.waits_since_nano > kTriggerPatienceNano;
   OpenArea::Triggers found = watched.program->open->new_triggers(watched.ticket, give_up);
   if (!found.waits) watched.waits_since_nano = 0;
@@ -106,7 +112,7 @@ void WatchRound::look_for_triggers(Watched& watched, uint64_t now_nano) {
     found.lost = 0;
   }
   if (found.lost != 0) sink_.missed(found.lost);
-  if (!found.triggers.empty()) sink_.asked(watched.program, std::move(found.triggers));
+  return !found.triggers.empty() && sink_.asked(watched.program, std::move(found.triggers));
 }
 
 // They were for our predecessor.

@@ -16,13 +16,13 @@
 
 namespace fathom::agent {
 
-// Called from within a round.
+// Called from within a round. True: what came of it was worth its time; else that is the program's.
 class TriggerSink {
  public:
   virtual ~TriggerSink() = default;
   // All that one visit found.
-  virtual void overdue(const std::shared_ptr<const WatchedProgram>& program, std::vector<OverdueSpan> spans) = 0;
-  virtual void asked(const std::shared_ptr<const WatchedProgram>& program, std::vector<ProgramTrigger> triggers) = 0;
+  virtual bool overdue(const std::shared_ptr<const WatchedProgram>& program, std::vector<OverdueSpan> spans) = 0;
+  virtual bool asked(const std::shared_ptr<const WatchedProgram>& program, std::vector<ProgramTrigger> triggers) = 0;
   // So many triggers of a program were overwritten before they were read.
   virtual void missed(uint64_t triggers) = 0;
 };
@@ -61,7 +61,9 @@ class WatchRound {
   void update_clock(uint64_t now_nano);
   bool may_visit(Watched& watched, uint64_t now_nano);
   void visit(Watched& watched, uint64_t now_nano);
-  void look_for_triggers(Watched& watched, uint64_t now_nano);
+  void spend_since(Watched& watched, uint64_t begin_nano);
+  // As TriggerSink::asked().
+  bool look_for_triggers(Watched& watched, uint64_t now_nano);
   void drop_old(const Watched& watched, std::vector<ProgramTrigger>& triggers, uint64_t now_nano);
   uint64_t next_visit(const Watched& watched, uint64_t now_nano) const;
 
