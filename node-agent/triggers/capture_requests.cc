@@ -35,8 +35,8 @@ Window window_of(const CaptureRequest& request, const CaptureServiceOptions& opt
   Window window;
   if (request.start_unix_nano != 0) window.begin_nano = local_nano(request.start_unix_nano, ahead_nano, now_nano);
   if (request.end_unix_nano != 0) window.end_nano = local_nano(request.end_unix_nano, ahead_nano, now_nano);
-  window.end_nano = std::min(window.end_nano, now_nano + options.longest_window_nano);
-  return window;
+  uint64_t longest_nano = now_nano + options.longest_window_nano;
+  return {std::min(window.begin_nano, longest_nano), std::min(window.end_nano, longest_nano)};
 }
 
 }  // namespace
