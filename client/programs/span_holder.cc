@@ -48,7 +48,8 @@ int main(int argc, char** argv) {
     if (std::strcmp(argv[i], "--for") == 0 && i + 1 < argc) milliseconds = std::strtoull(argv[++i], nullptr, 10);
   }
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
-  do hold(milliseconds);
-  while (!ends);
+  hold(milliseconds);
+  for (; !ends; hold(milliseconds)) {
+  }
   return 0;
 }

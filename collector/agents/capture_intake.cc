@@ -121,7 +121,7 @@ std::vector<CaptureIntake::Part> CaptureIntake::next_parts(Upload& upload) {
   return parts;
 }
 
-void CaptureIntake::work(Upload& upload, std::vector<Part> parts) {
+void CaptureIntake::work(Upload& upload, const std::vector<Part>& parts) {
   if (!upload.over && !std::exchange(upload.begun, true)) open(upload);
   if (!upload.over && !parts.empty()) write(upload, parts);
 }

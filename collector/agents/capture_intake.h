@@ -59,7 +59,7 @@ class CaptureIntake {
   void run();
   void schedule(const std::shared_ptr<Upload>& upload);
   std::vector<Part> next_parts(Upload& upload);
-  void work(Upload& upload, std::vector<Part> parts);
+  void work(Upload& upload, const std::vector<Part>& parts);
   void write(Upload& upload, const std::vector<Part>& parts);
   void open(Upload& upload);
   void finish(Upload& upload);
