@@ -57,6 +57,23 @@ uint64_t refused(const std::string& reason) {
   return metric("fathom_captures_refused_total{reason=\"" + reason + "\"}");
 }
 
+// A header has names and losses of any length up to its limits: a list of many is not paid by a flat price.
+TEST_F(RocksCaptures, ARowIsSpentByItsSize) {
+  open();
+  CaptureInfo info = test_capture(1);
+  info.node_name = std::string(2'000, 'n');
+  info.losses.assign(64, {std::string(250, 'l'), 1});
+  ASSERT_EQ(send(store(), info, test_content(1, 100)).outcome, AppendOutcome::kDurable);
+  const uint64_t bytes = 2'000 + 64 * 250;
+  for (uint64_t limit : {bytes, uint64_t{UINT64_MAX}}) {
+    QueryBudget of_trace(UINT64_MAX, limit), find(UINT64_MAX, limit);
+    EXPECT_EQ(store().of_trace(info.trace_id, of_trace).ok(), limit != bytes);
+    EXPECT_EQ(store().find({}, 10, std::nullopt, find).ok(), limit != bytes);
+    EXPECT_GT(of_trace.spent_bytes(), bytes);
+    EXPECT_GT(find.spent_bytes(), bytes);
+  }
+}
+
 TEST_F(RocksCaptures, AreThereAfterRestarts) {
   open();
   send_all(1, 5);

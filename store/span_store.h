@@ -17,6 +17,7 @@
 // Thread safety: every method from any thread. Units: in names. Errors: kUnavailable may be tried again, kInvalid not.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -52,6 +53,8 @@ class QueryBudget {
   Result<> spend(uint64_t bytes);
   Result<> check() { return spend(0); }
   uint64_t spent_bytes() const { return spent_.load(std::memory_order_relaxed); }
+  // What may still be spent: for who has to know before it takes memory.
+  uint64_t left_bytes() const { return bytes_ - std::min(bytes_, spent_bytes()); }
 
  private:
   uint64_t deadline_ = UINT64_MAX;

@@ -11,7 +11,12 @@ namespace fathom::store {
 namespace {
 
 constexpr uint64_t kLongestPauseNano = 1'000'000'000;
-constexpr uint64_t kRowBytes = 256;  // what a query spends on a row, about
+// What a query holds of a row, about: names and losses are as long as whoever sent it likes.
+uint64_t held_bytes(const CaptureInfo& info) {
+  uint64_t bytes = sizeof(StoredCapture) + info.node_name.size() + info.service.size() + info.operation.size();
+  for (const CaptureLoss& loss : info.losses) bytes += sizeof loss + loss.name.size();
+  return bytes;
+}
 
 // What the caller holds; the store's own share of the upload may outlive it, and the other way round.
 class UploadWriter : public CaptureWriter {
@@ -130,7 +135,7 @@ Result<std::vector<StoredCapture>> Captures::of_trace(const TraceId& trace_id, Q
   if (trace_id.is_zero()) return found;
   Result<> read =
       keeper_.table().ascending(capture_keys::trace_series(trace_id), [&](const CaptureInfo& info) -> Result<bool> {
-        if (Result<> spent = budget.spend(kRowBytes); !spent) return spent.error();
+        if (Result<> spent = budget.spend(held_bytes(info)); !spent) return spent.error();
         found.push_back(stored(info));
         return true;
       });
@@ -144,7 +149,7 @@ Result<CapturePage> Captures::find(const CaptureFilter& filter, size_t limit,
   if (limit == 0) return page;
   bool more = false;
   auto add = [&](const CaptureInfo& info) -> Result<bool> {
-    if (Result<> spent = budget.spend(kRowBytes); !spent) return spent.error();
+    if (Result<> spent = budget.spend(held_bytes(info)); !spent) return spent.error();
     if (!filter.matches(info)) return true;
     more = page.rows.size() == limit;
     if (!more) page.rows.push_back(stored(info));
