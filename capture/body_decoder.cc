@@ -13,6 +13,7 @@ class BodyDecoder {
  public:
   BodyDecoder(std::string_view body, const DecodeLimits& limits) : in_(body, limits.most_memory_bytes) {}
   Result<Capture> decode();
+  uint64_t room() const { return in_.room(); }
 
  private:
   template <typename Read>
@@ -137,8 +138,11 @@ Result<Capture> BodyDecoder::decode() {
 
 }  // namespace
 
-Result<Capture> decode_body(std::string_view body, const DecodeLimits& limits) {
-  return BodyDecoder(body, limits).decode();
+Result<Capture> decode_body(std::string_view body, const DecodeLimits& limits, uint64_t* memory_bytes) {
+  BodyDecoder decoder(body, limits);
+  Result<Capture> capture = decoder.decode();
+  if (memory_bytes != nullptr) *memory_bytes = limits.most_memory_bytes - decoder.room();
+  return capture;
 }
 
 }  // namespace fathom::capture

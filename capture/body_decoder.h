@@ -8,6 +8,6 @@
 
 namespace fathom::capture {
 
-Result<Capture> decode_body(std::string_view body, const DecodeLimits& limits);
+Result<Capture> decode_body(std::string_view body, const DecodeLimits& limits, uint64_t* memory_bytes = nullptr);
 
 }  // namespace fathom::capture

@@ -17,7 +17,7 @@ class BodyEncoder {
   BodyWriter encode();
 
  private:
-  void text(std::string_view text) { out_.varint(strings_.number_of(text)); }
+  void text(std::string_view text) { out_.varint(strings_.number_of(text.substr(0, kMostTextBytes))); }
   void spans(const SpanRef& span);
   void head();
   void anchors();

@@ -45,7 +45,10 @@ void BodyReader::take_strings() {
   in_ = ByteReader(body_.substr(at));
   size_t many = count(kLeastString, sizeof(std::string_view));
   strings_.reserve(many + 1);
-  for (size_t i = 0; i < many; ++i) strings_.push_back(in_.string());
+  for (size_t i = 0; i < many; ++i) {
+    strings_.push_back(in_.string());
+    if (strings_.back().size() > kMostTextBytes) return fail();
+  }
   if (in_.failed() || !in_.at_end()) return fail();
   in_ = ByteReader(body_.substr(0, at));
   in_.u64();

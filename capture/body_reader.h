@@ -24,6 +24,7 @@ class BodyReader {
   size_t position() const { return body_.size() - in_.remaining() - behind_; }
   // Memory beyond what is allowed was asked for.
   bool exhausted() const { return exhausted_; }
+  uint64_t room() const { return room_; }
 
   // Before all else: they lie at the end; the reader is left with what is before them.
   void take_strings();

@@ -6,6 +6,7 @@
 #include "capture/body_encoder.h"
 #include "capture/decode.h"
 #include "capture/encode.h"
+#include "capture/format.h"
 #include "capture/frame.h"
 #include "capture/testing/describe.h"
 #include "capture/testing/random_capture.h"
@@ -113,12 +114,52 @@ TEST(CaptureCodec, KeepsToItsLimits) {
 // A long text that is named again and again takes one byte each time.
 TEST(CaptureCodec, CountsCopiesOfTexts) {
   Capture capture;
-  std::string name(1 << 20, 'x');
-  for (int i = 0; i < 100; ++i) capture.losses.emplace_back(name, 1);
+  std::string name(format::kMostTextBytes, 'x');
+  for (int i = 0; i < 1600; ++i) capture.losses.emplace_back(name, 1);
   std::string bytes = encode(capture);
   EXPECT_LT(bytes.size(), 10'000u);
   EXPECT_EQ(code_of(decode(bytes, {.most_memory_bytes = 50 << 20})), ErrorCode::kExhausted);
   EXPECT_TRUE(decode(bytes, {.most_memory_bytes = 200 << 20}).ok());
+}
+
+// What is said anew for each event of a place must not be of any length.
+TEST(CaptureCodec, RefusesTextsLongerThanAgentsWrite) {
+  Capture capture;
+  capture.reason.assign(format::kMostTextBytes, 'x');
+  EXPECT_TRUE(decode(encode(capture)).ok());
+  std::string body(encode_body(capture).view());
+  ASSERT_EQ(__builtin_bswap64(load_be64(body.data())), body.size() - format::kMostTextBytes - 4) << "count, and three bytes of the size";
+  body.resize(body.size() - format::kMostTextBytes - 3);
+  ByteWriter(body).string(capture.reason + "x");
+  Result<Capture> decoded = decode_body(body, {});
+  ASSERT_EQ(code_of(decoded), ErrorCode::kCorrupt);
+  EXPECT_NE(decoded.error().message.find("strings"), std::string::npos) << decoded.error().message;
+}
+
+TEST(CaptureCodec, WhoWritesCutsTextsButNoValues) {
+  Capture capture;
+  capture.reason.assign(format::kMostTextBytes + 10, 'x');
+  capture.tracepoints = {{"large", "large.cc", 1, {{"text", FieldType::kText}}}};
+  capture.threads = {{.tid = 1}};
+  std::vector<Value> values{capture.threads[0].add_text(std::string(2 * format::kMostTextBytes, 'y'))};
+  capture.threads[0].add_event({}, values);
+  Result<Capture> decoded = decode(encode(capture));
+  ASSERT_TRUE(decoded.ok()) << decoded.error().message;
+  EXPECT_EQ(decoded->reason.size(), format::kMostTextBytes);
+  EXPECT_EQ(decoded->threads[0].texts, capture.threads[0].texts);
+}
+
+TEST(CaptureCodec, SaysWhatMemoryItTook) {
+  Capture capture;
+  capture.span_sets.resize(3);
+  capture.span_sets[1].resize(1000);
+  capture.tracepoints.resize(500);
+  capture.threads.resize(200);
+  uint64_t taken = 0;
+  ASSERT_TRUE(decode(encode(capture), {}, &taken).ok());
+  EXPECT_GE(taken, 1000 * sizeof(SpanRef) + 500 * sizeof(Tracepoint) + 200 * sizeof(Thread));
+  EXPECT_TRUE(decode(encode(capture), {.most_memory_bytes = taken}).ok());
+  EXPECT_EQ(code_of(decode(encode(capture), {.most_memory_bytes = taken - 1})), ErrorCode::kExhausted);
 }
 
 TEST(CaptureCodec, SaysWhatIsNoCaptureAndWhatIsTooNew) {

@@ -11,6 +11,10 @@ inline constexpr std::string_view kMagic = "FTHMCAPT";
 inline constexpr uint8_t kVersion = 1;
 inline constexpr size_t kChecksumBytes = 8;
 
+// Of each text but the values of events: a tracepoint's name is the longest that agents write. Whoever reads says them
+// anew for each event that names them.
+inline constexpr size_t kMostTextBytes = UINT16_MAX;
+
 inline constexpr uint8_t kEnded = 1;  // flags of the head
 
 // An event's words: index << 1 | flag.

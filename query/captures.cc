@@ -31,14 +31,10 @@ Result<std::string> read_all(store::CaptureStore& store, const store::CaptureInf
   return corrupt("the content of capture " + info.id.hex() + " is not what was stored");
 }
 
-// What a decoded capture takes, about.
-uint64_t memory_bytes(const capture::Capture& content) {
-  uint64_t bytes = 0;
-  for (const auto& thread : content.threads) {
-    bytes += thread.events.size() * sizeof(capture::Event) + thread.values.size() * sizeof(capture::Value) +
-             thread.texts.size() + thread.kernel_events.size() * sizeof(capture::KernelEvent);
-  }
-  return bytes;
+capture::DecodeLimits limits_within(const store::QueryBudget& budget) {
+  capture::DecodeLimits limits = kLimits;
+  limits.most_memory_bytes = std::min(limits.most_memory_bytes, budget.left_bytes());
+  return limits;
 }
 
 }  // namespace
@@ -84,9 +80,13 @@ Result<capture::Capture> decoded_content(const Stores& stores, const store::Stor
   if (stores.captures == nullptr) return no_capture(stored.info.id);
   auto content = read_all(*stores.captures, stored.info, budget);
   if (!content) return content.error();
-  auto decoded = capture::decode(*content, kLimits);
-  if (!decoded) return decoded;
-  if (auto paid = budget.spend(memory_bytes(*decoded)); !paid) return paid.error();
+  const capture::DecodeLimits limits = limits_within(budget);
+  uint64_t taken = 0;
+  auto decoded = capture::decode(*content, limits, &taken);
+  // One that needs more than its limit is a capture's fault; one that needs more than is left ends the query.
+  bool too_much = !decoded && decoded.error().code == ErrorCode::kExhausted;
+  if (too_much && limits.most_memory_bytes < kLimits.most_memory_bytes) taken = limits.most_memory_bytes + 1;
+  if (auto paid = budget.spend(taken); !paid) return paid.error();
   return decoded;
 }
 
