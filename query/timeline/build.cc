@@ -76,13 +76,18 @@ void find_range(Timeline& timeline) {
     end = std::max(end, to);
   };
   each_span(timeline, [&](const TimelineSpan& span) { widen(span.begin_unix_nano, span.end_unix_nano); });
-  for (const auto& process : timeline.processes) {
-    for (const auto& thread : process.threads) {
-      if (thread.end_unix_nano > 0 && end == 0) widen(thread.begin_unix_nano, thread.end_unix_nano);
-    }
+  auto each_thread = [&](auto visit) {
+    for (const auto& process : timeline.processes) std::ranges::for_each(process.threads, visit);
+  };
+  if (end == 0) {
+    each_thread([&](const TimelineThread& thread) {
+      if (thread.end_unix_nano > 0) widen(thread.begin_unix_nano, thread.end_unix_nano);
+    });
   }
-  for (const auto& capture : timeline.captures) {
-    if (end == 0) widen(capture.stored.info.start_unix_nano, capture.stored.info.end_unix_nano);
+  if (end == 0) {
+    for (const auto& capture : timeline.captures) {
+      widen(capture.stored.info.start_unix_nano, capture.stored.info.end_unix_nano);
+    }
   }
   timeline.begin_unix_nano = std::min(begin, end);
   timeline.end_unix_nano = end;
@@ -134,16 +139,28 @@ Result<Timeline> build_timeline(const Stores& stores, const TimelineQuery& query
   return timeline;
 }
 
-Result<std::string> run_timeline(const Stores& stores, const TimelineQuery& query, store::QueryBudget& budget) {
+namespace {
+
+using Write = Result<std::string> (&)(const Timeline& timeline, store::QueryBudget& budget);
+
+Result<std::string> run(const Stores& stores, const TimelineQuery& query, store::QueryBudget& budget, Write write) {
   auto timeline = build_timeline(stores, query, budget);
-  if (!timeline) return timeline.error();
-  return timeline_json(*timeline);
+  auto written = timeline ? write(*timeline, budget) : Result<std::string>(timeline.error());
+  if (written || written.error().code != ErrorCode::kExhausted) return written;
+  // What the budget itself says is about ranges of time and conditions, which timelines have not.
+  return exhausted(
+      "the timeline would take more than the query's byte budget; ask for one capture (capture=ID, --capture ID), for "
+      "one span (span=ID, --span ID), or for fewer items (limit=N)");
+}
+
+}  // namespace
+
+Result<std::string> run_timeline(const Stores& stores, const TimelineQuery& query, store::QueryBudget& budget) {
+  return run(stores, query, budget, timeline_json);
 }
 
 Result<std::string> run_perfetto(const Stores& stores, const TimelineQuery& query, store::QueryBudget& budget) {
-  auto timeline = build_timeline(stores, query, budget);
-  if (!timeline) return timeline.error();
-  return timeline_perfetto(*timeline);
+  return run(stores, query, budget, timeline_perfetto);
 }
 
 }  // namespace fathom::query

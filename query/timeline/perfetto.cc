@@ -4,6 +4,7 @@
 #include <map>
 
 #include "perfetto/trace.pb.h"
+#include "query/timeline/meter.h"
 #include "query/timeline/perfetto_names.h"
 #include "query/timeline/perfetto_sched.h"
 #include "query/timeline/syscall_names.h"
@@ -54,15 +55,18 @@ void set_value(pb::DebugAnnotation& out, const capture::Thread& thread, FieldTyp
   }
 }
 
-// A slice or an instant of one row, before rows are cut into those that nest.
+// A slice of one row, before rows are cut into those that nest: a span, or a system call.
 struct Piece {
   uint64_t begin = 0;
   uint64_t end = 0;
-  pb::TrackEvent event;  // its name and what it says
+  const TimelineSpan* span = nullptr;
+  const TimelineCall* call = nullptr;
 };
 
-// Slices of one row must nest: what would cross the end of what is around it goes to the next row. Pieces are sorted;
-// the result has a row's number for each.
+constexpr size_t kMostRows = 64;
+
+// Slices of one row must nest: what would cross the end of what is around it goes to the next row, if there may be one
+// more. Pieces are sorted; the result has a row's number for each.
 std::vector<size_t> rows_of(const std::vector<Piece>& pieces) {
   std::vector<std::vector<uint64_t>> open;  // for each row, the ends of what is open, the innermost last
   std::vector<size_t> rows;
@@ -72,7 +76,7 @@ std::vector<size_t> rows_of(const std::vector<Piece>& pieces) {
       if (row == open.size()) open.emplace_back();
       auto& ends = open[row];
       while (!ends.empty() && ends.back() <= piece.begin) ends.pop_back();
-      if (ends.empty() || piece.end <= ends.back()) break;
+      if (ends.empty() || piece.end <= ends.back() || row + 1 == kMostRows) break;
     }
     open[row].push_back(piece.end);
     rows.push_back(row);
@@ -108,6 +112,21 @@ pb::TrackEvent call_event(const TimelineCall& call) {
   return event;
 }
 
+// Of what an event says about as many bytes as that takes.
+uint64_t text_bytes(const TimelineEvent& given) {
+  const capture::Event& event = *given.event;
+  if (event.tracepoint >= given.content->tracepoints.size()) return 0;
+  const capture::Tracepoint& place = given.content->tracepoints[event.tracepoint];
+  auto values = given.thread->values_of(event);
+  uint64_t bytes = place.name.size() + place.file.size();
+  for (size_t i = 0; i < std::min(values.size(), place.fields.size()); ++i) {
+    FieldType type = place.fields[i].type;
+    bytes += sizeof(pb::DebugAnnotation) + place.fields[i].key.size();
+    if (type == FieldType::kText || type == FieldType::kBytes) bytes += values[i].text_bytes();
+  }
+  return bytes;
+}
+
 pb::TrackEvent event_event(const TimelineEvent& given) {
   pb::TrackEvent event;
   event.add_categories("event");
@@ -137,15 +156,19 @@ pb::TrackEvent fault_event(const TimelineFault& fault) {
 
 class PerfettoTrace {
  public:
-  explicit PerfettoTrace(const Timeline& timeline) : timeline_(timeline), names_(timeline) {}
+  PerfettoTrace(const Timeline& timeline, store::QueryBudget& budget)
+      : timeline_(timeline), names_(timeline), meter_(budget) {}
 
-  std::string write() {
+  Result<std::string> write() {
     write_clocks();
-    for (const auto& process : timeline_.processes) write_process(process);
-    write_scheduling(timeline_, names_, [this](pb::FtraceEventBundle bundle) {
+    for (const auto& process : timeline_.processes) {
+      if (meter_.going_on()) write_process(process);
+    }
+    write_scheduling(timeline_, names_, meter_, [this](pb::FtraceEventBundle bundle) {
       *packet().mutable_ftrace_events() = std::move(bundle);
       flush();
     });
+    if (!meter_.going_on()) return meter_.result().error();
     return std::move(out_);
   }
 
@@ -155,11 +178,14 @@ class PerfettoTrace {
     packet_.set_trusted_packet_sequence_id(kSequence);
     return packet_;
   }
-  // A Trace is its packets one after the other: no message of the whole is ever made.
+  // A Trace is its packets one after the other: no message of the whole is ever made. Without budget nothing is
+  // written.
   void flush() {
+    if (!meter_.going_on()) return;
     pb::Trace one;
     one.add_packet()->Swap(&packet_);
     one.AppendToString(&out_);
+    meter_.written(out_.size());
   }
 
   // The trace's BOOTTIME is the calendar: all nodes share it.
@@ -183,7 +209,9 @@ class PerfettoTrace {
     described.mutable_process()->set_pid(pid);
     described.mutable_process()->set_process_name(names_.process_name(process));
     flush();
-    for (const auto& thread : process.threads) write_thread(process, thread, pid);
+    for (const auto& thread : process.threads) {
+      if (meter_.going_on()) write_thread(process, thread, pid);
+    }
     std::vector<Piece> spans;
     add_spans(spans, process.spans);
     write_rows(std::move(spans), track, "spans", true);
@@ -200,15 +228,20 @@ class PerfettoTrace {
     std::vector<Piece> pieces;
     add_spans(pieces, thread.spans);
     for (const auto& call : thread.calls) {
-      pieces.push_back({call.begin_unix_nano, call.end_unix_nano, call_event(call)});
+      pieces.push_back({call.begin_unix_nano, call.end_unix_nano, nullptr, &call});
     }
     write_rows(std::move(pieces), track, "more of " + utf8(thread.name), false);
-    for (const auto& event : thread.events) write_instant(event.unix_nano, track, event_event(event));
-    for (const auto& fault : thread.faults) write_instant(fault.unix_nano, track, fault_event(fault));
+    for (const auto& event : thread.events) {
+      if (!meter_.written(out_.size() + text_bytes(event))) return;
+      write_instant(event.unix_nano, track, event_event(event));
+    }
+    for (const auto& fault : thread.faults) {
+      if (meter_.going_on()) write_instant(fault.unix_nano, track, fault_event(fault));
+    }
   }
 
   static void add_spans(std::vector<Piece>& pieces, const std::vector<TimelineSpan>& spans) {
-    for (const auto& span : spans) pieces.push_back({span.begin_unix_nano, span.end_unix_nano, span_event(span)});
+    for (const auto& span : spans) pieces.push_back({span.begin_unix_nano, span.end_unix_nano, &span, nullptr});
   }
 
   // The first row is `track` itself, unless all get a row of their own.
@@ -218,10 +251,10 @@ class PerfettoTrace {
     std::vector<size_t> rows = rows_of(pieces);
     std::map<size_t, uint64_t> tracks;
     if (!own_rows) tracks[0] = track;
-    for (size_t i = 0; i < pieces.size(); ++i) {
+    for (size_t i = 0; i < pieces.size() && meter_.going_on(); ++i) {
       auto [found, fresh] = tracks.try_emplace(rows[i], 0);
       if (fresh) found->second = write_row(track, name);
-      write_slice(std::move(pieces[i]), found->second);
+      write_slice(pieces[i], found->second);
     }
   }
 
@@ -234,8 +267,9 @@ class PerfettoTrace {
     return next_track_++;
   }
 
-  void write_slice(Piece piece, uint64_t track) {
-    write_event(piece.begin, track, pb::TrackEvent::TYPE_SLICE_BEGIN, std::move(piece.event));
+  void write_slice(const Piece& piece, uint64_t track) {
+    pb::TrackEvent event = piece.span != nullptr ? span_event(*piece.span) : call_event(*piece.call);
+    write_event(piece.begin, track, pb::TrackEvent::TYPE_SLICE_BEGIN, std::move(event));
     write_event(piece.end, track, pb::TrackEvent::TYPE_SLICE_END, {});
   }
 
@@ -253,6 +287,7 @@ class PerfettoTrace {
 
   const Timeline& timeline_;
   const PerfettoNames names_;
+  Meter meter_;
   std::string out_;
   pb::TracePacket packet_;
   uint64_t next_track_ = 1;
@@ -260,8 +295,8 @@ class PerfettoTrace {
 
 }  // namespace
 
-std::string timeline_perfetto(const Timeline& timeline) {
-  return PerfettoTrace(timeline).write();
+Result<std::string> timeline_perfetto(const Timeline& timeline, store::QueryBudget& budget) {
+  return PerfettoTrace(timeline, budget).write();
 }
 
 }  // namespace fathom::query

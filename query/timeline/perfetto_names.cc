@@ -56,9 +56,9 @@ std::string PerfettoNames::process_name(const TimelineProcess& process) const {
   return name + (process.host_name.empty() ? ")" : " on " + utf8(process.host_name) + ")");
 }
 
-std::string PerfettoNames::thread_name(const TimelineProcess& process, uint32_t tid) const {
+std::string_view PerfettoNames::thread_name(const TimelineProcess& process, uint32_t tid) const {
   auto found = thread_names_.find({node_key(process), tid});
-  return found == thread_names_.end() ? "" : found->second;
+  return found == thread_names_.end() ? std::string_view() : found->second;
 }
 
 std::string utf8(std::string_view text) {

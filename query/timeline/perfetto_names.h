@@ -22,8 +22,8 @@ class PerfettoNames {
   uint32_t cpu_of(const TimelineProcess& process, uint16_t cpu) const;
   // "checkout (pid 4711 on shop-1)"
   std::string process_name(const TimelineProcess& process) const;
-  // Empty: not known.
-  std::string thread_name(const TimelineProcess& process, uint32_t tid) const;
+  // Empty: not known. As long as this.
+  std::string_view thread_name(const TimelineProcess& process, uint32_t tid) const;
 
  private:
   struct Node {

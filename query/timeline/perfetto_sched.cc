@@ -12,8 +12,9 @@ using capture::KernelEventKind;
 using capture::SwitchReason;
 
 constexpr size_t kBundleEvents = 1000;
-constexpr int32_t kPriority = 120;     // the usual one
-constexpr uint64_t kSameNano = 1'000;  // one switch, seen by both of its threads through two captures
+constexpr size_t kBundleTextBytes = 1 << 20;  // of names, beyond which a bundle ends
+constexpr int32_t kPriority = 120;            // the usual one
+constexpr uint64_t kSameNano = 1'000;         // one switch, seen by both of its threads through two captures
 
 int64_t raw_state(SwitchReason reason) {
   switch (reason) {
@@ -33,7 +34,7 @@ int64_t raw_state(SwitchReason reason) {
 
 struct Runner {
   int32_t tid = 0;
-  std::string name;
+  std::string_view name;  // not always UTF-8
 };
 
 // One event of one processor.
@@ -54,7 +55,7 @@ class Collector {
       : names_(names), process_(process), out_(out) {}
 
   void add(const TimelineThread& thread) {
-    Runner self = runner(thread.tid, std::string(thread.name));
+    Runner self = runner(thread.tid, thread.name);
     for (const TimelineState& state : thread.states) {
       const StateInterval& interval = state.interval;
       if (interval.start != nullptr) add_switch(self, interval);
@@ -63,10 +64,10 @@ class Collector {
   }
 
  private:
-  Runner runner(uint32_t tid, const std::string& name) const {
+  Runner runner(uint32_t tid, std::string_view name) const {
     if (tid == 0) return {0, "swapper"};
-    std::string known = names_.thread_name(process_, tid);
-    return {names_.tid_of(process_, tid), known.empty() ? utf8(name) : known};
+    std::string_view known = names_.thread_name(process_, tid);
+    return {names_.tid_of(process_, tid), known.empty() ? name : known};
   }
   Runner other(const KernelEvent& event) const {
     return runner(static_cast<uint32_t>(event.other_tid), event.other_name);
@@ -116,7 +117,7 @@ void write(pb::FtraceEvent& out, const Moment& moment, uint32_t cpu) {
   out.set_pid(static_cast<uint32_t>(moment.prev.tid));
   if (moment.waking) {
     auto& waking = *out.mutable_sched_waking();
-    waking.set_comm(moment.next.name);
+    waking.set_comm(utf8(moment.next.name));
     waking.set_pid(moment.next.tid);
     waking.set_prio(kPriority);
     waking.set_success(1);
@@ -124,31 +125,46 @@ void write(pb::FtraceEvent& out, const Moment& moment, uint32_t cpu) {
     return;
   }
   auto& change = *out.mutable_sched_switch();
-  change.set_prev_comm(moment.prev.name);
+  change.set_prev_comm(utf8(moment.prev.name));
   change.set_prev_pid(moment.prev.tid);
   change.set_prev_prio(kPriority);
   change.set_prev_state(moment.prev_state);
-  change.set_next_comm(moment.next.name);
+  change.set_next_comm(utf8(moment.next.name));
   change.set_next_pid(moment.next.tid);
   change.set_next_prio(kPriority);
 }
 
-}  // namespace
+// As many from `at` on as one bundle has.
+size_t end_of_bundle(const std::vector<Moment>& moments, size_t at) {
+  size_t texts = 0, end = at;
+  for (; end < moments.size() && end - at < kBundleEvents && texts < kBundleTextBytes; ++end) {
+    texts += moments[end].prev.name.size() + moments[end].next.name.size();
+  }
+  return end;
+}
 
-void write_scheduling(const Timeline& timeline, const PerfettoNames& names,
-                      const std::function<void(pb::FtraceEventBundle)>& emit) {
+Processors collect(const Timeline& timeline, const PerfettoNames& names, Meter& meter) {
   Processors processors;
   for (const auto& process : timeline.processes) {
     Collector collector(names, process, processors);
-    for (const auto& thread : process.threads) collector.add(thread);
+    for (const auto& thread : process.threads) {
+      if (!meter.spend(2 * thread.states.size() * sizeof(Moment))) return {};
+      collector.add(thread);
+    }
   }
-  for (auto& [cpu, moments] : processors) {
+  return processors;
+}
+
+}  // namespace
+
+void write_scheduling(const Timeline& timeline, const PerfettoNames& names, Meter& meter,
+                      const std::function<void(pb::FtraceEventBundle)>& emit) {
+  for (auto& [cpu, moments] : collect(timeline, names, meter)) {
     std::vector<Moment> ordered = in_order(std::move(moments));
-    for (size_t at = 0; at < ordered.size(); at += kBundleEvents) {
+    for (size_t at = 0; at < ordered.size() && meter.going_on();) {
       pb::FtraceEventBundle bundle;
       bundle.set_cpu(cpu);
-      size_t end = std::min(ordered.size(), at + kBundleEvents);
-      for (size_t i = at; i < end; ++i) write(*bundle.add_event(), ordered[i], cpu);
+      for (size_t end = end_of_bundle(ordered, at); at < end; ++at) write(*bundle.add_event(), ordered[at], cpu);
       emit(std::move(bundle));
     }
   }

@@ -5,6 +5,7 @@
 
 #include "net/json_writer.h"
 #include "query/captures.h"
+#include "query/timeline/meter.h"
 #include "query/timeline/syscall_names.h"
 #include "query/timeline/timeline_query.h"
 
@@ -18,24 +19,27 @@ using net::JsonWriter;
 
 class TimelineDocument {
  public:
-  explicit TimelineDocument(const Timeline& timeline) : timeline_(timeline) {}
+  TimelineDocument(const Timeline& timeline, store::QueryBudget& budget) : timeline_(timeline), meter_(budget) {}
 
-  std::string write() {
+  Result<std::string> write() {
     json_.begin_object();
     json_.member("trace_id", std::string_view(timeline_.trace_id.is_zero() ? "" : timeline_.trace_id.hex()));
     json_.member("start_time_unix_nano", std::string_view(std::to_string(timeline_.begin_unix_nano)));
     json_.member("duration_nano", timeline_.end_unix_nano - timeline_.begin_unix_nano);
     json_.member("complete", timeline_.complete);
     json_.member("truncated", timeline_.left_out > 0).member("left_out", timeline_.left_out);
-    json_.key("captures").begin_array();
-    for (const auto& capture : timeline_.captures) write_capture_of(capture);
-    json_.end_array().key("processes").begin_array();
-    for (const auto& process : timeline_.processes) write_process(process);
-    json_.end_array().end_object();
-    return std::move(out_ += "\n");
+    write_list("captures", timeline_.captures, [this](const auto& capture) { write_capture_of(capture); });
+    write_list("processes", timeline_.processes, [this](const auto& process) { write_process(process); });
+    json_.end_object();
+    out_ += "\n";
+    if (!paid()) return meter_.result().error();
+    return std::move(out_);
   }
 
  private:
+  // What was written until now; false: no more may be. Then the document is never seen.
+  bool paid() { return meter_.written(out_.size()); }
+
   void offset(uint64_t unix_nano, std::string_view name = "offset_nano") {
     json_.member(name, static_cast<int64_t>(unix_nano - timeline_.begin_unix_nano));
   }
@@ -64,11 +68,9 @@ class TimelineDocument {
     }
     member_if("kernel_missing", content.kernel_missing);
     flag_if("clock_unknown", !capture.clock);
-    json_.key("content_losses").begin_array();
-    for (const auto& [name, count] : content.losses) {
-      json_.begin_object().member("name", std::string_view(name)).member("count", count).end_object();
-    }
-    json_.end_array();
+    write_list("content_losses", content.losses, [this](const auto& loss) {
+      json_.begin_object().member("name", std::string_view(loss.first)).member("count", loss.second).end_object();
+    });
   }
 
   void write_process(const TimelineProcess& process) {
@@ -77,9 +79,8 @@ class TimelineDocument {
     json_.member("service", std::string_view(process.service)).member("pid", process.pid);
     json_.key("captures").begin_array();
     for (size_t index : process.captures) json_.number(index);
-    json_.end_array().key("threads").begin_array();
-    for (const auto& thread : process.threads) write_thread(thread);
     json_.end_array();
+    write_list("threads", process.threads, [this](const auto& thread) { write_thread(thread); });
     write_spans(process.spans);
     json_.member("other_threads", process.other_threads).end_object();
   }
@@ -100,7 +101,10 @@ class TimelineDocument {
   template <typename Items, typename Write>
   void write_list(std::string_view name, const Items& items, Write write) {
     json_.key(name).begin_array();
-    for (const auto& item : items) write(item);
+    for (const auto& item : items) {
+      write(item);
+      if (!paid()) break;
+    }
     json_.end_array();
   }
 
@@ -176,6 +180,7 @@ class TimelineDocument {
     const std::vector<bool>& repeated = repeated_keys(place);
     for (size_t i = 0; i < std::min(values.size(), place.fields.size()); ++i) {
       if (repeated[i]) continue;
+      if (!paid()) break;
       json_.key(place.fields[i].key);
       cut = write_value(*event.thread, place.fields[i].type, values[i]) || cut;
     }
@@ -255,13 +260,14 @@ class TimelineDocument {
   const Timeline& timeline_;
   std::map<const capture::Tracepoint*, std::vector<bool>> repeated_keys_;
   std::string out_;
+  Meter meter_;
   JsonWriter json_{out_};
 };
 
 }  // namespace
 
-std::string timeline_json(const Timeline& timeline) {
-  return TimelineDocument(timeline).write();
+Result<std::string> timeline_json(const Timeline& timeline, store::QueryBudget& budget) {
+  return TimelineDocument(timeline, budget).write();
 }
 
 }  // namespace fathom::query

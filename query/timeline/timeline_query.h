@@ -34,9 +34,10 @@ struct TimelineQuery {
 
 Result<Timeline> build_timeline(const Stores& stores, const TimelineQuery& query, store::QueryBudget& budget);
 
-std::string timeline_json(const Timeline& timeline);
+// What is written down is spent like what was read: a capture of a few bytes can name a long text a million times.
+Result<std::string> timeline_json(const Timeline& timeline, store::QueryBudget& budget);
 // A trace of Perfetto's (proto/perfetto).
-std::string timeline_perfetto(const Timeline& timeline);
+Result<std::string> timeline_perfetto(const Timeline& timeline, store::QueryBudget& budget);
 
 Result<std::string> run_timeline(const Stores& stores, const TimelineQuery& query, store::QueryBudget& budget);
 Result<std::string> run_perfetto(const Stores& stores, const TimelineQuery& query, store::QueryBudget& budget);

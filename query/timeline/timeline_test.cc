@@ -67,13 +67,15 @@ class TimelineTest : public ::testing::Test {
     EXPECT_FALSE(timeline.ok());
     return timeline.ok() ? ErrorCode::kInternal : timeline.error().code;
   }
+  std::string json_of(const Timeline& timeline) { return *timeline_json(timeline, unlimited_); }
   static TimelineQuery of_trace(uint64_t n = 1) { return {.subject = {.trace = sample_trace_id(n)}}; }
 
   SampleTimeline sample_;
+  store::QueryBudget unlimited_;
 };
 
 TEST_F(TimelineTest, TheWholeDocument) {
-  std::string json = timeline_json(built(of_trace()));
+  std::string json = json_of(built(of_trace()));
   ASSERT_NO_THROW((void)boost::json::parse(json));
   // The moment of reception is the store's own clock; the size is a matter of zstd's version.
   json = std::regex_replace(json, std::regex(R"("received_unix_nano":"\d+")"), R"("received_unix_nano":"0")");
@@ -85,7 +87,7 @@ TEST_F(TimelineTest, TheWholeTraceForPerfetto) {
   TimelineQuery query = of_trace();
   query.all = true;
   perfetto::protos::Trace trace;
-  ASSERT_TRUE(trace.ParseFromString(timeline_perfetto(built(query))));
+  ASSERT_TRUE(trace.ParseFromString(*timeline_perfetto(built(query), unlimited_)));
   std::string text;
   google::protobuf::TextFormat::PrintToString(trace, &text);
   expect_golden("perfetto.txt", text);
@@ -185,67 +187,20 @@ TEST_F(TimelineTest, SpansThatWereOpenStandForThemselves) {
   EXPECT_EQ(thread.events[0].span_id, sample_span_id(51));
 }
 
-// Overdue, and then slow: two windows of one process.
-TEST_F(TimelineTest, WhatTwoCapturesSawIsToldOnce) {
-  capture::Capture earlier = sample_capture();
-  earlier.end_nano = sample_monotonic(300'000);
-  for (auto& thread : earlier.threads) {
-    std::erase_if(thread.events, [&](const auto& event) { return event.monotonic_nano > earlier.end_nano; });
-    std::erase_if(thread.kernel_events,
-                  [&](const auto& event) { return std::max(event.monotonic_nano, event.end_nano) > earlier.end_nano; });
-  }
-  earlier.threads[0].kernel_events.push_back({.kind = capture::KernelEventKind::kSyscallUnderWay,
-                                              .monotonic_nano = sample_monotonic(10'100),
-                                              .end_nano = earlier.end_nano,
-                                              .syscall = 202});
-  std::ranges::stable_sort(earlier.threads[0].kernel_events, {}, &capture::KernelEvent::monotonic_nano);
-  store::CaptureInfo info = sample_capture_info(4);
-  info.trigger = store::CaptureTrigger::kOverdue;
-  sample_.add_capture(info, capture::encode(earlier));
-  const Timeline one = built({.subject = {.capture = sample_capture_id(1)}});
-  const Timeline both = built(of_trace());
-  ASSERT_EQ(both.processes[0].captures.size(), 2u);
-  const TimelineThread& alone = one.processes[0].threads[0];
-  const TimelineThread& thread = both.processes[0].threads[0];
-  EXPECT_EQ(thread.events.size(), alone.events.size());
-  ASSERT_EQ(thread.calls.size(), alone.calls.size());
-  EXPECT_EQ(thread.calls[0].begin_unix_nano, alone.calls[0].begin_unix_nano);
-  EXPECT_EQ(thread.calls[0].event->kind, capture::KernelEventKind::kSyscall);
-  EXPECT_EQ(thread.totals.of(ThreadState::kSleeping), alone.totals.of(ThreadState::kSleeping));
-}
-
-// The second one sees the end of a wait only.
-TEST_F(TimelineTest, AWaitAcrossTwoCapturesIsOne) {
-  const Timeline one = built({.subject = {.capture = sample_capture_id(1)}, .all = true});
-  const uint64_t between = sample_monotonic(300'000);
-  capture::Capture later = sample_capture();
-  later.begin_nano = later.kernel_complete_from_nano = between;
-  for (auto& thread : later.threads) {
-    std::erase_if(thread.events, [&](const auto& event) { return event.monotonic_nano < between; });
-    std::erase_if(thread.kernel_events,
-                  [&](const auto& event) { return std::max(event.monotonic_nano, event.end_nano) < between; });
-  }
-  capture::Capture earlier = sample_capture();
-  earlier.end_nano = between;
-  for (auto& thread : earlier.threads) {
-    std::erase_if(thread.kernel_events,
-                  [&](const auto& event) { return std::max(event.monotonic_nano, event.end_nano) > between; });
-  }
-  store::CaptureInfo info = sample_capture_info(4);
-  info.trace_id = sample_trace_id(7);
-  sample_.add_capture(info, capture::encode(earlier));
-  info.id = sample_capture_id(5);
-  info.start_unix_nano += 1;
-  sample_.add_capture(info, capture::encode(later));
-  TimelineQuery query = of_trace(7);
-  query.all = true;
-  const Timeline both = built(query);
-  ASSERT_EQ(both.processes[0].captures.size(), 2u);
-  const TimelineThread& alone = one.processes[0].threads[0];
-  const TimelineThread& thread = both.processes[0].threads[0];
-  EXPECT_EQ(thread.totals.of(ThreadState::kBlocked), 0u);
-  EXPECT_EQ(thread.totals.of(ThreadState::kSleeping), alone.totals.of(ThreadState::kSleeping));
-  EXPECT_EQ(thread.states.size(), alone.states.size());
+TEST_F(TimelineTest, WithoutSpansTheRangeIsThatOfAllThreads) {
+  capture::Capture content = sample_capture();
+  content.threads[0].kernel_events.clear();
+  content.kernel_complete_from_nano = 0;
+  store::CaptureInfo info = sample_capture_info(3);
+  info.trace_id = {};
+  for (auto& thread : content.threads) thread.kernel_events.clear();
+  content.threads.push_back({.tid = 9999});
+  content.threads[2].add_event({.monotonic_nano = sample_monotonic(950'000), .tracepoint = 1}, {});
+  sample_.add_capture(info, capture::encode(content));
+  Timeline timeline = built({.subject = {.capture = info.id}});
+  ASSERT_EQ(timeline.processes.at(0).threads.size(), 3u);
+  EXPECT_EQ(timeline.begin_unix_nano, kSampleStart + kMilli) << "the first thread's first event";
+  EXPECT_EQ(timeline.end_unix_nano, kSampleStart + 950 * kMilli) << "the last one's last";
 }
 
 TEST_F(TimelineTest, BeyondTheLimitItemsAreCounted) {
@@ -257,7 +212,7 @@ TEST_F(TimelineTest, BeyondTheLimitItemsAreCounted) {
   EXPECT_EQ(thread.calls.size(), 1u);
   EXPECT_TRUE(thread.states.empty());
   EXPECT_GT(thread.left_out, 0u);
-  EXPECT_NE(timeline_json(timeline).find("\"truncated\":true"), std::string::npos);
+  EXPECT_NE(json_of(timeline).find("\"truncated\":true"), std::string::npos);
 }
 
 // Captures with everything that one may have, and times that no clock gives.
