@@ -53,7 +53,7 @@ void keep_family(Timeline& timeline, const std::set<SpanId>& family) {
 
 // Also removes the spans that nobody asked for.
 Result<TimelineScope> scope_of(Timeline& timeline, const TimelineQuery& query) {
-  TimelineScope scope{.all = query.all || timeline.trace_id.is_zero()};
+  TimelineScope scope{.all = query.all || timeline.trace_id.is_zero(), .most_items = query.most_items};
   if (!query.span) return scope;
   scope.family = family_of(timeline, *query.span);
   if (scope.family->empty()) {
@@ -128,7 +128,7 @@ class Limiter {
 Result<Timeline> build_timeline(const Stores& stores, const TimelineQuery& query, store::QueryBudget& budget) {
   auto timeline = gather(stores, query, budget);
   if (!timeline) return timeline;
-  place_spans(*timeline);
+  if (auto placed = place_spans(*timeline, budget); !placed) return placed.error();
   auto scope = scope_of(*timeline, query);
   if (!scope) return scope.error();
   for (auto& process : timeline->processes) {

@@ -1,6 +1,7 @@
 #include "query/timeline/gather.h"
 
 #include <algorithm>
+#include <map>
 
 #include "query/captures.h"
 
@@ -53,23 +54,22 @@ uint32_t pid_of(const TimelineCapture& capture) {
   return capture.content && capture.content->pid != 0 ? capture.content->pid : capture.stored.info.pid;
 }
 
-TimelineProcess& process_of(Timeline& timeline, const TimelineCapture& capture) {
-  const store::CaptureInfo& info = capture.stored.info;
-  for (TimelineProcess& process : timeline.processes) {
-    if (process.node_id == info.node_id && process.pid == pid_of(capture)) return process;
-  }
-  TimelineProcess process{.node_id = info.node_id, .host_name = info.node_name, .service = info.service};
-  process.pid = pid_of(capture);
-  return timeline.processes.emplace_back(std::move(process));
-}
-
 std::pair<uint64_t, uint64_t> window_of(const TimelineCapture& capture) {
   return {capture.content->begin_nano, capture.content->end_nano};
 }
 
+TimelineProcess new_process(const TimelineCapture& capture) {
+  const store::CaptureInfo& info = capture.stored.info;
+  return {.node_id = info.node_id, .host_name = info.node_name, .service = info.service, .pid = pid_of(capture)};
+}
+
 void sort_into_processes(Timeline& timeline) {
+  std::map<std::pair<store::NodeId, uint32_t>, size_t> known;
   for (size_t i = 0; i < timeline.captures.size(); ++i) {
-    TimelineProcess& process = process_of(timeline, timeline.captures[i]);
+    const TimelineCapture& capture = timeline.captures[i];
+    auto [found, fresh] = known.try_emplace({capture.stored.info.node_id, pid_of(capture)}, known.size());
+    if (fresh) timeline.processes.push_back(new_process(capture));
+    TimelineProcess& process = timeline.processes[found->second];
     if (timeline.captures[i].content) process.captures.push_back(i);
   }
   for (TimelineProcess& process : timeline.processes) {

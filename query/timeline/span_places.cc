@@ -4,6 +4,9 @@
 #include <map>
 #include <set>
 
+#include "query/timeline/meter.h"
+#include "query/timeline/process_finder.h"
+
 namespace fathom::query {
 
 namespace {
@@ -16,59 +19,66 @@ struct Place {
   uint64_t since_nano = 0;  // 0: it was open there
 };
 
-std::string text_of(const StoredSpan& stored, std::string_view key) {
-  for (const auto& attribute : stored.resource.attributes) {
-    if (attribute.key == key) return store::value_text(attribute.value);
-  }
-  return "";
-}
-
-// One running program, as far as its spans say.
-struct Origin {
-  std::string service;
-  std::string host;
-  std::string pid;
-  std::string instance;
-  auto operator<=>(const Origin&) const = default;
-};
-
-Origin origin_of(const StoredSpan& stored) {
-  return {std::string(stored.service), text_of(stored, "host.name"), text_of(stored, "process.pid"),
-          text_of(stored, "service.instance.id")};
-}
-
 class Placer {
  public:
-  explicit Placer(Timeline& timeline) : timeline_(timeline) {}
+  Placer(Timeline& timeline, Meter& meter) : timeline_(timeline), meter_(meter), finder_(timeline.processes) {}
 
   void run() {
     for (size_t p = 0; p < timeline_.processes.size(); ++p) {
       for (size_t c : timeline_.processes[p].captures) mentioned_in(p, *timeline_.captures[c].content);
+      make_threads(timeline_.processes[p]);
     }
-    for (const StoredSpan& stored : timeline_.trace.spans) find_process(stored);
-    for (const StoredSpan& stored : timeline_.trace.spans) lend_clock(process_of(stored), stored);
+    each_stored([&](const StoredSpan& stored) { find_process(stored); });
+    each_stored([&](const StoredSpan& stored) { lend_clock(process_of(stored), stored); });
     guess_threads();
-    for (const StoredSpan& stored : timeline_.trace.spans) put_stored(stored);
+    each_stored([&](const StoredSpan& stored) { put_stored(stored); });
     for (size_t p = 0; p < timeline_.processes.size(); ++p) put_open_spans(p);
   }
 
  private:
-  void mentioned_in(size_t process, const capture::Capture& content) {
-    for (const capture::Thread& thread : content.threads) {
-      for (const auto& open : thread.open) mention(open.span, {process, thread.tid, 0});
-      std::vector<bool> seen(content.span_sets.size());
-      for (const capture::Event& event : thread.events) {
-        if (!event.spans_certain || event.spans >= seen.size() || seen[event.spans]) continue;
-        seen[event.spans] = true;
-        for (const auto& span : content.span_sets[event.spans]) {
-          mention(span, {process, thread.tid, event.monotonic_nano});
-        }
-      }
+  template <typename Visit>
+  void each_stored(Visit visit) {
+    for (const StoredSpan& stored : timeline_.trace.spans) {
+      if (!meter_.step()) return;
+      visit(stored);
     }
   }
 
+  // Of each set only the first mention counts: it is looked at once, however many events name it.
+  void mentioned_in(size_t process, const capture::Capture& content) {
+    constexpr uint64_t kNever = UINT64_MAX;
+    if (!meter_.spend(content.span_sets.size() * sizeof(Place))) return;
+    std::vector<Place> first(content.span_sets.size(), Place{process, 0, kNever});
+    for (const capture::Thread& thread : content.threads) {
+      for (const auto& open : thread.open) mention(open.span, {process, thread.tid, 0});
+      for (const capture::Event& event : thread.events) {
+        if (!meter_.step()) return;
+        if (!event.spans_certain || event.spans >= first.size()) continue;
+        Place& place = first[event.spans];
+        if (event.monotonic_nano < place.since_nano) place = {process, thread.tid, event.monotonic_nano};
+      }
+    }
+    for (size_t set = 0; set < first.size(); ++set) {
+      if (first[set].since_nano == kNever) continue;
+      for (const auto& span : content.span_sets[set]) mention(span, first[set]);
+    }
+  }
+
+  // All at once: each alone would move those behind it.
+  void make_threads(TimelineProcess& process) {
+    std::vector<uint32_t> tids;
+    for (size_t c : process.captures) {
+      for (const auto& thread : timeline_.captures[c].content->threads) tids.push_back(thread.tid);
+    }
+    std::ranges::sort(tids);
+    tids.erase(std::ranges::unique(tids).begin(), tids.end());
+    if (!meter_.spend(tids.size() * sizeof(TimelineThread))) return;
+    process.threads.reserve(tids.size());
+    for (uint32_t tid : tids) process.threads.push_back({.tid = tid});
+  }
+
   void mention(const capture::SpanRef& span, const Place& place) {
-    if (span.trace_id != timeline_.trace_id) return;
+    if (!meter_.step() || span.trace_id != timeline_.trace_id) return;
     auto [found, fresh] = places_.try_emplace(span.span_id, place);
     if (!fresh && place.since_nano < found->second.since_nano) found->second = place;
   }
@@ -80,25 +90,13 @@ class Placer {
 
   size_t process_of(const StoredSpan& stored) {
     auto [found, fresh] = origins_.try_emplace(origin_of(stored), 0);
-    if (fresh) found->second = process_of_origin(found->first);
+    if (fresh) found->second = finder_.find_or_make(found->first);
     return found->second;
-  }
-
-  size_t process_of_origin(const Origin& origin) {
-    auto& processes = timeline_.processes;
-    for (size_t p = 0; p < processes.size(); ++p) {
-      bool same = processes[p].service == origin.service && std::to_string(processes[p].pid) == origin.pid &&
-                  (origin.host.empty() || processes[p].host_name == origin.host || !processes[p].captures.empty());
-      if (same) return p;
-    }
-    uint32_t pid = static_cast<uint32_t>(std::strtoul(origin.pid.c_str(), nullptr, 10));
-    processes.push_back({.host_name = origin.host, .service = origin.service, .pid = pid});
-    return processes.size() - 1;
   }
 
   // A node whose clock was not known when its capture was made has sent spans since.
   void lend_clock(size_t process, const StoredSpan& stored) {
-    if (!stored.clock) return;
+    if (!stored.clock || !lent_.insert(process).second) return;
     for (size_t c : timeline_.processes[process].captures) {
       if (!timeline_.captures[c].clock) timeline_.captures[c].clock = stored.clock;
     }
@@ -109,6 +107,7 @@ class Placer {
     std::map<SpanId, std::set<uint32_t>> of_children;
     const auto& spans = timeline_.trace.spans;
     for (auto stored = spans.rbegin(); stored != spans.rend(); ++stored) {
+      if (!meter_.step()) return;
       const SpanId& id = stored->span.span_id;
       auto children = of_children.find(id);
       bool guess = !places_.contains(id) && children != of_children.end() && children->second.size() == 1;
@@ -166,6 +165,7 @@ class Placer {
   void put_open_spans_of(size_t process, const TimelineCapture& capture, const capture::Thread& thread) {
     SpanId parent;
     for (const capture::OpenSpan& open : thread.open) {
+      if (!meter_.step()) return;
       bool wanted = open.span.trace_id == timeline_.trace_id && stored_.insert(open.span.span_id).second;
       if (wanted) put(process, thread.tid, open_span(process, capture, open, parent));
       if (open.span.trace_id == timeline_.trace_id) parent = open.span.span_id;
@@ -185,13 +185,18 @@ class Placer {
   }
 
   void put(size_t process, std::optional<uint32_t> tid, TimelineSpan span) {
+    if (!meter_.spend(sizeof span)) return;
     TimelineProcess& to = timeline_.processes[process];
-    (tid ? thread_of(to, *tid).spans : to.spans).push_back(std::move(span));
+    TimelineThread* thread = tid ? find_thread(to, *tid) : nullptr;
+    (thread != nullptr ? thread->spans : to.spans).push_back(std::move(span));
   }
 
   Timeline& timeline_;
+  Meter& meter_;
+  ProcessFinder finder_;
   std::map<SpanId, Place> places_;
   std::map<Origin, size_t> origins_;
+  std::set<size_t> lent_;
   std::map<SpanId, size_t> process_of_span_;
   std::set<SpanId> guessed_;
   std::set<SpanId> stored_;
@@ -207,14 +212,15 @@ void sort(std::vector<TimelineSpan>& spans) {
 
 }  // namespace
 
-TimelineThread& thread_of(TimelineProcess& process, uint32_t tid) {
+TimelineThread* find_thread(TimelineProcess& process, uint32_t tid) {
   auto place = std::ranges::lower_bound(process.threads, tid, {}, &TimelineThread::tid);
-  if (place != process.threads.end() && place->tid == tid) return *place;
-  return *process.threads.insert(place, TimelineThread{.tid = tid});
+  return place != process.threads.end() && place->tid == tid ? &*place : nullptr;
 }
 
-void place_spans(Timeline& timeline) {
-  Placer(timeline).run();
+Result<> place_spans(Timeline& timeline, store::QueryBudget& budget) {
+  Meter meter(budget);
+  Placer(timeline, meter).run();
+  if (!meter.going_on()) return meter.result();
   for (TimelineProcess& process : timeline.processes) {
     sort(process.spans);
     for (TimelineThread& thread : process.threads) {
@@ -222,6 +228,7 @@ void place_spans(Timeline& timeline) {
       thread.of_trace = thread.of_trace || !thread.spans.empty();
     }
   }
+  return {};
 }
 
 }  // namespace fathom::query

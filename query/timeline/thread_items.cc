@@ -1,9 +1,14 @@
 #include "query/timeline/thread_items.h"
 
 #include <algorithm>
+#include <cassert>
 #include <map>
+#include <span>
+#include <tuple>
 
+#include "query/timeline/capture_parts.h"
 #include "query/timeline/span_places.h"
+#include "query/timeline/state_index.h"
 #include "query/timeline/syscall_names.h"
 
 namespace fathom::query {
@@ -23,65 +28,53 @@ bool is_fault(const KernelEvent& event) {
 // Times of two captures are each rounded by themselves.
 constexpr uint64_t kSameMomentNano = 1'000;
 
-// One capture's part of a process: what is after `after_nano`, because earlier captures have told the rest.
-struct Part {
-  const TimelineCapture& capture;
-  uint64_t after_nano = 0;
-
-  const capture::Capture& content() const { return *capture.content; }
-  bool is_new(uint64_t nano) const { return nano > after_nano; }
-  StateWindow window() const {
-    const capture::Capture& c = content();
-    if (c.kernel_complete_from_nano == 0) return {};
-    return {std::max({c.kernel_complete_from_nano, c.begin_nano, after_nano}), c.end_nano};
-  }
-};
-
 class ThreadFiller {
  public:
-  ThreadFiller(const TraceId& trace_id, const TimelineScope& scope, TimelineThread& out)
-      : trace_id_(trace_id), scope_(scope), out_(out) {}
+  ThreadFiller(const TimelineScope& scope, TimelineThread& out, Meter& meter)
+      : scope_(scope), out_(out), meter_(meter) {}
 
-  void add(const Part& part, const capture::Thread& thread) {
+  void add(const CapturePart& part, const capture::Thread& thread) {
     if (!thread.name.empty()) out_.name = thread.name;
     std::vector<uint64_t> ran;
+    ran.reserve(thread.events.size());
     for (const auto& event : thread.events) {
+      if (!meter_.step()) return;
       if (part.is_new(event.monotonic_nano)) add_event(part, thread, event);
       ran.push_back(event.monotonic_nano);
     }
     std::vector<const KernelEvent*> kernel;
+    kernel.reserve(thread.kernel_events.size());
     for (const auto& event : thread.kernel_events) {
+      if (!meter_.step()) return;
       kernel.push_back(&event);
       add_kernel_event(part, event);
     }
-    for (StateInterval state : thread_states(kernel, part.window(), ran)) add_state(part, state);
+    auto states = thread_states(kernel, part.window(), ran);
+    for (const StateInterval& state : fresh_states(part, states, meter_)) add_state(part, state);
   }
 
   void finish() {
-    drop_calls_told_twice();
-    std::ranges::stable_sort(out_.calls, {}, &TimelineCall::begin_unix_nano);
+    drop_told_twice();
+    join_states();
     find_range();
+    if (!meter_.step(states_.size() + out_.events.size() + out_.calls.size())) return;
     cut_to_range();
     totals();
   }
 
  private:
-  void add_event(const Part& part, const capture::Thread& thread, const capture::Event& event) {
+  void add_event(const CapturePart& part, const capture::Thread& thread, const capture::Event& event) {
     TimelineEvent added{part.capture.unix_nano(event.monotonic_nano), &part.content(), &thread, &event, {}, false};
-    if (event.spans < part.content().span_sets.size()) {
-      for (const auto& span : part.content().span_sets[event.spans]) {
-        bool ours = span.trace_id == trace_id_ && !trace_id_.is_zero();
-        if (ours && !scope_.wants(added.span_id)) added.span_id = span.span_id;
-        if (!ours && !trace_id_.is_zero()) added.other = true;
-      }
+    if (event.spans < part.sets.size()) {
+      added.span_id = part.sets[event.spans].span_id;
+      added.other = part.sets[event.spans].other;
     }
-    added.other = added.other && added.span_id.is_zero();
     if (scope_.wants(added.span_id)) out_.of_trace = true;
     out_.events.push_back(added);
   }
 
-  void add_kernel_event(const Part& part, const KernelEvent& event) {
-    if (is_call(event) && part.is_new(event.end_nano)) {
+  void add_kernel_event(const CapturePart& part, const KernelEvent& event) {
+    if (is_call(event) && part.is_new_of_kernel(event.end_nano)) {
       bool known = event.monotonic_nano != 0;
       uint64_t begin = known ? event.monotonic_nano : std::min(part.content().begin_nano, event.end_nano);
       out_.calls.push_back(
@@ -90,22 +83,33 @@ class ThreadFiller {
            .event = &event,
            .begin_known = known});
     }
-    if (is_fault(event) && part.is_new(event.monotonic_nano)) {
+    if (is_fault(event) && part.is_new_of_kernel(event.monotonic_nano)) {
       out_.faults.push_back({part.capture.unix_nano(event.monotonic_nano), &event});
     }
   }
 
-  void add_state(const Part& part, StateInterval state) {
+  void add_state(const CapturePart& part, StateInterval state) {
     state.begin_nano = part.capture.unix_nano(state.begin_nano);
     state.end_nano = std::max(part.capture.unix_nano(state.end_nano), state.begin_nano);
-    if (!states_.empty() && goes_on(states_.back(), state)) return extend(states_.back(), state);
     states_.push_back(state);
   }
 
-  // What a capture has to guess about its begin, the one before it knows.
+  // What one capture tells between the times of others is in the middle.
+  void join_states() {
+    std::ranges::stable_sort(states_, {}, &StateInterval::begin_nano);
+    size_t kept = 0;
+    for (const StateInterval& state : states_) {
+      bool joins = kept > 0 && goes_on(states_[kept - 1], state);
+      if (joins) extend(states_[kept - 1], state);
+      if (!joins) states_[kept++] = state;
+    }
+    states_.resize(kept);
+  }
+
+  // What began before a capture tells of it, the one before it knows. What has to be guessed there does, too.
   static bool goes_on(const StateInterval& before, const StateInterval& state) {
     bool same = before.state == state.state || (state.state == ThreadState::kBlocked && is_blocked(before.state));
-    return same && state.guessed && state.start == nullptr && before.end_nano + kSameMomentNano >= state.begin_nano;
+    return same && state.start == nullptr && before.end_nano + kSameMomentNano >= state.begin_nano;
   }
 
   static void extend(StateInterval& before, const StateInterval& state) {
@@ -113,13 +117,30 @@ class ThreadFiller {
     if (before.waker == nullptr) before.waker = state.waker;
   }
 
-  void drop_calls_told_twice() {
-    auto key = [](const TimelineCall& call) { return std::pair(call.event->monotonic_nano, call.event->syscall); };
-    auto under_way = [](const TimelineCall& call) { return call.event->kind == KernelEventKind::kSyscallUnderWay; };
-    std::map<std::pair<uint64_t, int32_t>, const KernelEvent*> last;
-    for (const TimelineCall& call : out_.calls) last[key(call)] = call.event;
-    std::erase_if(out_.calls,
-                  [&](const TimelineCall& call) { return under_way(call) && last[key(call)] != call.event; });
+  // Calls under way in one capture, and over in another; and what a capture has of the time before it is complete.
+  void drop_told_twice() {
+    auto under_way = [](const TimelineCall& c) { return c.event->kind == KernelEventKind::kSyscallUnderWay; };
+    auto key = [](const TimelineCall& c) {
+      bool known = c.event->monotonic_nano != 0;
+      return std::tuple(known ? c.event->monotonic_nano : c.event->end_nano, known, c.event->syscall);
+    };
+    auto order = [&](const TimelineCall& a, const TimelineCall& b) {
+      auto of_a = key(a), of_b = key(b);
+      if (of_a != of_b) return of_a < of_b;
+      return under_way(a) != under_way(b) ? under_way(b) : a.event->end_nano > b.event->end_nano;
+    };
+    std::ranges::stable_sort(out_.calls, order);
+    auto same = [&](const TimelineCall& a, const TimelineCall& b) { return key(a) == key(b); };
+    out_.calls.erase(std::ranges::unique(out_.calls, same).begin(), out_.calls.end());
+    std::ranges::stable_sort(out_.calls, {}, &TimelineCall::begin_unix_nano);
+    drop_faults_told_twice();
+  }
+
+  void drop_faults_told_twice() {
+    auto nano = [](const TimelineFault& fault) { return fault.event->monotonic_nano; };
+    std::ranges::stable_sort(out_.faults, {}, nano);
+    auto twice = std::ranges::unique(out_.faults, {}, nano);
+    out_.faults.erase(twice.begin(), out_.faults.end());
   }
 
   void widen(uint64_t begin, uint64_t end) {
@@ -155,46 +176,45 @@ class ThreadFiller {
     std::erase_if(out_.faults, [&](const auto& f) { return !meets(f.unix_nano, f.unix_nano); });
     for (const StateInterval& state : states_) {
       if (!meets(state.begin_nano, state.end_nano)) continue;
-      bool waits = state.state != ThreadState::kRunning && state.state != ThreadState::kUnknown;
-      out_.states.push_back({state, waits ? waited_in(out_.calls, state) : std::string_view()});
+      out_.states.push_back({state, is_wait(state.state) ? waited_in(out_.calls, state) : std::string_view()});
     }
   }
 
   void totals() {
-    out_.totals = state_totals(states_, out_.begin_unix_nano, out_.end_unix_nano);
+    const StateIndex index(states_);
+    out_.totals = index.totals(out_.begin_unix_nano, out_.end_unix_nano);
     for (TimelineSpan& span : out_.spans) {
-      span.totals = state_totals(states_, span.begin_unix_nano, span.end_unix_nano);
+      if (!meter_.step()) return;
+      span.totals = index.totals(span.begin_unix_nano, span.end_unix_nano);
       if (span.totals.longest_wait) span.longest_in = waited_in(out_.calls, *span.totals.longest_wait);
     }
-    for (TimelineCall& call : out_.calls) call.totals = state_totals(states_, call.begin_unix_nano, call.end_unix_nano);
+    size_t told = std::min(out_.calls.size(), scope_.most_items);
+    for (TimelineCall& call : std::span(out_.calls).first(told)) {
+      if (!meter_.step()) return;
+      call.totals = index.totals(call.begin_unix_nano, call.end_unix_nano);
+    }
   }
 
-  const TraceId trace_id_;
   const TimelineScope& scope_;
   TimelineThread& out_;
+  Meter& meter_;
   std::vector<StateInterval> states_;
 };
 
-std::vector<Part> parts_of(const Timeline& timeline, const TimelineProcess& process) {
-  std::vector<Part> parts;
-  uint64_t told_nano = 0;
-  for (size_t c : process.captures) {
-    parts.push_back({timeline.captures[c], told_nano});
-    told_nano = std::max(told_nano, timeline.captures[c].content->end_nano);
-  }
-  return parts;
-}
-
 // For each thread, the parts that know it.
-using KnownThreads = std::map<uint32_t, std::vector<std::pair<const Part*, const capture::Thread*>>>;
-KnownThreads known_threads(const std::vector<Part>& parts) {
+using KnownThreads = std::map<uint32_t, std::vector<std::pair<const CapturePart*, const capture::Thread*>>>;
+constexpr uint64_t kKnownBytes = 128;  // of one, about
+
+KnownThreads known_threads(const std::vector<CapturePart>& parts, Meter& meter) {
   KnownThreads known;
-  for (const Part& part : parts) {
+  for (const CapturePart& part : parts) {
+    if (!meter.spend(part.content().threads.size() * kKnownBytes)) break;
     for (const capture::Thread& thread : part.content().threads) known[thread.tid].emplace_back(&part, &thread);
   }
   return known;
 }
 
+// But for its spans (span_places.h).
 uint64_t bytes_of(const TimelineThread& thread) {
   return thread.events.size() * sizeof(TimelineEvent) + thread.calls.size() * sizeof(TimelineCall) +
          thread.states.size() * sizeof(TimelineState) + thread.faults.size() * sizeof(TimelineFault);
@@ -216,14 +236,18 @@ std::string_view waited_in(const std::vector<TimelineCall>& calls, const StateIn
 
 Result<> fill_threads(Timeline& timeline, TimelineProcess& process, const TimelineScope& scope,
                       store::QueryBudget& budget) {
-  std::vector<Part> parts = parts_of(timeline, process);
-  for (const auto& [tid, known] : known_threads(parts)) {
-    TimelineThread& thread = thread_of(process, tid);
-    ThreadFiller filler(timeline.trace_id, scope, thread);
+  Meter meter(budget);
+  auto parts = parts_of(timeline, process, scope, meter);
+  if (!parts) return parts.error();
+  for (const auto& [tid, known] : known_threads(*parts, meter)) {
+    TimelineThread* thread = find_thread(process, tid);
+    assert(thread != nullptr);
+    ThreadFiller filler(scope, *thread, meter);
     for (const auto& [part, content] : known) filler.add(*part, *content);
     filler.finish();
-    if (auto paid = budget.spend(bytes_of(thread)); !paid) return paid;
+    if (!meter.spend(bytes_of(*thread))) return meter.result();
   }
+  if (!meter.going_on()) return meter.result();
   if (scope.all) return {};
   process.other_threads = std::erase_if(process.threads, [](const TimelineThread& t) { return !t.of_trace; });
   return {};

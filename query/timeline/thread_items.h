@@ -1,7 +1,7 @@
 // What captures say of one process's threads: events, scheduling states, system calls, page faults.
 //
-// Rules: where windows of several captures of a process overlap, the earlier one tells of what both saw; a system call
-// that was under way in the earlier one and is over in the later is told once. A thread that serves the trace is told
+// Rules: where several captures of a process saw the same, one tells of it (capture_parts.h); a system call that was
+// under way in the earlier one and is over in the later is told once. A thread that serves the trace is told
 // of while it served it: from the earliest to the latest of its spans and events of the trace. With `all` every thread,
 // and all of the windows. Thread safety: a plain function. Ownership: views into the timeline's captures.
 #pragma once
@@ -20,11 +20,12 @@ struct TimelineScope {
   uint64_t begin_unix_nano = 0;            // and only this time
   uint64_t end_unix_nano = UINT64_MAX;
   bool all = false;
+  size_t most_items = SIZE_MAX;  // of a thread's system calls, those beyond it will not be told, and get no totals
 
   bool wants(const SpanId& span) const { return family ? family->contains(span) : !span.is_zero(); }
 };
 
-// Errors: the budget's.
+// Whose threads are there already (span_places.h). Errors: the budget's.
 Result<> fill_threads(Timeline& timeline, TimelineProcess& process, const TimelineScope& scope,
                       store::QueryBudget& budget);
 

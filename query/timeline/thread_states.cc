@@ -216,24 +216,4 @@ std::vector<StateInterval> thread_states(std::span<const KernelEvent* const> eve
   return Machine(signs_of(events), window).run(any_within(ran_nano, window));
 }
 
-StateTotals state_totals(std::span<const StateInterval> states, uint64_t begin_nano, uint64_t end_nano) {
-  StateTotals totals;
-  if (begin_nano >= end_nano) return totals;
-  auto first = std::ranges::upper_bound(states, begin_nano, {}, &StateInterval::end_nano);
-  uint64_t longest = 0;
-  for (auto state = first; state != states.end() && state->begin_nano < end_nano; ++state) {
-    StateInterval within = *state;
-    within.begin_nano = std::max(within.begin_nano, begin_nano);
-    within.end_nano = std::min(within.end_nano, end_nano);
-    if (within.end_nano <= within.begin_nano) continue;  // by a clock that a stranger's anchors turned back
-    totals.nano[static_cast<size_t>(state->state)] += within.duration_nano();
-    bool waits = state->state != ThreadState::kRunning && state->state != ThreadState::kUnknown;
-    if (waits && within.duration_nano() > longest) {
-      longest = within.duration_nano();
-      totals.longest_wait = within;
-    }
-  }
-  return totals;
-}
-
 }  // namespace fathom::query

@@ -37,6 +37,9 @@ enum class ThreadState : uint8_t {
 };
 inline constexpr size_t kThreadStates = 7;
 std::string_view thread_state_name(ThreadState state);  // "running", ...
+inline bool is_wait(ThreadState state) {
+  return state != ThreadState::kRunning && state != ThreadState::kUnknown;
+}
 inline bool is_blocked(ThreadState state) {
   return state >= ThreadState::kSleeping;
 }
@@ -65,14 +68,12 @@ struct StateWindow {
 std::vector<StateInterval> thread_states(std::span<const capture::KernelEvent* const> events, const StateWindow& window,
                                          std::span<const uint64_t> ran_nano = {});
 
-// How long each state lasted within [begin, end), and the longest wait there (of any state but running and unknown;
-// nothing: there was none).
+// How long each state lasted within [begin, end), and the longest wait there (nothing: there was none): state_index.h.
 struct StateTotals {
   std::array<uint64_t, kThreadStates> nano{};
   std::optional<StateInterval> longest_wait;  // cut to [begin, end)
 
   uint64_t of(ThreadState state) const { return nano[static_cast<size_t>(state)]; }
 };
-StateTotals state_totals(std::span<const StateInterval> states, uint64_t begin_nano, uint64_t end_nano);
 
 }  // namespace fathom::query

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <random>
 
+#include "query/timeline/state_index.h"
+
 namespace fathom::query {
 namespace {
 
@@ -138,15 +140,16 @@ TEST(ThreadStates, APageFaultExplainsTheWaitBehindIt) {
 TEST(ThreadStates, TotalsAreOfWhatWasAskedFor) {
   auto events = std::vector{came(0), left(20, SwitchReason::kSleeps), woken(80), came(85)};
   auto states = states_of(events, {0, 100});
-  StateTotals totals = state_totals(states, 10, 90);
+  StateIndex index(states);
+  StateTotals totals = index.totals(10, 90);
   EXPECT_EQ(totals.of(ThreadState::kRunning), 15u);
   EXPECT_EQ(totals.of(ThreadState::kSleeping), 60u);
   EXPECT_EQ(totals.of(ThreadState::kRunnable), 5u);
   ASSERT_TRUE(totals.longest_wait);
   EXPECT_EQ(totals.longest_wait->begin_nano, 20u);
-  EXPECT_EQ(state_totals(states, 50, 60).longest_wait->duration_nano(), 10u) << "cut to what was asked for";
-  EXPECT_FALSE(state_totals(states, 0, 20).longest_wait);
-  EXPECT_FALSE(state_totals(states, 60, 50).longest_wait);
+  EXPECT_EQ(index.totals(50, 60).longest_wait->duration_nano(), 10u) << "cut to what was asked for";
+  EXPECT_FALSE(index.totals(0, 20).longest_wait);
+  EXPECT_FALSE(index.totals(60, 50).longest_wait);
 }
 
 // A thread's true life, and what a recorder that loses some of it says: no state that is not guessed is wrong, but for

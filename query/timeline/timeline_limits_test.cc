@@ -5,6 +5,8 @@
 #include "capture/format.h"
 #include "query/captures.h"
 #include "query/testing/sample_timeline.h"
+#include "query/timeline/span_places.h"
+#include "query/timeline/thread_items.h"
 #include "query/timeline/timeline_query.h"
 #include "store/model/memory_captures.h"
 #include "store/model/memory_store.h"
@@ -135,6 +137,48 @@ TEST_F(TimelineLimitsTest, AllThatWasDecodedIsSpent) {
   auto timeline = build_timeline(stores(), kQuery, same);
   ASSERT_FALSE(timeline.ok()) << "a capture that does not fit any more is no damaged one";
   EXPECT_EQ(timeline.error().code, ErrorCode::kExhausted);
+}
+
+TEST_F(TimelineLimitsTest, ThreadsAndSpansAreSpent) {
+  capture::Capture content = sample_capture();
+  for (uint32_t i = 0; i < 1000; ++i) content.threads.push_back({.tid = 10'000 + i});
+  keep(content);
+  Timeline decoded = built();
+  for (auto& process : decoded.processes) process.threads.clear();
+  store::QueryBudget budget;
+  ASSERT_TRUE(place_spans(decoded, budget).ok());
+  EXPECT_EQ(decoded.processes.at(0).threads.size(), 1002u);
+  EXPECT_GE(budget.spent_bytes(), 1002 * sizeof(TimelineThread));
+}
+
+TEST_F(TimelineLimitsTest, WhoHasGoneIsNotWorkedFor) {
+  keep(sample_capture());
+  Timeline timeline = built();
+  for (auto& thread : timeline.processes.at(0).threads) thread = {.tid = thread.tid};
+  store::QueryBudget cancelled;
+  cancelled.cancel();
+  auto filled = fill_threads(timeline, timeline.processes[0], {.all = true}, cancelled);
+  ASSERT_FALSE(filled.ok());
+  EXPECT_EQ(filled.error().code, ErrorCode::kCancelled);
+  timeline.processes[0].threads.clear();
+  auto placed = place_spans(timeline, cancelled);
+  ASSERT_FALSE(placed.ok());
+  EXPECT_EQ(placed.error().code, ErrorCode::kCancelled);
+  EXPECT_EQ(timeline_json(timeline, cancelled).error().code, ErrorCode::kCancelled);
+  EXPECT_EQ(timeline_perfetto(timeline, cancelled).error().code, ErrorCode::kCancelled);
+}
+
+// Calls that will not be told cost no totals.
+TEST_F(TimelineLimitsTest, CallsBeyondTheLimitGetNoTotals) {
+  keep(sample_capture());
+  Timeline timeline = built();
+  ASSERT_EQ(timeline.processes.at(0).threads.at(0).calls.size(), 2u);
+  for (auto& thread : timeline.processes[0].threads) thread = {.tid = thread.tid};
+  store::QueryBudget budget;
+  ASSERT_TRUE(fill_threads(timeline, timeline.processes[0], {.all = true, .most_items = 1}, budget).ok());
+  const auto& calls = timeline.processes[0].threads[0].calls;
+  EXPECT_TRUE(calls[0].totals.longest_wait);
+  EXPECT_EQ(calls[1].totals.nano, StateTotals().nano);
 }
 
 }  // namespace

@@ -1,0 +1,158 @@
+// Several captures of one process, whose windows meet.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "capture/encode.h"
+#include "query/testing/sample_timeline.h"
+#include "query/timeline/timeline_query.h"
+
+namespace fathom::query {
+namespace {
+
+using testing::kMilli;
+using testing::sample_capture;
+using testing::sample_capture_id;
+using testing::sample_capture_info;
+using testing::sample_monotonic;
+using testing::sample_trace_id;
+using testing::SampleTimeline;
+
+class TimelineWindowsTest : public ::testing::Test {
+ protected:
+  Timeline built(const TimelineQuery& query) {
+    store::QueryBudget budget;
+    auto timeline = build_timeline(sample_.stores(), query, budget);
+    EXPECT_TRUE(timeline.ok()) << timeline.error().message;
+    return timeline ? *std::move(timeline) : Timeline{};
+  }
+  static TimelineQuery of_trace(uint64_t n = 1) { return {.subject = {.trace = sample_trace_id(n)}}; }
+
+  SampleTimeline sample_;
+};
+
+// Overdue, and then slow: two windows of one process.
+TEST_F(TimelineWindowsTest, WhatTwoCapturesSawIsToldOnce) {
+  capture::Capture earlier = sample_capture();
+  earlier.end_nano = sample_monotonic(300'000);
+  for (auto& thread : earlier.threads) {
+    std::erase_if(thread.events, [&](const auto& event) { return event.monotonic_nano > earlier.end_nano; });
+    std::erase_if(thread.kernel_events,
+                  [&](const auto& event) { return std::max(event.monotonic_nano, event.end_nano) > earlier.end_nano; });
+  }
+  earlier.threads[0].kernel_events.push_back({.kind = capture::KernelEventKind::kSyscallUnderWay,
+                                              .monotonic_nano = sample_monotonic(10'100),
+                                              .end_nano = earlier.end_nano,
+                                              .syscall = 202});
+  std::ranges::stable_sort(earlier.threads[0].kernel_events, {}, &capture::KernelEvent::monotonic_nano);
+  store::CaptureInfo info = sample_capture_info(4);
+  info.trigger = store::CaptureTrigger::kOverdue;
+  sample_.add_capture(info, capture::encode(earlier));
+  const Timeline one = built({.subject = {.capture = sample_capture_id(1)}});
+  const Timeline both = built(of_trace());
+  ASSERT_EQ(both.processes[0].captures.size(), 2u);
+  const TimelineThread& alone = one.processes[0].threads[0];
+  const TimelineThread& thread = both.processes[0].threads[0];
+  EXPECT_EQ(thread.events.size(), alone.events.size());
+  ASSERT_EQ(thread.calls.size(), alone.calls.size());
+  EXPECT_EQ(thread.calls[0].begin_unix_nano, alone.calls[0].begin_unix_nano);
+  EXPECT_EQ(thread.calls[0].event->kind, capture::KernelEventKind::kSyscall);
+  EXPECT_EQ(thread.totals.of(ThreadState::kSleeping), alone.totals.of(ThreadState::kSleeping));
+}
+
+// The second one sees the end of a wait only.
+TEST_F(TimelineWindowsTest, AWaitAcrossTwoCapturesIsOne) {
+  const Timeline one = built({.subject = {.capture = sample_capture_id(1)}, .all = true});
+  const uint64_t between = sample_monotonic(300'000);
+  capture::Capture later = sample_capture();
+  later.begin_nano = later.kernel_complete_from_nano = between;
+  for (auto& thread : later.threads) {
+    std::erase_if(thread.events, [&](const auto& event) { return event.monotonic_nano < between; });
+    std::erase_if(thread.kernel_events,
+                  [&](const auto& event) { return std::max(event.monotonic_nano, event.end_nano) < between; });
+  }
+  capture::Capture earlier = sample_capture();
+  earlier.end_nano = between;
+  for (auto& thread : earlier.threads) {
+    std::erase_if(thread.kernel_events,
+                  [&](const auto& event) { return std::max(event.monotonic_nano, event.end_nano) > between; });
+  }
+  store::CaptureInfo info = sample_capture_info(4);
+  info.trace_id = sample_trace_id(7);
+  sample_.add_capture(info, capture::encode(earlier));
+  info.id = sample_capture_id(5);
+  info.start_unix_nano += 1;
+  sample_.add_capture(info, capture::encode(later));
+  TimelineQuery query = of_trace(7);
+  query.all = true;
+  const Timeline both = built(query);
+  ASSERT_EQ(both.processes[0].captures.size(), 2u);
+  const TimelineThread& alone = one.processes[0].threads[0];
+  const TimelineThread& thread = both.processes[0].threads[0];
+  EXPECT_EQ(thread.totals.of(ThreadState::kBlocked), 0u);
+  EXPECT_EQ(thread.totals.of(ThreadState::kSleeping), alone.totals.of(ThreadState::kSleeping));
+  EXPECT_EQ(thread.states.size(), alone.states.size());
+}
+
+// Windows of one process, of which the first has nothing of the kernel, or only the end of what the second has.
+TEST_F(TimelineWindowsTest, WhatAnEarlierCaptureLacksALaterOneTells) {
+  const Timeline one = built({.subject = {.capture = sample_capture_id(1)}, .all = true});
+  for (uint64_t from_nano : {uint64_t{0}, sample_monotonic(700'000)}) {
+    capture::Capture earlier = sample_capture();
+    earlier.begin_nano -= kMilli;
+    earlier.kernel_complete_from_nano = from_nano;
+    for (auto& thread : earlier.threads) {
+      std::erase_if(thread.kernel_events, [&](const auto& event) {
+        return from_nano == 0 || std::max(event.monotonic_nano, event.end_nano) < from_nano;
+      });
+    }
+    store::CaptureInfo info = sample_capture_info(from_nano == 0 ? 4 : 6);
+    info.trace_id = sample_trace_id(from_nano == 0 ? 7 : 8);
+    sample_.add_capture(info, capture::encode(earlier));
+    info.id = sample_capture_id(from_nano == 0 ? 5 : 7);
+    sample_.add_capture(info, capture::encode(sample_capture()));
+    TimelineQuery query = of_trace(from_nano == 0 ? 7 : 8);
+    query.all = true;
+    const Timeline both = built(query);
+    ASSERT_EQ(both.processes[0].captures.size(), 2u);
+    for (size_t t = 0; t < 2; ++t) {
+      const TimelineThread& alone = one.processes[0].threads[t];
+      const TimelineThread& thread = both.processes[0].threads[t];
+      EXPECT_EQ(thread.totals.nano, alone.totals.nano) << from_nano;
+      EXPECT_EQ(thread.calls.size(), alone.calls.size()) << from_nano;
+      EXPECT_EQ(thread.faults.size(), alone.faults.size()) << from_nano;
+      EXPECT_EQ(thread.events.size(), alone.events.size()) << from_nano;
+      EXPECT_EQ(thread.states.size(), alone.states.size()) << from_nano;
+    }
+  }
+}
+
+// It came to a processor while the first capture looked, and just runs while only the second one does.
+TEST_F(TimelineWindowsTest, WhoRunsOnIsKnownToRun) {
+  capture::Capture earlier = sample_capture();
+  earlier.tracepoints.clear();
+  earlier.threads = {{.tid = 4712}};
+  earlier.end_nano = sample_monotonic(500'000);
+  capture::Capture later = earlier;
+  later.end_nano = sample_monotonic(900'000);
+  later.begin_nano = later.kernel_complete_from_nano = sample_monotonic(200'000);
+  capture::KernelEvent came{
+      .kind = capture::KernelEventKind::kSwitchedIn, .cpu = 3, .monotonic_nano = sample_monotonic(300'000)};
+  earlier.threads[0].kernel_events = later.threads[0].kernel_events = {came};
+  store::CaptureInfo info = sample_capture_info(4);
+  info.trace_id = sample_trace_id(7);
+  sample_.add_capture(info, capture::encode(earlier));
+  info.id = sample_capture_id(5);
+  sample_.add_capture(info, capture::encode(later));
+  TimelineQuery query = of_trace(7);
+  query.all = true;
+  const Timeline timeline = built(query);
+  const TimelineThread& thread = timeline.processes.at(0).threads.at(0);
+  EXPECT_EQ(thread.totals.of(ThreadState::kUnknown), 0u);
+  EXPECT_EQ(thread.totals.of(ThreadState::kRunning), 600 * kMilli);
+  ASSERT_EQ(thread.states.size(), 2u) << "runnable, then running, across both";
+  EXPECT_EQ(thread.states[1].interval.cpu, 3);
+}
+
+}  // namespace
+}  // namespace fathom::query
