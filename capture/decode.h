@@ -3,8 +3,9 @@
 // Purpose: the server's half. Thread safety: pure functions. Ownership: the result owns everything. Errors: kInvalid
 // for what is no capture, kUnsupported for a version that is newer than this program, kExhausted beyond the limits,
 // kCorrupt for the rest, with what and where. Hostility: nothing is believed. No more memory is taken than the limits
-// say; no text but an event's value is longer than agents write (format.h); a count is checked against the bytes that are left before anything is reserved for it; indexes lead somewhere,
-// numbers of enumerations are known, times of events do not decrease, and every text and value is within its thread's.
+// say; no text but an event's value is longer than agents write (format.h); a count is checked against the bytes that
+// are left before anything is reserved for it; indexes lead somewhere, numbers of enumerations are known, times of
+// events do not decrease, and every text and value is within its thread's.
 #pragma once
 
 #include <cstdint>

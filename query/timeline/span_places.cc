@@ -19,6 +19,8 @@ struct Place {
   uint64_t since_nano = 0;  // 0: it was open there
 };
 
+constexpr uint64_t kMentionBytes = 96;  // of a span in a map, about
+
 class Placer {
  public:
   Placer(Timeline& timeline, Meter& meter) : timeline_(timeline), meter_(meter), finder_(timeline.processes) {}
@@ -80,6 +82,7 @@ class Placer {
   void mention(const capture::SpanRef& span, const Place& place) {
     if (!meter_.step() || span.trace_id != timeline_.trace_id) return;
     auto [found, fresh] = places_.try_emplace(span.span_id, place);
+    if (fresh) meter_.spend(kMentionBytes);
     if (!fresh && place.since_nano < found->second.since_nano) found->second = place;
   }
 

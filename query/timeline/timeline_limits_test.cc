@@ -151,6 +151,28 @@ TEST_F(TimelineLimitsTest, ThreadsAndSpansAreSpent) {
   EXPECT_GE(budget.spent_bytes(), 1002 * sizeof(TimelineThread));
 }
 
+// However many threads and events name a set.
+TEST_F(TimelineLimitsTest, WhatCapturesMentionIsSpentOnce) {
+  capture::Capture content = sample_capture();
+  content.span_sets.emplace_back(100);
+  for (size_t i = 0; i < 100; ++i) {
+    content.span_sets.back()[i] = {sample_trace_id(1), testing::sample_span_id(100 + i)};
+  }
+  uint32_t set = static_cast<uint32_t>(content.span_sets.size() - 1);
+  content.tracepoints.push_back({"plain", "a.cc", 1, {}});
+  for (uint32_t i = 0; i < 100; ++i) {
+    content.threads.push_back({.tid = 10'000 + i});
+    content.threads.back().add_event({.monotonic_nano = content.end_nano - i, .tracepoint = 2, .spans = set}, {});
+  }
+  keep(content);
+  Timeline timeline = built();
+  for (auto& process : timeline.processes) process.threads.clear();
+  store::QueryBudget budget;
+  ASSERT_TRUE(place_spans(timeline, budget).ok());
+  EXPECT_LT(budget.spent_bytes(), 102 * sizeof(TimelineThread) + 100'000);
+  EXPECT_GT(budget.spent_bytes(), 102 * sizeof(TimelineThread) + 5'000);
+}
+
 TEST_F(TimelineLimitsTest, WhoHasGoneIsNotWorkedFor) {
   keep(sample_capture());
   Timeline timeline = built();
