@@ -128,7 +128,8 @@ TEST(CaptureCodec, RefusesTextsLongerThanAgentsWrite) {
   capture.reason.assign(format::kMostTextBytes, 'x');
   EXPECT_TRUE(decode(encode(capture)).ok());
   std::string body(encode_body(capture).view());
-  ASSERT_EQ(__builtin_bswap64(load_be64(body.data())), body.size() - format::kMostTextBytes - 4) << "count, and three bytes of the size";
+  ASSERT_EQ(__builtin_bswap64(load_be64(body.data())), body.size() - format::kMostTextBytes - 4)
+      << "count, and three bytes of the size";
   body.resize(body.size() - format::kMostTextBytes - 3);
   ByteWriter(body).string(capture.reason + "x");
   Result<Capture> decoded = decode_body(body, {});
