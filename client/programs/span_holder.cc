@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <climits>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -48,8 +49,7 @@ int main(int argc, char** argv) {
     if (std::strcmp(argv[i], "--for") == 0 && i + 1 < argc) milliseconds = std::strtoull(argv[++i], nullptr, 10);
   }
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
-  hold(milliseconds);
-  for (; !ends; hold(milliseconds)) {
-  }
+  const int rounds = ends ? 1 : INT_MAX;
+  for (int i = 0; i < rounds; i++) hold(milliseconds);
   return 0;
 }
