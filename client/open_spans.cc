@@ -81,7 +81,7 @@ void describe_chain(const ThreadState& thread, pool::ThreadSlot& slot, uint32_t 
 void clear_levels(pool::ThreadSlot& slot, uint32_t from) {
   for (uint32_t level = from; level < pool::kOpenLevels; level++) {
     slot.levels[level].start_ticks.store(0, std::memory_order_relaxed);
-    store_word(slot.levels[level].trace_id + kWordOfValid, 0, std::memory_order_relaxed);
+    store_word(word_of_valid(slot.levels[level]), 0, std::memory_order_relaxed);
   }
 }
 

@@ -91,6 +91,10 @@ inline constexpr size_t kWordOfValid = 24;
 static_assert(offsetof(pool::OpenSpan, valid) == kWordOfValid && offsetof(pool::OpenSpan, flags) == 25 &&
               offsetof(pool::OpenSpan, kind) == 28 && offsetof(pool::OpenSpan, name_bytes) == 30);
 
+FATHOM_INLINED void* word_of_valid(pool::OpenSpan& level) {
+  return reinterpret_cast<char*>(&level) + kWordOfValid;
+}
+
 // valid, flags, kind and name_bytes, as one word each here and there.
 FATHOM_INLINED uint64_t description_word(const pool::SpanRecord& record) {
   const uint64_t fields = load_word(&record.kind);
@@ -102,7 +106,7 @@ FATHOM_INLINED uint64_t description_word(const pool::SpanRecord& record) {
 FATHOM_INLINED void describe(pool::OpenSpan& level, const pool::SpanRecord& record, const char* name, size_t name_bytes,
                              uint64_t start_ticks) {
   level.start_ticks.store(0, std::memory_order_relaxed);
-  store_word(level.trace_id + kWordOfValid, 0, std::memory_order_relaxed);
+  store_word(word_of_valid(level), 0, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_release);
   store_word(level.trace_id, load_word(record.trace_id), std::memory_order_relaxed);
   store_word(level.trace_id + 8, load_word(record.trace_id + 8), std::memory_order_relaxed);
@@ -110,7 +114,7 @@ FATHOM_INLINED void describe(pool::OpenSpan& level, const pool::SpanRecord& reco
   for (size_t at = 0; at < name_bytes && at < sizeof level.name; at += 8) {
     store_word(level.name + at, load_word(name + at), std::memory_order_relaxed);
   }
-  store_word(level.trace_id + kWordOfValid, description_word(record), std::memory_order_release);
+  store_word(word_of_valid(level), description_word(record), std::memory_order_release);
   level.start_ticks.store(start_ticks, std::memory_order_release);
 }
 
