@@ -4,8 +4,9 @@
 // These addresses change what programs do, and the listener has no names of users: whoever reaches it may ask. So that
 // pages of other sites in a browser on the same host may not, a POST must say Content-Type application/json, which a
 // browser sends to another site only after asking (and nobody here answers that with yes), and an Origin, where there
-// is one, must be the very host that is asked. Thread safety: all of it. Ownership: shares the Control. Errors: as
-// control_asks.h and Control say; kUnsupported without a Control.
+// is one, must be the very host that is asked, as an IP address or localhost: a name may be of a stranger's site whose
+// name server has said meanwhile that it is here (DNS rebinding). Thread safety: all of it. Ownership: shares the
+// Control. Errors: as control_asks.h and Control say; kUnsupported without a Control.
 #pragma once
 
 #include <memory>

@@ -8,6 +8,7 @@
 
 #include "base/metrics.h"
 #include "net/http_client.h"
+#include "query/control_routes.h"
 #include "query/query_server.h"
 #include "query/testing/sample_store.h"
 
@@ -162,6 +163,29 @@ TEST_F(ControlRoutesTest, PagesOfOtherSitesMayNotAsk) {
   EXPECT_TRUE(control_->asked_captures().empty());
   EXPECT_EQ(post("/api/v1/captures", kByService, "application/json", {{"Origin", "http://" + address_}}).status, 200);
   EXPECT_EQ(post("/api/v1/captures", kByService, "Application/JSON; charset=utf-8").status, 200);
+}
+
+int status_of(const std::string& host, const std::string& origin) {
+  net::HttpRequest request;
+  request.method = "POST";
+  request.path = "/api/v1/captures";
+  request.headers = {{"host", host}, {"content-type", "application/json"}};
+  if (!origin.empty()) request.headers.emplace_back("origin", origin);
+  std::optional<net::HttpResponse> refused = ControlRoutes::refuse(request);
+  return refused ? refused->status : 200;
+}
+
+// A page of evil.example, whose name server says by now that evil.example is 127.0.0.1.
+TEST(ControlRoutes, APageByNameMayNotAskThoughItIsOfTheSameHost) {
+  for (const char* host : {"evil.example:7070", "evil.example", "localhost.evil.example:7070", "127.0.0.1.evil.example",
+                           "[evil.example]:7070", "[::1", "::1", "[]", ":7070", "localhost.", "2130706433:7070"}) {
+    EXPECT_EQ(status_of(host, "http://" + std::string(host)), 403) << host;
+    EXPECT_EQ(status_of(host, ""), 200) << host << ": a program's own business";
+  }
+  for (const char* host : {"127.0.0.1:7070", "10.1.2.3", "localhost:7070", "LocalHost", "[::1]:7070", "[fe80::1]"}) {
+    EXPECT_EQ(status_of(host, "http://" + std::string(host)), 200) << host;
+    EXPECT_EQ(status_of(host, "http://evil.example"), 403) << host;
+  }
 }
 
 TEST_F(ControlRoutesTest, WithoutAControlNothingCanBeAsked) {
