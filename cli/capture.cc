@@ -119,24 +119,35 @@ std::vector<Kept> captures_of(const boost::json::array& nodes) {
   return captures;
 }
 
-// Looks until all are stored; false when they are not in time.
+// Looks once, and says when it is there. True: it is not yet.
+Result<bool> is_missing(const Api& api, const Context& context, Kept& capture) {
+  if (!capture.stored.is_null()) return false;
+  Result<boost::json::value> stored = api.json(Target("/api/v1/captures/" + net::percent_encode(capture.id)));
+  if (!stored && stored.error().code == ErrorCode::kNotFound) return true;
+  if (!stored) return stored.error();
+  context.err("stored: " + printable(capture.id) + " of " + printable(capture.host_name) + "\n");
+  capture.stored = *std::move(stored);
+  return false;
+}
+
+// Looks until all are stored; false when they are not in time. A server that refuses one look (too many queries) may
+// take the next: nodes go on sending meanwhile.
 Result<bool> wait_until_stored(const Api& api, const Context& context, uint64_t patience_nano,
                                std::vector<Kept>& captures) {
   for (uint64_t waited = 0;; waited += kLookAgainNano) {
     size_t missing = 0;
+    std::string refusal;
     for (Kept& capture : captures) {
-      if (!capture.stored.is_null()) continue;
-      Result<boost::json::value> stored = api.json(Target("/api/v1/captures/" + net::percent_encode(capture.id)));
-      if (stored) context.err("stored: " + printable(capture.id) + " of " + printable(capture.host_name) + "\n");
-      if (stored)
-        capture.stored = *std::move(stored);
-      else if (stored.error().code == ErrorCode::kNotFound)
-        ++missing;
-      else
-        return stored.error();
+      Result<bool> is_not_there = is_missing(api, context, capture);
+      if (!is_not_there && is_not_there.error().code != ErrorCode::kInternal) return is_not_there.error();
+      if (!is_not_there) refusal = is_not_there.error().message;
+      missing += !is_not_there || *is_not_there ? 1 : 0;
     }
     if (missing == 0) return true;
-    if (waited >= patience_nano) return false;
+    if (waited >= patience_nano) {
+      if (!refusal.empty()) context.err(refusal + "\n");
+      return false;
+    }
     if (waited == 0) context.err("waiting for " + std::to_string(missing) + " of them to be stored\n");
     context.sleep(kLookAgainNano);
   }

@@ -80,6 +80,29 @@ TEST(Capture, WhatIsNotStoredInTimeIsListedAllTheSame) {
   EXPECT_NE(world.err.find("not all are stored yet"), std::string::npos);
 }
 
+constexpr const char* kBusy = R"({"error":{"code":"unavailable","message":"too many queries"}})";
+
+TEST(Capture, AServerThatIsBusyForOneLookIsAskedAgain) {
+  FakeWorld world;
+  world.answer(200, reply_of(node("db-1", kQuoted)));
+  world.answer(503, kBusy);
+  world.answer(404, kNotStored);
+  world.answer(200, stored());
+  EXPECT_EQ(world.run({"capture", "--pid", "7"}), ExitCode::kOk);
+  EXPECT_NE(world.err.find("stored: " + std::string(kId)), std::string::npos) << world.err;
+  EXPECT_EQ(world.err.find("503"), std::string::npos) << world.err;
+}
+
+TEST(Capture, AServerThatStaysBusyIsSaidSo) {
+  FakeWorld world;
+  world.answer(200, reply_of(node("db-1", kQuoted)));
+  world.answer(503, kBusy);
+  EXPECT_EQ(world.run({"capture", "--pid", "7", "--timeout", "3s"}), ExitCode::kOk) << "nodes go on sending";
+  EXPECT_EQ(world.slept_nano, 3'000'000'000u);
+  EXPECT_NE(world.out.find("not yet\n"), std::string::npos) << world.out;
+  EXPECT_NE(world.err.find("503: too many queries\nnot all are stored yet"), std::string::npos) << world.err;
+}
+
 TEST(Capture, FaultsOfTheServerAreItsOwnWords) {
   FakeWorld world;
   world.answer(404, R"({"error":{"code":"not_found","message":"node db-9 is not connected"}})");
