@@ -4,18 +4,15 @@
 #include <bit>
 #include <utility>
 
+#include "base/hash.h"
 #include "collector/control/decayed_histogram.h"
+#include "store/block/process_seed.h"
 
 namespace fathom::collector {
 
 namespace {
 
 constexpr size_t kLeastTable = 16;
-
-size_t place_of(const store::Batch::Row& row) {
-  uint64_t mixed = (uint64_t{row.resource} << 32 | row.name) * 0x9e3779b97f4a7c15ULL + static_cast<uint64_t>(row.kind);
-  return (mixed ^ mixed >> 32) * 0xbf58476d1ce4e5b9ULL >> 20;
-}
 
 uint64_t duration_nano(const store::Batch::Row& row) {
   return row.end_unix_nano > row.start_unix_nano ? row.end_unix_nano - row.start_unix_nano : 0;
@@ -27,9 +24,21 @@ bool same(const BatchOperations::Operation& operation, const store::Batch::Row& 
 
 }  // namespace
 
+const BatchOperations::Secret& BatchOperations::secret() {
+  static const uint64_t kSeed = store::block::process_seed();
+  static const Secret kSecret{kSeed, hash64("", kSeed) | 1};
+  return kSecret;
+}
+
+size_t BatchOperations::place_of(const store::Batch::Row& row, const Secret& secret) {
+  uint64_t key = uint64_t{row.resource} << 32 | row.name;
+  uint64_t mixed = (key ^ secret.mask) * secret.multiplier + static_cast<uint64_t>(row.kind);
+  return (mixed ^ mixed >> 32) * 0xbf58476d1ce4e5b9ULL >> 20;
+}
+
 uint32_t BatchOperations::operation_of(const store::Batch::Row& row) {
   size_t mask = table_.size() - 1;
-  for (size_t at = place_of(row) & mask;; at = (at + 1) & mask) {
+  for (size_t at = place_of(row, secret_) & mask;; at = (at + 1) & mask) {
     if (table_[at] == 0) {
       operations_.push_back({row.resource, row.name, row.kind});
       return (table_[at] = static_cast<uint32_t>(operations_.size())) - 1;
