@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kSmallMessage = 24 * 1024;
 // Acknowledgements are bounded by the batches under way; only probes could make more, by whoever reads no answers.
 constexpr size_t kMostOutgoing = 4096;
-constexpr uint64_t kMostOutgoingBytes = 16ull << 20;  // thresholds of all operations are a few megabytes
+constexpr uint64_t kMostOutgoingBytes = 16ull << 20;  // all thresholds are less than 5 MiB
 
 std::chrono::system_clock::time_point in(uint64_t nano) {
   return std::chrono::system_clock::now() + std::chrono::nanoseconds(nano);

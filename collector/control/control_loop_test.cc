@@ -324,7 +324,7 @@ TEST_F(ControlLoopTest, WhoMissedSomethingIsToldAllAgain) {
 
 TEST_F(ControlLoopTest, ManyThresholdsGoInSeveralMessages) {
   std::string name(1000, 'n');
-  for (int i = 0; i < 5000; ++i) teach(name + std::to_string(i), 10'000'000);
+  for (int i = 0; i < 4000; ++i) teach(name + std::to_string(i), 10'000'000);
   nodes_.connect('a');
   pass(0);
   nodes_.connect('b');
@@ -337,7 +337,7 @@ TEST_F(ControlLoopTest, ManyThresholdsGoInSeveralMessages) {
     EXPECT_EQ(told[i].thresholds().replaces(), i == 0);
     operations += told[i].thresholds().operations_size();
   }
-  EXPECT_EQ(operations, 5000);
+  EXPECT_EQ(operations, 4000);
 }
 
 }  // namespace

@@ -21,6 +21,10 @@ constexpr uint64_t kBeyondTailNano = 1'000'000;
 constexpr size_t kMostNameBytes = 1024;
 constexpr double kMostSeededSpans = 1e6;  // of an operation: what comes then shall count
 
+size_t bytes_of(const OperationThreshold& names) {
+  return names.service_namespace.size() + names.service.size() + names.operation.size();
+}
+
 // A part's size before it, so that no two operations have one key.
 void append_part(std::string& key, std::string_view part) {
   uint32_t size = static_cast<uint32_t>(part.size());
@@ -45,12 +49,22 @@ ThresholdLearner::ThresholdLearner(const LearnerOptions& options)
       known_(gauge("fathom_threshold_operations", "Operations whose latency is being learnt")),
       with_threshold_(gauge("fathom_thresholds", "Operations whose threshold the agents are told")) {}
 
+bool ThresholdLearner::take_room(size_t name_bytes) {
+  size_t operations = operations_.fetch_add(1, std::memory_order_relaxed);
+  size_t bytes = name_bytes_.fetch_add(name_bytes, std::memory_order_relaxed);
+  if (operations < options_.max_operations && bytes + name_bytes <= options_.max_name_bytes) return true;
+  give_room(name_bytes);
+  return false;
+}
+
+void ThresholdLearner::give_room(size_t name_bytes) {
+  operations_.fetch_sub(1, std::memory_order_relaxed);
+  name_bytes_.fetch_sub(name_bytes, std::memory_order_relaxed);
+}
+
 ThresholdLearner::Operation* ThresholdLearner::find_or_make(Shard& shard, const std::string& key, const Names& names) {
   if (auto found = shard.operations.find(key); found != shard.operations.end()) return &found->second;
-  if (operations_.fetch_add(1, std::memory_order_relaxed) >= options_.max_operations) {
-    operations_.fetch_sub(1, std::memory_order_relaxed);
-    return nullptr;
-  }
+  if (!take_room(names.service_namespace.size() + names.service.size() + names.operation.size())) return nullptr;
   Operation& made = shard.operations[key];
   made.told = {std::string(names.service_namespace), std::string(names.service), std::string(names.operation),
                names.kind, 0};
@@ -142,7 +156,7 @@ void ThresholdLearner::refresh(Shard& shard, double decay, std::vector<Operation
   for (auto at = shard.operations.begin(); at != shard.operations.end();) {
     fade(at->second.durations, decay);
     bool over = is_over(at->second, changed);
-    operations_ -= over ? 1 : 0;
+    if (over) give_room(bytes_of(at->second.told));
     at = over ? shard.operations.erase(at) : std::next(at);
   }
 }

@@ -5,9 +5,10 @@
 // so that about the last ten minutes count, but never below 100 spans in all: what is rarely called keeps what it has.
 // A threshold is told again when it differs by more than a tenth from what was told last, and taken back when no span
 // of the operation came for an hour. Cost: took() pays a lookup and a lock per operation of a batch, and 10 to 20 ns
-// per span (threshold_learner_test.cc measures it on request). Bounds: `max_operations`, of at most 1 KiB per name;
-// spans of others are not learnt from and are counted in fathom_limited_total{limit="threshold_operations"}. 5 KiB per
-// operation at most, some 1 KiB as a rule. State is in memory; after a restart seed() takes it out of the store's
+// per span (threshold_learner_test.cc measures it on request). Bounds: `max_operations`, of at most 1 KiB per name and
+// `max_name_bytes` of names in all, so that all thresholds fit into what may wait for an agent to read it; spans of
+// others are not learnt from and are counted in fathom_limited_total{limit="threshold_operations"}. 5 KiB per operation
+// at most, some 1 KiB as a rule. State is in memory; after a restart seed() takes it out of the store's
 // histograms. Thread safety: took() and seed() from any thread; changes() and all() from one. Units: in names.
 #pragma once
 
@@ -33,6 +34,7 @@ namespace fathom::collector {
 
 struct LearnerOptions {
   size_t max_operations = 10'000;
+  size_t max_name_bytes = 4 << 20;  // of all operations: service namespaces, services and names
   uint64_t floor_nano = 1'000'000;  // no learnt threshold is less
   uint64_t unlearnt_nano = 0;       // the threshold of operations while fewer than 100 spans are known; 0: none
   uint64_t forget_after_nano = kNanosPerHour;
@@ -77,6 +79,8 @@ class ThresholdLearner : public SpanObserver {
   // The operation, its shard locked; nothing when there is no room.
   template <typename Use>
   void with_operation(const Names& names, uint64_t spans, Use use);
+  bool take_room(size_t name_bytes);
+  void give_room(size_t name_bytes);
   Operation* find_or_make(Shard& shard, const std::string& key, const Names& names);
   static void fade(DecayedHistogram& durations, double decay);
   void refresh(Shard& shard, double decay, std::vector<OperationThreshold>& changed);
@@ -90,6 +94,7 @@ class ThresholdLearner : public SpanObserver {
   Gauge& with_threshold_;
   std::array<Shard, 16> shards_;
   std::atomic<size_t> operations_{0};
+  std::atomic<size_t> name_bytes_{0};
   uint64_t now_nano_ = 0;
   uint64_t decayed_nano_ = 0;
 };

@@ -223,6 +223,38 @@ TEST(ThresholdLearner, SilentOperationsAreTakenBackAndMakeRoom) {
   EXPECT_EQ(learner.changes(kNow + kNanosPerHour).at(0).operation, "b");
 }
 
+TEST(ThresholdLearner, NamesAreBoundedInAll) {
+  ThresholdLearner learner({.max_name_bytes = 2 * 104});  // "shop", and 100 bytes
+  Counter& beyond = counter("fathom_limited_total", "", "limit=\"threshold_operations\"");
+  uint64_t before = beyond.value();
+  for (char c : {'a', 'b', 'c'}) learner.took(*Spans().add(100, std::string(100, c), 10 * kMilli).batch());
+  EXPECT_EQ(learner.changes(kNow).size(), 2u);
+  EXPECT_EQ(beyond.value(), before + 100);
+  learner.took(*Spans().add(100, std::string(100, 'a'), 10 * kMilli).batch());
+  EXPECT_EQ(beyond.value(), before + 100) << "it has its room";
+  learner.changes(kNow + kNanosPerHour);
+  learner.changes(kNow + 2 * kNanosPerHour);
+  EXPECT_TRUE(learner.all().empty());
+  for (char c : {'c', 'd'}) learner.took(*Spans().add(100, std::string(100, c), 10 * kMilli).batch());
+  EXPECT_EQ(learner.changes(kNow + 2 * kNanosPerHour).size(), 2u) << "what is forgotten makes room";
+}
+
+// What an agent may leave unread is 16 MiB (AgentStream): it must be possible to tell it all, and some changes.
+TEST(ThresholdLearner, AllThresholdsAreAFewMegabytesWhateverTheNames) {
+  const std::string service(1000, 's'), name(1000, 'n');
+  ThresholdLearner learner({.unlearnt_nano = kMilli});
+  for (int batch = 0; batch < 10; ++batch) {
+    Spans spans(service);
+    for (int i = 0; i < 1000; ++i) spans.add(name + std::to_string(batch * 1000 + i), 10 * kMilli);
+    learner.took(*spans.batch());
+  }
+  learner.changes(kNow);
+  size_t bytes = 0;
+  for (const std::string& message : thresholds_messages(learner.all(), true)) bytes += message.size();
+  EXPECT_GT(bytes, 3u << 20);
+  EXPECT_LT(bytes, 5u << 20);
+}
+
 TEST(ThresholdLearner, LongNamesAreNotLearnt) {
   ThresholdLearner learner({});
   learner.took(*Spans(std::string(2000, 's')).add(100, "a", 10 * kMilli).batch());
