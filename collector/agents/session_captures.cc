@@ -45,25 +45,32 @@ void SessionCaptures::list_metrics() {
   metrics();
 }
 
-std::optional<Breach> SessionCaptures::begin(store::CaptureInfo info) {
+SessionCaptures::Begun SessionCaptures::begin(store::CaptureInfo info) {
   std::unique_lock lock(mutex_);
-  if (std::optional<Breach> breach = refusal(info)) return breach;
+  if (ended_) return metrics().abandoned.add(), Begun();
+  if (std::optional<Breach> breach = refusal(info)) return {std::move(breach)};
+  Begun begun;
   if (std::string why = why_not(info); !why.empty()) {
     answer({.id = info.id, .state = State::kRefused, .message = std::move(why)});
   } else if (draining_) {
     retry(info.id, "the collector is ending");
   } else {
-    Entry& entry = entries_[info.id];
-    entry.serial = ++last_serial_;
-    entry.size_bytes = info.size_bytes;
-    entry.upload = intake_->begin(
-        std::move(info), [weak = weak_from_this(), serial = entry.serial](const CaptureProgressMessage& progress) {
-          if (auto self = weak.lock()) self->told(serial, progress);
-        });
+    open(std::move(info));
+    begun.is_under_way = true;
   }
   lock.unlock();
   hear_of_it(false);
-  return std::nullopt;
+  return begun;
+}
+
+void SessionCaptures::open(store::CaptureInfo info) {
+  Entry& entry = entries_[info.id];
+  entry.serial = ++last_serial_;
+  entry.size_bytes = info.size_bytes;
+  entry.upload = intake_->begin(
+      std::move(info), [weak = weak_from_this(), serial = entry.serial](const CaptureProgressMessage& progress) {
+        if (auto self = weak.lock()) self->told(serial, progress);
+      });
 }
 
 std::optional<Breach> SessionCaptures::refusal(const store::CaptureInfo& info) const {
@@ -126,6 +133,7 @@ void SessionCaptures::drain() {
 
 void SessionCaptures::end_incomplete() {
   std::lock_guard lock(mutex_);
+  ended_ = true;
   for (auto at = entries_.begin(); at != entries_.end();) {
     const auto entry = at++;
     if (entry->second.whole()) continue;

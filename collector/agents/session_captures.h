@@ -32,14 +32,19 @@ class SessionCaptures : public std::enable_shared_from_this<SessionCaptures> {
 
   static void list_metrics();  // at 0, before anything happens
 
-  // What rule these break; nothing when all is well.
-  std::optional<Breach> begin(store::CaptureInfo info);
+  struct Begun {
+    std::optional<Breach> breach;
+    bool is_under_way = false;  // false also when it was refused, or is to come again later
+  };
+  Begun begin(store::CaptureInfo info);
+  // What rule it breaks; nothing when all is well.
   std::optional<Breach> part(const CapturePartMessage& part);
   // There was no memory for a part of this one.
   void no_room(const store::CaptureId& id);
   // The collector ends: what is not whole is to come again, to whoever is here next.
   void drain();
-  // No more parts come; or not even answers can be sent.
+  // No more parts come; or not even answers can be sent. What is begun after that is abandoned at once: the stream may
+  // end on another thread than the one that reads.
   void end_incomplete();
   bool idle() const;  // all have their answers
 
@@ -56,6 +61,7 @@ class SessionCaptures : public std::enable_shared_from_this<SessionCaptures> {
 
   std::optional<Breach> refusal(const store::CaptureInfo& info) const;
   std::string why_not(const store::CaptureInfo& info) const;
+  void open(store::CaptureInfo info);
   void told(uint64_t serial, const CaptureProgressMessage& progress);
   void answer(CaptureProgressMessage progress);
   void retry(const store::CaptureId& id, const std::string& why);
@@ -71,6 +77,7 @@ class SessionCaptures : public std::enable_shared_from_this<SessionCaptures> {
   uint64_t under_way_bytes_ = 0;  // received, and not taken
   uint64_t last_serial_ = 0;
   bool draining_ = false;
+  bool ended_ = false;
   bool unread_ = false;  // an answer could not be sent
 };
 

@@ -303,6 +303,29 @@ TEST_F(SessionCapturesTest, AStreamThatEndsAbandonsWhatIsNotWhole) {
   EXPECT_FALSE(captures_.info(id_of('a')).ok());
 }
 
+// What a thread that reads has in hand while another one ends the stream.
+TEST_F(SessionCapturesTest, WhatIsBegunAfterTheEndIsAbandoned) {
+  make();
+  uint64_t before = counted("abandoned");
+  size_t said = 0;
+  auto late = std::make_shared<SessionCaptures>(
+      intake_, 1000, SessionCaptures::Peer{[&said](const std::string&) { return ++said > 0; }, [] {}, [] {}});
+  late->end_incomplete();
+  store::CaptureInfo info;
+  info.id = id_of('a');
+  info.trigger = store::CaptureTrigger::kSlow;
+  info.size_bytes = 10;
+  SessionCaptures::Begun begun = late->begin(info);
+  EXPECT_FALSE(begun.breach);
+  EXPECT_FALSE(begun.is_under_way);
+  EXPECT_TRUE(late->idle());
+  EXPECT_FALSE(late->part({info.id, 0, "01234"}));
+  EXPECT_EQ(said, 0u);
+  EXPECT_EQ(counted("abandoned"), before + 1);
+  intake_->stop();
+  EXPECT_EQ(captures_.stats().writers, 0u);
+}
+
 TEST_F(SessionCapturesTest, AWholeCaptureIsStoredThoughItsStreamIsGone) {
   make();
   captures_.hold();
@@ -366,6 +389,19 @@ TEST_F(SessionCapturesTest, OthersHearOfNodesCapturesAndAnswers) {
             (std::vector<std::string>{"connected n", "begins nhost-n", "capture n5", "tracepoints n6", "gone n"}));
   EXPECT_TRUE(streams_->connected().empty());
   EXPECT_FALSE(streams_->send(id_of('n'), thresholds_message({}, true)));
+}
+
+TEST_F(SessionCapturesTest, OthersHearOfNoCaptureThatIsRefused) {
+  make({.most_bytes = 1000});
+  captures_.hold();
+  send_all('z', "whole");  // so that the stream does not end with the collector
+  answers_->said.clear();
+  for (int i = 0; i < 100; ++i) say(capture_begin('a', 0));
+  say(capture_begin('b', 1001));
+  session_->drain();
+  say(capture_begin('c', 10));
+  EXPECT_EQ(wire_->progress().size(), 102u);
+  EXPECT_EQ(answers_->said, std::vector<std::string>());
 }
 
 TEST_F(SessionCapturesTest, AnOlderAgentIsNotAsked) {

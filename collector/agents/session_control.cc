@@ -41,8 +41,10 @@ void AgentSession::take(CaptureBeginMessage& begin) {
   context_->nodes->heard(stream_);
   begin.info.node_id = node_id_;
   begin.info.node_name = host_name_;
-  if (context_->answers) context_->answers->capture_begins(node_id_, begin.info);
-  end_for(captures()->begin(std::move(begin.info)));
+  SessionCaptures::Begun begun = captures()->begin(begin.info);
+  // Not of those that are refused: they cost an agent nothing, and what listens has bounds.
+  if (begun.is_under_way && context_->answers) context_->answers->capture_begins(node_id_, begin.info);
+  end_for(begun.breach);
 }
 
 void AgentSession::take(const CapturePartMessage& part) {
