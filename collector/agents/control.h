@@ -85,6 +85,7 @@ std::string tracepoint_request_message(const TracepointRequest& request);
 struct ConnectedNode {
   NodeId node_id;
   std::string host_name;
+  uint64_t stream = 0;  // the registry's number of its stream; a newer one has a higher
 };
 
 // To the agents that are connected now and take requests.

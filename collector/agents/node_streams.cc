@@ -5,15 +5,12 @@
 
 namespace fathom::collector {
 
-uint64_t NodeStreams::attach(ConnectedNode node, std::weak_ptr<SessionWire> wire, NodeAnswers* answers) {
+void NodeStreams::attach(const ConnectedNode& node, std::weak_ptr<SessionWire> wire, NodeAnswers* answers) {
   std::lock_guard order(order_mutex_);
-  const NodeId id = node.node_id;
-  const uint64_t stream = ++last_stream_;
-  bool takes_anothers_place = put(std::move(node), std::move(wire), stream);
-  if (answers == nullptr) return stream;
-  if (takes_anothers_place) answers->node_gone(id);
-  answers->node_connected(id);
-  return stream;
+  Place place = put(node, std::move(wire));
+  if (place == Place::kOfNewer || answers == nullptr) return;
+  if (place == Place::kOfOlder) answers->node_gone(node.node_id);
+  answers->node_connected(node.node_id);
 }
 
 void NodeStreams::detach(uint64_t stream, NodeAnswers* answers) {
@@ -22,16 +19,18 @@ void NodeStreams::detach(uint64_t stream, NodeAnswers* answers) {
   if (remove(stream, node) && answers != nullptr) answers->node_gone(node);
 }
 
-bool NodeStreams::put(ConnectedNode node, std::weak_ptr<SessionWire> wire, uint64_t stream) {
+NodeStreams::Place NodeStreams::put(const ConnectedNode& node, std::weak_ptr<SessionWire> wire) {
   std::lock_guard lock(mutex_);
-  const NodeId id = node.node_id;
-  return !entries_.insert_or_assign(id, Entry{std::move(node), std::move(wire), stream}).second;
+  auto [at, is_new] = entries_.try_emplace(node.node_id);
+  if (!is_new && at->second.node.stream > node.stream) return Place::kOfNewer;
+  at->second = {node, std::move(wire)};
+  return is_new ? Place::kNew : Place::kOfOlder;
 }
 
 bool NodeStreams::remove(uint64_t stream, NodeId& node) {
   std::lock_guard lock(mutex_);
   auto found = std::find_if(entries_.begin(), entries_.end(),
-                            [stream](const auto& item) { return item.second.stream == stream; });
+                            [stream](const auto& item) { return item.second.node.stream == stream; });
   if (found == entries_.end()) return false;
   node = found->first;
   entries_.erase(found);

@@ -1,7 +1,8 @@
 // NodeStreams: the NodePort: the streams of agents that are open now and take requests.
 //
 // Purpose: who has something to ask finds the node's newest stream here, and hears in order that nodes come and go:
-// of one node, node_connected() and node_gone() alternate, whichever threads its streams begin and end on. Thread
+// of one node, node_connected() and node_gone() alternate, whichever threads its streams begin and end on, and in
+// whichever order they come here: which one is newer the registry has said. Thread
 // safety: all of it; NodeAnswers is called without the lock that connected() and send() take, so it may call both.
 // Ownership: wires are held weakly. Errors: as NodePort says.
 #pragma once
@@ -20,8 +21,9 @@ namespace fathom::collector {
 
 class NodeStreams : public NodePort {
  public:
-  // A stream of this node, which takes the place of the one before; the number is for detach(). `answers` may be null.
-  uint64_t attach(ConnectedNode node, std::weak_ptr<SessionWire> wire, NodeAnswers* answers);
+  // A stream of this node, which takes the place of an older one; nothing happens where there is a newer one. `answers`
+  // may be null.
+  void attach(const ConnectedNode& node, std::weak_ptr<SessionWire> wire, NodeAnswers* answers);
   // Nothing happens when another stream has taken its place.
   void detach(uint64_t stream, NodeAnswers* answers);
 
@@ -32,15 +34,14 @@ class NodeStreams : public NodePort {
   struct Entry {
     ConnectedNode node;
     std::weak_ptr<SessionWire> wire;
-    uint64_t stream = 0;
   };
+  enum class Place : uint8_t { kNew, kOfOlder, kOfNewer };
 
-  bool put(ConnectedNode node, std::weak_ptr<SessionWire> wire, uint64_t stream);
+  Place put(const ConnectedNode& node, std::weak_ptr<SessionWire> wire);
   bool remove(uint64_t stream, NodeId& node);
 
   std::mutex order_mutex_;  // of changes, and of what is said of them
   mutable std::mutex mutex_;
-  uint64_t last_stream_ = 0;
   std::map<NodeId, Entry> entries_;
 };
 

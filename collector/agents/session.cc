@@ -269,16 +269,17 @@ void AgentSession::fail(StreamEnd end, const std::string& message) {
 }
 
 void AgentSession::leave(StreamEnd end) {
-  uint64_t stream = 0, asked = 0;
+  uint64_t stream = 0;
+  bool is_asked = false;
   {
     std::lock_guard lock(mutex_);
     if (std::exchange(ended_, true)) return;
     stream = stream_;
-    asked = std::exchange(asked_stream_, 0);
+    is_asked = is_asked_;
   }
   metrics().ended[static_cast<size_t>(end)]->add();
   if (stream != 0) context_->nodes->detach(stream);
-  if (asked != 0) context_->streams->detach(asked, context_->answers.get());
+  if (is_asked) context_->streams->detach(stream, context_->answers.get());
   if (auto captures = this->captures()) captures->end_incomplete();
 }
 

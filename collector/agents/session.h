@@ -104,9 +104,9 @@ class AgentSession : public std::enable_shared_from_this<AgentSession> {
   bool ended_ = false;
   bool half_closed_ = false;
   bool draining_ = false;
-  uint64_t stream_ = 0;        // the registry's number
-  uint64_t asked_stream_ = 0;  // NodeStreams' number
-  NodeId node_id_;             // as Hello had it: set before open_
+  bool is_asked_ = false;  // NodeStreams has it
+  uint64_t stream_ = 0;    // the registry's number: set before open_
+  NodeId node_id_;         // as Hello had it: set before open_
   std::string host_name_;
   std::shared_ptr<SessionCaptures> captures_;  // since Hello
   uint64_t sequence_ = 0;

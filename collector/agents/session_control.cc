@@ -59,16 +59,17 @@ void AgentSession::take(TracepointAnswer& answer) {
   if (context_->answers) context_->answers->answered(node_id_, std::move(answer));
 }
 
-// From now on others may send to this agent. The stream may end at any moment, also before that is known here.
+// From now on others may send to this agent. The stream may end at any moment, also before that is known here; and the
+// node may have a newer one by now.
 void AgentSession::be_asked() {
-  uint64_t asked = context_->streams->attach({node_id_, host_name_}, wire_, context_->answers.get());
+  context_->streams->attach({node_id_, host_name_, stream_}, wire_, context_->answers.get());
   bool gone = false;
   {
     std::lock_guard lock(mutex_);
+    is_asked_ = true;
     gone = ended_;
-    if (!gone) asked_stream_ = asked;
   }
-  if (gone) context_->streams->detach(asked, context_->answers.get());
+  if (gone) context_->streams->detach(stream_, context_->answers.get());
 }
 
 // False: it is no message that may go missing.

@@ -32,9 +32,10 @@ inline uint64_t counted_unanswered(const std::string& kind, const char* reason) 
 
 class FakeNodes : public NodePort {
  public:
+  // Over a new stream, also when it is there already.
   void connect(char name) {
     std::lock_guard lock(mutex_);
-    connected_.insert(name);
+    connected_[name] = ++last_stream_;
   }
   void disconnect(char name) {
     std::lock_guard lock(mutex_);
@@ -57,7 +58,7 @@ class FakeNodes : public NodePort {
   std::vector<ConnectedNode> connected() const override {
     std::lock_guard lock(mutex_);
     std::vector<ConnectedNode> nodes;
-    for (char name : connected_) nodes.push_back({node_id(name), std::string("host-") + name});
+    for (auto [name, stream] : connected_) nodes.push_back({node_id(name), std::string("host-") + name, stream});
     return nodes;
   }
   bool send(const NodeId& node, std::string message) override {
@@ -80,7 +81,8 @@ class FakeNodes : public NodePort {
   }
 
   mutable std::mutex mutex_;
-  std::set<char> connected_;
+  uint64_t last_stream_ = 0;
+  std::map<char, uint64_t> connected_;
   std::set<char> refusing_;
   std::map<char, std::vector<wire::CollectorMessage>> sent_;
 };
