@@ -127,20 +127,23 @@ void ControlLoop::ask_others(const NodeId& first, const store::CaptureInfo& info
 
 // ---- nodes, thresholds, time ---------------------------------------------------------------------------------------
 
-bool ControlLoop::is_connected(const NodeId& node) const {
-  return find_node(port_.connected(), node) != nullptr;
+// 0: it is not connected.
+uint64_t ControlLoop::stream_of(const NodeId& node) const {
+  std::vector<ConnectedNode> nodes = port_.connected();
+  const ConnectedNode* found = find_node(nodes, node);
+  return found == nullptr ? 0 : found->stream;
 }
 
 void ControlLoop::node_connected(const NodeId& node) {
-  tell_all_thresholds(node);
+  std::vector<ConnectedNode> nodes = port_.connected();
+  if (const ConnectedNode* found = find_node(nodes, node)) tell_all_thresholds(*found);
 }
 
-// A node that is back already, over a newer stream, may still answer; if not, its time will be up.
+// A node that is back already, over a newer stream, does not answer what it was asked over an older one.
 void ControlLoop::node_gone(const NodeId& node) {
-  if (is_connected(node)) return;
-  told_.erase(node);
-  metrics_.captures.gone.add(captures_.gone(node));
-  metrics_.tracepoints.gone.add(tracepoints_.gone(node));
+  const uint64_t newer_stream = stream_of(node);
+  metrics_.captures.gone.add(captures_.gone(node, newer_stream));
+  metrics_.tracepoints.gone.add(tracepoints_.gone(node, newer_stream));
 }
 
 bool ControlLoop::send_each(const NodeId& node, const std::vector<std::string>& messages) {
@@ -148,11 +151,13 @@ bool ControlLoop::send_each(const NodeId& node, const std::vector<std::string>& 
                      [&](const std::string& message) { return port_.send(node, message); });
 }
 
-void ControlLoop::tell_all_thresholds(const NodeId& node) {
+void ControlLoop::tell_all_thresholds(const ConnectedNode& node) {
+  told_.erase(node.node_id);
   if (all_messages_.empty()) all_messages_ = thresholds_messages(learner_.all(), true);
-  if (send_each(node, all_messages_)) told_.insert(node);
+  if (send_each(node.node_id, all_messages_)) told_[node.node_id] = node.stream;
 }
 
+// Looks at streams, not at who was said to come and go: that may have been missed.
 void ControlLoop::spread_thresholds(uint64_t now_nano) {
   std::vector<OperationThreshold> changes = learner_.changes(now_nano);
   std::vector<std::string> messages;
@@ -160,11 +165,14 @@ void ControlLoop::spread_thresholds(uint64_t now_nano) {
     messages = thresholds_messages(changes, false);
     all_messages_.clear();
   }
+  const std::map<NodeId, uint64_t> told = std::exchange(told_, {});
   for (const ConnectedNode& node : port_.connected()) {
-    if (!told_.contains(node.node_id)) {
-      tell_all_thresholds(node.node_id);
-    } else if (!send_each(node.node_id, messages)) {
-      told_.erase(node.node_id);
+    auto found = told.find(node.node_id);
+    bool knows_all = found != told.end() && found->second == node.stream;
+    if (!knows_all) {
+      tell_all_thresholds(node);
+    } else if (send_each(node.node_id, messages)) {
+      told_.insert(*found);
     }
   }
 }

@@ -2,9 +2,11 @@
 //
 // Purpose: the rules, apart from threads and clocks, so that tests can walk through them:
 //  - a node that connects is told all thresholds; every five seconds all are told what changed, and whoever missed
-//    something is told all again;
-//  - a request goes to all connected nodes, or to the one that it names, and is over when each has answered or gone, or
-//    five seconds after the end of its window;
+//    something, or has a new stream, is told all again;
+//  - a request goes to all connected nodes, or to the one that it names, and is over when each has answered or gone
+//  (also
+//    when it has come back: agents answer over the stream that they were asked by), or five seconds after the end of
+//    its window;
 //  - the first capture of a trace makes every other node be asked for that trace (remote_triggers.h), for the same
 //    window; a trace that people ask all nodes for is not asked for again.
 // Thread safety: one thread. Ownership: port and learner outlive it. Errors, to `done`: kNotFound (the node named is
@@ -14,8 +16,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -78,12 +80,12 @@ class ControlLoop {
   void ask(PendingRequests<Answer>& pending, RequestMetrics& metrics, const Question& question,
            RepliesDone<Answer> done);
   Result<std::vector<ConnectedNode>> addressees(const std::optional<NodeId>& node) const;
-  bool is_connected(const NodeId& node) const;
+  uint64_t stream_of(const NodeId& node) const;
   uint64_t window_left_nano(const CaptureRequest& request) const;
   void ask_others(const NodeId& first, const store::CaptureInfo& info);
 
   void spread_thresholds(uint64_t now_nano);
-  void tell_all_thresholds(const NodeId& node);
+  void tell_all_thresholds(const ConnectedNode& node);
   bool send_each(const NodeId& node, const std::vector<std::string>& messages);
 
   const ControlOptions options_;
@@ -95,7 +97,7 @@ class ControlLoop {
   RemoteTriggers remote_;
   uint64_t next_request_ = 1;
   uint64_t thresholds_due_nano_ = 0;
-  std::set<NodeId> told_;                  // nodes that know all thresholds
+  std::map<NodeId, uint64_t> told_;        // nodes that know all thresholds, and over which stream they were told
   std::vector<std::string> all_messages_;  // all thresholds; empty: to be made again
 };
 

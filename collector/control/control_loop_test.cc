@@ -150,12 +150,31 @@ TEST_F(ControlLoopTest, ANodeThatGoesIsNotWaitedFor) {
   uint64_t gone = counted_unanswered("tracepoints", "gone");
   list_tracepoints();
   loop().node_gone(node_id('a'));
-  EXPECT_TRUE(listed_.empty()) << "its older stream has gone; it is there";
+  EXPECT_TRUE(listed_.empty()) << "an older stream than the one that was asked has gone";
   nodes_.disconnect('a');
   loop().node_gone(node_id('a'));
   ASSERT_EQ(listed_.size(), 1u);
   EXPECT_EQ(listed_[0]->nodes[0].failure, "the node has gone");
   EXPECT_EQ(counted_unanswered("tracepoints", "gone"), gone + 1);
+}
+
+TEST_F(ControlLoopTest, ANodeThatIsBackIsNotWaitedForWhereItsOlderStreamWasAsked) {
+  nodes_.connect('a');
+  nodes_.connect('b');
+  uint64_t gone = counted_unanswered("capture", "gone");
+  capture();
+  loop().answered(node_id('b'), CaptureAnswer{1, {}, ""});
+  nodes_.connect('a');
+  capture();
+  loop().node_gone(node_id('a'));
+  loop().node_connected(node_id('a'));
+  ASSERT_EQ(captured_.size(), 1u) << "the first is over, the second is not";
+  EXPECT_EQ(captured_[0]->request_id, 1u);
+  EXPECT_EQ(captured_[0]->nodes[0].failure, "the node has gone");
+  EXPECT_EQ(counted_unanswered("capture", "gone"), gone + 1);
+  for (char node : {'a', 'b'}) loop().answered(node_id(node), CaptureAnswer{2, {}, "here"});
+  ASSERT_EQ(captured_.size(), 2u);
+  EXPECT_EQ(captured_[1]->nodes[0].answer->skipped, "here");
 }
 
 TEST_F(ControlLoopTest, ANodeThatCannotBeAskedIsSaidSo) {
@@ -320,6 +339,39 @@ TEST_F(ControlLoopTest, WhoMissedSomethingIsToldAllAgain) {
   nodes_.connect('a');
   loop().node_connected(node_id('a'));
   EXPECT_TRUE(nodes_.take('a').at(0).thresholds().replaces()) << "a new stream knows nothing";
+}
+
+TEST_F(ControlLoopTest, ANewStreamIsToldAllThoughNobodySaidThatItIsNew) {
+  teach("GET /", 10'000'000);
+  nodes_.connect('a');
+  loop().node_connected(node_id('a'));
+  pass(0);
+  nodes_.take('a');
+  nodes_.connect('a');  // and what the streams say is lost: too much waits to be looked at
+  pass(5 * kNanosPerSecond);
+  auto told = nodes_.take('a');
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_TRUE(told[0].thresholds().replaces());
+  EXPECT_EQ(told[0].thresholds().operations_size(), 1);
+  pass(5 * kNanosPerSecond);
+  EXPECT_TRUE(nodes_.take('a').empty()) << "it knows all by now";
+}
+
+TEST_F(ControlLoopTest, ANewStreamThatCannotBeToldAllIsToldLater) {
+  teach("GET /", 10'000'000);
+  nodes_.connect('a');
+  loop().node_connected(node_id('a'));
+  pass(0);
+  nodes_.take('a');
+  nodes_.connect('a');
+  loop().node_gone(node_id('a'));
+  nodes_.refuse('a');
+  loop().node_connected(node_id('a'));
+  nodes_.accept('a');
+  pass(5 * kNanosPerSecond);
+  auto told = nodes_.take('a');
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_TRUE(told[0].thresholds().replaces());
 }
 
 TEST_F(ControlLoopTest, ManyThresholdsGoInSeveralMessages) {

@@ -52,9 +52,13 @@ class PendingRequests {
   }
 
   // The number of answers that will not come.
-  size_t gone(const NodeId& node) {
-    return give_up([&](const Request&, const NodeReply<Answer>& reply) { return reply.node.node_id == node; },
-                   "the node has gone");
+  // All but what it was asked over that stream of it; 0: it has none.
+  size_t gone(const NodeId& node, uint64_t newer_stream) {
+    return give_up(
+        [&](const Request&, const NodeReply<Answer>& reply) {
+          return reply.node.node_id == node && reply.node.stream != newer_stream;
+        },
+        "the node has gone");
   }
   size_t expire(uint64_t now_nano) {
     return give_up([&](const Request& request, const NodeReply<Answer>&) { return request.deadline_nano <= now_nano; },
