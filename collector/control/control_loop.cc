@@ -48,21 +48,26 @@ Result<std::vector<ConnectedNode>> ControlLoop::addressees(const std::optional<N
 }
 
 template <typename Answer>
-void ControlLoop::ask(PendingRequests<Answer>& pending, RequestMetrics& metrics, const Question& question,
-                      RepliesDone<Answer> done) {
-  if (pending.size() >= options_.max_pending) return done(unavailable("too many requests wait for nodes; try again"));
+size_t ControlLoop::ask(PendingRequests<Answer>& pending, RequestMetrics& metrics, const Question& question,
+                        RepliesDone<Answer> done) {
+  if (pending.size() >= options_.max_pending) {
+    return done(unavailable("too many requests wait for nodes; try again")), 0;
+  }
   Result<std::vector<ConnectedNode>> nodes = addressees(question.node);
-  if (!nodes) return done(nodes.error());
+  if (!nodes) return done(nodes.error()), 0;
+  size_t asked = 0;
   std::vector<NodeReply<Answer>> replies;
   for (ConnectedNode& node : *nodes) {
     bool sent = port_.send(node.node_id, question.message);
     (sent ? metrics.sent : metrics.unsent).add();
+    asked += sent ? 1 : 0;
     replies.push_back({std::move(node), std::nullopt, sent ? "" : kUnsent});
   }
   pending.add(question.request_id, question.deadline_nano, std::move(replies),
               [id = question.request_id, done = std::move(done)](std::vector<NodeReply<Answer>> all) {
                 done(Replies<Answer>{id, std::move(all)});
               });
+  return asked;
 }
 
 uint64_t ControlLoop::window_left_nano(const CaptureRequest& request) const {
@@ -73,11 +78,11 @@ uint64_t ControlLoop::window_left_nano(const CaptureRequest& request) const {
 void ControlLoop::capture(CaptureRequest request, RepliesDone<CaptureAnswer> done) {
   request.request_id = next_request_++;
   uint64_t now = options_.now_monotonic_nano();
-  // With a trace every node is asked, so nobody need be asked again when the first capture begins.
-  if (!request.trace_id.is_zero() && !request.node_id) remote_.asked(request.trace_id, now);
   Question question{request.request_id, request.node_id, capture_request_message(request),
                     now + window_left_nano(request) + options_.answer_nano};
-  ask(captures_, metrics_.captures, question, std::move(done));
+  size_t asked = ask(captures_, metrics_.captures, question, std::move(done));
+  // With a trace every node is asked, so nobody need be asked again when the first capture begins.
+  if (asked > 0 && !request.trace_id.is_zero() && !request.node_id) remote_.asked(request.trace_id, now);
 }
 
 void ControlLoop::tracepoints(TracepointRequest request, RepliesDone<TracepointAnswer> done) {

@@ -76,9 +76,10 @@ class ControlLoop {
     uint64_t deadline_nano = 0;
   };
 
+  // To how many nodes it went.
   template <typename Answer>
-  void ask(PendingRequests<Answer>& pending, RequestMetrics& metrics, const Question& question,
-           RepliesDone<Answer> done);
+  size_t ask(PendingRequests<Answer>& pending, RequestMetrics& metrics, const Question& question,
+             RepliesDone<Answer> done);
   Result<std::vector<ConnectedNode>> addressees(const std::optional<NodeId>& node) const;
   uint64_t stream_of(const NodeId& node) const;
   uint64_t window_left_nano(const CaptureRequest& request) const;

@@ -253,6 +253,28 @@ TEST_F(ControlLoopTest, ARequestedTraceIsAskedForAlready) {
   EXPECT_TRUE(nodes_.take('b').empty());
 }
 
+TEST_F(ControlLoopTest, ATraceThatCouldNotBeAskedForIsAskedForWhenItsCaptureBegins) {
+  options_.max_pending = 1;
+  CaptureRequest request;
+  request.trace_id = info('t').trace_id;
+  capture(request);
+  EXPECT_EQ(captured_.size(), 1u) << "nobody is connected";
+  nodes_.connect('a');
+  nodes_.connect('b');
+  capture();
+  capture(request);
+  EXPECT_EQ(captured_.size(), 2u) << "too many wait";
+  nodes_.refuse('a');
+  nodes_.refuse('b');
+  loop().end("over");
+  capture(request);
+  EXPECT_EQ(captured_.size(), 4u) << "nobody could be sent to";
+  nodes_.accept('b');
+  nodes_.take('b');
+  loop().capture_begins(node_id('a'), info('t'));
+  EXPECT_EQ(nodes_.take('b').size(), 1u);
+}
+
 TEST_F(ControlLoopTest, RemoteTriggersAreLimitedAndWhatIsSkippedIsCounted) {
   nodes_.connect('a');
   nodes_.connect('b');
