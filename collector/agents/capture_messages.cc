@@ -13,6 +13,7 @@ namespace {
 constexpr size_t kMostCaptureIds = 1024;
 constexpr size_t kMostPrograms = 1024;
 constexpr size_t kMostTracepoints = 20'000;  // over all programs
+constexpr size_t kMostTracepointAnswerBytes = 1 << 20;
 
 bool read_loss(std::string_view message, store::CaptureInfo& info) {
   NamedCount loss;
@@ -140,6 +141,7 @@ Result<CaptureAnswer> parse_capture_answer(std::string_view fields) {
 }
 
 Result<TracepointAnswer> parse_tracepoint_answer(std::string_view fields) {
+  if (fields.size() > kMostTracepointAnswerBytes) return invalid("a TracepointAnswer has 1 MiB at most");
   TracepointAnswer answer;
   size_t room = kMostTracepoints;
   bool read = each_field(fields, [&](const WireField& field) {

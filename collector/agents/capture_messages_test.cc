@@ -206,6 +206,16 @@ TEST(CaptureMessages, AnswersToTracepointRequestsHaveLimits) {
   EXPECT_TRUE(read_back->programs[1].truncated);
 }
 
+TEST(CaptureMessages, AnAnswerToATracepointRequestThatIsTooLongIsNone) {
+  wire::AgentMessage message;
+  auto& answer = *message.mutable_tracepoint_answer();
+  answer.set_failure(std::string((1 << 20) - 4, 'x'));
+  ASSERT_EQ(answer.ByteSizeLong(), 1u << 20);
+  EXPECT_TRUE(read<TracepointAnswer>(message).ok());
+  answer.mutable_failure()->push_back('x');
+  EXPECT_FALSE(read<TracepointAnswer>(message).ok());
+}
+
 wire::CollectorMessage sent(const std::string& bytes) {
   wire::CollectorMessage message;
   EXPECT_TRUE(message.ParseFromString(bytes));

@@ -2,7 +2,7 @@
 //
 // Purpose: who has something to ask finds the node's newest stream here, and hears in order that nodes come and go:
 // of one node, node_connected() and node_gone() alternate, whichever threads its streams begin and end on, and in
-// whichever order they come here: which one is newer the registry has said. Thread
+// whichever order they come here: which one is newer their numbers say, which are of one registry at a time. Thread
 // safety: all of it; NodeAnswers is called without the lock that connected() and send() take, so it may call both.
 // Ownership: wires are held weakly. Errors: as NodePort says.
 #pragma once

@@ -32,7 +32,12 @@ CaptureRequest request_for_others(const std::string& host_name, const store::Cap
 }  // namespace
 
 ControlLoop::ControlLoop(const ControlOptions& options, NodePort& port, ThresholdLearner& learner)
-    : options_(options), port_(port), learner_(learner), remote_(options.remote) {}
+    : options_(options),
+      port_(port),
+      learner_(learner),
+      captures_(options.captures),
+      tracepoints_(options.tracepoints),
+      remote_(options.remote) {}
 
 // ---- requests ----------------------------------------------------------------------------------------------------
 
@@ -50,7 +55,7 @@ Result<std::vector<ConnectedNode>> ControlLoop::addressees(const std::optional<N
 template <typename Answer>
 size_t ControlLoop::ask(PendingRequests<Answer>& pending, RequestMetrics& metrics, const Question& question,
                         RepliesDone<Answer> done) {
-  if (pending.size() >= options_.max_pending) {
+  if (pending.is_full()) {
     return done(unavailable("too many requests wait for nodes; try again")), 0;
   }
   Result<std::vector<ConnectedNode>> nodes = addressees(question.node);

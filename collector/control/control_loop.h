@@ -35,7 +35,8 @@ struct ControlOptions {
   uint64_t answer_nano = 5 * kNanosPerSecond;       // that nodes have, from the end of a request's window on
   uint64_t most_ahead_nano = 60 * kNanosPerSecond;  // of a window
   uint64_t thresholds_every_nano = 5 * kNanosPerSecond;
-  size_t max_pending = 64;  // requests of people that wait for nodes; of each kind
+  PendingLimits captures;                    // requests of people that wait for nodes
+  PendingLimits tracepoints{.requests = 8};  // their answers are large: some ten megabytes to a request at most
   RemoteTriggerOptions remote;
   std::function<uint64_t()> now_monotonic_nano = fathom::now_monotonic_nano;
   std::function<uint64_t()> now_unix_nano = fathom::now_unix_nano;

@@ -188,7 +188,7 @@ TEST_F(ControlLoopTest, ANodeThatCannotBeAskedIsSaidSo) {
 }
 
 TEST_F(ControlLoopTest, RequestsThatWaitAreBounded) {
-  options_.max_pending = 2;
+  options_.captures.requests = 2;
   nodes_.connect('a');
   for (int i = 0; i < 3; ++i) capture();
   ASSERT_EQ(captured_.size(), 1u);
@@ -211,6 +211,43 @@ TEST_F(ControlLoopTest, TracepointsAreAskedFor) {
   loop().answered(node_id('a'), TracepointAnswer{1, {{7, "shop", {{"cache.miss", "a.cc", 3, true}}}}});
   ASSERT_EQ(listed_.size(), 1u);
   EXPECT_EQ(listed_[0]->nodes[0].answer->programs.at(0).tracepoints.at(0).name, "cache.miss");
+}
+
+TEST_F(ControlLoopTest, FewRequestsForTracepointsWait) {
+  nodes_.connect('a');
+  for (int i = 0; i < 9; ++i) list_tracepoints();
+  ASSERT_EQ(listed_.size(), 1u);
+  EXPECT_EQ(listed_[0].error().code, ErrorCode::kUnavailable);
+  capture();
+  EXPECT_TRUE(captured_.empty());
+}
+
+TEST_F(ControlLoopTest, AllNodesTracepointsTogetherAreBounded) {
+  options_.tracepoints.room = {.programs = 3, .tracepoints = 10};
+  for (char node : {'a', 'b', 'c'}) nodes_.connect(node);
+  auto answer = [this](char node, size_t programs, size_t tracepoints) {
+    ProgramTracepoints program{7, "shop", std::vector<TracepointState>(tracepoints)};
+    loop().answered(node_id(node), TracepointAnswer{1, std::vector(programs, program)});
+  };
+  list_tracepoints();
+  answer('c', 1, 5);
+  answer('a', 2, 3);
+  answer('b', 1, 0);
+  ASSERT_EQ(listed_.size(), 1u);
+  const auto& nodes = listed_[0]->nodes;
+  EXPECT_FALSE(nodes[2].answer->truncated);
+  EXPECT_EQ(nodes[2].answer->programs.at(0).tracepoints.size(), 5u);
+  EXPECT_TRUE(nodes[0].answer->truncated);
+  ASSERT_EQ(nodes[0].answer->programs.size(), 2u);
+  EXPECT_EQ(nodes[0].answer->programs[0].tracepoints.size(), 3u);
+  EXPECT_FALSE(nodes[0].answer->programs[0].truncated);
+  EXPECT_EQ(nodes[0].answer->programs[1].tracepoints.size(), 2u);
+  EXPECT_TRUE(nodes[0].answer->programs[1].truncated);
+  EXPECT_TRUE(nodes[1].answer->truncated);
+  EXPECT_TRUE(nodes[1].answer->programs.empty());
+  list_tracepoints();
+  for (char node : {'a', 'b', 'c'}) loop().answered(node_id(node), TracepointAnswer{2, {{7, "shop", {{}}}}});
+  EXPECT_FALSE(listed_.at(1)->nodes[2].answer->truncated) << "each request has its own room";
 }
 
 // ---- captures that make others be asked
@@ -254,7 +291,7 @@ TEST_F(ControlLoopTest, ARequestedTraceIsAskedForAlready) {
 }
 
 TEST_F(ControlLoopTest, ATraceThatCouldNotBeAskedForIsAskedForWhenItsCaptureBegins) {
-  options_.max_pending = 1;
+  options_.captures.requests = 1;
   CaptureRequest request;
   request.trace_id = info('t').trace_id;
   capture(request);

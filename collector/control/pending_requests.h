@@ -2,10 +2,11 @@
 //
 // Purpose: one request goes to several nodes; it is over when each has answered, has gone, or had its time. Thread
 // safety: one thread; `done` is called on it, exactly once per request, when the request is known no more. Ownership:
-// plain values. Units: monotonic nanoseconds.
+// plain values. Units: monotonic nanoseconds. Bounds: as PendingLimits says; whoever adds looks at is_full() before.
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -25,15 +26,46 @@ struct NodeReply {
   std::string failure;  // why there is no answer: for people
 };
 
+// What of all answers to one request is kept.
+struct AnswerRoom {
+  size_t programs = 10'000;
+  size_t tracepoints = 100'000;
+};
+struct PendingLimits {
+  size_t requests = 64;
+  AnswerRoom room;
+};
+
+// What there is room for, which becomes less by it.
+inline void keep_within(AnswerRoom&, CaptureAnswer&) {}
+inline void keep_within(AnswerRoom& room, TracepointAnswer& answer) {
+  if (answer.programs.size() > room.programs) {
+    answer.programs.resize(room.programs);
+    answer.programs.shrink_to_fit();
+    answer.truncated = true;
+  }
+  room.programs -= answer.programs.size();
+  for (ProgramTracepoints& program : answer.programs) {
+    if (program.tracepoints.size() > room.tracepoints) {
+      program.tracepoints.resize(room.tracepoints);
+      program.tracepoints.shrink_to_fit();
+      program.truncated = answer.truncated = true;
+    }
+    room.tracepoints -= program.tracepoints.size();
+  }
+}
+
 template <typename Answer>
 class PendingRequests {
  public:
   using Replies = std::vector<NodeReply<Answer>>;
   using Done = std::function<void(Replies)>;
 
+  explicit PendingRequests(const PendingLimits& limits) : limits_(limits) {}
+
   // A reply that has a failure already is not waited for.
   void add(uint64_t request_id, uint64_t deadline_nano, Replies replies, Done done) {
-    Request request{deadline_nano, std::move(replies), std::move(done)};
+    Request request{deadline_nano, std::move(replies), std::move(done), limits_.room};
     if (is_over(request)) return request.done(std::move(request.replies));
     requests_.emplace(request_id, std::move(request));
   }
@@ -44,6 +76,7 @@ class PendingRequests {
     if (found == requests_.end()) return false;
     for (NodeReply<Answer>& reply : found->second.replies) {
       if (reply.node.node_id != node || !is_open(reply)) continue;
+      keep_within(found->second.room, answer);
       reply.answer = std::move(answer);
       end_if_over(found);
       return true;
@@ -68,7 +101,7 @@ class PendingRequests {
     return give_up([](const Request&, const NodeReply<Answer>&) { return true; }, why);
   }
 
-  size_t size() const { return requests_.size(); }
+  bool is_full() const { return requests_.size() >= limits_.requests; }
   uint64_t next_deadline_nano() const {
     uint64_t next = UINT64_MAX;
     for (const auto& [id, request] : requests_) next = std::min(next, request.deadline_nano);
@@ -80,6 +113,7 @@ class PendingRequests {
     uint64_t deadline_nano = 0;
     Replies replies;
     Done done;
+    AnswerRoom room;
   };
   using Requests = std::map<uint64_t, Request>;
 
@@ -110,6 +144,7 @@ class PendingRequests {
     return given_up;
   }
 
+  const PendingLimits limits_;
   Requests requests_;
 };
 
