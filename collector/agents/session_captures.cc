@@ -177,7 +177,7 @@ void SessionCaptures::release(Entries::iterator entry) {
   entries_.erase(entry);
 }
 
-void SessionCaptures::answer(CaptureProgressMessage progress) {
+void SessionCaptures::answer(const CaptureProgressMessage& progress) {
   metrics().answered[static_cast<size_t>(progress.state)]->add();
   say(progress);
 }

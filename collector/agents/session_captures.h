@@ -63,7 +63,7 @@ class SessionCaptures : public std::enable_shared_from_this<SessionCaptures> {
   std::string why_not(const store::CaptureInfo& info) const;
   void open(store::CaptureInfo info);
   void told(uint64_t serial, const CaptureProgressMessage& progress);
-  void answer(CaptureProgressMessage progress);
+  void answer(const CaptureProgressMessage& progress);
   void retry(const store::CaptureId& id, const std::string& why);
   void release(Entries::iterator entry);
   void say(const CaptureProgressMessage& progress);
