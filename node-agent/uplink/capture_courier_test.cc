@@ -42,12 +42,12 @@ class CaptureCourierTest : public ::testing::Test {
     return made;
   }
   void send(uint8_t number, size_t size) {
-    bool sending = true;
-    courier_->send(capture(number, size), [this, number, &sending](CaptureFate fate) {
-      EXPECT_FALSE(sending) << "never from within send()";
+    auto sending = std::make_shared<bool>(true);
+    courier_->send(capture(number, size), [this, number, sending](CaptureFate fate) {
+      EXPECT_FALSE(*sending) << "never from within send()";
       fates_[number].push_back(fate);
     });
-    sending = false;
+    *sending = false;
     pump();
   }
   void open(uint64_t window = 8 << 20, uint64_t most = 64 << 20) {
