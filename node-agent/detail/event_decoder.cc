@@ -1,5 +1,6 @@
 #include "node-agent/detail/event_decoder.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "base/bytes.h"
@@ -111,6 +112,15 @@ void append_value(std::string& out, const FieldValue& value) {
   if (value.cut) out += "...";
 }
 
+// The oldest first, so that who wants the events by time finds them nearly so.
+std::vector<const ChunkCopy*> by_age(const DetailSnapshot& snapshot) {
+  std::vector<const ChunkCopy*> chunks;
+  chunks.reserve(snapshot.chunks.size());
+  for (const ChunkCopy& chunk : snapshot.chunks) chunks.push_back(&chunk);
+  std::ranges::stable_sort(chunks, {}, [](const ChunkCopy* chunk) { return chunk->view.first_ticks; });
+  return chunks;
+}
+
 }  // namespace
 
 bool decode_payload(const Tracepoint& tracepoint, std::string_view payload, bool exact,
@@ -131,8 +141,8 @@ bool decode_payload(const Tracepoint& tracepoint, std::string_view payload, bool
 DecodeCounts decode(const DetailSnapshot& snapshot, const std::function<void(const EventView&)>& take) {
   DecodeCounts counts;
   std::vector<FieldValue> values;
-  for (const ChunkCopy& chunk : snapshot.chunks) {
-    ChunkView view = chunk.view;
+  for (const ChunkCopy* chunk : by_age(snapshot)) {
+    ChunkView view = chunk->view;
     view.table = &snapshot.table;
     view.asked_from_ticks = snapshot.window.begin_ticks;
     RecordWalk walk(view);
