@@ -105,7 +105,7 @@ void CaptureIntake::run() {
     bool abandoned = std::exchange(upload->abandoned, false);
     lock.unlock();
     if (abandoned) upload->writer.reset(), upload->over = true;
-    work(*upload, std::move(parts));
+    work(*upload, parts);
     lock.lock();
     upload->scheduled = false;
     if (upload->has_work()) schedule(upload);
