@@ -16,7 +16,6 @@ namespace {
 
 namespace pb = perfetto::protos;
 using capture::FieldType;
-using capture::KernelEvent;
 
 constexpr uint32_t kSequence = 1;
 constexpr uint32_t kRealtime = 1;
