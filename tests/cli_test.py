@@ -92,11 +92,14 @@ class Answers(unittest.TestCase):
         self.assertEqual((first["service"], first["operation"], first["spans"]), ("front", "GET /cart", 2))
         self.assertEqual([(row["complete"], row["error"]) for row in rows], [(True, True), (True, False), (False, False)])
 
-    def test_requests_without_nodes(self):
-        for words in (["capture", "--service", "front"], ["tracepoints", "list"], ["tracepoints", "enable", "*"]):
-            self.assertIn("no node is connected", cli(*words, "--url", self.server.url, check=REFUSED).stderr)
-        said = cli("capture", "--pid", "7", "--node", "db-9", "--url", self.server.url, check=REFUSED).stderr
-        self.assertIn("'db-9'", said)
+    def test_requests_where_nothing_is_traced(self):
+        def said(*words, check):
+            outcome = cli(*words, "--url", self.server.url, check=check)
+            return outcome.stdout + outcome.stderr
+        self.assertIn("this node has nothing of it", said("capture", "--service", "front", check=NOTHING_FOUND))
+        self.assertIn("FATHOM_EVENT makes one", said("tracepoints", "list", check=OK))
+        self.assertIn("that come later", said("tracepoints", "enable", "*", check=OK))
+        self.assertIn("'db-9'", said("capture", "--pid", "7", "--node", "db-9", check=REFUSED))
 
     def test_filters(self):
         self.assertEqual(self.found("--service", "front"), [0, 1, 2])
