@@ -63,7 +63,7 @@ std::optional<ReadLevel> OpenReader::level(const pool::ThreadSlot& slot, uint32_
   const pool::OpenSpan& open = slot.levels[number];
   const uint64_t before = open.start_ticks.load(std::memory_order_acquire);
   if (before == 0) return std::nullopt;
-  char bytes[sizeof(pool::OpenSpan)];
+  alignas(pool::OpenSpan) char bytes[sizeof(pool::OpenSpan)];
   copy_out(open, bytes);
   std::atomic_thread_fence(std::memory_order_acquire);
   if (open.start_ticks.load(std::memory_order_relaxed) != before) return std::nullopt;
@@ -104,7 +104,7 @@ std::vector<ReadNote> OpenReader::notes() const {
        ticket++) {
     const pool::TriggerNote& note = page_->notes[ticket % pool::kTriggerNotes];
     if (note.ticket_plus_one.load(std::memory_order_acquire) != ticket + 1) continue;
-    char bytes[sizeof note];
+    alignas(pool::TriggerNote) char bytes[sizeof note];
     copy_out(note, bytes);
     std::atomic_thread_fence(std::memory_order_acquire);
     if (note.ticket_plus_one.load(std::memory_order_relaxed) != ticket + 1) continue;
