@@ -60,9 +60,12 @@ inline uint64_t ticks() {
   return monotonic_nano();
 }
 
+// In numbers: a thread that could not have a pool has a view of nothing, which is cheaper than to ask each time, and
+// which nobody looks at, because it has no chunk.
 inline PoolView view_of(char* pool) {
-  return {reinterpret_cast<pool::Header*>(pool), reinterpret_cast<pool::ChunkEntry*>(pool + pool::kPageBytes),
-          pool + settings.chunks_offset, settings.chunk_count};
+  const auto base = reinterpret_cast<uintptr_t>(pool);
+  return {reinterpret_cast<pool::Header*>(base), reinterpret_cast<pool::ChunkEntry*>(base + pool::kPageBytes),
+          reinterpret_cast<char*>(base + settings.chunks_offset), settings.chunk_count};
 }
 inline PoolGeometry pool_geometry() {
   return geometry(settings.chunk_count, settings.thread_slots);

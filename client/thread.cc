@@ -46,12 +46,8 @@ void at_thread_end(void* state) {
   thread.generation = ~0U;
   thread.serving = nullptr;
   signal_fence();
-  {
-    // The child of a handler's fork could not tell what of its parent's memory this goes on with.
-    const SignalsBlocked blocked;
-    give_slot_back(thread);
-    if (thread.pool != nullptr) give_up_chunk(thread);
-  }
+  give_slot_back(thread);
+  if (thread.pool != nullptr) give_up_chunk(thread);
   want_helper_safely();
 }
 

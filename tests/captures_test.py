@@ -89,8 +89,6 @@ class Captures(unittest.TestCase):
 
     def test_an_overdue_span_is_captured_while_it_runs(self):
         writer = self.writer()
-        if SCHEDULING:
-            time.sleep(0.3)  # until its scheduling is recorded
         writer.tell("hold patient.work 3000")
         row = self.capture_of("overdue", service="writer")
         self.assertEqual(row["operation"], "patient.work")
@@ -99,9 +97,19 @@ class Captures(unittest.TestCase):
         until(lambda: self.server.trace(trace), "its span is stored")
         self.assertIn(trace, self.fathom("trace", trace))
         self.assertIn("capture", self.fathom("trace", trace))
-        # It sleeps between its events.
-        if SCHEDULING:
-            self.assertRegex(self.fathom("timeline", trace, "--capture", row["id"]), r"running .*, sleeping ")
+
+    @unittest.skipUnless(SCHEDULING, "the kernel tells this user's agent nothing")
+    def test_a_timeline_says_when_a_thread_slept(self):
+        writer = self.writer()
+        numbers = iter(range(100))
+
+        # A program's scheduling is recorded from a moment after its first span.
+        def sleeps():
+            writer.tell(f"hold restless.work.{next(numbers)} 200")
+            trace = writer.answer()[0]
+            self.capture_of("overdue", trace_id=trace)
+            return "sleeping " in self.fathom("timeline", trace)
+        until(sleeps, "a timeline has states")
 
     def test_a_crash_leaves_its_last_events(self):
         writer = self.writer()
