@@ -64,8 +64,10 @@ inline uint64_t ticks() {
 // which nobody looks at, because it has no chunk.
 inline PoolView view_of(char* pool) {
   const auto base = reinterpret_cast<uintptr_t>(pool);
+  // NOLINTBEGIN(performance-no-int-to-ptr): see above
   return {reinterpret_cast<pool::Header*>(base), reinterpret_cast<pool::ChunkEntry*>(base + pool::kPageBytes),
           reinterpret_cast<char*>(base + settings.chunks_offset), settings.chunk_count};
+  // NOLINTEND(performance-no-int-to-ptr)
 }
 inline PoolGeometry pool_geometry() {
   return geometry(settings.chunk_count, settings.thread_slots);
