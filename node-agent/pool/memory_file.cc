@@ -42,13 +42,13 @@ MemoryFile::~MemoryFile() {
 uint64_t MemoryFile::memory_bytes() const {
   constexpr uint64_t kBlockBytes = 512;  // stat(2) says so
   struct stat status {};
-  return ::fstat(descriptor_->get(), &status) == 0 ? static_cast<uint64_t>(status.st_blocks) * kBlockBytes : 0;
+  return ::fstat(descriptor_.get(), &status) == 0 ? static_cast<uint64_t>(status.st_blocks) * kBlockBytes : 0;
 }
 
 size_t MemoryFile::read(uint64_t offset, char* into, size_t bytes) const {
   size_t done = 0;
   while (done < bytes) {
-    ssize_t got = ::pread(descriptor_->get(), into + done, bytes - done, static_cast<off_t>(offset + done));
+    ssize_t got = ::pread(descriptor_.get(), into + done, bytes - done, static_cast<off_t>(offset + done));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
     done += static_cast<size_t>(got);
@@ -57,7 +57,7 @@ size_t MemoryFile::read(uint64_t offset, char* into, size_t bytes) const {
 }
 
 Result<> MemoryFile::map(size_t bytes) {
-  void* mapping = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_->get(), 0);
+  void* mapping = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_.get(), 0);
   if (mapping == MAP_FAILED) return invalid("cannot be mapped; is it sealed against writing?");
   mapping_ = static_cast<char*>(mapping);
   mapped_bytes_ = bytes;

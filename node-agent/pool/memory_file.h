@@ -2,14 +2,12 @@
 //
 // Purpose: what span pools and detail pools have in common. The begin of the file is mapped, everything else is copied
 // by pread(): memory that the program changes, or has no pages for, cannot fault us or change under a check. Thread
-// safety: read() from anywhere; otherwise none. Ownership: of the descriptor, which may be shared, and the mapping.
-// Errors: kInvalid for what is not a memory file of the kernel's own kind, sealed against shrinking and open for both
-// ways.
+// safety: read() from anywhere; otherwise none. Ownership: of the descriptor and the mapping. Errors: kInvalid for what
+// is not a memory file of the kernel's own kind, sealed against shrinking and open for both ways.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <utility>
 
 #include "base/fd.h"
@@ -35,9 +33,7 @@ class MemoryFile {
   // Together: which memory this is, however often its descriptor is handed over.
   uint64_t device() const { return device_; }
   uint64_t inode() const { return inode_; }
-  int descriptor() const { return descriptor_->get(); }
-  // For who outlives this object.
-  const std::shared_ptr<const Fd>& shared_descriptor() const { return descriptor_; }
+  int descriptor() const { return descriptor_.get(); }
   uint64_t memory_bytes() const;  // what it takes of this host, as the kernel says
 
   // How many bytes there were: the file cannot shrink, so anything but all of what lies in it is a system's fault.
@@ -48,9 +44,9 @@ class MemoryFile {
 
  private:
   MemoryFile(Fd descriptor, uint64_t bytes, uint64_t device, uint64_t inode)
-      : descriptor_(std::make_shared<const Fd>(std::move(descriptor))), bytes_(bytes), device_(device), inode_(inode) {}
+      : descriptor_(std::move(descriptor)), bytes_(bytes), device_(device), inode_(inode) {}
 
-  std::shared_ptr<const Fd> descriptor_;
+  Fd descriptor_;
   uint64_t bytes_;
   uint64_t device_;
   uint64_t inode_;
