@@ -5,6 +5,7 @@
 #include "base/time.h"
 #include "cli/command.h"
 #include "cli/filter_flags.h"
+#include "cli/pages.h"
 #include "cli/slowest.h"
 #include "cli/table.h"
 #include "cli/value_text.h"
@@ -13,7 +14,6 @@ namespace fathom::cli {
 
 namespace {
 
-constexpr uint64_t kPageRows = 200;
 constexpr uint64_t kMostRows = 1'000'000;
 
 uint64_t window_nano(const boost::json::value& capture) {
@@ -78,23 +78,6 @@ Result<Target> captures_target(const Args& args, const Context& context) {
   return target;
 }
 
-Result<boost::json::array> fetch_captures(const Api& api, const Target& target, uint64_t limit) {
-  boost::json::array all;
-  std::string cursor;
-  while (all.size() < limit) {
-    Target page = target;
-    page.add("limit", std::to_string(std::min(limit - all.size(), kPageRows)));
-    if (!cursor.empty()) page.add("cursor", cursor);
-    Result<boost::json::value> answer = api.json(page);
-    if (!answer) return answer.error();
-    const boost::json::array& rows = array_of(*answer, "captures");
-    all.insert(all.end(), rows.begin(), rows.end());
-    cursor = text_of(*answer, "next_cursor");
-    if (cursor.empty() || rows.empty()) break;
-  }
-  return all;
-}
-
 ExitCode run_captures(const Args& args, const Context& context) {
   Result<std::string> format = format_of(args, "table");
   if (!format) return failed(context, format.error());
@@ -104,7 +87,7 @@ ExitCode run_captures(const Args& args, const Context& context) {
   if (!target) return failed(context, target.error());
   Result<Api> api = connect(args, context);
   if (!api) return failed(context, api.error());
-  Result<boost::json::array> rows = fetch_captures(*api, *target, *limit);
+  Result<boost::json::array> rows = fetch_pages(*api, *target, "captures", *limit);
   if (!rows) return failed(context, rows.error());
   context.out(*format == "json" ? rows_json(*rows) : captures_table(*rows, context.columns));
   if (rows->empty() && *format != "json") context.err("no captures" + further_back(args) + "\n");

@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "base/time.h"
-#include "cli/api.h"
+#include "cli/pages.h"
 #include "cli/slowest.h"
 #include "cli/text.h"
 #include "cli/timeline_text.h"
@@ -26,7 +26,7 @@ Result<boost::json::array> slowest_rows(const Api& api) {
   target.add("from", format_instant(0)).add("by", "trace");
   uint64_t give_up = now_monotonic_nano() + kArrivalPatienceNano;
   while (true) {
-    Result<boost::json::array> rows = fetch_rows(api, target, kRows);
+    Result<boost::json::array> rows = fetch_pages(api, target, "rows", kRows);
     bool over = !rows || !rows->empty() || now_monotonic_nano() >= give_up;
     if (over) return rows;
     std::this_thread::sleep_for(std::chrono::milliseconds(100));

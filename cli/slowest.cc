@@ -5,6 +5,7 @@
 #include "base/time.h"
 #include "cli/command.h"
 #include "cli/filter_flags.h"
+#include "cli/pages.h"
 #include "cli/table.h"
 #include "cli/value_text.h"
 
@@ -12,7 +13,6 @@ namespace fathom::cli {
 
 namespace {
 
-constexpr uint64_t kPageRows = 200;
 constexpr uint64_t kMostRows = 1'000'000;
 
 std::string marks_of(const boost::json::value& row) {
@@ -86,7 +86,7 @@ ExitCode run_slowest(const Args& args, const Context& context) {
   if (!target) return failed(context, target.error());
   Result<Api> api = connect(args, context);
   if (!api) return failed(context, api.error());
-  Result<boost::json::array> rows = fetch_rows(*api, *target, *limit);
+  Result<boost::json::array> rows = fetch_pages(*api, *target, "rows", *limit);
   if (!rows) return failed(context, rows.error());
   context.out(render(*rows, *format, args, context));
   if (rows->empty() && *format != "json") context.err("nothing matches" + further_back(args) + "\n");
@@ -94,24 +94,6 @@ ExitCode run_slowest(const Args& args, const Context& context) {
 }
 
 }  // namespace
-
-Result<boost::json::array> fetch_rows(const Api& api, const Target& target, uint64_t limit) {
-  boost::json::array all;
-  std::string cursor;
-  while (all.size() < limit) {
-    Target page = target;
-    page.add("limit", std::to_string(std::min(limit - all.size(), kPageRows)));
-    if (!cursor.empty()) page.add("cursor", cursor);
-    Result<boost::json::value> answer = api.json(page);
-    if (!answer) return answer.error();
-    const boost::json::array& rows = array_of(*answer, "rows");
-    all.insert(all.end(), rows.begin(), rows.end());
-    cursor = text_of(*answer, "next_cursor");
-    if (cursor.empty() || rows.empty()) break;
-  }
-  if (all.size() > limit) all.resize(limit);
-  return all;
-}
 
 std::string slowest_table(const boost::json::array& rows, bool by_span, size_t columns) {
   if (rows.empty()) return "";
