@@ -2,7 +2,7 @@
 
 #include "base/bytes.h"
 #include "base/hash.h"
-#include "query/base64url.h"
+#include "query/sealed_cursor.h"
 
 namespace fathom::query {
 
@@ -10,11 +10,6 @@ namespace {
 
 constexpr uint8_t kVersion = 1;
 constexpr size_t kPayloadBytes = 1 + 3 * 8 + 16;
-
-Error foreign() {
-  return invalid(
-      "this cursor does not belong to this query; repeat the first page's parameters, or leave 'cursor' out");
-}
 
 }  // namespace
 
@@ -40,21 +35,18 @@ std::string encode_capture_cursor(const CapturePosition& position, uint64_t quer
   out.u64(position.range.to_unix_nano);
   out.u64(position.cursor.start_unix_nano);
   out.raw(position.cursor.id.view());
-  out.u64(hash64(bytes, query_hash));
-  return base64url_encode(bytes);
+  return seal_cursor(std::move(bytes), query_hash);
 }
 
 Result<CapturePosition> decode_capture_cursor(std::string_view text, uint64_t query_hash) {
-  auto bytes = base64url_decode(text);
-  if (!bytes || bytes->size() != kPayloadBytes + 8) return foreign();
-  ByteReader in(*bytes);
-  if (in.u8() != kVersion) return foreign();
+  Result<std::string> payload = open_cursor(text, kPayloadBytes, kVersion, query_hash);
+  if (!payload) return payload.error();
+  ByteReader in(std::string_view(*payload).substr(1));
   CapturePosition position;
   position.range.from_unix_nano = in.u64();
   position.range.to_unix_nano = in.u64();
   position.cursor.start_unix_nano = in.u64();
   position.cursor.id = store::CaptureId::from_bytes(in.raw(16)).value_or(store::CaptureId{});
-  if (in.u64() != hash64(std::string_view(*bytes).substr(0, kPayloadBytes), query_hash)) return foreign();
   return position;
 }
 

@@ -2,7 +2,7 @@
 
 #include "base/bytes.h"
 #include "base/hash.h"
-#include "query/base64url.h"
+#include "query/sealed_cursor.h"
 
 namespace fathom::query {
 
@@ -14,11 +14,6 @@ constexpr size_t kPayloadBytes = 1 + 5 * 8 + 16 + 8;
 void write_optional(ByteWriter& out, const std::optional<std::string>& text) {
   out.u8(text.has_value());
   out.string(text.value_or(""));
-}
-
-Error foreign() {
-  return invalid(
-      "this cursor does not belong to this query; repeat the first page's parameters, or leave 'cursor' out");
 }
 
 PagePosition read_position(ByteReader& in) {
@@ -70,18 +65,14 @@ std::string encode_cursor(const PagePosition& position, uint64_t query_hash) {
   out.u64(position.cursor.last.start_unix_nano);
   out.raw(position.cursor.last.trace_id.view());
   out.raw(position.cursor.last.span_id.view());
-  out.u64(hash64(bytes, query_hash));
-  return base64url_encode(bytes);
+  return seal_cursor(std::move(bytes), query_hash);
 }
 
 Result<PagePosition> decode_cursor(std::string_view text, uint64_t query_hash) {
-  auto bytes = base64url_decode(text);
-  if (!bytes || bytes->size() != kPayloadBytes + 8) return foreign();
-  ByteReader in(*bytes);
-  if (in.u8() != kVersion) return foreign();
-  PagePosition position = read_position(in);
-  if (in.u64() != hash64(std::string_view(*bytes).substr(0, kPayloadBytes), query_hash)) return foreign();
-  return position;
+  Result<std::string> payload = open_cursor(text, kPayloadBytes, kVersion, query_hash);
+  if (!payload) return payload.error();
+  ByteReader in(std::string_view(*payload).substr(1));
+  return read_position(in);
 }
 
 }  // namespace fathom::query
