@@ -1,5 +1,6 @@
 #include "capture/body_decoder.h"
 
+#include "capture/block_decoder.h"
 #include "capture/thread_decoder.h"
 
 namespace fathom::capture {
@@ -25,10 +26,13 @@ class BodyDecoder {
   void field(Field& field);
   void span_sets();
   void losses();
+  void new_threads();
   bool threads();
+  bool blocks();
 
   BodyReader in_;
   Capture capture_;
+  std::vector<ThreadTotals> totals_;  // of its threads
   std::string where_;
   size_t part_begins_ = 0;
 };
@@ -113,26 +117,39 @@ void BodyDecoder::field(Field& field) {
   field.key = in_.text();
 }
 
+void BodyDecoder::new_threads() {
+  capture_.threads.resize(in_.count(kLeastThread, sizeof(Thread) + sizeof(ThreadTotals)));
+}
+
 bool BodyDecoder::threads() {
   ThreadDecoder decoder(in_, capture_);
+  totals_.reserve(capture_.threads.size());
   for (size_t i = 0; i < capture_.threads.size(); ++i) {
-    if (part("thread ", [&] { decoder.decode(capture_.threads[i]); })) continue;
+    bool good = part("thread ", [&] {
+      totals_.push_back(decoder.decode(capture_.threads[i]));
+      if (i > 0 && capture_.threads[i].tid <= capture_.threads[i - 1].tid) in_.fail();
+    });
+    if (good) continue;
     where_ += std::to_string(i);
     return false;
   }
   return true;
 }
 
+bool BodyDecoder::blocks() {
+  in_.take_blocks();
+  return part("events", [&] { BlockDecoder(in_, capture_, totals_).decode(); });
+}
+
 Result<Capture> BodyDecoder::decode() {
-  bool good = part("strings", [&] { in_.take_strings(); }) && part("first words", [&] { head(); }) &&
+  bool good = part("strings", [&] { in_.take_tables(); }) && part("first words", [&] { head(); }) &&
               part("anchors", [&] { anchors(); }) && part("tracepoints", [&] { tracepoints(); }) &&
               part("sets of spans", [&] { span_sets(); }) && part("losses", [&] { losses(); }) &&
-              part("number of threads", [&] { capture_.threads.resize(in_.count(kLeastThread, sizeof(Thread))); }) &&
-              threads();
-  good = good && part("end", [&] {
+              part("number of threads", [&] { new_threads(); }) && threads();
+  good = good && part("end of its tables", [&] {
            if (!in_.in().at_end()) in_.fail();
          });
-  if (!good) return fault();
+  if (!good || !blocks()) return fault();
   return std::move(capture_);
 }
 

@@ -1,5 +1,7 @@
 #include "capture/body_reader.h"
 
+#include <algorithm>
+
 namespace fathom::capture {
 
 using namespace format;
@@ -38,21 +40,27 @@ SpanRef BodyReader::span() {
   return span;
 }
 
+void BodyReader::read(uint64_t from, uint64_t to) {
+  in_ = ByteReader(body_.substr(from, to - from));
+  end_ = to;
+}
+
+void BodyReader::take_tables() {
+  const uint64_t tables_end = body_.size() - std::min(body_.size(), kTailBytes);
+  ByteReader tail(body_.substr(tables_end));
+  blocks_end_ = tail.u64();
+  if (tail.failed() || blocks_end_ > tables_end) return fail();
+  read(blocks_end_, tables_end);
+  take_strings();
+}
+
 void BodyReader::take_strings() {
-  uint64_t at = in_.u64();
-  if (at < sizeof at || at > body_.size()) in_.fail();
-  if (in_.failed()) return;
-  in_ = ByteReader(body_.substr(at));
   size_t many = count(kLeastString, sizeof(std::string_view));
   strings_.reserve(many + 1);
-  for (size_t i = 0; i < many; ++i) {
+  for (size_t i = 0; i < many && !failed(); ++i) {
     strings_.push_back(in_.string());
-    if (strings_.back().size() > kMostTextBytes) return fail();
+    if (strings_.back().size() > kMostTextBytes) fail();
   }
-  if (in_.failed() || !in_.at_end()) return fail();
-  in_ = ByteReader(body_.substr(0, at));
-  in_.u64();
-  behind_ = body_.size() - at;
 }
 
 }  // namespace fathom::capture

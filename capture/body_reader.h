@@ -16,18 +16,21 @@ namespace fathom::capture {
 
 class BodyReader {
  public:
-  BodyReader(std::string_view body, uint64_t most_memory_bytes) : body_(body), in_(body), room_(most_memory_bytes) {}
+  BodyReader(std::string_view body, uint64_t most_memory_bytes)
+      : body_(body), in_(body), end_(body.size()), room_(most_memory_bytes) {}
 
   ByteReader& in() { return in_; }
   bool failed() const { return in_.failed(); }
   void fail() { in_.fail(); }
-  size_t position() const { return body_.size() - in_.remaining() - behind_; }
+  size_t position() const { return end_ - in_.remaining(); }
   // Memory beyond what is allowed was asked for.
   bool exhausted() const { return exhausted_; }
   uint64_t room() const { return room_; }
 
-  // Before all else: they lie at the end; the reader is left with what is before them.
-  void take_strings();
+  // First the tables, of which it takes the strings itself; then the blocks, which are before them.
+  void take_tables();
+  void take_blocks() { read(0, blocks_end_); }
+  uint64_t block_bytes() const { return blocks_end_; }
   // Of what takes so many bytes each at least, and will take so much memory. 0 when it cannot be.
   size_t count(size_t least_bytes, size_t memory_bytes);
   bool charge(uint64_t memory_bytes);
@@ -49,9 +52,13 @@ class BodyReader {
   SpanRef span();
 
  private:
+  void read(uint64_t from, uint64_t to);
+  void take_strings();
+
   const std::string_view body_;
   ByteReader in_;
-  size_t behind_ = 0;  // bytes of the strings
+  uint64_t end_ = 0;         // of what is read, in the body
+  uint64_t blocks_end_ = 0;  // there begin the tables
   uint64_t room_;
   std::vector<std::string_view> strings_{{}};
   bool exhausted_ = false;

@@ -14,7 +14,6 @@
 
 #include "base/bytes.h"
 #include "base/ids.h"
-#include "base/large_pages.h"
 
 namespace fathom::capture {
 
@@ -38,15 +37,16 @@ class BodyWriter {
   void difference(uint64_t later, uint64_t earlier) { svarint(static_cast<int64_t>(later - earlier)); }
   void raw(std::string_view bytes) {
     char* to = room(bytes.size());
-    advance(std::copy(bytes.begin(), bytes.end(), to));
+    if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
+    advance(to + bytes.size());
   }
   void string(std::string_view bytes) {
     varint(bytes.size());
     raw(bytes);
   }
-  void put_u64_at(size_t at, uint64_t value) { std::memcpy(memory_.get() + at, &value, sizeof value); }
 
   size_t size() const { return size_; }
+  void clear() { size_ = 0; }  // and keeps the memory
   std::string_view view() const { return {memory_.get(), size_}; }
 
  private:
@@ -54,14 +54,13 @@ class BodyWriter {
     void operator()(char* memory) const { std::free(memory); }
   };
 
-  // realloc() moves large pieces by their pages, and what is beyond the end was not touched yet.
+  // realloc() moves large pieces by their pages.
   void grow(size_t least) {
     capacity_ = std::max({least, 2 * capacity_, size_t{4096}});
     auto* grown = static_cast<char*>(std::realloc(memory_.get(), capacity_));
     if (grown == nullptr) throw std::bad_alloc();
     (void)memory_.release();
     memory_.reset(grown);
-    prefer_large_pages(grown + size_, capacity_ - size_);
   }
 
   std::unique_ptr<char, Free> memory_;

@@ -1,13 +1,15 @@
 // Encoding and decoding of captures: round trips, and what a decoder refuses.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
+
 #include "base/bytes.h"
 #include "capture/body_decoder.h"
 #include "capture/body_encoder.h"
 #include "capture/decode.h"
 #include "capture/encode.h"
 #include "capture/format.h"
-#include "capture/frame.h"
 #include "capture/testing/describe.h"
 #include "capture/testing/random_capture.h"
 
@@ -19,7 +21,7 @@ using testing::random_capture;
 using testing::sample_capture;
 
 std::string sample_body() {
-  return std::string(encode_body(sample_capture()).view());
+  return encode_body(sample_capture());
 }
 
 ErrorCode code_of(const Result<Capture>& result) {
@@ -80,23 +82,96 @@ TEST(CaptureCodec, BelievesNoByteOfABody) {
       if (!decoded.ok()) continue;
       ++decoded_some;
       ASSERT_FALSE(describe(*decoded).empty());
-      Result<Capture> again = decode_body(encode_body(*decoded).view(), {});
+      Result<Capture> again = decode_body(encode_body(*decoded), {});
       ASSERT_TRUE(again.ok() && same(*again, *decoded)) << at << ": " << value;
     }
   }
   EXPECT_GT(decoded_some, body.size());
 }
 
+uint64_t tables_at(const std::string& body) {
+  uint64_t at = 0;
+  std::memcpy(&at, body.data() + body.size() - sizeof at, sizeof at);
+  return at;
+}
+
+// A body whose tables are these.
+std::string with_tables(const std::string& body, std::string tables) {
+  const uint64_t at = tables_at(body);
+  ByteWriter(tables).u64(at);
+  return body.substr(0, at) + tables;
+}
+
 TEST(CaptureCodec, TakesNoMemoryForWhatIsNotThere) {
-  std::string body = sample_body();
-  uint64_t strings_at = load_be64(body.data());
-  strings_at = __builtin_bswap64(strings_at);
   // So many strings are in the few bytes of the table.
-  std::string many = body.substr(0, strings_at);
+  std::string many;
   ByteWriter(many).varint(uint64_t{1} << 60);
-  Result<Capture> decoded = decode_body(many, {});
+  Result<Capture> decoded = decode_body(with_tables(sample_body(), many), {});
   ASSERT_EQ(code_of(decoded), ErrorCode::kCorrupt);
   EXPECT_NE(decoded.error().message.find("strings"), std::string::npos) << decoded.error().message;
+}
+
+// Of one thread, which says that it has these.
+std::string body_with_totals(const ThreadTotals& totals) {
+  Capture capture;
+  capture.tracepoints = {{"point", "a.cc", 1, {{"text", FieldType::kText}}}};
+  capture.threads = {{.tid = 1}};
+  std::vector<Value> values{capture.threads[0].add_text("word")};
+  capture.threads[0].add_event({.monotonic_nano = 1}, values);
+  std::string body = encode_body(capture), tables = body.substr(tables_at(body));
+  tables.resize(tables.size() - sizeof(uint64_t) - 3);
+  ByteWriter out(tables);
+  out.varint(totals.events);
+  out.varint(totals.values);
+  out.varint(totals.text_bytes);
+  return with_tables(body, tables);
+}
+
+TEST(CaptureCodec, ThreadsHaveAsManyEventsAsTheyWereSaidToHave) {
+  EXPECT_TRUE(decode_body(body_with_totals({1, 1, 4}), {}).ok());
+  for (const ThreadTotals& wrong : {ThreadTotals{0, 1, 4}, ThreadTotals{1, 0, 4}, ThreadTotals{1, 1, 3},
+                                    ThreadTotals{2, 1, 4}, ThreadTotals{1, 2, 4}, ThreadTotals{1, 1, 5},
+                                    ThreadTotals{UINT64_MAX, 1, 4}, ThreadTotals{1, 1, uint64_t{1} << 62}}) {
+    Result<Capture> decoded = decode_body(body_with_totals(wrong), {});
+    ASSERT_EQ(code_of(decoded), ErrorCode::kCorrupt) << wrong.events << " " << wrong.values << " " << wrong.text_bytes;
+    EXPECT_NE(decoded.error().message.find("events"), std::string::npos) << decoded.error().message;
+  }
+}
+
+// As an agent meets them: chunk by chunk, and what a signal handler wrote is before what it interrupted.
+TEST(CaptureCodec, EventsOfThreadsComeInAnyOrder) {
+  Capture capture;
+  capture.tracepoints = {{"point", "a.cc", 1, {{"n", FieldType::kNatural}}}};
+  capture.threads = {{.tid = 1}, {.tid = 7}};
+  CaptureEncoder encoder;
+  for (uint32_t i = 0; i < 20'000; ++i) {
+    EventColumns& columns = encoder.body().events_of(i / 100 % 2 == 0 ? 7 : 1);
+    columns.natural(i);
+    columns.event({.monotonic_nano = i ^ 1}, 1);
+  }
+  EXPECT_TRUE(encoder.body().has_events(7));
+  EXPECT_FALSE(encoder.body().has_events(2));
+  Result<Capture> decoded = decode(encoder.finish(capture));
+  ASSERT_TRUE(decoded.ok()) << decoded.error().message;
+  for (const Thread& thread : decoded->threads) {
+    ASSERT_EQ(thread.events.size(), 10'000u);
+    EXPECT_TRUE(std::ranges::is_sorted(thread.events, {}, &Event::monotonic_nano));
+    for (const Event& event : thread.events) {
+      ASSERT_EQ(thread.values_of(event)[0].natural(), event.monotonic_nano ^ 1);
+      ASSERT_EQ(event.monotonic_nano / 100 % 2 == 0 ? 7u : 1u, thread.tid);
+    }
+  }
+}
+
+TEST(CaptureCodec, KeepsThreadsApart) {
+  Capture capture;
+  capture.threads = {{.tid = 1}, {.tid = 2}};
+  const std::string body = encode_body(capture);
+  std::string twice = body;
+  // The second thread is the last seven bytes of the tables.
+  twice[twice.size() - sizeof(uint64_t) - format::kLeastThread] = 1;
+  EXPECT_TRUE(decode_body(body, {}).ok());
+  EXPECT_EQ(code_of(decode_body(twice, {})), ErrorCode::kCorrupt);
 }
 
 TEST(CaptureCodec, KeepsToItsLimits) {
@@ -127,12 +202,14 @@ TEST(CaptureCodec, RefusesTextsLongerThanAgentsWrite) {
   Capture capture;
   capture.reason.assign(format::kMostTextBytes, 'x');
   EXPECT_TRUE(decode(encode(capture)).ok());
-  std::string body(encode_body(capture).view());
-  ASSERT_EQ(__builtin_bswap64(load_be64(body.data())), body.size() - format::kMostTextBytes - 4)
-      << "count, and three bytes of the size";
-  body.resize(body.size() - format::kMostTextBytes - 3);
-  ByteWriter(body).string(capture.reason + "x");
-  Result<Capture> decoded = decode_body(body, {});
+  const std::string body = encode_body(capture);
+  std::string rest = body.substr(tables_at(body));
+  rest.resize(rest.size() - sizeof(uint64_t));
+  // The count of texts, and three bytes of the size of the only one.
+  rest.erase(1, 3 + format::kMostTextBytes);
+  std::string longer(1, rest[0]);
+  ByteWriter(longer).string(capture.reason + "x");
+  Result<Capture> decoded = decode_body(with_tables(body, longer + rest.substr(1)), {});
   ASSERT_EQ(code_of(decoded), ErrorCode::kCorrupt);
   EXPECT_NE(decoded.error().message.find("strings"), std::string::npos) << decoded.error().message;
 }
@@ -155,7 +232,7 @@ TEST(CaptureCodec, SaysWhatMemoryItTook) {
   capture.span_sets.resize(3);
   capture.span_sets[1].resize(1000);
   capture.tracepoints.resize(500);
-  capture.threads.resize(200);
+  for (uint32_t tid = 1; tid <= 200; ++tid) capture.threads.push_back({.tid = tid});
   uint64_t taken = 0;
   ASSERT_TRUE(decode(encode(capture), {}, &taken).ok());
   EXPECT_GE(taken, 1000 * sizeof(SpanRef) + 500 * sizeof(Tracepoint) + 200 * sizeof(Thread));
@@ -167,20 +244,22 @@ TEST(CaptureCodec, SaysWhatIsNoCaptureAndWhatIsTooNew) {
   EXPECT_EQ(code_of(decode("GIF89a, or another file")), ErrorCode::kInvalid);
   EXPECT_EQ(code_of(decode("")), ErrorCode::kInvalid);
   std::string newer = encode(sample_capture());
-  newer[8] = 2;
+  newer[8] = 3;
   Result<Capture> decoded = decode(newer);
   ASSERT_EQ(code_of(decoded), ErrorCode::kUnsupported);
-  EXPECT_NE(decoded.error().message.find("version 2"), std::string::npos) << decoded.error().message;
+  EXPECT_NE(decoded.error().message.find("version 3"), std::string::npos) << decoded.error().message;
 }
 
 TEST(CaptureCodec, SaysWhereItIsDamaged) {
-  std::string body = sample_body();
-  body[9] = '\xff';  // the head's times go on and on
-  for (size_t i = 10; i < 21; ++i) body[i] = '\xff';
-  Result<Capture> decoded = decode_body(body, {});
+  // The head's times go on and on.
+  std::string tables;
+  ByteWriter(tables).varint(0);
+  Result<Capture> decoded = decode_body(with_tables(sample_body(), tables + std::string(12, '\xff')), {});
   ASSERT_EQ(code_of(decoded), ErrorCode::kCorrupt);
-  EXPECT_NE(decoded.error().message.find("first words, from byte 8"), std::string::npos) << decoded.error().message;
-  std::string frame = seal_frame(sample_body());
+  EXPECT_NE(decoded.error().message.find("first words, from byte " + std::to_string(tables_at(sample_body()) + 1)),
+            std::string::npos)
+      << decoded.error().message;
+  std::string frame = encode(sample_capture());
   frame[frame.size() - 3] = static_cast<char>(frame[frame.size() - 3] ^ 1);
   decoded = decode(frame);
   ASSERT_EQ(code_of(decoded), ErrorCode::kCorrupt);

@@ -1,16 +1,37 @@
-// Encoding of captures: from plain values to the bytes that agents send and servers keep (docs/formats/capture.md).
+// Encoding of captures: the bytes that agents send and servers keep (docs/formats/capture.md).
 //
-// Thread safety: a pure function. Ownership: the result owns its bytes. Errors: none; a capture whose indexes lead
-// nowhere or whose events are not by time is a fault of the caller's, and asserted. Texts beyond kMostTextBytes
-// (format.h), which readers refuse, are cut; values of events are not. The same capture always gives the same bytes
-// with the same version of zstd.
+// Purpose: an agent has hundreds of thousands of events at hand, one after the other, while somebody waits for the
+// capture: each is written once, and compressed with its neighbours. Thread safety: none of CaptureEncoder; encode() is
+// a pure function. Ownership: of their results. Errors: none; a capture whose indexes lead nowhere is a fault of the
+// caller's, and asserted. Texts beyond kMostTextBytes (format.h), which readers refuse, are cut; values of events are
+// not. The same capture always gives the same bytes with the same version of zstd.
 #pragma once
 
 #include <string>
 
+#include "capture/body_encoder.h"
 #include "capture/capture.h"
+#include "capture/frame.h"
 
 namespace fathom::capture {
+
+class CaptureEncoder {
+ public:
+  // `likely_bytes` of the result: a guess, which costs nothing while it is not used.
+  explicit CaptureEncoder(size_t likely_bytes = 0) : frame_(likely_bytes), body_(frame_) {}
+
+  // Events, first of all.
+  BodyEncoder& body() { return body_; }
+  // And the rest, once; the events of `capture` itself are not looked at.
+  std::string finish(const Capture& capture) {
+    body_.finish(capture);
+    return frame_.finish();
+  }
+
+ private:
+  FrameWriter frame_;
+  BodyEncoder body_;
+};
 
 std::string encode(const Capture& capture);
 

@@ -8,8 +8,10 @@
 namespace fathom::capture::format {
 
 inline constexpr std::string_view kMagic = "FTHMCAPT";
-inline constexpr uint8_t kVersion = 1;
-inline constexpr size_t kChecksumBytes = 8;
+inline constexpr uint8_t kVersion = 2;
+inline constexpr uint8_t kOldestVersion = 2;  // that was released, or will be
+inline constexpr size_t kFrameHeadBytes = kMagic.size() + sizeof kVersion + sizeof(uint64_t);
+inline constexpr size_t kTailBytes = sizeof(uint64_t);  // of a body: where its tables begin
 
 // Of each text but the values of events: a tracepoint's name is the longest that agents write. Whoever reads says them
 // anew for each event that names them.
@@ -41,7 +43,7 @@ inline constexpr size_t kLeastField = 2;
 inline constexpr size_t kLeastSpanSet = 1;
 inline constexpr size_t kSpanRefBytes = 24;
 inline constexpr size_t kLeastLoss = 2;
-inline constexpr size_t kLeastThread = 5;
+inline constexpr size_t kLeastThread = 7;
 inline constexpr size_t kLeastOpenSpan = kSpanRefBytes + 3;
 inline constexpr size_t kLeastEvent = 3;
 inline constexpr size_t kLeastKernelEvent = 4;

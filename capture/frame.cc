@@ -2,10 +2,10 @@
 
 #include <zstd.h>
 
+#include <cassert>
 #include <new>
 
 #include "base/bytes.h"
-#include "base/hash.h"
 #include "base/large_pages.h"
 #include "capture/format.h"
 
@@ -17,57 +17,87 @@ using namespace format;
 
 constexpr int kZstdLevel = 1;  // the agent compresses while a trigger waits
 
-struct FreeContext {
-  void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
-};
-
 Error damaged(std::string_view what) {
   return corrupt("the capture's frame is damaged: " + std::string(what));
 }
 
-}  // namespace
-
-std::string seal_frame(std::string_view body) {
+std::string head_of_frame(uint64_t body_bytes) {
   std::string head(kMagic);
   ByteWriter out(head);
   out.u8(kVersion);
-  out.varint(body.size());
-  out.u64(hash64(body, kVersion));
-  size_t most = ZSTD_compressBound(body.size());
-  auto packed = std::make_unique_for_overwrite<char[]>(most);
-  prefer_large_pages(packed.get(), most);
-  std::unique_ptr<ZSTD_CCtx, FreeContext> context(ZSTD_createCCtx());
-  if (context == nullptr) throw std::bad_alloc();
-  size_t size = ZSTD_compressCCtx(context.get(), packed.get(), most, body.data(), body.size(), kZstdLevel);
-  assert(!ZSTD_isError(size));
-  std::string sealed;
-  sealed.reserve(head.size() + size);
-  return sealed.append(head).append(packed.get(), size);
+  out.u64(body_bytes);
+  return head;
+}
+
+Result<> check_version(uint8_t version) {
+  if (version == kVersion) return {};
+  std::string reads = "; this program reads " + std::to_string(kVersion);
+  if (version > kVersion)
+    return Error{ErrorCode::kUnsupported,
+                 "the capture has version " + std::to_string(version) + reads + ": use a newer one"};
+  return Error{ErrorCode::kUnsupported,
+               "the capture has version " + std::to_string(version) + ", which was never released" + reads};
+}
+
+}  // namespace
+
+void FrameWriter::FreeContext::operator()(ZSTD_CCtx_s* context) const {
+  ZSTD_freeCCtx(context);
+}
+
+FrameWriter::FrameWriter(size_t likely_bytes)
+    : frame_(head_of_frame(0)),
+      context_(ZSTD_createCCtx()),
+      packed_bytes_(ZSTD_CStreamOutSize()),
+      packed_(std::make_unique_for_overwrite<char[]>(packed_bytes_)) {
+  if (context_ == nullptr) throw std::bad_alloc();
+  frame_.reserve(likely_bytes);
+  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, kZstdLevel);
+  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_checksumFlag, 1);
+}
+
+FrameWriter::~FrameWriter() = default;
+
+void FrameWriter::append(std::string_view bytes) {
+  body_bytes_ += bytes.size();
+  compress(bytes, false);
+}
+
+void FrameWriter::compress(std::string_view bytes, bool is_end) {
+  ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
+  size_t left = 0;
+  do {
+    ZSTD_outBuffer out{packed_.get(), packed_bytes_, 0};
+    left = ZSTD_compressStream2(context_.get(), &out, &in, is_end ? ZSTD_e_end : ZSTD_e_continue);
+    if (ZSTD_isError(left)) throw std::bad_alloc();  // its memory is all that can be missing
+    frame_.append(packed_.get(), out.pos);
+  } while (is_end ? left != 0 : in.pos < in.size);
+}
+
+std::string FrameWriter::finish() {
+  compress({}, true);
+  frame_.replace(0, kFrameHeadBytes, head_of_frame(body_bytes_));
+  return std::move(frame_);
 }
 
 Result<Body> open_frame(std::string_view bytes, uint64_t most_bytes) {
   ByteReader in(bytes);
   if (in.raw(kMagic.size()) != kMagic) return invalid("this is no capture: its first bytes are others");
   uint8_t version = in.u8();
-  if (version > kVersion) {
-    return Error{ErrorCode::kUnsupported, "the capture has version " + std::to_string(version) +
-                                              "; this program reads " + std::to_string(kVersion) + ": use a newer one"};
-  }
-  uint64_t size = in.varint();
-  uint64_t checksum = in.u64();
-  if (in.failed() || version == 0) return damaged("head");
+  if (in.failed()) return damaged("head");
+  if (Result<> known = check_version(version); !known) return known.error();
+  uint64_t size = in.u64();
+  if (in.failed()) return damaged("head");
   if (size > most_bytes) {
     return exhausted("the capture has " + std::to_string(size) + " bytes uncompressed; " + std::to_string(most_bytes) +
                      " are the most");
   }
-  // The frame's own word for its size is checked before memory is taken for it.
   std::string_view packed = in.raw(in.remaining());
-  if (ZSTD_getFrameContentSize(packed.data(), packed.size()) != size) return damaged("size");
   Body body{std::make_unique_for_overwrite<char[]>(size), size};
   prefer_large_pages(body.memory.get(), size);
   size_t got = ZSTD_decompress(body.memory.get(), size, packed.data(), packed.size());
-  if (ZSTD_isError(got) || got != size) return damaged("compression");
-  if (hash64(body.view(), version) != checksum) return damaged("checksum");
+  if (ZSTD_isError(got)) return damaged("compression");
+  if (got != size) return damaged("size");
   return body;
 }
 

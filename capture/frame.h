@@ -1,17 +1,45 @@
-// The frame of a capture's bytes: magic, version, size, checksum, and the body as one zstd frame.
+// The frame of a capture's bytes: magic, version, size, and the body as one zstd frame with its checksum.
 //
-// Thread safety: pure functions. Errors: open_frame() treats its input as hostile; see decode.h.
+// Thread safety: none of FrameWriter, open_frame() is a pure function. Ownership: of their results. Errors:
+// open_frame() treats its input as hostile; see decode.h.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
+#include "capture/body_sink.h"
+
+struct ZSTD_CCtx_s;
 
 namespace fathom::capture {
 
-std::string seal_frame(std::string_view body);
+// Compresses what comes, as it comes.
+class FrameWriter : public BodySink {
+ public:
+  // `likely_bytes` of the frame: a guess, which costs nothing while it is not used.
+  explicit FrameWriter(size_t likely_bytes = 0);
+  ~FrameWriter() override;
+
+  void append(std::string_view bytes) override;
+  // The frame; nothing may be appended afterwards.
+  std::string finish();
+
+ private:
+  struct FreeContext {
+    void operator()(ZSTD_CCtx_s* context) const;
+  };
+
+  void compress(std::string_view bytes, bool is_end);
+
+  std::string frame_;
+  uint64_t body_bytes_ = 0;
+  std::unique_ptr<ZSTD_CCtx_s, FreeContext> context_;
+  const size_t packed_bytes_;
+  std::unique_ptr<char[]> packed_;
+};
 
 struct Body {
   std::unique_ptr<char[]> memory;

@@ -34,7 +34,7 @@ void write_golden(const std::string& directory) {
 
 TEST(CaptureGolden, EveryVersionReads) {
   if (const char* directory = std::getenv("FATHOM_WRITE_GOLDEN")) write_golden(directory);
-  for (int version = 1; version <= format::kVersion; ++version) {
+  for (int version = format::kOldestVersion; version <= format::kVersion; ++version) {
     Result<Capture> capture = decode(read_all(golden_path(FATHOM_TESTDATA, version, ".bin")));
     ASSERT_TRUE(capture.ok()) << version << ": " << capture.error().message;
     EXPECT_EQ(testing::describe(*capture), read_all(golden_path(FATHOM_TESTDATA, version, ".txt"))) << version;

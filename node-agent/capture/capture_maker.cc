@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "capture/encode.h"
 #include "node-agent/capture/event_collector.h"
 #include "node-agent/capture/kernel_collector.h"
 
@@ -11,11 +12,16 @@ namespace {
 
 // Of conversions there and back.
 constexpr uint64_t kRoundingTicks = 16;
+// Of a snapshot's bytes to those of a capture; hardly any have more.
+constexpr size_t kLikelyRatio = 2;
 
 class CaptureMaker {
  public:
   CaptureMaker(CaptureInput input, const CaptureLimits& limits)
-      : input_(std::move(input)), limits_(limits), threads_(std::move(input_.identify), limits.most_threads) {}
+      : input_(std::move(input)),
+        limits_(limits),
+        threads_(std::move(input_.identify), limits.most_threads),
+        encoder_(input_.detail == nullptr ? 0 : input_.detail->bytes() / kLikelyRatio) {}
   MadeCapture make();
 
  private:
@@ -23,7 +29,6 @@ class CaptureMaker {
   void take_open_spans();
   void take_events();
   void take_kernel_events();
-  void limit();
   uint64_t complete_from_nano();
   void count(std::string name, uint64_t many) {
     if (many != 0) capture_.losses.emplace_back(std::move(name), many);
@@ -34,7 +39,8 @@ class CaptureMaker {
   CaptureInput input_;
   const CaptureLimits& limits_;
   ThreadTable threads_;
-  capture::Capture capture_;
+  capture::CaptureEncoder encoder_;
+  capture::Capture capture_;  // all but the events
   bool truncated_ = false;
 };
 
@@ -80,7 +86,7 @@ uint64_t CaptureMaker::complete_from_nano() {
 void CaptureMaker::take_events() {
   capture_.events_complete_from_nano = complete_from_nano();
   if (input_.detail == nullptr) return;
-  EventCollector collector(capture_, threads_, input_.times, limits_.most_spans_in_sets);
+  EventCollector collector(capture_, encoder_.body(), threads_, input_.times, limits_.most_spans_in_sets);
   DecodeCounts counts = collector.collect(*input_.detail);
   for (auto& [name, many] : input_.detail->losses.list()) count(std::move(name), many);
   count(counts);
@@ -120,26 +126,14 @@ void CaptureMaker::count(const KernelLosses& losses) {
   count("kernel_missed", losses.missed);
 }
 
-void CaptureMaker::limit() {
-  LeftOut left_out = keep_newest(capture_, limits_);
-  count("over_limit_events", left_out.events);
-  count("over_limit_kernel_events", left_out.kernel_events);
-  if (left_out.until_nano == 0) return;
-  truncated_ = true;
-  uint64_t from_nano = std::clamp(left_out.until_nano + 1, input_.begin_nano, input_.end_nano);
-  capture_.events_complete_from_nano = std::max(capture_.events_complete_from_nano, from_nano);
-  if (input_.kernel == nullptr) return;
-  capture_.kernel_complete_from_nano = std::max(capture_.kernel_complete_from_nano, from_nano);
-}
-
 MadeCapture CaptureMaker::make() {
   take_facts();
   take_open_spans();
   take_events();
   take_kernel_events();
-  capture_.threads = threads_.take();
-  limit();
-  return {std::move(capture_), truncated_, input_.times.crosses_jump(input_.begin_nano, input_.end_nano)};
+  capture_.threads = threads_.take([this](uint32_t tid) { return encoder_.body().has_events(tid); });
+  return {encoder_.finish(capture_), truncated_, input_.times.crosses_jump(input_.begin_nano, input_.end_nano),
+          std::move(capture_.losses)};
 }
 
 }  // namespace

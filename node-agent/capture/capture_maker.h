@@ -1,6 +1,7 @@
-// make_capture(): what one process did in a window of time, from the agent's flight recorders, as a capture.
+// make_capture(): what one process did in a window of time, from the agent's flight recorders, as a capture's bytes.
 //
-// Purpose: joins a snapshot of the program's events, one of the kernel's, and what spans are open. Thread safety: a
+// Purpose: joins a snapshot of the program's events, one of the kernel's, and what spans are open. Events go from the
+// snapshot into the bytes one by one: somebody waits. Thread safety: a
 // pure function of its input, to be called away from the loop: `times` is a copy of the clock's log, snapshots are
 // copies by nature, nothing is looked up but by `identify`. Ownership: the result has copies of all. Units: nanoseconds
 // of CLOCK_MONOTONIC; process ids are the node's. Errors: none; each thing that is not there is a named loss.
@@ -13,7 +14,6 @@
 #include <vector>
 
 #include "capture/capture.h"
-#include "node-agent/capture/capture_limits.h"
 #include "node-agent/capture/thread_table.h"
 #include "node-agent/clock/tick_times.h"
 #include "node-agent/detail/detail_snapshot.h"
@@ -48,10 +48,18 @@ struct CaptureInput {
   ThreadTable::Identify identify;  // LivingThreads, mostly; none: threads have the program's numbers
 };
 
+// Beside what the snapshots were limited to.
+struct CaptureLimits {
+  size_t most_threads = 16 * 1024;
+  size_t most_open_spans = 16 * 1024;
+  size_t most_spans_in_sets = 512 * 1024;  // of all sets
+};
+
 struct MadeCapture {
-  capture::Capture capture;
+  std::string content;     // capture/encode.h
   bool truncated = false;  // beyond the limits: the oldest is missing, and counted
   bool crosses_clock_jump = false;
+  std::vector<std::pair<std::string, uint64_t>> losses;  // as the content has them
 };
 
 MadeCapture make_capture(CaptureInput input, const CaptureLimits& limits = {});

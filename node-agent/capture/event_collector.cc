@@ -3,14 +3,12 @@
 #include <bit>
 
 #include "base/hash.h"
-#include "base/large_pages.h"
-#include "node-agent/capture/by_time.h"
+#include "node-agent/detail/payload.h"
 
 namespace fathom::agent {
 
 namespace {
 
-constexpr size_t kWorthRoom = 64 * 1024;
 static_assert(sizeof(capture::SpanRef) == sizeof(pool::SpanRef), "both are a trace id and a span id");
 
 capture::FieldType type_of(pool::FieldType type) {
@@ -27,23 +25,6 @@ capture::Tracepoint described(const Tracepoint& tracepoint) {
   return out;
 }
 
-capture::Value value_of(const FieldValue& value, capture::Thread& thread) {
-  switch (type_of(value.field->type)) {
-    case capture::FieldType::kInteger:
-      return capture::Value::of_integer(value.integer);
-    case capture::FieldType::kNatural:
-      return capture::Value::of_natural(value.natural);
-    case capture::FieldType::kReal:
-      return capture::Value::of_real(value.real);
-    case capture::FieldType::kTruth:
-      return capture::Value::of_truth(value.natural != 0);
-    case capture::FieldType::kText:
-    case capture::FieldType::kBytes:
-      break;
-  }
-  return thread.add_text(value.text, value.cut);
-}
-
 std::string_view bytes_of(std::span<const pool::SpanRef> spans) {
   return {reinterpret_cast<const char*>(spans.data()), spans.size_bytes()};
 }
@@ -51,61 +32,38 @@ std::string_view bytes_of(const std::vector<capture::SpanRef>& spans) {
   return {reinterpret_cast<const char*>(spans.data()), spans.size() * sizeof(capture::SpanRef)};
 }
 
-bool is_earlier(const capture::Event& a, const capture::Event& b) {
-  return a.monotonic_nano < b.monotonic_nano;
-}
-
 }  // namespace
-
-// Memory that is never touched costs nothing; to make room again and again does. A record has 16 bytes at least, most
-// have a value in eight, and no text is longer than its record.
-void EventCollector::make_room() {
-  std::unordered_map<uint32_t, size_t> bytes_of_thread;
-  for (const ChunkCopy& chunk : snapshot_->chunks) bytes_of_thread[chunk.view.owner_tid] += chunk.view.bytes.size();
-  for (auto [tid, bytes] : bytes_of_thread) {
-    capture::Thread* thread = bytes < kWorthRoom ? nullptr : threads_.of_program(tid);
-    if (thread == nullptr) continue;
-    thread->events.reserve(thread->events.size() + bytes / pool::kLeastRecordBytes);
-    thread->values.reserve(thread->values.size() + bytes / sizeof(capture::Value));
-    thread->texts.reserve(thread->texts.size() + bytes);
-    if (!thread->events.empty()) continue;
-    prefer_large_pages(thread->events.data(), thread->events.capacity() * sizeof(capture::Event));
-    prefer_large_pages(thread->values.data(), thread->values.capacity() * sizeof(capture::Value));
-    prefer_large_pages(thread->texts.data(), thread->texts.capacity());
-  }
-}
 
 DecodeCounts EventCollector::collect(const DetailSnapshot& snapshot) {
   snapshot_ = &snapshot;
-  make_room();
   tracepoints_.assign(snapshot.table.all().size(), 0);
-  DecodeCounts counts = decode(snapshot, [this](const EventView& event) { add(event); });
-  for (capture::Thread& thread : threads_.all()) sort_by_time(thread.events, is_earlier);
-  return counts;
+  return walk_events(
+      snapshot, [this](const DetailRecord& event, const Tracepoint& tracepoint) { return add(event, tracepoint); });
 }
 
-void EventCollector::add(const EventView& event) {
+// An event that is not taken is not looked into either.
+bool EventCollector::add(const DetailRecord& event, const Tracepoint& tracepoint) {
   uint64_t nano = times_.monotonic_nano(snapshot_->shape.clock, event.ticks);
-  if (nano < capture_.begin_nano || nano > capture_.end_nano) return;
-  capture::Thread* thread = thread_of(event.tid);
-  if (thread == nullptr) return void(++events_without_thread_);
+  if (nano < capture_.begin_nano || nano > capture_.end_nano) return true;
+  std::optional<uint32_t> tid = node_tid_of(event.tid);
+  if (!tid) return ++events_without_thread_, true;
   uint32_t spans = spans_of(event.spans);
   if (spans == kNoSet) ++events_without_spans_;
-  thread->events.push_back({.monotonic_nano = nano,
-                            .tracepoint = tracepoint_of(*event.tracepoint),
-                            .spans = spans == kNoSet ? 0 : spans,
-                            .first_value = static_cast<uint32_t>(thread->values.size()),
-                            .values = static_cast<uint16_t>(event.values.size()),
-                            .spans_certain = event.spans_certain && spans != kNoSet});
-  for (const FieldValue& value : event.values) thread->values.push_back(value_of(value, *thread));
+  capture::EventColumns& columns = encoder_.events_of(*tid);
+  bool fits = read_payload(tracepoint, event.payload, event.long_form, columns);
+  columns.event({.monotonic_nano = nano,
+                 .tracepoint = tracepoint_of(tracepoint),
+                 .spans = spans == kNoSet ? 0 : spans,
+                 .spans_certain = event.spans_certain && spans != kNoSet},
+                tracepoint.fields.size());
+  return fits;
 }
 
-capture::Thread* EventCollector::thread_of(uint32_t tid) {
-  if (last_thread_ == nullptr || tid != last_tid_) {
-    last_thread_ = threads_.of_program(tid);
-    last_tid_ = tid;
-  }
-  return last_thread_;
+std::optional<uint32_t> EventCollector::node_tid_of(uint32_t tid) {
+  if (tid == last_tid_) return last_node_tid_;
+  last_tid_ = tid;
+  const capture::Thread* thread = threads_.of_program(tid);
+  return last_node_tid_ = thread == nullptr ? std::optional<uint32_t>() : thread->tid;
 }
 
 uint32_t EventCollector::tracepoint_of(const Tracepoint& tracepoint) {

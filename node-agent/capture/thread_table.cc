@@ -29,11 +29,11 @@ capture::Thread* ThreadTable::of_node(uint32_t node_tid) {
   return at(index_of(node_tid));
 }
 
-std::vector<capture::Thread> ThreadTable::take() {
+std::vector<capture::Thread> ThreadTable::take(const std::function<bool(uint32_t node_tid)>& has_events) {
   by_node_tid_.clear();
   by_program_tid_.clear();
-  std::erase_if(threads_, [](const capture::Thread& thread) {
-    return thread.open.empty() && thread.events.empty() && thread.kernel_events.empty();
+  std::erase_if(threads_, [&](const capture::Thread& thread) {
+    return thread.open.empty() && thread.kernel_events.empty() && !has_events(thread.tid);
   });
   std::ranges::sort(threads_, {}, &capture::Thread::tid);
   return std::move(threads_);

@@ -25,8 +25,8 @@ class ThreadTable {
   capture::Thread* of_program(uint32_t program_tid);
   capture::Thread* of_node(uint32_t node_tid);
   std::vector<capture::Thread>& all() { return threads_; }
-  // Those of which there is anything, by tid; the table is empty then.
-  std::vector<capture::Thread> take();
+  // Those of which there is anything, by tid; the table is empty then. `has_events`: events are written already.
+  std::vector<capture::Thread> take(const std::function<bool(uint32_t node_tid)>& has_events);
 
  private:
   static constexpr size_t kNone = SIZE_MAX;

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <charconv>
 
-#include "base/bytes.h"
 #include "base/ids.h"
 #include "base/utf8.h"
+#include "node-agent/detail/payload.h"
 
 namespace fathom::agent {
 
@@ -13,52 +13,33 @@ namespace {
 
 using pool::FieldType;
 
-// The values of a payload lie one behind the other, without padding.
-void take_text(ByteReader& reader, FieldValue& value) {
-  uint32_t size = reader.fixed<uint16_t>();
-  value.cut = (size & pool::kCutBit) != 0;
-  // A text has at most what a record holds; the bit is one of those that sizes never need.
-  value.text = reader.raw(size & (pool::kCutBit - 1));
-}
-
-void take_value(ByteReader& reader, FieldValue& value) {
-  switch (value.field->type) {
-    case FieldType::kInt8:
-      value.integer = reader.fixed<int8_t>();  // NOLINT(bugprone-signed-char-misuse): to keep its sign is the point
-      return;
-    case FieldType::kInt16:
-      value.integer = reader.fixed<int16_t>();
-      return;
-    case FieldType::kInt32:
-      value.integer = reader.fixed<int32_t>();
-      return;
-    case FieldType::kInt64:
-      value.integer = reader.fixed<int64_t>();
-      return;
-    case FieldType::kUint8:
-    case FieldType::kBool:
-      value.natural = reader.fixed<uint8_t>();
-      return;
-    case FieldType::kUint16:
-      value.natural = reader.fixed<uint16_t>();
-      return;
-    case FieldType::kUint32:
-      value.natural = reader.fixed<uint32_t>();
-      return;
-    case FieldType::kUint64:
-      value.natural = reader.fixed<uint64_t>();
-      return;
-    case FieldType::kFloat:
-      value.real = static_cast<double>(reader.fixed<float>());
-      return;
-    case FieldType::kDouble:
-      value.real = reader.fixed<double>();
-      return;
-    case FieldType::kString:
-    case FieldType::kBytes:
-      return take_text(reader, value);
+// Gathers values behind one another, each with its field.
+class FieldValues {
+ public:
+  FieldValues(const Tracepoint& tracepoint, std::vector<FieldValue>& values)
+      : field_(tracepoint.fields.data()), values_(values) {
+    values_.clear();
   }
-}
+  void integer(int64_t value) { next().integer = value; }
+  void natural(uint64_t value) { next().natural = value; }
+  void real(double value) { next().real = value; }
+  void truth(bool value) { next().natural = value ? 1 : 0; }
+  void text(std::string_view bytes, bool cut) {
+    FieldValue& value = next();
+    value.text = bytes;
+    value.cut = cut;
+  }
+
+ private:
+  FieldValue& next() {
+    FieldValue& value = values_.emplace_back();
+    value.field = field_++;
+    return value;
+  }
+
+  const TracepointField* field_;
+  std::vector<FieldValue>& values_;
+};
 
 void add(WalkCounts& sum, const WalkCounts& counts) {
   sum.records += counts.records;
@@ -125,22 +106,12 @@ std::vector<const ChunkCopy*> by_age(const DetailSnapshot& snapshot) {
 
 bool decode_payload(const Tracepoint& tracepoint, std::string_view payload, bool exact,
                     std::vector<FieldValue>& values) {
-  values.clear();
-  ByteReader reader(payload);
-  for (const TracepointField& field : tracepoint.fields) {
-    FieldValue& value = values.emplace_back();
-    value.field = &field;
-    take_value(reader, value);
-    if (!reader.failed()) continue;
-    values.pop_back();
-    return false;
-  }
-  return !exact || reader.at_end();
+  FieldValues visitor(tracepoint, values);
+  return read_payload(tracepoint, payload, exact, visitor);
 }
 
-DecodeCounts decode(const DetailSnapshot& snapshot, const std::function<void(const EventView&)>& take) {
+DecodeCounts walk_events(const DetailSnapshot& snapshot, const TakeRecord& take) {
   DecodeCounts counts;
-  std::vector<FieldValue> values;
   for (const ChunkCopy* chunk : by_age(snapshot)) {
     ChunkView view = chunk->view;
     view.table = &snapshot.table;
@@ -152,14 +123,22 @@ DecodeCounts decode(const DetailSnapshot& snapshot, const std::function<void(con
       const Tracepoint* tracepoint = snapshot.table.find(record.kind);
       if (tracepoint == nullptr) {
         ++counts.unknown_tracepoints;
-        continue;
+      } else if (!take(record, *tracepoint)) {
+        ++counts.malformed_payloads;
       }
-      if (!decode_payload(*tracepoint, record.payload, record.long_form, values)) ++counts.malformed_payloads;
-      take({record.ticks, record.tid, tracepoint, values, record.spans, record.spans_certain});
     }
     add(counts.walk, walk.counts());
   }
   return counts;
+}
+
+DecodeCounts decode(const DetailSnapshot& snapshot, const std::function<void(const EventView&)>& take) {
+  std::vector<FieldValue> values;
+  return walk_events(snapshot, [&](const DetailRecord& record, const Tracepoint& tracepoint) {
+    bool fits = decode_payload(tracepoint, record.payload, record.long_form, values);
+    take({record.ticks, record.tid, &tracepoint, values, record.spans, record.spans_certain});
+    return fits;
+  });
 }
 
 std::string to_text(const EventView& event) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "node-agent/detail/detail_snapshot.h"
+#include "node-agent/detail/record_walk.h"
 
 namespace fathom::agent {
 
@@ -41,7 +42,11 @@ struct DecodeCounts {
   uint64_t malformed_payloads = 0;   // events whose values do not fit into them; those that do are there
 };
 
-// All events of the window, chunk by chunk, in each by address.
+// All events of the window, chunk by chunk, the oldest first, in each by address. `take` says whether the payload
+// (payload.h) had all that its tracepoint has.
+using TakeRecord = std::function<bool(const DetailRecord&, const Tracepoint&)>;
+DecodeCounts walk_events(const DetailSnapshot& snapshot, const TakeRecord& take);
+// The same with values.
 DecodeCounts decode(const DetailSnapshot& snapshot, const std::function<void(const EventView&)>& take);
 
 // False: not all fit. `exact`: nothing may be left over (of a short record its padding is).

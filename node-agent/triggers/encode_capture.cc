@@ -1,7 +1,6 @@
 #include "node-agent/triggers/encode_capture.h"
 
 #include "base/utf8.h"
-#include "capture/encode.h"
 #include "node-agent/capture/capture_maker.h"
 
 namespace fathom::agent {
@@ -48,9 +47,7 @@ CaptureInput input_of(const CaptureMaterial& material) {
 
 Result<EncodedCapture> encode_capture(const CaptureMaterial& material) {
   MadeCapture made = make_capture(input_of(material));
-  EncodedCapture encoded{.truncated = made.truncated, .losses = made.capture.losses};
-  encoded.content = capture::encode(made.capture);
-  return encoded;
+  return EncodedCapture{std::move(made.content), made.truncated, std::move(made.losses)};
 }
 
 }  // namespace fathom::agent

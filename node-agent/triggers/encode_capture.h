@@ -1,4 +1,4 @@
-// encode_capture(): the usual CaptureWorker::Encode: make_capture() and the bytes of it.
+// encode_capture(): the usual CaptureWorker::Encode: make_capture() of all that a job has.
 //
 // Thread safety: a pure function but for looks at /proc. Errors: none of its own.
 #pragma once
