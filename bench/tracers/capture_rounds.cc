@@ -16,10 +16,12 @@ namespace {
 namespace json = boost::json;
 
 constexpr uint64_t kPatienceNano = 30 * kNanosPerSecond;
-constexpr auto kLook = std::chrono::milliseconds(1);
+constexpr auto kLook = std::chrono::milliseconds(2);
 // The agent makes two captures a second for such reasons, and says of the others that it skipped them.
 constexpr uint64_t kPaceNano = 600'000'000;
 constexpr uint64_t kHoldMs = 80;
+// It writes one every 100 us, unless others have the processor.
+constexpr uint64_t kRecentNano = 10'000'000;
 constexpr uint64_t kRecordBytes = 32;
 
 ServerOptions with_threshold(ServerOptions options) {
@@ -32,6 +34,15 @@ uint64_t events_in(const capture::Capture& capture) {
   uint64_t events = 0;
   for (const capture::Thread& thread : capture.threads) events += thread.events.size();
   return events;
+}
+
+// Of those of a span that began then; 0: none.
+uint64_t last_event_nano(const capture::Capture& capture, uint64_t start_nano) {
+  uint64_t last_nano = 0;
+  for (const capture::Thread& thread : capture.threads) {
+    if (!thread.events.empty()) last_nano = std::max(last_nano, thread.events.back().monotonic_nano);
+  }
+  return last_nano < start_nano ? 0 : last_nano;
 }
 
 // The id of the first capture with this trigger; empty: none yet.
@@ -104,7 +115,7 @@ void CaptureRounds::pause() {
 
 Result<uint64_t> CaptureRounds::burst_to_durable_nano() {
   pause();
-  auto said = ask("burst " + std::to_string(kBurstBytes));
+  auto said = ask("bursts " + std::to_string(kBurstBytes));
   if (!said) return said.error();
   auto id = await_capture(said->trace, "program");
   if (!id) return id.error();
@@ -128,6 +139,8 @@ Result<uint64_t> CaptureRounds::overdue_to_copied_nano(uint64_t number) {
   if (content->trigger_nano < due_nano) return internal("a span was captured before it was overdue");
   if (content->trigger_nano > said->start_nano + kHoldMs * 1'000'000)
     return internal("an overdue span had ended by then");
+  if (last_event_nano(*content, said->start_nano) + kRecentNano < content->trigger_nano)
+    return internal("a capture of an overdue span lacks what the span did last");
   return content->trigger_nano - due_nano;
 }
 

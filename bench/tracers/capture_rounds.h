@@ -23,7 +23,7 @@ class CaptureRounds {
 
   static Result<CaptureRounds> start(const ServerOptions& server);
 
-  // A span in which 8 MiB of events were written asks for a capture: from that moment until the server has it.
+  // A program that has just written 8 MiB of events asks for a capture: from that moment until the server has it.
   Result<uint64_t> burst_to_durable_nano();
   // A span over its threshold: from passing it until its detail was copied, while it runs. `number` names its
   // operation.

@@ -2,11 +2,13 @@
 //
 //   burst BYTES             a span in which so many bytes of events are written, then fathom::trigger(), then the span
 //                           stays open until the next line
+//   bursts BYTES            short spans, one after the other, in which so many bytes of events are written in all; the
+//                           last one calls fathom::trigger() and ends
 //   hold NAME MILLISECONDS  a span of this name, open for so long, with an event every 100 us
 //   end
 //
 // To each it answers a line "TRACE_ID START TRIGGER", the times in nanoseconds of CLOCK_MONOTONIC: when its span began,
-// and when it asked (of `hold`: 0). The answer to `burst` comes once it has asked, that to `hold` when the span has
+// and when it asked (of `hold`: 0). The answer to `burst` comes once it has asked, the others when the (last) span has
 // ended.
 #include <fathom/event.h>
 #include <fathom/trace.h>
@@ -66,6 +68,28 @@ std::string burst(uint64_t bytes) {
   return next_line();
 }
 
+void write_events(uint64_t from, uint64_t to) {
+  for (uint64_t number = from; number < to; ++number) write_event(number);
+}
+
+// No span is so long that it would be captured for its own sake.
+void bursts(uint64_t bytes) {
+  constexpr uint64_t kSpans = 8;
+  const uint64_t events = bytes / kEventBytes;
+  for (uint64_t i = 0; i + 1 < kSpans; ++i) {
+    fathom::Span span("bench.burst");
+    write_events(events * i / kSpans, events * (i + 1) / kSpans);
+  }
+  fathom::Span span("bench.burst");
+  const uint64_t start_nano = monotonic_nano();
+  write_events(events * (kSpans - 1) / kSpans, events);
+  const uint64_t trigger_nano = monotonic_nano();
+  fathom::trigger("bench");
+  const std::string trace = trace_id(span);
+  span.end();
+  answer(trace, start_nano, trigger_nano);
+}
+
 void hold(const char* name, uint64_t milliseconds) {
   fathom::Span span(name);
   const uint64_t start_nano = monotonic_nano();
@@ -83,6 +107,10 @@ std::string obey(const std::string& line) {
   uint64_t number = 0;
   char name[128];
   if (std::sscanf(line.c_str(), "burst %" SCNu64, &number) == 1) return burst(number);
+  if (std::sscanf(line.c_str(), "bursts %" SCNu64, &number) == 1) {
+    bursts(number);
+    return next_line();
+  }
   if (std::sscanf(line.c_str(), "hold %127s %" SCNu64, name, &number) == 2) {
     hold(name, number);
     return next_line();

@@ -154,11 +154,14 @@ void CaptureWorker::wait(std::unique_lock<std::mutex>& lock) {
 void CaptureWorker::make(CaptureJob job) {
   Outcome outcome{.job = std::move(job)};
   try_to_make(outcome);
-  if (outcome.job.events) give_back(outcome.job.events->bytes());
-  outcome.job.events.reset();
+  // Whoever waits need not wait until memory is given back.
+  const std::optional<DetailSnapshot> events = std::exchange(outcome.job.events, std::nullopt);
   outcome.job.open.reset();
-  if (outcome.job.wants_kernel_events) kernel_.forget(outcome.job.program->process, KernelDepth::kEverything);
+  std::shared_ptr<const WatchedProgram> program = outcome.job.program;
+  const bool had_kernel_events = outcome.job.wants_kernel_events;
   done_(std::move(outcome));
+  if (events) give_back(events->bytes());
+  if (had_kernel_events) kernel_.forget(program->process, KernelDepth::kEverything);
 }
 
 void CaptureWorker::copy_rest(CaptureJob& job) {
