@@ -25,6 +25,13 @@ uint64_t operation_of_service(const WatchedProgram& program, uint64_t operation)
   return hash64(program.service, hash64(program.service_namespace, operation));
 }
 
+void observe_all(const std::vector<OverdueSpan>& spans, uint64_t copied_nano) {
+  for (const OverdueSpan& span : spans) {
+    uint64_t due_nano = span.start_nano + span.threshold_nano;
+    if (due_nano < copied_nano) observe_overdue(copied_nano - due_nano);
+  }
+}
+
 std::string took_too_long(std::string_view name, const char* verb, uint64_t duration_nano, uint64_t threshold_nano) {
   return text_of(name) + " " + verb + " " + format_duration(duration_nano) + ", its threshold is " +
          format_duration(threshold_nano);
@@ -41,6 +48,7 @@ CaptureService::CaptureService(boost::asio::io_context& loop, const CaptureServi
       finished_(traces_, *this),
       programs_({.changed = [this](const ProgramPtr& program) { program_changed(program); },
                  .gone = [this](const WatchedProgram& program) { program_gone(program); },
+                 .ended = [this](const ProgramPtr& program) { watch_->look_last(program); },
                  .crashed = [this](const ProgramPtr& program,
                                    std::vector<ThreadSpan> open) { crashed(program, std::move(open)); }}),
       limits_(options.limits),
@@ -132,21 +140,26 @@ bool CaptureService::overdue(const ProgramPtr& program, std::vector<OverdueSpan>
   CaptureJob job = job_of(program, begin_nano, now_monotonic_nano());
   for (const OverdueSpan& span : spans) add_overdue(job, span);
   if (job.subjects.empty()) return false;
-  copy_all(job);
-  for (const OverdueSpan& span : spans) {
-    uint64_t due_nano = span.start_nano + span.threshold_nano;
-    if (due_nano < job.trigger_nano) observe_overdue(job.trigger_nano - due_nano);
-  }
-  for (const CaptureSubject& subject : job.subjects)
-    overdue_captures_.add(program->serial, subject.trace_id, job.end_nano);
+  if (copy_all(job)) observe_all(spans, job.trigger_nano);
+  remember(job, spans);
   submit(std::move(job));
   return true;
 }
 
-void CaptureService::copy_all(CaptureJob& job) {
-  worker_->copy_now(job);
+void CaptureService::remember(const CaptureJob& job, const std::vector<OverdueSpan>& spans) {
+  for (const CaptureSubject& subject : job.subjects) {
+    auto its = std::ranges::find_if(spans, [&](const OverdueSpan& of) { return of.span.span_id == subject.span_id; });
+    uint64_t start_nano = its == spans.end() ? job.begin_nano : its->start_nano;
+    captured_.put({job.program->serial, subject.trace_id, subject.span_id, start_nano, job.end_nano});
+  }
+}
+
+// False: of the events there was no copy; it is taken when the capture is made.
+bool CaptureService::copy_all(CaptureJob& job) {
+  bool copied = worker_->copy_now(job);
   job.open = job.program->open->all_open();
   job.trigger_nano = now_monotonic_nano();
+  return copied;
 }
 
 bool CaptureService::asked(const ProgramPtr& program, std::vector<ProgramTrigger> triggers) {
@@ -161,7 +174,7 @@ bool CaptureService::asked(const ProgramPtr& program, std::vector<ProgramTrigger
           {});
   }
   if (job.subjects.empty()) return false;
-  copy_all(job);
+  (void)copy_all(job);
   submit(std::move(job));
   return true;
 }
@@ -190,19 +203,28 @@ void CaptureService::finished(uint32_t serial, std::vector<FinishedSpan> spans, 
   }
 }
 
-// Of a span that was captured while it ran, the rest, and of it nothing twice; its operation's turn it was already.
+// What of a slow span is not captured yet: of one that was captured while it ran, the rest; of one that began before
+// what was captured of its trace, all. The others lie within one that is captured, when it ends at the latest.
+bool CaptureService::take_rest(const FinishedSpan& span, CaptureJob& job, bool& goes_on) {
+  std::optional<CapturedTraces::Captured> known = captured_.find(job.program->serial, span.trace_id);
+  goes_on = known.has_value();
+  if (!known) return true;
+  bool is_the_same = known->span_id == span.span_id;
+  if (known->until_nano >= job.end_nano || (!is_the_same && span.start_nano >= known->start_nano)) return false;
+  if (is_the_same) job.begin_nano = std::max(job.begin_nano, known->until_nano);
+  return true;
+}
+
 bool CaptureService::finished_one(const ProgramPtr& program, FinishedSpan span) {
   // A program may say that it ended in a thousand years.
   span.end_nano = std::min(span.end_nano, now_monotonic_nano());
   span.start_nano = std::min(span.start_nano, span.end_nano);
   bool slow = span.trigger == Trigger::kSlow;
-  std::optional<uint64_t> captured_until =
-      slow ? overdue_captures_.take(program->serial, span.trace_id, span.end_nano + options_.margin_nano)
-           : std::optional<uint64_t>{};
   CaptureJob job = job_of(program, span.start_nano, span.end_nano + options_.margin_nano);
-  if (captured_until) {
-    if (*captured_until >= job.end_nano) return false;  // all of it
-    job.begin_nano = std::max(job.begin_nano, *captured_until);
+  bool goes_on = false;
+  if (slow && !take_rest(span, job, goes_on)) {
+    count_skipped(span.trigger, SkipReason::kSame);
+    return false;
   }
   uint64_t duration_nano = span.end_nano - span.start_nano;
   std::string reason =
@@ -213,9 +235,11 @@ bool CaptureService::finished_one(const ProgramPtr& program, FinishedSpan span) 
                          .span_id = span.span_id,
                          .operation = text_of(span.name),
                          .reason = std::move(reason)},
-                        {span.operation, duration_nano, captured_until.has_value()});
-  if (admitted) submit(std::move(job));
-  return admitted;
+                        {span.operation, duration_nano, goes_on});
+  if (!admitted) return false;
+  if (slow) captured_.put({program->serial, span.trace_id, span.span_id, span.start_nano, job.end_nano});
+  submit(std::move(job));
+  return true;
 }
 
 void CaptureService::program_changed(const ProgramPtr& program) {

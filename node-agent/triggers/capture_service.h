@@ -16,8 +16,8 @@
 #include "node-agent/agent/agent.h"
 #include "node-agent/control.h"
 #include "node-agent/triggers/capture_worker.h"
+#include "node-agent/triggers/captured_traces.h"
 #include "node-agent/triggers/finished_spans.h"
-#include "node-agent/triggers/overdue_captures.h"
 #include "node-agent/triggers/overdue_watch.h"
 #include "node-agent/triggers/watched_programs.h"
 
@@ -71,11 +71,13 @@ class CaptureService : public ControlHandler, public AgentObserver, public Trigg
   bool asked(const ProgramPtr& program, std::vector<ProgramTrigger> triggers) override;
   void missed(uint64_t triggers) override;
   void add_overdue(CaptureJob& job, const OverdueSpan& span);
-  void copy_all(CaptureJob& job);
+  bool copy_all(CaptureJob& job);
+  void remember(const CaptureJob& job, const std::vector<OverdueSpan>& spans);
 
   // ---- on the loop
   void use(std::shared_ptr<const Thresholds> current);
   void finished(uint32_t program, std::vector<FinishedSpan> spans, uint64_t left_out) override;
+  bool take_rest(const FinishedSpan& span, CaptureJob& job, bool& goes_on);
   bool finished_one(const ProgramPtr& program, FinishedSpan span);
   void program_changed(const ProgramPtr& program);
   void program_gone(const WatchedProgram& program);
@@ -107,7 +109,7 @@ class CaptureService : public ControlHandler, public AgentObserver, public Trigg
   FinishedSpans finished_;
   WatchedPrograms programs_;
   TriggerLimits limits_;
-  OverdueCaptures overdue_captures_;
+  CapturedTraces captured_;
   std::set<uint32_t> requested_;                 // programs of which a request's capture is being made
   std::map<uint32_t, ProcessId> kernel_chosen_;  // of programs that are followed as long as they live
   KernelEvents kernel_;

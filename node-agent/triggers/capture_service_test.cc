@@ -118,6 +118,40 @@ TEST_F(CaptureServiceTest, AnOverdueSpanIsCapturedWhileItRunsAndItsRestWhenItEnd
   EXPECT_EQ(captures_.texts(1), (std::vector<std::string>{"rest"}));
 }
 
+// A child that is slow as well ends first, and must not take what belongs to the span around it.
+TEST_F(CaptureServiceTest, TheRestIsCapturedWhenTheOverdueSpanEndsWhateverEndsBefore) {
+  begin_with_program();
+  threshold(50 * kMilli);
+  uint64_t start = now_monotonic_nano();
+  pool_.begin_span(0, 30, "work", start);
+  ASSERT_TRUE(until_captures(1));
+  finish_span(31, start + 1000);
+  pass_ticks(5);
+  EXPECT_EQ(captures_.captures.size(), 1u);
+  write_event(2, "rest");
+  pool_.end_span(0);
+  finish_span(30, start);
+  ASSERT_TRUE(until_captures(2));
+  EXPECT_EQ(captures_.captures[1].trigger, Trigger::kSlow);
+  EXPECT_EQ(captures_.content(1).begin_nano, captures_.content(0).end_nano);
+  EXPECT_EQ(captures_.texts(1), (std::vector<std::string>{"rest"}));
+}
+
+TEST_F(CaptureServiceTest, WhoeverBeganBeforeWhatIsCapturedIsCapturedAsAWhole) {
+  begin_with_program();
+  threshold(50 * kMilli);
+  uint64_t start = now_monotonic_nano() - 100 * kMilli;
+  finish_span(31, start + 20 * kMilli);
+  ASSERT_TRUE(until_captures(1));
+  write_event(1, "later");
+  finish_span(30, start);
+  ASSERT_TRUE(until_captures(2));
+  EXPECT_LE(captures_.content(1).begin_nano, start);
+  finish_span(32, start + 30 * kMilli);
+  pass_ticks(5);
+  EXPECT_EQ(captures_.captures.size(), 2u) << "it lies within";
+}
+
 TEST_F(CaptureServiceTest, SlowAndFailedSpansAreCapturedWhenTheyEnd) {
   begin_with_program();
   threshold(50 * kMilli);
@@ -202,6 +236,18 @@ TEST_F(CrashTest, AnOrderlyEndIsNone) {
   ASSERT_TRUE(until([&] { return agent_->details().empty() || agent_->details()[0].ended; }));
   pass_ticks(5);
   EXPECT_TRUE(captures_.captures.empty());
+}
+
+TEST_F(CrashTest, WhatIsTriggeredJustBeforeTheEndIsCaptured) {
+  begin_with_sleeper();
+  pass_ticks(2);
+  pool_.trigger("last moment", 50, now_monotonic_nano());
+  pool_.triggers().ended.store(1);
+  sleeper_.kill();
+  ASSERT_TRUE(until_captures(1));
+  EXPECT_EQ(captures_.captures[0].trigger, Trigger::kProgram);
+  EXPECT_EQ(captures_.content(0).reason, "last moment");
+  EXPECT_EQ(captures_.texts(0), (std::vector<std::string>{"last words"}));
 }
 
 TEST_F(CaptureServiceTest, RequestsByProcessAndByService) {

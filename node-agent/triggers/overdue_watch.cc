@@ -36,6 +36,14 @@ void OverdueWatch::remove(uint32_t serial) {
   tell(serial, nullptr);
 }
 
+void OverdueWatch::look_last(std::shared_ptr<const WatchedProgram> program) {
+  {
+    std::lock_guard lock(mutex_);
+    news_.ended.push_back(std::move(program));
+  }
+  changed_.notify_one();
+}
+
 void OverdueWatch::set_thresholds(std::shared_ptr<const Thresholds> thresholds) {
   {
     std::lock_guard lock(mutex_);
@@ -46,6 +54,7 @@ void OverdueWatch::set_thresholds(std::shared_ptr<const Thresholds> thresholds) 
 
 void OverdueWatch::apply(News news) {
   if (news.thresholds) round_.set_thresholds(std::move(news.thresholds));
+  for (auto& program : news.ended) round_.look_last(std::move(program));
   for (auto& [serial, program] : news.programs) {
     program ? round_.set(std::move(program)) : round_.remove(serial);
   }

@@ -23,13 +23,15 @@ class OverdueWatch {
 
   void set(std::shared_ptr<const WatchedProgram> program);
   void remove(uint32_t serial);
+  void look_last(std::shared_ptr<const WatchedProgram> program);  // WatchRound's
   void set_thresholds(std::shared_ptr<const Thresholds> thresholds);
 
  private:
   struct News {
     std::map<uint32_t, std::shared_ptr<const WatchedProgram>> programs;  // null: gone
-    std::shared_ptr<const Thresholds> thresholds;                        // null: as they were
-    bool empty() const { return programs.empty() && thresholds == nullptr; }
+    std::vector<std::shared_ptr<const WatchedProgram>> ended;
+    std::shared_ptr<const Thresholds> thresholds;  // null: as they were
+    bool empty() const { return programs.empty() && ended.empty() && thresholds == nullptr; }
   };
   void run();
   void apply(News news);

@@ -76,11 +76,15 @@ std::optional<SkipReason> TriggerLimits::admit(const TriggerCause& cause, uint64
 }
 
 std::optional<SkipReason> TriggerLimits::why_not(const TriggerCause& cause, uint64_t now_nano) {
-  auto same = captured_.find({cause.trigger, cause.program, cause.trace_id});
-  if (same != captured_.end() && is_younger(same->second, options_.remember_nano, now_nano)) return SkipReason::kSame;
+  if (!cause.goes_on && is_captured(cause, now_nano)) return SkipReason::kSame;
   if (!is_operations_turn(cause, now_nano)) return SkipReason::kOperation;
   if (!cause.shares && !bucket_of(bucket_name(cause.trigger)).take(now_nano)) return SkipReason::kRate;
   return std::nullopt;
+}
+
+bool TriggerLimits::is_captured(const TriggerCause& cause, uint64_t now_nano) const {
+  auto same = captured_.find({cause.trigger, cause.program, cause.trace_id});
+  return same != captured_.end() && is_younger(same->second, options_.remember_nano, now_nano);
 }
 
 bool TriggerLimits::is_operations_turn(const TriggerCause& cause, uint64_t now_nano) const {

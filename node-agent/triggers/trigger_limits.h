@@ -81,7 +81,7 @@ struct TriggerCause {
   TraceId trace_id;            // zero: no trace
   uint64_t operation = 0;      // of service and operation_hash(); 0: none
   uint64_t duration_nano = 0;  // of the span, as far as it is known
-  bool goes_on = false;        // with what was admitted as overdue: its operation's turn it was already
+  bool goes_on = false;        // with what was captured of its trace already: only the bucket limits it
   bool shares = false;         // the content of one that was admitted just now
 };
 
@@ -100,6 +100,7 @@ class TriggerLimits {
   };
 
   std::optional<SkipReason> why_not(const TriggerCause& cause, uint64_t now_nano);
+  bool is_captured(const TriggerCause& cause, uint64_t now_nano) const;
   bool is_operations_turn(const TriggerCause& cause, uint64_t now_nano) const;
   void remember(const TriggerCause& cause, uint64_t now_nano);
 

@@ -69,6 +69,7 @@ TEST_F(TriggerLimitsTest, WhatTookMuchLongerIsCapturedAllTheSame) {
   EXPECT_EQ(took(3, kSecond / 4 * 5 + 5), std::nullopt);
   EXPECT_EQ(took(4, kSecond / 4 * 5 + 5), SkipReason::kOperation);
   EXPECT_EQ(took(5, 9 * kSecond, true), std::nullopt) << "the rest of what was captured as overdue";
+  EXPECT_EQ(took(5, 9 * kSecond, true), std::nullopt) << "and a rest of that";
   EXPECT_EQ(took(6, 5 * kSecond), SkipReason::kOperation) << "the rest was longer";
   now_ += 10 * kSecond;
   EXPECT_EQ(took(7, 1), std::nullopt) << "a new turn";

@@ -27,6 +27,16 @@ void WatchRound::set(std::shared_ptr<const WatchedProgram> program) {
   watched.due_nano = 0;
 }
 
+void WatchRound::look_last(std::shared_ptr<const WatchedProgram> program) {
+  users_.try_emplace(program->uid, kShareOfUser);
+  Watched& watched = programs_[program->serial];
+  std::shared_ptr<const WatchedProgram> is_now = std::exchange(watched.program, std::move(program));
+  uint64_t now_nano = now_();
+  update_clock(now_nano);
+  look_for_triggers(watched, now_nano, true);
+  if (is_now) watched.program = std::move(is_now);
+}
+
 void WatchRound::remove(uint32_t serial) {
   programs_.erase(serial);
   std::erase_if(users_, [&](const auto& user) {
@@ -101,9 +111,9 @@ uint64_t WatchRound::next_visit(const Watched& watched, uint64_t now_nano) const
   return std::max(std::min(regular_nano, watched.scan.next_deadline_nano()), now_nano + kLeastGapNano);
 }
 
-bool WatchRound::look_for_triggers(Watched& watched, uint64_t now_nano) {
+bool WatchRound::look_for_triggers(Watched& watched, uint64_t now_nano, bool give_up) {
   if (watched.knows_triggers && watched.program->open->next_ticket() == watched.ticket) return false;
-  bool give_up = watched.waits_since_nano != 0 && now_nano - watched.waits_since_nano > kTriggerPatienceNano;
+  give_up = give_up || (watched.waits_since_nano != 0 && now_nano - watched.waits_since_nano > kTriggerPatienceNano);
   OpenArea::Triggers found = watched.program->open->new_triggers(watched.ticket, give_up);
   if (!found.waits) watched.waits_since_nano = 0;
   if (found.waits && watched.waits_since_nano == 0) watched.waits_since_nano = now_nano;

@@ -42,6 +42,8 @@ class WatchRound {
   // New, or changed.
   void set(std::shared_ptr<const WatchedProgram> program);
   void remove(uint32_t serial);
+  // It is over, and has what it had open: what did it trigger last?
+  void look_last(std::shared_ptr<const WatchedProgram> program);
   void set_thresholds(std::shared_ptr<const Thresholds> thresholds);
 
   // Visits those who are due; returns when the next one will be.
@@ -63,7 +65,7 @@ class WatchRound {
   void visit(Watched& watched, uint64_t now_nano);
   void spend_since(Watched& watched, uint64_t begin_nano);
   // As TriggerSink::asked().
-  bool look_for_triggers(Watched& watched, uint64_t now_nano);
+  bool look_for_triggers(Watched& watched, uint64_t now_nano, bool give_up = false);
   void drop_old(const Watched& watched, std::vector<ProgramTrigger>& triggers, uint64_t now_nano);
   uint64_t next_visit(const Watched& watched, uint64_t now_nano) const;
 

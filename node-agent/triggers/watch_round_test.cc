@@ -47,11 +47,15 @@ class WatchRoundTest : public ::testing::Test {
   void threshold(const std::string& name, uint64_t nano) {
     round_.set_thresholds(book_.take({{"", "scripted", name, 1, nano}}, false));
   }
-  void watch(ScriptedPool& pool, uint32_t serial, uid_t uid = 1, const std::string& service = "scripted") {
+  static std::shared_ptr<const WatchedProgram> program_of(ScriptedPool& pool, uint32_t serial, uid_t uid = 1,
+                                                          const std::string& service = "scripted") {
     Result<PoolFile> file = PoolFile::open(pool.descriptor(), 0);
     WatchedProgram program{.serial = serial, .uid = uid, .clock = pool.header().clock, .service = service};
     program.open = *OpenArea::map(*file);
-    round_.set(std::make_shared<const WatchedProgram>(program));
+    return std::make_shared<const WatchedProgram>(program);
+  }
+  void watch(ScriptedPool& pool, uint32_t serial, uid_t uid = 1, const std::string& service = "scripted") {
+    round_.set(program_of(pool, serial, uid, service));
   }
   // Sleeps as the thread does.
   void pass(uint64_t nano) {
@@ -184,6 +188,23 @@ TEST_F(WatchRoundTest, TriggersOfLongAgoWereForAPredecessor) {
   watch(pool, 2);
   pass(40 * kMilli);
   EXPECT_EQ(sink_.triggers, (std::vector<std::string>{"new"}));
+}
+
+TEST_F(WatchRoundTest, WhatAProgramTriggeredLastIsSeenWhenItIsOver) {
+  pool_.trigger("seen already", 1, ticks());
+  pass(40 * kMilli);
+  pool_.trigger("last", 1, ticks());
+  round_.look_last(program_of(pool_, 1));
+  EXPECT_EQ(sink_.triggers, (std::vector<std::string>{"seen already", "last"}));
+  ScriptedPool short_lived{1, pool::Clock::kTsc, -1, 64};
+  short_lived.trigger("first and last", 1, ticks());
+  round_.look_last(program_of(short_lived, 2));
+  EXPECT_EQ(sink_.triggers.back(), "first and last") << "of one that was over before it was watched";
+  round_.remove(1);
+  round_.remove(2);
+  pass(1000 * kMilli);
+  EXPECT_EQ(sink_.triggers.size(), 3u);
+  EXPECT_EQ(sink_.lost, 0u);
 }
 
 TEST_F(WatchRoundTest, ProgramsThatAreGoneAreNotLookedAt) {

@@ -63,7 +63,14 @@ void WatchedPrograms::look_at(Program& program) {
   facts.ended = program.ended();
   facts.open = facts.ended ? nullptr : open;
   change(entry, std::move(facts));
-  if (ends && open) look_for_crash(entry, program, open);
+  if (!ends || !open) return;
+  tell_of_end(*entry.facts, open);
+  look_for_crash(entry, program, open);
+}
+
+void WatchedPrograms::tell_of_end(WatchedProgram facts, std::shared_ptr<const OpenArea> open) {
+  facts.open = std::move(open);
+  listener_.ended(std::make_shared<const WatchedProgram>(std::move(facts)));
 }
 
 void WatchedPrograms::look_for_crash(const Entry& entry, const Program& program,

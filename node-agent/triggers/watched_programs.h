@@ -25,6 +25,8 @@ class WatchedPrograms {
     // New, or changed.
     std::function<void(const std::shared_ptr<const WatchedProgram>&)> changed;
     std::function<void(const WatchedProgram&)> gone;
+    // It is over, and still has what it had open: for a last look. After changed().
+    std::function<void(const std::shared_ptr<const WatchedProgram>&)> ended;
     // It died, and not by its own will, as far as one knows: exit() and the return of main() leave a mark. `open`: what
     // was. After changed().
     std::function<void(const std::shared_ptr<const WatchedProgram>&, std::vector<ThreadSpan> open)> crashed;
@@ -50,6 +52,7 @@ class WatchedPrograms {
   void look_at(Program& program);
   void look_at(const std::shared_ptr<DetailPool>& pool);
   void change(Entry& entry, WatchedProgram facts);
+  void tell_of_end(WatchedProgram facts, std::shared_ptr<const OpenArea> open);
   void look_for_crash(const Entry& entry, const Program& program, const std::shared_ptr<const OpenArea>& open);
 
   const Listener listener_;
