@@ -1,5 +1,6 @@
 #include "bench/kernel_steps.h"
 
+#include <boost/json.hpp>
 #include <cstdlib>
 #include <fstream>
 #include <memory>
@@ -7,6 +8,8 @@
 #include "bench/child_process.h"
 #include "bench/kernel_worker.h"
 #include "bench/loops.h"
+#include "bench/tracers/subprocess.h"
+#include "bench/tracers/syscall_tracers.h"
 
 namespace fathom::bench {
 
@@ -20,19 +23,21 @@ struct Turns {
   KernelCost cost() { return {median(untraced), median(added), median(added_not_chosen)}; }
 };
 
+// The last ones: what was there before is of other runs.
 std::string words_in(const std::string& path) {
   std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
+  std::string words = "it has not said why in " + path;
+  for (std::string line; std::getline(file, line);) words = line;
+  return words;
 }
 
 class CostSteps {
  public:
-  CostSteps(const KernelCostOptions& options, Question question, std::string flag)
+  // `watch`: the program that chooses a process, or begins to record it, when "--pid PID --ready-fd N" is added.
+  CostSteps(const KernelCostOptions& options, Question question, std::vector<std::string> watch)
       : options_(options),
         question_(question),
-        flag_(std::move(flag)),
+        watch_(std::move(watch)),
         log_(options.work_directory + "/kernel-watch.log") {}
 
   Result<KernelCost> run() {
@@ -53,8 +58,7 @@ class CostSteps {
     auto untraced = (chosen.*question_)();
     if (!untraced) return untraced.error();
     ChildProcess watch;
-    auto ready =
-        watch.start({{options_.watch_program, "--pid", std::to_string(chosen.pid()), "--quiet", flag_}, {}, log_});
+    auto ready = watch.start({watch_command(chosen.pid()), {}, log_});
     if (!ready) return Error{ErrorCode::kUnsupported, words_in(log_)};
     auto traced = (chosen.*question_)();
     auto beside = (other.*question_)();
@@ -65,24 +69,56 @@ class CostSteps {
     turns.added_not_chosen.push_back(*beside - *untraced);
     auto ended = watch.stop();
     if (!ended) return ended.error();
-    return ended->exit_status == 0 ? Result<>() : internal("kernel_watch failed: " + words_in(log_));
+    return ended->exit_status == 0 ? Result<>() : internal(watch_[0] + " failed: " + words_in(log_));
+  }
+
+  std::vector<std::string> watch_command(pid_t pid) const {
+    std::vector<std::string> words = watch_;
+    words.insert(words.end(), {"--pid", std::to_string(pid)});
+    return words;
   }
 
   const KernelCostOptions& options_;
   const Question question_;
-  const std::string flag_;
+  const std::vector<std::string> watch_;
   const std::string log_;
 };
+
+// Whether kernel_watch can record this here.
+Result<bool> can_record(const std::string& watch_program, std::string_view source) {
+  auto ended = tracers::run_to_end({{watch_program, "--sources"}, {}});
+  if (!ended) return ended.error();
+  boost::system::error_code fault;
+  const boost::json::value sources = boost::json::parse(ended->output, fault);
+  if (fault || !sources.is_array()) return internal("kernel_watch said: " + ended->output);
+  for (const boost::json::value& entry : sources.as_array()) {
+    if (entry.at("name").as_string() == source) return entry.at("available").as_bool();
+  }
+  return false;
+}
 
 }  // namespace
 
 Result<KernelCost> measure_calls(const KernelCostOptions& options) {
-  return CostSteps(options, &KernelWorker::empty_call_ns, "--quiet").run();
+  return CostSteps(options, &KernelWorker::empty_call_ns, {options.watch_program, "--quiet"}).run();
+}
+
+Result<KernelCost> measure_calls_by_perf(const KernelCostOptions& options) {
+  const tracers::Tracefs tracefs;
+  return CostSteps(options, &KernelWorker::empty_call_ns, {options.perf_program}).run();
+}
+
+// Without system calls, as an agent does by default.
+Result<KernelCost> measure_faults(const KernelCostOptions& options) {
+  const Result<bool> shown = can_record(options.watch_program, "page faults");
+  if (!shown) return shown.error();
+  if (!*shown) return Error{ErrorCode::kUnsupported, "they are not shown here; kernel_watch --sources says why"};
+  return CostSteps(options, &KernelWorker::fault_ns, {options.watch_program, "--quiet", "--no-system-calls"}).run();
 }
 
 // Without system calls, of which a change of processes in this game has two.
 Result<KernelCost> measure_switches(const KernelCostOptions& options) {
-  return CostSteps(options, &KernelWorker::switch_ns, "--no-system-calls").run();
+  return CostSteps(options, &KernelWorker::switch_ns, {options.watch_program, "--quiet", "--no-system-calls"}).run();
 }
 
 std::vector<Tracer> known_tracers(const std::string& work_directory) {

@@ -1,7 +1,7 @@
 // The measurements of bench-kernel: what the recorder of the kernel's events adds to chosen processes, and to others.
 //
 // Thread safety: one thread. Units: nanoseconds. Errors: kUnsupported, with the words of kernel_watch, where the kernel
-// lets nobody record; a process that died.
+// lets nobody record, or of perf_watch; a process that died.
 #pragma once
 
 #include <optional>
@@ -19,10 +19,15 @@ struct KernelCost {
 };
 struct KernelCostOptions {
   std::string watch_program;   // kernel_watch
+  std::string perf_program;    // perf_watch
   std::string work_directory;  // for its log
   int turns = 9;               // each has all three; the medians over the turns count
 };
 Result<KernelCost> measure_calls(const KernelCostOptions& options);
+// Recorded by events of perf, in a ring that nobody reads.
+Result<KernelCost> measure_calls_by_perf(const KernelCostOptions& options);
+// kUnsupported, too, on a kernel that shows nobody its page faults.
+Result<KernelCost> measure_faults(const KernelCostOptions& options);
 Result<KernelCost> measure_switches(const KernelCostOptions& options);
 
 // A tracer that starts its program itself, in front of it; `name` is the key's.

@@ -19,8 +19,8 @@ namespace {
 
 Options make_options() {
   return {"bench-kernel",
-          {{"--steps", "all", "of calls,tracers,switches, separated by commas"},
-           {"--turns", "9", "of steps calls and switches"},
+          {{"--steps", "all", "of calls,perf_ring,tracers,faults,switches, separated by commas; tracers needs calls"},
+           {"--turns", "9", "of all steps but tracers"},
            {"--watch", beside_this_program("kernel_watch"), "the program that chooses a process"},
            {"--work-directory", "/tmp", "where logs are left"},
            {"--json", "", "a file for the figures"}}};
@@ -29,11 +29,12 @@ Options make_options() {
 class KernelBench {
  public:
   KernelBench(const Options& options, Report& report) : options_(options), report_(report) {
-    cost_ = {options.text("--watch"), options.text("--work-directory"), static_cast<int>(options.number("--turns"))};
+    cost_ = {options.text("--watch"), beside_this_program("perf_watch"), options.text("--work-directory"),
+             static_cast<int>(options.number("--turns"))};
   }
 
   Result<> run() {
-    for (auto step : {&KernelBench::calls, &KernelBench::switches}) {
+    for (auto step : {&KernelBench::calls, &KernelBench::perf_ring, &KernelBench::faults, &KernelBench::switches}) {
       if (Result<> fine = (this->*step)(); !fine) return fine;
     }
     return {};
@@ -67,6 +68,31 @@ class KernelBench {
     }
     std::error_code ignored;
     std::filesystem::remove(cost_.work_directory + "/bench-kernel.perf", ignored);
+  }
+
+  Result<> perf_ring() {
+    if (!selected("perf_ring")) return {};
+    auto cost = measure_calls_by_perf(cost_);
+    if (!cost) return leave_out("the ring of perf events", cost.error());
+    report_.add("syscall.perf_ring_added_ns", cost->added_ns, "by events of perf in a ring that nobody reads");
+    report_.add("syscall.perf_ring_added_not_chosen_ns", cost->added_not_chosen_ns, "in another one meanwhile");
+    return {};
+  }
+
+  Result<> faults() {
+    if (!selected("faults")) return {};
+    auto cost = measure_faults(cost_);
+    if (!cost) return leave_out("page faults", cost.error());
+    report_.add("fault.untraced_ns", cost->untraced_ns, "the first read of a page of anonymous memory");
+    report_.add("fault.added_ns", cost->added_ns, "in a chosen process");
+    report_.add("fault.added_not_chosen_ns", cost->added_not_chosen_ns, "in another one, while that is chosen");
+    return {};
+  }
+
+  Result<> leave_out(const std::string& what, const Error& error) {
+    if (error.code != ErrorCode::kUnsupported) return error;
+    report_.note("left out: " + what + ": " + error.message);
+    return {};
   }
 
   Result<> switches() {

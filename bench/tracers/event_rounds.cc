@@ -4,7 +4,6 @@
 #include <thread>
 
 #include "bench/tracers/instructions.h"
-#include "bench/tracers/row_client.h"
 
 namespace fathom::bench::tracers {
 
@@ -26,8 +25,8 @@ Result<> EventRounds::add_program(const Command& command, const std::vector<RowP
   if (!started) return started.error();
   commands_.push_back(std::make_unique<Command>(command));
   processes_.push_back(std::move(*started));
-  for (const auto& [row, threads] : rows) {
-    places_.push_back({row, threads, processes_.back().get(), commands_.back().get()});
+  for (const auto& [row, single_calls] : rows) {
+    places_.push_back({row, single_calls, processes_.back().get(), commands_.back().get()});
     times_[row];
   }
   return {};
@@ -63,7 +62,7 @@ Result<> EventRounds::measure_one(const Place& place, RowTimes& times) {
 }
 
 Result<> EventRounds::measure_threads(const Place& place, RowTimes& times) {
-  if (!place.threads || workers_here().size() < 4) return {};
+  if (workers_here().size() < 4) return {};
   std::vector<double> sums;
   for (const std::vector<unsigned>& who : {std::vector<unsigned>{0}, {1}, {0, 1}, {0, 1, 2, 3}}) {
     const auto nanos = ask_loops(*place.process, place.row, who, {});
@@ -77,15 +76,14 @@ Result<> EventRounds::measure_threads(const Place& place, RowTimes& times) {
 }
 
 Result<> EventRounds::measure_singles(const Place& place, RowTimes& times) {
-  constexpr SinglePlan kPlan;
-  const auto singles = ask_singles(*place.process, place.row, kPlan);
+  const auto singles = ask_singles(*place.process, place.row, {.calls = place.single_calls});
   if (!singles) return singles.error();
   times.average.push_back(singles->average);
   times.deviation.push_back(singles->deviation);
   times.p90.push_back(singles->p90);
   if (singles->switches > 0) {
     times.switches.push_back(singles->switched);
-    times.every.push_back(kPlan.calls / singles->switches);
+    times.every.push_back(place.single_calls / singles->switches);
   } else if (singles->every > 0) {
     times.slow.push_back(singles->slow);
     times.every.push_back(singles->every);

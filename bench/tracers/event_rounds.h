@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "bench/tracers/row_client.h"
 #include "bench/tracers/subprocess.h"
 
 namespace fathom::bench::tracers {
@@ -21,14 +22,14 @@ struct RowTimes {
   std::vector<double> two, four;                // loop median of each of so many threads, their mean
   std::vector<double> two_over_one;             // the sum of two threads at once over the sum of either alone
   std::vector<double> average, deviation, p90;  // of single events
-  std::vector<double> slow, every;              // the slow path that returns, where one was seen
+  std::vector<double> slow, every;              // the slow path that returns, of rounds in which one was found
   std::vector<double> switches;                 // events that changed buffers, where the row can tell
   double instructions = 0;                      // 0: not counted
 };
 
 struct RowPlan {
   std::string row;
-  bool threads = true;  // false: of one thread only
+  uint32_t single_calls = SinglePlan{}.calls;
 };
 
 class EventRounds {
@@ -44,7 +45,7 @@ class EventRounds {
  private:
   struct Place {
     std::string row;
-    bool threads;
+    uint32_t single_calls;
     Subprocess* process;
     const Command* command;
   };

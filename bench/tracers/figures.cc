@@ -13,6 +13,7 @@ namespace {
 struct KnownRow {
   const char* row;
   const char* label;
+  bool changes_buffers = false;  // and so has a slow path
 };
 
 // In the order of the table.
@@ -22,13 +23,13 @@ constexpr KnownRow kEventRows[] = {
     {"floor", "clock read and store"},
     {"lw_ust", "LW-ust"},
     {"tracepoint_disabled", "fathom, disabled"},
-    {"tracepoint_no_clock", "fathom, without clock"},
-    {"tracepoint", "fathom tracepoint"},
-    {"span", "fathom span, 2 attributes"},
-    {"lttng_ust", "LTTng-UST"},
-    {"lttng_ust_small", "LTTng-UST, 2 x 8 KiB"},
-    {"tracef", "LTTng tracef()"},
-    {"printf", "printf"},
+    {"tracepoint_no_clock", "fathom, without clock", true},
+    {"tracepoint", "fathom tracepoint", true},
+    {"span", "fathom span, 2 attributes", true},
+    {"lttng_ust", "LTTng-UST", true},
+    {"lttng_ust_small", "LTTng-UST, 2 x 8 KiB", true},
+    {"tracef", "LTTng tracef()", true},
+    {"printf", "printf", true},
 };
 constexpr KnownRow kSyscallRows[] = {
     {"none", "none"}, {"ftrace", "ftrace"}, {"fathom", "fathom"}, {"perf_trace", "perf trace"}, {"strace", "strace"}};
@@ -60,29 +61,62 @@ std::string name(const char* label) {
   return out;
 }
 
+std::string instructions(double count) {
+  return count > 0 ? cell(count, 8, "%.0f") : "       -";
+}
+
 std::string survey_cells(const SurveyFigures* survey) {
   if (survey == nullptr) return "";
   return nanos(survey->average, 11) + nanos(survey->deviation, 7) + nanos(survey->p90, 7);
 }
 
+std::string survey_event_cells(const SurveyFigures* survey) {
+  return survey == nullptr ? "" : survey_cells(survey) + instructions(survey->instructions);
+}
+
+// Found in at least half of the rounds, or it would be chance that speaks.
+bool has_slow_path(const RowTimes& times) {
+  return !times.switches.empty() || (!times.slow.empty() && 2 * times.slow.size() >= times.one.size());
+}
+
+std::string slow_path_cells(const KnownRow& known, const RowTimes& times) {
+  if (has_slow_path(times))
+    return nanos(times.switches.empty() ? times.slow : times.switches, 7) + cell(median_of(times.every), 7, "%.0f");
+  return known.changes_buffers ? "      ?      ?" : "      -      -";
+}
+
 std::string event_line(const KnownRow& known, const RowTimes& times) {
-  const SurveyFigures* survey = find_in_survey(kSurveyEvents, known.row);
   return name(known.label) + nanos(times.one, 8) + nanos(times.average, 9) + nanos(times.deviation, 7) +
-         nanos(times.p90, 7) + nanos(times.switches.empty() ? times.slow : times.switches, 7) +
-         (times.every.empty() ? "      -" : cell(median_of(times.every), 7, "%.0f")) + nanos(times.two, 8) +
-         nanos(times.four, 8) + (times.instructions > 0 ? cell(times.instructions, 8, "%.0f") : "       -") +
-         survey_cells(survey) + "\n";
+         nanos(times.p90, 7) + slow_path_cells(known, times) + nanos(times.two, 8) + nanos(times.four, 8) +
+         instructions(times.instructions) + survey_event_cells(find_in_survey(kSurveyEvents, known.row)) + "\n";
+}
+
+// Why a cell has no figure, or not the one that its column promises.
+std::string event_footnotes(const EventTimes& times) {
+  std::string out;
+  for (const KnownRow& known : kEventRows) {
+    const RowTimes* row = find(times, known.row);
+    if (row == nullptr || !known.changes_buffers || has_slow_path(*row)) continue;
+    out += std::string(known.label) + ": no slow path found; what took long returned at no even distance in " +
+           std::to_string(row->one.size() - row->slow.size()) + " of " + std::to_string(row->one.size()) + " rounds\n";
+  }
+  const RowTimes* span = find(times, "span");
+  if (span != nullptr && !span->two.empty())
+    out += "fathom span: of several threads, each also fetches memory that another gave back; see bench spans\n";
+  return out;
 }
 
 void add_details(const std::string& prefix, const RowTimes& times, Report& report) {
   const std::pair<const char*, const std::vector<double>*> all[] = {
-      {"loop_median_ns", &times.one}, {"average_ns", &times.average}, {"deviation_ns", &times.deviation},
-      {"p90_ns", &times.p90},         {"slow_path_ns", &times.slow},  {"slow_path_every", &times.every},
-      {"switch_ns", &times.switches}, {"two_threads_ns", &times.two}, {"four_threads_ns", &times.four},
+      {"loop_median_ns", &times.one},   {"average_ns", &times.average}, {"deviation_ns", &times.deviation},
+      {"p90_ns", &times.p90},           {"switch_ns", &times.switches}, {"two_threads_ns", &times.two},
+      {"four_threads_ns", &times.four},
   };
   for (const auto& [key, values] : all) {
     if (!values->empty()) report.add_detail(prefix + key, median_of(*values));
   }
+  if (has_slow_path(times)) report.add_detail(prefix + "slow_path_every", median_of(times.every));
+  if (has_slow_path(times) && !times.slow.empty()) report.add_detail(prefix + "slow_path_ns", median_of(times.slow));
   if (times.instructions > 0) report.add_detail(prefix + "instructions", times.instructions);
 }
 
@@ -153,11 +187,11 @@ void add_syscall_figures(const SyscallTimesByRow& times, Report& report) {
 std::string event_table(const EventTimes& times) {
   std::string out =
       "one event, 4 bytes, ns       loop  average     sd    p90   slow  every 2 thrds 4 thrds  instrs | survey:  avg"
-      "     sd    p90\n";
+      "     sd    p90  instrs\n";
   for (const KnownRow& known : kEventRows) {
     if (const RowTimes* row = find(times, known.row)) out += event_line(known, *row);
   }
-  return out;
+  return out + event_footnotes(times);
 }
 
 std::string syscall_table(const SyscallTimesByRow& times, const std::map<std::string, std::string>& missing) {

@@ -82,6 +82,28 @@ TEST(EventTable, HasOursBesideTheSurveys) {
   EXPECT_EQ(event_panel(all_rows()).bars.size(), all_rows().size());
 }
 
+TEST(EventTable, HasTheSurveysInstructionsBesideOurs) {
+  const std::string table = event_table(all_rows());
+  EXPECT_NE(table.find("  1228\n"), std::string::npos) << table;
+  EXPECT_EQ(table.find("3211"), std::string::npos) << table;  // tracef() was not measured
+}
+
+// A switch that was found in one round only may be chance; a row without buffers has none.
+TEST(EventTable, SaysWhereNoSlowPathWasFound) {
+  EventTimes times = all_rows();
+  times["lttng_ust"].slow = {15'000, 15'200};
+  times["lttng_ust"].every = {52'420, 52'420};
+  times["lttng_ust_small"].slow = {7'777};
+  times["lttng_ust_small"].every = {810};
+  const std::string table = event_table(times);
+  EXPECT_NE(table.find("15000  52420"), std::string::npos) << table;
+  EXPECT_EQ(table.find("7777"), std::string::npos) << table;
+  EXPECT_NE(table.find("LTTng-UST, 2 x 8 KiB: no slow path found"), std::string::npos) << table;
+  EXPECT_NE(table.find("in 2 of 3 rounds"), std::string::npos) << table;
+  EXPECT_EQ(table.find("LTTng-UST: no slow path found"), std::string::npos) << table;
+  EXPECT_EQ(table.find("empty loop): no slow path"), std::string::npos) << table;
+}
+
 SyscallTimesByRow calls() {
   return {{"none", {{180}, {170}, {5}, {175}, {}}},
           {"perf_trace", {{1'180}, {1'200}, {90}, {1'300}, {1'000}}},

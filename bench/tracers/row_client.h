@@ -18,7 +18,7 @@ struct LoopPlan {
   uint32_t pause_us = 0;  // between loops: for whoever reads along
 };
 struct SinglePlan {
-  uint32_t calls = 60'000;           // four of the largest buffers here
+  uint32_t calls = 60'000;           // fifteen chunks of ours; whose buffers hold more needs more to show a slow path
   uint32_t interruption_ns = 5'000;  // what takes longer was interrupted, and is left out
 };
 struct SingleTimes {

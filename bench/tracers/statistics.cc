@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <map>
 
 namespace fathom::bench::tracers {
 
@@ -11,11 +10,12 @@ namespace {
 
 constexpr double kSlowFactor = 1.5;     // over the median,
 constexpr double kSlowMoreNano = 20;    // and by more than two steps of a coarse counter
-constexpr uint32_t kFewestReturns = 3;  // less is chance,
+constexpr uint32_t kFewestReturns = 5;  // less is chance,
 constexpr uint32_t kLeastShare = 4;     // and so is what is absent from most of the time
+constexpr size_t kNeighbours = 8;       // further than the next one: interruptions lie between
+constexpr uint32_t kLeastEvents = 50;   // what returns sooner is a cache line or a few, and no buffer
 
-std::vector<uint32_t> slow_places(const std::vector<double>& nanos) {
-  const double limit = std::max(median_of(nanos) * kSlowFactor, median_of(nanos) + kSlowMoreNano);
+std::vector<uint32_t> places_above(const std::vector<double>& nanos, double limit) {
   std::vector<uint32_t> places;
   for (uint32_t i = 0; i < nanos.size(); ++i) {
     if (nanos[i] > limit) places.push_back(i);
@@ -23,20 +23,44 @@ std::vector<uint32_t> slow_places(const std::vector<double>& nanos) {
   return places;
 }
 
-struct Gap {
+std::vector<uint32_t> sorted_distances(const std::vector<uint32_t>& places) {
+  std::vector<uint32_t> distances;
+  for (size_t i = 0; i < places.size(); ++i) {
+    for (size_t next = i + 1; next < places.size() && next <= i + kNeighbours; ++next)
+      distances.push_back(places[next] - places[i]);
+  }
+  std::sort(distances.begin(), distances.end());
+  return distances;
+}
+
+struct Distance {
   uint32_t events = 0;
   uint32_t seen = 0;
+  double share_of(size_t all) const { return std::min(1.0, 1.0 * events * seen / static_cast<double>(all)); }
+  bool is_no_chance(size_t all) const {
+    return events > 1 && seen >= kFewestReturns && share_of(all) * kLeastShare >= 1;
+  }
 };
 
-// Of the distances between neighbours, the most frequent one.
-Gap dominant_gap(const std::vector<uint32_t>& places) {
-  std::map<uint32_t, uint32_t> counts;
-  for (size_t i = 1; i < places.size(); ++i) ++counts[places[i] - places[i - 1]];
-  Gap best;
-  for (auto [events, seen] : counts) {
-    if (seen > best.seen) best = {events, seen};
+// The least one that returns all along: its multiples do so, too.
+Distance returning_distance(const std::vector<uint32_t>& places, size_t all) {
+  const std::vector<uint32_t> distances = sorted_distances(places);
+  for (auto at = distances.begin(); at != distances.end();) {
+    const auto end = std::upper_bound(at, distances.end(), *at);
+    const Distance distance{*at, static_cast<uint32_t>(end - at)};
+    if (distance.is_no_chance(all)) return distance;
+    at = end;
   }
-  return best;
+  return {};
+}
+
+SlowPath slow_path_of(const std::vector<double>& nanos, const std::vector<uint32_t>& places, const Distance& distance) {
+  std::vector<double> times;
+  for (const uint32_t place : places) {
+    if (place >= distance.events && std::binary_search(places.begin(), places.end(), place - distance.events))
+      times.push_back(nanos[place]);
+  }
+  return {distance.events, median_of(times), static_cast<uint32_t>(times.size())};
 }
 
 template <typename Join>
@@ -78,16 +102,22 @@ double median_difference(const std::vector<double>& a, const std::vector<double>
   return median_of_pairs(a, b, [](double x, double y) { return x - y; });
 }
 
+// How much longer a slow path takes is not known, so limits are tried, each twice the one before. The one counts whose
+// distance explains most, of the time and of the events beyond the limit.
 std::optional<SlowPath> find_slow_path(const std::vector<double>& nanos) {
-  const std::vector<uint32_t> places = slow_places(nanos);
-  const Gap gap = dominant_gap(places);
-  const bool everywhere = uint64_t{gap.seen} * gap.events * kLeastShare >= nanos.size();
-  if (gap.seen < kFewestReturns || gap.events < 2 || !everywhere) return std::nullopt;
-  std::vector<double> times;
-  for (size_t i = 1; i < places.size(); ++i) {
-    if (places[i] - places[i - 1] == gap.events) times.push_back(nanos[places[i]]);
+  const double median = median_of(nanos);
+  std::optional<SlowPath> best;
+  double explained = 0;
+  for (double over = std::max(median * (kSlowFactor - 1), kSlowMoreNano);; over *= 2) {
+    const std::vector<uint32_t> places = places_above(nanos, median + over);
+    if (places.size() <= kFewestReturns) return best;
+    if (places.size() > nanos.size() / kNeighbours) continue;  // their neighbours are nearer than any buffer's end
+    const Distance distance = returning_distance(places, nanos.size());
+    const double explains = distance.share_of(nanos.size()) * distance.seen / static_cast<double>(places.size());
+    if (distance.events < kLeastEvents || explains <= explained) continue;
+    explained = explains;
+    best = slow_path_of(nanos, places, distance);
   }
-  return SlowPath{gap.events, median_of(times), gap.seen};
 }
 
 }  // namespace fathom::bench::tracers

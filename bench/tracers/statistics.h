@@ -25,7 +25,8 @@ double median_ratio(const std::vector<double>& a, const std::vector<double>& b);
 double median_difference(const std::vector<double>& a, const std::vector<double>& b);
 
 // Events that take much longer than the median and return after the same number of others: what a tracer does when a
-// buffer is full. Interruptions take long too, but return at no distance in particular.
+// buffer is full. Interruptions take long too, but return at no distance in particular; they may lie between, so
+// `nanos` are all events, none left out. Nothing where the distance varies, or is longer than a sixth of them.
 struct SlowPath {
   uint32_t every = 0;
   double median = 0;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <string>
 
 namespace fathom::bench::tracers {
 namespace {
@@ -54,11 +55,56 @@ TEST(SlowPath, IsFoundByItsEvenDistanceAmongInterruptions) {
   EXPECT_GE(slow->seen, 8);
 }
 
+// A buffer of many events takes longer to change than an interruption, and there are more interruptions than buffers.
+TEST(SlowPath, IsFoundWhereInterruptionsLieBetween) {
+  std::mt19937 random(3);
+  std::vector<double> nanos = quiet(200'000);
+  for (int i = 0; i < 4'000; ++i) nanos[random() % nanos.size()] = 40;
+  for (int i = 0; i < 40; ++i) nanos[random() % nanos.size()] = 3'000 + static_cast<double>(random() % 1'000'000);
+  for (size_t i = 9'000; i < nanos.size(); i += 21'000) nanos[i] = 12'000;
+  const auto slow = find_slow_path(nanos);
+  ASSERT_TRUE(slow.has_value());
+  EXPECT_EQ(slow->every, 21'000);
+  EXPECT_EQ(slow->median, 12'000);
+}
+
+TEST(SlowPath, IsFoundAmongTouchesOfNewCacheLines) {
+  std::vector<double> nanos = quiet(100'000);
+  for (size_t i = 5; i < nanos.size(); i += 16) nanos[i] = 60;
+  EXPECT_FALSE(find_slow_path(nanos).has_value());
+  for (size_t i = 400; i < nanos.size(); i += 810) nanos[i] = 1'300;
+  const auto slow = find_slow_path(nanos);
+  ASSERT_TRUE(slow.has_value());
+  EXPECT_EQ(slow->every, 810);
+  EXPECT_EQ(slow->median, 1'300);
+}
+
+// The length of a line, and so the number of those in a buffer, goes with its digits: mostly 195, else up to 205.
+TEST(SlowPath, MayReturnAtSeveralDistances) {
+  std::mt19937 random(5);
+  for (int attempt = 0; attempt < 20; ++attempt) {
+    std::vector<double> nanos = quiet(60'000);
+    for (int i = 0; i < 400; ++i) nanos[random() % nanos.size()] = 60 + static_cast<double>(random() % 900);
+    for (size_t i = 0, bytes = 0; i < nanos.size(); ++i) {
+      bytes += 17 + std::to_string(i % 2'000).size();
+      if (bytes > 4'096) nanos[i] = 400 + static_cast<double>(random() % 100);
+      bytes %= 4'096;
+    }
+    const auto slow = find_slow_path(nanos);
+    ASSERT_TRUE(slow.has_value());
+    EXPECT_EQ(slow->every, 195);
+    EXPECT_NEAR(slow->median, 450, 30);
+  }
+}
+
 TEST(SlowPath, IsNotMadeOfChance) {
   std::mt19937 random(7);
   for (int attempt = 0; attempt < 100; ++attempt) {
     std::vector<double> nanos = quiet(10'000);
     for (int i = 0; i < 30; ++i) nanos[random() % nanos.size()] = 2'000;
+    EXPECT_FALSE(find_slow_path(nanos).has_value());
+    nanos = quiet(60'000);
+    for (int i = 0; i < 2'000; ++i) nanos[random() % nanos.size()] = 50 + static_cast<double>(random() % 5'000);
     EXPECT_FALSE(find_slow_path(nanos).has_value());
   }
 }
