@@ -32,7 +32,7 @@ Options make_options() {
             "of events,instructions,syscalls,captures,crash, separated by commas; instructions needs events"},
            {"--rounds", "60", "of step events"},
            {"--syscall-rounds", "7", "of step syscalls"},
-           {"--captures", "100", "of each kind, of step captures"},
+           {"--captures", "200", "of each kind, of step captures"},
            {"--kills", "200", "programs of step crash"},
            {"--seed", "1", "of the moments of kills"},
            {"--server", beside_this_program("fathom-server"), "the server of step captures"},
