@@ -10,10 +10,12 @@ import time
 import unittest
 
 from harness.main import main
+from harness.protobuf import fields
 from harness.server import BIN, PATIENCE_S, Server, cli, until
 
 SHOP = str(BIN / "shop")
 WRITER = str(BIN / "capture_writer")
+EVENTS_OF_50000 = 50000 // 32  # bytes, as capture_writer counts them
 
 
 class Writer:
@@ -123,15 +125,39 @@ class Captures(unittest.TestCase):
         if SCHEDULING:
             self.assertIn("running ", text)
 
+    def asked(self, *words):
+        """The captures that `fathom capture` says it has made, as the server has them: each a summary."""
+        nodes = json.loads(self.fathom("capture", *words, "--reason", "curious", "--format", "json"))
+        rows = [self.server.ask(f"/api/v1/captures/{capture}") for node in nodes for capture in node["captures"]]
+        for row in rows:
+            self.assertEqual((row["trigger"], row["reason"]), ("requested", "curious"))
+        return rows
+
+    def events_of(self, row):
+        return sum(thread["events"] for thread in row["threads"])
+
     def test_a_person_asks(self):
-        writer = self.writer()
+        writer, other = self.writer(), Writer(self.server.agent_socket, "other")
+        self.addCleanup(other.kill)
         trace = writer.say("burst 50000")
+        other.say("burst 50000")
+        [row] = self.asked("--pid", str(writer.pid), "--duration", "60s")
+        self.assertEqual((row["service"], row["pid"], row["trace_id"]), ("writer", writer.pid, ""))
+        self.assertGreaterEqual(self.events_of(row), EVENTS_OF_50000)
+        [row] = self.asked("--trace", trace)
+        self.assertEqual((row["service"], row["pid"], row["trace_id"]), ("writer", writer.pid, trace))
+        self.assertGreaterEqual(self.events_of(row), EVENTS_OF_50000)
+        [row] = self.asked("--service", "other", "--duration", "60s")
+        self.assertEqual((row["service"], row["pid"], row["trace_id"]), ("other", other.pid, ""))
+        self.assertGreaterEqual(self.events_of(row), EVENTS_OF_50000)
+        for stranger in (["--service", "nobody"], ["--pid", str(os.getpid())], ["--trace", "12" * 16]):
+            self.fathom("capture", *stranger, "--duration", "100ms", check=1)
+
+    def test_the_words_of_a_capture(self):
+        writer = self.writer()
+        writer.say("burst 1000")
         said = self.fathom("capture", "--pid", str(writer.pid), "--duration", "200ms")
-        row = self.capture_of("requested", service="writer")
-        self.assertIn(row["id"], said)
-        self.fathom("capture", "--trace", trace)
-        self.fathom("capture", "--service", "writer", "--duration", "100ms")
-        self.assertNotEqual(cli("capture", "--service", "nobody", "--duration", "100ms", "--url", self.server.url).returncode, 0)
+        self.assertIn(self.capture_of("requested", service="writer")["id"], said)
 
     def test_what_lies_ahead_has_system_calls(self):
         writer = self.writer()
@@ -160,12 +186,39 @@ class Captures(unittest.TestCase):
         until(lambda: '"on": true' in state() or '"on":true' in state(), "it is on again")
 
     def test_export(self):
-        trace = self.writer().say("burst 100000")
+        writer = self.writer()
+        trace = writer.say("burst 50000")
         self.capture_of("program", trace_id=trace)
+        writer.tell("end")
+        until(lambda: self.server.trace(trace), "its span is stored")
         with tempfile.TemporaryDirectory(prefix="fathom-test-") as directory:
             path = os.path.join(directory, "trace.pftrace")
             self.fathom("export", "--perfetto", path, trace)
-            self.assertGreater(os.path.getsize(path), 1000)
+            with open(path, "rb") as file:
+                packets = [fields(packet) for packet in fields(file.read())[1]]
+        self.look_at_packets(packets, writer.pid)
+
+    def look_at_packets(self, packets, pid):
+        """The numbers are those of proto/perfetto/trace.proto."""
+        self.assertIn(6, packets[0], "the clocks come first")
+        descriptors = [fields(one) for packet in packets for one in packet[60]]
+        processes = [fields(one) for descriptor in descriptors for one in descriptor[3]]
+        self.assertEqual([process[1] for process in processes], [[pid]])
+        self.assertIn(b"writer", processes[0][6][0])
+        tracks = {descriptor[1][0] for descriptor in descriptors}
+        events = [fields(one) for packet in packets for one in packet[11]]
+        self.assertLessEqual({event[11][0] for event in events}, tracks)
+        begins = [event for event in events if event[9] == [1]]
+        self.assertEqual([event[23] for event in begins if b"span" in event[22]], [[b"bench.burst"]])
+        self.assertEqual(len(begins), sum(event[9] == [2] for event in events), "each slice ends")
+        values = [self.annotations(event) for event in events if event[23] == [b"bench.event"]]
+        self.assertEqual(sorted(one["number"] for one in values), list(range(EVENTS_OF_50000)))
+        for one in values:
+            self.assertEqual(one["check"], one["number"] * 0x9E3779B97F4A7C15 % 2**64)
+
+    @staticmethod
+    def annotations(event):
+        return {one[10][0].decode(): one[3][0] for one in map(fields, event[4]) if one[3]}
 
     def test_the_shop_is_killed_in_the_middle_of_a_request(self):
         with tempfile.TemporaryDirectory(prefix="fathom-test-") as directory:
