@@ -43,6 +43,7 @@ if(FATHOM_SANITIZE)
   # The library wants the sanitizer's runtime of C++ programs.
   set_target_properties(client_c_program PROPERTIES LINKER_LANGUAGE CXX)
 endif()
+add_dependencies(client_tests client_c_program)
 add_test(NAME client_c_program COMMAND client_c_program)
 set_tests_properties(client_c_program PROPERTIES TIMEOUT 60 ENVIRONMENT "FATHOM_AGENT_SOCKET=")
 

@@ -1,8 +1,6 @@
 """A traced program notices nothing of its agent's fate, and nobody's misbehaviour reaches the others."""
 
-import array
 import collections
-import fcntl
 import mmap
 import os
 import pathlib
@@ -17,11 +15,9 @@ import unittest
 from harness.main import main
 from harness.server import Server, until
 from harness.spans import SPANS_PER_TRACE, Writer, await_all, numbers_of
+from harness.stranger import OFFER_MAGIC, Stranger, wild_word
 
 SANITIZED = bool(os.environ.get("FATHOM_SANITIZED"))
-OFFER_MAGIC = 0x4D4854FA
-SEALS = 0x0001 | 0x0002 | 0x0004  # F_SEAL_SEAL, F_SEAL_SHRINK, F_SEAL_GROW
-F_ADD_SEALS = 1033
 
 
 class AgentTest(unittest.TestCase):
@@ -125,38 +121,7 @@ class Fate(AgentTest):
         return losses
 
 
-class Strangers(AgentTest):
-    def connect(self):
-        peer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.addCleanup(peer.close)
-        peer.settimeout(30)
-        peer.connect(self.server.agent_socket)
-        return peer
-
-    def offer(self, descriptor, size, message=None):
-        peer = self.connect()
-        rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [descriptor]))] if descriptor is not None else []
-        peer.sendmsg([message or struct.pack("<IIQ", OFFER_MAGIC, 1, size)], rights)
-        return peer
-
-    def answered(self, peer):
-        try:
-            return peer.recv(256)
-        except (ConnectionError, TimeoutError) as error:
-            return b"" if isinstance(error, ConnectionError) else self.fail("neither an answer nor an end")
-
-    def verdict(self, descriptor, size):
-        answer = self.answered(self.offer(descriptor, size))
-        return struct.unpack_from("<III", answer)[2] if answer else None
-
-    def memory(self, content, seal=True):
-        descriptor = os.memfd_create("stranger", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-        self.addCleanup(os.close, descriptor)
-        os.truncate(descriptor, len(content)) if isinstance(content, range) else os.write(descriptor, content)
-        if seal:
-            fcntl.fcntl(descriptor, F_ADD_SEALS, SEALS)
-        return descriptor
-
+class Strangers(Stranger, AgentTest):
     def a_real_pool(self):
         """The bytes of a pool that a real program has filled."""
         writer = self.start(99, "--rate", 5000)
@@ -214,26 +179,12 @@ class Strangers(AgentTest):
         self.others_are_served(honest, 20)
         self.assertEqual(self.server.agent_pid(), agent, f"the agent died on the way (seed {seed})")
 
-    def meanwhile(self, work):
-        """Does it again and again, in a process of its own, until the test ends."""
-        pid = os.fork()
-        if pid == 0:
-            try:
-                os.nice(5)
-                while True:
-                    work()
-            finally:
-                os._exit(1)
-        self.addCleanup(os.waitpid, pid, 0)
-        self.addCleanup(os.kill, pid, signal.SIGKILL)
-
     @staticmethod
     def scribble(views, chance):
         """Header, chunk entries and the first chunks: what the agent looks at."""
         view = chance.choice(views)
         at = chance.choice((chance.randrange(0, 4096, 4), chance.randrange(4096, 8192, 4), chance.randrange(0, len(view) - 8)))
-        number = chance.choice([0, 1, 2**31, 2**32 - 1, 2**63, 2**64 - 1]) if chance.random() < 0.5 else chance.getrandbits(64)
-        view[at:at + 8] = struct.pack("<Q", number)
+        view[at:at + 8] = wild_word(chance)
 
     def test_a_flood_of_connections(self):
         honest, agent = self.start(1, "--rate", 100), self.server.agent_pid()

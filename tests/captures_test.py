@@ -10,19 +10,21 @@ import time
 import unittest
 
 from harness.main import main
+from harness.protobuf import fields
 from harness.server import BIN, PATIENCE_S, Server, cli, until
 
 SHOP = str(BIN / "shop")
 WRITER = str(BIN / "capture_writer")
+EVENTS_OF_50000 = 50000 // 32  # bytes, as capture_writer counts them
 
 
 class Writer:
     """capture_writer: does what a line says, and answers with the trace."""
 
-    def __init__(self, agent_socket):
+    def __init__(self, agent_socket, service="writer"):
         self.process = subprocess.Popen([WRITER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                         env={**os.environ, "FATHOM_AGENT_SOCKET": agent_socket,
-                                             "OTEL_SERVICE_NAME": "writer"})
+                                             "OTEL_SERVICE_NAME": service})
         self.pid = self.process.pid
 
     def tell(self, line):
@@ -123,15 +125,39 @@ class Captures(unittest.TestCase):
         if SCHEDULING:
             self.assertIn("running ", text)
 
+    def asked(self, *words):
+        """The captures that `fathom capture` says it has made, as the server has them: each a summary."""
+        nodes = json.loads(self.fathom("capture", *words, "--reason", "curious", "--format", "json"))
+        rows = [self.server.ask(f"/api/v1/captures/{capture}") for node in nodes for capture in node["captures"]]
+        for row in rows:
+            self.assertEqual((row["trigger"], row["reason"]), ("requested", "curious"))
+        return rows
+
+    def events_of(self, row):
+        return sum(thread["events"] for thread in row["threads"])
+
     def test_a_person_asks(self):
-        writer = self.writer()
+        writer, other = self.writer(), Writer(self.server.agent_socket, "other")
+        self.addCleanup(other.kill)
         trace = writer.say("burst 50000")
+        other.say("burst 50000")
+        [row] = self.asked("--pid", str(writer.pid), "--duration", "60s")
+        self.assertEqual((row["service"], row["pid"], row["trace_id"]), ("writer", writer.pid, ""))
+        self.assertGreaterEqual(self.events_of(row), EVENTS_OF_50000)
+        [row] = self.asked("--trace", trace)
+        self.assertEqual((row["service"], row["pid"], row["trace_id"]), ("writer", writer.pid, trace))
+        self.assertGreaterEqual(self.events_of(row), EVENTS_OF_50000)
+        [row] = self.asked("--service", "other", "--duration", "60s")
+        self.assertEqual((row["service"], row["pid"], row["trace_id"]), ("other", other.pid, ""))
+        self.assertGreaterEqual(self.events_of(row), EVENTS_OF_50000)
+        for stranger in (["--service", "nobody"], ["--pid", str(os.getpid())], ["--trace", "12" * 16]):
+            self.fathom("capture", *stranger, "--duration", "100ms", check=1)
+
+    def test_the_words_of_a_capture(self):
+        writer = self.writer()
+        writer.say("burst 1000")
         said = self.fathom("capture", "--pid", str(writer.pid), "--duration", "200ms")
-        row = self.capture_of("requested", service="writer")
-        self.assertIn(row["id"], said)
-        self.fathom("capture", "--trace", trace)
-        self.fathom("capture", "--service", "writer", "--duration", "100ms")
-        self.assertNotEqual(cli("capture", "--service", "nobody", "--duration", "100ms", "--url", self.server.url).returncode, 0)
+        self.assertIn(self.capture_of("requested", service="writer")["id"], said)
 
     def test_what_lies_ahead_has_system_calls(self):
         writer = self.writer()
@@ -160,12 +186,39 @@ class Captures(unittest.TestCase):
         until(lambda: '"on": true' in state() or '"on":true' in state(), "it is on again")
 
     def test_export(self):
-        trace = self.writer().say("burst 100000")
+        writer = self.writer()
+        trace = writer.say("burst 50000")
         self.capture_of("program", trace_id=trace)
+        writer.tell("end")
+        until(lambda: self.server.trace(trace), "its span is stored")
         with tempfile.TemporaryDirectory(prefix="fathom-test-") as directory:
             path = os.path.join(directory, "trace.pftrace")
             self.fathom("export", "--perfetto", path, trace)
-            self.assertGreater(os.path.getsize(path), 1000)
+            with open(path, "rb") as file:
+                packets = [fields(packet) for packet in fields(file.read())[1]]
+        self.look_at_packets(packets, writer.pid)
+
+    def look_at_packets(self, packets, pid):
+        """The numbers are those of proto/perfetto/trace.proto."""
+        self.assertIn(6, packets[0], "the clocks come first")
+        descriptors = [fields(one) for packet in packets for one in packet[60]]
+        processes = [fields(one) for descriptor in descriptors for one in descriptor[3]]
+        self.assertEqual([process[1] for process in processes], [[pid]])
+        self.assertIn(b"writer", processes[0][6][0])
+        tracks = {descriptor[1][0] for descriptor in descriptors}
+        events = [fields(one) for packet in packets for one in packet[11]]
+        self.assertLessEqual({event[11][0] for event in events}, tracks)
+        begins = [event for event in events if event[9] == [1]]
+        self.assertEqual([event[23] for event in begins if b"span" in event[22]], [[b"bench.burst"]])
+        self.assertEqual(len(begins), sum(event[9] == [2] for event in events), "each slice ends")
+        values = [self.annotations(event) for event in events if event[23] == [b"bench.event"]]
+        self.assertEqual(sorted(one["number"] for one in values), list(range(EVENTS_OF_50000)))
+        for one in values:
+            self.assertEqual(one["check"], one["number"] * 0x9E3779B97F4A7C15 % 2**64)
+
+    @staticmethod
+    def annotations(event):
+        return {one[10][0].decode(): one[3][0] for one in map(fields, event[4]) if one[3]}
 
     def test_the_shop_is_killed_in_the_middle_of_a_request(self):
         with tempfile.TemporaryDirectory(prefix="fathom-test-") as directory:
@@ -206,11 +259,10 @@ class Captures(unittest.TestCase):
 
 
 class TwoNodes(unittest.TestCase):
-    """The second node of a trace is asked when the first is triggered."""
+    """The second node of a trace is asked when the first is triggered: nothing else makes it capture anything here."""
 
     def test_the_other_node_contributes(self):
-        with Server(arguments=["--capture-threshold", "100ms"]) as server, \
-                tempfile.TemporaryDirectory(prefix="fathom-test-") as directory:
+        with Server() as server, tempfile.TemporaryDirectory(prefix="fathom-test-") as directory:
             other = os.path.join(directory, "other.sock")
             agent = subprocess.Popen([BIN / "fathom-agent", "--agent-socket", other, "--collector", server.ingest,
                                       "--state", os.path.join(directory, "state")], stderr=subprocess.DEVNULL)
@@ -222,41 +274,36 @@ class TwoNodes(unittest.TestCase):
                 agent.wait(PATIENCE_S)
 
     def look(self, server, other):
-        with tempfile.TemporaryDirectory(prefix="fathom-test-") as directory:
-            processes = []
+        trace = os.urandom(16).hex()
+        parent = f"00-{trace}-{os.urandom(8).hex()}-03"
+        writer, far, stranger = Writer(server.agent_socket), Writer(other, "far"), Writer(other, "stranger")
+        try:
+            far.tell(f"hold far.work 600000 {parent}")
+            stranger.tell("hold other.work 600000")
+            until(lambda: self.writing(server) >= {"far", "stranger"}, "both have written events in their spans")
+            self.assertEqual(writer.say(f"burst 10000 {parent}"), trace)
+            rows = until(lambda: self.both(server, trace), "the trace has captures of both nodes")
+            self.judge(rows, far, writer)
+        finally:
+            for program in (writer, far, stranger):
+                program.kill()
 
-            def start(socket_path, *words):
-                process = subprocess.Popen([SHOP, *words], stdout=subprocess.PIPE, text=True,
-                                           env={**os.environ, "FATHOM_AGENT_SOCKET": socket_path})
-                processes.append(process)
-                return process.stdout.readline().strip()
-            try:
-                pipe = os.path.join(directory, "snapshot")
-                os.mkfifo(pipe)
-                reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-                inventory = start(other, "inventory", "--listen", "127.0.0.1:0", "--snapshot", pipe,
-                                  "--snapshot-every-ms", "1000")
-                catalog = start(server.agent_socket, "catalog", "--listen", "127.0.0.1:0", "--inventory", inventory)
-                gateway = start(server.agent_socket, "gateway", "--listen", "127.0.0.1:0", "--inventory", inventory,
-                                "--catalog", catalog)
-                processes.append(subprocess.Popen([SHOP, "load", "--gateway", gateway, "--seconds", "600", "--rate", "20"],
-                                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                                                  env={**os.environ, "FATHOM_AGENT_SOCKET": server.agent_socket}))
-                until(lambda: self.traces_of_both(server), "a trace has captures of both nodes")
-                os.close(reader)
-            finally:
-                for process in processes:
-                    process.kill()
-                    process.wait()
-                    process.stdout.close()
+    @staticmethod
+    def writing(server):
+        nodes = json.loads(cli("tracepoints", "list", "--format", "json", "--url", server.url, check=0).stdout)
+        return {program["service"] for node in nodes for program in node["programs"] if program["tracepoints"]}
 
-    def traces_of_both(self, server):
-        nodes = {}
-        for row in server.ask("/api/v1/captures", {"limit": 1000})["captures"]:
-            if row["trace_id"]:
-                nodes.setdefault(row["trace_id"], set()).add(row["node_id"])
-        time.sleep(0.2)
-        return [trace for trace, seen in nodes.items() if len(seen) > 1]
+    def judge(self, rows, far, writer):
+        rows = {row["trigger"]: row for row in rows}
+        self.assertEqual(set(rows), {"program", "remote"})
+        self.assertEqual((rows["program"]["service"], rows["program"]["pid"]), ("writer", writer.pid))
+        self.assertEqual((rows["remote"]["service"], rows["remote"]["pid"]), ("far", far.pid))
+        self.assertNotEqual(rows["program"]["node_id"], rows["remote"]["node_id"])
+
+    @staticmethod
+    def both(server, trace):
+        rows = server.ask("/api/v1/captures", {"trace_id": trace})["captures"]
+        return rows if len(rows) > 1 else None
 
 
 if __name__ == "__main__":

@@ -199,14 +199,20 @@ class ClientPackage(unittest.TestCase):
         needed = re.findall(r"NEEDED.*\[(.*)\]", self.run_in(self.work, "readelf", "-d", self.library))
         self.assertEqual(set(needed) - {"ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}, {"libc.so.6"})
 
+    @staticmethod
+    def declared():
+        headers = [(ROOT / "client/fathom" / header).read_text(encoding="utf-8") for header in ("trace_c.h", "event_c.h")]
+        return {name for text in headers for name in re.findall(r"FATHOM_EXPORT .*?(fathom_\w+)\(", text)}
+
+    def test_the_c_program_calls_every_function(self):
+        """Those that macros and inline functions call have a version in their name."""
+        called = set(re.findall(r"\b(fathom_\w+)\(", (ROOT / "client/programs/c_program.c").read_text(encoding="utf-8")))
+        self.assertEqual({name for name in self.declared() - called if not name.endswith("_v1")}, set())
+
     def test_it_shows_its_interface_only(self):
         symbols = self.run_in(self.work, "nm", "-D", "--defined-only", self.library).split("\n")
         names = {line.split()[-1] for line in symbols if line}
-        declared = set()
-        for header in ("trace_c.h", "event_c.h"):
-            text = (ROOT / "client/fathom" / header).read_text(encoding="utf-8")
-            declared.update(re.findall(r"FATHOM_EXPORT .*?(fathom_\w+)\(", text))
-        self.assertEqual(names, declared | {"otel_thread_ctx_v1", "fathom_writer_v1"})
+        self.assertEqual(names, self.declared() | {"otel_thread_ctx_v1", "fathom_writer_v1"})
 
 
 if __name__ == "__main__":

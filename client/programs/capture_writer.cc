@@ -1,10 +1,11 @@
 // A traced program that gives reasons for captures, one for each line that it is told: capture_writer.
 //
-//   burst BYTES             a span in which so many bytes of events are written, then fathom::trigger(), then the span
-//                           stays open until the next line
+//   burst BYTES [PARENT]    a span (of this traceparent) in which so many bytes of events are written, then
+//                           fathom::trigger(), then the span stays open until the next line
 //   bursts BYTES            short spans, one after the other, in which so many bytes of events are written in all; the
 //                           last one calls fathom::trigger() and ends
-//   hold NAME MILLISECONDS  a span of this name, open for so long, with an event every 100 us
+//   hold NAME MILLISECONDS [PARENT]
+//                           a span of this name, open for so long, with an event every 100 us
 //   end
 //
 // To each it answers a line "TRACE_ID START TRIGGER", the times in nanoseconds of CLOCK_MONOTONIC: when its span began,
@@ -58,8 +59,8 @@ std::string next_line() {
   return line;
 }
 
-std::string burst(uint64_t bytes) {
-  fathom::Span span("bench.burst");
+std::string burst(uint64_t bytes, const char* parent) {
+  fathom::Span span("bench.burst", fathom::Context::extract(parent));
   const uint64_t start_nano = monotonic_nano();
   for (uint64_t number = 0; number < bytes / kEventBytes; ++number) write_event(number);
   const uint64_t trigger_nano = monotonic_nano();
@@ -90,8 +91,8 @@ void bursts(uint64_t bytes) {
   answer(trace, start_nano, trigger_nano);
 }
 
-void hold(const char* name, uint64_t milliseconds) {
-  fathom::Span span(name);
+void hold(const char* name, uint64_t milliseconds, const char* parent) {
+  fathom::Span span(name, fathom::Context::extract(parent));
   const uint64_t start_nano = monotonic_nano();
   for (uint64_t number = 0; monotonic_nano() < start_nano + milliseconds * 1'000'000; ++number) {
     write_event(number);
@@ -105,14 +106,14 @@ void hold(const char* name, uint64_t milliseconds) {
 // The line that follows.
 std::string obey(const std::string& line) {
   uint64_t number = 0;
-  char name[128];
-  if (std::sscanf(line.c_str(), "burst %" SCNu64, &number) == 1) return burst(number);
+  char name[128], parent[128] = "";
+  if (std::sscanf(line.c_str(), "burst %" SCNu64 " %127s", &number, parent) >= 1) return burst(number, parent);
   if (std::sscanf(line.c_str(), "bursts %" SCNu64, &number) == 1) {
     bursts(number);
     return next_line();
   }
-  if (std::sscanf(line.c_str(), "hold %127s %" SCNu64, name, &number) == 2) {
-    hold(name, number);
+  if (std::sscanf(line.c_str(), "hold %127s %" SCNu64 " %127s", name, &number, parent) >= 2) {
+    hold(name, number, parent);
     return next_line();
   }
   std::fprintf(stderr, "capture_writer: no such line: %s\n", line.c_str());

@@ -140,12 +140,12 @@ void DetailReader::read_event(const std::string& record, uint32_t kind, ReadEven
   size_t at = pool::kPayloadOffset + (is_long ? 4 : 0);
   for (const auto& [type, key] : point.fields) {
     if (const size_t width = width_of(type); width != 0) {
-      event.fields.push_back({key, number_text(type, record.substr(at, width))});
+      event.fields.push_back({key, number_text(type, record.substr(at, width)), type});
       at += width;
       continue;
     }
     const uint32_t size = word_at<uint16_t>(record, at);
-    event.fields.push_back({key, record.substr(at + 2, size & ~pool::kCutBit)});
+    event.fields.push_back({key, record.substr(at + 2, size & ~pool::kCutBit), type});
     if ((size & pool::kCutBit) != 0) event.fields.back().value += "...";
     at += 2 + (size & ~pool::kCutBit);
   }

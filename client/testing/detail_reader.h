@@ -14,6 +14,7 @@ namespace fathom::client::testing {
 struct ReadField {
   std::string key;
   std::string value;  // as text
+  uint8_t type = 0;   // a pool::FieldType
 };
 
 struct ReadEvent {

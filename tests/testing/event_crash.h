@@ -6,12 +6,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "client/programs/event_page.h"
 #include "node-agent/detail/detail_reader.h"
+#include "tests/testing/event_verdict.h"
 
 namespace fathom::testing {
 
@@ -22,29 +25,24 @@ struct EventCrashPlan {
   bool spans = false;
   uint32_t pool_mib = 1;
   uint32_t run_us = 1000;       // after each thread's first event
+  uint64_t least_events = 0;    // of each thread, however long that takes
   uint32_t live_snapshots = 0;  // taken before it is killed; nothing in them may be torn or doubled
-};
-
-struct EventVerdict {
-  uint64_t committed = 0;  // events whose commit is known
-  uint64_t found = 0;
-  uint64_t overwritten = 0;  // by a later lap
-  uint64_t under_way = 0;    // not found, and perhaps never committed
-  uint64_t counted = 0;      // lost, as the program says itself
-  uint64_t lost = 0;         // committed, not overwritten, not counted, not found
-  uint64_t torn = 0;         // found with other bytes than were written
-  uint64_t doubled = 0;
-  uint64_t holes = 0;
-
-  bool good() const { return lost + torn + doubled == 0; }
-  EventVerdict& operator+=(const EventVerdict& other);
-  std::string text() const;
+  // For those who check the checkers. The program leaves out each N-th event; what the reader found is changed, or what
+  // the pool says of it.
+  uint64_t forget_every = 0;
+  std::function<void(agent::DetailSnapshot&, const agent::DetailFile&)> sabotage;
 };
 
 Result<EventVerdict> crash_event_writer(const EventCrashPlan& plan);
 
 // A plan for crash `number`: all kinds of them by turns, at a random moment.
 EventCrashPlan varied_plan(const std::string& program, uint64_t seed, uint32_t number);
+
+struct Unmapped {
+  size_t bytes = 0;
+  void operator()(client::EventPage* page) const;
+};
+using EventPagePointer = std::unique_ptr<client::EventPage, Unmapped>;
 
 // For tests of their own: a program that has a detail pool.
 class EventProgram {
@@ -57,13 +55,17 @@ class EventProgram {
   const client::EventPage& page() const { return *page_; }
   // Waits until so many threads are ready; false: it ended, or a minute is over.
   bool await_ready(uint64_t threads) const;
+  // The same for so many events of each of the first threads.
+  bool await_events(uint32_t threads, uint64_t events) const;
   Result<agent::DetailFile> open_pool() const;
   void kill();
 
  private:
-  EventProgram(int pid, client::EventPage* page) : pid_(pid), page_(page) {}
+  EventProgram(int pid, EventPagePointer page) : pid_(pid), page_(std::move(page)) {}
+  bool await(const std::function<bool()>& condition) const;
+
   int pid_;
-  client::EventPage* page_;
+  EventPagePointer page_;
 };
 
 }  // namespace fathom::testing
