@@ -124,22 +124,22 @@ bool take_chunk(const View& view, Want want, uint32_t tid, uint32_t tries, Taken
   return take_of(view, false, tid, tries, taken);
 }
 
-void seal_chunk(const View& view, uint32_t number, uint32_t epoch, uint32_t used) {
+bool seal_chunk(const View& view, uint32_t number, uint32_t epoch, uint32_t used) {
   DetailEntry& entry = view.entries[number];
   // Only what this process owns in this epoch: a fork in the middle may have made the number mean another chunk.
   uint64_t owned = pack_detail(epoch, pool::kDetailOwned);
-  if (entry.state.load(std::memory_order_relaxed) != owned) return;
+  if (entry.state.load(std::memory_order_relaxed) != owned) return false;
   const bool small = number >= view.large;
   const std::atomic<uint32_t>& tickets = small ? view.header->small_ticket : view.header->large_ticket;
   entry.used.store(used, std::memory_order_relaxed);
   entry.sealed_ticket.store(tickets.load(std::memory_order_relaxed), std::memory_order_relaxed);
   entry.last_ticks.store(ticks(), std::memory_order_relaxed);
-  entry.state.compare_exchange_strong(owned, pack_detail(epoch, pool::kDetailSealed), std::memory_order_release);
+  return entry.state.compare_exchange_strong(owned, pack_detail(epoch, pool::kDetailSealed), std::memory_order_release);
 }
 
 void offer_chunk(const View& view, uint32_t number, uint32_t epoch, uint32_t used) {
   view.limits[number].used = used;
-  seal_chunk(view, number, epoch, used);
+  if (!seal_chunk(view, number, epoch, used)) return;
   const uint64_t offered = uint64_t{epoch} << 32 | (number + 1);
   for (std::atomic<uint64_t>& place : live().recorder.half_full) {
     uint64_t none = 0;

@@ -87,8 +87,9 @@ struct Taken {
 enum class Want { kFirst, kNext };
 // A chunk of one's own, whose limit is set. `tries`: how many to look at.
 bool take_chunk(const View& view, Want want, uint32_t tid, uint32_t tries, Taken& taken);
-// Complete: others may have it. `used`: bytes of records, from its begin.
-void seal_chunk(const View& view, uint32_t number, uint32_t epoch, uint32_t used);
+// Complete: others may have it. `used`: bytes of records, from its begin. False: it was not this process's in this
+// epoch.
+bool seal_chunk(const View& view, uint32_t number, uint32_t epoch, uint32_t used);
 // Sealed, but there is room: the next thread that wants a first chunk may go on in it.
 void offer_chunk(const View& view, uint32_t number, uint32_t epoch, uint32_t used);
 
