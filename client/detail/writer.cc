@@ -116,6 +116,8 @@ static_assert(pool::kSmallBytes / 2 >= pool::kMostEventBytes &&
               (kMostSpans / pool::kSpansInRecord + 2) * pool::kLeastRecordBytes + kMostSpans * sizeof(pool::SpanRef) +
                       pool::kMostEventBytes <=
                   pool::kSmallBytes);
+static_assert((kMostSpans / pool::kSpansInRecord + 2) * pool::kLeastRecordBytes + kMostSpans * sizeof(pool::SpanRef) <=
+              kLeastRoom / 2);
 
 uint64_t put_spans(const View& view, uint64_t at, uint32_t epoch, const CurrentSpans& spans) {
   uint32_t done = 0;
@@ -316,12 +318,7 @@ void leave_chunk(const View& view, uint64_t at) {
   const uint32_t epoch = view.limits[number].seen.epoch;
   const uint64_t reserved = at - view.begin_of(number);
   const uint32_t used = reserved < view.bytes_of(number) ? static_cast<uint32_t>(reserved) : view.bytes_of(number);
-  if (is_stale(view)) return;
-  if (used < view.bytes_of(number) / 2) {
-    offer_chunk(view, number, epoch, used);
-  } else {
-    seal_chunk(view, number, epoch, used);
-  }
+  if (!is_stale(view)) offer_chunk(view, number, epoch, used);
 }
 
 }  // namespace
