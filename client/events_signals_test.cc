@@ -1,6 +1,7 @@
 // Every instruction of the write path is interrupted: by a handler that writes, by one that reads the pool as it would
 // be found after a kill, by a fork.
 #include <map>
+#include <optional>
 
 #include "client/process.h"
 #include "client/testing/stepped_events.h"
@@ -69,7 +70,6 @@ TEST(EventSignals, EachBelongsToItsOwnSpan) {
 }
 
 // What a reader finds when the process is killed between any two instructions: all that was complete, byte for byte.
-// The chunks are small ones at first, and full every few hundred events.
 DetailReader* killed_reader = nullptr;
 uint64_t looks = 0;
 void look_at_step(int) {
@@ -78,6 +78,47 @@ void look_at_step(int) {
   EXPECT_LE(found.mains.size(), mains + 1);
   looks++;
 }
+
+uint32_t chunk_now() {
+  return detail::current_view().number_of(fathom_writer_v1.cursor);
+}
+// Not stepped: until the next event needs another chunk.
+void fill_chunk() {
+  const uint64_t end = detail::current_view().end_of(chunk_now());
+  while (fathom_writer_v1.cursor + 32 <= end) main_event(mains++);
+}
+// The claim, the first records, the change and the sealing, each instruction of them.
+void step_to_another_chunk(DetailReader& reader) {
+  fill_chunk();
+  const uint32_t left = chunk_now();
+  const uint64_t looks_before = looks;
+  EXPECT_EQ(pool::state_of(reader.entry(left).state), pool::kDetailOwned);
+  stepped_event();
+  EXPECT_NE(chunk_now(), left);
+  EXPECT_EQ(pool::state_of(reader.entry(chunk_now()).state), pool::kDetailOwned);
+  EXPECT_EQ(pool::state_of(reader.entry(left).state), pool::kDetailSealed);
+  EXPECT_GT(looks, looks_before + 200) << "the slow path";
+}
+
+TEST(EventSignals, KilledAtEveryInstructionOfAChange) {
+  for (const bool in_span : {false, true}) {
+    in_own_process([in_span] {
+      settings.detail_mib = 1;
+      main_event(mains++);
+      DetailReader reader = DetailReader::of_this_process();
+      killed_reader = &reader;
+      at_every_step(look_at_step);
+      std::optional<Span> span;
+      if (in_span) span.emplace("of the next events");
+      if (in_span) stepped_event();
+      step_to_another_chunk(reader);
+      span.reset();
+      stepped_event();
+      expect_all(reader);
+    });
+  }
+}
+
 TEST(EventSignals, KilledAtEveryInstruction) {
   in_own_process([] {
     settings.detail_mib = 1;
