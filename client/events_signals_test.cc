@@ -1,82 +1,20 @@
 // Every instruction of the write path is interrupted: by a handler that writes, by one that reads the pool as it would
 // be found after a kill, by a fork.
-#include <fathom/event.h>
-#include <fathom/trace.h>
-#include <gtest/gtest.h>
-#include <sys/syscall.h>
-
 #include <map>
-#include <set>
+#include <optional>
 
-#include "client/detail/writer.h"
 #include "client/process.h"
-#include "client/testing/detail_reader.h"
-#include "client/testing/own_process.h"
-#include "client/testing/single_step.h"
+#include "client/testing/stepped_events.h"
 
 #if defined(FATHOM_UNLOCKED)
 
 namespace fathom::client {
 namespace {
 
-using testing::at_every_step;
-using testing::at_every_step_with_context;
-using testing::DetailReader;
-using testing::in_own_process;
-using testing::ReadEvent;
-using testing::step_no_more;
-using testing::step_off;
-using testing::step_on;
+using namespace testing;
 
-uint64_t steps = 0, mains = 0;
-
-__attribute__((noinline)) void event_at_step(uint64_t number) {
-  FATHOM_EVENT_ON("step", "number", number, "twice", number * 2);
-}
-__attribute__((noinline)) void main_event(uint64_t number) {
-  FATHOM_EVENT_ON("main", "number", number, "twice", number * 2);
-}
 __attribute__((noinline)) void long_event(uint64_t number, const std::string& text) {
   FATHOM_EVENT_ON("main", "number", number, "twice", number * 2, "text", text);
-}
-
-void stepped_event() {
-  step_on();
-  main_event(mains);
-  step_off();
-  mains++;
-}
-
-// What is in the pool: every number of each kind once, or more than that where a lap has overwritten the rest.
-struct Found {
-  std::set<uint64_t> mains, steps;
-};
-Found look(DetailReader& reader) {
-  Found found;
-  for (const ReadEvent& event : reader.events()) {
-    if (event.name != "main" && event.name != "step") continue;
-    EXPECT_EQ(event.number("twice"), 2 * event.number("number")) << "torn";
-    EXPECT_TRUE((event.name == "main" ? found.mains : found.steps).insert(event.number("number")).second) << "twice";
-  }
-  EXPECT_TRUE(reader.faults().empty()) << reader.faults()[0];
-  return found;
-}
-
-// What was left behind while a write was under way is sealed when none is, by the next one that takes the slow path.
-void settle() {
-  at_every_step(SIG_DFL);
-  const Span span("the last");
-  main_event(mains++);
-}
-
-void expect_all(DetailReader& reader) {
-  settle();
-  const Found found = look(reader);
-  EXPECT_EQ(found.mains.size(), mains);
-  EXPECT_EQ(found.steps.size(), steps);
-  EXPECT_EQ(fathom_lost_events(), 0U);
-  EXPECT_LE(reader.chunks_in_state(pool::kDetailOwned), 1U) << "chunks that nobody writes to";
-  EXPECT_EQ(fathom_writer_v1.cursor, fathom_writer_v1.committed);
 }
 
 // The interrupting events fill many chunks, so that changing them is interrupted too.
@@ -132,7 +70,6 @@ TEST(EventSignals, EachBelongsToItsOwnSpan) {
 }
 
 // What a reader finds when the process is killed between any two instructions: all that was complete, byte for byte.
-// The chunks are small ones at first, and full every few hundred events.
 DetailReader* killed_reader = nullptr;
 uint64_t looks = 0;
 void look_at_step(int) {
@@ -141,6 +78,47 @@ void look_at_step(int) {
   EXPECT_LE(found.mains.size(), mains + 1);
   looks++;
 }
+
+uint32_t chunk_now() {
+  return detail::current_view().number_of(fathom_writer_v1.cursor);
+}
+// Not stepped: until the next event needs another chunk.
+void fill_chunk() {
+  const uint64_t end = detail::current_view().end_of(chunk_now());
+  while (fathom_writer_v1.cursor + 32 <= end) main_event(mains++);
+}
+// The claim, the first records, the change and the sealing, each instruction of them.
+void step_to_another_chunk(DetailReader& reader) {
+  fill_chunk();
+  const uint32_t left = chunk_now();
+  const uint64_t looks_before = looks;
+  EXPECT_EQ(pool::state_of(reader.entry(left).state), pool::kDetailOwned);
+  stepped_event();
+  EXPECT_NE(chunk_now(), left);
+  EXPECT_EQ(pool::state_of(reader.entry(chunk_now()).state), pool::kDetailOwned);
+  EXPECT_EQ(pool::state_of(reader.entry(left).state), pool::kDetailSealed);
+  EXPECT_GT(looks, looks_before + 200) << "the slow path";
+}
+
+TEST(EventSignals, KilledAtEveryInstructionOfAChange) {
+  for (const bool in_span : {false, true}) {
+    in_own_process([in_span] {
+      settings.detail_mib = 1;
+      main_event(mains++);
+      DetailReader reader = DetailReader::of_this_process();
+      killed_reader = &reader;
+      at_every_step(look_at_step);
+      std::optional<Span> span;
+      if (in_span) span.emplace("of the next events");
+      if (in_span) stepped_event();
+      step_to_another_chunk(reader);
+      span.reset();
+      stepped_event();
+      expect_all(reader);
+    });
+  }
+}
+
 TEST(EventSignals, KilledAtEveryInstruction) {
   in_own_process([] {
     settings.detail_mib = 1;
@@ -159,49 +137,6 @@ TEST(EventSignals, KilledAtEveryInstruction) {
     EXPECT_GT(looks, mains * 20);
     expect_all(reader);
   });
-}
-
-// The child goes on with the interrupted write, and then has a pool of its own, in which that write is not.
-bool is_child = false;
-uint64_t forks = 0;
-
-// In the child nothing is stepped any more: it blocks signals where it makes what is new in a process.
-void go_on_as_child(void* context) {
-  step_no_more(context);
-  is_child = true;
-  event_at_step(0);
-}
-void expect_good_child(pid_t child) {
-  forks++;
-  int status = -1;
-  waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0) << "the child at step " << forks;
-}
-
-void fork_at_step(int, siginfo_t*, void* context) {
-  if (is_child) return;
-  const pid_t child = fork();
-  child == 0 ? go_on_as_child(context) : expect_good_child(child);
-}
-// Without the C library's knowledge.
-void raw_fork_at_step(int, siginfo_t*, void* context) {
-  if (is_child) return;
-  const auto child = static_cast<pid_t>(syscall(SYS_fork));
-  child == 0 ? go_on_as_child(context) : expect_good_child(child);
-}
-
-// Without the trap flag: after the interrupted event, in the child.
-int check_child() {
-  event_at_step(1);
-  DetailReader reader = DetailReader::of_this_process();
-  const Found found = look(reader);
-  if (::testing::Test::HasFailure()) return 1;
-  if (found.steps != std::set<uint64_t>{0, 1}) return 2;
-  // Interrupted before its reservation, the write is the child's too.
-  if (found.mains.size() > 1 || (found.mains.size() == 1 && *found.mains.begin() != mains)) return 3;
-  if (reader.chunks_in_state(pool::kDetailOwned) > 1) return 4;
-  if (reader.header().pid != static_cast<uint32_t>(getpid())) return 5;
-  return fathom_writer_v1.cursor == fathom_writer_v1.committed ? 0 : 6;
 }
 
 void forked_event() {

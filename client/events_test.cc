@@ -286,31 +286,6 @@ TEST(DetailPool, SaysUntilWhenEventsWereOverwritten) {
   });
 }
 
-TEST(DetailPool, AThousandThreadsLeaveItWellFilled) {
-  DetailReader before = DetailReader::of_this_process();
-  constexpr int kThreads = 1000, kEach = 20;
-  const uint64_t lost_before = fathom_lost_events();
-  for (int done = 0; done < kThreads; done += 4) {
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 4; t++) {
-      threads.emplace_back([thread = done + t] {
-        for (int i = 0; i < kEach; i++) FATHOM_EVENT_ON("short.lived", "thread", thread, "number", i);
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
-  }
-  std::set<std::string> seen;
-  std::map<std::pair<uint32_t, uint32_t>, int> chunks;
-  for (const ReadEvent& event : events_called("short.lived")) {
-    EXPECT_TRUE(seen.insert(event["thread"] + "/" + event["number"]).second) << "twice";
-    chunks[{event.chunk, event.epoch}]++;
-  }
-  EXPECT_EQ(seen.size(), size_t{kThreads} * kEach);
-  EXPECT_EQ(fathom_lost_events(), lost_before);
-  // 24 bytes an event and 16 a thread: were each thread's chunk its own, there would be 1000 of them.
-  EXPECT_LE(chunks.size(), 1000U * (kEach * 24 + 16) / 4096 * 3);
-}
-
 // ---- forks ---------------------------------------------------------------------------------------------------------
 
 TEST(DetailPool, AChildHasItsOwn) {

@@ -79,7 +79,7 @@ void in_child() {
   void* slot_page = slot_under_way();
   void* trigger_page = triggers_under_way();
   leave_inherited(inherited_spans, pool_geometry().bytes,
-                  this_thread.writer.writes.load(std::memory_order_relaxed) != 0);
+                  this_thread.ending || this_thread.writer.writes.load(std::memory_order_relaxed) != 0);
   leave_page(slot_page);
   leave_page(trigger_page);
   this_thread.writer.retired.store(0, std::memory_order_relaxed);  // chunks of the parent's

@@ -40,14 +40,19 @@ void give_up_chunk(ThreadState& thread) {
 void at_thread_end(void* state) {
   ThreadState& thread = *static_cast<ThreadState*>(state);
   if (thread.generation != live().generation.load(std::memory_order_relaxed)) return;
-  detail::leave_thread();
+  // Before anything of the pool is touched: the child of a handler's fork leaves that memory in its place.
+  thread.ending = true;
   thread.ended = thread.generation;
   signal_fence();
+  // From here on the first event of a handler brings the thread back, and so has its chunk left by the next call.
   thread.generation = ~0U;
   thread.serving = nullptr;
   signal_fence();
+  detail::leave_thread();
   give_slot_back(thread);
   if (thread.pool != nullptr) give_up_chunk(thread);
+  signal_fence();
+  thread.ending = false;
   want_helper_safely();
 }
 

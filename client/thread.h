@@ -28,6 +28,7 @@ static_assert(sizeof(PublishedSpan) == 28);
 struct ThreadState {
   uint32_t generation = ~0U;  // of the process that this was prepared for; never another's
   uint32_t ended = ~0U;       // the same, when the thread has ended there: it may still come back
+  bool ending = false;        // at_thread_end() is under way
   char* pool = nullptr;
   SpanState* active = nullptr;
   WriterThread writer;

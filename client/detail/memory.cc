@@ -39,7 +39,8 @@ size_t whole_pages(size_t bytes) {
   return (bytes + pool::kPageBytes - 1) / pool::kPageBytes * pool::kPageBytes;
 }
 size_t private_bytes() {
-  return whole_pages(sizeof(PrivateMemory) + size_t{large_chunks() + small_chunks()} * sizeof(Limit));
+  const size_t chunks = large_chunks() + small_chunks();
+  return whole_pages(sizeof(PrivateMemory) + chunks * sizeof(Limit) + (chunks + 63) / 64 * sizeof(uint64_t));
 }
 size_t table_offset() {
   return pool::kPageBytes + whole_pages(size_t{large_chunks() + small_chunks()} * sizeof(pool::DetailEntry));
@@ -62,6 +63,7 @@ View view_at(char* base, PrivateMemory& memory) {
   view.entries = reinterpret_cast<pool::DetailEntry*>(base + pool::kPageBytes);
   view.chunks = base + chunks_offset();
   view.limits = memory.limits();
+  view.offers = memory.offers(large_chunks() + small_chunks());
   view.large = large_chunks();
   view.small = small_chunks();
   view.discard = settings.discard;

@@ -49,7 +49,7 @@ void set_limit(const View& view, uint32_t number, uint32_t epoch) {
   limit.seen.last = limit.end - pool::kShortRecordBytes;
 }
 
-// The owner's words are stored before the state that makes them this epoch's.
+// The owner's words are stored behind it, and are hints until then: a reader may see those of the owner before.
 bool own(const View& view, uint32_t number, uint64_t state, uint32_t epoch, uint32_t tid) {
   DetailEntry& entry = view.entries[number];
   if (!entry.state.compare_exchange_strong(state, pack_detail(epoch, pool::kDetailOwned), std::memory_order_acq_rel)) {
@@ -100,19 +100,31 @@ bool take_of(const View& view, bool small, uint32_t tid, uint32_t tries, Taken& 
   return false;
 }
 
-bool go_on_in(const View& view, uint64_t offered, uint32_t tid, Taken& taken) {
-  const uint32_t number = static_cast<uint32_t>(offered) - 1, epoch = static_cast<uint32_t>(offered >> 32);
+bool go_on_in(const View& view, uint32_t number, uint32_t epoch, uint32_t tid, Taken& taken) {
   if (!own(view, number, pack_detail(epoch, pool::kDetailSealed), epoch, tid)) return false;
   set_limit(view, number, epoch);
   taken = {number, epoch, view.begin_of(number) + view.limits[number].used};
   return true;
 }
 
+// Who clears the bit looks at the chunk, and who takes the epoch has the offer: no one is taken twice. It is void when
+// the chunk was claimed since.
+bool adopt_of(const View& view, uint32_t word, uint32_t tid, Taken& taken) {
+  std::atomic<uint64_t>& offers = view.offers[word];
+  for (uint64_t bits = offers.load(std::memory_order_relaxed); bits != 0; bits &= bits - 1) {
+    const uint64_t bit = bits & (~bits + 1);
+    if ((offers.fetch_and(~bit, std::memory_order_acquire) & bit) == 0) continue;
+    const uint32_t number = word * 64 + static_cast<uint32_t>(__builtin_ctzll(bit));
+    const uint32_t epoch = view.limits[number].offered.exchange(0, std::memory_order_acquire);
+    if (epoch != 0 && go_on_in(view, number, epoch, tid, taken)) return true;
+  }
+  return false;
+}
+
+// Large ones first: in those there is room for many.
 bool adopt(const View& view, uint32_t tid, Taken& taken) {
-  for (std::atomic<uint64_t>& place : live().recorder.half_full) {
-    if (place.load(std::memory_order_relaxed) == 0) continue;
-    const uint64_t offered = place.exchange(0, std::memory_order_acquire);
-    if (offered != 0 && go_on_in(view, offered, tid, taken)) return true;
+  for (uint32_t word = 0; word * 64 < view.count(); word++) {
+    if (adopt_of(view, word, tid, taken)) return true;
   }
   return false;
 }
@@ -124,27 +136,25 @@ bool take_chunk(const View& view, Want want, uint32_t tid, uint32_t tries, Taken
   return take_of(view, false, tid, tries, taken);
 }
 
-void seal_chunk(const View& view, uint32_t number, uint32_t epoch, uint32_t used) {
+bool seal_chunk(const View& view, uint32_t number, uint32_t epoch, uint32_t used) {
   DetailEntry& entry = view.entries[number];
   // Only what this process owns in this epoch: a fork in the middle may have made the number mean another chunk.
   uint64_t owned = pack_detail(epoch, pool::kDetailOwned);
-  if (entry.state.load(std::memory_order_relaxed) != owned) return;
+  if (entry.state.load(std::memory_order_relaxed) != owned) return false;
   const bool small = number >= view.large;
   const std::atomic<uint32_t>& tickets = small ? view.header->small_ticket : view.header->large_ticket;
   entry.used.store(used, std::memory_order_relaxed);
   entry.sealed_ticket.store(tickets.load(std::memory_order_relaxed), std::memory_order_relaxed);
   entry.last_ticks.store(ticks(), std::memory_order_relaxed);
-  entry.state.compare_exchange_strong(owned, pack_detail(epoch, pool::kDetailSealed), std::memory_order_release);
+  return entry.state.compare_exchange_strong(owned, pack_detail(epoch, pool::kDetailSealed), std::memory_order_release);
 }
 
 void offer_chunk(const View& view, uint32_t number, uint32_t epoch, uint32_t used) {
-  view.limits[number].used = used;
-  seal_chunk(view, number, epoch, used);
-  const uint64_t offered = uint64_t{epoch} << 32 | (number + 1);
-  for (std::atomic<uint64_t>& place : live().recorder.half_full) {
-    uint64_t none = 0;
-    if (place.compare_exchange_strong(none, offered, std::memory_order_release)) return;
-  }
+  Limit& limit = view.limits[number];
+  limit.used = used;
+  if (!seal_chunk(view, number, epoch, used) || used + kLeastRoom > view.bytes_of(number)) return;
+  limit.offered.store(epoch, std::memory_order_release);
+  view.offers[number / 64].fetch_or(uint64_t{1} << number % 64, std::memory_order_release);
 }
 
 void count_loss(pool::DetailLoss loss, uint64_t count) {

@@ -22,7 +22,9 @@ struct Limit {
   std::atomic<uint32_t> next;
   uint32_t used;
   uint32_t present;  // 1: its memory is there
-  uint64_t unused;
+  std::atomic<uint32_t>
+      offered;  // the epoch in which an ending thread left room; 0: it did not, or somebody has seen it
+  uint32_t unused;
 };
 static_assert(sizeof(Limit) == 48);
 
@@ -31,6 +33,8 @@ static_assert(sizeof(Limit) == 48);
 struct PrivateMemory {
   std::atomic<char*> pool;  // begin of the file's mapping
   Limit* limits() { return reinterpret_cast<Limit*>(this + 1); }
+  // Behind them: a bit for each chunk that is offered. A hint, so that nobody has to look at all of them.
+  std::atomic<uint64_t>* offers(uint32_t chunks) { return reinterpret_cast<std::atomic<uint64_t>*>(limits() + chunks); }
 };
 
 // The pool in this process's memory. The geometry is ours: nothing that the other side could change is believed.
@@ -39,6 +43,7 @@ struct View {
   pool::DetailEntry* entries = nullptr;
   char* chunks = nullptr;
   Limit* limits = nullptr;
+  std::atomic<uint64_t>* offers = nullptr;
   uint32_t large = 0;
   uint32_t small = 0;
   bool discard = false;
@@ -64,8 +69,6 @@ struct LiveRecorder {
   std::atomic<int> fd_plus_one;  // of the pool
   std::atomic<uint64_t> again_nano;
   std::atomic<uint64_t> losses[pool::kDetailLosses];  // those from before there was a pool
-  // What ending threads left half full: bits 0-31 the chunk's number plus one, 32-63 its epoch.
-  std::atomic<uint64_t> half_full[16];
 };
 
 // The file's, for the settings.
@@ -87,9 +90,12 @@ struct Taken {
 enum class Want { kFirst, kNext };
 // A chunk of one's own, whose limit is set. `tries`: how many to look at.
 bool take_chunk(const View& view, Want want, uint32_t tid, uint32_t tries, Taken& taken);
-// Complete: others may have it. `used`: bytes of records, from its begin.
-void seal_chunk(const View& view, uint32_t number, uint32_t epoch, uint32_t used);
-// Sealed, but there is room: the next thread that wants a first chunk may go on in it.
+// Complete: others may have it. `used`: bytes of records, from its begin. False: it was not this process's in this
+// epoch.
+bool seal_chunk(const View& view, uint32_t number, uint32_t epoch, uint32_t used);
+// In less room than this no thread goes on: there is to be some for its events behind its first records.
+inline constexpr uint32_t kLeastRoom = 1024;
+// Sealed; if there is room, the next thread that wants a first chunk may go on in it.
 void offer_chunk(const View& view, uint32_t number, uint32_t epoch, uint32_t used);
 
 void count_loss(pool::DetailLoss loss, uint64_t count = 1);

@@ -116,6 +116,8 @@ static_assert(pool::kSmallBytes / 2 >= pool::kMostEventBytes &&
               (kMostSpans / pool::kSpansInRecord + 2) * pool::kLeastRecordBytes + kMostSpans * sizeof(pool::SpanRef) +
                       pool::kMostEventBytes <=
                   pool::kSmallBytes);
+static_assert((kMostSpans / pool::kSpansInRecord + 2) * pool::kLeastRecordBytes + kMostSpans * sizeof(pool::SpanRef) <=
+              kLeastRoom / 2);
 
 uint64_t put_spans(const View& view, uint64_t at, uint32_t epoch, const CurrentSpans& spans) {
   uint32_t done = 0;
@@ -306,30 +308,35 @@ fathom_place place(uint64_t at, uint32_t bytes) {
   return found;
 }
 
+namespace {
+
+// Where the cursor was when it left, in the chunk or behind its end. Nobody writes there any more, so the epoch is
+// looked at now; in the child of a fork it is 0, or the pool another one.
+void leave_chunk(const View& view, uint64_t at) {
+  const uint32_t number = view.number_of(at);
+  if (number == ~0U) return;
+  const uint32_t epoch = view.limits[number].seen.epoch;
+  const uint64_t reserved = at - view.begin_of(number);
+  const uint32_t used = reserved < view.bytes_of(number) ? static_cast<uint32_t>(reserved) : view.bytes_of(number);
+  if (!is_stale(view)) offer_chunk(view, number, epoch, used);
+}
+
+}  // namespace
+
+// Handlers may write between any two instructions. The exchange takes along what they have reserved up to then,
+// whatever chunk it is in; what comes behind it goes to a chunk that they bring, which a later call leaves
+// (client/thread.cc). What is under way now, by the distance of cursor and committed, is in frames that never go on: a
+// signal handler that interrupted them has ended the thread. So all that was left behind is sealed.
 void leave_thread() {
   WriterState& thread = writer_state;
   const Inside inside(thread);
-  const View view = current_view();
-  if (thread.generation != live().generation.load(std::memory_order_relaxed) || view.header == nullptr) return;
-  const uint64_t before = cursor().load(std::memory_order_relaxed);
-  const uint32_t number = view.number_of(before);
-  // A write that is under way now is in a frame that never goes on: the thread was ended by a signal handler.
-  committed().store(before, std::memory_order_relaxed);
+  if (thread.generation != live().generation.load(std::memory_order_relaxed)) return;
   thread.chunks = 0;
-  if (number == ~0U) return seal_retired(thread, view);
-  const uint32_t epoch = view.limits[number].seen.epoch;
-  const uint64_t used = before - view.begin_of(number);
-  const bool half_full = used < view.bytes_of(number) / 2;
-  fathom_writer_v1.limit = &no_limit;
-  signal_fence();
-  uint64_t expected = before;
-  if (!cursor().compare_exchange_strong(expected, kNowhere, std::memory_order_acq_rel)) return;
+  const uint64_t before = cursor().exchange(kNowhere, std::memory_order_acq_rel);
   commit(kNowhere - before);
-  if (half_full) {
-    offer_chunk(view, number, epoch, static_cast<uint32_t>(used));
-  } else {
-    retire(thread, view, number, epoch, before);
-  }
+  const View view = current_view();
+  if (view.header == nullptr) return;
+  leave_chunk(view, before);
   seal_retired(thread, view);
 }
 

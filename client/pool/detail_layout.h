@@ -86,12 +86,12 @@ enum DetailState : uint32_t {
 struct alignas(64) DetailEntry {
   // Bits 0-1 DetailState, 2-31 the reader's number (kDetailReading), 32-63 epoch. Changed by compare-exchange only.
   std::atomic<uint64_t> state;
-  // The owner's, stored before the state that they belong to.
-  std::atomic<uint32_t> owner_tid;
-  std::atomic<uint32_t> used;           // bytes of records, when sealed; all of them are complete
-  std::atomic<uint32_t> sealed_ticket;  // the claims of this size when it was sealed
+  std::atomic<uint32_t> owner_tid;  // a hint: stored behind the state that says owned
+  // The owner's, stored before the state that says sealed.
+  std::atomic<uint32_t> used;           // bytes of records; all of them are complete
+  std::atomic<uint32_t> sealed_ticket;  // the claims of this size
   std::atomic<uint32_t> unused_word;
-  std::atomic<uint64_t> first_ticks;  // no record of this epoch is older
+  std::atomic<uint64_t> first_ticks;  // about when it was claimed: a hint, stored behind the state that says owned
   std::atomic<uint64_t> last_ticks;   // none is younger; of a sealed chunk
   uint64_t unused[3];
 };
