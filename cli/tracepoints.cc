@@ -21,8 +21,7 @@ CommandLine tracepoints_line() {
       "A tracepoint is a FATHOM_EVENT in a program's code; it is known from when it first runs. 'list' shows those of "
       "all running programs, or those that a PATTERN fits; 'enable' and 'disable' switch them, also in programs that "
       "come later, until another word is said about them or the host's agent ends. In a PATTERN '*' stands for "
-      "anything. "
-      "PROGRAMS counts the programs that have the tracepoint, STATE is how it is now.",
+      "anything, '?' for any one byte. PROGRAMS counts the programs that have the tracepoint, STATE is how it is now.",
       {{"list|enable|disable", "what to do"},
        {"PATTERN", "names of tracepoints; 'enable' and 'disable' need one", true}},
       join({node_flags(), {format_flag("text")}, connection_flags()}),

@@ -114,8 +114,8 @@ std::optional<Error> fault_of_patterns(const std::vector<std::string>& patterns)
   if (patterns.size() > kMostPatterns) return invalid("there may be 64 patterns at most");
   if (std::all_of(patterns.begin(), patterns.end(), is_pattern)) return std::nullopt;
   return invalid(
-      "a pattern is a tracepoint's name, in which '*' stands for anything, without blanks and commas and of less than "
-      "256 bytes");
+      "a pattern is a tracepoint's name, in which '*' stands for anything and '?' for any one byte, without blanks and "
+      "commas and of less than 256 bytes");
 }
 
 TracepointAction action_of(Members& members) {

@@ -11,7 +11,7 @@ import urllib.parse
 import urllib.request
 
 from harness.main import main
-from harness.server import BIN, Server, until
+from harness.server import BIN, Server, cli, until
 
 
 def free_port():
@@ -147,6 +147,24 @@ class Tracepoints(unittest.TestCase):
         self.program = first
         self.replace_agent()
         until(lambda: self.switches() == as_written, "what an agent says is void with the next one")
+
+    def tracepoints(self, *words):
+        """What `fathom tracepoints` says of the program: name -> whether it is on."""
+        rows = json.loads(cli("tracepoints", *words, "--format", "json", "--url", self.server.url, check=0).stdout)
+        return {point["name"]: point["on"] for node in rows for program in node["programs"]
+                if program["pid"] == self.program.pid for point in program["tracepoints"]}
+
+    def test_the_command_line_says_what_the_program_does(self):
+        self.program.say("event")
+        until(lambda: self.tracepoints("list") == {"victim.event": True, "victim.quiet": False}, "its tracepoints at the server")
+        self.assertEqual(self.tracepoints("disable", "v?ctim.*t"), {"victim.event": False, "victim.quiet": False})
+        self.assertEqual(self.tracepoints("enable", "victim.qui?t"), {"victim.quiet": True})
+        self.assertEqual(self.tracepoints("list", "victim.?????"), {"victim.event": False, "victim.quiet": True})
+        # One that cannot hear is not said to have obeyed.
+        os.kill(self.program.pid, signal.SIGSTOP)
+        self.assertEqual(self.tracepoints("disable", "victim.*"), {"victim.event": False, "victim.quiet": True})
+        os.kill(self.program.pid, signal.SIGCONT)
+        until(lambda: self.tracepoints("list") == {"victim.event": False, "victim.quiet": False}, "what it was told meanwhile")
 
     def test_what_may_not_be_switched(self):
         for query, headers, status in ((f"pid={2**31 - 1}&patterns=a", {}, 404), ("pid=x&patterns=a", {}, 400), ("", {}, 400),

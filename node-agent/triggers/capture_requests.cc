@@ -5,7 +5,6 @@
 #include "node-agent/triggers/capture_metrics.h"
 #include "node-agent/triggers/capture_requester.h"
 #include "node-agent/triggers/capture_service.h"
-#include "node-agent/triggers/tracepoint_requests.h"
 
 namespace fathom::agent {
 
@@ -127,7 +126,9 @@ void CaptureService::ask_for(const Target& target, const CaptureRequest& request
 }
 
 void CaptureService::tracepoints(TracepointRequest request, std::function<void(TracepointAnswer)> answer) {
-  if (agent_ != nullptr) return answer(answer_tracepoints(*agent_, request));
+  if (agent_ != nullptr) {
+    return tracepoint_requests_.ask(*agent_, std::move(request), now_monotonic_nano(), std::move(answer));
+  }
   answer({.request_id = request.request_id, .failure = "this agent is stopping"});
 }
 

@@ -19,6 +19,7 @@
 #include "node-agent/triggers/finished_spans.h"
 #include "node-agent/triggers/overdue_captures.h"
 #include "node-agent/triggers/overdue_watch.h"
+#include "node-agent/triggers/tracepoint_requests.h"
 #include "node-agent/triggers/watched_programs.h"
 
 namespace fathom::agent {
@@ -58,8 +59,8 @@ class CaptureService : public ControlHandler, public AgentObserver, public Trigg
 
   void taken(const std::shared_ptr<Program>& program) override { programs_.taken(program); }
   void looked_after(uint64_t now_nano, const Programs& programs, const DetailPools& details) override {
-    (void)now_nano;
     programs_.looked_after(programs, details);
+    if (agent_ != nullptr) tracepoint_requests_.look(*agent_, now_nano);
   }
 
  private:
@@ -102,6 +103,7 @@ class CaptureService : public ControlHandler, public AgentObserver, public Trigg
   const CaptureServiceOptions options_;
   CaptureOutbox& outbox_;
   Agent* agent_ = nullptr;
+  TracepointRequests tracepoint_requests_;
   ThresholdBook book_;
   TraceMemory traces_;
   FinishedSpans finished_;
