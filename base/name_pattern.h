@@ -36,8 +36,27 @@ constexpr bool fits(std::string_view pattern, std::string_view text, FitsOne fit
 
 }  // namespace pattern_detail
 
+inline constexpr size_t kMostNamePatternBytes = 255;
+
+// What may be given as one of a list, where a comma ends a pattern and a leading minus is a sign.
+constexpr bool is_name_pattern(std::string_view text) {
+  if (text.empty() || text.size() > kMostNamePatternBytes || text[0] == '-') return false;
+  for (char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte <= ' ' || byte == 0x7f || byte == ',') return false;
+  }
+  return true;
+}
+
 constexpr bool fits_pattern(std::string_view pattern, std::string_view name) {
   return pattern_detail::fits(pattern, name, [](char wanted, char byte) { return wanted == '?' || wanted == byte; });
+}
+
+// Whether `pattern` fits every name that `other` fits. No, where that takes more than a look: of "?*" and "*?", say.
+constexpr bool covers_pattern(std::string_view pattern, std::string_view other) {
+  return pattern_detail::fits(pattern, other, [](char wanted, char of_other) {
+    return of_other != '*' && (wanted == '?' || wanted == of_other);
+  });
 }
 
 }  // namespace fathom

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fathom {
@@ -56,6 +57,34 @@ TEST(NamePattern, AllShortPatternsFitWhatTheRuleSays) {
       ASSERT_EQ(fits_pattern(pattern, name), fits_plainly(pattern, name)) << pattern << " " << name;
     }
   }
+}
+
+TEST(NamePattern, WhatCoversFitsAllThatTheOtherFits) {
+  for (auto [pattern, other] : std::vector<std::pair<const char*, const char*>>{
+           {"*", "cache.*"}, {"cache.*", "cache.?it"}, {"a", "a"}, {"a*", "a*b*"}, {"??", "a?"}, {"*.*", "a.b"}}) {
+    EXPECT_TRUE(covers_pattern(pattern, other)) << pattern << " " << other;
+  }
+  for (auto [pattern, other] : std::vector<std::pair<const char*, const char*>>{
+           {"cache.*", "*"}, {"?", "*"}, {"a", "?"}, {"cache.*", "cache*"}, {"a*b", "a*"}}) {
+    EXPECT_FALSE(covers_pattern(pattern, other)) << pattern << " " << other;
+  }
+  std::vector<std::string> names = texts_of("ab", 5), patterns = texts_of("a*?", 4);
+  for (const std::string& pattern : patterns) {
+    for (const std::string& other : patterns) {
+      if (!covers_pattern(pattern, other)) continue;
+      for (const std::string& name : names) {
+        ASSERT_TRUE(!fits_pattern(other, name) || fits_pattern(pattern, name))
+            << pattern << " " << other << " " << name;
+      }
+    }
+  }
+}
+
+TEST(NamePattern, WhatMayBeOneOfAList) {
+  for (const char* text : {"a", "*", "cache.?", "a-b", "\xc3\xa9"}) EXPECT_TRUE(is_name_pattern(text)) << text;
+  for (const char* text : {"", "-a", "a,b", "a b", "a\n", "\x7f"}) EXPECT_FALSE(is_name_pattern(text)) << text;
+  EXPECT_TRUE(is_name_pattern(std::string(255, 'a')));
+  EXPECT_FALSE(is_name_pattern(std::string(256, 'a')));
 }
 
 }  // namespace

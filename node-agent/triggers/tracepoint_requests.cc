@@ -42,7 +42,7 @@ std::string joined(const TracepointRequest& request) {
 Result<> switch_all(Agent& agent, const TracepointRequest& request) {
   TracepointSelector selector{.service = request.pid == 0 ? request.service : ""};
   if (request.pid != 0) selector.process = identify_process(static_cast<pid_t>(request.pid));
-  return agent.switch_tracepoints(selector, joined(request));
+  return agent.switch_tracepoints(selector, joined(request), request.pid == 0 ? RuleOrigin::kFleet : RuleOrigin::kHere);
 }
 
 bool is_listed(const Tracepoint& tracepoint, const TracepointRequest& request) {
