@@ -24,7 +24,7 @@ CommandLine capture_line() {
   return {
       "fathom capture",
       "keep what the threads of a trace, a process or a service did",
-      "The agents of all hosts hold the last seconds of their programs' events, system calls and scheduling in memory. "
+      "The agents of all hosts hold the last seconds of their programs' events and scheduling in memory. "
       "This makes them keep it and send it to the server, where 'fathom timeline' shows it. A trace is asked for at "
       "every node; without --duration as long as its spans lasted. The command waits until the server has all that "
       "was captured. The exit status is 1 where no node had anything.",

@@ -64,6 +64,17 @@ std::string tracepoint_table(const boost::json::array& nodes, size_t columns) {
   return table.render(columns);
 }
 
+std::string rules_table(const boost::json::array& rules, size_t columns) {
+  if (rules.empty()) return "";
+  Table table({{"ACTION"}, {"PATTERN", Align::kLeft, true}, {"SERVICE", Align::kLeft, true}, {"NODE"}});
+  auto or_any = [](std::string_view text) { return text.empty() ? "any" : std::string(text); };
+  for (const boost::json::value& rule : rules) {
+    table.add({std::string(text_of(rule, "action")), std::string(text_of(rule, "pattern")),
+               or_any(text_of(rule, "service")), or_any(text_of(rule, "node_id"))});
+  }
+  return table.render(columns);
+}
+
 bool is_truncated(const boost::json::array& nodes) {
   return std::any_of(nodes.begin(), nodes.end(), [](const boost::json::value& node) {
     const boost::json::array& programs = array_of(node, "programs");

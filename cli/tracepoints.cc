@@ -19,16 +19,18 @@ CommandLine tracepoints_line() {
       "fathom tracepoints",
       "list, enable or disable the events that programs record",
       "A tracepoint is a FATHOM_EVENT in a program's code; it is known from when it first runs. 'list' shows those of "
-      "all running programs, or those that a PATTERN fits; 'enable' and 'disable' switch them, also in programs that "
-      "come later, until another word is said about them or the host's agent ends. In a PATTERN '*' stands for "
-      "anything. "
-      "PROGRAMS counts the programs that have the tracepoint, STATE is how it is now.",
-      {{"list|enable|disable", "what to do"},
+      "all running programs, or those that a PATTERN fits; 'enable' and 'disable' switch them, also in programs and on "
+      "hosts that come later, until another word is said about them. 'rules' lists what was said, in its order: of "
+      "several that fit a name the last one counts. With --pid it is no rule, and ends with the process, or its host's "
+      "agent. In a PATTERN '*' stands for anything, '?' for any one byte. PROGRAMS counts the programs that have the "
+      "tracepoint, STATE is how it is now.",
+      {{"list|enable|disable|rules", "what to do"},
        {"PATTERN", "names of tracepoints; 'enable' and 'disable' need one", true}},
       join({node_flags(), {format_flag("text")}, connection_flags()}),
       {{"fathom tracepoints list", "all there are"},
        {"fathom tracepoints enable 'cache.*' --service checkout", "record what the caches of one service do"},
-       {"fathom tracepoints disable '*'", "record nothing anywhere"}}};
+       {"fathom tracepoints disable '*'", "record nothing anywhere"},
+       {"fathom tracepoints rules", "what was switched so far"}}};
 }
 
 struct Ask {
@@ -41,7 +43,7 @@ struct Ask {
 Result<Ask> read_ask(const Args& args) {
   Ask ask{args.positional(0), args.positionals_from(1), {}};
   if (!ask.lists() && ask.action != "enable" && ask.action != "disable") {
-    return invalid("'" + printable(ask.action) + "' is none of list, enable and disable");
+    return invalid("'" + printable(ask.action) + "' is none of list, enable, disable and rules");
   }
   if (!ask.lists() && ask.patterns.empty()) {
     return invalid("which ones? write fathom tracepoints " + ask.action + " PATTERN; '*' fits all");
@@ -87,9 +89,25 @@ std::string nothing(const Ask& ask) {
   return text + "programs and tracepoints that come later, and match, are switched then\n";
 }
 
+ExitCode run_rules(const Args& args, const Context& context, const std::string& format) {
+  bool chooses =
+      !args.positionals_from(1).empty() || args.given("--service") || args.given("--pid") || args.given("--node");
+  if (chooses)
+    return failed(context, invalid("'rules' lists all of them: it takes no PATTERN, --service, --pid or --node"));
+  Result<Api> api = connect(args, context);
+  if (!api) return failed(context, api.error());
+  Result<boost::json::value> answer = api->json(Target("/api/v1/tracepoints/rules"));
+  if (!answer) return failed(context, answer.error());
+  const boost::json::array& rules = array_of(*answer, "rules");
+  if (rules.empty()) context.err("nothing was switched: tracepoints are as programs and their environment say\n");
+  context.out(format == "json" ? rows_json(rules) : rules_table(rules, context.columns));
+  return ExitCode::kOk;
+}
+
 ExitCode run_tracepoints(const Args& args, const Context& context) {
   Result<std::string> format = format_of(args, "text");
   if (!format) return failed(context, format.error());
+  if (args.positional(0) == "rules") return run_rules(args, context, *format);
   Result<Ask> ask = read_ask(args);
   if (!ask) return failed(context, ask.error());
   Result<Api> api = connect(args, context);

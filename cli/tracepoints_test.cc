@@ -40,6 +40,26 @@ TEST(Tracepoints, AreSwitched) {
   EXPECT_EQ(world.posted.at(1), R"({"action":"disable","patterns":["*"],"pid":7,"node":"a"})");
 }
 
+TEST(Tracepoints, RulesAreListed) {
+  FakeWorld world;
+  world.answer(200, R"({"rules":[{"action":"enable","pattern":"cache.*","service":"shop","node_id":""},)"
+                    R"({"action":"disable","pattern":"*","service":"","node_id":"00ff"}]})");
+  EXPECT_EQ(world.run({"tracepoints", "rules"}), ExitCode::kOk);
+  EXPECT_EQ(world.targets.at(0), "/api/v1/tracepoints/rules");
+  EXPECT_EQ(world.out,
+            "ACTION   PATTERN  SERVICE  NODE\n"
+            "enable   cache.*  shop     any\n"
+            "disable  *        any      00ff\n");
+}
+
+TEST(Tracepoints, NoRulesAreSaidSo) {
+  FakeWorld world;
+  world.answer(200, R"({"rules":[]})");
+  EXPECT_EQ(world.run({"tracepoints", "rules"}), ExitCode::kOk);
+  EXPECT_EQ(world.out, "");
+  EXPECT_NE(world.err.find("nothing was switched"), std::string::npos);
+}
+
 TEST(Tracepoints, NothingThatMatchesIsSaidWithTheCure) {
   FakeWorld world;
   world.answer(200, kNone);
@@ -71,6 +91,8 @@ TEST(Tracepoints, WrongWordsAskNobody) {
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{"tracepoints"},
                                              {"tracepoints", "show"},
+                                             {"tracepoints", "rules", "cache.*"},
+                                             {"tracepoints", "rules", "--service", "shop"},
                                              {"tracepoints", "enable"},
                                              {"tracepoints", "disable", "--service", "s"},
                                              {"tracepoints", "list", "--pid", "x"}}) {
@@ -84,7 +106,8 @@ TEST(Tracepoints, WrongWordsAskNobody) {
 TEST(Tracepoints, HelpShowsThatPatternsRepeat) {
   FakeWorld world;
   EXPECT_EQ(world.run({"tracepoints", "--help"}), ExitCode::kOk);
-  EXPECT_NE(world.out.find("usage: fathom tracepoints list|enable|disable [PATTERN ...] [flags]\n"), std::string::npos)
+  EXPECT_NE(world.out.find("usage: fathom tracepoints list|enable|disable|rules [PATTERN ...] [flags]\n"),
+            std::string::npos)
       << world.out;
 }
 

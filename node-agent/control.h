@@ -61,6 +61,12 @@ struct TracepointRequest {
   uint32_t pid = 0;     // 0: any
   std::string service;  // empty: any
 };
+// Of programs that run, and that will.
+struct TracepointRule {
+  bool enables = false;
+  std::string pattern;
+  std::string service;  // empty: any
+};
 struct TracepointState {
   std::string name;
   std::string file;
@@ -86,6 +92,8 @@ class ControlHandler {
   virtual void thresholds(std::vector<OperationThreshold> operations, bool replaces) = 0;
   virtual void capture(CaptureRequest request, std::function<void(CaptureAnswer)> answer) = 0;
   virtual void tracepoints(TracepointRequest request, std::function<void(TracepointAnswer)> answer) = 0;
+  // All that there are: those that were said before and are not among them are void.
+  virtual void tracepoint_rules(std::vector<TracepointRule> rules) = 0;
 };
 
 struct OutgoingCapture {

@@ -23,5 +23,9 @@ inline constexpr size_t kMostThresholdBytes = 2 << 20;
 // Of one TracepointRequest; one that has more is not obeyed.
 inline constexpr size_t kMostPatterns = 64;
 inline constexpr size_t kMostPatternBytes = 256;
+// Of TracepointRules: an agent obeys none of a message that has more. Programs remember that many bytes, with a sign
+// and a comma for each pattern.
+inline constexpr size_t kMostRules = 256;
+inline constexpr size_t kMostRulesBytes = 4000;
 
 }  // namespace fathom::ingest

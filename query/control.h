@@ -74,6 +74,16 @@ struct TracepointReplies {
   std::vector<NodeTracepoints> nodes;
 };
 
+struct TracepointRuleRow {
+  bool enables = false;
+  std::string pattern;
+  std::string service;  // empty: any
+  std::string node_id;  // hexadecimal; empty: every
+};
+struct TracepointRuleRows {
+  std::vector<TracepointRuleRow> rules;  // in the order in which they were said
+};
+
 class Control {
  public:
   template <typename Replies>
@@ -82,9 +92,12 @@ class Control {
   virtual ~Control() = default;
   virtual void capture(CaptureAsk ask, Done<CaptureReplies> done) = 0;
   virtual void tracepoints(TracepointAsk ask, Done<TracepointReplies> done) = 0;
+  // What nodes that connect are told of tracepoints.
+  virtual void tracepoint_rules(Done<TracepointRuleRows> done) = 0;
 };
 
 std::string to_json(const CaptureReplies& replies);  // docs/api.md has the form
 std::string to_json(const TracepointReplies& replies);
+std::string to_json(const TracepointRuleRows& rules);
 
 }  // namespace fathom::query

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/name_pattern.h"
 #include "base/time.h"
 #include "query/params.h"
 
@@ -104,18 +105,12 @@ TraceId trace_of(Members& members) {
   return id.value_or(TraceId{});
 }
 
-// The rules of patterns wherever they are given to agents: a comma ends one there, and a minus makes it switch off.
-bool is_pattern(std::string_view pattern) {
-  return !pattern.empty() && pattern.size() < kMostTextBytes && pattern.front() != '-' &&
-         std::all_of(pattern.begin(), pattern.end(), [](unsigned char c) { return c > ' ' && c != 0x7f && c != ','; });
-}
-
 std::optional<Error> fault_of_patterns(const std::vector<std::string>& patterns) {
   if (patterns.size() > kMostPatterns) return invalid("there may be 64 patterns at most");
-  if (std::all_of(patterns.begin(), patterns.end(), is_pattern)) return std::nullopt;
+  if (std::all_of(patterns.begin(), patterns.end(), is_name_pattern)) return std::nullopt;
   return invalid(
-      "a pattern is a tracepoint's name, in which '*' stands for anything, without blanks and commas and of less than "
-      "256 bytes");
+      "a pattern is a tracepoint's name, in which '*' stands for anything and '?' for any one byte, without blanks and "
+      "commas and of less than 256 bytes");
 }
 
 TracepointAction action_of(Members& members) {
@@ -174,6 +169,12 @@ Result<TracepointAsk> tracepoint_list_ask(const net::HttpRequest& request) {
   if (Result<> read = params.finish(); !read) return read.error();
   if (auto fault = fault_of_patterns(ask.patterns)) return *std::move(fault);
   return ask;
+}
+
+Result<> tracepoint_rules_ask(const net::HttpRequest& request) {
+  Params params(request, now_unix_nano());
+  params.duration_nano("timeout");  // as all addresses take it
+  return params.finish();
 }
 
 }  // namespace fathom::query

@@ -18,5 +18,6 @@ inline constexpr uint64_t kMostCaptureNano = 60'000'000'000;
 Result<CaptureAsk> parse_capture_ask(std::string_view json);
 Result<TracepointAsk> parse_tracepoint_ask(std::string_view json);  // enable or disable
 Result<TracepointAsk> tracepoint_list_ask(const net::HttpRequest& request);
+Result<> tracepoint_rules_ask(const net::HttpRequest& request);  // which has no parameters
 
 }  // namespace fathom::query

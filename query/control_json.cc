@@ -55,4 +55,16 @@ std::string to_json(const TracepointReplies& replies) {
   return replies_json(replies);
 }
 
+std::string to_json(const TracepointRuleRows& rules) {
+  std::string json;
+  net::JsonWriter out(json);
+  out.begin_object().key("rules").begin_array();
+  for (const TracepointRuleRow& rule : rules.rules) {
+    out.begin_object().member("action", rule.enables ? "enable" : "disable").member("pattern", rule.pattern);
+    out.member("service", rule.service).member("node_id", rule.node_id).end_object();
+  }
+  out.end_array().end_object();
+  return json;
+}
+
 }  // namespace fathom::query

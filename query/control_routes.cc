@@ -22,6 +22,7 @@ using net::HttpResponse;
 
 constexpr std::string_view kCaptures = "/api/v1/captures";
 constexpr std::string_view kTracepoints = "/api/v1/tracepoints";
+constexpr std::string_view kRules = "/api/v1/tracepoints/rules";
 
 bool is_json(std::string_view content_type) {
   std::string type = net::lower_case(content_type.substr(0, content_type.find(';')));
@@ -77,7 +78,8 @@ Result<TracepointAsk> tracepoint_ask(const HttpRequest& request) {
 
 bool ControlRoutes::takes(const HttpRequest& request) {
   if (request.method == "POST") return request.path == kCaptures || request.path == kTracepoints;
-  return request.path == kTracepoints && (request.method == "GET" || request.method == "HEAD");
+  return (request.path == kTracepoints || request.path == kRules) &&
+         (request.method == "GET" || request.method == "HEAD");
 }
 
 std::optional<HttpResponse> ControlRoutes::refuse(const HttpRequest& request) {
@@ -94,6 +96,7 @@ void ControlRoutes::handle(const HttpRequest& request, HttpRespond respond) cons
   if (control_ == nullptr) {
     return refuse_ask({ErrorCode::kUnsupported, "this server asks nothing of nodes"}, respond);
   }
+  if (request.path == kRules) return tracepoint_rules(request, std::move(respond));
   return request.path == kCaptures ? capture(request, std::move(respond)) : tracepoints(request, std::move(respond));
 }
 
@@ -107,6 +110,12 @@ void ControlRoutes::tracepoints(const HttpRequest& request, HttpRespond respond)
   Result<TracepointAsk> ask = tracepoint_ask(request);
   if (!ask) return refuse_ask(ask.error(), respond);
   control_->tracepoints(*std::move(ask), responder<TracepointReplies>("tracepoints", std::move(respond)));
+}
+
+void ControlRoutes::tracepoint_rules(const HttpRequest& request, HttpRespond respond) const {
+  Result<> ask = tracepoint_rules_ask(request);
+  if (!ask) return refuse_ask(ask.error(), respond);
+  control_->tracepoint_rules(responder<TracepointRuleRows>("tracepoint_rules", std::move(respond)));
 }
 
 }  // namespace fathom::query

@@ -1,4 +1,5 @@
-// ControlRoutes: the addresses that make nodes do something: POST /api/v1/captures, and /api/v1/tracepoints.
+// ControlRoutes: the addresses that make nodes do something: POST /api/v1/captures, and /api/v1/tracepoints
+// with its rules.
 //
 // Purpose: what is asked is handed to a Control, and answered when the nodes have answered; no thread waits meanwhile.
 // These addresses change what programs do, and the listener has no names of users: whoever reaches it may ask. So that
@@ -29,6 +30,7 @@ class ControlRoutes {
  private:
   void capture(const net::HttpRequest& request, net::HttpRespond respond) const;
   void tracepoints(const net::HttpRequest& request, net::HttpRespond respond) const;
+  void tracepoint_rules(const net::HttpRequest& request, net::HttpRespond respond) const;
 
   const std::shared_ptr<Control> control_;
 };

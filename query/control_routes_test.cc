@@ -29,6 +29,7 @@ class ScriptedControl : public Control {
     asked_tracepoints_.push_back(std::move(ask));
     done(replies);
   }
+  void tracepoint_rules(Done<TracepointRuleRows> done) override { done(rules); }
   std::vector<CaptureAsk> asked_captures() {
     std::lock_guard lock(mutex_);
     return asked_captures_;
@@ -46,6 +47,7 @@ class ScriptedControl : public Control {
   bool hold = false;
   Result<CaptureReplies> captures = CaptureReplies{};
   Result<TracepointReplies> replies = TracepointReplies{};
+  Result<TracepointRuleRows> rules = TracepointRuleRows{};
 
  private:
   std::mutex mutex_;
@@ -133,6 +135,18 @@ TEST_F(ControlRoutesTest, TracepointsAreListedAndSwitched) {
   EXPECT_EQ(asked[0].action, TracepointAction::kList);
   EXPECT_EQ(asked[1].action, TracepointAction::kEnable);
   EXPECT_EQ(asked[1].patterns, asked[0].patterns);
+}
+
+TEST_F(ControlRoutesTest, RulesAreListed) {
+  start();
+  uint64_t before = requests("tracepoint_rules", "ok");
+  control_->rules = TracepointRuleRows{{{true, "cache.*", "shop", ""}, {false, "*", "", "00ff"}}};
+  EXPECT_EQ(get("/api/v1/tracepoints/rules").body,
+            R"({"rules":[{"action":"enable","pattern":"cache.*","service":"shop","node_id":""},)"
+            R"({"action":"disable","pattern":"*","service":"","node_id":"00ff"}]})");
+  EXPECT_EQ(requests("tracepoint_rules", "ok"), before + 1);
+  EXPECT_EQ(get("/api/v1/tracepoints/rules?service=shop").status, 400);
+  EXPECT_EQ(post("/api/v1/tracepoints/rules", "{}").status, 405);
 }
 
 TEST_F(ControlRoutesTest, FaultsHaveTheirStatus) {

@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::array kBoundsSeconds{0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1.0, 10.0};
 
-constexpr std::array kQueries{"slowest",          "trace",           "services",        "operations",  "attribute_keys",
-                              "attribute_values", "latency",         "capture_request", "tracepoints", "captures",
-                              "capture",          "capture_content", "timeline",        "perfetto"};
+constexpr std::array kQueries{"slowest",          "trace",   "services",        "operations",  "attribute_keys",
+                              "attribute_values", "latency", "capture_request", "tracepoints", "tracepoint_rules",
+                              "captures",         "capture", "capture_content", "timeline",    "perfetto"};
 constexpr std::array kReasons{"queue_full", "stopping", "invalid", "not_found", "exhausted", "unsupported"};
 constexpr std::array kFaults{ErrorCode::kInvalid,   ErrorCode::kNotFound,    ErrorCode::kUnavailable,
                              ErrorCode::kExhausted, ErrorCode::kDeadline,    ErrorCode::kCancelled,

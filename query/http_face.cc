@@ -23,7 +23,7 @@ constexpr std::string_view kWelcome =
     "  GET /api/v1/services, /api/v1/operations, /api/v1/latency\n"
     "  GET /api/v1/attributes, /api/v1/attributes/KEY/values\n"
     "  GET /api/v1/nodes       the hosts' agents\n"
-    "  GET /api/v1/tracepoints what programs can record; POST switches it\n"
+    "  GET /api/v1/tracepoints what programs can record; POST switches it; tracepoints/rules: what was switched\n"
     "  POST /api/v1/captures   keep what the threads of a trace, a process or a service did\n"
     "  GET /api/v1/status, /metrics, /healthz, /readyz\n";
 

@@ -45,6 +45,7 @@ class RecordingHandler : public agent::ControlHandler {
   void tracepoints(agent::TracepointRequest request, std::function<void(agent::TracepointAnswer)> answer) override {
     answer({.request_id = request.request_id, .programs = {{3, "checkout", {{"cache.miss", "a.cc", 1, true}}}}});
   }
+  void tracepoint_rules(std::vector<agent::TracepointRule>) override {}
   size_t operations() const { return operations_.size(); }
 
  private:

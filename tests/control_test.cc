@@ -48,6 +48,11 @@ class Agent : public agent::ControlHandler {
     answer({.request_id = request.request_id, .programs = {{number_, "shop", {{request.patterns.at(0), "a", 1, on}}}}});
   }
 
+  void tracepoint_rules(std::vector<agent::TracepointRule> said) override {
+    rules.clear();
+    for (const agent::TracepointRule& rule : said) rules.push_back((rule.enables ? "+" : "-") + rule.pattern);
+  }
+
   void send_spans(size_t spans) {
     opentelemetry::proto::collector::trace::v1::ExportTraceServiceRequest request;
     auto& resource = *request.add_resource_spans();
@@ -83,6 +88,7 @@ class Agent : public agent::ControlHandler {
 
   std::vector<agent::OperationThreshold> told;
   bool was_told = false;
+  std::vector<std::string> rules;  // of tracepoints, as they were told last
   std::vector<agent::CaptureRequest> asked;
 
  private:
@@ -194,6 +200,8 @@ TEST_F(ControlOverStreams, RequestsComeBackWithEverybodysAnswer) {
   ASSERT_EQ(switched->nodes.size(), 1u);
   EXPECT_EQ(switched->nodes[0].answer->programs.at(0).pid, 2u);
   EXPECT_TRUE(switched->nodes[0].answer->programs.at(0).tracepoints.at(0).on);
+  EXPECT_TRUE(run_until([this] { return second_->rules == std::vector<std::string>{"+a.*"}; }));
+  EXPECT_TRUE(first_->rules.empty()) << "it was said of the other node";
 }
 
 }  // namespace

@@ -5,13 +5,14 @@ import os
 import signal
 import socket
 import subprocess
+import tempfile
 import unittest
 import urllib.error
 import urllib.parse
 import urllib.request
 
 from harness.main import main
-from harness.server import BIN, Server, until
+from harness.server import BIN, Server, cli, until
 
 
 def free_port():
@@ -147,6 +148,71 @@ class Tracepoints(unittest.TestCase):
         self.program = first
         self.replace_agent()
         until(lambda: self.switches() == as_written, "what an agent says is void with the next one")
+
+    def tracepoints(self, *words):
+        """What `fathom tracepoints` says of the program: name -> whether it is on."""
+        rows = json.loads(cli("tracepoints", *words, "--format", "json", "--url", self.server.url, check=0).stdout)
+        return {point["name"]: point["on"] for node in rows for program in node["programs"]
+                if program["pid"] == self.program.pid for point in program["tracepoints"]}
+
+    def test_the_command_line_says_what_the_program_does(self):
+        self.program.say("event")
+        until(lambda: self.tracepoints("list") == {"victim.event": True, "victim.quiet": False}, "its tracepoints at the server")
+        self.assertEqual(self.tracepoints("disable", "v?ctim.*t"), {"victim.event": False, "victim.quiet": False})
+        self.assertEqual(self.tracepoints("enable", "victim.qui?t"), {"victim.quiet": True})
+        self.assertEqual(self.tracepoints("list", "victim.?????"), {"victim.event": False, "victim.quiet": True})
+        # One that cannot hear is not said to have obeyed.
+        os.kill(self.program.pid, signal.SIGSTOP)
+        self.assertEqual(self.tracepoints("disable", "victim.*"), {"victim.event": False, "victim.quiet": True})
+        os.kill(self.program.pid, signal.SIGCONT)
+        until(lambda: self.tracepoints("list") == {"victim.event": False, "victim.quiet": False}, "what it was told meanwhile")
+
+    def start_node(self, name):
+        """Another host, as far as the server can tell: an agent of its own, and its socket."""
+        folder = tempfile.TemporaryDirectory(prefix="fathom-test-")
+        self.addCleanup(folder.cleanup)
+        agent_socket = f"{folder.name}/{name}.sock"
+        agent = subprocess.Popen([BIN / "fathom-agent", "--agent-socket", agent_socket, "--collector", self.server.ingest,
+                                  "--state", f"{folder.name}/state"], stderr=subprocess.DEVNULL)
+
+        def stop():
+            agent.kill()
+            agent.wait()
+        self.addCleanup(stop)
+        until(lambda: os.path.exists(agent_socket), "another agent")
+        return agent_socket
+
+    def rules(self):
+        rows = json.loads(cli("tracepoints", "rules", "--format", "json", "--url", self.server.url, check=0).stdout)
+        return [(row["action"], row["pattern"], row["service"]) for row in rows]
+
+    def test_nodes_and_agents_that_come_later_obey(self):
+        wanted = {"victim.event": False, "victim.quiet": True}
+        said = [("enable", "victim.qu*", "victim"), ("disable", "*.event", "")]
+        self.assertEqual(self.rules(), [])
+        self.tracepoints("enable", "victim.*", "--service", "victim")
+        self.tracepoints("enable", "victim.qu*", "--service", "victim")
+        self.tracepoints("disable", "*", "--service", "victim")  # in place of both
+        self.tracepoints("enable", "victim.qu*", "--service", "victim")
+        self.tracepoints("disable", "*.event")
+        self.assertEqual(self.rules(), [("disable", "*", "victim"), *said])
+        self.program.say("event")
+        until(lambda: self.tracepoints("list") == wanted, "the program here")
+        # A node that connects when all was said, with programs that start behind its agent.
+        first, self.program = self.program, Victim(self.start_node("later"))
+        self.addCleanup(self.program.kill)
+        self.program.say("event")
+        until(lambda: self.tracepoints("list") == wanted, "a program of another node")
+        # The next agent of this node, and the next server, know nothing by themselves.
+        self.program = first
+        self.replace_agent()
+        until(lambda: self.switches() == wanted, "the program at the next agent")
+        server = self.server.pid()
+        os.kill(server, signal.SIGKILL)
+        until(lambda: self.server.pid() not in (None, server) and self.server.ready(), "the next server")
+        self.assertEqual(self.rules(), [("disable", "*", "victim"), *said])
+        self.replace_agent()
+        until(lambda: self.switches() == wanted, "an agent that the next server has told")
 
     def test_what_may_not_be_switched(self):
         for query, headers, status in ((f"pid={2**31 - 1}&patterns=a", {}, 404), ("pid=x&patterns=a", {}, 400), ("", {}, 400),

@@ -95,6 +95,14 @@ query::TracepointReplies replies_of(const collector::Replies<TracepointAnswer>& 
   return out;
 }
 
+query::TracepointRuleRows rows_of(const std::vector<collector::TracepointRule>& rules) {
+  query::TracepointRuleRows rows;
+  for (const collector::TracepointRule& rule : rules) {
+    rows.rules.push_back({rule.enables, rule.pattern, rule.service, rule.node_id ? rule.node_id->hex() : ""});
+  }
+  return rows;
+}
+
 template <typename Answer, typename Done>
 collector::RepliesDone<Answer> translated(Done done) {
   return [done = std::move(done)](const Result<collector::Replies<Answer>>& replies) {
@@ -117,6 +125,12 @@ class NodeControl : public query::Control {
     Result<std::optional<collector::NodeId>> node = named_node(ask.node);
     if (!node) return done(node.error());
     router_->tracepoints(request_of(ask, *node), translated<TracepointAnswer>(std::move(done)));
+  }
+  void tracepoint_rules(Done<query::TracepointRuleRows> done) override {
+    router_->tracepoint_rules([done = std::move(done)](const Result<std::vector<collector::TracepointRule>>& rules) {
+      if (!rules) return done(rules.error());
+      done(rows_of(*rules));
+    });
   }
 
  private:

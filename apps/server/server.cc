@@ -58,7 +58,8 @@ void Server::start_control() {
   learner_ = std::make_shared<collector::ThresholdLearner>(options_.thresholds);
   seed(*learner_, *store_);
   streams_ = std::make_shared<collector::NodeStreams>();
-  router_ = std::make_shared<collector::ControlRouter>();
+  router_ =
+      std::make_shared<collector::ControlRouter>(collector::ControlOptions{.rules_directory = options_.store.path});
   router_->start(*streams_, *learner_);
   options_.collector.observer = learner_;
   options_.collector.streams = streams_;

@@ -1,5 +1,6 @@
 #include "client/detail/patterns.h"
 
+#include "base/name_pattern.h"
 #include "client/pool/layout.h"
 
 namespace fathom::client::detail {
@@ -36,7 +37,7 @@ bool switched_by(std::string_view list, std::string_view name, bool on) {
     std::string_view pattern = next_pattern(list);
     const bool off = !pattern.empty() && pattern[0] == '-';
     if (off) pattern = part(pattern, 1);
-    if (!pattern.empty() && fits(pattern, name)) on = !off;
+    if (!pattern.empty() && fits_pattern(pattern, name)) on = !off;
   }
   return on;
 }
@@ -62,26 +63,6 @@ uint32_t patterns_version() {
 bool is_on(uint32_t version, std::string_view name, bool by_default) {
   const List(&lists)[2] = patterns.lists[version % 2];
   return switched_by(lists[1].get(), name, switched_by(lists[0].get(), name, by_default));
-}
-
-// A star takes as little as it can, and more when what follows does not fit.
-bool fits(std::string_view pattern, std::string_view name) {
-  size_t p = 0, n = 0, star = ~size_t{0}, again = 0;
-  while (n < name.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      again = n;
-    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == name[n])) {
-      p++, n++;
-    } else if (star != ~size_t{0}) {
-      p = star + 1;
-      n = ++again;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') p++;
-  return p == pattern.size();
 }
 
 }  // namespace fathom::client::detail

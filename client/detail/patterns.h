@@ -1,7 +1,7 @@
 // Patterns: which tracepoints are on, by their names.
 //
-// Purpose: "cache.*,-cache.hit": patterns, separated by commas; * is any text, ? any byte; a leading - switches off.
-// The last one that fits counts; a tracepoint that none fits is as its code says. The program has a list (of its
+// Purpose: "cache.*,-cache.hit": patterns, separated by commas, as base/name_pattern.h has them; a leading - switches
+// off. The last one that fits counts; a tracepoint that none fits is as its code says. The program has a list (of its
 // environment) and its agent has one; the agent's comes behind. Thread safety: is_on() from anywhere, without a lock;
 // set_patterns() by one thread at a time. Errors: a list that is too long changes nothing.
 #pragma once
@@ -19,6 +19,5 @@ bool set_patterns(Says who, std::string_view list);
 // To be asked again behind what was done with is_on(): another one means that the answer may be another.
 uint32_t patterns_version();
 bool is_on(uint32_t version, std::string_view name, bool by_default);
-bool fits(std::string_view pattern, std::string_view name);
 
 }  // namespace fathom::client::detail

@@ -75,12 +75,22 @@ struct TracepointAnswer {
   bool truncated = false;
 };
 
+// What people have said of tracepoints for good, of one node or all.
+struct TracepointRule {
+  bool enables = false;
+  std::string pattern;
+  std::string service;            // empty: any
+  std::optional<NodeId> node_id;  // none: every
+  bool operator==(const TracepointRule&) const = default;
+};
+
 // The messages, as bytes (messages.h has the others).
 std::string thresholds_message(const std::vector<OperationThreshold>& operations, bool replaces);
 // The same, as many messages as it takes for each to be one that agents take; at least one. To be sent in order.
 std::vector<std::string> thresholds_messages(const std::vector<OperationThreshold>& operations, bool replaces);
 std::string capture_request_message(const CaptureRequest& request);
 std::string tracepoint_request_message(const TracepointRequest& request);
+std::string tracepoint_rules_message(const std::vector<TracepointRule>& rules);
 
 struct ConnectedNode {
   NodeId node_id;

@@ -81,4 +81,16 @@ std::string tracepoint_request_message(const TracepointRequest& request) {
   return message.SerializeAsString();
 }
 
+std::string tracepoint_rules_message(const std::vector<TracepointRule>& rules) {
+  wire::CollectorMessage message;
+  wire::TracepointRules& out = *message.mutable_tracepoint_rules();
+  for (const TracepointRule& rule : rules) {
+    wire::TracepointRule& one = *out.add_rules();
+    one.set_enables(rule.enables);
+    one.set_pattern(text_of(rule.pattern, kMostNameBytes));
+    one.set_service(text_of(rule.service, kMostNameBytes));
+  }
+  return message.SerializeAsString();
+}
+
 }  // namespace fathom::collector

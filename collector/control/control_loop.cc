@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/log.h"
+#include "collector/control/rules_file.h"
+
 namespace fathom::collector {
 
 namespace {
@@ -29,6 +32,14 @@ CaptureRequest request_for_others(const std::string& host_name, const store::Cap
   return request;
 }
 
+TracepointRules kept_rules(const std::string& directory) {
+  if (directory.empty()) return {};
+  Result<TracepointRules> rules = read_rules(directory);
+  if (rules) return *std::move(rules);
+  log_error("what was switched of tracepoints is forgotten: " + rules.error().message);
+  return {};
+}
+
 }  // namespace
 
 ControlLoop::ControlLoop(const ControlOptions& options, NodePort& port, ThresholdLearner& learner)
@@ -37,7 +48,8 @@ ControlLoop::ControlLoop(const ControlOptions& options, NodePort& port, Threshol
       learner_(learner),
       captures_(options.captures),
       tracepoints_(options.tracepoints),
-      remote_(options.remote) {}
+      remote_(options.remote),
+      rules_(kept_rules(options.rules_directory)) {}
 
 // ---- requests ----------------------------------------------------------------------------------------------------
 
@@ -92,9 +104,30 @@ void ControlLoop::capture(CaptureRequest request, RepliesDone<CaptureAnswer> don
 
 void ControlLoop::tracepoints(TracepointRequest request, RepliesDone<TracepointAnswer> done) {
   request.request_id = next_request_++;
+  if (TracepointRules::are_made_by(request)) {
+    Result<> kept = keep_rules(request);
+    if (!kept) return done(kept.error());
+    if (port_.connected().empty()) return done(Replies<TracepointAnswer>{request.request_id, {}});
+  }
   Question question{request.request_id, request.node_id, tracepoint_request_message(request),
                     options_.now_monotonic_nano() + options_.answer_nano};
   ask(tracepoints_, metrics_.tracepoints, question, std::move(done));
+}
+
+// Of a node that is not there, nothing: its name may be wrong.
+Result<> ControlLoop::keep_rules(const TracepointRequest& request) {
+  if (request.node_id) {
+    Result<std::vector<ConnectedNode>> named = addressees(request.node_id);
+    if (!named) return named.error();
+  }
+  TracepointRules more = rules_;
+  Result<> kept = more.add(request);
+  if (kept && !options_.rules_directory.empty()) kept = write_rules(options_.rules_directory, more);
+  if (!kept) return kept;
+  rules_ = std::move(more);
+  ++rules_version_;
+  spread_rules();
+  return {};
 }
 
 void ControlLoop::answered(const NodeId& node, CaptureAnswer answer) {
@@ -147,6 +180,7 @@ uint64_t ControlLoop::stream_of(const NodeId& node) const {
 void ControlLoop::node_connected(const NodeId& node) {
   std::vector<ConnectedNode> nodes = port_.connected();
   if (const ConnectedNode* found = find_node(nodes, node)) tell_all_thresholds(*found);
+  spread_rules();
 }
 
 // A node that is back already, over a newer stream, does not answer what it was asked over an older one.
@@ -187,12 +221,26 @@ void ControlLoop::spread_thresholds(uint64_t now_nano) {
   }
 }
 
+// As with thresholds: to whoever does not know the latest over the stream that it has now.
+void ControlLoop::spread_rules() {
+  const auto told = std::exchange(told_rules_, {});
+  for (const ConnectedNode& node : port_.connected()) {
+    const std::pair<uint64_t, uint64_t> latest{node.stream, rules_version_};
+    auto found = told.find(node.node_id);
+    bool knows = found != told.end() && found->second == latest;
+    if (knows || port_.send(node.node_id, tracepoint_rules_message(rules_.of(node.node_id)))) {
+      told_rules_.emplace(node.node_id, latest);
+    }
+  }
+}
+
 uint64_t ControlLoop::run_due() {
   uint64_t now = options_.now_monotonic_nano();
   metrics_.captures.late.add(captures_.expire(now));
   metrics_.tracepoints.late.add(tracepoints_.expire(now));
   if (now >= thresholds_due_nano_) {
     spread_thresholds(now);
+    spread_rules();
     thresholds_due_nano_ = now + options_.thresholds_every_nano;
   }
   return std::min({thresholds_due_nano_, captures_.next_deadline_nano(), tracepoints_.next_deadline_nano()});

@@ -7,6 +7,8 @@
 //  (also
 //    when it has come back: agents answer over the stream that they were asked by), or five seconds after the end of
 //    its window;
+//  - what a request switches of all processes is a rule (tracepoint_rules.h): durable before any node hears of it, and
+//    told, all rules together, to every node that connects, or does not know the latest;
 //  - the first capture of a trace makes every other node be asked for that trace (remote_triggers.h), for the same
 //    window; a trace that people ask all nodes for is not asked for again.
 // Thread safety: one thread. Ownership: port and learner outlive it. Errors, to `done`: kNotFound (the node named is
@@ -19,6 +21,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -28,6 +31,7 @@
 #include "collector/control/pending_requests.h"
 #include "collector/control/remote_triggers.h"
 #include "collector/control/threshold_learner.h"
+#include "collector/control/tracepoint_rules.h"
 
 namespace fathom::collector {
 
@@ -38,6 +42,7 @@ struct ControlOptions {
   PendingLimits captures;                    // requests of people that wait for nodes
   PendingLimits tracepoints{.requests = 8};  // their answers are large: some ten megabytes to a request at most
   RemoteTriggerOptions remote;
+  std::string rules_directory;  // where the rules of tracepoints are kept; empty: in memory only
   std::function<uint64_t()> now_monotonic_nano = fathom::now_monotonic_nano;
   std::function<uint64_t()> now_unix_nano = fathom::now_unix_nano;
 };
@@ -62,7 +67,9 @@ class ControlLoop {
 
   // The request's id is given here.
   void capture(CaptureRequest request, RepliesDone<CaptureAnswer> done);
+  // What becomes a rule may be asked for while no node is there.
   void tracepoints(TracepointRequest request, RepliesDone<TracepointAnswer> done);
+  const std::vector<TracepointRule>& tracepoint_rules() const { return rules_.all(); }
 
   // Does what is due; returns when to call again at the latest, in monotonic nanoseconds.
   uint64_t run_due();
@@ -86,6 +93,8 @@ class ControlLoop {
   uint64_t window_left_nano(const CaptureRequest& request) const;
   void ask_others(const NodeId& first, const store::CaptureInfo& info);
 
+  Result<> keep_rules(const TracepointRequest& request);
+  void spread_rules();
   void spread_thresholds(uint64_t now_nano);
   void tell_all_thresholds(const ConnectedNode& node);
   bool send_each(const NodeId& node, const std::vector<std::string>& messages);
@@ -97,9 +106,13 @@ class ControlLoop {
   PendingRequests<CaptureAnswer> captures_;
   PendingRequests<TracepointAnswer> tracepoints_;
   RemoteTriggers remote_;
+  TracepointRules rules_;
+  uint64_t rules_version_ = 0;
   uint64_t next_request_ = 1;
   uint64_t thresholds_due_nano_ = 0;
-  std::map<NodeId, uint64_t> told_;        // nodes that know all thresholds, and over which stream they were told
+  std::map<NodeId, uint64_t> told_;  // nodes that know all thresholds, and over which stream they were told
+  std::map<NodeId, std::pair<uint64_t, uint64_t>>
+      told_rules_;                         // by nodes: over which stream they were told which version
   std::vector<std::string> all_messages_;  // all thresholds; empty: to be made again
 };
 

@@ -86,6 +86,10 @@ void ControlRouter::tracepoints(TracepointRequest request, RepliesDone<Tracepoin
   if (!posted) told(unavailable(kStopping));
 }
 
+void ControlRouter::tracepoint_rules(const RulesDone& done) {
+  if (!post([done](ControlLoop& loop) { done(loop.tracepoint_rules()); })) done(unavailable(kStopping));
+}
+
 void ControlRouter::node_connected(const NodeId& node) {
   hear([node](ControlLoop& loop) { loop.node_connected(node); });
 }

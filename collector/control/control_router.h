@@ -15,6 +15,7 @@
 #include <mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "collector/agents/control.h"
 #include "collector/control/control_loop.h"
@@ -32,6 +33,8 @@ class ControlRouter : public NodeAnswers {
 
   void capture(CaptureRequest request, RepliesDone<CaptureAnswer> done);
   void tracepoints(TracepointRequest request, RepliesDone<TracepointAnswer> done);
+  using RulesDone = std::function<void(Result<std::vector<TracepointRule>>)>;
+  void tracepoint_rules(const RulesDone& done);
 
   void node_connected(const NodeId& node) override;
   void node_gone(const NodeId& node) override;

@@ -55,6 +55,12 @@ class FakeNodes : public NodePort {
     return std::exchange(sent_[name], {});
   }
 
+  // The rules of tracepoints that it was sent since this was called last: each message as "+a,-b@service".
+  std::vector<std::string> take_rules(char name) {
+    std::lock_guard lock(mutex_);
+    return std::exchange(rules_[name], {});
+  }
+
   std::vector<ConnectedNode> connected() const override {
     std::lock_guard lock(mutex_);
     std::vector<ConnectedNode> nodes;
@@ -73,10 +79,22 @@ class FakeNodes : public NodePort {
   std::function<void(const NodeId& node, const wire::CollectorMessage& message)> on_send;
 
  private:
+  static std::string words_of(const wire::TracepointRules& rules) {
+    std::string words;
+    for (const wire::TracepointRule& rule : rules.rules()) {
+      words.append(words.empty() ? "" : ",").append(rule.enables() ? "+" : "-").append(rule.pattern());
+      if (!rule.service().empty()) words.append("@").append(rule.service());
+    }
+    return words;
+  }
   bool keep(char name, const wire::CollectorMessage& message) {
     std::lock_guard lock(mutex_);
     if (!connected_.contains(name) || refusing_.contains(name)) return false;
-    sent_[name].push_back(message);
+    if (message.has_tracepoint_rules()) {
+      rules_[name].push_back(words_of(message.tracepoint_rules()));
+    } else {
+      sent_[name].push_back(message);
+    }
     return true;
   }
 
@@ -85,6 +103,7 @@ class FakeNodes : public NodePort {
   std::map<char, uint64_t> connected_;
   std::set<char> refusing_;
   std::map<char, std::vector<wire::CollectorMessage>> sent_;
+  std::map<char, std::vector<std::string>> rules_;
 };
 
 }  // namespace fathom::collector::testing

@@ -104,8 +104,12 @@ std::vector<ProgramDetail> Agent::details() const {
   return all;
 }
 
-Result<> Agent::switch_tracepoints(const TracepointSelector& selector, std::string_view patterns) {
-  return tracepoints_.add(selector, patterns, programs_);
+Result<> Agent::switch_tracepoints(const TracepointSelector& selector, std::string_view patterns, RuleOrigin origin) {
+  return tracepoints_.add(selector, patterns, origin, programs_);
+}
+
+Result<> Agent::set_fleet_tracepoints(const std::vector<TracepointRule>& rules) {
+  return tracepoints_.replace_fleets(rules);
 }
 
 // ---- the timer

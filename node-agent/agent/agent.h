@@ -75,7 +75,10 @@ class Agent : private OfferHandler {
   // All programs that have a detail pool, also those that are over and whose pool is still kept.
   std::vector<ProgramDetail> details() const;
   // Switches tracepoints by their names, in programs that are here and in those that come: what TracepointRules says.
-  Result<> switch_tracepoints(const TracepointSelector& selector, std::string_view patterns);
+  Result<> switch_tracepoints(const TracepointSelector& selector, std::string_view patterns,
+                              RuleOrigin origin = RuleOrigin::kHere);
+  // All that the collector wants of them: TracepointRules::replace_fleets().
+  Result<> set_fleet_tracepoints(const std::vector<TracepointRule>& rules);
 
  private:
   pool::Verdict offered(ConnectionId connection, const Peer& peer, Fd descriptor, uint64_t pool_bytes) override;

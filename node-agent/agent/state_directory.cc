@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "base/ids.h"
+#include "base/replace_file.h"
 
 namespace fathom::agent {
 
@@ -52,24 +53,12 @@ Result<Fd> open_directory(const std::string& path) {
   return directory;
 }
 
-// Whole or not at all: a crash must not leave half of an id.
-Result<> write_file(const Fd& directory, const char* name, const std::string& text) {
-  std::string fresh = std::string(name) + ".new";
-  Fd file(::openat(directory.get(), fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644));
-  if (!file.open()) return system_error("cannot write " + fresh);
-  bool written = ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
-                 ::fsync(file.get()) == 0 && ::renameat(directory.get(), fresh.c_str(), directory.get(), name) == 0 &&
-                 ::fsync(directory.get()) == 0;
-  if (!written) return system_error(std::string("cannot write ") + name);
-  return {};
-}
-
 // Made only where there is none: one that cannot be read now is still this node's.
 Result<Bytes16> node_id_in(const Fd& directory, const std::string& path) {
   Fd file(::openat(directory.get(), kNodeId, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   if (!file.open() && errno == ENOENT) {
     Bytes16 made = random_id();
-    Result<> written = write_file(directory, kNodeId, id_text(made));
+    Result<> written = replace_file(directory, kNodeId, id_text(made));
     if (!written) return internal(path + ": " + written.error().message);
     return made;
   }

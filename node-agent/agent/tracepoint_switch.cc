@@ -16,16 +16,22 @@ std::string message_of(const std::string& patterns) {
 
 }  // namespace
 
-Result<> TracepointSwitch::add(const TracepointSelector& selector, std::string_view patterns,
+Result<> TracepointSwitch::add(const TracepointSelector& selector, std::string_view patterns, RuleOrigin origin,
                                const Programs& programs) {
   bool known = !selector.process;
   programs.for_each([&](const std::shared_ptr<Program>& program) {
     known = known || (!program->ended() && selector.covers(program->id().process, {}));
   });
   if (!known) return not_found("no program of that process id has offered its memory to this agent");
-  Result<> added = rules_.add(selector, patterns);
+  Result<> added = rules_.add(selector, patterns, origin);
   if (added) changed_ = true;
   return added;
+}
+
+Result<> TracepointSwitch::replace_fleets(const std::vector<TracepointRule>& rules) {
+  Result<> replaced = rules_.replace_fleets(rules);
+  if (replaced) changed_ = true;
+  return replaced;
 }
 
 bool TracepointSwitch::welcome(ConnectionId connection, Program& program) {
@@ -40,7 +46,7 @@ void TracepointSwitch::forget(ConnectionId connection) {
 }
 
 void TracepointSwitch::tick(uint64_t now_nano, const Programs& programs, Listener& listener) {
-  if (!rules_.has_any() || (!changed_ && now_nano < next_look_nano_)) return;
+  if (!changed_ && (!rules_.has_any() || now_nano < next_look_nano_)) return;
   changed_ = false;
   next_look_nano_ = now_nano + kLookNano;
   programs.for_each([&](const std::shared_ptr<Program>& program) { look_at(*program, listener); });

@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "node-agent/agent/programs.h"
@@ -20,7 +21,9 @@ namespace fathom::agent {
 
 class TracepointSwitch {
  public:
-  Result<> add(const TracepointSelector& selector, std::string_view patterns, const Programs& programs);
+  Result<> add(const TracepointSelector& selector, std::string_view patterns, RuleOrigin origin,
+               const Programs& programs);
+  Result<> replace_fleets(const std::vector<TracepointRule>& rules);
   // A span pool of this program was taken over the connection. Whether it will be told something.
   bool welcome(ConnectionId connection, Program& program);
   void forget(ConnectionId connection);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "node-agent/agent/tracepoints_face.h"
 #include "node-agent/testing/agent_fixture.h"
 
@@ -65,6 +67,74 @@ TEST(TracepointRules, NoMoreThanAProgramRemembers) {
   EXPECT_TRUE(rules.add({}, "-0" + std::string(200, 'x')).ok()) << "in place of another one";
 }
 
+TEST(TracepointRules, WhatCoversAnOlderOneTakesItsPlace) {
+  TracepointRules rules;
+  ASSERT_TRUE(rules.add({.service = "shop"}, "cache.hit,pay").ok());
+  ASSERT_TRUE(rules.add({.service = "cart"}, "-*").ok());
+  EXPECT_EQ(rules.patterns_of(kOne, "shop"), "cache.hit,pay");
+  ASSERT_TRUE(rules.add({}, "-cache.*").ok());
+  EXPECT_EQ(rules.patterns_of(kOne, "shop"), "pay,-cache.*");
+}
+
+using Fleet = std::vector<TracepointRule>;
+
+TEST(TracepointRules, TheFleetsAreReplacedAllTogether) {
+  TracepointRules rules;
+  ASSERT_TRUE(rules.replace_fleets({{true, "cache.*", ""}, {false, "cache.hit", "shop"}}).ok());
+  EXPECT_EQ(rules.patterns_of(kOne, "shop"), "cache.*,-cache.hit");
+  EXPECT_EQ(rules.patterns_of(kOne, "cart"), "cache.*");
+  ASSERT_TRUE(rules.replace_fleets({{false, "cache.hit", "shop"}, {true, "pay", ""}}).ok());
+  EXPECT_EQ(rules.patterns_of(kOne, "shop"), "-cache.hit,pay");
+  ASSERT_TRUE(rules.replace_fleets({}).ok());
+  EXPECT_EQ(rules.patterns_of(kOne, "shop"), "");
+}
+
+TEST(TracepointRules, WhatTheFleetSaysAgainDoesNotUndoWhatWasSaidHere) {
+  TracepointRules rules;
+  const Fleet fleet{{true, "cache.*", ""}};
+  ASSERT_TRUE(rules.replace_fleets(fleet).ok());
+  ASSERT_TRUE(rules.add({}, "-*").ok());
+  ASSERT_TRUE(rules.replace_fleets(fleet).ok());
+  EXPECT_EQ(rules.patterns_of(kOne, ""), "cache.*,-*");
+  ASSERT_TRUE(rules.replace_fleets({{true, "cache.*", ""}, {true, "pay", ""}}).ok());
+  EXPECT_EQ(rules.patterns_of(kOne, ""), "cache.*,-*,pay") << "what is new was said later";
+  ASSERT_TRUE(rules.replace_fleets({}).ok());
+  EXPECT_EQ(rules.patterns_of(kOne, ""), "-*");
+}
+
+// A request that is obeyed at once and the collector's list of all that was asked come to the same.
+TEST(TracepointRules, ARequestOfTheFleetIsAmongTheFleetsRules) {
+  TracepointRules rules;
+  ASSERT_TRUE(rules.replace_fleets({{true, "a", ""}}).ok());
+  ASSERT_TRUE(rules.add({}, "-a,b", RuleOrigin::kFleet).ok());
+  ASSERT_TRUE(rules.add({}, "-b").ok());
+  ASSERT_TRUE(rules.replace_fleets({{false, "a", ""}, {true, "b", ""}}).ok());
+  EXPECT_EQ(rules.patterns_of(kOne, ""), "-a,b,-b");
+}
+
+TEST(TracepointRules, TheFleetsHaveRoomBeforeThoseOfHere) {
+  TracepointRules rules;
+  for (int i = 0; rules.add({}, std::to_string(i) + std::string(200, 'x')).ok(); ++i) continue;
+  Fleet fleet;
+  for (int i = 0; i < 10; ++i) fleet.push_back({true, std::to_string(i) + std::string(200, 'y'), ""});
+  ASSERT_TRUE(rules.replace_fleets(fleet).ok());
+  std::string told = rules.patterns_of(kOne, "");
+  EXPECT_LE(told.size(), size_t{pool::kMostPatternBytes});
+  EXPECT_EQ(std::count(told.begin(), told.end(), 'y'), 2000);
+  EXPECT_NE(told.find("18x"), std::string::npos) << "the newest stays";
+  EXPECT_EQ(told.find("9x"), std::string::npos) << "the oldest go";
+}
+
+TEST(TracepointRules, OfTheFleetsAllAreTakenOrNone) {
+  TracepointRules rules;
+  ASSERT_TRUE(rules.replace_fleets({{true, "a", ""}}).ok());
+  for (const char* pattern : {"", "-b", "b,c", "b c"}) {
+    EXPECT_FALSE(rules.replace_fleets({{true, "b", ""}, {true, pattern, ""}}).ok()) << pattern;
+  }
+  EXPECT_FALSE(rules.replace_fleets(Fleet(1, {true, std::string(300, 'b'), ""})).ok());
+  EXPECT_EQ(rules.patterns_of(kOne, ""), "a");
+}
+
 class TracepointSwitchTest : public testing::AgentTest {
  protected:
   std::string next_words(SocketClient& client) {
@@ -101,6 +171,17 @@ TEST_F(TracepointSwitchTest, ProgramsThatComeAreTold) {
     EXPECT_TRUE((abilities_ & pool::kTracepointsFollow) != 0);
     EXPECT_EQ(next_words(program), "cache.*");
   }
+}
+
+TEST_F(TracepointSwitchTest, WhatTheFleetTakesBackIsTold) {
+  must_start();
+  ASSERT_TRUE(agent_->set_fleet_tracepoints({{true, "cache.*", ""}}).ok());
+  ScriptedPool pool;
+  SocketClient program(options_.listener.path);
+  ASSERT_EQ(offer(program, pool), Verdict::kTaken);
+  EXPECT_EQ(next_words(program), "cache.*");
+  ASSERT_TRUE(agent_->set_fleet_tracepoints({}).ok());
+  EXPECT_EQ(next_words(program), "");
 }
 
 TEST_F(TracepointSwitchTest, WithoutRulesNothingIsSaid) {

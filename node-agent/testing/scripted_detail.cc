@@ -127,10 +127,14 @@ char* ScriptedDetail::table() {
   return memory_ + header().table_offset;
 }
 
-void ScriptedDetail::describe(uint32_t kind, std::string_view name, const DetailFields& fields) {
+uint32_t ScriptedDetail::describe(uint32_t kind, std::string_view name, const DetailFields& fields) {
   std::string entry = table_entry(kind, name, fields);
   std::memcpy(table() + table_used_, entry.data(), entry.size());
-  table_used_ += static_cast<uint32_t>(entry.size());
+  return std::exchange(table_used_, table_used_ + static_cast<uint32_t>(entry.size()));
+}
+
+void ScriptedDetail::switch_tracepoint(uint32_t place, bool on) {
+  reinterpret_cast<pool::TracepointEntry*>(table() + place)->on.store(on ? 1 : 0);
 }
 
 uint32_t ScriptedDetail::claim(uint32_t chunk, uint64_t first_ticks, uint32_t tid) {

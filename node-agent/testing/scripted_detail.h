@@ -65,7 +65,9 @@ class ScriptedDetail {
   char* chunk(uint32_t number);
   char* table();
   // Behind the others.
-  void describe(uint32_t kind, std::string_view name, const DetailFields& fields);
+  // Returns the description's place in the table.
+  uint32_t describe(uint32_t kind, std::string_view name, const DetailFields& fields);
+  void switch_tracepoint(uint32_t place, bool on);
 
   // ---- the writer's steps, each by itself
   // Its new epoch; 0: not to be had.

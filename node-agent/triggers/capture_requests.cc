@@ -1,11 +1,12 @@
 // What a collector asks of a CaptureService.
 #include <algorithm>
+#include <utility>
 
+#include "base/log.h"
 #include "base/time.h"
 #include "node-agent/triggers/capture_metrics.h"
 #include "node-agent/triggers/capture_requester.h"
 #include "node-agent/triggers/capture_service.h"
-#include "node-agent/triggers/tracepoint_requests.h"
 
 namespace fathom::agent {
 
@@ -127,8 +128,21 @@ void CaptureService::ask_for(const Target& target, const CaptureRequest& request
 }
 
 void CaptureService::tracepoints(TracepointRequest request, std::function<void(TracepointAnswer)> answer) {
-  if (agent_ != nullptr) return answer(answer_tracepoints(*agent_, request));
+  if (agent_ != nullptr) {
+    return tracepoint_requests_.ask(*agent_, std::move(request), now_monotonic_nano(), std::move(answer));
+  }
   answer({.request_id = request.request_id, .failure = "this agent is stopping"});
+}
+
+void CaptureService::tracepoint_rules(std::vector<TracepointRule> rules) {
+  if (agent_ == nullptr) return early_rules_ = std::move(rules), void();
+  Result<> set = agent_->set_fleet_tracepoints(rules);
+  if (!set) log_warning("the server's rules for tracepoints are not obeyed: " + set.error().message);
+}
+
+void CaptureService::set_agent(Agent* agent) {
+  agent_ = agent;
+  if (agent_ != nullptr && !early_rules_.empty()) tracepoint_rules(std::exchange(early_rules_, {}));
 }
 
 }  // namespace fathom::agent

@@ -19,6 +19,7 @@
 #include "node-agent/triggers/captured_traces.h"
 #include "node-agent/triggers/finished_spans.h"
 #include "node-agent/triggers/overdue_watch.h"
+#include "node-agent/triggers/tracepoint_requests.h"
 #include "node-agent/triggers/watched_programs.h"
 
 namespace fathom::agent {
@@ -50,16 +51,18 @@ class CaptureService : public ControlHandler, public AgentObserver, public Trigg
   // For DrainOptions.
   FinishedSpans& finished_spans() { return finished_; }
   // Whose tracepoints are asked for; null: nobody's yet, or not any more.
-  void set_agent(Agent* agent) { agent_ = agent; }
+  void set_agent(Agent* agent);
 
   void thresholds(std::vector<OperationThreshold> operations, bool replaces) override;
   void capture(CaptureRequest request, std::function<void(CaptureAnswer)> answer) override;
   void tracepoints(TracepointRequest request, std::function<void(TracepointAnswer)> answer) override;
 
+  void tracepoint_rules(std::vector<TracepointRule> rules) override;
+
   void taken(const std::shared_ptr<Program>& program) override { programs_.taken(program); }
   void looked_after(uint64_t now_nano, const Programs& programs, const DetailPools& details) override {
-    (void)now_nano;
     programs_.looked_after(programs, details);
+    if (agent_ != nullptr) tracepoint_requests_.look(*agent_, now_nano);
   }
 
  private:
@@ -104,6 +107,8 @@ class CaptureService : public ControlHandler, public AgentObserver, public Trigg
   const CaptureServiceOptions options_;
   CaptureOutbox& outbox_;
   Agent* agent_ = nullptr;
+  TracepointRequests tracepoint_requests_;
+  std::vector<TracepointRule> early_rules_;  // said before there was an agent
   ThresholdBook book_;
   TraceMemory traces_;
   FinishedSpans finished_;

@@ -45,7 +45,7 @@ class CaptureServiceTest : public testing::AgentTest {
   }
   // Each in a chunk of its own.
   void write_event(uint32_t chunk, const std::string& word) {
-    if (chunk == 0) detail_.describe(16, "note", {{pool::FieldType::kString, "word"}});
+    if (chunk == 0) note_ = detail_.describe(16, "note", {{pool::FieldType::kString, "word"}});
     uint64_t now = now_monotonic_nano();
     detail_.claim(chunk, now);
     detail_.put(chunk, testing::owner_record(1, now));
@@ -80,6 +80,7 @@ class CaptureServiceTest : public testing::AgentTest {
   FakeCaptureOutbox captures_;
   ScriptedPool pool_{4, pool::Clock::kMonotonic, -1, 16};
   ScriptedDetail detail_;
+  uint32_t note_ = 0;  // where the table describes it
   std::unique_ptr<SocketClient> client_;
   std::unique_ptr<CaptureService> service_;
 };
@@ -304,23 +305,72 @@ TEST_F(CaptureServiceTest, AWindowThatLiesAheadIsWaitedForAndOneAtATime) {
   EXPECT_EQ(ask(request).capture_ids.size(), 1u) << "and again when it is made";
 }
 
-TEST_F(CaptureServiceTest, TracepointsAreListedAndSwitched) {
-  begin_with_program();
-  std::optional<TracepointAnswer> answer;
-  auto keep = [&](TracepointAnswer given) { answer = std::move(given); };
-  service_->tracepoints({.request_id = 3}, keep);
-  ASSERT_TRUE(answer);
-  EXPECT_EQ(answer->request_id, 3u);
-  ASSERT_EQ(answer->programs.size(), 1u);
-  EXPECT_EQ(answer->programs[0].service, "shop");
-  ASSERT_EQ(answer->programs[0].tracepoints.size(), 1u);
-  EXPECT_EQ(answer->programs[0].tracepoints[0].name, "note");
+class TracepointRequestsTest : public CaptureServiceTest {
+ protected:
   using Action = TracepointRequest::Action;
-  service_->tracepoints({.action = Action::kEnable, .patterns = {"no*"}, .service = "shop"}, keep);
-  EXPECT_EQ(answer->failure, "");
-  EXPECT_TRUE(answer->programs.at(0).tracepoints.at(0).on);
-  service_->tracepoints({.action = Action::kEnable, .patterns = {"no thing"}}, keep);
-  EXPECT_NE(answer->failure, "");
+  // The answer gathers in answer_.
+  void ask(TracepointRequest request) {
+    answer_.reset();
+    service_->tracepoints(std::move(request), [this](TracepointAnswer given) {
+      ASSERT_FALSE(answer_) << "twice";
+      answer_ = std::move(given);
+    });
+  }
+  // What the one tracepoint of the one program is said to be.
+  std::optional<bool> said() const {
+    if (!answer_ || answer_->programs.size() != 1 || answer_->programs[0].tracepoints.size() != 1) return std::nullopt;
+    return answer_->programs[0].tracepoints[0].on;
+  }
+
+  std::optional<TracepointAnswer> answer_;
+};
+
+TEST_F(TracepointRequestsTest, AListIsAnsweredAtOnce) {
+  begin_with_program();
+  for (const char* pattern : {"note", "no*", "n?te"}) {
+    ask({.request_id = 3, .patterns = {"other", pattern}});
+    ASSERT_EQ(said(), false) << pattern;
+    EXPECT_EQ(answer_->request_id, 3u);
+    EXPECT_EQ(answer_->programs[0].service, "shop");
+    EXPECT_EQ(answer_->programs[0].tracepoints[0].name, "note");
+  }
+  ask({.patterns = {"n?ote"}});
+  ASSERT_EQ(answer_->programs.size(), 1u);
+  EXPECT_TRUE(answer_->programs[0].tracepoints.empty());
+  ask({.service = "another"});
+  EXPECT_TRUE(answer_->programs.empty());
+}
+
+TEST_F(TracepointRequestsTest, ASwitchIsAnsweredWhenTheProgramHasDoneIt) {
+  begin_with_program();
+  ask({.request_id = 4, .action = Action::kEnable, .patterns = {"n?te"}, .service = "shop"});
+  std::optional<std::string> words;
+  ASSERT_TRUE(until([&] { return (words = client_->tracepoints()).has_value(); }));
+  EXPECT_EQ(words, "n?te");
+  EXPECT_FALSE(answer_) << "it has not switched yet";
+  detail_.switch_tracepoint(note_, true);
+  ASSERT_TRUE(until([&] { return answer_.has_value(); }));
+  EXPECT_EQ(answer_->request_id, 4u);
+  EXPECT_EQ(said(), true);
+}
+
+TEST_F(TracepointRequestsTest, OfAProgramThatDoesNotSwitchItIsSaidHowItIs) {
+  begin_with_program();
+  detail_.switch_tracepoint(note_, true);
+  ask({.action = Action::kDisable, .patterns = {"*"}});
+  ASSERT_TRUE(until([&] { return answer_.has_value(); }));
+  EXPECT_EQ(answer_->failure, "");
+  EXPECT_EQ(said(), true);
+}
+
+TEST_F(TracepointRequestsTest, NobodyIsWaitedForWhereNothingFits) {
+  begin_with_program();
+  ask({.action = Action::kEnable, .patterns = {"another"}});
+  ASSERT_TRUE(until([&] { return answer_.has_value(); }));
+  EXPECT_EQ(said(), std::nullopt);
+  ask({.action = Action::kEnable, .patterns = {"no thing"}});
+  ASSERT_TRUE(answer_);
+  EXPECT_NE(answer_->failure, "");
 }
 
 }  // namespace

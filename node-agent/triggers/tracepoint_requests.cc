@@ -1,7 +1,10 @@
 #include "node-agent/triggers/tracepoint_requests.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
+#include "base/name_pattern.h"
 #include "base/utf8.h"
 
 namespace fathom::agent {
@@ -20,6 +23,12 @@ bool is_meant(const ProgramDetail& program, const TracepointRequest& request) {
   return request.service.empty() || program.service == request.service;
 }
 
+std::vector<ProgramDetail> programs_of(const Agent& agent, const TracepointRequest& request) {
+  std::vector<ProgramDetail> programs = agent.details();
+  std::erase_if(programs, [&](const ProgramDetail& program) { return !is_meant(program, request); });
+  return programs;
+}
+
 std::string joined(const TracepointRequest& request) {
   std::string list;
   for (const std::string& pattern : request.patterns) {
@@ -33,7 +42,7 @@ std::string joined(const TracepointRequest& request) {
 Result<> switch_all(Agent& agent, const TracepointRequest& request) {
   TracepointSelector selector{.service = request.pid == 0 ? request.service : ""};
   if (request.pid != 0) selector.process = identify_process(static_cast<pid_t>(request.pid));
-  return agent.switch_tracepoints(selector, joined(request));
+  return agent.switch_tracepoints(selector, joined(request), request.pid == 0 ? RuleOrigin::kFleet : RuleOrigin::kHere);
 }
 
 bool is_listed(const Tracepoint& tracepoint, const TracepointRequest& request) {
@@ -42,53 +51,60 @@ bool is_listed(const Tracepoint& tracepoint, const TracepointRequest& request) {
                      [&](const std::string& pattern) { return fits_pattern(pattern, tracepoint.name); });
 }
 
+bool has_switched(const ProgramDetail& program, const TracepointRequest& request) {
+  TracepointTable table = program.pool->tracepoints();
+  return std::all_of(table.all().begin(), table.all().end(), [&](const Tracepoint& tracepoint) {
+    return !is_listed(tracepoint, request) || tracepoint.on == (request.action == Action::kEnable);
+  });
+}
+
 ProgramTracepoints list_of(const ProgramDetail& program, const TracepointRequest& request, size_t& room) {
   ProgramTracepoints listed{.pid = static_cast<uint32_t>(program.process.pid), .service = text_of(program.service)};
   TracepointTable table = program.pool->tracepoints();
   for (const Tracepoint& tracepoint : table.all()) {
     if (room == 0 || !is_listed(tracepoint, request)) continue;
     --room;
-    bool on = request.action == Action::kList ? tracepoint.on : request.action == Action::kEnable;
-    listed.tracepoints.push_back({text_of(tracepoint.name), text_of(tracepoint.file), tracepoint.line, on});
+    listed.tracepoints.push_back({text_of(tracepoint.name), text_of(tracepoint.file), tracepoint.line, tracepoint.on});
   }
   return listed;
 }
 
-}  // namespace
-
-bool fits_pattern(std::string_view pattern, std::string_view name) {
-  size_t at = 0, star = std::string_view::npos, behind_star = 0, i = 0;
-  while (at < name.size()) {
-    if (i < pattern.size() && pattern[i] == '*') {
-      star = i++;
-      behind_star = at;
-    } else if (i < pattern.size() && pattern[i] == name[at]) {
-      ++i;
-      ++at;
-    } else if (star != std::string_view::npos) {
-      i = star + 1;
-      at = ++behind_star;
-    } else {
-      return false;
-    }
-  }
-  return pattern.find_first_not_of('*', i) == std::string_view::npos;
-}
-
-TracepointAnswer answer_tracepoints(Agent& agent, const TracepointRequest& request) {
+TracepointAnswer answer_now(const Agent& agent, const TracepointRequest& request) {
   TracepointAnswer answer{.request_id = request.request_id};
-  if (request.action != Action::kList) {
-    Result<> switched = switch_all(agent, request);
-    if (!switched) {
-      answer.failure = switched.error().message;
-      return answer;
-    }
-  }
   size_t room = kMostListed;
-  for (const ProgramDetail& program : agent.details()) {
-    if (is_meant(program, request)) answer.programs.push_back(list_of(program, request, room));
+  for (const ProgramDetail& program : programs_of(agent, request)) {
+    answer.programs.push_back(list_of(program, request, room));
   }
   return answer;
+}
+
+}  // namespace
+
+void TracepointRequests::ask(Agent& agent, TracepointRequest request, uint64_t now_nano, Answer answer) {
+  if (request.action == Action::kList) return answer(answer_now(agent, request));
+  Result<> switched = switch_all(agent, request);
+  if (!switched) return answer({.request_id = request.request_id, .failure = switched.error().message});
+  if (switching_.size() >= kMostSwitching) return answer(answer_now(agent, request));
+  std::vector<ProgramDetail> left = programs_of(agent, request);
+  switching_.push_back({std::move(request), std::move(answer), std::move(left), now_nano + kSwitchingNano});
+}
+
+// One table more than have switched, so that all looks together read each about once.
+bool TracepointRequests::Switching::is_over(uint64_t now_nano) {
+  while (!left.empty() && has_switched(left.back(), request)) left.pop_back();
+  return left.empty() || now_nano >= deadline_nano;
+}
+
+void TracepointRequests::look(const Agent& agent, uint64_t now_nano) {
+  for (auto at = switching_.begin(); at != switching_.end();) {
+    auto next = std::next(at);
+    if (at->is_over(now_nano)) {
+      Switching over = std::move(*at);
+      switching_.erase(at);
+      over.answer(answer_now(agent, over.request));
+    }
+    at = next;
+  }
 }
 
 }  // namespace fathom::agent

@@ -31,6 +31,15 @@ struct Limits {
     check(asked.request.patterns.size() <= ingest::kMostPatterns);
     for (const std::string& pattern : asked.request.patterns) check(pattern.size() <= ingest::kMostPatternBytes);
   }
+  void operator()(const AskedRules& asked) const {
+    check(asked.rules.size() <= ingest::kMostRules);
+    size_t bytes = 0;
+    for (const TracepointRule& rule : asked.rules) {
+      bytes += rule.pattern.size();
+      check(rule.service.size() <= 1024);
+    }
+    check(bytes <= ingest::kMostRulesBytes);
+  }
 };
 
 }  // namespace

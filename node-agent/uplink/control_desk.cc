@@ -29,6 +29,7 @@ struct Desk {
     handler.tracepoints(std::move(asked.request),
                         [to = answer](const TracepointAnswer& made) { to(tracepoint_answer_message(made)); });
   }
+  void operator()(AskedRules& asked) { handler.tracepoint_rules(std::move(asked.rules)); }
 
  private:
   template <typename Asked>

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/bytes.h"
+#include "base/log.h"
 #include "base/metrics.h"
 #include "base/utf8.h"
 #include "ingest.pb.h"
@@ -147,6 +148,27 @@ AskedTracepoints read(const wire::TracepointRequest& request) {
   return asked;
 }
 
+size_t bytes_of(const wire::TracepointRules& rules) {
+  constexpr size_t kSignAndComma = 2;
+  size_t bytes = 0;
+  for (const wire::TracepointRule& rule : rules.rules()) bytes += rule.pattern().size() + kSignAndComma;
+  return bytes;
+}
+
+// Not a part of them: what is left out might have switched off what the others switch on.
+std::optional<LinkControl> read(const wire::TracepointRules& rules) {
+  bool too_many = rules.rules_size() > static_cast<int>(ingest::kMostRules);
+  if (too_many || bytes_of(rules) > ingest::kMostRulesBytes) {
+    log_warning("the collector has more rules for tracepoints than agents take; none of them is obeyed");
+    return std::nullopt;
+  }
+  AskedRules asked;
+  for (const wire::TracepointRule& rule : rules.rules()) {
+    asked.rules.push_back({rule.enables(), rule.pattern(), text(rule.service(), kMostNameBytes)});
+  }
+  return asked;
+}
+
 }  // namespace
 
 std::string capture_begin_message(const OutgoingCapture& capture, const std::optional<ClockOffset>& clock) {
@@ -230,6 +252,7 @@ std::optional<LinkControl> read_control(const wire::CollectorMessage& message) {
   if (message.has_thresholds()) return read(message.thresholds());
   if (message.has_capture_request()) return read(message.capture_request());
   if (message.has_tracepoint_request()) return read(message.tracepoint_request());
+  if (message.has_tracepoint_rules()) return read(message.tracepoint_rules());
   return std::nullopt;
 }
 

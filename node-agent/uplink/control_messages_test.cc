@@ -30,6 +30,31 @@ OutgoingCapture full_capture() {
   return capture;
 }
 
+std::optional<LinkControl> read_rules(const wire::TracepointRules& rules) {
+  wire::CollectorMessage message;
+  *message.mutable_tracepoint_rules() = rules;
+  return read_control(message);
+}
+
+TEST(ControlMessages, RulesAreReadAllOrNone) {
+  wire::TracepointRules rules;
+  EXPECT_TRUE(std::get<AskedRules>(*read_rules(rules)).rules.empty()) << "those of before are void";
+  for (size_t i = 0; i < ingest::kMostRules; ++i) rules.add_rules()->set_pattern("a");
+  rules.mutable_rules(1)->set_enables(true);
+  rules.mutable_rules(1)->set_service("shop");
+  AskedRules asked = std::get<AskedRules>(*read_rules(rules));
+  ASSERT_EQ(asked.rules.size(), ingest::kMostRules);
+  EXPECT_FALSE(asked.rules[0].enables);
+  EXPECT_TRUE(asked.rules[1].enables);
+  EXPECT_EQ(asked.rules[1].pattern, "a");
+  EXPECT_EQ(asked.rules[1].service, "shop");
+  rules.add_rules()->set_pattern("a");
+  EXPECT_FALSE(read_rules(rules).has_value());
+  rules.clear_rules();
+  for (int i = 0; i < 20; ++i) rules.add_rules()->set_pattern(std::string(200, 'a'));
+  EXPECT_FALSE(read_rules(rules).has_value());
+}
+
 // The bytes of version 1.
 TEST(ControlMessages, ACapturesBeginningIsThis) {
   EXPECT_EQ(to_hex(capture_begin_message(full_capture(), ClockOffset{-1, 300})),

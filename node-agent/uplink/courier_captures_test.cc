@@ -19,6 +19,8 @@ class FakeHandler : public ControlHandler {
   void tracepoints(TracepointRequest request, std::function<void(TracepointAnswer)> answer) override {
     tracepoints_.emplace_back(std::move(request), std::move(answer));
   }
+  void tracepoint_rules(std::vector<TracepointRule> rules) override { rules_.push_back(std::move(rules)); }
+  std::vector<std::vector<TracepointRule>> rules_;
   std::vector<std::pair<std::vector<OperationThreshold>, bool>> thresholds_;
   std::vector<std::pair<CaptureRequest, std::function<void(CaptureAnswer)>>> captures_;
   std::vector<std::pair<TracepointRequest, std::function<void(TracepointAnswer)>>> tracepoints_;

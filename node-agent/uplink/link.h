@@ -61,7 +61,10 @@ struct AskedTracepoints {
   std::array<uint8_t, 16> node_id{};  // zero: every
   std::string fault;
 };
-using LinkControl = std::variant<AskedThresholds, AskedCapture, AskedTracepoints>;
+struct AskedRules {
+  std::vector<TracepointRule> rules;
+};
+using LinkControl = std::variant<AskedThresholds, AskedCapture, AskedTracepoints, AskedRules>;
 
 struct ProbeAnswer {
   ProbeTimes times;

@@ -1,0 +1,127 @@
+#include "collector/control/tracepoint_rules.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "collector/control/rules_file.h"
+#include "collector/testing/fake_nodes.h"
+#include "proto/ingest_limits.h"
+
+namespace fathom::collector {
+namespace {
+
+using Action = TracepointRequest::Action;
+using testing::node_id;
+
+TracepointRequest enable(std::vector<std::string> patterns, std::string service = "") {
+  return {.action = Action::kEnable, .patterns = std::move(patterns), .service = std::move(service)};
+}
+TracepointRequest disable(std::vector<std::string> patterns, std::string service = "") {
+  return {.action = Action::kDisable, .patterns = std::move(patterns), .service = std::move(service)};
+}
+std::string words(const std::vector<TracepointRule>& rules) {
+  std::string words;
+  for (const TracepointRule& rule : rules) {
+    words.append(words.empty() ? "" : ",").append(rule.enables ? "+" : "-").append(rule.pattern);
+    if (!rule.service.empty()) words.append("@").append(rule.service);
+  }
+  return words;
+}
+
+TEST(TracepointRules, StandInTheOrderInWhichTheyWereSaid) {
+  TracepointRules rules;
+  ASSERT_TRUE(rules.add(enable({"cache.*", "pay"})).ok());
+  ASSERT_TRUE(rules.add(disable({"cache.hit"}, "shop")).ok());
+  EXPECT_EQ(words(rules.all()), "+cache.*,+pay,-cache.hit@shop");
+}
+
+TEST(TracepointRules, WhatCoversAnOlderOneTakesItsPlace) {
+  TracepointRules rules;
+  ASSERT_TRUE(rules.add(enable({"cache.hit", "cache.miss", "pay"}, "shop")).ok());
+  ASSERT_TRUE(rules.add(disable({"cache.hit"}, "shop")).ok());
+  EXPECT_EQ(words(rules.all()), "+cache.miss@shop,+pay@shop,-cache.hit@shop");
+  ASSERT_TRUE(rules.add(disable({"cache.*"}, "cart")).ok());
+  EXPECT_EQ(rules.all().size(), 4u) << "another service's";
+  ASSERT_TRUE(rules.add(disable({"cache.*"})).ok());
+  EXPECT_EQ(words(rules.all()), "+pay@shop,-cache.*");
+  ASSERT_TRUE(rules.add(enable({"*"}, "shop")).ok());
+  EXPECT_EQ(words(rules.all()), "-cache.*,+*@shop") << "of the other services it still holds";
+  ASSERT_TRUE(rules.add(disable({"*"})).ok());
+  EXPECT_EQ(words(rules.all()), "-*");
+}
+
+TEST(TracepointRules, OfANodeAreThatNodesOnly) {
+  TracepointRules rules;
+  TracepointRequest of_a = enable({"a"});
+  of_a.node_id = node_id('a');
+  ASSERT_TRUE(rules.add(enable({"a", "b"})).ok());
+  ASSERT_TRUE(rules.add(of_a).ok());
+  ASSERT_TRUE(rules.add(disable({"b"})).ok());
+  EXPECT_EQ(words(rules.of(node_id('a'))), "+a,+a,-b");
+  EXPECT_EQ(words(rules.of(node_id('b'))), "+a,-b");
+}
+
+TEST(TracepointRules, WhatIsSaidOfOneProcessIsNone) {
+  TracepointRequest one = enable({"a"});
+  EXPECT_TRUE(TracepointRules::are_made_by(one));
+  one.pid = 7;
+  EXPECT_FALSE(TracepointRules::are_made_by(one));
+  EXPECT_FALSE(TracepointRules::are_made_by({}));
+}
+
+TEST(TracepointRules, AreBoundedAndARefusalChangesNothing) {
+  TracepointRules rules;
+  ASSERT_TRUE(rules.add(enable({"kept"})).ok());
+  size_t taken = 1;
+  while (rules.add(enable({std::to_string(taken)})).ok()) ++taken;
+  EXPECT_EQ(taken, ingest::kMostRules);
+  EXPECT_FALSE(rules.add(enable({"1", "one too many"})).ok());
+  EXPECT_EQ(rules.all().size(), taken);
+  EXPECT_EQ(rules.all()[0].pattern, "kept");
+  EXPECT_TRUE(rules.add(disable({"*"})).ok()) << "in place of all others";
+  taken = 1;
+  while (rules.add(enable({std::to_string(taken) + std::string(200, 'x')})).ok()) ++taken;
+  EXPECT_EQ(taken, 20u);
+  for (const char* text : {"", "-a", "a,b", "a b", "\xff"}) EXPECT_FALSE(rules.add(enable({text})).ok()) << text;
+}
+
+class RulesFile : public ::testing::Test {
+ protected:
+  RulesFile() {
+    std::string name = "/tmp/fathom-rules-XXXXXX";
+    directory_ = ::mkdtemp(name.data());
+  }
+  ~RulesFile() override { std::filesystem::remove_all(directory_); }
+  void put(const std::string& content) { std::ofstream(directory_ + "/tracepoint-rules") << content; }
+  std::string directory_;
+};
+
+TEST_F(RulesFile, KeepsWhatWasSaid) {
+  EXPECT_TRUE(read_rules(directory_)->all().empty()) << "there is no file";
+  TracepointRules rules;
+  TracepointRequest of_a = disable({"a"}, "sh\top");
+  of_a.node_id = node_id('a');
+  ASSERT_TRUE(rules.add(enable({"cache.*"})).ok());
+  ASSERT_TRUE(rules.add(of_a).ok());
+  ASSERT_TRUE(write_rules(directory_, rules).ok());
+  EXPECT_EQ(read_rules(directory_)->all(), rules.all());
+  ASSERT_TRUE(write_rules(directory_, {}).ok());
+  EXPECT_TRUE(read_rules(directory_)->all().empty());
+  EXPECT_FALSE(write_rules(directory_ + "/nowhere", rules).ok());
+}
+
+TEST_F(RulesFile, ThatIsNoneIsSaidSo) {
+  for (const std::string& content :
+       {std::string("no rules"), std::string("\x0a\x05\x08\x01\x12\x01-", 7), std::string(2 << 20, '\0')}) {
+    put(content);
+    Result<TracepointRules> rules = read_rules(directory_);
+    ASSERT_FALSE(rules.ok());
+    EXPECT_EQ(rules.error().code, ErrorCode::kCorrupt);
+    EXPECT_NE(rules.error().message.find("tracepoint-rules"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace fathom::collector
