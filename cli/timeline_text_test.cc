@@ -63,6 +63,16 @@ TEST(TimelineText, WithoutCapturesItSaysSo) {
   EXPECT_NE(text.find("nothing of its threads was captured"), std::string::npos);
 }
 
+TEST(TimelineText, AWindowWithLostChangesIsNotCalledComplete) {
+  auto text = [](const std::string& loss) {
+    return timeline_text(parsed(R"({"captures":[{"kernel_complete_from_offset_nano":0,"content_losses":[{"name":")" +
+                                loss + R"(","count":2}]}],"processes":[]})"),
+                         {});
+  };
+  EXPECT_NE(text("kernel_missed").find("the kernel's from +0 ns but for what was lost\n"), std::string::npos);
+  EXPECT_NE(text("overwritten").find("the kernel's from +0 ns\n"), std::string::npos);
+}
+
 TEST(TimelineText, WhatStrangersWroteIsHarmless) {
   std::string text = timeline_text(parsed(R"({"trace_id":"a\u001b","captures":[{"id":"\u001b","reason":"\u001b[2J"}],
     "processes":[{"service":"\u001b","threads":[{"tid":1,"name":"\u001b","events":[{"name":"\u001b","values":

@@ -71,7 +71,8 @@ struct KernelLosses {
   uint64_t torn = 0;         // begun, and not finished when they were read; or damaged
   uint64_t left_out = 0;     // the oldest, beyond `most_events`
   uint64_t no_slot = 0;      // since the last snapshot: starts of system calls that could not be noted
-  uint64_t missed = 0;       // since the last snapshot: times that the kernel did not run one of the programs
+  uint64_t missed = 0;       // times that the kernel did not run one of the programs: since the last snapshot, by its
+                             // own count; and in this one, by what must have been told (missing_changes.h)
 };
 
 struct KernelSnapshot {
