@@ -41,6 +41,8 @@ std::string result_text(const boost::json::value& call) {
 std::string call_text(const boost::json::value& call) {
   std::string name = text_of(call, "name");
   std::string text = name.empty() ? "system call " + std::to_string(number_of(call, "number")) : printable(name);
+  // With the begin the arguments are missing.
+  if (flag_of(call, "begin_unknown")) return text + "(...)" + result_text(call) + "  [begun before]";
   text += "(";
   for (const boost::json::value& argument : array_of(call, "arguments")) {
     text += (text.ends_with("(") ? "" : ", ") + argument_text(argument);

@@ -93,6 +93,8 @@ TEST(TimelineLines, SystemCallsSayWhatTheyReturned) {
             "mmap(0, 0x7f00deadbeef) = 0x7f00deadbeef\n");
   EXPECT_EQ(text(R"({"name":"","number":999,"arguments":["0","0"],"under_way":true})"),
             "system call 999(0, 0) ... not over yet\n");
+  EXPECT_EQ(text(R"({"name":"poll","arguments":["0","0"],"result":1,"begin_unknown":true})"),
+            "poll(...) = 1  [begun before]\n");
 }
 
 TEST(TimelineLines, WhatIsWithinStandsDeeper) {
