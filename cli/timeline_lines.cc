@@ -195,11 +195,15 @@ std::string offset_text(int64_t offset_nano) {
 std::string totals_text(const boost::json::value& object) {
   const boost::json::value& totals = member_of(object, "state_totals");
   std::string text;
+  uint64_t all = 0;
   for (std::string_view state : kStates) {
     uint64_t nano = number_of(totals, std::string(state) + "_nano");
     if (nano > 0) text += (text.empty() ? "" : ", ") + std::string(state) + " " + format_duration(nano);
+    all += nano;
   }
-  return text;
+  uint64_t unknown = number_of(totals, "unknown_nano");
+  if (unknown == 0 || unknown >= all) return text;
+  return "seen " + format_duration(all - unknown) + " of " + format_duration(all) + ": " + text;
 }
 
 std::string wait_text(const boost::json::value& state) {

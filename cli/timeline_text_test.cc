@@ -97,6 +97,15 @@ TEST(TimelineLines, SystemCallsSayWhatTheyReturned) {
             "poll(...) = 1  [begun before]\n");
 }
 
+TEST(TimelineLines, TotalsSayHowMuchWasSeen) {
+  auto text = [](const std::string& totals) { return totals_text(parsed(R"({"state_totals":{)" + totals + "}}")); };
+  EXPECT_EQ(text(R"("running_nano":4000000,"runnable_nano":6000000,"unknown_nano":40000000)"),
+            "seen 10 ms of 50 ms: running 4 ms, runnable 6 ms, unknown 40 ms");
+  EXPECT_EQ(text(R"("running_nano":4000000)"), "running 4 ms");
+  EXPECT_EQ(text(R"("unknown_nano":4000000)"), "unknown 4 ms");
+  EXPECT_EQ(text(""), "");
+}
+
 TEST(TimelineLines, WhatIsWithinStandsDeeper) {
   std::string text = texts_of(thread_lines(parsed(R"({
     "spans":[{"operation":"outer","offset_nano":0,"duration_nano":100},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <map>
+#include <numeric>
 #include <span>
 #include <tuple>
 
@@ -202,17 +203,26 @@ class ThreadFiller {
 
   void totals() {
     const StateIndex index(states_);
-    out_.totals = index.totals(out_.begin_unix_nano, out_.end_unix_nano);
+    out_.totals = totals_of(index, out_.begin_unix_nano, out_.end_unix_nano);
     for (TimelineSpan& span : out_.spans) {
       if (!meter_.step()) return;
-      span.totals = index.totals(span.begin_unix_nano, span.end_unix_nano);
+      span.totals = totals_of(index, span.begin_unix_nano, span.end_unix_nano);
       if (span.totals.longest_wait) span.longest_in = waited_in(out_.calls, *span.totals.longest_wait);
     }
     size_t told = std::min(out_.calls.size(), scope_.most_items);
     for (TimelineCall& call : std::span(out_.calls).first(told)) {
       if (!meter_.step()) return;
-      call.totals = index.totals(call.begin_unix_nano, call.end_unix_nano);
+      call.totals = totals_of(index, call.begin_unix_nano, call.end_unix_nano);
     }
+  }
+
+  // What no capture tells of is unknown, too, where there is one that tells anything; but for what is due to rounding.
+  StateTotals totals_of(const StateIndex& index, uint64_t begin, uint64_t end) const {
+    StateTotals totals = index.totals(begin, end);
+    uint64_t told = std::accumulate(totals.nano.begin(), totals.nano.end(), uint64_t{0});
+    if (states_.empty() || end < begin || end - begin <= told + kSameMomentNano) return totals;
+    totals.nano[static_cast<size_t>(ThreadState::kUnknown)] += end - begin - told;
+    return totals;
   }
 
   const TimelineScope& scope_;

@@ -1,6 +1,9 @@
 // What is told of a thread's system calls and states where the capture has only a part of it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <numeric>
+
 #include "capture/encode.h"
 #include "query/testing/sample_timeline.h"
 #include "query/timeline/syscall_names.h"
@@ -78,6 +81,41 @@ TEST_F(ThreadItemsTest, ACallThatBeganBeforeTheWindowIsToldFromItsBegin) {
   ASSERT_EQ(thread.calls.size(), 1u) << "nothing says that this was the thread's birth";
   EXPECT_EQ(thread.calls[0].begin_unix_nano, kSampleStart);
   EXPECT_FALSE(thread.calls[0].begin_known);
+}
+
+// Of spans of 812 and 782 ms, the kernel's recorder saw the time from 700 ms on.
+TEST_F(ThreadItemsTest, WhatNoCaptureSawOfASpanIsUnknown) {
+  capture::Capture content = sample_capture();
+  const uint64_t from_nano = content.kernel_complete_from_nano = sample_monotonic(700'000);
+  for (auto& thread : content.threads) {
+    std::erase_if(thread.kernel_events,
+                  [&](const KernelEvent& event) { return std::max(event.monotonic_nano, event.end_nano) < from_nano; });
+  }
+  store::CaptureInfo info = sample_capture_info(4);
+  sample_.add_capture(info, capture::encode(content));
+  store::QueryBudget budget;
+  auto timeline =
+      build_timeline(sample_.stores(), {.subject = {.trace = sample_trace_id(1), .capture = info.id}}, budget);
+  ASSERT_TRUE(timeline.ok()) << timeline.error().message;
+  const TimelineThread& thread = timeline->processes.at(0).threads.at(0);
+  ASSERT_EQ(thread.spans.size(), 2u);
+  for (const TimelineSpan& span : thread.spans) {
+    const auto& nano = span.totals.nano;
+    EXPECT_EQ(span.totals.of(ThreadState::kUnknown), kSampleStart + 700 * kMilli - span.begin_unix_nano);
+    EXPECT_EQ(std::accumulate(nano.begin(), nano.end(), uint64_t{0}), span.end_unix_nano - span.begin_unix_nano);
+  }
+  EXPECT_EQ(thread.totals.of(ThreadState::kUnknown), 700 * kMilli);
+  ASSERT_FALSE(thread.calls.empty());
+  EXPECT_EQ(thread.calls[0].totals.of(ThreadState::kUnknown),
+            kSampleStart + 700 * kMilli - thread.calls[0].begin_unix_nano);
+}
+
+TEST_F(ThreadItemsTest, WhereNothingOfTheKernelWasRecordedThereAreNoTotals) {
+  capture::Capture content = sample_capture();
+  content.kernel_complete_from_nano = 0;
+  for (auto& thread : content.threads) thread.kernel_events.clear();
+  Timeline timeline = built(content, true);
+  for (uint64_t nano : timeline.processes.at(0).threads.at(0).totals.nano) EXPECT_EQ(nano, 0u);
 }
 
 TEST(SyscallNames, NoErrorIsTheKernelsOwn) {
