@@ -108,6 +108,12 @@ bool stands_alone(const boost::json::value& state) {
   return name != "running" && (in.empty() || in == "page fault");
 }
 
+std::string waker_text(const boost::json::value& waker) {
+  std::string name = text_of(waker, "name");
+  if (!flag_of(waker, "interrupt")) return name_text(name) + " (" + std::to_string(number_of(waker, "tid")) + ")";
+  return name.empty() ? "an interrupt" : "an interrupt (" + printable(name) + " ran then)";
+}
+
 struct ByTime {
   bool operator()(const TimelineLine& a, const TimelineLine& b) const {
     if (a.offset_nano != b.offset_nano) return a.offset_nano < b.offset_nano;
@@ -211,9 +217,7 @@ std::string wait_text(const boost::json::value& state) {
   if (std::string in = text_of(state, "in"); !in.empty()) text += " in " + printable(in);
   if (flag_of(state, "preempted")) text += ", preempted";
   const boost::json::value& waker = member_of(state, "waker");
-  if (waker.is_object()) {
-    text += ", woken by " + name_text(text_of(waker, "name")) + " (" + std::to_string(number_of(waker, "tid")) + ")";
-  }
+  if (waker.is_object()) text += ", woken by " + waker_text(waker);
   return text + (flag_of(state, "guessed") ? ", guessed" : "");
 }
 

@@ -106,6 +106,15 @@ TEST(TimelineLines, TotalsSayHowMuchWasSeen) {
   EXPECT_EQ(text(""), "");
 }
 
+TEST(TimelineLines, AnInterruptIsNobody) {
+  auto text = [](const std::string& waker) {
+    return wait_text(parsed(R"({"state":"sleeping","duration_nano":5,"waker":{)" + waker + "}}"));
+  };
+  EXPECT_EQ(text(R"("pid":7,"tid":8,"name":"holder")"), "sleeping 5 ns, woken by holder (8)");
+  EXPECT_EQ(text(R"("interrupt":true,"name":"cc1plus")"), "sleeping 5 ns, woken by an interrupt (cc1plus ran then)");
+  EXPECT_EQ(text(R"("interrupt":true)"), "sleeping 5 ns, woken by an interrupt");
+}
+
 TEST(TimelineLines, WhatIsWithinStandsDeeper) {
   std::string text = texts_of(thread_lines(parsed(R"({
     "spans":[{"operation":"outer","offset_nano":0,"duration_nano":100},

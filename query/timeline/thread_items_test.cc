@@ -57,6 +57,11 @@ class ThreadItemsTest : public ::testing::Test {
 KernelEvent of_kind(KernelEventKind kind, uint64_t micro) {
   return {.kind = kind, .monotonic_nano = sample_monotonic(micro)};
 }
+KernelEvent left(uint64_t micro) {
+  KernelEvent event = of_kind(KernelEventKind::kSwitchedOut, micro);
+  event.reason = capture::SwitchReason::kSleeps;
+  return event;
+}
 KernelEvent unknown_begin(std::string_view name, uint64_t end_micro, int64_t result) {
   return {.kind = KernelEventKind::kSyscall,
           .end_nano = sample_monotonic(end_micro),
@@ -116,6 +121,19 @@ TEST_F(ThreadItemsTest, WhereNothingOfTheKernelWasRecordedThereAreNoTotals) {
   for (auto& thread : content.threads) thread.kernel_events.clear();
   Timeline timeline = built(content, true);
   for (uint64_t nano : timeline.processes.at(0).threads.at(0).totals.nano) EXPECT_EQ(nano, 0u);
+}
+
+TEST_F(ThreadItemsTest, AWakerWithoutANumberIsAnInterrupt) {
+  KernelEvent woken = of_kind(KernelEventKind::kWoken, 200'000);
+  woken.other_name = "cc1plus";
+  KernelEvent again = of_kind(KernelEventKind::kWoken, 400'000);
+  Timeline timeline = told({of_kind(KernelEventKind::kSwitchedIn, 50'000), left(100'000), woken,
+                            of_kind(KernelEventKind::kSwitchedIn, 200'100), left(300'000), again});
+  store::QueryBudget budget;
+  auto json = timeline_json(timeline, budget);
+  ASSERT_TRUE(json.ok());
+  EXPECT_NE(json->find(R"("waker":{"interrupt":true,"name":"cc1plus"})"), std::string::npos) << *json;
+  EXPECT_NE(json->find(R"("waker":{"interrupt":true})"), std::string::npos) << *json;
 }
 
 TEST(SyscallNames, NoErrorIsTheKernelsOwn) {
