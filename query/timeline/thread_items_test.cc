@@ -17,7 +17,6 @@ using capture::KernelEventKind;
 using testing::kMilli;
 using testing::kSampleStart;
 using testing::sample_capture;
-using testing::sample_capture_id;
 using testing::sample_capture_info;
 using testing::sample_monotonic;
 using testing::sample_trace_id;
