@@ -41,6 +41,8 @@ std::string result_text(const boost::json::value& call) {
 std::string call_text(const boost::json::value& call) {
   std::string name = text_of(call, "name");
   std::string text = name.empty() ? "system call " + std::to_string(number_of(call, "number")) : printable(name);
+  // With the begin the arguments are missing.
+  if (flag_of(call, "begin_unknown")) return text + "(...)" + result_text(call) + "  [begun before]";
   text += "(";
   for (const boost::json::value& argument : array_of(call, "arguments")) {
     text += (text.ends_with("(") ? "" : ", ") + argument_text(argument);
@@ -104,6 +106,12 @@ bool stands_alone(const boost::json::value& state) {
   std::string name = text_of(state, "state");
   std::string in = text_of(state, "in");
   return name != "running" && (in.empty() || in == "page fault");
+}
+
+std::string waker_text(const boost::json::value& waker) {
+  std::string name = text_of(waker, "name");
+  if (!flag_of(waker, "interrupt")) return name_text(name) + " (" + std::to_string(number_of(waker, "tid")) + ")";
+  return name.empty() ? "an interrupt" : "an interrupt (" + printable(name) + " ran then)";
 }
 
 struct ByTime {
@@ -193,11 +201,15 @@ std::string offset_text(int64_t offset_nano) {
 std::string totals_text(const boost::json::value& object) {
   const boost::json::value& totals = member_of(object, "state_totals");
   std::string text;
+  uint64_t all = 0;
   for (std::string_view state : kStates) {
     uint64_t nano = number_of(totals, std::string(state) + "_nano");
     if (nano > 0) text += (text.empty() ? "" : ", ") + std::string(state) + " " + format_duration(nano);
+    all += nano;
   }
-  return text;
+  uint64_t unknown = number_of(totals, "unknown_nano");
+  if (unknown == 0 || unknown >= all) return text;
+  return "seen " + format_duration(all - unknown) + " of " + format_duration(all) + ": " + text;
 }
 
 std::string wait_text(const boost::json::value& state) {
@@ -205,9 +217,7 @@ std::string wait_text(const boost::json::value& state) {
   if (std::string in = text_of(state, "in"); !in.empty()) text += " in " + printable(in);
   if (flag_of(state, "preempted")) text += ", preempted";
   const boost::json::value& waker = member_of(state, "waker");
-  if (waker.is_object()) {
-    text += ", woken by " + name_text(text_of(waker, "name")) + " (" + std::to_string(number_of(waker, "tid")) + ")";
-  }
+  if (waker.is_object()) text += ", woken by " + waker_text(waker);
   return text + (flag_of(state, "guessed") ? ", guessed" : "");
 }
 

@@ -82,7 +82,16 @@ class Writer {
     if (member_of(capture, "kernel_complete_from_offset_nano").is_null()) {
       return text + "; nothing of the kernel" + (missing.empty() ? "" : ": " + printable(missing));
     }
-    return text + ", the kernel's from " + offset_text(signed_of(capture, "kernel_complete_from_offset_nano"));
+    text += ", the kernel's from " + offset_text(signed_of(capture, "kernel_complete_from_offset_nano"));
+    return text + (lacks_changes(capture) ? " but for what was lost" : "");
+  }
+
+  // Of what is said to be complete otherwise.
+  static bool lacks_changes(const boost::json::value& capture) {
+    return std::ranges::any_of(array_of(capture, "content_losses"), [](const boost::json::value& loss) {
+      std::string name = text_of(loss, "name");
+      return name == "kernel_missed" || name == "kernel_torn";
+    });
   }
 
   static std::vector<std::string> doubts(const boost::json::value& capture) {

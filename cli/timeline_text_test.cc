@@ -63,6 +63,16 @@ TEST(TimelineText, WithoutCapturesItSaysSo) {
   EXPECT_NE(text.find("nothing of its threads was captured"), std::string::npos);
 }
 
+TEST(TimelineText, AWindowWithLostChangesIsNotCalledComplete) {
+  auto text = [](const std::string& loss) {
+    return timeline_text(parsed(R"({"captures":[{"kernel_complete_from_offset_nano":0,"content_losses":[{"name":")" +
+                                loss + R"(","count":2}]}],"processes":[]})"),
+                         {});
+  };
+  EXPECT_NE(text("kernel_missed").find("the kernel's from +0 ns but for what was lost\n"), std::string::npos);
+  EXPECT_NE(text("overwritten").find("the kernel's from +0 ns\n"), std::string::npos);
+}
+
 TEST(TimelineText, WhatStrangersWroteIsHarmless) {
   std::string text = timeline_text(parsed(R"({"trace_id":"a\u001b","captures":[{"id":"\u001b","reason":"\u001b[2J"}],
     "processes":[{"service":"\u001b","threads":[{"tid":1,"name":"\u001b","events":[{"name":"\u001b","values":
@@ -83,6 +93,26 @@ TEST(TimelineLines, SystemCallsSayWhatTheyReturned) {
             "mmap(0, 0x7f00deadbeef) = 0x7f00deadbeef\n");
   EXPECT_EQ(text(R"({"name":"","number":999,"arguments":["0","0"],"under_way":true})"),
             "system call 999(0, 0) ... not over yet\n");
+  EXPECT_EQ(text(R"({"name":"poll","arguments":["0","0"],"result":1,"begin_unknown":true})"),
+            "poll(...) = 1  [begun before]\n");
+}
+
+TEST(TimelineLines, TotalsSayHowMuchWasSeen) {
+  auto text = [](const std::string& totals) { return totals_text(parsed(R"({"state_totals":{)" + totals + "}}")); };
+  EXPECT_EQ(text(R"("running_nano":4000000,"runnable_nano":6000000,"unknown_nano":40000000)"),
+            "seen 10 ms of 50 ms: running 4 ms, runnable 6 ms, unknown 40 ms");
+  EXPECT_EQ(text(R"("running_nano":4000000)"), "running 4 ms");
+  EXPECT_EQ(text(R"("unknown_nano":4000000)"), "unknown 4 ms");
+  EXPECT_EQ(text(""), "");
+}
+
+TEST(TimelineLines, AnInterruptIsNobody) {
+  auto text = [](const std::string& waker) {
+    return wait_text(parsed(R"({"state":"sleeping","duration_nano":5,"waker":{)" + waker + "}}"));
+  };
+  EXPECT_EQ(text(R"("pid":7,"tid":8,"name":"holder")"), "sleeping 5 ns, woken by holder (8)");
+  EXPECT_EQ(text(R"("interrupt":true,"name":"cc1plus")"), "sleeping 5 ns, woken by an interrupt (cc1plus ran then)");
+  EXPECT_EQ(text(R"("interrupt":true)"), "sleeping 5 ns, woken by an interrupt");
 }
 
 TEST(TimelineLines, WhatIsWithinStandsDeeper) {

@@ -46,9 +46,10 @@ bool is_call(const KernelEvent& event) {
   return event.kind == Kind::kSyscall || event.kind == Kind::kSyscallUnderWay;
 }
 
-bool names_its_thread(const KernelEvent& event) {
-  return event.kind == Kind::kThreadStart || event.kind == Kind::kThreadExit || event.kind == Kind::kExec ||
-         event.kind == Kind::kRename;
+// Itself, or who ran when an interrupt came; not what may be looked up by its number.
+bool brings_its_name(const KernelEvent& event) {
+  return (event.kind == Kind::kWake && event.other_tid == 0) || event.kind == Kind::kThreadStart ||
+         event.kind == Kind::kThreadExit || event.kind == Kind::kExec || event.kind == Kind::kRename;
 }
 
 class KernelCollector {
@@ -101,7 +102,7 @@ capture::KernelEvent KernelCollector::converted(const KernelEvent& event) const 
                            .address = event.address,
                            .instruction = event.instruction,
                            .fault = event.fault};
-  out.other_name = names_its_thread(event) ? event.name : name_of(event.other_tid, event.name);
+  out.other_name = brings_its_name(event) ? event.name : name_of(event.other_tid, event.name);
   return out;
 }
 

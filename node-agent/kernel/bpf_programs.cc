@@ -11,6 +11,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 #include <tuple>
 
 namespace fathom::agent::kernel {
@@ -63,6 +64,35 @@ Error refusal(const std::string& what, int fault) {
 bool knows(const btf* types, std::string_view tracepoint) {
   const std::string name = "btf_trace_" + std::string(tracepoint);
   return btf__find_by_name_kind(types, name.c_str(), BTF_KIND_TYPEDEF) > 0;
+}
+
+// All that the programs declare, in their order.
+struct Constants {
+  uint64_t ring_mask;
+  int64_t count_from_queue;
+};
+
+// Where a variable lies in each processor's part of the kernel's memory.
+std::optional<int64_t> place_of_variable(const btf* types, const char* name) {
+  const int section_id = btf__find_by_name_kind(types, ".data..percpu", BTF_KIND_DATASEC);
+  const int variable_id = btf__find_by_name_kind(types, name, BTF_KIND_VAR);
+  if (section_id <= 0 || variable_id <= 0) return std::nullopt;
+  const btf_type* section = btf__type_by_id(types, static_cast<uint32_t>(section_id));
+  std::span<const btf_var_secinfo> variables(btf_var_secinfos(section), btf_vlen(section));
+  auto found = std::ranges::find(variables, static_cast<uint32_t>(variable_id), &btf_var_secinfo::type);
+  if (found == variables.end()) return std::nullopt;
+  return found->offset;
+}
+
+// On x86: of Linux until 6.1, and since 6.15; or of the struct around it, between these. 0: not known.
+int64_t count_from_queue() {
+  btf* types = btf__load_vmlinux_btf();
+  if (types == nullptr) return 0;
+  const std::optional<int64_t> queue = place_of_variable(types, "runqueues");
+  std::optional<int64_t> count = place_of_variable(types, "pcpu_hot");
+  if (!count) count = place_of_variable(types, "__preempt_count");
+  btf__free(types);
+  return queue && count ? *count - *queue : 0;
 }
 
 struct ChosenBit {
@@ -142,9 +172,9 @@ Result<> BpfPrograms::open(uint64_t ring_bytes) {
   bpf_map* rings = bpf_object__find_map_by_name(object_, "rings");
   bpf_map__set_value_size(rings, static_cast<uint32_t>(kRingHeaderBytes + ring_bytes));
   bpf_map__set_max_entries(rings, static_cast<uint32_t>(ring_count_));
-  const uint64_t mask = ring_bytes - kRecordBytes;  // ring_mask, the only constant
+  const Constants set{ring_bytes - kRecordBytes, count_from_queue()};
   bpf_map* constants = bpf_object__find_map_by_name(object_, ".rodata");
-  if (const int fault = bpf_map__set_initial_value(constants, &mask, sizeof mask); fault != 0)
+  if (const int fault = bpf_map__set_initial_value(constants, &set, sizeof set); fault != 0)
     return refusal("the ring's size cannot be set", -fault);
   return {};
 }

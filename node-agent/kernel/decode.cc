@@ -30,6 +30,14 @@ KernelEvent switch_event(const Record& record) {
   return event;
 }
 
+// Of an interrupt who ran then is told by the name only: mostly it had nothing to do with it.
+KernelEvent wake_event(const Record& record) {
+  KernelEvent event = pair_event(KernelEventKind::kWake, record);
+  if (record.other.tid == 0) event.name.clear();  // nobody ran
+  if ((record.detail & kWakeByInterrupt) != 0) event.other_pid = event.other_tid = 0;
+  return event;
+}
+
 KernelEvent exit_event(const Record& record) {
   KernelEvent event = pair_event(KernelEventKind::kThreadExit, record);
   event.result = static_cast<int32_t>(record.detail);
@@ -61,7 +69,7 @@ std::optional<KernelEvent> event_of(const Record& record) {
     case kRecordSwitch:
       return switch_event(record);
     case kRecordWake:
-      return pair_event(KernelEventKind::kWake, record);
+      return wake_event(record);
     case kRecordSyscall:
       return syscall_event(record);
     case kRecordFault:

@@ -45,6 +45,14 @@ TEST(DecodeRecord, SaysWhatHappened) {
   EXPECT_EQ(text_of(a_pair(kRecordRename, 0, "io")), "         4.000 us cpu3 100/101 is called io");
 }
 
+TEST(DecodeRecord, OfAnInterruptThereIsAtMostTheNameOfWhoRan) {
+  Record record = a_pair(kRecordWake, kWakeByInterrupt, "cc1plus");
+  EXPECT_EQ(text_of(record), "         4.000 us cpu3 100/101 woken by an interrupt (cc1plus ran then)");
+  EXPECT_EQ(decode_record(record)->other_pid, 0);
+  record.other.pid = record.other.tid = 0;
+  EXPECT_EQ(text_of(record), "         4.000 us cpu3 100/101 woken by an interrupt") << "nobody ran";
+}
+
 TEST(DecodeRecord, SystemCalls) {
   Record record = a_record(kRecordSyscall, 39);
   record.syscall = {.start_nano = 3'000, .result = -4, .arguments = {1, 255}};

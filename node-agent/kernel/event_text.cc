@@ -19,6 +19,11 @@ std::string other(const KernelEvent& event) {
   return std::to_string(event.other_pid) + "/" + std::to_string(event.other_tid) + " " + event.name;
 }
 
+std::string waker(const KernelEvent& event) {
+  if (event.other_tid != 0) return other(event);
+  return event.name.empty() ? "an interrupt" : "an interrupt (" + event.name + " ran then)";
+}
+
 const char* reason_text(SwitchReason reason) {
   constexpr const char* kTexts[] = {"preempted", "sleeps", "sleeps, uninterruptible", "stopped", "ended"};
   return kTexts[static_cast<size_t>(reason)];
@@ -45,7 +50,7 @@ std::string what(const KernelEvent& event) {
     case KernelEventKind::kSwitch:
       return std::string(reason_text(event.reason)) + ", then " + other(event);
     case KernelEventKind::kWake:
-      return "woken by " + other(event);
+      return "woken by " + waker(event);
     case KernelEventKind::kSyscall:
     case KernelEventKind::kSyscallUnderWay:
       return call_text(event);

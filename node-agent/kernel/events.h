@@ -15,7 +15,7 @@ namespace fathom::agent {
 
 enum class KernelEventKind : uint8_t {
   kSwitch,           // pid/tid left the processor, other_* came
-  kWake,             // pid/tid may run again, because other_* said so (or an interrupt that came while other_* ran)
+  kWake,             // pid/tid may run again, because other_* said so; other_tid 0: an interrupt, and `name` ran then
   kSyscall,          // ended
   kSyscallUnderWay,  // had not ended when the snapshot was taken
   kUserFault,        // a page fault of the program
@@ -47,7 +47,7 @@ struct KernelEvent {
   uint64_t monotonic_nano = 0;  // of a system call: its end; of one under way: when it was seen to be so
   int32_t pid = 0;
   int32_t tid = 0;
-  int32_t other_pid = 0;  // 0 of a switch: nothing ran
+  int32_t other_pid = 0;  // 0 of a switch: nothing ran; of a wake-up: an interrupt
   int32_t other_tid = 0;
   std::string name;         // switch: of the one that was not chosen, of other_* where both were; else: of the thread
   int32_t syscall = 0;      // its number
@@ -71,7 +71,8 @@ struct KernelLosses {
   uint64_t torn = 0;         // begun, and not finished when they were read; or damaged
   uint64_t left_out = 0;     // the oldest, beyond `most_events`
   uint64_t no_slot = 0;      // since the last snapshot: starts of system calls that could not be noted
-  uint64_t missed = 0;       // since the last snapshot: times that the kernel did not run one of the programs
+  uint64_t missed = 0;       // times that the kernel did not run one of the programs: since the last snapshot, by its
+                             // own count; and in this one, by what must have been told (missing_changes.h)
 };
 
 struct KernelSnapshot {

@@ -123,13 +123,13 @@ void KernelRecorder::count_losses(KernelLosses& losses) {
   const uint64_t missed = programs_->missed();
   std::lock_guard lock(mutex_);
   losses.no_slot = no_slot - std::min(no_slot, std::exchange(no_slot_told_, std::max(no_slot, no_slot_told_)));
-  losses.missed = missed - std::min(missed, std::exchange(missed_told_, std::max(missed, missed_told_)));
+  losses.missed += missed - std::min(missed, std::exchange(missed_told_, std::max(missed, missed_told_)));
 }
 
 KernelSnapshot KernelRecorder::snapshot(const SnapshotRequest& request) {
   std::unique_lock lock(mutex_);
   drop_cleared();
-  kernel::SnapshotBuilder builder(request, choices_.filter(request.processes));
+  kernel::SnapshotBuilder builder(request, choices_.filter(request.processes), now_monotonic_nano());
   lock.unlock();
   for (size_t i = 0; i < programs_->ring_count(); ++i) builder.read(programs_->ring(i));
   kernel::read_slots(programs_->slots(), now_monotonic_nano(), [&](const KernelEvent& event) { builder.add(event); });

@@ -176,6 +176,24 @@ TEST_F(KernelRecorderTest, SwitchesAndWakes) {
   EXPECT_EQ(std::ranges::find_if(seen.events, by_us)->name, name);
 }
 
+TEST_F(KernelRecorderTest, ATimerIsAnInterruptAndNoProcess) {
+  constexpr uint64_t kTimes = 20;
+  ChildOfTest child([](const Link& link) {
+    link.await();
+    for (uint64_t i = 0; i < kTimes; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    link.say();
+    link.await();
+  });
+  auto process = recorder_->choose(child.pid());
+  ASSERT_TRUE(process);
+  child.go();
+  ASSERT_TRUE(child.wait_until_said());
+  KernelSnapshot seen = snapshot(*process);
+  auto by_interrupt = [](auto& e) { return e.kind == Kind::kWake && e.other_tid == 0 && e.other_pid == 0; };
+  EXPECT_GE(count(seen, by_interrupt) + seen.losses.missed, kTimes);
+  for (const KernelEvent& event : seen.events) EXPECT_FALSE(by_interrupt(event) && event.name.starts_with("swapper"));
+}
+
 TEST_F(KernelRecorderTest, PageFaultsWithTheirAddresses) {
   void* memory = ::mmap(nullptr, kPages * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(memory, MAP_FAILED);

@@ -36,6 +36,7 @@ enum RecordKind {
 
 enum {
   kSwitchPreempted = 1u << 31,  // in `detail`, beside the state
+  kWakeByInterrupt = 1,         // in `detail`: one that came while `other` ran
   kFaultOfKernel = 1u << 31,    // in `detail`, beside the processor's error code: a fault of the kernel on its behalf
 };
 
@@ -44,7 +45,8 @@ struct Record {
   __u64 monotonic_nano;
   __u16 kind;
   __u16 cpu;
-  __u32 detail;  // switch: the state of who leaves; syscall: number; fault: error code; exit: the wait status
+  __u32 detail;  // switch: the state of who leaves; wake: a flag; syscall: number; fault: error code; exit: the wait
+                 // status
   __u32 pid;     // switch: who leaves; wake: who is woken; fork: the parent
   __u32 tid;
   union {

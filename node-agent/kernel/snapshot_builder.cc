@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "node-agent/kernel/decode.h"
+#include "node-agent/kernel/missing_changes.h"
 #include "node-agent/kernel/thread_names.h"
 
 namespace fathom::agent::kernel {
@@ -83,6 +84,16 @@ void SnapshotBuilder::add_names() {
   for (auto& [ids, name] : names) snapshot_.threads.push_back({ids.first, ids.second, std::move(name)});
 }
 
+// The oldest, beyond what was asked for.
+void SnapshotBuilder::leave_out() {
+  auto& events = snapshot_.events;
+  if (events.size() <= request_.most_events) return;
+  const size_t many = events.size() - request_.most_events;
+  snapshot_.losses.left_out = many;
+  events.erase(events.begin(), events.begin() + static_cast<ptrdiff_t>(many));
+  snapshot_.complete_from_nano = std::max(snapshot_.complete_from_nano, oldest_nano(events));
+}
+
 KernelSnapshot SnapshotBuilder::finish() {
   auto& events = snapshot_.events;
   events = sorted(std::move(events));
@@ -90,12 +101,9 @@ KernelSnapshot SnapshotBuilder::finish() {
   if (!request_.processes.empty())
     snapshot_.complete_from_nano = std::max(snapshot_.complete_from_nano, filter_.all_from_nano(request_.end_nano));
   add_names();
-  if (events.size() > request_.most_events) {
-    const size_t many = events.size() - request_.most_events;
-    snapshot_.losses.left_out = many;
-    events.erase(events.begin(), events.begin() + static_cast<ptrdiff_t>(many));
-    snapshot_.complete_from_nano = std::max(snapshot_.complete_from_nano, oldest_nano(events));
-  }
+  leave_out();
+  const uint64_t until_nano = std::min(request_.end_nano, begun_nano_);
+  snapshot_.losses.missed = missing_changes(events, filter_, snapshot_.complete_from_nano, until_nano);
   return std::move(snapshot_);
 }
 

@@ -17,8 +17,9 @@ namespace fathom::agent::kernel {
 
 class SnapshotBuilder {
  public:
-  SnapshotBuilder(const SnapshotRequest& request, ChoiceFilter filter)
-      : request_(request), filter_(std::move(filter)) {}
+  // `now_nano`: what happens from now on, some rings will have, and others not.
+  SnapshotBuilder(const SnapshotRequest& request, ChoiceFilter filter, uint64_t now_nano)
+      : request_(request), filter_(std::move(filter)), begun_nano_(now_nano) {}
 
   void read(const RingView& ring);
   // Where it is wanted.
@@ -29,9 +30,11 @@ class SnapshotBuilder {
   bool is_wanted(KernelEvent& event, const Choice& choice) const;
   void note_name(const KernelEvent& event);
   void add_names();
+  void leave_out();
 
   const SnapshotRequest& request_;
   const ChoiceFilter filter_;
+  const uint64_t begun_nano_;
   KernelSnapshot snapshot_;
   // Of threads that may be gone by now, also of after the window.
   std::map<std::pair<int32_t, int32_t>, std::pair<uint64_t, std::string>> noted_names_;

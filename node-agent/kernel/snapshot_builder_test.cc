@@ -16,6 +16,7 @@ using testing::RingMemory;
 
 constexpr uint64_t kMilli = 1'000'000;
 constexpr uint64_t kChosenAt = 1'000 * kMilli;
+constexpr uint64_t kNow = kChosenAt + 1'000 * kMilli;
 constexpr ProcessId kProcess{.pid = 10'000'000, .started_ticks = 1};  // beyond what Linux gives: nobody's
 
 ChoiceFilter filter_of(const ProcessId& process, uint64_t end_nano = UINT64_MAX) {
@@ -38,7 +39,7 @@ Record call(uint64_t start_nano, uint64_t end_nano) {
 }
 
 KernelSnapshot build(const RingMemory& ring, const SnapshotRequest& request, uint64_t end_nano = UINT64_MAX) {
-  SnapshotBuilder builder(request, filter_of(kProcess, end_nano));
+  SnapshotBuilder builder(request, filter_of(kProcess, end_nano), kNow);
   builder.read(ring.view());
   return builder.finish();
 }
@@ -87,7 +88,7 @@ TEST(SnapshotBuilder, AStartOfAnEarlierChoiceIsNoStart) {
 
 TEST(SnapshotBuilder, CallsUnderWay) {
   SnapshotRequest request{.begin_nano = kChosenAt + 10, .end_nano = kChosenAt + 20};
-  SnapshotBuilder builder(request, filter_of(kProcess));
+  SnapshotBuilder builder(request, filter_of(kProcess), kNow);
   KernelEvent event{.kind = KernelEventKind::kSyscallUnderWay, .monotonic_nano = kChosenAt + 99, .pid = kProcess.pid};
   for (uint64_t start : {kChosenAt - 1, kChosenAt + 1, kChosenAt + 15, kChosenAt + 21}) {
     event.start_nano = start;
@@ -117,6 +118,17 @@ TEST(SnapshotBuilder, SaysFromWhenOnItIsComplete) {
       << "before that nothing was recorded";
 }
 
+TEST(SnapshotBuilder, WhatTheKernelDidNotTellIsCounted) {
+  RingMemory ring(64);
+  ring.write(of(kChosenAt + 1, kRecordSwitch, kProcess.pid));
+  ring.write(of(kChosenAt + 2, kRecordSwitch, kProcess.pid));
+  ring.write(of(kNow + 1, kRecordSwitch, kProcess.pid));  // while the rings are read
+  EXPECT_EQ(build(ring, {}).losses.missed, 1U);
+  EXPECT_EQ(build(ring, {.begin_nano = kChosenAt + 2}).losses.missed, 0U);
+  EXPECT_EQ(build(ring, {.end_nano = kChosenAt + 2}).losses.missed, 0U);
+  EXPECT_EQ(build(ring, {.most_events = 2}).losses.missed, 0U);
+}
+
 TEST(SnapshotBuilder, NamesOfTheLivingAndTheDead) {
   RingMemory ring(64);
   Record named = of(kChosenAt + 1, kRecordThreadStart, kProcess.pid, 7);
@@ -128,7 +140,7 @@ TEST(SnapshotBuilder, NamesOfTheLivingAndTheDead) {
   SnapshotRequest request{.end_nano = kChosenAt + 1};  // it ended later
   ChoiceFilter filter = filter_of(kProcess);
   filter.add({identify_process(::getpid()), kChosenAt});
-  SnapshotBuilder builder(request, filter);
+  SnapshotBuilder builder(request, filter, kNow);
   builder.read(ring.view());
   KernelSnapshot snapshot = builder.finish();
   auto has = [&](pid_t pid, pid_t tid, const std::string& name) {

@@ -24,6 +24,11 @@ std::vector<OpenSpanOfThread> open_spans(const std::vector<ThreadSpan>& spans) {
   return open;
 }
 
+// A job keeps what was known of its program when the request came, which may be long ago.
+bool has_ended(const WatchedProgram& program) {
+  return program.ended || life_of(program.process) == Life::kGone;
+}
+
 CaptureInput input_of(const CaptureMaterial& material) {
   const CaptureJob& job = *material.job;
   CaptureInput input(*material.times);
@@ -33,13 +38,13 @@ CaptureInput input_of(const CaptureMaterial& material) {
   input.pid = static_cast<uint32_t>(job.program->process.pid);
   input.service = text_of(job.program->service);
   input.reason = job.subjects.front().reason;
-  input.ended = job.program->ended;
+  input.ended = has_ended(*job.program);
   input.detail = material.events;
   input.kernel = material.kernel;
   input.kernel_missing = material.kernel_missing;
   input.open = open_spans(*material.open);
   input.open_clock = job.program->clock;
-  if (!job.program->ended) input.identify = LivingThreads(job.program->process.pid);
+  if (!input.ended) input.identify = LivingThreads(job.program->process.pid);
   return input;
 }
 

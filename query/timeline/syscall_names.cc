@@ -26,20 +26,10 @@ std::array<std::string_view, kMostCalls> by_number() {
   return names;
 }
 
-// What the kernel returns to itself: the call is made again, or gives EINTR, as the signal's handler says.
-std::string_view restart_name(int64_t number) {
-  switch (number) {
-    case 512:
-      return "ERESTARTSYS";
-    case 513:
-      return "ERESTARTNOINTR";
-    case 514:
-      return "ERESTARTNOHAND";
-    case 516:
-      return "ERESTART_RESTARTBLOCK";
-    default:
-      return "";
-  }
+// What the kernel returns to itself when a signal came between, ERESTARTSYS to ERESTART_RESTARTBLOCK: the call is made
+// again, or the program sees EINTR, as the signal's handler says.
+bool is_restart(int64_t error) {
+  return (error >= 512 && error <= 514) || error == 516;
 }
 
 }  // namespace
@@ -51,7 +41,7 @@ std::string_view syscall_name(int32_t number) {
 
 std::string error_name(int64_t result) {
   if (result >= 0 || result < -kLastError) return "";
-  if (std::string_view restart = restart_name(-result); !restart.empty()) return std::string(restart);
+  if (is_restart(-result)) return "interrupted";
   const char* name = ::strerrorname_np(static_cast<int>(-result));
   return name != nullptr ? name : "error " + std::to_string(-result);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <map>
+#include <numeric>
 #include <span>
 #include <tuple>
 
@@ -25,6 +26,10 @@ bool is_fault(const KernelEvent& event) {
   return event.kind == KernelEventKind::kUserFault || event.kind == KernelEventKind::kKernelFault;
 }
 
+bool makes_threads(std::string_view call) {
+  return call == "clone" || call == "clone3";
+}
+
 // Times of two captures are each rounded by themselves.
 constexpr uint64_t kSameMomentNano = 1'000;
 
@@ -44,10 +49,12 @@ class ThreadFiller {
     }
     std::vector<const KernelEvent*> kernel;
     kernel.reserve(thread.kernel_events.size());
+    const uint64_t start_nano = start_of(thread);
     for (const auto& event : thread.kernel_events) {
       if (!meter_.step()) return;
       kernel.push_back(&event);
-      add_kernel_event(part, event);
+      if (is_call(event)) add_call(part, event, start_nano);
+      if (is_fault(event)) add_fault(part, event);
     }
     auto states = thread_states(kernel, part.window(), ran);
     for (const StateInterval& state : fresh_states(part, states, meter_)) add_state(part, state);
@@ -73,19 +80,33 @@ class ThreadFiller {
     out_.events.push_back(added);
   }
 
-  void add_kernel_event(const CapturePart& part, const KernelEvent& event) {
-    if (is_call(event) && part.is_new_of_kernel(event.end_nano)) {
-      bool known = event.monotonic_nano != 0;
-      uint64_t begin = known ? event.monotonic_nano : std::min(part.content().begin_nano, event.end_nano);
-      out_.calls.push_back(
-          {.begin_unix_nano = part.capture.unix_nano(begin),
-           .end_unix_nano = std::max(part.capture.unix_nano(begin), part.capture.unix_nano(event.end_nano)),
-           .event = &event,
-           .begin_known = known});
-    }
-    if (is_fault(event) && part.is_new_of_kernel(event.monotonic_nano)) {
-      out_.faults.push_back({part.capture.unix_nano(event.monotonic_nano), &event});
-    }
+  // 0: it was there before.
+  static uint64_t start_of(const capture::Thread& thread) {
+    auto start = std::ranges::find(thread.kernel_events, KernelEventKind::kThreadStart, &KernelEvent::kind);
+    return start == thread.kernel_events.end() ? 0 : start->monotonic_nano;
+  }
+
+  // A thread's life begins with the return from the call by which another made it.
+  static bool is_birth(const KernelEvent& call, uint64_t start_nano) {
+    bool first = call.monotonic_nano == 0 && start_nano != 0 && call.end_nano >= start_nano;
+    return first && call.result == 0 && makes_threads(syscall_name(call.syscall));
+  }
+
+  void add_call(const CapturePart& part, const KernelEvent& event, uint64_t start_nano) {
+    if (!part.is_new_of_kernel(event.end_nano) || is_birth(event, start_nano)) return;
+    bool known = event.monotonic_nano != 0;
+    uint64_t from = std::max(part.content().begin_nano, start_nano);
+    uint64_t begin = known ? event.monotonic_nano : std::min(from, event.end_nano);
+    out_.calls.push_back(
+        {.begin_unix_nano = part.capture.unix_nano(begin),
+         .end_unix_nano = std::max(part.capture.unix_nano(begin), part.capture.unix_nano(event.end_nano)),
+         .event = &event,
+         .begin_known = known});
+  }
+
+  void add_fault(const CapturePart& part, const KernelEvent& event) {
+    if (!part.is_new_of_kernel(event.monotonic_nano)) return;
+    out_.faults.push_back({part.capture.unix_nano(event.monotonic_nano), &event});
   }
 
   void add_state(const CapturePart& part, StateInterval state) {
@@ -182,17 +203,26 @@ class ThreadFiller {
 
   void totals() {
     const StateIndex index(states_);
-    out_.totals = index.totals(out_.begin_unix_nano, out_.end_unix_nano);
+    out_.totals = totals_of(index, out_.begin_unix_nano, out_.end_unix_nano);
     for (TimelineSpan& span : out_.spans) {
       if (!meter_.step()) return;
-      span.totals = index.totals(span.begin_unix_nano, span.end_unix_nano);
+      span.totals = totals_of(index, span.begin_unix_nano, span.end_unix_nano);
       if (span.totals.longest_wait) span.longest_in = waited_in(out_.calls, *span.totals.longest_wait);
     }
     size_t told = std::min(out_.calls.size(), scope_.most_items);
     for (TimelineCall& call : std::span(out_.calls).first(told)) {
       if (!meter_.step()) return;
-      call.totals = index.totals(call.begin_unix_nano, call.end_unix_nano);
+      call.totals = totals_of(index, call.begin_unix_nano, call.end_unix_nano);
     }
+  }
+
+  // What no capture tells of is unknown, too, where there is one that tells anything; but for what is due to rounding.
+  StateTotals totals_of(const StateIndex& index, uint64_t begin, uint64_t end) const {
+    StateTotals totals = index.totals(begin, end);
+    uint64_t told = std::accumulate(totals.nano.begin(), totals.nano.end(), uint64_t{0});
+    if (states_.empty() || end < begin || end - begin <= told + kSameMomentNano) return totals;
+    totals.nano[static_cast<size_t>(ThreadState::kUnknown)] += end - begin - told;
+    return totals;
   }
 
   const TimelineScope& scope_;

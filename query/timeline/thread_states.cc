@@ -99,16 +99,18 @@ class Machine {
 
   std::vector<StateInterval> run(bool ran_by_others) {
     auto first = std::find_if(signs_.begin(), signs_.end(), [&](const Sign& s) { return s.nano >= window_.from_nano; });
+    for (auto sign = signs_.begin(); sign != first; ++sign) note_exit(*sign);
     const Sign* earlier = first == signs_.begin() ? nullptr : &*(first - 1);
     begin(first == signs_.end() ? nullptr : &*first, earlier, ran_by_others);
     for (auto sign = first; sign != signs_.end() && sign->nano < window_.to_nano && !ended_; ++sign) take(*sign);
-    if (!ended_) close(window_.to_nano);
+    if (!ended_) close(exits_ && last_ != nullptr ? last_nano_ : window_.to_nano);
     return std::move(states_);
   }
 
  private:
   void begin(const Sign* first, const Sign* earlier, bool ran_by_others) {
     now_ = {.guessed = true, .begin_nano = window_.from_nano};
+    if (first == nullptr && exits_) return void(ended_ = true);
     if (first == nullptr) return begin_silent(earlier, ran_by_others);
     if (first->kind == SignKind::kStarted) return void(now_.begin_nano = first->nano);
     now_.state = before_sign(first->kind);
@@ -151,7 +153,16 @@ class Machine {
         left(sign);
         break;
     }
+    note_exit(sign);
     last_ = sign.event;
+    last_nano_ = sign.nano;
+  }
+
+  // Of a process's last threads it is not told that they leave. exec() lets the first one's number live on.
+  void note_exit(const Sign& sign) {
+    KernelEventKind kind = sign.event->kind;
+    if (kind == KernelEventKind::kThreadExit) exits_ = true;
+    if (kind == KernelEventKind::kThreadStart || kind == KernelEventKind::kExec) exits_ = false;
   }
 
   // Who is woken while it runs, or twice, stays what it is.
@@ -194,6 +205,8 @@ class Machine {
   std::vector<StateInterval> states_;
   StateInterval now_;
   const KernelEvent* last_ = nullptr;
+  uint64_t last_nano_ = 0;
+  bool exits_ = false;
   bool ended_ = false;
 };
 

@@ -8,6 +8,7 @@
 //    was blocked. These, and what a thread without any change did, are `guessed`.
 //  - A change that cannot follow the state (it leaves, and did not run) says that one is missing: from the last
 //    thing that is certain until then the state is kUnknown.
+//  - A thread ends when it leaves for good; where that is not told, with the last that is said of it after its exit.
 //  - A system call, or a page fault, is proof that the thread ran at that moment.
 //  - A thread that comes without having been woken was woken all the same: that change comes too early for the state
 //    sometimes, and is no loss.

@@ -74,6 +74,18 @@ TEST(ThreadStates, AThreadThatEndedHasNoStateAnyMore) {
             "runnable? 0-10, running 10-20");
 }
 
+TEST(ThreadStates, AThreadEndsWithItsExitWhereNothingIsSaidOfItsLeaving) {
+  const KernelEvent exits = of_kind(KernelEventKind::kThreadExit, 15);
+  EXPECT_EQ(told({came(10), exits}), "runnable? 0-10, running 10-15");
+  EXPECT_EQ(told({came(10), exits, left(20, SwitchReason::kPreempted)}), "runnable? 0-10, running 10-20");
+  EXPECT_EQ(told({came(10), exits, left(20, SwitchReason::kSleeps), woken(30), came(40)}),
+            "runnable? 0-10, running 10-20, sleeping 20-30 <7, runnable 30-40");
+  EXPECT_EQ(told({came(10), exits}, {50, 100}), "") << "it ended before the window";
+  EXPECT_EQ(told({came(10), exits}, {10, 12}), "running 10-12") << "and here after it";
+  EXPECT_EQ(told({came(10), exits, of_kind(KernelEventKind::kExec, 30)}, {20, 100}), "running? 20-100")
+      << "another thread has taken its number";
+}
+
 TEST(ThreadStates, AThreadBeginsWhenItIsMade) {
   EXPECT_EQ(told({of_kind(KernelEventKind::kThreadStart, 30), came(40, 2)}), "runnable 30-40, running 40-100 cpu 2");
 }

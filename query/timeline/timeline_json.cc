@@ -156,8 +156,15 @@ class TimelineDocument {
   }
 
   void write_waker(const KernelEvent& waker) {
-    json_.key("waker").begin_object().member("pid", waker.other_pid).member("tid", waker.other_tid);
-    json_.member("name", std::string_view(waker.other_name)).end_object();
+    json_.key("waker").begin_object();
+    if (waker.other_tid == 0) {
+      json_.member("interrupt", true);
+      member_if("name", waker.other_name);
+    } else {
+      json_.member("pid", waker.other_pid).member("tid", waker.other_tid);
+      json_.member("name", std::string_view(waker.other_name));
+    }
+    json_.end_object();
   }
 
   void write_event(const TimelineEvent& event) {

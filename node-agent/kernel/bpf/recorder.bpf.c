@@ -22,10 +22,25 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 typedef struct {
   int counter;
 } atomic_t;
+struct rq;
 struct signal_struct {
   atomic_t live;
 };
+struct thread_info {
+  unsigned long preempt_count;  // on arm64 only
+};
+struct cfs_rq {
+  struct rq *rq;
+};
+struct sched_entity {
+  struct cfs_rq *cfs_rq;
+};
+struct pcpu_hot {
+  int preempt_count;
+};
 struct task_struct {
+  struct thread_info thread_info;
+  struct sched_entity se;
   unsigned int __state;
   int exit_code;
   int pid;
@@ -80,6 +95,32 @@ __u64 chosen_bits[kMostPids / 64] SEC(".bss.chosen");
 
 /* The bytes of a ring less one record's; known to the verifier, which proves by it that no write leaves the ring. */
 const volatile __u64 ring_mask = 0;
+
+/* From a processor's run queue to its count of interrupts that it is in, as the agent found both in BTF; 0: not found.
+ * Programs may name such variables only where the kernel was built with all its symbols. */
+const volatile __s64 count_from_queue = 0;
+
+/* Hard interrupts, NMIs, and soft interrupts that are being served (include/linux/preempt.h). */
+#define IN_INTERRUPT 0x00ff0100u
+#define NO_COUNT 0x7f000000u
+
+#if defined(__TARGET_ARCH_arm64)
+static __always_inline __u32 preempt_count(struct task_struct *current) { return current->thread_info.preempt_count; }
+#else
+static __always_inline __u32 preempt_count(struct task_struct *current) {
+  __u32 count = 0;
+  if (count_from_queue == 0 || !bpf_core_field_exists(current->se.cfs_rq)) return 0;
+  __u64 at = (__u64)current->se.cfs_rq->rq + count_from_queue;
+  if (bpf_core_type_exists(struct pcpu_hot)) at += bpf_core_field_offset(struct pcpu_hot, preempt_count);
+  if (bpf_probe_read_kernel(&count, sizeof count, (const void *)at) != 0) return 0;
+  return count;
+}
+#endif
+
+static __always_inline bool in_interrupt(struct task_struct *current) {
+  __u32 count = preempt_count(current);
+  return (count & IN_INTERRUPT) != 0 && (count & NO_COUNT) == 0;
+}
 
 static __always_inline bool is_chosen(__u32 pid) {
   return chosen_bits[(pid / 64) % (kMostPids / 64)] >> (pid % 64) & 1;
@@ -156,7 +197,7 @@ SEC("tp_btf/sched_waking")
 int BPF_PROG(on_wake, struct task_struct *task) {
   if (!is_chosen(task->tgid)) return 0;
   struct task_struct *waker = bpf_get_current_task_btf();
-  write_pair(kRecordWake, task, waker, waker, 0);
+  write_pair(kRecordWake, task, waker, waker, in_interrupt(waker) ? kWakeByInterrupt : 0);
   return 0;
 }
 

@@ -1,0 +1,145 @@
+// What is told of a thread's system calls and states where the capture has only a part of it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "capture/encode.h"
+#include "query/testing/sample_timeline.h"
+#include "query/timeline/syscall_names.h"
+#include "query/timeline/timeline_query.h"
+
+namespace fathom::query {
+namespace {
+
+using capture::KernelEvent;
+using capture::KernelEventKind;
+using testing::kMilli;
+using testing::kSampleStart;
+using testing::sample_capture;
+using testing::sample_capture_info;
+using testing::sample_monotonic;
+using testing::sample_trace_id;
+using testing::SampleTimeline;
+
+int32_t number_of(std::string_view name) {
+  int32_t number = 0;
+  while (number < 1'000 && syscall_name(number) != name) ++number;
+  return number;
+}
+
+class ThreadItemsTest : public ::testing::Test {
+ protected:
+  Timeline built(const capture::Capture& content, bool all) {
+    store::CaptureInfo info = sample_capture_info(4);
+    info.trace_id = sample_trace_id(7);
+    sample_.add_capture(info, capture::encode(content));
+    store::QueryBudget budget;
+    TimelineQuery query{.subject = {.capture = info.id}, .all = all};
+    auto timeline = build_timeline(sample_.stores(), query, budget);
+    EXPECT_TRUE(timeline.ok()) << timeline.error().message;
+    return timeline ? *std::move(timeline) : Timeline{};
+  }
+
+  // A capture of one thread, of which the kernel said this, in a window that begins at 0.
+  Timeline told(std::vector<KernelEvent> events) {
+    capture::Capture content = sample_capture();
+    content.begin_nano = content.kernel_complete_from_nano = sample_monotonic(0);
+    content.tracepoints.clear();
+    content.threads = {{.tid = 4712, .kernel_events = std::move(events)}};
+    return built(content, true);
+  }
+
+  SampleTimeline sample_;
+};
+
+KernelEvent of_kind(KernelEventKind kind, uint64_t micro) {
+  return {.kind = kind, .monotonic_nano = sample_monotonic(micro)};
+}
+KernelEvent left(uint64_t micro) {
+  KernelEvent event = of_kind(KernelEventKind::kSwitchedOut, micro);
+  event.reason = capture::SwitchReason::kSleeps;
+  return event;
+}
+KernelEvent unknown_begin(std::string_view name, uint64_t end_micro, int64_t result) {
+  return {.kind = KernelEventKind::kSyscall,
+          .end_nano = sample_monotonic(end_micro),
+          .syscall = number_of(name),
+          .result = result};
+}
+
+TEST_F(ThreadItemsTest, NothingIsToldOfAThreadFromBeforeItWasMade) {
+  Timeline timeline =
+      told({unknown_begin("clone3", 100'100, 0), unknown_begin("read", 200'000, 3),
+            of_kind(KernelEventKind::kThreadStart, 100'000), of_kind(KernelEventKind::kSwitchedIn, 100'050)});
+  const TimelineThread& thread = timeline.processes.at(0).threads.at(0);
+  ASSERT_EQ(thread.calls.size(), 1u) << "the call that made it is another thread's";
+  EXPECT_EQ(thread.calls[0].begin_unix_nano, kSampleStart + 100 * kMilli);
+  EXPECT_FALSE(thread.calls[0].begin_known);
+  EXPECT_EQ(thread.begin_unix_nano, kSampleStart + 100 * kMilli);
+}
+
+TEST_F(ThreadItemsTest, ACallThatBeganBeforeTheWindowIsToldFromItsBegin) {
+  Timeline timeline = told({unknown_begin("clone3", 100'100, 0)});
+  const TimelineThread& thread = timeline.processes.at(0).threads.at(0);
+  ASSERT_EQ(thread.calls.size(), 1u) << "nothing says that this was the thread's birth";
+  EXPECT_EQ(thread.calls[0].begin_unix_nano, kSampleStart);
+  EXPECT_FALSE(thread.calls[0].begin_known);
+}
+
+// Of spans of 812 and 782 ms, the kernel's recorder saw the time from 700 ms on.
+TEST_F(ThreadItemsTest, WhatNoCaptureSawOfASpanIsUnknown) {
+  capture::Capture content = sample_capture();
+  const uint64_t from_nano = content.kernel_complete_from_nano = sample_monotonic(700'000);
+  for (auto& thread : content.threads) {
+    std::erase_if(thread.kernel_events,
+                  [&](const KernelEvent& event) { return std::max(event.monotonic_nano, event.end_nano) < from_nano; });
+  }
+  store::CaptureInfo info = sample_capture_info(4);
+  sample_.add_capture(info, capture::encode(content));
+  store::QueryBudget budget;
+  auto timeline =
+      build_timeline(sample_.stores(), {.subject = {.trace = sample_trace_id(1), .capture = info.id}}, budget);
+  ASSERT_TRUE(timeline.ok()) << timeline.error().message;
+  const TimelineThread& thread = timeline->processes.at(0).threads.at(0);
+  ASSERT_EQ(thread.spans.size(), 2u);
+  for (const TimelineSpan& span : thread.spans) {
+    const auto& nano = span.totals.nano;
+    EXPECT_EQ(span.totals.of(ThreadState::kUnknown), kSampleStart + 700 * kMilli - span.begin_unix_nano);
+    EXPECT_EQ(std::accumulate(nano.begin(), nano.end(), uint64_t{0}), span.end_unix_nano - span.begin_unix_nano);
+  }
+  EXPECT_EQ(thread.totals.of(ThreadState::kUnknown), 700 * kMilli);
+  ASSERT_FALSE(thread.calls.empty());
+  EXPECT_EQ(thread.calls[0].totals.of(ThreadState::kUnknown),
+            kSampleStart + 700 * kMilli - thread.calls[0].begin_unix_nano);
+}
+
+TEST_F(ThreadItemsTest, WhereNothingOfTheKernelWasRecordedThereAreNoTotals) {
+  capture::Capture content = sample_capture();
+  content.kernel_complete_from_nano = 0;
+  for (auto& thread : content.threads) thread.kernel_events.clear();
+  Timeline timeline = built(content, true);
+  for (uint64_t nano : timeline.processes.at(0).threads.at(0).totals.nano) EXPECT_EQ(nano, 0u);
+}
+
+TEST_F(ThreadItemsTest, AWakerWithoutANumberIsAnInterrupt) {
+  KernelEvent woken = of_kind(KernelEventKind::kWoken, 200'000);
+  woken.other_name = "cc1plus";
+  KernelEvent again = of_kind(KernelEventKind::kWoken, 400'000);
+  Timeline timeline = told({of_kind(KernelEventKind::kSwitchedIn, 50'000), left(100'000), woken,
+                            of_kind(KernelEventKind::kSwitchedIn, 200'100), left(300'000), again});
+  store::QueryBudget budget;
+  auto json = timeline_json(timeline, budget);
+  ASSERT_TRUE(json.ok());
+  EXPECT_NE(json->find(R"("waker":{"interrupt":true,"name":"cc1plus"})"), std::string::npos) << *json;
+  EXPECT_NE(json->find(R"("waker":{"interrupt":true})"), std::string::npos) << *json;
+}
+
+TEST(SyscallNames, NoErrorIsTheKernelsOwn) {
+  EXPECT_EQ(error_name(-11), "EAGAIN");
+  for (int64_t restart : {512, 513, 514, 516}) EXPECT_EQ(error_name(-restart), "interrupted") << restart;
+  EXPECT_EQ(error_name(1), "");
+}
+
+}  // namespace
+}  // namespace fathom::query
