@@ -104,7 +104,7 @@ struct OpenSpan {
 enum class KernelEventKind : uint8_t {
   kSwitchedOut = 1,      // the thread left the processor; `reason`, other_* came
   kSwitchedIn = 2,       // it came; other_* left
-  kWoken = 3,            // it may run again: other_* said so
+  kWoken = 3,            // it may run again: other_* said so; without ids an interrupt, other_name ran then
   kSyscall = 4,          // [monotonic_nano, end_nano]; number, result, arguments
   kSyscallUnderWay = 5,  // had not ended: end_nano is when it was looked at
   kUserFault = 6,        // address, instruction, fault
