@@ -18,7 +18,7 @@ TEST(KernelCollector, OfAnInterruptTheNameOfWhoRanIsKept) {
   }
   ThreadTable threads({}, 10);
   EXPECT_EQ(collect_kernel_events(snapshot, 42, threads), 0u);
-  const std::vector<capture::Thread> made = threads.take();
+  const std::vector<capture::Thread> made = threads.take([](uint32_t) { return false; });
   ASSERT_EQ(made.size(), 1u);
   ASSERT_EQ(made[0].kernel_events.size(), 3u);
   EXPECT_EQ(made[0].kernel_events[0].other_name, "holder") << "what it is called now";
