@@ -189,9 +189,12 @@ class ThreadFiller {
       if (span.totals.longest_wait) span.longest_in = waited_in(out_.calls, *span.totals.longest_wait);
     }
     size_t told = std::min(out_.calls.size(), scope_.most_items);
-    for (TimelineCall& call : std::span(out_.calls).first(told)) {
-      if (!meter_.step()) return;
-      call.totals = index.totals(call.begin_unix_nano, call.end_unix_nano);
+    std::span calls(out_.calls);
+    for (auto part : {calls.first(told / 2), calls.last(told - told / 2)}) {
+      for (TimelineCall& call : part) {
+        if (!meter_.step()) return;
+        call.totals = index.totals(call.begin_unix_nano, call.end_unix_nano);
+      }
     }
   }
 

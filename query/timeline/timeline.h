@@ -68,6 +68,14 @@ struct TimelineState {
   std::string_view in;     // as TimelineSpan::longest_in
 };
 
+// Items of a thread that are not listed, for there are too many.
+struct TimelineGap {
+  std::string_view items;  // "events", "system_calls", "states", "page_faults"
+  uint64_t count = 0;
+  uint64_t begin_unix_nano = 0;  // of the first of them
+  uint64_t end_unix_nano = 0;    // where the last of them begins
+};
+
 struct TimelineThread {
   uint32_t tid = 0;
   std::string_view name;
@@ -79,8 +87,9 @@ struct TimelineThread {
   std::vector<TimelineState> states;
   std::vector<TimelineCall> calls;
   std::vector<TimelineFault> faults;
-  uint64_t other_events = 0;  // that are not listed: of other requests, or of none
-  uint64_t left_out = 0;      // beyond the limit of items
+  uint64_t other_events = 0;      // that are not listed: of other requests, or of none
+  uint64_t left_out = 0;          // beyond the limit of items
+  std::vector<TimelineGap> gaps;  // where they are
   StateTotals totals;
 };
 

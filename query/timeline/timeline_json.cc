@@ -95,7 +95,15 @@ class TimelineDocument {
     write_list("states", thread.states, [this](const auto& state) { write_state(state.interval, state.in); });
     write_list("system_calls", thread.calls, [this](const auto& call) { write_call(call); });
     write_list("page_faults", thread.faults, [this](const auto& fault) { write_fault(fault); });
-    json_.member("other_events", thread.other_events).member("left_out", thread.left_out).end_object();
+    json_.member("other_events", thread.other_events).member("left_out", thread.left_out);
+    if (!thread.gaps.empty()) write_list("gaps", thread.gaps, [this](const auto& gap) { write_gap(gap); });
+    json_.end_object();
+  }
+
+  void write_gap(const TimelineGap& gap) {
+    json_.begin_object().member("items", gap.items).member("count", gap.count);
+    offset(gap.begin_unix_nano);
+    json_.member("duration_nano", gap.end_unix_nano - gap.begin_unix_nano).end_object();
   }
 
   template <typename Items, typename Write>

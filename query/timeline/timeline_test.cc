@@ -215,6 +215,28 @@ TEST_F(TimelineTest, BeyondTheLimitItemsAreCounted) {
   EXPECT_NE(json_of(timeline).find("\"truncated\":true"), std::string::npos);
 }
 
+TEST_F(TimelineTest, BeyondTheLimitTheFirstAndTheLastOfEachThreadStay) {
+  TimelineQuery query = of_trace();
+  query.all = true;
+  const Timeline whole = built(query);
+  const auto& events = whole.processes[0].threads[0].events;
+  ASSERT_EQ(events.size(), 3u);
+  ASSERT_EQ(whole.processes[0].threads[1].events.size(), 1u);
+  query.most_items = 3;
+  const Timeline timeline = built(query);
+  const TimelineThread& thread = timeline.processes[0].threads[0];
+  ASSERT_EQ(thread.events.size(), 2u);
+  EXPECT_EQ(thread.events[0].unix_nano, events.front().unix_nano);
+  EXPECT_EQ(thread.events[1].unix_nano, events.back().unix_nano);
+  EXPECT_EQ(timeline.processes[0].threads[1].events.size(), 1u) << "who has few keeps them";
+  ASSERT_FALSE(thread.gaps.empty());
+  EXPECT_EQ(thread.gaps[0].items, "events");
+  EXPECT_EQ(thread.gaps[0].count, 1u);
+  EXPECT_EQ(thread.gaps[0].begin_unix_nano, events[1].unix_nano);
+  EXPECT_EQ(thread.gaps[0].end_unix_nano, events[1].unix_nano);
+  EXPECT_NE(json_of(timeline).find("\"gaps\":[{\"items\":\"events\",\"count\":1,"), std::string::npos);
+}
+
 // Captures with everything that one may have, and times that no clock gives.
 TEST(Timelines, WhateverACaptureSaysTheAnswersAreWhole) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
