@@ -33,33 +33,45 @@ Result<boost::json::array> slowest_rows(const Api& api) {
   }
 }
 
-// Of the slowest one of which something was captured; where nothing was, there is nothing to show.
-void show_timeline(const Api& api, const boost::json::array& rows, const Context& context) {
+// Of which there is most to show.
+struct Told {
+  std::string trace_id;
+  boost::json::value timeline;  // null: nothing was captured
+  bool slowest = true;
+};
+
+// The slowest one of which something was captured; where nothing was, the slowest one.
+Told choose(const Api& api, const boost::json::array& rows) {
   for (const boost::json::value& row : rows) {
     std::string trace_id = text_of(row, "trace_id");
     Result<boost::json::value> timeline = api.json(Target("/api/v1/traces/" + trace_id + "/timeline"));
-    if (!timeline || array_of(*timeline, "captures").empty()) continue;
-    context.out("\nWhat its threads did, which was kept because it was slow (fathom timeline " + trace_id + "):\n\n" +
-                timeline_text(*timeline, {context.columns, context.colour, kTimelineLines}));
-    return;
+    bool captured = timeline && !array_of(*timeline, "captures").empty();
+    if (captured) return {trace_id, *std::move(timeline), &row == &rows.front()};
   }
+  return {text_of(rows.front(), "trace_id"), nullptr, true};
+}
+
+void show_timeline(const Told& told, const Context& context) {
+  context.out("\nWhat its threads did, which was kept because it was slow (fathom timeline " + told.trace_id +
+              "; with --all, what the other threads of these processes did meanwhile):\n\n" +
+              timeline_text(told.timeline, {context.columns, context.colour, kTimelineLines}));
 }
 
 }  // namespace
 
-Result<> show_slowest(const std::string& http, const Context& context) {
+Result<std::string> show_slowest(const std::string& http, const Context& context) {
   Api api(context.connect(http, kAnswerPatienceNano));
   Result<boost::json::array> rows = slowest_rows(api);
   if (!rows) return rows.error();
   if (rows->empty()) return internal("the shop ran, but no request of it was stored");
-  std::string trace_id = text_of(rows->front(), "trace_id");
-  Result<boost::json::value> trace = api.json(Target("/api/v1/traces/" + trace_id));
+  Told told = choose(api, *rows);
+  Result<boost::json::value> trace = api.json(Target("/api/v1/traces/" + told.trace_id));
   if (!trace) return trace.error();
   context.out("\nThe slowest requests:\n\n" + slowest_table(*rows, false, context.columns));
-  context.out("\nThe slowest one, as a tree:\n\n" +
-              trace_text(build_trace_tree(*trace), {context.columns, context.colour, false, 200}));
-  show_timeline(api, *rows, context);
-  return {};
+  context.out(std::string("\nThe slowest one") + (told.slowest ? "" : " whose threads were captured") +
+              ", as a tree:\n\n" + trace_text(build_trace_tree(*trace), {context.columns, context.colour, false, 200}));
+  if (!told.timeline.is_null()) show_timeline(told, context);
+  return told.trace_id;
 }
 
 }  // namespace fathom::cli

@@ -23,7 +23,7 @@ CommandLine trace_line() {
       "under a line that says so. Below the tree stands what was captured of its threads, which 'fathom timeline' "
       "shows.",
       {{"TRACE_ID", "32 hexadecimal digits, as 'fathom slowest' prints them"}},
-      join({{{"--attributes", "", "what each span says too: attributes, events, links, losses, resources"},
+      join({{{"--attributes", "", "what each span says too: its id, attributes, events, links, losses, resources"},
              {"--limit", "N", "at most so many lines of the tree; 0: all", kDefaultLines},
              format_flag("tree")},
             connection_flags()}),
