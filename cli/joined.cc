@@ -32,7 +32,9 @@ Result<Target> target_of(const std::string& path, const Args& args, const Joined
 
 std::vector<Flag> part_flags() {
   return {{"--capture", "ID", "only what this capture has; 'fathom captures' lists them"},
-          {"--span", "ID", "only this span, what is below it, and while it lasted; 16 hexadecimal digits"}};
+          {"--span", "ID",
+           "only this span, what is below it, and while it lasted; where its thread is not known, all threads of its "
+           "process. 16 hexadecimal digits, as 'fathom timeline' and 'fathom trace --attributes' print them"}};
 }
 
 Positional id_positional() {

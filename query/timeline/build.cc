@@ -162,6 +162,13 @@ class Limiter {
   size_t left_;
 };
 
+// Of a span that nobody knows the thread of, any of its process's may be it.
+TimelineScope scope_of(const TimelineProcess& process, const TimelineQuery& query, TimelineScope scope) {
+  auto asked = [&](const TimelineSpan& span) { return span.span_id == *query.span; };
+  if (query.span && std::ranges::any_of(process.spans, asked)) scope.all = true;
+  return scope;
+}
+
 }  // namespace
 
 Result<Timeline> build_timeline(const Stores& stores, const TimelineQuery& query, store::QueryBudget& budget) {
@@ -171,7 +178,8 @@ Result<Timeline> build_timeline(const Stores& stores, const TimelineQuery& query
   auto scope = scope_of(*timeline, query);
   if (!scope) return scope.error();
   for (auto& process : timeline->processes) {
-    if (auto filled = fill_threads(*timeline, process, *scope, budget); !filled) return filled.error();
+    auto filled = fill_threads(*timeline, process, scope_of(process, query, *scope), budget);
+    if (!filled) return filled.error();
   }
   find_range(*timeline);
   Limiter(*timeline, query.most_items).run();

@@ -6,6 +6,7 @@
 
 #include "query/timeline/meter.h"
 #include "query/timeline/process_finder.h"
+#include "query/timeline/runners.h"
 
 namespace fathom::query {
 
@@ -32,6 +33,7 @@ class Placer {
     }
     each_stored([&](const StoredSpan& stored) { find_process(stored); });
     each_stored([&](const StoredSpan& stored) { lend_clock(process_of(stored), stored); });
+    each_stored([&](const StoredSpan& stored) { guess_by_runners(stored); });
     guess_threads();
     each_stored([&](const StoredSpan& stored) { put_stored(stored); });
     for (size_t p = 0; p < timeline_.processes.size(); ++p) put_open_spans(p);
@@ -103,6 +105,21 @@ class Placer {
     for (size_t c : timeline_.processes[process].captures) {
       if (!timeline_.captures[c].clock) timeline_.captures[c].clock = stored.clock;
     }
+  }
+
+  void guess_by_runners(const StoredSpan& stored) {
+    if (places_.contains(stored.span.span_id)) return;
+    size_t process = process_of(stored);
+    if (timeline_.processes[process].captures.empty()) return;
+    auto runners = runners_.find(process);
+    if (runners == runners_.end()) {
+      runners = runners_.emplace(process, Runners(timeline_, timeline_.processes[process], meter_)).first;
+    }
+    TimelineSpan span = span_of(process, stored);
+    auto tid = runners->second.only_one(span.begin_unix_nano, span.end_unix_nano, meter_);
+    if (!tid) return;
+    places_[span.span_id] = {process, *tid, 0};
+    guessed_.insert(span.span_id);
   }
 
   // From the latest on: children before their parents, so that a guess can lead to the next.
@@ -200,6 +217,7 @@ class Placer {
   std::map<SpanId, Place> places_;
   std::map<Origin, size_t> origins_;
   std::set<size_t> lent_;
+  std::map<size_t, Runners> runners_;  // by process
   std::map<SpanId, size_t> process_of_span_;
   std::set<SpanId> guessed_;
   std::set<SpanId> stored_;

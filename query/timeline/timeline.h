@@ -36,7 +36,7 @@ struct TimelineSpan {
   uint64_t begin_unix_nano = 0;
   uint64_t end_unix_nano = 0;   // of an open one: when its capture was made
   bool open = false;            // it was not over, and has not been stored since
-  bool guessed_thread = false;  // all that is known is that its children are that thread's
+  bool guessed_thread = false;  // no event and no slot says so (span_places.h)
   StateTotals totals;           // of its thread, while it lasted
   std::string_view longest_in;  // what the longest wait was in: a system call, "page fault"; empty: not known
 };

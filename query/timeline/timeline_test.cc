@@ -135,6 +135,40 @@ TEST_F(TimelineTest, OneSpanIsItAndWhatIsBelowWhileItLasted) {
   EXPECT_EQ(refused(query), ErrorCode::kNotFound);
 }
 
+store::SpanView silent_span(uint64_t n, uint64_t start_milli, uint64_t end_milli) {
+  store::SpanView span{.trace_id = sample_trace_id(1), .span_id = sample_span_id(n), .name = "silent"};
+  span.parent_span_id = sample_span_id(1);
+  span.start_unix_nano = kSampleStart + start_milli * kMilli;
+  span.end_unix_nano = kSampleStart + end_milli * kMilli;
+  return span;
+}
+
+// It wrote no event, and was not open when the capture was made.
+TEST_F(TimelineTest, ASpanIsOfTheOnlyThreadThatRanAtBothOfItsEnds) {
+  sample_.add_span(silent_span(60, 5, 792), "checkout", 4711);
+  Timeline timeline = built(of_trace());
+  const auto& spans = timeline.processes[0].threads.at(0).spans;
+  ASSERT_EQ(spans.size(), 3u);
+  EXPECT_EQ(spans[1].span_id, sample_span_id(60));
+  EXPECT_TRUE(spans[1].guessed_thread);
+  EXPECT_FALSE(spans[2].guessed_thread);
+  EXPECT_TRUE(timeline.processes[0].spans.empty());
+}
+
+TEST_F(TimelineTest, OfASpanWithoutAThreadAllThreadsAreTold) {
+  sample_.add_span(silent_span(61, 5, 400), "checkout", 4711);  // another one runs at its end
+  Timeline timeline = built(of_trace());
+  ASSERT_EQ(timeline.processes[0].spans.size(), 1u);
+  EXPECT_EQ(timeline.processes[0].other_threads, 1u);
+  TimelineQuery query = of_trace();
+  query.span = sample_span_id(61);
+  timeline = built(query);
+  ASSERT_EQ(timeline.processes[0].threads.size(), 2u);
+  EXPECT_EQ(timeline.processes[0].threads[0].calls.size(), 1u) << "futex(); read() came later";
+  EXPECT_EQ(timeline.processes[0].threads[1].events.size(), 1u);
+  EXPECT_EQ(timeline.processes[0].other_threads, 0u);
+}
+
 TEST_F(TimelineTest, ACaptureThatDoesNotDecodeIsNamed) {
   Timeline timeline = built(of_trace());
   ASSERT_EQ(timeline.captures.size(), 2u);
