@@ -69,6 +69,7 @@ TimelineLine span_line(const boost::json::value& span) {
   if (line.error) line.text += "  [error]";
   std::string totals = totals_text(span);
   std::string id = "span " + printable(text_of(span, "span_id"));
+  if (std::string trace = text_of(span, "trace_id"); !trace.empty()) id += " of trace " + printable(trace);
   line.below.push_back(totals.empty() ? id : id + ": " + totals);
   const boost::json::value& wait = member_of(span, "longest_wait");
   if (wait.is_object()) line.below.push_back("longest wait: " + wait_text(wait));
@@ -84,7 +85,11 @@ TimelineLine event_line(const boost::json::value& event) {
     }
   }
   if (flag_of(event, "cut")) text += "  (cut)";
-  if (flag_of(event, "other_request")) text += "  [another request]";
+  if (std::string trace = text_of(event, "trace_id"); !trace.empty()) {
+    text += "  [trace " + printable(trace) + "]";
+  } else if (flag_of(event, "other_request")) {
+    text += "  [another request]";
+  }
   if (flag_of(event, "span_uncertain")) text += "  [span uncertain]";
   return line_of(TimelineLineKind::kEvent, event, text);
 }

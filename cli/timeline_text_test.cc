@@ -93,6 +93,15 @@ TEST(TimelineLines, SystemCallsSayWhatTheyReturned) {
             "system call 999(0, 0) ... not over yet\n");
 }
 
+TEST(TimelineLines, WhatIsOfAnotherRequestSaysOfWhich) {
+  ThreadLines lines =
+      thread_lines(parsed(R"({"spans":[{"operation":"s","span_id":"a1","trace_id":"b2","offset_nano":0}],
+    "events":[{"name":"e","trace_id":"c3","span_id":"d4","other_request":true,"offset_nano":1}]})"),
+                   0);
+  EXPECT_EQ(texts_of(lines), "s\ne  [trace c3]\n");
+  EXPECT_EQ(lines.lines[0].below[0], "span a1 of trace b2");
+}
+
 TEST(TimelineLines, WhatIsWithinStandsDeeper) {
   std::string text = texts_of(thread_lines(parsed(R"({
     "spans":[{"operation":"outer","offset_nano":0,"duration_nano":100},

@@ -75,7 +75,9 @@ void find_range(Timeline& timeline) {
     begin = std::min(begin, from);
     end = std::max(end, to);
   };
-  each_span(timeline, [&](const TimelineSpan& span) { widen(span.begin_unix_nano, span.end_unix_nano); });
+  if (!timeline.trace_id.is_zero()) {
+    each_span(timeline, [&](const TimelineSpan& span) { widen(span.begin_unix_nano, span.end_unix_nano); });
+  }
   auto each_thread = [&](auto visit) {
     for (const auto& process : timeline.processes) std::ranges::for_each(process.threads, visit);
   };

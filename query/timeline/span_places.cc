@@ -183,12 +183,16 @@ class Placer {
   }
 
   void put_open_spans_of(size_t process, const TimelineCapture& capture, const capture::Thread& thread) {
-    SpanId parent;
+    capture::SpanRef parent;
     for (const capture::OpenSpan& open : thread.open) {
       if (!meter_.step()) return;
-      bool wanted = open.span.trace_id == timeline_.trace_id && stored_.insert(open.span.span_id).second;
-      if (wanted) put(process, thread.tid, open_span(process, capture, open, parent));
-      if (open.span.trace_id == timeline_.trace_id) parent = open.span.span_id;
+      bool wanted = timeline_.trace_id.is_zero() || open.span.trace_id == timeline_.trace_id;
+      if (!wanted) continue;
+      if (parent.trace_id != open.span.trace_id) parent = {};
+      if (stored_.insert(open.span.span_id).second) {
+        put(process, thread.tid, open_span(process, capture, open, parent.span_id));
+      }
+      parent = open.span;
     }
   }
 
@@ -201,6 +205,7 @@ class Placer {
     span.begin_unix_nano = capture.unix_nano(open.start_nano);
     span.end_unix_nano = std::max(span.begin_unix_nano, capture.unix_nano(capture.content->end_nano));
     span.open = true;
+    if (timeline_.trace_id.is_zero()) span.trace_id = open.span.trace_id;
     return span;
   }
 

@@ -27,6 +27,7 @@ struct TimelineCapture {
 };
 
 struct TimelineSpan {
+  TraceId trace_id;  // zero: the timeline's own
   SpanId span_id;
   SpanId parent_span_id;  // zero: a root, or not known of a span that is not stored
   std::string_view service;
@@ -46,8 +47,9 @@ struct TimelineEvent {
   const capture::Capture* content = nullptr;
   const capture::Thread* thread = nullptr;
   const capture::Event* event = nullptr;
-  SpanId span_id;      // of this trace; zero: none
-  bool other = false;  // of a trace: it belongs to spans of others only
+  SpanId span_id;                                // of this trace; zero: none
+  bool other = false;                            // of a trace: it belongs to spans of others only
+  const capture::SpanRef* other_span = nullptr;  // the first of these; of no trace: the first that it belongs to
 };
 
 struct TimelineCall {

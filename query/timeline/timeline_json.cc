@@ -121,7 +121,9 @@ class TimelineDocument {
   }
 
   void write_span(const TimelineSpan& span) {
-    json_.begin_object().member("span_id", std::string_view(span.span_id.hex()));
+    json_.begin_object();
+    if (!span.trace_id.is_zero()) json_.member("trace_id", std::string_view(span.trace_id.hex()));
+    json_.member("span_id", std::string_view(span.span_id.hex()));
     json_.member("parent_span_id", std::string_view(span.parent_span_id.is_zero() ? "" : span.parent_span_id.hex()));
     json_.member("service", span.service).member("operation", span.operation);
     json_.member("kind", store::span_kind_name(static_cast<store::SpanKind>(span.kind)));
@@ -172,6 +174,10 @@ class TimelineDocument {
     json_.begin_object();
     offset(event.unix_nano);
     if (!event.span_id.is_zero()) json_.member("span_id", std::string_view(event.span_id.hex()));
+    if (event.other_span != nullptr) {
+      json_.member("trace_id", std::string_view(event.other_span->trace_id.hex()));
+      json_.member("span_id", std::string_view(event.other_span->span_id.hex()));
+    }
     flag_if("other_request", event.other);
     flag_if("span_uncertain", !event.event->spans_certain);
     if (event.event->tracepoint < event.content->tracepoints.size()) {

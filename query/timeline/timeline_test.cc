@@ -198,6 +198,29 @@ TEST_F(TimelineTest, ACaptureOfNoTraceIsShownWhole) {
   EXPECT_EQ(timeline.processes[0].threads[0].events.size(), 3u);
 }
 
+TEST_F(TimelineTest, ACaptureOfNoTraceLeadsToTheRequestsThatItSaw) {
+  capture::Capture content = sample_capture();
+  content.threads[0].open = {
+      {{sample_trace_id(8), sample_span_id(80)}, sample_monotonic(0) - 900 * kNanosPerSecond, 2, "GET /"},
+      {{sample_trace_id(8), sample_span_id(81)}, sample_monotonic(500), 1, "look"},
+      {{sample_trace_id(9), sample_span_id(90)}, sample_monotonic(600), 1, "else"}};
+  store::CaptureInfo info = sample_capture_info(3);
+  info.trace_id = {};
+  sample_.add_capture(info, capture::encode(content));
+  Timeline timeline = built({.subject = {.capture = info.id}});
+  const TimelineThread& thread = timeline.processes.at(0).threads.at(0);
+  ASSERT_EQ(thread.spans.size(), 3u);
+  EXPECT_EQ(thread.spans[1].trace_id, sample_trace_id(8));
+  EXPECT_EQ(thread.spans[1].parent_span_id, sample_span_id(80));
+  EXPECT_TRUE(thread.spans[2].parent_span_id.is_zero()) << "it is another trace's";
+  EXPECT_GT(timeline.begin_unix_nano, kSampleStart - 1'000 * kMilli) << "not what began long before";
+  std::string json = json_of(timeline);
+  EXPECT_NE(json.find("{\"trace_id\":\"" + sample_trace_id(8).hex() + "\",\"span_id\":\""), std::string::npos);
+  std::string event = "\"trace_id\":\"" + sample_trace_id(9).hex() + "\",\"span_id\":\"" + sample_span_id(90).hex() +
+                      "\",\"name\":\"lock.wanted\"";
+  EXPECT_NE(json.find(event), std::string::npos) << json;
+}
+
 // The process died in the middle: no span of it has been stored, its open spans are all there is.
 TEST_F(TimelineTest, SpansThatWereOpenStandForThemselves) {
   capture::Capture content = sample_capture();
