@@ -89,7 +89,7 @@ class Choice {
 
 TimelineLine gap_line(const TimelineLine& first, const TimelineLine& last, uint64_t many) {
   TimelineLine gap{.kind = Kind::kGap, .offset_nano = first.offset_nano};
-  gap.duration_nano = static_cast<uint64_t>(last.offset_nano) - static_cast<uint64_t>(first.offset_nano);
+  if (many > 1) gap.duration_nano = static_cast<uint64_t>(last.offset_nano) - static_cast<uint64_t>(first.offset_nano);
   gap.text = "... " + group_digits(many) + " more line" + (many == 1 ? "" : "s");
   return gap;
 }
