@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/ids.h"
 #include "base/time.h"
 #include "cli/sizes.h"
 #include "cli/suggest.h"
@@ -71,7 +72,9 @@ class ArgsParser {
 
   Result<> take_positional(const std::string& word) {
     if (args_.positionals_.size() >= line_.positionals.size() && !last_repeats()) {
-      return invalid("unexpected argument '" + printable(word) + "'" + see_help(line_));
+      bool may_be_trace = find_flag(line_, "--trace") != nullptr && TraceId::from_hex_text(word);
+      return invalid("unexpected argument '" + printable(word) + "'" +
+                     (may_be_trace ? " (did you mean --trace " + word + "?)" : "") + see_help(line_));
     }
     args_.positionals_.push_back(word);
     return {};

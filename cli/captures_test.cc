@@ -82,6 +82,10 @@ TEST(Timeline, NeitherIsExitOne) {
 TEST(Timeline, WrongIdsAreExitTwoAndAskNobody) {
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{"timeline", "xyz"},
+                                             {"timeline", kTraceId, "--capture", kTraceId},
+                                             {"captures", "--trace", "zz"},
+                                             {"captures", "--trigger", "foo"},
+                                             {"capture", kTraceId},
                                              {"timeline", std::string(32, '0')},
                                              {"timeline", kTraceId, "--span", "12"},
                                              {"timeline", kTraceId, "--capture", "0x12"},

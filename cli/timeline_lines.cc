@@ -62,9 +62,9 @@ TimelineLine span_line(const boost::json::value& span) {
   std::string text = name_text(text_of(span, "operation"));
   std::string kind = text_of(span, "kind");
   if (kind != "internal" && kind != "unspecified" && !kind.empty()) text += "  [" + printable(kind) + "]";
-  if (flag_of(span, "open")) text += "  [not over yet]";
   if (flag_of(span, "thread_guessed")) text += "  [thread guessed]";
   TimelineLine line = line_of(TimelineLineKind::kSpan, span, text);
+  line.open = flag_of(span, "open");
   line.error = text_of(span, "status") == "error";
   if (line.error) line.text += "  [error]";
   std::string totals = totals_text(span);

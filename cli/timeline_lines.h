@@ -29,7 +29,8 @@ struct TimelineLine {
   std::string text;
   std::vector<std::string> below;  // what else it says, a line each
   bool error = false;
-  size_t depth = 0;  // so many spans and system calls are around it
+  bool open = false;  // a span that was not over
+  size_t depth = 0;   // so many spans and system calls are around it
   FaultRun faults = {};
 
   // `later` is of page faults, as this one is.

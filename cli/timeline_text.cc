@@ -93,12 +93,14 @@ class Writer {
     for (const std::string& doubt : doubts(capture)) add("  " + doubt, kDim);
   }
 
-  std::string window_text(const boost::json::value& capture) const {
+  std::string window_text(const boost::json::value& capture) {
     std::string text = "from " + offset_of(capture, "offset_nano") + " for " +
                        format_duration(number_of(capture, "duration_nano")) + "; events complete from " +
                        offset_of(capture, "events_complete_from_offset_nano");
     std::string missing = text_of(capture, "kernel_missing");
     if (member_of(capture, "kernel_complete_from_offset_nano").is_null()) {
+      bool said = !missing.empty() && !said_missing_.insert(missing).second;
+      if (said) return text + "; nothing of the kernel, as above";
       return text + "; nothing of the kernel" + (missing.empty() ? "" : ": " + printable(missing));
     }
     return text + ", the kernel's from " + offset_of(capture, "kernel_complete_from_offset_nano");
@@ -115,15 +117,37 @@ class Writer {
     if (clock.is_object()) {
       lines.push_back("times are right within " + format_duration(number_of(clock, "error_nano")) + " of other nodes'");
     }
+    // What is counted in the capture, its header mostly repeats.
+    std::set<std::string> told;
     for (const char* kind : {"losses", "content_losses"}) {
       for (const auto& loss : array_of(capture, kind)) {
-        lines.push_back("lost: " + group_digits(number_of(loss, "count")) + " " + printable(text_of(loss, "name")));
+        if (std::string text = loss_text(loss); told.insert(text).second) lines.push_back(text);
       }
     }
     return lines;
   }
 
+  static std::string loss_text(const boost::json::value& loss) {
+    std::string name = text_of(loss, "name");
+    std::string text = "lost: " + group_digits(number_of(loss, "count")) + " " + printable(name);
+    if (name.starts_with("over_budget")) return text + " (the oldest events: more than --capture-budget)";
+    if (name.starts_with("over_limit")) return text + " (more than a capture may have)";
+    if (name.starts_with("overwritten")) return text + " (by younger events, before they were read)";
+    return text;
+  }
+
+  // Of what is open it depends on this whether it may still end.
+  bool is_over(const boost::json::value& process) const {
+    const boost::json::array& captures = array_of(timeline_, "captures");
+    return std::ranges::any_of(array_of(process, "captures"), [&](const boost::json::value& index) {
+      bool there =
+          index.is_int64() && index.get_int64() >= 0 && index.get_int64() < static_cast<int64_t>(captures.size());
+      return there && flag_of(captures[static_cast<size_t>(index.get_int64())], "process_ended");
+    });
+  }
+
   void process_lines(const boost::json::value& process) {
+    open_mark_ = is_over(process) ? "  [open when the process ended]" : "  [not over yet]";
     std::string text = "\n" + name_text(text_of(process, "service"));
     if (uint64_t pid = number_of(process, "pid"); pid != 0) text += "  pid " + std::to_string(pid);
     std::string host = text_of(process, "host_name");
@@ -173,7 +197,7 @@ class Writer {
     std::string numbers = pad_to_width(offset(line.offset_nano), number_width_, Align::kRight) +
                           pad_to_width(duration, kDurationWidth, Align::kRight) + "  ";
     std::string indent(2 * std::min(line.depth, kDeepest), ' ');
-    add(numbers + indent + line.text, colour_of(line));
+    add(numbers + indent + line.text + (line.open ? open_mark_ : ""), colour_of(line));
     for (const std::string& more : line.below) add(std::string(display_width(numbers) + 2, ' ') + indent + more, kDim);
   }
 
@@ -187,6 +211,8 @@ class Writer {
   const TimelineTextOptions& options_;
   OffsetDigits digits_;
   size_t number_width_ = kNarrowest;
+  std::string open_mark_;
+  std::set<std::string> said_missing_;
   std::string out_;
 };
 

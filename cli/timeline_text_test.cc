@@ -71,6 +71,27 @@ TEST(TimelineText, WhatTheServerLeftOutHasACure) {
             std::string::npos);
 }
 
+TEST(TimelineText, WhatWasOpenWhenTheProcessEndedIsSaidSo) {
+  auto text = [](const std::string& ended) {
+    return timeline_text(
+        parsed(R"({"captures":[{"process_ended":)" + ended +
+               R"(}],"processes":[{"captures":[0],"threads":[{"spans":[{"operation":"s","open":true}]}]}]})"),
+        {});
+  };
+  EXPECT_NE(text("true").find("s  [open when the process ended]\n"), std::string::npos);
+  EXPECT_NE(text("false").find("s  [not over yet]\n"), std::string::npos);
+}
+
+TEST(TimelineText, WhatIsMissingIsSaidOnce) {
+  std::string capture = R"({"kernel_missing":"why not","losses":[{"name":"over_budget_chunks","count":2}],)"
+                        R"("content_losses":[{"name":"over_budget_chunks","count":2},{"name":"torn","count":1}]})";
+  std::string text = timeline_text(parsed(R"({"captures":[)" + capture + "," + capture + "]}"), {});
+  EXPECT_EQ(text.find("why not"), text.rfind("why not"));
+  EXPECT_NE(text.find("nothing of the kernel, as above"), std::string::npos);
+  std::string lost = "  lost: 2 over_budget_chunks (the oldest events: more than --capture-budget)\n  lost: 1 torn\n\n";
+  EXPECT_NE(text.find(lost), std::string::npos) << text;
+}
+
 TEST(TimelineText, WhatStrangersWroteIsHarmless) {
   std::string text = timeline_text(parsed(R"({"trace_id":"a\u001b","captures":[{"id":"\u001b","reason":"\u001b[2J"}],
     "processes":[{"service":"\u001b","threads":[{"tid":1,"name":"\u001b","events":[{"name":"\u001b","values":
