@@ -51,7 +51,7 @@ class ArgsParser {
     if (args_.help_) return std::move(args_);
     if (fault) return *fault;
     if (args_.positionals_.size() + (last_repeats() ? 1 : 0) < line_.positionals.size()) {
-      return invalid("missing " + line_.positionals[args_.positionals_.size()].name + see_help(line_));
+      return invalid("missing " + line_.positionals[args_.positionals_.size()].name + taken_by() + see_help(line_));
     }
     return std::move(args_);
   }
@@ -78,6 +78,15 @@ class ArgsParser {
     }
     args_.positionals_.push_back(word);
     return {};
+  }
+
+  // A flag whose value was left out took the id that stood behind it.
+  std::string taken_by() const {
+    for (const auto& [flag, values] : args_.values_) {
+      bool took = !values.empty() && TraceId::from_hex_text(values.back());
+      if (took) return " (" + flag + " has taken " + values.back() + " for its value)";
+    }
+    return "";
   }
 
   bool last_repeats() const { return !line_.positionals.empty() && line_.positionals.back().repeatable; }

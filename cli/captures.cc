@@ -34,6 +34,7 @@ std::string marks_of(const boost::json::value& capture) {
 }
 
 std::vector<std::string> cells_of(const boost::json::value& capture) {
+  std::string trace = text_of(capture, "trace_id");
   return {short_instant(number_of(capture, "start_time_unix_nano")),
           format_duration(window_nano(capture)),
           text_of(capture, "trigger"),
@@ -41,10 +42,8 @@ std::vector<std::string> cells_of(const boost::json::value& capture) {
           name_text(text_of(capture, "host_name")),
           std::to_string(number_of(capture, "pid")),
           text_of(capture, "operation"),
-          group_digits(number_of(capture, "size_bytes")),
           marks_of(capture),
-          text_of(capture, "trace_id"),
-          text_of(capture, "id")};
+          trace.empty() ? text_of(capture, "id") : trace};
 }
 
 CommandLine captures_line() {
@@ -54,7 +53,9 @@ CommandLine captures_line() {
       "A capture is what one process did in a window of time: its events, waits and system calls, kept because of a "
       "trigger: overdue (a span was over its operation's threshold while it still ran), slow (the same, at its "
       "end), error, requested (by a person), program (by the traced program), crash, remote (another node of the "
-      "trace was triggered). Those whose window begins latest come first.",
+      "trace was triggered). Those whose window begins latest come first. The id is the one to give to 'fathom "
+      "timeline': the trace's, or the capture's "
+      "own where it is of no trace; the timeline names all captures of a trace, and so does --format json.",
       {},
       join({{{"--trace", "ID", "of this trace, of any time"},
              {"--service", "S", "of this service"},
@@ -122,10 +123,8 @@ std::string captures_table(const boost::json::array& captures, size_t columns) {
                {"HOST", Align::kLeft, true},
                {"PID", Align::kRight},
                {"OPERATION", Align::kLeft, true},
-               {"BYTES", Align::kRight},
                {"NOTE"},
-               {"TRACE ID"},
-               {"CAPTURE ID"}});
+               {"TRACE, OR CAPTURE ID"}});
   for (const boost::json::value& capture : captures) table.add(cells_of(capture));
   return table.render(columns);
 }

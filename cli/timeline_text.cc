@@ -46,7 +46,11 @@ class Writer {
     for (const auto& capture : array_of(timeline_, "captures")) capture_lines(capture);
     for (const auto& process : array_of(timeline_, "processes")) process_lines(process);
     if (array_of(timeline_, "captures").empty()) {
-      add("\nnothing of its threads was captured: these are its spans only", kDim);
+      add("\nnothing of its threads was captured: these are its spans only. That is so where nothing took longer than "
+          "its "
+          "operation's\nthreshold, or failed; where captures are limited; or where no program used fathom's client "
+          "(docs/triggers.md)",
+          kDim);
     }
     if (flag_of(timeline_, "truncated")) {
       // What --limit 0 asks for is the most that a server gives.
