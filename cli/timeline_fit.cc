@@ -114,7 +114,8 @@ ThreadLines fitted(std::vector<TimelineLine> lines, size_t most) {
   join_faults(lines);
   Choice choice(lines);
   if (most == 0 || choice.size() <= most) return {std::move(lines), 0};
-  ThreadLines kept = chosen(std::move(lines), choice.run(most));
+  const std::vector<bool> stays = choice.run(most);
+  ThreadLines kept = chosen(std::move(lines), stays);
   set_depths(kept.lines);
   return kept;
 }
