@@ -6,7 +6,6 @@
 #include <new>
 
 #include "base/bytes.h"
-#include "base/large_pages.h"
 #include "capture/format.h"
 
 namespace fathom::capture {
@@ -94,7 +93,6 @@ Result<Body> open_frame(std::string_view bytes, uint64_t most_bytes) {
   }
   std::string_view packed = in.raw(in.remaining());
   Body body{std::make_unique_for_overwrite<char[]>(size), size};
-  prefer_large_pages(body.memory.get(), size);
   size_t got = ZSTD_decompress(body.memory.get(), size, packed.data(), packed.size());
   if (ZSTD_isError(got)) return damaged("compression");
   if (got != size) return damaged("size");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/ids.h"
 #include "base/time.h"
 #include "cli/sizes.h"
 #include "cli/suggest.h"
@@ -50,7 +51,7 @@ class ArgsParser {
     if (args_.help_) return std::move(args_);
     if (fault) return *fault;
     if (args_.positionals_.size() + (last_repeats() ? 1 : 0) < line_.positionals.size()) {
-      return invalid("missing " + line_.positionals[args_.positionals_.size()].name + see_help(line_));
+      return invalid("missing " + line_.positionals[args_.positionals_.size()].name + taken_by() + see_help(line_));
     }
     return std::move(args_);
   }
@@ -71,10 +72,21 @@ class ArgsParser {
 
   Result<> take_positional(const std::string& word) {
     if (args_.positionals_.size() >= line_.positionals.size() && !last_repeats()) {
-      return invalid("unexpected argument '" + printable(word) + "'" + see_help(line_));
+      bool may_be_trace = find_flag(line_, "--trace") != nullptr && TraceId::from_hex_text(word);
+      return invalid("unexpected argument '" + printable(word) + "'" +
+                     (may_be_trace ? " (did you mean --trace " + word + "?)" : "") + see_help(line_));
     }
     args_.positionals_.push_back(word);
     return {};
+  }
+
+  // A flag whose value was left out took the id that stood behind it.
+  std::string taken_by() const {
+    for (const auto& [flag, values] : args_.values_) {
+      bool took = !values.empty() && TraceId::from_hex_text(values.back());
+      if (took) return " (" + flag + " has taken " + values.back() + " for its value)";
+    }
+    return "";
   }
 
   bool last_repeats() const { return !line_.positionals.empty() && line_.positionals.back().repeatable; }

@@ -169,14 +169,21 @@ std::string captures_table(const std::vector<Kept>& captures, size_t columns) {
 }
 
 std::string what_next(const Ask& ask, const std::vector<Kept>& captures) {
-  std::string id = !ask.trace.empty() ? ask.trace : text_of(captures.front().stored, "trace_id");
-  return "next: fathom timeline " + printable(id.empty() ? captures.front().id : id) + "\n";
+  auto size = [](const Kept& capture) { return number_of(capture.stored, "size_bytes"); };
+  const Kept& best = *std::ranges::max_element(captures, {}, size);
+  std::string id = !ask.trace.empty() ? ask.trace : text_of(best.stored, "trace_id");
+  return "next: fathom timeline " + printable(id.empty() ? best.id : id) + "\n";
 }
 
 std::string nothing(const Ask& ask, const boost::json::array& nodes) {
   std::string text = "nothing was captured\n" + node_notes(nodes, "skipped") + node_notes(nodes, "failure");
-  if (!ask.trace.empty()) text += "flight recorders hold some seconds: a trace must be asked for soon after it ended\n";
-  return text;
+  if (!ask.trace.empty()) {
+    return text + "flight recorders hold some seconds: a trace must be asked for soon after it ended\n";
+  }
+  if (nodes.empty()) return text + "no agent is connected to this server; see fathom nodes\n";
+  return text +
+         "agents have programs that use fathom's client and found the agent's socket (fathom doctor); 'fathom "
+         "services' lists names, 'fathom nodes' the agents\n";
 }
 
 ExitCode show(const Ask& ask, const Args& args, const Context& context, const Api& api,

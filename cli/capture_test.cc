@@ -70,6 +70,28 @@ TEST(Capture, WhereNobodyHasAnythingEachNodeSaysWhy) {
             "flight recorders hold some seconds: a trace must be asked for soon after it ended\n");
 }
 
+TEST(Capture, WhereNobodyHasTheProcessItSaysWhatMayBeWrong) {
+  FakeWorld world;
+  world.answer(200, reply_of(node("db-1", "", "this node has nothing of it")));
+  EXPECT_EQ(world.run({"capture", "--service", "nosuch"}), ExitCode::kNothingFound);
+  EXPECT_NE(world.err.find("this node has nothing of it\nagents have programs that use fathom's client"),
+            std::string::npos)
+      << world.err;
+  FakeWorld alone;
+  alone.answer(200, reply_of(""));
+  EXPECT_EQ(alone.run({"capture", "--pid", "7"}), ExitCode::kNothingFound);
+  EXPECT_NE(alone.err.find("no agent is connected to this server; see fathom nodes\n"), std::string::npos) << alone.err;
+}
+
+TEST(Capture, TheLargestCaptureIsWorthLookingAtFirst) {
+  FakeWorld world;
+  world.answer(200, reply_of(node("db-1", kQuoted + ",\"2\"")));
+  world.answer(200, stored());
+  world.answer(200, R"({"id":"2","service":"shop","pid":4712,"size_bytes":9999999})");
+  EXPECT_EQ(world.run({"capture", "--service", "shop"}), ExitCode::kOk);
+  EXPECT_NE(world.err.find("next: fathom timeline 2\n"), std::string::npos) << world.err;
+}
+
 TEST(Capture, WhatIsNotStoredInTimeIsListedAllTheSame) {
   FakeWorld world;
   world.answer(200, reply_of(node("db-1", kQuoted, "", "")));

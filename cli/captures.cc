@@ -5,6 +5,7 @@
 #include "base/time.h"
 #include "cli/command.h"
 #include "cli/filter_flags.h"
+#include "cli/joined.h"
 #include "cli/pages.h"
 #include "cli/slowest.h"
 #include "cli/table.h"
@@ -33,6 +34,7 @@ std::string marks_of(const boost::json::value& capture) {
 }
 
 std::vector<std::string> cells_of(const boost::json::value& capture) {
+  std::string trace = text_of(capture, "trace_id");
   return {short_instant(number_of(capture, "start_time_unix_nano")),
           format_duration(window_nano(capture)),
           text_of(capture, "trigger"),
@@ -40,10 +42,8 @@ std::vector<std::string> cells_of(const boost::json::value& capture) {
           name_text(text_of(capture, "host_name")),
           std::to_string(number_of(capture, "pid")),
           text_of(capture, "operation"),
-          group_digits(number_of(capture, "size_bytes")),
           marks_of(capture),
-          text_of(capture, "trace_id"),
-          text_of(capture, "id")};
+          trace.empty() ? text_of(capture, "id") : trace};
 }
 
 CommandLine captures_line() {
@@ -53,7 +53,9 @@ CommandLine captures_line() {
       "A capture is what one process did in a window of time: its events, waits and system calls, kept because of a "
       "trigger: overdue (a span was over its operation's threshold while it still ran), slow (the same, at its "
       "end), error, requested (by a person), program (by the traced program), crash, remote (another node of the "
-      "trace was triggered). Newest first.",
+      "trace was triggered). Those whose window begins latest come first. The id is the one to give to 'fathom "
+      "timeline': the trace's, or the capture's "
+      "own where it is of no trace; the timeline names all captures of a trace, and so does --format json.",
       {},
       join({{{"--trace", "ID", "of this trace, of any time"},
              {"--service", "S", "of this service"},
@@ -66,13 +68,29 @@ CommandLine captures_line() {
        {"fathom timeline $(fathom captures --limit 1 --format json | jq -r '.[0].id')", "the newest one's timeline"}}};
 }
 
+Result<std::string> trigger_of(const Args& args) {
+  return args.one_of("--trigger", {"overdue", "slow", "error", "requested", "program", "crash", "remote"});
+}
+
+// A trace's are few.
+bool any_time(const Args& args) {
+  return args.given("--trace") && !args.given("--since") && !args.given("--from") && !args.given("--to");
+}
+
+std::string no_captures(const Args& args) {
+  return any_time(args) ? "no captures of this trace\n" : "no captures" + further_back(args) + "\n";
+}
+
 Result<Target> captures_target(const Args& args, const Context& context) {
   Target target("/api/v1/captures");
-  for (auto [flag, key] : {std::pair("--trace", "trace_id"), {"--service", "service"}, {"--trigger", "trigger"}}) {
-    if (auto given = args.given(flag)) target.add(key, *given);
+  if (auto added = add_id(target, args, "--trace", "trace_id", 32); !added) return added.error();
+  if (auto given = args.given("--service")) target.add("service", *given);
+  if (args.given("--trigger")) {
+    Result<std::string> trigger = trigger_of(args);
+    if (!trigger) return trigger.error();
+    target.add("trigger", *trigger);
   }
-  bool any_time = args.given("--trace") && !args.given("--since") && !args.given("--from") && !args.given("--to");
-  if (any_time) return target;
+  if (any_time(args)) return target;
   Result<> range = add_range(target, args, context.now_unix_nano());
   if (!range) return range.error();
   return target;
@@ -90,7 +108,7 @@ ExitCode run_captures(const Args& args, const Context& context) {
   Result<boost::json::array> rows = fetch_pages(*api, *target, "captures", *limit);
   if (!rows) return failed(context, rows.error());
   context.out(*format == "json" ? rows_json(*rows) : captures_table(*rows, context.columns));
-  if (rows->empty() && *format != "json") context.err("no captures" + further_back(args) + "\n");
+  if (rows->empty() && *format != "json") context.err(no_captures(args));
   return ExitCode::kOk;
 }
 
@@ -105,10 +123,8 @@ std::string captures_table(const boost::json::array& captures, size_t columns) {
                {"HOST", Align::kLeft, true},
                {"PID", Align::kRight},
                {"OPERATION", Align::kLeft, true},
-               {"BYTES", Align::kRight},
                {"NOTE"},
-               {"TRACE ID"},
-               {"CAPTURE ID"}});
+               {"TRACE, OR CAPTURE ID"}});
   for (const boost::json::value& capture : captures) table.add(cells_of(capture));
   return table.render(columns);
 }

@@ -28,7 +28,34 @@ TEST(Captures, AreATableOfTheLastHour) {
   EXPECT_TRUE(world.targets[0].starts_with("/api/v1/captures?service=checkout&trigger=slow&from=")) << world.targets[0];
   EXPECT_NE(world.out.find("1.19 s"), std::string::npos) << world.out;
   EXPECT_NE(world.out.find("truncated, losses"), std::string::npos) << world.out;
-  EXPECT_NE(world.out.find("ca000000000000000000000000000001\n"), std::string::npos) << world.out;
+  EXPECT_NE(world.out.find(std::string(kTraceId) + "\n"), std::string::npos) << world.out;
+  EXPECT_EQ(world.out.find("ca000000000000000000000000000001"), std::string::npos) << "one id is enough";
+  FakeWorld of_none;
+  of_none.answer(200, page(R"({"id":"ca000000000000000000000000000001","trace_id":"","service":"s"})"));
+  EXPECT_EQ(of_none.run({"captures"}), ExitCode::kOk);
+  EXPECT_NE(of_none.out.find("ca000000000000000000000000000001\n"), std::string::npos) << of_none.out;
+}
+
+TEST(Captures, WrongIdsAreExplained) {
+  FakeWorld world;
+  EXPECT_EQ(world.run({"export", "--perfetto", kTraceId}), ExitCode::kUsage);
+  EXPECT_NE(world.err.find("missing ID (--perfetto has taken " + std::string(kTraceId) + " for its value)"),
+            std::string::npos)
+      << world.err;
+  EXPECT_EQ(world.run({"capture", kTraceId}), ExitCode::kUsage);
+  EXPECT_NE(world.err.find("did you mean --trace " + std::string(kTraceId)), std::string::npos) << world.err;
+  world.answer(404, R"({"error":{"code":"not_found","message":"no span"}})");
+  world.answer(200, R"({"id":")" + std::string(kTraceId) + R"(","trace_id":"ab"})");
+  EXPECT_EQ(world.run({"trace", kTraceId}), ExitCode::kNothingFound);
+  EXPECT_NE(world.err.find("this is a capture's id: fathom timeline"), std::string::npos) << world.err;
+}
+
+TEST(Captures, ATraceOfWhichNoSpanEndedSaysWhy) {
+  FakeWorld world;
+  world.answer(200, R"({"trace_id":"ab","spans":[],"captures":[{"trigger":"crash"}]})");
+  EXPECT_EQ(world.run({"trace", kTraceId}), ExitCode::kOk);
+  EXPECT_TRUE(world.out.starts_with("none of its spans had ended when the process died")) << world.out;
+  EXPECT_EQ(world.out.find("\n\n\n"), std::string::npos) << world.out;
 }
 
 TEST(Captures, OfATraceAreOfAnyTime) {
@@ -82,6 +109,10 @@ TEST(Timeline, NeitherIsExitOne) {
 TEST(Timeline, WrongIdsAreExitTwoAndAskNobody) {
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{"timeline", "xyz"},
+                                             {"timeline", kTraceId, "--capture", kTraceId},
+                                             {"captures", "--trace", "zz"},
+                                             {"captures", "--trigger", "foo"},
+                                             {"capture", kTraceId},
                                              {"timeline", std::string(32, '0')},
                                              {"timeline", kTraceId, "--span", "12"},
                                              {"timeline", kTraceId, "--capture", "0x12"},

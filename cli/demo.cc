@@ -30,7 +30,7 @@ CommandLine demo_line() {
        {"fathom demo --app otel-shop", "the same with OpenTelemetry's SDK; needs Node"}}};
 }
 
-std::string next_commands(const Addresses& addresses) {
+std::string next_commands(const Addresses& addresses, const std::string& trace_id) {
   return "\nThe shop goes on. In another terminal:\n\n"
          "  export FATHOM_URL=http://" +
          addresses.http +
@@ -39,10 +39,19 @@ std::string next_commands(const Addresses& addresses) {
          "  fathom slowest --min-duration 100ms --format json\n"
          "  fathom services\n"
          "  fathom latency --service gateway\n"
-         "  fathom trace TRACE_ID --attributes\n"
+         "  fathom trace " +
+         trace_id +
+         " --attributes\n"
          "  fathom captures\n"
-         "  fathom timeline TRACE_ID\n"
-         "  fathom export --perfetto slow.pftrace TRACE_ID\n\n"
+         "  fathom timeline " +
+         trace_id +
+         "\n"
+         "  fathom timeline " +
+         trace_id +
+         " --all     # and what the other threads did meanwhile: who held the lock\n"
+         "  fathom export --perfetto slow.pftrace " +
+         trace_id +
+         "\n\n"
          "Programs of your own can send their spans here too, with fathom's client or with OpenTelemetry's SDK:\n\n"
          "  FATHOM_AGENT_SOCKET=" +
          addresses.agent_socket +
@@ -64,7 +73,9 @@ Result<> play_once(DemoStage& stage, const Play& play, const Addresses& addresse
   if (!started) return started;
   Result<> ended = stage.wait_for_shop();
   if (!ended) return ended;
-  return show_slowest(addresses.http, context);
+  Result<std::string> shown = show_slowest(addresses.http, context);
+  if (!shown) return shown.error();
+  return {};
 }
 
 // Ctrl-C is the ordinary end of this one.
@@ -74,9 +85,9 @@ Result<> play_on(DemoStage& stage, const Play& play, const Addresses& addresses,
   Result<bool> waited = stage.wait(play.seconds * kNanosPerSecond);
   if (!waited) return waited.error();
   if (!*waited) return {};
-  Result<> shown = show_slowest(addresses.http, context);
-  if (!shown) return shown;
-  context.out(next_commands(addresses));
+  Result<std::string> shown = show_slowest(addresses.http, context);
+  if (!shown) return shown.error();
+  context.out(next_commands(addresses, *shown));
   Result<bool> more = stage.wait(UINT64_MAX);
   if (!more) return more.error();
   return {};

@@ -33,33 +33,53 @@ Result<boost::json::array> slowest_rows(const Api& api) {
   }
 }
 
-// Of the slowest one of which something was captured; where nothing was, there is nothing to show.
-void show_timeline(const Api& api, const boost::json::array& rows, const Context& context) {
+struct Told {
+  std::string trace_id;
+  boost::json::value timeline;  // null: nothing was captured
+  bool slowest = true;
+};
+
+// How much there is to see: threads, then captures, without which there is nothing.
+std::pair<size_t, size_t> worth(const boost::json::value& timeline) {
+  size_t threads = 0;
+  for (const auto& process : array_of(timeline, "processes")) threads += array_of(process, "threads").size();
+  return {threads, array_of(timeline, "captures").size()};
+}
+
+// Of the slowest ones that of which there is most to see; where nothing was captured, the slowest one.
+Told choose(const Api& api, const boost::json::array& rows) {
+  Told best{text_of(rows.front(), "trace_id"), nullptr, true};
   for (const boost::json::value& row : rows) {
     std::string trace_id = text_of(row, "trace_id");
     Result<boost::json::value> timeline = api.json(Target("/api/v1/traces/" + trace_id + "/timeline"));
-    if (!timeline || array_of(*timeline, "captures").empty()) continue;
-    context.out("\nWhat its threads did, which was kept because it was slow (fathom timeline " + trace_id + "):\n\n" +
-                timeline_text(*timeline, {context.columns, context.colour, kTimelineLines}));
-    return;
+    bool captured = timeline && !array_of(*timeline, "captures").empty();
+    if (!captured || worth(*timeline) <= worth(best.timeline)) continue;
+    best = {trace_id, *std::move(timeline), &row == &rows.front()};
   }
+  return best;
+}
+
+void show_timeline(const Told& told, const Context& context) {
+  context.out("\nWhat its threads did (fathom timeline " + told.trace_id +
+              "; with --all, what the other threads of these processes did meanwhile):\n\n" +
+              timeline_text(told.timeline, {context.columns, context.colour, kTimelineLines}));
 }
 
 }  // namespace
 
-Result<> show_slowest(const std::string& http, const Context& context) {
+Result<std::string> show_slowest(const std::string& http, const Context& context) {
   Api api(context.connect(http, kAnswerPatienceNano));
   Result<boost::json::array> rows = slowest_rows(api);
   if (!rows) return rows.error();
   if (rows->empty()) return internal("the shop ran, but no request of it was stored");
-  std::string trace_id = text_of(rows->front(), "trace_id");
-  Result<boost::json::value> trace = api.json(Target("/api/v1/traces/" + trace_id));
+  Told told = choose(api, *rows);
+  Result<boost::json::value> trace = api.json(Target("/api/v1/traces/" + told.trace_id));
   if (!trace) return trace.error();
   context.out("\nThe slowest requests:\n\n" + slowest_table(*rows, false, context.columns));
-  context.out("\nThe slowest one, as a tree:\n\n" +
-              trace_text(build_trace_tree(*trace), {context.columns, context.colour, false, 200}));
-  show_timeline(api, *rows, context);
-  return {};
+  context.out(std::string("\nThe slowest one") + (told.slowest ? "" : " of whose threads most was captured") +
+              ", as a tree:\n\n" + trace_text(build_trace_tree(*trace), {context.columns, context.colour, false, 200}));
+  if (!told.timeline.is_null()) show_timeline(told, context);
+  return told.trace_id;
 }
 
 }  // namespace fathom::cli

@@ -97,6 +97,22 @@ TEST_F(DemoTest, SpansThatAreStillOnTheirWayAreWaitedFor) {
   EXPECT_NE(slow.out.find("trace 4bf92f3577b34da6a3ce929d0e0e4736\n"), std::string::npos);
 }
 
+TEST_F(DemoTest, TheTreeIsOfTheRequestWhoseThreadsAreShown) {
+  FakeWorld captured;
+  captured.executable = world_.executable;
+  captured.environment = world_.environment;
+  captured.answer(200, R"({"rows":[{"trace_id":"a0"},{"trace_id":"a1"},{"trace_id":"b2"}],"next_cursor":""})");
+  captured.answer(200, R"({"trace_id":"a0","captures":[{"id":"c2"}],"processes":[{"spans":[{}],"threads":[]}]})");
+  captured.answer(200, R"({"trace_id":"a1","captures":[]})");
+  captured.answer(200, R"({"trace_id":"b2","captures":[{"id":"c3"}],"processes":[{"threads":[{"tid":7}]}]})");
+  captured.answer(200, R"({"trace_id":"b2","spans":[{"span_id":"d4"}]})");
+  EXPECT_EQ(captured.run({"demo", "--once"}), ExitCode::kOk) << captured.err;
+  EXPECT_EQ(captured.targets.back(), "/api/v1/traces/b2");
+  EXPECT_NE(captured.out.find("The slowest one of whose threads most was captured, as a tree:\n\ntrace b2\n"),
+            std::string::npos);
+  EXPECT_NE(captured.out.find("(fathom timeline b2;"), std::string::npos) << captured.out;
+}
+
 TEST_F(DemoTest, AnAppThatIsNoneIsAUsageError) {
   EXPECT_EQ(world_.run({"demo", "--app", "otelshop"}), ExitCode::kUsage);
   EXPECT_NE(world_.err.find("otel-shop"), std::string::npos) << world_.err;

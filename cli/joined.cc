@@ -9,6 +9,8 @@ namespace {
 
 constexpr const char* kMostItems = "1000000";  // that a server gives
 
+}  // namespace
+
 Result<> add_id(Target& target, const Args& args, const std::string& flag, std::string_view key, size_t digits) {
   auto given = args.given(flag);
   if (!given) return {};
@@ -18,6 +20,8 @@ Result<> add_id(Target& target, const Args& args, const std::string& flag, std::
   target.add(key, *given);
   return {};
 }
+
+namespace {
 
 Result<Target> target_of(const std::string& path, const Args& args, const JoinedForm& form) {
   Target target(path);
@@ -32,7 +36,9 @@ Result<Target> target_of(const std::string& path, const Args& args, const Joined
 
 std::vector<Flag> part_flags() {
   return {{"--capture", "ID", "only what this capture has; 'fathom captures' lists them"},
-          {"--span", "ID", "only this span, what is below it, and while it lasted; 16 hexadecimal digits"}};
+          {"--span", "ID",
+           "only this span, what is below it, and while it lasted; where its thread is not known, all threads of its "
+           "process. 16 hexadecimal digits, as 'fathom timeline' and 'fathom trace --attributes' print them"}};
 }
 
 Positional id_positional() {
@@ -44,6 +50,7 @@ Result<std::string> fetch_joined(const Api& api, const Args& args, const JoinedF
   if (!id || id->is_zero()) {
     return invalid("'" + printable(args.positional(0)) + "' is no id of a trace or a capture: 32 hexadecimal digits");
   }
+  if (args.get("--capture") == args.positional(0)) return invalid("ID is the capture's already: leave out --capture");
   std::string tail = id->hex() + "/" + form.name;
   auto of_trace = target_of("/api/v1/traces/" + tail, args, form);
   if (!of_trace) return of_trace.error();

@@ -16,6 +16,8 @@ namespace fathom::cli {
 // --capture, --span: what of it.
 std::vector<Flag> part_flags();
 Positional id_positional();
+// An id of so many digits, where `flag` gives one; an error names the flag.
+Result<> add_id(Target& target, const Args& args, const std::string& flag, std::string_view key, size_t digits);
 
 struct JoinedForm {
   std::string name;         // "timeline" or "perfetto"

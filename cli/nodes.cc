@@ -83,7 +83,9 @@ ExitCode run_nodes(const Args& args, const Context& context) {
   if (*format == "json") {
     context.out(rows_json(nodes));
   } else if (nodes.empty()) {
-    context.err("no agent has said anything to this server since it was started\n");
+    context.err(
+        "no agent has said anything to this server since it was started: 'fathom up' runs one beside the server; on "
+        "other hosts, fathom-agent --collector HOST:PORT with the address that the server has for --ingest\n");
   } else {
     context.out(nodes_table(nodes, context));
   }

@@ -74,6 +74,7 @@ void add_links(Lines& lines, const boost::json::value& span) {
 
 std::vector<DetailLine> span_details(const boost::json::value& span) {
   Lines lines;
+  lines.add("span " + printable(text_of(span, "span_id")));
   if (text_of(span, "status") == "ok") lines.add("status: ok");  // somebody said so; an error is said above
   lines.add_text(span, "status_message", "status message: ");
   lines.add_text(span, "trace_state", "trace state: ");

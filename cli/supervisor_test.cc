@@ -22,6 +22,7 @@ std::string read_file_to_end(int descriptor) {
 // for port 0), and after its ready line says its process id on standard error.
 constexpr const char* kPrograms = R"(
 dir=$(dirname "$0"); name=$(basename "$0")
+[ "$1" = --print-sources ] && echo '[]' && exit 0
 echo "$name $@" >> "$dir/starts"
 while [ $# -gt 0 ]; do
   case $1 in

@@ -7,6 +7,7 @@
 #include "base/time.h"
 #include "cli/api.h"
 #include "cli/text.h"
+#include "cli/timeline_fit.h"
 #include "cli/value_text.h"
 
 namespace fathom::cli {
@@ -15,6 +16,8 @@ namespace {
 
 constexpr std::array<std::string_view, 7> kStates = {"running", "runnable", "sleeping", "uninterruptible",
                                                      "blocked", "stopped",  "unknown"};
+constexpr uint64_t kNanosPerMilli = 1'000'000;
+constexpr uint64_t kShortNano = 10 * kNanosPerMilli;
 constexpr uint64_t kSmallNumber = 65'536;  // beyond it an argument is mostly an address, or flags
 
 std::string hex_text(uint64_t number) {
@@ -61,12 +64,15 @@ TimelineLine span_line(const boost::json::value& span) {
   std::string text = name_text(text_of(span, "operation"));
   std::string kind = text_of(span, "kind");
   if (kind != "internal" && kind != "unspecified" && !kind.empty()) text += "  [" + printable(kind) + "]";
-  if (flag_of(span, "open")) text += "  [not over yet]";
   if (flag_of(span, "thread_guessed")) text += "  [thread guessed]";
   TimelineLine line = line_of(TimelineLineKind::kSpan, span, text);
+  line.open = flag_of(span, "open");
   line.error = text_of(span, "status") == "error";
   if (line.error) line.text += "  [error]";
-  if (std::string totals = totals_text(span); !totals.empty()) line.below.push_back(totals);
+  std::string totals = totals_text(span);
+  std::string id = "span " + printable(text_of(span, "span_id"));
+  if (std::string trace = text_of(span, "trace_id"); !trace.empty()) id += " of trace " + printable(trace);
+  line.below.push_back(totals.empty() ? id : id + ": " + totals);
   const boost::json::value& wait = member_of(span, "longest_wait");
   if (wait.is_object()) line.below.push_back("longest wait: " + wait_text(wait));
   return line;
@@ -81,7 +87,11 @@ TimelineLine event_line(const boost::json::value& event) {
     }
   }
   if (flag_of(event, "cut")) text += "  (cut)";
-  if (flag_of(event, "other_request")) text += "  [another request]";
+  if (std::string trace = text_of(event, "trace_id"); !trace.empty()) {
+    text += "  [trace " + printable(trace) + "]";
+  } else if (flag_of(event, "other_request")) {
+    text += "  [another request]";
+  }
   if (flag_of(event, "span_uncertain")) text += "  [span uncertain]";
   return line_of(TimelineLineKind::kEvent, event, text);
 }
@@ -96,9 +106,21 @@ TimelineLine call_line(const boost::json::value& call) {
 }
 
 TimelineLine fault_line(const boost::json::value& fault) {
-  std::string text = "page fault at " + hex_text(number_of(fault, "address"));
-  text += flag_of(fault, "write") ? " (write)" : flag_of(fault, "execution") ? " (execution)" : " (read)";
-  return line_of(TimelineLineKind::kFault, fault, text);
+  uint64_t address = number_of(fault, "address");
+  bool write = flag_of(fault, "write");
+  std::string text = "page fault at " + hex_text(address);
+  text += write ? " (write)" : flag_of(fault, "execution") ? " (execution)" : " (read)";
+  TimelineLine line = line_of(TimelineLineKind::kFault, fault, text);
+  line.faults = {1, write ? 1U : 0U, address, address};
+  return line;
+}
+
+// What the server did not send.
+TimelineLine gap_line(const boost::json::value& gap) {
+  std::string items = text_of(gap, "items");
+  std::ranges::replace(items, '_', ' ');
+  return line_of(TimelineLineKind::kGap, gap,
+                 "... " + group_digits(number_of(gap, "count")) + " more " + printable(items));
 }
 
 // A wait within a system call is told by the call's line.
@@ -129,54 +151,9 @@ std::vector<TimelineLine> all_lines(const boost::json::value& thread) {
     if (stands_alone(state)) lines.push_back(line_of(TimelineLineKind::kWait, state, "(" + wait_text(state) + ")"));
   }
   for (const auto& fault : array_of(thread, "page_faults")) lines.push_back(fault_line(fault));
+  for (const auto& gap : array_of(thread, "gaps")) lines.push_back(gap_line(gap));
   std::stable_sort(lines.begin(), lines.end(), ByTime());
   return lines;
-}
-
-// What goes first when there are too many: page faults, then the shortest calls and waits, then the earliest events.
-struct Importance {
-  int rank = 0;
-  uint64_t size = 0;
-  auto operator<=>(const Importance&) const = default;
-};
-Importance importance(const TimelineLine& line, size_t index) {
-  switch (line.kind) {
-    case TimelineLineKind::kSpan:
-      return {3, index};
-    case TimelineLineKind::kEvent:
-      return {2, index};
-    case TimelineLineKind::kCall:
-    case TimelineLineKind::kWait:
-      return {1, line.duration_nano.value_or(0)};
-    case TimelineLineKind::kFault:
-      break;
-  }
-  return {0, index};
-}
-
-ThreadLines shortened(std::vector<TimelineLine> lines, size_t most) {
-  std::vector<std::pair<Importance, size_t>> ranked;
-  for (size_t i = 0; i < lines.size(); ++i) ranked.emplace_back(importance(lines[i], i), i);
-  std::sort(ranked.rbegin(), ranked.rend());
-  size_t spans = static_cast<size_t>(
-      std::ranges::count(lines, TimelineLineKind::kSpan, [](const TimelineLine& line) { return line.kind; }));
-  ThreadLines kept;
-  if (most == 0 || lines.size() - spans <= most) return {std::move(lines), 0};
-  ranked.resize(spans + most);
-  std::ranges::sort(ranked, {}, [](const auto& entry) { return entry.second; });
-  for (const auto& [rank, index] : ranked) kept.lines.push_back(std::move(lines[index]));
-  kept.left_out = lines.size() - ranked.size();
-  return kept;
-}
-
-void set_depths(std::vector<TimelineLine>& lines) {
-  std::vector<int64_t> ends;
-  for (TimelineLine& line : lines) {
-    while (!ends.empty() && ends.back() <= line.offset_nano && ends.back() < line.end_nano()) ends.pop_back();
-    line.depth = ends.size();
-    bool holds = line.kind == TimelineLineKind::kSpan || line.kind == TimelineLineKind::kCall;
-    if (holds) ends.push_back(line.end_nano());
-  }
 }
 
 }  // namespace
@@ -193,9 +170,26 @@ int64_t signed_of(const boost::json::value& object, std::string_view key) {
   return static_cast<int64_t>(std::min<uint64_t>(number_of(object, key), INT64_MAX));
 }
 
-std::string offset_text(int64_t offset_nano) {
-  uint64_t size = static_cast<uint64_t>(offset_nano);
-  return offset_nano < 0 ? "-" + format_duration(0 - size) : "+" + format_duration(size);
+void TimelineLine::add_faults(const TimelineLine& later) {
+  faults.count += later.faults.count;
+  faults.writes += later.faults.writes;
+  faults.low = std::min(faults.low, later.faults.low);
+  faults.high = std::max(faults.high, later.faults.high);
+  duration_nano = static_cast<uint64_t>(later.offset_nano) - static_cast<uint64_t>(offset_nano);
+  text = group_digits(faults.count) + " page faults at " + hex_text(faults.low) + " to " + hex_text(faults.high);
+  if (faults.writes > 0) text += " (" + group_digits(faults.writes) + " of them writes)";
+}
+
+OffsetDigits offset_digits(uint64_t duration_nano) {
+  return duration_nano < kShortNano ? OffsetDigits::kNanos : OffsetDigits::kMicros;
+}
+
+std::string offset_text(int64_t offset_nano, OffsetDigits digits) {
+  uint64_t size = offset_nano < 0 ? 0 - static_cast<uint64_t>(offset_nano) : static_cast<uint64_t>(offset_nano);
+  bool nanos = digits == OffsetDigits::kNanos;
+  std::string fraction = std::to_string(nanos ? size % kNanosPerMilli : size % kNanosPerMilli / 1000);
+  fraction.insert(0, (nanos ? 6 : 3) - fraction.size(), '0');
+  return (offset_nano < 0 ? "-" : "+") + std::to_string(size / kNanosPerMilli) + "." + fraction + " ms";
 }
 
 std::string totals_text(const boost::json::value& object) {
@@ -228,9 +222,7 @@ std::vector<TimelineLine> span_lines(const boost::json::value& process) {
 }
 
 ThreadLines thread_lines(const boost::json::value& thread, size_t most) {
-  ThreadLines lines = shortened(all_lines(thread), most);
-  set_depths(lines.lines);
-  return lines;
+  return fitted(all_lines(thread), most);
 }
 
 }  // namespace fathom::cli

@@ -1,7 +1,7 @@
 // The lines of one thread of a timeline: spans, events, system calls, waits and page faults, in order of time.
 //
-// Purpose: what is shown and what it says, apart from how it is drawn. Where there are more than fit, spans stay; of
-// events the last ones do; then the longest system calls and waits. Thread safety: pure functions. Ownership: copies.
+// Purpose: what is shown and what it says, apart from how it is drawn, and which of them fit (timeline_fit.h). Thread
+// safety: pure functions. Ownership: copies.
 #pragma once
 
 #include <boost/json.hpp>
@@ -13,7 +13,14 @@
 
 namespace fathom::cli {
 
-enum class TimelineLineKind { kSpan, kEvent, kCall, kWait, kFault };
+enum class TimelineLineKind { kSpan, kEvent, kCall, kWait, kFault, kGap };
+
+// Page faults that one line tells of.
+struct FaultRun {
+  uint64_t count = 0;
+  uint64_t writes = 0;
+  uint64_t low = 0, high = 0;  // addresses
+};
 
 struct TimelineLine {
   TimelineLineKind kind = TimelineLineKind::kSpan;
@@ -22,14 +29,18 @@ struct TimelineLine {
   std::string text;
   std::vector<std::string> below;  // what else it says, a line each
   bool error = false;
-  size_t depth = 0;  // so many spans and system calls are around it
+  bool open = false;  // a span that was not over
+  size_t depth = 0;   // so many spans and system calls are around it
+  FaultRun faults = {};
 
+  // `later` is of page faults, as this one is.
+  void add_faults(const TimelineLine& later);
   int64_t end_nano() const;
 };
 
 struct ThreadLines {
   std::vector<TimelineLine> lines;
-  uint64_t left_out = 0;
+  uint64_t left_out = 0;  // lines that did not fit; where they would be, one says so
 };
 
 // `thread` is one of a process's "threads".
@@ -41,8 +52,11 @@ std::vector<TimelineLine> span_lines(const boost::json::value& process);
 std::string totals_text(const boost::json::value& object);
 // "sleeping 780 ms in futex, woken by flush-7 (4719)"
 std::string wait_text(const boost::json::value& state);
-// "+1.2 ms", "-3 us"
-std::string offset_text(int64_t offset_nano);
+// Offsets are all of one unit and precision, so that gaps and order can be seen: "+1650.312 ms"; "-0.003017 ms" where
+// the whole timeline takes less than 10 ms.
+enum class OffsetDigits { kMicros, kNanos };
+OffsetDigits offset_digits(uint64_t duration_nano);
+std::string offset_text(int64_t offset_nano, OffsetDigits digits);
 int64_t signed_of(const boost::json::value& object, std::string_view key);
 
 }  // namespace fathom::cli

@@ -13,7 +13,8 @@ namespace fathom::cli {
 
 namespace {
 
-constexpr size_t kNumberWidth = 12;
+constexpr size_t kNarrowest = 14;  // "+1650.312 ms"
+constexpr size_t kDurationWidth = 10;
 constexpr size_t kDeepest = 24;
 constexpr size_t kMostProcessors = 8;  // that are listed
 constexpr const char* kRed = "\x1b[31m";
@@ -28,22 +29,44 @@ std::string plural(uint64_t count, const std::string& noun) {
 class Writer {
  public:
   Writer(const boost::json::value& timeline, const TimelineTextOptions& options)
-      : timeline_(timeline), options_(options) {}
+      : timeline_(timeline), options_(options), digits_(offset_digits(number_of(timeline, "duration_nano"))) {
+    widen(number_of(timeline, "duration_nano"));
+    for (const auto& process : array_of(timeline, "processes")) {
+      for (const auto& thread : array_of(process, "threads")) {
+        widen(signed_of(thread, "offset_nano"));
+        widen(TimelineLine{.offset_nano = signed_of(thread, "offset_nano"),
+                           .duration_nano = number_of(thread, "duration_nano")}
+                  .end_nano());
+      }
+    }
+  }
 
   std::string write() {
     header();
     for (const auto& capture : array_of(timeline_, "captures")) capture_lines(capture);
     for (const auto& process : array_of(timeline_, "processes")) process_lines(process);
     if (array_of(timeline_, "captures").empty()) {
-      add("\nnothing of its threads was captured: these are its spans only", kDim);
+      add("\nnothing of its threads was captured: these are its spans only. That is so where nothing took longer than "
+          "its "
+          "operation's\nthreshold, or failed; where captures are limited; or where no program used fathom's client "
+          "(docs/triggers.md)",
+          kDim);
     }
     if (flag_of(timeline_, "truncated")) {
-      add("\nthe server left out " + plural(number_of(timeline_, "left_out"), "item") + ": ask for one --span", kDim);
+      // What --limit 0 asks for is the most that a server gives.
+      const char* cure = options_.max_lines == 0 ? "ask for less, by --span or --capture" : "--limit 0 shows them";
+      add("\nthe server left out " + plural(number_of(timeline_, "left_out"), "item") + ": " + cure, kDim);
     }
     return std::move(out_);
   }
 
  private:
+  void widen(int64_t offset_nano) { number_width_ = std::max(number_width_, display_width(offset(offset_nano)) + 2); }
+  std::string offset(int64_t offset_nano) const { return offset_text(offset_nano, digits_); }
+  std::string offset_of(const boost::json::value& object, std::string_view key) const {
+    return offset(signed_of(object, key));
+  }
+
   void add(const std::string& text, const char* colour = nullptr) {
     bool coloured = options_.colour && colour != nullptr;
     std::string shown = options_.columns == 0 ? text : cut_lines(text);
@@ -74,15 +97,17 @@ class Writer {
     for (const std::string& doubt : doubts(capture)) add("  " + doubt, kDim);
   }
 
-  std::string window_text(const boost::json::value& capture) const {
-    std::string text = "from " + offset_text(signed_of(capture, "offset_nano")) + " for " +
+  std::string window_text(const boost::json::value& capture) {
+    std::string text = "from " + offset_of(capture, "offset_nano") + " for " +
                        format_duration(number_of(capture, "duration_nano")) + "; events complete from " +
-                       offset_text(signed_of(capture, "events_complete_from_offset_nano"));
+                       offset_of(capture, "events_complete_from_offset_nano");
     std::string missing = text_of(capture, "kernel_missing");
     if (member_of(capture, "kernel_complete_from_offset_nano").is_null()) {
+      bool said = !missing.empty() && !said_missing_.insert(missing).second;
+      if (said) return text + "; nothing of the kernel, as above";
       return text + "; nothing of the kernel" + (missing.empty() ? "" : ": " + printable(missing));
     }
-    text += ", the kernel's from " + offset_text(signed_of(capture, "kernel_complete_from_offset_nano"));
+    text += ", the kernel's from " + offset_of(capture, "kernel_complete_from_offset_nano");
     return text + (lacks_changes(capture) ? " but for what was lost" : "");
   }
 
@@ -105,15 +130,37 @@ class Writer {
     if (clock.is_object()) {
       lines.push_back("times are right within " + format_duration(number_of(clock, "error_nano")) + " of other nodes'");
     }
+    // What is counted in the capture, its header mostly repeats.
+    std::set<std::string> told;
     for (const char* kind : {"losses", "content_losses"}) {
       for (const auto& loss : array_of(capture, kind)) {
-        lines.push_back("lost: " + group_digits(number_of(loss, "count")) + " " + printable(text_of(loss, "name")));
+        if (std::string text = loss_text(loss); told.insert(text).second) lines.push_back(text);
       }
     }
     return lines;
   }
 
+  static std::string loss_text(const boost::json::value& loss) {
+    std::string name = text_of(loss, "name");
+    std::string text = "lost: " + group_digits(number_of(loss, "count")) + " " + printable(name);
+    if (name.starts_with("over_budget")) return text + " (the oldest events: more than --capture-budget)";
+    if (name.starts_with("over_limit")) return text + " (more than a capture may have)";
+    if (name.starts_with("overwritten")) return text + " (by younger events, before they were read)";
+    return text;
+  }
+
+  // Of what is open it depends on this whether it may still end.
+  bool is_over(const boost::json::value& process) const {
+    const boost::json::array& captures = array_of(timeline_, "captures");
+    return std::ranges::any_of(array_of(process, "captures"), [&](const boost::json::value& index) {
+      bool there =
+          index.is_int64() && index.get_int64() >= 0 && index.get_int64() < static_cast<int64_t>(captures.size());
+      return there && flag_of(captures[static_cast<size_t>(index.get_int64())], "process_ended");
+    });
+  }
+
   void process_lines(const boost::json::value& process) {
+    open_mark_ = is_over(process) ? "  [open when the process ended]" : "  [not over yet]";
     std::string text = "\n" + name_text(text_of(process, "service"));
     if (uint64_t pid = number_of(process, "pid"); pid != 0) text += "  pid " + std::to_string(pid);
     std::string host = text_of(process, "host_name");
@@ -151,23 +198,34 @@ class Writer {
   }
 
   void rest_of(const boost::json::value& thread, uint64_t left_out) {
-    std::string indent(2 * kNumberWidth + 2, ' ');
-    if (left_out > 0) add(indent + "... " + plural(left_out, "more line") + " (--limit 0 shows all)", kDim);
+    std::string indent(number_width_ + kDurationWidth + 2, ' ');
+    if (left_out > 0)
+      add(indent + plural(left_out, "line") + " not shown, where '...' stands (--limit 0 shows all)", kDim);
     uint64_t others = number_of(thread, "other_events");
     if (others > 0) add(indent + plural(others, "event") + " of other requests, or of none (--all shows them)", kDim);
   }
 
   void write_line(const TimelineLine& line) {
     std::string duration = line.duration_nano ? format_duration(*line.duration_nano) : "";
-    std::string numbers = pad_to_width(offset_text(line.offset_nano), kNumberWidth, Align::kRight) +
-                          pad_to_width(duration, kNumberWidth, Align::kRight) + "  ";
+    std::string numbers = pad_to_width(offset(line.offset_nano), number_width_, Align::kRight) +
+                          pad_to_width(duration, kDurationWidth, Align::kRight) + "  ";
     std::string indent(2 * std::min(line.depth, kDeepest), ' ');
-    add(numbers + indent + line.text, line.error ? kRed : line.kind == TimelineLineKind::kSpan ? kBold : nullptr);
-    for (const std::string& more : line.below) add(std::string(2 * kNumberWidth + 4, ' ') + indent + more, kDim);
+    add(numbers + indent + line.text + (line.open ? open_mark_ : ""), colour_of(line));
+    for (const std::string& more : line.below) add(std::string(display_width(numbers) + 2, ' ') + indent + more, kDim);
+  }
+
+  static const char* colour_of(const TimelineLine& line) {
+    if (line.error) return kRed;
+    if (line.kind == TimelineLineKind::kGap) return kDim;
+    return line.kind == TimelineLineKind::kSpan ? kBold : nullptr;
   }
 
   const boost::json::value& timeline_;
   const TimelineTextOptions& options_;
+  OffsetDigits digits_;
+  size_t number_width_ = kNarrowest;
+  std::string open_mark_;
+  std::set<std::string> said_missing_;
   std::string out_;
 };
 

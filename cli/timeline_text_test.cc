@@ -73,6 +73,35 @@ TEST(TimelineText, AWindowWithLostChangesIsNotCalledComplete) {
   EXPECT_NE(text("overwritten").find("the kernel's from +0 ns\n"), std::string::npos);
 }
 
+TEST(TimelineText, WhatTheServerLeftOutHasACure) {
+  auto timeline = parsed(R"({"trace_id":"ab","truncated":true,"left_out":596765})");
+  EXPECT_NE(timeline_text(timeline, {.max_lines = 100}).find("left out 596,765 items: --limit 0 shows them\n"),
+            std::string::npos);
+  EXPECT_NE(timeline_text(timeline, {}).find("left out 596,765 items: ask for less, by --span or --capture\n"),
+            std::string::npos);
+}
+
+TEST(TimelineText, WhatWasOpenWhenTheProcessEndedIsSaidSo) {
+  auto text = [](const std::string& ended) {
+    return timeline_text(
+        parsed(R"({"captures":[{"process_ended":)" + ended +
+               R"(}],"processes":[{"captures":[0],"threads":[{"spans":[{"operation":"s","open":true}]}]}]})"),
+        {});
+  };
+  EXPECT_NE(text("true").find("s  [open when the process ended]\n"), std::string::npos);
+  EXPECT_NE(text("false").find("s  [not over yet]\n"), std::string::npos);
+}
+
+TEST(TimelineText, WhatIsMissingIsSaidOnce) {
+  std::string capture = R"({"kernel_missing":"why not","losses":[{"name":"over_budget_chunks","count":2}],)"
+                        R"("content_losses":[{"name":"over_budget_chunks","count":2},{"name":"torn","count":1}]})";
+  std::string text = timeline_text(parsed(R"({"captures":[)" + capture + "," + capture + "]}"), {});
+  EXPECT_EQ(text.find("why not"), text.rfind("why not"));
+  EXPECT_NE(text.find("nothing of the kernel, as above"), std::string::npos);
+  std::string lost = "  lost: 2 over_budget_chunks (the oldest events: more than --capture-budget)\n  lost: 1 torn\n\n";
+  EXPECT_NE(text.find(lost), std::string::npos) << text;
+}
+
 TEST(TimelineText, WhatStrangersWroteIsHarmless) {
   std::string text = timeline_text(parsed(R"({"trace_id":"a\u001b","captures":[{"id":"\u001b","reason":"\u001b[2J"}],
     "processes":[{"service":"\u001b","threads":[{"tid":1,"name":"\u001b","events":[{"name":"\u001b","values":
@@ -115,6 +144,15 @@ TEST(TimelineLines, AnInterruptIsNobody) {
   EXPECT_EQ(text(R"("interrupt":true)"), "sleeping 5 ns, woken by an interrupt");
 }
 
+TEST(TimelineLines, WhatIsOfAnotherRequestSaysOfWhich) {
+  ThreadLines lines =
+      thread_lines(parsed(R"({"spans":[{"operation":"s","span_id":"a1","trace_id":"b2","offset_nano":0}],
+    "events":[{"name":"e","trace_id":"c3","span_id":"d4","other_request":true,"offset_nano":1}]})"),
+                   0);
+  EXPECT_EQ(texts_of(lines), "s\ne  [trace c3]\n");
+  EXPECT_EQ(lines.lines[0].below[0], "span a1 of trace b2");
+}
+
 TEST(TimelineLines, WhatIsWithinStandsDeeper) {
   std::string text = texts_of(thread_lines(parsed(R"({
     "spans":[{"operation":"outer","offset_nano":0,"duration_nano":100},
@@ -139,17 +177,55 @@ TEST(TimelineLines, BeyondTheLimitTheShortestGoFirst) {
     for (const auto& line : lines.lines) text += line.text.substr(0, line.text.find('(')) + " ";
     return text + std::to_string(lines.left_out);
   };
-  EXPECT_EQ(names(1), "s last 4");
-  EXPECT_EQ(names(2), "s first last 3");
-  EXPECT_EQ(names(3), "s first long last 2");
-  EXPECT_EQ(names(4), "s first short long last 1");
+  EXPECT_EQ(names(1), "s ... 4 more lines last 4");
+  EXPECT_EQ(names(2), "s ... 3 more lines long last 3");
+  EXPECT_EQ(names(3), "s first ... 2 more lines long last 2");
+  EXPECT_EQ(names(4), "s first short ... 1 more line long last 1");
   EXPECT_EQ(names(0), "s first short page fault at 0x0  long last 0");
 }
 
-TEST(TimelineLines, OffsetsBeforeTheBeginHaveAMinus) {
-  EXPECT_EQ(offset_text(-1'500'000), "-1.5 ms");
-  EXPECT_EQ(offset_text(INT64_MIN).substr(0, 1), "-");
-  EXPECT_EQ(offset_text(0), "+0 ns");
+TEST(TimelineLines, TheFirstAndTheLastEventsStay) {
+  std::string json;
+  for (int i = 0; i < 10; ++i) {
+    json += (i == 0 ? "" : ",") + std::string(R"({"name":"e)") + std::to_string(i) + R"(","offset_nano":)" +
+            std::to_string(i) + "}";
+  }
+  ThreadLines lines = thread_lines(parsed(R"({"events":[)" + json + "]}"), 5);
+  EXPECT_EQ(texts_of(lines), "e0\ne1\n... 5 more lines\ne7\ne8\ne9\n");
+  EXPECT_EQ(lines.lines[2].offset_nano, 2);
+  EXPECT_EQ(lines.lines[2].duration_nano, 4u);
+  EXPECT_EQ(lines.left_out, 5u);
+}
+
+TEST(TimelineLines, WhatTheServerLeftOutStandsWhereItWas) {
+  std::string text = texts_of(thread_lines(parsed(R"({
+    "events":[{"name":"first","offset_nano":1},{"name":"last","offset_nano":9}],
+    "gaps":[{"items":"system_calls","count":1200,"offset_nano":2,"duration_nano":5}]})"),
+                                           1));
+  EXPECT_EQ(text, "... 1 more line\n... 1,200 more system calls\nlast\n");
+}
+
+TEST(TimelineLines, PageFaultsThatNothingComesBetweenAreOneLine) {
+  ThreadLines lines = thread_lines(parsed(R"({
+    "spans":[{"operation":"s","offset_nano":0,"duration_nano":100}],
+    "events":[{"name":"e","offset_nano":30}],
+    "page_faults":[{"offset_nano":10,"address":"4096","write":true},{"offset_nano":20,"address":"16384"},
+                   {"offset_nano":25,"address":"8192"},{"offset_nano":40,"address":"4096"},
+                   {"offset_nano":200,"address":"4096"}]})"),
+                                   0);
+  EXPECT_EQ(texts_of(lines),
+            "s\n>3 page faults at 0x1000 to 0x4000 (1 of them writes)\n>e\n>page fault at 0x1000 (read)\n"
+            "page fault at 0x1000 (read)\n");
+  EXPECT_EQ(lines.lines[1].duration_nano, 15u);
+}
+
+TEST(TimelineLines, OffsetsAreAllOfOneUnit) {
+  EXPECT_EQ(offset_text(-1'500'000, OffsetDigits::kMicros), "-1.500 ms");
+  EXPECT_EQ(offset_text(1'650'312'999, OffsetDigits::kMicros), "+1650.312 ms");
+  EXPECT_EQ(offset_text(3'017, OffsetDigits::kNanos), "+0.003017 ms");
+  EXPECT_EQ(offset_text(INT64_MIN, OffsetDigits::kMicros).substr(0, 1), "-");
+  EXPECT_EQ(offset_text(0, offset_digits(10'000'000)), "+0.000 ms");
+  EXPECT_EQ(offset_text(0, offset_digits(9'999'999)), "+0.000000 ms");
 }
 
 }  // namespace

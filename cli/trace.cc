@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/ids.h"
 #include "cli/api.h"
 #include "cli/captures.h"
@@ -23,7 +25,7 @@ CommandLine trace_line() {
       "under a line that says so. Below the tree stands what was captured of its threads, which 'fathom timeline' "
       "shows.",
       {{"TRACE_ID", "32 hexadecimal digits, as 'fathom slowest' prints them"}},
-      join({{{"--attributes", "", "what each span says too: attributes, events, links, losses, resources"},
+      join({{{"--attributes", "", "what each span says too: its id, attributes, events, links, losses, resources"},
              {"--limit", "N", "at most so many lines of the tree; 0: all", kDefaultLines},
              format_flag("tree")},
             connection_flags()}),
@@ -33,14 +35,30 @@ CommandLine trace_line() {
         "its failed spans"}}};
 }
 
+std::string without_spans(const boost::json::value& trace) {
+  bool crashed = std::ranges::any_of(array_of(trace, "captures"),
+                                     [](const auto& capture) { return text_of(capture, "trigger") == "crash"; });
+  if (!crashed) return "none of its spans has ended and come yet\n";
+  return "none of its spans had ended when the process died; what was open, 'fathom timeline' shows\n";
+}
+
+// Who was given a capture's id is told so.
+Error not_found_trace(const Api& api, const TraceId& id, const Error& error) {
+  if (error.code != ErrorCode::kNotFound) return error;
+  Result<boost::json::value> capture = api.json(Target("/api/v1/captures/" + id.hex()));
+  if (!capture || text_of(*capture, "id") != id.hex()) return error;
+  std::string trace = text_of(*capture, "trace_id");
+  return not_found("this is a capture's id: fathom timeline " + id.hex() + " shows it" +
+                   (trace.empty() ? "" : "; it is of trace " + printable(trace)));
+}
+
 ExitCode print_tree(const std::string& body, const Args& args, const Context& context) {
   Result<uint64_t> limit = args.number("--limit", 0, UINT32_MAX);
   if (!limit) return failed(context, limit.error());
   Result<boost::json::value> trace = parse_json(body);
   if (!trace) return failed(context, trace.error());
   if (array_of(*trace, "spans").empty()) {
-    // A crash, or a span that still runs.
-    context.out("none of its spans has ended and come yet\n\n");
+    context.out(without_spans(*trace));
   } else {
     TraceTextOptions options{context.columns, context.colour, args.has("--attributes"), *limit};
     context.out(trace_text(build_trace_tree(*trace), options));
@@ -59,7 +77,7 @@ ExitCode run_trace(const Args& args, const Context& context) {
   Result<Api> api = connect(args, context);
   if (!api) return failed(context, api.error());
   Result<std::string> body = api->fetch(Target("/api/v1/traces/" + id->hex()));
-  if (!body) return not_fetched(context, body.error());
+  if (!body) return not_fetched(context, not_found_trace(*api, *id, body.error()));
   if (*format == "tree") return print_tree(*body, args, context);
   // The server's own words: a number that went through another parser might come out as another one.
   context.out(json_safe(*body));

@@ -116,12 +116,12 @@ TEST(TraceText, AllThatASpanSays) {
       R"("resources":[{"service":"s","attributes":{"host.name":"h1"},"dropped_attributes_count":1}]})");
   std::string text = trace_text(build_trace_tree(trace), options);
   std::string blank(54, ' ');
-  EXPECT_NE(text.find("s  __other__ (GET /\\x07)\n" +                                //
-                      blank + "    status message: sold out\n" +                     //
-                      blank + "    cut = ab [cut: longer than the limit]\n" +        //
-                      blank + "    (3 attributes dropped)\n" +                       //
-                      "       +2 ms" + blank.substr(12) + "    event (no name)\n" +  //
-                      blank + "      try = 2\n" +                                    //
+  EXPECT_NE(text.find("s  __other__ (GET /\\x07)\n" +                                       //
+                      blank + "    span a1\n" + blank + "    status message: sold out\n" +  //
+                      blank + "    cut = ab [cut: longer than the limit]\n" +               //
+                      blank + "    (3 attributes dropped)\n" +                              //
+                      "       +2 ms" + blank.substr(12) + "    event (no name)\n" +         //
+                      blank + "      try = 2\n" +                                           //
                       "       -1 ms" + blank.substr(12) + "    event early\n"),
             std::string::npos)
       << text;

@@ -4,6 +4,7 @@
 #include "cli/addresses.h"
 #include "cli/agent_socket.h"
 #include "cli/command.h"
+#include "cli/doctor_checks.h"
 #include "cli/filter_flags.h"
 #include "cli/places.h"
 #include "cli/ports.h"
@@ -126,7 +127,16 @@ SupervisedOptions agent_of(Plan& plan, FdStore& store) {
   return agent;
 }
 
-Result<> supervise(Plan& plan, const Context& context) {
+// Else a person learns it from the first capture that is of little use.
+void say_what_captures_lack(const Args& args, const Context& context) {
+  if (args.has("--no-captures") || args.get("--kernel-events") == "off") return;
+  for (const Finding& finding : check_kernel_sources(context)) {
+    bool lacks = finding.health != Health::kOk && finding.says.starts_with("no ");
+    if (lacks) context.err("captures will have " + finding.says + "; " + finding.cure + "\n");
+  }
+}
+
+Result<> supervise(Plan& plan, const Args& args, const Context& context) {
   Signals signals;
   raise_open_files();  // descriptors of programs' memory pass through here, and both children need many
   Result<FdStore> store = FdStore::make(plan.data);
@@ -138,6 +148,7 @@ Result<> supervise(Plan& plan, const Context& context) {
   Result<> ended = supervisor.run([&] {
     was_ready = true;
     context.out(addresses_line(plan.addresses));
+    say_what_captures_lack(args, context);
   });
   // An agent leaves its socket to the one after it; here none comes any more.
   if (was_ready) ::unlink(plan.addresses.agent_socket.c_str());
@@ -185,7 +196,7 @@ ExitCode run_up(const Args& args, const Context& context) {
     if (!found) return failed_here(context, found.error());
     *program = *found;
   }
-  Result<> ended = supervise(*plan, context);
+  Result<> ended = supervise(*plan, args, context);
   if (ended) return ExitCode::kOk;
   // What is wrong with the flags the program has said by then, and a second message would bury it.
   if (ended.error().code == ErrorCode::kInvalid) return ExitCode::kUsage;

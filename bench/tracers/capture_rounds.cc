@@ -71,7 +71,7 @@ Result<CaptureRounds> CaptureRounds::start(const ServerOptions& options) {
   auto node = TracedNode::start(options.work_directory, (*server)->ingest());
   if (!node) return node.error();
   auto program = Subprocess::start({{beside_this_program("capture_writer")},
-                                    {{"FATHOM_AGENT_SOCKET", (*node)->socket()}, {"FATHOM_DETAIL_MIB", "32"}},
+                                    {{"FATHOM_AGENT_SOCKET", (*node)->socket()}, {"FATHOM_DETAIL_MIB", "9"}},
                                     (*node)->directory() + "/program.log"});
   if (!program) return program.error();
   return CaptureRounds(*std::move(server), *std::move(node), *std::move(program));

@@ -5,7 +5,6 @@
 #include <cassert>
 #include <cstring>
 
-#include "base/large_pages.h"
 
 namespace fathom::agent {
 
@@ -82,7 +81,6 @@ void DetailReader::Copying::make_memory(const std::vector<Candidate>& candidates
   for (const Candidate& candidate : candidates) bytes += candidate.bytes;
   snapshot_.memory = std::make_unique_for_overwrite<char[]>(std::min(bytes, left_));
   to_ = snapshot_.memory.get();
-  prefer_large_pages(to_, std::min(bytes, left_));
 }
 
 void DetailReader::Copying::count_over_budget(const Candidate& candidate) {

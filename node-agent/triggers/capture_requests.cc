@@ -40,6 +40,20 @@ Window window_of(const CaptureRequest& request, const CaptureServiceOptions& opt
   return {std::min(window.begin_nano, longest_nano), std::min(window.end_nano, longest_nano)};
 }
 
+using WatchedList = std::vector<std::shared_ptr<const WatchedProgram>>;
+
+// Those of a service that are over count only where none of it runs: of them there is what they did long ago, at most.
+WatchedList programs_of(const CaptureRequest& request, WatchedList programs) {
+  bool by_pid = request.pid != 0;
+  std::erase_if(programs, [&](const auto& program) {
+    return by_pid ? static_cast<uint32_t>(program->process.pid) != request.pid
+                  : request.service.empty() || program->service != request.service;
+  });
+  auto is_over = [](const auto& program) { return program->ended; };
+  if (!by_pid && !std::ranges::all_of(programs, is_over)) std::erase_if(programs, is_over);
+  return programs;
+}
+
 }  // namespace
 
 void CaptureService::capture(CaptureRequest request, std::function<void(CaptureAnswer)> answer) {
@@ -66,10 +80,8 @@ std::vector<CaptureService::Target> CaptureService::targets_of(const CaptureRequ
   } else {
     uint64_t duration_nano = std::min(request.duration_nano == 0 ? options_.request_window_nano : request.duration_nano,
                                       options_.longest_window_nano);
-    for (const ProgramPtr& program : programs_.all()) {
-      bool meant = request.pid != 0 ? static_cast<uint32_t>(program->process.pid) == request.pid
-                                    : !request.service.empty() && program->service == request.service;
-      if (meant) targets.push_back({program, {}, now_nano - std::min(now_nano, duration_nano), now_nano});
+    for (const ProgramPtr& program : programs_of(request, programs_.all())) {
+      targets.push_back({program, {}, now_nano - std::min(now_nano, duration_nano), now_nano});
     }
   }
   for (Target& target : targets) {

@@ -75,7 +75,9 @@ void find_range(Timeline& timeline) {
     begin = std::min(begin, from);
     end = std::max(end, to);
   };
-  each_span(timeline, [&](const TimelineSpan& span) { widen(span.begin_unix_nano, span.end_unix_nano); });
+  if (!timeline.trace_id.is_zero()) {
+    each_span(timeline, [&](const TimelineSpan& span) { widen(span.begin_unix_nano, span.end_unix_nano); });
+  }
   auto each_thread = [&](auto visit) {
     for (const auto& process : timeline.processes) std::ranges::for_each(process.threads, visit);
   };
@@ -93,35 +95,81 @@ void find_range(Timeline& timeline) {
   timeline.end_unix_nano = end;
 }
 
-// One kind of items after the other, so that no thread's system calls displace another's events.
+uint64_t begin_of(const TimelineEvent& event) {
+  return event.unix_nano;
+}
+uint64_t begin_of(const TimelineCall& call) {
+  return call.begin_unix_nano;
+}
+uint64_t begin_of(const TimelineState& state) {
+  return state.interval.begin_nano;
+}
+uint64_t begin_of(const TimelineFault& fault) {
+  return fault.unix_nano;
+}
+
+// How many each may have, so that all together have no more than `left`: who has less than others keeps all.
+size_t fair_share(std::vector<size_t> sizes, size_t left) {
+  std::ranges::sort(sizes);
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    size_t share = left / (sizes.size() - i);
+    if (sizes[i] > share) return share;
+    left -= sizes[i];
+  }
+  return SIZE_MAX;
+}
+
+// One kind of items after the other, so that no thread's system calls displace another's events. Of each thread's the
+// first and the last stay: how it began, and what came right before the capture.
 class Limiter {
  public:
   explicit Limiter(Timeline& timeline, size_t most) : timeline_(timeline), left_(most) {}
 
   void run() {
-    cut(&TimelineThread::events);
-    cut(&TimelineThread::calls);
-    cut(&TimelineThread::states);
-    cut(&TimelineThread::faults);
+    cut("events", &TimelineThread::events);
+    cut("system_calls", &TimelineThread::calls);
+    cut("states", &TimelineThread::states);
+    cut("page_faults", &TimelineThread::faults);
   }
 
  private:
   template <typename Item>
-  void cut(std::vector<Item> TimelineThread::*items) {
-    for (auto& process : timeline_.processes) {
-      for (auto& thread : process.threads) {
-        size_t kept = std::min(left_, (thread.*items).size());
-        thread.left_out += (thread.*items).size() - kept;
-        timeline_.left_out += (thread.*items).size() - kept;
-        (thread.*items).resize(kept);
-        left_ -= kept;
-      }
-    }
+  void cut(std::string_view name, std::vector<Item> TimelineThread::*items) {
+    std::vector<size_t> sizes;
+    each_thread([&](TimelineThread& thread) { sizes.push_back((thread.*items).size()); });
+    size_t share = fair_share(std::move(sizes), left_);
+    each_thread([&](TimelineThread& thread) {
+      if ((thread.*items).size() > share) leave_out(name, thread, thread.*items, share);
+      left_ -= (thread.*items).size();
+    });
+  }
+
+  template <typename Item>
+  void leave_out(std::string_view name, TimelineThread& thread, std::vector<Item>& items, size_t kept) {
+    auto first = items.begin() + static_cast<std::ptrdiff_t>(kept / 2);
+    auto last = items.end() - static_cast<std::ptrdiff_t>(kept - kept / 2);
+    uint64_t count = items.size() - kept;
+    thread.gaps.push_back({name, count, begin_of(*first), begin_of(*(last - 1))});
+    thread.left_out += count;
+    timeline_.left_out += count;
+    items.erase(first, last);
+  }
+
+  template <typename Visit>
+  void each_thread(Visit visit) {
+    for (auto& process : timeline_.processes) std::ranges::for_each(process.threads, visit);
   }
 
   Timeline& timeline_;
   size_t left_;
 };
+
+// Of a span that nobody knows the thread of, any of its process's may be it.
+TimelineScope scope_of(const TimelineProcess& process, const TimelineQuery& query, TimelineScope scope) {
+  auto asked = [&](const TimelineSpan& span) { return span.span_id == *query.span; };
+  if (query.span && std::ranges::any_of(process.spans, asked)) scope.all = true;
+  return scope;
+}
 
 }  // namespace
 
@@ -132,7 +180,8 @@ Result<Timeline> build_timeline(const Stores& stores, const TimelineQuery& query
   auto scope = scope_of(*timeline, query);
   if (!scope) return scope.error();
   for (auto& process : timeline->processes) {
-    if (auto filled = fill_threads(*timeline, process, *scope, budget); !filled) return filled.error();
+    auto filled = fill_threads(*timeline, process, scope_of(process, query, *scope), budget);
+    if (!filled) return filled.error();
   }
   find_range(*timeline);
   Limiter(*timeline, query.most_items).run();

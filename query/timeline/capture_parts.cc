@@ -53,6 +53,7 @@ std::vector<StateWindow> without(StateWindow window, const std::vector<StateWind
 
 SetMark mark_of(const std::vector<capture::SpanRef>& set, const TraceId& trace_id, const TimelineScope& scope) {
   SetMark mark;
+  if (!set.empty()) mark.other_span = &set.front();
   if (trace_id.is_zero()) return mark;
   for (const capture::SpanRef& span : set) {
     bool ours = span.trace_id == trace_id;
@@ -60,6 +61,7 @@ SetMark mark_of(const std::vector<capture::SpanRef>& set, const TraceId& trace_i
     mark.other = mark.other || !ours;
   }
   mark.other = mark.other && mark.span_id.is_zero();
+  if (!mark.other) mark.other_span = nullptr;
   return mark;
 }
 

@@ -16,8 +16,9 @@ namespace fathom::query {
 
 // What an event of a set of spans is of.
 struct SetMark {
-  SpanId span_id;      // of the trace: one that was asked for, if there is any; zero: none
-  bool other = false;  // of others' traces only
+  SpanId span_id;                                // of the trace: one that was asked for, if there is any; zero: none
+  bool other = false;                            // of others' traces only
+  const capture::SpanRef* other_span = nullptr;  // then, or where no trace was asked for: the first one
 };
 
 struct CapturePart {

@@ -6,6 +6,7 @@
 
 #include "query/timeline/meter.h"
 #include "query/timeline/process_finder.h"
+#include "query/timeline/runners.h"
 
 namespace fathom::query {
 
@@ -32,6 +33,7 @@ class Placer {
     }
     each_stored([&](const StoredSpan& stored) { find_process(stored); });
     each_stored([&](const StoredSpan& stored) { lend_clock(process_of(stored), stored); });
+    each_stored([&](const StoredSpan& stored) { guess_by_runners(stored); });
     guess_threads();
     each_stored([&](const StoredSpan& stored) { put_stored(stored); });
     for (size_t p = 0; p < timeline_.processes.size(); ++p) put_open_spans(p);
@@ -105,6 +107,21 @@ class Placer {
     }
   }
 
+  void guess_by_runners(const StoredSpan& stored) {
+    if (places_.contains(stored.span.span_id)) return;
+    size_t process = process_of(stored);
+    if (timeline_.processes[process].captures.empty()) return;
+    auto runners = runners_.find(process);
+    if (runners == runners_.end()) {
+      runners = runners_.emplace(process, Runners(timeline_, timeline_.processes[process], meter_)).first;
+    }
+    TimelineSpan span = span_of(process, stored);
+    auto tid = runners->second.only_one(span.begin_unix_nano, span.end_unix_nano, meter_);
+    if (!tid) return;
+    places_[span.span_id] = {process, *tid, 0};
+    guessed_.insert(span.span_id);
+  }
+
   // From the latest on: children before their parents, so that a guess can lead to the next.
   void guess_threads() {
     std::map<SpanId, std::set<uint32_t>> of_children;
@@ -166,12 +183,16 @@ class Placer {
   }
 
   void put_open_spans_of(size_t process, const TimelineCapture& capture, const capture::Thread& thread) {
-    SpanId parent;
+    capture::SpanRef parent;
     for (const capture::OpenSpan& open : thread.open) {
       if (!meter_.step()) return;
-      bool wanted = open.span.trace_id == timeline_.trace_id && stored_.insert(open.span.span_id).second;
-      if (wanted) put(process, thread.tid, open_span(process, capture, open, parent));
-      if (open.span.trace_id == timeline_.trace_id) parent = open.span.span_id;
+      bool wanted = timeline_.trace_id.is_zero() || open.span.trace_id == timeline_.trace_id;
+      if (!wanted) continue;
+      if (parent.trace_id != open.span.trace_id) parent = {};
+      if (stored_.insert(open.span.span_id).second) {
+        put(process, thread.tid, open_span(process, capture, open, parent.span_id));
+      }
+      parent = open.span;
     }
   }
 
@@ -184,6 +205,7 @@ class Placer {
     span.begin_unix_nano = capture.unix_nano(open.start_nano);
     span.end_unix_nano = std::max(span.begin_unix_nano, capture.unix_nano(capture.content->end_nano));
     span.open = true;
+    if (timeline_.trace_id.is_zero()) span.trace_id = open.span.trace_id;
     return span;
   }
 
@@ -200,6 +222,7 @@ class Placer {
   std::map<SpanId, Place> places_;
   std::map<Origin, size_t> origins_;
   std::set<size_t> lent_;
+  std::map<size_t, Runners> runners_;  // by process
   std::map<SpanId, size_t> process_of_span_;
   std::set<SpanId> guessed_;
   std::set<SpanId> stored_;

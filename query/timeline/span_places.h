@@ -3,8 +3,9 @@
 // Rules: a span belongs to the process of a capture that mentions it, or mentions another span of the same resource, or
 // whose service, process id and host are its resource's (a host that nobody knows, as a container's, may be any); else
 // to a process of its resource's own, of which nothing is captured. Its thread is the one that had it open when a
-// capture was made, or else the first that wrote an event under it; else, as a guess, the only thread of its children;
-// else it has none. Thread safety: a plain function. Ownership: views into the timeline's trace and captures.
+// capture was made, or else the first that wrote an event under it; else, as a guess, the only one that ran when it
+// began and when it ended (runners.h), or the only thread of its children; else it has none. Thread safety: a plain
+// function. Ownership: views into the timeline's trace and captures.
 #pragma once
 
 #include "base/result.h"

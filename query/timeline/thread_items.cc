@@ -71,10 +71,12 @@ class ThreadFiller {
 
  private:
   void add_event(const CapturePart& part, const capture::Thread& thread, const capture::Event& event) {
-    TimelineEvent added{part.capture.unix_nano(event.monotonic_nano), &part.content(), &thread, &event, {}, false};
+    TimelineEvent added{
+        part.capture.unix_nano(event.monotonic_nano), &part.content(), &thread, &event, {}, false, nullptr};
     if (event.spans < part.sets.size()) {
       added.span_id = part.sets[event.spans].span_id;
       added.other = part.sets[event.spans].other;
+      added.other_span = part.sets[event.spans].other_span;
     }
     if (scope_.wants(added.span_id)) out_.of_trace = true;
     out_.events.push_back(added);
@@ -171,13 +173,20 @@ class ThreadFiller {
   }
 
   void find_range() {
-    for (const auto& span : out_.spans) widen(span.begin_unix_nano, span.end_unix_nano);
+    // An open one may have begun long before the windows, of which all is told then.
+    for (const auto& span : out_.spans) {
+      if (!scope_.all || !span.open) widen(span.begin_unix_nano, span.end_unix_nano);
+    }
     for (const auto& event : out_.events) {
       if (scope_.all || scope_.wants(event.span_id)) widen(event.unix_nano, event.unix_nano);
     }
     if (!scope_.all) return clip();
     for (const auto& state : states_) widen(state.begin_nano, state.end_nano);
     for (const auto& call : out_.calls) widen(call.begin_unix_nano, call.end_unix_nano);
+    bool nothing_else = out_.end_unix_nano == 0;
+    for (const auto& span : out_.spans) {
+      if (nothing_else) widen(span.begin_unix_nano, span.end_unix_nano);
+    }
     clip();
   }
 
@@ -210,9 +219,12 @@ class ThreadFiller {
       if (span.totals.longest_wait) span.longest_in = waited_in(out_.calls, *span.totals.longest_wait);
     }
     size_t told = std::min(out_.calls.size(), scope_.most_items);
-    for (TimelineCall& call : std::span(out_.calls).first(told)) {
-      if (!meter_.step()) return;
-      call.totals = totals_of(index, call.begin_unix_nano, call.end_unix_nano);
+    std::span calls(out_.calls);
+    for (auto part : {calls.first(told / 2), calls.last(told - told / 2)}) {
+      for (TimelineCall& call : part) {
+        if (!meter_.step()) return;
+        call.totals = totals_of(index, call.begin_unix_nano, call.end_unix_nano);
+      }
     }
   }
 

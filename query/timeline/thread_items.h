@@ -20,7 +20,9 @@ struct TimelineScope {
   uint64_t begin_unix_nano = 0;            // and only this time
   uint64_t end_unix_nano = UINT64_MAX;
   bool all = false;
-  size_t most_items = SIZE_MAX;  // of a thread's system calls, those beyond it will not be told, and get no totals
+  // Of a thread's system calls, so many at most will be told, half of them its first and half its last: others get no
+  // totals.
+  size_t most_items = SIZE_MAX;
 
   bool wants(const SpanId& span) const { return family ? family->contains(span) : !span.is_zero(); }
 };

@@ -27,6 +27,7 @@ struct TimelineCapture {
 };
 
 struct TimelineSpan {
+  TraceId trace_id;  // zero: the timeline's own
   SpanId span_id;
   SpanId parent_span_id;  // zero: a root, or not known of a span that is not stored
   std::string_view service;
@@ -36,7 +37,7 @@ struct TimelineSpan {
   uint64_t begin_unix_nano = 0;
   uint64_t end_unix_nano = 0;   // of an open one: when its capture was made
   bool open = false;            // it was not over, and has not been stored since
-  bool guessed_thread = false;  // all that is known is that its children are that thread's
+  bool guessed_thread = false;  // no event and no slot says so (span_places.h)
   StateTotals totals;           // of its thread, while it lasted
   std::string_view longest_in;  // what the longest wait was in: a system call, "page fault"; empty: not known
 };
@@ -46,8 +47,9 @@ struct TimelineEvent {
   const capture::Capture* content = nullptr;
   const capture::Thread* thread = nullptr;
   const capture::Event* event = nullptr;
-  SpanId span_id;      // of this trace; zero: none
-  bool other = false;  // of a trace: it belongs to spans of others only
+  SpanId span_id;                                // of this trace; zero: none
+  bool other = false;                            // of a trace: it belongs to spans of others only
+  const capture::SpanRef* other_span = nullptr;  // the first of these; of no trace: the first that it belongs to
 };
 
 struct TimelineCall {
@@ -68,6 +70,14 @@ struct TimelineState {
   std::string_view in;     // as TimelineSpan::longest_in
 };
 
+// Items of a thread that are not listed, for there are too many.
+struct TimelineGap {
+  std::string_view items;  // "events", "system_calls", "states", "page_faults"
+  uint64_t count = 0;
+  uint64_t begin_unix_nano = 0;  // of the first of them
+  uint64_t end_unix_nano = 0;    // where the last of them begins
+};
+
 struct TimelineThread {
   uint32_t tid = 0;
   std::string_view name;
@@ -79,8 +89,9 @@ struct TimelineThread {
   std::vector<TimelineState> states;
   std::vector<TimelineCall> calls;
   std::vector<TimelineFault> faults;
-  uint64_t other_events = 0;  // that are not listed: of other requests, or of none
-  uint64_t left_out = 0;      // beyond the limit of items
+  uint64_t other_events = 0;      // that are not listed: of other requests, or of none
+  uint64_t left_out = 0;          // beyond the limit of items
+  std::vector<TimelineGap> gaps;  // where they are
   StateTotals totals;
 };
 

@@ -95,7 +95,15 @@ class TimelineDocument {
     write_list("states", thread.states, [this](const auto& state) { write_state(state.interval, state.in); });
     write_list("system_calls", thread.calls, [this](const auto& call) { write_call(call); });
     write_list("page_faults", thread.faults, [this](const auto& fault) { write_fault(fault); });
-    json_.member("other_events", thread.other_events).member("left_out", thread.left_out).end_object();
+    json_.member("other_events", thread.other_events).member("left_out", thread.left_out);
+    if (!thread.gaps.empty()) write_list("gaps", thread.gaps, [this](const auto& gap) { write_gap(gap); });
+    json_.end_object();
+  }
+
+  void write_gap(const TimelineGap& gap) {
+    json_.begin_object().member("items", gap.items).member("count", gap.count);
+    offset(gap.begin_unix_nano);
+    json_.member("duration_nano", gap.end_unix_nano - gap.begin_unix_nano).end_object();
   }
 
   template <typename Items, typename Write>
@@ -113,7 +121,9 @@ class TimelineDocument {
   }
 
   void write_span(const TimelineSpan& span) {
-    json_.begin_object().member("span_id", std::string_view(span.span_id.hex()));
+    json_.begin_object();
+    if (!span.trace_id.is_zero()) json_.member("trace_id", std::string_view(span.trace_id.hex()));
+    json_.member("span_id", std::string_view(span.span_id.hex()));
     json_.member("parent_span_id", std::string_view(span.parent_span_id.is_zero() ? "" : span.parent_span_id.hex()));
     json_.member("service", span.service).member("operation", span.operation);
     json_.member("kind", store::span_kind_name(static_cast<store::SpanKind>(span.kind)));
@@ -171,6 +181,10 @@ class TimelineDocument {
     json_.begin_object();
     offset(event.unix_nano);
     if (!event.span_id.is_zero()) json_.member("span_id", std::string_view(event.span_id.hex()));
+    if (event.other_span != nullptr) {
+      json_.member("trace_id", std::string_view(event.other_span->trace_id.hex()));
+      json_.member("span_id", std::string_view(event.other_span->span_id.hex()));
+    }
     flag_if("other_request", event.other);
     flag_if("span_uncertain", !event.event->spans_certain);
     if (event.event->tracepoint < event.content->tracepoints.size()) {

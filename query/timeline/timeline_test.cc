@@ -135,6 +135,40 @@ TEST_F(TimelineTest, OneSpanIsItAndWhatIsBelowWhileItLasted) {
   EXPECT_EQ(refused(query), ErrorCode::kNotFound);
 }
 
+store::SpanView silent_span(uint64_t n, uint64_t start_milli, uint64_t end_milli) {
+  store::SpanView span{.trace_id = sample_trace_id(1), .span_id = sample_span_id(n), .name = "silent"};
+  span.parent_span_id = sample_span_id(1);
+  span.start_unix_nano = kSampleStart + start_milli * kMilli;
+  span.end_unix_nano = kSampleStart + end_milli * kMilli;
+  return span;
+}
+
+// It wrote no event, and was not open when the capture was made.
+TEST_F(TimelineTest, ASpanIsOfTheOnlyThreadThatRanAtBothOfItsEnds) {
+  sample_.add_span(silent_span(60, 5, 792), "checkout", 4711);
+  Timeline timeline = built(of_trace());
+  const auto& spans = timeline.processes[0].threads.at(0).spans;
+  ASSERT_EQ(spans.size(), 3u);
+  EXPECT_EQ(spans[1].span_id, sample_span_id(60));
+  EXPECT_TRUE(spans[1].guessed_thread);
+  EXPECT_FALSE(spans[2].guessed_thread);
+  EXPECT_TRUE(timeline.processes[0].spans.empty());
+}
+
+TEST_F(TimelineTest, OfASpanWithoutAThreadAllThreadsAreTold) {
+  sample_.add_span(silent_span(61, 5, 400), "checkout", 4711);  // another one runs at its end
+  Timeline timeline = built(of_trace());
+  ASSERT_EQ(timeline.processes[0].spans.size(), 1u);
+  EXPECT_EQ(timeline.processes[0].other_threads, 1u);
+  TimelineQuery query = of_trace();
+  query.span = sample_span_id(61);
+  timeline = built(query);
+  ASSERT_EQ(timeline.processes[0].threads.size(), 2u);
+  EXPECT_EQ(timeline.processes[0].threads[0].calls.size(), 1u) << "futex(); read() came later";
+  EXPECT_EQ(timeline.processes[0].threads[1].events.size(), 1u);
+  EXPECT_EQ(timeline.processes[0].other_threads, 0u);
+}
+
 TEST_F(TimelineTest, ACaptureThatDoesNotDecodeIsNamed) {
   Timeline timeline = built(of_trace());
   ASSERT_EQ(timeline.captures.size(), 2u);
@@ -162,6 +196,29 @@ TEST_F(TimelineTest, ACaptureOfNoTraceIsShownWhole) {
   ASSERT_EQ(timeline.processes.size(), 1u);
   EXPECT_EQ(timeline.processes[0].threads.size(), 2u);
   EXPECT_EQ(timeline.processes[0].threads[0].events.size(), 3u);
+}
+
+TEST_F(TimelineTest, ACaptureOfNoTraceLeadsToTheRequestsThatItSaw) {
+  capture::Capture content = sample_capture();
+  content.threads[0].open = {
+      {{sample_trace_id(8), sample_span_id(80)}, sample_monotonic(0) - 900 * kNanosPerSecond, 2, "GET /"},
+      {{sample_trace_id(8), sample_span_id(81)}, sample_monotonic(500), 1, "look"},
+      {{sample_trace_id(9), sample_span_id(90)}, sample_monotonic(600), 1, "else"}};
+  store::CaptureInfo info = sample_capture_info(3);
+  info.trace_id = {};
+  sample_.add_capture(info, capture::encode(content));
+  Timeline timeline = built({.subject = {.capture = info.id}});
+  const TimelineThread& thread = timeline.processes.at(0).threads.at(0);
+  ASSERT_EQ(thread.spans.size(), 3u);
+  EXPECT_EQ(thread.spans[1].trace_id, sample_trace_id(8));
+  EXPECT_EQ(thread.spans[1].parent_span_id, sample_span_id(80));
+  EXPECT_TRUE(thread.spans[2].parent_span_id.is_zero()) << "it is another trace's";
+  EXPECT_GT(timeline.begin_unix_nano, kSampleStart - 1'000 * kMilli) << "not what began long before";
+  std::string json = json_of(timeline);
+  EXPECT_NE(json.find("{\"trace_id\":\"" + sample_trace_id(8).hex() + "\",\"span_id\":\""), std::string::npos);
+  std::string event = "\"trace_id\":\"" + sample_trace_id(9).hex() + "\",\"span_id\":\"" + sample_span_id(90).hex() +
+                      "\",\"name\":\"lock.wanted\"";
+  EXPECT_NE(json.find(event), std::string::npos) << json;
 }
 
 // The process died in the middle: no span of it has been stored, its open spans are all there is.
@@ -213,6 +270,28 @@ TEST_F(TimelineTest, BeyondTheLimitItemsAreCounted) {
   EXPECT_TRUE(thread.states.empty());
   EXPECT_GT(thread.left_out, 0u);
   EXPECT_NE(json_of(timeline).find("\"truncated\":true"), std::string::npos);
+}
+
+TEST_F(TimelineTest, BeyondTheLimitTheFirstAndTheLastOfEachThreadStay) {
+  TimelineQuery query = of_trace();
+  query.all = true;
+  const Timeline whole = built(query);
+  const auto& events = whole.processes[0].threads[0].events;
+  ASSERT_EQ(events.size(), 3u);
+  ASSERT_EQ(whole.processes[0].threads[1].events.size(), 1u);
+  query.most_items = 3;
+  const Timeline timeline = built(query);
+  const TimelineThread& thread = timeline.processes[0].threads[0];
+  ASSERT_EQ(thread.events.size(), 2u);
+  EXPECT_EQ(thread.events[0].unix_nano, events.front().unix_nano);
+  EXPECT_EQ(thread.events[1].unix_nano, events.back().unix_nano);
+  EXPECT_EQ(timeline.processes[0].threads[1].events.size(), 1u) << "who has few keeps them";
+  ASSERT_FALSE(thread.gaps.empty());
+  EXPECT_EQ(thread.gaps[0].items, "events");
+  EXPECT_EQ(thread.gaps[0].count, 1u);
+  EXPECT_EQ(thread.gaps[0].begin_unix_nano, events[1].unix_nano);
+  EXPECT_EQ(thread.gaps[0].end_unix_nano, events[1].unix_nano);
+  EXPECT_NE(json_of(timeline).find("\"gaps\":[{\"items\":\"events\",\"count\":1,"), std::string::npos);
 }
 
 // Captures with everything that one may have, and times that no clock gives.
