@@ -69,8 +69,8 @@ TEST(TimelineText, AWindowWithLostChangesIsNotCalledComplete) {
                                 loss + R"(","count":2}]}],"processes":[]})"),
                          {});
   };
-  EXPECT_NE(text("kernel_missed").find("the kernel's from +0 ns but for what was lost\n"), std::string::npos);
-  EXPECT_NE(text("overwritten").find("the kernel's from +0 ns\n"), std::string::npos);
+  EXPECT_NE(text("kernel_missed").find("the kernel's from +0.000000 ms but for what was lost\n"), std::string::npos);
+  EXPECT_NE(text("overwritten").find("the kernel's from +0.000000 ms\n"), std::string::npos);
 }
 
 TEST(TimelineText, WhatTheServerLeftOutHasACure) {
