@@ -16,6 +16,8 @@ namespace fathom::cli {
 namespace {
 
 constexpr uint64_t kRows = 10;
+// Whose threads may be shown: of requests that took about as long, one is captured, and mostly not the first.
+constexpr uint64_t kCandidates = 40;
 constexpr uint64_t kAnswerPatienceNano = 30 * kNanosPerSecond;
 constexpr uint64_t kArrivalPatienceNano = 5 * kNanosPerSecond;
 constexpr size_t kTimelineLines = 12;
@@ -26,7 +28,7 @@ Result<boost::json::array> slowest_rows(const Api& api) {
   target.add("from", format_instant(0)).add("by", "trace");
   uint64_t give_up = now_monotonic_nano() + kArrivalPatienceNano;
   while (true) {
-    Result<boost::json::array> rows = fetch_pages(api, target, "rows", kRows);
+    Result<boost::json::array> rows = fetch_pages(api, target, "rows", kCandidates);
     bool over = !rows || !rows->empty() || now_monotonic_nano() >= give_up;
     if (over) return rows;
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -46,15 +48,16 @@ std::pair<size_t, size_t> worth(const boost::json::value& timeline) {
   return {threads, array_of(timeline, "captures").size()};
 }
 
-// Of the slowest ones that of which there is most to see; where nothing was captured, the slowest one.
+// Of the slowest ones that of which there is most to see; of those that are not shown the first one of which there is
+// anything; where nothing was captured, the slowest one.
 Told choose(const Api& api, const boost::json::array& rows) {
   Told best{text_of(rows.front(), "trace_id"), nullptr, true};
-  for (const boost::json::value& row : rows) {
-    std::string trace_id = text_of(row, "trace_id");
+  for (size_t i = 0; i < rows.size() && (i < kRows || best.timeline.is_null()); ++i) {
+    std::string trace_id = text_of(rows[i], "trace_id");
     Result<boost::json::value> timeline = api.json(Target("/api/v1/traces/" + trace_id + "/timeline"));
     bool captured = timeline && !array_of(*timeline, "captures").empty();
     if (!captured || worth(*timeline) <= worth(best.timeline)) continue;
-    best = {trace_id, *std::move(timeline), &row == &rows.front()};
+    best = {trace_id, *std::move(timeline), i == 0};
   }
   return best;
 }
@@ -75,6 +78,7 @@ Result<std::string> show_slowest(const std::string& http, const Context& context
   Told told = choose(api, *rows);
   Result<boost::json::value> trace = api.json(Target("/api/v1/traces/" + told.trace_id));
   if (!trace) return trace.error();
+  if (rows->size() > kRows) rows->erase(rows->begin() + kRows, rows->end());
   context.out("\nThe slowest requests:\n\n" + slowest_table(*rows, false, context.columns));
   context.out(std::string("\nThe slowest one") + (told.slowest ? "" : " of whose threads most was captured") +
               ", as a tree:\n\n" + trace_text(build_trace_tree(*trace), {context.columns, context.colour, false, 200}));
