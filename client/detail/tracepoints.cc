@@ -16,6 +16,11 @@ std::atomic_ref<Word> shared(Word& word) {
   return std::atomic_ref<Word>(word);
 }
 
+// Set once; who came too late to set it may still be trying while it is read.
+uint16_t known_of(fathom_tracepoint& point) {
+  return shared(point.known).load(std::memory_order_relaxed);
+}
+
 // ---- which are on --------------------------------------------------------------------------------------------------
 
 constinit std::atomic<uint32_t> lock{0};
@@ -66,7 +71,7 @@ std::string_view short_key(const char* key) {
   return part(key, 0, 255);
 }
 
-Sizes sizes_of(const fathom_tracepoint& point, const char* const* keys) {
+Sizes sizes_of(fathom_tracepoint& point, const char* const* keys) {
   Sizes sizes = {static_cast<uint32_t>(part(point.name, 0, 255).size()),
                  static_cast<uint32_t>(short_file(point.file).size()), 0, 0};
   uint32_t bytes = sizeof(pool::TracepointEntry) + sizes.name + sizes.file;
@@ -82,10 +87,9 @@ char* put_text(char* to, std::string_view text) {
   return to + text.size();
 }
 
-void fill_entry(char* to, const fathom_tracepoint& point, const char* const* keys, const uint8_t* types,
-                const Sizes& sizes) {
+void fill_entry(char* to, fathom_tracepoint& point, const char* const* keys, const uint8_t* types, const Sizes& sizes) {
   auto& entry = *reinterpret_cast<pool::TracepointEntry*>(to);
-  entry.kind = static_cast<uint16_t>(pool::kind_of(point.known));
+  entry.kind = static_cast<uint16_t>(pool::kind_of(known_of(point)));
   entry.line = point.line < 65536 ? static_cast<uint16_t>(point.line) : uint16_t{0};
   entry.name_bytes = static_cast<uint16_t>(sizes.name);
   entry.file_bytes = static_cast<uint16_t>(sizes.file);
@@ -112,14 +116,14 @@ void copy_entry(char* to, uint32_t at) {
 }
 
 // The pool may be made meanwhile: either its maker sees the entry, or the pool is seen here, or both.
-bool describe(const fathom_tracepoint& point, const char* const* keys, const uint8_t* types) {
+bool describe(fathom_tracepoint& point, const char* const* keys, const uint8_t* types) {
   const Sizes sizes = sizes_of(point, keys);
   uint32_t at = table_used.load(std::memory_order_relaxed);
   do {
     if (at + sizes.bytes > sizeof table) return false;
   } while (!table_used.compare_exchange_weak(at, at + sizes.bytes, std::memory_order_relaxed));
   fill_entry(table + at, point, keys, types, sizes);
-  places[pool::kind_of(point.known) - pool::kFirstTracepoint] = static_cast<uint16_t>(at / 8 + 1);
+  places[pool::kind_of(known_of(point)) - pool::kFirstTracepoint] = static_cast<uint16_t>(at / 8 + 1);
   reinterpret_cast<pool::TracepointEntry*>(table + at)->bytes.store(sizes.bytes, std::memory_order_seq_cst);
   const View view = current_view();
   if (view.header == nullptr) return true;
@@ -137,8 +141,8 @@ void note_switch(uint32_t at, bool on) {
 }
 
 void set_switch(fathom_tracepoint& point, bool on) {
-  shared(point.head).store(on ? point.known : uint16_t{0}, std::memory_order_seq_cst);
-  const uint32_t place = places[pool::kind_of(point.known) - pool::kFirstTracepoint];
+  shared(point.head).store(on ? known_of(point) : uint16_t{0}, std::memory_order_seq_cst);
+  const uint32_t place = places[pool::kind_of(known_of(point)) - pool::kFirstTracepoint];
   if (place != 0) note_switch((place - 1) * 8, on);
 }
 
@@ -189,7 +193,7 @@ bool number(fathom_tracepoint& point) {
 uint32_t head_now(fathom_tracepoint& point) {
   const uint16_t head = shared(point.head).load(std::memory_order_acquire);
   if (head != FATHOM_HEAD_UNKNOWN) return head;
-  const uint16_t known = shared(point.known).load(std::memory_order_relaxed);
+  const uint16_t known = known_of(point);
   return known != kNoRoom && is_on(patterns_version(), point.name, point.on_by_default != 0) ? known : 0;
 }
 
@@ -201,7 +205,7 @@ uint32_t meet(fathom_tracepoint& point, fathom_module& module, const char* const
   if (settings.detail_mib == 0) {
     shared(point.head).store(uint16_t{0}, std::memory_order_relaxed);
   } else if (number(point)) {
-    if (point.known == kNoRoom || !describe(point, keys, types)) {
+    if (known_of(point) == kNoRoom || !describe(point, keys, types)) {
       give_up(point);
     } else {
       push(shared(module.first), point);
