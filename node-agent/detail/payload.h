@@ -65,15 +65,20 @@ bool read_value(ByteReader& reader, pool::FieldType type, Visitor& visitor) {
   return read_text(reader, visitor);
 }
 
+template <typename Visitor>
+bool read_values(const Tracepoint& tracepoint, ByteReader& reader, Visitor& visitor) {
+  for (const TracepointField& field : tracepoint.fields) {
+    if (!read_value(reader, field.type, visitor)) return false;
+  }
+  return true;
+}
+
 // `exact`: nothing may be left over (of a short record its padding is). The visitor has integer(int64_t),
 // natural(uint64_t), real(double), truth(bool) and text(std::string_view, bool cut).
 template <typename Visitor>
 bool read_payload(const Tracepoint& tracepoint, std::string_view payload, bool exact, Visitor& visitor) {
   ByteReader reader(payload);
-  for (const TracepointField& field : tracepoint.fields) {
-    if (!read_value(reader, field.type, visitor)) return false;
-  }
-  return !exact || reader.at_end();
+  return read_values(tracepoint, reader, visitor) && (!exact || reader.at_end());
 }
 
 }  // namespace fathom::agent

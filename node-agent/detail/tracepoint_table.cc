@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/bytes.h"
+#include "node-agent/detail/payload.h"
 
 namespace fathom::agent {
 
@@ -59,20 +60,14 @@ bool read_entry(std::string_view bytes, Tracepoint& tracepoint) {
   return read_fields(reader, head.fields, tracepoint.fields) && !reader.failed() && reader.remaining() < kAlignment;
 }
 
-uint32_t fixed_bytes(pool::FieldType type) {
-  constexpr uint8_t kBytes[] = {0, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 1};
-  auto index = static_cast<uint8_t>(type);
-  return index < sizeof kBytes ? kBytes[index] : 0;
-}
-
-void skip_value(ByteReader& reader, pool::FieldType type) {
-  size_t bytes = fixed_bytes(type);
-  if (bytes == 0) {
-    size_t low = reader.u8();
-    bytes = (low | static_cast<size_t>(reader.u8()) << 8) & (pool::kCutBit - 1);
-  }
-  reader.raw(bytes);
-}
+// Who only wants to know whether the values are there.
+struct NoVisitor {
+  void integer(int64_t) {}
+  void natural(uint64_t) {}
+  void real(double) {}
+  void truth(bool) {}
+  void text(std::string_view, bool) {}
+};
 
 }  // namespace
 
@@ -111,8 +106,8 @@ bool TracepointTable::fits(uint32_t kind, std::string_view payload, bool exact) 
   const Tracepoint* tracepoint = find(kind);
   if (tracepoint == nullptr) return false;
   ByteReader reader(payload);
-  for (const TracepointField& field : tracepoint->fields) skip_value(reader, field.type);
-  return !reader.failed() && (exact ? reader.at_end() : reader.remaining() < kAlignment);
+  NoVisitor visitor;
+  return read_values(*tracepoint, reader, visitor) && (exact ? reader.at_end() : reader.remaining() < kAlignment);
 }
 
 const Tracepoint* TracepointTable::find(uint32_t kind) const {
