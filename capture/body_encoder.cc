@@ -67,7 +67,7 @@ std::string encode_body(const Capture& capture) {
   BodyEncoder encoder(body);
   encode_events(capture, encoder);
   encoder.finish(capture);
-  return body.take();
+  return body.release();
 }
 
 }  // namespace fathom::capture

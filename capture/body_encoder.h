@@ -1,9 +1,9 @@
 // BodyEncoder: the body of a capture's bytes, of which the events come first, in any order of their threads, and what
 // is known at the end comes last (docs/formats/capture.md).
 //
-// Thread safety: none. Ownership: the sink outlives it. Errors: none; indexes that lead nowhere, and events of a thread
-// that the capture does not have, are faults of the caller's, and asserted. Costs: an event is written once, into a
-// block that fits into a processor's cache.
+// Thread safety: none. Ownership: the sink outlives it, and is empty before. Errors: none; indexes that lead nowhere,
+// and events of a thread that the capture does not have, are faults of the caller's, and asserted. Costs: an event is
+// written once, into a block that fits into a processor's cache.
 #pragma once
 
 #include <string>
@@ -32,21 +32,7 @@ class BodyEncoder {
   void turn_to(uint32_t tid);
   void end_block();
 
-  class Counted : public BodySink {
-   public:
-    explicit Counted(BodySink& sink) : sink_(sink) {}
-    void append(std::string_view bytes) override {
-      bytes_ += bytes.size();
-      sink_.append(bytes);
-    }
-    uint64_t bytes() const { return bytes_; }
-
-   private:
-    BodySink& sink_;
-    uint64_t bytes_ = 0;
-  };
-
-  Counted sink_;
+  BodySink& sink_;
   EventColumns columns_;
   uint32_t tid_ = 0;
   TotalsByThread totals_;

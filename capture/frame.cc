@@ -57,11 +57,6 @@ FrameWriter::FrameWriter(size_t likely_bytes)
 
 FrameWriter::~FrameWriter() = default;
 
-void FrameWriter::append(std::string_view bytes) {
-  body_bytes_ += bytes.size();
-  compress(bytes, false);
-}
-
 void FrameWriter::compress(std::string_view bytes, bool is_end) {
   ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
   size_t left = 0;
@@ -75,7 +70,7 @@ void FrameWriter::compress(std::string_view bytes, bool is_end) {
 
 std::string FrameWriter::finish() {
   compress({}, true);
-  frame_.replace(0, kFrameHeadBytes, head_of_frame(body_bytes_));
+  frame_.replace(0, kFrameHeadBytes, head_of_frame(bytes()));
   return std::move(frame_);
 }
 

@@ -23,7 +23,6 @@ class FrameWriter : public BodySink {
   explicit FrameWriter(size_t likely_bytes = 0);
   ~FrameWriter() override;
 
-  void append(std::string_view bytes) override;
   // The frame; nothing may be appended afterwards.
   std::string finish();
 
@@ -32,10 +31,10 @@ class FrameWriter : public BodySink {
     void operator()(ZSTD_CCtx_s* context) const;
   };
 
+  void take(std::string_view bytes) override { compress(bytes, false); }
   void compress(std::string_view bytes, bool is_end);
 
   std::string frame_;
-  uint64_t body_bytes_ = 0;
   std::unique_ptr<ZSTD_CCtx_s, FreeContext> context_;
   const size_t packed_bytes_;
   std::unique_ptr<char[]> packed_;
