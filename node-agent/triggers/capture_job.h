@@ -55,10 +55,4 @@ struct CaptureMaterial {
   TickTimes* times = nullptr;
 };
 
-struct EncodedCapture {
-  std::string content;
-  bool truncated = false;
-  std::vector<std::pair<std::string, uint64_t>> losses;
-};
-
 }  // namespace fathom::agent

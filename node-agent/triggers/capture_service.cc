@@ -297,7 +297,7 @@ void CaptureService::made(CaptureWorker::Outcome outcome) {
 }
 
 void CaptureService::send(const CaptureJob& job, ReadyCapture capture) {
-  auto content = std::make_shared<const std::string>(std::move(capture.encoded.content));
+  auto content = std::make_shared<const std::string>(std::move(capture.made.content));
   for (const CaptureSubject& subject : job.subjects) {
     count_made(subject.trigger, content->size());
     OutgoingCapture outgoing{.id = subject.id,
@@ -309,9 +309,9 @@ void CaptureService::send(const CaptureJob& job, ReadyCapture capture) {
                              .operation = subject.operation,
                              .start_unix_nano = capture.start_unix_nano,
                              .end_unix_nano = capture.end_unix_nano,
-                             .crosses_clock_jump = capture.crosses_clock_jump,
-                             .truncated = capture.encoded.truncated,
-                             .losses = capture.encoded.losses,
+                             .crosses_clock_jump = capture.made.crosses_clock_jump,
+                             .truncated = capture.made.truncated,
+                             .losses = capture.made.losses,
                              .content = content,
                              .sha256 = capture.hash.bytes};
     outbox_.send(std::move(outgoing), [](CaptureFate) {});  // what is lost there is counted there

@@ -183,19 +183,18 @@ void CaptureWorker::try_to_make(Outcome& outcome) {
   outcome.skipped = !has_room ? SkipReason::kMemory : !has_any ? SkipReason::kNoDetail : SkipReason::kFailed;
   if (!has_room || !has_any) return;
   TickTimes times = times_.copy();
-  Result<EncodedCapture> encoded = encode_({.job = &job,
-                                            .events = job.events ? &*job.events : nullptr,
-                                            .kernel = kernel ? &*kernel : nullptr,
-                                            .kernel_missing = std::move(kernel_missing),
-                                            .open = &*job.open,
-                                            .times = &times});
-  if (!encoded) return;
-  Sha256 hash = sha256(encoded->content);
-  outcome.made = ReadyCapture{.encoded = *std::move(encoded),
+  Result<MadeCapture> made = encode_({.job = &job,
+                                      .events = job.events ? &*job.events : nullptr,
+                                      .kernel = kernel ? &*kernel : nullptr,
+                                      .kernel_missing = std::move(kernel_missing),
+                                      .open = &*job.open,
+                                      .times = &times});
+  if (!made) return;
+  Sha256 hash = sha256(made->content);
+  outcome.made = ReadyCapture{.made = *std::move(made),
                               .hash = hash,
                               .start_unix_nano = times.unix_nano(pool::Clock::kMonotonic, job.begin_nano),
-                              .end_unix_nano = times.unix_nano(pool::Clock::kMonotonic, job.end_nano),
-                              .crosses_clock_jump = times.crosses_jump(job.begin_nano, job.end_nano)};
+                              .end_unix_nano = times.unix_nano(pool::Clock::kMonotonic, job.end_nano)};
 }
 
 }  // namespace fathom::agent

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "base/sha256.h"
+#include "node-agent/capture/capture_maker.h"
 #include "node-agent/triggers/capture_job.h"
 #include "node-agent/triggers/kernel_events.h"
 #include "node-agent/triggers/shared_times.h"
@@ -28,16 +29,15 @@ struct CaptureWorkerOptions {
 };
 
 struct ReadyCapture {
-  EncodedCapture encoded;
+  MadeCapture made;
   Sha256 hash;  // of its content
   uint64_t start_unix_nano = 0;
   uint64_t end_unix_nano = 0;
-  bool crosses_clock_jump = false;
 };
 
 class CaptureWorker {
  public:
-  using Encode = std::function<Result<EncodedCapture>(const CaptureMaterial&)>;
+  using Encode = std::function<Result<MadeCapture>(const CaptureMaterial&)>;
   struct Outcome {
     CaptureJob job;  // without what was copied
     std::optional<ReadyCapture> made;

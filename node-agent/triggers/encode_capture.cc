@@ -1,7 +1,6 @@
 #include "node-agent/triggers/encode_capture.h"
 
 #include "base/utf8.h"
-#include "node-agent/capture/capture_maker.h"
 
 namespace fathom::agent {
 
@@ -50,9 +49,8 @@ CaptureInput input_of(const CaptureMaterial& material) {
 
 }  // namespace
 
-Result<EncodedCapture> encode_capture(const CaptureMaterial& material) {
-  MadeCapture made = make_capture(input_of(material));
-  return EncodedCapture{std::move(made.content), made.truncated, std::move(made.losses)};
+Result<MadeCapture> encode_capture(const CaptureMaterial& material) {
+  return make_capture(input_of(material));
 }
 
 }  // namespace fathom::agent

@@ -4,10 +4,11 @@
 #pragma once
 
 #include "base/result.h"
+#include "node-agent/capture/capture_maker.h"
 #include "node-agent/triggers/capture_job.h"
 
 namespace fathom::agent {
 
-Result<EncodedCapture> encode_capture(const CaptureMaterial& material);
+Result<MadeCapture> encode_capture(const CaptureMaterial& material);
 
 }  // namespace fathom::agent
