@@ -23,6 +23,8 @@ constexpr uint64_t kHoldMs = 80;
 // It writes one every 100 us, unless others have the processor.
 constexpr uint64_t kRecentNano = 10'000'000;
 constexpr uint64_t kRecordBytes = 32;
+// So that of the bursts before there is nothing in the window but what is in a few chunks.
+constexpr const char* kPoolMib = "9";
 
 ServerOptions with_threshold(ServerOptions options) {
   options.arguments.insert(options.arguments.end(),
@@ -71,7 +73,7 @@ Result<CaptureRounds> CaptureRounds::start(const ServerOptions& options) {
   auto node = TracedNode::start(options.work_directory, (*server)->ingest());
   if (!node) return node.error();
   auto program = Subprocess::start({{beside_this_program("capture_writer")},
-                                    {{"FATHOM_AGENT_SOCKET", (*node)->socket()}, {"FATHOM_DETAIL_MIB", "9"}},
+                                    {{"FATHOM_AGENT_SOCKET", (*node)->socket()}, {"FATHOM_DETAIL_MIB", kPoolMib}},
                                     (*node)->directory() + "/program.log"});
   if (!program) return program.error();
   return CaptureRounds(*std::move(server), *std::move(node), *std::move(program));
