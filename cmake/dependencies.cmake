@@ -14,6 +14,13 @@ pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(JEMALLOC REQUIRED IMPORTED_TARGET jemalloc)
 pkg_check_modules(LIBBPF REQUIRED IMPORTED_TARGET libbpf)
+pkg_check_modules(LIBDW REQUIRED IMPORTED_TARGET libdw libelf)
+# Debian's libipt and Zydis come without a file for pkg-config or CMake.
+foreach(library ipt Zydis)
+  find_library(FATHOM_LIB_${library} ${library} REQUIRED)
+  add_library(fathom_lib_${library} INTERFACE)
+  target_link_libraries(fathom_lib_${library} INTERFACE ${FATHOM_LIB_${library}})
+endforeach()
 
 add_library(fathom_boost INTERFACE)
 target_link_libraries(fathom_boost INTERFACE Boost::headers Boost::json Threads::Threads)

@@ -9,23 +9,35 @@ set(FATHOM_MAY_INCLUDE_base "")
 set(FATHOM_MAY_INCLUDE_proto "")
 set(FATHOM_MAY_INCLUDE_net base)
 set(FATHOM_MAY_INCLUDE_capture base)  # what an agent writes and the server's queries read: the content of a capture
+set(FATHOM_MAY_INCLUDE_snapshot/format base)  # what a recorder writes and a decoder reads
+set(FATHOM_MAY_INCLUDE_snapshot/record base snapshot/format)
+set(FATHOM_MAY_INCLUDE_snapshot/import base snapshot/format)
+set(FATHOM_MAY_INCLUDE_snapshot/symbols base snapshot/format)
+set(FATHOM_MAY_INCLUDE_snapshot/decode base snapshot/format snapshot/symbols)
+set(FATHOM_MAY_INCLUDE_snapshot/analyze base net snapshot/format snapshot/symbols snapshot/decode)
 set(FATHOM_MAY_INCLUDE_store base proto)
 set(FATHOM_MAY_INCLUDE_collector base proto net store)
 set(FATHOM_MAY_INCLUDE_query base proto net store capture)
 set(FATHOM_MAY_INCLUDE_cli base proto net)
 set(FATHOM_MAY_INCLUDE_client base)  # headers only: a traced program links no library of ours but this one
 set(FATHOM_MAY_INCLUDE_node-agent base proto net capture)
-set(FATHOM_MAY_INCLUDE_apps base proto net capture store collector query cli node-agent)
-set(FATHOM_MAY_INCLUDE_bench base proto net capture)  # black-box clients: they know the wire, not the server's insides
-set(FATHOM_MAY_INCLUDE_tests base proto net capture store collector query cli node-agent)
+set(FATHOM_MAY_INCLUDE_apps base proto net capture store collector query cli node-agent
+    snapshot/format snapshot/record snapshot/import snapshot/symbols snapshot/decode snapshot/analyze)
+set(FATHOM_MAY_INCLUDE_bench base proto net capture
+    snapshot/format snapshot/record snapshot/import snapshot/symbols snapshot/decode snapshot/analyze)  # black-box clients: they know the wire, not the server's insides
+set(FATHOM_MAY_INCLUDE_tests base proto net capture store collector query cli node-agent
+    snapshot/format snapshot/record snapshot/import snapshot/symbols snapshot/decode snapshot/analyze)
 # A folder of another folder: all that may be seen of it. The span pool's layout is compiled by both of its sides.
 set(FATHOM_MAY_INCLUDE_PART_node-agent client/pool)
 set(FATHOM_MAY_INCLUDE_PART_bench client/testing client/programs client/pool)  # the program that it starts, gives memory back, fills
 set(FATHOM_MAY_INCLUDE_PART_tests client/pool client/programs)  # what those wrote who were killed, and the pages that say so
 set(FATHOM_FOLDERS base proto net capture store collector query cli apps bench tests client node-agent snapshot)
+# Folders whose own folders are the modules: snapshot/decode is one, snapshot is none.
+set(FATHOM_FOLDERS_OF_MODULES snapshot)
 
-# System headers that only one folder may include: "prefix=folder".
-set(FATHOM_FENCES "rocksdb/=store" "intel-pt.h=snapshot" "linux/perf_event.h=node-agent" "bpf/=node-agent")
+# System headers that only these folders may include: "prefix=folders", a pattern of their beginnings.
+set(FATHOM_FENCES "rocksdb/=store" "intel-pt.h=snapshot/" "Zydis/=snapshot/" "elfutils/=snapshot/"
+    "linux/perf_event.h=node-agent|snapshot/record|snapshot/import" "bpf/=node-agent")
 
 function(fathom_check_includes folder)
   set(allowed ${folder} ${FATHOM_MAY_INCLUDE_${folder}})
@@ -37,11 +49,15 @@ function(fathom_check_includes folder)
         # <net/if.h> is the system's; <net/http_server.h> would be ours by another door.
         set(other ${CMAKE_MATCH_1})
         set(ours ${other}/${CMAKE_MATCH_2})
+        set(module ${other})
+        if(other IN_LIST FATHOM_FOLDERS_OF_MODULES)
+          string(REGEX MATCH "^[a-z-]+/[a-z-]+" module ${ours})
+        endif()
         get_filename_component(part ${ours} DIRECTORY)
-        if(other IN_LIST FATHOM_FOLDERS AND NOT other IN_LIST allowed AND
+        if(other IN_LIST FATHOM_FOLDERS AND NOT module IN_LIST allowed AND
            NOT part IN_LIST FATHOM_MAY_INCLUDE_PART_${folder} AND
            (line MATCHES "\"" OR EXISTS ${CMAKE_SOURCE_DIR}/${ours}))
-          message(FATAL_ERROR "${file}: ${folder}/ may not include ${other}/ (cmake/module.cmake has the table)")
+          message(FATAL_ERROR "${file}: ${folder}/ may not include ${module}/ (cmake/module.cmake has the table)")
         endif()
       endif()
       if(line MATCHES "[<\"][^>\"]*\\.\\./")
@@ -50,10 +66,10 @@ function(fathom_check_includes folder)
       foreach(fence ${FATHOM_FENCES})
         string(REPLACE "=" ";" fence ${fence})
         list(GET fence 0 prefix)
-        list(GET fence 1 owner)
+        list(GET fence 1 owners)
         string(REGEX MATCH "[<\"]${prefix}" fenced "${line}")
-        if(fenced AND NOT folder STREQUAL owner)
-          message(FATAL_ERROR "${file}: <${prefix}> is fenced into ${owner}/ (cmake/module.cmake)")
+        if(fenced AND NOT folder MATCHES "^(${owners})")
+          message(FATAL_ERROR "${file}: <${prefix}> is fenced into ${owners} (cmake/module.cmake)")
         endif()
       endforeach()
     endforeach()
@@ -78,6 +94,7 @@ function(fathom_module folder)
   cmake_parse_arguments(arg "" "" "LIBRARIES;TEST_LIBRARIES" ${ARGN})
   file(GLOB_RECURSE all CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc ${CMAKE_CURRENT_SOURCE_DIR}/*.h)
   fathom_check_includes(${folder} ${all})
+  string(REPLACE "/" "-" name ${folder})  # snapshot/decode is the library fathom_snapshot-decode
   set(sources ${all})
   list(FILTER sources INCLUDE REGEX "\\.cc$")
   set(tests ${sources})
@@ -88,29 +105,30 @@ function(fathom_module folder)
   list(FILTER sources EXCLUDE REGEX "/(testing|programs)/")
   set(depends)
   foreach(other ${FATHOM_MAY_INCLUDE_${folder}})
+    string(REPLACE "/" "-" other ${other})
     list(APPEND depends fathom_${other})
   endforeach()
   if(sources)
-    add_library(fathom_${folder} STATIC ${sources})
+    add_library(fathom_${name} STATIC ${sources})
     set(scope PUBLIC)
   else()
-    add_library(fathom_${folder} INTERFACE)
+    add_library(fathom_${name} INTERFACE)
     set(scope INTERFACE)
   endif()
-  target_include_directories(fathom_${folder} ${scope} ${CMAKE_SOURCE_DIR})
-  target_link_libraries(fathom_${folder} ${scope} ${depends} ${arg_LIBRARIES} Threads::Threads)
+  target_include_directories(fathom_${name} ${scope} ${CMAKE_SOURCE_DIR})
+  target_link_libraries(fathom_${name} ${scope} ${depends} ${arg_LIBRARIES} Threads::Threads)
   if(tests)
     # testing/ holds what only tests share: fakes, scripted file systems, builders.
     file(GLOB helpers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/testing/*.cc)
-    add_executable(${folder}_tests ${tests} ${helpers})
-    target_link_libraries(${folder}_tests PRIVATE fathom_${folder} ${arg_TEST_LIBRARIES} GTest::gtest GTest::gtest_main)
-    target_compile_definitions(${folder}_tests PRIVATE FATHOM_TESTDATA="${CMAKE_CURRENT_SOURCE_DIR}/testdata")
-    add_test(NAME ${folder}_tests COMMAND ${folder}_tests)
-    set_tests_properties(${folder}_tests PROPERTIES TIMEOUT 1200)  # against hangs: sanitizers are slow
+    add_executable(${name}_tests ${tests} ${helpers})
+    target_link_libraries(${name}_tests PRIVATE fathom_${name} ${arg_TEST_LIBRARIES} GTest::gtest GTest::gtest_main)
+    target_compile_definitions(${name}_tests PRIVATE FATHOM_TESTDATA="${CMAKE_CURRENT_SOURCE_DIR}/testdata")
+    add_test(NAME ${name}_tests COMMAND ${name}_tests)
+    set_tests_properties(${name}_tests PROPERTIES TIMEOUT 1200)  # against hangs: sanitizers are slow
   endif()
   if(FATHOM_FUZZ)
     foreach(fuzzer ${fuzzers})
-      fathom_fuzz_target(${fuzzer} fathom_${folder})
+      fathom_fuzz_target(${fuzzer} fathom_${name})
     endforeach()
   endif()
 endfunction()

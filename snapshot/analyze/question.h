@@ -1,0 +1,50 @@
+// Question: what a person wants to know of a snapshot; and answer(), which works it out and writes it down.
+//
+// Purpose: the one door of this folder: fathom-worker turns its arguments into a Question. Thread safety: answer() may
+// run beside others of the same directory. Errors: kNotFound, kInvalid (a pattern, a combination; names the cure),
+// kCorrupt. Answers are written piece by piece, because a list of instructions can be longer than memory.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "snapshot/format/directory.h"
+
+namespace fathom::snapshot {
+
+enum class Verb : uint8_t {
+  kInsns,
+  kCalls,
+  kFunctions,
+  kDelta,
+  kSyscalls,
+  kSunburst,
+  kDiff,
+  kStats,
+  kPerfetto,
+  kPprof
+};
+enum class Format : uint8_t { kTable, kJson, kSvg };
+
+struct Question {
+  Verb verb = Verb::kCalls;
+  SnapshotId id;
+  SnapshotId other;  // kDiff: the second execution
+  Format format = Format::kTable;
+  bool count_only = false;  // kInsns: two numbers, instructions and gaps
+  uint64_t limit = 0;       // rows of a table; 0: all
+  int32_t tid = -1;         // this thread alone
+  std::string from;         // kDelta: patterns
+  std::string to;
+  unsigned threads = 0;  // to decode with; 0: one per processor
+};
+
+// False: the reader is gone, stop.
+using Output = std::function<bool(std::string_view)>;
+
+Result<> answer(const SnapshotDirectory& directory, const Question& question, const Output& output);
+
+}  // namespace fathom::snapshot

@@ -1,0 +1,160 @@
+#include "snapshot/format/snapshot_file.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+#include <string>
+
+#include "base/whole_io.h"
+#include "snapshot/format/directory.h"
+#include "snapshot/format/testing/samples.h"
+
+namespace fathom::snapshot {
+namespace {
+
+class SnapshotFileTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = testing::TempDir() + "snapshot_file_XXXXXX";
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    path_ = name;
+  }
+  void TearDown() override { std::filesystem::remove_all(path_); }
+
+  std::string file() const { return path_ + "/one"; }
+  Fd fresh() const { return Fd(::open(file().c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)); }
+  SnapshotId write(const Snapshot& snapshot, const std::string& packets) {
+    auto writer = SnapshotWriter::begin(fresh());
+    EXPECT_TRUE(writer.ok());
+    EXPECT_TRUE(writer->packets(0, 100, as_bytes(packets)).ok());
+    return *writer->finish(snapshot);
+  }
+  static std::span<const uint8_t> as_bytes(const std::string& text) {
+    return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+  }
+  void overwrite(const std::string& content) {
+    Fd to = fresh();
+    ASSERT_TRUE(write_whole(to.get(), content, "test").ok());
+  }
+  std::string content() const {
+    std::string bytes(std::filesystem::file_size(file()), '\0');
+    Fd from(::open(file().c_str(), O_RDONLY));
+    EXPECT_TRUE(read_whole(from.get(), 0, {reinterpret_cast<uint8_t*>(bytes.data()), bytes.size()}, "test").ok());
+    return bytes;
+  }
+
+  std::string path_;
+};
+
+TEST_F(SnapshotFileTest, ReadsWhatWasWritten) {
+  Snapshot sample = sample_snapshot();
+  const SnapshotId id = write(sample, "packets");
+  auto opened = SnapshotFile::open(file());
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
+  sample.streams[0].pieces = {{100, 16, 7}};
+  EXPECT_EQ(opened->snapshot(), sample);
+  std::string packets(7, '\0');
+  ASSERT_TRUE(opened->read(16, {reinterpret_cast<uint8_t*>(packets.data()), packets.size()}).ok());
+  EXPECT_EQ(packets, "packets");
+  EXPECT_EQ(id, write(sample_snapshot(), "packets"));
+  EXPECT_NE(id, write(sample_snapshot(), "packet"));
+}
+
+TEST_F(SnapshotFileTest, PiecesOfAStreamAreOneWhileTheyGoOn) {
+  auto writer = SnapshotWriter::begin(fresh());
+  ASSERT_TRUE(writer.ok());
+  Snapshot snapshot;
+  snapshot.streams.resize(2);
+  for (auto [stream, offset] : {std::pair<size_t, uint64_t>{0, 0}, {0, 4}, {1, 0}, {0, 8}, {0, 100}}) {
+    ASSERT_TRUE(writer->packets(stream, offset, as_bytes("abcd")).ok());
+  }
+  ASSERT_TRUE(writer->finish(snapshot).ok());
+  auto opened = SnapshotFile::open(file());
+  ASSERT_TRUE(opened.ok());
+  const auto& streams = opened->snapshot().streams;
+  EXPECT_EQ(streams[0].pieces, (std::vector<Stream::Piece>{{0, 16, 8}, {8, 28, 4}, {100, 32, 4}}));
+  EXPECT_EQ(streams[1].pieces, (std::vector<Stream::Piece>{{0, 24, 4}}));
+}
+
+TEST_F(SnapshotFileTest, SidebandIsSortedByTime) {
+  Snapshot snapshot;
+  for (uint64_t tsc : {30, 10, 20}) snapshot.sideband.push_back({.kind = SidebandKind::kExit, .tsc = tsc});
+  snapshot.streams.resize(1);
+  write(snapshot, "x");
+  auto opened = SnapshotFile::open(file());
+  ASSERT_TRUE(opened.ok());
+  EXPECT_EQ(opened->snapshot().sideband[0].tsc, 10u);
+  EXPECT_EQ(opened->snapshot().sideband[2].tsc, 30u);
+}
+
+TEST_F(SnapshotFileTest, RefusesEveryPrefix) {
+  write(sample_snapshot(), "packets");
+  const std::string whole = content();
+  for (size_t size = 0; size < whole.size(); ++size) {
+    overwrite(whole.substr(0, size));
+    EXPECT_FALSE(SnapshotFile::open(file()).ok()) << size;
+  }
+}
+
+TEST_F(SnapshotFileTest, RefusesAnotherVersionByName) {
+  write(sample_snapshot(), "packets");
+  std::string bytes = content();
+  bytes[8] = 2;
+  overwrite(bytes);
+  auto opened = SnapshotFile::open(file());
+  ASSERT_FALSE(opened.ok());
+  EXPECT_EQ(opened.error().code, ErrorCode::kUnsupported);
+  EXPECT_NE(opened.error().message.find("version 2"), std::string::npos);
+}
+
+TEST(SnapshotMetadataTest, DamageIsAnErrorOrAnotherDescription) {
+  Snapshot sample = sample_snapshot();
+  const std::string good = encode_metadata(sample);
+  EXPECT_EQ(*decode_metadata(good, 1000), sample);
+  std::mt19937 random(20261122);
+  for (int round = 0; round < 20000; ++round) {
+    std::string bad = good;
+    bad[random() % bad.size()] = static_cast<char>(random());
+    auto decoded = decode_metadata(bad, 1000);
+    if (!decoded) continue;
+    for (const Stream& stream : decoded->streams) {
+      for (const auto& piece : stream.pieces) EXPECT_LE(piece.file_offset + piece.bytes, 1000u);
+    }
+    for (const Sideband& row : decoded->sideband) {
+      EXPECT_TRUE(row.image == kNoImage || row.image < decoded->images.size());
+    }
+  }
+}
+
+TEST_F(SnapshotFileTest, ADirectoryKeepsWhatItIsGiven) {
+  auto directory = SnapshotDirectory::open(path_ + "/directory");
+  ASSERT_TRUE(directory.ok());
+  EXPECT_EQ(directory->find("last").error().code, ErrorCode::kNotFound);
+  auto draft = directory->draft();
+  ASSERT_TRUE(draft.ok());
+  auto writer = SnapshotWriter::begin(Fd(::open(draft->c_str(), O_WRONLY)));
+  auto id = writer->finish({});
+  ASSERT_TRUE(id.ok());
+  ASSERT_TRUE(directory->publish(*draft, *id).ok());
+  EXPECT_TRUE(directory->open_snapshot(*id).ok());
+  EXPECT_EQ(*directory->find("last"), *id);
+  EXPECT_EQ(*directory->find(id->hex().substr(0, 6)), *id);
+  EXPECT_FALSE(directory->find("12").ok());
+
+  auto image = directory->add_image_bytes("code");
+  ASSERT_TRUE(image.ok());
+  EXPECT_TRUE(directory->has_image(image->content));
+  auto same = directory->add_image_file(directory->image_path(image->content));
+  ASSERT_TRUE(same.ok());
+  EXPECT_EQ(same->content, image->content);
+  EXPECT_FALSE(directory->add_image_file(path_ + "/nothing").ok());
+
+  EXPECT_EQ(directory->result("key"), std::nullopt);
+  ASSERT_TRUE(directory->keep_result("key", "answer").ok());
+  EXPECT_EQ(directory->result("key"), "answer");
+}
+
+}  // namespace
+}  // namespace fathom::snapshot

@@ -1,0 +1,53 @@
+// ImageSymbols: names, extents and source lines of one image's code.
+//
+// Purpose: the only reader of symbol tables and DWARF. Addresses are offsets in the image's file, which is what maps
+// tell, so a position-independent file needs no base. Functions come from .symtab, else .dynsym (and .gnu_debugdata's
+// absence is no fault), PLT entries as "name@plt"; C++ names are demangled. Debug files are found beside the image's
+// original path and under /usr/lib/debug by build-id or .gnu_debuglink. Thread safety: const functions from any thread
+// (lines are read lazily, under a lock). Errors: an unreadable file has no symbols, and problem() says why. The file is
+// hostile input: limits and checks hold.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "snapshot/format/snapshot.h"
+
+namespace fathom::snapshot {
+
+struct Function {
+  uint64_t begin = 0;  // offsets in the image's file
+  uint64_t end = 0;
+  std::string name;  // demangled
+};
+
+struct SourceLine {
+  std::string file;
+  uint32_t line = 0;
+};
+
+class ImageSymbols {
+ public:
+  // `path`: the private copy. `image` says what it is, and where it came from.
+  static std::unique_ptr<ImageSymbols> load(const std::string& path, const Image& image);
+  ~ImageSymbols();
+
+  // The function whose extent holds `offset`; symbols without a size reach to the next one. Pointers live as long as
+  // this.
+  const Function* function(uint64_t offset) const;
+  std::optional<SourceLine> line(uint64_t offset) const;
+  // Every function whose demangled or raw name matches; for patterns of instructions to start at.
+  std::vector<const Function*> named(std::string_view name) const;
+  const std::string& problem() const;
+
+ private:
+  ImageSymbols();
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace fathom::snapshot
