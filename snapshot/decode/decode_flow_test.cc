@@ -53,5 +53,25 @@ TEST_F(DecodeFlowTest, FindsWhatRan) {
   EXPECT_EQ(addresses(found_.items, code_.program()), executed_);
 }
 
+StreamOptions often(uint64_t psb_bytes, bool timed = true) {
+  StreamOptions options;
+  options.psb_bytes = psb_bytes;
+  options.mtc = options.cyc = timed;
+  return options;
+}
+
+TEST_F(DecodeFlowTest, SharesOfAnySizeAndAnyThreadsGiveTheSame) {
+  for (unsigned seed = 1; seed <= 8; ++seed) {
+    const std::string stream = record(often(40 + 30 * seed, seed % 2 == 0), {.seed = seed, .instructions = 20000});
+    for (uint64_t part_bytes : {uint64_t{1}, uint64_t{300}, uint64_t{5000}, uint64_t{1} << 20}) {
+      for (unsigned threads : {1u, 2u, 4u}) {
+        const DecodeSummary summary = decode(stream, {threads, part_bytes});
+        EXPECT_EQ(summary.gap_total, 0u) << seed << " " << part_bytes;
+        ASSERT_EQ(addresses(found_.items, code_.program()), executed_) << seed << " " << part_bytes << " " << threads;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace fathom::snapshot
