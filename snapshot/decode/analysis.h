@@ -27,7 +27,7 @@ namespace fathom::snapshot {
 class FlowPart {
  public:
   virtual ~FlowPart() = default;
-  // Some thousand items at a time, in order. The first item of a part is a kThread.
+  // Some hundred items at a time, in order. The first item of a part is a kThread.
   virtual void take(std::span<const FlowItem> items) = 0;
 };
 
@@ -51,6 +51,7 @@ struct DecodeSummary {
   uint64_t blocks = 0;
   uint64_t packet_bytes = 0;
   uint64_t parts = 0;
+  uint64_t skipped_bytes = 0;  // before the first synchronisation point: a ring's oldest packets
   uint64_t gap_total = 0;
   std::map<GapReason, GapCount> gaps;
   uint64_t first_tsc = 0;
@@ -60,7 +61,7 @@ struct DecodeSummary {
 struct DecodeOptions {
   unsigned threads = 0;  // 0: as many as there are processors
   // Bytes of packets per part, rounded up to the next PSB. Small enough for even shares, large enough to be worth it.
-  uint64_t part_bytes = 256 << 10;
+  uint64_t part_bytes = 64 << 10;
 };
 
 // Decodes all streams of `file`; images come from `directory`.
