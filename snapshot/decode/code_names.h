@@ -10,6 +10,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "snapshot/decode/memory_map.h"
 #include "snapshot/format/directory.h"
@@ -24,7 +26,8 @@ struct CodePlace {
   // The extent, in the process's addresses, in which the same answer holds: a function's, or a stretch without symbols.
   uint64_t begin = 0;
   uint64_t end = 0;
-  uint64_t image_offset = 0;  // of the address that was asked for
+  uint64_t image_offset = 0;     // of the address that was asked for
+  uint64_t function_offset = 0;  // of the address, from the function's first one
 };
 
 // As people write it: "shop::handle(Request&)", "[vdso]+0x7f0", "libc.so.6+0x1234", "0x7f001234" (without the offset in
@@ -38,6 +41,10 @@ class CodeNames {
 
   CodePlace find(int32_t pid, uint64_t tsc, uint64_t ip) const;
   std::optional<SourceLine> line(int32_t pid, uint64_t tsc, uint64_t ip) const;
+  // Of an image by its number; nullptr when there is no such image.
+  const ImageSymbols* symbols(uint32_t image) const;
+  // The kernel's functions of a name, as ImageSymbols::named() takes it; their extents are addresses.
+  std::vector<const Function*> kernel_named(std::string_view name) const;
 
  private:
   struct State;
