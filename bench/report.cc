@@ -45,6 +45,15 @@ constexpr KeyBound kBounds[] = {
     {"capture.to_durable_ms_p99", {100, false}},
     {"capture.overdue_seen_ms_p99", {5, false}},
     {"crash.events_lost", {0, false}},
+    {"stepper.mismatches", {0, false}},
+    {"stepper.over_bare_loop", {0.8, true}},
+    {"decode.loop_insn_per_s", {150'000'000, true}},
+    {"decode.calls_insn_per_s", {35'000'000, true}},
+    {"decode.two_cores_over_one", {1.8, true}},
+    {"import.to_calls_ms", {1000, false}},
+    {"decode.rss_max_mib", {256, false}},
+    {"trigger.to_stopped_us_p99", {300, false}},
+    {"packets.wrong", {0, false}},
 };
 
 std::string number(double value) {

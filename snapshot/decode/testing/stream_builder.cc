@@ -180,7 +180,7 @@ void StreamBuilder::maybe_psb() {
 
 void StreamBuilder::ran(const Instruction& instruction, uint64_t next) {
   assert(enabled_ && instruction.ip == ip_);
-  executed_.push_back({instruction.ip, tsc_});
+  if (options_.remember) executed_.push_back({instruction.ip, tsc_});
   tick();
   ip_ = next;
 }

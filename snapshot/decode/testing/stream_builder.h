@@ -24,6 +24,7 @@ struct StreamOptions {
   bool mtc = false;
   bool cyc = false;
   uint64_t first_tsc = 1000;
+  bool remember = true;  // what was executed; long streams would fill the memory with it
 };
 
 class StreamBuilder {
