@@ -17,9 +17,12 @@ Result<uint64_t> next_psb(const PacketStream& packets, size_t stretch, uint64_t 
     window.resize(std::min(kWindowBytes, size - from));
     if (auto got = packets.read(stretch, from, window); !got) return got.error();
     const size_t found = find_psb(window, 0);
-    if (found < window.size()) return from + found;
-    if (window.size() <= kPsbBytes || from + window.size() == size) break;
-    from += window.size() - (kPsbBytes - 1);  // one may lie across the windows' border
+    const bool last = from + window.size() == size;
+    // What it matches may go on behind the window, and the PSB with it.
+    const bool settled = last || found == 0 || found + kPsbBytes + 1 < window.size();
+    if (found < window.size() && settled) return from + found;
+    if (last) break;
+    from += std::min(found, window.size() - (kPsbBytes - 1));  // one may lie across the windows' border
   }
   return size;
 }
