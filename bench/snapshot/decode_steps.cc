@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "bench/snapshot/written_stream.h"
 #include "snapshot/decode/analysis.h"
 #include "snapshot/decode/call_stack.h"
 #include "snapshot/decode/testing/plain_loop.h"
@@ -38,19 +39,10 @@ class DecodeBench {
       : stream_(stream), directory_(std::move(directory)) {}
 
   Result<> write() {
-    auto image = directory_.add_image_bytes(stream_.code);
-    if (!image) return image.error();
-    code_path_ = directory_.image_path(image->content);
-    auto draft = directory_.draft();
-    if (!draft) return draft.error();
-    auto writer = SnapshotWriter::begin(Fd(::open(draft->c_str(), O_WRONLY | O_CLOEXEC)));
-    if (!writer) return writer.error();
-    const auto* bytes = reinterpret_cast<const uint8_t*>(stream_.packets.data());
-    if (auto written = writer->packets(0, 0, {bytes, stream_.packets.size()}); !written) return written;
-    auto id = writer->finish(describe(*image));
-    if (!id) return id.error();
-    if (auto named = directory_.publish(*draft, *id); !named) return named;
-    auto file = directory_.open_snapshot(*id);
+    auto written = write_stream(directory_, stream_);
+    if (!written) return written.error();
+    code_path_ = written->code_path;
+    auto file = directory_.open_snapshot(written->id);
     if (!file) return file.error();
     file_ = std::move(*file);
     return {};
@@ -73,25 +65,6 @@ class DecodeBench {
   }
 
  private:
-  Snapshot describe(const SnapshotDirectory::StoredImage& code) const {
-    Snapshot snapshot;
-    snapshot.timing = stream_.timing;
-    snapshot.streams.push_back({.cpu = -1, .pid = 1, .tid = 1, .pieces = {}});
-    Image image;
-    image.name = "[made]";
-    image.kind = ImageKind::kFlat;
-    image.content = code.content;
-    image.bytes = code.bytes;
-    snapshot.images.push_back(image);
-    Sideband map;
-    map.pid = 1;
-    map.address = stream_.base;
-    map.length = code.bytes;
-    map.image = 0;
-    snapshot.sideband.push_back(map);
-    return snapshot;
-  }
-
   const MadeStream& stream_;
   SnapshotDirectory directory_;
   std::string code_path_;

@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <chrono>
@@ -140,8 +141,10 @@ Result<Ended> run_to_end(const Command& command, int limit_seconds) {
   const bool in_time = read_all(from->read.get(), deadline, ended.output);
   if (!in_time) ::kill(*pid, SIGKILL);
   int waited = 0;
-  ::waitpid(*pid, &waited, 0);
+  rusage used{};
+  ::wait4(*pid, &waited, 0, &used);
   ended.status = status_of(waited);
+  ended.rss_max_mib = static_cast<double>(used.ru_maxrss) / 1024;
   if (!in_time) return unavailable(command.words[0] + " did not end in " + std::to_string(limit_seconds) + " s");
   return ended;
 }

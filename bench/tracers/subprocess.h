@@ -51,6 +51,7 @@ class Subprocess {
 struct Ended {
   int status = 0;      // of exit(), or 128 and the signal
   std::string output;  // standard output and standard error
+  double rss_max_mib = 0;
   bool fine() const { return status == 0; }
 };
 // Killed after a minute, or as long as is said.
