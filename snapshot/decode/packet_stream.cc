@@ -17,12 +17,9 @@ Result<uint64_t> next_psb(const PacketStream& packets, size_t stretch, uint64_t 
     window.resize(std::min(kWindowBytes, size - from));
     if (auto got = packets.read(stretch, from, window); !got) return got.error();
     const size_t found = find_psb(window, 0);
-    const bool last = from + window.size() == size;
-    // What it matches may go on behind the window, and the PSB with it.
-    const bool settled = last || found == 0 || found + kPsbBytes + 1 < window.size();
-    if (found < window.size() && settled) return from + found;
-    if (last) break;
-    from += std::min(found, window.size() - (kPsbBytes - 1));  // one may lie across the windows' border
+    const bool end = from + window.size() == size;
+    if (found + kPsbScanBytes <= window.size() || end) return from + found;
+    from += std::min(found, window.size() - (kPsbScanBytes - 1));  // one may lie across the windows' border
   }
   return size;
 }

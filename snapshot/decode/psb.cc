@@ -11,13 +11,6 @@ namespace {
 constexpr uint8_t kPsb[kPsbBytes] = {0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82,
                                      0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82};
 
-constexpr size_t kPatternBytes = 2;
-
-bool pattern_goes_on(std::span<const uint8_t> bytes, size_t found) {
-  return found + kPsbBytes + kPatternBytes <= bytes.size() &&
-         std::memcmp(bytes.data() + found + kPsbBytes, kPsb, kPatternBytes) == 0;
-}
-
 uint64_t sign_extended(uint64_t value, unsigned bits) {
   const unsigned unused = 64 - bits;
   return static_cast<uint64_t>(static_cast<int64_t>(value << unused) >> unused);
@@ -55,8 +48,7 @@ size_t find_psb(std::span<const uint8_t> bytes, size_t from) {
   const void* match = ::memmem(bytes.data() + from, bytes.size() - from, kPsb, sizeof kPsb);
   if (match == nullptr) return bytes.size();
   auto found = static_cast<size_t>(static_cast<const uint8_t*>(match) - bytes.data());
-  // The packet before may end as the pattern begins: it is the last 16 bytes of it that are the PSB.
-  while (pattern_goes_on(bytes, found)) found += kPatternBytes;
+  while (found + kPsbScanBytes <= bytes.size() && std::memcmp(bytes.data() + found + kPsbBytes, kPsb, 2) == 0) found += 2;
   return found;
 }
 

@@ -4,55 +4,43 @@
 
 #include <string>
 
-#include "snapshot/decode/testing/decoded.h"
-#include "snapshot/decode/testing/stream_builder.h"
-
 namespace fathom::snapshot {
 namespace {
 
+std::span<const uint8_t> bytes_of(const std::string& text) {
+  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
+
 std::string psb() {
   std::string bytes;
-  for (int i = 0; i < 8; ++i) bytes += "\x02\x82";
+  for (int pair = 0; pair < 8; ++pair) bytes += "\x02\x82";
   return bytes;
 }
 
-size_t find(const std::string& bytes, size_t from = 0) {
-  return find_psb({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}, from);
+using namespace std::string_literals;
+
+TEST(PsbTest, IsFoundWhateverStandsBeforeIt) {
+  const std::string end = "\x02\x23"s;
+  EXPECT_EQ(find_psb(bytes_of("abc" + psb() + end), 0), 3u);
+  EXPECT_EQ(find_psb(bytes_of("abc" + psb() + end), 3), 3u);
+  EXPECT_EQ(find_psb(bytes_of("abc" + psb() + end), 4), 21u) << "none";
+  EXPECT_EQ(find_psb(bytes_of("\x02\x82" + psb() + end), 0), 2u) << "payload that looks like its beginning";
+  EXPECT_EQ(find_psb(bytes_of(psb().substr(0, 15)), 0), 15u);
+  EXPECT_EQ(find_psb(bytes_of(psb()), 0), 0u);
+  EXPECT_EQ(find_psb({}, 0), 0u);
 }
 
-TEST(PsbTest, IsFoundBehindBytesThatLookLikeItsBeginning) {
-  EXPECT_EQ(find("abc" + psb() + "def"), 3u);
-  EXPECT_EQ(find("\x2d\x02\x82" + psb() + "\x02\x23"), 3u);
-  EXPECT_EQ(find("\x02\x82\x02\x82" + psb()), 4u);
-  EXPECT_EQ(find(psb().substr(2)), 14u);
-}
-
-// Jumps to 0x8202, whose TIP ends as a PSB begins, with a PSB behind each.
-TEST(PsbTest, PartsBeginWhereItDoes) {
-  Program program(0x408200);
-  program.plain(1);
-  program.pad_to(0x408202);
-  const auto target = program.here();
-  program.indirect_jump();
-  Snapshot snapshot;
-  snapshot.timing = StreamBuilder::timing();
-  SnapshotPlace place;
-  place.add_code(snapshot, program.link(), program.base());
-  StreamBuilder builder({});
-  builder.enable(program.address(target));
-  for (int i = 0; i < 20000; ++i) {
-    builder.step_indirect(program.instruction(builder.ip()), program.address(target));
-    builder.psb();
-  }
-  builder.disable();
-  const SnapshotFile file = place.write(snapshot, {builder.stream()});
-  for (uint64_t part_bytes : {1, 1000, 1 << 20}) {
-    Recorder found;
-    auto summary = decode_flow(file, place.directory(), {.threads = 1, .part_bytes = part_bytes}, found);
-    ASSERT_TRUE(summary.ok());
-    EXPECT_EQ(summary->gap_total, 0u) << part_bytes;
-    EXPECT_EQ(summary->instructions, 20000u) << part_bytes;
-  }
+TEST(PsbTest, HeaderTellsPlaceAndTime) {
+  const std::string tsc = "\x19\x01\x02\x03\x04\x05\x06\x07"s;
+  const std::string fup = "\x7d\x00\x10\x40\x00\x00\x00"s;  // six bytes, extended by their sign
+  const PsbHeader header = read_psb_header(bytes_of(psb() + tsc + fup + "\x02\x23"s));
+  EXPECT_TRUE(header.complete);
+  EXPECT_EQ(header.ip, 0x401000u);
+  EXPECT_EQ(header.tsc, 0x07060504030201u);
+  EXPECT_FALSE(read_psb_header(bytes_of(psb() + "\x02\x23"s)).ip);
+  EXPECT_FALSE(read_psb_header(bytes_of(psb() + tsc + fup)).complete);
+  const std::string kernel = "\x7d\x00\x00\x00\x81\xff\xff"s;
+  EXPECT_EQ(read_psb_header(bytes_of(psb() + kernel + "\x02\x23"s)).ip, 0xffffffff81000000u);
 }
 
 }  // namespace
