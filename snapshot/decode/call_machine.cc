@@ -83,7 +83,8 @@ bool CallMachine::step(const FlowItem& item) {
 bool CallMachine::reaches(const FlowItem& item) const {
   if (item.ip == 0 || item.ip == now_.from) return false;
   if (item.kind == FlowKind::kInterrupt) return true;
-  return item.kind == FlowKind::kPause && now_.step != FlowStep::kFarCall && now_.step != FlowStep::kFarReturn;
+  return item.kind == FlowKind::kPause && now_.step != FlowStep::kFarCall && now_.step != FlowStep::kFarReturn &&
+         now_.step != FlowStep::kInterrupt;
 }
 
 FlowItem CallMachine::reached(const FlowItem& item) {
@@ -113,6 +114,9 @@ bool CallMachine::arrive(uint64_t ip, uint64_t tsc) {
       return far_call(ip, tsc);
     case FlowStep::kFarReturn:
       return far_return(ip, tsc);
+    case FlowStep::kInterrupt:
+      push_interrupt(ip, now_.from, tsc);
+      return true;
     case FlowStep::kGap:
       return leave_gap(ip, tsc);
   }
@@ -121,9 +125,10 @@ bool CallMachine::arrive(uint64_t ip, uint64_t tsc) {
 
 void CallMachine::interrupt(const FlowItem& item) {
   if (now_.step == FlowStep::kGap) return;  // where it came from is not known: the next block will say where the flow is
-  push_interrupt(item.to, item.ip, item.tsc);
-  now_.step = FlowStep::kOn;
-  now_.from = item.to;
+  now_.step = item.to != 0 ? FlowStep::kOn : FlowStep::kInterrupt;
+  now_.from = item.to != 0 ? item.to : item.ip;
+  now_.size = 0;
+  if (item.to != 0) push_interrupt(item.to, item.ip, item.tsc);
 }
 
 void CallMachine::pause(const FlowItem& item) {

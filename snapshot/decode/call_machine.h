@@ -64,7 +64,7 @@ struct Frame {
 };
 
 // How the flow gets from the last block to the next.
-enum class FlowStep : uint8_t { kOn, kCall, kReturn, kFarCall, kFarReturn, kGap };
+enum class FlowStep : uint8_t { kOn, kCall, kReturn, kFarCall, kFarReturn, kInterrupt, kGap };
 
 // Where a thread is.
 struct CallState {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "snapshot/format/tick_clock.h"
-
 namespace fathom::snapshot {
 
 FlowItem turn_item(bool begins, uint64_t tsc) {
@@ -20,7 +18,7 @@ void LatencySink::completed(const CallFunction* function, uint64_t ticks) {
   if (function->id >= rows_.size()) rows_.resize(function->id + 1);
   Row& row = rows_[function->id];
   row.function = function;
-  row.histogram.record(TickClock(timing_).duration(ticks));
+  row.histogram.record(ticks);
 }
 
 void LatencySink::move_to(FunctionLatencies& latencies) {
@@ -52,7 +50,7 @@ void ThreadPart::close() {
 }
 
 CallPart::CallPart(CallStacks& owner, size_t stream)
-    : owner_(owner), stream_(stream), cache_(owner.functions_), sink_(owner.timing_) {}
+    : owner_(owner), stream_(stream), cache_(owner.functions_) {}
 
 void CallPart::take(std::span<const FlowItem> items) {
   if (began_ && !items.empty()) cache_.at(current_key_.pid, items.back().tsc);

@@ -42,7 +42,6 @@ bool turn_begins(const FlowItem& item);
 // Latencies of functions, of a part or of all.
 class LatencySink final : public CallSink {
  public:
-  explicit LatencySink(const Timing& timing) : timing_(timing) {}
   void completed(const CallFunction* function, uint64_t ticks) override;
   void move_to(FunctionLatencies& latencies);
 
@@ -51,7 +50,6 @@ class LatencySink final : public CallSink {
     const CallFunction* function = nullptr;
     Histogram histogram;
   };
-  const Timing timing_;
   std::vector<Row> rows_;  // by id
 };
 

@@ -216,7 +216,7 @@ void CallMachine::discover(const CallFunction* function, uint64_t tsc) {
 }
 
 bool CallMachine::resume_at(uint64_t ip, uint64_t tsc) {
-  const uint64_t paused_at = now_.step == FlowStep::kFarCall || !now_.paused ? now_.from : now_.paused_at;
+  const uint64_t paused_at = now_.step != FlowStep::kOn || !now_.paused ? now_.from : now_.paused_at;
   if (now_.step == FlowStep::kCall || now_.step == FlowStep::kReturn || now_.step == FlowStep::kGap ||
       now_.step == FlowStep::kFarReturn) {
     return arrive(ip, tsc);

@@ -108,10 +108,9 @@ std::set<int32_t> moving_threads(const Snapshot& snapshot) {
 
 CallStacks::CallStacks(const Snapshot& snapshot, const CodeExtents& extents, const CallOptions& options)
     : options_(options),
-      timing_(snapshot.timing),
       functions_(extents),
       cache_(functions_),
-      sink_(std::make_unique<LatencySink>(snapshot.timing)),
+      sink_(std::make_unique<LatencySink>()),
       moving_(moving_threads(snapshot)) {}
 
 CallStacks::~CallStacks() = default;

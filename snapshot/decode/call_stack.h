@@ -27,7 +27,7 @@ namespace fathom::snapshot {
 
 struct CallOptions {
   int32_t tid = -1;        // this thread alone
-  bool latencies = false;  // a histogram per function
+  bool latencies = false;  // a histogram per function, of calls from beginning to end
   uint64_t most_slices = 0;  // beginnings and ends of calls to keep, per thread
 };
 
@@ -45,6 +45,7 @@ struct ThreadCalls {
   const Slices* slices = nullptr;
 };
 
+// In ticks.
 using FunctionLatencies = std::unordered_map<const CallFunction*, Histogram>;
 
 class CallPart;
@@ -75,7 +76,6 @@ class CallStacks final : public Analysis {
   bool moves(const ThreadKey& key) const { return moving_.contains(key.tid); }
 
   const CallOptions options_;
-  Timing timing_;
   CallFunctions functions_;
   CallFunctionCache cache_;
   std::unique_ptr<CallSink> sink_;

@@ -36,12 +36,12 @@ class NaiveCalls {
       case FlowKind::kInterrupt:
         if (reached) visit(item);
         if (end_ == 'g') break;
-        push(item.to, item.ip, 'i', item.tsc);
-        end_ = '.';
-        from_ = item.to;
+        end_ = item.to != 0 ? '.' : 'h';
+        from_ = item.to != 0 ? item.to : item.ip;
+        if (item.to != 0) push(item.to, item.ip, 'i', item.tsc);
         break;
       case FlowKind::kPause:
-        if (reached && end_ != 's' && end_ != 'i') visit(item);
+        if (reached && end_ != 's' && end_ != 'i' && end_ != 'h') visit(item);
         pass(item.tsc);
         if (!paused_) ++now_->stats.pauses;
         paused_ = true;
@@ -210,6 +210,8 @@ class NaiveCalls {
         return back_from_kernel(ip, tsc);
       case 'g':
         return leave_gap(ip, tsc);
+      case 'h':
+        return push(ip, from_, 'i', tsc);
       default:
         return jump(ip, tsc);
     }
@@ -348,7 +350,7 @@ class NaiveCalls {
   }
   void resume(uint64_t ip, uint64_t tsc) {
     if (end_ == 'c' || end_ == 'r' || end_ == 'g' || end_ == 'i') return arrive(ip, tsc);
-    const uint64_t at = end_ == 's' || !paused_ ? from_ : paused_at_;
+    const uint64_t at = end_ != '.' || !paused_ ? from_ : paused_at_;
     if (ip >= at && ip <= at + 15) return settle(ip, tsc);
     Where to = where(ip);
     if (end_ == '.' && to.place == place_ && !to.start) return settle(ip, tsc);
