@@ -1,8 +1,8 @@
 #include "snapshot/analyze/delta_answer.h"
 #include "snapshot/analyze/insns_answer.h"
 #include "snapshot/analyze/question.h"
-// #include "snapshot/analyze/stats_answer.h"
-// #include "snapshot/analyze/syscalls_answer.h"
+#include "snapshot/analyze/stats_answer.h"
+#include "snapshot/analyze/syscalls_answer.h"
 
 namespace fathom::snapshot {
 
@@ -12,10 +12,10 @@ Result<> answer(const SnapshotDirectory& directory, const Question& question, co
       return answer_insns(directory, question, output);
     case Verb::kDelta:
       return answer_delta(directory, question, output);
-      //    case Verb::kSyscalls: return answer_syscalls(directory, question, output);
-      //    case Verb::kStats: return answer_stats(directory, question, output);
     case Verb::kSyscalls:
+      return answer_syscalls(directory, question, output);
     case Verb::kStats:
+      return answer_stats(directory, question, output);
     case Verb::kCalls:
     case Verb::kFunctions:
     case Verb::kSunburst:
