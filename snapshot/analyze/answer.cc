@@ -6,9 +6,9 @@
 #include "snapshot/analyze/perfetto_answer.h"
 #include "snapshot/analyze/pprof_answer.h"
 #include "snapshot/analyze/question.h"
+#include "snapshot/analyze/stats_answer.h"
 #include "snapshot/analyze/sunburst_answer.h"
-// #include "snapshot/analyze/stats_answer.h"
-// #include "snapshot/analyze/syscalls_answer.h"
+#include "snapshot/analyze/syscalls_answer.h"
 
 namespace fathom::snapshot {
 
@@ -30,13 +30,12 @@ Result<> answer(const SnapshotDirectory& directory, const Question& question, co
       return answer_pprof(directory, question, output);
     case Verb::kDelta:
       return answer_delta(directory, question, output);
-      //    case Verb::kSyscalls: return answer_syscalls(directory, question, output);
-      //    case Verb::kStats: return answer_stats(directory, question, output);
     case Verb::kSyscalls:
+      return answer_syscalls(directory, question, output);
     case Verb::kStats:
-      break;
+      return answer_stats(directory, question, output);
   }
-  return Error{ErrorCode::kUnsupported, "this is not answered yet"};
+  return Error{ErrorCode::kUnsupported, "nobody knows this question"};
 }
 
 }  // namespace fathom::snapshot
