@@ -1,19 +1,12 @@
-// "Did you mean ...?": the nearest of the known words, when one is near enough to be meant.
+// "Did you mean ...?": base/suggest.h, by the names that this folder uses.
 #pragma once
 
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
+#include "base/suggest.h"
 
 namespace fathom::cli {
 
-// Letters to change, add, leave out or swap until `a` is `b`.
-size_t edit_distance(std::string_view a, std::string_view b);
-
-std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& known);
-
-// " (did you mean X?)", or nothing.
-std::string did_you_mean(std::string_view word, const std::vector<std::string>& known);
+using fathom::did_you_mean;
+using fathom::edit_distance;
+using fathom::nearest;
 
 }  // namespace fathom::cli

@@ -1,35 +1,12 @@
-// A table of text: columns aligned by terminal width, cells made harmless; in columns that may shrink, long
-// ones are cut.
+// A table of text: base/table.h, by the names that this folder uses.
 #pragma once
 
-#include <string>
-#include <vector>
-
+#include "base/table.h"
 #include "cli/text.h"
 
 namespace fathom::cli {
 
-struct Column {
-  std::string title;
-  Align align = Align::kLeft;
-  bool may_shrink = false;  // on a terminal that is too narrow for all of it
-};
-
-class Table {
- public:
-  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
-  // As many cells as columns; they are passed through printable().
-  void add(const std::vector<std::string>& cells);
-  bool empty() const { return rows_.empty(); }
-  // One line per row, no blanks at the ends. `max_width` 0: no terminal, lines may be of any length.
-  std::string render(size_t max_width) const;
-
- private:
-  std::vector<size_t> widths(size_t max_width) const;
-  std::string line(const std::vector<std::string>& cells, const std::vector<size_t>& widths, bool cut) const;
-
-  std::vector<Column> columns_;
-  std::vector<std::vector<std::string>> rows_;
-};
+using fathom::Column;
+using fathom::Table;
 
 }  // namespace fathom::cli

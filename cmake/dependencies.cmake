@@ -15,6 +15,7 @@ pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(JEMALLOC REQUIRED IMPORTED_TARGET jemalloc)
 pkg_check_modules(LIBBPF REQUIRED IMPORTED_TARGET libbpf)
 pkg_check_modules(LIBDW REQUIRED IMPORTED_TARGET libdw libelf)
+pkg_check_modules(LZMA REQUIRED IMPORTED_TARGET liblzma)  # comes with libdw's headers
 # Debian's libipt and Zydis come without a file for pkg-config or CMake.
 foreach(library ipt Zydis)
   find_library(FATHOM_LIB_${library} ${library} REQUIRED)

@@ -1,4 +1,4 @@
-// DecayedHistogram: how long something took lately: the buckets of store/histogram.h, whose counts fade.
+// DecayedHistogram: how long something took lately: the buckets of base/histogram.h, whose counts fade.
 //
 // Purpose: quantiles within 1 % (or 1 us) over what the last minutes were like, in a few hundred bytes. Durations below
 // 1 us count as 1 us, those beyond a day as a day: 5 KiB are the most. Thread safety: a plain value.

@@ -51,6 +51,7 @@ struct DecodeSummary {
   uint64_t blocks = 0;
   uint64_t packet_bytes = 0;
   uint64_t parts = 0;
+  uint64_t skipped_bytes = 0;  // before the first synchronisation point: a ring's oldest packets
   uint64_t gap_total = 0;
   std::map<GapReason, GapCount> gaps;
   uint64_t first_tsc = 0;

@@ -24,7 +24,8 @@ struct CodePlace {
   // The extent, in the process's addresses, in which the same answer holds: a function's, or a stretch without symbols.
   uint64_t begin = 0;
   uint64_t end = 0;
-  uint64_t image_offset = 0;  // of the address that was asked for
+  uint64_t image_offset = 0;     // of the address that was asked for
+  uint64_t function_offset = 0;  // of the address, from the function's first one
 };
 
 // As people write it: "shop::handle(Request&)", "[vdso]+0x7f0", "libc.so.6+0x1234", "0x7f001234" (without the offset in
@@ -38,6 +39,8 @@ class CodeNames {
 
   CodePlace find(int32_t pid, uint64_t tsc, uint64_t ip) const;
   std::optional<SourceLine> line(int32_t pid, uint64_t tsc, uint64_t ip) const;
+  // Of an image by its number; nullptr when there is no such image.
+  const ImageSymbols* symbols(uint32_t image) const;
 
  private:
   struct State;

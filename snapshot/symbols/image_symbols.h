@@ -1,11 +1,11 @@
 // ImageSymbols: names, extents and source lines of one image's code.
 //
 // Purpose: the only reader of symbol tables and DWARF. Addresses are offsets in the image's file, which is what maps
-// tell, so a position-independent file needs no base. Functions come from .symtab, else .dynsym (and .gnu_debugdata's
-// absence is no fault), PLT entries as "name@plt"; C++ names are demangled. Debug files are found beside the image's
-// original path and under /usr/lib/debug by build-id or .gnu_debuglink. Thread safety: const functions from any thread
-// (lines are read lazily, under a lock). Errors: an unreadable file has no symbols, and problem() says why. The file is
-// hostile input: limits and checks hold.
+// tell, so a position-independent file needs no base. Functions come from .symtab (the file's own or its debug file's),
+// else .dynsym and .gnu_debugdata, PLT entries as "name@plt"; C++ names are demangled. Debug files are found beside the
+// image's original path and under /usr/lib/debug by build-id or .gnu_debuglink. Thread safety: const functions from any
+// thread (lines are read lazily, under a lock). Errors: an unreadable file has no symbols, and problem() says why. The
+// file is hostile input: limits and checks hold.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +30,14 @@ struct SourceLine {
   uint32_t line = 0;
 };
 
+// Offsets in which the same answer holds: of a function (or of the part of it that no other one covers), or of a
+// stretch without symbols.
+struct FunctionExtent {
+  const Function* function = nullptr;
+  uint64_t begin = 0;
+  uint64_t end = UINT64_MAX;
+};
+
 class ImageSymbols {
  public:
   // `path`: the private copy. `image` says what it is, and where it came from.
@@ -38,10 +46,16 @@ class ImageSymbols {
 
   // The function whose extent holds `offset`; symbols without a size reach to the next one. Pointers live as long as
   // this.
-  const Function* function(uint64_t offset) const;
+  const Function* function(uint64_t offset) const { return extent(offset).function; }
+  FunctionExtent extent(uint64_t offset) const;
   std::optional<SourceLine> line(uint64_t offset) const;
-  // Every function whose demangled or raw name matches; for patterns of instructions to start at.
+  // Every function whose demangled or raw name matches; for patterns of instructions to start at. "handle" also means
+  // "int shop::handle(Request&)", and '*' and '?' stand for what is left out.
   std::vector<const Function*> named(std::string_view name) const;
+  // Where code of the line begins ("main.cc" means ".../main.cc"), once per function; sorted.
+  std::vector<uint64_t> offsets_of_line(std::string_view file, uint32_t line) const;
+  // Demangled names, in no order, at most `most`: for "did you mean".
+  std::vector<std::string> some_names(size_t most) const;
   const std::string& problem() const;
 
  private:

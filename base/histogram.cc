@@ -1,4 +1,4 @@
-#include "store/histogram.h"
+#include "base/histogram.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 
 #include "base/bytes.h"
 
-namespace fathom::store {
+namespace fathom {
 namespace {
 
 // The bounds are part of the format, so they come from integers alone: x(0) = 2^64, x(i) = x(i-1) + floor(x(i-1) / 50)
@@ -181,4 +181,4 @@ Result<Histogram> Histogram::decode(std::string_view& in) {
   return histogram;
 }
 
-}  // namespace fathom::store
+}  // namespace fathom

@@ -1,8 +1,8 @@
-#include "cli/suggest.h"
+#include "base/suggest.h"
 
 #include <algorithm>
 
-namespace fathom::cli {
+namespace fathom {
 
 namespace {
 
@@ -47,4 +47,4 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
   return found ? " (did you mean " + *found + "?)" : "";
 }
 
-}  // namespace fathom::cli
+}  // namespace fathom

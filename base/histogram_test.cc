@@ -1,4 +1,4 @@
-#include "store/histogram.h"
+#include "base/histogram.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include "base/bytes.h"
 #include "base/ids.h"
 
-namespace fathom::store {
+namespace fathom {
 namespace {
 
 constexpr uint32_t kLastBucket = 2241;
@@ -207,4 +207,4 @@ TEST(Histogram, RefusesForgedBytes) {
 }
 
 }  // namespace
-}  // namespace fathom::store
+}  // namespace fathom

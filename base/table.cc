@@ -1,10 +1,10 @@
-#include "cli/table.h"
+#include "base/table.h"
 
 #include <algorithm>
 #include <cassert>
 #include <numeric>
 
-namespace fathom::cli {
+namespace fathom {
 
 namespace {
 
@@ -65,4 +65,4 @@ std::string Table::render(size_t max_width) const {
   return out;
 }
 
-}  // namespace fathom::cli
+}  // namespace fathom

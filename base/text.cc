@@ -1,4 +1,4 @@
-#include "cli/text.h"
+#include "base/text.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 
 #include "base/time.h"
 
-namespace fathom::cli {
+namespace fathom {
 
 namespace {
 
@@ -183,4 +183,4 @@ std::string group_digits(uint64_t number) {
   return digits;
 }
 
-}  // namespace fathom::cli
+}  // namespace fathom

@@ -1,0 +1,141 @@
+#include "snapshot/analyze/answer_head.h"
+
+#include <cinttypes>
+#include <cstdio>
+
+#include "base/text.h"
+#include "base/time.h"
+
+namespace fathom::snapshot {
+namespace {
+
+std::string_view engine_name(Engine engine) {
+  return engine == Engine::kStep ? "step" : "intel pt";
+}
+
+std::string_view origin_name(Origin origin) {
+  switch (origin) {
+    case Origin::kRecorded:
+      return "recorded";
+    case Origin::kPerfData:
+      return "perf.data";
+    case Origin::kRawStream:
+      return "raw stream";
+  }
+  return "unknown";
+}
+
+// Stepping is what makes a person ask; a slowdown near 1 is said with a digit behind the point.
+std::string slowdown_text(double slowdown) {
+  if (!(slowdown > 0)) return "";
+  char text[48];
+  std::snprintf(text, sizeof text, slowdown < 10 ? ", %.1f times slower" : ", %.0f times slower", slowdown);
+  return text;
+}
+
+std::string recorded_text(const Snapshot& snapshot) {
+  std::string text;
+  if (!snapshot.command.empty()) text += "recorded: " + printable(snapshot.command);
+  if (!snapshot.host.empty()) text += (text.empty() ? "recorded on " : " on ") + printable(snapshot.host);
+  if (snapshot.taken_unix_nano > 0) {
+    text += (text.empty() ? "recorded at " : ", ") + short_instant(static_cast<uint64_t>(snapshot.taken_unix_nano));
+  }
+  return text.empty() ? text : text + "\n";
+}
+
+std::string trigger_text(const Trigger& trigger) {
+  if (trigger.reason.empty()) return "";
+  std::string text = "trigger: " + printable(trigger.reason);
+  if (trigger.tid >= 0) text += ", thread " + std::to_string(trigger.tid);
+  if (trigger.trace_id != Id<16>{}) text += ", trace " + trigger.trace_id.hex();
+  if (trigger.span_id != Id<8>{}) text += ", span " + trigger.span_id.hex();
+  return text + "\n";
+}
+
+std::string losses_text(const std::vector<Loss>& losses) {
+  std::string text;
+  for (const Loss& loss : losses) {
+    if (loss.count == 0) continue;
+    text += (text.empty() ? "lost: " : ", ") + printable(loss.name) + " " + group_digits(loss.count);
+  }
+  return text.empty() ? text : text + "\n";
+}
+
+// "overflow 2, missing image 1"
+std::string reasons_text(const DecodeSummary& summary) {
+  std::string text;
+  for (const auto& [reason, gaps] : summary.gaps) {
+    if (!text.empty()) text += ", ";
+    text += std::string(gap_reason_name(reason)) + " " + group_digits(gaps.count);
+  }
+  return text;
+}
+
+std::string total_text(const DecodeSummary& summary) {
+  if (summary.gap_total == 0) return "gaps: none";
+  return "gaps: " + group_digits(summary.gap_total) + " (" + reasons_text(summary) + ")";
+}
+
+std::string cause_text(GapReason reason, const GapCount& gaps) {
+  std::string text = "  " + std::string(gap_reason_name(reason));
+  if (gaps.first_ip != 0) text += ", first at " + hex_address(gaps.first_ip);
+  return text + ": " + printable(gaps.first_cause) + "\n";
+}
+
+}  // namespace
+
+std::string hex_address(uint64_t address) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%" PRIx64, address);
+  return text;
+}
+
+std::string engine_text(const Snapshot& snapshot) {
+  return "engine: " + std::string(engine_name(snapshot.engine)) + slowdown_text(snapshot.slowdown);
+}
+
+std::string head_text(const Snapshot& snapshot) {
+  return engine_text(snapshot) + "\n" + recorded_text(snapshot) + trigger_text(snapshot.trigger) +
+         losses_text(snapshot.losses);
+}
+
+std::string gaps_text(const DecodeSummary& summary) {
+  std::string text = total_text(summary) + "\n";
+  for (const auto& [reason, gaps] : summary.gaps) {
+    if (!gaps.first_cause.empty()) text += cause_text(reason, gaps);
+  }
+  return text;
+}
+
+std::string caption_text(const Snapshot& snapshot, const DecodeSummary& summary) {
+  return engine_text(snapshot) + "; " + group_digits(summary.instructions) + " instructions; " + total_text(summary);
+}
+
+void head_json(net::JsonWriter& json, const Snapshot& snapshot) {
+  json.member("engine", engine_name(snapshot.engine)).key("slowdown");
+  snapshot.slowdown > 0 ? json.real(snapshot.slowdown) : json.null();
+  json.member("origin", origin_name(snapshot.origin));
+  json.member("host", std::string_view(snapshot.host)).member("command", std::string_view(snapshot.command));
+  json.member("taken_unix_nano", snapshot.taken_unix_nano);
+  if (!snapshot.trigger.reason.empty()) {
+    json.key("trigger").begin_object().member("reason", std::string_view(snapshot.trigger.reason));
+    json.member("tid", snapshot.trigger.tid).member("trace_id", std::string_view(snapshot.trigger.trace_id.hex()));
+    json.member("span_id", std::string_view(snapshot.trigger.span_id.hex())).end_object();
+  }
+  json.key("losses").begin_object();
+  for (const Loss& loss : snapshot.losses) json.member(loss.name, loss.count);
+  json.end_object();
+}
+
+void gaps_json(net::JsonWriter& json, const DecodeSummary& summary) {
+  json.member("instructions", summary.instructions);
+  json.key("gaps").begin_object().member("total", summary.gap_total).key("reasons").begin_array();
+  for (const auto& [reason, gaps] : summary.gaps) {
+    json.begin_object().member("reason", gap_reason_name(reason)).member("count", gaps.count);
+    if (gaps.first_ip != 0) json.member("first_ip", std::string_view(hex_address(gaps.first_ip)));
+    json.member("cause", std::string_view(gaps.first_cause)).end_object();
+  }
+  json.end_array().end_object();
+}
+
+}  // namespace fathom::snapshot

@@ -1,0 +1,89 @@
+#include "snapshot/analyze/answer_head.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "snapshot/analyze/svg.h"
+#include "snapshot/analyze/trace_time.h"
+#include "snapshot/format/testing/samples.h"
+
+namespace fathom::snapshot {
+namespace {
+
+DecodeSummary summary_with_gaps() {
+  DecodeSummary summary;
+  summary.instructions = 12345;
+  summary.gap_total = 3;
+  summary.gaps[GapReason::kOverflow] = {2, 0, ""};
+  summary.gaps[GapReason::kMissingImage] = {1, 0x401000, "no file: /lib/\x1b[2Jx.so"};
+  return summary;
+}
+
+TEST(AnswerHead, SaysHowItCameToBe) {
+  EXPECT_EQ(head_text(sample_snapshot()),
+            "engine: step, 812 times slower\n"
+            "recorded: shop --port 0 on node-1, 2023-11-14 22:13:20.123\n"
+            "trigger: overdue, thread 43, trace 30313233343536373839616263646566, span 3031323334353637\n"
+            "lost: ring overwritten 3\n");
+  EXPECT_EQ(head_text(Snapshot{}), "engine: intel pt\n");
+  Snapshot mild;
+  mild.slowdown = 1.24;
+  EXPECT_EQ(engine_text(mild), "engine: intel pt, 1.2 times slower");
+  mild.slowdown = std::nan("");
+  EXPECT_EQ(engine_text(mild), "engine: intel pt");
+}
+
+TEST(AnswerHead, SaysWhatIsMissing) {
+  EXPECT_EQ(gaps_text(DecodeSummary{}), "gaps: none\n");
+  EXPECT_EQ(gaps_text(summary_with_gaps()),
+            "gaps: 3 (overflow 2, missing image 1)\n"
+            "  missing image, first at 0x401000: no file: /lib/\\x1b[2Jx.so\n");
+  EXPECT_EQ(caption_text(sample_snapshot(), summary_with_gaps()),
+            "engine: step, 812 times slower; 12,345 instructions; gaps: 3 (overflow 2, missing image 1)");
+}
+
+TEST(AnswerHead, IsJsonToo) {
+  std::string out;
+  net::JsonWriter json(out);
+  json.begin_object();
+  head_json(json, sample_snapshot());
+  gaps_json(json, summary_with_gaps());
+  json.end_object();
+  EXPECT_EQ(out, R"({"engine":"step","slowdown":812.5,"origin":"recorded","host":"node-1","command":"shop --port 0",)"
+                 R"("taken_unix_nano":1700000000123456789,"trigger":{"reason":"overdue","tid":43,)"
+                 R"("trace_id":"30313233343536373839616263646566","span_id":"3031323334353637"},)"
+                 R"("losses":{"ring overwritten":3},"instructions":12345,"gaps":{"total":3,"reasons":[)"
+                 R"({"reason":"overflow","count":2,"cause":""},{"reason":"missing image","count":1,)"
+                 R"("first_ip":"0x401000","cause":"no file: /lib/\u001b[2Jx.so"}]}})");
+}
+
+TEST(TraceTime, NanosecondsWhereTheyAreKnown) {
+  Timing timing;
+  EXPECT_EQ(TraceTime(timing).duration(1500), 1500u);
+  EXPECT_EQ(TraceTime(timing).text(1500), "1,500 ticks");
+  timing.conversion_mult = 1u << 30;
+  timing.conversion_shift = 31;
+  const TraceTime time(timing);
+  EXPECT_EQ(time.duration(1500), 750u);
+  EXPECT_EQ(time.text(750), "750 ns");
+  EXPECT_EQ(time.duration(UINT64_MAX), UINT64_MAX / 2);
+  timing.conversion_shift = 65535;
+  EXPECT_EQ(TraceTime(timing).duration(UINT64_MAX), 0u);
+}
+
+TEST(Svg, WordsOfStrangersAreHarmless) {
+  Svg svg(100, 50.25);
+  svg.rect(1, 2, 3.5, 4, name_colour("f"), "a<b>&\"c\x1b");
+  svg.text(5, 6, "x", 12, "end");
+  EXPECT_EQ(std::move(svg).finish(),
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100\" height=\"50.2\" viewBox=\"0 0 100 50.2\" "
+            "font-family=\"sans-serif\">\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
+            "<rect x=\"1\" y=\"2\" width=\"3.5\" height=\"4\" fill=\"" +
+                name_colour("f") +
+                "\"><title>a&lt;b&gt;&amp;&quot;c\\x1b</title></rect>\n"
+                "<text x=\"5\" y=\"6\" font-size=\"12\" text-anchor=\"end\">x</text>\n</svg>\n");
+}
+
+}  // namespace
+}  // namespace fathom::snapshot

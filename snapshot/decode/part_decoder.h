@@ -1,0 +1,47 @@
+// PartDecoder: one part of a stream, from its packets to an analysis; and what all parts share.
+//
+// Thread safety: DecodeContext any (its caches lock), PartDecoder none, one per thread. Memory: one part's packets, in
+// a buffer that is used again. Errors: packets that cannot be read; everything else is a gap.
+#pragma once
+
+#include <intel-pt.h>
+
+#include <memory>
+#include <vector>
+
+#include "base/result.h"
+#include "snapshot/decode/analysis.h"
+#include "snapshot/decode/packet_stream.h"
+#include "snapshot/decode/segment_decoder.h"
+#include "snapshot/decode/thread_history.h"
+
+namespace fathom::snapshot {
+
+struct DecodeContext {
+  DecodeContext(const SnapshotFile& file, const SnapshotDirectory& directory);
+
+  std::vector<PacketStream> packets;  // one for each stream
+  std::vector<ThreadHistory> histories;
+  MemoryMap map;
+  std::unique_ptr<SectionCache> sections;
+  pt_config config;
+};
+
+class PartDecoder {
+ public:
+  explicit PartDecoder(const DecodeContext& context)
+      : context_(context), spaces_(*context.sections), classes_(*context.sections) {}
+
+  Result<DecodeSummary> decode(const StreamPart& part, FlowPart& flow);
+
+ private:
+  Result<> read(const StreamPart& part);
+  void decode_segments(const StreamPart& part, Whereabouts& where, FlowWriter& out);
+
+  const DecodeContext& context_;
+  AddressSpaces spaces_;
+  EndClasses classes_;
+  std::vector<uint8_t> bytes_;
+};
+
+}  // namespace fathom::snapshot

@@ -1,0 +1,66 @@
+#include "snapshot/decode/psb.h"
+
+#include <intel-pt.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace fathom::snapshot {
+namespace {
+
+constexpr uint8_t kPsb[kPsbBytes] = {0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82,
+                                     0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82};
+
+uint64_t sign_extended(uint64_t value, unsigned bits) {
+  const unsigned unused = 64 - bits;
+  return static_cast<uint64_t>(static_cast<int64_t>(value << unused) >> unused);
+}
+
+// The last IP is 0 behind a PSB, so that an update of its lower bits is the whole address.
+std::optional<uint64_t> address_of(const pt_packet_ip& packet) {
+  if (packet.ipc == pt_ipc_suppressed) return std::nullopt;
+  if (packet.ipc == pt_ipc_sext_48) return sign_extended(packet.ip, 48);
+  return packet.ip;
+}
+
+struct PacketReader {
+  explicit PacketReader(std::span<const uint8_t> bytes) {
+    pt_config config;
+    pt_config_init(&config);
+    config.begin = const_cast<uint8_t*>(bytes.data());  // libipt only reads
+    config.end = config.begin + bytes.size();
+    decoder = pt_pkt_alloc_decoder(&config);
+    if (decoder != nullptr) pt_pkt_sync_set(decoder, 0);
+  }
+  ~PacketReader() { pt_pkt_free_decoder(decoder); }
+  PacketReader(const PacketReader&) = delete;
+  PacketReader& operator=(const PacketReader&) = delete;
+
+  bool next(pt_packet& packet) { return decoder != nullptr && pt_pkt_next(decoder, &packet, sizeof packet) > 0; }
+
+  pt_packet_decoder* decoder = nullptr;
+};
+
+}  // namespace
+
+size_t find_psb(std::span<const uint8_t> bytes, size_t from) {
+  if (from >= bytes.size()) return bytes.size();
+  const void* found = ::memmem(bytes.data() + from, bytes.size() - from, kPsb, sizeof kPsb);
+  return found == nullptr ? bytes.size() : static_cast<size_t>(static_cast<const uint8_t*>(found) - bytes.data());
+}
+
+PsbHeader read_psb_header(std::span<const uint8_t> bytes) {
+  PsbHeader header;
+  PacketReader reader(bytes.first(std::min(bytes.size(), kMostPsbHeaderBytes)));
+  pt_packet packet;
+  if (!reader.next(packet) || packet.type != ppt_psb) return header;
+  while (reader.next(packet) && packet.type != ppt_psb && packet.type != ppt_ovf) {
+    if (packet.type == ppt_psbend) header.complete = true;
+    if (header.complete) break;
+    if (packet.type == ppt_fup) header.ip = address_of(packet.payload.ip);
+    if (packet.type == ppt_tsc) header.tsc = packet.payload.tsc.tsc;
+  }
+  return header;
+}
+
+}  // namespace fathom::snapshot

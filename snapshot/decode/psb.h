@@ -1,0 +1,30 @@
+// PSB: synchronisation points of a packet stream, and the state that a processor writes behind each (PSB+).
+//
+// Purpose: where decoding may begin, and what the decode before it must have reached. Thread safety: pure functions.
+// Errors: none; damaged bytes have no header. Source of the idea: Intel's manual, chapter 33 (PSB, PSB+).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace fathom::snapshot {
+
+inline constexpr size_t kPsbBytes = 16;
+// Bytes in which a PSB+ is looked for; it has some sixty, and padding.
+inline constexpr size_t kMostPsbHeaderBytes = 4096;
+
+// Where the first PSB at or behind `from` begins; bytes.size() when there is none.
+size_t find_psb(std::span<const uint8_t> bytes, size_t from);
+
+struct PsbHeader {
+  bool complete = false;       // up to its PSBEND, without damage
+  std::optional<uint64_t> ip;  // the FUP's: where the code stood; none when recording was paused
+  std::optional<uint64_t> tsc;
+};
+
+// `bytes` begin with a PSB.
+PsbHeader read_psb_header(std::span<const uint8_t> bytes);
+
+}  // namespace fathom::snapshot

@@ -1,0 +1,92 @@
+// SegmentDecoder: libipt's block decoder from one synchronisation point to the next.
+//
+// Purpose: every segment is decoded from nothing, so that the result does not depend on how a stream is shared out, and
+// damage of one segment does not reach the next. A segment's last instructions need no packet; where they end is what
+// the next PSB+ says (its FUP), so the decoder is told to stop there by two packets of ours behind the segment's own:
+// nothing is decoded twice, nothing is lost, and code that does not lead there is a gap. Thread safety: none. Errors:
+// one gap, then the segment is over.
+#pragma once
+
+#include <intel-pt.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "snapshot/decode/flow_writer.h"
+#include "snapshot/decode/section_cache.h"
+#include "snapshot/decode/whereabouts.h"
+
+namespace fathom::snapshot {
+
+// What stays of libipt's questions about far and indirect transfers; one per decoding thread.
+class EndClasses {
+ public:
+  explicit EndClasses(const SectionCache& sections) : sections_(sections) {}
+  BlockEnd of(const pt_block& block);
+
+ private:
+  struct Known {
+    uint64_t ip = 0;
+    int section = 0;
+    BlockEnd end = BlockEnd::kOther;
+  };
+  BlockEnd look_at(const pt_block& block) const;
+
+  const SectionCache& sections_;
+  std::array<Known, 1024> known_;
+};
+
+class SegmentDecoder {
+ public:
+  // Room behind a segment's bytes for ours.
+  static constexpr size_t kRoom = 16;
+
+  SegmentDecoder(const pt_config& config, EndClasses& classes, Whereabouts& where, FlowWriter& out)
+      : config_(config), classes_(classes), where_(where), out_(out), instructions_before_(out.summary.instructions) {}
+
+  // Once. `segment` begins with a PSB and is followed by kRoom bytes that may be written to (and are put back).
+  // `stop`: where the code stands at its end. `last`: the stretch ends here.
+  void decode(std::span<uint8_t> segment, std::optional<uint64_t> stop, bool last);
+
+ private:
+  void run();
+  // Both take and return libipt's status.
+  int take_event();
+  int take_block(int status);
+  int retry(const pt_block& block, int status);
+  void fail(int status, uint64_t ip);
+  void put_block(const pt_block& block);
+  void put_event(const pt_event& event);
+  void put(FlowKind kind, uint64_t ip, uint64_t to);
+  void put_mark(uint64_t ip, uint64_t value);
+  void tell_time();
+  bool loops(uint64_t ip);
+  void look();
+  uint64_t offset() const;
+  bool at_our_packets() const { return stop_ && offset() > bytes_; }
+  // No address that is not code leaves the decoder.
+  uint64_t shown(uint64_t ip) const { return where_.known(ip) ? ip : 0; }
+
+  pt_config config_;
+  EndClasses& classes_;
+  Whereabouts& where_;
+  FlowWriter& out_;
+  pt_block_decoder* decoder_ = nullptr;
+  std::optional<uint64_t> stop_;
+  uint64_t bytes_ = 0;
+  bool last_ = false;
+  bool done_ = false;
+  bool again_ = false;
+  uint64_t last_ip_ = 0;
+  uint64_t blocks_ = 0;
+  uint64_t looks_ = 0;
+  uint64_t looked_at_ = 0;
+  uint64_t tail_blocks_ = 0;
+  uint64_t tail_ip_ = 0;
+  uint64_t instructions_before_ = 0;
+  uint64_t instructions_left_ = 0;
+};
+
+}  // namespace fathom::snapshot

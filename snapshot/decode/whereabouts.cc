@@ -1,0 +1,100 @@
+#include "snapshot/decode/whereabouts.h"
+
+#include <cstdio>
+
+namespace fathom::snapshot {
+namespace {
+
+template <typename T>
+size_t first_at(const std::vector<T>& rows, uint64_t tsc) {
+  auto found =
+      std::lower_bound(rows.begin(), rows.end(), tsc, [](const T& row, uint64_t wanted) { return row.tsc < wanted; });
+  return static_cast<size_t>(found - rows.begin());
+}
+
+template <typename T>
+uint64_t time_of(const std::vector<T>& rows, size_t at) {
+  return at < rows.size() ? rows[at].tsc : UINT64_MAX;
+}
+
+std::string hex(uint64_t number) {
+  char text[20];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(number));
+  return text;
+}
+
+}  // namespace
+
+Whereabouts::Whereabouts(const StreamPart& part, const ThreadHistory& history, const MemoryMap& map,
+                         AddressSpaces& spaces, FlowWriter& out)
+    : part_(part), history_(history), map_(map), spaces_(spaces), out_(out), now_(part.first_tsc) {
+  next_loss_ = part.first ? 0 : first_at(history.losses, part.first_tsc);
+  end_loss_ = part.last ? history.losses.size() : first_at(history.losses, part.end_tsc);
+  end_loss_ = std::max(end_loss_, next_loss_);
+  thread_ = history.at(now_);
+  while (next_switch_ < history.switches.size() && history.switches[next_switch_].tsc <= now_) ++next_switch_;
+}
+
+void Whereabouts::begin() {
+  out_.put(thread_item(thread_.pid, thread_.tid, now_));
+  enter(now_);
+}
+
+void Whereabouts::end() {
+  pass_losses(UINT64_MAX);
+}
+
+void Whereabouts::segment(uint64_t first, uint64_t last) {
+  last_ = std::max(now_, std::min(last, part_.end_tsc));
+  advance(first);
+}
+
+bool Whereabouts::change() {
+  pass_losses(now_);
+  const auto& switches = history_.switches;
+  const RunningThread before = thread_;
+  while (next_switch_ < switches.size() && switches[next_switch_].tsc <= now_) thread_ = switches[next_switch_++].to;
+  if (thread_ != before) out_.put(thread_item(thread_.pid, thread_.tid, now_));
+  enter(now_);
+  return true;
+}
+
+void Whereabouts::pass_losses(uint64_t until) {
+  for (; next_loss_ < end_loss_ && history_.losses[next_loss_].tsc <= until; ++next_loss_) {
+    const RecordedLoss& loss = history_.losses[next_loss_];
+    out_.gap(loss.reason, 0, now_, loss.cause);
+  }
+}
+
+void Whereabouts::enter(uint64_t tsc) {
+  use(map_.space(thread_.pid, tsc));
+}
+
+void Whereabouts::use(const AddressSpace& space) {
+  space_ = space;
+  image_ = spaces_.image(space_.ranges);
+  const uint64_t loss = next_loss_ < end_loss_ ? history_.losses[next_loss_].tsc : UINT64_MAX;
+  next_ = std::min({space_.until, loss, time_of(history_.switches, next_switch_)});
+}
+
+bool Whereabouts::find_code(uint64_t address) {
+  if (spaces_.add(address)) return true;
+  if (known(address)) return false;
+  // The time that packets tell is older than the map.
+  const auto later = map_.later_space(thread_.pid, now_, address);
+  if (!later) return false;
+  use(*later);
+  spaces_.add(address);  // false: it was there already
+  return true;
+}
+
+std::optional<std::string> Whereabouts::missing_code(uint64_t address) const {
+  for (uint64_t at = address; at < address + pt_max_insn_size; ++at) {
+    const MappedRange* range = find_range(space_.ranges, at);
+    if (range == nullptr) return "no image is known at " + hex(at);
+    if (!spaces_.has(*range, at)) return spaces_.missing(*range);
+  }
+  return std::nullopt;
+}
+
+}  // namespace fathom::snapshot
