@@ -80,7 +80,7 @@ Result<> question_options(const cli::Args& args, WorkerOptions& options) {
   question.count_only = args.has("--count");
   question.from = args.get("--from");
   question.to = args.get("--to");
-  options.other = args.get("--other");
+  if (args.given("--other")) options.other = args.get("--other");
   options.cache = !args.has("--no-cache");
   if (auto taken = take_number(args, "--limit", UINT64_MAX, question.limit); !taken) return taken;
   if (auto taken = take_number(args, "--threads", 1024, question.threads); !taken) return taken;
@@ -88,7 +88,7 @@ Result<> question_options(const cli::Args& args, WorkerOptions& options) {
     if (auto taken = take_number(args, "--tid", INT32_MAX, question.tid); !taken) return taken;
   }
   if (question.verb == Verb::kDiff && options.other.empty()) {
-    return invalid("diff compares two snapshots; name the second one: --other ID");
+    return invalid("diff compares two snapshots; name the second one, too: diff ID OTHER");
   }
   return {};
 }
@@ -157,9 +157,12 @@ Result<> task_options(const cli::Args& args, const WorkerEnvironment& environmen
   } else {
     options.question.verb = known->verb;
   }
-  auto id = only_argument(args, "snapshot's id");
+  const auto given = args.positionals_from(1);
+  const bool two = options.task == WorkerTask::kAsk && options.question.verb == Verb::kDiff && given.size() == 2;
+  auto id = two ? Result<std::string>(given.front()) : only_argument(args, "snapshot's id");
   if (!id) return id.error();
   options.id = *id;
+  if (two) options.other = given.back();
   return options.task == WorkerTask::kAsk ? question_options(args, options) : Result<>();
 }
 
