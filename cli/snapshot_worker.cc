@@ -40,7 +40,15 @@ void add_flags(const Args& args, const WorkerCall& call, std::vector<std::string
   }
 }
 
+// A child's standard output is ours only where it comes by another number.
+Result<Fd> own_output() {
+  Fd own(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  if (!own.open()) return system_error("there is no standard output");
+  return own;
+}
+
 Result<Fd> open_output(const std::string& path) {
+  if (path.empty() || path == "-") return own_output();
   Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!file.open()) return system_error("cannot write '" + printable(path) + "'");
   return file;
@@ -57,10 +65,6 @@ ExitCode run_child(const Context& context, const std::vector<std::string>& comma
   if (!child) return failed_here(context, child.error());
   const auto status = child->wait(kForeverNano);
   return status ? code_of(*status, context) : ExitCode::kLocalFailure;
-}
-
-bool is_standard_output(const std::string& output) {
-  return output.empty() || output == "-";
 }
 
 }  // namespace
@@ -103,7 +107,6 @@ ExitCode run_worker(const Args& args, const Context& context, const WorkerCall& 
   add_flags(args, call, command);
   command.push_back("--");  // what follows are names, whatever they begin with
   command.insert(command.end(), call.words.begin(), call.words.end());
-  if (is_standard_output(call.output)) return run_child(context, command, STDOUT_FILENO);
   Result<Fd> file = open_output(call.output);
   if (!file) return failed_here(context, file.error());
   return run_child(context, command, file->get());

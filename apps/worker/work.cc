@@ -1,5 +1,8 @@
 #include "apps/worker/work.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "apps/worker/snapshot_list.h"
 #include "base/bytes.h"
 #include "base/sha256.h"
@@ -66,19 +69,36 @@ Result<> ask(const SnapshotDirectory& directory, const WorkerOptions& options, c
   return answered;
 }
 
-void remark_on_images(const Snapshot& snapshot, const WorkerStreams& streams) {
-  size_t missing = 0;
-  for (const Image& image : snapshot.images) missing += image.content.is_zero() ? 1 : 0;
-  if (missing == 0) return;
-  streams.remark(std::to_string(missing) + " of " + std::to_string(snapshot.images.size()) +
-                 " images are missing; what runs in them will be gaps:");
-  size_t named = 0;
+struct Missing {
+  std::string reason;
+  std::string first;
+  size_t count = 0;
+};
+
+// By reason, in the order of the first of each.
+std::vector<Missing> missing_images(const Snapshot& snapshot) {
+  std::vector<Missing> all;
   for (const Image& image : snapshot.images) {
     if (!image.content.is_zero()) continue;
-    if (++named > kMostRemarks) break;
-    streams.remark("  " + cli::printable(image.name) + ": " + cli::printable(image.missing));
+    auto same = std::ranges::find(all, image.missing, &Missing::reason);
+    if (same == all.end()) same = all.insert(all.end(), {image.missing, image.name, 0});
+    ++same->count;
   }
-  if (missing > kMostRemarks) streams.remark("  and " + std::to_string(missing - kMostRemarks) + " more");
+  return all;
+}
+
+void remark_on_images(const Snapshot& snapshot, const WorkerStreams& streams) {
+  size_t left = static_cast<size_t>(std::ranges::count_if(snapshot.images, &Id<32>::is_zero, &Image::content));
+  if (left == 0) return;
+  streams.remark(std::to_string(left) + " of " + std::to_string(snapshot.images.size()) +
+                 " images are missing; what runs in them will be gaps:");
+  const std::vector<Missing> all = missing_images(snapshot);
+  for (size_t i = 0; i < std::min(all.size(), kMostRemarks); ++i) {
+    const std::string more = all[i].count == 1 ? "" : " and " + std::to_string(all[i].count - 1) + " like it";
+    streams.remark("  " + cli::printable(all[i].first) + more + ": " + cli::printable(all[i].reason));
+    left -= all[i].count;
+  }
+  if (left > 0) streams.remark("  and " + std::to_string(left) + " more");
 }
 
 Result<> remark_on_import(const SnapshotDirectory& directory, const SnapshotId& id, const WorkerStreams& streams) {
