@@ -4,8 +4,8 @@ import struct
 
 BASE = 0x1000
 AGAIN = BASE + 5
-#         call 0x1010   jmp 0x1000                     nop ret
-CODE = b"\xe8\x0b\0\0\0" b"\xeb\xf9" b"\xcc" * 9 + b"\x90\xc3"
+#       call 0x1010           jmp 0x1000    int3           nop, ret
+CODE = b"\xe8\x0b\0\0\0" + b"\xeb\xf9" + b"\xcc" * 9 + b"\x90\xc3"
 INSTRUCTIONS_PER_CALL = 4
 PSB = b"\x02\x82" * 8
 PSBEND = b"\x02\x23"
