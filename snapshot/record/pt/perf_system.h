@@ -36,6 +36,7 @@ class PerfSystem {
 
   virtual uint64_t tsc() = 0;
   virtual uint64_t monotonic_nano() = 0;
+  virtual void sleep(uint64_t duration_nano) = 0;
   // Where a file of sysfs or procfs lies: "/proc/self/maps" as it is, or below a directory of the script.
   virtual std::string path(std::string_view absolute) const = 0;
 };

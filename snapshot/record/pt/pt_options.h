@@ -24,6 +24,7 @@ struct PtOptions {
   // Whose: of these processes, with every thread that they have and will have, or, where there is none, of all that
   // runs on the node.
   std::vector<int32_t> pids;
+  std::string command;  // how a person would call that; filled in when empty
 
   uint64_t aux_bytes = 16u << 20;               // per CPU; a power of two
   uint64_t sideband_bytes = 4u << 20;           // per CPU; a power of two

@@ -55,6 +55,7 @@ Result<CpuRingOptions> ring_options(const PtPmu& pmu, const PtConfig& config, co
 }
 
 std::string command_of(const PtOptions& options) {
+  if (!options.command.empty()) return options.command;
   if (options.pids.empty()) return "the whole node";
   std::string text = "processes";
   for (const int32_t pid : options.pids) text += " " + std::to_string(pid);

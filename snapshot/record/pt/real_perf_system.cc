@@ -1,6 +1,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 #include <x86intrin.h>
 
@@ -37,6 +38,11 @@ class RealPerfSystem final : public PerfSystem {
   void unmap(void* at, uint64_t bytes) override { ::munmap(at, bytes); }
   uint64_t tsc() override { return __rdtsc(); }
   uint64_t monotonic_nano() override { return now_monotonic_nano(); }
+  void sleep(uint64_t duration_nano) override {
+    const timespec duration{static_cast<time_t>(duration_nano / kNanosPerSecond),
+                            static_cast<long>(duration_nano % kNanosPerSecond)};
+    ::nanosleep(&duration, nullptr);
+  }
   std::string path(std::string_view absolute) const override { return std::string(absolute); }
 };
 
