@@ -145,15 +145,22 @@ void ProcessHistory::apply_kernel(const Sideband& row) {
     rows[row.address] = row;
 }
 
+// A thread without a name is told by its beginning, so that the process is not thought to end with the others.
+void ProcessHistory::append_process(int32_t pid, const Process& process, std::vector<Sideband>& rows) {
+  append_state(process.names, rows);
+  append_state(process.maps, rows);
+  for (const auto& [tid, began] : process.threads) {
+    if (process.names.contains(tid)) continue;
+    rows.push_back({.kind = SidebandKind::kFork, .pid = pid, .tid = tid, .other_pid = pid, .other_tid = pid});
+  }
+}
+
 std::vector<Sideband> ProcessHistory::rows() const {
   std::vector<Sideband> rows;
   append_state(kernel_maps_, rows);
   append_state(kernel_symbols_, rows);
   append_state(text_pokes_, rows);
-  for (const auto& [pid, process] : processes_) {
-    append_state(process.names, rows);
-    append_state(process.maps, rows);
-  }
+  for (const auto& [pid, process] : processes_) append_process(pid, process, rows);
   append_state(running_, rows);
   const size_t state = rows.size();
   rows.insert(rows.end(), recent_.begin(), recent_.end());

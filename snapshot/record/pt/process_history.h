@@ -35,6 +35,7 @@ class ProcessHistory {
     std::map<int32_t, Sideband> threads;  // the rows that began them
   };
 
+  static void append_process(int32_t pid, const Process& process, std::vector<Sideband>& rows);
   void apply(const Sideband& row);
   void apply_map(std::map<uint64_t, Sideband>& maps, const Sideband& row);
   void apply_name(const Sideband& row);
