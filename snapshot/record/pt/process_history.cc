@@ -151,7 +151,7 @@ void ProcessHistory::append_process(int32_t pid, const Process& process, std::ve
   append_state(process.maps, rows);
   for (const auto& [tid, began] : process.threads) {
     if (process.names.contains(tid)) continue;
-    rows.push_back({.kind = SidebandKind::kFork, .pid = pid, .tid = tid, .other_pid = pid, .other_tid = pid});
+    rows.push_back({.kind = SidebandKind::kFork, .pid = pid, .tid = tid, .other_pid = pid});
   }
 }
 
