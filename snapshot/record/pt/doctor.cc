@@ -1,6 +1,8 @@
 #include "snapshot/record/pt/doctor.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <utility>
 
 #include "snapshot/record/pt/known_decode.h"
@@ -168,9 +170,7 @@ void append_quoted(std::string& out, std::string_view text) {
 }  // namespace
 
 std::string report_json(const PtReport& report) {
-  std::string out = "{\"check\":\"Intel PT\",\"status\":";
-  out += report.works ? "\"ok\"" : "\"warn\"";
-  out += ",\"says\":";
+  std::string out = report.works ? "{\"works\":true,\"says\":" : "{\"works\":false,\"says\":";
   append_quoted(out, report.says);
   out += ",\"cure\":";
   append_quoted(out, report.cure);
@@ -203,6 +203,18 @@ PtReport check_pt(PerfSystem& system, KnownProgram& program, const SnapshotDirec
   PtReport report = judge(*compared);
   report.instructions = compared->instructions;
   report.cost = taken->cost;
+  return report;
+}
+
+PtReport check_pt_of_this_host() {
+  std::string scratch = std::filesystem::temp_directory_path() / "fathom_doctor_XXXXXX";
+  if (::mkdtemp(scratch.data()) == nullptr) return fails_with(system_error("cannot make " + scratch));
+  auto directory = SnapshotDirectory::open(scratch);
+  const auto system = real_perf_system();
+  const auto program = forked_known_program();
+  PtReport report = directory ? check_pt(*system, *program, *directory) : fails_with(directory.error());
+  std::error_code ignored;
+  std::filesystem::remove_all(scratch, ignored);
   return report;
 }
 

@@ -22,7 +22,7 @@ struct PtReport {
   uint64_t instructions = 0;  // decoded, all of them
   SnapshotCost cost;
 };
-// {"check":"Intel PT","status":"ok"|"warn","says":...,"cure":...}: the fields of `fathom doctor`.
+// {"works":true,"says":"...","cure":""} and a newline: what `fathom doctor --pt` reads from fathom-recorder.
 std::string report_json(const PtReport& report);
 
 // The program that is recorded: ready, run, done.
@@ -36,6 +36,8 @@ inline constexpr uint32_t kKnownRounds = 1000;
 std::unique_ptr<KnownProgram> forked_known_program();
 
 PtReport check_pt(PerfSystem& system, KnownProgram& program, const SnapshotDirectory& directory);
+// The same for this host, in a directory of its own that is removed afterwards.
+PtReport check_pt_of_this_host();
 // Without recording: what the host says of itself. Nothing when nothing speaks against it.
 std::string why_no_pt(const PerfSystem& system, std::string& cure);
 
