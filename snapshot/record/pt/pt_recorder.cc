@@ -101,9 +101,20 @@ Result<> PtRecorder::open_rings(const PtPmu& pmu) {
   return {};
 }
 
-Result<> PtRecorder::begin() {
+Result<> PtRecorder::learn_clock() {
   use_conversion(timing_, rings_.front().conversion());
+  if (timing_.conversion_mult == 0) {
+    auto clock = PerfClock::open(system_);
+    if (!clock) return clock.error();
+    measured_clock_ = *std::move(clock);
+    measured_clock_->refresh(timing_);
+  }
   processes_.use_timing(timing_);
+  return {};
+}
+
+Result<> PtRecorder::begin() {
+  if (auto learnt = learn_clock(); !learnt) return learnt;
   copy_ = std::make_unique_for_overwrite<uint8_t[]>(options_.most_snapshot_bytes);
   // What changes while /proc is read comes by a record, too.
   for (const CpuRing& ring : rings_) {
@@ -133,6 +144,10 @@ uint64_t PtRecorder::horizon() const {
 
 Result<> PtRecorder::drain() {
   Result<> outcome;
+  if (measured_clock_ && system_.tsc() >= next_fold_tsc_) {
+    measured_clock_->refresh(timing_);
+    processes_.use_timing(timing_);
+  }
   for (CpuRing& ring : rings_) {
     auto drained = ring.drain([&](std::string_view record) { processes_.record(record, ring.cpu()); });
     if (outcome) outcome = drained;

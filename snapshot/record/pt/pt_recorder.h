@@ -13,11 +13,13 @@
 #include <poll.h>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/result.h"
 #include "snapshot/format/directory.h"
 #include "snapshot/record/pt/cpu_ring.h"
+#include "snapshot/record/pt/perf_clock.h"
 #include "snapshot/record/pt/process_recorder.h"
 #include "snapshot/record/pt/pt_options.h"
 
@@ -80,6 +82,7 @@ class PtRecorder {
 
   Result<> open_rings(const PtPmu& pmu);
   Result<> begin();
+  Result<> learn_clock();
   void copy_windows(uint64_t begin_tsc);
   uint64_t copy_one(size_t ring, uint64_t begin_tsc, uint64_t room);
   uint64_t horizon() const;
@@ -92,6 +95,7 @@ class PtRecorder {
   PtOptions options_;
   Cpu cpu_;
   Timing timing_;
+  std::optional<PerfClock> measured_clock_;  // where the kernel does not say
   std::vector<CpuRing> rings_;
   uint32_t cpus_offline_ = 0;
   ProcessRecorder processes_;

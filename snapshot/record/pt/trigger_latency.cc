@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "base/thread_priority.h"
@@ -40,18 +41,30 @@ PtOptions small_rings() {
   ::_exit(0);
 }
 
-Result<> answer_one(TriggerBell& bell, PtRecorder& recorder, PerfSystem& system, TriggerLatency& latency) {
+// Ticks into nanoseconds, by both clocks over the whole measurement.
+class Ruler {
+ public:
+  explicit Ruler(PerfSystem& system) : system_(system), tsc_(system.tsc()), nano_(system.monotonic_nano()) {}
+  uint64_t nano_of(uint64_t ticks) const {
+    const auto all_nano = static_cast<double>(system_.monotonic_nano() - nano_);
+    return static_cast<uint64_t>(static_cast<double>(ticks) * all_nano / static_cast<double>(system_.tsc() - tsc_));
+  }
+
+ private:
+  PerfSystem& system_;
+  uint64_t tsc_;
+  uint64_t nano_;
+};
+
+Result<> answer_one(TriggerBell& bell, PtRecorder& recorder, PerfSystem& system, const Ruler& ruler,
+                    TriggerLatency& latency) {
   pollfd event{bell.poll_descriptor(), POLLIN, 0};
   if (::poll(&event, 1, kPatienceMillis) != 1) return internal("the program that triggers fell silent");
   for (const TriggerRequest& request : bell.answer()) {
-    const uint64_t woken = system.monotonic_nano();
-    const uint64_t woken_tsc = system.tsc();
     recorder.stop(request.cpu);
-    const SnapshotCost& cost = recorder.cost();
-    const uint64_t to_wake = time_of_tsc(recorder.timing(), woken_tsc) - time_of_tsc(recorder.timing(), request.tsc);
-    const uint64_t before_stop = system.monotonic_nano() - woken - cost.stop_nano;
-    latency.first_nano.push_back(to_wake + before_stop + cost.stop_first_nano);
-    latency.all_nano.push_back(to_wake + before_stop + cost.stop_nano);
+    const uint64_t all = ruler.nano_of(system.tsc() - request.tsc);
+    latency.all_nano.push_back(all);
+    latency.first_nano.push_back(all - std::min(all, recorder.cost().stop_nano - recorder.cost().stop_first_nano));
     if (auto resumed = recorder.resume(); !resumed) return resumed;
   }
   return {};
@@ -95,8 +108,9 @@ Result<TriggerLatency> measure_trigger_latency(uint32_t count, const std::string
   if (pid == 0) be_the_program(*bell, count);
   const Child child(pid);
   go_first();
+  const Ruler ruler(**system);
   while (latency.all_nano.size() + bell->missed() < count) {
-    if (auto answered = answer_one(*bell, **recorder, **system, latency); !answered) return answered.error();
+    if (auto answered = answer_one(*bell, **recorder, **system, ruler, latency); !answered) return answered.error();
     (void)(*recorder)->drain();
   }
   return latency;
