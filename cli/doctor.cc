@@ -17,6 +17,10 @@ namespace {
 
 constexpr size_t kCheckWidth = 20;
 
+Flag pt_flag() {
+  return {"--pt", "", "only whether snapshots by Intel PT work here: records a known program and compares", ""};
+}
+
 CommandLine doctor_line() {
   return {"fathom doctor",
           "what this host offers, what it lacks, and the cure",
@@ -27,9 +31,10 @@ CommandLine doctor_line() {
           "something would keep the server "
           "from working.",
           {},
-          join({place_flags(), {format_flag("table")}, connection_flags()}),
+          join({place_flags(), {pt_flag(), format_flag("table")}, connection_flags()}),
           {{"fathom doctor", "before the first 'fathom up'"},
            {"fathom doctor --data /srv/fathom", "is that disk fast enough?"},
+           {"fathom doctor --pt", "can the instructions of slow requests be recorded here, and if not, why?"},
            {"fathom doctor --format json | jq '.checks[] | select(.status != \"ok\")'", "what is not in order"}}};
 }
 
@@ -108,7 +113,7 @@ Findings examine(const Args& args, const Context& context) {
 ExitCode run_doctor(const Args& args, const Context& context) {
   Result<std::string> format = format_of(args, "table");
   if (!format) return failed(context, format.error());
-  std::vector<Finding> findings = examine(args, context);
+  const std::vector<Finding> findings = args.has("--pt") ? Findings{check_intel_pt(context)} : examine(args, context);
   context.out(*format == "json" ? findings_json(findings) : findings_text(findings, context.colour));
   return any_failure(findings) ? ExitCode::kLocalFailure : ExitCode::kOk;
 }

@@ -38,6 +38,9 @@ Finding check_agent_socket(const Context& context);
 // What an agent started by this user may record of the kernel.
 std::vector<Finding> check_kernel_sources(const Context& context);
 
+// Whether instructions can be recorded by the processor; it takes a snapshot, and a second.
+Finding check_intel_pt(const Context& context);
+
 // The data directory, or where it would be made.
 Finding check_disk_space(const std::string& directory);
 Finding check_data_directory(const std::string& directory);

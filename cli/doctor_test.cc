@@ -204,6 +204,25 @@ TEST(Doctor, AnAbsentServerIsAWarningWithTheCure) {
   EXPECT_TRUE(seen);
 }
 
+TEST(Doctor, IntelPtIsAskedOfTheRecorder) {
+  FakeWorld world;
+  Scratch scratch;
+  world.executable = scratch.path() + "/fathom";
+  EXPECT_EQ(world.run({"doctor", "--pt"}), ExitCode::kLocalFailure);
+  EXPECT_NE(world.out.find("install fathom-recorder"), std::string::npos) << world.out;
+  scratch.script("fathom-recorder", R"(echo '{"works":false,"says":"no PT in '"$1"'","cure":"buy one"}')");
+  world.out.clear();
+  EXPECT_EQ(world.run({"doctor", "--pt"}), ExitCode::kLocalFailure);
+  EXPECT_NE(world.out.find("no PT in --doctor-pt"), std::string::npos) << world.out;
+  EXPECT_NE(world.out.find("-> buy one"), std::string::npos) << world.out;
+  scratch.script("fathom-recorder", R"(echo '{"works":true,"says":"it works","cure":""}')");
+  world.out.clear();
+  EXPECT_EQ(world.run({"doctor", "--pt"}), ExitCode::kOk);
+  EXPECT_EQ(world.out, "ok    Intel PT            it works\n");
+  scratch.script("fathom-recorder", "echo nonsense");
+  EXPECT_EQ(world.run({"doctor", "--pt"}), ExitCode::kLocalFailure);
+}
+
 TEST(Doctor, AServerThatIsNotReadyIsAFailure) {
   FakeWorld world;
   world.answer(200, "ok\n");

@@ -37,7 +37,7 @@ set(FATHOM_FOLDERS_OF_MODULES snapshot)
 
 # System headers that only these folders may include: "prefix=folders", a pattern of their beginnings.
 set(FATHOM_FENCES "rocksdb/=store" "intel-pt.h=snapshot/" "Zydis/=snapshot/" "elfutils/=snapshot/"
-    "linux/perf_event.h=node-agent|snapshot/record|snapshot/import" "bpf/=node-agent")
+    "linux/perf_event.h=node-agent|snapshot/record|snapshot/import|snapshot/format" "bpf/=node-agent")
 
 function(fathom_check_includes folder)
   set(allowed ${folder} ${FATHOM_MAY_INCLUDE_${folder}})

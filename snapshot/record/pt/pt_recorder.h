@@ -1,0 +1,112 @@
+// PtRecorder: Intel PT of a node or of some processes, kept in rings that overwrite, and cut out on a trigger.
+//
+// Purpose: armed, the processor writes packets into one ring per CPU, and nobody reads them; on a trigger the rings are
+// stopped, the window is copied out of them, and they go on. Off unless armed: recording costs programs up to a quarter
+// of their speed. Thread safety: one thread at a time; the agent gives it one. Ownership: events, rings and the copy
+// (most_snapshot_bytes) are its own; the PerfSystem and the SnapshotDirectory must outlive it. Its destructor disarms.
+// Errors: those of pt_config.h and obstacles.h. Units: ticks of the time-stamp counter, nanoseconds.
+// Source of the idea: magic-trace (record and decode are separate halves), LDB (what it costs).
+//
+// Use: arm(); while it lives, wait for poll_events() and call drain(); on a trigger take().
+#pragma once
+
+#include <poll.h>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/result.h"
+#include "snapshot/format/directory.h"
+#include "snapshot/record/pt/cpu_ring.h"
+#include "snapshot/record/pt/perf_clock.h"
+#include "snapshot/record/pt/process_recorder.h"
+#include "snapshot/record/pt/pt_options.h"
+
+namespace fathom::snapshot {
+
+struct SnapshotWindow {
+  uint64_t begin_tsc = 0;  // 0: as far back as the rings reach
+  int32_t cpu = -1;        // where the trigger happened; its ring is stopped first
+};
+
+// What a snapshot cost. Programs run unrecorded from the stop to the resumption, and are never stopped themselves.
+struct SnapshotCost {
+  uint64_t stop_first_nano = 0;  // until the first ring, the trigger's, stood still
+  uint64_t stop_nano = 0;        // until all did
+  uint64_t copy_nano = 0;
+  uint64_t resume_nano = 0;
+  uint64_t describe_nano = 0;  // draining the sideband, copying images
+  uint64_t write_nano = 0;
+  uint64_t packet_bytes = 0;
+  uint32_t cpus = 0;
+  uint32_t cpus_offline = 0;    // skipped
+  uint32_t cpus_cut_short = 0;  // the ring, or the limit of bytes, did not reach back to the window's begin
+};
+
+struct TakenSnapshot {
+  SnapshotId id;
+  SnapshotCost cost;
+};
+
+class PtRecorder {
+ public:
+  static Result<std::unique_ptr<PtRecorder>> arm(PerfSystem& system, const SnapshotDirectory& directory,
+                                                 const PtOptions& options);
+
+  // Readable when a ring of the sideband is a quarter full. Or drain() by time, ten times per second.
+  std::vector<pollfd> poll_events() const;
+  Result<> drain();
+
+  Result<TakenSnapshot> take(const SnapshotWindow& window, const Trigger& trigger);
+
+  // The first half of take() alone, for whoever must stop before it knows more: a second stop does no harm.
+  void stop(int32_t first_cpu);
+  Result<> resume();
+
+  const std::vector<CpuRing>& rings() const { return rings_; }
+  const Timing& timing() const { return timing_; }
+  uint32_t cpus_offline() const { return cpus_offline_; }
+  const SnapshotCost& cost() const { return cost_; }
+
+ private:
+  PtRecorder(PerfSystem& system, const SnapshotDirectory& directory, const PtOptions& options)
+      : system_(system), directory_(directory), options_(options), processes_(system, directory) {}
+
+  struct Copied {
+    size_t ring;
+    uint64_t at;  // in copy_
+    uint64_t bytes;
+    uint64_t first_tsc;
+  };
+
+  Result<> open_rings(const PtPmu& pmu);
+  Result<> begin();
+  Result<> learn_clock();
+  void copy_windows(uint64_t begin_tsc);
+  uint64_t copy_one(size_t ring, uint64_t begin_tsc, uint64_t room);
+  uint64_t horizon() const;
+  uint64_t ticks_of(uint64_t nano) const;
+  Snapshot describe(const SnapshotWindow& window, const Trigger& trigger);
+  Result<SnapshotId> write(Snapshot snapshot);
+
+  PerfSystem& system_;
+  const SnapshotDirectory& directory_;
+  PtOptions options_;
+  Cpu cpu_;
+  Timing timing_;
+  std::optional<PerfClock> measured_clock_;  // where the kernel does not say
+  std::vector<CpuRing> rings_;
+  uint32_t cpus_offline_ = 0;
+  ProcessRecorder processes_;
+  uint64_t next_fold_tsc_ = 0;
+
+  // Of the snapshot that is being taken.
+  bool stopped_ = false;
+  uint64_t stopped_tsc_ = 0;
+  SnapshotCost cost_;
+  std::unique_ptr<uint8_t[]> copy_;
+  std::vector<Copied> copied_;
+};
+
+}  // namespace fathom::snapshot
