@@ -1,0 +1,43 @@
+// record_command(): runs a command, steps it where it is asked to, and leaves a snapshot.
+//
+// Purpose: the stepper's one door, for fathom-recorder and for tests. Thread safety: from the program's only thread;
+// one at a time (it waits for all children, and takes SIGALRM and an interval timer). Ownership: `trigger` is the
+// caller's. Errors: what keeps the command from being started, or the snapshot from being written. The command itself
+// is never harmed: whatever happens here, it goes on.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "snapshot/format/directory.h"
+#include "snapshot/record/step/stepper.h"
+
+namespace fathom::snapshot::step {
+
+struct StepRequest {
+  std::vector<std::string> command;
+  StepLimits limits;
+  StepObserver observer;
+  // Called when the recording is over and its snapshot written, while the command still runs.
+  std::function<void(const struct StepOutcome&)> written;
+};
+
+struct StepOutcome {
+  std::optional<SnapshotId> id;  // none: no window ever began
+  uint64_t instructions = 0;
+  uint64_t threads = 0;
+  uint64_t windows = 0;
+  uint64_t gaps = 0;
+  uint64_t packet_bytes = 0;
+  double slowdown = 0;
+  bool reached_limit = false;
+  std::optional<std::string> fault;  // why no window could begin
+};
+
+// Returns the command's wait status. SIGINT and SIGTERM end the recording; the latter is passed on.
+Result<int> record_command(const SnapshotDirectory& directory, StepTrigger& trigger, const StepRequest& request);
+
+}  // namespace fathom::snapshot::step

@@ -1,0 +1,114 @@
+// Threads and processes: how they begin, become another program, and end.
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "snapshot/record/step/stepper.h"
+#include "snapshot/record/step/tracee.h"
+
+namespace fathom::snapshot::step {
+namespace {
+
+constexpr uint64_t kCodeSegment64 = 0x33;  // Linux's, in user mode
+
+}  // namespace
+
+StepProcess& Stepper::process_of(pid_t pid) {
+  std::unique_ptr<StepProcess>& process = processes_[pid];
+  if (process == nullptr) process = std::make_unique<StepProcess>(pid, recording_);
+  return *process;
+}
+
+StepThread& Stepper::add_thread(pid_t tid, StepProcess& process) {
+  auto thread = std::make_unique<StepThread>();
+  thread->tid = tid;
+  thread->process = &process;
+  return *(threads_[tid] = std::move(thread));
+}
+
+// `maker` has made `tid`, which stops as soon as it runs, or has done so already. It is stepped where its maker is.
+void Stepper::on_birth(StepThread& maker, pid_t tid) {
+  const pid_t pid = tracee::process_of(tid);
+  if (pid == 0) return;
+  const bool stepped = maker.mode != StepMode::kFree;
+  StepProcess& process = process_of(pid);
+  StepThread& thread = add_thread(tid, process);
+  thread.joins = stepped;
+  if (stepped) {
+    Sideband row = row_of(thread, SidebandKind::kFork);
+    row.other_pid = maker.process->pid;
+    row.other_tid = maker.tid;
+    recording_.add(std::move(row));
+    binding_.inherit(tid, maker.tid);
+  }
+  const auto early = unborn_.find(tid);
+  if (early == unborn_.end()) return;
+  unborn_.erase(early);
+  thread.stopped = true;
+  if (thread.joins && !ending_) step_from_here(thread);
+  resume(thread);
+}
+
+// All threads but the caller are gone, and it has the process's own id from now on.
+void Stepper::on_exec(StepThread& first) {
+  const auto former = static_cast<pid_t>(tracee::event_message(first.tid));
+  if (former == first.tid || !threads_.contains(former)) return on_other_program(first);
+  if (first.mode != StepMode::kFree) stop_recording(first);
+  std::unique_ptr<StepThread> caller = std::move(threads_[former]);
+  threads_.erase(former);
+  caller->tid = first.tid;
+  caller->stopped = true;
+  std::unique_ptr<StepThread>& place = threads_[caller->tid];
+  place = std::move(caller);
+  last_ = place.get();
+  on_other_program(*last_);
+}
+
+void Stepper::on_other_program(StepThread& thread) {
+  StepProcess& process = *thread.process;
+  process.space.forget();
+  process.sections.clear();
+  thread.handlers = 0;
+  thread.rseq_area = 0;
+  if (process.recorded) {
+    const uint64_t tsc = read_tsc();
+    record_name(thread, tsc, kFlagExec);
+    record_process(process, tsc);
+  }
+  if (thread.mode != StepMode::kFree && !is_64_bit(thread)) return leave_out(thread);
+  if (thread.tid != command_ || std::exchange(started_, true)) return;
+  if (const auto reason = trigger_.at_start(thread)) begin_window(thread, *reason);
+}
+
+bool Stepper::is_64_bit(const StepThread& thread) const {
+  const auto registers = tracee::registers(thread.tid);
+  return registers && registers->cs == kCodeSegment64;
+}
+
+// Our packets and our instructions are those of 64-bit programs.
+void Stepper::leave_out(StepThread& thread) {
+  recording_.lose("programs of 32 bits", 1);
+  if (thread.mode != StepMode::kFree) stop_recording(thread);
+}
+
+void Stepper::on_end(pid_t tid, int status) {
+  if (tid == command_) wait_status_ = status;
+  unborn_.erase(tid);
+  const auto at = threads_.find(tid);
+  if (at == threads_.end()) return;
+  StepThread& thread = *at->second;
+  StepProcess* process = thread.process;
+  if (thread.mode != StepMode::kFree) {
+    if ((thread.expects & kExpectCallEnd) != 0) record_call(thread, thread.ip);
+    stop_recording(thread);
+    recording_.add(row_of(thread, SidebandKind::kExit));
+  }
+  binding_.gone(tid);
+  last_ = nullptr;
+  threads_.erase(at);
+  const bool alive = std::ranges::any_of(threads_, [&](const auto& other) { return other.second->process == process; });
+  if (!alive) processes_.erase(process->pid);
+}
+
+}  // namespace fathom::snapshot::step

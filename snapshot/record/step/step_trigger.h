@@ -1,0 +1,48 @@
+// StepTrigger: who decides when a thread's steps are recorded, from where to where: a window.
+//
+// Purpose: the stepper knows how to step, a trigger knows why. Thread safety: the tracer's alone. Ownership: the
+// caller's of the Stepper. Errors: fault() says why no window can ever begin.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/ids.h"
+#include "snapshot/record/step/step_thread.h"
+
+namespace fathom::snapshot::step {
+
+// Why a window begins, as Snapshot::trigger has it.
+struct WindowReason {
+  std::string reason;
+  TraceId trace_id;
+  SpanId span_id;
+};
+
+class StepTrigger {
+ public:
+  virtual ~StepTrigger() = default;
+  // The command's program is mapped, and none of it has run; a reason: it is recorded from here on.
+  virtual std::optional<WindowReason> at_start(StepThread&) { return std::nullopt; }
+  // `thread` is stopped and about to run free: its breakpoints are set here.
+  virtual void arm(StepThread&) {}
+  // It has come to one of them.
+  virtual std::optional<WindowReason> at_breakpoint(StepThread&) { return std::nullopt; }
+  // How often poll() wants to be asked; 0: never.
+  virtual uint64_t poll_nano() const { return 0; }
+  // A thread that is to be stopped and stepped; 0: none just now.
+  virtual pid_t poll() { return 0; }
+  // `thread`, of poll(), has stopped.
+  virtual std::optional<WindowReason> at_interrupt(StepThread&) { return std::nullopt; }
+  // What it wants to look at has run in a window (StepThread::watched_*): whether the window ends.
+  virtual bool ends(StepThread&) { return false; }
+  virtual std::optional<std::string> fault() const { return std::nullopt; }
+};
+
+// The whole program, from its first instruction.
+class FromStart : public StepTrigger {
+ public:
+  std::optional<WindowReason> at_start(StepThread&) override { return WindowReason{"window", {}, {}}; }
+};
+
+}  // namespace fathom::snapshot::step

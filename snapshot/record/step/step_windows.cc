@@ -1,0 +1,102 @@
+// Windows: from where to where a thread is stepped, and what is told of it at both ends.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "snapshot/record/step/stepper.h"
+#include "snapshot/record/step/tracee.h"
+
+namespace fathom::snapshot::step {
+
+Sideband Stepper::row_of(const StepThread& thread, SidebandKind kind) const {
+  Sideband row;
+  row.kind = kind;
+  row.tsc = read_tsc();
+  row.pid = thread.process->pid;
+  row.tid = thread.tid;
+  return row;
+}
+
+void Stepper::record_name(const StepThread& thread, uint64_t tsc, uint32_t flags) {
+  Sideband row = row_of(thread, SidebandKind::kName);
+  row.tsc = tsc;
+  row.flags = flags;
+  row.text = read_proc_file("/proc/" + std::to_string(thread.tid) + "/comm");
+  while (row.text.ends_with('\n')) row.text.pop_back();
+  recording_.add(std::move(row));
+}
+
+void Stepper::record_process(StepProcess& process, uint64_t tsc) {
+  process.space.look_at_maps(process.recorded ? tsc : 0);
+  process.recorded = true;
+}
+
+// Instructions of `thread` run unrecorded, from where it is until it is stepped again.
+void Stepper::record_gap(StepThread& thread, const std::string& why, const std::string& loss) {
+  thread.flow->pause(thread.ip, read_tsc());
+  Sideband row = row_of(thread, SidebandKind::kGap);
+  row.address = thread.ip;
+  row.text = why;
+  recording_.add(std::move(row));
+  recording_.lose(loss, 1);
+  gaps_++;
+}
+
+void Stepper::begin_window(StepThread& thread, const WindowReason& reason) {
+  if (windows_begun_++ == 0) {
+    Trigger& trigger = recording_.snapshot().trigger;
+    trigger = {reason.reason, read_tsc(), thread.tid, reason.trace_id, reason.span_id};
+  }
+  step_from_here(thread);
+  if (!limits_.all_threads) return;
+  for (const auto& [tid, other] : threads_) {
+    const bool joins = other->process == thread.process && other->mode == StepMode::kFree;
+    if (!joins) continue;
+    other->joins = true;
+    if (!other->stopped) tracee::interrupt(tid);
+  }
+}
+
+void Stepper::step_from_here(StepThread& thread) {
+  thread.joins = false;
+  if (!is_64_bit(thread)) return leave_out(thread);
+  thread.mode = StepMode::kStepping;
+  thread.handlers = 0;
+  if (thread.armed) thread.armed = !tracee::set_breakpoints(thread.tid, {});
+  const uint64_t tsc = read_tsc();
+  record_process(*thread.process, tsc);
+  binding_.bind(thread.tid);
+  if (thread.flow == nullptr) {
+    const size_t stream = recording_.add_stream(thread.process->pid, thread.tid);
+    thread.flow = std::make_unique<FlowWriter>(
+        recording_.ratio(), [this, stream](std::span<const uint8_t> bytes) { recording_.packets(stream, bytes); });
+    record_name(thread, 0, 0);
+  }
+  thread.flow->begin(tsc);
+  thread.window_tsc = tsc;
+  thread.in_calls_ticks = 0;
+  thread.rseq_area = tracee::rseq_area(thread.tid);
+  thread.watched_flags |= kPushesFlags | (thread.rseq_area != 0 ? kWritesMemory : 0);
+  thread.watched_kinds |= 1U << static_cast<int>(InstructionKind::kBreakpoint);
+  go_to(thread, tracee::instruction_pointer(thread.tid));
+  if (const auto registers = tracee::registers(thread.tid)) expect_restart(thread, *registers);
+}
+
+void Stepper::stop_recording(StepThread& thread) {
+  thread.flow->pause(thread.ip, read_tsc());
+  thread.flow->flush();
+  recording_.lose("transfers that no instruction explains", thread.flow->take_unexplained());
+  stepped_ticks_ += read_tsc() - thread.window_tsc - thread.in_calls_ticks;
+  binding_.release(thread.tid);
+  thread.mode = StepMode::kFree;
+}
+
+void Stepper::end_window(StepThread& thread) {
+  if (++windows_ended_ >= limits_.windows) return let_everybody_go();
+  stop_recording(thread);
+  for (const auto& [tid, other] : threads_) {
+    if (other->process == thread.process && other->mode != StepMode::kFree) other->leaves = true;
+  }
+}
+
+}  // namespace fathom::snapshot::step
