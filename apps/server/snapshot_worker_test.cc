@@ -88,7 +88,9 @@ TEST_F(SnapshotWorkerTest, BeyondTheDeadlineItIsKilled) {
   store::QueryBudget budget(now_monotonic_nano() + kNanosPerSecond, UINT64_MAX);
   auto late = worker("echo $$ > " + directory_ + "/pid; exec sleep 600")({}, budget);
   EXPECT_EQ(late.error().code, ErrorCode::kDeadline);
-  if (std::string pid = content("pid"); !pid.empty()) EXPECT_TRUE(is_gone(pid)) << pid;
+  // Under load it may not have come so far as to say it.
+  const std::string pid = content("pid");
+  EXPECT_TRUE(pid.empty() || is_gone(pid)) << pid;
 }
 
 TEST_F(SnapshotWorkerTest, WhenTheAskerGoesItIsKilledWithAllThatItStarted) {
