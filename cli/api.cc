@@ -60,10 +60,11 @@ HttpGet with_prefix(HttpGet get, const std::string& prefix) {
   return [get = std::move(get), prefix](std::string_view target) { return get(prefix + std::string(target)); };
 }
 
-HttpPost with_prefix(HttpPost post, const std::string& prefix) {
-  if (prefix.empty()) return post;
-  return [post = std::move(post), prefix](std::string_view target, std::string_view json) {
-    return post(prefix + std::string(target), json);
+// Of a post and of a put alike.
+HttpPost with_prefix(HttpPost send, const std::string& prefix) {
+  if (prefix.empty()) return send;
+  return [send = std::move(send), prefix](std::string_view target, std::string_view body) {
+    return send(prefix + std::string(target), body);
   };
 }
 
@@ -96,6 +97,14 @@ Result<boost::json::value> Api::post(const Target& target, std::string_view json
   if (!reply) return reply.error();
   if (reply->status != 200) return refusal(*reply);
   return parse_json(reply->body);
+}
+
+Result<net::HttpReply> Api::put(const Target& target, std::string_view bytes) const {
+  Result<net::HttpReply> reply = put_(target.text(), bytes);
+  if (!reply) return reply.error();
+  const bool ours = reply->status == 200 || ((reply->status == 409 || reply->status == 503) && is_ours(reply->body));
+  if (!ours) return refusal(*reply);
+  return reply;
 }
 
 Result<boost::json::value> parse_json(std::string_view text) {
@@ -160,7 +169,8 @@ Result<Api> connect(const Args& args, const Context& context, uint64_t longer_na
   if (args.given("--timeout")) asked = std::min(*timeout, kLongestServerTimeoutNano);
   auto [server, prefix] = split_url(url);
   return Api(with_prefix(context.connect(server, *timeout), prefix), asked,
-             with_prefix(context.connect_post(server, *timeout + longer_nano), prefix));
+             with_prefix(context.connect_post(server, *timeout + longer_nano), prefix),
+             with_prefix(context.connect_put(server, *timeout + longer_nano), prefix));
 }
 
 }  // namespace fathom::cli

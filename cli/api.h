@@ -33,18 +33,22 @@ class Target {
 class Api {
  public:
   // `timeout_nano`, when given, is also asked of the server for each query.
-  explicit Api(HttpGet get, std::optional<uint64_t> timeout_nano = std::nullopt, HttpPost post = nullptr)
-      : get_(std::move(get)), post_(std::move(post)), timeout_nano_(timeout_nano) {}
+  explicit Api(HttpGet get, std::optional<uint64_t> timeout_nano = std::nullopt, HttpPost post = nullptr,
+               HttpPut put = nullptr)
+      : get_(std::move(get)), post_(std::move(post)), put_(std::move(put)), timeout_nano_(timeout_nano) {}
   // The body of a successful answer, as the server wrote it.
   Result<std::string> fetch(const Target& target) const;
   // The same, parsed.
   Result<boost::json::value> json(const Target& target) const;
   // What the server answers to a document.
   Result<boost::json::value> post(const Target& target, std::string_view json) const;
+  // What it answers to bytes: 200, 409 (another part is due) or 503 (try again); others are errors.
+  Result<net::HttpReply> put(const Target& target, std::string_view bytes) const;
 
  private:
   HttpGet get_;
   HttpPost post_;
+  HttpPut put_;
   std::optional<uint64_t> timeout_nano_;
 };
 

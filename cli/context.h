@@ -20,6 +20,8 @@ namespace fathom::cli {
 using HttpGet = std::function<Result<net::HttpReply>(std::string_view target)>;
 // Posts a JSON document to one.
 using HttpPost = std::function<Result<net::HttpReply>(std::string_view target, std::string_view json)>;
+// Puts bytes to one.
+using HttpPut = std::function<Result<net::HttpReply>(std::string_view target, std::string_view bytes)>;
 
 struct Context {
   std::function<void(std::string_view)> out;
@@ -28,6 +30,7 @@ struct Context {
   std::function<bool(const char*)> env_is_empty;               // set, to nothing
   std::function<HttpGet(const std::string& url, uint64_t timeout_nano)> connect;
   std::function<HttpPost(const std::string& url, uint64_t timeout_nano)> connect_post;
+  std::function<HttpPut(const std::string& url, uint64_t timeout_nano)> connect_put;
   std::function<uint64_t()> now_unix_nano;
   std::function<void(uint64_t nano)> sleep;
   bool colour = false;     // standard output is a terminal that wants it

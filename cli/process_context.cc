@@ -67,6 +67,13 @@ HttpPost connect_http_post(const std::string& url, uint64_t timeout_nano) {
   };
 }
 
+HttpPut connect_http_put(const std::string& url, uint64_t timeout_nano) {
+  auto client = std::make_shared<net::HttpClient>(url, timeout_nano);
+  return [client](std::string_view target, std::string_view bytes) {
+    return client->put(target, "application/octet-stream", bytes);
+  };
+}
+
 void sleep_for(uint64_t nano) {
   std::this_thread::sleep_for(std::chrono::nanoseconds(nano));
 }
@@ -81,6 +88,7 @@ Context process_context() {
   context.env_is_empty = environment_is_empty;
   context.connect = connect_http;
   context.connect_post = connect_http_post;
+  context.connect_put = connect_http_put;
   context.now_unix_nano = fathom::now_unix_nano;
   context.sleep = sleep_for;
   context.colour = wants_colour();

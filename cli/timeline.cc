@@ -1,6 +1,7 @@
 #include "cli/command.h"
 #include "cli/filter_flags.h"
 #include "cli/joined.h"
+#include "cli/snapshot_note.h"
 #include "cli/text.h"
 #include "cli/timeline_text.h"
 
@@ -41,6 +42,7 @@ ExitCode print_text(const std::string& body, uint64_t limit, const Context& cont
   Result<boost::json::value> timeline = parse_json(body);
   if (!timeline) return failed(context, timeline.error());
   context.out(timeline_text(*timeline, {context.columns, context.colour, limit}));
+  context.out(snapshots_note(*timeline));
   return ExitCode::kOk;
 }
 

@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/filter_flags.h"
 #include "cli/joined.h"
+#include "cli/snapshot_note.h"
 #include "cli/text.h"
 #include "cli/trace_text.h"
 #include "cli/trace_tree.h"
@@ -64,6 +65,7 @@ ExitCode print_tree(const std::string& body, const Args& args, const Context& co
     context.out(trace_text(build_trace_tree(*trace), options));
   }
   context.out(captures_note(*trace));
+  context.out(snapshots_note(*trace));
   return ExitCode::kOk;
 }
 

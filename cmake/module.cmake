@@ -17,7 +17,8 @@ set(FATHOM_MAY_INCLUDE_snapshot/decode base snapshot/format snapshot/symbols)
 set(FATHOM_MAY_INCLUDE_snapshot/analyze base net snapshot/format snapshot/symbols snapshot/decode)
 set(FATHOM_MAY_INCLUDE_store base proto)
 set(FATHOM_MAY_INCLUDE_collector base proto net store)
-set(FATHOM_MAY_INCLUDE_query base proto net store capture)
+# What people sent of snapshots is listed, checked and served by what its file says; decoding is fathom-worker's.
+set(FATHOM_MAY_INCLUDE_query base proto net store capture snapshot/format)
 set(FATHOM_MAY_INCLUDE_cli base proto net)
 set(FATHOM_MAY_INCLUDE_client base)  # headers only: a traced program links no library of ours but this one
 set(FATHOM_MAY_INCLUDE_node-agent base proto net capture)

@@ -161,4 +161,10 @@ Result<HttpReply> HttpClient::post(std::string_view target, std::string_view con
   return impl_->call(std::move(request));
 }
 
+Result<HttpReply> HttpClient::put(std::string_view target, std::string_view content_type, std::string_view body) {
+  Impl::Request request{http::verb::put, beast::string_view(target.data(), target.size()), 11, std::string(body)};
+  request.set(http::field::content_type, beast::string_view(content_type.data(), content_type.size()));
+  return impl_->call(std::move(request));
+}
+
 }  // namespace fathom::net

@@ -29,6 +29,7 @@ class HttpClient {
   Result<HttpReply> get(std::string_view target);
   Result<HttpReply> post(std::string_view target, std::string_view content_type, std::string_view body,
                          const std::vector<std::pair<std::string, std::string>>& headers = {});
+  Result<HttpReply> put(std::string_view target, std::string_view content_type, std::string_view body);
 
  private:
   struct Impl;

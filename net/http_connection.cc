@@ -118,7 +118,7 @@ bool HttpConnection::admit() {
     begin_write(*std::move(refusal), false);
     return true;
   }
-  uint64_t limit = server_.handler->max_body_bytes();
+  uint64_t limit = server_.handler->body_limit(request_);
   if (request_.content_length.value_or(0) > limit) {
     return explain(Refusal::kBodyTooLarge, 413, "the body is larger than " + std::to_string(limit) + " bytes");
   }
@@ -154,7 +154,7 @@ bool HttpConnection::parse_body() {
   if (buffer_.size() > 0) buffer_.consume(parser_->put(buffer_.data(), fault));
   if (parser_->is_done()) return on_body();
   if (fault == http::error::body_limit) {
-    uint64_t limit = server_.handler->max_body_bytes();
+    uint64_t limit = server_.handler->body_limit(request_);
     return explain(Refusal::kBodyTooLarge, 413, "the body is larger than " + std::to_string(limit) + " bytes");
   }
   if (fault && fault != http::error::need_more)

@@ -63,6 +63,8 @@ class HttpHandler {
   // sum of all calls never exceeds a Content-Length, and a chunked body by less than one step.
   virtual bool grow_body(HttpRequest&, uint64_t /*bytes*/) { return true; }
   virtual uint64_t max_body_bytes() const = 0;  // larger bodies: 413
+  // The same for one request whose header is known, where some addresses take larger bodies than others.
+  virtual uint64_t body_limit(const HttpRequest&) const { return max_body_bytes(); }
   // Shapes the server's own refusals of a request whose header admit() has seen: 413 for a body beyond the limit, 503
   // for one that grow_body() refused, 408 for one that is too slow, 400 for one that is malformed or ends too early,
   // 417 for an expectation that cannot be met. The answer may have another status. A 503 without Retry-After gets one.

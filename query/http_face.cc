@@ -25,14 +25,22 @@ constexpr std::string_view kWelcome =
     "  GET /api/v1/nodes       the hosts' agents\n"
     "  GET /api/v1/tracepoints what programs can record; POST switches it; tracepoints/rules: what was switched\n"
     "  POST /api/v1/captures   keep what the threads of a trace, a process or a service did\n"
+    "  GET /api/v1/snapshots   control flow, instruction by instruction: snapshots/ID, snapshots/ID/calls, "
+    "/functions,\n"
+    "                          /insns, /syscalls, /delta, /sunburst, /stats, /diff/OTHER; PUT snapshots/ID/bytes\n"
     "  GET /api/v1/status, /metrics, /healthz, /readyz\n";
 
 HttpResponse text_response(std::string_view body, int status = 200) {
   return {.status = status, .content_type = "text/plain; charset=utf-8", .body = std::string(body)};
 }
 
+// A browser shows a picture as a page of this site; what symbols are called in it must not run there.
+constexpr std::string_view kPicture = "image/svg+xml";
+constexpr std::string_view kNoScripts = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
+
 HttpResponse answer_response(std::string_view type, std::string body, bool may_pack) {
   HttpResponse response{.content_type = std::string(type), .body = std::move(body)};
+  if (type == kPicture) response.headers.emplace_back("Content-Security-Policy", kNoScripts);
   if (!may_pack || response.body.size() < kWorthPacking) return response;
   response.body = net::gzip(response.body, 1);
   response.headers.emplace_back("Content-Encoding", "gzip");
@@ -43,6 +51,23 @@ HttpResponse answer_response(std::string_view type, std::string body, bool may_p
 bool takes_gzip(const HttpRequest& request) {
   std::string_view accepted = request.header("accept-encoding");
   return accepted.find("gzip") != std::string_view::npos && accepted.find("gzip;q=0") == std::string_view::npos;
+}
+
+constexpr size_t kTransferThreads = 1;  // of one disk
+constexpr size_t kWaitingWorkers = 16;
+
+QueryOptions transfer_options(QueryOptions options) {
+  options.threads = kTransferThreads;
+  options.deadline_nano = options.max_deadline_nano;
+  return options;
+}
+
+// Decoding takes what it takes; whoever asked can go away.
+QueryOptions worker_options(QueryOptions options) {
+  options.threads = options.snapshot_workers;
+  options.queue = kWaitingWorkers;
+  options.deadline_nano = options.max_deadline_nano;
+  return options;
 }
 
 }  // namespace
@@ -76,7 +101,27 @@ HttpResponse fault_response(const Error& fault) {
   return response;
 }
 
+HttpFace::HttpFace(const QueryOptions& options, const Stores& stores, QueryRunner& runner)
+    : options_(options),
+      stores_(stores),
+      runner_(runner),
+      control_(options.control),
+      transfers_(transfer_options(options)),
+      workers_(worker_options(options)),
+      uploads_(stores.snapshots, &transfers_) {}
+
+void HttpFace::stop() {
+  transfers_.stop();
+  workers_.stop();
+}
+
+QueryRunner& HttpFace::runner_of(Lane lane) {
+  if (lane == Lane::kQueries) return runner_;
+  return lane == Lane::kTransfers ? transfers_ : workers_;
+}
+
 std::optional<HttpResponse> HttpFace::admit(HttpRequest& request) {
+  if (UploadRoutes::takes(request)) return uploads_.admit(request);
   if (ControlRoutes::takes(request)) return ControlRoutes::refuse(request);
   if (request.method == "GET" || request.method == "HEAD") return std::nullopt;
   HttpResponse response = net::error_response(405, "queries are asked with GET");
@@ -84,7 +129,16 @@ std::optional<HttpResponse> HttpFace::admit(HttpRequest& request) {
   return response;
 }
 
+bool HttpFace::grow_body(HttpRequest& request, uint64_t bytes) {
+  return !UploadRoutes::takes(request) || request.reservation.grow(bytes);
+}
+
+uint64_t HttpFace::body_limit(const HttpRequest& request) const {
+  return UploadRoutes::takes(request) ? UploadRoutes::body_limit(request) : max_body_bytes();
+}
+
 void HttpFace::handle(HttpRequest request, net::HttpRespond respond) {
+  if (UploadRoutes::takes(request)) return uploads_.handle(std::move(request), std::move(respond));
   if (auto answer = plain_answer(request.path)) return respond(*std::move(answer));
   if (ControlRoutes::takes(request)) return control_.handle(request, std::move(respond));
   run_query(std::move(request), std::move(respond));
@@ -119,27 +173,28 @@ void HttpFace::run_query(HttpRequest request, net::HttpRespond respond) {
     count_refused(error_code_name(routed.error().code));
     return respond(fault_response(routed.error()));
   }
-  auto budget = runner_.make_budget(routed->timeout_nano);
+  QueryRunner& runner = runner_of(routed->lane);
+  auto budget = runner.make_budget(routed->timeout_nano);
   if (request.cancel) {
     request.cancel->on_raise([weak = std::weak_ptr(budget)] {
       if (auto running = weak.lock()) running->cancel();
     });
   }
   auto body = std::make_shared<std::string>();
-  runner_.run({.name = routed->name,
-               .budget = budget,
-               .work = [this, body, work = std::move(routed->work)](store::QueryBudget& budget) -> Result<> {
-                 auto answer = work(stores_, budget);
-                 if (!answer) return answer.error();
-                 *body = *std::move(answer);
-                 return {};
-               },
-               .done =
-                   [body, respond = std::move(respond), type = routed->content_type,
-                    may_pack = takes_gzip(request)](const Result<>& result) {
-                     respond(result ? answer_response(type, std::move(*body), may_pack)
-                                    : fault_response(result.error()));
-                   }});
+  runner.run({.name = routed->name,
+              .budget = budget,
+              .work = [this, body, work = std::move(routed->work)](store::QueryBudget& budget) -> Result<> {
+                auto answer = work(stores_, budget);
+                if (!answer) return answer.error();
+                *body = *std::move(answer);
+                return {};
+              },
+              .done =
+                  [body, respond = std::move(respond), type = routed->content_type,
+                   may_pack = takes_gzip(request)](const Result<>& result) {
+                    respond(result ? answer_response(type, std::move(*body), may_pack)
+                                   : fault_response(result.error()));
+                  }});
 }
 
 }  // namespace fathom::query

@@ -1,7 +1,8 @@
-// HttpFace: the HttpHandler behind the query listener: JSON queries, /metrics, /healthz, /readyz.
+// HttpFace: the HttpHandler behind the query listener: JSON queries, uploads, /metrics, /healthz, /readyz.
 //
-// Thread safety: all of it. Ownership: stores and runner outlive it. Queries are handed to the runner; what needs no
-// query is answered at once.
+// Thread safety: all of it. Ownership: stores and runner outlive it. Queries are handed to the runner, or to runners of
+// the face's own where they wait for disks (bytes of snapshots) or children (fathom-worker); what needs no query is
+// answered at once.
 #pragma once
 
 #include <atomic>
@@ -10,30 +11,39 @@
 #include "net/http_server.h"
 #include "query/control_routes.h"
 #include "query/query_server.h"
+#include "query/routes.h"
 #include "query/runner.h"
+#include "query/snapshots/upload_routes.h"
 
 namespace fathom::query {
 
 class HttpFace : public net::HttpHandler {
  public:
-  HttpFace(const QueryOptions& options, const Stores& stores, QueryRunner& runner)
-      : options_(options), stores_(stores), runner_(runner), control_(options.control) {}
+  HttpFace(const QueryOptions& options, const Stores& stores, QueryRunner& runner);
 
   void set_ready(bool ready) { ready_.store(ready); }
+  // Ends what its own runners do; later queries of theirs are refused.
+  void stop();
 
   std::optional<net::HttpResponse> admit(net::HttpRequest& request) override;
+  bool grow_body(net::HttpRequest& request, uint64_t bytes) override;
   uint64_t max_body_bytes() const override { return 16384; }  // of control_routes.h; queries' are overlooked
+  uint64_t body_limit(const net::HttpRequest& request) const override;
   void handle(net::HttpRequest request, net::HttpRespond respond) override;
 
  private:
   std::optional<net::HttpResponse> plain_answer(const std::string& path);
   net::HttpResponse readiness();
+  QueryRunner& runner_of(Lane lane);
   void run_query(net::HttpRequest request, net::HttpRespond respond);
 
   const QueryOptions options_;
   const Stores stores_;
   QueryRunner& runner_;
   const ControlRoutes control_;
+  QueryRunner transfers_;
+  QueryRunner workers_;
+  UploadRoutes uploads_;
   std::atomic<bool> ready_{false};
 };
 

@@ -69,6 +69,7 @@ void QueryServer::stop(uint64_t grace_nano) {
   impl_->http.stop(grace_nano);
   impl_->grpc.stop(end - std::min(end, now_monotonic_nano()));
   impl_->runner.stop();
+  impl_->face->stop();
 }
 
 }  // namespace fathom::query

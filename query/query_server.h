@@ -25,8 +25,9 @@ struct QueryOptions {
   std::string grpc_address;  // empty: no gRPC listener
   // Then a gRPC connection's peer is asked to come anew; calls under way have max_deadline_nano from then on. 0: never.
   uint64_t grpc_connection_age_nano = 300'000'000'000;
-  size_t threads = 2;  // that run queries; HTTP has its own
-  size_t queue = 64;   // queries that may wait for a thread; more are answered 503 with Retry-After
+  size_t threads = 2;           // that run queries; HTTP has its own
+  size_t queue = 64;            // queries that may wait for a thread; more are answered 503 with Retry-After
+  size_t snapshot_workers = 2;  // questions about snapshots that are worked out at the same time, each by a process
   uint64_t deadline_nano = 10'000'000'000;      // of a query that names no timeout; waiting counts
   uint64_t max_deadline_nano = 60'000'000'000;  // the longest timeout that may be asked for
   uint64_t byte_budget = uint64_t{1} << 30;     // bytes one query may read and decode

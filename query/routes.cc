@@ -7,6 +7,7 @@
 #include "query/capture_routes.h"
 #include "query/params.h"
 #include "query/queries.h"
+#include "query/snapshots/snapshot_routes.h"
 
 namespace fathom::query {
 
@@ -110,6 +111,7 @@ Result<RoutedQuery> find_route(std::string_view path, Params& params) {
   if (path == "/api/v1/attributes") return keys_route(params);
   if (auto key = between(path, "/api/v1/attributes/", "/values")) return values_route(params, *key);
   if (auto found = capture_route(path, params)) return *std::move(found);
+  if (auto found = snapshot_route(path, params)) return *std::move(found);
   if (auto id = between(path, "/api/v1/traces/", "")) return trace_route(*id);
   return not_found("there is nothing at " + std::string(path) + "; GET / lists what there is");
 }

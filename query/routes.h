@@ -4,6 +4,7 @@
 // it, and to nothing of the request.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -14,11 +15,15 @@
 
 namespace fathom::query {
 
+// On whose threads a query runs: what waits for disks and children must not keep questions about spans waiting.
+enum class Lane : uint8_t { kQueries, kTransfers, kWorkers };
+
 struct RoutedQuery {
   std::string_view name;                                                        // a literal: the label in metrics
   uint64_t timeout_nano = 0;                                                    // 0: the default
   std::string_view content_type = "application/json";                           // a literal
   std::function<Result<std::string>(const Stores&, store::QueryBudget&)> work;  // the body of the answer
+  Lane lane = Lane::kQueries;
 };
 
 // kNotFound: no such address; kInvalid: parameters.

@@ -6,6 +6,7 @@
 #include "net/json_writer.h"
 #include "query/captures.h"
 #include "query/queries.h"
+#include "query/snapshots/snapshot_queries.h"
 #include "query/value_json.h"
 
 namespace fathom::query {
@@ -124,8 +125,8 @@ void write_extras(JsonWriter& json, const StoredSpan& stored) {
 
 class TraceDocument {
  public:
-  TraceDocument(const StoredTrace& trace, const std::vector<store::StoredCapture>& captures)
-      : trace_(trace), captures_(captures) {}
+  TraceDocument(const Stores& stores, const StoredTrace& trace, const std::vector<store::StoredCapture>& captures)
+      : stores_(stores), trace_(trace), captures_(captures) {}
 
   Result<std::string> write(store::QueryBudget& budget) {
     json_.begin_object().member("trace_id", std::string_view(trace_.trace_id.hex()));
@@ -146,6 +147,7 @@ class TraceDocument {
       json_.end_object();
     }
     json_.end_array();
+    write_snapshots(json_, snapshots_of(stores_, trace_.trace_id));
     json_.end_object();
     out_ += "\n";
     return std::move(out_);
@@ -168,6 +170,7 @@ class TraceDocument {
     json_.end_object();
   }
 
+  const Stores& stores_;
   const StoredTrace& trace_;
   const std::vector<store::StoredCapture>& captures_;
   std::string out_;
@@ -194,9 +197,9 @@ Result<std::string> run_trace(const Stores& stores, const TraceId& trace_id, sto
   auto captures = captures_of(stores, trace_id, budget);
   if (!captures) return captures.error();
   auto trace = stores.spans.trace(trace_id, budget);
-  if (trace) return TraceDocument(*trace, *captures).write(budget);
+  if (trace) return TraceDocument(stores, *trace, *captures).write(budget);
   if (trace.error().code != ErrorCode::kNotFound) return trace.error();
-  if (!captures->empty()) return TraceDocument(without_spans(trace_id, *captures), *captures).write(budget);
+  if (!captures->empty()) return TraceDocument(stores, without_spans(trace_id, *captures), *captures).write(budget);
   return not_found("no span of trace " + trace_id.hex() + " is stored; it may be older than the retention");
 }
 

@@ -14,6 +14,7 @@ namespace {
 constexpr uint64_t kMostCount = 1'000'000;
 constexpr uint64_t kLeastRetentionBytes = 16 << 20;  // logs and a range that is still filling take some of it
 constexpr uint64_t kLeastCaptureBytes = 80 << 20;    // one capture may have 64 MiB
+constexpr uint64_t kLeastSnapshotBytes = 256 << 20;  // a program's images alone may take half of it
 
 cli::CommandLine make_line() {
   return {
@@ -144,6 +145,18 @@ void read_query(Reader& reader, query::QueryOptions& query) {
   query.version = FATHOM_VERSION;
 }
 
+// They live as long as spans do, and leave the disk to them first.
+void read_snapshots(Reader& reader, ServerOptions& options) {
+  query::SnapshotOptions& snapshots = options.snapshots;
+  // Not DATA/snapshots: where the data directory is a person's default one, that is where their own snapshots lie.
+  snapshots.path = options.store.path + "/server-snapshots";
+  snapshots.most_bytes = reader.size_to_keep("--retention-snapshots", kLeastSnapshotBytes);
+  snapshots.retention_age_nano = options.store.retention_age_nano;
+  snapshots.reserve_disk_bytes = options.store.reserve_disk_bytes;
+  options.query.snapshot_workers = reader.count("--snapshot-workers", 1, 64);
+  options.snapshot_worker = reader.text("--snapshot-worker");
+}
+
 }  // namespace
 
 const cli::CommandLine& server_command_line() {
@@ -163,6 +176,7 @@ Result<ServerOptions> server_options(const cli::Args& args, const std::optional<
   read_collector(reader, options.collector);
   read_query(reader, options.query);
   read_thresholds(reader, options.thresholds);
+  read_snapshots(reader, options);
   if (args.given("--ready-fd")) options.ready_fd = static_cast<int>(reader.count("--ready-fd", 1, 1023));
   if (reader.error()) return *reader.error();
   return options;

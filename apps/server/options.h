@@ -10,6 +10,7 @@
 #include "collector/collector.h"
 #include "collector/control/threshold_learner.h"
 #include "query/query_server.h"
+#include "query/snapshots/snapshot_store.h"
 #include "store/rocks/rocks_store.h"
 
 namespace fathom {
@@ -19,6 +20,8 @@ struct ServerOptions {
   collector::CollectorOptions collector;
   query::QueryOptions query;
   collector::LearnerOptions thresholds;
+  query::SnapshotOptions snapshots;
+  std::string snapshot_worker;  // empty: fathom-worker beside this program
   std::optional<int> ready_fd;  // gets one line of JSON, then is closed
 };
 

@@ -49,6 +49,7 @@ TEST(ServerOptions, DefaultLimitsAreThePartsOwn) {
   EXPECT_EQ(options->store.listed_attribute_keys, store.listed_attribute_keys);
   EXPECT_EQ(options->store.reserve_disk_bytes, store.reserve_disk_bytes);
   EXPECT_EQ(options->store.capture_bytes, store.capture_bytes);
+  EXPECT_EQ(options->snapshots.most_bytes, query::SnapshotOptions{}.most_bytes);
   EXPECT_EQ(options->store.cache_bytes, store.cache_bytes);
   collector::LearnerOptions thresholds;
   EXPECT_EQ(options->thresholds.floor_nano, thresholds.floor_nano);
@@ -70,6 +71,9 @@ TEST(ServerOptions, EveryFlagReachesItsPart) {
                                               "--retention-age=2d",
                                               "--retention-size=1GiB",
                                               "--retention-captures=2GiB",
+                                              "--retention-snapshots=3GiB",
+                                              "--snapshot-worker=/opt/worker",
+                                              "--snapshot-workers=5",
                                               "--reserve-disk=1MiB",
                                               "--max-request-bytes=1MiB",
                                               "--ingest-memory=20MiB",
@@ -103,6 +107,11 @@ TEST(ServerOptions, EveryFlagReachesItsPart) {
   EXPECT_EQ(options->store.retention_bytes, uint64_t{1} << 30);
   EXPECT_EQ(options->store.reserve_disk_bytes, uint64_t{1} << 20);
   EXPECT_EQ(options->store.capture_bytes, uint64_t{2} << 30);
+  EXPECT_EQ(options->snapshots.most_bytes, uint64_t{3} << 30);
+  EXPECT_EQ(options->snapshots.path, options->store.path + "/server-snapshots");
+  EXPECT_EQ(options->snapshots.retention_age_nano, options->store.retention_age_nano);
+  EXPECT_EQ(options->snapshot_worker, "/opt/worker");
+  EXPECT_EQ(options->query.snapshot_workers, 5u);
   EXPECT_EQ(options->collector.max_request_bytes, uint64_t{1} << 20);
   EXPECT_EQ(options->collector.budget_bytes, uint64_t{20} << 20);
   EXPECT_EQ(options->store.cache_bytes, uint64_t{3} << 20);
@@ -130,9 +139,10 @@ TEST(ServerOptions, EveryFlagReachesItsPart) {
 
 TEST(ServerOptions, WrongValuesNameTheirFlag) {
   for (const char* word :
-       {"--retention-age=7", "--retention-size=lots", "--retention-captures=79MiB", "--durability=maybe",
-        "--query-threads=0", "--ready-fd=x", "--max-request-bytes=8GiB", "--operations-per-service=0", "--services=-1",
-        "--capture-threshold=7", "--capture-floor=x", "--listed-attribute-keys=0", "--listed-attribute-keys=8193"}) {
+       {"--retention-age=7", "--retention-size=lots", "--retention-captures=79MiB", "--retention-snapshots=1MiB",
+        "--durability=maybe", "--query-threads=0", "--ready-fd=x", "--max-request-bytes=8GiB",
+        "--operations-per-service=0", "--services=-1", "--capture-threshold=7", "--capture-floor=x",
+        "--listed-attribute-keys=0", "--listed-attribute-keys=8193"}) {
     Result<ServerOptions> options = options_of({word});
     ASSERT_FALSE(options.ok()) << word;
     EXPECT_EQ(options.error().code, ErrorCode::kInvalid);

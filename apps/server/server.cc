@@ -5,6 +5,7 @@
 
 #include "apps/server/node_control.h"
 #include "apps/server/node_rows.h"
+#include "apps/server/snapshot_worker.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "cli/exit_codes.h"
@@ -70,12 +71,16 @@ void Server::start_control() {
 Result<cli::Addresses> Server::start(cli::Signals& signals) {
   Result<> opened = open_store(signals);
   if (!opened) return opened.error();
+  auto snapshots = query::SnapshotStore::open(options_.snapshots, snapshot_worker(options_.snapshot_worker));
+  if (!snapshots) return snapshots.error();
+  snapshots_ = *std::move(snapshots);
   auto nodes = std::make_shared<collector::NodeRegistry>();
   options_.collector.nodes = nodes;
   options_.collector.max_capture_bytes = options_.store.capture_most_bytes;
   options_.query.nodes = [nodes] { return node_rows(*nodes); };
   start_control();
-  query_ = std::make_unique<query::QueryServer>(options_.query, query::Stores(*store_, &store_->captures()));
+  query_ = std::make_unique<query::QueryServer>(options_.query,
+                                                query::Stores(*store_, &store_->captures(), snapshots_.get()));
   Result<std::string> http = query_->start();
   if (!http) return http.error();
   collector_ = std::make_unique<collector::Collector>(options_.collector, *store_);
@@ -97,6 +102,7 @@ void Server::stop() {
   if (query_) query_->stop(kQueryGraceNano);
   collector_.reset();
   query_.reset();
+  snapshots_.reset();
   // For whoever measures the data directory: seal and compact everything first. Usually the next start goes on instead.
   if (store_ && std::getenv("FATHOM_SETTLE_ON_EXIT") != nullptr) {
     Result<> settled = store_->settle();

@@ -1,6 +1,6 @@
 // Server: store, collector and query in one process, from their start to their orderly end.
 //
-// Thread safety: start() and stop() from one thread. Ownership: all three parts; the store goes last. Errors: start()
+// Thread safety: start() and stop() from one thread. Ownership: all parts; the stores go last. Errors: start()
 // says what could not be had (a port, the data directory) and the cure; nothing is left running then.
 #pragma once
 
@@ -30,6 +30,7 @@ class Server {
 
   ServerOptions options_;
   std::unique_ptr<store::RocksStore> store_;
+  std::unique_ptr<query::SnapshotStore> snapshots_;
   std::shared_ptr<collector::ThresholdLearner> learner_;
   std::shared_ptr<collector::NodeStreams> streams_;
   std::shared_ptr<collector::ControlRouter> router_;

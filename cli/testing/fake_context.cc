@@ -26,6 +26,12 @@ Context FakeWorld::context() {
       return reply(target);
     };
   };
+  context.connect_put = [this](const std::string&, uint64_t) -> HttpPut {
+    return [this](std::string_view target, std::string_view bytes) {
+      put.emplace_back(bytes);
+      return reply(target);
+    };
+  };
   context.now_unix_nano = [] { return kNow; };
   context.sleep = [this](uint64_t nano) { slept_nano += nano; };
   context.executable = executable;

@@ -28,6 +28,7 @@ class FakeWorld {
   std::vector<std::string> urls;     // that were connected to
   std::vector<std::string> targets;  // that were asked for, in order
   std::vector<std::string> posted;   // the documents that were posted, in order; their targets are among `targets`
+  std::vector<std::string> put;      // bytes, in order; likewise
   uint64_t slept_nano = 0;           // nobody really does
   std::string executable = "/nowhere/fathom";
 

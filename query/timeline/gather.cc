@@ -4,6 +4,7 @@
 #include <map>
 
 #include "query/captures.h"
+#include "query/snapshots/snapshot_queries.h"
 
 namespace fathom::query {
 
@@ -101,6 +102,7 @@ Result<Timeline> gather(const Stores& stores, const TimelineQuery& query, store:
     if (!capture) return capture.error();
     timeline.captures.push_back(*std::move(capture));
   }
+  timeline.snapshots = snapshots_of(stores, trace_id);
   sort_into_processes(timeline);
   return timeline;
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "capture/capture.h"
+#include "query/snapshots/snapshot_index.h"
 #include "query/timeline/thread_states.h"
 #include "store/capture_store.h"
 
@@ -114,6 +115,7 @@ struct Timeline {
   uint64_t left_out = 0;
   std::vector<TimelineCapture> captures;
   std::vector<TimelineProcess> processes;
+  std::vector<SharedSummary> snapshots;  // of the trace
   store::StoredTrace trace;
 };
 

@@ -5,6 +5,7 @@
 
 #include "net/json_writer.h"
 #include "query/captures.h"
+#include "query/snapshots/snapshot_queries.h"
 #include "query/timeline/meter.h"
 #include "query/timeline/syscall_names.h"
 #include "query/timeline/timeline_query.h"
@@ -30,6 +31,7 @@ class TimelineDocument {
     json_.member("truncated", timeline_.left_out > 0).member("left_out", timeline_.left_out);
     write_list("captures", timeline_.captures, [this](const auto& capture) { write_capture_of(capture); });
     write_list("processes", timeline_.processes, [this](const auto& process) { write_process(process); });
+    write_snapshots(json_, timeline_.snapshots);
     json_.end_object();
     out_ += "\n";
     if (!paid()) return meter_.result().error();

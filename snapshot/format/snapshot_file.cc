@@ -7,7 +7,6 @@
 
 #include "base/bytes.h"
 #include "base/whole_io.h"
-#include "snapshot/format/layout.h"
 
 namespace fathom::snapshot {
 namespace {
@@ -61,7 +60,7 @@ Result<SnapshotFile> SnapshotFile::open(const std::string& path) {
   return open(std::move(file));
 }
 
-Result<SnapshotFile> SnapshotFile::open(Fd file) {
+Result<SnapshotFile> SnapshotFile::open(Fd file, uint64_t most_metadata_bytes) {
   struct stat about {};
   if (::fstat(file.get(), &about) != 0) return system_error("cannot look at a snapshot");
   const auto size = static_cast<uint64_t>(about.st_size);
@@ -69,6 +68,10 @@ Result<SnapshotFile> SnapshotFile::open(Fd file) {
   if (auto known = check_header(file.get()); !known) return known.error();
   auto place = metadata_place(file.get(), size);
   if (!place) return place.error();
+  if (place->bytes > most_metadata_bytes) {
+    return exhausted("the description in this snapshot has " + std::to_string(place->bytes) + " bytes; " +
+                     std::to_string(most_metadata_bytes) + " are the most that are read here");
+  }
   auto metadata = read_string(file.get(), place->at, place->bytes);
   if (!metadata) return metadata.error();
   if (XXH3_64bits(metadata->data(), metadata->size()) != place->hash) {

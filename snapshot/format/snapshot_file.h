@@ -16,6 +16,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/sha256.h"
+#include "snapshot/format/layout.h"
 #include "snapshot/format/snapshot.h"
 
 namespace fathom::snapshot {
@@ -51,7 +52,9 @@ class SnapshotWriter {
 class SnapshotFile {
  public:
   static Result<SnapshotFile> open(const std::string& path);
-  static Result<SnapshotFile> open(Fd file);
+  // A description becomes some ten times as large in memory, so who takes files from strangers lowers its limit
+  // (kExhausted beyond it).
+  static Result<SnapshotFile> open(Fd file, uint64_t most_metadata_bytes = kMostMetadataBytes);
 
   const Snapshot& snapshot() const { return snapshot_; }
   // Reads bytes of the file at `file_offset` (inside a piece); all of them, or an error.

@@ -63,6 +63,15 @@ TEST_F(SnapshotFileTest, ReadsWhatWasWritten) {
   EXPECT_NE(id, write(sample_snapshot(), "packet"));
 }
 
+TEST_F(SnapshotFileTest, ADescriptionBeyondTheReadersLimitIsRefusedBeforeItIsRead) {
+  write(sample_snapshot(), "packets");
+  auto reopened = [this] { return Fd(::open(file().c_str(), O_RDONLY | O_CLOEXEC)); };
+  auto refused = SnapshotFile::open(reopened(), 10);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kExhausted);
+  EXPECT_TRUE(SnapshotFile::open(reopened(), 4096).ok());
+}
+
 TEST_F(SnapshotFileTest, PiecesOfAStreamAreOneWhileTheyGoOn) {
   auto writer = SnapshotWriter::begin(fresh());
   ASSERT_TRUE(writer.ok());

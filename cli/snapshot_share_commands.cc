@@ -1,0 +1,94 @@
+// fathom snapshot push, pull.
+#include "cli/filter_flags.h"
+#include "cli/joined.h"
+#include "cli/sizes.h"
+#include "cli/snapshot_share.h"
+#include "cli/text.h"
+
+namespace fathom::cli {
+
+namespace {
+
+std::vector<Flag> share_flags() {
+  return join({{{"--directory", "DIR",
+                 "where snapshots lie (default: $FATHOM_SNAPSHOTS, or fathom/snapshots in $XDG_DATA_HOME or "
+                 "~/.local/share)"}},
+               connection_flags()});
+}
+
+Result<std::string> directory_of(const Args& args, const Context& context) {
+  if (auto given = args.given("--directory")) return *given;
+  if (auto chosen = context.env("FATHOM_SNAPSHOTS")) return *chosen;
+  const auto data = context.env("XDG_DATA_HOME");
+  if (data && data->starts_with('/')) return *data + "/fathom/snapshots";
+  if (auto home = context.env("HOME")) return *home + "/.local/share/fathom/snapshots";
+  return invalid("there is no home directory to look for snapshots in; say where: --directory DIR");
+}
+
+std::string summary(const Shared& shared, const char* verb) {
+  std::string text = std::string(verb) + " " + format_size(shared.moved_bytes) + " with " +
+                     std::to_string(shared.moved_images) + " images; " + std::to_string(shared.kept_images) +
+                     " were there already";
+  if (shared.missing_images == 0) return text + "\n";
+  return text + "; " + std::to_string(shared.missing_images) + " are missing: what runs in them will be gaps\n";
+}
+
+ExitCode print(const Context& context, const std::string& id, const Result<Shared>& shared, const char* verb) {
+  if (!shared && shared.error().code == ErrorCode::kNotFound) return not_fetched(context, shared.error());
+  if (!shared) return failed(context, shared.error());
+  context.err(summary(*shared, verb));
+  context.out("{\"snapshot_id\":\"" + id + "\"}\n");
+  return ExitCode::kOk;
+}
+
+CommandLine push_line() {
+  return {"fathom snapshot push",
+          "send a snapshot of this host, with its images, to the server",
+          "There others can list, ask and pull it. Images that the server has already are not sent again; a push that "
+          "broke off goes on where it stopped.",
+          {{"ID", "a snapshot's id, its beginning, or 'last' for the newest"}},
+          share_flags(),
+          {{"fathom snapshot push last --url http://fathom.example:7070", "the newest one"}}};
+}
+
+ExitCode run_push(const Args& args, const Context& context) {
+  Result<std::string> directory = directory_of(args, context);
+  if (!directory) return failed(context, directory.error());
+  Result<std::string> id = find_here(*directory, args.positional(0));
+  if (!id) return not_fetched(context, id.error());
+  Result<Api> api = connect(args, context);
+  if (!api) return failed(context, api.error());
+  return print(context, *id, push_snapshot(context, *api, *directory, *id), "pushed");
+}
+
+CommandLine pull_line() {
+  return {"fathom snapshot pull",
+          "fetch a snapshot, with its images, from the server to this host",
+          "Images that are here already are not fetched again.",
+          {{"ID", "a snapshot's id, all 32 digits: 'fathom trace' says which there are of a trace"}},
+          share_flags(),
+          {{"fathom snapshot pull 3fa1b0c2d4e5f60718293a4b5c6d7e8f", "then: fathom snapshot calls 3fa1"}}};
+}
+
+ExitCode run_pull(const Args& args, const Context& context) {
+  Result<std::string> directory = directory_of(args, context);
+  if (!directory) return failed(context, directory.error());
+  auto id = Id<16>::from_hex_text(args.positional(0));
+  if (!id) {
+    return failed(context,
+                  invalid("'" + printable(args.positional(0)) + "' is not a snapshot id: 32 hexadecimal digits"));
+  }
+  Result<Api> api = connect(args, context);
+  if (!api) return failed(context, api.error());
+  return print(context, id->hex(), pull_snapshot(context, *api, *directory, id->hex()), "pulled");
+}
+
+}  // namespace
+
+std::vector<const Command*> snapshot_share_commands() {
+  static const Command kPush{push_line(), run_push};
+  static const Command kPull{pull_line(), run_pull};
+  return {&kPush, &kPull};
+}
+
+}  // namespace fathom::cli

@@ -1,0 +1,118 @@
+#include "cli/snapshot_share.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "base/sha256.h"
+#include "cli/snapshot_note.h"
+#include "cli/testing/fake_context.h"
+
+namespace fathom::cli {
+namespace {
+
+const std::string kId(32, 'a');
+
+class SnapshotShareHereTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = testing::TempDir() + "snapshot_share_XXXXXX";
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    directory_ = name;
+    std::filesystem::create_directories(directory_ + "/snapshots");
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+  void add(const std::string& id, const std::string& content = "content") {
+    std::ofstream(directory_ + "/snapshots/" + id + ".snapshot") << content;
+  }
+  Result<Shared> push(FakeWorld& world, const std::string& id = kId) {
+    Context context = world.context();
+    return push_snapshot(context, api(context), directory_, id);
+  }
+  static Api api(const Context& context) {
+    return Api(context.connect("", 0), std::nullopt, nullptr, context.connect_put("", 0));
+  }
+
+  std::string directory_;
+};
+
+TEST_F(SnapshotShareHereTest, IdsAreFoundByTheirBeginning) {
+  add(std::string(32, 'a'));
+  add(std::string(31, 'a') + "b");
+  add("caffee" + std::string(26, '0'));
+  add("no-id");
+  EXPECT_EQ(*find_here(directory_, "caff"), "caffee" + std::string(26, '0'));
+  EXPECT_EQ(*find_here(directory_, kId), kId);
+  EXPECT_EQ(find_here(directory_, "aaaa").error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(find_here(directory_, "caf").error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(find_here(directory_, "dddd").error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(find_here(directory_ + "/nowhere", "last").error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(SnapshotShareHereTest, ABusyServerIsWaitedForAndAWrongOffsetMended) {
+  add(kId, "0123456789");
+  FakeWorld world;
+  world.answer(503, R"({"error":{"code":"x","message":"later"}})");
+  world.answer(200, R"({"offset":4,"stored":false})");
+  world.answer(409, R"({"error":{"code":"conflict","message":"x"},"offset":7})");
+  world.answer(200, R"({"offset":10,"stored":true})");
+  world.answer(200, R"({"id":"x","image_files":[{"sha256":"../../etc","stored":false}]})");
+  auto pushed = push(world);
+  ASSERT_TRUE(pushed.ok()) << pushed.error().message;
+  EXPECT_EQ(world.put, (std::vector<std::string>{"", "", "456789", "789"}));
+  EXPECT_EQ(world.targets[3], "/api/v1/snapshots/" + kId + "/bytes?offset=7&total=10");
+  EXPECT_EQ(pushed->missing_images, 0u) << "a name that is none is overlooked";
+  EXPECT_GT(world.slept_nano, 0u);
+}
+
+TEST_F(SnapshotShareHereTest, AServerThatNeverTakesAnythingIsGivenUp) {
+  add(kId, "0123456789");
+  FakeWorld busy;
+  busy.answer(503, R"({"error":{"code":"x","message":"the disk is nearly full"}})");
+  auto refused = push(busy);
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
+  EXPECT_NE(refused.error().message.find("nearly full"), std::string::npos);
+  FakeWorld forgetful;
+  forgetful.answer(200, R"({"offset":0,"stored":false})");
+  EXPECT_EQ(push(forgetful).error().code, ErrorCode::kUnavailable);
+  FakeWorld greedy;
+  greedy.answer(200, R"({"offset":11,"stored":false})");
+  EXPECT_EQ(push(greedy).error().code, ErrorCode::kInternal);
+}
+
+TEST_F(SnapshotShareHereTest, AnAnswerWithoutEndIsNotTaken) {
+  FakeWorld world;
+  world.answer(200, R"({"id":"x","bytes":3,"image_files":[]})");
+  world.answer(200, std::string((4 << 20) + 1, 'x'));
+  Context context = world.context();
+  EXPECT_EQ(pull_snapshot(context, api(context), directory_, kId).error().code, ErrorCode::kCorrupt);
+}
+
+TEST(SnapshotNote, IsALineForEachAndHarmless) {
+  auto document =
+      boost::json::parse(R"({"snapshots":[{"id":"ab12","tid":43,"host":"n1","reason":"overdue","engine":"step"},)"
+                         R"({"id":"cd34","tid":-1,"host":"","reason":"\u001b[31m","engine":"intel_pt"}]})");
+  const std::string note = snapshots_note(document);
+  EXPECT_TRUE(note.starts_with("\nsnapshot ab12 of thread 43 on n1 (overdue, stepped): fathom snapshot calls ab12\n"))
+      << note;
+  EXPECT_NE(note.find("snapshot cd34 ("), std::string::npos) << note;
+  EXPECT_EQ(note.find('\x1b'), std::string::npos);
+  EXPECT_EQ(snapshots_note(boost::json::parse("{}")), "");
+}
+
+TEST(SnapshotNote, StandsUnderTracesAndTimelines) {
+  const std::string id = "4bf92f3577b34da6a3ce929d0e0e4736";
+  FakeWorld world;
+  world.answer(200, R"({"trace_id":")" + id + R"(","spans":[],"processes":[],"snapshots":[{"id":"ab12","tid":7}]})");
+  for (const char* command : {"trace", "timeline"}) {
+    world.out.clear();
+    EXPECT_EQ(world.run({command, id}), ExitCode::kOk);
+    EXPECT_NE(world.out.find("\nsnapshot ab12 of thread 7: fathom snapshot calls ab12\n"), std::string::npos)
+        << world.out;
+  }
+}
+
+}  // namespace
+}  // namespace fathom::cli

@@ -1,0 +1,112 @@
+#include "query/snapshots/snapshot_index.h"
+
+#include <algorithm>
+
+namespace fathom::query {
+
+bool SnapshotFilter::matches(const SnapshotSummary& summary) const {
+  const uint64_t instant = summary.instant_unix_nano();
+  return instant >= range.from_unix_nano && instant < range.to_unix_nano &&
+         (!trace_id || summary.trigger.trace_id == *trace_id) && (!host || summary.host == *host);
+}
+
+bool SnapshotIndex::add(SharedSummary summary) {
+  if (!by_id_.emplace(summary->id, summary).second) return false;
+  by_instant_.emplace(SnapshotCursor{summary->instant_unix_nano(), summary->id}, summary);
+  by_reception_.insert({summary->received_unix_nano, summary->id});
+  bytes_.snapshots += summary->bytes;
+  bytes_.memory += summary->memory_bytes();
+  name_images(*summary);
+  return true;
+}
+
+SharedSummary SnapshotIndex::remove(const SnapshotId& id) {
+  SharedSummary summary = find(id);
+  if (summary == nullptr) return nullptr;
+  by_id_.erase(id);
+  by_instant_.erase({summary->instant_unix_nano(), id});
+  by_reception_.erase({summary->received_unix_nano, id});
+  bytes_.snapshots -= summary->bytes;
+  bytes_.memory -= summary->memory_bytes();
+  unname_images(*summary);
+  return summary;
+}
+
+SharedSummary SnapshotIndex::find(const SnapshotId& id) const {
+  auto found = by_id_.find(id);
+  return found == by_id_.end() ? nullptr : found->second;
+}
+
+SharedSummary SnapshotIndex::oldest() const {
+  return by_reception_.empty() ? nullptr : find(by_reception_.begin()->id);
+}
+
+SnapshotPage SnapshotIndex::page(const SnapshotFilter& filter, size_t limit,
+                                 const std::optional<SnapshotCursor>& cursor) const {
+  SnapshotPage page;
+  auto row = std::make_reverse_iterator(cursor ? by_instant_.lower_bound(*cursor) : by_instant_.end());
+  for (; row != by_instant_.rend(); ++row) {
+    if (!filter.matches(*row->second)) continue;
+    if (page.rows.size() == limit) {
+      page.next = {page.rows.back()->instant_unix_nano(), page.rows.back()->id};
+      break;
+    }
+    page.rows.push_back(row->second);
+  }
+  return page;
+}
+
+uint64_t SnapshotIndex::image_bytes(const Sha256& content) const {
+  auto found = images_.find(content);
+  return found == images_.end() ? 0 : found->second.bytes;
+}
+
+void SnapshotIndex::name_images(const SnapshotSummary& summary) {
+  for (const Sha256& content : summary.contents) {
+    if (++named_[content] > 1) continue;
+    bytes_.named_images += image_bytes(content);
+    bytes_.unnamed_images -= image_bytes(content);
+  }
+}
+
+void SnapshotIndex::unname_images(const SnapshotSummary& summary) {
+  for (const Sha256& content : summary.contents) {
+    auto named = named_.find(content);
+    if (--named->second > 0) continue;
+    named_.erase(named);
+    bytes_.named_images -= image_bytes(content);
+    bytes_.unnamed_images += image_bytes(content);
+  }
+}
+
+void SnapshotIndex::add_image(const Sha256& content, uint64_t bytes, uint64_t touched_unix_nano) {
+  if (!images_.emplace(content, Image{bytes, touched_unix_nano}).second) return;
+  (is_named(content) ? bytes_.named_images : bytes_.unnamed_images) += bytes;
+}
+
+void SnapshotIndex::remove_image(const Sha256& content) {
+  (is_named(content) ? bytes_.named_images : bytes_.unnamed_images) -= image_bytes(content);
+  images_.erase(content);
+}
+
+bool SnapshotIndex::touch_image(const Sha256& content, uint64_t unix_nano) {
+  auto found = images_.find(content);
+  if (found == images_.end()) return false;
+  found->second.touched_unix_nano = std::max(found->second.touched_unix_nano, unix_nano);
+  return true;
+}
+
+std::vector<Sha256> SnapshotIndex::superfluous_images(uint64_t untouched_since_unix_nano) const {
+  std::vector<Sha256> superfluous;
+  for (const auto& [content, image] : images_) {
+    if (image.touched_unix_nano < untouched_since_unix_nano && !is_named(content)) superfluous.push_back(content);
+  }
+  return superfluous;
+}
+
+size_t SnapshotIndex::missing_images(const SnapshotSummary& summary) const {
+  return summary.unreadable_images +
+         static_cast<size_t>(std::ranges::count_if(summary.contents, [this](const auto& c) { return !has_image(c); }));
+}
+
+}  // namespace fathom::query

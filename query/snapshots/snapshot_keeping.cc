@@ -1,0 +1,235 @@
+// The keeping half of SnapshotStore: publication, what is there at a start, retention.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/thread_priority.h"
+#include "query/snapshots/results_sweep.h"
+#include "query/snapshots/snapshot_counters.h"
+#include "query/snapshots/snapshot_store.h"
+
+namespace fathom::query {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kMostSnapshots = 10'000;
+constexpr uint64_t kMostSummaryBytes = 128 << 20;
+constexpr uint64_t kResultBytes = 1 << 30;  // of kept answers, where there is no limit
+constexpr uint64_t kResultShare = 8;        // of the limit: what they may take
+
+uint64_t modified_unix_nano(const struct stat& about) {
+  return static_cast<uint64_t>(about.st_mtim.tv_sec) * kNanosPerSecond + static_cast<uint64_t>(about.st_mtim.tv_nsec);
+}
+
+// A file of nothing takes a block of the disk all the same.
+uint64_t charged_bytes(uint64_t bytes) {
+  constexpr uint64_t kBlockBytes = 4096;
+  return (bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
+}
+
+void remove_all_files(const std::string& directory) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(directory, ignored)) fs::remove(entry.path(), ignored);
+}
+
+}  // namespace
+
+Result<> SnapshotStore::room_on_disk(uint64_t bytes) const {
+  struct statvfs disk {};
+  if (::statvfs(options_.path.c_str(), &disk) != 0) return {};  // writing will say what is wrong
+  const uint64_t free = uint64_t{disk.f_bavail} * disk.f_frsize;
+  const uint64_t reserve = 2 * std::min(options_.reserve_disk_bytes, uint64_t{disk.f_blocks} * disk.f_frsize / 8);
+  if (free >= bytes && free - bytes >= reserve) return {};
+  refused_uploads("disk_nearly_full").add();
+  return unavailable("the server's disk is nearly full");
+}
+
+Result<> SnapshotStore::sync(const std::string& folder) const {
+  Fd directory(::open((options_.path + folder).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory.open() && ::fsync(directory.get()) == 0) return {};
+  return unavailable(system_error("cannot sync " + options_.path + folder).message);
+}
+
+Result<> SnapshotStore::publish(const UploadPiece& piece, const std::string& draft) {
+  return piece.name.is_image ? publish_image(piece, draft) : publish_snapshot(piece, draft);
+}
+
+Result<> SnapshotStore::publish_image(const UploadPiece& piece, const std::string& draft) {
+  const Sha256 content = *Sha256::from_hex_text(piece.name.hex);
+  {
+    std::lock_guard lock(mutex_);
+    const std::string path = directory_.image_path(content);
+    if (::rename(draft.c_str(), path.c_str()) != 0) return unavailable(system_error("cannot name " + path).message);
+    if (!index_.has_image(content)) stored_snapshot_images().add();
+    index_.add_image(content, charged_bytes(piece.total), options_.now());
+    apply_retention();
+  }
+  return sync("/images");
+}
+
+Result<SnapshotSummary> SnapshotStore::summary_of(const StoredSnapshot& stored, const std::string& path) const {
+  std::lock_guard one_at_a_time(decoding_);
+  Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.open()) return system_error("cannot open " + path);
+  auto opened = snapshot::SnapshotFile::open(std::move(file), kMostServedMetadataBytes);
+  if (!opened) return opened.error();
+  return summarize(stored, opened->snapshot());
+}
+
+Result<> SnapshotStore::publish_snapshot(const UploadPiece& piece, const std::string& draft) {
+  const SnapshotId id = *SnapshotId::from_hex_text(piece.name.hex);
+  auto summary = summary_of({id, piece.total, options_.now()}, draft);
+  // Damage is the sender's, not ours.
+  if (!summary && summary.error().code == ErrorCode::kCorrupt) return invalid(summary.error().message);
+  if (!summary) return summary.error();
+  {
+    std::lock_guard lock(mutex_);
+    auto named = directory_.publish(draft, id);
+    if (!named) return unavailable(named.error().message);
+    if (index_.add(std::make_shared<const SnapshotSummary>(*std::move(summary)))) stored_snapshots().add();
+    apply_retention();
+  }
+  return sync("/snapshots");
+}
+
+void SnapshotStore::run() {
+  yield_to_requests();
+  read_directory();
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    lock.unlock();
+    tick();
+    lock.lock();
+    wake_.wait_for(lock, std::chrono::nanoseconds(options_.tick_nano), [this] { return stopping_; });
+  }
+}
+
+void SnapshotStore::read_directory() {
+  // Of a server that ended in between: nobody brings their rest.
+  remove_all_files(options_.path + "/drafts");
+  read_images();
+  auto ids = directory_.list();
+  if (!ids) log_warning("snapshots: " + ids.error().message);
+  for (const SnapshotId& id : ids ? *ids : std::vector<SnapshotId>()) {
+    {
+      std::lock_guard lock(mutex_);
+      if (stopping_) return;
+    }
+    read_snapshot(id);
+  }
+  std::lock_guard lock(mutex_);
+  read_ = true;
+  wake_.notify_all();
+}
+
+// All of them count as cared for just now: whoever asked for one before the start still relies on it.
+void SnapshotStore::read_images() {
+  const uint64_t now = options_.now();
+  std::error_code code;
+  for (const auto& entry : fs::directory_iterator(options_.path + "/images", code)) {
+    auto content = Sha256::from_hex_text(entry.path().filename().string());
+    struct stat about {};
+    if (!content || ::stat(entry.path().c_str(), &about) != 0) continue;
+    std::lock_guard lock(mutex_);
+    index_.add_image(*content, charged_bytes(static_cast<uint64_t>(about.st_size)), now);
+  }
+}
+
+void SnapshotStore::read_snapshot(const SnapshotId& id) {
+  const std::string path = directory_.snapshot_path(id);
+  struct stat about {};
+  if (::stat(path.c_str(), &about) != 0) return;
+  const StoredSnapshot stored{id, static_cast<uint64_t>(about.st_size), modified_unix_nano(about)};
+  auto summary = summary_of(stored, path);
+  if (!summary) {
+    unreadable_snapshots().add();
+    log_warning("snapshot " + id.hex() + ": " + summary.error().message);
+    // It still takes room, and has its time.
+    summary = SnapshotSummary{.id = id, .bytes = stored.bytes, .received_unix_nano = stored.received_unix_nano};
+    summary->damaged = true;
+  }
+  std::lock_guard lock(mutex_);
+  index_.add(std::make_shared<const SnapshotSummary>(*std::move(summary)));
+}
+
+void SnapshotStore::wait_until_read() {
+  std::unique_lock lock(mutex_);
+  wake_.wait(lock, [this] { return read_; });
+}
+
+uint64_t SnapshotStore::before(uint64_t ago_nano) const {
+  const uint64_t now = options_.now();
+  return now - std::min(now, ago_nano);
+}
+
+void SnapshotStore::tick() {
+  uploads_.end_idle();
+  sweep();
+  std::lock_guard lock(mutex_);
+  if (!read_) return;
+  apply_retention();
+}
+
+void SnapshotStore::sweep() {
+  SweepRules rules{.is_stored = [this](const SnapshotId& id) {
+    std::lock_guard lock(mutex_);
+    return !read_ || index_.find(id) != nullptr;
+  }};
+  if (options_.retention_age_nano != 0) rules.keep_after_unix_nano = before(options_.retention_age_nano);
+  rules.most_bytes = options_.most_bytes == 0 ? kResultBytes : options_.most_bytes / kResultShare;
+  Swept swept = sweep_results(options_.path + "/results", rules);
+  dropped_snapshot_results().add(swept.dropped);
+  std::lock_guard lock(mutex_);
+  result_bytes_ = swept.kept_bytes;
+}
+
+bool SnapshotStore::beyond_budget() const {
+  const SnapshotBytes& bytes = index_.bytes();
+  if (index_.snapshots() > kMostSnapshots || bytes.memory > kMostSummaryBytes) return true;
+  return options_.most_bytes != 0 && bytes.snapshots + bytes.named_images + result_bytes_ > options_.most_bytes;
+}
+
+void SnapshotStore::apply_retention() {
+  const uint64_t oldest_kept = options_.retention_age_nano == 0 ? 0 : before(options_.retention_age_nano);
+  while (SharedSummary oldest = index_.oldest()) {
+    const bool aged = oldest->received_unix_nano < oldest_kept;
+    if (!aged && !beyond_budget()) break;
+    drop(oldest, aged ? "age" : "size");
+  }
+  drop_images();
+  show();
+}
+
+void SnapshotStore::drop(const SharedSummary& summary, const char* reason) {
+  index_.remove(summary->id);
+  ::unlink(directory_.snapshot_path(summary->id).c_str());
+  dropped_snapshots(reason).add();
+  dropped_snapshot_bytes(reason).add(summary->bytes);
+}
+
+void SnapshotStore::drop_images() {
+  for (const Sha256& content : index_.superfluous_images(before(options_.image_grace_nano))) {
+    index_.remove_image(content);
+    ::unlink(directory_.image_path(content).c_str());
+    dropped_snapshot_images().add();
+  }
+}
+
+void SnapshotStore::show() const {
+  snapshots_kept().set(static_cast<int64_t>(index_.snapshots()));
+  snapshot_bytes_kept().set(static_cast<int64_t>(index_.bytes().snapshots));
+  snapshot_images_kept().set(static_cast<int64_t>(index_.images()));
+  snapshot_image_bytes_kept().set(static_cast<int64_t>(index_.bytes().images()));
+  snapshot_result_bytes_kept().set(static_cast<int64_t>(result_bytes_));
+}
+
+}  // namespace fathom::query

@@ -1,0 +1,200 @@
+#include "query/snapshots/snapshot_store.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "query/snapshots/snapshot_counters.h"
+#include "query/testing/sample_snapshots.h"
+
+namespace fathom::query {
+namespace {
+
+using testing::image_of;
+using testing::made_snapshot;
+using testing::MadeSnapshot;
+using testing::numbered_snapshot;
+using testing::SampleSnapshots;
+
+class SnapshotStoreTest : public ::testing::Test {
+ protected:
+  void start(SnapshotOptions options = {}) { sample_.emplace(std::move(options)); }
+  SnapshotStore& store() { return sample_->store(); }
+  MadeSnapshot upload(uint64_t n, size_t packet_bytes = 10) {
+    MadeSnapshot made = made_snapshot(numbered_snapshot(n), std::string(packet_bytes, 'p'));
+    auto reply = sample_->upload(made);
+    EXPECT_TRUE(reply.ok()) << reply.error().message;
+    EXPECT_TRUE(reply.ok() && reply->stored);
+    sample_->now_unix_nano += kNanosPerSecond;
+    return made;
+  }
+  bool is_stored(const MadeSnapshot& made) { return store().find(made.id).ok(); }
+  bool has_image(uint64_t n) { return store().has_image(sha256(image_of(n))); }
+  static std::string snapshot_file(const MadeSnapshot& made) { return "snapshots/" + made.id.hex() + ".snapshot"; }
+  static std::string image_file(uint64_t n) { return "images/" + sha256(image_of(n)).hex(); }
+
+  std::optional<SampleSnapshots> sample_;
+};
+
+TEST_F(SnapshotStoreTest, WhatWasUploadedIsThereAlsoAfterARestart) {
+  start();
+  MadeSnapshot made = upload(1, 100'000);
+  ASSERT_TRUE(sample_->upload_image(image_of(1)).ok());
+  for (int life = 0; life < 2; ++life) {
+    auto found = store().find(made.id);
+    ASSERT_TRUE(found.ok());
+    EXPECT_EQ((*found)->bytes, made.bytes.size());
+    EXPECT_EQ((*found)->host, "node-1");
+    EXPECT_EQ(store().missing_images(**found), 0u);
+    EXPECT_EQ(*store().read({false, made.id.hex()}, 0, made.bytes.size()), made.bytes);
+    EXPECT_EQ(*store().read({false, made.id.hex()}, 50'000, 1000), made.bytes.substr(50'000, 1000));
+    EXPECT_EQ(*store().read({true, sha256(image_of(1)).hex()}, 6, 100), image_of(1).substr(6));
+    EXPECT_EQ(*store().read({true, sha256(image_of(1)).hex()}, 600, 100), "");
+    sample_->restart();
+  }
+}
+
+TEST_F(SnapshotStoreTest, TheSameAgainIsStoredAtOnce) {
+  start();
+  MadeSnapshot made = upload(1);
+  auto again = store().take({{false, made.id.hex()}, 0, made.bytes.size()}, made.bytes.substr(0, 5));
+  EXPECT_TRUE(again->stored);
+  auto asked = store().take({{false, made.id.hex()}, 0, 1}, "");
+  EXPECT_TRUE(asked->stored);
+}
+
+TEST_F(SnapshotStoreTest, DamageIsRefusedBeforeItHasAName) {
+  start();
+  MadeSnapshot made = made_snapshot(numbered_snapshot(1));
+  for (size_t cut : {size_t{0}, size_t{20}, made.bytes.size() / 2}) {
+    std::string damaged = made.bytes;
+    damaged[cut] ^= 1;
+    if (cut == 20) continue;  // among the packets, which are not looked at
+    const std::string name = sha256(damaged).hex().substr(0, 32);
+    auto refused = sample_->upload({false, name}, damaged);
+    ASSERT_FALSE(refused.ok()) << cut;
+    EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
+    EXPECT_FALSE(sample_->has_file("snapshots/" + name + ".snapshot"));
+  }
+  const std::string text = "no snapshot at all, but long enough to be looked at as one, more or less";
+  EXPECT_FALSE(sample_->upload({false, sha256(text).hex().substr(0, 32)}, text).ok());
+  EXPECT_FALSE(sample_->upload({false, made.id.hex()}, text).ok()) << "another's name";
+}
+
+TEST_F(SnapshotStoreTest, ADescriptionThatCostsTooMuchIsRefused) {
+  start();
+  auto crowd = numbered_snapshot(1);
+  crowd.images.resize(kMostSnapshotImages + 1, crowd.images[0]);
+  EXPECT_EQ(sample_->upload(made_snapshot(crowd)).error().code, ErrorCode::kExhausted);
+  auto wordy = numbered_snapshot(1);
+  wordy.host = std::string(2000, 'h');
+  EXPECT_EQ(sample_->upload(made_snapshot(wordy)).error().code, ErrorCode::kExhausted);
+  auto long_winded = numbered_snapshot(1);
+  long_winded.sideband.resize(1'300'000);  // 14 bytes each
+  EXPECT_EQ(sample_->upload(made_snapshot(long_winded)).error().code, ErrorCode::kExhausted);
+}
+
+TEST_F(SnapshotStoreTest, BeyondTheBudgetTheOldestGoWithTheirImages) {
+  start({.most_bytes = 1 << 20});
+  std::vector<MadeSnapshot> made;
+  for (uint64_t n = 0; n < 4; ++n) {
+    made.push_back(upload(n, 300'000));
+    ASSERT_TRUE(sample_->upload_image(image_of(n)).ok());
+    sample_->now_unix_nano += 2 * kNanosPerHour;
+  }
+  store().tick();
+  EXPECT_FALSE(is_stored(made[0]));
+  EXPECT_FALSE(sample_->has_file(snapshot_file(made[0])));
+  EXPECT_FALSE(has_image(0));
+  EXPECT_FALSE(sample_->has_file(image_file(0)));
+  for (size_t n : {1, 2, 3}) {
+    EXPECT_TRUE(is_stored(made[n])) << n;
+    EXPECT_TRUE(has_image(n)) << n;
+  }
+  auto large = made_snapshot(numbered_snapshot(9), std::string(600'000, 'p'));
+  EXPECT_EQ(sample_->upload(large).error().code, ErrorCode::kExhausted) << "more than half of it all";
+}
+
+TEST_F(SnapshotStoreTest, WithAgeTheyGo) {
+  start({.retention_age_nano = 10 * kNanosPerSecond});
+  MadeSnapshot old = upload(1);
+  sample_->now_unix_nano += 9 * kNanosPerSecond;
+  MadeSnapshot young = upload(2);
+  store().tick();
+  EXPECT_FALSE(is_stored(old));
+  EXPECT_TRUE(is_stored(young));
+}
+
+TEST_F(SnapshotStoreTest, ImagesThatNobodyNamesHaveAnHour) {
+  start();
+  ASSERT_TRUE(sample_->upload_image(image_of(1)).ok());
+  ASSERT_TRUE(sample_->upload_image(image_of(2)).ok());
+  ASSERT_TRUE(sample_->upload_image(image_of(3)).ok());
+  upload(3);
+  sample_->now_unix_nano += kNanosPerHour - 10 * kNanosPerSecond;
+  store().tick();
+  EXPECT_TRUE(has_image(1) && has_image(2));
+  const Sha256 asked[] = {sha256(image_of(2)), sha256("another")};
+  EXPECT_EQ(store().missing_images(asked), std::vector{sha256("another")});
+  sample_->now_unix_nano += kNanosPerMinute;
+  store().tick();
+  EXPECT_FALSE(has_image(1));
+  EXPECT_TRUE(has_image(2)) << "somebody relies on it";
+  EXPECT_TRUE(has_image(3)) << "it is named";
+}
+
+TEST_F(SnapshotStoreTest, ImagesThatNobodyNamesCannotPushSnapshotsOut) {
+  start({.most_bytes = 1 << 20});
+  MadeSnapshot made = upload(1);
+  for (uint64_t n = 0; n < 8; ++n) (void)sample_->upload_image(std::string(100'000, static_cast<char>('a' + n)));
+  EXPECT_TRUE(is_stored(made));
+  EXPECT_EQ(sample_->upload_image("one more").error().code, ErrorCode::kUnavailable);
+}
+
+TEST_F(SnapshotStoreTest, ResultsGoWithTheirSnapshot) {
+  start({.retention_age_nano = 10 * kNanosPerSecond});
+  sample_->now_unix_nano = now_unix_nano();
+  MadeSnapshot made = upload(1);
+  std::ofstream(sample_->path() + "/results/" + made.id.hex() + "-abc") << "answer";
+  std::ofstream(sample_->path() + "/results/" + made.id.hex() + "-" + std::string(32, '1') + "-abc") << "diff";
+  store().tick();
+  EXPECT_TRUE(sample_->has_file("results/" + made.id.hex() + "-abc"));
+  EXPECT_FALSE(sample_->has_file("results/" + made.id.hex() + "-" + std::string(32, '1') + "-abc"));
+  sample_->now_unix_nano += kNanosPerMinute;
+  store().tick();
+  EXPECT_FALSE(sample_->has_file("results/" + made.id.hex() + "-abc"));
+}
+
+TEST_F(SnapshotStoreTest, OneThatIsDamagedOnTheDiskSaysSo) {
+  start();
+  MadeSnapshot made = upload(1);
+  sample_->end();
+  std::filesystem::resize_file(sample_->path() + "/" + snapshot_file(made), made.bytes.size() - 1);
+  sample_->restart();
+  auto found = store().find(made.id);
+  ASSERT_TRUE(found.ok());
+  EXPECT_TRUE((*found)->damaged);
+  EXPECT_FALSE(store().description(made.id).ok());
+}
+
+TEST_F(SnapshotStoreTest, DraftsOfAnEarlierLifeAreRemoved) {
+  start();
+  sample_->end();
+  std::ofstream(sample_->path() + "/drafts/left") << "behind";
+  sample_->restart();
+  EXPECT_FALSE(sample_->has_file("drafts/left"));
+}
+
+TEST_F(SnapshotStoreTest, OnAFullDiskNothingIsTaken) {
+  start({.reserve_disk_bytes = UINT64_MAX / 4});
+  // An eighth of the disk is the most that is kept free, twice.
+  const auto disk = std::filesystem::space(sample_->path());
+  const bool full = disk.available < disk.capacity / 4;
+  auto reply = sample_->upload(made_snapshot(numbered_snapshot(1)));
+  EXPECT_EQ(reply.ok(), !full);
+}
+
+}  // namespace
+}  // namespace fathom::query

@@ -1,0 +1,83 @@
+#include "query/snapshots/summary.h"
+
+#include <algorithm>
+
+namespace fathom::query {
+
+namespace {
+
+using snapshot::Snapshot;
+
+constexpr size_t kKeptCommandBytes = 1024;
+constexpr uint64_t kReferenceBytes = 2 * sizeof(Sha256);  // here, and among the images that are named
+
+Error too_many(const std::string& what, size_t count, size_t most) {
+  return exhausted("this snapshot has " + std::to_string(count) + " " + what + "; the server keeps those that have " +
+                   std::to_string(most) + " at most");
+}
+
+Result<> check_counts(const Snapshot& snapshot) {
+  if (snapshot.images.size() > kMostSnapshotImages) {
+    return too_many("images", snapshot.images.size(), kMostSnapshotImages);
+  }
+  if (snapshot.streams.size() > kMostSnapshotStreams) {
+    return too_many("streams", snapshot.streams.size(), kMostSnapshotStreams);
+  }
+  if (snapshot.losses.size() > kMostSnapshotLosses) {
+    return too_many("kinds of losses", snapshot.losses.size(), kMostSnapshotLosses);
+  }
+  return {};
+}
+
+Result<> check_texts(const Snapshot& snapshot) {
+  size_t shown = std::max(snapshot.host.size(), snapshot.trigger.reason.size());
+  for (const auto& loss : snapshot.losses) shown = std::max(shown, loss.name.size());
+  if (shown > kMostShownTextBytes) return too_many("bytes in a host, a reason or a loss", shown, kMostShownTextBytes);
+  size_t longest = 0;
+  for (const auto& image : snapshot.images) {
+    longest = std::max({longest, image.name.size(), image.build_id.size(), image.missing.size()});
+  }
+  if (longest > kMostImageTextBytes) return too_many("bytes in the name of an image", longest, kMostImageTextBytes);
+  return {};
+}
+
+std::vector<Sha256> contents_of(const Snapshot& snapshot) {
+  std::vector<Sha256> contents;
+  for (const auto& image : snapshot.images) {
+    if (!image.content.is_zero()) contents.push_back(image.content);
+  }
+  std::ranges::sort(contents);
+  const auto repeated = std::ranges::unique(contents);
+  contents.erase(repeated.begin(), repeated.end());
+  return contents;
+}
+
+}  // namespace
+
+uint64_t SnapshotSummary::memory_bytes() const {
+  uint64_t bytes = sizeof *this + host.size() + command.size() + trigger.reason.size();
+  for (const auto& loss : losses) bytes += sizeof loss + loss.name.size();
+  return bytes + contents.size() * kReferenceBytes;
+}
+
+Result<SnapshotSummary> summarize(const StoredSnapshot& stored, const Snapshot& snapshot) {
+  if (auto few = check_counts(snapshot); !few) return few.error();
+  if (auto short_enough = check_texts(snapshot); !short_enough) return short_enough.error();
+  SnapshotSummary summary{.id = stored.id, .bytes = stored.bytes, .received_unix_nano = stored.received_unix_nano};
+  summary.engine = snapshot.engine;
+  summary.origin = snapshot.origin;
+  summary.taken_unix_nano = static_cast<uint64_t>(std::max<int64_t>(snapshot.taken_unix_nano, 0));
+  summary.slowdown = snapshot.slowdown;
+  summary.host = snapshot.host;
+  summary.command = snapshot.command.substr(0, kKeptCommandBytes);
+  summary.trigger = snapshot.trigger;
+  summary.streams = snapshot.streams.size();
+  summary.images = snapshot.images.size();
+  summary.unreadable_images = static_cast<size_t>(
+      std::ranges::count_if(snapshot.images, [](const auto& image) { return image.content.is_zero(); }));
+  summary.losses = snapshot.losses;
+  summary.contents = contents_of(snapshot);
+  return summary;
+}
+
+}  // namespace fathom::query
