@@ -9,15 +9,19 @@
 #include "bench/options.h"
 #include "bench/report.h"
 #include "bench/snapshot/decode_steps.h"
+#include "bench/snapshot/program_steps.h"
 
 namespace fathom::bench {
 namespace {
 
 Options make_options() {
   return {"bench-snapshot",
-          {{"--steps", "all", "of decode, separated by commas"},
+          {{"--steps", "all", "of decode,import,memory,packets,stepper,trigger, separated by commas"},
            {"--instructions", "40000000", "of the streams that are decoded"},
            {"--rounds", "7", "of each measurement; the median counts"},
+           {"--perf-data", "", "a perf.data.intel_pt-4.14 of google/perf_data_converter, for packets"},
+           {"--memory-mib", "256", "of packets, for memory"},
+           {"--triggers", "1000", "for trigger"},
            {"--work-directory", "/tmp", "where files are left while it runs"},
            {"--json", "", "a file for the figures"}}};
 }
@@ -25,8 +29,7 @@ Options make_options() {
 // Removed with everything in it.
 class WorkDirectory {
  public:
-  explicit WorkDirectory(const std::string& below)
-      : path_(below + "/bench-snapshot." + std::to_string(::getpid())) {}
+  explicit WorkDirectory(const std::string& below) : path_(below + "/bench-snapshot." + std::to_string(::getpid())) {}
   ~WorkDirectory() {
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
@@ -43,7 +46,9 @@ class SnapshotBench {
       : options_(options), report_(report), work_(options.text("--work-directory")) {}
 
   Result<> run() {
-    for (auto step : {&SnapshotBench::decode}) {
+    std::filesystem::create_directories(work_.path());
+    for (auto step : {&SnapshotBench::decode, &SnapshotBench::import, &SnapshotBench::memory, &SnapshotBench::packets,
+                      &SnapshotBench::stepper, &SnapshotBench::trigger}) {
       if (Result<> fine = (this->*step)(); !fine) return fine;
     }
     return {};
@@ -73,6 +78,63 @@ class SnapshotBench {
     report_.add(key + "_over_plain", speed->calls_per_s / speed->plain_per_s, "ours with times and calls over that");
     report_.add(key + "_two_over_one", speed->two_over_one, "two threads over one");
     return speed->two_over_one;
+  }
+
+  Result<> import() {
+    if (!selected("import")) return {};
+    const MadeStream stream = make_calls(10'000'000);
+    auto took = import_to_calls_ms(beside_this_program("fathom"), stream, work_.path(),
+                                   static_cast<int>(options_.number("--rounds")));
+    if (!took) return took.error();
+    report_.note("import: " + std::to_string(stream.packets.size()) + " bytes of packets, 10 M instructions");
+    report_.add("import.to_calls_ms", *took, "fathom snapshot import, then calls, of 10 M instructions");
+    return {};
+  }
+
+  Result<> memory() {
+    if (!selected("memory")) return {};
+    const MadeStream stream = make_calls(20'000'000);
+    auto most = worker_rss_max_mib(beside_this_program("fathom-worker"), stream, options_.number("--memory-mib") << 20,
+                                   work_.path());
+    if (!most) return most.error();
+    report_.add("decode.rss_max_mib", *most,
+                "of fathom-worker, for the calls of " + options_.text("--memory-mib") + " MiB of packets");
+    return {};
+  }
+
+  Result<> packets() {
+    if (!selected("packets")) return {};
+    const std::string& perf_data = options_.text("--perf-data");
+    if (perf_data.empty()) {
+      report_.note("left out: packets.wrong, which wants --perf-data FILE");
+      return {};
+    }
+    auto wrong = wrong_packets(perf_data, work_.path());
+    if (!wrong) return wrong.error();
+    report_.add("packets.wrong", static_cast<double>(*wrong), "kinds whose count is not that of perf script -D");
+    return {};
+  }
+
+  Result<> stepper() {
+    if (!selected("stepper")) return {};
+    auto stepped = measure_stepper(work_.path(), static_cast<int>(options_.number("--rounds")));
+    if (!stepped) return stepped.error();
+    report_.add("stepper.mismatches", static_cast<double>(stepped->mismatches),
+                "addresses, of " + std::to_string(stepped->instructions) + " stepped in all subjects");
+    report_.add("stepper.bare_steps_per_s", stepped->bare_steps_per_s, "a loop that steps and does nothing else");
+    report_.add("stepper.over_bare_loop", stepped->over_bare_loop, "recording over that, from start to snapshot");
+    return {};
+  }
+
+  Result<> trigger() {
+    if (!selected("trigger")) return {};
+    auto latency = measure_trigger(options_.number("--triggers"));
+    if (!latency) return latency.error();
+    if (!latency->real_pt) report_.note("no Intel PT here: a software event stands in for it in trigger.*");
+    report_.add("trigger.to_stopped_us_p50", latency->p50_us,
+                "from a trigger in a program until all rings stand still");
+    report_.add("trigger.to_stopped_us_p99", latency->p99_us, "the same");
+    return {};
   }
 
   const Options& options_;

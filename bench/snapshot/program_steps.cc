@@ -51,15 +51,21 @@ std::vector<std::string> import_command(const std::string& fathom, const MadeStr
                                         const std::string& directory) {
   char base[32];
   std::snprintf(base, sizeof base, "@%lx", stream.base);
-  return {fathom,     "snapshot",
-          "import",   "--pt",
+  return {fathom,
+          "snapshot",
+          "import",
+          "--pt",
           directory + "/stream",
-          "--cpu",    "6/142/10",
-          "--mtc-freq", std::to_string(stream.timing.mtc_freq),
-          "--nom-freq", std::to_string(stream.timing.nom_freq),
+          "--cpu",
+          "6/142/10",
+          "--mtc-freq",
+          std::to_string(stream.timing.mtc_freq),
+          "--nom-freq",
+          std::to_string(stream.timing.nom_freq),
           "--cpuid-0x15",
           std::to_string(stream.timing.cpuid_0x15_eax) + "/" + std::to_string(stream.timing.cpuid_0x15_ebx),
-          "--image",  directory + "/code" + base};
+          "--image",
+          directory + "/code" + base};
 }
 
 Result<double> import_once(const std::string& fathom, const MadeStream& stream, const std::string& directory) {
