@@ -204,12 +204,15 @@ void CaptureService::finished(uint32_t serial, std::vector<FinishedSpan> spans, 
 }
 
 // What of a slow span is not captured yet: of one that was captured while it ran, the rest; of one that began before
-// what was captured of its trace, all. The others lie within one that is captured, when it ends at the latest.
+// what was captured of its trace, all. The others lie within one that is captured, when it ends at the latest; but a
+// trace may go on for days, and what came a while behind what was captured has a turn of its own.
 bool CaptureService::take_rest(const FinishedSpan& span, CaptureJob& job, bool& goes_on) {
   std::optional<CapturedTraces::Captured> known = captured_.find(job.program->serial, span.trace_id);
-  goes_on = known.has_value();
-  if (!known) return true;
-  bool is_the_same = known->span_id == span.span_id;
+  bool is_the_same = known && known->span_id == span.span_id;
+  bool is_past = known && !is_the_same && span.start_nano >= known->until_nano &&
+                 span.end_nano - known->until_nano >= options_.limits.remember_nano;
+  goes_on = known && !is_past;
+  if (!goes_on) return true;
   if (known->until_nano >= job.end_nano || (!is_the_same && span.start_nano >= known->start_nano)) return false;
   if (is_the_same) job.begin_nano = std::max(job.begin_nano, known->until_nano);
   return true;

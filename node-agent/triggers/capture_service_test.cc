@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "node-agent/testing/agent_fixture.h"
 #include "node-agent/testing/fake_capture_outbox.h"
@@ -151,6 +153,25 @@ TEST_F(CaptureServiceTest, WhoeverBeganBeforeWhatIsCapturedIsCapturedAsAWhole) {
   finish_span(32, start + 30 * kMilli);
   pass_ticks(5);
   EXPECT_EQ(captures_.captures.size(), 2u) << "it lies within";
+}
+
+// A trace of a batch, say, lasts for hours.
+TEST_F(CaptureServiceTest, WhatComesAWhileBehindWhatIsCapturedHasATurnOfItsOwn) {
+  capture_options_.limits.remember_nano = 200 * kMilli;
+  capture_options_.limits.operation_pause_nano = 0;
+  begin_with_program();
+  threshold(50 * kMilli);
+  finish_span(30, now_monotonic_nano() - 60 * kMilli);
+  ASSERT_TRUE(until_captures(1));
+  uint64_t until = captures_.content(0).end_nano;
+  while (now_monotonic_nano() <= until) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  uint64_t start = now_monotonic_nano();
+  while (now_monotonic_nano() < until + 210 * kMilli) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  write_event(1, "later");
+  finish_span(31, start);
+  ASSERT_TRUE(until_captures(2));
+  EXPECT_EQ(captures_.captures[1].trace_id, captures_.captures[0].trace_id);
+  EXPECT_NE(captures_.captures[1].span_id, captures_.captures[0].span_id);
 }
 
 TEST_F(CaptureServiceTest, SlowAndFailedSpansAreCapturedWhenTheyEnd) {
