@@ -62,8 +62,7 @@ uint64_t missed_chunks(const DetailFile& file, const DetailSnapshot& snapshot) {
   return missed;
 }
 
-// ---- one thread's events, by its log
-// ------------------------------------------------------------------------------------------------------
+// ---- one thread's events, by its log --------------------------------------------------------------------------------
 
 class ThreadJudge {
  public:
