@@ -104,19 +104,32 @@ bool CaptureService::admit(CaptureJob& job, CaptureSubject subject, const Slowne
                      .duration_nano = slowness.duration_nano,
                      .goes_on = slowness.goes_on,
                      .shares = !job.subjects.empty()};
-  if (std::optional<SkipReason> skipped = limits_.admit(cause, now_monotonic_nano())) {
+  uint64_t now_nano = now_monotonic_nano();
+  if (std::optional<SkipReason> skipped = limits_.admit(cause, now_nano)) {
     count_skipped(trigger, *skipped);
     return false;
   }
   subject.id = random_id();
+  subject.cause = cause;
+  subject.admitted_nano = now_nano;
   job.subjects.push_back(std::move(subject));
   return true;
 }
 
-void CaptureService::submit(CaptureJob job) {
+bool CaptureService::submit(CaptureJob job) {
   std::optional<SkipReason> refused = worker_->submit(job);
-  if (!refused) return;
-  for (const CaptureSubject& subject : job.subjects) count_skipped(subject.trigger, *refused);
+  if (refused) skip(job, *refused);
+  return !refused;
+}
+
+// Nothing is captured of it, so nothing of it may count as captured: at a span's end, all of it is of interest again.
+void CaptureService::skip(const CaptureJob& job, SkipReason reason) {
+  for (const CaptureSubject& subject : job.subjects) {
+    count_skipped(subject.trigger, reason);
+    limits_.give_back(subject.cause, subject.admitted_nano);
+    bool is_remembered = subject.trigger == Trigger::kOverdue || subject.trigger == Trigger::kSlow;
+    if (is_remembered) captured_.take_back(job.program->serial, subject.trace_id, subject.span_id, job.end_nano);
+  }
 }
 
 // ---- on the watch's thread ------------------------------------------------------------------------------------------
@@ -142,7 +155,7 @@ bool CaptureService::overdue(const ProgramPtr& program, std::vector<OverdueSpan>
   if (job.subjects.empty()) return false;
   if (copy_all(job)) observe_all(spans, job.trigger_nano);
   remember(job, spans);
-  submit(std::move(job));
+  (void)submit(std::move(job));
   return true;
 }
 
@@ -175,7 +188,7 @@ bool CaptureService::asked(const ProgramPtr& program, std::vector<ProgramTrigger
   }
   if (job.subjects.empty()) return false;
   (void)copy_all(job);
-  submit(std::move(job));
+  (void)submit(std::move(job));
   return true;
 }
 
@@ -241,8 +254,7 @@ bool CaptureService::finished_one(const ProgramPtr& program, FinishedSpan span) 
                         {span.operation, duration_nano, goes_on});
   if (!admitted) return false;
   if (slow) captured_.put({program->serial, span.trace_id, span.span_id, span.start_nano, job.end_nano});
-  submit(std::move(job));
-  return true;
+  return submit(std::move(job));
 }
 
 void CaptureService::program_changed(const ProgramPtr& program) {
@@ -285,7 +297,7 @@ void CaptureService::crashed(const ProgramPtr& program, std::vector<ThreadSpan> 
   }
   if (innermost.empty()) admit(job, subject, {});
   job.open = std::move(open);
-  if (!job.subjects.empty()) submit(std::move(job));
+  if (!job.subjects.empty()) (void)submit(std::move(job));
 }
 
 // ---- what was made --------------------------------------------------------------------------------------------------
@@ -295,7 +307,7 @@ void CaptureService::made(CaptureWorker::Outcome outcome) {
     send(outcome.job, *std::move(outcome.made));
     return settle(outcome.job, std::nullopt);
   }
-  for (const CaptureSubject& subject : outcome.job.subjects) count_skipped(subject.trigger, outcome.skipped);
+  skip(outcome.job, outcome.skipped);
   settle(outcome.job, outcome.skipped);
 }
 

@@ -100,7 +100,8 @@ class CaptureService : public ControlHandler, public AgentObserver, public Trigg
     bool goes_on = false;
   };
   bool admit(CaptureJob& job, CaptureSubject subject, const Slowness& slowness);
-  void submit(CaptureJob job);
+  bool submit(CaptureJob job);  // false: skipped
+  void skip(const CaptureJob& job, SkipReason reason);
   CaptureJob job_of(const ProgramPtr& program, uint64_t begin_nano, uint64_t end_nano) const;
 
   boost::asio::io_context& loop_;
