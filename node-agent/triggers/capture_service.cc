@@ -198,8 +198,8 @@ void CaptureService::missed(uint64_t triggers) {
 
 // ---- on the loop ----------------------------------------------------------------------------------------------------
 
-void CaptureService::finished(uint32_t serial, std::vector<FinishedSpan> spans, uint64_t left_out) {
-  if (left_out != 0) count_skipped(Trigger::kSlow, SkipReason::kRate, left_out);
+void CaptureService::finished(uint32_t serial, std::vector<FinishedSpan> spans, const LeftOutSpans& left_out) {
+  for (const auto& [what, count] : left_out) count_skipped(what.first, what.second, count);
   ProgramPtr program = programs_.find(serial);
   if (!program) return;
   std::vector<const FinishedSpan*> captured;

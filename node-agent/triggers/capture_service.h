@@ -79,7 +79,7 @@ class CaptureService : public ControlHandler, public AgentObserver, public Trigg
 
   // ---- on the loop
   void use(std::shared_ptr<const Thresholds> current);
-  void finished(uint32_t program, std::vector<FinishedSpan> spans, uint64_t left_out) override;
+  void finished(uint32_t program, std::vector<FinishedSpan> spans, const LeftOutSpans& left_out) override;
   bool take_rest(const FinishedSpan& span, CaptureJob& job, bool& goes_on);
   bool finished_one(const ProgramPtr& program, FinishedSpan span);
   void program_changed(const ProgramPtr& program);
