@@ -240,6 +240,24 @@ TEST(CaptureCodec, SaysWhatMemoryItTook) {
   EXPECT_EQ(code_of(decode(encode(capture), {.most_memory_bytes = taken - 1})), ErrorCode::kExhausted);
 }
 
+TEST(CaptureCodec, TakesNoMoreMemoryToSortEventsThanItMay) {
+  Capture capture;
+  capture.tracepoints = {{"point", "a.cc", 1, {}}};
+  capture.threads = {{.tid = 1}};
+  constexpr uint64_t kEvents = 1000;
+  for (bool is_sorted : {true, false}) {
+    CaptureEncoder encoder;
+    for (uint64_t i = 1; i <= kEvents; ++i)
+      encoder.body().events_of(1).event({.monotonic_nano = is_sorted ? i : kEvents - i}, 0);
+    const std::string bytes = encoder.finish(capture);
+    uint64_t taken = 0;
+    ASSERT_TRUE(decode(bytes, {}, &taken).ok());
+    EXPECT_LT(taken, 2 * kEvents * sizeof(Event)) << "what it takes in the end";
+    EXPECT_EQ(decode(bytes, {.most_memory_bytes = taken}).ok(), is_sorted);
+    EXPECT_TRUE(decode(bytes, {.most_memory_bytes = taken + kEvents * sizeof(Event)}).ok());
+  }
+}
+
 TEST(CaptureCodec, SaysWhatIsNoCaptureAndWhatIsTooNew) {
   EXPECT_EQ(code_of(decode("GIF89a, or another file")), ErrorCode::kInvalid);
   EXPECT_EQ(code_of(decode("")), ErrorCode::kInvalid);
