@@ -32,11 +32,14 @@ CaptureRequest request_for_others(const std::string& host_name, const store::Cap
   return request;
 }
 
+// What cannot be read would be overwritten by the next rule, and may be of use to a person.
 TracepointRules kept_rules(const std::string& directory) {
   if (directory.empty()) return {};
   Result<TracepointRules> rules = read_rules(directory);
   if (rules) return *std::move(rules);
-  log_error("what was switched of tracepoints is forgotten: " + rules.error().message);
+  Result<std::string> kept = set_rules_aside(directory);
+  log_error("what was switched of tracepoints is forgotten: " + rules.error().message + "; " +
+            (kept ? "the file is kept as " + *kept : kept.error().message));
   return {};
 }
 

@@ -137,12 +137,16 @@ TEST_F(ControlRulesTest, WhatCannotBeKeptIsNotSwitched) {
 
 TEST_F(ControlRulesTest, ADamagedFileEndsNoServer) {
   enable("x");
-  std::filesystem::resize_file(directory_ + "/tracepoint-rules", 2);
+  std::filesystem::resize_file(directory_ + "/tracepoint-rules", 12);
   start();
   connect('a');
   EXPECT_EQ(told('a'), "");
   enable("y");
   EXPECT_EQ(told('a'), "+y");
+  EXPECT_EQ(std::filesystem::file_size(directory_ + "/tracepoint-rules.damaged"), 12u) << "a person may look at it";
+  start();
+  connect('b');
+  EXPECT_EQ(told('b'), "+y");
 }
 
 }  // namespace
