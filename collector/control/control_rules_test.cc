@@ -111,6 +111,20 @@ TEST_F(ControlRulesTest, WithoutNodesTheyAreKeptForThoseToCome) {
   EXPECT_EQ(told('a'), "+x");
 }
 
+TEST_F(ControlRulesTest, WhereTooManyRequestsWaitTheyAreMadeAllTheSame) {
+  connect('a');
+  for (int i = 0; i < 8; ++i) ask({});
+  enable("x");
+  ASSERT_EQ(answers_.size(), 1u);
+  ASSERT_TRUE(answers_[0].ok()) << answers_[0].error().message;
+  ASSERT_EQ(answers_[0]->nodes.size(), 1u);
+  EXPECT_FALSE(answers_[0]->nodes[0].answer);
+  EXPECT_NE(answers_[0]->nodes[0].failure.find("told the rule"), std::string::npos) << answers_[0]->nodes[0].failure;
+  EXPECT_EQ(told('a'), "+x");
+  ask({.action = Action::kEnable, .patterns = {"y"}, .pid = 7});
+  EXPECT_EQ(answers_.at(1).error().code, ErrorCode::kUnavailable) << "of one process there is no rule";
+}
+
 TEST_F(ControlRulesTest, OfOneNodeAndOfOneProcess) {
   connect('a');
   connect('b');
