@@ -16,10 +16,13 @@ void BlockDecoder::decode() {
     if (left.events != 0 || left.values != 0 || left.text_bytes != 0) in_.fail();
   }
   if (in_.failed()) return;
-  for (Thread& thread : capture_.threads) {
-    if (std::ranges::is_sorted(thread.events, {}, &Event::monotonic_nano)) continue;
-    std::ranges::stable_sort(thread.events, {}, &Event::monotonic_nano);
-  }
+  for (Thread& thread : capture_.threads) sort(thread.events);
+}
+
+// Sorting takes as much memory again, at most: what stands at the same instant stays in its order.
+void BlockDecoder::sort(std::vector<Event>& events) {
+  if (std::ranges::is_sorted(events, {}, &Event::monotonic_nano)) return;
+  if (in_.has_room(events.size() * sizeof(Event))) std::ranges::stable_sort(events, {}, &Event::monotonic_nano);
 }
 
 // What the bytes cannot hold is not believed.

@@ -22,6 +22,7 @@ class BlockDecoder {
 
  private:
   void reserve();
+  void sort(std::vector<Event>& events);
   void block();
   Thread* thread_of(uint32_t tid);
   std::span<Event> new_events(Thread& thread);

@@ -34,6 +34,13 @@ class BodyReader {
   // Of what takes so many bytes each at least, and will take so much memory. 0 when it cannot be.
   size_t count(size_t least_bytes, size_t memory_bytes);
   bool charge(uint64_t memory_bytes);
+  // Of what is needed for a while only: whether there is as much; fails as charge() does.
+  bool has_room(uint64_t memory_bytes) {
+    const uint64_t room = room_;
+    const bool has = charge(memory_bytes);
+    room_ = room;
+    return has;
+  }
   std::string text();
   // Of two instants, which may be anything.
   uint64_t apart(uint64_t from) { return from + static_cast<uint64_t>(in_.svarint()); }

@@ -1,8 +1,11 @@
 // Encoding and decoding of captures: round trips, and what a decoder refuses.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <optional>
 
 #include "base/bytes.h"
 #include "capture/body_decoder.h"
@@ -151,7 +154,7 @@ TEST(CaptureCodec, EventsOfThreadsComeInAnyOrder) {
   }
   EXPECT_TRUE(encoder.body().has_events(7));
   EXPECT_FALSE(encoder.body().has_events(2));
-  Result<Capture> decoded = decode(encoder.finish(capture));
+  Result<Capture> decoded = decode(*encoder.finish(capture));
   ASSERT_TRUE(decoded.ok()) << decoded.error().message;
   for (const Thread& thread : decoded->threads) {
     ASSERT_EQ(thread.events.size(), 10'000u);
@@ -238,6 +241,70 @@ TEST(CaptureCodec, SaysWhatMemoryItTook) {
   EXPECT_GE(taken, 1000 * sizeof(SpanRef) + 500 * sizeof(Tracepoint) + 200 * sizeof(Thread));
   EXPECT_TRUE(decode(encode(capture), {.most_memory_bytes = taken}).ok());
   EXPECT_EQ(code_of(decode(encode(capture), {.most_memory_bytes = taken - 1})), ErrorCode::kExhausted);
+}
+
+TEST(CaptureCodec, TakesNoMoreMemoryToSortEventsThanItMay) {
+  Capture capture;
+  capture.tracepoints = {{"point", "a.cc", 1, {}}};
+  capture.threads = {{.tid = 1}};
+  constexpr uint64_t kEvents = 1000;
+  for (bool is_sorted : {true, false}) {
+    CaptureEncoder encoder;
+    for (uint64_t i = 1; i <= kEvents; ++i)
+      encoder.body().events_of(1).event({.monotonic_nano = is_sorted ? i : kEvents - i}, 0);
+    const std::string bytes = *encoder.finish(capture);
+    uint64_t taken = 0;
+    ASSERT_TRUE(decode(bytes, {}, &taken).ok());
+    EXPECT_LT(taken, 2 * kEvents * sizeof(Event)) << "what it takes in the end";
+    EXPECT_EQ(decode(bytes, {.most_memory_bytes = taken}).ok(), is_sorted);
+    EXPECT_TRUE(decode(bytes, {.most_memory_bytes = taken + kEvents * sizeof(Event)}).ok());
+  }
+}
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define FATHOM_ENDS_WITHOUT_MEMORY
+#endif
+#endif
+
+// This process gets no more memory from the system, and has none left.
+class NoMemory {
+ public:
+  NoMemory() {
+    ::getrlimit(RLIMIT_AS, &limit_);
+    const rlimit none{.rlim_cur = 0, .rlim_max = limit_.rlim_max};
+    ::setrlimit(RLIMIT_AS, &none);
+    for (void* next = nullptr; (next = std::malloc(16 << 10)) != nullptr; taken_ = next)
+      std::memcpy(next, &taken_, sizeof taken_);
+  }
+  ~NoMemory() {
+    ::setrlimit(RLIMIT_AS, &limit_);
+    while (taken_ != nullptr) {
+      void* const last = taken_;
+      std::memcpy(&taken_, last, sizeof taken_);
+      std::free(last);
+    }
+  }
+
+ private:
+  rlimit limit_{};
+  void* taken_ = nullptr;
+};
+
+TEST(CaptureCodec, WithoutMemoryToCompressWithThereIsAFault) {
+#if defined(FATHOM_ENDS_WITHOUT_MEMORY)
+  GTEST_SKIP() << "a sanitizer needs memory itself";
+#else
+  CaptureEncoder encoder(1 << 20);
+  std::optional<Result<std::string> > bytes;
+  {
+    NoMemory here;
+    bytes = encoder.finish({});
+  }
+  ASSERT_FALSE(bytes->ok());
+  EXPECT_EQ(bytes->error().code, ErrorCode::kExhausted);
+  EXPECT_NE(bytes->error().message.find("memory"), std::string::npos) << bytes->error().message;
+#endif
 }
 
 TEST(CaptureCodec, SaysWhatIsNoCaptureAndWhatIsTooNew) {

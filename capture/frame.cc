@@ -2,9 +2,6 @@
 
 #include <zstd.h>
 
-#include <cassert>
-#include <new>
-
 #include "base/bytes.h"
 #include "capture/format.h"
 
@@ -49,7 +46,8 @@ FrameWriter::FrameWriter(size_t likely_bytes)
       context_(ZSTD_createCCtx()),
       packed_bytes_(ZSTD_CStreamOutSize()),
       packed_(std::make_unique_for_overwrite<char[]>(packed_bytes_)) {
-  if (context_ == nullptr) throw std::bad_alloc();
+  if (context_ == nullptr) fault_ = "no memory";
+  if (context_ == nullptr) return;
   frame_.reserve(likely_bytes);
   ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, kZstdLevel);
   ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_checksumFlag, 1);
@@ -60,16 +58,19 @@ FrameWriter::~FrameWriter() = default;
 void FrameWriter::compress(std::string_view bytes, bool is_end) {
   ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
   size_t left = 0;
+  if (!fault_.empty()) return;
   do {
     ZSTD_outBuffer out{packed_.get(), packed_bytes_, 0};
     left = ZSTD_compressStream2(context_.get(), &out, &in, is_end ? ZSTD_e_end : ZSTD_e_continue);
-    if (ZSTD_isError(left)) throw std::bad_alloc();  // its memory is all that can be missing
+    if (ZSTD_isError(left)) fault_ = ZSTD_getErrorName(left);
+    if (ZSTD_isError(left)) return;
     frame_.append(packed_.get(), out.pos);
   } while (is_end ? left != 0 : in.pos < in.size);
 }
 
-std::string FrameWriter::finish() {
+Result<std::string> FrameWriter::finish() {
   compress({}, true);
+  if (!fault_.empty()) return exhausted("the capture cannot be compressed: " + fault_);
   frame_.replace(0, kFrameHeadBytes, head_of_frame(bytes()));
   return std::move(frame_);
 }

@@ -1,7 +1,8 @@
 // The frame of a capture's bytes: magic, version, size, and the body as one zstd frame with its checksum.
 //
-// Thread safety: none of FrameWriter, open_frame() is a pure function. Ownership: of their results. Errors:
-// open_frame() treats its input as hostile; see decode.h.
+// Thread safety: none of FrameWriter, open_frame() is a pure function. Ownership: of their results. Errors: what zstd
+// cannot do, for want of memory mostly, is in finish()'s result. open_frame() treats its input as hostile; see
+// decode.h.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +24,8 @@ class FrameWriter : public BodySink {
   explicit FrameWriter(size_t likely_bytes = 0);
   ~FrameWriter() override;
 
-  // The frame; nothing may be appended afterwards.
-  std::string finish();
+  // The frame; nothing may be appended afterwards. kExhausted: it could not be compressed.
+  Result<std::string> finish();
 
  private:
   struct FreeContext {
@@ -38,6 +39,7 @@ class FrameWriter : public BodySink {
   std::unique_ptr<ZSTD_CCtx_s, FreeContext> context_;
   const size_t packed_bytes_;
   std::unique_ptr<char[]> packed_;
+  std::string fault_;  // the first; then nothing is compressed any more
 };
 
 struct Body {

@@ -17,8 +17,7 @@ namespace fs = std::filesystem;
 constexpr uint64_t kNpmPatienceNano = 10 * kNanosPerMinute;
 constexpr const char* kNodeCure = "; otel-shop needs Node 18.19 or later and npm ('fathom doctor' says what is here)";
 
-// ---- shop
-// ------------------------------------------------------------------------------------------------------------
+// ---- shop -----------------------------------------------------------------------------------------------------------
 
 Result<DemoShop> prepare_shop(const Context& context, Signals&, const std::string& scratch) {
   Result<std::string> program = shop_program(context);

@@ -19,8 +19,9 @@ enum class Health { kOk, kWarn, kFail };
 struct Finding {
   std::string check;  // "disk space"
   Health health = Health::kOk;
-  std::string says;  // what was found
-  std::string cure;  // empty when ok
+  std::string says;     // what was found
+  std::string cure;     // empty when ok
+  std::string lacks{};  // of check_kernel_sources(): the names of what an agent cannot record, "a, b"
 };
 
 // This host.

@@ -20,27 +20,35 @@ void append(std::string& list, const std::string& name) {
   list += (list.empty() ? "" : ", ") + name;
 }
 
+// What one thing is in the way of: mostly of all.
+struct Lack {
+  std::string names;
+  std::string why;
+  std::string cure;
+};
+
+void add(std::vector<Lack>& lacks, const boost::json::value& source) {
+  const std::string why = text_of(source, "why_not");
+  auto same = std::ranges::find(lacks, why, &Lack::why);
+  if (same == lacks.end()) same = lacks.insert(same, {"", why, text_of(source, "cure")});
+  append(same->names, text_of(source, "name"));
+}
+
 }  // namespace
 
 std::vector<Finding> judge_kernel_sources(const boost::json::array& sources) {
   std::string available;
-  std::vector<Finding> findings;
+  std::vector<Lack> lacks;
   for (const boost::json::value& source : sources) {
-    const std::string name = text_of(source, "name");
-    if (flag_of(source, "available")) {
-      append(available, name);
-      continue;
-    }
-    // Mostly one thing is in the way of them all.
-    const std::string why_not = text_of(source, "why_not");
-    auto same = [&](const Finding& finding) { return finding.says.ends_with(": " + why_not); };
-    auto found = std::ranges::find_if(findings, same);
-    if (found == findings.end())
-      findings.push_back({kCheck, Health::kWarn, "no " + name + ": " + why_not, text_of(source, "cure")});
+    if (flag_of(source, "available"))
+      append(available, text_of(source, "name"));
     else
-      found->says.insert(found->says.size() - why_not.size() - 2, ", " + name);
+      add(lacks, source);
   }
-  if (!available.empty()) findings.insert(findings.begin(), {kCheck, Health::kOk, available, ""});
+  std::vector<Finding> findings;
+  if (!available.empty()) findings.push_back({kCheck, Health::kOk, available, ""});
+  for (const Lack& lack : lacks)
+    findings.push_back({kCheck, Health::kWarn, "no " + lack.names + ": " + lack.why, lack.cure, lack.names});
   return findings;
 }
 

@@ -58,10 +58,12 @@ TEST(DoctorJudges, KernelSources) {
   ASSERT_EQ(none.size(), 1U);
   EXPECT_EQ(none[0].health, Health::kWarn);
   EXPECT_EQ(none[0].says, "no a, b: X");
+  EXPECT_EQ(none[0].lacks, "a, b");
   EXPECT_EQ(none[0].cure, "do Y");
   auto some = judge(R"([{"name":"a","available":true},{"name":"b","available":false,"why_not":"X","cure":"do Y"}])");
   ASSERT_EQ(some.size(), 2U);
   EXPECT_EQ(some[0].says, "a");
+  EXPECT_EQ(some[0].lacks, "");
   EXPECT_EQ(some[1].says, "no b: X");
 }
 

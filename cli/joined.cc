@@ -9,6 +9,15 @@ namespace {
 
 constexpr const char* kMostItems = "1000000";  // that a server gives
 
+Result<Target> target_of(const std::string& path, const Args& args, const JoinedForm& form) {
+  Target target(path);
+  if (auto added = add_id(target, args, "--capture", "capture", 32); !added) return added.error();
+  if (auto added = add_id(target, args, "--span", "span", 16); !added) return added.error();
+  if (form.all) target.add("all", "true");
+  if (form.everything) target.add("limit", kMostItems);
+  return target;
+}
+
 }  // namespace
 
 Result<> add_id(Target& target, const Args& args, const std::string& flag, std::string_view key, size_t digits) {
@@ -20,19 +29,6 @@ Result<> add_id(Target& target, const Args& args, const std::string& flag, std::
   target.add(key, *given);
   return {};
 }
-
-namespace {
-
-Result<Target> target_of(const std::string& path, const Args& args, const JoinedForm& form) {
-  Target target(path);
-  if (auto added = add_id(target, args, "--capture", "capture", 32); !added) return added.error();
-  if (auto added = add_id(target, args, "--span", "span", 16); !added) return added.error();
-  if (form.all) target.add("all", "true");
-  if (form.everything) target.add("limit", kMostItems);
-  return target;
-}
-
-}  // namespace
 
 std::vector<Flag> part_flags() {
   return {{"--capture", "ID", "only what this capture has; 'fathom captures' lists them"},

@@ -22,7 +22,10 @@ std::string read_file_to_end(int descriptor) {
 // for port 0), and after its ready line says its process id on standard error.
 constexpr const char* kPrograms = R"(
 dir=$(dirname "$0"); name=$(basename "$0")
-[ "$1" = --print-sources ] && echo '[]' && exit 0
+if [ "$1" = --print-sources ]; then
+  if [ -e "$dir/sources" ]; then cat "$dir/sources"; echo "$name --print-sources" >> "$dir/starts"; else echo '[]'; fi
+  exit 0
+fi
 echo "$name $@" >> "$dir/starts"
 while [ $# -gt 0 ]; do
   case $1 in
@@ -107,6 +110,19 @@ TEST_F(UpTest, OneLineOfJsonThenRunsUntilToldToStop) {
       << "both were asked, the agent first, so that it can hand over what it holds\n"
       << starts();
   EXPECT_EQ(read_line(process.out()), "") << "and nothing more on standard output";
+}
+
+TEST_F(UpTest, SaysWhatCapturesLackWhichItAsksBeforeItSupervises) {
+  scratch_.write("sources", R"([{"name":"system calls","available":false,"why_not":"not allowed","cure":"be root"}])");
+  Forked process = up();
+  read_line(process.out());
+  std::string line;
+  do {
+    line = read_line(process.err());
+  } while (!line.empty() && !line.starts_with("captures "));
+  EXPECT_EQ(line, "captures will have no system calls: not allowed; be root");
+  EXPECT_TRUE(starts().starts_with("fathom-agent --print-sources\nfathom-server --http")) << starts();
+  stop(process);
 }
 
 TEST_F(UpTest, InterruptAndHangUpEndItToo) {

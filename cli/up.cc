@@ -127,16 +127,19 @@ SupervisedOptions agent_of(Plan& plan, FdStore& store) {
   return agent;
 }
 
-// Else a person learns it from the first capture that is of little use.
-void say_what_captures_lack(const Args& args, const Context& context) {
-  if (args.has("--no-captures") || args.get("--kernel-events") == "off") return;
+// Else a person learns it from the first capture that is of little use. Asks the agent's program, so not while others
+// are to be supervised.
+std::string what_captures_lack(const Args& args, const Context& context) {
+  std::string text;
+  if (args.has("--no-captures") || args.get("--kernel-events") == "off") return text;
   for (const Finding& finding : check_kernel_sources(context)) {
-    bool lacks = finding.health != Health::kOk && finding.says.starts_with("no ");
-    if (lacks) context.err("captures will have " + finding.says + "; " + finding.cure + "\n");
+    if (!finding.lacks.empty()) text += "captures will have " + finding.says + "; " + finding.cure + "\n";
   }
+  return text;
 }
 
 Result<> supervise(Plan& plan, const Args& args, const Context& context) {
+  const std::string lacks = what_captures_lack(args, context);
   Signals signals;
   raise_open_files();  // descriptors of programs' memory pass through here, and both children need many
   Result<FdStore> store = FdStore::make(plan.data);
@@ -148,7 +151,7 @@ Result<> supervise(Plan& plan, const Args& args, const Context& context) {
   Result<> ended = supervisor.run([&] {
     was_ready = true;
     context.out(addresses_line(plan.addresses));
-    say_what_captures_lack(args, context);
+    context.err(lacks);
   });
   // An agent leaves its socket to the one after it; here none comes any more.
   if (was_ready) ::unlink(plan.addresses.agent_socket.c_str());

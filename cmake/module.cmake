@@ -90,9 +90,24 @@ function(fathom_fuzz_target source library)
   set_tests_properties(${name} PROPERTIES LABELS fuzz TIMEOUT 1800)
 endfunction()
 
-# fathom_module(<folder> [LIBRARIES <targets>...] [TEST_LIBRARIES <targets>...])
+# As one test, or as several that ctest may run side by side: gtest itself knows which of them runs what.
+function(fathom_folder_tests folder shards)
+  if(NOT shards)
+    add_test(NAME ${folder}_tests COMMAND ${folder}_tests)
+    set_tests_properties(${folder}_tests PROPERTIES TIMEOUT 1200)  # against hangs: sanitizers are slow
+    return()
+  endif()
+  foreach(shard RANGE 1 ${shards})
+    math(EXPR index "${shard} - 1")
+    add_test(NAME ${folder}_tests_${shard} COMMAND ${folder}_tests)
+    set_tests_properties(${folder}_tests_${shard} PROPERTIES TIMEOUT 1200
+                         ENVIRONMENT "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${index}")
+  endforeach()
+endfunction()
+
+# fathom_module(<folder> [LIBRARIES <targets>...] [TEST_LIBRARIES <targets>...] [TEST_SHARDS <how many>])
 function(fathom_module folder)
-  cmake_parse_arguments(arg "" "" "LIBRARIES;TEST_LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "" "TEST_SHARDS" "LIBRARIES;TEST_LIBRARIES" ${ARGN})
   file(GLOB_RECURSE all CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc ${CMAKE_CURRENT_SOURCE_DIR}/*.h)
   fathom_check_includes(${folder} ${all})
   string(REPLACE "/" "-" name ${folder})  # snapshot/decode is the library fathom_snapshot-decode
@@ -124,8 +139,7 @@ function(fathom_module folder)
     add_executable(${name}_tests ${tests} ${helpers})
     target_link_libraries(${name}_tests PRIVATE fathom_${name} ${arg_TEST_LIBRARIES} GTest::gtest GTest::gtest_main)
     target_compile_definitions(${name}_tests PRIVATE FATHOM_TESTDATA="${CMAKE_CURRENT_SOURCE_DIR}/testdata")
-    add_test(NAME ${name}_tests COMMAND ${name}_tests)
-    set_tests_properties(${name}_tests PROPERTIES TIMEOUT 1200)  # against hangs: sanitizers are slow
+    fathom_folder_tests(${name} "${arg_TEST_SHARDS}")
   endif()
   if(FATHOM_FUZZ)
     foreach(fuzzer ${fuzzers})

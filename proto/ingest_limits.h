@@ -1,10 +1,11 @@
 // What both sides of the agents' stream count on before any message says it (docs/formats/ingest-stream.md).
 //
-// Thread safety: constants.
+// Thread safety: constants, and a pure function.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace fathom::ingest {
 
@@ -27,5 +28,8 @@ inline constexpr size_t kMostPatternBytes = 256;
 // and a comma for each pattern.
 inline constexpr size_t kMostRules = 256;
 inline constexpr size_t kMostRulesBytes = 4000;
+inline constexpr size_t bytes_of_rule(std::string_view pattern) {
+  return pattern.size() + 2;
+}
 
 }  // namespace fathom::ingest

@@ -117,6 +117,31 @@ TEST(EventVerdictTest, SeesOneEventThatIsLost) {
   EXPECT_EQ(verdict.lost, 1u) << verdict.text();
 }
 
+// The one that changed chunks: what it was in before is overwritten, of the oldest chunk that is there.
+bool wipe_first_event(const ChunkCopy& chunk) {
+  agent::RecordWalk walk(chunk.view);
+  agent::DetailRecord record;
+  if (!is_well_filled(chunk) || !walk.next(record) || record.long_form) return false;
+  const char* begin = record.payload.data() - pool::kPayloadOffset;
+  std::memset(const_cast<char*>(begin) + pool::kEpochOffset, 0, sizeof(uint32_t));
+  return true;
+}
+
+TEST(EventVerdictTest, SeesTheFirstEventOfEachChunk) {
+  uint64_t wiped = 0;
+  EventCrashPlan plan = lapping();
+  plan.signals_us = 0;
+  plan.spans = false;
+  plan.sabotage = [&](DetailSnapshot& snapshot, const DetailFile& pool) {
+    // Small ones are of a thread's first events, of which the log says nothing any more.
+    for (const ChunkCopy& chunk : snapshot.chunks)
+      wiped += !pool.shape().is_small(chunk.number) && wipe_first_event(chunk) ? 1 : 0;
+  };
+  EventVerdict verdict = crash(plan);
+  EXPECT_GT(wiped, 5u);
+  EXPECT_EQ(verdict.lost, wiped) << verdict.text();
+}
+
 TEST(EventVerdictTest, SeesHolesThatNoWriteExplains) {
   EventVerdict verdict = crash_with([](DetailSnapshot& snapshot, const DetailFile&) {
     for (const ChunkCopy& chunk : snapshot.chunks) {

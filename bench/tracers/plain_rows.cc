@@ -21,8 +21,7 @@ FATHOM_BENCH_INLINE void read_clock(int32_t payload) {
   asm volatile("" ::"r"(ticks()), "r"(payload));
 }
 
-// ---- floor: what a tracer cannot go below, a clock read and a store
-// ----------------------------------------------------
+// ---- floor: what a tracer cannot go below, a clock read and a store -------------------------------------------------
 
 struct FloorRecord {
   uint64_t ticks;

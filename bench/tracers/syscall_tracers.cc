@@ -46,8 +46,7 @@ std::vector<std::string> tasks_of(pid_t pid) {
   return tasks;
 }
 
-// ---- strace, perf trace: programs that attach
-// -------------------------------------------------------------------------
+// ---- strace, perf trace: programs that attach -----------------------------------------------------------------------
 
 class Attaching : public SyscallTracer {
  public:
@@ -125,8 +124,7 @@ class PerfTrace : public Attaching {
   }
 };
 
-// ---- fathom: what the agent records of processes that are chosen, by the program that chooses one
-// ---------------------
+// ---- fathom: what the agent records of processes that are chosen, by the program that chooses one -------------------
 
 class Fathom : public Attaching {
  public:
@@ -146,8 +144,7 @@ class Fathom : public Attaching {
   const std::string program_ = beside_this_program("kernel_watch");
 };
 
-// ---- ftrace: the kernel's own, in an instance that nobody else uses
-// --------------------------------------------------
+// ---- ftrace: the kernel's own, in an instance that nobody else uses -------------------------------------------------
 
 class Ftrace : public SyscallTracer {
  public:

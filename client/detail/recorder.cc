@@ -79,6 +79,8 @@ bool take_one(const View& view, uint32_t first, uint32_t chunks, std::atomic<uin
   if (pool::state_of(state) != pool::kDetailFree) note_overwritten(view, entry);
   const uint32_t epoch = pool::epoch_of_ticket(ticket);
   if (!own(view, number, state, epoch, tid)) return false;
+  // Another thread may have gone on in it between, and sealed it again: in the same epoch, and younger.
+  if (pool::state_of(state) != pool::kDetailFree) note_overwritten(view, entry);
   if (!make_present(view, number)) {
     uint64_t owned = pack_detail(epoch, pool::kDetailOwned);
     entry.state.compare_exchange_strong(owned, pack_detail(epoch, pool::kDetailFree), std::memory_order_release);

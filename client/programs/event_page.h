@@ -29,9 +29,9 @@ struct EventPlace {
 };
 
 // An event that is committed, written before it counts as finished: the chunks in which the thread's cursor was before
-// and after it. They differ when it changed chunks in between; then the event may be in either, and where signal
-// handlers changed them too, in one between. The second word is stored last (release), so an entry is that of its
-// number.
+// and after it. They differ when it changed chunks in between: then the event is in the second, or, where a signal
+// handler changed them, in either, or in one between. The second word is stored last (release), so an entry is that of
+// its number.
 class EventLogEntry {
  public:
   void put(uint64_t number, EventPlace before, EventPlace after) {

@@ -10,6 +10,8 @@ namespace fathom::collector {
 
 namespace {
 
+constexpr const char* kUnasked =
+    "it is told the rule, which is kept, but not asked what came of it: too many requests wait for nodes";
 constexpr const char* kUnsent = "the node has gone, or does not read what it is asked";
 
 const ConnectedNode* find_node(const std::vector<ConnectedNode>& nodes, const NodeId& id) {
@@ -32,11 +34,14 @@ CaptureRequest request_for_others(const std::string& host_name, const store::Cap
   return request;
 }
 
+// What cannot be read would be overwritten by the next rule, and may be of use to a person.
 TracepointRules kept_rules(const std::string& directory) {
   if (directory.empty()) return {};
   Result<TracepointRules> rules = read_rules(directory);
   if (rules) return *std::move(rules);
-  log_error("what was switched of tracepoints is forgotten: " + rules.error().message);
+  Result<std::string> kept = set_rules_aside(directory);
+  log_error("what was switched of tracepoints is forgotten: " + rules.error().message + "; " +
+            (kept ? "the file is kept as " + *kept : kept.error().message));
   return {};
 }
 
@@ -107,11 +112,20 @@ void ControlLoop::tracepoints(TracepointRequest request, RepliesDone<TracepointA
   if (TracepointRules::are_made_by(request)) {
     Result<> kept = keep_rules(request);
     if (!kept) return done(kept.error());
-    if (port_.connected().empty()) return done(Replies<TracepointAnswer>{request.request_id, {}});
+    if (tracepoints_.is_full() || !addressees(request.node_id)) return done(unasked(request));
   }
   Question question{request.request_id, request.node_id, tracepoint_request_message(request),
                     options_.now_monotonic_nano() + options_.answer_nano};
   ask(tracepoints_, metrics_.tracepoints, question, std::move(done));
+}
+
+// The rule is kept, and all are told: it must not be said that nothing came of it.
+Replies<TracepointAnswer> ControlLoop::unasked(const TracepointRequest& request) const {
+  Replies<TracepointAnswer> replies{request.request_id, {}};
+  Result<std::vector<ConnectedNode>> nodes = addressees(request.node_id);
+  if (!nodes) return replies;
+  for (ConnectedNode& node : *nodes) replies.nodes.push_back({std::move(node), std::nullopt, kUnasked});
+  return replies;
 }
 
 // Of a node that is not there, nothing: its name may be wrong.

@@ -12,8 +12,9 @@
 //  - the first capture of a trace makes every other node be asked for that trace (remote_triggers.h), for the same
 //    window; a trace that people ask all nodes for is not asked for again.
 // Thread safety: one thread. Ownership: port and learner outlive it. Errors, to `done`: kNotFound (the node named is
-// not connected), kUnavailable (no node is; too many requests wait already). Losses:
-// fathom_remote_captures_skipped_total, fathom_node_requests_unanswered_total{kind,reason}.
+// not connected), kUnavailable (no node is; too many requests wait already). A request that became a rule has neither:
+// its answer says of which nodes nothing is known. Losses: fathom_remote_captures_skipped_total,
+// fathom_node_requests_unanswered_total{kind,reason}.
 #pragma once
 
 #include <cstdint>
@@ -94,6 +95,7 @@ class ControlLoop {
   void ask_others(const NodeId& first, const store::CaptureInfo& info);
 
   Result<> keep_rules(const TracepointRequest& request);
+  Replies<TracepointAnswer> unasked(const TracepointRequest& request) const;
   void spread_rules();
   void spread_thresholds(uint64_t now_nano);
   void tell_all_thresholds(const ConnectedNode& node);

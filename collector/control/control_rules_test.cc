@@ -111,6 +111,20 @@ TEST_F(ControlRulesTest, WithoutNodesTheyAreKeptForThoseToCome) {
   EXPECT_EQ(told('a'), "+x");
 }
 
+TEST_F(ControlRulesTest, WhereTooManyRequestsWaitTheyAreMadeAllTheSame) {
+  connect('a');
+  for (int i = 0; i < 8; ++i) ask({});
+  enable("x");
+  ASSERT_EQ(answers_.size(), 1u);
+  ASSERT_TRUE(answers_[0].ok()) << answers_[0].error().message;
+  ASSERT_EQ(answers_[0]->nodes.size(), 1u);
+  EXPECT_FALSE(answers_[0]->nodes[0].answer);
+  EXPECT_NE(answers_[0]->nodes[0].failure.find("told the rule"), std::string::npos) << answers_[0]->nodes[0].failure;
+  EXPECT_EQ(told('a'), "+x");
+  ask({.action = Action::kEnable, .patterns = {"y"}, .pid = 7});
+  EXPECT_EQ(answers_.at(1).error().code, ErrorCode::kUnavailable) << "of one process there is no rule";
+}
+
 TEST_F(ControlRulesTest, OfOneNodeAndOfOneProcess) {
   connect('a');
   connect('b');
@@ -137,12 +151,16 @@ TEST_F(ControlRulesTest, WhatCannotBeKeptIsNotSwitched) {
 
 TEST_F(ControlRulesTest, ADamagedFileEndsNoServer) {
   enable("x");
-  std::filesystem::resize_file(directory_ + "/tracepoint-rules", 2);
+  std::filesystem::resize_file(directory_ + "/tracepoint-rules", 12);
   start();
   connect('a');
   EXPECT_EQ(told('a'), "");
   enable("y");
   EXPECT_EQ(told('a'), "+y");
+  EXPECT_EQ(std::filesystem::file_size(directory_ + "/tracepoint-rules.damaged"), 12u) << "a person may look at it";
+  start();
+  connect('b');
+  EXPECT_EQ(told('b'), "+y");
 }
 
 }  // namespace

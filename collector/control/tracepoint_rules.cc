@@ -21,9 +21,8 @@ bool covers(const TracepointRule& rule, const TracepointRule& older) {
 }
 
 bool are_too_many(const std::vector<TracepointRule>& rules) {
-  constexpr size_t kSignAndComma = 2;
   size_t bytes = 0;
-  for (const TracepointRule& rule : rules) bytes += rule.pattern.size() + kSignAndComma;
+  for (const TracepointRule& rule : rules) bytes += ingest::bytes_of_rule(rule.pattern);
   return rules.size() > ingest::kMostRules || bytes > ingest::kMostRulesBytes;
 }
 

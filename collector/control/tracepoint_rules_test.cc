@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "collector/control/rules_file.h"
 #include "collector/testing/fake_nodes.h"
@@ -114,13 +116,53 @@ TEST_F(RulesFile, KeepsWhatWasSaid) {
 
 TEST_F(RulesFile, ThatIsNoneIsSaidSo) {
   for (const std::string& content :
-       {std::string("no rules"), std::string("\x0a\x05\x08\x01\x12\x01-", 7), std::string(2 << 20, '\0')}) {
+       {std::string("no rules"), std::string(), std::string("\x0a\x05\x08\x01\x12\x01q", 7),
+        with_rules_head("no rules"), with_rules_head(std::string_view("\x0a\x05\x08\x01\x12\x01-", 7)),
+        std::string(2 << 20, '\0')}) {
     put(content);
     Result<TracepointRules> rules = read_rules(directory_);
     ASSERT_FALSE(rules.ok());
     EXPECT_EQ(rules.error().code, ErrorCode::kCorrupt);
     EXPECT_NE(rules.error().message.find("tracepoint-rules"), std::string::npos);
   }
+}
+
+TracepointRules some_rules() {
+  TracepointRules rules;
+  TracepointRequest of_a = disable({"cart.?dd"});
+  of_a.node_id = node_id('a');
+  EXPECT_TRUE(rules.add(enable({"cache.*"}, "shop")).ok());
+  EXPECT_TRUE(rules.add(of_a).ok());
+  return rules;
+}
+
+TEST_F(RulesFile, NoticesEveryChangedByteAndEveryMissingOne) {
+  const std::string content = encode_rules(some_rules());
+  for (size_t at = 0; at < content.size(); ++at) {
+    std::string changed = content;
+    changed[at] = static_cast<char>(changed[at] ^ 1);
+    EXPECT_FALSE(decode_rules(changed).ok()) << at;
+    EXPECT_FALSE(decode_rules(std::string_view(content).substr(0, at)).ok()) << at;
+  }
+  std::string newer = content;
+  newer[8] = 2;
+  Result<TracepointRules> rules = decode_rules(newer);
+  ASSERT_FALSE(rules.ok());
+  EXPECT_EQ(rules.error().code, ErrorCode::kUnsupported);
+  EXPECT_NE(rules.error().message.find("version 2"), std::string::npos) << rules.error().message;
+}
+
+// To add one after a new version: run this test with FATHOM_WRITE_GOLDEN set to the directory of the golden files.
+TEST_F(RulesFile, OfEveryVersionReads) {
+  if (const char* directory = std::getenv("FATHOM_WRITE_GOLDEN"))
+    std::ofstream(std::string(directory) + "/tracepoint-rules-v1.bin", std::ios::binary) << encode_rules(some_rules());
+  std::ifstream file(FATHOM_TESTDATA "/tracepoint-rules-v1.bin", std::ios::binary);
+  std::ostringstream content;
+  content << file.rdbuf();
+  put(content.str());
+  Result<TracepointRules> rules = read_rules(directory_);
+  ASSERT_TRUE(rules.ok()) << rules.error().message;
+  EXPECT_EQ(rules->all(), some_rules().all());
 }
 
 }  // namespace

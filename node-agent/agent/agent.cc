@@ -63,8 +63,7 @@ bool Agent::adopt(const std::string& name, Fd descriptor) {
   return programs_.adopt(name, std::move(descriptor));
 }
 
-// ---- what programs say
-// ------------------------------------------------------------------------------------------------
+// ---- what programs say ----------------------------------------------------------------------------------------------
 
 pool::Verdict Agent::offered(ConnectionId connection, const Peer& peer, Fd descriptor, uint64_t pool_bytes) {
   return programs_.offered(connection, peer, std::move(descriptor), pool_bytes);
@@ -86,8 +85,7 @@ void Agent::closed(ConnectionId connection) {
   tracepoints_.forget(connection);
 }
 
-// ---- what the rest of the agent asks
-// ----------------------------------------------------------------------------------
+// ---- what the rest of the agent asks --------------------------------------------------------------------------------
 
 std::function<void()> Agent::losses_told() const {
   return [spans = programs_.losses_told(), events = details_.losses_told()] {
@@ -112,8 +110,7 @@ Result<> Agent::set_fleet_tracepoints(const std::vector<TracepointRule>& rules) 
   return tracepoints_.replace_fleets(rules);
 }
 
-// ---- the timer
-// --------------------------------------------------------------------------------------------------------
+// ---- the timer ------------------------------------------------------------------------------------------------------
 
 void Agent::wait_for_tick() {
   timer_.expires_after(std::chrono::nanoseconds(options_.poll_nano));

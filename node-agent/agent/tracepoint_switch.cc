@@ -46,7 +46,9 @@ void TracepointSwitch::forget(ConnectionId connection) {
 }
 
 void TracepointSwitch::tick(uint64_t now_nano, const Programs& programs, Listener& listener) {
-  if (!changed_ && (!rules_.has_any() || now_nano < next_look_nano_)) return;
+  // Who was told something, and could not be told that it is void, is told later.
+  bool may_differ = rules_.has_any() || !told_.empty();
+  if (!changed_ && (!may_differ || now_nano < next_look_nano_)) return;
   changed_ = false;
   next_look_nano_ = now_nano + kLookNano;
   programs.for_each([&](const std::shared_ptr<Program>& program) { look_at(*program, listener); });
@@ -62,7 +64,11 @@ void TracepointSwitch::tell(ConnectionId connection, const std::string& patterns
   auto told = told_.find(connection);
   if (patterns == (told == told_.end() ? std::string() : told->second)) return;
   if (listener.say(connection, message_of(patterns)) != Listener::Said::kYes) return;  // next time, if it is there
-  told_[connection] = patterns;
+  if (patterns.empty()) {
+    told_.erase(connection);
+  } else {
+    told_[connection] = patterns;
+  }
 }
 
 }  // namespace fathom::agent

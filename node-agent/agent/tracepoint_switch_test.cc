@@ -184,6 +184,28 @@ TEST_F(TracepointSwitchTest, WhatTheFleetTakesBackIsTold) {
   EXPECT_EQ(next_words(program), "");
 }
 
+TEST_F(TracepointSwitchTest, WhoDidNotListenWhenTheFleetTookAllBackIsToldLater) {
+  must_start();
+  ScriptedPool pool;
+  SocketClient program(options_.listener.path);
+  ASSERT_EQ(offer(program, pool), Verdict::kTaken);
+  for (int i = 0; i < 400; ++i) {
+    Fleet fleet{{true, std::to_string(i), ""}};
+    for (char c = 'a'; c < 'p'; ++c) fleet.push_back({true, std::string(250, c), ""});
+    ASSERT_TRUE(agent_->set_fleet_tracepoints(fleet).ok());
+    pass_ticks(1);
+  }
+  ASSERT_TRUE(agent_->set_fleet_tracepoints({}).ok());
+  pass_ticks(1);
+  std::optional<std::string> last;
+  EXPECT_TRUE(until([&] {
+    while (std::optional<std::string> words = program.tracepoints()) last = std::move(words);
+    return last == "";
+  })) << last.value_or("nothing").substr(0, 3)
+      << " was the last";
+  EXPECT_FALSE(program.ended());
+}
+
 TEST_F(TracepointSwitchTest, WithoutRulesNothingIsSaid) {
   must_start();
   ScriptedPool pool;

@@ -22,7 +22,7 @@ class CaptureMaker {
         limits_(limits),
         threads_(std::move(input_.identify), limits.most_threads),
         encoder_(input_.detail == nullptr ? 0 : input_.detail->bytes() / kLikelyRatio) {}
-  MadeCapture make();
+  Result<MadeCapture> make();
 
  private:
   void take_facts();
@@ -126,19 +126,21 @@ void CaptureMaker::count(const KernelLosses& losses) {
   count("kernel_missed", losses.missed);
 }
 
-MadeCapture CaptureMaker::make() {
+Result<MadeCapture> CaptureMaker::make() {
   take_facts();
   take_open_spans();
   take_events();
   take_kernel_events();
   capture_.threads = threads_.take([this](uint32_t tid) { return encoder_.body().has_events(tid); });
-  return {encoder_.finish(capture_), truncated_, input_.times.crosses_jump(input_.begin_nano, input_.end_nano),
-          std::move(capture_.losses)};
+  Result<std::string> content = encoder_.finish(capture_);
+  if (!content) return content.error();
+  return MadeCapture{*std::move(content), truncated_, input_.times.crosses_jump(input_.begin_nano, input_.end_nano),
+                     std::move(capture_.losses)};
 }
 
 }  // namespace
 
-MadeCapture make_capture(CaptureInput input, const CaptureLimits& limits) {
+Result<MadeCapture> make_capture(CaptureInput input, const CaptureLimits& limits) {
   input.end_nano = std::max(input.begin_nano, input.end_nano);
   return CaptureMaker(std::move(input), limits).make();
 }

@@ -4,7 +4,8 @@
 // snapshot into the bytes one by one: somebody waits. Thread safety: a
 // pure function of its input, to be called away from the loop: `times` is a copy of the clock's log, snapshots are
 // copies by nature, nothing is looked up but by `identify`. Ownership: the result has copies of all. Units: nanoseconds
-// of CLOCK_MONOTONIC; process ids are the node's. Errors: none; each thing that is not there is a named loss.
+// of CLOCK_MONOTONIC; process ids are the node's. Errors: kExhausted where there is no memory to compress with; each
+// thing that is not there is a named loss.
 // Hostility: the snapshot of events and the open spans are a stranger's; memory is bounded by the snapshots' sizes and
 // the limits.
 #pragma once
@@ -13,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/result.h"
 #include "capture/capture.h"
 #include "node-agent/capture/thread_table.h"
 #include "node-agent/clock/tick_times.h"
@@ -62,7 +64,7 @@ struct MadeCapture {
   std::vector<std::pair<std::string, uint64_t>> losses;  // as the content has them
 };
 
-MadeCapture make_capture(CaptureInput input, const CaptureLimits& limits = {});
+Result<MadeCapture> make_capture(CaptureInput input, const CaptureLimits& limits = {});
 
 // What to ask a DetailReader for. A window in which the counter may have jumped is of all ticks; make_capture() looks
 // at the time of each event anyway.

@@ -33,7 +33,8 @@ struct ReadCapture {
   bool crosses_clock_jump = false;
 };
 
-ReadCapture read(const MadeCapture& made) {
+ReadCapture read(const Result<MadeCapture>& result) {
+  const MadeCapture& made = *result;
   Result<capture::Capture> decoded = capture::decode(made.content);
   EXPECT_TRUE(decoded.ok()) << decoded.error().message;
   if (!decoded.ok()) return {};

@@ -99,7 +99,7 @@ TEST_P(CaptureSpeed, DISABLED_EightMiB) {
         tick_window(input.times, pool::Clock::kTsc, input.begin_nano, input.end_nano, input.end_nano), 16 << 20);
     input.detail = &snapshot;
     nano[kSnapshot].push_back(watch.lap());
-    MadeCapture made = make_capture(std::move(input));
+    MadeCapture made = *make_capture(std::move(input));
     nano[kMake].push_back(watch.lap());
     (void)sha256(made.content);
     nano[kHash].push_back(watch.lap());

@@ -37,8 +37,7 @@ std::vector<std::pair<std::string, uint64_t>> SnapshotLosses::list() const {
   return list;
 }
 
-// ---- one snapshot
-// ------------------------------------------------------------------------------------------------------
+// ---- one snapshot ---------------------------------------------------------------------------------------------------
 
 class DetailReader::Copying {
  public:
@@ -201,8 +200,7 @@ DetailReader::Copying::Outcome DetailReader::Copying::copy_open(const Candidate&
   return Outcome::kCopied;
 }
 
-// ---- what to copy
-// ------------------------------------------------------------------------------------------------------
+// ---- what to copy ---------------------------------------------------------------------------------------------------
 
 DetailReader::DetailReader(DetailFile file, std::function<void()> step)
     : file_(std::move(file)),

@@ -50,8 +50,7 @@ void add(WalkCounts& sum, const WalkCounts& counts) {
   sum.dropped_spans += counts.dropped_spans;
 }
 
-// ---- text
-// --------------------------------------------------------------------------------------------------------------
+// ---- text -----------------------------------------------------------------------------------------------------------
 
 // What a terminal would take for something else, and what is no character, as \xNN.
 void append_escaped(std::string& out, std::string_view text) {

@@ -84,6 +84,16 @@ std::optional<int64_t> place_of_variable(const btf* types, const char* name) {
   return found->offset;
 }
 
+// Without it a task does not lead to its processor's run queue.
+bool has_group_scheduling(const btf* types) {
+  const int entity_id = btf__find_by_name_kind(types, "sched_entity", BTF_KIND_STRUCT);
+  if (entity_id <= 0) return false;
+  const btf_type* entity = btf__type_by_id(types, static_cast<uint32_t>(entity_id));
+  return std::ranges::any_of(std::span(btf_members(entity), btf_vlen(entity)), [&](const btf_member& member) {
+    return std::string_view(btf__name_by_offset(types, member.name_off)) == "cfs_rq";
+  });
+}
+
 // On x86: of Linux until 6.1, and since 6.15; or of the struct around it, between these. 0: not known.
 int64_t count_from_queue() {
   btf* types = btf__load_vmlinux_btf();
@@ -91,8 +101,9 @@ int64_t count_from_queue() {
   const std::optional<int64_t> queue = place_of_variable(types, "runqueues");
   std::optional<int64_t> count = place_of_variable(types, "pcpu_hot");
   if (!count) count = place_of_variable(types, "__preempt_count");
+  const bool is_of_use = queue && count && has_group_scheduling(types);
   btf__free(types);
-  return queue && count ? *count - *queue : 0;
+  return is_of_use ? *count - *queue : 0;
 }
 
 struct ChosenBit {
@@ -128,6 +139,14 @@ Result<std::vector<std::string_view>> known_tracepoints() {
   }
   btf__free(types);
   return names;
+}
+
+bool knows_interrupts() {
+#if defined(__aarch64__)
+  return true;
+#else
+  return count_from_queue() != 0;
+#endif
 }
 
 size_t processor_count() {

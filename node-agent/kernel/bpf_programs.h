@@ -31,6 +31,10 @@ struct Tracepoint {
 std::span<const Tracepoint> tracepoints();
 // Those of ours that the running kernel has; an error when it does not describe itself (BTF).
 Result<std::vector<std::string_view>> known_tracepoints();
+// Of a wake-up: whether this kernel lets us see that it came from an interrupt (docs/kernel-events.md).
+bool knows_interrupts();
+// Whether it can be found out of a wake-up that an interrupt made it; empty, or why not.
+std::string why_no_interrupts();
 
 // A mapping of a BPF map; unmapped at its end.
 class MapMemory {

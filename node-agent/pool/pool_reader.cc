@@ -68,8 +68,7 @@ PoolReader::PoolReader(PoolFile file, uint64_t instance, AgentLosses& losses, st
   resume();
 }
 
-// ---- where a predecessor stopped
-// -------------------------------------------------------------------------------------
+// ---- where a predecessor stopped ------------------------------------------------------------------------------------
 
 void PoolReader::resume() {
   pool::Header& header = file_.header();
@@ -113,8 +112,7 @@ void PoolReader::clear_marks() {
   }
 }
 
-// ---- looking
-// -----------------------------------------------------------------------------------------------------------
+// ---- looking --------------------------------------------------------------------------------------------------------
 
 // The epoch is 0 for a chunk that has no records.
 PoolReader::Look PoolReader::look_at(uint32_t chunk) const {
@@ -216,8 +214,7 @@ Collected PoolReader::collect_again(SpanSink& sink) {
   return collected;
 }
 
-// ---- the journal
-// -------------------------------------------------------------------------------------------------------
+// ---- the journal ----------------------------------------------------------------------------------------------------
 
 void PoolReader::own_marks(const Range& range) {
   ChunkEntry& entry = file_.entry(range.chunk);
@@ -276,8 +273,7 @@ void PoolReader::free_if_done(uint32_t chunk) {
                                                    std::memory_order_release, std::memory_order_relaxed);
 }
 
-// ---- beside the spans
-// --------------------------------------------------------------------------------------------------
+// ---- beside the spans -----------------------------------------------------------------------------------------------
 
 std::optional<std::string> PoolReader::new_resource(bool ended) {
   const pool::Header& header = file_.header();

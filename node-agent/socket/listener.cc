@@ -114,8 +114,7 @@ void Listener::close(bool keep_path) {
   per_user_.clear();
 }
 
-// ---- accepting
-// ---------------------------------------------------------------------------------------------------------
+// ---- accepting ------------------------------------------------------------------------------------------------------
 
 void Listener::wait_for_connections() {
   acceptor_.async_wait(stream_descriptor::wait_read, [this, alive = alive_](const boost::system::error_code& fault) {
@@ -183,8 +182,7 @@ void Listener::admit(Fd socket) {
   wait_for_message(id);
 }
 
-// ---- one connection
-// ----------------------------------------------------------------------------------------------------
+// ---- one connection -------------------------------------------------------------------------------------------------
 
 void Listener::wait_for_message(ConnectionId id) {
   connections_.at(id)->socket.async_wait(stream_descriptor::wait_read,

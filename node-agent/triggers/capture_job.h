@@ -27,6 +27,9 @@ struct CaptureSubject {
   SpanId span_id;
   std::string operation;
   std::string reason;  // for people
+  // What it took of the limits, and when: given back when nothing comes of it.
+  TriggerCause cause;
+  uint64_t admitted_nano = 0;
 };
 
 struct CaptureRequester;  // who waits for an answer (capture_service.cc)

@@ -131,7 +131,7 @@ void CaptureService::ask_for(const Target& target, const CaptureRequest& request
   ProcessId id = target.program->process;
   if (wants_kernel_events) worker_->post([this, id] { kernel_.choose(id, KernelDepth::kEverything); });
   if (std::optional<SkipReason> refused = worker_->submit(job)) {
-    count_skipped(request.trigger, *refused);
+    skip(job, *refused);
     if (wants_kernel_events) worker_->post([this, id] { kernel_.forget(id, KernelDepth::kEverything); });
     return requester->skip(process + words_of(*refused));
   }

@@ -104,19 +104,32 @@ bool CaptureService::admit(CaptureJob& job, CaptureSubject subject, const Slowne
                      .duration_nano = slowness.duration_nano,
                      .goes_on = slowness.goes_on,
                      .shares = !job.subjects.empty()};
-  if (std::optional<SkipReason> skipped = limits_.admit(cause, now_monotonic_nano())) {
+  uint64_t now_nano = now_monotonic_nano();
+  if (std::optional<SkipReason> skipped = limits_.admit(cause, now_nano)) {
     count_skipped(trigger, *skipped);
     return false;
   }
   subject.id = random_id();
+  subject.cause = cause;
+  subject.admitted_nano = now_nano;
   job.subjects.push_back(std::move(subject));
   return true;
 }
 
-void CaptureService::submit(CaptureJob job) {
+bool CaptureService::submit(CaptureJob job) {
   std::optional<SkipReason> refused = worker_->submit(job);
-  if (!refused) return;
-  for (const CaptureSubject& subject : job.subjects) count_skipped(subject.trigger, *refused);
+  if (refused) skip(job, *refused);
+  return !refused;
+}
+
+// Nothing is captured of it, so nothing of it may count as captured: at a span's end, all of it is of interest again.
+void CaptureService::skip(const CaptureJob& job, SkipReason reason) {
+  for (const CaptureSubject& subject : job.subjects) {
+    count_skipped(subject.trigger, reason);
+    limits_.give_back(subject.cause, subject.admitted_nano);
+    bool is_remembered = subject.trigger == Trigger::kOverdue || subject.trigger == Trigger::kSlow;
+    if (is_remembered) captured_.take_back(job.program->serial, subject.trace_id, subject.span_id, job.end_nano);
+  }
 }
 
 // ---- on the watch's thread ------------------------------------------------------------------------------------------
@@ -142,7 +155,7 @@ bool CaptureService::overdue(const ProgramPtr& program, std::vector<OverdueSpan>
   if (job.subjects.empty()) return false;
   if (copy_all(job)) observe_all(spans, job.trigger_nano);
   remember(job, spans);
-  submit(std::move(job));
+  (void)submit(std::move(job));
   return true;
 }
 
@@ -175,7 +188,7 @@ bool CaptureService::asked(const ProgramPtr& program, std::vector<ProgramTrigger
   }
   if (job.subjects.empty()) return false;
   (void)copy_all(job);
-  submit(std::move(job));
+  (void)submit(std::move(job));
   return true;
 }
 
@@ -185,8 +198,8 @@ void CaptureService::missed(uint64_t triggers) {
 
 // ---- on the loop ----------------------------------------------------------------------------------------------------
 
-void CaptureService::finished(uint32_t serial, std::vector<FinishedSpan> spans, uint64_t left_out) {
-  if (left_out != 0) count_skipped(Trigger::kSlow, SkipReason::kRate, left_out);
+void CaptureService::finished(uint32_t serial, std::vector<FinishedSpan> spans, const LeftOutSpans& left_out) {
+  for (const auto& [what, count] : left_out) count_skipped(what.first, what.second, count);
   ProgramPtr program = programs_.find(serial);
   if (!program) return;
   std::vector<const FinishedSpan*> captured;
@@ -204,12 +217,15 @@ void CaptureService::finished(uint32_t serial, std::vector<FinishedSpan> spans, 
 }
 
 // What of a slow span is not captured yet: of one that was captured while it ran, the rest; of one that began before
-// what was captured of its trace, all. The others lie within one that is captured, when it ends at the latest.
+// what was captured of its trace, all. The others lie within one that is captured, when it ends at the latest; but a
+// trace may go on for days, and what came a while behind what was captured has a turn of its own.
 bool CaptureService::take_rest(const FinishedSpan& span, CaptureJob& job, bool& goes_on) {
   std::optional<CapturedTraces::Captured> known = captured_.find(job.program->serial, span.trace_id);
-  goes_on = known.has_value();
-  if (!known) return true;
-  bool is_the_same = known->span_id == span.span_id;
+  bool is_the_same = known && known->span_id == span.span_id;
+  bool is_past = known && !is_the_same && span.start_nano >= known->until_nano &&
+                 span.end_nano - known->until_nano >= options_.limits.remember_nano;
+  goes_on = known && !is_past;
+  if (!goes_on) return true;
   if (known->until_nano >= job.end_nano || (!is_the_same && span.start_nano >= known->start_nano)) return false;
   if (is_the_same) job.begin_nano = std::max(job.begin_nano, known->until_nano);
   return true;
@@ -238,8 +254,7 @@ bool CaptureService::finished_one(const ProgramPtr& program, FinishedSpan span) 
                         {span.operation, duration_nano, goes_on});
   if (!admitted) return false;
   if (slow) captured_.put({program->serial, span.trace_id, span.span_id, span.start_nano, job.end_nano});
-  submit(std::move(job));
-  return true;
+  return submit(std::move(job));
 }
 
 void CaptureService::program_changed(const ProgramPtr& program) {
@@ -282,7 +297,7 @@ void CaptureService::crashed(const ProgramPtr& program, std::vector<ThreadSpan> 
   }
   if (innermost.empty()) admit(job, subject, {});
   job.open = std::move(open);
-  if (!job.subjects.empty()) submit(std::move(job));
+  if (!job.subjects.empty()) (void)submit(std::move(job));
 }
 
 // ---- what was made --------------------------------------------------------------------------------------------------
@@ -292,7 +307,7 @@ void CaptureService::made(CaptureWorker::Outcome outcome) {
     send(outcome.job, *std::move(outcome.made));
     return settle(outcome.job, std::nullopt);
   }
-  for (const CaptureSubject& subject : outcome.job.subjects) count_skipped(subject.trigger, outcome.skipped);
+  skip(outcome.job, outcome.skipped);
   settle(outcome.job, outcome.skipped);
 }
 

@@ -79,7 +79,7 @@ class CaptureService : public ControlHandler, public AgentObserver, public Trigg
 
   // ---- on the loop
   void use(std::shared_ptr<const Thresholds> current);
-  void finished(uint32_t program, std::vector<FinishedSpan> spans, uint64_t left_out) override;
+  void finished(uint32_t program, std::vector<FinishedSpan> spans, const LeftOutSpans& left_out) override;
   bool take_rest(const FinishedSpan& span, CaptureJob& job, bool& goes_on);
   bool finished_one(const ProgramPtr& program, FinishedSpan span);
   void program_changed(const ProgramPtr& program);
@@ -100,7 +100,8 @@ class CaptureService : public ControlHandler, public AgentObserver, public Trigg
     bool goes_on = false;
   };
   bool admit(CaptureJob& job, CaptureSubject subject, const Slowness& slowness);
-  void submit(CaptureJob job);
+  bool submit(CaptureJob job);  // false: skipped
+  void skip(const CaptureJob& job, SkipReason reason);
   CaptureJob job_of(const ProgramPtr& program, uint64_t begin_nano, uint64_t end_nano) const;
 
   boost::asio::io_context& loop_;

@@ -3,7 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
 
+#include "base/metrics.h"
 #include "node-agent/testing/agent_fixture.h"
 #include "node-agent/testing/fake_capture_outbox.h"
 #include "node-agent/triggers/encode_capture.h"
@@ -28,7 +32,7 @@ class CaptureServiceTest : public testing::AgentTest {
     service_.reset();
   }
   void begin(std::vector<InheritedFd> inherited = {}) {
-    service_ = std::make_unique<CaptureService>(loop_, capture_options_, host_clock_, encode_capture, captures_);
+    service_ = std::make_unique<CaptureService>(loop_, capture_options_, host_clock_, encode_, captures_);
     options_.observer = service_.get();
     options_.drain.finished_spans = &service_->finished_spans();
     must_start(std::move(inherited));
@@ -77,6 +81,7 @@ class CaptureServiceTest : public testing::AgentTest {
 
   HostClock host_clock_;
   CaptureServiceOptions capture_options_;
+  CaptureWorker::Encode encode_ = encode_capture;
   FakeCaptureOutbox captures_;
   ScriptedPool pool_{4, pool::Clock::kMonotonic, -1, 16};
   ScriptedDetail detail_;
@@ -138,6 +143,69 @@ TEST_F(CaptureServiceTest, TheRestIsCapturedWhenTheOverdueSpanEndsWhateverEndsBe
   EXPECT_EQ(captures_.texts(1), (std::vector<std::string>{"rest"}));
 }
 
+// What was lost of a span while it ran is captured at its end, and its operation has its turn still.
+class LostCaptureTest : public CaptureServiceTest {
+ protected:
+  void begin_overdue_span() {
+    threshold(50 * kMilli);
+    start_nano_ = now_monotonic_nano();
+    pool_.begin_span(0, 30, "work", start_nano_);
+    write_event(1, "first");
+  }
+  void end_span_and_expect_all_of_it(size_t captures_before) {
+    write_event(2, "rest");
+    pool_.end_span(0);
+    finish_span(30, start_nano_);
+    ASSERT_TRUE(until_captures(captures_before + 1));
+    EXPECT_EQ(captures_.captures.back().trigger, Trigger::kSlow);
+    EXPECT_LE(captures_.content(captures_before).begin_nano, start_nano_);
+    std::vector<std::string> texts = captures_.texts(captures_before);
+    EXPECT_EQ(std::count(texts.begin(), texts.end(), "first"), 1);
+    EXPECT_EQ(std::count(texts.begin(), texts.end(), "rest"), 1);
+  }
+  static uint64_t skipped(SkipReason reason) {
+    return counter("fathom_agent_captures_skipped_total", "",
+                   label("trigger", "overdue") + "," + label("reason", name_of(reason)))
+        .value();
+  }
+  uint64_t start_nano_ = 0;
+};
+
+TEST_F(LostCaptureTest, ThatCouldNotBeEncoded) {
+  std::atomic<bool> fails = true;
+  encode_ = [&](const CaptureMaterial& material) -> Result<MadeCapture> {
+    if (fails.exchange(false)) return exhausted("no memory");
+    return encode_capture(material);
+  };
+  begin_with_program();
+  uint64_t before = skipped(SkipReason::kFailed);
+  begin_overdue_span();
+  ASSERT_TRUE(until([&] { return skipped(SkipReason::kFailed) == before + 1; }));
+  end_span_and_expect_all_of_it(0);
+}
+
+TEST_F(LostCaptureTest, ForWhichTheWorkerHadNoTime) {
+  std::atomic<bool> works = false, goes_on = false;
+  encode_ = [&](const CaptureMaterial& material) {
+    works = true;
+    while (!goes_on) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return encode_capture(material);
+  };
+  capture_options_.worker.most_jobs = 1;
+  capture_options_.margin_nano = 0;
+  begin_with_program();
+  finish_span(200, now_monotonic_nano() - 1 * kMilli, 2);
+  ASSERT_TRUE(until([&] { return works.load(); }));
+  finish_span(210, now_monotonic_nano() - 1 * kMilli, 2);
+  pass_ticks(5);
+  uint64_t before = skipped(SkipReason::kBusy);
+  begin_overdue_span();
+  EXPECT_TRUE(until([&] { return skipped(SkipReason::kBusy) == before + 1; }));
+  goes_on = true;
+  ASSERT_TRUE(until_captures(2));
+  end_span_and_expect_all_of_it(2);
+}
+
 TEST_F(CaptureServiceTest, WhoeverBeganBeforeWhatIsCapturedIsCapturedAsAWhole) {
   begin_with_program();
   threshold(50 * kMilli);
@@ -151,6 +219,25 @@ TEST_F(CaptureServiceTest, WhoeverBeganBeforeWhatIsCapturedIsCapturedAsAWhole) {
   finish_span(32, start + 30 * kMilli);
   pass_ticks(5);
   EXPECT_EQ(captures_.captures.size(), 2u) << "it lies within";
+}
+
+// A trace of a batch, say, lasts for hours.
+TEST_F(CaptureServiceTest, WhatComesAWhileBehindWhatIsCapturedHasATurnOfItsOwn) {
+  capture_options_.limits.remember_nano = 200 * kMilli;
+  capture_options_.limits.operation_pause_nano = 0;
+  begin_with_program();
+  threshold(50 * kMilli);
+  finish_span(30, now_monotonic_nano() - 60 * kMilli);
+  ASSERT_TRUE(until_captures(1));
+  uint64_t until = captures_.content(0).end_nano;
+  while (now_monotonic_nano() <= until) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  uint64_t start = now_monotonic_nano();
+  while (now_monotonic_nano() < until + 210 * kMilli) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  write_event(1, "later");
+  finish_span(31, start);
+  ASSERT_TRUE(until_captures(2));
+  EXPECT_EQ(captures_.captures[1].trace_id, captures_.captures[0].trace_id);
+  EXPECT_NE(captures_.captures[1].span_id, captures_.captures[0].span_id);
 }
 
 TEST_F(CaptureServiceTest, SlowAndFailedSpansAreCapturedWhenTheyEnd) {

@@ -1,7 +1,8 @@
 // CapturedTraces: how far what a trace did in a process is captured already, because a span of it took too long.
 //
-// Purpose: when a span ends that was captured while it ran, what came after is captured too, and nothing twice. Thread
-// safety: all of it. The oldest are forgotten beyond kMost. Units: nanoseconds of CLOCK_MONOTONIC.
+// Purpose: when a span ends that was captured while it ran, what came after is captured too, and nothing twice. What
+// could not be captured after all is taken back, and what was known before it counts again. Thread safety: all of it.
+// The oldest are forgotten beyond kMost. Units: nanoseconds of CLOCK_MONOTONIC.
 #pragma once
 
 #include <algorithm>
@@ -26,17 +27,23 @@ class CapturedTraces {
     uint64_t until_nano = 0;
   };
 
-  // Instead of what was known of this trace in this program.
   void put(const Captured& captured) {
     std::lock_guard lock(mutex_);
-    std::erase_if(captured_, [&](const Captured& other) { return is_of(other, captured.program, captured.trace_id); });
     if (captured_.size() == kMost) captured_.pop_front();
     captured_.push_back(captured);
   }
+  void take_back(uint32_t program, const TraceId& trace_id, const SpanId& span_id, uint64_t until_nano) {
+    std::lock_guard lock(mutex_);
+    std::erase_if(captured_, [&](const Captured& at) {
+      return is_of(at, program, trace_id) && at.span_id == span_id && at.until_nano == until_nano;
+    });
+  }
+  // The last of this trace in this program.
   std::optional<Captured> find(uint32_t program, const TraceId& trace_id) const {
     std::lock_guard lock(mutex_);
-    auto found = std::ranges::find_if(captured_, [&](const Captured& at) { return is_of(at, program, trace_id); });
-    return found == captured_.end() ? std::nullopt : std::optional(*found);
+    auto found = std::find_if(captured_.rbegin(), captured_.rend(),
+                              [&](const Captured& at) { return is_of(at, program, trace_id); });
+    return found == captured_.rend() ? std::nullopt : std::optional(*found);
   }
 
  private:

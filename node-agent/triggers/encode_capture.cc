@@ -6,10 +6,6 @@ namespace fathom::agent {
 
 namespace {
 
-std::string text_of(std::string_view bytes) {
-  return repair_utf8(bytes, bytes.size());
-}
-
 std::vector<OpenSpanOfThread> open_spans(const std::vector<ThreadSpan>& spans) {
   std::vector<OpenSpanOfThread> open;
   open.reserve(spans.size());
@@ -18,7 +14,7 @@ std::vector<OpenSpanOfThread> open_spans(const std::vector<ThreadSpan>& spans) {
                     .start_ticks = at.span.start_ticks,
                     .span = {at.span.trace_id, at.span.span_id},
                     .kind = at.span.kind,
-                    .name = text_of(at.span.name())});
+                    .name = repair_utf8(at.span.name())});
   }
   return open;
 }
@@ -35,7 +31,7 @@ CaptureInput input_of(const CaptureMaterial& material) {
   input.end_nano = job.end_nano;
   input.trigger_nano = job.trigger_nano;
   input.pid = static_cast<uint32_t>(job.program->process.pid);
-  input.service = text_of(job.program->service);
+  input.service = repair_utf8(job.program->service);
   input.reason = job.subjects.front().reason;
   input.ended = has_ended(*job.program);
   input.detail = material.events;

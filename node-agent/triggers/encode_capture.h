@@ -1,6 +1,6 @@
 // encode_capture(): the usual CaptureWorker::Encode: make_capture() of all that a job has.
 //
-// Thread safety: a pure function but for looks at /proc. Errors: none of its own.
+// Thread safety: a pure function but for looks at /proc. Errors: make_capture()'s.
 #pragma once
 
 #include "base/result.h"

@@ -9,7 +9,7 @@ void FinishedSpans::begin(uint32_t program, std::string_view service_namespace, 
   service_ = &thresholds_->of(service_namespace, service);
   smallest_nano_ = service_->smallest_nano();
   kept_.clear();
-  left_out_ = 0;
+  left_out_.clear();
 }
 
 void FinishedSpans::look_at(const SpanRecordView& record, uint64_t start_nano, uint64_t end_nano) {
@@ -38,17 +38,20 @@ void FinishedSpans::keep(FinishedSpan span, const SpanRecordView& record) {
     return kept.trigger == span.trigger && kept.trace_id == span.trace_id;
   });
   if (same == kept_.end() && kept_.size() >= kMostOfBatch) {
-    ++left_out_;
+    ++left_out_[{span.trigger, SkipReason::kRate}];
     return;
   }
-  if (same == kept_.end()) same = kept_.insert(kept_.end(), FinishedSpan{});
+  if (same == kept_.end())
+    same = kept_.insert(kept_.end(), FinishedSpan{});
+  else
+    ++left_out_[{span.trigger, SkipReason::kSame}];
   if (same->end_nano - same->start_nano > span.end_nano - span.start_nano) return;
   *same = std::move(span);
   same->name = record.name;
 }
 
 void FinishedSpans::finish() {
-  if (program_ != 0 && !kept_.empty()) sink_.finished(program_, std::exchange(kept_, {}), left_out_);
+  if (program_ != 0 && !kept_.empty()) sink_.finished(program_, std::exchange(kept_, {}), std::exchange(left_out_, {}));
   program_ = 0;
 }
 

@@ -2,19 +2,22 @@
 //
 // Purpose: the triggers kSlow and kError. A usual span costs one comparison and a note in TraceMemory; what is longer
 // than the shortest threshold of its service, or failed, is kept for the end of the batch, where it is handed to the
-// sink: of each trace the longest, of each kind of trigger. Thread safety: none, belongs to the agent's loop.
-// Ownership: `sink` must outlive it. Units: nanoseconds of CLOCK_MONOTONIC. Hostility: names are the program's; a batch
-// gives kMostOfBatch candidates at most, the others are counted by the sink.
+// sink: of each trace the longest, of each kind of trigger; the others are counted by the sink. Thread safety: none,
+// belongs to the agent's loop. Ownership: `sink` must outlive it. Units: nanoseconds of CLOCK_MONOTONIC. Hostility:
+// names are the program's; a batch gives kMostOfBatch candidates at most.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "node-agent/pool/record.h"
 #include "node-agent/triggers/thresholds.h"
 #include "node-agent/triggers/trace_memory.h"
+#include "node-agent/triggers/trigger_limits.h"
 
 namespace fathom::agent {
 
@@ -30,11 +33,13 @@ struct FinishedSpan {
   uint64_t threshold_nano = 0;  // kNever: none
 };
 
+// How many more spans would have been, and why they are not.
+using LeftOutSpans = std::map<std::pair<Trigger, SkipReason>, uint64_t>;
+
 class FinishedSpanSink {
  public:
   virtual ~FinishedSpanSink() = default;
-  // `left_out`: so many more would have been.
-  virtual void finished(uint32_t program, std::vector<FinishedSpan> spans, uint64_t left_out) = 0;
+  virtual void finished(uint32_t program, std::vector<FinishedSpan> spans, const LeftOutSpans& left_out) = 0;
 };
 
 class FinishedSpans {
@@ -67,7 +72,7 @@ class FinishedSpans {
   const ServiceThresholds* service_ = nullptr;
   uint64_t smallest_nano_ = kNever;
   std::vector<FinishedSpan> kept_;
-  uint64_t left_out_ = 0;
+  LeftOutSpans left_out_;
 };
 
 }  // namespace fathom::agent

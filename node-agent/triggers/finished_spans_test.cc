@@ -8,14 +8,14 @@ namespace fathom::agent {
 namespace {
 
 struct Sink : FinishedSpanSink {
-  void finished(uint32_t program, std::vector<FinishedSpan> found, uint64_t count) override {
+  void finished(uint32_t program, std::vector<FinishedSpan> found, const LeftOutSpans& more) override {
     last_program = program;
     for (FinishedSpan& span : found) spans.push_back(std::move(span));
-    left_out += count;
+    for (const auto& [what, count] : more) left_out[what] += count;
   }
   std::vector<FinishedSpan> spans;
   uint32_t last_program = 0;
-  uint64_t left_out = 0;
+  LeftOutSpans left_out;
 };
 
 class FinishedSpansTest : public ::testing::Test {
@@ -68,13 +68,17 @@ TEST_F(FinishedSpansTest, OfATraceTheLongestOfEachKind) {
   EXPECT_EQ(sink_.spans[0].name, "slow");
   EXPECT_EQ(sink_.spans[1].name, "slow");
   EXPECT_NE(sink_.spans[0].trigger, sink_.spans[1].trigger);
+  EXPECT_EQ(sink_.left_out,
+            (LeftOutSpans{{{Trigger::kSlow, SkipReason::kSame}, 2}, {{Trigger::kError, SkipReason::kSame}, 1}}));
 }
 
 TEST_F(FinishedSpansTest, ABatchGivesABoundedNumber) {
   for (uint64_t trace = 0; trace < 100; ++trace) note(trace * 10, "fast", 500);
+  for (uint64_t trace = 100; trace < 110; ++trace) note(trace * 10, "fast", 5, 2);
   finished_.finish();
   EXPECT_EQ(sink_.spans.size(), FinishedSpans::kMostOfBatch);
-  EXPECT_EQ(sink_.left_out, 100 - FinishedSpans::kMostOfBatch);
+  EXPECT_EQ(sink_.left_out, (LeftOutSpans{{{Trigger::kSlow, SkipReason::kRate}, 100 - FinishedSpans::kMostOfBatch},
+                                          {{Trigger::kError, SkipReason::kRate}, 10}}));
 }
 
 TEST_F(FinishedSpansTest, ProgramsThatAreNotWatchedGiveNone) {

@@ -13,10 +13,6 @@ namespace {
 
 using Action = TracepointRequest::Action;
 
-std::string text_of(std::string_view bytes) {
-  return repair_utf8(bytes, bytes.size());
-}
-
 bool is_meant(const ProgramDetail& program, const TracepointRequest& request) {
   if (program.ended) return false;
   if (request.pid != 0) return static_cast<uint32_t>(program.process.pid) == request.pid;
@@ -59,12 +55,13 @@ bool has_switched(const ProgramDetail& program, const TracepointRequest& request
 }
 
 ProgramTracepoints list_of(const ProgramDetail& program, const TracepointRequest& request, size_t& room) {
-  ProgramTracepoints listed{.pid = static_cast<uint32_t>(program.process.pid), .service = text_of(program.service)};
+  ProgramTracepoints listed{.pid = static_cast<uint32_t>(program.process.pid), .service = repair_utf8(program.service)};
   TracepointTable table = program.pool->tracepoints();
   for (const Tracepoint& tracepoint : table.all()) {
     if (room == 0 || !is_listed(tracepoint, request)) continue;
     --room;
-    listed.tracepoints.push_back({text_of(tracepoint.name), text_of(tracepoint.file), tracepoint.line, tracepoint.on});
+    listed.tracepoints.push_back(
+        {repair_utf8(tracepoint.name), repair_utf8(tracepoint.file), tracepoint.line, tracepoint.on});
   }
   return listed;
 }

@@ -83,24 +83,43 @@ std::optional<SkipReason> TriggerLimits::why_not(const TriggerCause& cause, uint
 }
 
 bool TriggerLimits::is_captured(const TriggerCause& cause, uint64_t now_nano) const {
-  auto same = captured_.find({cause.trigger, cause.program, cause.trace_id});
-  return same != captured_.end() && is_younger(same->second, options_.remember_nano, now_nano);
+  auto [first, last] = captured_.equal_range({cause.trigger, cause.program, cause.trace_id});
+  return std::any_of(first, last,
+                     [&](const auto& entry) { return is_younger(entry.second, options_.remember_nano, now_nano); });
 }
 
 bool TriggerLimits::is_operations_turn(const TriggerCause& cause, uint64_t now_nano) const {
   if (!is_of_time(cause.trigger) || cause.goes_on) return true;
   auto last = operations_.find(cause.operation);
-  if (last == operations_.end()) return true;
-  return !is_younger(last->second.captured_nano, options_.operation_pause_nano, now_nano) ||
-         is_much_longer(cause.duration_nano, last->second.longest_nano);
+  if (last == operations_.end() || is_over(last->second, now_nano)) return true;
+  return is_much_longer(cause.duration_nano,
+                        std::ranges::max_element(last->second, {}, &Captured::duration_nano)->duration_nano);
+}
+
+bool TriggerLimits::is_over(const Turn& turn, uint64_t now_nano) const {
+  return !is_younger(turn.front().nano, options_.operation_pause_nano, now_nano);
 }
 
 void TriggerLimits::remember(const TriggerCause& cause, uint64_t now_nano) {
-  if (!cause.trace_id.is_zero()) captured_[{cause.trigger, cause.program, cause.trace_id}] = now_nano;
+  if (!cause.trace_id.is_zero()) captured_.insert({{cause.trigger, cause.program, cause.trace_id}, now_nano});
   if (!is_of_time(cause.trigger) || cause.operation == 0) return;
   Turn& turn = operations_[cause.operation];
-  if (!is_younger(turn.captured_nano, options_.operation_pause_nano, now_nano)) turn = {.captured_nano = now_nano};
-  turn.longest_nano = std::max(turn.longest_nano, cause.duration_nano);
+  if (!turn.empty() && is_over(turn, now_nano)) turn.clear();
+  turn.push_back({now_nano, cause.duration_nano});
+}
+
+// Only the one that was remembered then: others may have come since.
+void TriggerLimits::give_back(const TriggerCause& cause, uint64_t admitted_nano) {
+  std::lock_guard lock(mutex_);
+  auto [first, last] = captured_.equal_range({cause.trigger, cause.program, cause.trace_id});
+  auto its = std::find_if(first, last, [&](const auto& entry) { return entry.second == admitted_nano; });
+  if (its != last) captured_.erase(its);
+  auto operation = is_of_time(cause.trigger) ? operations_.find(cause.operation) : operations_.end();
+  if (operation == operations_.end()) return;
+  Turn& turn = operation->second;
+  auto captured = std::ranges::find(turn, Captured{admitted_nano, cause.duration_nano});
+  if (captured != turn.end()) turn.erase(captured);
+  if (turn.empty()) operations_.erase(operation);
 }
 
 // The buckets bound how many come in a minute; should that be set to more, all are forgotten.
@@ -109,9 +128,7 @@ void TriggerLimits::forget_old(uint64_t now_nano) {
   forgotten_nano_ = now_nano;
   std::erase_if(captured_,
                 [&](const auto& entry) { return !is_younger(entry.second, options_.remember_nano, now_nano); });
-  std::erase_if(operations_, [&](const auto& entry) {
-    return !is_younger(entry.second.captured_nano, options_.operation_pause_nano, now_nano);
-  });
+  std::erase_if(operations_, [&](const auto& entry) { return is_over(entry.second, now_nano); });
   if (captured_.size() >= options_.most_remembered) captured_.clear();
   if (operations_.size() >= options_.most_remembered) operations_.clear();
 }

@@ -16,6 +16,7 @@
 #include <optional>
 #include <tuple>
 #include <unordered_map>
+#include <vector>
 
 #include "base/ids.h"
 #include "node-agent/control.h"
@@ -91,17 +92,24 @@ class TriggerLimits {
 
   // Nothing: a capture may be made, and is counted. Requests always may.
   std::optional<SkipReason> admit(const TriggerCause& cause, uint64_t now_nano);
+  // What was admitted then was not captured after all: its trace and its operation may be captured as if it had never
+  // been asked for. What it took of the rate stays taken: in vain was paid for, too.
+  void give_back(const TriggerCause& cause, uint64_t admitted_nano);
 
  private:
   using Remembered = std::tuple<Trigger, uint32_t, TraceId>;
-  struct Turn {
-    uint64_t captured_nano = 0;  // the first of this turn
-    uint64_t longest_nano = 0;   // of those that were captured in it
+  struct Captured {
+    uint64_t nano = 0;  // when
+    uint64_t duration_nano = 0;
+    bool operator==(const Captured&) const = default;
   };
+  // Those of an operation since the first of them, one at least; few, because the rate is limited.
+  using Turn = std::vector<Captured>;
 
   std::optional<SkipReason> why_not(const TriggerCause& cause, uint64_t now_nano);
   bool is_captured(const TriggerCause& cause, uint64_t now_nano) const;
   bool is_operations_turn(const TriggerCause& cause, uint64_t now_nano) const;
+  bool is_over(const Turn& turn, uint64_t now_nano) const;
   void remember(const TriggerCause& cause, uint64_t now_nano);
 
   TokenBucket& bucket_of(Trigger trigger) { return buckets_[static_cast<size_t>(trigger)]; }
@@ -110,7 +118,7 @@ class TriggerLimits {
   const TriggerLimitOptions options_;
   std::mutex mutex_;
   std::array<TokenBucket, 8> buckets_;
-  std::map<Remembered, uint64_t> captured_;  // when
+  std::multimap<Remembered, uint64_t> captured_;  // when
   std::unordered_map<uint64_t, Turn> operations_;
   uint64_t forgotten_nano_ = 0;
 };

@@ -93,6 +93,29 @@ TEST_F(TriggerLimitsTest, WhatIsSkippedTakesNothing) {
   EXPECT_EQ(admitted(Trigger::kError), 4);
 }
 
+TEST_F(TriggerLimitsTest, WhatIsGivenBackWasNeverTakenButOfTheRate) {
+  TriggerCause first{Trigger::kSlow, 1, trace(1), 42, kSecond}, longer{Trigger::kSlow, 1, trace(2), 42, 2 * kSecond};
+  EXPECT_EQ(limits_.admit(first, now_), std::nullopt);
+  EXPECT_EQ(limits_.admit(longer, now_ + 1), std::nullopt);
+  limits_.give_back(longer, now_ + 1);
+  EXPECT_EQ(admit(Trigger::kSlow, 3, 42), SkipReason::kOperation) << "the first has its turn still";
+  EXPECT_EQ(limits_.admit(longer, now_ + 2), std::nullopt) << "neither its trace nor its duration is known";
+  limits_.give_back(first, now_);
+  limits_.give_back(first, now_);
+  EXPECT_EQ(limits_.admit(first, now_ + 3), SkipReason::kOperation) << "the longer one is";
+  limits_.give_back(longer, now_ + 2);
+  EXPECT_EQ(limits_.admit(first, now_ + 4), std::nullopt);
+  EXPECT_EQ(admitted(Trigger::kSlow), 6);
+}
+
+TEST_F(TriggerLimitsTest, OfARestThatIsGivenBackWhatWasBeforeCounts) {
+  TriggerCause rest{Trigger::kSlow, 1, trace(1), 42, kSecond, true};
+  EXPECT_EQ(admit(Trigger::kSlow, 1, 42), std::nullopt);
+  EXPECT_EQ(limits_.admit(rest, now_ + 1), std::nullopt);
+  limits_.give_back(rest, now_ + 1);
+  EXPECT_EQ(admit(Trigger::kSlow, 1, 42), SkipReason::kSame);
+}
+
 TEST_F(TriggerLimitsTest, NamesAreThoseOfTheMetrics) {
   EXPECT_STREQ(name_of(Trigger::kOverdue), "overdue");
   EXPECT_STREQ(name_of(Trigger::kRemote), "remote");

@@ -30,14 +30,35 @@ void WatchRound::set(std::shared_ptr<const WatchedProgram> program) {
 void WatchRound::look_last(std::shared_ptr<const WatchedProgram> program) {
   users_.try_emplace(program->uid, kShareOfUser);
   Watched& watched = programs_[program->serial];
-  std::shared_ptr<const WatchedProgram> is_now = std::exchange(watched.program, std::move(program));
+  if (!watched.program) watched.program = program;
+  watched.last = std::move(program);
   uint64_t now_nano = now_();
   update_clock(now_nano);
+  if (clock_.ready()) look_at_ended(watched, now_nano);
+}
+
+// Before the clock is ready, what is old looks young (drop_old()).
+void WatchRound::look_at_ended(Watched& watched, uint64_t now_nano) {
+  std::shared_ptr<const WatchedProgram> is_now = std::exchange(watched.program, std::exchange(watched.last, nullptr));
   look_for_triggers(watched, now_nano, true);
-  if (is_now) watched.program = std::move(is_now);
+  watched.program = std::move(is_now);
+}
+
+void WatchRound::look_at_all_that_ended(uint64_t now_nano) {
+  std::vector<uint32_t> removed;
+  for (auto& [serial, watched] : programs_) {
+    if (watched.last) look_at_ended(watched, now_nano);
+    if (watched.removed) removed.push_back(serial);
+  }
+  for (uint32_t serial : removed) remove(serial);
 }
 
 void WatchRound::remove(uint32_t serial) {
+  auto found = programs_.find(serial);
+  if (found != programs_.end() && found->second.last) {
+    found->second.removed = true;
+    return;
+  }
   programs_.erase(serial);
   std::erase_if(users_, [&](const auto& user) {
     return std::none_of(programs_.begin(), programs_.end(),
@@ -66,6 +87,7 @@ uint64_t WatchRound::step() {
   if (programs_.empty()) return now_nano + kIdleNano;
   update_clock(now_nano);
   if (!clock_.ready()) return now_nano + kShortestNano;
+  look_at_all_that_ended(now_nano);
   uint64_t next_nano = now_nano + kIdleNano;
   for (auto& [serial, watched] : programs_) {
     if (watched.due_nano <= now_nano && may_visit(watched, now_nano)) {

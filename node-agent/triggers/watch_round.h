@@ -42,7 +42,8 @@ class WatchRound {
   // New, or changed.
   void set(std::shared_ptr<const WatchedProgram> program);
   void remove(uint32_t serial);
-  // It is over, and has what it had open: what did it trigger last?
+  // It is over, and has what it had open: what did it trigger last? Looked for at once, or by the step that knows the
+  // time of ticks, also when it is removed in between.
   void look_last(std::shared_ptr<const WatchedProgram> program);
   void set_thresholds(std::shared_ptr<const Thresholds> thresholds);
 
@@ -52,6 +53,8 @@ class WatchRound {
  private:
   struct Watched {
     std::shared_ptr<const WatchedProgram> program;
+    std::shared_ptr<const WatchedProgram> last;  // it is over, and to be looked at for the last time
+    bool removed = false;                        // to be, when that is done
     OpenSpanScan scan;
     CpuShare share{16, 1'000'000};
     uint64_t due_nano = 0;
@@ -63,6 +66,8 @@ class WatchRound {
   void update_clock(uint64_t now_nano);
   bool may_visit(Watched& watched, uint64_t now_nano);
   void visit(Watched& watched, uint64_t now_nano);
+  void look_at_ended(Watched& watched, uint64_t now_nano);
+  void look_at_all_that_ended(uint64_t now_nano);
   void spend_since(Watched& watched, uint64_t begin_nano);
   // As TriggerSink::asked().
   bool look_for_triggers(Watched& watched, uint64_t now_nano, bool give_up = false);

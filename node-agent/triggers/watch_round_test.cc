@@ -207,6 +207,21 @@ TEST_F(WatchRoundTest, WhatAProgramTriggeredLastIsSeenWhenItIsOver) {
   EXPECT_EQ(sink_.lost, 0u);
 }
 
+// A new agent inherits what a dead program left, before it knows how fast ticks go.
+TEST_F(WatchRoundTest, WhatAProgramTriggeredLastWaitsForTheClock) {
+  ScriptedPool pool{1, pool::Clock::kTsc, -1, 8};
+  pool.trigger("old", 1, ticks() - 2 * 6000 * kMilli);
+  pool.trigger("new", 1, ticks() - 2 * 1000 * kMilli);
+  for (bool is_removed : {false, true}) {
+    WatchRound round{clock_, sink_, [this] { return clock_.now; }};
+    round.look_last(program_of(pool, 2));
+    EXPECT_TRUE(sink_.triggers.empty());
+    if (is_removed) round.remove(2);
+    for (uint64_t end = clock_.now + 100 * kMilli; clock_.now < end;) clock_.now = round.step();
+    EXPECT_EQ(std::exchange(sink_.triggers, {}), (std::vector<std::string>{"new"}));
+  }
+}
+
 TEST_F(WatchRoundTest, ProgramsThatAreGoneAreNotLookedAt) {
   pool_.begin_span(0, 1, "work", ticks());
   pass(50 * kMilli);

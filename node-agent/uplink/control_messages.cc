@@ -149,9 +149,8 @@ AskedTracepoints read(const wire::TracepointRequest& request) {
 }
 
 size_t bytes_of(const wire::TracepointRules& rules) {
-  constexpr size_t kSignAndComma = 2;
   size_t bytes = 0;
-  for (const wire::TracepointRule& rule : rules.rules()) bytes += rule.pattern().size() + kSignAndComma;
+  for (const wire::TracepointRule& rule : rules.rules()) bytes += ingest::bytes_of_rule(rule.pattern());
   return bytes;
 }
 

@@ -88,8 +88,7 @@ void Courier::tick() {
   finish_if_done(now);
 }
 
-// ---- what goes over the stream
-// ----------------------------------------------------------------------------------------
+// ---- what goes over the stream --------------------------------------------------------------------------------------
 
 void Courier::pump() {
   pump_batches();
@@ -232,8 +231,7 @@ void Courier::complete(Parcel& parcel, Outcome outcome) {
   post([done = std::exchange(parcel.done, nullptr), outcome] { done(outcome); });
 }
 
-// ---- the spool
-// --------------------------------------------------------------------------------------------------------
+// ---- the spool ------------------------------------------------------------------------------------------------------
 
 void Courier::spool_what_is_due(uint64_t now) {
   if (!may_spool() || now < spool_blocked_until_nano_) return;
@@ -327,8 +325,7 @@ void Courier::tend_spool(uint64_t now) {
   spool_->tend();
 }
 
-// ---- the end
-// ----------------------------------------------------------------------------------------------------------
+// ---- the end --------------------------------------------------------------------------------------------------------
 
 void Courier::finish(uint64_t grace_nano, std::function<void()> done) {
   finished_ = std::move(done);

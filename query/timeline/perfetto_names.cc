@@ -62,7 +62,7 @@ std::string_view PerfettoNames::thread_name(const TimelineProcess& process, uint
 }
 
 std::string utf8(std::string_view text) {
-  return is_utf8(text) ? std::string(text) : repair_utf8(text, text.size());
+  return is_utf8(text) ? std::string(text) : repair_utf8(text);
 }
 
 std::string hex_number(uint64_t number) {

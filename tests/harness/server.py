@@ -18,7 +18,7 @@ FATHOM = str(BIN / "fathom")
 PATIENCE_S = 120
 
 
-def until(condition, what, seconds=PATIENCE_S):
+def until(condition, what, seconds=PATIENCE_S, every=0.02):
     """Asks again and again until the condition gives something true, and returns that."""
     end = time.monotonic() + seconds
     while True:
@@ -27,7 +27,7 @@ def until(condition, what, seconds=PATIENCE_S):
             return outcome
         if time.monotonic() > end:
             raise AssertionError(f"waited {seconds} s in vain: {what}")
-        time.sleep(0.02)
+        time.sleep(every)
 
 
 def parent_of(pid):

@@ -75,8 +75,7 @@ void Unmapped::operator()(client::EventPage* page) const {
   ::munmap(page, bytes);
 }
 
-// ---- the program
-// ------------------------------------------------------------------------------------------------------
+// ---- the program ----------------------------------------------------------------------------------------------------
 
 Result<EventProgram> EventProgram::start(const EventCrashPlan& plan, const std::vector<std::string>& flags) {
   Result<MappedPage> mapped = make_page(kLogEntriesPerMib * plan.pool_mib);

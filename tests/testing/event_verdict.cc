@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -62,8 +63,7 @@ uint64_t missed_chunks(const DetailFile& file, const DetailSnapshot& snapshot) {
   return missed;
 }
 
-// ---- one thread's events, by its log
-// ------------------------------------------------------------------------------------------------------
+// ---- one thread's events, by its log --------------------------------------------------------------------------------
 
 class ThreadJudge {
  public:
@@ -78,7 +78,8 @@ class ThreadJudge {
   void judge(const std::vector<uint64_t>& found) {
     verdict_.committed += finished_;
     verdict_.found += found.size();
-    // What is so old that the log has lost it, the pool has lost too: the log has room for twice as many events.
+    // What is so old that the log has lost it, the pool has lost too: the log has room for twice as many events. But
+    // for a thread's first, in its small chunk, which may stay: those are judged in programs that wrote less.
     uint64_t first = started_ > entries_ ? started_ - entries_ : 0;
     auto next = std::lower_bound(found.begin(), found.end(), first);
     verdict_.overwritten += first - static_cast<uint64_t>(next - found.begin());
@@ -101,20 +102,31 @@ class ThreadJudge {
     if (place.chunk >= file_.shape().chunks()) return false;
     return pool::epoch_of(file_.entry(place.chunk).state.load()) != place.epoch;
   }
-  void look_at_found(uint64_t number) {
+  // Where an event surely is. One that changed chunks by itself is in the second: it found no room in the first.
+  // Whether it was itself, the next number's event tells, which is the first that may have interrupted it: what that
+  // had before it is what this one had behind it. Where a handler changed chunks in the middle of it, nobody knows
+  // whether it had its place by then.
+  std::optional<EventPlace> sure_place(uint64_t number) const {
     const EventLogEntry& entry = log_[number % entries_];
-    if (!entry.is_of(number) || !(entry.before() == entry.after())) return;
-    verdict_.torn += was_overwritten(entry.after()) ? 1 : 0;
+    const EventLogEntry& next = log_[(number + 1) % entries_];
+    bool by_itself = next.is_of(number + 1) && next.before() == entry.after();
+    bool sure = entry.before() == entry.after() || by_itself;
+    return sure && entry.after().chunk != EventPlace::kNowhere ? std::optional(entry.after()) : std::nullopt;
+  }
+  void look_at_found(uint64_t number) {
+    if (!log_[number % entries_].is_of(number)) return;
+    std::optional<EventPlace> place = sure_place(number);
+    verdict_.torn += place && was_overwritten(*place) ? 1 : 0;
   }
   void look_at_missing(uint64_t number) {
     const EventLogEntry& entry = log_[number % entries_];
-    bool sure = entry.before() == entry.after() && entry.after().chunk != EventPlace::kNowhere;
-    if (!entry.is_of(number)) {
-      ++unlogged_;
-    } else if (was_overwritten(entry.before()) || was_overwritten(entry.after())) {
-      ++verdict_.overwritten;
+    if (!entry.is_of(number)) return void(++unlogged_);
+    if (std::optional<EventPlace> place = sure_place(number)) {
+      ++(was_overwritten(*place) ? verdict_.overwritten : verdict_.lost);
     } else {
-      ++(sure ? verdict_.lost : unsure_);
+      // Of one that a handler moved on, the doubt is the pool's: a loss there is not seen while either is overwritten.
+      bool may_be_overwritten = was_overwritten(entry.before()) || was_overwritten(entry.after());
+      ++(may_be_overwritten ? verdict_.overwritten : unsure_);
     }
   }
 

@@ -2,7 +2,9 @@
 //
 // Purpose: the judgement of tests and of the benchmarks' crash.events_lost. Each event's place is in the program's log
 // (client/programs/event_page.h), so there is no guess: it must be found if and only if its chunk still has the epoch
-// that it was written in. Thread safety: pure functions. Errors: none; what is wrong is in the verdict.
+// that it was written in. (But of events in the middle of which a signal handler changed chunks: those may be in
+// either, and count as overwritten if one of the two was.) Thread safety: pure functions. Errors: none; what is wrong
+// is in the verdict.
 #pragma once
 
 #include <cstdint>
