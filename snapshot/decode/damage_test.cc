@@ -78,7 +78,8 @@ TEST_F(DamageTest, FlippedBitsNeitherCrashNorHang) {
   std::mt19937 random(5);
   for (int round = 0; round < 600; ++round) {
     std::string damaged = stream_;
-    for (unsigned flips = 1 + random() % 4; flips > 0; --flips) damaged[random() % damaged.size()] ^= 1 << (random() % 8);
+    for (unsigned flips = 1 + random() % 4; flips > 0; --flips)
+      damaged[random() % damaged.size()] ^= 1 << (random() % 8);
     decode(damaged);
   }
 }
@@ -133,8 +134,8 @@ TEST_F(DamageTest, ATruncatedImageShowsWhatItHas) {
   const size_t size = code_.bytes().size();
   for (size_t kept = 0; kept < size; kept += 97) {
     std::filesystem::permissions(path, std::filesystem::perms::owner_all);
-    std::ofstream(path, std::ios::binary | std::ios::trunc).write(WalkedProgram(kBase, 11).bytes().data(),
-                                                                  static_cast<std::streamsize>(kept));
+    std::ofstream(path, std::ios::binary | std::ios::trunc)
+        .write(WalkedProgram(kBase, 11).bytes().data(), static_cast<std::streamsize>(kept));
     DecodeSummary summary = decode(stream_);
     const GapCount gaps = summary.gaps[GapReason::kMissingImage];
     EXPECT_EQ(gaps.count, summary.gap_total) << kept;

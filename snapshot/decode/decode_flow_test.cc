@@ -81,7 +81,7 @@ std::vector<uint64_t> plain_loop(std::string stream, const std::string& image_pa
       status = pt_insn_event(decoder, &event, sizeof event);
       continue;
     }
-    pt_insn instruction;
+    pt_insn instruction = {};
     status = pt_insn_next(decoder, &instruction, sizeof instruction);
     if (instruction.iclass != ptic_error) all.push_back(instruction.ip);
   }

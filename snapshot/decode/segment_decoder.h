@@ -35,7 +35,7 @@ class EndClasses {
   BlockEnd look_at(const pt_block& block) const;
 
   const SectionCache& sections_;
-  std::array<Known, 1024> known_;
+  std::array<Known, 256> known_;
 };
 
 class SegmentDecoder {
