@@ -180,6 +180,13 @@ TEST_F(DamageTest, EndlessCodeEnds) {
   EXPECT_EQ(summary.gaps.at(GapReason::kDecodeError).count, 1u);
 }
 
+TEST_F(DamageTest, ASegmentThatDoesNotFitIntoMemoryIsCutOff) {
+  const DecodeSummary summary = decode(stream_ + std::string(65u << 20, '\0') + stream_);
+  EXPECT_EQ(summary.gaps.at(GapReason::kPacketsLost).count, 1u);
+  EXPECT_EQ(summary.gap_total, 1u);
+  EXPECT_EQ(summary.instructions, 2 * executed_.size());
+}
+
 TEST_F(DamageTest, BytesBeforeTheFirstPsbAreSkippedAndSaid) {
   const DecodeSummary summary = decode("the oldest" + stream_);
   EXPECT_EQ(summary.skipped_bytes, 10u);

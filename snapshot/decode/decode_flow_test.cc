@@ -202,6 +202,25 @@ TEST_F(DecodeFlowTest, OverflowsAreGapsAndTheRestIsThere) {
   EXPECT_EQ(std::ranges::count(all, UINT64_MAX), 0);
 }
 
+TEST_F(DecodeFlowTest, SynchronisationPointsWithNothingBetweenAreNoGaps) {
+  for (bool timed : {true, false}) {
+    StreamOptions options;
+    options.tsc = timed;
+    StreamBuilder builder(options);
+    builder.psb();
+    builder.enable(code_.function(0));
+    builder.step(code_.program().instruction(builder.ip()));
+    builder.psb();
+    builder.psb();
+    builder.disable();
+    builder.psb();
+    builder.psb();
+    const DecodeSummary summary = decode(builder.stream());
+    EXPECT_EQ(summary.gap_total, 0u);
+    EXPECT_EQ(summary.instructions, 1u);
+  }
+}
+
 TEST_F(DecodeFlowTest, StopsWhenEnoughWasSeen) {
   const std::string stream = record(often(200), {.instructions = 50000});
   const SnapshotFile file = place_.write(snapshot_, {stream});

@@ -52,6 +52,7 @@ class SegmentDecoder {
 
  private:
   void run();
+  bool nothing_behind_header(int status) const;
   // Both take and return libipt's status.
   int take_event();
   int take_block(int status);
