@@ -78,7 +78,8 @@ TEST_F(DamageTest, FlippedBitsNeitherCrashNorHang) {
   std::mt19937 random(5);
   for (int round = 0; round < 600; ++round) {
     std::string damaged = stream_;
-    for (unsigned flips = 1 + random() % 4; flips > 0; --flips) damaged[random() % damaged.size()] ^= 1 << (random() % 8);
+    for (unsigned flips = 1 + random() % 4; flips > 0; --flips)
+      damaged[random() % damaged.size()] ^= 1 << (random() % 8);
     decode(damaged);
   }
 }
@@ -133,8 +134,8 @@ TEST_F(DamageTest, ATruncatedImageShowsWhatItHas) {
   const size_t size = code_.bytes().size();
   for (size_t kept = 0; kept < size; kept += 97) {
     std::filesystem::permissions(path, std::filesystem::perms::owner_all);
-    std::ofstream(path, std::ios::binary | std::ios::trunc).write(WalkedProgram(kBase, 11).bytes().data(),
-                                                                  static_cast<std::streamsize>(kept));
+    std::ofstream(path, std::ios::binary | std::ios::trunc)
+        .write(WalkedProgram(kBase, 11).bytes().data(), static_cast<std::streamsize>(kept));
     DecodeSummary summary = decode(stream_);
     const GapCount gaps = summary.gaps[GapReason::kMissingImage];
     EXPECT_EQ(gaps.count, summary.gap_total) << kept;
@@ -177,6 +178,13 @@ TEST_F(DamageTest, EndlessCodeEnds) {
   stuck += with_fup.substr(with_fup.size() - 4);  // FUP of two bytes, TIP.PGD
   summary = decode(stuck);
   EXPECT_EQ(summary.gaps.at(GapReason::kDecodeError).count, 1u);
+}
+
+TEST_F(DamageTest, ASegmentThatDoesNotFitIntoMemoryIsCutOff) {
+  const DecodeSummary summary = decode(stream_ + std::string(65u << 20, '\0') + stream_);
+  EXPECT_EQ(summary.gaps.at(GapReason::kPacketsLost).count, 1u);
+  EXPECT_EQ(summary.gap_total, 1u);
+  EXPECT_EQ(summary.instructions, 2 * executed_.size());
 }
 
 TEST_F(DamageTest, BytesBeforeTheFirstPsbAreSkippedAndSaid) {

@@ -81,7 +81,7 @@ std::vector<uint64_t> plain_loop(std::string stream, const std::string& image_pa
       status = pt_insn_event(decoder, &event, sizeof event);
       continue;
     }
-    pt_insn instruction;
+    pt_insn instruction = {};
     status = pt_insn_next(decoder, &instruction, sizeof instruction);
     if (instruction.iclass != ptic_error) all.push_back(instruction.ip);
   }
@@ -200,6 +200,25 @@ TEST_F(DecodeFlowTest, OverflowsAreGapsAndTheRestIsThere) {
   EXPECT_LE(all.size(), builder.executed().size());
   EXPECT_GT(all.size(), builder.executed().size() - summary.gap_total * 20);
   EXPECT_EQ(std::ranges::count(all, UINT64_MAX), 0);
+}
+
+TEST_F(DecodeFlowTest, SynchronisationPointsWithNothingBetweenAreNoGaps) {
+  for (bool timed : {true, false}) {
+    StreamOptions options;
+    options.tsc = timed;
+    StreamBuilder builder(options);
+    builder.psb();
+    builder.enable(code_.function(0));
+    builder.step(code_.program().instruction(builder.ip()));
+    builder.psb();
+    builder.psb();
+    builder.disable();
+    builder.psb();
+    builder.psb();
+    const DecodeSummary summary = decode(builder.stream());
+    EXPECT_EQ(summary.gap_total, 0u);
+    EXPECT_EQ(summary.instructions, 1u);
+  }
 }
 
 TEST_F(DecodeFlowTest, StopsWhenEnoughWasSeen) {

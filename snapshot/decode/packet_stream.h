@@ -53,7 +53,8 @@ struct StreamPart {
   uint64_t end_tsc = UINT64_MAX;  // no later than the next part
 };
 
-// A segment without a PSB for longer than this is cut off here: a part must fit into memory.
+// What is behind this of a part is left out, as a gap: a part must fit into memory. Only a segment of that size,
+// without any PSB, makes such a part.
 inline constexpr uint64_t kMostPartBytes = 64u << 20;
 
 // Cuts a stream into parts of at least `part_bytes`. A stretch without any PSB is a part without bytes.

@@ -1,8 +1,8 @@
 // What packets a snapshot has, by kind.
 //
 // Purpose: the statistics of a recording, and the check of what was read against what others count. Names are those of
-// Intel's manual, as perf prints them. Thread safety: a pure function. Memory: a window, whatever the length. Errors: the
-// file's; bytes that are no packet are counted, and counting goes on at the next synchronisation point.
+// Intel's manual, as perf prints them. Thread safety: a pure function. Memory: a window, whatever the length. Errors:
+// the file's; bytes that are no packet are counted, and counting goes on at the next synchronisation point.
 #pragma once
 
 #include <cstdint>

@@ -30,6 +30,10 @@ pt_config config_of(const Snapshot& snapshot) {
   return config;
 }
 
+uint64_t decoded_bytes(const StreamPart& part) {
+  return std::min(part.end - part.begin, kMostPartBytes);
+}
+
 std::vector<PacketStream> packets_of(const SnapshotFile& file) {
   std::vector<PacketStream> all;
   for (size_t stream = 0; stream < file.snapshot().streams.size(); ++stream) all.emplace_back(file, stream);
@@ -59,6 +63,10 @@ Result<DecodeSummary> PartDecoder::decode(const StreamPart& part, FlowPart& flow
     out.gap(GapReason::kBadPacket, 0, where.now(), "no synchronisation point (PSB) in all of the stream");
   }
   decode_segments(part, where, out);
+  if (decoded_bytes(part) < part.end - part.begin) {
+    out.gap(GapReason::kPacketsLost, 0, where.now(),
+            "no synchronisation point (PSB) for too long: the rest is left out");
+  }
   where.end();
   out.flush();
   out.summary.last_tsc = where.now();
@@ -67,15 +75,17 @@ Result<DecodeSummary> PartDecoder::decode(const StreamPart& part, FlowPart& flow
 
 // The part, and the next PSB+ behind it. libipt writes to nothing of it, but we do behind each segment.
 Result<> PartDecoder::read(const StreamPart& part) {
-  const uint64_t ahead = std::min<uint64_t>(kMostPsbHeaderBytes, part.stretch_bytes - part.end);
-  const uint64_t size = part.end - part.begin + ahead;
+  const uint64_t decoded = decoded_bytes(part);
+  const bool whole = decoded == part.end - part.begin;
+  const uint64_t ahead = whole ? std::min<uint64_t>(kMostPsbHeaderBytes, part.stretch_bytes - part.end) : 0;
+  const uint64_t size = decoded + ahead;
   bytes_.resize(size + SegmentDecoder::kRoom);
   return context_.packets[part.stream].read(part.stretch, part.begin, std::span(bytes_).first(size));
 }
 
 void PartDecoder::decode_segments(const StreamPart& part, Whereabouts& where, FlowWriter& out) {
   const std::span<uint8_t> bytes = std::span(bytes_).first(bytes_.size() - SegmentDecoder::kRoom);
-  const size_t size = part.end - part.begin;
+  const size_t size = decoded_bytes(part);
   PsbHeader header = read_psb_header(bytes);
   for (size_t at = 0; at < size;) {
     const size_t next = find_psb(bytes, at + kPsbBytes);

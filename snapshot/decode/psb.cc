@@ -48,7 +48,8 @@ size_t find_psb(std::span<const uint8_t> bytes, size_t from) {
   const void* match = ::memmem(bytes.data() + from, bytes.size() - from, kPsb, sizeof kPsb);
   if (match == nullptr) return bytes.size();
   auto found = static_cast<size_t>(static_cast<const uint8_t*>(match) - bytes.data());
-  while (found + kPsbScanBytes <= bytes.size() && std::memcmp(bytes.data() + found + kPsbBytes, kPsb, 2) == 0) found += 2;
+  while (found + kPsbScanBytes <= bytes.size() && std::memcmp(bytes.data() + found + kPsbBytes, kPsb, 2) == 0)
+    found += 2;
   return found;
 }
 

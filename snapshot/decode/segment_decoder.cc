@@ -7,6 +7,7 @@
 #include <string>
 
 #include "snapshot/decode/branch_class.h"
+#include "snapshot/decode/psb.h"
 
 namespace fathom::snapshot {
 namespace {
@@ -96,11 +97,16 @@ void SegmentDecoder::decode(std::span<uint8_t> segment, std::optional<uint64_t> 
 void SegmentDecoder::run() {
   instructions_left_ = kMostInstructions + bytes_ * kMostInstructionsPerByte;
   int status = pt_blk_sync_set(decoder_, 0);
-  if (status < 0) return last_ && status == -pte_eos ? void() : fail(status, 0);
+  if (status < 0) return nothing_behind_header(status) ? void() : fail(status, 0);
   while (!done_ && status >= 0) {
     status = (status & pts_event_pending) != 0 ? take_event() : take_block(status);
   }
   if (!done_ && status != -pte_eos) fail(status, last_ip_);
+}
+
+// A stream that is cut in a PSB+, or a PSB+ behind which the next one follows at once.
+bool SegmentDecoder::nothing_behind_header(int status) const {
+  return status == -pte_eos && (last_ || read_psb_header({config_.begin, bytes_}).complete);
 }
 
 uint64_t SegmentDecoder::offset() const {

@@ -35,7 +35,7 @@ class EndClasses {
   BlockEnd look_at(const pt_block& block) const;
 
   const SectionCache& sections_;
-  std::array<Known, 1024> known_;
+  std::array<Known, 256> known_;
 };
 
 class SegmentDecoder {
@@ -52,6 +52,7 @@ class SegmentDecoder {
 
  private:
   void run();
+  bool nothing_behind_header(int status) const;
   // Both take and return libipt's status.
   int take_event();
   int take_block(int status);
