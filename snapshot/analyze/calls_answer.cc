@@ -39,7 +39,7 @@ void row_json(net::JsonWriter& json, const CallRow& row, size_t id, const TraceT
 }  // namespace
 
 std::string calls_table(const NamedCalls& calls, const TraceTime& time, uint64_t limit) {
-  NumberTable table({"calls", "insns", "self", "time", "self", "paused", "min .. max of a call", "function"});
+  NumberTable table({"calls", "insns", "self insns", "time", "self time", "paused", "min .. max of a call", "function"});
   const std::vector<bool> chosen = greatest_rows(calls, limit);
   for (size_t i = 0; i < calls.rows.size(); ++i) {
     const CallRow& row = calls.rows[i];

@@ -69,7 +69,7 @@ std::string change_colour(const DifferenceRow& row) {
 }  // namespace
 
 std::string diff_table(const CallDifference& difference, const TraceTime& time, bool with_time, uint64_t limit) {
-  NumberTable table({"calls", "insns", "self", "time", "   function"});
+  NumberTable table({"calls", "insns", "self insns", "time", "   function"});
   for (size_t i : different_rows(difference, limit)) {
     const DifferenceRow& row = difference.rows[i];
     table.add({signed_cell(row.calls()), signed_cell(row.instructions()), signed_cell(row.self_instructions()),

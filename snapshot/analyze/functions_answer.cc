@@ -96,7 +96,7 @@ std::vector<FunctionRow> function_rows(const NamedCalls& calls, const FunctionLa
 }
 
 std::string functions_table(const std::vector<FunctionRow>& rows, const TraceTime& time, uint64_t limit) {
-  NumberTable table({"count", "p50", "p99", "max", "calls", "time", "self", "insns", "self", "function"});
+  NumberTable table({"count", "p50", "p99", "max", "calls", "time", "self time", "insns", "self insns", "function"});
   for (size_t i = 0; i < shown(rows, limit); ++i) {
     const FunctionRow& row = rows[i];
     table.add({count_cell(row.ticks.count()), quantile_cell(row, time, 0.5), quantile_cell(row, time, 0.99),

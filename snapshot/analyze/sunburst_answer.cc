@@ -22,7 +22,7 @@ std::vector<IciclePiece> ring_pieces(const NamedCalls& calls) {
 }  // namespace
 
 std::string sunburst_table(const NamedCalls& calls, uint64_t limit) {
-  NumberTable table({"share", "insns", "self", "calls", "function"});
+  NumberTable table({"share", "insns", "self insns", "calls", "function"});
   const std::vector<bool> chosen = greatest_rows(calls, limit);
   for (size_t i = 0; i < calls.rows.size(); ++i) {
     const CallRow& row = calls.rows[i];
