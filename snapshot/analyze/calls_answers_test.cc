@@ -1,10 +1,5 @@
-// The answers that are built on call stacks, from flow made by hand, against golden texts (testdata/calls_*.txt).
-// FATHOM_GOLDEN=write writes them anew.
+// The answers that are built on call stacks, from flow made by hand, against golden texts.
 #include <gtest/gtest.h>
-
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
 
 #include <boost/json.hpp>
 
@@ -14,6 +9,7 @@
 #include "snapshot/analyze/perfetto_answer.h"
 #include "snapshot/analyze/pprof_answer.h"
 #include "snapshot/analyze/sunburst_answer.h"
+#include "snapshot/analyze/testing/sample_run.h"
 #include "snapshot/decode/testing/call_text.h"
 #include "snapshot/decode/testing/scripted_extents.h"
 
@@ -21,15 +17,6 @@ namespace fathom::snapshot {
 namespace {
 
 constexpr uint64_t kMain = 0x1000, kWork = 0x2000, kLock = 0x3000, kTracer = 0x4000;
-
-void expect_golden(const std::string& name, const std::string& text) {
-  const std::string path = std::string(FATHOM_TESTDATA) + "/" + name;
-  if (std::getenv("FATHOM_GOLDEN") != nullptr) std::ofstream(path) << text;
-  std::ifstream file(path);
-  std::stringstream golden;
-  golden << file.rdbuf();
-  EXPECT_EQ(text, golden.str()) << name;
-}
 
 std::string test_name(const CallFunction& function) {
   if (function.gap != GapReason::kNone) return "[gap: " + std::string(gap_reason_name(function.gap)) + "]";
@@ -130,8 +117,7 @@ TEST_F(CallsAnswers, FunctionsHaveLatencies) {
   auto stacks = run(100, false);
   const auto rows = function_rows(named(*stacks, false), stacks->latencies(), test_name);
   expect_golden("functions_table.txt", functions_table(rows, time(), 0));
-  expect_golden("functions.json.txt",
-                json_text([&](net::JsonWriter& json) { functions_json(json, rows, time(), 2); }));
+  expect_golden("functions.json.txt", json_text([&](net::JsonWriter& json) { functions_json(json, rows, time(), 2); }));
   expect_golden("functions.svg", functions_svg(rows, time(), 0, "engine: step"));
 }
 
@@ -183,7 +169,8 @@ TEST_F(CallsAnswers, CallersThatAreDiscoveredLaterBeginFirst) {
   stacks->finish();
   std::string text;
   for (const ThreadSlice& slice : balanced_slices(*stacks->threads()[0].slices, 400)) {
-    text += std::to_string(slice.tsc) + (slice.function == nullptr ? " end\n" : " " + test_name(*slice.function) + "\n");
+    text +=
+        std::to_string(slice.tsc) + (slice.function == nullptr ? " end\n" : " " + test_name(*slice.function) + "\n");
   }
   EXPECT_EQ(text,
             "100 main\n100 shop::work(std::vector<int> const&)\n100 pthread_mutex_lock\n"

@@ -14,7 +14,9 @@ std::vector<IciclePiece> ring_pieces(const NamedCalls& calls) {
                         percent_text(row.total.instructions, calls.rows[0].total.instructions) + "\nitself " +
                         group_digits(row.self.instructions) + ", calls " + group_digits(row.self.calls);
     pieces.push_back({row.name, std::move(title), row.parent, row.depth, row.total.instructions,
-                      row.depth == 0 ? "#eee" : row.is_gap ? "#999" : name_colour(row.name)});
+                      row.depth == 0 ? "#eee"
+                      : row.is_gap   ? "#999"
+                                     : name_colour(row.name)});
   }
   return pieces;
 }
