@@ -21,7 +21,8 @@ NamedCalls DecodedCalls::named(bool by_thread) const {
       return "thread " + std::to_string(key.tid) + (name.empty() ? "" : " " + name);
     };
   }
-  return name_calls(stacks->threads(), [this](const CallFunction& function) { return name(function); }, threads);
+  return name_calls(
+      stacks->threads(), [this](const CallFunction& function) { return name(function); }, threads);
 }
 
 Result<DecodedCalls> decode_calls(const SnapshotDirectory& directory, const SnapshotId& id, const Question& question,
@@ -79,7 +80,8 @@ std::string signed_cell(int64_t number) {
 
 std::string percent_text(uint64_t part, uint64_t whole) {
   char text[32];
-  std::snprintf(text, sizeof text, "%.1f %%", whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole));
+  std::snprintf(text, sizeof text, "%.1f %%",
+                whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole));
   return text;
 }
 

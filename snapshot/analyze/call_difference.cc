@@ -61,7 +61,9 @@ class Overlay {
     return place->second;
   }
   bool before(uint32_t a, uint32_t b) const {
-    const auto size = [this](uint32_t row) { return std::max(rows_[row].first.instructions, rows_[row].second.instructions); };
+    const auto size = [this](uint32_t row) {
+      return std::max(rows_[row].first.instructions, rows_[row].second.instructions);
+    };
     return size(a) != size(b) ? size(a) > size(b) : rows_[a].name < rows_[b].name;
   }
 

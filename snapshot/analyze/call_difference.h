@@ -32,9 +32,7 @@ struct DifferenceRow {
 
   int64_t calls() const { return static_cast<int64_t>(second.calls - first.calls); }
   int64_t instructions() const { return static_cast<int64_t>(second.instructions - first.instructions); }
-  int64_t self_instructions() const {
-    return static_cast<int64_t>(second.self_instructions - first.self_instructions);
-  }
+  int64_t self_instructions() const { return static_cast<int64_t>(second.self_instructions - first.self_instructions); }
   int64_t time() const { return static_cast<int64_t>(second.time - first.time); }
   bool same() const { return in_first == in_second && calls() == 0 && instructions() == 0; }
 };

@@ -39,7 +39,8 @@ void row_json(net::JsonWriter& json, const CallRow& row, size_t id, const TraceT
 }  // namespace
 
 std::string calls_table(const NamedCalls& calls, const TraceTime& time, uint64_t limit) {
-  NumberTable table({"calls", "insns", "self", "time", "self", "paused", "min .. max of a call", "function"});
+  NumberTable table(
+      {"calls", "insns", "self insns", "time", "self time", "paused", "min .. max of a call", "function"});
   const std::vector<bool> chosen = greatest_rows(calls, limit);
   for (size_t i = 0; i < calls.rows.size(); ++i) {
     const CallRow& row = calls.rows[i];
@@ -69,10 +70,10 @@ std::string calls_svg(const NamedCalls& calls, const TraceTime& time, std::strin
   std::vector<IciclePiece> pieces;
   for (const CallRow& row : calls.rows) {
     std::string title = row.name + "\n" + group_digits(row.total.instructions) + " instructions (" +
-                        percent_text(row.total.instructions, all) + "), itself " +
-                        group_digits(row.self.instructions) + "\n" + time_cell(time, row.total.ticks) + ", itself " +
-                        time_cell(time, row.self.ticks) + ", paused " + time_cell(time, row.total.pause_ticks) + "\n" +
-                        count_cell(row.self.calls) + " calls";
+                        percent_text(row.total.instructions, all) + "), itself " + group_digits(row.self.instructions) +
+                        "\n" + time_cell(time, row.total.ticks) + ", itself " + time_cell(time, row.self.ticks) +
+                        ", paused " + time_cell(time, row.total.pause_ticks) + "\n" + count_cell(row.self.calls) +
+                        " calls";
     pieces.push_back({row.name, std::move(title), row.parent, row.depth, row.total.instructions,
                       row.is_gap ? "#999" : name_colour(row.name)});
   }
@@ -85,8 +86,8 @@ Result<> answer_calls(const SnapshotDirectory& directory, const Question& questi
   const NamedCalls calls = decoded->named(true);
   std::string out;
   if (question.format == Format::kTable) {
-    out = answer_head(decoded->snapshot(), decoded->summary) + "\n" +
-          calls_table(calls, decoded->time(), question.limit);
+    out =
+        answer_head(decoded->snapshot(), decoded->summary) + "\n" + calls_table(calls, decoded->time(), question.limit);
   } else if (question.format == Format::kSvg) {
     out = calls_svg(calls, decoded->time(), caption_text(decoded->snapshot(), decoded->summary));
   } else {

@@ -22,9 +22,8 @@ std::vector<size_t> different_rows(const CallDifference& difference, uint64_t li
     if (!difference.rows[i].same()) rows.push_back(i);
   }
   if (limit == 0 || rows.size() <= limit) return rows;
-  std::ranges::stable_sort(rows, std::ranges::greater{}, [&](size_t row) {
-    return std::llabs(difference.rows[row].instructions());
-  });
+  std::ranges::stable_sort(rows, std::ranges::greater{},
+                           [&](size_t row) { return std::llabs(difference.rows[row].instructions()); });
   rows.resize(limit);
   std::ranges::sort(rows);
   return rows;
@@ -69,15 +68,14 @@ std::string change_colour(const DifferenceRow& row) {
 }  // namespace
 
 std::string diff_table(const CallDifference& difference, const TraceTime& time, bool with_time, uint64_t limit) {
-  NumberTable table({"calls", "insns", "self", "time", "   function"});
+  NumberTable table({"calls", "insns", "self insns", "time", "   function"});
   for (size_t i : different_rows(difference, limit)) {
     const DifferenceRow& row = difference.rows[i];
     table.add({signed_cell(row.calls()), signed_cell(row.instructions()), signed_cell(row.self_instructions()),
                with_time ? time_difference(time, row.time()) : "-",
                sign_of(row) + std::string(row.depth * 2, ' ') + printable(row.name)});
   }
-  return summary_text(difference, time, with_time) + "\n" +
-         (table.size() == 0 ? "no path differs\n" : table.text());
+  return summary_text(difference, time, with_time) + "\n" + (table.size() == 0 ? "no path differs\n" : table.text());
 }
 
 void diff_json(net::JsonWriter& json, const CallDifference& difference, bool with_time, uint64_t limit) {
@@ -130,12 +128,12 @@ Result<> answer_diff(const SnapshotDirectory& directory, const Question& questio
   const bool with_time = first->time().unit() == second->time().unit();
   std::string out;
   if (question.format == Format::kTable) {
-    out = "first: " + question.id.hex() + "\n" + answer_head(first->snapshot(), first->summary) + "second: " +
-          question.other.hex() + "\n" + answer_head(second->snapshot(), second->summary) + "\n" +
+    out = "first: " + question.id.hex() + "\n" + answer_head(first->snapshot(), first->summary) +
+          "second: " + question.other.hex() + "\n" + answer_head(second->snapshot(), second->summary) + "\n" +
           diff_table(difference, second->time(), with_time, question.limit);
   } else if (question.format == Format::kSvg) {
-    out = diff_svg(difference, "first: " + caption_text(first->snapshot(), first->summary) + "; second: " +
-                                   caption_text(second->snapshot(), second->summary));
+    out = diff_svg(difference, "first: " + caption_text(first->snapshot(), first->summary) +
+                                   "; second: " + caption_text(second->snapshot(), second->summary));
   } else {
     net::JsonWriter json(out);
     json.begin_object();

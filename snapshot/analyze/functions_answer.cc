@@ -96,13 +96,13 @@ std::vector<FunctionRow> function_rows(const NamedCalls& calls, const FunctionLa
 }
 
 std::string functions_table(const std::vector<FunctionRow>& rows, const TraceTime& time, uint64_t limit) {
-  NumberTable table({"count", "p50", "p99", "max", "calls", "time", "self", "insns", "self", "function"});
+  NumberTable table({"count", "p50", "p99", "max", "calls", "time", "self time", "insns", "self insns", "function"});
   for (size_t i = 0; i < shown(rows, limit); ++i) {
     const FunctionRow& row = rows[i];
     table.add({count_cell(row.ticks.count()), quantile_cell(row, time, 0.5), quantile_cell(row, time, 0.99),
                quantile_cell(row, time, 1), count_cell(row.self.calls), time_cell(time, wall_ticks(row)),
-               time_cell(time, row.self.ticks), count_cell(row.total.instructions),
-               count_cell(row.self.instructions), printable(row.name)});
+               time_cell(time, row.self.ticks), count_cell(row.total.instructions), count_cell(row.self.instructions),
+               printable(row.name)});
   }
   std::string text = table.text();
   if (table.size() < rows.size()) text += "and " + group_digits(rows.size() - table.size()) + " more\n";
@@ -120,7 +120,8 @@ void functions_json(net::JsonWriter& json, const std::vector<FunctionRow>& rows,
     json.member("total_paused", time.duration(row.total.pause_ticks));
     if (!row.ticks.empty()) {
       json.member("p50", time.duration(row.ticks.quantile_nano(0.5)));
-      json.member("p99", time.duration(row.ticks.quantile_nano(0.99))).member("max", time.duration(row.ticks.max_nano()));
+      json.member("p99", time.duration(row.ticks.quantile_nano(0.99)))
+          .member("max", time.duration(row.ticks.max_nano()));
     }
     json.key("buckets").begin_array();
     for (const auto& [bucket, count] : row.ticks.buckets()) {
@@ -161,16 +162,14 @@ Result<> answer_functions(const SnapshotDirectory& directory, const Question& qu
   options.latencies = true;
   auto decoded = decode_calls(directory, question.id, question, options);
   if (!decoded) return decoded.error();
-  const auto rows =
-      function_rows(decoded->named(false), decoded->stacks->latencies(),
-                    [&](const CallFunction& function) { return decoded->name(function); });
+  const auto rows = function_rows(decoded->named(false), decoded->stacks->latencies(),
+                                  [&](const CallFunction& function) { return decoded->name(function); });
   std::string out;
   if (question.format == Format::kTable) {
     out = answer_head(decoded->snapshot(), decoded->summary) + "\n" +
           functions_table(rows, decoded->time(), question.limit);
   } else if (question.format == Format::kSvg) {
-    out = functions_svg(rows, decoded->time(), question.limit,
-                        caption_text(decoded->snapshot(), decoded->summary));
+    out = functions_svg(rows, decoded->time(), question.limit, caption_text(decoded->snapshot(), decoded->summary));
   } else {
     net::JsonWriter json(out);
     json.begin_object();

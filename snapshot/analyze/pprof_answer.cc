@@ -39,7 +39,8 @@ class Profile {
     if (stats.calls + stats.instructions + stats.ticks + stats.pause_ticks == 0 || row.function == nullptr) return;
     std::vector<uint64_t> locations;
     size_t at = number;
-    for (; calls.rows[at].function != nullptr; at = calls.rows[at].parent) locations.push_back(location(calls.rows[at]));
+    for (; calls.rows[at].function != nullptr; at = calls.rows[at].parent)
+      locations.push_back(location(calls.rows[at]));
     const uint64_t values[] = {stats.calls, stats.instructions, time_.duration(stats.ticks),
                                time_.duration(stats.pause_ticks)};
     std::string label, sample;

@@ -14,7 +14,9 @@ std::vector<IciclePiece> ring_pieces(const NamedCalls& calls) {
                         percent_text(row.total.instructions, calls.rows[0].total.instructions) + "\nitself " +
                         group_digits(row.self.instructions) + ", calls " + group_digits(row.self.calls);
     pieces.push_back({row.name, std::move(title), row.parent, row.depth, row.total.instructions,
-                      row.depth == 0 ? "#eee" : row.is_gap ? "#999" : name_colour(row.name)});
+                      row.depth == 0 ? "#eee"
+                      : row.is_gap   ? "#999"
+                                     : name_colour(row.name)});
   }
   return pieces;
 }
@@ -22,7 +24,7 @@ std::vector<IciclePiece> ring_pieces(const NamedCalls& calls) {
 }  // namespace
 
 std::string sunburst_table(const NamedCalls& calls, uint64_t limit) {
-  NumberTable table({"share", "insns", "self", "calls", "function"});
+  NumberTable table({"share", "insns", "self insns", "calls", "function"});
   const std::vector<bool> chosen = greatest_rows(calls, limit);
   for (size_t i = 0; i < calls.rows.size(); ++i) {
     const CallRow& row = calls.rows[i];

@@ -1,7 +1,7 @@
 // CallFunctions: the functions that call stacks are made of, found by address and known by pointer.
 //
-// Purpose: a call tree compares functions millions of times a second and names them once, at the end. A function here is
-// an extent of a process's addresses; two parts of a stream that are looked at side by side get the same pointer for
+// Purpose: a call tree compares functions millions of times a second and names them once, at the end. A function here
+// is an extent of a process's addresses; two parts of a stream that are looked at side by side get the same pointer for
 // the same function. Code without symbols is one place as far as anybody knows (a library's text); what is called
 // there is a function of its own, known by the address that was called. Thread safety: CallFunctions from any thread;
 // a CallFunctionCache by one. Ownership: pointers live as long as the table, which keeps a reference to its extents.

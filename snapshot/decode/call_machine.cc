@@ -46,9 +46,8 @@ size_t CallMachine::take(std::span<const FlowItem> items) {
 }
 
 void CallMachine::end_with(const FlowItem& item) {
-  static constexpr FlowStep kSteps[] = {FlowStep::kOn,      FlowStep::kCall,      FlowStep::kReturn, FlowStep::kOn,
-                                        FlowStep::kOn,      FlowStep::kFarCall,   FlowStep::kFarReturn,
-                                        FlowStep::kOn};
+  static constexpr FlowStep kSteps[] = {FlowStep::kOn, FlowStep::kCall,    FlowStep::kReturn,    FlowStep::kOn,
+                                        FlowStep::kOn, FlowStep::kFarCall, FlowStep::kFarReturn, FlowStep::kOn};
   now_.step = kSteps[static_cast<size_t>(item.end)];
   now_.from = item.to;
   now_.last_tsc = item.tsc;
@@ -124,7 +123,8 @@ bool CallMachine::arrive(uint64_t ip, uint64_t tsc) {
 }
 
 void CallMachine::interrupt(const FlowItem& item) {
-  if (now_.step == FlowStep::kGap) return;  // where it came from is not known: the next block will say where the flow is
+  if (now_.step == FlowStep::kGap)
+    return;  // where it came from is not known: the next block will say where the flow is
   now_.step = item.to != 0 ? FlowStep::kOn : FlowStep::kInterrupt;
   now_.from = item.to != 0 ? item.to : item.ip;
   now_.size = 0;

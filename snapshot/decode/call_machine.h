@@ -1,9 +1,9 @@
 // CallMachine: one thread's stack of calls, moved by one item of flow at a time.
 //
 // Purpose: the rules, in one place. A machine that knows the whole stack (known_bottom) settles everything. One that
-// began in the middle, for a part of a stream, settles what depends on the frames that it saw begin, and answers "no" to
-// an item that needs what lies below: the part begins a new piece there, and whoever merges has a machine that knows.
-// Both run the same code, which is why parts and one pass agree exactly.
+// began in the middle, for a part of a stream, settles what depends on the frames that it saw begin, and answers "no"
+// to an item that needs what lies below: the part begins a new piece there, and whoever merges has a machine that
+// knows. Both run the same code, which is why parts and one pass agree exactly.
 //
 // The rules. A call pushes a frame; a return ends the nearest frame that waits for that address. A jump to another
 // function's first instruction is a tail call: the frame is that function's from now on. A jump into the middle of

@@ -49,8 +49,7 @@ void ThreadPart::close() {
   blind = true;
 }
 
-CallPart::CallPart(CallStacks& owner, size_t stream)
-    : owner_(owner), stream_(stream), cache_(owner.functions_) {}
+CallPart::CallPart(CallStacks& owner, size_t stream) : owner_(owner), stream_(stream), cache_(owner.functions_) {}
 
 void CallPart::take(std::span<const FlowItem> items) {
   if (began_ && !items.empty()) cache_.at(current_key_.pid, items.back().tsc);

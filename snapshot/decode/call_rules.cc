@@ -131,9 +131,8 @@ bool CallMachine::far_call(uint64_t ip, uint64_t tsc) {
 }
 
 bool CallMachine::far_return(uint64_t ip, uint64_t tsc) {
-  const size_t frame = search(now_.frames.size() - 1, [&](const Frame& below) {
-    return below.kind >= FrameKind::kFar && below.waits_for(ip);
-  });
+  const size_t frame = search(now_.frames.size() - 1,
+                              [&](const Frame& below) { return below.kind >= FrameKind::kFar && below.waits_for(ip); });
   if (frame == kNotFound) return known_bottom_ ? leave_kernel(ip, tsc) : unsettled(Unsettled::kAny);
   return_from(frame, tsc);
   return settle(ip, tsc);
@@ -142,8 +141,7 @@ bool CallMachine::far_return(uint64_t ip, uint64_t tsc) {
 // The kernel goes elsewhere than where it was called from: into a signal's handler, or to what one interrupted.
 bool CallMachine::leave_kernel(uint64_t ip, uint64_t tsc) {
   const CallFunction* place = place_of(ip, tsc);
-  const size_t frame =
-      search(now_.frames.size() - 1, [](const Frame& below) { return below.kind >= FrameKind::kFar; });
+  const size_t frame = search(now_.frames.size() - 1, [](const Frame& below) { return below.kind >= FrameKind::kFar; });
   if (frame == kNotFound) return return_unmatched(now_.frames.size() - 2, place, ip, tsc);
   const uint64_t returns_to = now_.frames[frame].returns_to;
   return_from(frame, tsc);
@@ -191,9 +189,8 @@ bool CallMachine::return_to_restorer(uint64_t ip, uint64_t tsc) {
 }
 
 bool CallMachine::return_unmatched(size_t from, const CallFunction* place, uint64_t ip, uint64_t tsc) {
-  const size_t frame = search(from, [&](const Frame& below) {
-    return below.function != nullptr && below.function->place == place;
-  });
+  const size_t frame =
+      search(from, [&](const Frame& below) { return below.function != nullptr && below.function->place == place; });
   if (frame == kNotFound) {
     discover(place, tsc);
   } else {

@@ -1,12 +1,12 @@
 // CallStacks: what every thread called, rebuilt from decoded flow in parallel.
 //
-// Purpose: the Analysis behind call trees, latencies of functions, sunbursts, differences, and exports. A part is looked
-// at from nothing: it keeps pieces, each a tree below a frame that is not known yet and the frames that are open at its
-// end. Merging repeats the few items that began the pieces on the thread's real stack, and grafts the trees there; the
-// result is what one pass over the whole would have found. A thread that ran on several processors is put together when
-// all streams are there, in the order of time. Thread safety: as Analysis says; the results belong to one thread, after
-// finish(). Ownership: keeps references to the extents. Memory: a tree per thread, plus the parts of threads that moved
-// between processors. Source of the idea: parallel parsing by speculation from unknown states.
+// Purpose: the Analysis behind call trees, latencies of functions, sunbursts, differences, and exports. A part is
+// looked at from nothing: it keeps pieces, each a tree below a frame that is not known yet and the frames that are open
+// at its end. Merging repeats the few items that began the pieces on the thread's real stack, and grafts the trees
+// there; the result is what one pass over the whole would have found. A thread that ran on several processors is put
+// together when all streams are there, in the order of time. Thread safety: as Analysis says; the results belong to one
+// thread, after finish(). Ownership: keeps references to the extents. Memory: a tree per thread, plus the parts of
+// threads that moved between processors. Source of the idea: parallel parsing by speculation from unknown states.
 #pragma once
 
 #include <compare>
@@ -26,8 +26,8 @@
 namespace fathom::snapshot {
 
 struct CallOptions {
-  int32_t tid = -1;        // this thread alone
-  bool latencies = false;  // a histogram per function, of calls from beginning to end
+  int32_t tid = -1;          // this thread alone
+  bool latencies = false;    // a histogram per function, of calls from beginning to end
   uint64_t most_slices = 0;  // beginnings and ends of calls to keep, per thread
 };
 

@@ -137,11 +137,12 @@ class RandomProgram {
     here_ = anywhere();
   }
   void chaos() {
-    static constexpr BlockEnd kEnds[] = {BlockEnd::kOther,   BlockEnd::kCall,    BlockEnd::kReturn,   BlockEnd::kJump,
+    static constexpr BlockEnd kEnds[] = {BlockEnd::kOther,   BlockEnd::kCall,      BlockEnd::kReturn, BlockEnd::kJump,
                                          BlockEnd::kFarCall, BlockEnd::kFarReturn, BlockEnd::kFarJump};
     static constexpr FlowKind kKinds[] = {FlowKind::kInterrupt, FlowKind::kPause, FlowKind::kResume, FlowKind::kMark};
     if (random_() % 2 == 0) return go(kEnds[random_() % std::size(kEnds)], anywhere());
-    event(kKinds[random_() % std::size(kKinds)], random_() % 3 == 0 ? 0 : anywhere(), random_() % 4 == 0 ? 0 : anywhere());
+    event(kKinds[random_() % std::size(kKinds)], random_() % 3 == 0 ? 0 : anywhere(),
+          random_() % 4 == 0 ? 0 : anywhere());
   }
 
   void step() {

@@ -119,8 +119,7 @@ std::vector<uint32_t> CallTree::compact(std::span<const uint32_t> kept) {
   for (uint32_t i = 1; i < nodes_.size(); ++i) {
     if (nodes_[i].parent != kNone) continue;
     const bool keep = std::ranges::find(kept, i) != kept.end();
-    settle(i,
-           keep ? made.add(nodes_[i].role, nodes_[i].reason) : gap_nodes[static_cast<size_t>(nodes_[i].reason)]);
+    settle(i, keep ? made.add(nodes_[i].role, nodes_[i].reason) : gap_nodes[static_cast<size_t>(nodes_[i].reason)]);
   }
   while (!open.empty()) {
     const uint32_t node = open.back();

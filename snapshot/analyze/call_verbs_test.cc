@@ -1,0 +1,101 @@
+// The verbs that are built on call stacks, from packets and symbols to their answers.
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+
+#include "net/gzip.h"
+#include "snapshot/analyze/testing/sample_run.h"
+
+namespace fathom::snapshot {
+namespace {
+
+Question ask_for(Verb verb, Format format = Format::kTable) {
+  Question question;
+  question.verb = verb;
+  question.format = format;
+  return question;
+}
+
+class CallVerbs : public testing::Test {
+ protected:
+  void run(int rounds) {
+    for (int i = 0; i < rounds; ++i) run_.run_plain();
+    run_.finish();
+  }
+  std::string answer(Verb verb, Format format = Format::kTable) { return run_.answer_to(ask_for(verb, format)); }
+  static void expect_holds(const std::string& text, const std::string& part) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\nin\n" << text;
+  }
+
+  SampleRun run_;
+};
+
+TEST_F(CallVerbs, CallsFromPackets) {
+  run_.run_plain();
+  run_.interrupt_next_call();
+  run(2);
+  expect_golden("sample_calls.txt", answer(Verb::kCalls));
+  expect_golden("sample_functions.txt", answer(Verb::kFunctions));
+  expect_golden("sample_sunburst.txt", answer(Verb::kSunburst));
+}
+
+TEST_F(CallVerbs, EveryAnswerSaysEngineInstructionsAndGaps) {
+  run_.snapshot().slowdown = 812;
+  run_.snapshot().engine = Engine::kStep;
+  run(3);
+  for (Verb verb : {Verb::kCalls, Verb::kFunctions, Verb::kSunburst}) {
+    const std::string table = answer(verb);
+    expect_holds(table, "engine: step, 812 times slower");
+    expect_holds(table, "instructions: " + std::to_string(run_.instructions()));
+    expect_holds(table, "gaps: none");
+    const auto json = boost::json::parse(answer(verb, Format::kJson)).as_object();
+    EXPECT_EQ(json.at("instructions").as_int64(), static_cast<int64_t>(run_.instructions()));
+    EXPECT_TRUE(json.contains("engine") && json.contains("gaps") && json.contains("time_unit"));
+    const std::string svg = answer(verb, Format::kSvg);
+    EXPECT_TRUE(svg.starts_with("<svg") || svg.starts_with("<?xml")) << svg.substr(0, 60);
+    expect_holds(svg, "812 times slower");
+  }
+}
+
+TEST_F(CallVerbs, TheRootHasAllInstructions) {
+  run(5);
+  const auto json = boost::json::parse(answer(Verb::kCalls, Format::kJson));
+  int64_t itself = 0;
+  for (const auto& row : json.at("rows").as_array()) itself += row.at("instructions").as_int64();
+  EXPECT_EQ(itself, static_cast<int64_t>(run_.instructions()));
+  EXPECT_EQ(json.at("rows").at(0).at("total_instructions").as_int64(), itself);
+}
+
+TEST_F(CallVerbs, AThreadThatDidNotRunIsAbsent) {
+  run(1);
+  Question question = ask_for(Verb::kCalls, Format::kJson);
+  question.tid = 4711;
+  const auto json = boost::json::parse(run_.answer_to(question));
+  EXPECT_EQ(json.at("rows").as_array().size(), 1u);
+}
+
+TEST_F(CallVerbs, PprofIsGzipped) {
+  run(2);
+  auto profile = net::gunzip(answer(Verb::kPprof), 1 << 20, nullptr);
+  ASSERT_TRUE(profile.ok());
+  expect_holds(*profile, "shop::handle");
+  expect_holds(*profile, "engine: ");
+}
+
+TEST_F(CallVerbs, PerfettoHasSlices) {
+  run(2);
+  const std::string trace = answer(Verb::kPerfetto);
+  expect_holds(trace, "shop::handle");
+  expect_holds(trace, "gaps: none");
+}
+
+TEST_F(CallVerbs, ADifferenceNeedsTwo) {
+  run(2);
+  std::string text;
+  auto answered = run_.ask(ask_for(Verb::kDiff), text);
+  ASSERT_FALSE(answered.ok());
+  EXPECT_EQ(answered.error().code, ErrorCode::kInvalid);
+}
+
+}  // namespace
+}  // namespace fathom::snapshot

@@ -1,0 +1,196 @@
+// The answers that are built on call stacks, from flow made by hand, against golden texts.
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+
+#include "snapshot/analyze/calls_answer.h"
+#include "snapshot/analyze/diff_answer.h"
+#include "snapshot/analyze/functions_answer.h"
+#include "snapshot/analyze/perfetto_answer.h"
+#include "snapshot/analyze/pprof_answer.h"
+#include "snapshot/analyze/sunburst_answer.h"
+#include "snapshot/analyze/testing/sample_run.h"
+#include "snapshot/decode/testing/call_text.h"
+#include "snapshot/decode/testing/scripted_extents.h"
+
+namespace fathom::snapshot {
+namespace {
+
+constexpr uint64_t kMain = 0x1000, kWork = 0x2000, kLock = 0x3000, kTracer = 0x4000;
+
+std::string test_name(const CallFunction& function) {
+  if (function.gap != GapReason::kNone) return "[gap: " + std::string(gap_reason_name(function.gap)) + "]";
+  switch (function.begin) {
+    case kMain:
+      return "main";
+    case kWork:
+      return "shop::work(std::vector<int> const&)";
+    case kLock:
+      return "pthread_mutex_lock";
+    default:
+      return "tracer";
+  }
+}
+
+class CallsAnswers : public testing::Test {
+ protected:
+  CallsAnswers() {
+    for (uint64_t at : {kMain, kWork, kLock, kTracer}) extents_.add(at, 0x100);
+    snapshot_.timing = {0, 0, 0, 0, 1000, 1u << 31, 30};  // two nanoseconds a tick
+  }
+
+  // main calls work, as often as that; each takes the lock, and waits for it once. `traced`: through a tracer.
+  std::unique_ptr<CallStacks> run(int rounds, bool traced) {
+    CallOptions options;
+    options.latencies = true;
+    options.most_slices = 1000;
+    auto stacks = std::make_unique<CallStacks>(snapshot_, extents_, options);
+    std::vector<FlowItem> items{thread_item(42, 43, 1000)};
+    uint64_t tsc = 1000;
+    auto block = [&](uint64_t ip, uint64_t to, uint32_t count, BlockEnd end) {
+      items.push_back(block_item(ip, to, count, end, tsc += 500));
+    };
+    for (int i = 0; i < rounds; ++i) {
+      block(kMain, kMain + 16, 10, BlockEnd::kCall);
+      if (traced) {
+        block(kWork, kWork + 4, 3, BlockEnd::kCall);
+        block(kTracer, kTracer + 4, 40, BlockEnd::kReturn);
+        block(kWork + 9, kWork + 14, 2, BlockEnd::kCall);
+      } else {
+        block(kWork, kWork + 14, 5, BlockEnd::kCall);
+      }
+      block(kLock, kLock + 4, 7, BlockEnd::kFarCall);
+      items.push_back(event_item(FlowKind::kPause, 0, 0, tsc += 10));
+      items.push_back(event_item(FlowKind::kResume, kLock + 6, 0, tsc += i == 1 ? 500'000 : 100));
+      block(kLock + 6, kLock + 9, 2, BlockEnd::kReturn);
+      block(kWork + 19, kWork + 24, 5, BlockEnd::kReturn);
+      block(kMain + 21, kMain + 40, 4, BlockEnd::kJump);
+    }
+    items.push_back(event_item(FlowKind::kGap, 0, 0, tsc += 5, GapReason::kOverflow));
+    block(kLock + 20, kLock + 24, 3, BlockEnd::kOther);
+    auto part = stacks->part(0);
+    part->take(items);
+    stacks->merge(std::move(part));
+    stacks->finish();
+    return stacks;
+  }
+  static NamedCalls named(const CallStacks& stacks, bool by_thread) {
+    ThreadNames threads;
+    if (by_thread) threads = [](const ThreadKey& key) { return "thread " + std::to_string(key.tid); };
+    return name_calls(stacks.threads(), test_name, threads);
+  }
+  TraceTime time() const { return TraceTime(snapshot_.timing); }
+
+  // The member `write` adds, as JSON that is parsed, and printed a row per line.
+  template <typename Write>
+  static std::string json_text(Write write) {
+    std::string text;
+    net::JsonWriter json(text);
+    json.begin_object();
+    write(json);
+    json.end_object();
+    boost::json::error_code fault;
+    boost::json::parse(text, fault);
+    EXPECT_FALSE(fault) << text;
+    std::string lines;
+    for (size_t at = 0; at < text.size(); ++at) {
+      if (text.compare(at, 5, "{\"id\"") == 0 || text.compare(at, 7, "{\"name\"") == 0) lines += "\n";
+      lines += text[at];
+    }
+    return lines + "\n";
+  }
+
+  ScriptedExtents extents_;
+  Snapshot snapshot_;
+};
+
+TEST_F(CallsAnswers, CallsAreATreeWithTimes) {
+  auto stacks = run(4, false);
+  const NamedCalls calls = named(*stacks, true);
+  expect_golden("calls_table.txt", calls_table(calls, time(), 0));
+  expect_golden("calls_limited.txt", calls_table(calls, time(), 3));
+  expect_golden("calls.json.txt", json_text([&](net::JsonWriter& json) { calls_json(json, calls, time(), 0); }));
+  expect_golden("calls.svg", calls_svg(calls, time(), "engine: step"));
+}
+
+TEST_F(CallsAnswers, FunctionsHaveLatencies) {
+  auto stacks = run(100, false);
+  const auto rows = function_rows(named(*stacks, false), stacks->latencies(), test_name);
+  expect_golden("functions_table.txt", functions_table(rows, time(), 0));
+  expect_golden("functions.json.txt", json_text([&](net::JsonWriter& json) { functions_json(json, rows, time(), 2); }));
+  expect_golden("functions.svg", functions_svg(rows, time(), 0, "engine: step"));
+}
+
+TEST_F(CallsAnswers, ASunburstIsByInstructions) {
+  auto stacks = run(4, true);
+  const NamedCalls calls = named(*stacks, false);
+  expect_golden("sunburst_table.txt", sunburst_table(calls, 0));
+  expect_golden("sunburst.json.txt", json_text([&](net::JsonWriter& json) { sunburst_json(json, calls, 0); }));
+  expect_golden("sunburst.svg", sunburst_svg(calls, "engine: step"));
+}
+
+TEST_F(CallsAnswers, ADifferenceSaysWhatATracerAdds) {
+  auto without = run(4, false), with = run(4, true);
+  const CallDifference difference = difference_of(named(*without, false), time(), named(*with, false), time());
+  EXPECT_EQ(difference.paths_added, 1u);
+  EXPECT_EQ(difference.calls_added, 4u);
+  EXPECT_EQ(difference.rows[0].instructions(), 160);
+  expect_golden("diff_table.txt", diff_table(difference, time(), true, 0));
+  expect_golden("diff.json.txt", json_text([&](net::JsonWriter& json) { diff_json(json, difference, true, 0); }));
+  expect_golden("diff.svg", diff_svg(difference, "engine: step"));
+  const CallDifference none = difference_of(named(*with, false), time(), named(*with, false), time());
+  EXPECT_NE(diff_table(none, time(), true, 0).find("no path differs"), std::string::npos);
+}
+
+TEST_F(CallsAnswers, SlicesNestAndEnd) {
+  auto stacks = run(2, false);
+  std::string text;
+  size_t depth = 0;
+  for (const ThreadSlice& slice : balanced_slices(*stacks->threads()[0].slices, 999'999)) {
+    if (slice.function == nullptr) {
+      ASSERT_GT(depth--, 0u);
+    }
+    text += std::string(depth * 2, ' ') + std::to_string(slice.tsc) + " " +
+            (slice.function == nullptr ? "end" : test_name(*slice.function)) + "\n";
+    if (slice.function != nullptr) ++depth;
+  }
+  EXPECT_EQ(depth, 0u);
+  expect_golden("slices.txt", text);
+}
+
+TEST_F(CallsAnswers, CallersThatAreDiscoveredLaterBeginFirst) {
+  auto stacks = std::make_unique<CallStacks>(snapshot_, extents_, CallOptions{-1, false, 100});
+  const std::vector<FlowItem> items{thread_item(1, 1, 90), block_item(kLock, kLock + 4, 1, BlockEnd::kReturn, 100),
+                                    block_item(kWork + 8, kWork + 12, 1, BlockEnd::kReturn, 200),
+                                    block_item(kMain + 8, kMain + 12, 1, BlockEnd::kOther, 300)};
+  auto part = stacks->part(0);
+  part->take(items);
+  stacks->merge(std::move(part));
+  stacks->finish();
+  std::string text;
+  for (const ThreadSlice& slice : balanced_slices(*stacks->threads()[0].slices, 400)) {
+    text +=
+        std::to_string(slice.tsc) + (slice.function == nullptr ? " end\n" : " " + test_name(*slice.function) + "\n");
+  }
+  EXPECT_EQ(text,
+            "100 main\n100 shop::work(std::vector<int> const&)\n100 pthread_mutex_lock\n"
+            "200 end\n300 end\n300 end\n");
+}
+
+TEST_F(CallsAnswers, APprofProfileIsWhatTheGoldenSays) {
+  auto stacks = run(2, false);
+  const FunctionLines lines = [](const CallFunction& function) {
+    return SourceLine{"shop.cc", static_cast<uint32_t>(function.begin >> 12)};
+  };
+  const std::string profile =
+      pprof_profile(named(*stacks, true), time(), lines, {{"engine: step"}, 1'700'000'000'000'000'000});
+  std::string hex;
+  for (size_t i = 0; i < profile.size(); ++i) {
+    const std::string digits = hex_text(static_cast<uint8_t>(profile[i]));
+    hex += (digits.size() < 2 ? "0" : "") + digits + (i % 32 == 31 ? "\n" : "");
+  }
+  expect_golden("pprof.hex.txt", hex + "\n");
+}
+
+}  // namespace
+}  // namespace fathom::snapshot
