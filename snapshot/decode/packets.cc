@@ -126,12 +126,12 @@ class StretchCounter {
   }
 
  private:
-  // Both return how many bytes were dealt with, at least one.
+  // Both return how many bytes were dealt with; none only where the next window tells more.
   uint64_t find_step() {
     const size_t found = find_psb(window_, 0);
-    in_step_ = found < window_.size();
     const bool end = at_ + window_.size() == size_;
-    const size_t passed = in_step_ || end ? found : window_.size() - (kPsbBytes - 1);
+    in_step_ = found + (end ? kPsbBytes : kPsbScanBytes) <= window_.size();
+    const size_t passed = in_step_ || end ? found : std::min(found, window_.size() - (kPsbScanBytes - 1));
     (seen_ ? all_.bad_bytes : all_.skipped_bytes) += passed;
     seen_ |= in_step_;
     return passed;

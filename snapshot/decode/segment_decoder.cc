@@ -13,8 +13,8 @@ namespace {
 
 // Code that loops without a branch that needs a packet does not end by itself. Blocks between two looks at the packets'
 // place, and looks without progress until it is a fault.
-constexpr uint64_t kBlocksPerLook = 4096;
-constexpr uint64_t kMostLooks = 64;
+constexpr uint64_t kBlocksPerLook = 1024;
+constexpr uint64_t kMostLooks = 16;
 // Straight code of this length for every byte of packets has not been seen; damage makes it.
 constexpr uint64_t kMostInstructionsPerByte = 1 << 16;
 constexpr uint64_t kMostInstructions = 1 << 22;
