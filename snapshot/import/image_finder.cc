@@ -48,6 +48,7 @@ class ImageFinder {
     if (auto named = take_named_files(); !named) return named;
     for (Image& image : snapshot_.images) find(image);
     if (auto placed = place_files(); !placed) return placed;
+    add_kernel_names();
     return {};
   }
 
@@ -162,6 +163,14 @@ class ImageFinder {
     auto kept = keep_image_file(directory_, path, image);
     if (kept) image.missing.clear();
     return kept.ok();
+  }
+
+  // perf puts what /proc/kallsyms said beside its copy of the kernel. Without it the kernel's code has no names.
+  void add_kernel_names() {
+    const std::string& kcore = search_.options.kcore;
+    if (kcore.empty()) return;
+    Image names{std::string(perf::kKernelImage), {}, ImageKind::kFlat, {}, 0, {}};
+    if (keep(kcore.substr(0, kcore.rfind('/') + 1) + "kallsyms", names)) snapshot_.images.push_back(std::move(names));
   }
 
   // Files with a base, and the kernel's: they come with maps of their own.

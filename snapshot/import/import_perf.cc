@@ -15,9 +15,30 @@ bool is_this_host(const std::string& name) {
   return !name.empty() && ::gethostname(own, sizeof own - 1) == 0 && name == own;
 }
 
+bool is_there(const std::string& path) {
+  return ::access(path.c_str(), F_OK) == 0;
+}
+
+// perf writes a directory where it keeps more than records: the kernel's code, or a file for each of its threads.
+Result<PerfImport> within_directory(PerfImport options) {
+  if (!is_there(options.path + "/data")) return options;
+  if (is_there(options.path + "/data.0")) {
+    return Error{ErrorCode::kUnsupported, options.path +
+                                              " is a directory of many files (perf record --threads), which "
+                                              "is not read yet; record without --threads"};
+  }
+  const std::string kcore = options.path + "/kcore_dir/kcore";
+  if (options.kcore.empty() && is_there(kcore)) options.kcore = kcore;
+  options.path += "/data";
+  return options;
+}
+
 }  // namespace
 
-Result<SnapshotId> import_perf_data(const SnapshotDirectory& directory, const PerfImport& options) {
+Result<SnapshotId> import_perf_data(const SnapshotDirectory& directory, const PerfImport& given) {
+  auto within = within_directory(given);
+  if (!within) return within.error();
+  const PerfImport& options = *within;
   Fd file(::open(options.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.open()) return system_error("cannot read " + options.path);
   auto recording = perf::read_perf_data(file, options.path);

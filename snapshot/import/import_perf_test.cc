@@ -8,6 +8,7 @@
 #include "base/ids.h"
 #include "snapshot/import/import.h"
 #include "snapshot/import/own_vdso.h"
+#include "snapshot/import/perf_sideband.h"
 #include "snapshot/import/testing/directories.h"
 #include "snapshot/import/testing/packets.h"
 #include "snapshot/import/testing/perf_builder.h"
@@ -176,6 +177,23 @@ TEST_F(ImportPerf, AKernelIsPlacedWhereItLay) {
   EXPECT_EQ(map.image, 1u);
   options_.images[0].base = 0xffffffffa0000000;
   EXPECT_EQ(import().snapshot().sideband.at(0).address, 0xffffffffa0000000u);
+}
+
+TEST_F(ImportPerf, ADirectoryOfPerfsHasTheKernelInIt) {
+  PerfBuilder builder = beginning();
+  builder.map2({}, 0xffffffffc0000000, 0x1000, 0, "/lib/modules/x.ko", {}, PERF_RECORD_MISC_KERNEL);
+  builder.packets(0, -1, 0, test_packets(1, 1));
+  scratch_.write("directory/data", builder.file());
+  scratch_.write("directory/kcore_dir/kcore", test_elf({{0xffffffff81000000, "\x90\xc3", true}}, ""));
+  scratch_.write("directory/kcore_dir/kallsyms", "ffffffff81000000 T _text\n");
+  options_.path = scratch_.path("directory");
+  const SnapshotFile file = import();
+  ASSERT_EQ(file.snapshot().sideband.size(), 1u) << "the copy has the modules, too";
+  EXPECT_EQ(file.snapshot().sideband[0].address, 0xffffffff81000000u);
+  EXPECT_EQ(file.snapshot().images.back().name, perf::kKernelImage);
+  EXPECT_EQ(file.snapshot().images.back().content, sha256("ffffffff81000000 T _text\n"));
+  scratch_.write("directory/data.0", "");
+  EXPECT_NE(error().find("--threads"), std::string::npos);
 }
 
 TEST_F(ImportPerf, AnImageThatNothingIsIsRefused) {

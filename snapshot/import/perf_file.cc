@@ -76,12 +76,7 @@ uint64_t bytes_behind(const Record& record) {
 Result<PerfFile> PerfFile::open(const Fd& file, const std::string& name) {
   struct stat about {};
   if (::fstat(file.get(), &about) != 0) return system_error("cannot look at " + name);
-  if (S_ISDIR(about.st_mode)) {
-    return Error{ErrorCode::kUnsupported, name +
-                                              " is a directory of `perf record --threads` or --kcore; import the file "
-                                              "data in it, and give --kcore " +
-                                              name + "/kcore_dir/kcore where it is there"};
-  }
+  if (S_ISDIR(about.st_mode)) return invalid(name + " is a directory, and none that perf record wrote");
   if (!S_ISREG(about.st_mode)) return invalid(name + " is no regular file; save what perf writes to one first");
   PerfFile opened(file, name, static_cast<uint64_t>(about.st_size));
   if (auto header = opened.read_header(); !header) return header.error();

@@ -117,6 +117,8 @@ TEST(PerfRecording, EveryRecordBecomesItsRow) {
     EXPECT_EQ(rows[5].flags, static_cast<uint32_t>(kFlagPreempted));
     EXPECT_EQ(rows[5].tid, 101);
     EXPECT_EQ(rows[5].cpu, 2);
+    EXPECT_EQ(rows[5].other_tid, 301);
+    EXPECT_EQ(rows[6].other_tid, -1);
     EXPECT_EQ(rows[6].tid, 301);
     EXPECT_EQ(rows[8].flags, static_cast<uint32_t>(kFlagAuxTruncated));
     EXPECT_EQ(rows[9].length, 5u);

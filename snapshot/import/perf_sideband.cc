@@ -68,7 +68,7 @@ Result<> PerfSideband::take(const Record& record, SampleIds& sample_ids) {
       return take_task(record, in, id);
     case PERF_RECORD_SWITCH:
     case PERF_RECORD_SWITCH_CPU_WIDE:
-      return take_switch(record, id);
+      return take_switch(record, in, id);
     case PERF_RECORD_ITRACE_START:
       return take_trace_start(in, id);
     case PERF_RECORD_AUX:
@@ -199,11 +199,16 @@ Result<> PerfSideband::take_task(const Record& record, ByteReader in, const Samp
   return keep(std::move(task));
 }
 
-Result<> PerfSideband::take_switch(const Record& record, const SampleId& id) {
+// Of a whole processor the record names the other thread, too: who comes, or who ran before.
+Result<> PerfSideband::take_switch(const Record& record, ByteReader in, const SampleId& id) {
   const bool out = (record.misc & PERF_RECORD_MISC_SWITCH_OUT) != 0;
   Sideband change = row(out ? SidebandKind::kSwitchOut : SidebandKind::kSwitchIn, id);
   if (out && (record.misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) != 0) change.flags = kFlagPreempted;
-  if (id.tid == -1) return damaged("SWITCH");
+  if (record.type == PERF_RECORD_SWITCH_CPU_WIDE) {
+    change.other_pid = in.fixed<int32_t>();
+    change.other_tid = in.fixed<int32_t>();
+  }
+  if (id.tid == -1 || in.failed()) return damaged("SWITCH");
   return keep(std::move(change));
 }
 

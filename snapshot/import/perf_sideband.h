@@ -55,7 +55,7 @@ class PerfSideband {
   Result<> keep_map(const Record& record, Sideband map, std::string_view name, std::string_view build_id);
   Result<> take_name(const Record& record, ByteReader in, const SampleId& id);
   Result<> take_task(const Record& record, ByteReader in, const SampleId& id);
-  Result<> take_switch(const Record& record, const SampleId& id);
+  Result<> take_switch(const Record& record, ByteReader in, const SampleId& id);
   Result<> take_trace_start(ByteReader in, const SampleId& id);
   Result<> take_aux(ByteReader in, const SampleId& id);
   Result<> take_lost(ByteReader in, const SampleId& id);
