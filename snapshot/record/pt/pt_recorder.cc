@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
+#include <numeric>
+#include <ranges>
 
 #include "base/time.h"
 #include "snapshot/record/pt/proc_files.h"
@@ -159,19 +162,24 @@ Result<> PtRecorder::drain() {
   return outcome;
 }
 
+void PtRecorder::stop_one(const CpuRing& ring) {
+  // An event of a CPU that went offline is none any more.
+  if (ring.disable() == 0)
+    ++cost_.cpus;
+  else
+    ++cost_.cpus_offline;
+}
+
 void PtRecorder::stop(int32_t first_cpu) {
   if (stopped_) return;
   const uint64_t begin = system_.monotonic_nano();
   cost_ = {};
-  std::ranges::stable_partition(rings_, [&](const CpuRing& ring) { return ring.cpu() == first_cpu; });
-  for (const CpuRing& ring : rings_) {
-    // An event of a CPU that went offline is none any more.
-    if (ring.disable() == 0)
-      ++cost_.cpus;
-    else
-      ++cost_.cpus_offline;
-    if (&ring == &rings_.front()) cost_.stop_first_nano = system_.monotonic_nano() - begin;
-  }
+  first_cpu_ = first_cpu;
+  const auto is_first = [&](const CpuRing& ring) { return ring.cpu() == first_cpu; };
+  std::ranges::for_each(rings_ | std::views::filter(is_first), [&](const CpuRing& ring) { stop_one(ring); });
+  cost_.stop_first_nano = system_.monotonic_nano() - begin;
+  std::ranges::for_each(rings_ | std::views::filter(std::not_fn(is_first)),
+                        [&](const CpuRing& ring) { stop_one(ring); });
   stopped_ = true;
   stopped_tsc_ = system_.tsc();
   cost_.stop_nano = system_.monotonic_nano() - begin;
@@ -204,7 +212,11 @@ void PtRecorder::copy_windows(uint64_t begin_tsc) {
   const uint64_t begin = system_.monotonic_nano();
   const std::vector<int32_t> online = online_cpus(system_);
   copied_.clear();
-  for (size_t ring = 0; ring < rings_.size(); ++ring) {
+  std::vector<size_t> order(rings_.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  // The trigger's has the first claim on the room.
+  std::ranges::stable_partition(order, [&](size_t ring) { return rings_[ring].cpu() == first_cpu_; });
+  for (const size_t ring : order) {
     if (std::ranges::find(online, rings_[ring].cpu()) == online.end()) continue;
     cost_.packet_bytes += copy_one(ring, begin_tsc, options_.most_snapshot_bytes - cost_.packet_bytes);
   }

@@ -2,7 +2,8 @@
 //
 // Purpose: armed, the processor writes packets into one ring per CPU, and nobody reads them; on a trigger the rings are
 // stopped, the window is copied out of them, and they go on. Off unless armed: recording costs programs up to a quarter
-// of their speed. Thread safety: one thread at a time; the agent gives it one. Ownership: events, rings and the copy
+// of their speed. Thread safety: one thread, but stop() and resume(), which another one may call meanwhile: whoever
+// waits for triggers must not wait for drain(). Ownership: events, rings and the copy
 // (most_snapshot_bytes) are its own; the PerfSystem and the SnapshotDirectory must outlive it. Its destructor disarms.
 // Errors: those of pt_config.h and obstacles.h. Units: ticks of the time-stamp counter, nanoseconds.
 // Source of the idea: magic-trace (record and decode are separate halves), LDB (what it costs).
@@ -60,7 +61,8 @@ class PtRecorder {
 
   Result<TakenSnapshot> take(const SnapshotWindow& window, const Trigger& trigger);
 
-  // The first half of take() alone, for whoever must stop before it knows more: a second stop does no harm.
+  // The first half of take() alone, for the thread that waits for triggers: a second stop does no harm. Between the two
+  // that thread leaves the recorder to take(), or calls resume().
   void stop(int32_t first_cpu);
   Result<> resume();
 
@@ -72,6 +74,8 @@ class PtRecorder {
  private:
   PtRecorder(PerfSystem& system, const SnapshotDirectory& directory, const PtOptions& options)
       : system_(system), directory_(directory), options_(options), processes_(system, directory) {}
+
+  void stop_one(const CpuRing& ring);
 
   struct Copied {
     size_t ring;
@@ -103,6 +107,7 @@ class PtRecorder {
 
   // Of the snapshot that is being taken.
   bool stopped_ = false;
+  int32_t first_cpu_ = -1;
   uint64_t stopped_tsc_ = 0;
   SnapshotCost cost_;
   std::unique_ptr<uint8_t[]> copy_;

@@ -7,19 +7,22 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
+#include <thread>
 
-#include "base/thread_priority.h"
 #include "base/time.h"
 #include "snapshot/record/pt/pt_recorder.h"
 #include "snapshot/record/pt/stand_in_perf.h"
 #include "snapshot/record/pt/trigger_bell.h"
+#include "snapshot/record/pt/trigger_thread.h"
 
 namespace fathom::snapshot {
 namespace {
 
 constexpr uint64_t kBetweenNano = 2'000'000;
 constexpr int kPatienceMillis = 60'000;
+constexpr int kDrainMillis = 100;
 
 PtOptions small_rings() {
   PtOptions options;
@@ -78,6 +81,29 @@ Result<std::unique_ptr<PerfSystem>> system_to_measure(const std::string& scratch
   return stand_in_perf_system(scratch + "/pmu");
 }
 
+// Reads the sideband beside the thread that waits for triggers, as the agent does.
+class Drainer {
+ public:
+  explicit Drainer(PtRecorder& recorder) : thread_([this, &recorder] { run(recorder); }) {}
+  Drainer(const Drainer&) = delete;
+  ~Drainer() {
+    ended_ = true;
+    thread_.join();
+  }
+
+ private:
+  void run(PtRecorder& recorder) {
+    while (!ended_) {
+      std::vector<pollfd> events = recorder.poll_events();
+      ::poll(events.data(), events.size(), kDrainMillis);
+      (void)recorder.drain();
+    }
+  }
+
+  std::atomic<bool> ended_ = false;
+  std::thread thread_;
+};
+
 class Child {
  public:
   explicit Child(pid_t pid) : pid_(pid) {}
@@ -107,11 +133,11 @@ Result<TriggerLatency> measure_trigger_latency(uint32_t count, const std::string
   if (pid < 0) return system_error("cannot start a program that triggers");
   if (pid == 0) be_the_program(*bell, count);
   const Child child(pid);
-  go_first();
+  const Drainer drainer(**recorder);
+  interrupt_others();
   const Ruler ruler(**system);
   while (latency.all_nano.size() + bell->missed() < count) {
     if (auto answered = answer_one(*bell, **recorder, **system, ruler, latency); !answered) return answered.error();
-    (void)(*recorder)->drain();
   }
   return latency;
 }
