@@ -71,15 +71,17 @@ struct Guard {
 
 __attribute__((noinline)) void throw_from(int depth, int& guards) {
   const Guard guard(guards);
-  if (depth == 0) throw std::runtime_error("here");
-  throw_from(depth - 1, guards);
+  volatile bool leave = depth == 0;
+  if (leave) throw std::runtime_error("here");
+  if (!leave) throw_from(depth - 1, guards);
 }
 
 std::jmp_buf back;
 
 __attribute__((noinline)) void jump_from(int depth) {
-  if (depth > 0) return jump_from(depth - 1);
-  std::longjmp(back, 5);
+  volatile bool leave = depth == 0;
+  if (leave) std::longjmp(back, 5);
+  if (!leave) jump_from(depth - 1);
 }
 
 __attribute__((target("avx512f,avx512bw,avx512vl"), noinline)) int sum_wide(const int* numbers, size_t count) {

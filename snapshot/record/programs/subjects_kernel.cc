@@ -93,7 +93,8 @@ bool subject_faults() {
   handle(SIGFPE, jump, SA_NODEFER);
   handle(SIGILL, jump, SA_NODEFER);
   volatile int faults = 0;
-  if (sigsetjmp(after_fault, 1) == 0) *reinterpret_cast<volatile int*>(8) = 1;
+  volatile int* volatile nowhere = nullptr;
+  if (sigsetjmp(after_fault, 1) == 0) *nowhere = 1;
   faults = faults + 1;
   if (sigsetjmp(after_fault, 1) == 0) asm volatile("ud2");
   faults = faults + 1;
