@@ -10,7 +10,7 @@ set(FATHOM_MAY_INCLUDE_proto "")
 set(FATHOM_MAY_INCLUDE_net base)
 set(FATHOM_MAY_INCLUDE_capture base)  # what an agent writes and the server's queries read: the content of a capture
 set(FATHOM_MAY_INCLUDE_snapshot/format base)  # what a recorder writes and a decoder reads
-set(FATHOM_MAY_INCLUDE_snapshot/record base snapshot/format)
+set(FATHOM_MAY_INCLUDE_snapshot/record base snapshot/format snapshot/symbols)  # symbols: where a function begins that is waited for
 set(FATHOM_MAY_INCLUDE_snapshot/import base snapshot/format)
 set(FATHOM_MAY_INCLUDE_snapshot/symbols base snapshot/format)
 set(FATHOM_MAY_INCLUDE_snapshot/decode base snapshot/format snapshot/symbols)

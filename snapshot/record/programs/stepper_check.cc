@@ -1,10 +1,11 @@
 // stepper_check: steps a command, decodes what came of it, and compares the two, address by address.
 //
-//   stepper_check DIRECTORY COMMAND...   prints {"instructions":N,"decoded":N,"mismatches":N,"gaps":N,"first":"..."}
+//   stepper_check DIRECTORY FUNCTION COMMAND...   prints {"instructions":N,"decoded":N,"mismatches":N,"gaps":N,"first":"..."}
 #include <sys/wait.h>
 
 #include <cstdio>
 
+#include "snapshot/record/step/from_function.h"
 #include "snapshot/record/step/record_command.h"
 #include "snapshot/record/testing/flow_check.h"
 
@@ -16,7 +17,7 @@ int fail(const Error& error) {
   return 2;
 }
 
-int check(const std::string& path, const std::vector<std::string>& command) {
+int check(const std::string& path, const std::string& function, const std::vector<std::string>& command) {
   auto directory = SnapshotDirectory::open(path);
   if (!directory) return fail(directory.error());
   StepLog log;
@@ -26,7 +27,9 @@ int check(const std::string& path, const std::vector<std::string>& command) {
   request.limits.most_steps = 100'000'000;
   request.observer = [&](pid_t tid, uint64_t ip) { log[tid].push_back(ip); };
   request.written = [&](const StepOutcome& written) { outcome = written; };
-  FromStart trigger;
+  FromStart from_start;
+  FromFunction from_function(function);
+  StepTrigger& trigger = function.empty() ? static_cast<StepTrigger&>(from_start) : from_function;
   auto status = record_command(*directory, trigger, request);
   if (!status) return fail(status.error());
   if (!outcome.id) return fail(internal("nothing was recorded"));
@@ -44,6 +47,6 @@ int check(const std::string& path, const std::vector<std::string>& command) {
 }  // namespace fathom::snapshot::step
 
 int main(int argc, char** argv) {
-  if (argc < 3) return 2;
-  return fathom::snapshot::step::check(argv[1], {argv + 2, argv + argc});
+  if (argc < 4) return 2;
+  return fathom::snapshot::step::check(argv[1], argv[2], {argv + 3, argv + argc});
 }

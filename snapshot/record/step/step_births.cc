@@ -33,6 +33,7 @@ void Stepper::on_birth(StepThread& maker, pid_t tid) {
   if (pid == 0) return;
   const bool stepped = maker.mode != StepMode::kFree;
   StepProcess& process = process_of(pid);
+  if (&process != maker.process) process.breakpoints = maker.process->breakpoints;
   StepThread& thread = add_thread(tid, process);
   thread.joins = stepped;
   if (stepped) {
@@ -69,6 +70,8 @@ void Stepper::on_other_program(StepThread& thread) {
   StepProcess& process = *thread.process;
   process.space.forget();
   process.sections.clear();
+  process.breakpoints.clear();
+  thread.armed = false;  // exec() took them away
   thread.handlers = 0;
   thread.rseq_area = 0;
   if (process.recorded) {
@@ -77,8 +80,10 @@ void Stepper::on_other_program(StepThread& thread) {
     record_process(process, tsc);
   }
   if (thread.mode != StepMode::kFree && !is_64_bit(thread)) return leave_out(thread);
-  if (thread.tid != command_ || std::exchange(started_, true)) return;
-  if (const auto reason = trigger_.at_start(thread)) begin_window(thread, *reason);
+  const bool first = thread.tid == command_ && !std::exchange(started_, true);
+  if (thread.mode != StepMode::kFree || ending_) return;
+  const auto reason = trigger_.at_program(thread, first);
+  if (reason && windows_begun_ < limits_.windows) begin_window(thread, *reason);
 }
 
 bool Stepper::is_64_bit(const StepThread& thread) const {

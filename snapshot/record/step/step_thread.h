@@ -33,6 +33,8 @@ struct StepProcess {
   pid_t pid;
   AddressSpace space;
   bool recorded = false;  // its maps are in the recording
+  std::vector<uint64_t> breakpoints;  // of its threads, while they run free; at most tracee::kBreakpoints
+  bool awaits_libraries = false;      // the breakpoint is where its dynamic linker is done
   // By the instruction that announces the section to the kernel: from there on it must not be stopped.
   std::map<uint64_t, CriticalSection> sections;
 };

@@ -34,7 +34,11 @@ void Stepper::stepped(StepThread& thread, uint64_t next) {
   go_to(thread, next);
   if ((ran.flags & thread.watched_flags) != 0 || (thread.watched_kinds >> static_cast<int>(ran.kind) & 1) != 0)
     look_at_what_ran(thread, ran, at);
-  if (--steps_left_ == 0) let_everybody_go();
+  count_step();
+}
+
+void Stepper::count_step() {
+  if (steps_left_ != 0 && --steps_left_ == 0) let_everybody_go();
 }
 
 void Stepper::go_to(StepThread& thread, uint64_t ip) {
@@ -99,7 +103,9 @@ void Stepper::on_signal(StepThread& thread, int signal) {
 
 void Stepper::on_breakpoint(StepThread& thread) {
   if (ending_) return;
+  const std::vector<uint64_t> before = thread.process->breakpoints;
   const auto reason = trigger_.at_breakpoint(thread);
+  if (thread.process->breakpoints != before) thread.armed = !tracee::set_breakpoints(thread.tid, {});
   if (reason && windows_begun_ < limits_.windows) begin_window(thread, *reason);
 }
 

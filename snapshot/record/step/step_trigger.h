@@ -22,11 +22,9 @@ struct WindowReason {
 class StepTrigger {
  public:
   virtual ~StepTrigger() = default;
-  // The command's program is mapped, and none of it has run; a reason: it is recorded from here on.
-  virtual std::optional<WindowReason> at_start(StepThread&) { return std::nullopt; }
-  // `thread` is stopped and about to run free: its breakpoints are set here.
-  virtual void arm(StepThread&) {}
-  // It has come to one of them.
+  // A program is mapped, and none of it has run; `first`: the command's. A reason: it is recorded from here on.
+  virtual std::optional<WindowReason> at_program(StepThread&, bool) { return std::nullopt; }
+  // A thread that runs free has come to one of its process's breakpoints.
   virtual std::optional<WindowReason> at_breakpoint(StepThread&) { return std::nullopt; }
   // How often poll() wants to be asked; 0: never.
   virtual uint64_t poll_nano() const { return 0; }
@@ -42,7 +40,9 @@ class StepTrigger {
 // The whole program, from its first instruction.
 class FromStart : public StepTrigger {
  public:
-  std::optional<WindowReason> at_start(StepThread&) override { return WindowReason{"window", {}, {}}; }
+  std::optional<WindowReason> at_program(StepThread&, bool first) override {
+    return first ? std::optional(WindowReason{"window", {}, {}}) : std::nullopt;
+  }
 };
 
 }  // namespace fathom::snapshot::step

@@ -89,6 +89,9 @@ void Stepper::stop_recording(StepThread& thread) {
   stepped_ticks_ += read_tsc() - thread.window_tsc - thread.in_calls_ticks;
   binding_.release(thread.tid);
   thread.mode = StepMode::kFree;
+  thread.watched_flags = 0;
+  thread.watched_kinds = 0;
+  thread.window_word = 0;
 }
 
 void Stepper::end_window(StepThread& thread) {

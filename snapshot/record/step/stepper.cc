@@ -115,8 +115,14 @@ void Stepper::resume(StepThread& thread) {
   if (ending_) return release(thread);
   if (thread.mode == StepMode::kStepping) return resume_step(thread);
   thread.stopped = false;
-  if (thread.mode == StepMode::kFree) trigger_.arm(thread);
+  arm(thread);
   tracee::run(thread.tid, std::exchange(thread.signal, 0));
+}
+
+void Stepper::arm(StepThread& thread) {
+  const std::vector<uint64_t>& breakpoints = thread.process->breakpoints;
+  if (thread.mode != StepMode::kFree || thread.armed || breakpoints.empty()) return;
+  thread.armed = tracee::set_breakpoints(thread.tid, breakpoints);
 }
 
 void Stepper::resume_step(StepThread& thread) {

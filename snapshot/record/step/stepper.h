@@ -62,6 +62,7 @@ class Stepper {
   void on_tick();
   void resume(StepThread& thread);
   void resume_step(StepThread& thread);
+  void arm(StepThread& thread);
   void release(StepThread& thread);
   void let_everybody_go();
 
@@ -70,6 +71,7 @@ class Stepper {
   void on_rare_trap(StepThread& thread, uint64_t ip);
   void stepped(StepThread& thread, uint64_t next);
   void record(StepThread& thread, const Instruction& instruction, uint64_t ip, uint64_t next, uint64_t tsc);
+  void count_step();
   void look_at_what_ran(StepThread& thread, const Instruction& ran, uint64_t at);
   void go_to(StepThread& thread, uint64_t ip);
   void stayed(StepThread& thread, uint64_t ip, int code);

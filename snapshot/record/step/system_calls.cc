@@ -61,7 +61,7 @@ void Stepper::end_system_call(StepThread& thread, uint64_t ip) {
     if (call.native && (thread.expects & kExpectRestart) == 0) follow_effects(thread, *registers);
   }
   go_to(thread, ip);
-  if (--steps_left_ == 0) let_everybody_go();
+  count_step();
 }
 
 // What runs next is then the same call, and the thread will be seen behind it.

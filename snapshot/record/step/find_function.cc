@@ -1,0 +1,49 @@
+#include "snapshot/record/step/find_function.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "snapshot/record/step/proc_maps.h"
+#include "snapshot/symbols/image_symbols.h"
+
+namespace fathom::snapshot::step {
+namespace {
+
+Image image_of(const MappedFile& map) {
+  Image image;
+  image.name = map.path;
+  return image;
+}
+
+void add_from(pid_t pid, const MappedFile& map, const std::string& name, std::vector<uint64_t>& found) {
+  const auto symbols = ImageSymbols::load("/proc/" + std::to_string(pid) + "/root" + map.path, image_of(map));
+  for (const Function* function : symbols->named(name)) {
+    const bool here = function->begin >= map.file_offset && function->begin - map.file_offset < map.end - map.begin;
+    const uint64_t address = map.begin + (function->begin - map.file_offset);
+    if (here && std::ranges::find(found, address) == found.end()) found.push_back(address);
+  }
+}
+
+}  // namespace
+
+std::vector<uint64_t> find_function(pid_t pid, const std::string& name) {
+  std::vector<uint64_t> found;
+  for (const MappedFile& map : read_maps(pid)) {
+    if (map.executable && map.inode != 0) add_from(pid, map, name, found);
+  }
+  return found;
+}
+
+uint64_t program_entry(pid_t pid) {
+  const std::string text = read_proc_file("/proc/" + std::to_string(pid) + "/auxv");
+  for (size_t at = 0; at + sizeof(Elf64_auxv_t) <= text.size(); at += sizeof(Elf64_auxv_t)) {
+    Elf64_auxv_t entry;
+    std::memcpy(&entry, text.data() + at, sizeof entry);
+    if (entry.a_type == AT_ENTRY) return entry.a_un.a_val;
+  }
+  return 0;
+}
+
+}  // namespace fathom::snapshot::step

@@ -1,0 +1,19 @@
+// Where a function is in a process that runs: symbols of the files that it has mapped.
+//
+// Thread safety: pure functions. Errors: none found is an empty answer.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace fathom::snapshot::step {
+
+// Addresses of all functions of that name (demangled, with or without parameters, or raw), in whatever code is mapped.
+std::vector<uint64_t> find_function(pid_t pid, const std::string& name);
+// Where the program itself begins when the dynamic linker is done; 0: unknown.
+uint64_t program_entry(pid_t pid);
+
+}  // namespace fathom::snapshot::step

@@ -1,0 +1,61 @@
+#include "snapshot/record/step/from_function.h"
+
+#include "snapshot/record/step/find_function.h"
+#include "snapshot/record/step/tracee.h"
+
+namespace fathom::snapshot::step {
+namespace {
+
+constexpr uint16_t kLeaves =
+    1U << static_cast<int>(InstructionKind::kReturn) | 1U << static_cast<int>(InstructionKind::kJumpIndirect);
+
+}  // namespace
+
+std::optional<WindowReason> FromFunction::at_program(StepThread& thread, bool) {
+  StepProcess& process = *thread.process;
+  process.breakpoints = find_function(process.pid, name_);
+  process.awaits_libraries = process.breakpoints.empty();
+  if (process.awaits_libraries) {
+    process.breakpoints = {program_entry(process.pid)};
+  } else {
+    settle(process);
+  }
+  return std::nullopt;
+}
+
+// A name of many functions would need more breakpoints than there are.
+void FromFunction::settle(StepProcess& process) {
+  found_ = found_ || !process.breakpoints.empty();
+  too_many_ = process.breakpoints.size() > tracee::kBreakpoints;
+  if (too_many_) process.breakpoints.clear();
+}
+
+std::optional<WindowReason> FromFunction::at_breakpoint(StepThread& thread) {
+  StepProcess& process = *thread.process;
+  if (process.awaits_libraries) {
+    process.awaits_libraries = false;
+    process.breakpoints = find_function(process.pid, name_);
+    settle(process);
+    return std::nullopt;
+  }
+  thread.window_word = tracee::stack_pointer(thread.tid);
+  thread.watched_kinds |= kLeaves;
+  return WindowReason{"symbol", {}, {}};
+}
+
+bool FromFunction::ends(StepThread& thread) {
+  if (thread.window_word == 0 || thread.handlers != 0) return false;
+  return tracee::stack_pointer(thread.tid) > thread.window_word;
+}
+
+std::optional<std::string> FromFunction::fault() const {
+  if (too_many_)
+    return "more than " + std::to_string(tracee::kBreakpoints) + " functions are called " + name_ +
+           "; write it with its parameters, or its mangled name";
+  if (!found_)
+    return "no function is called " + name_ + " in the program and the libraries that it is linked with (stripped? " +
+           "inlined? loaded by dlopen()?)";
+  return name_ + " was never called";
+}
+
+}  // namespace fathom::snapshot::step

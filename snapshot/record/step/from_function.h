@@ -1,0 +1,32 @@
+// FromFunction: a window from each entry of a function until it returns.
+//
+// Purpose: `--function`. The function is looked for in the program, and, once the dynamic linker is done, in what it
+// brought. A hardware breakpoint waits there, so nobody's code is changed, and who never comes there runs at full
+// speed. The window ends when the stack is above the frame: by a return, an exception that passes, or longjmp().
+// Thread safety: the tracer's alone. Errors: fault() says that it was nowhere.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "snapshot/record/step/step_trigger.h"
+
+namespace fathom::snapshot::step {
+
+class FromFunction : public StepTrigger {
+ public:
+  explicit FromFunction(std::string name) : name_(std::move(name)) {}
+  std::optional<WindowReason> at_program(StepThread& thread, bool first) override;
+  std::optional<WindowReason> at_breakpoint(StepThread& thread) override;
+  bool ends(StepThread& thread) override;
+  std::optional<std::string> fault() const override;
+
+ private:
+  void settle(StepProcess& process);
+
+  std::string name_;
+  bool found_ = false;
+  bool too_many_ = false;
+};
+
+}  // namespace fathom::snapshot::step
