@@ -1,4 +1,5 @@
 // fathom snapshot push, pull.
+#include "base/ids.h"
 #include "cli/filter_flags.h"
 #include "cli/joined.h"
 #include "cli/sizes.h"

@@ -53,7 +53,7 @@ bool takes_gzip(const HttpRequest& request) {
   return accepted.find("gzip") != std::string_view::npos && accepted.find("gzip;q=0") == std::string_view::npos;
 }
 
-constexpr size_t kTransferThreads = 1;  // of one disk
+constexpr size_t kTransferThreads = 2;  // one may wait for the disk to sync gigabytes
 constexpr size_t kWaitingWorkers = 16;
 
 QueryOptions transfer_options(QueryOptions options) {

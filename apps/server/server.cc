@@ -72,8 +72,12 @@ Result<cli::Addresses> Server::start(cli::Signals& signals) {
   Result<> opened = open_store(signals);
   if (!opened) return opened.error();
   auto snapshots = query::SnapshotStore::open(options_.snapshots, snapshot_worker(options_.snapshot_worker));
-  if (!snapshots) return snapshots.error();
-  snapshots_ = *std::move(snapshots);
+  if (snapshots) {
+    snapshots_ = *std::move(snapshots);
+  } else {
+    log_warning("no snapshots are kept: " +
+                snapshots.error().message);  // on a full disk, say; spans are still asked for
+  }
   auto nodes = std::make_shared<collector::NodeRegistry>();
   options_.collector.nodes = nodes;
   options_.collector.max_capture_bytes = options_.store.capture_most_bytes;

@@ -4,12 +4,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <utility>
 #include <vector>
 
 #include "base/fd.h"
+#include "base/thread_priority.h"
 #include "base/time.h"
 #include "cli/child.h"
 
@@ -101,6 +103,7 @@ Result<std::string> run(const std::string& program, const std::vector<std::strin
   if (::access(program.c_str(), X_OK) != 0) {
     return Error{ErrorCode::kUnsupported, program + " is missing; it works out answers about snapshots"};
   }
+  yield_to_requests();  // and so does the child: decoding takes all processors that it can get
   auto out = make_pipe();
   auto err = make_pipe();
   if (!out || !err) return internal("there are no descriptors left to ask fathom-worker");

@@ -1,7 +1,8 @@
 // fathom-worker as the server runs it: a child for each question, which gets nothing but a directory and words.
 //
 // Purpose: packets and images are hostile input; what looks into them is a process of its own, which limits its memory
-// and may die. Here its time and its output are limited. Thread safety: all of it; whoever calls waits for the child.
+// and may die. Here its time and its output are limited. Thread safety: all of it; whoever calls waits for the child,
+// and is from then on a thread of background work, as the child is.
 // Ownership: a child ends with the call. Errors: kDeadline and kCancelled as the budget says, with the child killed;
 // kExhausted for more than 8 MiB; kNotFound, kInvalid and kInternal with the worker's own words, by its exit status (1,
 // 2, any other).

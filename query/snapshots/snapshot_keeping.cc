@@ -95,6 +95,7 @@ Result<> SnapshotStore::publish_snapshot(const UploadPiece& piece, const std::st
     std::lock_guard lock(mutex_);
     auto named = directory_.publish(draft, id);
     if (!named) return unavailable(named.error().message);
+    if (auto known = index_.find(id); known != nullptr && known->damaged) index_.remove(id);
     if (index_.add(std::make_shared<const SnapshotSummary>(*std::move(summary)))) stored_snapshots().add();
     apply_retention();
   }

@@ -62,7 +62,8 @@ SnapshotStore::~SnapshotStore() {
 bool SnapshotStore::is_stored(const ContentName& name) const {
   std::lock_guard lock(mutex_);
   if (name.is_image) return index_.has_image(*Sha256::from_hex_text(name.hex));
-  return index_.find(*SnapshotId::from_hex_text(name.hex)) != nullptr;
+  const SharedSummary found = index_.find(*SnapshotId::from_hex_text(name.hex));
+  return found != nullptr && !found->damaged;  // who has a damaged one may send it again
 }
 
 Result<UploadReply> SnapshotStore::take(const UploadPiece& piece, std::string_view bytes) {

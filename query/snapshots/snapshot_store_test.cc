@@ -177,6 +177,9 @@ TEST_F(SnapshotStoreTest, OneThatIsDamagedOnTheDiskSaysSo) {
   ASSERT_TRUE(found.ok());
   EXPECT_TRUE((*found)->damaged);
   EXPECT_FALSE(store().description(made.id).ok());
+  EXPECT_TRUE(sample_->upload(made)->stored) << "it may be sent again";
+  EXPECT_FALSE((*store().find(made.id))->damaged);
+  EXPECT_EQ(store().description(made.id)->host, "node-1");
 }
 
 TEST_F(SnapshotStoreTest, DraftsOfAnEarlierLifeAreRemoved) {
