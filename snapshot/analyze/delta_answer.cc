@@ -90,10 +90,9 @@ std::string longest_text(const Delta& delta) {
                {"FROM"},
                {"TO"}});
   for (const LongInterval& one : delta.findings.longest) {
-    const uint64_t ticks = one.interval.begin_tsc == 0 ? 0 : one.interval.end_tsc - one.interval.begin_tsc;
-    table.add({delta.time_text(delta.context.time().duration(ticks)), group_digits(one.interval.instructions),
-               begin_text(delta, one.interval.begin_tsc), std::to_string(one.tid), hex_address(one.interval.from),
-               hex_address(one.interval.to)});
+    table.add({delta.time_text(delta.context.time().duration(one.interval.ticks())),
+               group_digits(one.interval.instructions), begin_text(delta, one.interval.begin_tsc),
+               std::to_string(one.tid), hex_address(one.interval.from), hex_address(one.interval.to)});
   }
   return table.empty() ? "  none\n" : table.render(0);
 }
@@ -131,9 +130,8 @@ void longest_json(net::JsonWriter& json, const Delta& delta) {
   json.key("longest").begin_array();
   for (const LongInterval& one : delta.findings.longest) {
     const auto begin = delta.context.since_begin(one.interval.begin_tsc);
-    const uint64_t ticks = begin ? one.interval.end_tsc - one.interval.begin_tsc : 0;
     json.begin_object().key("time");
-    begin ? json.number(delta.context.time().duration(ticks)) : json.null();
+    one.interval.is_timed() ? json.number(delta.context.time().duration(one.interval.ticks())) : json.null();
     json.key("begin");
     begin ? json.number(*begin) : json.null();
     json.member("instructions", one.interval.instructions).member("tid", one.tid);

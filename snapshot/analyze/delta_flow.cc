@@ -16,13 +16,9 @@ struct Hit {
   bool is_to = false;
 };
 
-uint64_t ticks_of(const Interval& interval) {
-  return interval.begin_tsc == 0 || interval.end_tsc < interval.begin_tsc ? 0 : interval.end_tsc - interval.begin_tsc;
-}
-
 bool longer(const LongInterval& a, const LongInterval& b) {
-  return std::pair(ticks_of(a.interval), a.interval.instructions) >
-         std::pair(ticks_of(b.interval), b.interval.instructions);
+  return std::pair(a.interval.ticks(), a.interval.instructions) >
+         std::pair(b.interval.ticks(), b.interval.instructions);
 }
 
 void keep_longest(std::vector<LongInterval>& longest, const LongInterval& one) {
@@ -35,10 +31,10 @@ void keep_longest(std::vector<LongInterval>& longest, const LongInterval& one) {
 
 void DeltaFindings::add(const Interval& interval, int32_t tid, const TraceTime& clock) {
   instructions.record(interval.instructions);
-  if (interval.begin_tsc == 0 || interval.end_tsc < interval.begin_tsc) {
+  if (!interval.is_timed()) {
     ++untimed;
   } else {
-    time.record(clock.duration(ticks_of(interval)));
+    time.record(clock.duration(interval.ticks()));
   }
   keep_longest(longest, {interval, tid});
 }

@@ -19,6 +19,10 @@ struct Interval {
   uint64_t instructions = 0;
   uint64_t from = 0;  // addresses
   uint64_t to = 0;
+
+  // Packets may tell a time late, and damaged ones a wrong one.
+  bool is_timed() const { return begin_tsc != 0 && end_tsc >= begin_tsc; }
+  uint64_t ticks() const { return is_timed() ? end_tsc - begin_tsc : 0; }
 };
 
 class DeltaIntervals {
