@@ -54,7 +54,7 @@ CommandLine delta_line() {
   return question_line(
       "delta", "from one instruction to another: how long, how many instructions, how often",
       "Three histograms: of time, of the number of instructions, and of how often it happened, of all stretches that "
-      "begin where --from fits and end where --to fits. A PATTERN is an instruction's name (cli), a group of them "
+      "begin where --from fits and end where --to fits. A PATTERN is an instruction's name (cli, j*), a group of them "
       "(superCLI, superSTI: whatever turns interrupts off and on), a function, or an address (0x401000).",
       delta_flags(),
       {{"fathom snapshot delta last --from superCLI --to superSTI", "how long interrupts were off"},
