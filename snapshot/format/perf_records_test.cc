@@ -166,8 +166,8 @@ TEST(PerfRecords, EveryPrefixIsRefusedOrHarmless) {
     auto record = parse_perf_record(std::string_view(whole).substr(0, size), kTestLayout);
     if (record) (void)to_sideband(*record, kTiming);
   }
-  auto poke = parse_perf_record(PerfRecordBuilder(PERF_RECORD_TEXT_POKE).u64(1).u16(500).u16(3).with_id(1, 1, 1, 1),
-                                kTestLayout);
+  const std::string too_long = PerfRecordBuilder(PERF_RECORD_TEXT_POKE).u64(1).u16(500).u16(3).with_id(1, 1, 1, 1);
+  auto poke = parse_perf_record(too_long, kTestLayout);
   EXPECT_EQ(to_sideband(*poke, kTiming).error().message, "a perf record of type 20 ends within its fields");
   EXPECT_FALSE(parse_perf_record(PerfRecordBuilder(PERF_RECORD_SWITCH).bare(), kTestLayout).ok());
 }
