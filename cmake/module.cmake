@@ -30,6 +30,7 @@ set(FATHOM_MAY_INCLUDE_tests base proto net capture store collector query cli no
     snapshot/format snapshot/record snapshot/import snapshot/symbols snapshot/decode snapshot/analyze)
 # A folder of another folder: all that may be seen of it. The span pool's layout is compiled by both of its sides.
 set(FATHOM_MAY_INCLUDE_PART_node-agent client/pool)
+set(FATHOM_MAY_INCLUDE_PART_snapshot/record client/pool)  # the stepper sees a program's open spans from outside
 set(FATHOM_MAY_INCLUDE_PART_bench client/testing client/programs client/pool)  # the program that it starts, gives memory back, fills
 set(FATHOM_MAY_INCLUDE_PART_tests client/pool client/programs)  # what those wrote who were killed, and the pages that say so
 set(FATHOM_FOLDERS base proto net capture store collector query cli apps bench tests client node-agent snapshot)

@@ -67,11 +67,17 @@ bool writes_memory(const ZydisDecodedOperand& operand) {
          (operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
 }
 
+bool pops_flags(ZydisMnemonic mnemonic) {
+  return mnemonic == ZYDIS_MNEMONIC_POPFQ || mnemonic == ZYDIS_MNEMONIC_POPF || mnemonic == ZYDIS_MNEMONIC_IRETQ ||
+         mnemonic == ZYDIS_MNEMONIC_IRETD || mnemonic == ZYDIS_MNEMONIC_IRET;
+}
+
 uint8_t flags_of(const ZydisDecodedInstruction& decoded, std::span<const ZydisDecodedOperand> operands) {
   uint8_t flags = 0;
   constexpr auto kRep = ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE;
   if ((decoded.attributes & kRep) != 0) flags |= kRepeats;
   if (decoded.mnemonic == ZYDIS_MNEMONIC_PUSHFQ || decoded.mnemonic == ZYDIS_MNEMONIC_PUSHF) flags |= kPushesFlags;
+  if (pops_flags(decoded.mnemonic)) flags |= kPopsFlags;
   for (const ZydisDecodedOperand& operand : operands) {
     if (writes_memory(operand)) flags |= kWritesMemory;
   }

@@ -27,6 +27,7 @@ enum InstructionFlags : uint8_t {
   kRepeats = 1,      // REP: a step is one round of it
   kWritesMemory = 2, // more than its own stack
   kPushesFlags = 4,  // shows the program that it is stepped
+  kPopsFlags = 8,    // and makes the kernel forget that it was not the program that wanted it
 };
 
 struct Instruction {

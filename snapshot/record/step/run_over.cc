@@ -76,6 +76,7 @@ bool Stepper::begin_run_over(StepThread& thread) {
 
 bool Stepper::run_to(StepThread& thread, std::span<const uint64_t> addresses) {
   if (!tracee::set_breakpoints(thread.tid, addresses)) return false;
+  if (thread.popped_flags) tracee::clear_trap_flag(thread.tid);
   thread.mode = StepMode::kRunningOver;
   thread.armed = true;
   thread.stopped = false;

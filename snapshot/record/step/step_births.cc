@@ -52,18 +52,30 @@ void Stepper::on_birth(StepThread& maker, pid_t tid) {
 }
 
 // All threads but the caller are gone, and it has the process's own id from now on.
-void Stepper::on_exec(StepThread& first) {
+StepThread& Stepper::on_exec(StepThread& first) {
   const auto former = static_cast<pid_t>(tracee::event_message(first.tid));
-  if (former == first.tid || !threads_.contains(former)) return on_other_program(first);
+  if (former == first.tid || !threads_.contains(former)) {
+    on_other_program(first);
+    return first;
+  }
   if (first.mode != StepMode::kFree) stop_recording(first);
   std::unique_ptr<StepThread> caller = std::move(threads_[former]);
   threads_.erase(former);
+  if (caller->mode != StepMode::kFree) record_call(*caller, caller->ip);
+  if (caller->flow != nullptr) caller->flow->flush();
+  caller->expects = 0;
+  caller->flow = std::move(first.flow);  // the stream of the id that it has from now on
   caller->tid = first.tid;
   caller->stopped = true;
   std::unique_ptr<StepThread>& place = threads_[caller->tid];
   place = std::move(caller);
   last_ = place.get();
   on_other_program(*last_);
+  if (last_->mode == StepMode::kStepping) {
+    open_stream(*last_);
+    go_to(*last_, tracee::instruction_pointer(last_->tid));
+  }
+  return *last_;
 }
 
 void Stepper::on_other_program(StepThread& thread) {

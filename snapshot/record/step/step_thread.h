@@ -76,6 +76,7 @@ struct StepThread {
   Instruction instruction;     // there
   SystemCall call;
   std::unique_ptr<FlowWriter> flow;  // once it was stepped
+  bool popped_flags = false;         // the kernel takes our trap flag for its own
   uint32_t handlers = 0;             // of signals, that it is in
   uint64_t rseq_area = 0;            // 0: none
   uint32_t rounds = 0;               // of a repeated instruction, so far

@@ -1,4 +1,6 @@
 // The end of an instruction, which is what most stops are; and what else a trap may be.
+#include <ucontext.h>
+
 #include <array>
 #include <csignal>
 #include <cstring>
@@ -55,18 +57,29 @@ void Stepper::go_to(StepThread& thread, uint64_t ip) {
 
 void Stepper::look_at_what_ran(StepThread& thread, const Instruction& ran, uint64_t at) {
   if ((ran.flags & kPushesFlags) != 0) hide_trap_flag(thread);
+  if ((ran.flags & kPopsFlags) != 0) thread.popped_flags = true;
   if (ran.kind == InstructionKind::kBreakpoint) hand_signal(thread, SIGTRAP);
   if ((ran.flags & kWritesMemory) != 0 && thread.rseq_area != 0) look_for_section(thread, at);
   if (trigger_.ends(thread)) end_window(thread);
 }
 
+void Stepper::clear_byte(StepThread& thread, uint64_t at, uint8_t bits) {
+  std::array<uint8_t, 1> byte{};
+  if (thread.process->space.read(at, byte) != byte.size() || (byte[0] & bits) == 0) return;
+  byte[0] &= static_cast<uint8_t>(~bits);
+  thread.process->space.write(at, byte);
+}
+
 // PUSHF shows that the program is stepped, and the POPF that follows would step it for ever.
 void Stepper::hide_trap_flag(StepThread& thread) {
-  const uint64_t at = tracee::stack_pointer(thread.tid) + kTrapFlagByte;
-  std::array<uint8_t, 1> byte{};
-  if (thread.process->space.read(at, byte) != byte.size()) return;
-  byte[0] &= static_cast<uint8_t>(~kTrapFlag);
-  thread.process->space.write(at, byte);
+  clear_byte(thread, tracee::stack_pointer(thread.tid) + kTrapFlagByte, kTrapFlag);
+}
+
+// What its handler returns with. RDX is where the kernel has put the context.
+void Stepper::hide_trap_flag_of_handler(StepThread& thread) {
+  constexpr size_t kFlags = offsetof(ucontext_t, uc_mcontext.gregs) + REG_EFL * sizeof(greg_t);
+  const uint64_t context = tracee::peek_register(thread.tid, offsetof(user_regs_struct, rdx));
+  clear_byte(thread, context + kFlags + kTrapFlagByte, kTrapFlag);
 }
 
 void Stepper::on_rare_trap(StepThread& thread, uint64_t ip) {
@@ -129,6 +142,8 @@ void Stepper::enter_handler(StepThread& thread, uint64_t ip) {
   const uint64_t tsc = read_tsc();
   thread.expects &= ~(kExpectRestart | kExpectCallEnd);
   thread.handlers++;
+  tracee::unblock_trap(thread.tid);
+  if (thread.popped_flags) hide_trap_flag_of_handler(thread);
   thread.flow->interrupted(thread.ip, ip, tsc);
   thread.flow->resumes(tsc);
   go_to(thread, ip);

@@ -57,6 +57,16 @@ void Stepper::begin_window(StepThread& thread, const WindowReason& reason) {
   }
 }
 
+void Stepper::open_stream(StepThread& thread) {
+  if (thread.flow == nullptr) {
+    const size_t stream = recording_.add_stream(thread.process->pid, thread.tid);
+    thread.flow = std::make_unique<FlowWriter>(
+        recording_.ratio(), [this, stream](std::span<const uint8_t> bytes) { recording_.packets(stream, bytes); });
+    record_name(thread, 0, 0);
+  }
+  thread.flow->begin(read_tsc());
+}
+
 void Stepper::step_from_here(StepThread& thread) {
   thread.joins = false;
   if (!is_64_bit(thread)) return leave_out(thread);
@@ -66,17 +76,11 @@ void Stepper::step_from_here(StepThread& thread) {
   const uint64_t tsc = read_tsc();
   record_process(*thread.process, tsc);
   binding_.bind(thread.tid);
-  if (thread.flow == nullptr) {
-    const size_t stream = recording_.add_stream(thread.process->pid, thread.tid);
-    thread.flow = std::make_unique<FlowWriter>(
-        recording_.ratio(), [this, stream](std::span<const uint8_t> bytes) { recording_.packets(stream, bytes); });
-    record_name(thread, 0, 0);
-  }
-  thread.flow->begin(tsc);
+  open_stream(thread);
   thread.window_tsc = tsc;
   thread.in_calls_ticks = 0;
   thread.rseq_area = tracee::rseq_area(thread.tid);
-  thread.watched_flags |= kPushesFlags | (thread.rseq_area != 0 ? kWritesMemory : 0);
+  thread.watched_flags |= kPushesFlags | kPopsFlags | (thread.rseq_area != 0 ? kWritesMemory : 0);
   thread.watched_kinds |= 1U << static_cast<int>(InstructionKind::kBreakpoint);
   go_to(thread, tracee::instruction_pointer(thread.tid));
   if (const auto registers = tracee::registers(thread.tid)) expect_restart(thread, *registers);
@@ -88,7 +92,9 @@ void Stepper::stop_recording(StepThread& thread) {
   recording_.lose("transfers that no instruction explains", thread.flow->take_unexplained());
   stepped_ticks_ += read_tsc() - thread.window_tsc - thread.in_calls_ticks;
   binding_.release(thread.tid);
+  if (thread.popped_flags) tracee::clear_trap_flag(thread.tid);
   thread.mode = StepMode::kFree;
+  thread.popped_flags = false;
   thread.watched_flags = 0;
   thread.watched_kinds = 0;
   thread.window_word = 0;

@@ -83,9 +83,8 @@ void Stepper::on_stop(StepThread& thread, int status) {
 }
 
 void Stepper::on_ptrace_event(StepThread& thread, int event, int signal) {
-  if (event == PTRACE_EVENT_EXEC) {
-    on_exec(thread);
-  } else if (event == PTRACE_EVENT_STOP) {
+  if (event == PTRACE_EVENT_EXEC) return resume(on_exec(thread));
+  if (event == PTRACE_EVENT_STOP) {
     if (on_interrupt(thread, signal)) return;
   } else {
     on_birth(thread, static_cast<pid_t>(tracee::event_message(thread.tid)));

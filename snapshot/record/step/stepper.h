@@ -81,6 +81,8 @@ class Stepper {
   void hand_signal(StepThread& thread, int signal);
   void enter_handler(StepThread& thread, uint64_t ip);
   void hide_trap_flag(StepThread& thread);
+  void hide_trap_flag_of_handler(StepThread& thread);
+  static void clear_byte(StepThread& thread, uint64_t at, uint8_t bits);
 
   // system_calls.cc
   void begin_system_call(StepThread& thread);
@@ -93,6 +95,7 @@ class Stepper {
 
   // step_windows.cc
   void begin_window(StepThread& thread, const WindowReason& reason);
+  void open_stream(StepThread& thread);
   void step_from_here(StepThread& thread);
   void end_window(StepThread& thread);
   void stop_recording(StepThread& thread);
@@ -105,7 +108,7 @@ class Stepper {
   StepThread& add_thread(pid_t tid, StepProcess& process);
   StepProcess& process_of(pid_t pid);
   void on_birth(StepThread& maker, pid_t tid);
-  void on_exec(StepThread& first);
+  StepThread& on_exec(StepThread& first);
   void on_other_program(StepThread& thread);
   bool is_64_bit(const StepThread& thread) const;
   void leave_out(StepThread& thread);

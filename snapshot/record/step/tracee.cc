@@ -46,6 +46,21 @@ std::optional<user_regs_struct> registers(pid_t tid) {
   return registers;
 }
 
+void clear_trap_flag(pid_t tid) {
+  constexpr uint64_t kTrapFlag = 0x100;
+  constexpr size_t kFlags = offsetof(user_regs_struct, eflags);
+  const uint64_t flags = peek_register(tid, kFlags);
+  if ((flags & kTrapFlag) != 0) poke_register(tid, kFlags, flags & ~kTrapFlag);
+}
+
+void unblock_trap(pid_t tid) {
+  constexpr uint64_t kTrap = uint64_t{1} << (SIGTRAP - 1);
+  uint64_t blocked = 0;
+  if (::ptrace(PTRACE_GETSIGMASK, tid, sizeof blocked, &blocked) != 0 || (blocked & kTrap) == 0) return;
+  blocked &= ~kTrap;
+  ::ptrace(PTRACE_SETSIGMASK, tid, sizeof blocked, &blocked);
+}
+
 int signal_code(pid_t tid) {
   siginfo_t about{};
   return ::ptrace(PTRACE_GETSIGINFO, tid, nullptr, &about) == 0 ? about.si_code : 0;

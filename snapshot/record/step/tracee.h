@@ -48,6 +48,10 @@ inline uint64_t stack_pointer(pid_t tid) {
   return peek_register(tid, offsetof(user_regs_struct, rsp));
 }
 
+// Takes the trap flag away where the kernel thinks that it is the program's own.
+void clear_trap_flag(pid_t tid);
+// Lets SIGTRAP through: where it is blocked, a stop would take the program's handler of it away.
+void unblock_trap(pid_t tid);
 std::optional<user_regs_struct> registers(pid_t tid);
 int signal_code(pid_t tid);        // si_code of the stop; 0 when it has none
 uint64_t event_message(pid_t tid);
