@@ -12,6 +12,8 @@ namespace fathom::cli {
 struct Command {
   CommandLine line;
   ExitCode (*run)(const Args& args, const Context& context);
+  // A command that has commands of its own, and no `run`: 'fathom snapshot calls'.
+  std::vector<const Command*> parts = {};
 };
 
 const Command& up_command();
@@ -25,6 +27,8 @@ const Command& latency_command();
 const Command& nodes_command();
 const Command& capture_command();
 const Command& tracepoints_command();
+const Command& snapshot_command();
+const Command& record_command();
 const Command& doctor_command();
 const Command& demo_command();
 

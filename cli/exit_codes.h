@@ -7,7 +7,7 @@ namespace fathom::cli {
 
 enum class ExitCode : int {
   kOk = 0,
-  kNothingFound = 1,   // the trace or capture asked for is not stored, or nothing was captured
+  kNothingFound = 1,   // the trace, capture or snapshot asked for is not stored, or nothing was captured
   kUsage = 2,          // the command line is wrong
   kUnreachable = 3,    // no server answers at the URL, or not in time
   kServerRefused = 4,  // the server answered with an error

@@ -83,6 +83,14 @@ std::string wrap(const std::string& text, size_t width, size_t indent) {
   return out;
 }
 
+std::string group_help(const CommandLine& line, const std::vector<CommandLine>& parts) {
+  std::vector<std::pair<std::string, std::string>> entries;
+  for (const CommandLine& part : parts) entries.emplace_back(part.name.substr(line.name.size() + 1), part.summary);
+  return line.name + ": " + line.summary + "\n\nusage: " + line.name + " COMMAND [flags]\n\n" +
+         wrap(line.about, kWidth, 0) + "\n\ncommands:\n" + list(entries) + "\n" + line.name +
+         " COMMAND --help says more, with examples.\n" + examples_section(line);
+}
+
 std::string command_help(const CommandLine& line) {
   std::string about = line.about.empty() ? "" : "\n" + wrap(line.about, kWidth, 0) + "\n";
   return line.name + ": " + line.summary + "\n\n" + usage(line) + about + flags_section(line) + examples_section(line);

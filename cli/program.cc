@@ -14,8 +14,8 @@ namespace {
 constexpr const char* kExitCodes =
     "exit codes:\n"
     "  0  done; queries also when nothing matches\n"
-    "  1  the trace or capture asked for is not there ('trace', 'timeline', 'export'); nothing was captured "
-    "('capture')\n"
+    "  1  the trace, capture or snapshot asked for is not there ('trace', 'timeline', 'export', 'snapshot'); nothing "
+    "was captured ('capture')\n"
     "  2  the command line is wrong\n"
     "  3  no server answers at the URL, or not in time\n"
     "  4  the server answered with an error\n"
@@ -23,18 +23,18 @@ constexpr const char* kExitCodes =
     "  130  Ctrl-C ended 'demo --once' before it was done\n";
 
 std::vector<const Command*> commands() {
-  return {&demo_command(),    &up_command(),       &slowest_command(), &trace_command(),       &timeline_command(),
-          &capture_command(), &captures_command(), &export_command(),  &tracepoints_command(), &services_command(),
-          &latency_command(), &nodes_command(),    &doctor_command()};
+  return {&demo_command(),    &up_command(),       &slowest_command(),  &trace_command(),       &timeline_command(),
+          &capture_command(), &captures_command(), &export_command(),   &tracepoints_command(), &services_command(),
+          &latency_command(), &nodes_command(),    &record_command(),   &snapshot_command(),    &doctor_command()};
 }
 
-// "fathom slowest" is the full name; "slowest" is what is typed.
+// "fathom slowest" is the full name; "slowest" is what is typed. Of "fathom snapshot calls" it is "calls".
 std::string short_name(const Command& command) {
-  return command.line.name.substr(command.line.name.find(' ') + 1);
+  return command.line.name.substr(command.line.name.rfind(' ') + 1);
 }
 
-const Command* find_command(const std::string& name) {
-  for (const Command* command : commands()) {
+const Command* find_command(const std::vector<const Command*>& commands, const std::string& name) {
+  for (const Command* command : commands) {
     if (short_name(*command) == name) return command;
   }
   return nullptr;
@@ -56,10 +56,11 @@ std::string program_help() {
   return text + kExitCodes;
 }
 
-ExitCode unknown_command(const std::string& name, const Context& context) {
+ExitCode unknown_command(const std::string& name, const std::string& of, const std::vector<const Command*>& commands,
+                         const Context& context) {
   std::vector<std::string> known;
-  for (const Command* command : commands()) known.push_back(short_name(*command));
-  context.fail("unknown command '" + printable(name) + "'" + did_you_mean(name, known) + "; see fathom --help");
+  for (const Command* command : commands) known.push_back(short_name(*command));
+  context.fail("unknown command '" + printable(name) + "'" + did_you_mean(name, known) + "; see " + of + " --help");
   return ExitCode::kUsage;
 }
 
@@ -69,6 +70,22 @@ ExitCode run_command(const Command& command, const std::vector<std::string>& wor
   if (!args->wants_help()) return command.run(*args, context);
   context.out(command_help(command.line));
   return ExitCode::kOk;
+}
+
+bool asks_for_help(const std::string& word) {
+  return word == "--help" || word == "-h" || word == "help";
+}
+
+ExitCode run_group(const Command& group, const std::vector<std::string>& words, const Context& context) {
+  if (words.empty() || asks_for_help(words.front())) {
+    std::vector<CommandLine> parts;
+    for (const Command* part : group.parts) parts.push_back(part->line);
+    (words.empty() ? context.err : context.out)(group_help(group.line, parts));
+    return words.empty() ? ExitCode::kUsage : ExitCode::kOk;
+  }
+  const Command* part = find_command(group.parts, words.front());
+  if (part == nullptr) return unknown_command(words.front(), group.line.name, group.parts, context);
+  return run_command(*part, {words.begin() + 1, words.end()}, context);
 }
 
 // "fathom help slowest" is "fathom slowest --help".
@@ -96,9 +113,10 @@ ExitCode run_program(const std::vector<std::string>& given, const Context& conte
     context.out(std::string("fathom ") + kVersion + "\n");
     return ExitCode::kOk;
   }
-  const Command* command = find_command(first);
-  if (command == nullptr) return unknown_command(first, context);
-  return run_command(*command, {words.begin() + 1, words.end()}, context);
+  const Command* command = find_command(commands(), first);
+  if (command == nullptr) return unknown_command(first, "fathom", commands(), context);
+  const std::vector<std::string> rest(words.begin() + 1, words.end());
+  return command->parts.empty() ? run_command(*command, rest, context) : run_group(*command, rest, context);
 }
 
 }  // namespace fathom::cli

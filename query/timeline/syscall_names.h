@@ -1,17 +1,11 @@
-// Names of system calls and of errors.
-//
-// Purpose: captures have numbers. Those of system calls are taken to be of the architecture that this was built for,
-// from the kernel's own header (query/CMakeLists.txt). Thread safety: pure functions.
+// Names of system calls and of errors: base/syscall_names.h, by the names that this folder uses.
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <string_view>
+#include "base/syscall_names.h"
 
 namespace fathom::query {
 
-std::string_view syscall_name(int32_t number);  // empty: not known
-// Of a result of a system call: "EAGAIN"; empty when it is no error.
-std::string error_name(int64_t result);
+using fathom::error_name;
+using fathom::syscall_name;
 
 }  // namespace fathom::query

@@ -27,7 +27,7 @@ namespace fathom::snapshot {
 class FlowPart {
  public:
   virtual ~FlowPart() = default;
-  // Some thousand items at a time, in order. The first item of a part is a kThread.
+  // Some hundred items at a time, in order. The first item of a part is a kThread.
   virtual void take(std::span<const FlowItem> items) = 0;
 };
 
@@ -61,7 +61,7 @@ struct DecodeSummary {
 struct DecodeOptions {
   unsigned threads = 0;  // 0: as many as there are processors
   // Bytes of packets per part, rounded up to the next PSB. Small enough for even shares, large enough to be worth it.
-  uint64_t part_bytes = 256 << 10;
+  uint64_t part_bytes = 64 << 10;
 };
 
 // Decodes all streams of `file`; images come from `directory`.

@@ -133,6 +133,10 @@ const ImageSymbols* CodeNames::symbols(uint32_t image) const {
   return image < state_->symbols.size() ? &state_->symbols_of(image) : nullptr;
 }
 
+std::vector<const Function*> CodeNames::kernel_named(std::string_view name) const {
+  return state_->kernel.named(name);
+}
+
 std::string place_name(const CodePlace& place, uint64_t ip) {
   if (place.function != nullptr) return place.function->name;
   if (place.image == nullptr) return hex(ip);

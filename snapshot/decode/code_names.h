@@ -10,6 +10,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "snapshot/decode/memory_map.h"
 #include "snapshot/format/directory.h"
@@ -41,6 +43,8 @@ class CodeNames {
   std::optional<SourceLine> line(int32_t pid, uint64_t tsc, uint64_t ip) const;
   // Of an image by its number; nullptr when there is no such image.
   const ImageSymbols* symbols(uint32_t image) const;
+  // The kernel's functions of a name, as ImageSymbols::named() takes it; their extents are addresses.
+  std::vector<const Function*> kernel_named(std::string_view name) const;
 
  private:
   struct State;

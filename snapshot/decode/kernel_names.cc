@@ -4,6 +4,8 @@
 #include <charconv>
 #include <tuple>
 
+#include "snapshot/symbols/demangle.h"
+
 namespace fathom::snapshot {
 namespace {
 
@@ -88,6 +90,14 @@ FunctionExtent KernelNames::find(uint64_t address, uint64_t tsc) const {
     found.function = &name.function;
     found.end = std::min(found.end, name.function.end);
     break;
+  }
+  return found;
+}
+
+std::vector<const Function*> KernelNames::named(std::string_view name) const {
+  std::vector<const Function*> found;
+  for (const Name& one : names_) {
+    if (means_function(name, one.function.name)) found.push_back(&one.function);
   }
   return found;
 }

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <string_view>
 #include <vector>
 
@@ -25,6 +24,7 @@ class KernelNames {
 
   // The function at an address, and the addresses in which it is the answer.
   FunctionExtent find(uint64_t address, uint64_t tsc) const;
+  std::vector<const Function*> named(std::string_view name) const;
   bool empty() const { return names_.empty(); }
 
  private:

@@ -17,9 +17,9 @@ Result<uint64_t> next_psb(const PacketStream& packets, size_t stretch, uint64_t 
     window.resize(std::min(kWindowBytes, size - from));
     if (auto got = packets.read(stretch, from, window); !got) return got.error();
     const size_t found = find_psb(window, 0);
-    if (found < window.size()) return from + found;
-    if (window.size() <= kPsbBytes || from + window.size() == size) break;
-    from += window.size() - (kPsbBytes - 1);  // one may lie across the windows' border
+    const bool end = from + window.size() == size;
+    if (found + kPsbScanBytes <= window.size() || end) return from + found;
+    from += std::min(found, window.size() - (kPsbScanBytes - 1));  // one may lie across the windows' border
   }
   return size;
 }

@@ -45,8 +45,11 @@ struct PacketReader {
 
 size_t find_psb(std::span<const uint8_t> bytes, size_t from) {
   if (from >= bytes.size()) return bytes.size();
-  const void* found = ::memmem(bytes.data() + from, bytes.size() - from, kPsb, sizeof kPsb);
-  return found == nullptr ? bytes.size() : static_cast<size_t>(static_cast<const uint8_t*>(found) - bytes.data());
+  const void* match = ::memmem(bytes.data() + from, bytes.size() - from, kPsb, sizeof kPsb);
+  if (match == nullptr) return bytes.size();
+  auto found = static_cast<size_t>(static_cast<const uint8_t*>(match) - bytes.data());
+  while (found + kPsbScanBytes <= bytes.size() && std::memcmp(bytes.data() + found + kPsbBytes, kPsb, 2) == 0) found += 2;
+  return found;
 }
 
 PsbHeader read_psb_header(std::span<const uint8_t> bytes) {

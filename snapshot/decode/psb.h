@@ -15,7 +15,11 @@ inline constexpr size_t kPsbBytes = 16;
 // Bytes in which a PSB+ is looked for; it has some sixty, and padding.
 inline constexpr size_t kMostPsbHeaderBytes = 4096;
 
-// Where the first PSB at or behind `from` begins; bytes.size() when there is none.
+// What must be seen to be sure where one begins: payload before it may look like its beginning, nothing behind it does.
+inline constexpr size_t kPsbScanBytes = kPsbBytes + 2;
+
+// Where the first PSB at or behind `from` begins; bytes.size() when there is none. Less than kPsbScanBytes before the
+// end it is a guess.
 size_t find_psb(std::span<const uint8_t> bytes, size_t from);
 
 struct PsbHeader {

@@ -13,8 +13,8 @@ namespace {
 
 // Code that loops without a branch that needs a packet does not end by itself. Blocks between two looks at the packets'
 // place, and looks without progress until it is a fault.
-constexpr uint64_t kBlocksPerLook = 4096;
-constexpr uint64_t kMostLooks = 64;
+constexpr uint64_t kBlocksPerLook = 1024;
+constexpr uint64_t kMostLooks = 16;
 // Straight code of this length for every byte of packets has not been seen; damage makes it.
 constexpr uint64_t kMostInstructionsPerByte = 1 << 16;
 constexpr uint64_t kMostInstructions = 1 << 22;
@@ -111,9 +111,9 @@ uint64_t SegmentDecoder::offset() const {
 
 void SegmentDecoder::tell_time() {
   uint64_t tsc = 0;
-  if (pt_blk_time(decoder_, &tsc, nullptr, nullptr) == 0 && where_.advance(tsc)) {
-    pt_blk_set_image(decoder_, where_.image());
-  }
+  if (pt_blk_time(decoder_, &tsc, nullptr, nullptr) != 0 || !where_.advance(tsc)) return;
+  open_ = nullptr;
+  pt_blk_set_image(decoder_, where_.image());
 }
 
 int SegmentDecoder::take_block(int status) {
@@ -133,17 +133,31 @@ int SegmentDecoder::take_block(int status) {
 }
 
 void SegmentDecoder::put_block(const pt_block& block) {
+  last_ip_ = block.end_ip;
+  out_.summary.instructions += block.ninsn;
+  const BlockEnd end = block.iclass == ptic_error ? classes_.of(block) : end_of(block.iclass);
+  if (open_ != nullptr && block.ip - open_->to <= pt_max_insn_size) return extend(block, end);
   FlowItem& item = out_.next();
   item.ip = block.ip;
-  item.to = last_ip_ = block.end_ip;
+  item.to = block.end_ip;
   item.tsc = where_.now();
   item.count = block.ninsn;
   item.kind = FlowKind::kBlock;
-  item.end = block.iclass == ptic_error ? classes_.of(block) : end_of(block.iclass);
+  item.end = end;
   item.reason = GapReason::kNone;
   item.truncated = block.truncated;
-  out_.summary.instructions += block.ninsn;
+  open_ = end == BlockEnd::kOther ? &item : nullptr;
   ++out_.summary.blocks;
+}
+
+// A block that did not end with a branch ended because libipt's cache was still being filled, by us or by another
+// thread: what comes next belongs to it, so that it does not depend on who filled the cache.
+void SegmentDecoder::extend(const pt_block& block, BlockEnd end) {
+  open_->to = block.end_ip;
+  open_->count += block.ninsn;
+  open_->end = end;
+  open_->truncated = block.truncated;
+  if (end != BlockEnd::kOther) open_ = nullptr;
 }
 
 // What follows the last packet has no end of its own: the first address that comes again is one (Brent's algorithm).
@@ -189,6 +203,7 @@ void SegmentDecoder::fail(int status, uint64_t ip) {
 
 int SegmentDecoder::take_event() {
   pt_event event;
+  open_ = nullptr;
   const int status = pt_blk_event(decoder_, &event, sizeof event);
   if (status < 0) return status;
   if (event.has_tsc != 0 && where_.advance(event.tsc)) pt_blk_set_image(decoder_, where_.image());

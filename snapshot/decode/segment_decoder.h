@@ -58,6 +58,7 @@ class SegmentDecoder {
   int retry(const pt_block& block, int status);
   void fail(int status, uint64_t ip);
   void put_block(const pt_block& block);
+  void extend(const pt_block& block, BlockEnd end);
   void put_event(const pt_event& event);
   void put(FlowKind kind, uint64_t ip, uint64_t to);
   void put_mark(uint64_t ip, uint64_t value);
@@ -79,6 +80,7 @@ class SegmentDecoder {
   bool last_ = false;
   bool done_ = false;
   bool again_ = false;
+  FlowItem* open_ = nullptr;  // the last item, while the next block may belong to it
   uint64_t last_ip_ = 0;
   uint64_t blocks_ = 0;
   uint64_t looks_ = 0;

@@ -40,9 +40,13 @@ class SnapshotDirectory {
   Result<SnapshotFile> open_snapshot(const SnapshotId& id) const;
   // Newest first.
   Result<std::vector<SnapshotId>> list() const;
+  // Takes a snapshot away, with the answers to questions about it, and images that no other snapshot names. Images of
+  // the last hour stay until the next time: somebody may be about to publish a snapshot that names them.
+  Result<> remove(const SnapshotId& id) const;
   // A snapshot by its id or an unambiguous beginning of at least 4 characters; "last" is the newest.
   Result<SnapshotId> find(std::string_view text) const;
 
+  // Keys hold the ids, in hex, of the snapshots that the answer is about: remove() goes by them.
   std::optional<std::string> result(const std::string& key) const;
   Result<> keep_result(const std::string& key, std::string_view answer) const;
 

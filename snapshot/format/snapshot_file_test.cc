@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <random>
@@ -154,6 +155,38 @@ TEST_F(SnapshotFileTest, ADirectoryKeepsWhatItIsGiven) {
   EXPECT_EQ(directory->result("key"), std::nullopt);
   ASSERT_TRUE(directory->keep_result("key", "answer").ok());
   EXPECT_EQ(directory->result("key"), "answer");
+}
+
+TEST_F(SnapshotFileTest, RemovingTakesWhatNobodyElseNames) {
+  auto directory = SnapshotDirectory::open(path_ + "/directory");
+  ASSERT_TRUE(directory.ok());
+  auto publish = [&](const std::string& host, const std::vector<Sha256>& images) {
+    auto draft = directory->draft();
+    auto writer = SnapshotWriter::begin(Fd(::open(draft->c_str(), O_WRONLY)));
+    Snapshot snapshot;
+    snapshot.host = host;
+    for (const Sha256& content : images) snapshot.images.push_back({"image", "", ImageKind::kFlat, content, 1, ""});
+    auto id = writer->finish(snapshot);
+    EXPECT_TRUE(directory->publish(*draft, *id).ok());
+    return *id;
+  };
+  const Sha256 own = directory->add_image_bytes("own")->content;
+  const Sha256 shared = directory->add_image_bytes("shared")->content;
+  const Sha256 fresh = directory->add_image_bytes("fresh")->content;
+  const auto yesterday = std::filesystem::file_time_type::clock::now() - std::chrono::hours(24);
+  for (const Sha256& old : {own, shared}) std::filesystem::last_write_time(directory->image_path(old), yesterday);
+  const SnapshotId gone = publish("gone", {own, shared});
+  const SnapshotId stays = publish("stays", {shared});
+  ASSERT_TRUE(directory->keep_result(gone.hex() + "-key", "answer").ok());
+  ASSERT_TRUE(directory->keep_result(stays.hex() + "-key", "answer").ok());
+  ASSERT_TRUE(directory->remove(gone).ok());
+  EXPECT_EQ(*directory->list(), std::vector{stays});
+  EXPECT_FALSE(directory->has_image(own));
+  EXPECT_TRUE(directory->has_image(shared));
+  EXPECT_TRUE(directory->has_image(fresh)) << "of a snapshot that is being made";
+  EXPECT_FALSE(directory->result(gone.hex() + "-key"));
+  EXPECT_TRUE(directory->result(stays.hex() + "-key"));
+  EXPECT_EQ(directory->remove(gone).error().code, ErrorCode::kNotFound);
 }
 
 }  // namespace

@@ -20,14 +20,14 @@ bool is_code(const GElf_Phdr& header) {
 
 }  // namespace
 
-Result<ElfFile> ElfFile::open(const std::string& path) {
+Result<ElfFile> ElfFile::open(const std::string& path, const std::string& name) {
   // A name that came with a snapshot may be a pipe's.
   Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (!file.open()) return system_error("cannot open " + path);
-  return open(std::move(file), path);
+  if (!file.open()) return system_error("cannot open " + name);
+  return open_file(std::move(file), name);
 }
 
-Result<ElfFile> ElfFile::open(Fd file, const std::string& name) {
+Result<ElfFile> ElfFile::open_file(Fd file, const std::string& name) {
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return system_error("cannot look at " + name);
   if (!S_ISREG(status.st_mode)) return invalid(name + " is no regular file");
@@ -38,7 +38,7 @@ Result<ElfFile> ElfFile::open(Fd file, const std::string& name) {
   return checked(std::move(opened), name);
 }
 
-Result<ElfFile> ElfFile::open(std::string bytes, const std::string& name) {
+Result<ElfFile> ElfFile::open_bytes(std::string bytes, const std::string& name) {
   elf_version(EV_CURRENT);
   ElfFile opened;
   opened.bytes_ = std::make_unique<std::string>(std::move(bytes));

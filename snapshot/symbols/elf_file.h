@@ -30,10 +30,11 @@ struct CodeSegment {
 
 class ElfFile {
  public:
-  static Result<ElfFile> open(const std::string& path);
-  static Result<ElfFile> open(Fd file, const std::string& name);
+  static Result<ElfFile> open(const std::string& path) { return open(path, path); }
+  // `name`: what problems call it.
+  static Result<ElfFile> open(const std::string& path, const std::string& name);
   // Of bytes in memory, which are kept.
-  static Result<ElfFile> open(std::string bytes, const std::string& name);
+  static Result<ElfFile> open_bytes(std::string bytes, const std::string& name);
 
   Elf* elf() const { return elf_.get(); }
   int fd() const { return file_.get(); }
@@ -60,6 +61,7 @@ class ElfFile {
   };
   ElfFile() = default;
   static Result<ElfFile> checked(ElfFile file, const std::string& name);
+  static Result<ElfFile> open_file(Fd file, const std::string& name);
   Result<> read_segments(const std::string& name);
 
   Fd file_;

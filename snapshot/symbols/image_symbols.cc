@@ -44,7 +44,7 @@ void ImageSymbols::State::read_file(const std::string& path, const Image& image)
     problem = image.missing.empty() ? "its bytes are missing" : image.missing;
     return;
   }
-  auto opened = ElfFile::open(path);
+  auto opened = ElfFile::open(path, image.name.empty() ? path : image.name);
   if (!opened) {
     problem = opened.error().message;
     return;
@@ -60,7 +60,7 @@ void ImageSymbols::State::read_mini() {
   if (!section) return;
   auto unpacked = unpack_debug_data(ElfFile::bytes(*section), kMostDebugDataBytes);
   if (!unpacked) return;
-  auto opened = ElfFile::open(std::move(*unpacked), ".gnu_debugdata");
+  auto opened = ElfFile::open_bytes(std::move(*unpacked), ".gnu_debugdata");
   if (!opened) return;
   mini.emplace(std::move(*opened));
   read_symbols(*file, *mini, SHT_SYMTAB, table);

@@ -84,17 +84,19 @@ void StreamBuilder::put_ip(pt_packet_type type, uint64_t ip) {
   put(packet);
 }
 
-// Time passes: MTC packets come whether or not anything happens.
-void StreamBuilder::tick() {
-  tsc_ += kTicksPerInstruction;
-  const uint64_t mtc = (tsc_ / kTicksPerCrystalTick) >> kMtcFrequency;
-  if (!options_.mtc || mtc == mtc_) return;
-  mtc_ = mtc;
-  put_cyc();
-  pt_packet packet = {};
-  packet.type = ppt_mtc;
-  packet.payload.mtc.ctc = static_cast<uint8_t>(mtc);
-  put(packet);
+// MTC packets come whether or not anything happens.
+void StreamBuilder::pass(uint64_t ticks) {
+  constexpr uint64_t kPeriod = kTicksPerCrystalTick << kMtcFrequency;
+  const uint64_t end = tsc_ + ticks;
+  while (options_.mtc && mtc_ < end / kPeriod) {
+    tsc_ = ++mtc_ * kPeriod;
+    put_cyc();
+    pt_packet packet = {};
+    packet.type = ppt_mtc;
+    packet.payload.mtc.ctc = static_cast<uint8_t>(mtc_);
+    put(packet);
+  }
+  tsc_ = end;
 }
 
 void StreamBuilder::put_cyc() {
@@ -181,7 +183,7 @@ void StreamBuilder::maybe_psb() {
 void StreamBuilder::ran(const Instruction& instruction, uint64_t next) {
   assert(enabled_ && instruction.ip == ip_);
   executed_.push_back({instruction.ip, tsc_});
-  tick();
+  pass(kTicksPerInstruction);
   ip_ = next;
 }
 

@@ -45,7 +45,7 @@ class StreamBuilder {
   bool enabled() const { return enabled_; }
   uint64_t ip() const { return ip_; }
   uint64_t tsc() const { return tsc_; }
-  void pass(uint64_t ticks) { tsc_ += ticks; }
+  void pass(uint64_t ticks);
 
   void step(const Instruction& instruction);  // plain, direct jumps and calls
   void step_jcc(const Instruction& instruction, bool taken);
@@ -74,7 +74,6 @@ class StreamBuilder {
   void put_type(pt_packet_type type);
   void put_ip(pt_packet_type type, uint64_t ip);
   void put_cyc();
-  void tick();
   void write_header();
   void header_time();
   void write_crystal_time();

@@ -32,7 +32,6 @@ struct WalkOptions {
   unsigned seed = 1;
   uint64_t instructions = 10000;
   bool interrupts = true;
-  bool system_calls = true;
   bool overflows = false;
 };
 

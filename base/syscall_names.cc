@@ -1,10 +1,10 @@
-#include "query/timeline/syscall_names.h"
+#include "base/syscall_names.h"
 
 #include <string.h>
 
 #include <array>
 
-namespace fathom::query {
+namespace fathom {
 
 namespace {
 
@@ -46,4 +46,4 @@ std::string error_name(int64_t result) {
   return name != nullptr ? name : "error " + std::to_string(-result);
 }
 
-}  // namespace fathom::query
+}  // namespace fathom

@@ -1,0 +1,75 @@
+#include "apps/worker/options.h"
+
+#include <gtest/gtest.h>
+
+namespace fathom {
+namespace {
+
+Result<WorkerOptions> parse(std::vector<std::string> words) {
+  words.insert(words.begin(), {"--directory", "/snapshots"});
+  Result<cli::Args> args = cli::parse_args(worker_command_line(), words);
+  if (!args) return args.error();
+  return worker_options(*args, {"/home/someone"});
+}
+
+std::string error_of(const std::vector<std::string>& words) {
+  auto options = parse(words);
+  return options ? "taken" : options.error().message;
+}
+
+TEST(WorkerOptions, AQuestion) {
+  auto options =
+      parse({"delta", "last", "--from", "cli", "--to", "sti", "--tid", "7", "--limit", "9", "--format", "json"});
+  ASSERT_TRUE(options) << options.error().message;
+  EXPECT_EQ(options->task, WorkerTask::kAsk);
+  EXPECT_EQ(options->question.verb, snapshot::Verb::kDelta);
+  EXPECT_EQ(options->question.from, "cli");
+  EXPECT_EQ(options->question.to, "sti");
+  EXPECT_EQ(options->question.tid, 7);
+  EXPECT_EQ(options->question.limit, 9u);
+  EXPECT_EQ(options->question.format, snapshot::Format::kJson);
+  EXPECT_EQ(options->id, "last");
+  EXPECT_EQ(options->memory_bytes, uint64_t{1} << 30);
+  EXPECT_EQ(parse({"stats", "last"})->question.tid, -1);
+}
+
+TEST(WorkerOptions, APerfDataToImport) {
+  auto options = parse({"import", "perf.data", "--image", "a", "--image", "b@1000", "--symfs", "/s", "--kcore", "/k"});
+  ASSERT_TRUE(options) << options.error().message;
+  ASSERT_TRUE(options->perf);
+  EXPECT_EQ(options->perf->path, "perf.data");
+  ASSERT_EQ(options->perf->images.size(), 2u);
+  EXPECT_EQ(*options->perf->images[1].base, 0x1000u);
+  EXPECT_EQ(options->perf->symfs, "/s");
+  EXPECT_EQ(options->perf->kcore, "/k");
+  EXPECT_EQ(options->perf->debug_directory, "/home/someone/.debug");
+}
+
+TEST(WorkerOptions, ARawStreamToImport) {
+  auto options = parse({"import", "--pt", "s.pt", "--cpu", "6/142/10", "--mtc-freq", "3", "--nom-freq", "28",
+                        "--cpuid-0x15", "2/168", "--image", "a"});
+  ASSERT_TRUE(options) << options.error().message;
+  ASSERT_TRUE(options->raw);
+  EXPECT_EQ(options->raw->path, "s.pt");
+  EXPECT_EQ(options->raw->cpu, (snapshot::Cpu{true, 6, 142, 10}));
+  EXPECT_EQ(options->raw->timing, (snapshot::Timing{3, 28, 2, 168, 0, 0, 0}));
+}
+
+TEST(WorkerOptions, WhatIsWrongIsNamed) {
+  EXPECT_NE(error_of({"dance", "last"}).find("'dance'"), std::string::npos);
+  EXPECT_NE(error_of({"calls"}).find("one snapshot's id"), std::string::npos);
+  EXPECT_NE(error_of({"calls", "a", "b"}).find("not 2"), std::string::npos);
+  EXPECT_NE(error_of({"diff", "last"}).find("diff ID OTHER"), std::string::npos);
+  EXPECT_EQ(parse({"diff", "last", "abcd"})->other, "abcd");
+  EXPECT_EQ(parse({"diff", "last", "--other", "abcd"})->other, "abcd");
+  EXPECT_NE(error_of({"list", "last"}).find("lists all"), std::string::npos);
+  EXPECT_NE(error_of({"import", "a", "--pt", "b"}).find("not both"), std::string::npos);
+  EXPECT_NE(error_of({"import", "a", "--cpu", "6/1/1"}).find("--pt"), std::string::npos);
+  EXPECT_NE(error_of({"import", "--pt", "b", "--cpu", "6"}).find("FAMILY/MODEL/STEPPING"), std::string::npos);
+  EXPECT_NE(error_of({"import", "--pt", "b", "--mtc-freq", "300"}).find("--mtc-freq"), std::string::npos);
+  EXPECT_NE(error_of({"calls", "last", "--format", "png"}).find("--format"), std::string::npos);
+  EXPECT_NE(error_of({"calls", "last", "--memory-mib", "1"}).find("--memory-mib"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace fathom

@@ -1,0 +1,165 @@
+#include "apps/worker/work.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "apps/worker/snapshot_list.h"
+#include "base/bytes.h"
+#include "base/sha256.h"
+#include "cli/text.h"
+#include "snapshot/format/directory.h"
+
+namespace fathom {
+
+namespace {
+
+using snapshot::Image;
+using snapshot::Question;
+using snapshot::Snapshot;
+using snapshot::SnapshotDirectory;
+using snapshot::SnapshotId;
+
+constexpr size_t kMostRemarks = 5;
+
+// Passes an answer on, and keeps a copy while it is small.
+class KeptAnswer {
+ public:
+  explicit KeptAnswer(const snapshot::Output& out) : out_(out) {}
+
+  bool write(std::string_view piece) {
+    reader_gone_ = reader_gone_ || !out_(piece);
+    if (copy_.size() + piece.size() > kMostKeptBytes) too_large_ = true;
+    if (too_large_) std::string().swap(copy_);
+    if (!too_large_) copy_ += piece;
+    return !reader_gone_;
+  }
+  bool whole() const { return !reader_gone_ && !too_large_; }
+  bool reader_gone() const { return reader_gone_; }
+  const std::string& copy() const { return copy_; }
+
+ private:
+  const snapshot::Output& out_;
+  std::string copy_;
+  bool reader_gone_ = false;
+  bool too_large_ = false;
+};
+
+Result<> ask(const SnapshotDirectory& directory, const WorkerOptions& options, const WorkerStreams& streams) {
+  Question question = options.question;
+  auto id = directory.find(options.id);
+  if (!id) return id.error();
+  question.id = *id;
+  if (!options.other.empty()) {
+    auto other = directory.find(options.other);
+    if (!other) return other.error();
+    question.other = *other;
+  }
+  const std::string key = answer_key(question);
+  if (options.cache) {
+    if (auto known = directory.result(key)) {
+      streams.out(*known);
+      return {};
+    }
+  }
+  KeptAnswer kept(streams.out);
+  auto answered = snapshot::answer(directory, question, [&](std::string_view piece) { return kept.write(piece); });
+  if (kept.reader_gone()) return {};
+  // A full disk is no reason to fail: the answer is out.
+  if (answered && kept.whole()) (void)directory.keep_result(key, kept.copy());
+  return answered;
+}
+
+struct Missing {
+  std::string reason;
+  std::string first;
+  size_t count = 0;
+};
+
+// By reason, in the order of the first of each.
+std::vector<Missing> missing_images(const Snapshot& snapshot) {
+  std::vector<Missing> all;
+  for (const Image& image : snapshot.images) {
+    if (!image.content.is_zero()) continue;
+    auto same = std::ranges::find(all, image.missing, &Missing::reason);
+    if (same == all.end()) same = all.insert(all.end(), {image.missing, image.name, 0});
+    ++same->count;
+  }
+  return all;
+}
+
+void remark_on_images(const Snapshot& snapshot, const WorkerStreams& streams) {
+  size_t left = static_cast<size_t>(std::ranges::count_if(snapshot.images, &Id<32>::is_zero, &Image::content));
+  if (left == 0) return;
+  streams.remark(std::to_string(left) + " of " + std::to_string(snapshot.images.size()) +
+                 " images are missing; what runs in them will be gaps:");
+  const std::vector<Missing> all = missing_images(snapshot);
+  for (size_t i = 0; i < std::min(all.size(), kMostRemarks); ++i) {
+    const std::string more = all[i].count == 1 ? "" : " and " + std::to_string(all[i].count - 1) + " like it";
+    streams.remark("  " + cli::printable(all[i].first) + more + ": " + cli::printable(all[i].reason));
+    left -= all[i].count;
+  }
+  if (left > 0) streams.remark("  and " + std::to_string(left) + " more");
+}
+
+Result<> remark_on_import(const SnapshotDirectory& directory, const SnapshotId& id, const WorkerStreams& streams) {
+  auto file = directory.open_snapshot(id);
+  if (!file) return file.error();
+  remark_on_images(file->snapshot(), streams);
+  for (const auto& loss : file->snapshot().losses) {
+    streams.remark(cli::printable(loss.name) + ": " + cli::group_digits(loss.count));
+  }
+  return {};
+}
+
+Result<> import(const SnapshotDirectory& directory, const WorkerOptions& options, const WorkerStreams& streams) {
+  auto id = options.raw ? import_raw(directory, *options.raw) : import_perf_data(directory, *options.perf);
+  if (!id) return id.error();
+  if (auto remarked = remark_on_import(directory, *id, streams); !remarked) return remarked;
+  streams.out("{\"snapshot_id\":\"" + id->hex() + "\"}\n");
+  return {};
+}
+
+Result<> remove(const SnapshotDirectory& directory, const std::string& text, const WorkerStreams& streams) {
+  auto id = directory.find(text);
+  if (!id) return id.error();
+  if (auto removed = directory.remove(*id); !removed) return removed;
+  streams.remark("removed snapshot " + id->hex());
+  return {};
+}
+
+}  // namespace
+
+std::string answer_key(const Question& question) {
+  std::string bytes;
+  ByteWriter out(bytes);
+  out.varint(kAnswersVersion);
+  out.raw(question.id.view());
+  out.raw(question.other.view());
+  out.u8(static_cast<uint8_t>(question.verb));
+  out.u8(static_cast<uint8_t>(question.format));
+  out.u8(question.count_only ? 1 : 0);
+  out.varint(question.limit);
+  out.svarint(question.tid);
+  out.string(question.from);
+  out.string(question.to);
+  const std::string other = question.other.is_zero() ? "" : question.other.hex() + "-";
+  return question.id.hex() + "-" + other + sha256(bytes).hex();
+}
+
+Result<> work(const WorkerOptions& options, const WorkerStreams& streams) {
+  auto directory = SnapshotDirectory::open(options.directory);
+  if (!directory) return directory.error();
+  switch (options.task) {
+    case WorkerTask::kAsk:
+      return ask(*directory, options, streams);
+    case WorkerTask::kImport:
+      return import(*directory, options, streams);
+    case WorkerTask::kList:
+      return list_snapshots(*directory, options, streams);
+    case WorkerTask::kRemove:
+      return remove(*directory, options.id, streams);
+  }
+  return internal("no such task");
+}
+
+}  // namespace fathom

@@ -1,0 +1,32 @@
+// work(): what a worker was started for: a question, an import, the list of snapshots, the end of one.
+//
+// Thread safety: one call per process. Errors: kNotFound (no such snapshot), kInvalid, and those of whom it asks;
+// messages name the cure. Answers go out piece by piece; those of up to kMostKeptBytes are kept under their content's
+// key, and come from there the next time.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "apps/worker/options.h"
+#include "base/result.h"
+
+namespace fathom {
+
+inline constexpr size_t kMostKeptBytes = 16 << 20;
+// Counts up when an answer to the same question comes out otherwise; kept ones of before are not asked for any more.
+inline constexpr int kAnswersVersion = 1;
+
+struct WorkerStreams {
+  snapshot::Output out;                          // the answer; false: its reader is gone
+  std::function<void(std::string_view)> remark;  // a line for the person
+};
+
+Result<> work(const WorkerOptions& options, const WorkerStreams& streams);
+
+// Under what an answer is kept: the ids, and a hash of all that it depends on.
+std::string answer_key(const snapshot::Question& question);
+
+}  // namespace fathom

@@ -1,0 +1,129 @@
+#include "apps/worker/work.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/fd.h"
+#include "snapshot/format/directory.h"
+
+namespace fathom {
+namespace {
+
+class WorkTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_NE(::mkdtemp(path_.data()), nullptr);
+    options_.directory = path_ + "/snapshots";
+  }
+  void TearDown() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  Result<> run(WorkerTask task) {
+    options_.task = task;
+    out_.clear();
+    remarks_.clear();
+    return work(options_, {[&](std::string_view piece) {
+                             out_ += piece;
+                             return true;
+                           },
+                           [&](std::string_view line) { remarks_.append(line) += '\n'; }});
+  }
+  std::string write(const std::string& name, const std::string& content) const {
+    std::ofstream(path_ + "/" + name, std::ios::binary) << content;
+    return path_ + "/" + name;
+  }
+  // Some packets and some code of 16 bytes.
+  std::string import() {
+    options_.raw.emplace();
+    options_.raw->path = write("stream.pt", std::string(64, '\2'));
+    options_.raw->images = {{write("code", std::string(16, '\x90')), 0x1000}};
+    auto done = run(WorkerTask::kImport);
+    EXPECT_TRUE(done) << done.error().message;
+    return out_.substr(out_.find(':') + 2, 32);
+  }
+
+  std::string path_ = "/tmp/fathom-worker-test-XXXXXX";
+  WorkerOptions options_;
+  std::string out_;
+  std::string remarks_;
+};
+
+TEST_F(WorkTest, ImportSaysTheIdAndListShowsIt) {
+  const std::string id = import();
+  EXPECT_EQ(out_, "{\"snapshot_id\":\"" + id + "\"}\n");
+  EXPECT_EQ(remarks_, "");
+  ASSERT_TRUE(run(WorkerTask::kList));
+  EXPECT_NE(out_.find(id), std::string::npos);
+  EXPECT_NE(out_.find("raw stream"), std::string::npos);
+  EXPECT_NE(out_.find("1/1"), std::string::npos) << out_;
+  options_.question.format = snapshot::Format::kJson;
+  ASSERT_TRUE(run(WorkerTask::kList));
+  EXPECT_NE(out_.find("\"packet_bytes\":64"), std::string::npos) << out_;
+}
+
+TEST_F(WorkTest, AnEmptyListTeaches) {
+  ASSERT_TRUE(run(WorkerTask::kList));
+  EXPECT_EQ(out_, "");
+  EXPECT_NE(remarks_.find("fathom snapshot import"), std::string::npos);
+}
+
+TEST_F(WorkTest, ADamagedSnapshotIsARowThatSaysSo) {
+  const std::string id = import();
+  std::ofstream(options_.directory + "/snapshots/" + id + ".snapshot") << "short";
+  ASSERT_TRUE(run(WorkerTask::kList));
+  EXPECT_NE(out_.find("too short"), std::string::npos) << out_;
+}
+
+TEST_F(WorkTest, RemovedIsGone) {
+  options_.id = import().substr(0, 6);
+  ASSERT_TRUE(run(WorkerTask::kRemove));
+  EXPECT_EQ(run(WorkerTask::kRemove).error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(WorkTest, AnAnswerThatIsKnownIsNotWorkedOutAgain) {
+  options_.id = import();
+  options_.question.verb = snapshot::Verb::kCalls;
+  snapshot::Question question = options_.question;
+  question.id = *snapshot::SnapshotId::from_hex_text(options_.id);
+  auto directory = snapshot::SnapshotDirectory::open(options_.directory);
+  ASSERT_TRUE(directory->keep_result(answer_key(question), "as before\n"));
+  ASSERT_TRUE(run(WorkerTask::kAsk));
+  EXPECT_EQ(out_, "as before\n");
+  options_.cache = false;
+  (void)run(WorkerTask::kAsk);
+  EXPECT_NE(out_, "as before\n");
+}
+
+TEST_F(WorkTest, AQuestionAboutNothingIsNotFound) {
+  options_.id = "abcd";
+  auto asked = run(WorkerTask::kAsk);
+  ASSERT_FALSE(asked);
+  EXPECT_EQ(asked.error().code, ErrorCode::kNotFound);
+  EXPECT_NE(asked.error().message.find("fathom snapshot list"), std::string::npos);
+}
+
+TEST(AnswerKey, DependsOnEveryOptionButNotOnThreads) {
+  snapshot::Question question;
+  const std::string key = answer_key(question);
+  auto differs = [&](auto change) {
+    snapshot::Question other = question;
+    change(other);
+    return answer_key(other) != key;
+  };
+  EXPECT_TRUE(differs([](auto& q) { q.id.bytes[0] = 1; }));
+  EXPECT_TRUE(differs([](auto& q) { q.other.bytes[0] = 1; }));
+  EXPECT_TRUE(differs([](auto& q) { q.verb = snapshot::Verb::kDiff; }));
+  EXPECT_TRUE(differs([](auto& q) { q.format = snapshot::Format::kSvg; }));
+  EXPECT_TRUE(differs([](auto& q) { q.count_only = true; }));
+  EXPECT_TRUE(differs([](auto& q) { q.limit = 1; }));
+  EXPECT_TRUE(differs([](auto& q) { q.tid = 1; }));
+  EXPECT_TRUE(differs([](auto& q) { q.from = "x"; }));
+  EXPECT_TRUE(differs([](auto& q) { q.to = "x"; }));
+  EXPECT_FALSE(differs([](auto& q) { q.threads = 3; }));
+}
+
+}  // namespace
+}  // namespace fathom

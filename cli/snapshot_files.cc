@@ -1,0 +1,121 @@
+// fathom snapshot import, list, export, remove: snapshots as things that come, lie there and go.
+#include "cli/filter_flags.h"
+#include "cli/snapshot.h"
+#include "cli/snapshot_worker.h"
+
+namespace fathom::cli {
+
+namespace {
+
+std::vector<Flag> import_flags() {
+  return {{"--image", "FILE[@HEXBASE]",
+           "code: an ELF file lies at its own addresses, or with a base there; any other file needs a base. Of a "
+           "perf.data it is taken for what was recorded with its build-id",
+           "", true},
+          {"--symfs", "DIR", "perf.data: look for the programs that it names below DIR"},
+          {"--kcore", "FILE", "perf.data: the kernel's code, kcore_dir/kcore of 'perf record --kcore'"},
+          {"--pt", "FILE", "a raw stream of packets instead of a perf.data"},
+          {"--cpu", "FAMILY/MODEL/STEPPING", "--pt: the processor that wrote it, as /proc/cpuinfo has it"},
+          {"--mtc-freq", "N", "--pt: IA32_RTIT_CTL.MTCFreq, which times need (mtc_period of perf)"},
+          {"--nom-freq", "N", "--pt: the processor's ratio without turbo, MSR_PLATFORM_INFO[15:8]"},
+          {"--cpuid-0x15", "EAX/EBX", "--pt: CPUID leaf 0x15, the ratio of counter and crystal clock"}};
+}
+
+CommandLine import_line() {
+  return {"fathom snapshot import",
+          "take over a perf.data, or a raw stream of packets",
+          "Reads what 'perf record -e intel_pt//' wrote; perf is not needed for it. The code that ran is copied from "
+          "this host's files where their build-ids are those that were recorded; what is not found is said, and will "
+          "be gaps. Prints {\"snapshot_id\":\"...\"}.",
+          {{"FILE", "a perf.data; without --pt", true}},
+          join({import_flags(), worker_flags()}),
+          {{"perf record -e intel_pt//u -- ls && fathom snapshot import perf.data", "where a host has Intel PT"},
+           {"fathom snapshot import perf.data --symfs /mnt/other-host", "recorded elsewhere, with its files at hand"},
+           {"fathom snapshot import --pt loop.pt --cpu 6/142/10 --image loop", "a raw stream of one program"},
+           {"fathom snapshot import --pt loop.pt --cpu 6/142/10 --image code.bin@401000", "whose code is flat bytes"}}};
+}
+
+ExitCode run_import(const Args& args, const Context& context) {
+  std::vector<std::string> words{"import"};
+  for (const std::string& file : args.positionals_from(0)) words.push_back(file);
+  if (words.size() == 1 && !args.given("--pt")) {
+    return failed(context, invalid("what shall be imported? write fathom snapshot import perf.data, or --pt FILE"));
+  }
+  const ExitCode code = run_worker(args, context, {words, join({import_flags(), worker_flags()}), ""});
+  if (code == ExitCode::kOk) context.err("next: fathom snapshot calls last\n");
+  return code;
+}
+
+std::vector<Flag> list_flags() {
+  return {{"--limit", "N", "the newest N; 0: all", "0"}, format_flag("table")};
+}
+
+CommandLine list_line() {
+  return {"fathom snapshot list",
+          "which snapshots there are, the newest first",
+          "IMAGES is how many of the programs and libraries that ran are there, of how many.",
+          {},
+          join({list_flags(), worker_flags()}),
+          {{"fathom snapshot list", "all"},
+           {"fathom snapshot list --format json | jq -r '.[0].snapshot_id'", "the newest one's id"}}};
+}
+
+ExitCode run_list(const Args& args, const Context& context) {
+  return run_worker(args, context, {{"list"}, join({list_flags(), worker_flags()}), ""});
+}
+
+CommandLine remove_line() {
+  return {"fathom snapshot remove",
+          "take a snapshot away, with answers about it and code that only it needs",
+          "",
+          {snapshot_positional()},
+          worker_flags(),
+          {{"fathom snapshot remove 3fa1", "by the beginning of its id"}}};
+}
+
+ExitCode run_remove(const Args& args, const Context& context) {
+  return run_worker(args, context, {{"remove", args.positional(0)}, worker_flags(), ""});
+}
+
+std::vector<Flag> export_own_flags() {
+  return {
+      {"--perfetto", "FILE", "calls on a time line, for ui.perfetto.dev or a page of your own; - is standard output"},
+      {"--pprof", "FILE", "a profile by time and by instructions, for 'pprof' and pages that read it"}};
+}
+
+std::vector<Flag> export_passed_flags() {
+  return join({{{"--tid", "N", "this thread alone"}, {"--threads", "N", "to decode with; 0: one per processor", "0"}},
+               worker_flags()});
+}
+
+CommandLine export_line() {
+  return {"fathom snapshot export",
+          "as a file for another program's page: Perfetto, pprof",
+          "",
+          {snapshot_positional()},
+          join({export_own_flags(), export_passed_flags()}),
+          {{"fathom snapshot export last --perfetto calls.pftrace", "open it at ui.perfetto.dev"},
+           {"fathom snapshot export last --pprof profile.pb.gz && pprof -http : profile.pb.gz", "by Go's pprof"}}};
+}
+
+ExitCode run_export(const Args& args, const Context& context) {
+  const bool perfetto = args.given("--perfetto").has_value();
+  if (perfetto == args.given("--pprof").has_value()) {
+    return failed(context, invalid("--perfetto FILE or --pprof FILE says where to write it, and in which format"));
+  }
+  const std::string output = args.get(perfetto ? "--perfetto" : "--pprof");
+  return run_worker(args, context,
+                    {{perfetto ? "perfetto" : "pprof", args.positional(0)}, export_passed_flags(), output});
+}
+
+}  // namespace
+
+std::vector<const Command*> snapshot_file_commands() {
+  static const Command kImport{import_line(), run_import};
+  static const Command kList{list_line(), run_list};
+  static const Command kExport{export_line(), run_export};
+  static const Command kRemove{remove_line(), run_remove};
+  return {&kImport, &kList, &kExport, &kRemove};
+}
+
+}  // namespace fathom::cli

@@ -1,0 +1,131 @@
+// fathom snapshot calls and its like: each question is a verb of fathom-worker's.
+#include "cli/filter_flags.h"
+#include "cli/snapshot.h"
+#include "cli/snapshot_worker.h"
+
+namespace fathom::cli {
+
+namespace {
+
+CommandLine question_line(const std::string& verb, const std::string& summary, const std::string& about,
+                          const std::vector<Flag>& own, const std::vector<Example>& examples) {
+  return {"fathom snapshot " + verb,
+          summary,
+          about,
+          {snapshot_positional()},
+          join({own, question_flags(), worker_flags()}),
+          examples};
+}
+
+std::vector<Flag> delta_flags() {
+  return {{"--from", "PATTERN", "where a stretch begins: see above"}, {"--to", "PATTERN", "where it ends"}};
+}
+
+std::vector<Flag> count_flags() {
+  return {{"--count", "", "two numbers alone: instructions that were decoded, then gaps"}};
+}
+
+CommandLine insns_line() {
+  return question_line("insns", "every instruction that ran, in order",
+                       "One line each: time, address, the instruction, function and offset, file and line.",
+                       count_flags(),
+                       {{"fathom snapshot insns last --tid 4711 | less", "one thread, from the beginning"},
+                        {"fathom snapshot insns last --count", "how many there are, and how many gaps"}});
+}
+
+CommandLine calls_line() {
+  return question_line("calls", "where the time went, as a tree of calls",
+                       "Calls from the same place are one line, with their number, time, and instructions.", {},
+                       {{"fathom snapshot calls last", "the newest snapshot"},
+                        {"fathom snapshot calls last -o calls.svg", "the same as a flame graph, for a browser"}});
+}
+
+CommandLine functions_line() {
+  return question_line(
+      "functions", "how long each function took: count, p50, p99, max",
+      "A call counts from its first instruction to its return, what it called included. Calls that a gap "
+      "or the snapshot's ends cut are not measured, and counted apart.",
+      {},
+      {{"fathom snapshot functions last --limit 20", "the twenty that took longest"},
+       {"fathom snapshot functions last --format json | jq '.functions[0]'", "for programs"}});
+}
+
+CommandLine delta_line() {
+  return question_line(
+      "delta", "from one instruction to another: how long, how many instructions, how often",
+      "Three histograms: of time, of the number of instructions, and of how often it happened, of all stretches that "
+      "begin where --from fits and end where --to fits. A PATTERN is an instruction's name (cli, j*), a group of them "
+      "(superCLI, superSTI: whatever turns interrupts off and on), a function, or an address (0x401000).",
+      delta_flags(),
+      {{"fathom snapshot delta last --from superCLI --to superSTI", "how long interrupts were off"},
+       {"fathom snapshot delta last --from 'shop::lock' --to 'shop::unlock'", "how long a lock was held"}});
+}
+
+CommandLine syscalls_line() {
+  return question_line("syscalls", "which system calls, and how long each took",
+                       "From the instruction that enters the kernel to the first one back in the program.", {},
+                       {{"fathom snapshot syscalls last", "per call: count, p50, p99, max"}});
+}
+
+CommandLine sunburst_line() {
+  return question_line(
+      "sunburst", "where the instructions went, as a picture in rings",
+      "The inner ring are the outermost functions; an arc is as wide as the instructions that ran in it "
+      "and in what it called.",
+      {}, {{"fathom snapshot sunburst last -o sunburst.svg", "for a browser"}});
+}
+
+CommandLine stats_line() {
+  return question_line("stats", "what a snapshot holds: packets by kind, bytes per instruction, gaps, images",
+                       "Says what is missing, and why: begin here when an answer has gaps.", {},
+                       {{"fathom snapshot stats last", "the newest snapshot"}});
+}
+
+CommandLine diff_line() {
+  CommandLine line =
+      question_line("diff", "two executions of the same code: what is more, what is slower",
+                    "Calls that were added or removed, instructions and time that were gained or lost, from "
+                    "the first snapshot to the second.",
+                    {}, {{"fathom snapshot diff 3fa1 last", "an old one against the newest"}});
+  line.positionals.push_back({"OTHER", "the second snapshot"});
+  return line;
+}
+
+// A command's function carries nothing along, so its verb is a part of its name.
+template <const Command& (*kCommand)()>
+ExitCode run_question(const Args& args, const Context& context) {
+  const CommandLine& line = kCommand().line;
+  const std::string verb = line.name.substr(line.name.rfind(' ') + 1);
+  return run_worker(args, context, {{verb, args.positional(0)}, line.flags, args.get("-o")});
+}
+
+template <CommandLine (*kLine)()>
+const Command& question() {
+  static const Command kCommand{kLine(), run_question<question<kLine>>};
+  return kCommand;
+}
+
+ExitCode run_diff(const Args& args, const Context& context) {
+  std::vector<Flag> flags = join({question_flags(), worker_flags()});
+  return run_worker(args, context, {{"diff", args.positional(0), args.positional(1)}, flags, args.get("-o")});
+}
+
+const Command& diff() {
+  static const Command kCommand{diff_line(), run_diff};
+  return kCommand;
+}
+
+}  // namespace
+
+std::vector<const Command*> snapshot_question_commands() {
+  return {&question<calls_line>(),
+          &question<functions_line>(),
+          &question<insns_line>(),
+          &question<delta_line>(),
+          &question<syscalls_line>(),
+          &question<sunburst_line>(),
+          &diff(),
+          &question<stats_line>()};
+}
+
+}  // namespace fathom::cli

@@ -1,0 +1,19 @@
+// The call tree, with time and instruction counts.
+//
+// Thread safety: any. Errors: those of the snapshot. Table: a line per path of calls, children indented; --limit keeps
+// the greatest. JSON: rows in depth-first order ("id", "parent", "depth" instead of nesting, which readers limit).
+// SVG: an icicle, width by instructions.
+#pragma once
+
+#include "snapshot/analyze/call_answer.h"
+
+namespace fathom::snapshot {
+
+Result<> answer_calls(const SnapshotDirectory& directory, const Question& question, const Output& output);
+
+std::string calls_table(const NamedCalls& calls, const TraceTime& time, uint64_t limit);
+// The member "rows" of an object that is open.
+void calls_json(net::JsonWriter& json, const NamedCalls& calls, const TraceTime& time, uint64_t limit);
+std::string calls_svg(const NamedCalls& calls, const TraceTime& time, std::string_view caption);
+
+}  // namespace fathom::snapshot

@@ -1,0 +1,64 @@
+// Rows of instructions: flow as lines of a table or objects of JSON, in order.
+//
+// Purpose: the printing half of `insns`. What a block reads like is put together once and kept, because flow repeats
+// itself. Thread safety: none. Ownership: keeps references to the context and the writer. Errors: none; a reader that
+// is gone, or a limit that is reached, ends it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "snapshot/analyze/answer_context.h"
+#include "snapshot/analyze/instruction_decoder.h"
+
+namespace fathom::snapshot {
+
+class InsnsRows {
+ public:
+  InsnsRows(const AnswerContext& context, const Question& question, AnswerWriter& writer);
+
+  // False: enough.
+  bool print(std::span<const FlowItem> items);
+  uint64_t rows() const { return rows_; }
+  bool limited() const { return question_.limit != 0 && rows_ >= question_.limit; }
+
+ private:
+  using Lines = std::vector<std::string>;
+
+  bool print_one(const FlowItem& item);
+  bool print_block(const FlowItem& item);
+  bool print_event(const FlowItem& item);
+  void run_thread(const FlowItem& item);
+  const Lines& lines_of(const FlowItem& item);
+  std::string line_of(const DecodedInstruction& one, const CodePlace& place, uint64_t tsc) const;
+  std::string json_of(const DecodedInstruction& one, const CodePlace& place, uint64_t tsc) const;
+  std::string target_text(const DecodedInstruction& one, const CodePlace& place, uint64_t tsc) const;
+  void begin_row(uint64_t tsc, bool time_is_known);
+  bool end_row();
+  void event_line(const FlowItem& item);
+  void event_json(const FlowItem& item);
+  std::string place_text(uint64_t tsc, uint64_t ip) const;
+
+  const AnswerContext& context_;
+  const Question& question_;
+  AnswerWriter& writer_;
+  InstructionDecoder decoder_;
+  bool json_;
+  bool shown_ = true;  // the thread is asked for
+  int32_t pid_ = -1;
+  int32_t tid_ = -1;
+  int32_t printed_tid_ = -1;
+  bool thread_printed_ = false;
+  uint64_t pause_tsc_ = 0;
+  uint64_t rows_ = 0;
+  std::unordered_map<uint64_t, Lines> kept_;  // by DecodedBlock::id
+  uint64_t kept_lines_ = 0;
+};
+
+// "shop/main.cc:42": the last two names of the path.
+std::string short_line(const SourceLine& line);
+
+}  // namespace fathom::snapshot

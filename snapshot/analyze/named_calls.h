@@ -1,0 +1,42 @@
+// NamedCalls: the call trees of a snapshot's threads as one tree of names, in the order in which it is written.
+//
+// Purpose: what tables, JSON and pictures of calls are made from. The same name below the same names is one row,
+// whichever process showed it where. Rows are in depth-first order, children by their instructions, the most first, so
+// that nobody who writes them needs to recurse. Thread safety: a plain value. Units: ticks. Errors: none.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "snapshot/decode/call_stack.h"
+
+namespace fathom::snapshot {
+
+struct CallRow {
+  std::string name;
+  uint32_t parent = 0;
+  uint32_t depth = 0;
+  uint32_t end = 0;   // the row behind all that it called
+  CallStats self;     // calls, complete, min, max are of the calls
+  CallStats total;    // instructions, ticks, pauses, pause_ticks: with what it called
+  bool is_gap = false;
+  const CallFunction* function = nullptr;  // one of that name; nullptr: a thread, or everything
+};
+
+struct NamedCalls {
+  std::vector<CallRow> rows;  // the first one is everything; then, if threads are told apart, a thread
+};
+
+using FunctionNames = std::function<std::string(const CallFunction&)>;
+using ThreadNames = std::function<std::string(const ThreadKey&)>;  // empty: threads are not told apart
+
+NamedCalls name_calls(const std::vector<ThreadCalls>& threads, const FunctionNames& functions,
+                      const ThreadNames& thread_names);
+
+// Which of the rows are the `limit` greatest (0: all), by instructions with what they called. Whoever is there has its
+// parent there.
+std::vector<bool> greatest_rows(const NamedCalls& calls, uint64_t limit);
+
+}  // namespace fathom::snapshot

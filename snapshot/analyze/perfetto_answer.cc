@@ -1,0 +1,159 @@
+#include "snapshot/analyze/perfetto_answer.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "snapshot/analyze/answer_head.h"
+#include "snapshot/analyze/proto_writer.h"
+
+namespace fathom::snapshot {
+
+namespace {
+
+constexpr uint64_t kMostCalls = 1'000'000;
+constexpr uint64_t kSequence = 1;
+constexpr uint64_t kMonotonic = 3;
+
+// Numbers of proto/perfetto/trace.proto, which is the server's.
+enum PacketField : uint32_t { kClockSnapshot = 6, kTimestamp = 8, kSequenceId = 10, kTrackEvent = 11, kTrack = 60 };
+enum EventType : uint64_t { kBegin = 1, kEnd = 2, kInstant = 3 };
+
+class PerfettoWriter {
+ public:
+  PerfettoWriter(const DecodedCalls& calls, AnswerWriter& out) : calls_(calls), out_(out) {}
+
+  void write() {
+    write_clock();
+    std::map<int32_t, uint64_t> processes;
+    for (const ThreadCalls& thread : calls_.stacks->threads()) {
+      auto [track, fresh] = processes.try_emplace(thread.key.pid, 0);
+      if (fresh) track->second = write_process(thread.key.pid);
+      write_thread(thread);
+    }
+    for (const auto& [pid, track] : processes) write_facts(track);
+  }
+
+ private:
+  uint64_t instant(uint64_t tsc) const {
+    return calls_.snapshot().timing.conversion_zero_nano + calls_.time().duration(tsc);
+  }
+
+  void packet(uint32_t field, std::string_view message, const uint64_t* tsc) {
+    packet_.clear();
+    if (tsc != nullptr) ProtoWriter(packet_).number(kTimestamp, instant(*tsc));
+    ProtoWriter(packet_).number(kSequenceId, kSequence).bytes(field, message);
+    ProtoWriter(out_.buffer()).bytes(1, packet_);
+    out_.written();
+  }
+
+  void write_clock() {
+    std::string clock, snapshot;
+    ProtoWriter(clock).number(1, kMonotonic).number(2, instant(calls_.summary.first_tsc));
+    ProtoWriter(snapshot).bytes(1, clock).number(2, kMonotonic);
+    packet(kClockSnapshot, snapshot, &calls_.summary.first_tsc);
+  }
+
+  uint64_t write_process(int32_t pid) {
+    const Snapshot& snapshot = calls_.snapshot();
+    std::string process, track;
+    ProtoWriter(process).number(1, static_cast<uint64_t>(pid));
+    ProtoWriter(process).bytes(6, printable(snapshot.command) + " (" + engine_text(snapshot) + ")");
+    ProtoWriter(track).number(1, next_track_).bytes(3, process);
+    packet(kTrack, track, nullptr);
+    return next_track_++;
+  }
+
+  void write_thread(const ThreadCalls& calls) {
+    const uint64_t track_number = next_track_++;
+    std::string thread, track;
+    ProtoWriter(thread).number(1, static_cast<uint64_t>(calls.key.pid)).number(2, static_cast<uint64_t>(calls.key.tid));
+    ProtoWriter(thread).bytes(5, printable(calls_.context->thread_name(calls.key.tid)));
+    ProtoWriter(track).number(1, track_number).bytes(4, thread);
+    packet(kTrack, track, nullptr);
+    for (const ThreadSlice& slice : balanced_slices(*calls.slices, calls_.summary.last_tsc)) {
+      event(track_number, slice.tsc, slice.function == nullptr ? kEnd : kBegin,
+            slice.function == nullptr ? "" : name(slice.function));
+    }
+    dropped_ += calls.slices->dropped / 2;
+  }
+
+  void event(uint64_t track, uint64_t tsc, EventType type, std::string_view name) {
+    event_.clear();
+    ProtoWriter(event_).number(9, type).number(11, track);
+    if (type == kBegin) ProtoWriter(event_).bytes(22, "call").bytes(23, name);
+    packet(kTrackEvent, event_, &tsc);
+  }
+
+  // An instant that says what all answers say.
+  void write_facts(uint64_t track) {
+    event_.clear();
+    ProtoWriter(event_).number(9, kInstant).number(11, track).bytes(22, "snapshot").bytes(23, "snapshot");
+    fact("engine", engine_text(calls_.snapshot()));
+    fact("instructions", group_digits(calls_.summary.instructions));
+    fact("gaps", gaps_text(calls_.summary));
+    fact("time_unit", calls_.time().unit());
+    if (dropped_ > 0) fact("calls left out", group_digits(dropped_));
+    packet(kTrackEvent, event_, &calls_.summary.first_tsc);
+  }
+  void fact(std::string_view name, std::string_view value) {
+    std::string annotation;
+    ProtoWriter(annotation).bytes(10, name).bytes(6, value);
+    ProtoWriter(event_).bytes(4, annotation);
+  }
+
+  const std::string& name(const CallFunction* function) {
+    auto [name, fresh] = names_.try_emplace(function);
+    if (fresh) name->second = printable(calls_.name(*function));
+    return name->second;
+  }
+
+  const DecodedCalls& calls_;
+  AnswerWriter& out_;
+  std::string packet_, event_;
+  std::unordered_map<const CallFunction*, std::string> names_;
+  uint64_t next_track_ = 1;
+  uint64_t dropped_ = 0;
+};
+
+}  // namespace
+
+std::vector<ThreadSlice> balanced_slices(const Slices& slices, uint64_t last_tsc) {
+  std::multimap<uint32_t, const CallFunction*, std::less<>> discovered;
+  for (const auto& [floor, function] : slices.discovered) discovered.emplace(floor, function);
+  std::vector<ThreadSlice> balanced;
+  uint64_t open = 0;
+  auto begin = [&](uint64_t tsc, const CallFunction* function) {
+    balanced.push_back({tsc, function});
+    ++open;
+  };
+  for (uint32_t i = 0; i < slices.events.size(); ++i) {
+    const SliceEvent& event = slices.events[i];
+    if (event.floor) {
+      // The last one that was discovered is the outermost.
+      auto [first, last] = discovered.equal_range(i);
+      const uint64_t tsc = event.tsc != 0 || i + 1 == slices.events.size() ? event.tsc : slices.events[i + 1].tsc;
+      while (last != first) begin(tsc, (--last)->second);
+    } else if (event.function != nullptr) {
+      begin(event.tsc, event.function);
+    } else if (open > 0) {
+      balanced.push_back({event.tsc, nullptr});
+      --open;
+    }
+  }
+  for (; open > 0; --open) balanced.push_back({last_tsc, nullptr});
+  return balanced;
+}
+
+Result<> answer_perfetto(const SnapshotDirectory& directory, const Question& question, const Output& output) {
+  CallOptions options;
+  options.most_slices = 2 * (question.limit == 0 ? kMostCalls : std::min(question.limit, kMostCalls * 10));
+  auto decoded = decode_calls(directory, question.id, question, options);
+  if (!decoded) return decoded.error();
+  AnswerWriter out(output);
+  PerfettoWriter(*decoded, out).write();
+  out.flush();
+  return {};
+}
+
+}  // namespace fathom::snapshot

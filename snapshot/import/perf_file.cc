@@ -1,0 +1,223 @@
+#include "snapshot/import/perf_file.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "base/bytes.h"
+#include "base/whole_io.h"
+
+namespace fathom::snapshot::perf {
+namespace {
+
+constexpr uint64_t kMostEvents = 4096;
+constexpr uint64_t kMostIds = 1 << 20;           // of all events: one per event and processor
+constexpr uint64_t kMostAttrBytes = 4096;        // it has 136 today, and grows
+constexpr uint64_t kMostFeatureBytes = 8 << 20;  // the table of build-ids of a large host
+constexpr size_t kWindowBytes = 1 << 20;
+constexpr uint64_t kSampleIdAllBit = uint64_t{1} << 18;
+
+bool parse_attr(ByteReader& in, EventKind& event, uint32_t& attr_bytes) {
+  event.type = in.u32();
+  attr_bytes = in.u32();
+  event.config = in.u64();
+  in.u64();  // the period
+  event.sample_type = in.u64();
+  in.u64();  // the format of reads
+  event.sample_id_all = (in.u64() & kSampleIdAllBit) != 0;
+  return !in.failed() && (attr_bytes == 0 || attr_bytes >= PERF_ATTR_SIZE_VER0) && attr_bytes <= kMostAttrBytes;
+}
+
+// A part of the file, read through a window that moves on.
+class Window {
+ public:
+  Window(const Fd& file, uint64_t end) : file_(file), end_(end) {}
+
+  // Empty where the file has not as many.
+  Result<std::string_view> at(uint64_t offset, size_t count) {
+    if (offset > end_ || count > end_ - offset) return std::string_view();
+    const bool held = offset >= begin_ && offset + count <= begin_ + window_.size();
+    if (!held) {
+      window_.resize(std::min<uint64_t>(std::max(count, kWindowBytes), end_ - offset));
+      begin_ = offset;
+      const std::span<uint8_t> to(reinterpret_cast<uint8_t*>(window_.data()), window_.size());
+      if (auto got = read_whole(file_.get(), offset, to, "cannot read a perf.data"); !got) return got.error();
+    }
+    return std::string_view(window_).substr(offset - begin_, count);
+  }
+
+ private:
+  const Fd& file_;
+  uint64_t end_;
+  uint64_t begin_ = 0;
+  std::string window_;
+};
+
+}  // namespace
+
+bool parse_event(std::string_view bytes, EventKind& event) {
+  ByteReader in(bytes);
+  uint32_t attr_bytes = 0;
+  if (!parse_attr(in, event, attr_bytes)) return false;
+  if (attr_bytes == 0) attr_bytes = PERF_ATTR_SIZE_VER0;
+  if (attr_bytes > bytes.size()) return false;
+  for (ByteReader ids(bytes.substr(attr_bytes)); ids.remaining() >= 8;) event.ids.push_back(ids.u64());
+  return true;
+}
+
+uint64_t bytes_behind(const Record& record) {
+  ByteReader in(record.payload);
+  if (record.type == kAuxtrace) return in.u64();
+  if (record.type == kHeaderTracingData) return (uint64_t{in.u32()} + 7) & ~uint64_t{7};
+  return 0;
+}
+
+Result<PerfFile> PerfFile::open(const Fd& file, const std::string& name) {
+  struct stat about {};
+  if (::fstat(file.get(), &about) != 0) return system_error("cannot look at " + name);
+  if (S_ISDIR(about.st_mode)) return invalid(name + " is a directory, and none that perf record wrote");
+  if (!S_ISREG(about.st_mode)) return invalid(name + " is no regular file; save what perf writes to one first");
+  PerfFile opened(file, name, static_cast<uint64_t>(about.st_size));
+  if (auto header = opened.read_header(); !header) return header.error();
+  return opened;
+}
+
+Result<std::string> PerfFile::bytes(uint64_t at, uint64_t count) const {
+  if (at > size_ || count > size_ - at) return corrupt(name_ + " is cut short: its header points behind its end");
+  std::string content(count, '\0');
+  auto got =
+      read_whole(file_.get(), at, {reinterpret_cast<uint8_t*>(content.data()), content.size()}, "cannot read " + name_);
+  if (!got) return got.error();
+  return content;
+}
+
+Result<> PerfFile::read_header() {
+  const Error no_perf =
+      invalid(name_ +
+              " is no perf.data; `perf record -e intel_pt// -- COMMAND` writes one, and a raw stream of packets is "
+              "imported by --pt FILE");
+  if (size_ < kPipeHeaderBytes) return no_perf;
+  auto begin = bytes(0, kPipeHeaderBytes);
+  if (!begin) return begin.error();
+  ByteReader in(*begin);
+  const std::string_view magic = in.raw(kMagic.size());
+  if (magic == kMagicOtherOrder) {
+    return Error{ErrorCode::kUnsupported,
+                 name_ + " was written by a machine of the other byte order, which has no Intel PT"};
+  }
+  if (magic == kMagicOld) return Error{ErrorCode::kUnsupported, name_ + " is of a format older than Intel PT"};
+  if (magic != kMagic) return no_perf;
+  pipe_ = in.u64() == kPipeHeaderBytes;
+  if (!pipe_) return read_file_header();
+  records_ = {kPipeHeaderBytes, size_ - kPipeHeaderBytes};
+  return {};
+}
+
+Result<> PerfFile::read_file_header() {
+  auto header = bytes(0, kFileHeaderBytes);
+  if (!header) return corrupt(name_ + " is cut short: it ends within its header");
+  ByteReader in(*header);
+  in.raw(16);
+  const uint64_t entry_bytes = in.u64();
+  const Section events{in.u64(), in.u64()};
+  records_ = {in.u64(), in.u64()};
+  in.raw(16);  // types of events, of perf's first years
+  if (records_.offset < kFileHeaderBytes || records_.offset > size_)
+    return corrupt(name_ + ": its header points outside of it");
+  // perf fills this in at its end.
+  ended_properly_ = records_.bytes != 0;
+  const uint64_t there = size_ - records_.offset;
+  if (!ended_properly_) records_.bytes = there;
+  if (records_.bytes > there) {
+    bytes_missing_ = records_.bytes - there;
+    records_.bytes = there;
+  } else if (ended_properly_) {
+    read_features(in.raw(kFeatures / 8));
+  }
+  return read_events(events, entry_bytes);
+}
+
+Result<> PerfFile::read_events(Section section, uint64_t entry_bytes) {
+  constexpr uint64_t kPlaceOfIds = 16;
+  if (entry_bytes < PERF_ATTR_SIZE_VER0 + kPlaceOfIds || entry_bytes > kMostAttrBytes ||
+      section.bytes / entry_bytes > kMostEvents) {
+    return corrupt(name_ + ": its table of events is damaged");
+  }
+  auto table = bytes(section.offset, section.bytes);
+  if (!table) return table.error();
+  uint64_t all_ids = 0;
+  for (std::string_view left = *table; left.size() >= entry_bytes; left.remove_prefix(entry_bytes)) {
+    EventKind event;
+    ByteReader in(left);
+    uint32_t attr_bytes = 0;
+    if (!parse_attr(in, event, attr_bytes)) return corrupt(name_ + ": its table of events is damaged");
+    ByteReader place(left.substr(entry_bytes - kPlaceOfIds));
+    const Section ids_at{place.u64(), place.u64()};
+    all_ids += ids_at.bytes / 8;
+    if (all_ids > kMostIds) return corrupt(name_ + ": its table of events is damaged");
+    auto ids = bytes(ids_at.offset, ids_at.bytes);
+    if (!ids) return ids.error();
+    for (ByteReader id(*ids); id.remaining() >= 8;) event.ids.push_back(id.u64());
+    events_.push_back(std::move(event));
+  }
+  return {};
+}
+
+void PerfFile::read_features(std::string_view bits) {
+  uint64_t at = records_.offset + records_.bytes;
+  for (uint32_t feature = 0; feature < kFeatures; ++feature) {
+    if ((static_cast<unsigned char>(bits[feature / 8]) >> (feature % 8) & 1) == 0) continue;
+    auto place = bytes(at, 16);
+    if (!place) {
+      bytes_missing_ = std::max<uint64_t>(bytes_missing_, 1);
+      return;
+    }
+    ByteReader in(*place);
+    features_.push_back({feature, {in.u64(), in.u64()}});
+    at += 16;
+  }
+}
+
+std::string PerfFile::feature(Feature wanted) const {
+  for (const auto& [feature, section] : features_) {
+    if (feature != wanted || section.bytes > kMostFeatureBytes) continue;
+    auto content = bytes(section.offset, section.bytes);
+    if (content) return std::move(*content);
+  }
+  return {};
+}
+
+Result<> PerfFile::each_record(const Visitor& visitor) {
+  const uint64_t end = records_.offset + records_.bytes;
+  Window window(file_, end);
+  for (uint64_t at = records_.offset; at < end;) {
+    auto header = window.at(at, kRecordHeaderBytes);
+    if (!header) return header.error();
+    ByteReader in(*header);
+    Record record;
+    record.type = in.u32();
+    record.misc = in.fixed<uint16_t>();
+    const uint16_t record_bytes = in.fixed<uint16_t>();
+    auto whole =
+        record_bytes < kRecordHeaderBytes ? Result<std::string_view>(std::string_view()) : window.at(at, record_bytes);
+    if (!whole) return whole.error();
+    if (whole->empty()) {
+      bytes_damaged_ = end - at;
+      return {};
+    }
+    record.payload = whole->substr(kRecordHeaderBytes);
+    record.data_offset = at + record_bytes;
+    const uint64_t behind = bytes_behind(record);
+    if (auto seen = visitor(record); !seen) return seen;
+    at = record.data_offset;
+    if (behind > end - at) {
+      bytes_missing_ += behind - (end - at);
+      return {};
+    }
+    at += behind;
+  }
+  return {};
+}
+
+}  // namespace fathom::snapshot::perf
