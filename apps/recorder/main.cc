@@ -10,7 +10,7 @@
 
 #include "apps/recorder/options.h"
 #include "apps/recorder/report.h"
-#include "base/replace_file.h"
+#include "base/whole_io.h"
 #include "cli/exit_codes.h"
 #include "cli/help.h"
 #include "cli/record.h"
@@ -42,7 +42,9 @@ std::unique_ptr<step::StepTrigger> trigger_of(const RecorderOptions& options) {
 void report(const RecorderOptions& options, const step::StepOutcome& outcome) {
   say(report_text(options, outcome));
   if (options.json_file.empty()) return;
-  auto written = replace_file(options.json_file, report_json(outcome));
+  const Fd file(::open(options.json_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  const std::string what = "cannot write " + options.json_file;
+  const Result<> written = file.open() ? write_whole(file.get(), report_json(outcome), what) : system_error(what);
   if (!written) say("fathom record: " + written.error().message + "\n");
 }
 

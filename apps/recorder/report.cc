@@ -11,10 +11,11 @@ using snapshot::step::StepOutcome;
 
 // 1234567 as 1,234,567.
 std::string grouped(uint64_t number) {
-  std::string text = std::to_string(number);
-  for (size_t at = text.size(); at > 3;) {
-    at -= 3;
-    text.insert(at, ",");
+  const std::string digits = std::to_string(number);
+  std::string text;
+  for (size_t i = 0; i < digits.size(); i++) {
+    if (i != 0 && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
   }
   return text;
 }
@@ -56,24 +57,15 @@ std::string report_text(const RecorderOptions& options, const StepOutcome& outco
 }
 
 std::string report_json(const StepOutcome& outcome) {
-  net::JsonWriter json;
-  json.begin_object();
-  json.key("snapshot_id");
-  if (outcome.id) {
-    json.string(outcome.id->hex());
-  } else {
-    json.raw("null");
-  }
-  json.key("engine").string("step");
-  json.key("instructions").number(outcome.instructions);
-  json.key("threads").number(outcome.threads);
-  json.key("windows").number(outcome.windows);
-  json.key("gaps").number(outcome.gaps);
-  json.key("packet_bytes").number(outcome.packet_bytes);
-  json.key("slowdown").number(outcome.slowdown);
-  json.key("reached_limit").raw(outcome.reached_limit ? "true" : "false");
-  json.end_object();
-  return json.take() + "\n";
+  std::string text;
+  net::JsonWriter json(text);
+  json.begin_object().key("snapshot_id");
+  outcome.id ? json.string(outcome.id->hex()) : json.null();
+  json.member("engine", "step").member("instructions", outcome.instructions).member("threads", outcome.threads);
+  json.member("windows", outcome.windows).member("gaps", outcome.gaps).member("packet_bytes", outcome.packet_bytes);
+  json.key("slowdown").real(outcome.slowdown);
+  json.member("reached_limit", outcome.reached_limit).end_object();
+  return text + "\n";
 }
 
 }  // namespace fathom
