@@ -28,6 +28,7 @@ const Command& nodes_command();
 const Command& capture_command();
 const Command& tracepoints_command();
 const Command& snapshot_command();
+const Command& record_command();
 const Command& doctor_command();
 const Command& demo_command();
 

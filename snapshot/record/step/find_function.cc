@@ -17,23 +17,37 @@ Image image_of(const MappedFile& map) {
   return image;
 }
 
-void add_from(pid_t pid, const MappedFile& map, const std::string& name, std::vector<uint64_t>& found) {
+// Of no class and no namespace but those that `name` says.
+bool is_exactly(const std::string& function, const std::string& name) {
+  return function == name || function.starts_with(name + "(");
+}
+
+struct Found {
+  std::vector<uint64_t> exactly;
+  std::vector<uint64_t> otherwise;  // the same, in some class or namespace
+};
+
+void add(std::vector<uint64_t>& addresses, uint64_t address) {
+  if (std::ranges::find(addresses, address) == addresses.end()) addresses.push_back(address);
+}
+
+void add_from(pid_t pid, const MappedFile& map, const std::string& name, Found& found) {
   const auto symbols = ImageSymbols::load("/proc/" + std::to_string(pid) + "/root" + map.path, image_of(map));
   for (const Function* function : symbols->named(name)) {
     const bool here = function->begin >= map.file_offset && function->begin - map.file_offset < map.end - map.begin;
     const uint64_t address = map.begin + (function->begin - map.file_offset);
-    if (here && std::ranges::find(found, address) == found.end()) found.push_back(address);
+    if (here) add(is_exactly(function->name, name) ? found.exactly : found.otherwise, address);
   }
 }
 
 }  // namespace
 
 std::vector<uint64_t> find_function(pid_t pid, const std::string& name) {
-  std::vector<uint64_t> found;
+  Found found;
   for (const MappedFile& map : read_maps(pid)) {
     if (map.executable && map.inode != 0) add_from(pid, map, name, found);
   }
-  return found;
+  return found.exactly.empty() ? found.otherwise : found.exactly;
 }
 
 uint64_t program_entry(pid_t pid) {

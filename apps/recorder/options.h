@@ -1,0 +1,34 @@
+// What fathom-recorder was asked for, by the command line of `fathom record`.
+//
+// Thread safety: pure functions. Errors: kInvalid, naming flag and cure; kUnsupported: an engine that this machine has
+// not.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/args.h"
+#include "cli/context.h"
+#include "snapshot/record/step/stepper.h"
+
+namespace fathom {
+
+struct RecorderOptions {
+  std::vector<std::string> command;
+  std::string directory;
+  std::string engine;  // as it was asked for
+  std::string function;
+  std::string span;
+  uint64_t least_nano = 0;
+  snapshot::step::StepLimits limits;
+  std::string json_file;
+};
+
+Result<RecorderOptions> recorder_options(const cli::Args& args, const cli::Context& context);
+
+// Why Intel PT cannot record here; nothing: it can. `pmu`: where the kernel shows its unit, for tests.
+std::optional<std::string> why_no_pt(const std::string& pmu = "/sys/bus/event_source/devices/intel_pt");
+
+}  // namespace fathom

@@ -1,0 +1,74 @@
+#include "apps/recorder/options.h"
+
+#include <gtest/gtest.h>
+
+#include "apps/recorder/report.h"
+#include "cli/record.h"
+
+namespace fathom {
+namespace {
+
+Result<RecorderOptions> options_of(const std::vector<std::string>& words) {
+  auto args = cli::parse_args(cli::record_line(), words);
+  if (!args) return args.error();
+  cli::Context context;
+  context.env = [](const char* name) {
+    return std::string(name) == "HOME" ? std::optional<std::string>("/home/someone") : std::nullopt;
+  };
+  return recorder_options(*args, context);
+}
+
+std::string fault_of(const std::vector<std::string>& words) {
+  auto options = options_of(words);
+  return options ? "" : options.error().message;
+}
+
+TEST(RecorderOptions, AWholeProgram) {
+  auto options = options_of({"--", "ls", "-l"});
+  ASSERT_TRUE(options);
+  EXPECT_EQ(options->command, (std::vector<std::string>{"ls", "-l"}));
+  EXPECT_EQ(options->directory, "/home/someone/.local/share/fathom/snapshots");
+  EXPECT_TRUE(options->limits.all_threads);
+  EXPECT_EQ(options->limits.most_steps, 1'000'000U);
+}
+
+TEST(RecorderOptions, WindowsStepOneThreadUnlessAllAreAskedFor) {
+  auto one = options_of({"--function", "checkout", "--count", "3", "--", "shop"});
+  ASSERT_TRUE(one);
+  EXPECT_FALSE(one->limits.all_threads);
+  EXPECT_EQ(one->limits.windows, 3U);
+  auto all = options_of({"--span", "reserve", "--min-duration", "5ms", "--threads", "all", "--", "shop"});
+  ASSERT_TRUE(all);
+  EXPECT_TRUE(all->limits.all_threads);
+  EXPECT_EQ(all->least_nano, 5'000'000U);
+}
+
+TEST(RecorderOptions, WhatDoesNotGoTogetherIsRefusedByName) {
+  EXPECT_NE(fault_of({}).find("COMMAND"), std::string::npos);
+  EXPECT_NE(fault_of({"--function", "f", "--span", "s", "--", "x"}).find("only one"), std::string::npos);
+  EXPECT_NE(fault_of({"--min-duration", "5ms", "--", "x"}).find("--span"), std::string::npos);
+  EXPECT_NE(fault_of({"--count", "2", "--", "x"}).find("--function"), std::string::npos);
+  EXPECT_NE(fault_of({"--threads", "one", "--", "x"}).find("--function"), std::string::npos);
+  EXPECT_NE(fault_of({"--engine", "magic", "--", "x"}).find("--engine"), std::string::npos);
+}
+
+TEST(RecorderOptions, TheWordsOfTheOtherProgramSayTheSame) {
+  auto args = cli::parse_args(cli::record_line(), {"--function", "--odd", "--steps", "7", "--", "ls", "--help"});
+  EXPECT_FALSE(args);
+  args = cli::parse_args(cli::record_line(), {"--function=--odd", "--steps", "7", "--", "ls", "--help"});
+  ASSERT_TRUE(args);
+  const auto words = cli::record_words(*args);
+  EXPECT_EQ(words, (std::vector<std::string>{"--function=--odd", "--steps=7", "--", "ls", "--help"}));
+  auto again = cli::parse_args(cli::record_line(), words);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->get("--function"), "--odd");
+  EXPECT_EQ(again->positionals_from(0), (std::vector<std::string>{"ls", "--help"}));
+}
+
+TEST(RecorderOptions, WithoutAUnitThereIsNoIntelPt) {
+  EXPECT_NE(why_no_pt("/nowhere/intel_pt").value_or("").find("/nowhere/intel_pt"), std::string::npos);
+  EXPECT_EQ(why_no_pt("/"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace fathom

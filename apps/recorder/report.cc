@@ -1,0 +1,71 @@
+#include "apps/recorder/report.h"
+
+#include <cmath>
+
+#include "net/json_writer.h"
+
+namespace fathom {
+namespace {
+
+using snapshot::step::StepOutcome;
+
+// 1234567 as 1,234,567.
+std::string grouped(uint64_t number) {
+  const std::string digits = std::to_string(number);
+  std::string text;
+  for (size_t i = 0; i < digits.size(); i++) {
+    if (i != 0 && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
+  }
+  return text;
+}
+
+std::string counted(uint64_t count, const std::string& what) {
+  return grouped(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+// Two figures are all that it is worth.
+std::string rounded(double value) {
+  const double unit = std::pow(10, std::floor(std::log10(value)) - 1);
+  return grouped(static_cast<uint64_t>(std::llround(value / unit) * std::llround(unit < 1 ? 1 : unit)));
+}
+
+std::string line(const std::string& text) {
+  return "fathom record: " + text + "\n";
+}
+
+std::string windows_text(const RecorderOptions& options, const StepOutcome& outcome) {
+  const std::string& name = options.function.empty() ? options.span : options.function;
+  if (name.empty()) return "";
+  return " in " + counted(outcome.windows, options.function.empty() ? "span" : "call") + " of " + name;
+}
+
+}  // namespace
+
+std::string report_text(const RecorderOptions& options, const StepOutcome& outcome) {
+  if (!outcome.id) return line("nothing was recorded: " + outcome.fault.value_or("the program did not start"));
+  std::string text = line("recorded " + counted(outcome.instructions, "instruction") + " of " +
+                          counted(outcome.threads, "thread") + windows_text(options, outcome) + " by stepping" +
+                          (outcome.slowdown >= 10 ? ", " + rounded(outcome.slowdown) + " times slower" : ""));
+  if (outcome.reached_limit)
+    text += line("that is as many as --steps " + std::to_string(options.limits.most_steps) +
+                 " allows; the program went on from there unrecorded");
+  if (outcome.gaps != 0) text += line(counted(outcome.gaps, "gap") + ": see fathom snapshot stats");
+  text += line("snapshot " + outcome.id->hex() + " in " + options.directory);
+  const std::string id = outcome.id->hex().substr(0, 8);
+  return text + line("next: fathom snapshot calls " + id + "   (or functions, insns, syscalls, sunburst)");
+}
+
+std::string report_json(const StepOutcome& outcome) {
+  std::string text;
+  net::JsonWriter json(text);
+  json.begin_object().key("snapshot_id");
+  outcome.id ? json.string(outcome.id->hex()) : json.null();
+  json.member("engine", "step").member("instructions", outcome.instructions).member("threads", outcome.threads);
+  json.member("windows", outcome.windows).member("gaps", outcome.gaps).member("packet_bytes", outcome.packet_bytes);
+  json.key("slowdown").real(outcome.slowdown);
+  json.member("reached_limit", outcome.reached_limit).end_object();
+  return text + "\n";
+}
+
+}  // namespace fathom

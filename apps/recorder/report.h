@@ -1,0 +1,18 @@
+// What a recording came to, for people and for programs.
+//
+// Thread safety: pure functions. Errors: none.
+#pragma once
+
+#include <string>
+
+#include "apps/recorder/options.h"
+#include "snapshot/record/step/record_command.h"
+
+namespace fathom {
+
+// Lines for standard error.
+std::string report_text(const RecorderOptions& options, const snapshot::step::StepOutcome& outcome);
+// One line: {"snapshot_id":"..." or null,"engine":"step","instructions":N,...}.
+std::string report_json(const snapshot::step::StepOutcome& outcome);
+
+}  // namespace fathom

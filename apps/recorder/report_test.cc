@@ -1,0 +1,49 @@
+#include "apps/recorder/report.h"
+
+#include <gtest/gtest.h>
+
+namespace fathom {
+namespace {
+
+snapshot::step::StepOutcome sample() {
+  snapshot::step::StepOutcome outcome;
+  outcome.id = snapshot::SnapshotId::from_bytes("0123456789abcdef");
+  outcome.instructions = 1'234'567;
+  outcome.threads = 1;
+  outcome.windows = 2;
+  outcome.gaps = 1;
+  outcome.slowdown = 51'234.5;
+  return outcome;
+}
+
+TEST(RecorderReport, TellsWhatWasRecordedAndWhatToDoNext) {
+  RecorderOptions options;
+  options.directory = "/snaps";
+  options.function = "checkout";
+  const std::string text = report_text(options, sample());
+  EXPECT_NE(text.find("recorded 1,234,567 instructions of 1 thread in 2 calls of checkout by stepping, 51,000 times "
+                      "slower"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("1 gap:"), std::string::npos);
+  EXPECT_NE(text.find("fathom snapshot calls 30313233"), std::string::npos);
+  EXPECT_EQ(text.find("--steps"), std::string::npos);
+}
+
+TEST(RecorderReport, SaysWhyThereIsNothing) {
+  snapshot::step::StepOutcome outcome;
+  outcome.fault = "checkout was never called";
+  EXPECT_NE(report_text({}, outcome).find("checkout was never called"), std::string::npos);
+  EXPECT_TRUE(report_json(outcome).starts_with("{\"snapshot_id\":null,\"engine\":\"step\","));
+}
+
+TEST(RecorderReport, OneLineOfJson) {
+  const std::string json = report_json(sample());
+  EXPECT_EQ(json.find('\n'), json.size() - 1);
+  EXPECT_NE(json.find("\"snapshot_id\":\"30313233343536373839616263646566\""), std::string::npos);
+  EXPECT_NE(json.find("\"instructions\":1234567"), std::string::npos);
+  EXPECT_NE(json.find("\"reached_limit\":false"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace fathom

@@ -1,0 +1,91 @@
+#include "cli/record.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "cli/command.h"
+#include "cli/places.h"
+
+namespace fathom::cli {
+
+namespace {
+
+CommandLine make_line() {
+  return {
+      "fathom record",
+      "run a program and record the instructions that it executes",
+      "Runs COMMAND and leaves a snapshot: every instruction of a stretch of it, with times, system calls and signals. "
+      "Without --function or --span that is the program from its first instruction on; better is to say where it is "
+      "slow. Outside of the stretch the program runs at full speed, and after it for good; its output and its exit "
+      "status are passed on. Two engines write the same packets. 'pt' is Intel PT, which costs a few percent and needs "
+      "a processor that has it. 'step' works anywhere: it stops the program at each instruction, so that the recorded "
+      "stretch runs some ten thousand to hundred thousand times slower, locks held longer and timeouts included; what "
+      "it tells is which "
+      "instructions ran, not how fast. Ctrl-C ends the recording, and what was recorded until then is kept.",
+      {{"COMMAND", "the program and its arguments, after --", true}},
+      {{"--engine", "auto|step|pt", "what records; auto: pt where the machine has it, else step, and it says which",
+        "auto"},
+       {"--function", "F",
+        "from each entry of this function until it returns; as it is in the source, with or without parameters, or "
+        "mangled"},
+       {"--span", "OPERATION",
+        "while a span of this name, of fathom's client, is active in a thread"},
+       {"--min-duration", "D", "with --span: only once it has been open for so long, and while it still is"},
+       {"--count", "N", "with --function or --span: so many of them, one after the other", "1"},
+       {"--steps", "N", "at most so many instructions, of all threads together", "1000000"},
+       {"--threads", "all|one",
+        "with --function or --span: step the other threads of the process too (all), or let them run (one)", "one"},
+       {"--directory", "DIR",
+        "where snapshots lie (default: $FATHOM_SNAPSHOTS, or fathom/snapshots in $XDG_DATA_HOME or ~/.local/share)"},
+       {"--json", "FILE", "write one line of JSON there, with the snapshot's id, when it is complete"}},
+      {{"fathom record --function checkout -- ./shop", "the first call of checkout(); then: fathom snapshot calls last"},
+       {"fathom record --span reserve --min-duration 50ms -- ./shop", "what a slow request still does after 50 ms"},
+       {"fathom record -- /bin/true", "a whole small program"}}};
+}
+
+// COMMAND stands for at least one word.
+bool has_command(const Args& args) {
+  return !args.positionals_from(0).empty();
+}
+
+ExitCode run_record(const Args& args, const Context& context) {
+  if (!has_command(args)) {
+    context.fail("missing COMMAND; see fathom record --help");
+    return ExitCode::kUsage;
+  }
+  Result<std::string> program = sibling_program(context, "fathom-recorder");
+  if (!program) return failed_here(context, program.error());
+  std::vector<std::string> words = record_words(args);
+  std::vector<char*> pointers{program->data()};
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  // In our place: the terminal, its signals and the exit status are the recorder's own.
+  ::execv(program->c_str(), pointers.data());
+  return failed_here(context, internal("cannot run " + *program + ": " + std::strerror(errno)));
+}
+
+}  // namespace
+
+const CommandLine& record_line() {
+  static const CommandLine kLine = make_line();
+  return kLine;
+}
+
+std::vector<std::string> record_words(const Args& args) {
+  std::vector<std::string> words;
+  for (const Flag& flag : record_line().flags) {
+    if (auto given = args.given(flag.name)) words.push_back(flag.name + "=" + *given);
+  }
+  words.push_back("--");
+  for (const std::string& word : args.positionals_from(0)) words.push_back(word);
+  return words;
+}
+
+const Command& record_command() {
+  static const Command kCommand{record_line(), run_record};
+  return kCommand;
+}
+
+}  // namespace fathom::cli
