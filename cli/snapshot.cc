@@ -2,6 +2,7 @@
 #include "cli/snapshot.h"
 
 #include "cli/command.h"
+#include "cli/snapshot_share.h"
 
 namespace fathom::cli {
 
@@ -12,8 +13,9 @@ CommandLine snapshot_line() {
       "fathom snapshot",
       "what the processor executed, instruction by instruction: import, list, ask",
       "A snapshot is a short stretch of control flow, recorded by the processor (Intel PT) or by single steps: every "
-      "instruction that ran, with times. It lies on this host; no server is needed. 'last' stands for the newest "
-      "one. Where packets or code are missing there are gaps, which every answer counts with their reasons.",
+      "instruction that ran, with times. It lies on this host; no server is needed, but one may keep "
+      "it for others (push, pull). 'last' stands for the newest one. Where packets or code are missing there are gaps, "
+      "which every answer counts with their reasons.",
       {},
       {},
       {{"fathom snapshot import perf.data", "take over what 'perf record -e intel_pt// -- COMMAND' wrote"},
@@ -27,8 +29,8 @@ CommandLine snapshot_line() {
 const Command& snapshot_command() {
   static const Command kCommand{snapshot_line(), nullptr, [] {
                                   std::vector<const Command*> parts = snapshot_file_commands();
-                                  for (const Command* question : snapshot_question_commands())
-                                    parts.push_back(question);
+                                  for (const auto& more : {snapshot_question_commands(), snapshot_share_commands()})
+                                    parts.insert(parts.end(), more.begin(), more.end());
                                   return parts;
                                 }()};
   return kCommand;

@@ -96,7 +96,7 @@ template <const Command& (*kCommand)()>
 ExitCode run_question(const Args& args, const Context& context) {
   const CommandLine& line = kCommand().line;
   const std::string verb = line.name.substr(line.name.rfind(' ') + 1);
-  return run_worker(args, context, {{verb, args.positional(0)}, line.flags, args.get("-o")});
+  return run_worker(args, context, {{verb, args.positional(0)}, line.flags, args.get("-o"), 1});
 }
 
 template <CommandLine (*kLine)()>
@@ -107,7 +107,7 @@ const Command& question() {
 
 ExitCode run_diff(const Args& args, const Context& context) {
   std::vector<Flag> flags = join({question_flags(), worker_flags()});
-  return run_worker(args, context, {{"diff", args.positional(0), args.positional(1)}, flags, args.get("-o")});
+  return run_worker(args, context, {{"diff", args.positional(0), args.positional(1)}, flags, args.get("-o"), 2});
 }
 
 const Command& diff() {

@@ -4,6 +4,7 @@
 #include "cli/joined.h"
 #include "cli/sizes.h"
 #include "cli/snapshot_share.h"
+#include "cli/snapshot_worker.h"
 #include "cli/text.h"
 
 namespace fathom::cli {
@@ -11,19 +12,7 @@ namespace fathom::cli {
 namespace {
 
 std::vector<Flag> share_flags() {
-  return join({{{"--directory", "DIR",
-                 "where snapshots lie (default: $FATHOM_SNAPSHOTS, or fathom/snapshots in $XDG_DATA_HOME or "
-                 "~/.local/share)"}},
-               connection_flags()});
-}
-
-Result<std::string> directory_of(const Args& args, const Context& context) {
-  if (auto given = args.given("--directory")) return *given;
-  if (auto chosen = context.env("FATHOM_SNAPSHOTS")) return *chosen;
-  const auto data = context.env("XDG_DATA_HOME");
-  if (data && data->starts_with('/')) return *data + "/fathom/snapshots";
-  if (auto home = context.env("HOME")) return *home + "/.local/share/fathom/snapshots";
-  return invalid("there is no home directory to look for snapshots in; say where: --directory DIR");
+  return join({{snapshot_directory_flag()}, connection_flags()});
 }
 
 std::string summary(const Shared& shared, const char* verb) {
@@ -53,7 +42,7 @@ CommandLine push_line() {
 }
 
 ExitCode run_push(const Args& args, const Context& context) {
-  Result<std::string> directory = directory_of(args, context);
+  Result<std::string> directory = snapshot_directory(args, context);
   if (!directory) return failed(context, directory.error());
   Result<std::string> id = find_here(*directory, args.positional(0));
   if (!id) return not_fetched(context, id.error());
@@ -72,7 +61,7 @@ CommandLine pull_line() {
 }
 
 ExitCode run_pull(const Args& args, const Context& context) {
-  Result<std::string> directory = directory_of(args, context);
+  Result<std::string> directory = snapshot_directory(args, context);
   if (!directory) return failed(context, directory.error());
   auto id = Id<16>::from_hex_text(args.positional(0));
   if (!id) {

@@ -6,8 +6,11 @@
 #include <algorithm>
 
 #include "base/time.h"
+#include "cli/api.h"
 #include "cli/child.h"
+#include "cli/filter_flags.h"
 #include "cli/places.h"
+#include "cli/snapshot_share.h"
 #include "cli/text.h"
 
 namespace fathom::cli {
@@ -27,7 +30,21 @@ std::string format_for(const Args& args, const std::string& output) {
 
 // What is ours is not passed on.
 bool is_ours(const std::string& flag) {
-  return flag == "-o" || flag == "--directory" || flag == "--format";
+  auto names_it = [&](const Flag& other) { return other.name == flag; };
+  return flag == "-o" || flag == "--directory" || flag == "--format" ||
+         std::ranges::any_of(connection_flags(), names_it);
+}
+
+// The words, with snapshots that only the server has brought here.
+Result<std::vector<std::string>> words_here(const Args& args, const Context& context, const WorkerCall& call,
+                                            const std::string& directory) {
+  std::vector<std::string> words = call.words;
+  for (size_t at = 1; at <= call.ids; ++at) {
+    auto id = here_or_pulled(context, directory, words[at], [&] { return connect(args, context); });
+    if (!id) return id.error();
+    words[at] = *id;
+  }
+  return words;
 }
 
 void add_flags(const Args& args, const WorkerCall& call, std::vector<std::string>& command) {
@@ -73,19 +90,24 @@ Positional snapshot_positional() {
   return {"ID", "a snapshot's id, its beginning, or 'last' for the newest"};
 }
 
+Flag snapshot_directory_flag() {
+  return {"--directory", "DIR",
+          "where snapshots lie (default: $FATHOM_SNAPSHOTS, or fathom/snapshots in $XDG_DATA_HOME or ~/.local/share)"};
+}
+
 std::vector<Flag> worker_flags() {
-  return {{"--directory", "DIR",
-           "where snapshots lie (default: $FATHOM_SNAPSHOTS, or fathom/snapshots in $XDG_DATA_HOME or ~/.local/share)"},
-          {"--memory-mib", "N", "the most memory that decoding may take", "1024"}};
+  return {snapshot_directory_flag(), {"--memory-mib", "N", "the most memory that decoding may take", "1024"}};
 }
 
 std::vector<Flag> question_flags() {
-  return {{"--tid", "N", "this thread alone"},
-          {"--limit", "N", "at most so many rows; 0: all", "0"},
-          {"--format", "table|json|svg", "text for people, JSON for programs, or a picture for a browser", "table"},
-          {"-o", "FILE", "write the answer there; FILE.svg and FILE.json say the format, too"},
-          {"--threads", "N", "to decode with; 0: one per processor", "0"},
-          {"--no-cache", "", "work the answer out again, though it is known from before"}};
+  return join(
+      {{{"--tid", "N", "this thread alone"},
+        {"--limit", "N", "at most so many rows; 0: all", "0"},
+        {"--format", "table|json|svg", "text for people, JSON for programs, or a picture for a browser", "table"},
+        {"-o", "FILE", "write the answer there; FILE.svg and FILE.json say the format, too"},
+        {"--threads", "N", "to decode with; 0: one per processor", "0"},
+        {"--no-cache", "", "work the answer out again, though it is known from before"}},
+       connection_flags()});
 }
 
 Result<std::string> snapshot_directory(const Args& args, const Context& context) {
@@ -103,10 +125,12 @@ ExitCode run_worker(const Args& args, const Context& context, const WorkerCall& 
   if (!worker) return failed_here(context, worker.error());
   Result<std::string> directory = snapshot_directory(args, context);
   if (!directory) return failed(context, directory.error());
+  Result<std::vector<std::string>> words = words_here(args, context, call, *directory);
+  if (!words) return failed(context, words.error());
   std::vector<std::string> command{*worker, "--directory", *directory, "--columns", std::to_string(context.columns)};
   add_flags(args, call, command);
   command.push_back("--");  // what follows are names, whatever they begin with
-  command.insert(command.end(), call.words.begin(), call.words.end());
+  command.insert(command.end(), words->begin(), words->end());
   Result<Fd> file = open_output(call.output);
   if (!file) return failed_here(context, file.error());
   return run_child(context, command, file->get());

@@ -13,15 +13,18 @@ namespace fathom::cli {
 
 Positional snapshot_positional();
 
+// --directory
+Flag snapshot_directory_flag();
 // --directory, --memory-mib
 std::vector<Flag> worker_flags();
-// --tid, --limit, --format, -o, --threads, --no-cache
+// --tid, --limit, --format, -o, --threads, --no-cache, and those of a connection
 std::vector<Flag> question_flags();
 
 struct WorkerCall {
   std::vector<std::string> words;  // a verb, and what belongs to it
   std::vector<Flag> flags;         // the command's own: those that were given are passed on
   std::string output;              // a file for the answer; empty or "-": standard output
+  size_t ids = 0;                  // so many words behind the verb are snapshots: pulled when a server alone has them
 };
 ExitCode run_worker(const Args& args, const Context& context, const WorkerCall& call);
 

@@ -1,16 +1,13 @@
 // fathom-recorder: runs a program, and records the instructions that it executes. `fathom record` is its name for
 // people.
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "apps/recorder/by_pt.h"
 #include "apps/recorder/options.h"
 #include "apps/recorder/report.h"
-#include "base/whole_io.h"
 #include "cli/exit_codes.h"
 #include "cli/help.h"
 #include "cli/record.h"
@@ -21,8 +18,6 @@ namespace fathom {
 namespace {
 
 using namespace snapshot;  // NOLINT(google-build-using-namespace)
-
-constexpr int kSignalled = 128;  // as shells have it
 
 void say(const std::string& text) {
   std::fputs(text.c_str(), stderr);
@@ -41,10 +36,7 @@ std::unique_ptr<step::StepTrigger> trigger_of(const RecorderOptions& options) {
 
 void report(const RecorderOptions& options, const step::StepOutcome& outcome) {
   say(report_text(options, outcome));
-  if (options.json_file.empty()) return;
-  const Fd file(::open(options.json_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  const std::string what = "cannot write " + options.json_file;
-  const Result<> written = file.open() ? write_whole(file.get(), report_json(outcome), what) : system_error(what);
+  const Result<> written = write_report(options, report_json(outcome));
   if (!written) say("fathom record: " + written.error().message + "\n");
 }
 
@@ -58,23 +50,25 @@ int record_by_stepping(const RecorderOptions& options) {
   request.written = [&](const step::StepOutcome& outcome) { report(options, outcome); };
   auto status = step::record_command(*directory, *trigger, request);
   if (!status) return refuse(cli::ExitCode::kLocalFailure, status.error().message);
-  return WIFEXITED(*status) ? WEXITSTATUS(*status) : kSignalled + WTERMSIG(*status);
+  return exit_status_of(*status);
 }
 
-// Intel PT comes in here: snapshot/record/pt has a recorder of commands of its own.
 int record(const RecorderOptions& options) {
+  const auto why = why_no_pt();
   if (options.engine == "pt") {
-    const auto why = why_no_pt().value_or("this program records by Intel PT through fathom-agent only");
-    return refuse(cli::ExitCode::kLocalFailure, why + "; --engine step works anywhere");
+    if (why) return refuse(cli::ExitCode::kLocalFailure, *why + "; --engine step works anywhere");
+    return record_by_pt(options);
   }
-  if (options.engine == "auto") {
-    const auto why = why_no_pt();
-    if (why) say("fathom record: engine step: " + *why + "\n");
-  }
-  return record_by_stepping(options);
+  if (options.engine == "auto" && why) say("fathom record: engine step: " + *why + "\n");
+  const bool whole = options.function.empty() && options.span.empty();
+  return options.engine == "auto" && !why && whole ? record_by_pt(options) : record_by_stepping(options);
 }
 
 int run(const std::vector<std::string>& words) {
+  if (words == std::vector<std::string>{"--doctor-pt"}) {
+    std::fputs(pt_doctor_answer().c_str(), stdout);
+    return 0;
+  }
   auto args = cli::parse_args(cli::record_line(), words);
   if (!args) return refuse(cli::ExitCode::kUsage, args.error().message);
   if (args->wants_help()) {

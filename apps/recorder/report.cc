@@ -1,7 +1,11 @@
 #include "apps/recorder/report.h"
 
+#include <sys/wait.h>
+
 #include <cmath>
 
+#include "base/fd.h"
+#include "base/whole_io.h"
 #include "net/json_writer.h"
 
 namespace fathom {
@@ -66,6 +70,25 @@ std::string report_json(const StepOutcome& outcome) {
   json.key("slowdown").real(outcome.slowdown);
   json.member("reached_limit", outcome.reached_limit).end_object();
   return text + "\n";
+}
+
+std::string pt_report_json(const snapshot::SnapshotId& id) {
+  std::string text;
+  net::JsonWriter json(text);
+  json.begin_object().member("snapshot_id", id.hex()).member("engine", "pt").end_object();
+  return text + "\n";
+}
+
+Result<> write_report(const RecorderOptions& options, const std::string& json) {
+  if (options.json_file.empty()) return {};
+  const Fd file(::open(options.json_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  const std::string what = "cannot write " + options.json_file;
+  return file.open() ? write_whole(file.get(), json, what) : system_error(what);
+}
+
+int exit_status_of(int wait_status) {
+  constexpr int kSignalled = 128;
+  return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : kSignalled + WTERMSIG(wait_status);
 }
 
 }  // namespace fathom

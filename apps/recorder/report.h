@@ -14,5 +14,12 @@ namespace fathom {
 std::string report_text(const RecorderOptions& options, const snapshot::step::StepOutcome& outcome);
 // One line: {"snapshot_id":"..." or null,"engine":"step","instructions":N,...}.
 std::string report_json(const snapshot::step::StepOutcome& outcome);
+std::string pt_report_json(const snapshot::SnapshotId& id);
+
+// To --json FILE, where one was asked for.
+Result<> write_report(const RecorderOptions& options, const std::string& json);
+
+// A command's wait status as shells have it.
+int exit_status_of(int wait_status);
 
 }  // namespace fathom
