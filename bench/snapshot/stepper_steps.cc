@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <sstream>
 
-#include "bench/machine.h"
+#include "bench/server.h"
 #include "bench/snapshot/bare_stepper.h"
 #include "bench/snapshot/program_steps.h"
 #include "bench/tracers/subprocess.h"
