@@ -15,7 +15,8 @@ Result<> check_combination(const cli::Args& args, const RecorderOptions& options
   if (!options.function.empty() && !options.span.empty())
     return invalid("--function and --span: only one of them says where recording begins");
   const bool windows = !options.function.empty() || !options.span.empty();
-  if (options.span.empty() && args.given("--min-duration")) return invalid("--min-duration belongs to --span OPERATION");
+  if (options.span.empty() && args.given("--min-duration"))
+    return invalid("--min-duration belongs to --span OPERATION");
   if (!windows && args.given("--count")) return invalid("--count belongs to --function or --span");
   if (!windows && args.get("--threads") == "one" && args.given("--threads"))
     return invalid("--threads one belongs to --function or --span; a whole program is recorded with all its threads");
