@@ -30,8 +30,7 @@ CommandLine make_line() {
        {"--function", "F",
         "from each entry of this function until it returns; as it is in the source, with or without parameters, or "
         "mangled"},
-       {"--span", "OPERATION",
-        "while a span of this name, of fathom's client, is active in a thread"},
+       {"--span", "OPERATION", "while a span of this name, of fathom's client, is active in a thread"},
        {"--min-duration", "D", "with --span: only once it has been open for so long, and while it still is"},
        {"--count", "N", "with --function or --span: so many of them, one after the other", "1"},
        {"--steps", "N", "at most so many instructions, of all threads together", "1000000"},
@@ -40,7 +39,8 @@ CommandLine make_line() {
        {"--directory", "DIR",
         "where snapshots lie (default: $FATHOM_SNAPSHOTS, or fathom/snapshots in $XDG_DATA_HOME or ~/.local/share)"},
        {"--json", "FILE", "write one line of JSON there, with the snapshot's id, when it is complete"}},
-      {{"fathom record --function checkout -- ./shop", "the first call of checkout(); then: fathom snapshot calls last"},
+      {{"fathom record --function checkout -- ./shop",
+        "the first call of checkout(); then: fathom snapshot calls last"},
        {"fathom record --span reserve --min-duration 50ms -- ./shop", "what a slow request still does after 50 ms"},
        {"fathom record -- /bin/true", "a whole small program"}}};
 }

@@ -17,14 +17,28 @@ struct Subject {
 };
 
 constexpr Subject kSubjects[] = {
-    {"recursion", subject_recursion},   {"indirect", subject_indirect},     {"branches", subject_branches},
-    {"rep", subject_rep},               {"avx512", subject_avx512},         {"flags", subject_flags},
-    {"exceptions", subject_exceptions}, {"longjmp", subject_longjmp},       {"signals", subject_signals},
-    {"faults", subject_faults},         {"breakpoints", subject_breakpoints},
-    {"calls", subject_calls},           {"interrupted", subject_interrupted}, {"stopped", subject_stopped},
-    {"vdso", subject_vdso},             {"rseq", subject_rseq},             {"threads", subject_threads},
-    {"processes", subject_processes},   {"exec", subject_exec},             {"dlopen", subject_dlopen},
-    {"jit", subject_jit},               {"affinity", subject_affinity},
+    {"recursion", subject_recursion},
+    {"indirect", subject_indirect},
+    {"branches", subject_branches},
+    {"rep", subject_rep},
+    {"avx512", subject_avx512},
+    {"flags", subject_flags},
+    {"exceptions", subject_exceptions},
+    {"longjmp", subject_longjmp},
+    {"signals", subject_signals},
+    {"faults", subject_faults},
+    {"breakpoints", subject_breakpoints},
+    {"calls", subject_calls},
+    {"interrupted", subject_interrupted},
+    {"stopped", subject_stopped},
+    {"vdso", subject_vdso},
+    {"rseq", subject_rseq},
+    {"threads", subject_threads},
+    {"processes", subject_processes},
+    {"exec", subject_exec},
+    {"dlopen", subject_dlopen},
+    {"jit", subject_jit},
+    {"affinity", subject_affinity},
 };
 
 }  // namespace

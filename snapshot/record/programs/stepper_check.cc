@@ -1,6 +1,7 @@
 // stepper_check: steps a command, decodes what came of it, and compares the two, address by address.
 //
-//   stepper_check DIRECTORY FUNCTION COMMAND...   prints {"instructions":N,"decoded":N,"mismatches":N,"gaps":N,"first":"..."}
+//   stepper_check DIRECTORY FUNCTION COMMAND...   prints
+//   {"instructions":N,"decoded":N,"mismatches":N,"gaps":N,"first":"..."}
 #include <sys/wait.h>
 
 #include <cstdio>
@@ -35,11 +36,11 @@ int check(const std::string& path, const std::string& function, const std::vecto
   if (!outcome.id) return fail(internal("nothing was recorded"));
   auto checked = check_flow(*directory, *outcome.id, log);
   if (!checked) return fail(checked.error());
-  std::printf("{\"snapshot_id\":\"%s\",\"instructions\":%lu,\"decoded\":%lu,\"threads\":%lu,\"mismatches\":%lu,"
-              "\"errors\":%lu,\"gaps\":%lu,\"bytes\":%lu,\"wait_status\":%d,\"first\":\"%s\"}\n",
-              outcome.id->hex().c_str(), outcome.instructions, checked->instructions, outcome.threads,
-              checked->mismatches, checked->errors, outcome.gaps, outcome.packet_bytes, *status,
-              checked->first.c_str());
+  std::printf(
+      "{\"snapshot_id\":\"%s\",\"instructions\":%lu,\"decoded\":%lu,\"threads\":%lu,\"mismatches\":%lu,"
+      "\"errors\":%lu,\"gaps\":%lu,\"bytes\":%lu,\"wait_status\":%d,\"first\":\"%s\"}\n",
+      outcome.id->hex().c_str(), outcome.instructions, checked->instructions, outcome.threads, checked->mismatches,
+      checked->errors, outcome.gaps, outcome.packet_bytes, *status, checked->first.c_str());
   return checked->mismatches == 0 && checked->errors == 0 ? 0 : 1;
 }
 

@@ -160,7 +160,8 @@ bool subject_avx512() {
   int numbers[160];
   std::iota(numbers, numbers + 160, 0);
   const std::string text(300, 'a');
-  return sum_wide(numbers, 160) == 6400 && std::strlen(text.c_str()) == 300 && std::strchr(text.c_str(), 'b') == nullptr;
+  return sum_wide(numbers, 160) == 6400 && std::strlen(text.c_str()) == 300 &&
+         std::strchr(text.c_str(), 'b') == nullptr;
 }
 
 // A program that looks at its flags must not see that it is stepped, nor be stepped by itself afterwards.

@@ -68,10 +68,13 @@ bool subject_signals() {
   handled = 0;
   handle(SIGALRM, count);
   handle(SIGUSR1, count);
-  handle(SIGUSR2, [](int) {
-    ::raise(SIGUSR1);
-    handled = handled + 1;
-  }, SA_ONSTACK);
+  handle(
+      SIGUSR2,
+      [](int) {
+        ::raise(SIGUSR1);
+        handled = handled + 1;
+      },
+      SA_ONSTACK);
   static char stack[65536];
   const stack_t own{stack, 0, sizeof stack};
   ::sigaltstack(&own, nullptr);
@@ -100,7 +103,8 @@ bool subject_faults() {
   faults = faults + 1;
   if (sigsetjmp(after_fault, 1) == 0) asm volatile("hlt");
   faults = faults + 1;
-  if (sigsetjmp(after_fault, 1) == 0) asm volatile("xor %%edx, %%edx\n xor %%ecx, %%ecx\n div %%ecx" : : : "eax", "ecx", "edx", "cc");
+  if (sigsetjmp(after_fault, 1) == 0)
+    asm volatile("xor %%edx, %%edx\n xor %%ecx, %%ecx\n div %%ecx" : : : "eax", "ecx", "edx", "cc");
   faults = faults + 1;
   return faults == 4;
 }
@@ -134,10 +138,12 @@ bool subject_interrupted() {
   handle(SIGUSR1, count);
   const pid_t first = signal_later(SIGUSR1);
   const bool failed = ::read(ends[0], &byte, 1) == -1 && errno == EINTR;
-  handle(SIGUSR1, [](int) { handled = handled + 1; }, SA_RESTART);
+  handle(
+      SIGUSR1, [](int) { handled = handled + 1; }, SA_RESTART);
   static int write_end;
   write_end = ends[1];
-  handle(SIGUSR2, [](int) { (void)!::write(write_end, "x", 1); }, SA_RESTART);
+  handle(
+      SIGUSR2, [](int) { (void)!::write(write_end, "x", 1); }, SA_RESTART);
   const pid_t second = signal_later(SIGUSR1, SIGUSR2);
   const bool restarted = ::read(ends[0], &byte, 1) == 1 && byte == 'x';
   ::waitpid(first, nullptr, 0);

@@ -51,11 +51,12 @@ const MappedFile* AddressSpace::map_of(uint64_t address) const {
 }
 
 bool AddressSpace::touches_code(uint64_t address, uint64_t length) const {
-  return std::ranges::any_of(
-      code_, [&](const MappedFile& map) { return map.begin < address + length && address < map.end; });
+  return std::ranges::any_of(code_,
+                             [&](const MappedFile& map) { return map.begin < address + length && address < map.end; });
 }
 
-// ---- maps ------------------------------------------------------------------------------------------------------------
+// ---- maps
+// ------------------------------------------------------------------------------------------------------------
 
 void AddressSpace::record_map(const MappedFile& map, uint64_t tsc) {
   Sideband row;
@@ -106,7 +107,8 @@ void AddressSpace::look_at_maps(uint64_t tsc) {
   page_number_ = UINT64_MAX;
 }
 
-// ---- instructions ----------------------------------------------------------------------------------------------------
+// ---- instructions
+// ----------------------------------------------------------------------------------------------------
 
 bool AddressSpace::differs_from_file(uint64_t address, const MappedFile& map) const {
   const auto file = files_.find(map.begin);

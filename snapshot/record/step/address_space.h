@@ -73,7 +73,7 @@ class AddressSpace {
   pid_t pid_;
   Recording& recording_;
   Fd memory_;
-  std::vector<MappedFile> code_;            // executable, by address
+  std::vector<MappedFile> code_;             // executable, by address
   std::unordered_map<uint64_t, int> files_;  // by a map's begin: its image's file; none: memory alone
   std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;
   uint64_t page_number_ = UINT64_MAX;

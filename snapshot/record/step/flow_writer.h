@@ -1,4 +1,5 @@
-// FlowWriter: executed instructions, one at a time, to a stream of packets that a decoder makes the same instructions of.
+// FlowWriter: executed instructions, one at a time, to a stream of packets that a decoder makes the same instructions
+// of.
 //
 // Purpose: knows what Intel PT says of which instruction, and what it leaves out because the decoder has the code. Only
 // user code is recorded: a system call disables packets, the next instruction of the thread enables them again.
@@ -45,7 +46,8 @@ class FlowWriter {
 
   // A stretch begins, and nothing is enabled yet: at the beginning, and where something is to be told at once.
   void begin(uint64_t tsc);
-  // When the thread could go on, where that is not when its next instruction was seen to have run: behind a system call.
+  // When the thread could go on, where that is not when its next instruction was seen to have run: behind a system
+  // call.
   void resumes(uint64_t tsc) { resumes_tsc_ = tsc; }
   // The instruction at `ip` ran, and the thread went on at `next`.
   void executed(const Instruction& instruction, uint64_t ip, uint64_t next, uint64_t tsc) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint64_t kCode = 0x401000;
 constexpr std::ptrdiff_t kMostAhead = 400;  // instructions without a decision
-constexpr uint64_t kSlot = 8;  // one instruction each, and NOPs up to the next
+constexpr uint64_t kSlot = 8;               // one instruction each, and NOPs up to the next
 
 // Random code: where a branch goes is for the interpreter's dice to say.
 class RandomProgram {
@@ -149,18 +149,16 @@ struct Made {
 
 Made run(RandomProgram& program, size_t steps) {
   Made run;
-  FlowWriter flow(26, [&](std::span<const uint8_t> some) {
-    run.packets.insert(run.packets.end(), some.begin(), some.end());
-  });
+  FlowWriter flow(
+      26, [&](std::span<const uint8_t> some) { run.packets.insert(run.packets.end(), some.begin(), some.end()); });
   program.run(flow, steps, run.ran);
   run.unexplained = flow.take_unexplained();
   return run;
 }
 
 DecodedFlow decode(const RandomProgram& program, std::vector<uint8_t> packets) {
-  return decode_stream(std::move(packets), 26, [&](uint64_t ip, uint64_t, uint8_t* to, size_t bytes) {
-    return program.read(ip, to, bytes);
-  });
+  return decode_stream(std::move(packets), 26,
+                       [&](uint64_t ip, uint64_t, uint8_t* to, size_t bytes) { return program.read(ip, to, bytes); });
 }
 
 TEST(FlowWriter, WhatIsDecodedIsWhatWasRun) {
@@ -180,7 +178,8 @@ TEST(FlowWriter, EveryPrefixDecodesToAPrefix) {
   RandomProgram program(99, 100);
   const Made made = run(program, 3'000);
   for (size_t size = 0; size < made.packets.size(); size++) {
-    const DecodedFlow flow = decode(program, {made.packets.begin(), made.packets.begin() + static_cast<std::ptrdiff_t>(size)});
+    const DecodedFlow flow =
+        decode(program, {made.packets.begin(), made.packets.begin() + static_cast<std::ptrdiff_t>(size)});
     // A decoder goes on until it needs a packet: as far as there is nothing to decide, it may run ahead.
     const size_t both = std::min(flow.ips.size(), made.ran.size());
     const auto end = flow.ips.begin() + static_cast<std::ptrdiff_t>(both);
@@ -191,7 +190,8 @@ TEST(FlowWriter, EveryPrefixDecodesToAPrefix) {
 
 TEST(FlowWriter, ReturnsAreOneBitAndDirectCallsNothing) {
   Made made;
-  FlowWriter flow(26, [&](std::span<const uint8_t> some) { made.packets.insert(made.packets.end(), some.begin(), some.end()); });
+  FlowWriter flow(
+      26, [&](std::span<const uint8_t> some) { made.packets.insert(made.packets.end(), some.begin(), some.end()); });
   flow.begin(1000);
   const Instruction call{0x100, 5, InstructionKind::kCall, 0};
   const Instruction back{0, 1, InstructionKind::kReturn, 0};
@@ -206,7 +206,8 @@ TEST(FlowWriter, ReturnsAreOneBitAndDirectCallsNothing) {
 
 TEST(FlowWriter, WhatAnInstructionDoesNotExplainIsAnInterruptAndCounted) {
   Made made;
-  FlowWriter flow(26, [&](std::span<const uint8_t> some) { made.packets.insert(made.packets.end(), some.begin(), some.end()); });
+  FlowWriter flow(
+      26, [&](std::span<const uint8_t> some) { made.packets.insert(made.packets.end(), some.begin(), some.end()); });
   flow.begin(1000);
   const Instruction nop{0, 1, InstructionKind::kOther, 0};
   flow.executed(nop, kCode, kCode + 1, 1000);

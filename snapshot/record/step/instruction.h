@@ -12,10 +12,10 @@ namespace fathom::snapshot::step {
 
 enum class InstructionKind : uint8_t {
   kOther,
-  kConditional,   // with a direct target
-  kJump,          // direct
+  kConditional,  // with a direct target
+  kJump,         // direct
   kJumpIndirect,
-  kCall,          // direct
+  kCall,  // direct
   kCallIndirect,
   kReturn,
   kSystemCall,  // SYSCALL, SYSENTER, INT n: into the kernel, and not always back to where it was
@@ -24,10 +24,10 @@ enum class InstructionKind : uint8_t {
 };
 
 enum InstructionFlags : uint8_t {
-  kRepeats = 1,      // REP: a step is one round of it
-  kWritesMemory = 2, // more than its own stack
-  kPushesFlags = 4,  // shows the program that it is stepped
-  kPopsFlags = 8,    // and makes the kernel forget that it was not the program that wanted it
+  kRepeats = 1,       // REP: a step is one round of it
+  kWritesMemory = 2,  // more than its own stack
+  kPushesFlags = 4,   // shows the program that it is stepped
+  kPopsFlags = 8,     // and makes the kernel forget that it was not the program that wanted it
 };
 
 struct Instruction {

@@ -14,8 +14,8 @@ Instruction of(std::vector<uint8_t> bytes) {
 TEST(Instruction, KindsAsIntelPtTellsThemApart) {
   EXPECT_EQ(of({0x90}).kind, InstructionKind::kOther);
   EXPECT_EQ(of({0x74, 0x05}).kind, InstructionKind::kConditional);
-  EXPECT_EQ(of({0xe2, 0xfe}).kind, InstructionKind::kConditional);        // loop
-  EXPECT_EQ(of({0xe3, 0x00}).kind, InstructionKind::kConditional);        // jrcxz
+  EXPECT_EQ(of({0xe2, 0xfe}).kind, InstructionKind::kConditional);  // loop
+  EXPECT_EQ(of({0xe3, 0x00}).kind, InstructionKind::kConditional);  // jrcxz
   EXPECT_EQ(of({0xeb, 0x05}).kind, InstructionKind::kJump);
   EXPECT_EQ(of({0xff, 0xe0}).kind, InstructionKind::kJumpIndirect);
   EXPECT_EQ(of({0x3e, 0xff, 0xe0}).kind, InstructionKind::kJumpIndirect);  // notrack
@@ -30,8 +30,8 @@ TEST(Instruction, KindsAsIntelPtTellsThemApart) {
   EXPECT_EQ(of({0xcc}).kind, InstructionKind::kBreakpoint);
   EXPECT_EQ(of({0xcb}).kind, InstructionKind::kFar);
   EXPECT_EQ(of({0x48, 0xcf}).kind, InstructionKind::kFar);
-  EXPECT_EQ(of({0xff, 0x28}).kind, InstructionKind::kFar);                      // jmp far [rax]
-  EXPECT_EQ(of({0xc7, 0xf8, 0, 0, 0, 0}).kind, InstructionKind::kOther);        // xbegin
+  EXPECT_EQ(of({0xff, 0x28}).kind, InstructionKind::kFar);                            // jmp far [rax]
+  EXPECT_EQ(of({0xc7, 0xf8, 0, 0, 0, 0}).kind, InstructionKind::kOther);              // xbegin
   EXPECT_EQ(of({0x62, 0xf1, 0x7d, 0x48, 0xfe, 0xc1}).kind, InstructionKind::kOther);  // vpaddd zmm
 }
 
@@ -46,7 +46,7 @@ TEST(Instruction, TargetsAndLengths) {
 TEST(Instruction, FlagsOfWhatNeedsCare) {
   EXPECT_EQ(of({0xf3, 0xa4}).flags & kRepeats, kRepeats);
   EXPECT_EQ(of({0xf2, 0xae}).flags & kRepeats, kRepeats);
-  EXPECT_EQ(of({0xf3, 0xc3}).flags & kRepeats, 0);  // a return with a prefix that says nothing
+  EXPECT_EQ(of({0xf3, 0xc3}).flags & kRepeats, 0);              // a return with a prefix that says nothing
   EXPECT_EQ(of({0xf3, 0x0f, 0x1e, 0xfa}).flags & kRepeats, 0);  // endbr64
   EXPECT_EQ(of({0x48, 0x89, 0x07}).flags, kWritesMemory);
   EXPECT_EQ(of({0x48, 0x8b, 0x07}).flags, 0);

@@ -31,11 +31,11 @@ class PacketWriter {
   // PSB, the time, the mode (64 bits); with `ip` when packets are enabled just now. Nothing before it is needed to read
   // what comes behind it.
   void synchronise(uint64_t tsc, const uint64_t* ip);
-  void branch(bool taken, uint64_t tsc);      // a bit of TNT
-  void target(uint64_t ip, uint64_t tsc);     // TIP
-  void enable(uint64_t ip, uint64_t tsc);     // TIP.PGE
-  void disable(uint64_t tsc);                 // TIP.PGD without a target
-  void disable_at(uint64_t ip, uint64_t tsc); // FUP, TIP.PGD: not because of an instruction
+  void branch(bool taken, uint64_t tsc);                     // a bit of TNT
+  void target(uint64_t ip, uint64_t tsc);                    // TIP
+  void enable(uint64_t ip, uint64_t tsc);                    // TIP.PGE
+  void disable(uint64_t tsc);                                // TIP.PGD without a target
+  void disable_at(uint64_t ip, uint64_t tsc);                // FUP, TIP.PGD: not because of an instruction
   void interrupt(uint64_t from, uint64_t to, uint64_t tsc);  // FUP, TIP
   // Everything that was written goes to the sink.
   void flush();

@@ -10,7 +10,8 @@ namespace {
 
 struct Written {
   std::vector<uint8_t> bytes;
-  PacketWriter writer{26, [this](std::span<const uint8_t> some) { bytes.insert(bytes.end(), some.begin(), some.end()); }};
+  PacketWriter writer{26,
+                      [this](std::span<const uint8_t> some) { bytes.insert(bytes.end(), some.begin(), some.end()); }};
 };
 
 // Packets as a reader sees them, with instruction pointers uncompressed by the rules of Intel's manual.
@@ -67,7 +68,8 @@ std::vector<std::string> packets_of(std::vector<uint8_t> bytes) {
         break;
       case ppt_tnt_8: {
         std::string bits = "TNT ";
-        for (int i = packet.payload.tnt.bit_size - 1; i >= 0; i--) bits += (packet.payload.tnt.payload >> i & 1) != 0 ? '!' : '.';
+        for (int i = packet.payload.tnt.bit_size - 1; i >= 0; i--)
+          bits += (packet.payload.tnt.payload >> i & 1) != 0 ? '!' : '.';
         found.push_back(bits);
         break;
       }

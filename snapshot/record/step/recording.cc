@@ -109,9 +109,8 @@ uint32_t Recording::add_flat_image(const std::string& name, std::string bytes) {
 Result<> Recording::store_images() {
   for (size_t i = 0; i < contents_.size(); i++) {
     const Content& content = contents_[i];
-    auto stored = content.file.open()
-                      ? directory_.add_image_file("/proc/self/fd/" + std::to_string(content.file.get()))
-                      : directory_.add_image_bytes(content.bytes);
+    auto stored = content.file.open() ? directory_.add_image_file("/proc/self/fd/" + std::to_string(content.file.get()))
+                                      : directory_.add_image_bytes(content.bytes);
     Image& image = snapshot_.images[i];
     if (!stored) {
       image.missing = stored.error().message;

@@ -32,7 +32,7 @@ struct StepProcess {
 
   pid_t pid;
   AddressSpace space;
-  bool recorded = false;  // its maps are in the recording
+  bool recorded = false;              // its maps are in the recording
   std::vector<uint64_t> breakpoints;  // of its threads, while they run free; at most tracee::kBreakpoints
   bool awaits_libraries = false;      // the breakpoint is where its dynamic linker is done
   // By the instruction that announces the section to the kernel: from there on it must not be stopped.
@@ -40,7 +40,7 @@ struct StepProcess {
 };
 
 enum class StepMode : uint8_t {
-  kFree,         // runs at full speed
+  kFree,  // runs at full speed
   kStepping,
   kRunningOver,  // runs to a breakpoint behind a critical section
 };

@@ -52,7 +52,8 @@ void Stepper::go_to(StepThread& thread, uint64_t ip) {
     space.take_changed();
     thread.flow->synchronise(ip, read_tsc());
   }
-  if (thread.instruction.length == 0 && thread.flow->enabled()) record_gap(thread, "code that cannot be read", "unreadable code");
+  if (thread.instruction.length == 0 && thread.flow->enabled())
+    record_gap(thread, "code that cannot be read", "unreadable code");
 }
 
 void Stepper::look_at_what_ran(StepThread& thread, const Instruction& ran, uint64_t at) {
@@ -102,7 +103,8 @@ void Stepper::stayed(StepThread& thread, uint64_t ip, int code) {
   if (code == TRAP_TRACE && !repeats) stepped(thread, ip);
 }
 
-// ---- signals ---------------------------------------------------------------------------------------------------------
+// ---- signals
+// ---------------------------------------------------------------------------------------------------------
 
 void Stepper::on_signal(StepThread& thread, int signal) {
   const bool at_breakpoint = signal == SIGTRAP && tracee::signal_code(thread.tid) == TRAP_HWBKPT;

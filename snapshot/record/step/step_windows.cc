@@ -77,13 +77,13 @@ void Stepper::step_from_here(StepThread& thread) {
   record_process(*thread.process, tsc);
   binding_.bind(thread.tid);
   open_stream(thread);
-  thread.window_tsc = tsc;
   thread.in_calls_ticks = 0;
   thread.rseq_area = tracee::rseq_area(thread.tid);
   thread.watched_flags |= kPushesFlags | kPopsFlags | (thread.rseq_area != 0 ? kWritesMemory : 0);
   thread.watched_kinds |= 1U << static_cast<int>(InstructionKind::kBreakpoint);
   go_to(thread, tracee::instruction_pointer(thread.tid));
   if (const auto registers = tracee::registers(thread.tid)) expect_restart(thread, *registers);
+  thread.window_tsc = read_tsc();
 }
 
 void Stepper::stop_recording(StepThread& thread) {

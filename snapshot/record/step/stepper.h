@@ -3,9 +3,9 @@
 // Purpose: the software stand-in for Intel PT, for machines without it: the same packets, some hundred to thousand
 // times slower. A thread is stepped instruction by instruction; system calls, signals, exec, new threads and processes
 // are told by the kernel's own stops. Critical sections of rseq are run over and counted as gaps. When the last window
-// has ended, or enough steps were made, everybody is let go and runs at full speed. Thread safety: none; the thread that
-// launched the command. Ownership: `recording`, `trigger` and `observer` outlive it. Errors: a thread that is killed
-// meanwhile simply ends. Source of the idea: ptrace(2), and the stepping debuggers.
+// has ended, or enough steps were made, everybody is let go and runs at full speed. Thread safety: none; the thread
+// that launched the command. Ownership: `recording`, `trigger` and `observer` outlive it. Errors: a thread that is
+// killed meanwhile simply ends. Source of the idea: ptrace(2), and the stepping debuggers.
 #pragma once
 
 #include <sys/types.h>
@@ -27,7 +27,7 @@ namespace fathom::snapshot::step {
 
 struct StepLimits {
   uint64_t most_steps = 1'000'000;
-  uint64_t windows = 1;      // so many, then everybody is let go
+  uint64_t windows = 1;     // so many, then everybody is let go
   bool all_threads = true;  // of the process, and those that it makes; false: the one in which the window began
 };
 

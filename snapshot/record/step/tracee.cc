@@ -35,8 +35,9 @@ Result<> seize(pid_t tid) {
   if (::ptrace(PTRACE_SEIZE, tid, nullptr, kOptions) == 0) return {};
   Error error = system_error("cannot step the program");
   if (errno == EPERM)
-    error.message += " (ptrace is forbidden here: a debugger traces it already, or a sandbox or "
-                     "/proc/sys/kernel/yama/ptrace_scope = 3 says no)";
+    error.message +=
+        " (ptrace is forbidden here: a debugger traces it already, or a sandbox or "
+        "/proc/sys/kernel/yama/ptrace_scope = 3 says no)";
   return error;
 }
 

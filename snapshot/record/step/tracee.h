@@ -53,7 +53,7 @@ void clear_trap_flag(pid_t tid);
 // Lets SIGTRAP through: where it is blocked, a stop would take the program's handler of it away.
 void unblock_trap(pid_t tid);
 std::optional<user_regs_struct> registers(pid_t tid);
-int signal_code(pid_t tid);        // si_code of the stop; 0 when it has none
+int signal_code(pid_t tid);  // si_code of the stop; 0 when it has none
 uint64_t event_message(pid_t tid);
 // Where the thread's struct rseq is; 0: nowhere.
 uint64_t rseq_area(pid_t tid);

@@ -60,7 +60,8 @@ class Code {
   Code(const SnapshotDirectory& directory, const Snapshot& snapshot, int32_t pid) {
     for (const Sideband& row : snapshot.sideband) {
       const bool maps = row.kind == SidebandKind::kMap && row.pid == pid && row.image < snapshot.images.size();
-      if (maps) rows_.push_back({row, Fd(::open(directory.image_path(snapshot.images[row.image].content).c_str(), O_RDONLY))});
+      if (maps)
+        rows_.push_back({row, Fd(::open(directory.image_path(snapshot.images[row.image].content).c_str(), O_RDONLY))});
     }
   }
 
@@ -109,7 +110,9 @@ void compare(const std::vector<uint64_t>& stepped, const DecodedFlow& flow, Flow
     check.mismatches++;
     const bool more = i >= flow.ips.size();
     if (check.first.empty())
-      check.first = at_address(more ? "stepped, and not decoded" : "decoded otherwise", i, more ? stepped[i] : flow.ips[i]) + " " + flow.error;
+      check.first =
+          at_address(more ? "stepped, and not decoded" : "decoded otherwise", i, more ? stepped[i] : flow.ips[i]) +
+          " " + flow.error;
   }
   check.instructions += flow.ips.size();
   if (flow.error.empty()) return;

@@ -1,0 +1,183 @@
+// Each subject of step_subject, stepped, decoded by libipt, and compared address by address.
+#include "snapshot/record/step/stepper.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "snapshot/record/step/from_function.h"
+#include "snapshot/record/step/from_span.h"
+#include "snapshot/record/step/record_command.h"
+#include "snapshot/record/testing/flow_check.h"
+
+namespace fathom::snapshot::step {
+namespace {
+
+constexpr int kNotPossible = 77;
+
+class StepperTest : public ::testing::Test {
+ protected:
+  StepperTest() {
+    EXPECT_NE(::mkdtemp(path_.data()), nullptr);
+    directory_.emplace(std::move(*SnapshotDirectory::open(path_)));
+  }
+  ~StepperTest() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+
+  // False: ptrace is forbidden here.
+  bool record(StepTrigger& trigger, const std::vector<std::string>& command, const StepLimits& limits = {}) {
+    StepRequest request;
+    request.command = command;
+    request.limits = limits;
+    request.observer = [&](pid_t tid, uint64_t ip) { log_[tid].push_back(ip); };
+    request.written = [&](const StepOutcome& outcome) { outcome_ = outcome; };
+    auto status = record_command(*directory_, trigger, request);
+    const bool forbidden = !status && status.error().message.find("ptrace is forbidden") != std::string::npos;
+    if (!status && !forbidden) ADD_FAILURE() << status.error().message;
+    if (status) wait_status_ = *status;
+    return !forbidden;
+  }
+
+  void expect_same() {
+    ASSERT_TRUE(outcome_.id);
+    auto check = check_flow(*directory_, *outcome_.id, log_);
+    ASSERT_TRUE(check) << check.error().message;
+    EXPECT_EQ(check->mismatches, 0U) << check->first;
+    EXPECT_EQ(check->errors, 0U) << check->first;
+    EXPECT_EQ(check->instructions, outcome_.instructions);
+    for (const Loss& loss : snapshot().losses) EXPECT_EQ(loss.name, "critical sections run over");
+  }
+
+  Snapshot snapshot() const { return directory_->open_snapshot(*outcome_.id)->snapshot(); }
+  uint64_t rows(SidebandKind kind) const {
+    const Snapshot whole = snapshot();
+    return static_cast<uint64_t>(
+        std::ranges::count_if(whole.sideband, [&](const Sideband& row) { return row.kind == kind; }));
+  }
+
+  std::string path_ = ::testing::TempDir() + "stepper_XXXXXX";
+  std::optional<SnapshotDirectory> directory_;
+  StepLog log_;
+  StepOutcome outcome_;
+  int wait_status_ = -1;
+};
+
+int status_alone(const std::string& program, const std::string& subject) {
+  const int status = std::system((program + " " + subject).c_str());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+class StepperSubject : public StepperTest, public ::testing::WithParamInterface<const char*> {
+ protected:
+  void step(const std::string& program) {
+    if (status_alone(program, GetParam()) == kNotPossible) GTEST_SKIP() << "this machine has no " << GetParam();
+    FromFunction trigger("run_subject");
+    StepLimits limits;
+    limits.most_steps = 20'000'000;
+    if (!record(trigger, {program, GetParam()}, limits)) GTEST_SKIP() << "ptrace is forbidden here";
+    EXPECT_EQ(wait_status_, 0);
+    EXPECT_EQ(outcome_.gaps, std::string(GetParam()) == "rseq" ? rows(SidebandKind::kGap) : 0U);
+    expect_same();
+  }
+};
+
+TEST_P(StepperSubject, IsDecodedAsItWasStepped) {
+  step(STEP_SUBJECT);
+}
+TEST_P(StepperSubject, AtFixedAddresses) {
+  step(STEP_SUBJECT "_fixed");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, StepperSubject,
+                         ::testing::Values("recursion", "indirect", "branches", "rep", "avx512", "flags", "exceptions",
+                                           "longjmp", "signals", "faults", "breakpoints", "calls", "interrupted",
+                                           "stopped", "vdso", "rseq", "threads", "processes", "exec", "dlopen", "jit",
+                                           "affinity"),
+                         [](const auto& about) { return std::string(about.param); });
+
+TEST_F(StepperTest, AWholeProgramFromItsFirstInstruction) {
+  FromStart trigger;
+  StepLimits limits;
+  limits.most_steps = 20'000'000;
+  if (!record(trigger, {"/bin/true"}, limits)) GTEST_SKIP() << "ptrace is forbidden here";
+  EXPECT_EQ(wait_status_, 0);
+  expect_same();
+  const Snapshot made = snapshot();
+  EXPECT_EQ(made.engine, Engine::kStep);
+  EXPECT_EQ(made.command, "/bin/true");
+  EXPECT_GT(made.slowdown, 10);
+  EXPECT_EQ(made.trigger.reason, "window");
+  EXPECT_NE(made.timing.conversion_mult, 0U);
+  EXPECT_GT(rows(SidebandKind::kMap), 3U);
+  EXPECT_GT(rows(SidebandKind::kSystemCall), 5U);
+  EXPECT_EQ(rows(SidebandKind::kExit), 1U);
+}
+
+TEST_F(StepperTest, EndsAtItsLimitAndLetsTheProgramGoOn) {
+  FromStart trigger;
+  StepLimits limits;
+  limits.most_steps = 5'000;
+  if (!record(trigger, {"/bin/sh", "-c", "exit 7"}, limits)) GTEST_SKIP() << "ptrace is forbidden here";
+  EXPECT_EQ(WEXITSTATUS(wait_status_), 7);
+  EXPECT_TRUE(outcome_.reached_limit);
+  EXPECT_EQ(outcome_.instructions, 5'000U);
+  expect_same();
+}
+
+TEST_F(StepperTest, ASpanFromItsBeginningToItsEnd) {
+  FromSpan trigger("hold", 0);
+  if (!record(trigger, {SPAN_HOLDER, "--for", "200", "--end"})) GTEST_SKIP() << "ptrace is forbidden here";
+  EXPECT_EQ(wait_status_, 0);
+  expect_same();
+  const Trigger why = snapshot().trigger;
+  EXPECT_EQ(why.reason, "requested");
+  EXPECT_FALSE(why.trace_id.is_zero());
+  EXPECT_FALSE(why.span_id.is_zero());
+  EXPECT_GT(rows(SidebandKind::kSystemCall), 0U);
+}
+
+TEST_F(StepperTest, ASpanThatIsOverdueWhileItRuns) {
+  FromSpan trigger("hold", 300'000'000);
+  if (!record(trigger, {SPAN_HOLDER, "--for", "1500", "--end"})) GTEST_SKIP() << "ptrace is forbidden here";
+  EXPECT_EQ(wait_status_, 0);
+  expect_same();
+  EXPECT_EQ(snapshot().trigger.reason, "overdue");
+  EXPECT_FALSE(snapshot().trigger.span_id.is_zero());
+}
+
+TEST_F(StepperTest, ASpanThatNeverWas) {
+  FromSpan trigger("nothing", 0);
+  if (!record(trigger, {SPAN_HOLDER, "--for", "20", "--end"})) GTEST_SKIP() << "ptrace is forbidden here";
+  EXPECT_EQ(wait_status_, 0);
+  EXPECT_FALSE(outcome_.id);
+  EXPECT_NE(outcome_.fault.value_or("").find("nothing"), std::string::npos);
+}
+
+TEST_F(StepperTest, EachCallIsAWindow) {
+  FromFunction trigger("fathom_span_end");
+  StepLimits limits;
+  limits.all_threads = false;
+  limits.windows = 1;
+  if (!record(trigger, {SPAN_HOLDER, "--for", "20", "--end"}, limits)) GTEST_SKIP() << "ptrace is forbidden here";
+  EXPECT_EQ(outcome_.windows, 1U);
+  EXPECT_EQ(snapshot().trigger.reason, "symbol");
+  expect_same();
+}
+
+TEST_F(StepperTest, SaysWhyNothingWasRecorded) {
+  FromFunction trigger("no_such_function");
+  if (!record(trigger, {STEP_SUBJECT, "recursion"})) GTEST_SKIP() << "ptrace is forbidden here";
+  EXPECT_FALSE(outcome_.id);
+  EXPECT_NE(outcome_.fault.value_or("").find("no_such_function"), std::string::npos);
+  EXPECT_TRUE(directory_->list()->empty());
+  EXPECT_TRUE(std::filesystem::is_empty(path_ + "/drafts"));
+}
+
+}  // namespace
+}  // namespace fathom::snapshot::step
