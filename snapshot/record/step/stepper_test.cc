@@ -22,6 +22,7 @@ constexpr int kNotPossible = 77;
 class StepperTest : public ::testing::Test {
  protected:
   StepperTest() {
+    ::setenv("ASAN_OPTIONS", "detect_leaks=0", 1);  // of the programs: theirs wants ptrace for itself
     EXPECT_NE(::mkdtemp(path_.data()), nullptr);
     directory_.emplace(std::move(*SnapshotDirectory::open(path_)));
   }
