@@ -8,6 +8,7 @@
 #include "bench/machine.h"
 #include "bench/options.h"
 #include "bench/report.h"
+#include "bench/server.h"
 #include "bench/snapshot/decode_steps.h"
 #include "bench/snapshot/program_steps.h"
 
