@@ -52,6 +52,14 @@ std::string next_commands(const Addresses& addresses, const std::string& trace_i
          "  fathom export --perfetto slow.pftrace " +
          trace_id +
          "\n\n"
+         "Down to the instructions: a second shop, recorded while a request of it waits (single steps: slow, and it "
+         "says so):\n\n"
+         "  export FATHOM_AGENT_SOCKET=" +
+         addresses.agent_socket +
+         "\n"
+         "  fathom record --span shelves.look --min-duration 10ms --threads all -- shop run --seconds 20\n"
+         "  fathom snapshot calls last     # who held the lock meanwhile, and in which calls\n"
+         "  fathom snapshot insns last     # instruction by instruction, with its line of source\n\n"
          "Programs of your own can send their spans here too, with fathom's client or with OpenTelemetry's SDK:\n\n"
          "  FATHOM_AGENT_SOCKET=" +
          addresses.agent_socket +

@@ -274,6 +274,9 @@ Result<std::string> here_or_pulled(const Context& context, const std::string& di
   if (pulled.error().code == ErrorCode::kNotFound) {
     return not_found("there is no snapshot " + id->hex() + " in " + directory + ", and the server has none either");
   }
+  if (pulled.error().code == ErrorCode::kUnavailable) {
+    return not_found(here.error().message + "; no server could be asked for it: " + pulled.error().message);
+  }
   return Error{pulled.error().code,
                "there is no snapshot " + id->hex() + " in " + directory + "; of the server: " + pulled.error().message};
 }

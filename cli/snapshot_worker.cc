@@ -9,6 +9,7 @@
 #include "cli/api.h"
 #include "cli/child.h"
 #include "cli/filter_flags.h"
+#include "cli/joined.h"
 #include "cli/places.h"
 #include "cli/snapshot_share.h"
 #include "cli/text.h"
@@ -126,7 +127,7 @@ ExitCode run_worker(const Args& args, const Context& context, const WorkerCall& 
   Result<std::string> directory = snapshot_directory(args, context);
   if (!directory) return failed(context, directory.error());
   Result<std::vector<std::string>> words = words_here(args, context, call, *directory);
-  if (!words) return failed(context, words.error());
+  if (!words) return not_fetched(context, words.error());
   std::vector<std::string> command{*worker, "--directory", *directory, "--columns", std::to_string(context.columns)};
   add_flags(args, call, command);
   command.push_back("--");  // what follows are names, whatever they begin with

@@ -41,7 +41,7 @@ size_t bound_at(const std::vector<uint64_t>& bounds, uint64_t value) {
 std::vector<uint64_t> fitting_bounds(uint64_t min, uint64_t max) {
   for (const std::span<const uint64_t> steps :
        {std::span<const uint64_t>(kFine), std::span<const uint64_t>(kMiddle), std::span<const uint64_t>(kCoarse)}) {
-    const auto bounds = bounds_of(steps);
+    auto bounds = bounds_of(steps);
     if (bound_at(bounds, max) - bound_at(bounds, min) < kMostBars) return bounds;
   }
   return bounds_of(kTens);

@@ -78,7 +78,8 @@ uint64_t tallest_slot(const std::vector<Activity::Series>& all) {
 void draw_slots(Svg& svg, const Activity& activity, const std::vector<Activity::Series>& all) {
   const uint64_t width = activity.slot_width();
   const uint64_t first = activity.first() / width;
-  const double each = kChartWidth / static_cast<double>(activity.last() / width - first + 1);
+  const uint64_t slots = activity.last() / width - first + 1;
+  const double each = kChartWidth / static_cast<double>(slots);
   const double scale = (kBottom - kTop) / static_cast<double>(tallest_slot(all));
   std::map<uint64_t, double> tops;
   for (const auto& series : all) {
