@@ -1,5 +1,6 @@
 #include "base/time.h"
 #include "cli/command.h"
+#include "cli/demo_record.h"
 #include "cli/demo_show.h"
 #include "cli/demo_stage.h"
 
@@ -19,23 +20,28 @@ CommandLine demo_line() {
       "a small shop, traced, and its slowest requests",
       "Starts a server and an agent of its own on free ports with their data in a temporary directory, and three small "
       "services with a load generator; lets them run, and shows the slowest requests, one of them as a tree, and what "
-      "the threads of one did. Then it goes on until Ctrl-C, for you to ask more. Everything it made is removed at the "
+      "the threads of one did; then records one of a second shop down to its instructions. Then it goes on until "
+      "Ctrl-C, for you to ask more. Everything it made is removed at the "
       "end.",
       {},
       {{"--once", "", "show it and end, without waiting for Ctrl-C (which makes the exit status 130 here)"},
        {"--seconds", "N", "how long the shop runs before it is looked at", "20"},
-       {"--app", "NAME", app_help(), demo_apps().front().name}},
+       {"--app", "NAME", app_help(), demo_apps().front().name},
+       {"--no-record", "", "without the last act, the recording of a request's instructions"}},
       {{"fathom demo", "look around; it says which commands to try"},
        {"fathom demo --once --seconds 5", "a quick proof that everything works here"},
        {"fathom demo --app otel-shop", "the same with OpenTelemetry's SDK; needs Node"}}};
 }
 
-std::string next_commands(const Addresses& addresses, const std::string& trace_id) {
-  return "\nThe shop goes on. In another terminal:\n\n"
-         "  export FATHOM_URL=http://" +
-         addresses.http +
-         "\n"
-         "  fathom slowest --service inventory --by span\n"
+// Who started us by a path may not have us by name.
+std::string path_command(const Context& context) {
+  const std::string directory = context.executable.substr(0, context.executable.rfind('/'));
+  const std::string path = ":" + context.env("PATH").value_or("") + ":";
+  return path.find(":" + directory + ":") != std::string::npos ? "" : "  export PATH=" + directory + ":$PATH\n";
+}
+
+std::string request_commands(const std::string& trace_id) {
+  return "  fathom slowest --service inventory --by span\n"
          "  fathom slowest --min-duration 100ms --format json\n"
          "  fathom services\n"
          "  fathom latency --service gateway\n"
@@ -50,20 +56,39 @@ std::string next_commands(const Addresses& addresses, const std::string& trace_i
          trace_id +
          " --all     # and what the other threads did meanwhile: who held the lock\n"
          "  fathom export --perfetto slow.pftrace " +
-         trace_id +
-         "\n\n"
-         "Down to the instructions: a second shop, recorded while a request of it waits (single steps: slow, and it "
-         "says so):\n\n"
-         "  export FATHOM_AGENT_SOCKET=" +
-         addresses.agent_socket +
-         "\n"
-         "  fathom record --span shelves.look --min-duration 10ms --threads all -- shop run --seconds 20\n"
-         "  fathom snapshot calls last     # who held the lock meanwhile, and in which calls\n"
-         "  fathom snapshot insns last     # instruction by instruction, with its line of source\n\n"
-         "Programs of your own can send their spans here too, with fathom's client or with OpenTelemetry's SDK:\n\n"
-         "  FATHOM_AGENT_SOCKET=" +
-         addresses.agent_socket +
-         " ./my-program\n"
+         trace_id + "\n";
+}
+
+std::string snapshot_commands(const std::optional<RecordedRequest>& recorded) {
+  if (!recorded) {
+    return "\nDown to the instructions, of any program (single steps where there is no Intel PT: slow, and it says "
+           "so):\n\n"
+           "  fathom record --span shelves.look --min-duration 10ms --threads all -- shop run --seconds 20\n"
+           "  fathom snapshot calls last\n";
+  }
+  const std::string id = recorded->snapshot_id.substr(0, 8);
+  const std::string tid = recorded->lock_holder.empty() ? "" : " --tid " + recorded->lock_holder;
+  return "\nDown to the instructions, of the request that was recorded in the second shop:\n\n"
+         "  export FATHOM_SNAPSHOTS=" +
+         recorded->directory + "\n" +
+         (recorded->trace_id.empty() ? "" : "  fathom trace " + recorded->trace_id + "   # it names its snapshot\n") +
+         "  fathom snapshot calls " + id + tid + "   # the calls" +
+         (tid.empty() ? "" : " of the thread that held the lock") +
+         ", and the lines of source that made them\n"
+         "  fathom snapshot insns " +
+         id + tid +
+         " | less   # instruction by instruction\n"
+         "  fathom snapshot functions " +
+         id + tid + "\n";
+}
+
+std::string next_commands(const Addresses& addresses, const std::string& trace_id,
+                          const std::optional<RecordedRequest>& recorded, const Context& context) {
+  return "\nThe shop goes on. In another terminal:\n\n" + path_command(context) + "  export FATHOM_URL=http://" +
+         addresses.http + "\n  export FATHOM_AGENT_SOCKET=" + addresses.agent_socket + "\n" +
+         request_commands(trace_id) + snapshot_commands(recorded) +
+         "\nPrograms of your own can send their spans here too, with fathom's client or with OpenTelemetry's SDK:\n\n"
+         "  ./my-program\n"
          "  OTEL_EXPORTER_OTLP_ENDPOINT=http://" +
          addresses.otlp_http +
          " OTEL_SERVICE_NAME=mine ./my-program\n\n"
@@ -74,7 +99,20 @@ struct Play {
   const DemoApp& app;
   bool once;
   uint64_t seconds;
+  bool record;  // the instructions of a request, too
 };
+
+// Not every host lets programs be recorded, and the rest of the demo is worth seeing there, too.
+Result<std::optional<RecordedRequest>> play_recording(DemoStage& stage, const Play& play, const Addresses& addresses,
+                                                      const Context& context) {
+  if (!play.record) return std::optional<RecordedRequest>();
+  Result<RecordedRequest> recorded = record_request(stage, addresses, context);
+  Result<> shown = recorded ? show_recorded(*recorded, context) : Result<>(recorded.error());
+  if (shown) return std::optional(*recorded);
+  if (shown.error().code == ErrorCode::kCancelled) return shown.error();
+  context.err("no instructions were recorded here: " + shown.error().message + "\n");
+  return std::optional<RecordedRequest>();
+}
 
 Result<> play_once(DemoStage& stage, const Play& play, const Addresses& addresses, const Context& context) {
   Result<> started = stage.start_shop(play.app, addresses, play.seconds);
@@ -83,6 +121,8 @@ Result<> play_once(DemoStage& stage, const Play& play, const Addresses& addresse
   if (!ended) return ended;
   Result<std::string> shown = show_slowest(addresses.http, context);
   if (!shown) return shown.error();
+  auto recorded = play_recording(stage, play, addresses, context);
+  if (!recorded) return recorded.error();
   return {};
 }
 
@@ -95,7 +135,9 @@ Result<> play_on(DemoStage& stage, const Play& play, const Addresses& addresses,
   if (!*waited) return {};
   Result<std::string> shown = show_slowest(addresses.http, context);
   if (!shown) return shown.error();
-  context.out(next_commands(addresses, *shown));
+  auto recorded = play_recording(stage, play, addresses, context);
+  if (!recorded) return recorded.error().code == ErrorCode::kCancelled ? Result<>() : recorded.error();
+  context.out(next_commands(addresses, *shown, *recorded, context));
   Result<bool> more = stage.wait(UINT64_MAX);
   if (!more) return more.error();
   return {};
@@ -118,7 +160,8 @@ ExitCode run_demo(const Args& args, const Context& context) {
   if (!app) return failed(context, app.error());
   Signals signals;
   DemoStage stage(context, signals);
-  const Play play{demo_app(*app), args.has("--once"), *seconds};
+  const DemoApp& chosen = demo_app(*app);
+  const Play play{chosen, args.has("--once"), *seconds, chosen.recordable && !args.has("--no-record")};
   Result<> played = play_all(stage, play, context);
   stage.stop();
   if (played) return ExitCode::kOk;

@@ -88,8 +88,8 @@ ChildOptions otel_shop_command(const DemoShop& shop, const Addresses& addresses,
 
 const std::vector<DemoApp>& demo_apps() {
   static const std::vector<DemoApp> kApps{
-      {"shop", "three gRPC services in C++ with fathom's client", "", prepare_shop, shop_command},
-      {"otel-shop", "three HTTP services in Node with OpenTelemetry's SDK", kNodeCure, prepare_otel_shop,
+      {"shop", "three gRPC services in C++ with fathom's client", "", true, prepare_shop, shop_command},
+      {"otel-shop", "three HTTP services in Node with OpenTelemetry's SDK", kNodeCure, false, prepare_otel_shop,
        otel_shop_command}};
   return kApps;
 }

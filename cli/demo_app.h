@@ -27,6 +27,7 @@ struct DemoApp {
   std::string name;
   std::string summary;  // for the help
   std::string cure;     // what it needs, when it cannot be started
+  bool recordable;      // its instructions can be recorded: it has fathom's own client
   // `scratch` is a directory that disappears at the end.
   Result<DemoShop> (*prepare)(const Context& context, Signals& signals, const std::string& scratch);
   // Its load ends by itself after so many seconds; 0: when it is told.

@@ -32,6 +32,7 @@ DemoStage::~DemoStage() {
 }
 
 void DemoStage::stop() {
+  end_child(other_, kShopGraceNano);
   end_child(shop_, kShopGraceNano);
   end_child(server_, kServerGraceNano);
 }
@@ -105,6 +106,20 @@ Result<> DemoStage::wait_for_shop() {
   shop_.reset();
   if (*status != 0) return internal("the shop " + describe_exit(*status));
   return {};
+}
+
+Result<int> DemoStage::run(const ChildOptions& options) {
+  Result<Child> child = Child::start(options);
+  if (!child) return child.error();
+  other_ = *std::move(child);
+  std::optional<int> status = other_->poll();
+  for (; !status; status = other_->poll()) {
+    Result<> runs = check_server_runs();
+    if (!runs) return runs.error();
+    if (signals_.wait(-1, kNanosPerSecond).stop) return interrupted();
+  }
+  other_.reset();
+  return *status;
 }
 
 Result<bool> DemoStage::wait(uint64_t duration_nano) {

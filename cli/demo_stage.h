@@ -35,6 +35,10 @@ class DemoStage {
   Result<> wait_for_shop();
   // For so long, or (UINT64_MAX) until a signal; an error when a program dies meanwhile. True: the time is over.
   Result<bool> wait(uint64_t duration_nano);
+  // Another program, beside the shop, to its end: its wait status.
+  Result<int> run(const ChildOptions& options);
+  // What is made there disappears with the demo.
+  const std::string& directory() const { return directory_->path(); }
   // The shop first, so that its last spans are still taken.
   void stop();
 
@@ -48,6 +52,7 @@ class DemoStage {
   DemoShop prepared_;
   std::optional<Child> server_;
   std::optional<Child> shop_;
+  std::optional<Child> other_;
 };
 
 }  // namespace fathom::cli

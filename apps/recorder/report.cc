@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/fd.h"
+#include "base/text.h"
 #include "base/whole_io.h"
 #include "net/json_writer.h"
 
@@ -57,7 +58,9 @@ std::string report_text(const RecorderOptions& options, const StepOutcome& outco
   if (outcome.gaps != 0) text += line(counted(outcome.gaps, "gap") + ": see fathom snapshot stats");
   text += line("snapshot " + outcome.id->hex() + " in " + options.directory);
   const std::string id = outcome.id->hex().substr(0, 8);
-  return text + line("next: fathom snapshot calls " + id + "   (or functions, insns, syscalls, sunburst)");
+  for (const snapshot::HeldLock& lock : outcome.locks) text += line(printable(held_lock_text(lock)));
+  const std::string holder = outcome.locks.empty() ? "" : " --tid " + std::to_string(outcome.locks[0].holder);
+  return text + line("next: fathom snapshot calls " + id + holder + "   (or functions, insns, syscalls, sunburst)");
 }
 
 std::string report_json(const StepOutcome& outcome) {
@@ -68,7 +71,10 @@ std::string report_json(const StepOutcome& outcome) {
   json.member("engine", "step").member("instructions", outcome.instructions).member("threads", outcome.threads);
   json.member("windows", outcome.windows).member("gaps", outcome.gaps).member("packet_bytes", outcome.packet_bytes);
   json.key("slowdown").real(outcome.slowdown);
-  json.member("reached_limit", outcome.reached_limit).end_object();
+  json.member("reached_limit", outcome.reached_limit);
+  if (outcome.trace_id != Id<16>{}) json.member("trace_id", std::string_view(outcome.trace_id.hex()));
+  if (!outcome.locks.empty()) json.member("lock_holder", outcome.locks[0].holder);
+  json.end_object();
   return text + "\n";
 }
 

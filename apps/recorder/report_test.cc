@@ -30,6 +30,15 @@ TEST(RecorderReport, TellsWhatWasRecordedAndWhatToDoNext) {
   EXPECT_EQ(text.find("--steps"), std::string::npos);
 }
 
+TEST(RecorderReport, LeadsToTheHolderOfTheLock) {
+  snapshot::step::StepOutcome outcome = sample();
+  outcome.locks = {{42, "shop", "mutex", 16, {7}}};
+  const std::string text = report_text({}, outcome);
+  EXPECT_NE(text.find("thread 42 (shop) holds a mutex that thread 7 waits for"), std::string::npos) << text;
+  EXPECT_NE(text.find("fathom snapshot calls 30313233 --tid 42 "), std::string::npos) << text;
+  EXPECT_NE(report_json(outcome).find("\"lock_holder\":42"), std::string::npos);
+}
+
 TEST(RecorderReport, SaysWhyThereIsNothing) {
   snapshot::step::StepOutcome outcome;
   outcome.fault = "checkout was never called";

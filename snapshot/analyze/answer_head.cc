@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "base/time.h"
+#include "snapshot/format/held_locks.h"
 
 namespace fathom::snapshot {
 namespace {
@@ -52,6 +53,25 @@ std::string trigger_text(const Trigger& trigger) {
   return text + "\n";
 }
 
+std::string locks_text(const Snapshot& snapshot) {
+  std::string text;
+  for (const HeldLock& lock : held_locks(snapshot)) text += "lock: " + printable(held_lock_text(lock)) + "\n";
+  return text;
+}
+
+void locks_json(net::JsonWriter& json, const Snapshot& snapshot) {
+  const std::vector<HeldLock> locks = held_locks(snapshot);
+  if (locks.empty()) return;
+  json.key("held_locks").begin_array();
+  for (const HeldLock& lock : locks) {
+    json.begin_object().member("holder", lock.holder).member("lock", std::string_view(lock.lock));
+    json.member("address", std::string_view(hex_address(lock.address))).key("waiters").begin_array();
+    for (int32_t tid : lock.waiters) json.number(tid);
+    json.end_array().end_object();
+  }
+  json.end_array();
+}
+
 std::string losses_text(const std::vector<Loss>& losses) {
   std::string text;
   for (const Loss& loss : losses) {
@@ -96,7 +116,7 @@ std::string engine_text(const Snapshot& snapshot) {
 
 std::string head_text(const Snapshot& snapshot) {
   return engine_text(snapshot) + "\n" + recorded_text(snapshot) + trigger_text(snapshot.trigger) +
-         losses_text(snapshot.losses);
+         locks_text(snapshot) + losses_text(snapshot.losses);
 }
 
 std::string gaps_text(const DecodeSummary& summary) {
@@ -122,6 +142,7 @@ void head_json(net::JsonWriter& json, const Snapshot& snapshot) {
     json.member("tid", snapshot.trigger.tid).member("trace_id", std::string_view(snapshot.trigger.trace_id.hex()));
     json.member("span_id", std::string_view(snapshot.trigger.span_id.hex())).end_object();
   }
+  locks_json(json, snapshot);
   json.key("losses").begin_object();
   for (const Loss& loss : snapshot.losses) json.member(loss.name, loss.count);
   json.end_object();

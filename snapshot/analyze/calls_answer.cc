@@ -1,14 +1,17 @@
 #include "snapshot/analyze/calls_answer.h"
 
 #include "snapshot/analyze/answer_head.h"
+#include "snapshot/analyze/function_label.h"
 #include "snapshot/analyze/icicle.h"
+#include "snapshot/analyze/insns_rows.h"
 
 namespace fathom::snapshot {
 
 namespace {
 
-std::string row_name(const CallRow& row) {
-  return std::string(row.depth * 2, ' ') + printable(row.name);
+std::string row_name(const CallRow& row, const CallLines& lines) {
+  const std::string line = lines ? lines(row) : "";
+  return std::string(row.depth * 2, ' ') + short_function_name(row.name) + (line.empty() ? "" : "  (" + line + ")");
 }
 
 std::string bounds_text(const CallRow& row, const TraceTime& time) {
@@ -16,7 +19,7 @@ std::string bounds_text(const CallRow& row, const TraceTime& time) {
   return time.text(time.duration(row.self.min_ticks)) + " .. " + time.text(time.duration(row.self.max_ticks));
 }
 
-void row_json(net::JsonWriter& json, const CallRow& row, size_t id, const TraceTime& time) {
+void row_json(net::JsonWriter& json, const CallRow& row, size_t id, const TraceTime& time, const CallLines& lines) {
   json.begin_object().member("id", id).key("parent");
   if (id == 0) {
     json.null();
@@ -33,34 +36,47 @@ void row_json(net::JsonWriter& json, const CallRow& row, size_t id, const TraceT
   if (row.self.complete > 0) {
     json.member("min", time.duration(row.self.min_ticks)).member("max", time.duration(row.self.max_ticks));
   }
+  if (row.called_from != 0) {
+    json.member("called_from", std::string_view(hex_address(row.called_from)));
+    if (lines) json.member("called_from_line", std::string_view(lines(row)));
+  }
   json.end_object();
+}
+
+// "shop/shelves.cc:88"; empty where that is not known.
+std::string call_line(const DecodedCalls& decoded, const CallRow& row) {
+  if (row.called_from == 0 || row.function == nullptr) return "";
+  const auto line = decoded.context->names().line(row.function->pid, row.function->tsc, row.called_from);
+  return line ? short_line(*line) : "";
 }
 
 }  // namespace
 
-std::string calls_table(const NamedCalls& calls, const TraceTime& time, uint64_t limit) {
-  NumberTable table(
-      {"calls", "insns", "self insns", "time", "self time", "paused", "min .. max of a call", "function"});
+std::string calls_table(const NamedCalls& calls, const TraceTime& time, uint64_t limit, const CallLines& lines) {
+  NumberTable table({"calls", "insns", "self insns", "time", "self time", "paused", "min .. max of a call",
+                     lines ? "function (where it was called)" : "function"});
   const std::vector<bool> chosen = greatest_rows(calls, limit);
   for (size_t i = 0; i < calls.rows.size(); ++i) {
     const CallRow& row = calls.rows[i];
     if (!chosen[i]) continue;
     table.add({count_cell(row.self.calls), count_cell(row.total.instructions), count_cell(row.self.instructions),
                time_cell(time, row.total.ticks), time_cell(time, row.self.ticks),
-               time_cell(time, row.total.pause_ticks), bounds_text(row, time), row_name(row)});
+               time_cell(time, row.total.pause_ticks), bounds_text(row, time), row_name(row, lines)});
   }
   std::string text = table.text();
   if (table.size() < calls.rows.size()) {
-    text += "and " + group_digits(calls.rows.size() - table.size()) + " more with fewer instructions\n";
+    text += "and " + group_digits(calls.rows.size() - table.size()) +
+            " more with fewer instructions; --limit 0 shows all\n";
   }
   return text;
 }
 
-void calls_json(net::JsonWriter& json, const NamedCalls& calls, const TraceTime& time, uint64_t limit) {
+void calls_json(net::JsonWriter& json, const NamedCalls& calls, const TraceTime& time, uint64_t limit,
+                const CallLines& lines) {
   const std::vector<bool> chosen = greatest_rows(calls, limit);
   json.key("rows").begin_array();
   for (size_t i = 0; i < calls.rows.size(); ++i) {
-    if (chosen[i]) row_json(json, calls.rows[i], i, time);
+    if (chosen[i]) row_json(json, calls.rows[i], i, time, lines);
   }
   json.end_array();
 }
@@ -84,17 +100,18 @@ Result<> answer_calls(const SnapshotDirectory& directory, const Question& questi
   auto decoded = decode_calls(directory, question.id, question);
   if (!decoded) return decoded.error();
   const NamedCalls calls = decoded->named(true);
+  const CallLines lines = [&](const CallRow& row) { return call_line(*decoded, row); };
   std::string out;
   if (question.format == Format::kTable) {
-    out =
-        answer_head(decoded->snapshot(), decoded->summary) + "\n" + calls_table(calls, decoded->time(), question.limit);
+    out = answer_head(decoded->snapshot(), decoded->summary) + "\n" +
+          calls_table(calls, decoded->time(), question.limit, lines);
   } else if (question.format == Format::kSvg) {
     out = calls_svg(calls, decoded->time(), caption_text(decoded->snapshot(), decoded->summary));
   } else {
     net::JsonWriter json(out);
     json.begin_object();
     answer_head_json(json, decoded->snapshot(), decoded->summary);
-    calls_json(json, calls, decoded->time(), question.limit);
+    calls_json(json, calls, decoded->time(), question.limit, lines);
     json.end_object();
     out += "\n";
   }

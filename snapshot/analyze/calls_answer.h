@@ -5,15 +5,22 @@
 // SVG: an icicle, width by instructions.
 #pragma once
 
+#include <functional>
+#include <string>
+
 #include "snapshot/analyze/call_answer.h"
 
 namespace fathom::snapshot {
 
 Result<> answer_calls(const SnapshotDirectory& directory, const Question& question, const Output& output);
 
-std::string calls_table(const NamedCalls& calls, const TraceTime& time, uint64_t limit);
+// The line of source that called a row's function, where one was seen; empty: not known.
+using CallLines = std::function<std::string(const CallRow&)>;
+
+std::string calls_table(const NamedCalls& calls, const TraceTime& time, uint64_t limit, const CallLines& lines = {});
 // The member "rows" of an object that is open.
-void calls_json(net::JsonWriter& json, const NamedCalls& calls, const TraceTime& time, uint64_t limit);
+void calls_json(net::JsonWriter& json, const NamedCalls& calls, const TraceTime& time, uint64_t limit,
+                const CallLines& lines = {});
 std::string calls_svg(const NamedCalls& calls, const TraceTime& time, std::string_view caption);
 
 }  // namespace fathom::snapshot

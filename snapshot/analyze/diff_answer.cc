@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "snapshot/analyze/answer_head.h"
+#include "snapshot/analyze/function_label.h"
 #include "snapshot/analyze/icicle.h"
 
 namespace fathom::snapshot {
@@ -73,7 +74,7 @@ std::string diff_table(const CallDifference& difference, const TraceTime& time, 
     const DifferenceRow& row = difference.rows[i];
     table.add({signed_cell(row.calls()), signed_cell(row.instructions()), signed_cell(row.self_instructions()),
                with_time ? time_difference(time, row.time()) : "-",
-               sign_of(row) + std::string(row.depth * 2, ' ') + printable(row.name)});
+               sign_of(row) + std::string(row.depth * 2, ' ') + short_function_name(row.name)});
   }
   return summary_text(difference, time, with_time) + "\n" + (table.size() == 0 ? "no path differs\n" : table.text());
 }

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "snapshot/analyze/answer_head.h"
+#include "snapshot/analyze/function_label.h"
 
 namespace fathom::snapshot {
 
@@ -102,7 +103,7 @@ std::string functions_table(const std::vector<FunctionRow>& rows, const TraceTim
     table.add({count_cell(row.ticks.count()), quantile_cell(row, time, 0.5), quantile_cell(row, time, 0.99),
                quantile_cell(row, time, 1), count_cell(row.self.calls), time_cell(time, wall_ticks(row)),
                time_cell(time, row.self.ticks), count_cell(row.total.instructions), count_cell(row.self.instructions),
-               printable(row.name)});
+               short_function_name(row.name)});
   }
   std::string text = table.text();
   if (table.size() < rows.size()) text += "and " + group_digits(rows.size() - table.size()) + " more\n";

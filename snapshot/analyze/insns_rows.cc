@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "net/json_writer.h"
 #include "snapshot/analyze/answer_head.h"
+#include "snapshot/analyze/function_label.h"
 
 namespace fathom::snapshot {
 namespace {
@@ -13,12 +14,11 @@ constexpr uint64_t kMostKeptLines = 200'000;
 constexpr size_t kTimeColumns = 14;
 constexpr size_t kAddressColumns = 14;
 constexpr size_t kTextColumns = 40;
-constexpr size_t kMostSymbolColumns = 72;
 
 std::string with_offset(const CodePlace& place, uint64_t ip) {
   const std::string name = place_name(place, ip);
   if (place.function == nullptr) return printable(name);
-  return cut_to_width(printable(name), kMostSymbolColumns) + "+" + hex_address(place.function_offset);
+  return short_function_name(name) + "+" + hex_address(place.function_offset);
 }
 
 CodePlace moved(CodePlace place, uint64_t from, uint64_t to) {
@@ -152,7 +152,7 @@ std::string InsnsRows::target_text(const DecodedInstruction& one, const CodePlac
 std::string InsnsRows::line_of(const DecodedInstruction& one, const CodePlace& place, uint64_t tsc) const {
   std::string text = one.text;
   const std::string target = target_text(one, place, tsc);
-  if (!target.empty()) text += " <" + cut_to_width(printable(target), kMostSymbolColumns) + ">";
+  if (!target.empty()) text += " <" + short_function_name(target) + ">";
   std::string line = pad_to_width(hex_address(one.address), kAddressColumns, Align::kLeft) + "  " +
                      pad_to_width(text, kTextColumns, Align::kLeft) + "  " + with_offset(place, one.address);
   const auto source = context_.names().line(pid_, tsc, one.address);

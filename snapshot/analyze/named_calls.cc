@@ -28,6 +28,7 @@ class Builder {
       CallRow& row = rows_[places[i]];
       row.self.add(node.stats);
       row.function = node.function;
+      if (row.called_from == 0) row.called_from = node.called_from;
       row.is_gap = node.function->gap != GapReason::kNone;
     }
   }

@@ -18,9 +18,10 @@ struct CallRow {
   std::string name;
   uint32_t parent = 0;
   uint32_t depth = 0;
-  uint32_t end = 0;  // the row behind all that it called
-  CallStats self;    // calls, complete, min, max are of the calls
-  CallStats total;   // instructions, ticks, pauses, pause_ticks: with what it called
+  uint32_t end = 0;          // the row behind all that it called
+  CallStats self;            // calls, complete, min, max are of the calls
+  CallStats total;           // instructions, ticks, pauses, pause_ticks: with what it called
+  uint64_t called_from = 0;  // the address of a call of it; 0: none was seen
   bool is_gap = false;
   const CallFunction* function = nullptr;  // one of that name; nullptr: a thread, or everything
 };

@@ -1,6 +1,7 @@
 #include "snapshot/analyze/sunburst_answer.h"
 
 #include "snapshot/analyze/answer_head.h"
+#include "snapshot/analyze/function_label.h"
 #include "snapshot/analyze/icicle.h"
 
 namespace fathom::snapshot {
@@ -31,7 +32,7 @@ std::string sunburst_table(const NamedCalls& calls, uint64_t limit) {
     if (!chosen[i]) continue;
     table.add({percent_text(row.total.instructions, calls.rows[0].total.instructions),
                count_cell(row.total.instructions), count_cell(row.self.instructions), count_cell(row.self.calls),
-               std::string(row.depth * 2, ' ') + printable(row.name)});
+               std::string(row.depth * 2, ' ') + short_function_name(row.name)});
   }
   return table.text();
 }

@@ -91,7 +91,7 @@ bool CallMachine::tail_call(uint64_t ip, uint64_t tsc) {
   if (!top.function->stub) {
     slice(top.function, tsc);
     top.node = tree_.child(parent, top.function);
-    ++tree_[top.node].stats.calls;
+    tree_[top.node].count_call(top.returns_to - 1);  // where the function was called that goes on as this one
   }
   run_in(top.node, top.function, tsc);
   return true;
@@ -107,7 +107,7 @@ void CallMachine::push(FrameKind kind, const CallFunction* function, uint64_t re
   frame.node = now_.node;
   if (!function->stub) {
     frame.node = tree_.child(now_.node, function);
-    ++tree_[frame.node].stats.calls;
+    tree_[frame.node].count_call(returns_to - 1);
     slice(function, tsc);
   }
   now_.frames.push_back(frame);

@@ -62,7 +62,7 @@ void CallStacks::Thread::graft(ThreadPart& part, const CallPiece& piece) {
   for (uint32_t i = piece.first_node; i < piece.last_node; ++i) {
     const uint32_t to = place_of(part, from[i]);
     part.moved[i] = to;
-    if (to != CallTree::kNone) machine.tree()[to].stats.add(from[i].stats);
+    if (to != CallTree::kNone) machine.tree()[to].add(from[i]);
   }
 }
 

@@ -112,7 +112,7 @@ std::vector<uint32_t> CallTree::compact(std::span<const uint32_t> kept) {
   std::vector<uint32_t> open;
   auto settle = [&](uint32_t node, uint32_t to) {
     moved[node] = to;
-    made[to].stats.add(nodes_[node].stats);
+    made[to].add(nodes_[node]);
     open.push_back(node);
   };
   settle(kRoot, kRoot);

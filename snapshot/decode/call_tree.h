@@ -41,11 +41,22 @@ enum class CallRole : uint8_t {
 
 struct CallNode {
   CallStats stats;
+  uint64_t called_from = 0;  // the address of the first call that was seen; 0: none was
   const CallFunction* function = nullptr;
   uint32_t parent = 0;
   uint16_t depth = 0;
   CallRole role = CallRole::kFunction;
   GapReason reason = GapReason::kNone;  // of a floor: behind which gap; kNone: behind the beginning
+
+  void count_call(uint64_t from) {
+    ++stats.calls;
+    if (called_from == 0) called_from = from;
+  }
+  // `other` is the same node, of a later stretch.
+  void add(const CallNode& other) {
+    stats.add(other.stats);
+    if (called_from == 0) called_from = other.called_from;
+  }
 };
 
 class CallTree {

@@ -101,6 +101,7 @@ enum class SidebandKind : uint8_t {
   kSystemCall = 13,    // the stepper's: `tid` enters system call number `length`
   kSignal = 14,        // the stepper's: signal `length` is delivered to `tid`
   kGap = 15,           // the recorder's: instructions ran unrecorded; `text` says why, `length` how many or 0
+  kLockWait = 16,      // the stepper's: `tid` sleeps for the lock at `address`, a `text`, that `other_tid` holds
 };
 
 enum SidebandFlags : uint32_t {

@@ -66,6 +66,8 @@ Result<StepOutcome> finish(Recording& recording, const Stepper& stepper, const S
   if (outcome.windows == 0) return outcome;
   outcome.slowdown = slowdown_of(stepper);
   recording.snapshot().slowdown = outcome.slowdown;
+  outcome.trace_id = recording.snapshot().trigger.trace_id;
+  outcome.locks = held_locks(recording.snapshot());
   auto id = recording.finish();
   if (!id) return id.error();
   outcome.id = *id;

@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "snapshot/format/directory.h"
+#include "snapshot/format/held_locks.h"
 #include "snapshot/record/step/stepper.h"
 
 namespace fathom::snapshot::step {
@@ -34,6 +35,8 @@ struct StepOutcome {
   uint64_t packet_bytes = 0;
   double slowdown = 0;
   bool reached_limit = false;
+  Id<16> trace_id;                   // of the span that a window began for; zero: for none
+  std::vector<HeldLock> locks;       // that recorded threads slept for when their window began
   std::optional<std::string> fault;  // why no window could begin
 };
 

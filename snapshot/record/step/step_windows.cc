@@ -1,8 +1,11 @@
 // Windows: from where to where a thread is stepped, and what is told of it at both ends.
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <string>
 #include <utility>
 
+#include "snapshot/record/step/lock_wait.h"
 #include "snapshot/record/step/stepper.h"
 #include "snapshot/record/step/tracee.h"
 
@@ -29,6 +32,29 @@ void Stepper::record_name(const StepThread& thread, uint64_t tsc, uint32_t flags
 void Stepper::record_process(StepProcess& process, uint64_t tsc) {
   process.space.look_at_maps(process.recorded ? tsc : 0);
   process.recorded = true;
+}
+
+// Whom a window finds asleep at a lock is told with the one who holds it.
+void Stepper::record_lock_wait(const StepThread& thread, const user_regs_struct& registers) {
+  const StepProcess& process = *thread.process;
+  LockWaitSources sources;
+  sources.read_word = [&](uint64_t address) -> std::optional<uint32_t> {
+    std::array<uint8_t, sizeof(uint32_t)> bytes{};
+    if (process.space.read(address, bytes) != bytes.size()) return std::nullopt;
+    return std::bit_cast<uint32_t>(bytes);
+  };
+  sources.is_thread = [&](pid_t tid) {
+    const auto found = threads_.find(tid);
+    return found != threads_.end() && found->second->process == &process;
+  };
+  const auto wait = lock_wait(thread.tid, registers, sources);
+  if (!wait) return;
+  Sideband row = row_of(thread, SidebandKind::kLockWait);
+  row.address = wait->address;
+  row.other_pid = process.pid;
+  row.other_tid = wait->holder;
+  row.text = wait->lock;
+  recording_.add(std::move(row));
 }
 
 // Instructions of `thread` run unrecorded, from where it is until it is stepped again.
@@ -82,7 +108,10 @@ void Stepper::step_from_here(StepThread& thread) {
   thread.watched_flags |= kPushesFlags | kPopsFlags | (thread.rseq_area != 0 ? kWritesMemory : 0);
   thread.watched_kinds |= 1U << static_cast<int>(InstructionKind::kBreakpoint);
   go_to(thread, tracee::instruction_pointer(thread.tid));
-  if (const auto registers = tracee::registers(thread.tid)) expect_restart(thread, *registers);
+  if (const auto registers = tracee::registers(thread.tid)) {
+    expect_restart(thread, *registers);
+    record_lock_wait(thread, *registers);
+  }
   thread.window_tsc = read_tsc();
 }
 

@@ -101,6 +101,7 @@ class Stepper {
   void stop_recording(StepThread& thread);
   void record_process(StepProcess& process, uint64_t tsc);
   void record_name(const StepThread& thread, uint64_t tsc, uint32_t flags);
+  void record_lock_wait(const StepThread& thread, const user_regs_struct& registers);
   Sideband row_of(const StepThread& thread, SidebandKind kind) const;
   void record_gap(StepThread& thread, const std::string& why, const std::string& loss);
 

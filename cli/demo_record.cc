@@ -1,0 +1,123 @@
+#include "cli/demo_record.h"
+
+#include <fcntl.h>
+
+#include <boost/json.hpp>
+#include <fstream>
+#include <optional>
+#include <sstream>
+
+#include "base/time.h"
+#include "cli/api.h"
+#include "cli/demo_app.h"
+#include "cli/places.h"
+#include "cli/snapshot_share.h"
+#include "cli/text.h"
+
+namespace fathom::cli {
+
+namespace {
+
+constexpr const char* kSeconds = "5";     // of load; the fault shows every second
+constexpr const char* kSteps = "100000";  // some seconds
+constexpr const char* kRows = "14";
+constexpr uint64_t kAnswerPatienceNano = 30 * kNanosPerSecond;
+
+std::string content_of(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::string last_line(std::string text) {
+  while (text.ends_with('\n')) text.pop_back();
+  return text.substr(text.rfind('\n') + 1);
+}
+
+struct RecordingFiles {
+  explicit RecordingFiles(const std::string& scratch)
+      : snapshots(scratch + "/snapshots"), outcome(scratch + "/recorded.json"), log(scratch + "/recorded.log") {}
+  std::string snapshots;
+  std::string outcome;
+  std::string log;
+};
+
+Result<std::vector<std::string>> recording_command(const Context& context, const RecordingFiles& files,
+                                                   const std::string& scratch) {
+  Result<std::string> recorder = sibling_program(context, "fathom-recorder");
+  if (!recorder) return recorder.error();
+  Result<std::string> shop = shop_program(context);
+  if (!shop) return shop.error();
+  return std::vector<std::string>{*recorder,
+                                  "--span=shelves.look",
+                                  "--min-duration=10ms",
+                                  "--threads=all",
+                                  std::string("--steps=") + kSteps,
+                                  "--directory=" + files.snapshots,
+                                  "--json=" + files.outcome,
+                                  "--",
+                                  *shop,
+                                  "run",
+                                  "--seconds",
+                                  kSeconds,
+                                  "--directory",
+                                  scratch};
+}
+
+Result<> run_recording(DemoStage& stage, const std::vector<std::string>& command, const std::string& socket,
+                       const std::string& log) {
+  Fd file(::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (!file.open()) return system_error("cannot write '" + log + "'");
+  ChildOptions options;
+  options.command = command;
+  options.descriptors = {{1, file.get()}, {2, file.get()}};
+  options.environment = {{"FATHOM_AGENT_SOCKET", socket}};
+  Result<int> status = stage.run(options);
+  if (!status) return status.error();
+  if (*status != 0) return Error{ErrorCode::kUnavailable, last_line(content_of(log))};
+  return {};
+}
+
+Result<RecordedRequest> read_outcome(const RecordingFiles& files) {
+  boost::system::error_code error;
+  const boost::json::value outcome = boost::json::parse(content_of(files.outcome), error);
+  RecordedRequest recorded{text_of(outcome, "snapshot_id"), text_of(outcome, "trace_id"), "", files.snapshots};
+  if (error || recorded.snapshot_id.empty()) return Error{ErrorCode::kUnavailable, last_line(content_of(files.log))};
+  const uint64_t holder = number_of(outcome, "lock_holder");
+  if (holder != 0) recorded.lock_holder = std::to_string(holder);
+  return recorded;
+}
+
+}  // namespace
+
+Result<RecordedRequest> record_request(DemoStage& stage, const Addresses& addresses, const Context& context) {
+  const RecordingFiles files(stage.directory());
+  auto command = recording_command(context, files, stage.directory());
+  if (!command) return command.error();
+  context.err("recording the instructions of one slow request, in a second shop ...\n");
+  Result<> ran = run_recording(stage, *command, addresses.agent_socket, files.log);
+  if (!ran) return ran.error();
+  Result<RecordedRequest> recorded = read_outcome(files);
+  if (!recorded) return recorded;
+  const Api api(context.connect(addresses.http, kAnswerPatienceNano), std::nullopt, nullptr,
+                context.connect_put(addresses.http, kAnswerPatienceNano));
+  Result<Shared> pushed = push_snapshot(context, api, files.snapshots, recorded->snapshot_id);
+  if (!pushed) return pushed.error();
+  return recorded;
+}
+
+Result<> show_recorded(const RecordedRequest& recorded, const Context& context) {
+  Result<std::string> worker = sibling_program(context, "fathom-worker");
+  if (!worker) return worker.error();
+  std::vector<std::string> command{*worker, "--directory", recorded.directory, "--limit", kRows};
+  if (!recorded.lock_holder.empty()) command.insert(command.end(), {"--tid", recorded.lock_holder});
+  command.insert(command.end(), {"calls", recorded.snapshot_id});
+  Result<std::string> calls = run_and_capture(command, kAnswerPatienceNano);
+  if (!calls) return calls.error();
+  const std::string whose = recorded.lock_holder.empty() ? "" : ", of the thread that held the lock";
+  context.out("\nDown to the instructions" + whose + ":\n\n" + *calls);
+  return {};
+}
+
+}  // namespace fathom::cli
