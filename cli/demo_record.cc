@@ -116,7 +116,10 @@ Result<> show_recorded(const RecordedRequest& recorded, const Context& context) 
   Result<std::string> calls = run_and_capture(command, kAnswerPatienceNano);
   if (!calls) return calls.error();
   const std::string whose = recorded.lock_holder.empty() ? "" : ", of the thread that held the lock";
-  context.out("\nDown to the instructions" + whose + ":\n\n" + *calls);
+  context.out("\nDown to the instructions" + whose +
+              " (fathom record --span shelves.look --min-duration 10ms --threads all -- shop run; fathom snapshot "
+              "calls):\n\n" +
+              *calls);
   return {};
 }
 

@@ -75,6 +75,22 @@ TEST_F(DemoTest, OnceShowsTheSlowestAndATreeAndRemovesEverything) {
   EXPECT_TRUE(nothing_left());
 }
 
+TEST_F(DemoTest, AHostThatForbidsRecordingIsNoFailure) {
+  program("fathom-recorder", "echo 'fathom record: ptrace is forbidden here' >&2; exit 5");
+  EXPECT_EQ(world_.run({"demo", "--once"}), ExitCode::kOk);
+  EXPECT_NE(world_.err.find("no instructions were recorded here: fathom record: ptrace is forbidden here\n"),
+            std::string::npos)
+      << world_.err;
+  EXPECT_NE(log().find("fathom-recorder --span=shelves.look --min-duration=10ms --threads=all"), std::string::npos);
+  EXPECT_TRUE(nothing_left());
+}
+
+TEST_F(DemoTest, RecordingCanBeLeftOut) {
+  program("fathom-recorder", "exit 5");
+  EXPECT_EQ(world_.run({"demo", "--once", "--no-record"}), ExitCode::kOk);
+  EXPECT_EQ(log().find("fathom-recorder"), std::string::npos) << log();
+}
+
 TEST_F(DemoTest, NothingOfItIsSharedWithTheHost) {
   world_.environment["FATHOM_AGENT_SOCKET"] = "/run/elsewhere";
   EXPECT_EQ(world_.run({"demo", "--once"}), ExitCode::kOk) << world_.err;

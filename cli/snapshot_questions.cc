@@ -34,10 +34,13 @@ CommandLine insns_line() {
 }
 
 CommandLine calls_line() {
-  return question_line("calls", "where the time went, as a tree of calls",
-                       "Calls from the same place are one line, with their number, time, and instructions.", {},
-                       {{"fathom snapshot calls last", "the newest snapshot"},
-                        {"fathom snapshot calls last -o calls.svg", "the same as a flame graph, for a browser"}});
+  return question_line(
+      "calls", "where the time went, as a tree of calls",
+      "A line is a function below the same callers: how often it was called there, its time and instructions with and "
+      "without what it called itself, and the line of source that called it.",
+      {},
+      {{"fathom snapshot calls last", "the newest snapshot"},
+       {"fathom snapshot calls last -o calls.svg", "the same as a flame graph, for a browser"}});
 }
 
 CommandLine functions_line() {

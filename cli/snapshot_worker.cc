@@ -103,7 +103,8 @@ std::vector<Flag> worker_flags() {
 std::vector<Flag> question_flags() {
   return join(
       {{{"--tid", "N", "this thread alone"},
-        {"--limit", "N", "at most so many rows; 0: all", "0"},
+        {"--limit", "N",
+         "at most so many rows; 0: all (default: of calls 60 and of functions 40 in a table, else all)"},
         {"--format", "table|json|svg", "text for people, JSON for programs, or a picture for a browser", "table"},
         {"-o", "FILE", "write the answer there; FILE.svg and FILE.json say the format, too"},
         {"--threads", "N", "to decode with; 0: one per processor", "0"},

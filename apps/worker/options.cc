@@ -38,7 +38,7 @@ cli::CommandLine make_line() {
        {"--other", "ID", "diff: the second execution"},
        {"--format", "table|json|svg", "how to answer", "table"},
        {"--count", "", "insns: the number of instructions and of gaps alone"},
-       {"--limit", "N", "at most so many rows; 0: all", "0"},
+       {"--limit", "N", "at most so many rows; 0: all (default: of calls 60 and of functions 40 in a table, else all)"},
        {"--tid", "N", "this thread alone"},
        {"--from", "PATTERN", "delta: where a stretch begins"},
        {"--to", "PATTERN", "delta: where it ends"},
@@ -75,6 +75,12 @@ Format format_named(const std::string& name) {
   return name == "json" ? Format::kJson : name == "svg" ? Format::kSvg : Format::kTable;
 }
 
+// What a person reads; a program gets all.
+uint64_t usual_limit(const snapshot::Question& question) {
+  if (question.format != Format::kTable) return 0;
+  return question.verb == Verb::kCalls ? 60 : question.verb == Verb::kFunctions ? 40 : 0;
+}
+
 Result<> question_options(const cli::Args& args, WorkerOptions& options) {
   snapshot::Question& question = options.question;
   question.count_only = args.has("--count");
@@ -82,7 +88,10 @@ Result<> question_options(const cli::Args& args, WorkerOptions& options) {
   question.to = args.get("--to");
   if (args.given("--other")) options.other = args.get("--other");
   options.cache = !args.has("--no-cache");
-  if (auto taken = take_number(args, "--limit", UINT64_MAX, question.limit); !taken) return taken;
+  question.limit = usual_limit(question);
+  if (args.given("--limit")) {
+    if (auto taken = take_number(args, "--limit", UINT64_MAX, question.limit); !taken) return taken;
+  }
   if (auto taken = take_number(args, "--threads", 1024, question.threads); !taken) return taken;
   if (args.given("--tid")) {
     if (auto taken = take_number(args, "--tid", INT32_MAX, question.tid); !taken) return taken;
@@ -147,7 +156,8 @@ Result<> task_options(const cli::Args& args, const WorkerEnvironment& environmen
   }
   if (word == "list") {
     options.task = WorkerTask::kList;
-    return args.positionals_from(1).empty() ? Result<>() : invalid("list takes no id: it lists all");
+    if (!args.positionals_from(1).empty()) return invalid("list takes no id: it lists all");
+    return args.given("--limit") ? take_number(args, "--limit", UINT64_MAX, options.question.limit) : Result<>();
   }
   const auto known = std::ranges::find(kVerbs, word, &VerbName::name);
   if (word == "remove") {

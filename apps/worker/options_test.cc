@@ -33,6 +33,19 @@ TEST(WorkerOptions, AQuestion) {
   EXPECT_EQ(parse({"stats", "last"})->question.tid, -1);
 }
 
+TEST(WorkerOptions, TablesForPeopleAreShort) {
+  EXPECT_EQ(parse({"calls", "last"})->question.limit, 60u);
+  EXPECT_EQ(parse({"functions", "last"})->question.limit, 40u);
+  EXPECT_EQ(parse({"insns", "last"})->question.limit, 0u);
+  EXPECT_EQ(parse({"calls", "last", "--format", "json"})->question.limit, 0u);
+  EXPECT_EQ(parse({"calls", "last", "--limit", "0"})->question.limit, 0u);
+}
+
+TEST(WorkerOptions, AListHasALimitOfItsOwn) {
+  EXPECT_EQ(parse({"list"})->question.limit, 0u);
+  EXPECT_EQ(parse({"list", "--limit", "3"})->question.limit, 3u);
+}
+
 TEST(WorkerOptions, APerfDataToImport) {
   auto options = parse({"import", "perf.data", "--image", "a", "--image", "b@1000", "--symfs", "/s", "--kcore", "/k"});
   ASSERT_TRUE(options) << options.error().message;
