@@ -1,13 +1,15 @@
 """Runs clang-tidy over our sources, as many at a time as told, and remembers what was clean: tidy.py BUILD_DIR [-j N]
 
-A source is looked at again when it, any header of ours, its flags or .clang-tidy changed. Tests and fuzz targets are
-left out: gtest's macros cost more time than their findings are worth.
+A source is looked at again when it, any header of ours, its flags or .clang-tidy changed; every clone on a machine
+shares what is remembered ($XDG_CACHE_HOME/fathom-tidy, or in ~/.cache). Tests and fuzz targets are left out: gtest's
+macros cost more time than their findings are worth.
 """
 
 import argparse
 import concurrent.futures
 import hashlib
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -50,16 +52,22 @@ def shared_digest():
     return digest_of([ROOT / ".clang-tidy", *paths])
 
 
+def version():
+    return subprocess.run(["clang-tidy-16", "--version"], check=True, capture_output=True).stdout
+
+
 class Tidy:
     def __init__(self, build):
         self.build = build
-        self.stamps = build / "tidy"
-        self.stamps.mkdir(exist_ok=True)
-        self.shared = shared_digest()
+        cache = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
+        self.stamps = pathlib.Path(cache, "fathom-tidy")
+        self.stamps.mkdir(parents=True, exist_ok=True)
+        self.shared = shared_digest() + version()
 
     def stamp(self, source, flags):
-        key = hashlib.sha256(self.shared + digest_of([source]) + flags.encode()).hexdigest()
-        return self.stamps / key
+        """Where the clone lies makes no difference."""
+        where = f"{source.relative_to(ROOT)} {flags.replace(str(ROOT), '.')}"
+        return self.stamps / hashlib.sha256(self.shared + digest_of([source]) + where.encode()).hexdigest()
 
     def check(self, source, flags):
         """None when clean, else what clang-tidy said."""

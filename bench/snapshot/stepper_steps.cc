@@ -12,7 +12,6 @@
 namespace fathom::bench {
 namespace {
 
-using tracers::Ended;
 using tracers::run_to_end;
 
 // Some hundred thousand instructions, from the dynamic linker's first.

@@ -83,7 +83,7 @@ class ElfReader {
       const std::string_view name = in.raw(padded(name_bytes)).substr(0, name_bytes);
       const std::string_view content = in.raw(std::min(padded(content_bytes), in.remaining())).substr(0, content_bytes);
       if (in.failed()) return {};
-      const bool wanted = type == NT_GNU_BUILD_ID && name == std::string_view("GNU", 4);
+      const bool wanted = type == NT_GNU_BUILD_ID && name == std::string_view("GNU\0", 4);
       if (wanted && content.size() == content_bytes && content_bytes <= kMostBuildIdBytes) return std::string(content);
     }
     return {};

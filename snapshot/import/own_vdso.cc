@@ -11,6 +11,7 @@
 namespace fathom::snapshot {
 
 std::optional<OwnVdso> own_vdso() {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): it is how the kernel tells it
   const auto* header = reinterpret_cast<const Elf64_Ehdr*>(::getauxval(AT_SYSINFO_EHDR));
   if (header == nullptr) return std::nullopt;
   OwnVdso vdso;

@@ -17,7 +17,7 @@ using Decoder = std::unique_ptr<pt_insn_decoder, Free>;
 // The kernel copies, so that an address of nothing is an error, and no crash.
 int read_own_memory(uint8_t* to, size_t bytes, const pt_asid*, uint64_t address, void*) {
   iovec local{to, bytes};
-  iovec own{reinterpret_cast<void*>(address), bytes};
+  iovec own{reinterpret_cast<void*>(address), bytes};  // NOLINT(performance-no-int-to-ptr): an address of a trace
   const ssize_t got = ::process_vm_readv(::getpid(), &local, 1, &own, 1, 0);
   return got > 0 ? static_cast<int>(got) : -pte_nomap;
 }
