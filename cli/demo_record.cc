@@ -18,8 +18,11 @@ namespace fathom::cli {
 
 namespace {
 
-constexpr const char* kSeconds = "5";     // of load; the fault shows every second
-constexpr const char* kSteps = "100000";  // some seconds
+constexpr const char* kSeconds = "8";  // of load; the fault shows every second
+// So few that the first one that waits for the lock is the one that waits longest, and whoever asks for the slowest
+// request finds the recorded one.
+constexpr const char* kRate = "25";
+constexpr const char* kSteps = "40000";  // a second or so
 constexpr const char* kRows = "14";
 constexpr uint64_t kAnswerPatienceNano = 30 * kNanosPerSecond;
 
@@ -61,6 +64,8 @@ Result<std::vector<std::string>> recording_command(const Context& context, const
                                   "run",
                                   "--seconds",
                                   kSeconds,
+                                  "--rate",
+                                  kRate,
                                   "--directory",
                                   scratch};
 }
