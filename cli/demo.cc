@@ -63,7 +63,7 @@ std::string snapshot_commands(const std::optional<RecordedRequest>& recorded) {
   if (!recorded) {
     return "\nDown to the instructions, of any program (single steps where there is no Intel PT: slow, and it says "
            "so):\n\n"
-           "  fathom record --span shelves.look --min-duration 10ms --threads all -- shop run --seconds 20\n"
+           "  fathom record --span 'shelves.*' --min-duration 10ms --threads all -- shop run --seconds 20\n"
            "  fathom snapshot calls last\n";
   }
   const std::string id = recorded->snapshot_id.substr(0, 8);

@@ -53,7 +53,7 @@ Result<std::vector<std::string>> recording_command(const Context& context, const
   Result<std::string> shop = shop_program(context);
   if (!shop) return shop.error();
   return std::vector<std::string>{*recorder,
-                                  "--span=shelves.look",
+                                  "--span=shelves.*",
                                   "--min-duration=10ms",
                                   "--threads=all",
                                   std::string("--steps=") + kSteps,
@@ -122,7 +122,7 @@ Result<> show_recorded(const RecordedRequest& recorded, const Context& context) 
   if (!calls) return calls.error();
   const std::string whose = recorded.lock_holder.empty() ? "" : ", of the thread that held the lock";
   context.out("\nDown to the instructions" + whose +
-              " (fathom record --span shelves.look --min-duration 10ms --threads all -- shop run; fathom snapshot "
+              " (fathom record --span 'shelves.*' --min-duration 10ms --threads all -- shop run; fathom snapshot "
               "calls):\n\n" +
               *calls);
   return {};

@@ -30,7 +30,8 @@ CommandLine make_line() {
        {"--function", "F",
         "from each entry of this function until it returns; as it is in the source, with or without parameters, or "
         "mangled"},
-       {"--span", "OPERATION", "while a span of this name, of fathom's client, is active in a thread"},
+       {"--span", "OPERATION",
+        "while a span of this name, of fathom's client, is active in a thread; '*' stands for anything: 'shelves.*'"},
        {"--min-duration", "D", "with --span: only once it has been open for so long, and while it still is"},
        {"--count", "N", "with --function or --span: so many of them, one after the other", "1"},
        {"--steps", "N", "at most so many instructions, of all threads together", "1000000"},

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "base/name_pattern.h"
 #include "base/time.h"
 #include "snapshot/record/step/proc_maps.h"
 
@@ -29,7 +30,11 @@ T field(const uint8_t* bytes, size_t offset) {
 
 // The beginning is all there is of a name that is longer.
 bool is_named(const uint8_t* level, std::string_view name) {
-  const auto bytes = field<uint16_t>(level, offsetof(pool::OpenSpan, name_bytes));
+  const size_t bytes = field<uint16_t>(level, offsetof(pool::OpenSpan, name_bytes));
+  if (name.find('*') != std::string_view::npos) {
+    const char* begin = reinterpret_cast<const char*>(level + offsetof(pool::OpenSpan, name));
+    return fits_pattern(name, {begin, std::min(bytes, sizeof pool::OpenSpan::name)});
+  }
   const size_t kept = std::min(name.size(), sizeof pool::OpenSpan::name);
   return bytes == name.size() && std::memcmp(level + offsetof(pool::OpenSpan, name), name.data(), kept) == 0;
 }

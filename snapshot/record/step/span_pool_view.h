@@ -30,7 +30,7 @@ struct OpenSpanPlace {
 class SpanPoolView {
  public:
   explicit SpanPoolView(pid_t pid) : pid_(pid) {}
-  // Open spans of that name, of all threads, or of `tid` alone.
+  // Open spans of that name (with a '*': of those that it fits, as base/name_pattern.h has it), of all threads, or of `tid` alone.
   std::vector<OpenSpanPlace> open_spans(std::string_view name, pid_t tid = 0);
   // Whether ticks are those of the processor's counter; otherwise nanoseconds of CLOCK_MONOTONIC.
   bool ticks_are_tsc() const { return header_.clock == pool::Clock::kTsc; }

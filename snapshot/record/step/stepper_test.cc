@@ -144,7 +144,7 @@ TEST_F(StepperTest, ASpanFromItsBeginningToItsEnd) {
 }
 
 TEST_F(StepperTest, ASpanThatIsOverdueWhileItRuns) {
-  FromSpan trigger("hold", 300'000'000);
+  FromSpan trigger("h*d", 300'000'000);
   if (!record(trigger, {SPAN_HOLDER, "--for", "1500", "--end"})) GTEST_SKIP() << "ptrace is forbidden here";
   EXPECT_EQ(wait_status_, 0);
   expect_same();
