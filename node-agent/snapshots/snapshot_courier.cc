@@ -122,8 +122,8 @@ SnapshotCourier::Outcome SnapshotCourier::send(const SnapshotId& id) {
   const Outcome sent = send_file({id, {}}, spool_.directory().snapshot_path(id));
   if (sent != Outcome::kSent) return sent;
   refusals_.erase(id);
-  spool_.sent(id);
   sent_snapshots().add();
+  spool_.sent(id);
   return sent;
 }
 

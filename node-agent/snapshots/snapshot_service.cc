@@ -75,17 +75,23 @@ SnapshotService::~SnapshotService() {
 
 // With mutex_ held.
 bool SnapshotService::admit(const SnapshotAsk& ask) {
+  const bool waits = phase_ != Phase::kRecording && is_of_a_person(ask) && !waiting_;
+  if (waits) return waiting_ = ask, false;
   const bool is_busy = phase_ != Phase::kRecording || stops_;
   if (is_busy) return count_skipped_snapshot(ask.reason, SnapshotSkip::kBusy), false;
-  const uint64_t now_nano = now_monotonic_nano();
-  if (!is_of_a_person(ask) && !bucket_.take(now_nano)) {
+  if (!is_of_a_person(ask) && !bucket_.take(now_monotonic_nano())) {
     return count_skipped_snapshot(ask.reason, SnapshotSkip::kRate), false;
   }
-  ask_ = ask;
-  if (ask_.at_nano == 0) ask_.at_nano = now_nano;
-  rung_nano_ = now_nano;
-  phase_ = Phase::kRung;
+  begin(ask);
   return true;
+}
+
+// With mutex_ held.
+void SnapshotService::begin(const SnapshotAsk& ask) {
+  ask_ = ask;
+  rung_nano_ = now_monotonic_nano();
+  if (ask_.at_nano == 0) ask_.at_nano = rung_nano_;
+  phase_ = Phase::kRung;
 }
 
 void SnapshotService::ring(const SnapshotAsk& ask) {
@@ -220,6 +226,9 @@ void SnapshotService::take() {
     std::lock_guard lock(mutex_);
     phase_ = Phase::kRecording;
     wants_symbols_ = true;
+    std::optional<SnapshotAsk> next = std::exchange(waiting_, std::nullopt);
+    if (next && stops_) count_skipped_snapshot(next->reason, SnapshotSkip::kBusy);
+    if (next && !stops_) begin(*next);
   }
   wake(bell_);
 }

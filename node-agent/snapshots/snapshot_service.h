@@ -3,9 +3,9 @@
 // Purpose: the listener sleeps until somebody rings, or a function that is waited for is reached; then it stops the
 // rings, before everybody else, and does nothing besides. The keeper reads what the rings of the sideband say, cuts the
 // window out of the stopped ones, has them go on, and writes the snapshot. One at a time: who rings meanwhile is
-// counted as `busy`; who rings more often than `rate` allows, as `rate`; people's requests are not limited. Thread
-// safety: ring() and program_runs() from any thread. Ownership: of the recorder; `cut` is called on the keeper's
-// thread. Its end finishes what is stopped. Errors: counted (snapshot_metrics.h) and logged.
+// counted as `busy`; who rings more often than `rate` allows, as `rate`; people's requests are not limited, and one of
+// them waits. Thread safety: SnapshotBell's calls from any thread. Ownership: of the recorder; `cut` is called on the
+// keeper's thread. Its end finishes what is stopped. Errors: counted (snapshot_metrics.h) and logged.
 #pragma once
 
 #include <functional>
@@ -42,6 +42,7 @@ class SnapshotService final : public SnapshotBell {
   enum class Phase : uint8_t { kRecording, kRung, kStopped };
 
   bool admit(const SnapshotAsk& ask);
+  void begin(const SnapshotAsk& ask);
   // ---- the listener
   void listen();
   bool wait_for_bell();
@@ -64,6 +65,7 @@ class SnapshotService final : public SnapshotBell {
   bool stops_ = false;
   Phase phase_ = Phase::kRecording;
   SnapshotAsk ask_;  // of the snapshot that is being cut
+  std::optional<SnapshotAsk> waiting_;  // of a person, who wants what is now
   uint64_t rung_nano_ = 0;
   bool wants_symbols_ = false;  // those that were reached are to be waited for again
   bool listener_is_over_ = false;

@@ -112,8 +112,8 @@ void SnapshotSpool::sent(const SnapshotId& id) {
 }
 
 void SnapshotSpool::drop(const SnapshotId& id, std::string_view reason) {
-  sent(id);
   lost_snapshots(reason).add();
+  sent(id);
 }
 
 void SnapshotSpool::show(uint64_t bytes) const {
