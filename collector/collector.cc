@@ -69,12 +69,12 @@ struct Collector::Impl {
   }
   Result<> start_ingest(CollectorAddresses& addresses) {
     if (options.ingest_address.empty()) return {};
-    snapshots = std::make_shared<SnapshotIntake>(
-        SnapshotIntakeOptions{.retry_delay_nano = options.retry_delay_nano}, options.snapshots);
-    agents = std::make_unique<IngestServer>(IngestServerOptions{.address = options.ingest_address,
-                                                                .buffer_bytes = options.ingest_buffer_bytes,
-                                                                .snapshots = snapshots},
-                                            session_context());
+    snapshots = std::make_shared<SnapshotIntake>(SnapshotIntakeOptions{.retry_delay_nano = options.retry_delay_nano},
+                                                 options.snapshots);
+    agents = std::make_unique<IngestServer>(
+        IngestServerOptions{
+            .address = options.ingest_address, .buffer_bytes = options.ingest_buffer_bytes, .snapshots = snapshots},
+        session_context());
     return bound(agents->start(), addresses.ingest);
   }
   SessionContext session_context() {

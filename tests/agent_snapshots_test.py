@@ -1,6 +1,5 @@
 """From an overdue span to a snapshot that the server lists under its trace, by an agent whose Intel PT is a stand-in."""
 
-import json
 import os
 import pathlib
 import subprocess
@@ -50,14 +49,16 @@ class AgentSnapshots(unittest.TestCase):
             text = cli(command, trace, "--url", self.server.url, check=0).stdout
             self.assertIn(row["id"], text)
             self.assertIn("by a stand-in: nothing was recorded", text)
-        listed = cli("snapshot", "list", "--trace", trace, "--url", self.server.url, check=0).stdout
-        self.assertIn(row["id"][:8], listed)
+        pulled = tempfile.TemporaryDirectory(prefix="fathom-test-")
+        self.addCleanup(pulled.cleanup)
+        cli("snapshot", "pull", row["id"], "--directory", pulled.name, "--url", self.server.url, check=0)
+        self.assertIn("stand-in", cli("snapshot", "list", "--directory", pulled.name, check=0).stdout)
         # The images of who ran came before it, and nothing is left on the node.
         self.assertTrue(row["images"], row)
         self.assertEqual(row["images_missing"], 0, row)
         until(lambda: not list(pathlib.Path(self.server.data, "agent/snapshots/snapshots").iterdir()), "it is sent")
 
-    def test_a_person_and_a_program_have_theirs_and_they_survive_the_servers_absence(self):
+    def test_a_program_and_a_person_ask(self):
         self.start()
         self.records()
         trace = self.say("burst 1000")

@@ -26,8 +26,8 @@ struct AgentProgramOptions {
   uint64_t pt_window_nano = 0;
   std::string pt_symbol;  // FILE:FUNCTION, or empty
   uint64_t pt_spool_bytes = 0;
-  bool pt_stand_in = false;  // for developers: docs/intel-pt.md
-  std::optional<int> ready_fd;                 // gets one line of JSON, then is closed
+  bool pt_stand_in = false;     // for developers: docs/intel-pt.md
+  std::optional<int> ready_fd;  // gets one line of JSON, then is closed
 };
 
 // What the defaults depend on.

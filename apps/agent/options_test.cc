@@ -75,9 +75,9 @@ TEST(AgentOptions, OfIntelPt) {
   EXPECT_EQ(options->pt_buffer_bytes, uint64_t{16} << 20);
   EXPECT_EQ(options->pt_window_nano, 50'000'000u);
   EXPECT_EQ(options->pt_spool_bytes, uint64_t{1} << 30);
-  options = options_of({"--pt", "--pt-buffer-mib=64", "--pt-window=10ms", "--pt-symbol=/usr/bin/shop:checkout",
-                        "--pt-spool=2MiB"},
-                       {.root = true});
+  options = options_of(
+      {"--pt", "--pt-buffer-mib=64", "--pt-window=10ms", "--pt-symbol=/usr/bin/shop:checkout", "--pt-spool=2MiB"},
+      {.root = true});
   ASSERT_TRUE(options.ok()) << options.error().message;
   EXPECT_EQ(options->pt_buffer_bytes, uint64_t{64} << 20);
   EXPECT_EQ(options->pt_window_nano, 10'000'000u);

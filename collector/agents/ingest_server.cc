@@ -31,9 +31,8 @@ class RefusedStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
 };
 
 // The streams that live, so that stop() can let them end.
-class IngestService : public Service::WithRawCallbackMethod_Stream<
-                          Service::WithRawCallbackMethod_PutSnapshotPiece<
-                              Service::WithRawCallbackMethod_MissingImages<Service::Service>>> {
+class IngestService : public Service::WithRawCallbackMethod_Stream<Service::WithRawCallbackMethod_PutSnapshotPiece<
+                          Service::WithRawCallbackMethod_MissingImages<Service::Service>>> {
  public:
   IngestService(const IngestServerOptions& options, SessionContext context)
       : options_(options), context_(std::make_shared<const SessionContext>(std::move(context))) {

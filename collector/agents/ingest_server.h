@@ -22,7 +22,7 @@ struct IngestServerOptions {
   uint64_t buffer_bytes = 128ull << 20;  // what gRPC may hold in messages that are not complete yet
   size_t max_streams = 4096;
   uint64_t hello_nano = 10 * kNanosPerSecond;
-  uint64_t silence_nano = 60 * kNanosPerSecond;  // without a whole message; agents report every five seconds
+  uint64_t silence_nano = 60 * kNanosPerSecond;         // without a whole message; agents report every five seconds
   std::shared_ptr<SnapshotIntake> snapshots = nullptr;  // null: no snapshots are taken
 };
 

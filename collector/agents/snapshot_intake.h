@@ -1,8 +1,9 @@
-// SnapshotIntake: agents' pieces of snapshots on their way into the SnapshotSink, by threads that may wait for the disk.
+// SnapshotIntake: agents' pieces of snapshots on their way into the SnapshotSink, by threads that may wait for the
+// disk.
 //
-// Purpose: gRPC's threads hand a message in and go on. What is not done yet takes its bytes from a budget of its own, so
-// that a disk that is slow with snapshots takes no memory that spans come in by. Thread safety: all of it. Ownership:
-// the sink must outlive it, or stop() come first. Errors: words for the agent: what may pass is RETRY.
+// Purpose: gRPC's threads hand a message in and go on. What is not done yet takes its bytes from a budget of its own,
+// so that a disk that is slow with snapshots takes no memory that spans come in by. Thread safety: all of it.
+// Ownership: the sink must outlive it, or stop() come first. Errors: words for the agent: what may pass is RETRY.
 #pragma once
 
 #include <condition_variable>

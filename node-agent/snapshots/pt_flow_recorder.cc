@@ -44,8 +44,8 @@ int32_t cpu_of_stat(std::string_view stat) {
 bool has_ended(const SymbolTrigger& watch) {
   std::vector<pollfd> events = watch.poll_events();
   ::poll(events.data(), events.size(), 0);
-  return std::ranges::any_of(
-      events, [](const pollfd& event) { return (event.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0; });
+  return std::ranges::any_of(events,
+                             [](const pollfd& event) { return (event.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0; });
 }
 
 }  // namespace
@@ -129,9 +129,8 @@ uint64_t PtFlowRecorder::tsc_at(uint64_t monotonic_nano) const {
   const uint64_t now_nano = system_.monotonic_nano();
   const uint64_t ago_nano = now_nano - std::min(now_nano, monotonic_nano);
   const snapshot::Timing& timing = recorder_->timing();
-  const uint64_t ago_ticks = timing.conversion_mult == 0
-                                 ? ago_nano
-                                 : snapshot::tsc_of_time(timing, timing.conversion_zero_nano + ago_nano);
+  const uint64_t ago_ticks =
+      timing.conversion_mult == 0 ? ago_nano : snapshot::tsc_of_time(timing, timing.conversion_zero_nano + ago_nano);
   return now_tsc - std::min(now_tsc, ago_ticks);
 }
 
@@ -139,12 +138,12 @@ Result<CutSnapshot> PtFlowRecorder::take(const SnapshotAsk& ask) {
   const uint64_t at_nano = ask.at_nano != 0 ? ask.at_nano : system_.monotonic_nano();
   const uint64_t begin_nano = std::max(at_nano - std::min(at_nano, options_.window_nano), ask.begin_nano);
   const Thread thread = thread_of(ask);
-  const auto taken = recorder_->take({.begin_tsc = tsc_at(begin_nano), .cpu = thread.cpu},
-                                     {.reason = std::string(ask.reason),
-                                      .tsc = tsc_at(at_nano),
-                                      .tid = thread.exists ? ask.tid : -1,
-                                      .trace_id = ask.trace_id,
-                                      .span_id = ask.span_id});
+  const auto taken =
+      recorder_->take({.begin_tsc = tsc_at(begin_nano), .cpu = thread.cpu}, {.reason = std::string(ask.reason),
+                                                                             .tsc = tsc_at(at_nano),
+                                                                             .tid = thread.exists ? ask.tid : -1,
+                                                                             .trace_id = ask.trace_id,
+                                                                             .span_id = ask.span_id});
   if (!taken) return taken.error();
   const snapshot::SnapshotCost& cost = taken->cost;
   return CutSnapshot{taken->id, cost.packet_bytes, cost.stop_nano + cost.copy_nano + cost.resume_nano};

@@ -43,8 +43,7 @@ class PtFlowRecorder final : public FlowRecorder {
   bool program_runs(int32_t pid) override;
 
  private:
-  PtFlowRecorder(snapshot::PerfSystem& system, PtFlowOptions options)
-      : system_(system), options_(std::move(options)) {}
+  PtFlowRecorder(snapshot::PerfSystem& system, PtFlowOptions options) : system_(system), options_(std::move(options)) {}
 
   struct Thread {
     bool exists = false;

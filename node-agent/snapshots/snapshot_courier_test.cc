@@ -107,7 +107,8 @@ class FakeCollector {
     std::lock_guard lock(mutex_);
     if (is_away_) return unavailable("away");
     std::vector<Sha256> all;
-    std::ranges::copy_if(images, std::back_inserter(all), [&](const Sha256& one) { return !contents_.contains(one.hex()); });
+    std::ranges::copy_if(images, std::back_inserter(all),
+                         [&](const Sha256& one) { return !contents_.contains(one.hex()); });
     return all;
   }
   void be_away(bool away) {
@@ -243,7 +244,7 @@ TEST_F(SnapshotCourierTest, ADamagedOneIsCountedAndDoesNotHoldUpTheOthers) {
   open();
   const SnapshotId damaged = add("image");
   fs::resize_file(spool_->directory().snapshot_path(damaged), 20);
-  const SnapshotId good = add("image");
+  const SnapshotId good = add("image", 200);
   const uint64_t before = lost_snapshots("damaged").value();
   start();
   ASSERT_TRUE(until_all_is_sent());

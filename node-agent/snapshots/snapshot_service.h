@@ -58,20 +58,20 @@ class SnapshotService final : public SnapshotBell {
 
   const SnapshotServiceOptions options_;
   const std::unique_ptr<FlowRecorder> recorder_;
-  Fd bell_;       // wakes the listener
+  Fd bell_;        // wakes the listener
   Fd for_keeper_;  // wakes the keeper
 
   std::mutex mutex_;  // of what follows
   bool stops_ = false;
   Phase phase_ = Phase::kRecording;
-  SnapshotAsk ask_;  // of the snapshot that is being cut
+  SnapshotAsk ask_;                     // of the snapshot that is being cut
   std::optional<SnapshotAsk> waiting_;  // of a person, who wants what is now
   uint64_t rung_nano_ = 0;
   bool wants_symbols_ = false;  // those that were reached are to be waited for again
   bool listener_is_over_ = false;
   TokenBucket bucket_;
   std::map<uint32_t, std::shared_ptr<const WatchedProgram>> programs_;  // that run, by their serials
-  std::vector<int32_t> new_programs_;                                    // by their processes
+  std::vector<int32_t> new_programs_;                                   // by their processes
 
   uint64_t listen_again_nano_ = 0;  // the listener's; 0: it listens
   std::thread listener_;

@@ -26,7 +26,8 @@ class Log {
   }
   bool until(const std::string& word, size_t times = 1) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, kPatience, [&] { return std::ranges::count(words_, word) >= static_cast<long>(times); });
+    return changed_.wait_for(lock, kPatience,
+                             [&] { return std::ranges::count(words_, word) >= static_cast<long>(times); });
   }
   std::vector<std::string> words() {
     std::lock_guard lock(mutex_);

@@ -8,87 +8,18 @@
 #include <thread>
 
 #include "base/metrics.h"
-#include "node-agent/testing/agent_fixture.h"
-#include "node-agent/testing/fake_capture_outbox.h"
+#include "node-agent/testing/capture_service_fixture.h"
 #include "node-agent/triggers/encode_capture.h"
 
 namespace fathom::agent {
 namespace {
 
-using testing::FakeCaptureOutbox;
+using testing::CaptureServiceTest;
 using testing::kMilli;
 using testing::ScriptedDetail;
 using testing::ScriptedPool;
 using testing::Sleeper;
 using testing::SocketClient;
-
-// Pools whose ticks are CLOCK_MONOTONIC's nanoseconds, so that the service's real clock and the agent's scripted one
-// agree on them.
-class CaptureServiceTest : public testing::AgentTest {
- protected:
-  CaptureServiceTest() { pool_.set_resource({{"service.name", "shop"}, {"service.namespace", "test"}}); }
-  ~CaptureServiceTest() override {
-    agent_.reset();
-    service_.reset();
-  }
-  void begin(std::vector<InheritedFd> inherited = {}) {
-    service_ = std::make_unique<CaptureService>(loop_, capture_options_, host_clock_, encode_, captures_);
-    options_.observer = service_.get();
-    options_.drain.finished_spans = &service_->finished_spans();
-    must_start(std::move(inherited));
-    service_->set_agent(agent_.get());
-  }
-  void begin_with_program() {
-    begin();
-    write_event(0, "before");
-    client_ = std::make_unique<SocketClient>(options_.listener.path);
-    ASSERT_EQ(offer(*client_, pool_), pool::Verdict::kTaken);
-    ASSERT_EQ(offer_detail(*client_, detail_), pool::Verdict::kTaken);
-    ASSERT_TRUE(until([&] { return !agent_->details().empty() && agent_->details()[0].service == "shop"; }));
-    pass_ticks(2);
-  }
-  // Each in a chunk of its own.
-  void write_event(uint32_t chunk, const std::string& word) {
-    if (chunk == 0) note_ = detail_.describe(16, "note", {{pool::FieldType::kString, "word"}});
-    uint64_t now = now_monotonic_nano();
-    detail_.claim(chunk, now);
-    detail_.put(chunk, testing::owner_record(1, now));
-    detail_.put(chunk, testing::detail_record(16, now, testing::sized(word)));
-  }
-  void threshold(uint64_t nano) { service_->thresholds({{"test", "shop", "work", 1, nano}}, true); }
-  // A finished span, as the program leaves it in its pool.
-  void finish_span(uint64_t number, uint64_t start_nano, uint8_t status = 0) {
-    std::string record = testing::make_record(number, "work", {}, start_nano, now_monotonic_nano());
-    record[offsetof(pool::SpanRecord, status)] = static_cast<char>(status);
-    if (pool_.state(0) == pool::kFree) pool_.claim(0);
-    ASSERT_TRUE(pool_.put(0, record));
-  }
-  bool until_captures(size_t count) {
-    return until([&] { return captures_.captures.size() >= count; });
-  }
-  static std::array<uint8_t, 16> trace_of(uint64_t number) {
-    std::array<uint8_t, 16> id{};
-    uint64_t trace = number / 10 + 1;
-    std::memcpy(id.data(), &trace, sizeof trace);
-    return id;
-  }
-  CaptureAnswer ask(CaptureRequest request) {
-    std::optional<CaptureAnswer> answer;
-    service_->capture(std::move(request), [&](CaptureAnswer given) { answer = std::move(given); });
-    EXPECT_TRUE(until([&] { return answer.has_value(); }));
-    return answer.value_or(CaptureAnswer{});
-  }
-
-  HostClock host_clock_;
-  CaptureServiceOptions capture_options_;
-  CaptureWorker::Encode encode_ = encode_capture;
-  FakeCaptureOutbox captures_;
-  ScriptedPool pool_{4, pool::Clock::kMonotonic, -1, 16};
-  ScriptedDetail detail_;
-  uint32_t note_ = 0;  // where the table describes it
-  std::unique_ptr<SocketClient> client_;
-  std::unique_ptr<CaptureService> service_;
-};
 
 TEST_F(CaptureServiceTest, AnOverdueSpanIsCapturedWhileItRunsAndItsRestWhenItEnds) {
   begin_with_program();
@@ -141,98 +72,6 @@ TEST_F(CaptureServiceTest, TheRestIsCapturedWhenTheOverdueSpanEndsWhateverEndsBe
   EXPECT_EQ(captures_.captures[1].trigger, Trigger::kSlow);
   EXPECT_EQ(captures_.content(1).begin_nano, captures_.content(0).end_nano);
   EXPECT_EQ(captures_.texts(1), (std::vector<std::string>{"rest"}));
-}
-
-// Keeps what is rung for, and how many captures were made by then.
-class FakeBell : public SnapshotBell {
- public:
-  void ring(const SnapshotAsk& ask) override {
-    std::lock_guard lock(mutex_);
-    asks_.push_back(ask);
-  }
-  void program_runs(std::shared_ptr<const WatchedProgram> program) override { runs.insert(program->serial); }
-  void program_ended(const WatchedProgram& program) override { runs.erase(program.serial); }
-  std::vector<SnapshotAsk> asks() {
-    std::lock_guard lock(mutex_);
-    return asks_;
-  }
-  std::vector<std::string> reasons() {
-    std::vector<std::string> all;
-    for (const SnapshotAsk& ask : asks()) all.emplace_back(ask.reason);
-    return all;
-  }
-  std::set<uint32_t> runs;
-
- private:
-  std::mutex mutex_;
-  std::vector<SnapshotAsk> asks_;
-};
-
-class SnapshotTriggersTest : public CaptureServiceTest {
- protected:
-  SnapshotTriggersTest() { capture_options_.snapshots = &bell_; }
-  FakeBell bell_;
-};
-
-TEST_F(SnapshotTriggersTest, AnOverdueSpanRingsOnceWhileItRuns) {
-  begin_with_program();
-  EXPECT_EQ(bell_.runs.size(), 1u);
-  threshold(50 * kMilli);
-  const uint64_t start = now_monotonic_nano();
-  pool_.begin_span(0, 30, "work", start);
-  ASSERT_TRUE(until_captures(1));
-  pool_.end_span(0);
-  finish_span(30, start);
-  ASSERT_TRUE(until_captures(2));
-  ASSERT_EQ(bell_.reasons(), std::vector<std::string>{"overdue"});
-  const SnapshotAsk ask = bell_.asks()[0];
-  EXPECT_EQ(ask.trace_id.bytes, trace_of(30));
-  EXPECT_EQ(ask.span_id.bytes[0], 31);
-  EXPECT_EQ(ask.begin_nano, start);
-  EXPECT_GT(ask.pid, 0);
-  EXPECT_GT(ask.tid, 0);
-}
-
-// What cannot be captured any more may still be in the rings.
-TEST_F(SnapshotTriggersTest, AnOverdueSpanRingsBeforeItsCaptureIsMade) {
-  std::atomic<size_t> rung = 0;
-  encode_ = [&](const CaptureMaterial& material) {
-    rung = bell_.asks().size();
-    return encode_capture(material);
-  };
-  begin_with_program();
-  threshold(50 * kMilli);
-  pool_.begin_span(0, 30, "work", now_monotonic_nano());
-  ASSERT_TRUE(until_captures(1));
-  EXPECT_EQ(rung, 1u);
-}
-
-TEST_F(SnapshotTriggersTest, SpansAtTheirEndRing) {
-  begin_with_program();
-  threshold(50 * kMilli);
-  const uint64_t start = now_monotonic_nano() - 100 * kMilli;
-  finish_span(31, start);
-  ASSERT_TRUE(until_captures(1));
-  finish_span(41, now_monotonic_nano() - 1 * kMilli, 2);
-  ASSERT_TRUE(until_captures(2));
-  EXPECT_EQ(bell_.reasons(), (std::vector<std::string>{"slow", "error"}));
-  EXPECT_EQ(bell_.asks()[0].begin_nano, start);
-  EXPECT_GT(bell_.asks()[0].at_nano, start);
-}
-
-TEST_F(SnapshotTriggersTest, ARequestRingsOnceAndOneThatLiesAheadAtItsEnd) {
-  begin_with_program();
-  CaptureRequest request{.request_id = 1, .trigger = Trigger::kRequested, .service = "shop"};
-  ask(request);
-  EXPECT_EQ(bell_.reasons(), std::vector<std::string>{"requested"});
-  request.end_unix_nano = now_unix_nano() + 300 * kMilli;
-  const uint64_t begin = now_monotonic_nano();
-  ask(request);
-  ASSERT_TRUE(until([&] { return bell_.asks().size() == 2; }));
-  EXPECT_GE(now_monotonic_nano() - begin, 200 * kMilli);
-  request.service = "nobody";
-  ask(request);
-  EXPECT_EQ(bell_.asks().size(), 2u);
 }
 
 // What was lost of a span while it ran is captured at its end, and its operation has its turn still.
