@@ -38,6 +38,12 @@ std::vector<Flag> agent_flags() {
        "a span that takes longer is captured, where its operation's usual duration is not learnt yet (default: none "
        "is)"},
       {"--no-captures", "", "let the agent make none"},
+      {"--pt", "",
+       "let the agent record by Intel PT, and cut a snapshot at each trigger (`fathom doctor --pt`: can it, here?)"},
+      {"--pt-buffer-mib", "N", "the last so many MiB of packets of each CPU, a power of two up to 1024", "16"},
+      {"--pt-window", "D", "of a snapshot, before its trigger, 1ms to 5s", "50ms"},
+      {"--pt-symbol", "FILE:FUNCTION", "cut one when a traced program reaches this function, too"},
+      {"--pt-spool", "SIZE", "snapshots and their images on the agent's disk while the server is away", "1GiB"},
       {"--agent-http", "ADDR", "HOST:PORT of the agent's own /metrics and /healthz (default: off)"}};
 }
 

@@ -17,7 +17,9 @@ std::string line_of(const boost::json::value& snapshot) {
   const std::string id = printable(text_of(snapshot, "id"));
   const std::string host = printable(text_of(snapshot, "host"));
   std::string how = printable(text_of(snapshot, "reason"));
-  if (text_of(snapshot, "engine") == "step") how += how.empty() ? "stepped" : ", stepped";
+  const std::string engine = text_of(snapshot, "engine");
+  if (engine == "step") how += how.empty() ? "stepped" : ", stepped";
+  if (engine == "stand_in") how += how.empty() ? "a stand-in" : ", by a stand-in: nothing was recorded";
   return "snapshot " + id + thread_of(snapshot) + (host.empty() ? "" : " on " + host) +
          (how.empty() ? "" : " (" + how + ")") + ": fathom snapshot calls " + id + "\n";
 }

@@ -93,11 +93,13 @@ TEST_F(SnapshotShareHereTest, AnAnswerWithoutEndIsNotTaken) {
 TEST(SnapshotNote, IsALineForEachAndHarmless) {
   auto document =
       boost::json::parse(R"({"snapshots":[{"id":"ab12","tid":43,"host":"n1","reason":"overdue","engine":"step"},)"
-                         R"({"id":"cd34","tid":-1,"host":"","reason":"\u001b[31m","engine":"intel_pt"}]})");
+                         R"({"id":"cd34","tid":-1,"host":"","reason":"\u001b[31m","engine":"intel_pt"},)"
+                         R"({"id":"ef56","tid":-1,"host":"","reason":"slow","engine":"stand_in"}]})");
   const std::string note = snapshots_note(document);
   EXPECT_TRUE(note.starts_with("\nsnapshot ab12 of thread 43 on n1 (overdue, stepped): fathom snapshot calls ab12\n"))
       << note;
   EXPECT_NE(note.find("snapshot cd34 ("), std::string::npos) << note;
+  EXPECT_NE(note.find("snapshot ef56 (slow, by a stand-in: nothing was recorded)"), std::string::npos) << note;
   EXPECT_EQ(note.find('\x1b'), std::string::npos);
   EXPECT_EQ(snapshots_note(boost::json::parse("{}")), "");
 }

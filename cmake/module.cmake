@@ -21,7 +21,8 @@ set(FATHOM_MAY_INCLUDE_collector base proto net store)
 set(FATHOM_MAY_INCLUDE_query base proto net store capture snapshot/format)
 set(FATHOM_MAY_INCLUDE_cli base proto net)
 set(FATHOM_MAY_INCLUDE_client base)  # headers only: a traced program links no library of ours but this one
-set(FATHOM_MAY_INCLUDE_node-agent base proto net capture)
+# The agent cuts snapshots of its node (snapshot/record), and carries their files (snapshot/format).
+set(FATHOM_MAY_INCLUDE_node-agent base proto net capture snapshot/format snapshot/record)
 set(FATHOM_MAY_INCLUDE_apps base proto net capture store collector query cli node-agent
     snapshot/format snapshot/record snapshot/import snapshot/symbols snapshot/decode snapshot/analyze)
 set(FATHOM_MAY_INCLUDE_bench base proto net capture

@@ -69,8 +69,11 @@ struct Collector::Impl {
   }
   Result<> start_ingest(CollectorAddresses& addresses) {
     if (options.ingest_address.empty()) return {};
+    snapshots = std::make_shared<SnapshotIntake>(SnapshotIntakeOptions{.retry_delay_nano = options.retry_delay_nano},
+                                                 options.snapshots);
     agents = std::make_unique<IngestServer>(
-        IngestServerOptions{.address = options.ingest_address, .buffer_bytes = options.ingest_buffer_bytes},
+        IngestServerOptions{
+            .address = options.ingest_address, .buffer_bytes = options.ingest_buffer_bytes, .snapshots = snapshots},
         session_context());
     return bound(agents->start(), addresses.ingest);
   }
@@ -94,6 +97,7 @@ struct Collector::Impl {
     if (grpc != nullptr) grpc->stop(grace_nano);
     if (http != nullptr) http->stop(grace_nano);
     if (captures != nullptr) captures->stop();  // streams are over, and the store may be next
+    if (snapshots != nullptr) snapshots->stop();
     agents.reset();
     grpc.reset();
     http.reset();
@@ -102,6 +106,7 @@ struct Collector::Impl {
   const CollectorOptions options;
   std::shared_ptr<Ingest> ingest;
   std::shared_ptr<CaptureIntake> captures;
+  std::shared_ptr<SnapshotIntake> snapshots;
   std::unique_ptr<IngestServer> agents;
   std::unique_ptr<OtlpGrpcServer> grpc;
   std::unique_ptr<net::HttpServer> http;

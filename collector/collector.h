@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "collector/agents/node_streams.h"
 #include "collector/agents/registry.h"
+#include "collector/snapshot_sink.h"
 #include "collector/span_observer.h"
 #include "store/batch.h"
 #include "store/capture_store.h"
@@ -35,6 +36,8 @@ struct CollectorOptions {
   store::CaptureStore* captures = nullptr;
   uint64_t max_capture_bytes = 64ull << 20;     // of one of them
   uint64_t capture_budget_bytes = 64ull << 20;  // for their bytes, from their reading to their writing
+  // Where agents' snapshots go; null: they are asked to keep them. It must outlive the collector.
+  SnapshotSink* snapshots = nullptr;
   // Who has something to ask agents sends it over `streams`, and hears in `answers`; either may be null.
   std::shared_ptr<NodeStreams> streams;
   std::shared_ptr<NodeAnswers> answers;

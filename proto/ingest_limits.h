@@ -18,6 +18,10 @@ inline constexpr uint64_t kMostCapturePartBytes = 1 << 20;
 // Captures of one stream that are begun and have no answer for good.
 inline constexpr uint32_t kMostCapturesUnderWay = 8;
 
+// Of one SnapshotPiece; and of one ImageNames, in names.
+inline constexpr uint64_t kMostSnapshotPieceBytes = 1 << 20;
+inline constexpr size_t kMostAskedImages = 8192;
+
 // Of one Thresholds message: more entries are passed over, and gRPC takes no message that is much larger.
 inline constexpr size_t kMostThresholds = 10'000;
 inline constexpr size_t kMostThresholdBytes = 2 << 20;

@@ -10,8 +10,10 @@
 #include "base/time.h"
 #include "node-agent/agent/descriptor_budget.h"
 #include "node-agent/agent/metrics_face.h"
+#include "node-agent/snapshots/snapshot_metrics.h"
 #include "node-agent/triggers/capture_metrics.h"
 #include "node-agent/triggers/encode_capture.h"
+#include "node-agent/uplink/grpc_snapshot_link.h"
 
 namespace fathom {
 
@@ -21,6 +23,8 @@ namespace {
 constexpr uint64_t kDrainGraceNano = 5 * kNanosPerSecond;
 constexpr uint64_t kUplinkGraceNano = 5 * kNanosPerSecond;
 constexpr uint64_t kHttpGraceNano = kNanosPerSecond / 2;
+// Rings, breakpoints, and files of programs that are held until a snapshot names them.
+constexpr uint64_t kSnapshotFiles = 2048;
 
 std::string host_name() {
   char name[256] = {};
@@ -43,6 +47,7 @@ Daemon::~Daemon() {
   uplink_.reset();
   agent_.reset();
   captures_.reset();
+  snapshots_.reset();
 }
 
 agent::UplinkOptions Daemon::uplink_options() const {
@@ -64,7 +69,9 @@ agent::AgentOptions Daemon::agent_options() const {
     options.observer = captures_.get();
     options.drain.finished_spans = &captures_->finished_spans();
   }
-  return agent::fit_descriptors(options, agent::most_open_files());
+  const uint64_t most = agent::most_open_files();
+  const bool shares = snapshots_ && snapshots_->records() && most > 2 * kSnapshotFiles;
+  return agent::fit_descriptors(options, shares ? most - kSnapshotFiles : most);
 }
 
 agent::CaptureServiceOptions Daemon::capture_options() const {
@@ -73,6 +80,7 @@ agent::CaptureServiceOptions Daemon::capture_options() const {
   options.worker.most_held_bytes = std::max(options.worker.most_held_bytes, 3 * options_.capture_budget_bytes);
   options.kernel_events = kernel_events_mode(options_.kernel_events);
   options.overdue_after_nano = options_.overdue_after_nano.value_or(agent::kNever);
+  options.snapshots = snapshots_ ? snapshots_->bell() : nullptr;
   options.collector_ahead_nano = [this] {
     std::optional<agent::ClockEstimate> clock = uplink_->status().clock;
     return clock ? clock->offset_nano : 0;
@@ -80,10 +88,33 @@ agent::CaptureServiceOptions Daemon::capture_options() const {
   return options;
 }
 
+agent::NodeSnapshotOptions Daemon::snapshot_options() const {
+  agent::NodeSnapshotOptions options;
+  options.armed = options_.pt;
+  options.stand_in = options_.pt_stand_in;
+  options.flow.pt.aux_bytes = options_.pt_buffer_bytes;
+  options.flow.window_nano = options_.pt_window_nano;
+  options.flow.symbol = options_.pt_symbol;
+  options.directory = state_->snapshots();
+  options.spool_bytes = options_.pt_spool_bytes;
+  return options;
+}
+
+Result<> Daemon::start_snapshots() {
+  auto made = agent::NodeSnapshots::make(snapshot_options(),
+                                         [this] { return agent::open_grpc_snapshot_link(options_.collector); });
+  if (!made) return made.error();
+  snapshots_ = *std::move(made);
+  return {};
+}
+
 agent::NodeFacts Daemon::facts() const {
   if (!agent_) return {};
   agent::NodeFacts facts{.programs = agent_->programs(), .losses = agent_->losses(), .told = agent_->losses_told()};
   for (auto& loss : agent::capture_losses()) facts.losses.push_back(std::move(loss));
+  if (snapshots_) {
+    for (auto& loss : agent::snapshot_losses()) facts.losses.push_back(std::move(loss));
+  }
   return facts;
 }
 
@@ -91,6 +122,7 @@ Result<> Daemon::start() {
   Result<agent::StateDirectory> state = agent::StateDirectory::open(options_.state_directory);
   if (!state) return state.error();
   state_ = *std::move(state);
+  if (Result<> snapshots = start_snapshots(); !snapshots) return snapshots;
   uplink_ = std::make_unique<agent::Uplink>(loop_, uplink_options(), [this] { return facts(); });
   if (options_.captures) {
     captures_ =

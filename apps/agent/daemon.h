@@ -16,6 +16,7 @@
 #include "net/http_server.h"
 #include "node-agent/agent/agent.h"
 #include "node-agent/agent/state_directory.h"
+#include "node-agent/snapshots/node_snapshots.h"
 #include "node-agent/triggers/capture_service.h"
 #include "node-agent/uplink/uplink.h"
 
@@ -37,6 +38,8 @@ class Daemon {
   agent::AgentOptions agent_options() const;
   agent::NodeFacts facts() const;
   agent::CaptureServiceOptions capture_options() const;
+  agent::NodeSnapshotOptions snapshot_options() const;
+  Result<> start_snapshots();
   void wait_for_signal(cli::Signals& signals);
   void stop();
 
@@ -48,6 +51,7 @@ class Daemon {
   boost::asio::posix::stream_descriptor signal_{loop_};
   std::optional<agent::StateDirectory> state_;
   std::unique_ptr<agent::Uplink> uplink_;
+  std::unique_ptr<agent::NodeSnapshots> snapshots_;  // null: none are cut, and none are left from before
   std::unique_ptr<agent::CaptureService> captures_;  // null: none are made
   std::unique_ptr<agent::Agent> agent_;
   std::unique_ptr<net::HttpServer> http_;

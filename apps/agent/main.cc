@@ -29,7 +29,8 @@ AgentEnvironment agent_environment() {
           .agent_socket = environment("FATHOM_AGENT_SOCKET"),
           .xdg_runtime_dir = environment("XDG_RUNTIME_DIR"),
           .xdg_state_home = environment("XDG_STATE_HOME"),
-          .home = environment("HOME")};
+          .home = environment("HOME"),
+          .pt_stand_in = environment("FATHOM_PT_STAND_IN")};
 }
 
 void announce(const AgentProgramOptions& options) {

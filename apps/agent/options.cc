@@ -1,5 +1,7 @@
 #include "apps/agent/options.h"
 
+#include <bit>
+
 namespace fathom {
 
 namespace {
@@ -33,6 +35,13 @@ cli::CommandLine make_line() {
         "a span that takes longer is captured, where its operation's usual duration is not learnt yet (default: "
         "none is)"},
        {"--no-captures", "", "make none, whatever triggers or asks for them"},
+       {"--pt", "",
+        "record what the processors run by Intel PT, and cut a snapshot at each trigger; programs lose up to a quarter "
+        "of their speed. `fathom doctor --pt` says whether this host can"},
+       {"--pt-buffer-mib", "N", "the last so many MiB of packets of each CPU, a power of two up to 1024", "16"},
+       {"--pt-window", "D", "of a snapshot, before its trigger, 1ms to 5s", "50ms"},
+       {"--pt-symbol", "FILE:FUNCTION", "cut one when a traced program reaches this function, too"},
+       {"--pt-spool", "SIZE", "snapshots and their images on disk while the collector is away", "1GiB"},
        {"--print-sources", "",
         "say as JSON which events of the kernel this user's agent may record, and why not the others; then end"},
        {"--ready-fd", "N", "a descriptor that gets one line of JSON, the socket's path, when all is ready"}},
@@ -76,6 +85,28 @@ Result<> capture_options(const cli::Args& args, AgentProgramOptions& options) {
   return {};
 }
 
+Result<> pt_options(const cli::Args& args, AgentProgramOptions& options) {
+  constexpr uint64_t kMebibyte = 1 << 20;
+  constexpr uint64_t kShortestNano = 1'000'000;
+  constexpr uint64_t kLongestNano = 5'000'000'000;
+  options.pt = args.has("--pt");
+  if (options.pt && !options.captures) return invalid("--pt: snapshots want triggers, which --no-captures takes away");
+  Result<uint64_t> buffer = args.number("--pt-buffer-mib", 1, 1024);
+  if (!buffer) return buffer.error();
+  if (!std::has_single_bit(*buffer)) return invalid("--pt-buffer-mib: a power of two, like 16 or 64");
+  options.pt_buffer_bytes = *buffer * kMebibyte;
+  Result<uint64_t> window = args.duration_nano("--pt-window");
+  if (!window) return window.error();
+  if (*window < kShortestNano || *window > kLongestNano) return invalid("--pt-window: from 1ms to 5s");
+  options.pt_window_nano = *window;
+  options.pt_symbol = args.get("--pt-symbol");
+  if (!options.pt_symbol.empty() && !options.pt) return invalid("--pt-symbol: only with --pt");
+  Result<uint64_t> spool = args.size_bytes("--pt-spool");
+  if (!spool) return spool.error();
+  options.pt_spool_bytes = *spool;
+  return {};
+}
+
 }  // namespace
 
 const cli::CommandLine& agent_command_line() {
@@ -104,6 +135,9 @@ Result<AgentProgramOptions> agent_options(const cli::Args& args, const AgentEnvi
   }
   Result<> captures = capture_options(args, options);
   if (!captures) return captures.error();
+  Result<> pt = pt_options(args, options);
+  if (!pt) return pt.error();
+  options.pt_stand_in = environment.pt_stand_in == "1";
   if (args.given("--ready-fd")) {
     Result<uint64_t> ready_fd = args.number("--ready-fd", 1, 65'535);
     if (!ready_fd) return ready_fd.error();

@@ -21,7 +21,13 @@ struct AgentProgramOptions {
   std::string kernel_events;  // "off", "requested", "scheduling", "traced"
   uint64_t capture_budget_bytes = 0;
   std::optional<uint64_t> overdue_after_nano;  // none: of unknown operations nothing is overdue
-  std::optional<int> ready_fd;                 // gets one line of JSON, then is closed
+  bool pt = false;
+  uint64_t pt_buffer_bytes = 0;  // per CPU
+  uint64_t pt_window_nano = 0;
+  std::string pt_symbol;  // FILE:FUNCTION, or empty
+  uint64_t pt_spool_bytes = 0;
+  bool pt_stand_in = false;     // for developers: docs/intel-pt.md
+  std::optional<int> ready_fd;  // gets one line of JSON, then is closed
 };
 
 // What the defaults depend on.
@@ -31,6 +37,7 @@ struct AgentEnvironment {
   std::optional<std::string> xdg_runtime_dir;  // $XDG_RUNTIME_DIR
   std::optional<std::string> xdg_state_home;   // $XDG_STATE_HOME
   std::optional<std::string> home;             // $HOME
+  std::optional<std::string> pt_stand_in;      // $FATHOM_PT_STAND_IN
 };
 
 const cli::CommandLine& agent_command_line();

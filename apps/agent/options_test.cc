@@ -24,6 +24,7 @@ TEST(AgentOptions, DefaultsOfRoot) {
   EXPECT_EQ(options->kernel_events, "scheduling");
   EXPECT_EQ(options->capture_budget_bytes, uint64_t{16} << 20);
   EXPECT_FALSE(options->overdue_after_nano);
+  EXPECT_FALSE(options->pt);
 }
 
 TEST(AgentOptions, DefaultsOfOthers) {
@@ -67,9 +68,28 @@ TEST(AgentOptions, EveryFlagReachesItsPart) {
   EXPECT_EQ(options->overdue_after_nano, 250'000'000u);
 }
 
+TEST(AgentOptions, OfIntelPt) {
+  Result<AgentProgramOptions> options = options_of({"--pt"}, {.root = true});
+  ASSERT_TRUE(options.ok()) << options.error().message;
+  EXPECT_TRUE(options->pt);
+  EXPECT_EQ(options->pt_buffer_bytes, uint64_t{16} << 20);
+  EXPECT_EQ(options->pt_window_nano, 50'000'000u);
+  EXPECT_EQ(options->pt_spool_bytes, uint64_t{1} << 30);
+  options = options_of(
+      {"--pt", "--pt-buffer-mib=64", "--pt-window=10ms", "--pt-symbol=/usr/bin/shop:checkout", "--pt-spool=2MiB"},
+      {.root = true});
+  ASSERT_TRUE(options.ok()) << options.error().message;
+  EXPECT_EQ(options->pt_buffer_bytes, uint64_t{64} << 20);
+  EXPECT_EQ(options->pt_window_nano, 10'000'000u);
+  EXPECT_EQ(options->pt_symbol, "/usr/bin/shop:checkout");
+  EXPECT_EQ(options->pt_spool_bytes, uint64_t{2} << 20);
+  EXPECT_FALSE(options_of({"--pt", "--no-captures"}, {.root = true}).ok());
+}
+
 TEST(AgentOptions, WrongValuesNameTheirFlag) {
   for (const char* word : {"--collector=nowhere", "--spool-limit=lots", "--http=x", "--ready-fd=0",
-                           "--kernel-events=all", "--capture-budget=65MiB", "--overdue-after=0s"}) {
+                           "--kernel-events=all", "--capture-budget=65MiB", "--overdue-after=0s", "--pt-buffer-mib=20",
+                           "--pt-window=6s", "--pt-symbol=a:b", "--pt-spool=lots"}) {
     Result<AgentProgramOptions> options = options_of({word}, {.root = true});
     ASSERT_FALSE(options.ok()) << word;
     std::string flag(word, std::string_view(word).find('='));

@@ -5,6 +5,7 @@
 
 #include "apps/server/node_control.h"
 #include "apps/server/node_rows.h"
+#include "apps/server/snapshot_sink.h"
 #include "apps/server/snapshot_worker.h"
 #include "base/log.h"
 #include "base/time.h"
@@ -74,6 +75,8 @@ Result<cli::Addresses> Server::start(cli::Signals& signals) {
   auto snapshots = query::SnapshotStore::open(options_.snapshots, snapshot_worker(options_.snapshot_worker));
   if (snapshots) {
     snapshots_ = *std::move(snapshots);
+    snapshot_sink_ = make_snapshot_sink(*snapshots_);
+    options_.collector.snapshots = snapshot_sink_.get();
   } else {
     log_warning("no snapshots are kept: " +
                 snapshots.error().message);  // on a full disk, say; spans are still asked for

@@ -31,6 +31,7 @@ class Server {
   ServerOptions options_;
   std::unique_ptr<store::RocksStore> store_;
   std::unique_ptr<query::SnapshotStore> snapshots_;
+  std::unique_ptr<collector::SnapshotSink> snapshot_sink_;
   std::shared_ptr<collector::ThresholdLearner> learner_;
   std::shared_ptr<collector::NodeStreams> streams_;
   std::shared_ptr<collector::ControlRouter> router_;

@@ -54,6 +54,7 @@ Row read_row(const snapshot::SnapshotDirectory& directory, const SnapshotId& id)
 }
 
 const char* engine_name(const Snapshot& snapshot) {
+  if (snapshot.engine == Engine::kStandIn) return "stand-in";
   return snapshot.engine == Engine::kStep ? "step" : "pt";
 }
 

@@ -9,6 +9,7 @@
 #include <grpcpp/health_check_service_interface.h>
 
 #include "base/metrics.h"
+#include "collector/agents/snapshot_calls.h"
 #include "collector/agents/stream.h"
 #include "ingest.grpc.pb.h"
 #include "net/grpc_limits.h"
@@ -30,7 +31,8 @@ class RefusedStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
 };
 
 // The streams that live, so that stop() can let them end.
-class IngestService : public Service::WithRawCallbackMethod_Stream<Service::Service> {
+class IngestService : public Service::WithRawCallbackMethod_Stream<Service::WithRawCallbackMethod_PutSnapshotPiece<
+                          Service::WithRawCallbackMethod_MissingImages<Service::Service>>> {
  public:
   IngestService(const IngestServerOptions& options, SessionContext context)
       : options_(options), context_(std::make_shared<const SessionContext>(std::move(context))) {
@@ -47,6 +49,15 @@ class IngestService : public Service::WithRawCallbackMethod_Stream<Service::Serv
     }
     stream->open(options_.hello_nano, options_.silence_nano);
     return stream.get();
+  }
+
+  grpc::ServerUnaryReactor* PutSnapshotPiece(grpc::CallbackServerContext* call, const grpc::ByteBuffer* request,
+                                             grpc::ByteBuffer* response) override {
+    return answer_snapshot_call(options_.snapshots, &SnapshotIntake::put, *call, *request, *response);
+  }
+  grpc::ServerUnaryReactor* MissingImages(grpc::CallbackServerContext* call, const grpc::ByteBuffer* request,
+                                          grpc::ByteBuffer* response) override {
+    return answer_snapshot_call(options_.snapshots, &SnapshotIntake::missing, *call, *request, *response);
   }
 
   void drain() {

@@ -1,4 +1,4 @@
-// IngestServer: the listener of the agents' stream, over gRPC.
+// IngestServer: the listener of the agents' stream, and of the calls beside it, over gRPC.
 //
 // Purpose: messages come out of gRPC as bytes and go to an AgentSession as bytes; this side only moves them. What gRPC
 // buffers is bounded by its resource quota, what is parsed by Ingest's budget, what waits to be read by the agent by a
@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "collector/agents/session.h"
+#include "collector/agents/snapshot_intake.h"
 
 namespace fathom::collector {
 
@@ -21,7 +22,8 @@ struct IngestServerOptions {
   uint64_t buffer_bytes = 128ull << 20;  // what gRPC may hold in messages that are not complete yet
   size_t max_streams = 4096;
   uint64_t hello_nano = 10 * kNanosPerSecond;
-  uint64_t silence_nano = 60 * kNanosPerSecond;  // without a whole message; agents report every five seconds
+  uint64_t silence_nano = 60 * kNanosPerSecond;         // without a whole message; agents report every five seconds
+  std::shared_ptr<SnapshotIntake> snapshots = nullptr;  // null: no snapshots are taken
 };
 
 class IngestServer {

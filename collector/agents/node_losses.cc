@@ -41,6 +41,9 @@ constexpr std::array<Reason, NodeLosses::kReasons> kKnown = {{
     {"capture_no_room", "captures"},
     {"capture_not_taken", "captures"},
     {"capture_unsent", "captures"},
+    {"snapshot_spool_full", "snapshots"},
+    {"snapshot_refused", "snapshots"},
+    {"snapshot_damaged", "snapshots"},
     {"wild_count", "counts"},
     {"other", "other"},
 }};

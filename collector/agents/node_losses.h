@@ -22,7 +22,7 @@ namespace fathom::collector {
 class NodeLosses {
  public:
   using Said = std::vector<std::pair<std::string, uint64_t>>;  // reason, count since the agent was started
-  static constexpr size_t kReasons = 30;
+  static constexpr size_t kReasons = 33;
   static constexpr uint64_t kRemarkPauseNano = 60 * kNanosPerSecond;
 
   static void list_metrics();  // at 0, before anything happens

@@ -21,6 +21,7 @@ class StateDirectory {
 
   const std::array<uint8_t, 16>& node_id() const { return node_id_; }
   std::string spool() const { return path_ + "/spool"; }
+  std::string snapshots() const { return path_ + "/snapshots"; }
 
  private:
   StateDirectory(std::string path, Fd lock, const std::array<uint8_t, 16>& node_id)

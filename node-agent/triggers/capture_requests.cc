@@ -1,5 +1,7 @@
 // What a collector asks of a CaptureService.
 #include <algorithm>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
 #include <utility>
 
 #include "base/log.h"
@@ -67,6 +69,7 @@ void CaptureService::capture(CaptureRequest request, std::function<void(CaptureA
     requester->skip(std::to_string(targets.size() - options_.most_requested_processes) + " more processes");
     targets.resize(options_.most_requested_processes);
   }
+  if (!targets.empty()) ring_for(request, targets.front());
   for (const Target& target : targets) ask_for(target, request, requester);
   requester->respond_when_all_are_made();
 }
@@ -110,6 +113,23 @@ void CaptureService::targets_of_trace(const TraceId& trace_id, uint64_t now_nano
       known->end_nano = now_nano;
     }
   }
+}
+
+// One snapshot is of the whole node, so one is enough, at the end of the window.
+void CaptureService::ring_for(const CaptureRequest& request, const Target& target) {
+  if (options_.snapshots == nullptr) return;
+  const SnapshotAsk ask{.reason = name_of(request.trigger),
+                        .trace_id = target.trace_id,
+                        .span_id = {},
+                        .pid = target.program->process.pid};
+  const uint64_t now_nano = now_monotonic_nano();
+  // A trace's window ends a margin behind its last span, which is over.
+  if (target.end_nano <= now_nano + options_.margin_nano) return options_.snapshots->ring(ask);
+  auto timer = std::make_shared<boost::asio::steady_timer>(loop_);
+  timer->expires_after(std::chrono::nanoseconds(target.end_nano - now_nano));
+  timer->async_wait([timer, ask, alive = alive_, bell = options_.snapshots](const boost::system::error_code& fault) {
+    if (!fault && *alive) bell->ring(ask);
+  });
 }
 
 void CaptureService::ask_for(const Target& target, const CaptureRequest& request,

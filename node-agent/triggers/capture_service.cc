@@ -15,6 +15,8 @@ namespace fathom::agent {
 namespace {
 
 constexpr size_t kMostTextBytes = 1024;
+// What a program triggers itself would wait for longer than rings last.
+constexpr uint64_t kWatchForSnapshotsNano = 2'000'000;
 
 // Names are the program's, and may end in the middle of a character.
 std::string text_of(std::string_view bytes) {
@@ -62,7 +64,8 @@ CaptureService::CaptureService(boost::asio::io_context& loop, const CaptureServi
     });
   };
   worker_ = std::make_unique<CaptureWorker>(options.worker, times_, kernel_, std::move(encode), std::move(done));
-  watch_ = std::make_unique<OverdueWatch>(clock, *this);
+  watch_ = std::make_unique<OverdueWatch>(clock, *this,
+                                          options.snapshots ? kWatchForSnapshotsNano : WatchRound::kLongestNano);
   use(book_.current());
 }
 
@@ -122,6 +125,18 @@ bool CaptureService::submit(CaptureJob job) {
   return !refused;
 }
 
+void CaptureService::ring(const CaptureJob& job, uint32_t tid, uint64_t begin_nano, uint64_t at_nano) {
+  if (options_.snapshots == nullptr || job.subjects.empty()) return;
+  const CaptureSubject& subject = job.subjects.front();
+  options_.snapshots->ring({.reason = name_of(subject.trigger),
+                            .trace_id = subject.trace_id,
+                            .span_id = subject.span_id,
+                            .pid = job.program->process.pid,
+                            .tid = static_cast<int32_t>(tid),
+                            .begin_nano = begin_nano,
+                            .at_nano = at_nano});
+}
+
 // Nothing is captured of it, so nothing of it may count as captured: at a span's end, all of it is of interest again.
 void CaptureService::skip(const CaptureJob& job, SkipReason reason) {
   for (const CaptureSubject& subject : job.subjects) {
@@ -151,7 +166,11 @@ bool CaptureService::overdue(const ProgramPtr& program, std::vector<OverdueSpan>
   auto earliest = [](const OverdueSpan& a, const OverdueSpan& b) { return a.start_nano < b.start_nano; };
   uint64_t begin_nano = std::min_element(spans.begin(), spans.end(), earliest)->start_nano;
   CaptureJob job = job_of(program, begin_nano, now_monotonic_nano());
-  for (const OverdueSpan& span : spans) add_overdue(job, span);
+  const OverdueSpan* rings = nullptr;
+  for (const OverdueSpan& span : spans) {
+    add_overdue(job, span);
+    if (rings == nullptr && !job.subjects.empty()) ring(job, (rings = &span)->tid, span.start_nano);
+  }
   if (job.subjects.empty()) return false;
   if (copy_all(job)) observe_all(spans, job.trigger_nano);
   remember(job, spans);
@@ -179,12 +198,13 @@ bool CaptureService::asked(const ProgramPtr& program, std::vector<ProgramTrigger
   uint64_t now_nano = now_monotonic_nano();
   CaptureJob job = job_of(program, now_nano - std::min(now_nano, options_.program_window_nano), now_nano);
   for (const ProgramTrigger& trigger : triggers) {
-    admit(job,
-          {.trigger = Trigger::kProgram,
-           .trace_id = trigger.trace_id,
-           .span_id = trigger.span_id,
-           .reason = text_of(trigger.reason)},
-          {});
+    const bool is_admitted = admit(job,
+                                   {.trigger = Trigger::kProgram,
+                                    .trace_id = trigger.trace_id,
+                                    .span_id = trigger.span_id,
+                                    .reason = text_of(trigger.reason)},
+                                   {});
+    if (is_admitted && job.subjects.size() == 1) ring(job, trigger.tid, 0);
   }
   if (job.subjects.empty()) return false;
   (void)copy_all(job);
@@ -253,6 +273,7 @@ bool CaptureService::finished_one(const ProgramPtr& program, FinishedSpan span) 
                          .reason = std::move(reason)},
                         {span.operation, duration_nano, goes_on});
   if (!admitted) return false;
+  if (!goes_on) ring(job, 0, span.start_nano, span.end_nano);  // else it was cut while it ran
   if (slow) captured_.put({program->serial, span.trace_id, span.span_id, span.start_nano, job.end_nano});
   return submit(std::move(job));
 }
@@ -260,6 +281,9 @@ bool CaptureService::finished_one(const ProgramPtr& program, FinishedSpan span) 
 void CaptureService::program_changed(const ProgramPtr& program) {
   worker_->changed(program);
   watch_->set(program);
+  if (options_.snapshots != nullptr) {
+    program->ended ? options_.snapshots->program_ended(*program) : options_.snapshots->program_runs(program);
+  }
   std::optional<KernelDepth> depth = kernel_.depth_of_programs();
   bool wanted = depth && !program->ended;
   if (!wanted) return;  // who was chosen stays so until it is gone: its last events are of interest
@@ -274,6 +298,7 @@ void CaptureService::program_changed(const ProgramPtr& program) {
 
 void CaptureService::program_gone(const WatchedProgram& program) {
   watch_->remove(program.serial);
+  if (options_.snapshots != nullptr) options_.snapshots->program_ended(program);
   auto chosen = kernel_chosen_.find(program.serial);
   if (chosen == kernel_chosen_.end()) return;
   worker_->post([this, process = chosen->second] { kernel_.forget(process, *kernel_.depth_of_programs()); });

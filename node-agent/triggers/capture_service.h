@@ -15,6 +15,7 @@
 
 #include "node-agent/agent/agent.h"
 #include "node-agent/control.h"
+#include "node-agent/snapshots/snapshot_bell.h"
 #include "node-agent/triggers/capture_worker.h"
 #include "node-agent/triggers/captured_traces.h"
 #include "node-agent/triggers/finished_spans.h"
@@ -38,6 +39,7 @@ struct CaptureServiceOptions {
   uint64_t longest_window_nano = 600'000'000'000;
   size_t most_subjects = 8;  // traces of one capture's content
   size_t most_requested_processes = 32;
+  SnapshotBell* snapshots = nullptr;  // rings at what is captured; null: nothing records control flow
   // The collector's clock is so much ahead of ours, as far as is known.
   std::function<int64_t()> collector_ahead_nano;
 };
@@ -101,6 +103,9 @@ class CaptureService : public ControlHandler, public AgentObserver, public Trigg
   };
   bool admit(CaptureJob& job, CaptureSubject subject, const Slowness& slowness);
   bool submit(CaptureJob job);  // false: skipped
+  // Before anything else is done about a trigger: the rings go around within milliseconds.
+  void ring(const CaptureJob& job, uint32_t tid, uint64_t begin_nano, uint64_t at_nano = 0);
+  void ring_for(const CaptureRequest& request, const Target& target);
   void skip(const CaptureJob& job, SkipReason reason);
   CaptureJob job_of(const ProgramPtr& program, uint64_t begin_nano, uint64_t end_nano) const;
 

@@ -18,7 +18,8 @@ namespace fathom::agent {
 
 class OverdueWatch {
  public:
-  OverdueWatch(ClockSource& clock, TriggerSink& sink);
+  // `longest_nano`: between two looks at a program, at most.
+  OverdueWatch(ClockSource& clock, TriggerSink& sink, uint64_t longest_nano = WatchRound::kLongestNano);
   ~OverdueWatch();  // waits for the round under way
 
   void set(std::shared_ptr<const WatchedProgram> program);

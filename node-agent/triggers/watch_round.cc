@@ -12,8 +12,8 @@ constexpr uint64_t kIdleNano = 1'000'000'000;
 constexpr uint64_t kTriggerPatienceNano = 100'000'000;
 const CpuShare kShareOfUser(4, 2'000'000);
 
-uint64_t interval_of(uint64_t smallest_threshold_nano) {
-  uint64_t wanted = std::clamp(smallest_threshold_nano / 2, WatchRound::kShortestNano, WatchRound::kLongestNano);
+uint64_t interval_of(uint64_t smallest_threshold_nano, uint64_t longest_nano) {
+  uint64_t wanted = std::clamp(smallest_threshold_nano / 2, WatchRound::kShortestNano, longest_nano);
   return std::bit_floor(wanted / WatchRound::kShortestNano) * WatchRound::kShortestNano;
 }
 
@@ -128,7 +128,7 @@ void WatchRound::spend_since(Watched& watched, uint64_t begin_nano) {
 }
 
 uint64_t WatchRound::next_visit(const Watched& watched, uint64_t now_nano) const {
-  uint64_t every_nano = interval_of(watched.scan.smallest_threshold_nano());
+  uint64_t every_nano = interval_of(watched.scan.smallest_threshold_nano(), longest_nano_);
   uint64_t regular_nano = (now_nano / every_nano + 1) * every_nano;
   return std::max(std::min(regular_nano, watched.scan.next_deadline_nano()), now_nano + kLeastGapNano);
 }

@@ -37,7 +37,9 @@ class WatchRound {
   // What a program triggered longer before we came is not looked at.
   static constexpr uint64_t kOldTriggerNano = 5'000'000'000;
 
-  WatchRound(ClockSource& clock, TriggerSink& sink, Now now) : now_(std::move(now)), clock_(clock), sink_(sink) {}
+  // `longest_nano`: from kShortestNano to kLongestNano.
+  WatchRound(ClockSource& clock, TriggerSink& sink, Now now, uint64_t longest_nano = kLongestNano)
+      : now_(std::move(now)), longest_nano_(longest_nano), clock_(clock), sink_(sink) {}
 
   // New, or changed.
   void set(std::shared_ptr<const WatchedProgram> program);
@@ -75,6 +77,7 @@ class WatchRound {
   uint64_t next_visit(const Watched& watched, uint64_t now_nano) const;
 
   const Now now_;
+  const uint64_t longest_nano_;
   TickClock clock_;
   TriggerSink& sink_;
   std::shared_ptr<const Thresholds> thresholds_ = std::make_shared<Thresholds>();

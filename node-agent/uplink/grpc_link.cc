@@ -9,6 +9,7 @@
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 
+#include "node-agent/uplink/grpc_channel.h"
 #include "node-agent/uplink/messages.h"
 #include "node-agent/uplink/outgoing.h"
 
@@ -21,18 +22,6 @@ constexpr size_t kMostProbes = 16;  // that wait for their answers
 
 using Kind = OutgoingMessage::Kind;
 using Stub = grpc::TemplatedGenericStub<grpc::ByteBuffer, grpc::ByteBuffer>;
-
-std::shared_ptr<grpc::Channel> make_channel(const std::string& address) {
-  grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10'000);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5'000);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);  // they would keep a copy of what was sent
-  arguments.SetMaxSendMessageSize(-1);
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
-}
 
 // Shows gRPC the bytes themselves, which lie in `owner`; they live until it has written them.
 grpc::Slice slice_of(const std::shared_ptr<const std::string>& owner, std::string_view bytes) {

@@ -11,6 +11,7 @@ using snapshot::Origin;
 using snapshot::Snapshot;
 
 std::string_view engine_name(Engine engine) {
+  if (engine == Engine::kStandIn) return "stand_in";
   return engine == Engine::kStep ? "step" : "intel_pt";
 }
 

@@ -11,6 +11,7 @@ namespace fathom::snapshot {
 namespace {
 
 std::string_view engine_name(Engine engine) {
+  if (engine == Engine::kStandIn) return "stand-in (nothing was recorded)";
   return engine == Engine::kStep ? "step" : "intel pt";
 }
 

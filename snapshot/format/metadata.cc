@@ -220,7 +220,7 @@ std::string encode_metadata(const Snapshot& snapshot) {
 Result<Snapshot> decode_metadata(std::string_view bytes, uint64_t packet_bytes_end) {
   ByteReader in(bytes);
   Snapshot snapshot;
-  snapshot.engine = read_kind(in, Engine::kStep);
+  snapshot.engine = read_kind(in, Engine::kStandIn);
   snapshot.origin = read_kind(in, Origin::kRawStream);
   snapshot.cpu = read_cpu(in);
   snapshot.timing = read_timing(in);

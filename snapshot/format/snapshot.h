@@ -16,8 +16,9 @@
 
 namespace fathom::snapshot {
 
-// How the packets came to be. A person who reads an answer is told: stepping slows a program thousandfold.
-enum class Engine : uint8_t { kIntelPt = 1, kStep = 2 };
+// How the packets came to be. A person who reads an answer is told: stepping slows a program thousandfold, and a
+// stand-in, with which developers try the way of a snapshot where there is no Intel PT, recorded nothing that ran.
+enum class Engine : uint8_t { kIntelPt = 1, kStep = 2, kStandIn = 3 };
 
 // From where the snapshot was taken over.
 enum class Origin : uint8_t { kRecorded = 1, kPerfData = 2, kRawStream = 3 };

@@ -90,9 +90,14 @@ void ImageTable::store_vdso(Entry& entry, const SnapshotDirectory& directory) co
   entry.image.bytes = stored->bytes;
 }
 
+// Who keeps few of them takes images away when the snapshots that name them have gone elsewhere.
+bool ImageTable::is_to_be_copied_again(const Entry& entry, const SnapshotDirectory& directory) {
+  return !entry.mapping.file.empty() && !entry.image.content.is_zero() && !directory.has_image(entry.image.content);
+}
+
 Image ImageTable::stored(uint32_t image, const SnapshotDirectory& directory) {
   Entry& entry = entries_[image];
-  if (entry.done) return entry.image;
+  if (entry.done && !is_to_be_copied_again(entry, directory)) return entry.image;
   entry.done = true;
   const bool held = entry.file.open();
   if (entry.image.name == kVdso)
@@ -101,6 +106,8 @@ Image ImageTable::stored(uint32_t image, const SnapshotDirectory& directory) {
     store_file(entry, directory);
   if (held) --open_files_;
   entry.file.close();
+  // It is what ran all the same, and who reads the snapshot may have it.
+  if (!entry.image.content.is_zero()) entry.image.missing.clear();
   return entry.image;
 }
 

@@ -28,7 +28,7 @@ class ImageTable {
   uint32_t of_mapping(const Sideband& row, const PerfMapping& mapping);
   // One whose bytes are known already, or known not to be had.
   uint32_t add(Image image);
-  // What a snapshot says of it; copied at the first time.
+  // What a snapshot says of it; copied at the first time, and again when the directory has it no more.
   Image stored(uint32_t image, const SnapshotDirectory& directory);
   // Lets go of files that no row names any more. Numbers stay what they are.
   void close_except(const std::set<uint32_t>& named);
@@ -44,6 +44,7 @@ class ImageTable {
     bool done = false;  // stored, or missing for good
   };
 
+  static bool is_to_be_copied_again(const Entry& entry, const SnapshotDirectory& directory);
   void store_file(Entry& entry, const SnapshotDirectory& directory) const;
   void store_vdso(Entry& entry, const SnapshotDirectory& directory) const;
 

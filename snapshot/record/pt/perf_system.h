@@ -39,6 +39,8 @@ class PerfSystem {
   virtual void sleep(uint64_t duration_nano) = 0;
   // Where a file of sysfs or procfs lies: "/proc/self/maps" as it is, or below a directory of the script.
   virtual std::string path(std::string_view absolute) const = 0;
+  // What it calls Intel PT is none, so that a snapshot says it.
+  virtual bool is_stand_in() const { return false; }
 };
 
 std::unique_ptr<PerfSystem> real_perf_system();

@@ -246,7 +246,7 @@ Result<TakenSnapshot> PtRecorder::take(const SnapshotWindow& window, const Trigg
 
 Snapshot PtRecorder::describe(const SnapshotWindow& window, const Trigger& trigger) {
   Snapshot snapshot;
-  snapshot.engine = Engine::kIntelPt;
+  snapshot.engine = system_.is_stand_in() ? Engine::kStandIn : Engine::kIntelPt;
   snapshot.origin = Origin::kRecorded;
   snapshot.cpu = cpu_;
   snapshot.timing = timing_;

@@ -179,6 +179,23 @@ TEST_F(PtRecorderTest, MapsThatAppearHaveTheirFilesAlsoWhenTheyAreDeleted) {
   EXPECT_EQ(plugin->content, sha256("a plugin"));
 }
 
+TEST_F(PtRecorderTest, AnImageThatWasTakenAwayIsCopiedAgain) {
+  arm();
+  run_on(0, 42);
+  const Sha256 content = image_named(take(), "/usr/bin/shop")->content;
+  std::filesystem::remove(directory_->image_path(content));
+  run_on(0, 42);
+  EXPECT_EQ(image_named(take(), "/usr/bin/shop")->content, content);
+  EXPECT_TRUE(directory_->has_image(content));
+  // Where its file is gone meanwhile, it is still known which one it was.
+  std::filesystem::remove(directory_->image_path(content));
+  system_.remove_file("/proc/42/root/usr/bin/shop");
+  run_on(0, 42);
+  const Snapshot last = take();
+  EXPECT_EQ(image_named(last, "/usr/bin/shop")->content, content);
+  EXPECT_EQ(image_named(last, "/usr/bin/shop")->missing, "");
+}
+
 TEST_F(PtRecorderTest, AFileThatWasReplacedIsMissing) {
   system_.put_file("/proc/42/maps", "00400000-00402000 r-xp 00001000 00:20 1  /usr/bin/shop\n");
   arm();

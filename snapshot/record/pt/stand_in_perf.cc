@@ -42,6 +42,7 @@ class StandInPerfSystem final : public PerfSystem {
     if (absolute.starts_with(kDevice)) return scratch_ + std::string(absolute.substr(kDevice.size()));
     return std::string(absolute);
   }
+  bool is_stand_in() const override { return true; }
 
  private:
   std::unique_ptr<PerfSystem> real_;
