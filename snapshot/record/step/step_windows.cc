@@ -34,11 +34,15 @@ void Stepper::record_process(StepProcess& process, uint64_t tsc) {
 // Instructions of `thread` run unrecorded, from where it is until it is stepped again.
 void Stepper::record_gap(StepThread& thread, const std::string& why, const std::string& loss) {
   thread.flow->pause(thread.ip, read_tsc());
+  add_gap(thread, why);
+  recording_.lose(loss, 1);
+}
+
+void Stepper::add_gap(const StepThread& thread, const std::string& why) {
   Sideband row = row_of(thread, SidebandKind::kGap);
   row.address = thread.ip;
   row.text = why;
   recording_.add(std::move(row));
-  recording_.lose(loss, 1);
   gaps_++;
 }
 
@@ -63,6 +67,9 @@ void Stepper::open_stream(StepThread& thread) {
     thread.flow = std::make_unique<FlowWriter>(
         recording_.ratio(), [this, stream](std::span<const uint8_t> bytes) { recording_.packets(stream, bytes); });
     record_name(thread, 0, 0);
+  } else {
+    // Nobody knows what it did meanwhile: calls of this window are not those of the last one.
+    add_gap(thread, "what ran between two windows was not asked for");
   }
   thread.flow->begin(read_tsc());
 }

@@ -103,6 +103,7 @@ class Stepper {
   void record_name(const StepThread& thread, uint64_t tsc, uint32_t flags);
   Sideband row_of(const StepThread& thread, SidebandKind kind) const;
   void record_gap(StepThread& thread, const std::string& why, const std::string& loss);
+  void add_gap(const StepThread& thread, const std::string& why);
 
   // step_births.cc
   StepThread& add_thread(pid_t tid, StepProcess& process);
