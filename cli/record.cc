@@ -22,8 +22,10 @@ CommandLine make_line() {
       "status are passed on. Two engines write the same packets. 'pt' is Intel PT, which costs a few percent and needs "
       "a processor that has it. 'step' works anywhere: it stops the program at each instruction, so that the recorded "
       "stretch runs some ten thousand to hundred thousand times slower, locks held longer and timeouts included; what "
-      "it tells is which "
-      "instructions ran, not how fast. Ctrl-C ends the recording, and what was recorded until then is kept.",
+      "it tells is which instructions ran, not how fast. By stepping all windows are one snapshot; by Intel PT each is "
+      "one, with what "
+      "led to "
+      "it. Ctrl-C ends the recording, and what was recorded until then is kept.",
       {{"COMMAND", "the program and its arguments, after --", true}},
       {{"--engine", "auto|step|pt", "what records; auto: pt where the machine has it, else step, and it says which",
         "auto"},
@@ -35,7 +37,8 @@ CommandLine make_line() {
         "with --span: only once it has been open for so long, and while it still is (by Intel PT: what it did until "
         "then)"},
        {"--before", "D", "with --function, by Intel PT: so much of what ran before the entry too", "1ms"},
-       {"--after", "D", "with --function, by Intel PT: until so long after the entry, whether it returned or not", "10ms"},
+       {"--after", "D", "with --function, by Intel PT: until so long after the entry, whether it returned or not",
+        "10ms"},
        {"--count", "N", "with --function or --span: so many of them, one after the other", "1"},
        {"--steps", "N", "by stepping: at most so many instructions, of all threads together", "1000000"},
        {"--threads", "all|one",

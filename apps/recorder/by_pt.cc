@@ -73,9 +73,7 @@ PtCommandRequest request_of(const RecorderOptions& options, bool& armed) {
     armed = true;
     if (options.engine == "auto") say("engine pt: this processor has Intel PT");
   };
-  request.taken = [](const TakenSnapshot& taken) {
-    std::fputs(pt_taken_text(taken).c_str(), stderr);
-  };
+  request.taken = [](const TakenSnapshot& taken) { std::fputs(pt_taken_text(taken).c_str(), stderr); };
   request.interrupted = EndSignals::take;
   return request;
 }

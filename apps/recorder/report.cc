@@ -74,7 +74,8 @@ std::string report_json(const StepOutcome& outcome) {
 
 std::string pt_taken_text(const snapshot::TakenSnapshot& taken) {
   const std::string id = taken.id.hex();
-  std::string text = line("engine pt: recorded " + counted(taken.cost.packet_bytes, "byte") + " of packets; snapshot " + id);
+  std::string text =
+      line("engine pt: recorded " + counted(taken.cost.packet_bytes, "byte") + " of packets; snapshot " + id);
   if (taken.cost.cpus_cut_short != 0)
     text += line("the rings of " + counted(taken.cost.cpus_cut_short, "CPU") + " did not reach back to its beginning");
   return text + line("next: fathom snapshot calls " + id.substr(0, 8) + "   (or functions, insns, syscalls, sunburst)");

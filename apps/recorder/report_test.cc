@@ -55,8 +55,8 @@ TEST(RecorderReport, EachWindowOfIntelPtIsASnapshot) {
   EXPECT_NE(text.find("2 CPUs did not reach back"), std::string::npos) << text;
   EXPECT_NE(text.find("fathom snapshot calls 30313233"), std::string::npos) << text;
   const std::string id = taken.id.hex();
-  EXPECT_EQ(pt_report_json({taken, taken}), "{\"snapshot_id\":\"" + id + "\",\"engine\":\"pt\",\"snapshot_ids\":[\"" +
-                                                id + "\",\"" + id + "\"]}\n");
+  EXPECT_EQ(pt_report_json({taken, taken}),
+            "{\"snapshot_id\":\"" + id + "\",\"engine\":\"pt\",\"snapshot_ids\":[\"" + id + "\",\"" + id + "\"]}\n");
   EXPECT_EQ(pt_report_json({}), "{\"snapshot_id\":null,\"engine\":\"pt\",\"snapshot_ids\":[]}\n");
 }
 

@@ -200,9 +200,8 @@ TEST_F(PtCommandTest, WhereTheProcessorHasPtwriteTheClientIsToldAndItsPacketsAre
   PtFromStart trigger;
   record(trigger, {"/bin/sh", "-c", "exit ${FATHOM_PTWRITE:-9}"});
   EXPECT_EQ(WEXITSTATUS(outcome_.wait_status), 1);
-  const auto pt = std::ranges::find_if(system_.events(), [](const auto& event) {
-    return event->attributes.type == ScriptedPerf::kPtType;
-  });
+  const auto pt = std::ranges::find_if(
+      system_.events(), [](const auto& event) { return event->attributes.type == ScriptedPerf::kPtType; });
   ASSERT_NE(pt, system_.events().end());
   EXPECT_NE((*pt)->attributes.config & uint64_t{1} << 12, 0U);
   ::unsetenv("FATHOM_PTWRITE");

@@ -158,9 +158,8 @@ TEST_F(StepperTest, SpansThatAreOverdueOneAfterTheOther) {
   StepLimits limits;
   limits.windows = 2;
   limits.all_threads = false;
-  const std::vector<std::string> command{"/bin/sh", "-c",
-                                         SPAN_HOLDER " --for 300 --end >/dev/null; " SPAN_HOLDER
-                                                     " --for 300 --end >/dev/null"};
+  const std::vector<std::string> command{
+      "/bin/sh", "-c", SPAN_HOLDER " --for 300 --end >/dev/null; " SPAN_HOLDER " --for 300 --end >/dev/null"};
   if (!record(trigger, command, limits)) GTEST_SKIP() << "ptrace is forbidden here";
   EXPECT_EQ(wait_status_, 0);
   EXPECT_EQ(outcome_.windows, 2U);
