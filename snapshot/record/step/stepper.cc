@@ -46,8 +46,8 @@ void Stepper::run(pid_t command) {
     const pid_t tid = ::waitpid(-1, &status, __WALL);
     if (tid > 0) {
       on_event(tid, status);
-      if (stopping_.load(std::memory_order_relaxed))
-        let_everybody_go();  // where threads stop all the time, no tick comes
+      // Where threads stop all the time, no tick comes.
+      if (stopping_.load(std::memory_order_relaxed)) let_everybody_go();
     } else if (errno == EINTR) {
       on_tick();
     } else {
