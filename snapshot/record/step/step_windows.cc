@@ -67,9 +67,6 @@ void Stepper::open_stream(StepThread& thread) {
     thread.flow = std::make_unique<FlowWriter>(
         recording_.ratio(), [this, stream](std::span<const uint8_t> bytes) { recording_.packets(stream, bytes); });
     record_name(thread, 0, 0);
-  } else {
-    // Nobody knows what it did meanwhile: calls of this window are not those of the last one.
-    add_gap(thread, "what ran between two windows was not asked for");
   }
   thread.flow->begin(read_tsc());
 }
@@ -83,6 +80,8 @@ void Stepper::step_from_here(StepThread& thread) {
   const uint64_t tsc = read_tsc();
   record_process(*thread.process, tsc);
   binding_.bind(thread.tid);
+  // Nobody knows what it did since an earlier window: calls of this one are not made by those of that one.
+  if (thread.flow != nullptr) add_gap(thread, "what ran between two windows was not asked for");
   open_stream(thread);
   thread.in_calls_ticks = 0;
   thread.rseq_area = tracee::rseq_area(thread.tid);
