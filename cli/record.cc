@@ -22,21 +22,27 @@ CommandLine make_line() {
       "status are passed on. Two engines write the same packets. 'pt' is Intel PT, which costs a few percent and needs "
       "a processor that has it. 'step' works anywhere: it stops the program at each instruction, so that the recorded "
       "stretch runs some ten thousand to hundred thousand times slower, locks held longer and timeouts included; what "
-      "it tells is which "
-      "instructions ran, not how fast. Ctrl-C ends the recording, and what was recorded until then is kept.",
+      "it tells is which instructions ran, not how fast. By stepping all windows are one snapshot; by Intel PT each is "
+      "one, with what led to it. Ctrl-C ends the recording, and what was recorded until then is kept.",
       {{"COMMAND", "the program and its arguments, after --", true}},
       {{"--engine", "auto|step|pt", "what records; auto: pt where the machine has it, else step, and it says which",
         "auto"},
        {"--function", "F",
-        "from each entry of this function until it returns; as it is in the source, with or without parameters, or "
-        "mangled"},
+        "from each entry of this function until it returns (by Intel PT: around it, see --before); as it is in the "
+        "source, with or without parameters, or mangled"},
        {"--span", "OPERATION",
         "while a span of this name, of fathom's client, is active in a thread; '*' stands for anything: 'shelves.*'"},
-       {"--min-duration", "D", "with --span: only once it has been open for so long, and while it still is"},
+       {"--min-duration", "D",
+        "with --span: only once it has been open for so long, and while it still is (by Intel PT: what it did until "
+        "then)"},
+       {"--before", "D", "with --function, by Intel PT: so much of what ran before the entry too", "1ms"},
+       {"--after", "D", "with --function, by Intel PT: until so long after the entry, whether it returned or not",
+        "10ms"},
        {"--count", "N", "with --function or --span: so many of them, one after the other", "1"},
-       {"--steps", "N", "at most so many instructions, of all threads together", "1000000"},
+       {"--steps", "N", "by stepping: at most so many instructions, of all threads together", "1000000"},
        {"--threads", "all|one",
-        "with --function or --span: step the other threads of the process too (all), or let them run (one)", "one"},
+        "with --function or --span, by stepping: the other threads of the process too (all), or let them run (one)",
+        "one"},
        {"--directory", "DIR",
         "where snapshots lie (default: $FATHOM_SNAPSHOTS, or fathom/snapshots in $XDG_DATA_HOME or ~/.local/share)"},
        {"--json", "FILE", "write one line of JSON there, with the snapshot's id, when it is complete"}},

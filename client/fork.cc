@@ -65,6 +65,11 @@ void* triggers_under_way() {
                                                                     : nullptr;
 }
 
+// The same of the page that every span's begin and end looks at.
+void* header_under_way() {
+  return maybe_in_handler() ? inherited_spans.pool.base : nullptr;
+}
+
 void leave_page(void* page) {
   if (page == nullptr) return;
   (void)mmap(page, pool::kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE,
@@ -78,10 +83,12 @@ void in_child() {
   detail::leave_parent(detail_unused);
   void* slot_page = slot_under_way();
   void* trigger_page = triggers_under_way();
+  void* header_page = header_under_way();
   leave_inherited(inherited_spans, pool_geometry().bytes,
                   this_thread.ending || this_thread.writer.writes.load(std::memory_order_relaxed) != 0);
   leave_page(slot_page);
   leave_page(trigger_page);
+  leave_page(header_page);
   this_thread.writer.retired.store(0, std::memory_order_relaxed);  // chunks of the parent's
   leave_inherited(inherited_detail, detail::file_bytes(), !detail_unused);
   detail::leave_parents_file();

@@ -70,6 +70,7 @@ void fill_pool(char* base) {
   write_header(header, settings.chunk_count, settings.thread_slots, clock, random.process_id);
   scatter_epochs(view_of(base).entries, settings.chunk_count, random.epochs);
   header.pid = static_cast<uint32_t>(getpid());
+  if (settings.marks_spans) header.span_marks.store(pool::kProgramWantsMarks, std::memory_order_relaxed);
   write_resource(header, base + pool_geometry().resource_offset);
   finish_header(header);
 }

@@ -43,6 +43,8 @@ struct Settings {
   uint32_t detail_mib = 32;  // of the detail pool; 0: none
   bool discard = false;      // it keeps the oldest events, and not the latest
   bool tsc = false;          // ticks: of the processor, else CLOCK_MONOTONIC
+  bool ptwrite = false;      // the processor has the instruction
+  bool marks_spans = false;  // from the beginning (pool::kProgramWantsMarks)
   const char* socket_paths[3] = {};
 };
 

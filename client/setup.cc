@@ -20,6 +20,7 @@
 #include "client/process.h"
 #include "client/resource.h"
 #include "client/signal_context.h"
+#include "client/span_marks.h"
 #include "client/thread.h"
 
 #ifndef MADV_WIPEONFORK
@@ -109,6 +110,14 @@ void choose_tracepoints() {
   complain("FATHOM_TRACEPOINTS", patterns, "is longer than 4000 bytes, and is ignored");
 }
 
+void choose_marks() {
+  settings.ptwrite = processor_has_ptwrite();
+  const char* wish = secure_getenv("FATHOM_PTWRITE");
+  if (wish == nullptr || *wish == '\0' || std::string_view(wish) == "0") return;
+  settings.marks_spans = std::string_view(wish) == "1";
+  if (!settings.marks_spans) complain("FATHOM_PTWRITE", wish, "is neither '1' nor '0', and is ignored");
+}
+
 // An empty FATHOM_AGENT_SOCKET means that no agent is wanted.
 void choose_wanted_socket(const char* path) {
   static char wanted[sizeof(sockaddr_un::sun_path)];  // longer ones cannot be connected to
@@ -159,6 +168,7 @@ void set_up_once() {
   choose_sockets();
   choose_detail();
   choose_tracepoints();
+  choose_marks();
   settings.tsc = choose_tsc();
   gather_resource();
   prepare_for_forks();

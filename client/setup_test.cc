@@ -24,8 +24,10 @@ TEST(Settings, ThatMeanNothingAreSaidOnce) {
     EXPECT_EQ(complaints("FATHOM_POOL_MIB=" + std::string(size)),
               "fathom: FATHOM_POOL_MIB=" + std::string(size) + " is not a whole number from 1 to 256; 16 is used\n");
   }
+  EXPECT_EQ(complaints("FATHOM_PTWRITE=yes"), "fathom: FATHOM_PTWRITE=yes is neither '1' nor '0', and is ignored\n");
   EXPECT_EQ(complaints("FATHOM_CLOCK=wall"), "fathom: FATHOM_CLOCK=wall is not 'monotonic', and is ignored\n");
-  for (const char* right : {"FATHOM_POOL_MIB=", "FATHOM_POOL_MIB=256", "FATHOM_CLOCK=monotonic", "FATHOM_CLOCK="}) {
+  for (const char* right : {"FATHOM_POOL_MIB=", "FATHOM_POOL_MIB=256", "FATHOM_CLOCK=monotonic",
+                            "FATHOM_CLOCK=", "FATHOM_PTWRITE=1", "FATHOM_PTWRITE="}) {
     EXPECT_EQ(complaints(right), "") << right;
   }
 }

@@ -7,6 +7,7 @@
 #include "client/fathom/trace_c.h"
 #include "client/items.h"
 #include "client/open_spans.h"
+#include "client/span_marks.h"
 #include "client/trace_context.h"
 
 namespace fathom::client {
@@ -29,6 +30,7 @@ inline void activate(ThreadState& thread, SpanState& span) {
   thread.active = &span;
   signal_fence();
   show(thread, span);
+  mark_active_span(thread);
   detail::note_span_change();
 }
 
@@ -47,6 +49,7 @@ FATHOM_INLINED void leave_innermost(ThreadState& thread, const SpanState& span) 
   thread.active = span.outer;
   signal_fence();
   hide(thread);
+  mark_active_span(thread);
   detail::note_span_change();
 }
 
@@ -69,6 +72,7 @@ __attribute__((noinline)) void end_forgotten(ThreadState& thread, SpanState& spa
   } else {
     thread.active = nullptr;
     show_none(thread);
+    mark_active_span(thread);
     detail::note_span_change();
   }
 }

@@ -54,14 +54,15 @@ int record_by_stepping(const RecorderOptions& options) {
 }
 
 int record(const RecorderOptions& options) {
-  const auto why = why_no_pt();
-  if (options.engine == "pt") {
-    if (why) return refuse(cli::ExitCode::kLocalFailure, *why + "; --engine step works anywhere");
-    return record_by_pt(options);
+  if (options.engine == "step") return record_by_stepping(options);
+  if (const auto why = why_no_pt()) {
+    if (options.engine == "pt") return refuse(cli::ExitCode::kLocalFailure, *why + "; --engine step works anywhere");
+    say("fathom record: engine step: " + *why + "\n");
+    return record_by_stepping(options);
   }
-  if (options.engine == "auto" && why) say("fathom record: engine step: " + *why + "\n");
-  const bool whole = options.function.empty() && options.span.empty();
-  return options.engine == "auto" && !why && whole ? record_by_pt(options) : record_by_stepping(options);
+  const auto system = real_perf_system();
+  const auto status = record_by_pt(options, *system);
+  return status ? *status : record_by_stepping(options);
 }
 
 int run(const std::vector<std::string>& words) {

@@ -17,6 +17,15 @@ Result<> check_combination(const cli::Args& args, const RecorderOptions& options
   const bool windows = !options.function.empty() || !options.span.empty();
   if (options.span.empty() && args.given("--min-duration"))
     return invalid("--min-duration belongs to --span OPERATION");
+  for (const char* around : {"--before", "--after"}) {
+    if (!args.given(around)) continue;
+    if (options.function.empty()) return invalid(std::string(around) + " belongs to --function F");
+    if (options.engine == "step")
+      return invalid(std::string(around) + " belongs to --engine pt; a call is stepped from its entry to its return");
+  }
+  if (options.engine == "pt" && args.given("--steps")) return invalid("--steps belongs to --engine step");
+  if (options.engine == "pt" && args.given("--threads") && args.get("--threads") == "one")
+    return invalid("--threads one belongs to --engine step; Intel PT records all threads of the program");
   if (!windows && args.given("--count")) return invalid("--count belongs to --function or --span");
   if (!windows && args.get("--threads") == "one" && args.given("--threads"))
     return invalid("--threads one belongs to --function or --span; a whole program is recorded with all its threads");
@@ -30,6 +39,12 @@ Result<> read_numbers(const cli::Args& args, RecorderOptions& options) {
   if (!count) return count.error();
   options.limits.most_steps = *steps;
   options.limits.windows = *count;
+  auto before = args.duration_nano("--before");
+  if (!before) return before.error();
+  auto after = args.duration_nano("--after");
+  if (!after) return after.error();
+  options.before_nano = *before;
+  options.after_nano = *after;
   if (!args.given("--min-duration")) return {};
   auto least = args.duration_nano("--min-duration");
   if (!least) return least.error();

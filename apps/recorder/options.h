@@ -22,6 +22,8 @@ struct RecorderOptions {
   std::string function;
   std::string span;
   uint64_t least_nano = 0;
+  uint64_t before_nano = 0;  // of a function's entry, by Intel PT
+  uint64_t after_nano = 0;
   snapshot::step::StepLimits limits;
   std::string json_file;
 };

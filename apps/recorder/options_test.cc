@@ -52,6 +52,20 @@ TEST(RecorderOptions, WhatDoesNotGoTogetherIsRefusedByName) {
   EXPECT_NE(fault_of({"--engine", "magic", "--", "x"}).find("--engine"), std::string::npos);
 }
 
+TEST(RecorderOptions, WhatOneEngineAloneCanIsRefusedToTheOther) {
+  auto options = options_of({"--engine", "pt", "--function", "f", "--after", "50ms", "--", "x"});
+  ASSERT_TRUE(options) << options.error().message;
+  EXPECT_EQ(options->before_nano, 1'000'000U);
+  EXPECT_EQ(options->after_nano, 50'000'000U);
+  EXPECT_TRUE(options_of({"--engine", "pt", "--span", "s", "--threads", "all", "--", "x"}).ok());
+  EXPECT_NE(fault_of({"--engine", "pt", "--steps", "7", "--", "x"}).find("--engine step"), std::string::npos);
+  EXPECT_NE(fault_of({"--engine", "pt", "--span", "s", "--threads", "one", "--", "x"}).find("all threads"),
+            std::string::npos);
+  EXPECT_NE(fault_of({"--engine", "step", "--function", "f", "--after", "5ms", "--", "x"}).find("--engine pt"),
+            std::string::npos);
+  EXPECT_NE(fault_of({"--span", "s", "--before", "5ms", "--", "x"}).find("--function"), std::string::npos);
+}
+
 TEST(RecorderOptions, TheWordsOfTheOtherProgramSayTheSame) {
   auto args = cli::parse_args(cli::record_line(), {"--function", "--odd", "--steps", "7", "--", "ls", "--help"});
   EXPECT_FALSE(args);

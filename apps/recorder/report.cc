@@ -78,10 +78,23 @@ std::string report_json(const StepOutcome& outcome) {
   return text + "\n";
 }
 
-std::string pt_report_json(const snapshot::SnapshotId& id) {
+std::string pt_taken_text(const snapshot::TakenSnapshot& taken) {
+  const std::string id = taken.id.hex();
+  std::string text =
+      line("engine pt: recorded " + counted(taken.cost.packet_bytes, "byte") + " of packets; snapshot " + id);
+  if (taken.cost.cpus_cut_short != 0)
+    text += line("the rings of " + counted(taken.cost.cpus_cut_short, "CPU") + " did not reach back to its beginning");
+  return text + line("next: fathom snapshot calls " + id.substr(0, 8) + "   (or functions, insns, syscalls, sunburst)");
+}
+
+std::string pt_report_json(const std::vector<snapshot::TakenSnapshot>& taken) {
   std::string text;
   net::JsonWriter json(text);
-  json.begin_object().member("snapshot_id", id.hex()).member("engine", "pt").end_object();
+  json.begin_object().key("snapshot_id");
+  taken.empty() ? json.null() : json.string(taken.back().id.hex());
+  json.member("engine", "pt").key("snapshot_ids").begin_array();
+  for (const snapshot::TakenSnapshot& one : taken) json.string(one.id.hex());
+  json.end_array().end_object();
   return text + "\n";
 }
 

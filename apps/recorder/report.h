@@ -4,8 +4,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "apps/recorder/options.h"
+#include "snapshot/record/pt/pt_recorder.h"
 #include "snapshot/record/step/record_command.h"
 
 namespace fathom {
@@ -14,7 +16,10 @@ namespace fathom {
 std::string report_text(const RecorderOptions& options, const snapshot::step::StepOutcome& outcome);
 // One line: {"snapshot_id":"..." or null,"engine":"step","instructions":N,...}.
 std::string report_json(const snapshot::step::StepOutcome& outcome);
-std::string pt_report_json(const snapshot::SnapshotId& id);
+// By Intel PT each window is a snapshot. Lines for standard error, as soon as one is there.
+std::string pt_taken_text(const snapshot::TakenSnapshot& taken);
+// One line: {"snapshot_id": of the last one, or null,"engine":"pt","snapshot_ids":[...]}.
+std::string pt_report_json(const std::vector<snapshot::TakenSnapshot>& taken);
 
 // To --json FILE, where one was asked for.
 Result<> write_report(const RecorderOptions& options, const std::string& json);

@@ -54,5 +54,20 @@ TEST(RecorderReport, OneLineOfJson) {
   EXPECT_NE(json.find("\"reached_limit\":false"), std::string::npos);
 }
 
+TEST(RecorderReport, EachWindowOfIntelPtIsASnapshot) {
+  snapshot::TakenSnapshot taken;
+  taken.id = *snapshot::SnapshotId::from_bytes("0123456789abcdef");
+  taken.cost.packet_bytes = 4096;
+  taken.cost.cpus_cut_short = 2;
+  const std::string text = pt_taken_text(taken);
+  EXPECT_NE(text.find("engine pt: recorded 4,096 bytes of packets"), std::string::npos) << text;
+  EXPECT_NE(text.find("2 CPUs did not reach back"), std::string::npos) << text;
+  EXPECT_NE(text.find("fathom snapshot calls 30313233"), std::string::npos) << text;
+  const std::string id = taken.id.hex();
+  EXPECT_EQ(pt_report_json({taken, taken}),
+            "{\"snapshot_id\":\"" + id + "\",\"engine\":\"pt\",\"snapshot_ids\":[\"" + id + "\",\"" + id + "\"]}\n");
+  EXPECT_EQ(pt_report_json({}), "{\"snapshot_id\":null,\"engine\":\"pt\",\"snapshot_ids\":[]}\n");
+}
+
 }  // namespace
 }  // namespace fathom

@@ -60,8 +60,17 @@ struct Header {
   std::atomic<uint64_t> reader;                      // the instance that reads; another one's value: stop reading
   std::atomic<uint64_t> applied_sequence;            // equal to acknowledged_sequence: the chunks show it (below)
   std::atomic<uint64_t> counted_losses[kLosses];     // of `losses`, what a collector has heard of
+
+  // SpanMarks: not 0 while threads shall say their active span to Intel PT. A line that else nobody writes: every span
+  // looks. Changed by atomic or and and.
+  alignas(64) std::atomic<uint32_t> span_marks;
 };
-static_assert(sizeof(Header) <= kPageBytes);
+static_assert(sizeof(Header) <= kPageBytes && offsetof(Header, span_marks) == 448);
+
+enum SpanMarks : uint32_t {
+  kReaderWantsMarks = 1,   // it records this program
+  kProgramWantsMarks = 2,  // its environment says so; the program's own, from the beginning
+};
 
 // ---- area 2: one entry per chunk, right behind the header page -----------------------------------------------------
 

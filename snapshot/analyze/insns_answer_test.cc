@@ -61,6 +61,24 @@ TEST_F(InsnsAnswer, JsonHasARowForEveryInstructionAndEvent) {
   EXPECT_EQ(parsed.at("instructions").as_int64(), static_cast<int64_t>(run_.instructions()));
 }
 
+TEST_F(InsnsAnswer, MarksAreSpans) {
+  run_.snapshot().trigger.span_id = *Id<8>::from_hex_text("00f067aa0ba902b7");
+  run_.run_marked(0x00f067aa0ba902b7);
+  run_.run_marked(0x1122334455667788);
+  run_.run_marked(0);
+  run_.finish();
+  expect_golden("insns_marks.txt", run_.answer_to(insns()));
+  expect_golden("insns_marks.json", run_.answer_to(insns(Format::kJson)));
+}
+
+TEST_F(InsnsAnswer, WhatOthersWroteMayMeanAnything) {
+  run_.snapshot().origin = Origin::kPerfData;
+  run_.run_marked(0x1234);
+  run_.finish();
+  EXPECT_NE(run_.answer_to(insns()).find("-- mark 0x1234 at "), std::string::npos) << run_.answer_to(insns());
+  EXPECT_NE(run_.answer_to(insns(Format::kJson)).find("\"value\":\"0x1234\"}"), std::string::npos);
+}
+
 TEST_F(InsnsAnswer, ALimitIsSaid) {
   run_.run_plain();
   run_.finish();

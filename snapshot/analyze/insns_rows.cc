@@ -192,6 +192,32 @@ bool InsnsRows::print_event(const FlowItem& item) {
   return end_row();
 }
 
+std::optional<Id<8>> InsnsRows::span_of(uint64_t mark) const {
+  if (context_.snapshot().origin != Origin::kRecorded) return std::nullopt;
+  const uint64_t bytes = __builtin_bswap64(mark);
+  return Id<8>::from_bytes({reinterpret_cast<const char*>(&bytes), sizeof bytes});
+}
+
+bool InsnsRows::is_triggering(const Id<8>& span) const {
+  return !span.is_zero() && span == context_.snapshot().trigger.span_id;
+}
+
+std::string InsnsRows::mark_text(uint64_t mark) const {
+  const auto span = span_of(mark);
+  if (!span) return "mark " + hex_address(mark);
+  if (span->is_zero()) return "no span";
+  return "span " + span->hex() + (is_triggering(*span) ? " (of the trigger)" : "");
+}
+
+void InsnsRows::mark_json(uint64_t mark, net::JsonWriter& json) const {
+  json.member("value", std::string_view(hex_address(mark)));
+  const auto span = span_of(mark);
+  if (!span) return;
+  json.key("span_id");
+  span->is_zero() ? json.null() : json.string(span->hex());
+  json.member("of_trigger", is_triggering(*span));
+}
+
 void InsnsRows::event_line(const FlowItem& item) {
   std::string& out = writer_.buffer();
   const std::string at = item.ip == 0 ? "" : " at " + place_text(item.tsc, item.ip);
@@ -213,7 +239,7 @@ void InsnsRows::event_line(const FlowItem& item) {
       out += "-- gap: " + std::string(gap_reason_name(item.reason)) + at;
       break;
     case FlowKind::kMark:
-      out += "-- mark " + hex_address(item.to) + at;
+      out += "-- " + mark_text(item.to) + at;
       break;
     case FlowKind::kBlock:
     case FlowKind::kThread:
@@ -228,7 +254,7 @@ void InsnsRows::event_json(const FlowItem& item) {
   if (item.kind == FlowKind::kGap) json.member("reason", gap_reason_name(item.reason));
   if (item.ip != 0) json.member("address", std::string_view(hex_address(item.ip)));
   if (item.kind == FlowKind::kInterrupt) json.member("to", std::string_view(hex_address(item.to)));
-  if (item.kind == FlowKind::kMark) json.member("value", std::string_view(hex_address(item.to)));
+  if (item.kind == FlowKind::kMark) mark_json(item.to, json);
   json.end_object();
   writer_.buffer() += std::string_view(out).substr(1, out.size() - 2);
 }

@@ -6,11 +6,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "base/ids.h"
+#include "net/json_writer.h"
 #include "snapshot/analyze/answer_context.h"
 #include "snapshot/analyze/instruction_decoder.h"
 
@@ -40,6 +43,11 @@ class InsnsRows {
   bool end_row();
   void event_line(const FlowItem& item);
   void event_json(const FlowItem& item);
+  // What fathom's client marks is the active span's id; of recordings that others made, nobody knows.
+  std::optional<Id<8>> span_of(uint64_t mark) const;
+  bool is_triggering(const Id<8>& span) const;
+  std::string mark_text(uint64_t mark) const;
+  void mark_json(uint64_t mark, net::JsonWriter& json) const;
   std::string place_text(uint64_t tsc, uint64_t ip) const;
 
   const AnswerContext& context_;

@@ -189,6 +189,22 @@ TEST_F(DecodeFlowTest, EventsAreItems) {
   EXPECT_EQ(kinds[static_cast<size_t>(FlowKind::kPause)], kinds[static_cast<size_t>(FlowKind::kResume)]);
 }
 
+TEST_F(DecodeFlowTest, MarksAreWhatWasWrittenWithAndWithoutTheirAddress) {
+  for (const bool says_ip : {false, true}) {
+    StreamOptions options = often(300);
+    options.ptwrite_ip = says_ip;
+    decode(record(options, {.instructions = 20000}));
+    uint64_t marks = 0;
+    for (const auto& item : found_.items) {
+      if (item.kind != FlowKind::kMark) continue;
+      marks++;
+      EXPECT_EQ(code_.program().instruction(item.ip).op, Op::kPtwrite);
+    }
+    EXPECT_GT(marks, 20u);
+    EXPECT_TRUE(std::ranges::none_of(found_.items, [](const auto& item) { return item.kind == FlowKind::kGap; }));
+  }
+}
+
 TEST_F(DecodeFlowTest, OverflowsAreGapsAndTheRestIsThere) {
   StreamBuilder builder(often(150));
   walk(code_, builder, {.instructions = 40000, .overflows = true});

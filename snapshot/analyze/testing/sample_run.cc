@@ -5,12 +5,14 @@
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 namespace fathom::snapshot {
 namespace {
 
 // cli; mov eax, 39; syscall; pushfq; pop rax; push rax; popfq; ret
 constexpr char kOutsideCode[] = "\xfa\xb8\x27\x00\x00\x00\x0f\x05\x9c\x58\x50\x9d\xc3";
+constexpr char kMarkedCode[] = "\xf3\x48\x0f\xae\xe0\x90";  // ptwrite rax; nop
 // nop; ret (to the restorer, which is not here)
 constexpr char kHandlerCode[] = "\x90\xc3";
 
@@ -65,6 +67,16 @@ void SampleRun::run_plain() {
   plain(at + 0x3ec, 3);
   plain(at + 0x3ef, 4);
   ret(at + 0x3f3, at + 0x3d6);
+}
+
+void SampleRun::run_marked(uint64_t value) {
+  if (!std::exchange(marked_, true))
+    place_.add_code(snapshot_, std::string(kMarkedCode, sizeof kMarkedCode - 1), kMarked, kSamplePid);
+  if (builder_.enabled()) builder_.disable();
+  builder_.enable(kMarked);
+  builder_.step_ptwrite({kMarked, 5, Op::kPtwrite, 0}, value);
+  plain(kMarked + 5, 1);
+  builder_.disable();
 }
 
 void SampleRun::run_handle(uint64_t back) {

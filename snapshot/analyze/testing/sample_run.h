@@ -16,6 +16,7 @@ namespace fathom::snapshot {
 inline constexpr uint64_t kSampleBase = 0x7f0000000000;
 inline constexpr uint64_t kOutside = 0x7f0000010000;
 inline constexpr uint64_t kSignalHandler = 0x7f0000020000;
+inline constexpr uint64_t kMarked = 0x7f0000030000;
 inline constexpr int32_t kSamplePid = 42;
 
 class SampleRun {
@@ -24,6 +25,8 @@ class SampleRun {
 
   // plain() once: 48 instructions, two system calls.
   void run_plain();
+  // A PTWRITE of `value` and another instruction.
+  void run_marked(uint64_t value);
   // The system call of the next outside() comes back in a signal's handler, which returns to it.
   void interrupt_next_call() { interrupted_ = true; }
   void pass(uint64_t ticks) { builder_.pass(ticks); }
@@ -55,6 +58,7 @@ class SampleRun {
   Snapshot snapshot_;
   SnapshotId id_;
   bool interrupted_ = false;
+  bool marked_ = false;
 };
 
 // Compares with testdata/NAME; with FATHOM_WRITE_GOLDEN=DIRECTORY, writes DIRECTORY/NAME instead.

@@ -261,7 +261,9 @@ void StreamBuilder::step_ptwrite(const Instruction& instruction, uint64_t value)
   packet.type = ppt_ptw;
   packet.payload.ptw.plc = 1;
   packet.payload.ptw.payload = value;
+  packet.payload.ptw.ip = options_.ptwrite_ip ? 1 : 0;
   put(packet);
+  if (options_.ptwrite_ip) put_ip(ppt_fup, instruction.ip);
   maybe_psb();
 }
 

@@ -24,7 +24,8 @@ struct StreamOptions {
   bool mtc = false;
   bool cyc = false;
   uint64_t first_tsc = 1000;
-  bool remember = true;  // what was executed; long streams would fill the memory with it
+  bool remember = true;     // what was executed; long streams would fill the memory with it
+  bool ptwrite_ip = false;  // a FUP behind each PTW, as with fup_on_ptw
 };
 
 class StreamBuilder {

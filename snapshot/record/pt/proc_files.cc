@@ -83,4 +83,27 @@ std::vector<int32_t> all_processes(const PerfSystem& system) {
   return numbered_entries(system.path("/proc"));
 }
 
+namespace {
+
+void append_children(const PerfSystem& system, int32_t pid, size_t most, std::vector<int32_t>& pids) {
+  for (const int32_t tid : threads_of(system, pid)) {
+    const std::string task = "/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid);
+    const std::string text = read_small_file(system.path(task + "/children")).value_or("");
+    for (size_t at = 0; at < text.size() && pids.size() < most;) {
+      const size_t end = std::min(text.find(' ', at), text.size());
+      const auto child = parse_number(std::string_view(text).substr(at, end - at));
+      if (child && *child <= INT32_MAX) pids.push_back(static_cast<int32_t>(*child));
+      at = end + 1;
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<int32_t> with_descendants(const PerfSystem& system, int32_t pid, size_t most) {
+  std::vector<int32_t> pids{pid};
+  for (size_t i = 0; i < pids.size(); ++i) append_children(system, pids[i], most, pids);
+  return pids;
+}
+
 }  // namespace fathom::snapshot

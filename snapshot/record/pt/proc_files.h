@@ -22,5 +22,7 @@ std::optional<PerfSideband> parse_map_line(std::string_view line, int32_t pid);
 std::vector<PerfSideband> read_process(const PerfSystem& system, int32_t pid);
 std::vector<int32_t> threads_of(const PerfSystem& system, int32_t pid);
 std::vector<int32_t> all_processes(const PerfSystem& system);
+// `pid`, its children and theirs; at most so many.
+std::vector<int32_t> with_descendants(const PerfSystem& system, int32_t pid, size_t most);
 
 }  // namespace fathom::snapshot

@@ -1,108 +1,124 @@
 #include "snapshot/record/pt/pt_command.h"
 
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <poll.h>
 
-#include <cstring>
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
 #include <utility>
+
+#include "snapshot/record/pt/held_program.h"
 
 namespace fathom::snapshot {
 namespace {
 
-constexpr int kDrainMillis = 100;
+constexpr uint64_t kDrainNano = 100'000'000;
+constexpr uint64_t kLookNano = 20'000'000;  // for the end of a command that runs unrecorded
 
-// A child that waits for a byte, and then is the command. A failed exec() says so by the pipe that exec() closes.
-class HeldCommand {
+void sleep_until_events(std::vector<pollfd> events, uint64_t most_nano) {
+  const timespec most{static_cast<time_t>(most_nano / kNanosPerSecond), static_cast<long>(most_nano % kNanosPerSecond)};
+  ::ppoll(events.data(), events.size(), &most, nullptr);
+}
+
+void append(std::vector<pollfd>& events, const std::vector<pollfd>& more) {
+  events.insert(events.end(), more.begin(), more.end());
+}
+
+class PtCommand {
  public:
-  HeldCommand() = default;
-  HeldCommand(const HeldCommand&) = delete;
-  ~HeldCommand() {
-    if (child_ <= 0) return;
-    ::kill(child_, SIGKILL);
-    ::waitpid(child_, nullptr, 0);
+  PtCommand(PerfSystem& system, const SnapshotDirectory& directory, PtTrigger& trigger, PtCommandRequest request)
+      : system_(system), directory_(directory), trigger_(trigger), request_(std::move(request)) {}
+
+  Result<PtCommandOutcome> run() {
+    if (request_.command.empty()) return invalid("there is no command to record");
+    write_spans_where_possible();
+    auto started = trigger_.wants_mapped() ? program_.start_mapped(request_.command) : program_.start(request_.command);
+    if (!started) return started.error();
+    outcome_.fault = trigger_.find(program_);
+    if (auto armed = outcome_.fault ? Result<>() : arm(); !armed) return armed.error();
+    if (auto released = program_.release(); !released) return released.error();
+    const Result<> recorded = recorder_ != nullptr ? record() : Result<>();
+    trigger_.disarm();
+    recorder_.reset();
+    wait_for_end();
+    if (!recorded) return recorded.error();
+    if (outcome_.taken.empty() && !outcome_.fault) outcome_.fault = trigger_.fault();
+    return std::move(outcome_);
   }
 
-  Result<int32_t> start(const std::vector<std::string>& command) {
-    std::vector<char*> words;
-    for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
-    words.push_back(nullptr);
-    auto go = make_pipe();
-    auto fault = make_pipe();
-    if (!go || !fault) return system_error("cannot start " + command.front());
-    child_ = ::fork();
-    if (child_ < 0) return system_error("cannot start " + command.front());
-    if (child_ == 0) become(words.data(), go->read.get(), go->write.get(), fault->write.get());
-    go_ = std::move(go->write);
-    fault_ = std::move(fault->read);
-    return child_;
+ private:
+  // The client of the command reads this when it starts: each of its threads then says which span it works for.
+  void write_spans_where_possible() {
+    const auto pmu = read_pt_pmu(system_);
+    if (!pmu || !pmu->offers("ptwrite") || !pmu->fields.contains("ptw")) return;
+    request_.options.ptwrite = true;
+    ::setenv("FATHOM_PTWRITE", "1", 0);
   }
 
-  Result<> release(const std::string& name) {
-    const char byte = 'g';
-    if (::write(go_.get(), &byte, 1) != 1) return system_error("cannot start " + name);
-    int error = 0;
-    if (::read(fault_.get(), &error, sizeof error) == sizeof error)
-      return not_found("cannot start " + name + ": " + std::strerror(error));
+  Result<> arm() {
+    PtOptions& options = request_.options;
+    options.pids = {program_.pid()};
+    for (const std::string& word : request_.command) options.command += (options.command.empty() ? "" : " ") + word;
+    auto recorder = PtRecorder::arm(system_, directory_, options);
+    if (!recorder) return recorder.error();
+    recorder_ = *std::move(recorder);
+    if (auto begun = trigger_.begin(system_, *recorder_, program_.pid()); !begun) return begun;
+    if (request_.armed) request_.armed();
     return {};
   }
 
-  // Whether it has ended.
-  bool ended(int& status) {
-    if (::waitpid(child_, &status, WNOHANG) != child_) return false;
-    child_ = -1;
-    return true;
-  }
-  void end() const { ::kill(child_, SIGTERM); }
-
- private:
-  [[noreturn]] static void become(char** words, int go, int other_end, int fault) {
-    ::close(other_end);
-    char byte = 0;
-    if (::read(go, &byte, 1) != 1) ::_exit(127);
-    ::execvp(words[0], words);
-    const int error = errno;
-    (void)!::write(fault, &error, sizeof error);
-    ::_exit(127);
+  // Until the last window, the command's end, or a signal.
+  Result<> record() {
+    int status = 0;
+    for (bool ends = false; !ends;) {
+      std::vector<pollfd> events = recorder_->poll_events();
+      append(events, trigger_.poll_events());
+      sleep_until_events(std::move(events), std::min(kDrainNano, trigger_.poll_nano()));
+      (void)recorder_->drain();
+      ends = program_.ended(status) || interrupted();
+      if (auto cut = cut_if_due(ends); !cut) return cut;
+      ends = ends || outcome_.taken.size() >= request_.windows;
+    }
+    return {};
   }
 
-  pid_t child_ = -1;
-  Fd go_;
-  Fd fault_;
+  Result<> cut_if_due(bool ends) {
+    const auto cut = trigger_.due(ends);
+    if (!cut) return {};
+    auto taken = recorder_->take(cut->window, cut->trigger);
+    if (!taken) return taken.error();
+    outcome_.taken.push_back(*taken);
+    if (request_.taken) request_.taken(*taken);
+    return ends || outcome_.taken.size() >= request_.windows ? Result<>() : trigger_.rearm();
+  }
+
+  bool interrupted() {
+    const int signal = request_.interrupted ? request_.interrupted() : 0;
+    if (signal == SIGTERM) ::kill(program_.pid(), SIGTERM);
+    return signal != 0;
+  }
+
+  void wait_for_end() {
+    while (!program_.ended(outcome_.wait_status)) {
+      (void)interrupted();
+      sleep_until_events({}, kLookNano);
+    }
+  }
+
+  PerfSystem& system_;
+  const SnapshotDirectory& directory_;
+  PtTrigger& trigger_;
+  PtCommandRequest request_;
+  HeldProgram program_;
+  std::unique_ptr<PtRecorder> recorder_;
+  PtCommandOutcome outcome_;
 };
-
-int wait_for(HeldCommand& child, PtRecorder& recorder, const std::function<bool()>& interrupted) {
-  int status = 0;
-  while (!child.ended(status)) {
-    std::vector<pollfd> events = recorder.poll_events();
-    ::poll(events.data(), events.size(), kDrainMillis);
-    (void)recorder.drain();
-    if (interrupted && interrupted()) child.end();
-  }
-  return status;
-}
 
 }  // namespace
 
-Result<PtCommandOutcome> record_pt_command(PerfSystem& system, const SnapshotDirectory& directory, PtOptions options,
-                                           const std::vector<std::string>& command,
-                                           const std::function<bool()>& interrupted) {
-  if (command.empty()) return invalid("there is no command to record");
-  HeldCommand child;
-  auto pid = child.start(command);
-  if (!pid) return pid.error();
-  options.pids = {*pid};
-  for (const std::string& word : command) options.command += (options.command.empty() ? "" : " ") + word;
-  options.history_nano = kNanosPerHour * 24 * 365;  // a command is recorded as a whole
-  auto recorder = PtRecorder::arm(system, directory, options);
-  if (!recorder) return recorder.error();
-  if (auto released = child.release(command.front()); !released) return released.error();
-  PtCommandOutcome outcome;
-  outcome.wait_status = wait_for(child, **recorder, interrupted);
-  auto taken = (*recorder)->take({}, Trigger{.reason = "window", .tsc = 0, .tid = -1, .trace_id = {}, .span_id = {}});
-  if (!taken) return taken.error();
-  outcome.taken = *taken;
-  return outcome;
+Result<PtCommandOutcome> record_pt_command(PerfSystem& system, const SnapshotDirectory& directory, PtTrigger& trigger,
+                                           PtCommandRequest request) {
+  return PtCommand(system, directory, trigger, std::move(request)).run();
 }
 
 }  // namespace fathom::snapshot

@@ -66,6 +66,15 @@ class RealSidebandTest : public testing::Test {
     return {std::istreambuf_iterator<char>(file), {}};
   }
 
+  Result<PtCommandOutcome> record(const std::vector<std::string>& command) {
+    PtFromStart trigger;
+    PtCommandRequest request;
+    request.command = command;
+    request.options = options_;
+    request.options.history_nano = kNanosPerHour;
+    return record_pt_command(*system_, *directory_, trigger, std::move(request));
+  }
+
   std::string root_;
   std::unique_ptr<PerfSystem> system_;
   std::optional<SnapshotDirectory> directory_;
@@ -108,11 +117,11 @@ TEST_F(RealSidebandTest, AProcessThatCameAndWentIsDescribed) {
 
 TEST_F(RealSidebandTest, ACommandIsRecordedFromItsBeginning) {
   const std::string program = own_program();
-  auto outcome = record_pt_command(*system_, *directory_, options_, {program, "0.05"});
+  auto outcome = record({program, "0.05"});
   if (!outcome && outcome.error().code == ErrorCode::kUnsupported) GTEST_SKIP() << outcome.error().message;
   ASSERT_TRUE(outcome.ok()) << outcome.error().message;
   EXPECT_EQ(outcome->wait_status, 0);
-  const auto file = directory_->open_snapshot(outcome->taken.id);
+  const auto file = directory_->open_snapshot(outcome->taken.at(0).id);
   ASSERT_TRUE(file.ok());
   const Snapshot& snapshot = file->snapshot();
   EXPECT_EQ(snapshot.command, program + " 0.05");
@@ -125,7 +134,7 @@ TEST_F(RealSidebandTest, ACommandIsRecordedFromItsBeginning) {
 }
 
 TEST_F(RealSidebandTest, ACommandThatIsNotThereIsSaid) {
-  auto outcome = record_pt_command(*system_, *directory_, options_, {"/nowhere/at-all"});
+  auto outcome = record({"/nowhere/at-all"});
   ASSERT_FALSE(outcome.ok());
   if (outcome.error().code == ErrorCode::kUnsupported) GTEST_SKIP() << outcome.error().message;
   EXPECT_EQ(outcome.error().message, "cannot start /nowhere/at-all: No such file or directory");

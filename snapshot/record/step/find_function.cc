@@ -50,6 +50,16 @@ std::vector<uint64_t> find_function(pid_t pid, const std::string& name) {
   return found.exactly.empty() ? found.otherwise : found.exactly;
 }
 
+std::string no_function(const std::string& name) {
+  return "no function is called " + name +
+         " in the program and the libraries that it is linked with (stripped? inlined? loaded by dlopen()?)";
+}
+
+std::string too_many_functions(const std::string& name, size_t most) {
+  return "more than " + std::to_string(most) + " functions are called " + name +
+         "; write it with its parameters, or its mangled name";
+}
+
 uint64_t program_entry(pid_t pid) {
   const std::string text = read_proc_file("/proc/" + std::to_string(pid) + "/auxv");
   for (size_t at = 0; at + sizeof(Elf64_auxv_t) <= text.size(); at += sizeof(Elf64_auxv_t)) {

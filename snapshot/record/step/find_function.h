@@ -14,6 +14,9 @@ namespace fathom::snapshot::step {
 // Addresses of all functions of that name (demangled, with or without parameters, or raw), in whatever code is mapped;
 // those in classes and namespaces that the name does not say only where there are no others.
 std::vector<uint64_t> find_function(pid_t pid, const std::string& name);
+// For people: there is none; there are more than `most`, so that not each can have a breakpoint.
+std::string no_function(const std::string& name);
+std::string too_many_functions(const std::string& name, size_t most);
 // Where the program itself begins when the dynamic linker is done; 0: unknown.
 uint64_t program_entry(pid_t pid);
 

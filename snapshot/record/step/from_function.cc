@@ -49,12 +49,8 @@ bool FromFunction::ends(StepThread& thread) {
 }
 
 std::optional<std::string> FromFunction::fault() const {
-  if (too_many_)
-    return "more than " + std::to_string(tracee::kBreakpoints) + " functions are called " + name_ +
-           "; write it with its parameters, or its mangled name";
-  if (!found_)
-    return "no function is called " + name_ + " in the program and the libraries that it is linked with (stripped? " +
-           "inlined? loaded by dlopen()?)";
+  if (too_many_) return too_many_functions(name_, tracee::kBreakpoints);
+  if (!found_) return no_function(name_);
   return name_ + " was never called";
 }
 

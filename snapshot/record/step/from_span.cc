@@ -1,9 +1,7 @@
 #include "snapshot/record/step/from_span.h"
 
-#include <algorithm>
 #include <array>
 
-#include "base/time.h"
 #include "snapshot/record/step/find_function.h"
 #include "snapshot/record/step/tracee.h"
 
@@ -11,8 +9,6 @@ namespace fathom::snapshot::step {
 namespace {
 
 constexpr const char* kActivates = "fathom_span_activate";
-constexpr uint64_t kShortestPollNano = 200'000;
-constexpr uint64_t kLongestPollNano = 5'000'000;
 
 }  // namespace
 
@@ -67,13 +63,11 @@ std::optional<WindowReason> FromSpan::begin(StepThread& thread, const char* reas
 }
 
 bool FromSpan::is_late(const SpanPoolView& view, const OpenSpanPlace& place) const {
-  const double ticks_per_nano = view.ticks_are_tsc() ? clock_.ticks_per_nano() : 1;
-  const uint64_t now = view.ticks_are_tsc() ? read_tsc() : now_monotonic_nano();
-  return static_cast<double>(now - place.start_ticks) >= static_cast<double>(least_nano_) * ticks_per_nano;
+  return view.age_nano(place, clock_) >= least_nano_;
 }
 
 uint64_t FromSpan::poll_nano() const {
-  return std::clamp(least_nano_ / 20, kShortestPollNano, kLongestPollNano);
+  return span_poll_nano(least_nano_);
 }
 
 // Where there is no place for a breakpoint, spans are seen a little after their beginning.
@@ -99,9 +93,7 @@ bool FromSpan::ends(StepThread& thread) {
 }
 
 std::optional<std::string> FromSpan::fault() const {
-  std::string text = "no span '" + operation_ + "' was open";
-  if (least_nano_ != 0) text += " for " + format_duration(least_nano_);
-  return text + " in the program (spans of fathom's client that are active in a thread are seen)";
+  return no_span(operation_, least_nano_);
 }
 
 }  // namespace fathom::snapshot::step

@@ -13,6 +13,8 @@
 namespace fathom::snapshot::step {
 namespace {
 
+constexpr uint64_t kShortestPollNano = 200'000;
+constexpr uint64_t kLongestPollNano = 5'000'000;
 constexpr uint64_t kLookAgainNano = 50'000'000;  // for the pool, which comes some time after the program's begin
 
 bool read_memory(pid_t pid, uint64_t address, void* to, size_t bytes) {
@@ -40,6 +42,27 @@ bool is_named(const uint8_t* level, std::string_view name) {
 }
 
 }  // namespace
+
+uint64_t span_poll_nano(uint64_t least_nano) {
+  return std::clamp(least_nano / 20, kShortestPollNano, kLongestPollNano);
+}
+
+std::string no_span(const std::string& operation, uint64_t least_nano) {
+  std::string text = "no span '" + operation + "' was open";
+  if (least_nano != 0) text += " for " + format_duration(least_nano);
+  return text + " in the program (spans of fathom's client that are active in a thread are seen)";
+}
+
+uint64_t SpanPoolView::age_nano(const OpenSpanPlace& place, const TscClock& clock) const {
+  const uint64_t now = ticks_are_tsc() ? read_tsc() : now_monotonic_nano();
+  const uint64_t ticks = now - std::min(now, place.start_ticks);
+  return ticks_are_tsc() ? static_cast<uint64_t>(static_cast<double>(ticks) / clock.ticks_per_nano()) : ticks;
+}
+
+bool SpanPoolView::is_open(const OpenSpanPlace& place) const {
+  uint64_t now = 0;
+  return read_memory(pid_, place.start_address, &now, sizeof now) && now == place.start_ticks;
+}
 
 bool SpanPoolView::take(uint64_t address) {
   static_assert(offsetof(Header, thread_slots) == offsetof(pool::Header, thread_slots));

@@ -16,6 +16,7 @@
 
 #include "base/ids.h"
 #include "client/pool/open_spans.h"
+#include "snapshot/record/step/tsc_clock.h"
 
 namespace fathom::snapshot::step {
 
@@ -27,11 +28,19 @@ struct OpenSpanPlace {
   SpanId span_id;
 };
 
+// How often to look for a span that has been open for `least_nano`: often enough, and no burden.
+uint64_t span_poll_nano(uint64_t least_nano);
+// For people: why there is no snapshot.
+std::string no_span(const std::string& operation, uint64_t least_nano);
+
 class SpanPoolView {
  public:
   explicit SpanPoolView(pid_t pid) : pid_(pid) {}
   // Open spans of that name (with a '*': of those that it fits, as base/name_pattern.h has it), of all threads, or of `tid` alone.
   std::vector<OpenSpanPlace> open_spans(std::string_view name, pid_t tid = 0);
+  // How long it has been open.
+  uint64_t age_nano(const OpenSpanPlace& place, const TscClock& clock) const;
+  bool is_open(const OpenSpanPlace& place) const;
   // Whether ticks are those of the processor's counter; otherwise nanoseconds of CLOCK_MONOTONIC.
   bool ticks_are_tsc() const { return header_.clock == pool::Clock::kTsc; }
 

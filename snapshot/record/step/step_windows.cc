@@ -60,11 +60,15 @@ void Stepper::record_lock_wait(const StepThread& thread, const user_regs_struct&
 // Instructions of `thread` run unrecorded, from where it is until it is stepped again.
 void Stepper::record_gap(StepThread& thread, const std::string& why, const std::string& loss) {
   thread.flow->pause(thread.ip, read_tsc());
+  add_gap(thread, why);
+  recording_.lose(loss, 1);
+}
+
+void Stepper::add_gap(const StepThread& thread, const std::string& why) {
   Sideband row = row_of(thread, SidebandKind::kGap);
   row.address = thread.ip;
   row.text = why;
   recording_.add(std::move(row));
-  recording_.lose(loss, 1);
   gaps_++;
 }
 
@@ -102,6 +106,8 @@ void Stepper::step_from_here(StepThread& thread) {
   const uint64_t tsc = read_tsc();
   record_process(*thread.process, tsc);
   binding_.bind(thread.tid);
+  // Nobody knows what it did since an earlier window: calls of this one are not made by those of that one.
+  if (thread.flow != nullptr) add_gap(thread, "what ran between two windows was not asked for");
   open_stream(thread);
   thread.in_calls_ticks = 0;
   thread.rseq_area = tracee::rseq_area(thread.tid);

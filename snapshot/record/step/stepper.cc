@@ -46,6 +46,8 @@ void Stepper::run(pid_t command) {
     const pid_t tid = ::waitpid(-1, &status, __WALL);
     if (tid > 0) {
       on_event(tid, status);
+      // Where threads stop all the time, no tick comes.
+      if (stopping_.load(std::memory_order_relaxed)) let_everybody_go();
     } else if (errno == EINTR) {
       on_tick();
     } else {
@@ -101,8 +103,9 @@ bool Stepper::on_interrupt(StepThread& thread, int signal) {
   }
   if (thread.tid == awaited_) {
     awaited_ = 0;
-    const auto reason = trigger_.at_interrupt(thread);
-    if (reason && !ending_) begin_window(thread, *reason);
+    const bool free = thread.mode == StepMode::kFree && !ending_;
+    const auto reason = free ? trigger_.at_interrupt(thread) : std::nullopt;
+    if (reason) begin_window(thread, *reason);
   }
   if (thread.joins && thread.mode == StepMode::kFree && !ending_) step_from_here(thread);
   const bool group_stop = signal != SIGTRAP && !ending_;
@@ -168,8 +171,10 @@ void Stepper::on_tick() {
     if (late) tracee::interrupt(tid);
   }
   if (windows_begun_ == limits_.windows) return;
-  const pid_t tid = trigger_.poll();
-  if (tid != 0 && threads_.contains(tid) && tracee::interrupt(tid)) awaited_ = tid;
+  const auto late = threads_.find(trigger_.poll());
+  // One that is stepped is late because of that.
+  const bool begins = late != threads_.end() && late->second->mode == StepMode::kFree;
+  if (begins && tracee::interrupt(late->first)) awaited_ = late->first;
 }
 
 }  // namespace fathom::snapshot::step

@@ -104,6 +104,7 @@ class Stepper {
   void record_lock_wait(const StepThread& thread, const user_regs_struct& registers);
   Sideband row_of(const StepThread& thread, SidebandKind kind) const;
   void record_gap(StepThread& thread, const std::string& why, const std::string& loss);
+  void add_gap(const StepThread& thread, const std::string& why);
 
   // step_births.cc
   StepThread& add_thread(pid_t tid, StepProcess& process);

@@ -152,6 +152,21 @@ TEST_F(StepperTest, ASpanThatIsOverdueWhileItRuns) {
   EXPECT_FALSE(snapshot().trigger.span_id.is_zero());
 }
 
+// The first is late all the while that it is stepped: that is no second window.
+TEST_F(StepperTest, SpansThatAreOverdueOneAfterTheOther) {
+  FromSpan trigger("hold", 20'000'000);
+  StepLimits limits;
+  limits.windows = 2;
+  limits.all_threads = false;
+  const std::vector<std::string> command{
+      "/bin/sh", "-c", SPAN_HOLDER " --for 300 --end >/dev/null; " SPAN_HOLDER " --for 300 --end >/dev/null"};
+  if (!record(trigger, command, limits)) GTEST_SKIP() << "ptrace is forbidden here";
+  EXPECT_EQ(wait_status_, 0);
+  EXPECT_EQ(outcome_.windows, 2U);
+  EXPECT_EQ(outcome_.threads, 2U);
+  expect_same();
+}
+
 TEST_F(StepperTest, ASpanThatNeverWas) {
   FromSpan trigger("nothing", 0);
   if (!record(trigger, {SPAN_HOLDER, "--for", "20", "--end"})) GTEST_SKIP() << "ptrace is forbidden here";
@@ -168,6 +183,18 @@ TEST_F(StepperTest, EachCallIsAWindow) {
   if (!record(trigger, {SPAN_HOLDER, "--for", "20", "--end"}, limits)) GTEST_SKIP() << "ptrace is forbidden here";
   EXPECT_EQ(outcome_.windows, 1U);
   EXPECT_EQ(snapshot().trigger.reason, "symbol");
+  expect_same();
+}
+
+TEST_F(StepperTest, SeveralCallsEachInAProcessOfItsOwn) {
+  FromFunction trigger("subject_calls");
+  StepLimits limits;
+  limits.all_threads = false;
+  limits.windows = 3;
+  const std::string calls = std::string(STEP_SUBJECT) + " calls; ";
+  if (!record(trigger, {"/bin/sh", "-c", calls + calls + calls}, limits)) GTEST_SKIP() << "ptrace is forbidden here";
+  EXPECT_EQ(wait_status_, 0);
+  EXPECT_EQ(outcome_.windows, 3U);
   expect_same();
 }
 

@@ -82,6 +82,11 @@ void ScriptedPerf::remove_file(const std::string& absolute) {
   std::filesystem::remove_all(path(absolute));
 }
 
+void ScriptedPerf::use_real_processes() {
+  remove_file("/proc");
+  std::filesystem::create_directory_symlink("/proc", path("/proc"));
+}
+
 void ScriptedPerf::take_offline(int32_t cpu) {
   offline_.push_back(cpu);
   put_file("/sys/devices/system/cpu/online", cpu == 0 ? "1\n" : "0\n");
@@ -131,6 +136,7 @@ int ScriptedPerf::control(int number, unsigned long request, unsigned long argum
     calls_.push_back("enable " + which);
     event.enabled = true;
     if (on_enable_ && event.attributes.type == kPtType) on_enable_(event.cpu);
+    if (on_watch_ && event.attributes.type == PERF_TYPE_BREAKPOINT) on_watch_(event.cpu);
   }
   return 0;
 }

@@ -47,6 +47,10 @@ class ScriptedPerf final : public PerfSystem {
   void refuse_map(int error) { refused_map_ = error; }
   void take_offline(int32_t cpu);
   void on_enable(std::function<void(int32_t cpu)> hook) { on_enable_ = std::move(hook); }
+  // A breakpoint waits, from now on or again.
+  void on_watch(std::function<void(int32_t cpu)> hook) { on_watch_ = std::move(hook); }
+  // Processes are those of this machine, so that real ones can be recorded.
+  void use_real_processes();
 
   // Packets of a CPU, if it records.
   void write_packets(int32_t cpu, std::string_view bytes);
@@ -88,6 +92,7 @@ class ScriptedPerf final : public PerfSystem {
   int refused_map_ = 0;
   std::vector<int32_t> offline_;
   std::function<void(int32_t)> on_enable_;
+  std::function<void(int32_t)> on_watch_;
   std::vector<std::string> calls_;
 };
 

@@ -1,0 +1,174 @@
+"""fathom record by stepping, as people end it: Ctrl-C, a signal to the recorder alone, several windows, the last call.
+
+The traced program must not stay stopped, and what was recorded until then is kept and named.
+"""
+
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+from harness.main import main
+from harness.server import BIN, FATHOM, cli
+
+FOR_EVER = "100000000"
+HOLDER = str(BIN / "span_holder")
+# Small, whatever this build's sanitizer is: a whole program is stepped from its first instruction.
+SHELL = ["/bin/sh", "-c", "echo it runs; exec sleep 600"]
+SUBJECT = str(BIN / "step_subject")
+LONGEST_SECONDS = 120  # against hanging
+INTERRUPTED = 128 + signal.SIGINT
+
+
+def why_not():
+    with tempfile.TemporaryDirectory(prefix="fathom-record-") as path:
+        outcome = subprocess.run([FATHOM, "record", "--directory", path, "--engine", "step", "--", "/bin/true"],
+                                 capture_output=True, text=True, timeout=LONGEST_SECONDS, check=False)
+    return outcome.stderr if "ptrace is forbidden" in outcome.stderr else None
+
+
+WHY_NOT = why_not()
+
+
+@unittest.skipIf(WHY_NOT, f"no stepping here: {WHY_NOT}")
+class Record(unittest.TestCase):
+    def setUp(self):
+        self.directory = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory(prefix="fathom-record-")))
+        self.report = self.directory / "report.json"
+        self.snapshots = self.directory / "snapshots"
+
+    def words(self, *words):
+        return [str(FATHOM), "record", "--directory", str(self.snapshots), "--json", str(self.report), *map(str, words)]
+
+    def record(self, *words):
+        return subprocess.run(self.words("--engine", "step", *words), capture_output=True, text=True,
+                              timeout=LONGEST_SECONDS, check=False)
+
+    def start(self, *words):
+        # A session of its own, so that a signal to the group does not reach us.
+        recorder = subprocess.Popen(self.words("--engine", "step", "--steps", FOR_EVER, *words), stdout=subprocess.PIPE,
+                                    stderr=subprocess.PIPE, text=True, start_new_session=True)
+        self.addCleanup(lambda: (recorder.stdout.close(), recorder.stderr.close()))
+        self.addCleanup(self.end_group, recorder.pid)
+        return recorder
+
+    @staticmethod
+    def end_group(group):
+        try:
+            os.killpg(group, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+    def child_of(self, pid):
+        return self.wait_for(lambda: pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
+
+    def wait_for(self, what):
+        end = time.monotonic() + LONGEST_SECONDS
+        while time.monotonic() < end:
+            try:
+                if answer := what():
+                    return answer
+            except (OSError, IndexError, json.JSONDecodeError):
+                pass
+            time.sleep(0.02)
+        return self.fail("waited too long")
+
+    def kept(self, text):
+        found = re.search(r"snapshot ([0-9a-f]{32}) in ", text)
+        self.assertIsNotNone(found, text)
+        env = {"FATHOM_SNAPSHOTS": str(self.snapshots)}
+        count = cli("snapshot", "insns", found[1], "--count", env=env).stdout.split()
+        self.assertGreater(int(count[0]), 0)
+        return found[1], int(count[1])
+
+    @staticmethod
+    def state(pid):
+        status = pathlib.Path(f"/proc/{pid}/status").read_text()
+        return dict(line.split(":\t", 1) for line in status.splitlines() if line.startswith(("State", "TracerPid")))
+
+    def test_ctrl_c_keeps_what_was_recorded(self):
+        recorder = self.start("--", *SHELL)
+        self.assertTrue(recorder.stdout.readline())
+        os.killpg(recorder.pid, signal.SIGINT)
+        _, text = recorder.communicate(timeout=LONGEST_SECONDS)
+        self.assertEqual(recorder.returncode, INTERRUPTED, text)
+        self.kept(text)
+        self.assertEqual(list((self.snapshots / "drafts").iterdir()), [])
+
+    def test_a_signal_to_the_recorder_alone_lets_the_program_go_on(self):
+        holder = [HOLDER, "--for", "600000", "--end"]
+        for window, command in ([], SHELL), (["--span", "hold"], holder), (["--function", "main"], holder):
+            with self.subTest(window=window):
+                self.report.unlink(missing_ok=True)
+                recorder = self.start(*window, "--", *command)
+                self.assertTrue(recorder.stdout.readline())  # what is recorded has begun
+                child = self.child_of(recorder.pid)
+                os.kill(recorder.pid, signal.SIGINT)
+                # It is written while the program still runs, and that is held by nobody.
+                report = self.wait_for(lambda: json.loads(self.report.read_text()))
+                self.wait_for(lambda: self.state(child)["TracerPid"] == "0")
+                self.assertNotIn("T", self.state(child)["State"].split()[0])
+                self.assertGreater(report["instructions"], 0)
+                os.kill(int(child), signal.SIGTERM)
+                _, text = recorder.communicate(timeout=LONGEST_SECONDS)
+                self.assertEqual(recorder.returncode, 128 + signal.SIGTERM, text)
+                self.assertEqual(self.kept(text)[0], report["snapshot_id"])
+
+    def test_termination_is_passed_on(self):
+        recorder = self.start("--", *SHELL)
+        self.assertTrue(recorder.stdout.readline())
+        os.kill(recorder.pid, signal.SIGTERM)
+        _, text = recorder.communicate(timeout=LONGEST_SECONDS)
+        self.assertEqual(recorder.returncode, 128 + signal.SIGTERM, text)
+        self.kept(text)
+
+    def test_ctrl_c_before_anything_was_recorded(self):
+        recorder = self.start("--span", "nothing", "--", HOLDER, "--for", "600000", "--end")
+        self.assertTrue(recorder.stdout.readline())  # it runs
+        os.killpg(recorder.pid, signal.SIGINT)
+        _, text = recorder.communicate(timeout=LONGEST_SECONDS)
+        self.assertIn("nothing was recorded", text)
+        self.assertEqual(recorder.returncode, INTERRUPTED)
+        self.assertEqual(json.loads(self.report.read_text())["snapshot_id"], None)
+
+    def test_several_windows(self):
+        for window, many in ((["--function", "fathom_span_end"], 3), (["--span", "hold"], 3),
+                             (["--span", "hold", "--min-duration", "20ms"], 2)):
+            with self.subTest(window=window):
+                command = [HOLDER, "--for", "60"]
+                recorder = self.start(*window, "--count", many, "--", *command)
+                report = self.wait_for(lambda: json.loads(self.report.read_text()))
+                self.end_group(recorder.pid)
+                recorder.communicate(timeout=LONGEST_SECONDS)
+                self.report.unlink()
+                self.assertEqual(report["windows"], many)
+                env = {"FATHOM_SNAPSHOTS": str(self.snapshots)}
+                count = cli("snapshot", "insns", report["snapshot_id"], "--count", env=env).stdout.split()
+                # What ran between two of them is missing, and said.
+                self.assertEqual(list(map(int, count)), [report["instructions"], many - 1])
+
+    def test_fewer_windows_than_were_asked_for(self):
+        outcome = self.record("--function", "run_subject", "--count", "5", "--threads", "all", "--", SUBJECT, "threads")
+        self.assertEqual(outcome.returncode, 0, outcome.stderr)
+        self.assertEqual(json.loads(self.report.read_text())["windows"], 1)
+        self.kept(outcome.stderr)
+
+    def test_auto_says_which_engine_and_why(self):
+        if os.path.exists("/sys/bus/event_source/devices/intel_pt"):
+            self.skipTest("this machine has Intel PT")
+        outcome = subprocess.run(self.words("--", "/bin/true"), capture_output=True, text=True,
+                                 timeout=LONGEST_SECONDS, check=False)
+        self.assertIn("engine step: this machine has no Intel PT", outcome.stderr)
+        refused = subprocess.run(self.words("--engine", "pt", "--function", "f", "--", "/bin/true"), capture_output=True,
+                                 text=True, timeout=LONGEST_SECONDS, check=False)
+        self.assertEqual(refused.returncode, 5)
+        self.assertIn("--engine step works anywhere", refused.stderr)
+
+
+if __name__ == "__main__":
+    main()
