@@ -6,12 +6,14 @@
 
 #include <intel-pt.h>
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
 #include "base/result.h"
 #include "snapshot/decode/analysis.h"
 #include "snapshot/decode/packet_stream.h"
+#include "snapshot/decode/resume_points.h"
 #include "snapshot/decode/segment_decoder.h"
 #include "snapshot/decode/thread_history.h"
 
@@ -35,13 +37,15 @@ class PartDecoder {
   Result<DecodeSummary> decode(const StreamPart& part, FlowPart& flow);
 
  private:
+  static constexpr size_t kRoom = std::max(SegmentDecoder::kRoom, ResumePoints::kMostHeaderBytes);
   Result<> read(const StreamPart& part);
+  std::span<uint8_t> packets() { return std::span(bytes_).subspan(kRoom, bytes_.size() - 2 * kRoom); }
   void decode_segments(const StreamPart& part, Whereabouts& where, FlowWriter& out);
 
   const DecodeContext& context_;
   AddressSpaces spaces_;
   EndClasses classes_;
-  std::vector<uint8_t> bytes_;
+  std::vector<uint8_t> bytes_;  // kRoom before and behind the packets
 };
 
 }  // namespace fathom::snapshot

@@ -1,0 +1,70 @@
+// ResumePoints: where in a segment decoding can go on behind a fault, with certainty.
+//
+// Purpose: a processor may send bits of branches (TNT) before the addresses (TIP) that belong in front of them, so most
+// packets with an address do not say which bits follow it. Three do, however a processor orders them: TIP.PGE, for
+// recording begins there; OVF, which says itself how it goes on; and a TIP between which and the last packet that makes
+// the processor send all it holds back (FUP, MODE, PIP, VMCS, TIP.PGE, TIP.PGD, PSB, OVF) no bits were sent. Thread
+// safety: none. Ownership: refers to the segment's bytes; those before the last point may be overwritten. Errors: none;
+// there are no points behind bytes that are no packet. Work: each packet is read once. Source of the idea: Intel's
+// manual, chapter 33 (deferred TIPs, compound packets).
+#pragma once
+
+#include <intel-pt.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "snapshot/decode/packet_clock.h"
+
+namespace fathom::snapshot {
+
+enum class ResumeKind : uint8_t {
+  kCode,      // the code stands at `ip`
+  kBegin,     // recording begins at `ip`
+  kOverflow,  // an overflow comes next
+};
+
+struct ResumePoint {
+  ResumeKind kind = ResumeKind::kCode;
+  bool absolute = false;  // `ip` does not lean on packets before
+  uint64_t offset = 0;    // the packets that follow
+  uint64_t ip = 0;
+  std::optional<pt_exec_mode> mode;
+  PacketClock clock;
+};
+
+class ResumePoints {
+ public:
+  // `segment` begins with a PSB.
+  ResumePoints(const pt_config& config, std::span<uint8_t> segment);
+
+  // The first point behind the last one whose packet lies at or behind `offset`.
+  std::optional<ResumePoint> next(uint64_t offset);
+
+  // Room that a header takes at most.
+  static constexpr size_t kMostHeaderBytes = 96;
+
+ private:
+  struct Free {
+    void operator()(pt_packet_decoder* decoder) const { pt_pkt_free_decoder(decoder); }
+  };
+  std::optional<ResumePoint> take(const pt_packet& packet);
+  void take_ip(const pt_packet_ip& packet);
+  ResumePoint point(ResumeKind kind, const pt_packet& packet) const;
+
+  std::unique_ptr<pt_packet_decoder, Free> decoder_;
+  uint64_t offset_ = 0;  // behind the last packet
+  bool sent_ = false;    // no bits since the processor had sent all it had
+  bool absolute_ = false;
+  uint64_t last_ip_ = 0;
+  std::optional<pt_exec_mode> mode_;
+  PacketClock clock_;
+};
+
+// Writes a PSB+ that says what `point` knows, to end at `end` (with a TIP.PGE behind it where recording begins). There
+// are ResumePoints::kMostHeaderBytes in front of it. Returns where it begins.
+uint8_t* write_resume_header(const ResumePoint& point, uint8_t* end);
+
+}  // namespace fathom::snapshot
