@@ -3,6 +3,8 @@
 #include <cassert>
 #include <cstring>
 
+#include "snapshot/decode/tip_order.h"
+
 namespace fathom::snapshot {
 namespace {
 
@@ -96,25 +98,15 @@ void put_mode(HeaderWriter& out, pt_exec_mode mode) {
 
 }  // namespace
 
-ResumePoints::ResumePoints(const pt_config& config, std::span<uint8_t> segment) : clock_(config) {
-  pt_config own = config;
-  own.begin = segment.data();
-  own.end = segment.data() + segment.size();
-  decoder_.reset(pt_pkt_alloc_decoder(&own));
-  if (decoder_) pt_pkt_sync_set(decoder_.get(), 0);
-}
+ResumePoints::ResumePoints(const pt_config& config, std::span<uint8_t> segment)
+    : walk_(config, segment), at_once_(sends_tips_at_once(config, segment)), clock_(config) {}
 
 std::optional<ResumePoint> ResumePoints::next(uint64_t offset) {
   pt_packet packet;
-  while (decoder_) {
-    const uint64_t at = offset_;
-    const int size = pt_pkt_next(decoder_.get(), &packet, sizeof packet);
-    if (size <= 0) break;
-    offset_ += static_cast<uint64_t>(size);
+  while (walk_.next(packet)) {
     auto point = take(packet);
-    if (point && at >= offset) return point;
+    if (point && walk_.offset() - packet.size >= offset) return point;
   }
-  decoder_.reset();
   return std::nullopt;
 }
 
@@ -124,7 +116,7 @@ std::optional<ResumePoint> ResumePoints::take(const pt_packet& packet) {
   switch (packet.type) {
     case ppt_tnt_8:
     case ppt_tnt_64:
-      sent_ = false;
+      sent_ = at_once_ && partial_tnt(packet);
       return std::nullopt;
     case ppt_mode:
       if (packet.payload.mode.leaf == pt_mol_exec) mode_ = pt_get_exec_mode(&packet.payload.mode.bits.exec);
@@ -162,7 +154,7 @@ void ResumePoints::take_ip(const pt_packet_ip& packet) {
 }
 
 ResumePoint ResumePoints::point(ResumeKind kind, const pt_packet& packet) const {
-  const uint64_t offset = kind == ResumeKind::kOverflow ? offset_ - packet.size : offset_;
+  const uint64_t offset = kind == ResumeKind::kOverflow ? walk_.offset() - packet.size : walk_.offset();
   return {kind, absolute_, offset, last_ip_, mode_, clock_};
 }
 

@@ -3,20 +3,21 @@
 // Purpose: a processor may send bits of branches (TNT) before the addresses (TIP) that belong in front of them, so most
 // packets with an address do not say which bits follow it. Three do, however a processor orders them: TIP.PGE, for
 // recording begins there; OVF, which says itself how it goes on; and a TIP between which and the last packet that makes
-// the processor send all it holds back (FUP, MODE, PIP, VMCS, TIP.PGE, TIP.PGD, PSB, OVF) no bits were sent. Thread
-// safety: none. Ownership: refers to the segment's bytes; those before the last point may be overwritten. Errors: none;
-// there are no points behind bytes that are no packet. Work: each packet is read once. Source of the idea: Intel's
-// manual, chapter 33 (deferred TIPs, compound packets).
+// the processor send all it holds back (FUP, MODE, PIP, VMCS, TIP.PGE, TIP.PGD, PSB, OVF) no bits were sent. Where the
+// segment shows that its processor sends TIPs at once (tip_order.h), a TIP behind bits that it made the processor send
+// is as good. Thread safety: none. Ownership: refers to the segment's bytes; those before the last point may be
+// overwritten. Errors: none; there are no points behind bytes that are no packet. Work: each packet is read twice.
+// Source of the idea: Intel's manual, chapter 33 (deferred TIPs, compound packets).
 #pragma once
 
 #include <intel-pt.h>
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 
 #include "snapshot/decode/packet_clock.h"
+#include "snapshot/decode/packet_walk.h"
 
 namespace fathom::snapshot {
 
@@ -47,16 +48,13 @@ class ResumePoints {
   static constexpr size_t kMostHeaderBytes = 96;
 
  private:
-  struct Free {
-    void operator()(pt_packet_decoder* decoder) const { pt_pkt_free_decoder(decoder); }
-  };
   std::optional<ResumePoint> take(const pt_packet& packet);
   void take_ip(const pt_packet_ip& packet);
   ResumePoint point(ResumeKind kind, const pt_packet& packet) const;
 
-  std::unique_ptr<pt_packet_decoder, Free> decoder_;
-  uint64_t offset_ = 0;  // behind the last packet
-  bool sent_ = false;    // no bits since the processor had sent all it had
+  PacketWalk walk_;
+  bool at_once_;       // TIPs are not held back
+  bool sent_ = false;  // no bits since the processor had sent all it had
   bool absolute_ = false;
   uint64_t last_ip_ = 0;
   std::optional<pt_exec_mode> mode_;

@@ -1,6 +1,7 @@
 #include "snapshot/decode/testing/stream_builder.h"
 
 #include <cassert>
+#include <utility>
 
 namespace fathom::snapshot {
 namespace {
@@ -122,6 +123,14 @@ void StreamBuilder::flush_tnt() {
   packet.payload.tnt = {tnt_bits_, tnt_};
   put(packet);
   tnt_ = tnt_bits_ = 0;
+  for (uint64_t to : std::exchange(deferred_, {})) put_ip(ppt_tip, to);
+}
+
+void StreamBuilder::put_tip(uint64_t to) {
+  if (options_.defer_tips && tnt_bits_ > 0) return deferred_.push_back(to);
+  flush_tnt();
+  put_cyc();
+  put_ip(ppt_tip, to);
 }
 
 void StreamBuilder::mode() {
@@ -239,9 +248,7 @@ void StreamBuilder::step_indirect(const Instruction& instruction, uint64_t to) {
   if (instruction.op == Op::kIndirectCall) returns_.push_back(instruction.ip + instruction.size);
   if (returns_.size() > kMostReturns) returns_.erase(returns_.begin());
   if (instruction.op == Op::kReturn && pop_return(to)) return tnt(true);
-  flush_tnt();
-  put_cyc();
-  put_ip(ppt_tip, to);
+  put_tip(to);
   maybe_psb();
 }
 

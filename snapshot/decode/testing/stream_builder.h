@@ -23,6 +23,7 @@ struct StreamOptions {
   bool tsc = true;  // TSC packets with each PSB
   bool mtc = false;
   bool cyc = false;
+  bool defer_tips = false;  // TIPs wait until the buffer of bits is full, or something else is written
   uint64_t first_tsc = 1000;
   bool remember = true;  // what was executed; long streams would fill the memory with it
 };
@@ -74,6 +75,7 @@ class StreamBuilder {
   void put(const pt_packet& packet);
   void put_type(pt_packet_type type);
   void put_ip(pt_packet_type type, uint64_t ip);
+  void put_tip(uint64_t to);
   void put_cyc();
   void write_header();
   void header_time();
@@ -94,6 +96,7 @@ class StreamBuilder {
   std::vector<Executed> executed_;
   std::vector<uint64_t> psb_offsets_;
   std::vector<uint64_t> returns_;
+  std::vector<uint64_t> deferred_;  // targets of TIPs that wait for the bits before them
   bool enabled_ = false;
   uint64_t ip_ = 0;
   uint64_t last_ip_ = 0;
