@@ -1,6 +1,7 @@
 // PacketWalk: the packets of some bytes, one by one, by libipt's packet decoder.
 //
-// Thread safety: none. Ownership: refers to the bytes, and only reads them. Errors: it ends at bytes that are no packet.
+// Thread safety: none. Ownership: refers to the bytes, and only reads them. Errors: it ends at bytes that are no
+// packet.
 #pragma once
 
 #include <intel-pt.h>

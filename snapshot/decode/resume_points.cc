@@ -2,6 +2,7 @@
 
 #include <cassert>
 #include <cstring>
+#include <utility>
 
 #include "snapshot/decode/tip_order.h"
 
@@ -99,25 +100,51 @@ void put_mode(HeaderWriter& out, pt_exec_mode mode) {
 }  // namespace
 
 ResumePoints::ResumePoints(const pt_config& config, std::span<uint8_t> segment)
-    : walk_(config, segment), at_once_(sends_tips_at_once(config, segment)), clock_(config) {}
+    : walk_(config, segment), tips_send_bits_(tips_send_bits(config, segment)), clock_(config) {}
 
 std::optional<ResumePoint> ResumePoints::next(uint64_t offset) {
   pt_packet packet;
   while (walk_.next(packet)) {
+    clock_.take(packet);
     auto point = take(packet);
-    if (point && walk_.offset() - packet.size >= offset) return point;
+    if (point && point->packet >= offset) return point;
   }
   return std::nullopt;
 }
 
 std::optional<ResumePoint> ResumePoints::take(const pt_packet& packet) {
-  const bool sent = sent_;
-  clock_.take(packet);
   switch (packet.type) {
+    case ppt_pad:
+    case ppt_cyc:  // belongs to the packet behind it
+      return std::nullopt;
     case ppt_tnt_8:
     case ppt_tnt_64:
-      sent_ = at_once_ && partial_tnt(packet);
-      return std::nullopt;
+      return take_tnt(packet);
+    case ppt_tip:
+      return take_tip(packet);
+    default:
+      partial_ = false;
+      likely_.reset();
+      return take_other(packet);
+  }
+}
+
+std::optional<ResumePoint> ResumePoints::take_tnt(const pt_packet& packet) {
+  sent_ = false;
+  partial_ = tips_send_bits_ && partial_tnt(packet);
+  return std::exchange(likely_, std::nullopt);
+}
+
+std::optional<ResumePoint> ResumePoints::take_tip(const pt_packet& packet) {
+  likely_.reset();
+  if (!take_ip(packet.payload.ip)) return std::nullopt;
+  if (sent_) return point(ResumeKind::kCode, packet);
+  if (partial_) likely_ = point(ResumeKind::kCode, packet);
+  return std::nullopt;
+}
+
+std::optional<ResumePoint> ResumePoints::take_other(const pt_packet& packet) {
+  switch (packet.type) {
     case ppt_mode:
       if (packet.payload.mode.leaf == pt_mol_exec) mode_ = pt_get_exec_mode(&packet.payload.mode.bits.exec);
       sent_ = true;
@@ -135,27 +162,23 @@ std::optional<ResumePoint> ResumePoints::take(const pt_packet& packet) {
     case ppt_tip_pgd:
     case ppt_tip_pge:
       sent_ = true;
-      break;
-    case ppt_tip:
-      break;
+      if (!take_ip(packet.payload.ip) || packet.type != ppt_tip_pge) return std::nullopt;
+      return point(ResumeKind::kBegin, packet);
     default:
       return std::nullopt;
   }
-  if (packet.payload.ip.ipc == pt_ipc_suppressed) return std::nullopt;
-  take_ip(packet.payload.ip);
-  if (packet.type == ppt_tip_pge) return point(ResumeKind::kBegin, packet);
-  if (packet.type == ppt_tip && sent) return point(ResumeKind::kCode, packet);
-  return std::nullopt;
 }
 
-void ResumePoints::take_ip(const pt_packet_ip& packet) {
+bool ResumePoints::take_ip(const pt_packet_ip& packet) {
+  if (packet.ipc == pt_ipc_suppressed) return false;
   last_ip_ = address_behind(last_ip_, packet);
   absolute_ = packet.ipc == pt_ipc_sext_48 || packet.ipc == pt_ipc_full;
+  return true;
 }
 
 ResumePoint ResumePoints::point(ResumeKind kind, const pt_packet& packet) const {
-  const uint64_t offset = kind == ResumeKind::kOverflow ? walk_.offset() - packet.size : walk_.offset();
-  return {kind, absolute_, offset, last_ip_, mode_, clock_};
+  const uint64_t begin = walk_.offset() - packet.size;
+  return {kind, absolute_, begin, kind == ResumeKind::kOverflow ? begin : walk_.offset(), last_ip_, mode_, clock_};
 }
 
 uint8_t* write_resume_header(const ResumePoint& point, uint8_t* end) {

@@ -4,10 +4,11 @@
 // packets with an address do not say which bits follow it. Three do, however a processor orders them: TIP.PGE, for
 // recording begins there; OVF, which says itself how it goes on; and a TIP between which and the last packet that makes
 // the processor send all it holds back (FUP, MODE, PIP, VMCS, TIP.PGE, TIP.PGD, PSB, OVF) no bits were sent. Where the
-// segment shows that its processor sends TIPs at once (tip_order.h), a TIP behind bits that it made the processor send
-// is as good. Thread safety: none. Ownership: refers to the segment's bytes; those before the last point may be
-// overwritten. Errors: none; there are no points behind bytes that are no packet. Work: each packet is read twice.
-// Source of the idea: Intel's manual, chapter 33 (deferred TIPs, compound packets).
+// segment shows that TIPs make its processor send them, too (tip_order.h), one that did is as good: the last
+// one between a TNT that is not full and the next TNT, with nothing else there that could be the cause. Thread safety:
+// none. Ownership: refers to the segment's bytes; those before the last point may be overwritten. Errors: none; there
+// are no points behind bytes that are no packet. Work: each packet is read twice. Source of the idea: Intel's manual,
+// chapter 33 (deferred TIPs, compound packets).
 #pragma once
 
 #include <intel-pt.h>
@@ -30,6 +31,7 @@ enum class ResumeKind : uint8_t {
 struct ResumePoint {
   ResumeKind kind = ResumeKind::kCode;
   bool absolute = false;  // `ip` does not lean on packets before
+  uint64_t packet = 0;    // that says it
   uint64_t offset = 0;    // the packets that follow
   uint64_t ip = 0;
   std::optional<pt_exec_mode> mode;
@@ -49,12 +51,17 @@ class ResumePoints {
 
  private:
   std::optional<ResumePoint> take(const pt_packet& packet);
-  void take_ip(const pt_packet_ip& packet);
+  std::optional<ResumePoint> take_tip(const pt_packet& packet);
+  std::optional<ResumePoint> take_tnt(const pt_packet& packet);
+  std::optional<ResumePoint> take_other(const pt_packet& packet);
+  bool take_ip(const pt_packet_ip& packet);
   ResumePoint point(ResumeKind kind, const pt_packet& packet) const;
 
   PacketWalk walk_;
-  bool at_once_;       // TIPs are not held back
-  bool sent_ = false;  // no bits since the processor had sent all it had
+  bool tips_send_bits_;
+  bool sent_ = false;                  // no bits since the processor had sent all it had
+  bool partial_ = false;               // the last TNT was not full, and only TIPs have come since
+  std::optional<ResumePoint> likely_;  // the last of them: certain if a TNT comes next
   bool absolute_ = false;
   uint64_t last_ip_ = 0;
   std::optional<pt_exec_mode> mode_;

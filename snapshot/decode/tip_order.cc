@@ -30,7 +30,7 @@ class Tally {
         tnt_ = Tnt::kNone;
     }
   }
-  bool at_once() const { return early_ == 0 && partial_ >= kFewest && partial_ >= kPartialForOneFull * full_; }
+  bool tips_send_bits() const { return early_ == 0 && partial_ >= kFewest && partial_ >= kPartialForOneFull * full_; }
 
  private:
   enum class Tnt : uint8_t { kNone, kPartial, kFull };
@@ -55,12 +55,12 @@ bool partial_tnt(const pt_packet& packet) {
   return packet.type == ppt_tnt_8 && packet.payload.tnt.bit_size < kFullTntBits;
 }
 
-bool sends_tips_at_once(const pt_config& config, std::span<const uint8_t> segment) {
+bool tips_send_bits(const pt_config& config, std::span<const uint8_t> segment) {
   Tally tally;
   PacketWalk walk(config, segment);
   pt_packet packet;
   while (walk.next(packet)) tally.take(packet);
-  return tally.at_once();
+  return tally.tips_send_bits();
 }
 
 }  // namespace fathom::snapshot

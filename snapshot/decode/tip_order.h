@@ -1,11 +1,11 @@
-// TipOrder: whether a processor sends the address of an indirect branch (TIP) at once, as its packets show.
+// Whether the address of an indirect branch (TIP) makes a processor send the bits before it (TNT), as packets show.
 //
-// Purpose: a processor may hold a TIP back until its buffer of bits (TNT) is full; bits from behind the branch then lie
-// before the TIP. One that does never sends a TNT that is not full in front of a single TIP and goes on with the next
-// TNT: nothing but the TIP itself can have sent the first one. The manual leaves room for a TNT that is sent early
-// without any packet to show for it; where that happens it happens between two TNTs, too, and nothing is concluded.
-// Thread safety: a pure function. Errors: none; what cannot be told is "no". Source of the idea: Intel's manual,
-// chapter 33 (TNT packets, deferred TIPs); real streams have ten such TNTs to one full, and no early ones.
+// Purpose: a processor may hold a TIP back until its buffer of bits is full; bits from behind the branch then lie
+// before the TIP. Where it does not, most TNTs in front of a single TIP are not full although the next packet is a TNT
+// again, so that nothing but the TIP can have sent them. The manual leaves room for bits that are sent early without a
+// packet to show for it; where that happens it happens between two TNTs, too, and nothing is concluded. Thread safety:
+// pure functions. Errors: none; what cannot be told is "no". Source of the idea: Intel's manual, chapter 33 (TNT
+// packets, deferred TIPs); real streams have ten such TNTs to a full one, and none that was sent early.
 #pragma once
 
 #include <intel-pt.h>
@@ -19,6 +19,6 @@ namespace fathom::snapshot {
 bool partial_tnt(const pt_packet& packet);
 
 // `segment` begins with a PSB.
-bool sends_tips_at_once(const pt_config& config, std::span<const uint8_t> segment);
+bool tips_send_bits(const pt_config& config, std::span<const uint8_t> segment);
 
 }  // namespace fathom::snapshot

@@ -248,6 +248,8 @@ void StreamBuilder::step_indirect(const Instruction& instruction, uint64_t to) {
   if (instruction.op == Op::kIndirectCall) returns_.push_back(instruction.ip + instruction.size);
   if (returns_.size() > kMostReturns) returns_.erase(returns_.begin());
   if (instruction.op == Op::kReturn && pop_return(to)) return tnt(true);
+  // A decoder tells by the bits that are left whether a return is one of them.
+  if (instruction.op == Op::kReturn) flush_tnt();
   put_tip(to);
   maybe_psb();
 }
