@@ -182,9 +182,20 @@ MappedRange InstructionDecoder::range_at(uint64_t tsc, uint64_t ip) {
   return later ? *find_range(later->ranges, ip) : MappedRange{};
 }
 
+// The state of patched code in the block, as a number. After range_at().
+uint64_t InstructionDecoder::patches(const FlowItem& item) const {
+  uint64_t all = 0;
+  for (const MappedRange* range = find_range(space_.ranges, item.ip); range != nullptr;) {
+    if (range->patch != 0) all = hash64({reinterpret_cast<const char*>(&range->patch), sizeof range->patch}, all);
+    const bool more = range != &space_.ranges.back() && range[1].begin <= item.to;
+    range = more ? range + 1 : nullptr;
+  }
+  return all;
+}
+
 const DecodedBlock& InstructionDecoder::block(const FlowItem& item) {
   const MappedRange range = range_at(item.tsc, item.ip);
-  const Key key{item.ip, item.to, range.file_offset + (item.ip - range.begin), item.count, range.image};
+  const Key key{item.ip, item.to, range.file_offset + (item.ip - range.begin), patches(item), item.count, range.image};
   if (kept_ > kMostKept) {
     blocks_.clear();
     kept_ = 0;
