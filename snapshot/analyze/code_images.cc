@@ -1,6 +1,5 @@
 #include "snapshot/analyze/code_images.h"
 
-#include <elf.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -63,12 +62,6 @@ std::string_view CodeImages::bytes(const MappedRange& range, uint64_t address) c
   const std::string_view all = mapping(range.image).bytes();
   const uint64_t offset = range.file_offset + (address - range.begin);
   return offset < all.size() ? all.substr(offset, range.end - address) : std::string_view();
-}
-
-bool CodeImages::is_32_bit(const MappedRange& range) const {
-  if (range.image >= mappings_.size() || snapshot_.images[range.image].kind != ImageKind::kElf) return false;
-  const std::string_view all = mapping(range.image).bytes();
-  return all.size() > EI_CLASS && all.starts_with(ELFMAG) && all[EI_CLASS] == ELFCLASS32;
 }
 
 }  // namespace fathom::snapshot

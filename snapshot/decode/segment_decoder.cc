@@ -48,6 +48,11 @@ BlockEnd end_of(pt_insn_class kind) {
   }
 }
 
+CodeMode mode_of(pt_exec_mode mode) {
+  if (mode == ptem_64bit) return CodeMode::k64;
+  return mode == ptem_16bit ? CodeMode::k16 : CodeMode::k32;
+}
+
 GapReason reason_of(int status) {
   switch (pt_errcode(status)) {
     case pte_nomap:
@@ -158,7 +163,7 @@ void SegmentDecoder::put_block(const pt_block& block) {
   item.kind = FlowKind::kBlock;
   item.end = end;
   item.reason = GapReason::kNone;
-  item.truncated = block.truncated;
+  item.mode = mode_of(block.mode);
   open_ = end == BlockEnd::kOther ? &item : nullptr;
   ++out_.summary.blocks;
 }
@@ -169,7 +174,6 @@ void SegmentDecoder::extend(const pt_block& block, BlockEnd end) {
   open_->to = block.end_ip;
   open_->count += block.ninsn;
   open_->end = end;
-  open_->truncated = block.truncated;
   if (end != BlockEnd::kOther) open_ = nullptr;
 }
 

@@ -133,11 +133,17 @@ void StreamBuilder::put_tip(uint64_t to) {
   put_ip(ppt_tip, to);
 }
 
-void StreamBuilder::mode() {
+void StreamBuilder::mode(pt_exec_mode mode) {
+  flush_tnt();
+  mode_ = mode;
+  if (enabled_) put_mode();
+}
+
+void StreamBuilder::put_mode() {
   pt_packet packet = {};
   packet.type = ppt_mode;
   packet.payload.mode.leaf = pt_mol_exec;
-  packet.payload.mode.bits.exec = pt_set_exec_mode(ptem_64bit);
+  packet.payload.mode.bits.exec = pt_set_exec_mode(mode_);
   put(packet);
 }
 
@@ -154,7 +160,7 @@ void StreamBuilder::write_header() {
   returns_.clear();
   if (options_.tsc) header_time();
   if (enabled_) {
-    mode();
+    put_mode();
     put_ip(ppt_fup, ip_);
   }
   put_type(ppt_psbend);
@@ -199,7 +205,7 @@ void StreamBuilder::ran(const Instruction& instruction, uint64_t next) {
 void StreamBuilder::enable(uint64_t ip) {
   assert(!enabled_);
   put_cyc();
-  mode();
+  put_mode();
   put_ip(ppt_tip_pge, ip);
   enabled_ = true;
   ip_ = ip;

@@ -58,7 +58,8 @@ class StreamBuilder {
   void interrupt(uint64_t to);
   // Packets are lost from here on, until recording goes on at `to`.
   void overflow(uint64_t to);
-  void paging(uint64_t cr3);  // while disabled
+  void paging(uint64_t cr3);     // while disabled
+  void mode(pt_exec_mode mode);  // of what comes behind the next TIP
   void psb();
   void pad(int count);
   void raw(std::string_view bytes);
@@ -80,7 +81,7 @@ class StreamBuilder {
   void write_header();
   void header_time();
   void write_crystal_time();
-  void mode();
+  void put_mode();
   void stop();
   void tnt(bool taken);
   void flush_tnt();
@@ -97,6 +98,7 @@ class StreamBuilder {
   std::vector<uint64_t> psb_offsets_;
   std::vector<uint64_t> returns_;
   std::vector<uint64_t> deferred_;  // targets of TIPs that wait for the bits before them
+  pt_exec_mode mode_ = ptem_64bit;
   bool enabled_ = false;
   uint64_t ip_ = 0;
   uint64_t last_ip_ = 0;
