@@ -31,6 +31,8 @@ pt_config config_of(const Snapshot& snapshot) {
   return config;
 }
 
+constexpr uint64_t kLargePartBytes = 1u << 20;
+
 uint64_t decoded_bytes(const StreamPart& part) {
   return std::min(part.end - part.begin, kMostPartBytes);
 }
@@ -51,6 +53,14 @@ DecodeContext::DecodeContext(const SnapshotFile& file, const SnapshotDirectory& 
       config(config_of(file.snapshot())) {}
 
 Result<DecodeSummary> PartDecoder::decode(const StreamPart& part, FlowPart& flow) {
+  if (decoded_bytes(part) <= kLargePartBytes) return decode_one(part, flow);
+  std::lock_guard alone(context_.large_part);
+  auto decoded = decode_one(part, flow);
+  bytes_ = {};
+  return decoded;
+}
+
+Result<DecodeSummary> PartDecoder::decode_one(const StreamPart& part, FlowPart& flow) {
   if (auto got = read(part); !got) return got.error();
   FlowWriter out(flow);
   Whereabouts where(part, context_.histories[part.stream], context_.map, spaces_, out);

@@ -1,13 +1,15 @@
 // PartDecoder: one part of a stream, from its packets to an analysis; and what all parts share.
 //
 // Thread safety: DecodeContext any (its caches lock), PartDecoder none, one per thread. Memory: one part's packets, in
-// a buffer that is used again. Errors: packets that cannot be read; everything else is a gap.
+// a buffer that is used again; parts that are large, because there is no PSB for long, are decoded one at a time.
+// Errors: packets that cannot be read; everything else is a gap.
 #pragma once
 
 #include <intel-pt.h>
 
 #include <algorithm>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "base/result.h"
@@ -27,6 +29,7 @@ struct DecodeContext {
   MemoryMap map;
   std::unique_ptr<SectionCache> sections;
   pt_config config;
+  mutable std::mutex large_part;  // held while one is in memory
 };
 
 class PartDecoder {
@@ -38,6 +41,7 @@ class PartDecoder {
 
  private:
   static constexpr size_t kRoom = std::max(SegmentDecoder::kRoom, ResumePoints::kMostHeaderBytes);
+  Result<DecodeSummary> decode_one(const StreamPart& part, FlowPart& flow);
   Result<> read(const StreamPart& part);
   std::span<uint8_t> packets() { return std::span(bytes_).subspan(kRoom, bytes_.size() - 2 * kRoom); }
   void decode_segments(const StreamPart& part, Whereabouts& where, FlowWriter& out);
