@@ -1,14 +1,21 @@
 #include "snapshot/analyze/code_images.h"
 
-#include <elf.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 
 #include "base/fd.h"
+#include "snapshot/decode/code_patches.h"
 
 namespace fathom::snapshot {
+namespace {
+
+std::string_view from(std::string_view bytes, uint64_t offset) {
+  return offset < bytes.size() ? bytes.substr(offset) : std::string_view();
+}
+
+}  // namespace
 
 class CodeImages::Mapping {
  public:
@@ -49,16 +56,12 @@ const CodeImages::Mapping& CodeImages::mapping(uint32_t image) const {
 }
 
 std::string_view CodeImages::bytes(const MappedRange& range, uint64_t address) const {
-  if (range.image >= mappings_.size() || address < range.begin || address >= range.end) return {};
+  if (address < range.begin || address >= range.end) return {};
+  if (range.patch != 0) return from(patch_bytes(snapshot_, range), address - range.begin);
+  if (range.image >= mappings_.size()) return {};
   const std::string_view all = mapping(range.image).bytes();
   const uint64_t offset = range.file_offset + (address - range.begin);
   return offset < all.size() ? all.substr(offset, range.end - address) : std::string_view();
-}
-
-bool CodeImages::is_32_bit(const MappedRange& range) const {
-  if (range.image >= mappings_.size() || snapshot_.images[range.image].kind != ImageKind::kElf) return false;
-  const std::string_view all = mapping(range.image).bytes();
-  return all.size() > EI_CLASS && all.starts_with(ELFMAG) && all[EI_CLASS] == ELFCLASS32;
 }
 
 }  // namespace fathom::snapshot

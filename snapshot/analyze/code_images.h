@@ -23,8 +23,6 @@ class CodeImages {
 
   // From `address` to the end of the range or of the image.
   std::string_view bytes(const MappedRange& range, uint64_t address) const;
-  // Code of 32 bits is decoded another way.
-  bool is_32_bit(const MappedRange& range) const;
 
  private:
   class Mapping;

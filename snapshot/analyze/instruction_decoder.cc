@@ -139,7 +139,8 @@ DecodedInstruction no_instruction(uint64_t address, bool has_bytes) {
 struct InstructionDecoder::Zydis {
   Zydis() {
     ZydisDecoderInit(&decoder_64, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-    ZydisDecoderInit(&decoder_32, ZYDIS_MACHINE_MODE_LEGACY_32, ZYDIS_STACK_WIDTH_32);
+    ZydisDecoderInit(&decoder_32, ZYDIS_MACHINE_MODE_LONG_COMPAT_32, ZYDIS_STACK_WIDTH_32);
+    ZydisDecoderInit(&decoder_16, ZYDIS_MACHINE_MODE_LEGACY_16, ZYDIS_STACK_WIDTH_16);
     ZydisFormatterInit(&formatter, ZYDIS_FORMATTER_STYLE_INTEL);
     for (const auto property : {ZYDIS_FORMATTER_PROP_ADDR_PADDING_ABSOLUTE, ZYDIS_FORMATTER_PROP_DISP_PADDING,
                                 ZYDIS_FORMATTER_PROP_IMM_PADDING}) {
@@ -156,8 +157,14 @@ struct InstructionDecoder::Zydis {
     return ZYAN_SUCCESS(status) ? buffer : "(bad)";
   }
 
+  const ZydisDecoder& decoder(CodeMode mode) const {
+    if (mode == CodeMode::k64) return decoder_64;
+    return mode == CodeMode::k32 ? decoder_32 : decoder_16;
+  }
+
   ZydisDecoder decoder_64;
   ZydisDecoder decoder_32;
+  ZydisDecoder decoder_16;
   ZydisFormatter formatter;
   // Of the last instructions decoded: whether they take the interrupt flag out of saved flags.
   bool cleared = false;
@@ -182,9 +189,20 @@ MappedRange InstructionDecoder::range_at(uint64_t tsc, uint64_t ip) {
   return later ? *find_range(later->ranges, ip) : MappedRange{};
 }
 
+// What else the block's instructions depend on, as a number: the mode, and patched code. After range_at().
+uint64_t InstructionDecoder::state(const FlowItem& item) const {
+  auto all = static_cast<uint64_t>(item.mode);
+  for (const MappedRange* range = find_range(space_.ranges, item.ip); range != nullptr;) {
+    if (range->patch != 0) all = hash64({reinterpret_cast<const char*>(&range->patch), sizeof range->patch}, all);
+    const bool more = range != &space_.ranges.back() && range[1].begin <= item.to;
+    range = more ? range + 1 : nullptr;
+  }
+  return all;
+}
+
 const DecodedBlock& InstructionDecoder::block(const FlowItem& item) {
   const MappedRange range = range_at(item.tsc, item.ip);
-  const Key key{item.ip, item.to, range.file_offset + (item.ip - range.begin), item.count, range.image};
+  const Key key{item.ip, item.to, range.file_offset + (item.ip - range.begin), state(item), item.count, range.image};
   if (kept_ > kMostKept) {
     blocks_.clear();
     kept_ = 0;
@@ -200,12 +218,11 @@ const DecodedBlock& InstructionDecoder::block(const FlowItem& item) {
 }
 
 void InstructionDecoder::decode(const FlowItem& item, DecodedBlock& block) {
-  const bool is_32_bit = images_.is_32_bit(block.range);
   uint64_t address = item.ip;
   zydis_->cleared = false;
   block.instructions.reserve(std::min(item.count, 64u));
   for (uint32_t i = 0; i < std::min(item.count, kMostInBlock); ++i) {
-    block.instructions.push_back(decode_one(item.tsc, address, is_32_bit));
+    block.instructions.push_back(decode_one(item.tsc, address, item.mode));
     const DecodedInstruction& last = block.instructions.back();
     if (last.mnemonic == 0) return;
     address += last.length;
@@ -226,12 +243,11 @@ size_t InstructionDecoder::gather(uint64_t tsc, uint64_t address, uint8_t* bytes
   return have;
 }
 
-DecodedInstruction InstructionDecoder::decode_one(uint64_t tsc, uint64_t address, bool is_32_bit) {
+DecodedInstruction InstructionDecoder::decode_one(uint64_t tsc, uint64_t address, CodeMode mode) {
   uint8_t bytes[ZYDIS_MAX_INSTRUCTION_LENGTH];
   const size_t size = gather(tsc, address, bytes, sizeof bytes);
   Parts parts;
-  const ZydisDecoder& decoder = is_32_bit ? zydis_->decoder_32 : zydis_->decoder_64;
-  if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes, size, &parts.instruction, parts.operands))) {
+  if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&zydis_->decoder(mode), bytes, size, &parts.instruction, parts.operands))) {
     return no_instruction(address, size > 0);
   }
   DecodedInstruction one;

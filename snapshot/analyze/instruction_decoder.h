@@ -66,7 +66,7 @@ class InstructionDecoder {
  private:
   struct Zydis;
   struct Key {
-    uint64_t ip, to, file_offset;
+    uint64_t ip, to, file_offset, state;
     uint32_t count, image;
     bool operator==(const Key&) const = default;
   };
@@ -74,8 +74,9 @@ class InstructionDecoder {
     size_t operator()(const Key& key) const;
   };
   MappedRange range_at(uint64_t tsc, uint64_t ip);
+  uint64_t state(const FlowItem& item) const;
   void decode(const FlowItem& item, DecodedBlock& block);
-  DecodedInstruction decode_one(uint64_t tsc, uint64_t address, bool is_32_bit);
+  DecodedInstruction decode_one(uint64_t tsc, uint64_t address, CodeMode mode);
   size_t gather(uint64_t tsc, uint64_t address, uint8_t* bytes, size_t size);
 
   const CodeImages& images_;

@@ -17,7 +17,7 @@ class InstructionDecoderTest : public testing::Test {
     place_.add_code(snapshot_, bytes, kBase);
     return decode_at(kBase, count);
   }
-  const DecodedBlock& decode_at(uint64_t ip, uint32_t count) {
+  const DecodedBlock& decode_at(uint64_t ip, uint32_t count, CodeMode mode = CodeMode::k64) {
     map_ = std::make_unique<MemoryMap>(snapshot_);
     images_ = std::make_unique<CodeImages>(snapshot_, place_.directory());
     names_ = std::make_unique<CodeNames>(snapshot_, place_.directory(), *map_);
@@ -26,6 +26,7 @@ class InstructionDecoderTest : public testing::Test {
     FlowItem item;
     item.ip = ip;
     item.count = count;
+    item.mode = mode;
     return decoder_->block(item);
   }
   // Of the last instruction of a block.
@@ -73,6 +74,22 @@ TEST_F(InstructionDecoderTest, AnInstructionAcrossTwoImages) {
   const DecodedBlock& block = decode_at(kBase, 2);
   ASSERT_EQ(block.instructions.size(), 2u);
   EXPECT_EQ(block.instructions[1].text, "mov rbp, rsp");
+}
+
+// The same bytes, and never one mode's text for another.
+TEST_F(InstructionDecoderTest, TheModeIsTheBlocks) {
+  const std::string bytes("\x40\x89\xd8\xb8\x01\x02\x03\x04", 8);
+  EXPECT_EQ(decode(bytes, 1).instructions[0].text, "mov eax, ebx");
+  const DecodedBlock& narrow = decode_at(kBase, 3, CodeMode::k32);
+  ASSERT_EQ(narrow.instructions.size(), 3u);
+  EXPECT_EQ(narrow.instructions[0].text, "inc eax");
+  EXPECT_EQ(narrow.instructions[1].text, "mov eax, ebx");
+  EXPECT_EQ(narrow.instructions[2].text, "mov eax, 0x4030201");
+  EXPECT_EQ(decode_at(kBase, 3, CodeMode::k16).instructions[2].text, "mov ax, 0x201");
+  FlowItem item;
+  item.ip = kBase;
+  item.count = 1;
+  EXPECT_EQ(decoder_->block(item).instructions[0].text, "mov eax, ebx");
 }
 
 TEST_F(InstructionDecoderTest, ABlockIsDecodedOnce) {

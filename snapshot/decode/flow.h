@@ -48,6 +48,9 @@ enum class GapReason : uint8_t {
 // Lower-case words, as answers print them: "overflow", "missing image", ...
 std::string_view gap_reason_name(GapReason reason);
 
+// How the processor reads code.
+enum class CodeMode : uint8_t { k64, k32, k16 };
+
 struct FlowItem {
   uint64_t ip = 0;
   uint64_t to = 0;
@@ -56,7 +59,7 @@ struct FlowItem {
   FlowKind kind = FlowKind::kBlock;
   BlockEnd end = BlockEnd::kOther;
   GapReason reason = GapReason::kNone;
-  uint8_t truncated = 0;  // a block whose last instruction runs into bytes of another image
+  CodeMode mode = CodeMode::k64;  // of a block
 
   bool operator==(const FlowItem&) const = default;
 };

@@ -5,6 +5,8 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "snapshot/decode/code_patches.h"
+
 namespace fathom::snapshot {
 namespace {
 
@@ -35,6 +37,17 @@ class History {
     while (at != now_.end() && at->second.begin < end) at = cut_front(at, end);
   }
 
+  // The bytes of [begin, end) are others. Where nothing was, code comes into being.
+  void patch(const CodePatches::Patch& patch) {
+    cut_at(patch.begin);
+    cut_at(patch.end);
+    auto at = now_.lower_bound(patch.begin);
+    if (at == now_.end() || at->first >= patch.end) {
+      now_.emplace(patch.begin, MappedRange{patch.begin, patch.end, 0, kNoImage, patch.patch});
+    }
+    for (; at != now_.end() && at->first < patch.end; ++at) at->second.patch = patch.patch;
+  }
+
   void clear() { now_.clear(); }
 
   // To be called before each change: what was known until now becomes a version when time has passed.
@@ -55,6 +68,9 @@ class History {
 
   void copy_from(const History& other) { now_ = other.now_; }
 
+  // Nothing has changed since the last version.
+  bool settled() const { return changes_ == 0; }
+
   std::vector<Version> take() { return std::move(versions_); }
 
  private:
@@ -71,7 +87,13 @@ class History {
     const MappedRange whole = range;
     range.end = begin;
     if (whole.end > end)
-      now_.emplace(end, MappedRange{end, whole.end, whole.file_offset + (end - whole.begin), whole.image});
+      now_.emplace(end, MappedRange{end, whole.end, whole.file_offset + (end - whole.begin), whole.image, whole.patch});
+  }
+
+  // A range begins at `address`, if one goes across it.
+  void cut_at(uint64_t address) {
+    auto at = now_.lower_bound(address);
+    if (at != now_.begin()) cut_tail(std::prev(at)->second, address, address);
   }
 
   // A range that begins inside of what is hidden, up to `end`.
@@ -154,11 +176,17 @@ struct MemoryMap::State {
 
 namespace {
 
+// Patches looked at again because a map shows their place; more are hostile.
+constexpr uint64_t kMostPatchLooks = 1u << 20;
+
 // Reads the rows in their order.
 class Reader {
  public:
-  void read(const Snapshot& snapshot) {
-    for (const auto& row : snapshot.sideband) apply(row, snapshot.images.size());
+  explicit Reader(const Snapshot& snapshot) : snapshot_(snapshot), patches_(snapshot) {}
+
+  void read() {
+    const auto& rows = snapshot_.sideband;
+    for (at_ = 0; at_ < rows.size(); ++at_) apply(rows[at_], snapshot_.images.size());
     for (auto& [pid, history] : processes_) history.seal(spent_);
     common_.seal(spent_);
   }
@@ -180,6 +208,8 @@ class Reader {
         return unmap(row);
       case SidebandKind::kFork:
         return fork(row);
+      case SidebandKind::kTextPoke:
+        return patch(row);
       case SidebandKind::kName:
         if ((row.flags & kFlagExec) != 0 && row.pid > 0) changing(processes_[row.pid], row).clear();
         return;
@@ -204,6 +234,26 @@ class Reader {
       return;
     }
     changing(of(row), row).show({row.address, row.address + row.length, row.file_offset, row.image});
+    if (of_everybody(row)) show_old_code(row);
+  }
+
+  void show_old_code(const Sideband& row) {
+    if (patch_looks_ >= kMostPatchLooks) return;
+    for (const auto& old : patches_.before(snapshot_, at_, row.address, row.address + row.length)) {
+      ++patch_looks_;
+      common_.patch(old);
+    }
+  }
+
+  void patch(const Sideband& row) {
+    const CodePatches::Patch after = CodePatches::after(snapshot_, at_);
+    if (!patches_.applies(at_) || after.patch == 0) {
+      ++ignored_;
+      return;
+    }
+    if (patches_.own_time(row) || common_.settled()) changing(common_, row);
+    if (after.end > after.begin) return common_.patch(after);
+    common_.hide(row.address, row.address + row.other_text.size());
   }
 
   void unmap(const Sideband& row) {
@@ -222,6 +272,10 @@ class Reader {
     changing(processes_[row.pid], row).copy_from(from);
   }
 
+  const Snapshot& snapshot_;
+  const CodePatches patches_;
+  size_t at_ = 0;  // the row
+  uint64_t patch_looks_ = 0;
   std::unordered_map<int32_t, History> processes_;
   History common_;
   uint64_t spent_ = 0;
@@ -231,8 +285,8 @@ class Reader {
 }  // namespace
 
 MemoryMap::MemoryMap(const Snapshot& snapshot) : state_(std::make_unique<State>()) {
-  Reader reader;
-  reader.read(snapshot);
+  Reader reader(snapshot);
+  reader.read();
   state_->processes = reader.processes();
   state_->common = reader.common();
   state_->ignored = reader.ignored();

@@ -2,8 +2,9 @@
 //
 // Purpose: the one reading of the history of processes, for decoding and for symbols alike. Thread safety: const after
 // construction. Memory: bounded; where maps change too often, changes are put together and hold from the first of them
-// on. Errors: contradictory records are settled by order: the later map wins where two overlap. Hostile
-// input: ranges that wrap or are not executable are ignored and counted.
+// on. Errors: contradictory records are settled by order: the later map wins where two overlap. Code that was patched
+// (kTextPoke) has its old bytes before and its new ones after. Hostile input: ranges that wrap or are not executable
+// are ignored and counted.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +22,7 @@ struct MappedRange {
   uint64_t end = 0;
   uint64_t file_offset = 0;  // of `begin`, in the image
   uint32_t image = kNoImage;
+  uint32_t patch = 0;  // not 0: code_patches.h has its bytes, not the image
 };
 
 // What a process shows from a time on, and until when.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "snapshot/decode/psb.h"
+#include "snapshot/decode/segment_resumption.h"
 
 namespace fathom::snapshot {
 namespace {
@@ -30,6 +31,8 @@ pt_config config_of(const Snapshot& snapshot) {
   return config;
 }
 
+constexpr uint64_t kLargePartBytes = 1u << 20;
+
 uint64_t decoded_bytes(const StreamPart& part) {
   return std::min(part.end - part.begin, kMostPartBytes);
 }
@@ -50,6 +53,14 @@ DecodeContext::DecodeContext(const SnapshotFile& file, const SnapshotDirectory& 
       config(config_of(file.snapshot())) {}
 
 Result<DecodeSummary> PartDecoder::decode(const StreamPart& part, FlowPart& flow) {
+  if (decoded_bytes(part) <= kLargePartBytes) return decode_one(part, flow);
+  std::lock_guard alone(context_.large_part);
+  auto decoded = decode_one(part, flow);
+  bytes_ = {};
+  return decoded;
+}
+
+Result<DecodeSummary> PartDecoder::decode_one(const StreamPart& part, FlowPart& flow) {
   if (auto got = read(part); !got) return got.error();
   FlowWriter out(flow);
   Whereabouts where(part, context_.histories[part.stream], context_.map, spaces_, out);
@@ -73,18 +84,18 @@ Result<DecodeSummary> PartDecoder::decode(const StreamPart& part, FlowPart& flow
   return std::move(out.summary);
 }
 
-// The part, and the next PSB+ behind it. libipt writes to nothing of it, but we do behind each segment.
+// The part, and the next PSB+ behind it. libipt writes to nothing of it, but we do around each segment.
 Result<> PartDecoder::read(const StreamPart& part) {
   const uint64_t decoded = decoded_bytes(part);
   const bool whole = decoded == part.end - part.begin;
   const uint64_t ahead = whole ? std::min<uint64_t>(kMostPsbHeaderBytes, part.stretch_bytes - part.end) : 0;
   const uint64_t size = decoded + ahead;
-  bytes_.resize(size + SegmentDecoder::kRoom);
-  return context_.packets[part.stream].read(part.stretch, part.begin, std::span(bytes_).first(size));
+  bytes_.resize(size + 2 * kRoom);
+  return context_.packets[part.stream].read(part.stretch, part.begin, packets());
 }
 
 void PartDecoder::decode_segments(const StreamPart& part, Whereabouts& where, FlowWriter& out) {
-  const std::span<uint8_t> bytes = std::span(bytes_).first(bytes_.size() - SegmentDecoder::kRoom);
+  const std::span<uint8_t> bytes = packets();
   const size_t size = decoded_bytes(part);
   PsbHeader header = read_psb_header(bytes);
   for (size_t at = 0; at < size;) {
@@ -93,8 +104,10 @@ void PartDecoder::decode_segments(const StreamPart& part, Whereabouts& where, Fl
     const bool last = end == bytes.size();
     const PsbHeader behind = last ? PsbHeader() : read_psb_header(bytes.subspan(end));
     where.segment(header.tsc.value_or(0), behind.tsc.value_or(UINT64_MAX));
-    SegmentDecoder segment(context_.config, classes_, where, out);
-    segment.decode(bytes.subspan(at, end - at), behind.complete ? behind.ip : std::nullopt, last);
+    const auto stop = behind.complete ? behind.ip : std::nullopt;
+    const std::span<uint8_t> segment = bytes.subspan(at, end - at);
+    const auto fault = SegmentDecoder(context_.config, classes_, where, out).decode(segment, stop, last);
+    if (fault) SegmentResumption(context_.config, classes_, where, out).go_on(*fault, segment, stop, last);
     header = behind;
     at = end;
   }

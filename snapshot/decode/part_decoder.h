@@ -1,17 +1,21 @@
 // PartDecoder: one part of a stream, from its packets to an analysis; and what all parts share.
 //
 // Thread safety: DecodeContext any (its caches lock), PartDecoder none, one per thread. Memory: one part's packets, in
-// a buffer that is used again. Errors: packets that cannot be read; everything else is a gap.
+// a buffer that is used again; parts that are large, because there is no PSB for long, are decoded one at a time.
+// Errors: packets that cannot be read; everything else is a gap.
 #pragma once
 
 #include <intel-pt.h>
 
+#include <algorithm>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "base/result.h"
 #include "snapshot/decode/analysis.h"
 #include "snapshot/decode/packet_stream.h"
+#include "snapshot/decode/resume_points.h"
 #include "snapshot/decode/segment_decoder.h"
 #include "snapshot/decode/thread_history.h"
 
@@ -25,6 +29,7 @@ struct DecodeContext {
   MemoryMap map;
   std::unique_ptr<SectionCache> sections;
   pt_config config;
+  mutable std::mutex large_part;  // held while one is in memory
 };
 
 class PartDecoder {
@@ -35,13 +40,16 @@ class PartDecoder {
   Result<DecodeSummary> decode(const StreamPart& part, FlowPart& flow);
 
  private:
+  static constexpr size_t kRoom = std::max(SegmentDecoder::kRoom, ResumePoints::kMostHeaderBytes);
+  Result<DecodeSummary> decode_one(const StreamPart& part, FlowPart& flow);
   Result<> read(const StreamPart& part);
+  std::span<uint8_t> packets() { return std::span(bytes_).subspan(kRoom, bytes_.size() - 2 * kRoom); }
   void decode_segments(const StreamPart& part, Whereabouts& where, FlowWriter& out);
 
   const DecodeContext& context_;
   AddressSpaces spaces_;
   EndClasses classes_;
-  std::vector<uint8_t> bytes_;
+  std::vector<uint8_t> bytes_;  // kRoom before and behind the packets
 };
 
 }  // namespace fathom::snapshot

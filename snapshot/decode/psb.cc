@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "snapshot/decode/packet_walk.h"
+
 namespace fathom::snapshot {
 namespace {
 
@@ -23,23 +25,11 @@ std::optional<uint64_t> address_of(const pt_packet_ip& packet) {
   return packet.ip;
 }
 
-struct PacketReader {
-  explicit PacketReader(std::span<const uint8_t> bytes) {
-    pt_config config;
-    pt_config_init(&config);
-    config.begin = const_cast<uint8_t*>(bytes.data());  // libipt only reads
-    config.end = config.begin + bytes.size();
-    decoder = pt_pkt_alloc_decoder(&config);
-    if (decoder != nullptr) pt_pkt_sync_set(decoder, 0);
-  }
-  ~PacketReader() { pt_pkt_free_decoder(decoder); }
-  PacketReader(const PacketReader&) = delete;
-  PacketReader& operator=(const PacketReader&) = delete;
-
-  bool next(pt_packet& packet) { return decoder != nullptr && pt_pkt_next(decoder, &packet, sizeof packet) > 0; }
-
-  pt_packet_decoder* decoder = nullptr;
-};
+pt_config plain_config() {
+  pt_config config;
+  pt_config_init(&config);
+  return config;
+}
 
 }  // namespace
 
@@ -55,7 +45,7 @@ size_t find_psb(std::span<const uint8_t> bytes, size_t from) {
 
 PsbHeader read_psb_header(std::span<const uint8_t> bytes) {
   PsbHeader header;
-  PacketReader reader(bytes.first(std::min(bytes.size(), kMostPsbHeaderBytes)));
+  PacketWalk reader(plain_config(), bytes.first(std::min(bytes.size(), kMostPsbHeaderBytes)));
   pt_packet packet;
   if (!reader.next(packet) || packet.type != ppt_psb) return header;
   while (reader.next(packet) && packet.type != ppt_psb && packet.type != ppt_ovf) {

@@ -17,7 +17,7 @@ constexpr uint64_t kSectionBytes = 4u << 20;
 }  // namespace
 
 SectionCache::SectionCache(const Snapshot& snapshot, const SnapshotDirectory& directory)
-    : cache_(pt_iscache_alloc(nullptr)) {
+    : snapshot_(snapshot), cache_(pt_iscache_alloc(nullptr)), patches_(snapshot) {
   assert(cache_ != nullptr);
   pt_iscache_set_limit(cache_, kMostMappedBytes);
   sources_.reserve(snapshot.images.size());
@@ -47,6 +47,7 @@ SectionCache::Source SectionCache::look_at(const Image& image, const SnapshotDir
 }
 
 int SectionCache::section(const MappedRange& range, uint64_t address) {
+  if (range.patch != 0) return patch_section(range);
   if (range.image >= sources_.size()) return 0;
   const Source& source = sources_[range.image];
   const uint64_t skipped = (address - range.begin) / kSectionBytes * kSectionBytes;
@@ -54,9 +55,21 @@ int SectionCache::section(const MappedRange& range, uint64_t address) {
   const uint64_t offset = range.file_offset + skipped;
   if (offset >= source.bytes || address - begin >= source.bytes - offset) return 0;
   const uint64_t bytes = std::min({range.end - begin, kSectionBytes, source.bytes - offset});
+  return add({range.image, offset, bytes, begin}, source.path);
+}
+
+int SectionCache::patch_section(const MappedRange& range) {
+  const auto offset = patches_.offset(range);
+  const uint64_t bytes = patch_bytes(snapshot_, range).size();
+  if (!offset || bytes == 0) return 0;
+  return add({kNoImage, *offset, bytes, range.begin}, patches_.path());
+}
+
+int SectionCache::add(const Key& key, const std::string& path) {
+  const auto& [image, offset, bytes, begin] = key;
   std::lock_guard hold(lock_);
-  auto [at, fresh] = sections_.try_emplace({range.image, offset, bytes, begin}, 0);
-  if (fresh) at->second = std::max(0, pt_iscache_add_file(cache_, source.path.c_str(), offset, bytes, begin));
+  auto [at, fresh] = sections_.try_emplace(key, 0);
+  if (fresh) at->second = std::max(0, pt_iscache_add_file(cache_, path.c_str(), offset, bytes, begin));
   return at->second;
 }
 

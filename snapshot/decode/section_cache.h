@@ -3,7 +3,7 @@
 // Purpose: libipt decodes fast only over sections that stay mapped and remember where blocks end. Sections are added
 // when code runs in them, cut so that the cache can let go of what is cold. Thread safety: any. Errors: a range whose
 // image is not there, or ends before its map does, has no section there: missing() says why. Image files are private,
-// immutable copies; their size is looked at nevertheless before libipt maps them.
+// immutable copies; their size is looked at nevertheless before libipt maps them. Ownership: refers to the snapshot.
 #pragma once
 
 #include <intel-pt.h>
@@ -15,6 +15,7 @@
 #include <tuple>
 #include <vector>
 
+#include "snapshot/decode/code_patches.h"
 #include "snapshot/decode/memory_map.h"
 #include "snapshot/format/directory.h"
 #include "snapshot/format/snapshot.h"
@@ -45,8 +46,12 @@ class SectionCache {
   };
   using Key = std::tuple<uint32_t, uint64_t, uint64_t, uint64_t>;  // image, offset in it, bytes, address
   static Source look_at(const Image& image, const SnapshotDirectory& directory);
+  int patch_section(const MappedRange& range);
+  int add(const Key& key, const std::string& path);
 
+  const Snapshot& snapshot_;
   pt_image_section_cache* cache_;
+  const PatchFile patches_;
   std::vector<Source> sources_;
   std::mutex lock_;  // of sections_
   std::map<Key, int> sections_;

@@ -48,6 +48,11 @@ BlockEnd end_of(pt_insn_class kind) {
   }
 }
 
+CodeMode mode_of(pt_exec_mode mode) {
+  if (mode == ptem_64bit) return CodeMode::k64;
+  return mode == ptem_16bit ? CodeMode::k16 : CodeMode::k32;
+}
+
 GapReason reason_of(int status) {
   switch (pt_errcode(status)) {
     case pte_nomap:
@@ -75,7 +80,12 @@ BlockEnd EndClasses::look_at(const pt_block& block) const {
   return far_or_indirect({bytes, size}, block.mode == ptem_64bit);
 }
 
-void SegmentDecoder::decode(std::span<uint8_t> segment, std::optional<uint64_t> stop, bool last) {
+uint64_t SegmentDecoder::most_instructions(size_t bytes) {
+  return kMostInstructions + bytes * kMostInstructionsPerByte;
+}
+
+std::optional<SegmentFault> SegmentDecoder::decode(std::span<uint8_t> segment, std::optional<uint64_t> stop,
+                                                   bool last) {
   uint8_t* end = segment.data() + segment.size();
   uint8_t kept[kRoom];
   std::memcpy(kept, end, kRoom);
@@ -90,12 +100,14 @@ void SegmentDecoder::decode(std::span<uint8_t> segment, std::optional<uint64_t> 
   assert(decoder_ != nullptr);
   pt_blk_set_image(decoder_, where_.image());
   run();
+  if (fault_) fault_->offset = offset();
   pt_blk_free_decoder(decoder_);
   std::memcpy(end, kept, kRoom);
+  return fault_;
 }
 
 void SegmentDecoder::run() {
-  instructions_left_ = kMostInstructions + bytes_ * kMostInstructionsPerByte;
+  instructions_left_ = most_instructions(bytes_);
   int status = pt_blk_sync_set(decoder_, 0);
   if (status < 0) return nothing_behind_header(status) ? void() : fail(status, 0);
   while (!done_ && status >= 0) {
@@ -151,7 +163,7 @@ void SegmentDecoder::put_block(const pt_block& block) {
   item.kind = FlowKind::kBlock;
   item.end = end;
   item.reason = GapReason::kNone;
-  item.truncated = block.truncated;
+  item.mode = mode_of(block.mode);
   open_ = end == BlockEnd::kOther ? &item : nullptr;
   ++out_.summary.blocks;
 }
@@ -162,7 +174,6 @@ void SegmentDecoder::extend(const pt_block& block, BlockEnd end) {
   open_->to = block.end_ip;
   open_->count += block.ninsn;
   open_->end = end;
-  open_->truncated = block.truncated;
   if (end != BlockEnd::kOther) open_ = nullptr;
 }
 
@@ -179,7 +190,8 @@ void SegmentDecoder::look() {
   looked_at_ = at;
   const bool endless = out_.summary.instructions - instructions_before_ > instructions_left_;
   if (looks_ < kMostLooks && !endless) return;
-  out_.gap(GapReason::kDecodeError, last_ip_, where_.now(), "the code loops and no packet says how it goes on");
+  fail(GapReason::kDecodeError, last_ip_, "the code loops and no packet says how it goes on");
+  fault_->final = true;
   done_ = true;
 }
 
@@ -202,14 +214,27 @@ int SegmentDecoder::retry(const pt_block& block, int status) {
 
 void SegmentDecoder::fail(int status, uint64_t ip) {
   if (status == -pte_nomap || status == -pte_bad_insn) {
-    if (auto why = where_.missing_code(ip)) return out_.gap(GapReason::kMissingImage, shown(ip), where_.now(), *why);
+    if (auto why = where_.missing_code(ip)) return fail(GapReason::kMissingImage, ip, *why);
   }
-  out_.gap(reason_of(status), shown(ip), where_.now(), pt_errstr(pt_errcode(status)));
+  if (status == -pte_retstack_empty && behind_ != GapReason::kNone) {
+    return fail(behind_, ip, "a return to a caller from before a gap");
+  }
+  const GapReason reason = reason_of(status);
+  fail(reason, ip, pt_errstr(pt_errcode(status)));
+  fault_->final = reason == GapReason::kBadPacket;
+}
+
+void SegmentDecoder::fail(GapReason reason, uint64_t ip, std::string_view cause) {
+  fault_ = {reason, 0, false};
+  const bool silent = out_.summary.instructions == instructions_before_ && !told_;
+  if (behind_ != GapReason::kNone && silent) return;
+  out_.gap(reason, shown(ip), where_.now(), cause);
 }
 
 int SegmentDecoder::take_event() {
   pt_event event;
   open_ = nullptr;
+  told_ = true;
   const int status = pt_blk_event(decoder_, &event, sizeof event);
   if (status < 0) return status;
   if (event.has_tsc != 0 && where_.advance(event.tsc)) pt_blk_set_image(decoder_, where_.image());

@@ -4,7 +4,7 @@
 // damage of one segment does not reach the next. A segment's last instructions need no packet; where they end is what
 // the next PSB+ says (its FUP), so the decoder is told to stop there by two packets of ours behind the segment's own:
 // nothing is decoded twice, nothing is lost, and code that does not lead there is a gap. Thread safety: none. Errors:
-// one gap, then the segment is over.
+// one gap, then this decoder is done; segment_resumption.h goes on behind it.
 #pragma once
 
 #include <intel-pt.h>
@@ -38,17 +38,35 @@ class EndClasses {
   std::array<Known, 256> known_;
 };
 
+// Why a decode did not reach its segment's end.
+struct SegmentFault {
+  GapReason reason = GapReason::kNone;
+  uint64_t offset = 0;  // packets before it were read
+  bool final = false;   // no use in going on: the packets are to blame, or the code is endless
+};
+
 class SegmentDecoder {
  public:
   // Room behind a segment's bytes for ours.
   static constexpr size_t kRoom = 16;
 
-  SegmentDecoder(const pt_config& config, EndClasses& classes, Whereabouts& where, FlowWriter& out)
-      : config_(config), classes_(classes), where_(where), out_(out), instructions_before_(out.summary.instructions) {}
+  // `behind`: the segment begins behind a gap of this reason. Returns without a stack are then its consequence, and a
+  // fault before anything was decoded belongs to it.
+  SegmentDecoder(const pt_config& config, EndClasses& classes, Whereabouts& where, FlowWriter& out,
+                 GapReason behind = GapReason::kNone)
+      : config_(config),
+        classes_(classes),
+        where_(where),
+        out_(out),
+        behind_(behind),
+        instructions_before_(out.summary.instructions) {}
 
   // Once. `segment` begins with a PSB and is followed by kRoom bytes that may be written to (and are put back).
   // `stop`: where the code stands at its end. `last`: the stretch ends here.
-  void decode(std::span<uint8_t> segment, std::optional<uint64_t> stop, bool last);
+  std::optional<SegmentFault> decode(std::span<uint8_t> segment, std::optional<uint64_t> stop, bool last);
+
+  // More than a segment of this size is ever good for.
+  static uint64_t most_instructions(size_t bytes);
 
  private:
   void run();
@@ -58,6 +76,7 @@ class SegmentDecoder {
   int take_block(int status);
   int retry(const pt_block& block, int status);
   void fail(int status, uint64_t ip);
+  void fail(GapReason reason, uint64_t ip, std::string_view cause);
   void put_block(const pt_block& block);
   void extend(const pt_block& block, BlockEnd end);
   void put_event(const pt_event& event);
@@ -75,6 +94,9 @@ class SegmentDecoder {
   EndClasses& classes_;
   Whereabouts& where_;
   FlowWriter& out_;
+  const GapReason behind_;
+  std::optional<SegmentFault> fault_;
+  bool told_ = false;  // an event
   pt_block_decoder* decoder_ = nullptr;
   std::optional<uint64_t> stop_;
   uint64_t bytes_ = 0;

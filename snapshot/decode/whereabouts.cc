@@ -88,6 +88,12 @@ bool Whereabouts::find_code(uint64_t address) {
   return true;
 }
 
+bool Whereabouts::has_code(uint64_t address) const {
+  const MappedRange* range = find_range(space_.ranges, address);
+  if (range != nullptr) return spaces_.has(*range, address);
+  return map_.later_space(thread_.pid, now_, address).has_value();
+}
+
 std::optional<std::string> Whereabouts::missing_code(uint64_t address) const {
   for (uint64_t at = address; at < address + pt_max_insn_size; ++at) {
     const MappedRange* range = find_range(space_.ranges, at);

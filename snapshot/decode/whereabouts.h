@@ -43,6 +43,8 @@ class Whereabouts {
   bool find_code(uint64_t address);
   // Whether the address is code that a map shows, with its bytes or without.
   bool known(uint64_t address) const { return find_range(space_.ranges, address) != nullptr; }
+  // Whether decoding could begin there.
+  bool has_code(uint64_t address) const;
   // Why an instruction at `address` could not be read; nothing when all of its bytes are there.
   std::optional<std::string> missing_code(uint64_t address) const;
 

@@ -51,6 +51,9 @@ class Program {
   void ret() { add("\xc3", Op::kReturn); }
   void system_call() { add("\x0f\x05", Op::kSystemCall); }
   void interrupt_return() { add("\x48\xcf", Op::kInterruptReturn); }
+  // Of 32 bits (in 64 bits the first one is a prefix).
+  void increment() { add("\x40", Op::kPlain); }
+  void interrupt_return_32() { add("\xcf", Op::kInterruptReturn); }
   void ptwrite() { add("\xf3\x48\x0f\xae\xe0", Op::kPtwrite); }
   // Bytes that are code nowhere: up to an address.
   void pad_to(uint64_t address) { bytes_.resize(address - base_, '\x06'); }

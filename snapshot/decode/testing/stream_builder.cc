@@ -1,6 +1,7 @@
 #include "snapshot/decode/testing/stream_builder.h"
 
 #include <cassert>
+#include <utility>
 
 namespace fathom::snapshot {
 namespace {
@@ -122,13 +123,27 @@ void StreamBuilder::flush_tnt() {
   packet.payload.tnt = {tnt_bits_, tnt_};
   put(packet);
   tnt_ = tnt_bits_ = 0;
+  for (uint64_t to : std::exchange(deferred_, {})) put_ip(ppt_tip, to);
 }
 
-void StreamBuilder::mode() {
+void StreamBuilder::put_tip(uint64_t to) {
+  if (options_.defer_tips && tnt_bits_ > 0) return deferred_.push_back(to);
+  flush_tnt();
+  put_cyc();
+  put_ip(ppt_tip, to);
+}
+
+void StreamBuilder::mode(pt_exec_mode mode) {
+  flush_tnt();
+  mode_ = mode;
+  if (enabled_) put_mode();
+}
+
+void StreamBuilder::put_mode() {
   pt_packet packet = {};
   packet.type = ppt_mode;
   packet.payload.mode.leaf = pt_mol_exec;
-  packet.payload.mode.bits.exec = pt_set_exec_mode(ptem_64bit);
+  packet.payload.mode.bits.exec = pt_set_exec_mode(mode_);
   put(packet);
 }
 
@@ -145,7 +160,7 @@ void StreamBuilder::write_header() {
   returns_.clear();
   if (options_.tsc) header_time();
   if (enabled_) {
-    mode();
+    put_mode();
     put_ip(ppt_fup, ip_);
   }
   put_type(ppt_psbend);
@@ -190,7 +205,7 @@ void StreamBuilder::ran(const Instruction& instruction, uint64_t next) {
 void StreamBuilder::enable(uint64_t ip) {
   assert(!enabled_);
   put_cyc();
-  mode();
+  put_mode();
   put_ip(ppt_tip_pge, ip);
   enabled_ = true;
   ip_ = ip;
@@ -239,9 +254,9 @@ void StreamBuilder::step_indirect(const Instruction& instruction, uint64_t to) {
   if (instruction.op == Op::kIndirectCall) returns_.push_back(instruction.ip + instruction.size);
   if (returns_.size() > kMostReturns) returns_.erase(returns_.begin());
   if (instruction.op == Op::kReturn && pop_return(to)) return tnt(true);
-  flush_tnt();
-  put_cyc();
-  put_ip(ppt_tip, to);
+  // A decoder tells by the bits that are left whether a return is one of them.
+  if (instruction.op == Op::kReturn) flush_tnt();
+  put_tip(to);
   maybe_psb();
 }
 

@@ -23,6 +23,7 @@ struct StreamOptions {
   bool tsc = true;  // TSC packets with each PSB
   bool mtc = false;
   bool cyc = false;
+  bool defer_tips = false;  // TIPs wait until the buffer of bits is full, or something else is written
   uint64_t first_tsc = 1000;
   bool remember = true;     // what was executed; long streams would fill the memory with it
   bool ptwrite_ip = false;  // a FUP behind each PTW, as with fup_on_ptw
@@ -58,7 +59,8 @@ class StreamBuilder {
   void interrupt(uint64_t to);
   // Packets are lost from here on, until recording goes on at `to`.
   void overflow(uint64_t to);
-  void paging(uint64_t cr3);  // while disabled
+  void paging(uint64_t cr3);     // while disabled
+  void mode(pt_exec_mode mode);  // of what comes behind the next TIP
   void psb();
   void pad(int count);
   void raw(std::string_view bytes);
@@ -75,11 +77,12 @@ class StreamBuilder {
   void put(const pt_packet& packet);
   void put_type(pt_packet_type type);
   void put_ip(pt_packet_type type, uint64_t ip);
+  void put_tip(uint64_t to);
   void put_cyc();
   void write_header();
   void header_time();
   void write_crystal_time();
-  void mode();
+  void put_mode();
   void stop();
   void tnt(bool taken);
   void flush_tnt();
@@ -95,6 +98,8 @@ class StreamBuilder {
   std::vector<Executed> executed_;
   std::vector<uint64_t> psb_offsets_;
   std::vector<uint64_t> returns_;
+  std::vector<uint64_t> deferred_;  // targets of TIPs that wait for the bits before them
+  pt_exec_mode mode_ = ptem_64bit;
   bool enabled_ = false;
   uint64_t ip_ = 0;
   uint64_t last_ip_ = 0;
