@@ -11,6 +11,7 @@
 #include "bench/server.h"
 #include "bench/snapshot/decode_steps.h"
 #include "bench/snapshot/program_steps.h"
+#include "bench/snapshot/shared_data.h"
 
 namespace fathom::bench {
 namespace {
@@ -20,7 +21,7 @@ Options make_options() {
           {{"--steps", "all", "of decode,import,memory,packets,stepper,trigger, separated by commas"},
            {"--instructions", "40000000", "of the streams that are decoded"},
            {"--rounds", "7", "of each measurement; the median counts"},
-           {"--perf-data", "", "a perf.data.intel_pt-4.14 of google/perf_data_converter, for packets"},
+           {"--perf-data", "", "for packets; else $FATHOM_PERF_DATA, or in $FATHOM_SHARED_DATA or ../shared/data"},
            {"--memory-mib", "256", "of packets, for memory"},
            {"--triggers", "1000", "for trigger"},
            {"--work-directory", "/tmp", "where files are left while it runs"},
@@ -105,12 +106,12 @@ class SnapshotBench {
 
   Result<> packets() {
     if (!selected("packets")) return {};
-    const std::string& perf_data = options_.text("--perf-data");
-    if (perf_data.empty()) {
-      report_.note("left out: packets.wrong, which wants --perf-data FILE");
+    const auto perf_data = find_perf_data(data_places(options_.text("--perf-data")));
+    if (!perf_data) {
+      report_.add_unmeasured("packets.wrong", perf_data.error().message);
       return {};
     }
-    auto wrong = wrong_packets(perf_data, work_.path());
+    auto wrong = wrong_packets(*perf_data, work_.path());
     if (!wrong) return wrong.error();
     report_.add("packets.wrong", static_cast<double>(*wrong), "kinds whose count is not that of perf script -D");
     return {};
@@ -145,10 +146,7 @@ class SnapshotBench {
 
 int run(int argc, char** argv) {
   Options options = make_options();
-  if (Result<> parsed = options.parse(argc, argv); !parsed) {
-    std::fprintf(stderr, "bench-snapshot: %s\n", parsed.error().message.c_str());
-    return 2;
-  }
+  if (const auto status = options.parse_or_exit(argc, argv)) return *status;
   Report report("snapshot", describe_machine(options.text("--work-directory")).line(), options.command());
   Result<> done = SnapshotBench(options, report).run();
   return report.finish(done, options.text("--json"));
