@@ -12,6 +12,7 @@
 #include "bench/snapshot/decode_steps.h"
 #include "bench/snapshot/program_steps.h"
 #include "bench/snapshot/shared_data.h"
+#include "bench/snapshot/stepped_stream.h"
 
 namespace fathom::bench {
 namespace {
@@ -57,36 +58,49 @@ class SnapshotBench {
   }
 
  private:
+  int rounds() const { return static_cast<int>(options_.number("--rounds")); }
   bool selected(std::string_view step) const { return options_.selects("--steps", step); }
 
   Result<> decode() {
     if (!selected("decode")) return {};
-    auto loops = decode_one(make_loops(options_.number("--instructions")), "loop");
+    auto loops = decode_made(make_loops(options_.number("--instructions")), "loop");
     if (!loops) return loops.error();
-    auto calls = decode_one(make_calls(options_.number("--instructions")), "calls");
+    auto calls = decode_made(make_calls(options_.number("--instructions")), "calls");
     if (!calls) return calls.error();
     report_.add("decode.two_cores_over_one", std::min(*loops, *calls), "the lesser of both");
-    return {};
+    return decode_stepped();
   }
 
   // Returns what two threads do over one.
-  Result<double> decode_one(const MadeStream& stream, const std::string& name) {
-    auto speed = measure_decode(stream, work_.path(), static_cast<int>(options_.number("--rounds")));
+  Result<double> decode_made(const MadeStream& stream, const std::string& name) {
+    auto speed = measure_made_stream(stream, work_.path(), rounds());
     if (!speed) return speed.error();
-    const std::string key = "decode." + name;
-    report_.add(key + "_insn_per_s", speed->calls_per_s, "one thread, times and tree of calls");
-    report_.add(key + "_flow_insn_per_s", speed->flow_per_s, "one thread, counted only");
-    report_.add(key + "_plain_insn_per_s", speed->plain_per_s, "libipt's block decoder in a plain loop");
-    report_.add(key + "_over_plain", speed->calls_per_s / speed->plain_per_s, "ours with times and calls over that");
-    report_.add(key + "_two_over_one", speed->two_over_one, "two threads over one");
+    add_decode("decode." + name, *speed);
     return speed->two_over_one;
+  }
+
+  Result<> decode_stepped() {
+    auto speed = measure_stepped_stream(beside_this_program("fathom-recorder"), work_.path() + "/stepped",
+                                        options_.number("--instructions"), rounds());
+    if (!speed) return speed.error();
+    add_decode("decode.stepped", speed->decode);
+    report_.note("decode.stepped: " + std::to_string(speed->stepped) + " instructions of /bin/sh, their packets " +
+                 std::to_string(speed->repeats) + " times");
+    return {};
+  }
+
+  void add_decode(const std::string& key, const DecodeSpeed& speed) {
+    report_.add(key + "_insn_per_s", speed.calls_per_s, "one thread, times and tree of calls");
+    report_.add(key + "_flow_insn_per_s", speed.flow_per_s, "one thread, counted only");
+    report_.add(key + "_plain_insn_per_s", speed.plain_per_s, "libipt's block decoder in a plain loop");
+    report_.add(key + "_over_plain", speed.calls_per_s / speed.plain_per_s, "ours with times and calls over that");
+    report_.add(key + "_two_over_one", speed.two_over_one, "two threads over one");
   }
 
   Result<> import() {
     if (!selected("import")) return {};
     const MadeStream stream = make_calls(10'000'000);
-    auto took = import_to_calls_ms(beside_this_program("fathom"), stream, work_.path(),
-                                   static_cast<int>(options_.number("--rounds")));
+    auto took = import_to_calls_ms(beside_this_program("fathom"), stream, work_.path(), rounds());
     if (!took) return took.error();
     report_.note("import: " + std::to_string(stream.packets.size()) + " bytes of packets, 10 M instructions");
     report_.add("import.to_calls_ms", *took, "fathom snapshot import, then calls, of 10 M instructions");
@@ -119,7 +133,7 @@ class SnapshotBench {
 
   Result<> stepper() {
     if (!selected("stepper")) return {};
-    auto stepped = measure_stepper(work_.path(), static_cast<int>(options_.number("--rounds")));
+    auto stepped = measure_stepper(work_.path(), rounds());
     if (!stepped) return stepped.error();
     report_.add("stepper.mismatches", static_cast<double>(stepped->mismatches),
                 "addresses, of " + std::to_string(stepped->instructions) + " stepped in all subjects");
