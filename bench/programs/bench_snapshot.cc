@@ -11,15 +11,17 @@
 #include "bench/server.h"
 #include "bench/snapshot/decode_steps.h"
 #include "bench/snapshot/program_steps.h"
+#include "bench/snapshot/pt_steps.h"
 #include "bench/snapshot/shared_data.h"
 #include "bench/snapshot/stepped_stream.h"
+#include "snapshot/record/pt/doctor.h"
 
 namespace fathom::bench {
 namespace {
 
 Options make_options() {
   return {"bench-snapshot",
-          {{"--steps", "all", "of decode,import,memory,packets,stepper,trigger, separated by commas"},
+          {{"--steps", "all", "of decode,import,memory,packets,stepper,trigger,pt, separated by commas"},
            {"--instructions", "40000000", "of the streams that are decoded"},
            {"--rounds", "7", "of each measurement; the median counts"},
            {"--perf-data", "", "for packets; else $FATHOM_PERF_DATA, or in $FATHOM_SHARED_DATA or ../shared/data"},
@@ -51,7 +53,7 @@ class SnapshotBench {
   Result<> run() {
     std::filesystem::create_directories(work_.path());
     for (auto step : {&SnapshotBench::decode, &SnapshotBench::import, &SnapshotBench::memory, &SnapshotBench::packets,
-                      &SnapshotBench::stepper, &SnapshotBench::trigger}) {
+                      &SnapshotBench::stepper, &SnapshotBench::trigger, &SnapshotBench::pt}) {
       if (Result<> fine = (this->*step)(); !fine) return fine;
     }
     return {};
@@ -151,6 +153,16 @@ class SnapshotBench {
                 "from a trigger in a program until all rings stand still");
     report_.add("trigger.to_stopped_us_p99", latency->p99_us, "the same");
     return {};
+  }
+
+  Result<> pt() {
+    if (!selected("pt")) return {};
+    const auto system = snapshot::real_perf_system();
+    auto directory = snapshot::SnapshotDirectory::open(work_.path() + "/pt");
+    if (!directory) return directory.error();
+    std::string cure;
+    const std::string why_not = snapshot::why_no_pt(*system, cure);
+    return add_paper(report_, {*system, *directory}, why_not, start_workload, rounds());
   }
 
   const Options& options_;
