@@ -235,11 +235,19 @@ void SegmentDecoder::put_event(const pt_event& event) {
       // Our address was taken for the one where packets go on: there is no code between.
       done_ = at_our_packets() && has_ip && event.variant.overflow.ip == *stop_;
       return;
+    case ptev_paging:
+      return enter_guest(event.variant.paging.non_root != 0);
+    case ptev_async_paging:
+      return enter_guest(event.variant.async_paging.non_root != 0);
     case ptev_ptwrite:
       return put_mark(has_ip ? event.variant.ptwrite.ip : 0, event.variant.ptwrite.payload);
     default:
       return;
   }
+}
+
+void SegmentDecoder::enter_guest(bool guest) {
+  if (where_.guest(guest)) pt_blk_set_image(decoder_, where_.image());
 }
 
 void SegmentDecoder::put(FlowKind kind, uint64_t ip, uint64_t to) {

@@ -61,6 +61,7 @@ class SegmentDecoder {
   void put_block(const pt_block& block);
   void extend(const pt_block& block, BlockEnd end);
   void put_event(const pt_event& event);
+  void enter_guest(bool guest);
   void put(FlowKind kind, uint64_t ip, uint64_t to);
   void put_mark(uint64_t ip, uint64_t value);
   void tell_time();
