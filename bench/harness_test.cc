@@ -51,6 +51,23 @@ TEST(Options, RefusesWhatItDoesNotKnow) {
   }
 }
 
+std::optional<int> exit_of(Options options, std::vector<std::string> words) {
+  words.insert(words.begin(), "program");
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  return options.parse_or_exit(static_cast<int>(pointers.size()), pointers.data());
+}
+
+TEST(Options, EndsWithTheHelpThatWasAskedForAndWithWhatIsWrong) {
+  EXPECT_FALSE(exit_of(make_options(), {"--spans", "3"}).has_value());
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(exit_of(make_options(), {"--help"}), 0);
+  EXPECT_NE(testing::internal::GetCapturedStdout().find("--steps"), std::string::npos);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(exit_of(make_options(), {"--span", "3"}), 2);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("cannot use '--span'"), std::string::npos);
+}
+
 TEST(Latencies, QuantilesAreNearestRank) {
   Latencies latencies;
   EXPECT_EQ(latencies.p99_ms(), 0);

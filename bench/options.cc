@@ -2,6 +2,7 @@
 
 #include <cassert>
 #include <charconv>
+#include <cstdio>
 
 namespace fathom::bench {
 
@@ -36,6 +37,18 @@ Result<> Options::parse(int argc, char** argv) {
     flag->value = value;
   }
   return {};
+}
+
+std::optional<int> Options::parse_or_exit(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    if (std::string_view(argv[i]) != "--help" && std::string_view(argv[i]) != "-h") continue;
+    std::fputs(help().c_str(), stdout);
+    return 0;
+  }
+  const Result<> parsed = parse(argc, argv);
+  if (parsed) return std::nullopt;
+  std::fprintf(stderr, "%s: %s\n", std::string(program_).c_str(), parsed.error().message.c_str());
+  return 2;
 }
 
 const std::string& Options::text(std::string_view name) const {

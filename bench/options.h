@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,8 @@ class Options {
  public:
   Options(std::string_view program, std::vector<Flag> flags) : program_(program), flags_(std::move(flags)) {}
   Result<> parse(int argc, char** argv);
+  // The same for a main(): prints the help where it is asked for, and what is wrong. The exit status, when it is over.
+  std::optional<int> parse_or_exit(int argc, char** argv);
   const std::string& text(std::string_view name) const;
   uint64_t number(std::string_view name) const;
   double real(std::string_view name) const;

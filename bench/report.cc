@@ -102,6 +102,11 @@ std::string Report::table() const {
                   verdict(row.key, row.figure).c_str(), row.what.c_str());
     out += line;
   }
+  for (const auto& [key, why] : unmeasured_) {
+    char line[1024];
+    std::snprintf(line, sizeof line, "%-42s   NOT MEASURED: %s\n", key.c_str(), why.c_str());
+    out += line;
+  }
   for (const std::string& text : notes_) out += "\n" + text;
   return out + "\n";
 }
@@ -112,6 +117,9 @@ std::string Report::json() const {
   for (const auto& [key, figure] : details_) figures[key] = figure;
   boost::json::object all{{"bench", bench_}, {"machine", machine_}, {"versions", versions()}, {"command", command_}};
   all["figures"] = std::move(figures);
+  boost::json::object unmeasured;
+  for (const auto& [key, why] : unmeasured_) unmeasured[key] = why;
+  if (!unmeasured.empty()) all["not_measured"] = std::move(unmeasured);
   return boost::json::serialize(all);
 }
 
@@ -132,7 +140,10 @@ int Report::finish(const Result<>& done, const std::string& json_path) const {
   }
   Result<> written = json_path.empty() ? Result<>() : write_json(json_path);
   if (!written) std::fprintf(stderr, "bench-%s: %s\n", bench_.c_str(), written.error().message.c_str());
-  return written ? 0 : 1;
+  for (const auto& [key, why] : unmeasured_) {
+    std::fprintf(stderr, "bench-%s FAILED to measure %s: %s\n", bench_.c_str(), key.c_str(), why.c_str());
+  }
+  return written && unmeasured_.empty() ? 0 : 1;
 }
 
 }  // namespace fathom::bench

@@ -30,6 +30,8 @@ class Report {
   void add(std::string key, double figure, std::string what);
   // A figure of which there are too many for the table: it is in the JSON alone.
   void add_detail(std::string key, double figure) { details_.emplace_back(std::move(key), figure); }
+  // A figure that was asked for and could not be taken: said in its place, and the program's exit status is 1.
+  void add_unmeasured(std::string key, std::string why) { unmeasured_.emplace_back(std::move(key), std::move(why)); }
   // A fact that is no figure: what was run, what to keep in mind.
   void note(std::string text) { notes_.push_back(std::move(text)); }
   bool bounds_met() const;
@@ -51,6 +53,7 @@ class Report {
   std::string command_;
   std::vector<Row> rows_;
   std::vector<std::pair<std::string, double>> details_;
+  std::vector<std::pair<std::string, std::string>> unmeasured_;
   std::vector<std::string> notes_;
 };
 

@@ -44,6 +44,18 @@ TEST(Report, FailsWhenTheRunFailedOrTheFileCannotBeWritten) {
   EXPECT_EQ(make_report().finish({}, testing::TempDir() + "/no/such/directory/x.json"), 1);
 }
 
+TEST(Report, SaysLoudlyWhatCouldNotBeMeasuredAndWritesTheRest) {
+  const std::string path = testing::TempDir() + "/report_unmeasured.json";
+  Report report = make_report();
+  report.add_unmeasured("packets.wrong", "no such file");
+  EXPECT_NE(report.table().find("NOT MEASURED: no such file"), std::string::npos);
+  EXPECT_EQ(report.finish({}, path), 1);
+  std::ifstream file(path);
+  const boost::json::value value = boost::json::parse(std::string((std::istreambuf_iterator<char>(file)), {}));
+  EXPECT_EQ(value.at("figures").at("ingest.other").to_number<double>(), 3);
+  EXPECT_EQ(value.at("not_measured").at("packets.wrong").as_string(), "no such file");
+}
+
 TEST(Bounds, CoverTheKeysOfTheProject) {
   EXPECT_TRUE(bound_of("query.trace_by_id_ms_p99")->met(5));
   EXPECT_FALSE(bound_of("query.trace_by_id_ms_p99")->met(5.01));

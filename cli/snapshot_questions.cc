@@ -57,8 +57,10 @@ CommandLine delta_line() {
   return question_line(
       "delta", "from one instruction to another: how long, how many instructions, how often",
       "Three histograms: of time, of the number of instructions, and of how often it happened, of all stretches that "
-      "begin where --from fits and end where --to fits. A PATTERN is an instruction's name (cli, j*), a group of them "
-      "(superCLI, superSTI: whatever turns interrupts off and on), a function, or an address (0x401000).",
+      "begin where --from fits and end where --to fits. A PATTERN is an address (0x401000); a group of instructions: "
+      "superCLI, superSTI (whatever turns interrupts off and on), syscall, lock, call, return, jump, branch, fpu, "
+      "vector, fence; an instruction's name (cli, j*), also with its operands as insns prints them ('mov eax, *'); a "
+      "line of source (main.cc:42); a function, where it is entered, or an instruction in it (shop::handle+0x10).",
       delta_flags(),
       {{"fathom snapshot delta last --from superCLI --to superSTI", "how long interrupts were off"},
        {"fathom snapshot delta last --from 'shop::lock' --to 'shop::unlock'", "how long a lock was held"}});

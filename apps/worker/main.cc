@@ -10,7 +10,9 @@
 
 #include "apps/worker/confine.h"
 #include "apps/worker/options.h"
+#include "apps/worker/progress.h"
 #include "apps/worker/work.h"
+#include "base/time.h"
 #include "cli/exit_codes.h"
 #include "cli/help.h"
 
@@ -23,7 +25,9 @@ constexpr size_t kBufferBytes = 64 << 10;
 // Standard output, in pieces that are worth a system call.
 class BufferedOutput {
  public:
+  bool begun() const { return begun_; }
   bool write(std::string_view piece) {
+    begun_ = true;
     buffer_ += piece;
     return buffer_.size() < kBufferBytes ? fault_ == 0 : flush();
   }
@@ -45,11 +49,18 @@ class BufferedOutput {
 
  private:
   std::string buffer_;
+  bool begun_ = false;
   int fault_ = 0;
 };
 
 void say(std::string_view line) {
   std::fprintf(stderr, "fathom: %.*s\n", static_cast<int>(line.size()), line.data());
+}
+
+// Rows that come are progress enough; and whoever reads them by a pager has the terminal for them.
+ProgressLine progress_on_terminal() {
+  const auto tell = [](std::string_view text) { (void)!::write(STDERR_FILENO, text.data(), text.size()); };
+  return {::isatty(STDERR_FILENO) == 1 ? std::function<void(std::string_view)>(tell) : nullptr, now_monotonic_nano};
 }
 
 cli::ExitCode refuse(cli::ExitCode code, const std::string& message) {
@@ -75,7 +86,20 @@ cli::ExitCode run(const std::vector<std::string>& words) {
   ::signal(SIGPIPE, SIG_IGN);
   confine(options->memory_bytes);
   BufferedOutput out;
-  Result<> done = work(*options, {[&](std::string_view piece) { return out.write(piece); }, say});
+  ProgressLine progress = progress_on_terminal();
+  const WorkerStreams streams{[&](std::string_view piece) {
+                                progress.clear();
+                                return out.write(piece);
+                              },
+                              [&](std::string_view line) {
+                                progress.clear();
+                                say(line);
+                              },
+                              [&](std::string_view what, uint64_t done, uint64_t all) {
+                                if (!out.begun()) progress.at(what, done, all);
+                              }};
+  Result<> done = work(*options, streams);
+  progress.clear();
   Result<> written = out.finish();
   if (!done) return refuse(code_of(done.error()), done.error().message);
   if (!written) return refuse(cli::ExitCode::kLocalFailure, written.error().message);

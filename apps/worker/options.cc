@@ -56,6 +56,8 @@ cli::CommandLine make_line() {
       {{"fathom-worker --directory DIR calls last", "the call tree of the newest snapshot"}}};
 }
 
+constexpr uint64_t kMostMtcFreq = 15;  // a field of four bits
+
 // A number that fits its place.
 template <typename T>
 Result<> take_number(const cli::Args& args, const char* flag, uint64_t most, T& place) {
@@ -96,6 +98,12 @@ Result<> question_options(const cli::Args& args, WorkerOptions& options) {
   if (args.given("--tid")) {
     if (auto taken = take_number(args, "--tid", INT32_MAX, question.tid); !taken) return taken;
   }
+  for (const char* flag : {"--from", "--to"}) {
+    if (question.verb == Verb::kDelta && args.get(flag).empty()) {
+      return invalid(std::string("delta wants ") + flag +
+                     " PATTERN: an instruction (cli), a group (superCLI), a function, FILE:LINE or an address");
+    }
+  }
   if (question.verb == Verb::kDiff && options.other.empty()) {
     return invalid("diff compares two snapshots; name the second one, too: diff ID OTHER");
   }
@@ -109,7 +117,7 @@ Result<> raw_options(const cli::Args& args, snapshot::RawImport& raw) {
     if (!cpu) return invalid("--cpu: " + cpu.error().message);
     raw.cpu = *cpu;
   }
-  if (auto taken = take_number(args, "--mtc-freq", UINT8_MAX, raw.timing.mtc_freq); !taken) return taken;
+  if (auto taken = take_number(args, "--mtc-freq", kMostMtcFreq, raw.timing.mtc_freq); !taken) return taken;
   if (auto taken = take_number(args, "--nom-freq", UINT8_MAX, raw.timing.nom_freq); !taken) return taken;
   if (!args.given("--cpuid-0x15")) return {};
   auto leaf = snapshot::parse_cpuid15(args.get("--cpuid-0x15"));

@@ -75,7 +75,12 @@ TEST(WorkerOptions, WhatIsWrongIsNamed) {
   EXPECT_NE(error_of({"diff", "last"}).find("diff ID OTHER"), std::string::npos);
   EXPECT_EQ(parse({"diff", "last", "abcd"})->other, "abcd");
   EXPECT_EQ(parse({"diff", "last", "--other", "abcd"})->other, "abcd");
+  EXPECT_NE(error_of({"delta", "last", "--from", "cli"}).find("--to PATTERN"), std::string::npos);
+  EXPECT_NE(error_of({"delta", "last", "--to", "cli"}).find("--from PATTERN"), std::string::npos);
   EXPECT_NE(error_of({"list", "last"}).find("lists all"), std::string::npos);
+  EXPECT_NE(error_of({"import", "--pt", "s", "--mtc-freq", "16"}).find("--mtc-freq"), std::string::npos);
+  EXPECT_NE(error_of({"import", "--pt", "s", "--cpuid-0x15", "0/168"}).find("no ratio"), std::string::npos);
+  EXPECT_NE(error_of({"import", "--pt", "s", "--cpuid-0x15", "2/0"}).find("no ratio"), std::string::npos);
   EXPECT_NE(error_of({"import", "a", "--pt", "b"}).find("not both"), std::string::npos);
   EXPECT_NE(error_of({"import", "a", "--cpu", "6/1/1"}).find("--pt"), std::string::npos);
   EXPECT_NE(error_of({"import", "--pt", "b", "--cpu", "6"}).find("FAMILY/MODEL/STEPPING"), std::string::npos);

@@ -1,25 +1,17 @@
 #include "apps/worker/work.h"
 
-#include <algorithm>
-#include <vector>
-
+#include "apps/worker/import_remarks.h"
 #include "apps/worker/snapshot_list.h"
 #include "base/bytes.h"
 #include "base/sha256.h"
-#include "cli/text.h"
 #include "snapshot/format/directory.h"
 
 namespace fathom {
 
 namespace {
 
-using snapshot::Image;
 using snapshot::Question;
-using snapshot::Snapshot;
 using snapshot::SnapshotDirectory;
-using snapshot::SnapshotId;
-
-constexpr size_t kMostRemarks = 5;
 
 // Passes an answer on, and keeps a copy while it is small.
 class KeptAnswer {
@@ -44,6 +36,11 @@ class KeptAnswer {
   bool too_large_ = false;
 };
 
+snapshot::ByteProgress progress_of(const WorkerStreams& streams, std::string_view what) {
+  if (!streams.progress) return {};
+  return [&streams, what](uint64_t done, uint64_t all) { streams.progress(what, done, all); };
+}
+
 Result<> ask(const SnapshotDirectory& directory, const WorkerOptions& options, const WorkerStreams& streams) {
   Question question = options.question;
   auto id = directory.find(options.id);
@@ -61,6 +58,7 @@ Result<> ask(const SnapshotDirectory& directory, const WorkerOptions& options, c
       return {};
     }
   }
+  question.progress = progress_of(streams, "decoded");
   KeptAnswer kept(streams.out);
   auto answered = snapshot::answer(directory, question, [&](std::string_view piece) { return kept.write(piece); });
   if (kept.reader_gone()) return {};
@@ -69,50 +67,20 @@ Result<> ask(const SnapshotDirectory& directory, const WorkerOptions& options, c
   return answered;
 }
 
-struct Missing {
-  std::string reason;
-  std::string first;
-  size_t count = 0;
-};
-
-// By reason, in the order of the first of each.
-std::vector<Missing> missing_images(const Snapshot& snapshot) {
-  std::vector<Missing> all;
-  for (const Image& image : snapshot.images) {
-    if (!image.content.is_zero()) continue;
-    auto same = std::ranges::find(all, image.missing, &Missing::reason);
-    if (same == all.end()) same = all.insert(all.end(), {image.missing, image.name, 0});
-    ++same->count;
+Result<snapshot::SnapshotId> import_file(const SnapshotDirectory& directory, const WorkerOptions& options,
+                                         const snapshot::ByteProgress& progress) {
+  if (options.raw) {
+    snapshot::RawImport raw = *options.raw;
+    raw.progress = progress;
+    return import_raw(directory, raw);
   }
-  return all;
-}
-
-void remark_on_images(const Snapshot& snapshot, const WorkerStreams& streams) {
-  size_t left = static_cast<size_t>(std::ranges::count_if(snapshot.images, &Id<32>::is_zero, &Image::content));
-  if (left == 0) return;
-  streams.remark(std::to_string(left) + " of " + std::to_string(snapshot.images.size()) +
-                 " images are missing; what runs in them will be gaps:");
-  const std::vector<Missing> all = missing_images(snapshot);
-  for (size_t i = 0; i < std::min(all.size(), kMostRemarks); ++i) {
-    const std::string more = all[i].count == 1 ? "" : " and " + std::to_string(all[i].count - 1) + " like it";
-    streams.remark("  " + cli::printable(all[i].first) + more + ": " + cli::printable(all[i].reason));
-    left -= all[i].count;
-  }
-  if (left > 0) streams.remark("  and " + std::to_string(left) + " more");
-}
-
-Result<> remark_on_import(const SnapshotDirectory& directory, const SnapshotId& id, const WorkerStreams& streams) {
-  auto file = directory.open_snapshot(id);
-  if (!file) return file.error();
-  remark_on_images(file->snapshot(), streams);
-  for (const auto& loss : file->snapshot().losses) {
-    streams.remark(cli::printable(loss.name) + ": " + cli::group_digits(loss.count));
-  }
-  return {};
+  snapshot::PerfImport perf = *options.perf;
+  perf.progress = progress;
+  return import_perf_data(directory, perf);
 }
 
 Result<> import(const SnapshotDirectory& directory, const WorkerOptions& options, const WorkerStreams& streams) {
-  auto id = options.raw ? import_raw(directory, *options.raw) : import_perf_data(directory, *options.perf);
+  auto id = import_file(directory, options, progress_of(streams, "copied"));
   if (!id) return id.error();
   if (auto remarked = remark_on_import(directory, *id, streams); !remarked) return remarked;
   streams.out("{\"snapshot_id\":\"" + id->hex() + "\"}\n");

@@ -22,6 +22,8 @@ inline constexpr int kAnswersVersion = 2;
 struct WorkerStreams {
   snapshot::Output out;                          // the answer; false: its reader is gone
   std::function<void(std::string_view)> remark;  // a line for the person
+  // How far it has come, in bytes of packets: "decoded", "copied"; empty: nobody waits.
+  std::function<void(std::string_view what, uint64_t done_bytes, uint64_t all_bytes)> progress = {};
 };
 
 Result<> work(const WorkerOptions& options, const WorkerStreams& streams);

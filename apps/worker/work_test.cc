@@ -35,11 +35,23 @@ class WorkTest : public testing::Test {
     std::ofstream(path_ + "/" + name, std::ios::binary) << content;
     return path_ + "/" + name;
   }
+  static std::string psb() {
+    std::string bytes;
+    for (int i = 0; i < 8; ++i) bytes += "\x02\x82";
+    return bytes;
+  }
   // Some packets and some code of 16 bytes.
   std::string import() {
     options_.raw.emplace();
-    options_.raw->path = write("stream.pt", std::string(64, '\2'));
+    options_.raw->path = write("stream.pt", psb() + std::string(48, '\0'));
     options_.raw->images = {{write("code", std::string(16, '\x90')), 0x1000}};
+    options_.raw->cpu = {true, 6, 142, 10};
+    options_.raw->timing.nom_freq = 28;
+    options_.raw->timing.cpuid_0x15_eax = 2;
+    options_.raw->timing.cpuid_0x15_ebx = 168;
+    return import_again();
+  }
+  std::string import_again() {
     auto done = run(WorkerTask::kImport);
     EXPECT_TRUE(done) << done.error().message;
     return out_.substr(out_.find(':') + 2, 32);
@@ -62,6 +74,50 @@ TEST_F(WorkTest, ImportSaysTheIdAndListShowsIt) {
   options_.question.format = snapshot::Format::kJson;
   ASSERT_TRUE(run(WorkerTask::kList));
   EXPECT_NE(out_.find("\"packet_bytes\":64"), std::string::npos) << out_;
+}
+
+TEST_F(WorkTest, ImportSaysWhatWillNotBeKnown) {
+  import();
+  options_.raw->images.clear();
+  import_again();
+  EXPECT_NE(remarks_.find("no --image FILE"), std::string::npos) << remarks_;
+  options_.raw->cpu = {};
+  options_.raw->timing = {};
+  import_again();
+  EXPECT_NE(remarks_.find("no --cpu"), std::string::npos) << remarks_;
+  EXPECT_NE(remarks_.find("no --cpuid-0x15 EAX/EBX: MTC packets tell no time, and without --nom-freq"),
+            std::string::npos)
+      << remarks_;
+  options_.raw->path = write("elf",
+                             "\x7f"
+                             "ELF and so on");
+  import_again();
+  EXPECT_NE(remarks_.find("no synchronisation point (PSB)"), std::string::npos) << remarks_;
+}
+
+TEST_F(WorkTest, ImportSaysWhichOfTwoImagesHidesTheOther) {
+  import();
+  options_.raw->images.push_back({write("later", std::string(16, '\xc3')), 0x1008});
+  import_again();
+  EXPECT_NE(remarks_.find("two images lie at 0x1008"), std::string::npos) << remarks_;
+  EXPECT_NE(remarks_.find("later, which was named later, hides"), std::string::npos) << remarks_;
+}
+
+TEST_F(WorkTest, SaysHowFarItHasCome) {
+  options_.id = import();
+  std::string told;
+  WorkerStreams streams{[](std::string_view) { return true; }, [](std::string_view) {},
+                        [&](std::string_view what, uint64_t done, uint64_t all) {
+                          told += std::string(what) + " " + std::to_string(done) + "/" + std::to_string(all) + "\n";
+                        }};
+  options_.task = WorkerTask::kImport;
+  ASSERT_TRUE(work(options_, streams));
+  EXPECT_EQ(told, "copied 64/64\n");
+  told.clear();
+  options_.task = WorkerTask::kAsk;
+  options_.question.verb = snapshot::Verb::kCalls;
+  ASSERT_TRUE(work(options_, streams));
+  EXPECT_EQ(told, "decoded 64/64\n");
 }
 
 TEST_F(WorkTest, AnEmptyListTeaches) {

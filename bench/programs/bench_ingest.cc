@@ -145,10 +145,7 @@ class IngestBench {
 
 int run(int argc, char** argv) {
   Options options = make_options();
-  if (Result<> parsed = options.parse(argc, argv); !parsed) {
-    std::fprintf(stderr, "bench-ingest: %s\n", parsed.error().message.c_str());
-    return 2;
-  }
+  if (const auto status = options.parse_or_exit(argc, argv)) return *status;
   Report report("ingest", describe_machine(options.text("--work-directory")).line(), options.command());
   Result<> done = IngestBench(options, report).run();
   return report.finish(done, options.text("--json"));

@@ -112,10 +112,7 @@ class KernelBench {
 
 int run(int argc, char** argv) {
   Options options = make_options();
-  if (Result<> parsed = options.parse(argc, argv); !parsed) {
-    std::fprintf(stderr, "bench-kernel: %s\n", parsed.error().message.c_str());
-    return 2;
-  }
+  if (const auto status = options.parse_or_exit(argc, argv)) return *status;
   Report report("kernel", describe_machine(options.text("--work-directory")).line(), options.command());
   Result<> done = KernelBench(options, report).run();
   return report.finish(done, options.text("--json"));

@@ -145,10 +145,7 @@ class QueryBench {
 
 int run(int argc, char** argv) {
   Options options = make_options();
-  if (Result<> parsed = options.parse(argc, argv); !parsed) {
-    std::fprintf(stderr, "bench-query: %s\n", parsed.error().message.c_str());
-    return 2;
-  }
+  if (const auto status = options.parse_or_exit(argc, argv)) return *status;
   Report report("query", describe_machine(options.text("--work-directory")).line(), options.command());
   Result<> done = QueryBench(options, report).run();
   return report.finish(done, options.text("--json"));

@@ -11,16 +11,20 @@
 #include "bench/server.h"
 #include "bench/snapshot/decode_steps.h"
 #include "bench/snapshot/program_steps.h"
+#include "bench/snapshot/pt_steps.h"
+#include "bench/snapshot/shared_data.h"
+#include "bench/snapshot/stepped_stream.h"
+#include "snapshot/record/pt/doctor.h"
 
 namespace fathom::bench {
 namespace {
 
 Options make_options() {
   return {"bench-snapshot",
-          {{"--steps", "all", "of decode,import,memory,packets,stepper,trigger, separated by commas"},
+          {{"--steps", "all", "of decode,import,memory,packets,stepper,trigger,pt, separated by commas"},
            {"--instructions", "40000000", "of the streams that are decoded"},
            {"--rounds", "7", "of each measurement; the median counts"},
-           {"--perf-data", "", "a perf.data.intel_pt-4.14 of google/perf_data_converter, for packets"},
+           {"--perf-data", "", "for packets; else $FATHOM_PERF_DATA, or in $FATHOM_SHARED_DATA or ../shared/data"},
            {"--memory-mib", "256", "of packets, for memory"},
            {"--triggers", "1000", "for trigger"},
            {"--work-directory", "/tmp", "where files are left while it runs"},
@@ -49,43 +53,56 @@ class SnapshotBench {
   Result<> run() {
     std::filesystem::create_directories(work_.path());
     for (auto step : {&SnapshotBench::decode, &SnapshotBench::import, &SnapshotBench::memory, &SnapshotBench::packets,
-                      &SnapshotBench::stepper, &SnapshotBench::trigger}) {
+                      &SnapshotBench::stepper, &SnapshotBench::trigger, &SnapshotBench::pt}) {
       if (Result<> fine = (this->*step)(); !fine) return fine;
     }
     return {};
   }
 
  private:
+  int rounds() const { return static_cast<int>(options_.number("--rounds")); }
   bool selected(std::string_view step) const { return options_.selects("--steps", step); }
 
   Result<> decode() {
     if (!selected("decode")) return {};
-    auto loops = decode_one(make_loops(options_.number("--instructions")), "loop");
+    auto loops = decode_made(make_loops(options_.number("--instructions")), "loop");
     if (!loops) return loops.error();
-    auto calls = decode_one(make_calls(options_.number("--instructions")), "calls");
+    auto calls = decode_made(make_calls(options_.number("--instructions")), "calls");
     if (!calls) return calls.error();
     report_.add("decode.two_cores_over_one", std::min(*loops, *calls), "the lesser of both");
-    return {};
+    return decode_stepped();
   }
 
   // Returns what two threads do over one.
-  Result<double> decode_one(const MadeStream& stream, const std::string& name) {
-    auto speed = measure_decode(stream, work_.path(), static_cast<int>(options_.number("--rounds")));
+  Result<double> decode_made(const MadeStream& stream, const std::string& name) {
+    auto speed = measure_made_stream(stream, work_.path(), rounds());
     if (!speed) return speed.error();
-    const std::string key = "decode." + name;
-    report_.add(key + "_insn_per_s", speed->calls_per_s, "one thread, times and tree of calls");
-    report_.add(key + "_flow_insn_per_s", speed->flow_per_s, "one thread, counted only");
-    report_.add(key + "_plain_insn_per_s", speed->plain_per_s, "libipt's block decoder in a plain loop");
-    report_.add(key + "_over_plain", speed->calls_per_s / speed->plain_per_s, "ours with times and calls over that");
-    report_.add(key + "_two_over_one", speed->two_over_one, "two threads over one");
+    add_decode("decode." + name, *speed);
     return speed->two_over_one;
+  }
+
+  Result<> decode_stepped() {
+    auto speed = measure_stepped_stream(beside_this_program("fathom-recorder"), work_.path() + "/stepped",
+                                        options_.number("--instructions"), rounds());
+    if (!speed) return speed.error();
+    add_decode("decode.stepped", speed->decode);
+    report_.note("decode.stepped: " + std::to_string(speed->stepped) + " instructions of /bin/sh, their packets " +
+                 std::to_string(speed->repeats) + " times");
+    return {};
+  }
+
+  void add_decode(const std::string& key, const DecodeSpeed& speed) {
+    report_.add(key + "_insn_per_s", speed.calls_per_s, "one thread, times and tree of calls");
+    report_.add(key + "_flow_insn_per_s", speed.flow_per_s, "one thread, counted only");
+    report_.add(key + "_plain_insn_per_s", speed.plain_per_s, "libipt's block decoder in a plain loop");
+    report_.add(key + "_over_plain", speed.calls_per_s / speed.plain_per_s, "ours with times and calls over that");
+    report_.add(key + "_two_over_one", speed.two_over_one, "two threads over one");
   }
 
   Result<> import() {
     if (!selected("import")) return {};
     const MadeStream stream = make_calls(10'000'000);
-    auto took = import_to_calls_ms(beside_this_program("fathom"), stream, work_.path(),
-                                   static_cast<int>(options_.number("--rounds")));
+    auto took = import_to_calls_ms(beside_this_program("fathom"), stream, work_.path(), rounds());
     if (!took) return took.error();
     report_.note("import: " + std::to_string(stream.packets.size()) + " bytes of packets, 10 M instructions");
     report_.add("import.to_calls_ms", *took, "fathom snapshot import, then calls, of 10 M instructions");
@@ -105,12 +122,12 @@ class SnapshotBench {
 
   Result<> packets() {
     if (!selected("packets")) return {};
-    const std::string& perf_data = options_.text("--perf-data");
-    if (perf_data.empty()) {
-      report_.note("left out: packets.wrong, which wants --perf-data FILE");
+    const auto perf_data = find_perf_data(data_places(options_.text("--perf-data")));
+    if (!perf_data) {
+      report_.add_unmeasured("packets.wrong", perf_data.error().message);
       return {};
     }
-    auto wrong = wrong_packets(perf_data, work_.path());
+    auto wrong = wrong_packets(*perf_data, work_.path());
     if (!wrong) return wrong.error();
     report_.add("packets.wrong", static_cast<double>(*wrong), "kinds whose count is not that of perf script -D");
     return {};
@@ -118,7 +135,7 @@ class SnapshotBench {
 
   Result<> stepper() {
     if (!selected("stepper")) return {};
-    auto stepped = measure_stepper(work_.path(), static_cast<int>(options_.number("--rounds")));
+    auto stepped = measure_stepper(work_.path(), rounds());
     if (!stepped) return stepped.error();
     report_.add("stepper.mismatches", static_cast<double>(stepped->mismatches),
                 "addresses, of " + std::to_string(stepped->instructions) + " stepped in all subjects");
@@ -138,6 +155,16 @@ class SnapshotBench {
     return {};
   }
 
+  Result<> pt() {
+    if (!selected("pt")) return {};
+    const auto system = snapshot::real_perf_system();
+    auto directory = snapshot::SnapshotDirectory::open(work_.path() + "/pt");
+    if (!directory) return directory.error();
+    std::string cure;
+    const std::string why_not = snapshot::why_no_pt(*system, cure);
+    return add_paper(report_, {*system, *directory}, why_not, start_workload, rounds());
+  }
+
   const Options& options_;
   Report& report_;
   WorkDirectory work_;
@@ -145,10 +172,7 @@ class SnapshotBench {
 
 int run(int argc, char** argv) {
   Options options = make_options();
-  if (Result<> parsed = options.parse(argc, argv); !parsed) {
-    std::fprintf(stderr, "bench-snapshot: %s\n", parsed.error().message.c_str());
-    return 2;
-  }
+  if (const auto status = options.parse_or_exit(argc, argv)) return *status;
   Report report("snapshot", describe_machine(options.text("--work-directory")).line(), options.command());
   Result<> done = SnapshotBench(options, report).run();
   return report.finish(done, options.text("--json"));

@@ -162,10 +162,7 @@ class SpansBench {
 
 int run(int argc, char** argv) {
   Options options = make_options();
-  if (Result<> parsed = options.parse(argc, argv); !parsed) {
-    std::fprintf(stderr, "bench-spans: %s\n", parsed.error().message.c_str());
-    return 2;
-  }
+  if (const auto status = options.parse_or_exit(argc, argv)) return *status;
   Report report("spans", describe_machine(options.text("--work-directory")).line(), options.command());
   Result<> done = SpansBench(options, report).run();
   return report.finish(done, options.text("--json"));

@@ -192,10 +192,7 @@ class TracersBench {
 
 int run(int argc, char** argv) {
   Options options = make_options();
-  if (Result<> parsed = options.parse(argc, argv); !parsed) {
-    std::fprintf(stderr, "bench-tracers: %s\n", parsed.error().message.c_str());
-    return 2;
-  }
+  if (const auto status = options.parse_or_exit(argc, argv)) return *status;
   Report report("tracers", describe_machine(options.text("--work-directory")).line(), options.command());
   const Result<> done = TracersBench(options, report).run();
   return report.finish(done, options.text("--json"));

@@ -33,43 +33,18 @@ class Count final : public Analysis {
   uint64_t instructions = 0;
 };
 
-class DecodeBench {
- public:
-  DecodeBench(const MadeStream& stream, SnapshotDirectory directory)
-      : stream_(stream), directory_(std::move(directory)) {}
+uint64_t count_flow(const DecodeSubject& subject) {
+  Count count;
+  auto summary = decode_flow(subject.file, subject.directory, {.threads = 1}, count);
+  return summary && summary->gap_total == 0 ? count.instructions : 0;
+}
 
-  Result<> write() {
-    auto written = write_stream(directory_, stream_);
-    if (!written) return written.error();
-    code_path_ = written->code_path;
-    auto file = directory_.open_snapshot(written->id);
-    if (!file) return file.error();
-    file_ = std::move(*file);
-    return {};
-  }
-
-  uint64_t plain() {
-    return decode_plainly(stream_.packets, code_path_, stream_.base, stream_.code.size(), stream_.timing).instructions;
-  }
-  uint64_t flow() {
-    Count count;
-    auto summary = decode_flow(file_, directory_, {.threads = 1}, count);
-    return summary && summary->gap_total == 0 ? count.instructions : 0;
-  }
-  uint64_t calls(unsigned threads) {
-    const MadeExtents extents(stream_);
-    CallStacks stacks(file_.snapshot(), extents, {});
-    auto summary = decode_flow(file_, directory_, {.threads = threads}, stacks);
-    stacks.finish();
-    return summary && summary->gap_total == 0 ? summary->instructions : 0;
-  }
-
- private:
-  const MadeStream& stream_;
-  SnapshotDirectory directory_;
-  std::string code_path_;
-  SnapshotFile file_;
-};
+uint64_t build_calls(const DecodeSubject& subject, unsigned threads) {
+  CallStacks stacks(subject.file.snapshot(), subject.extents, {});
+  auto summary = decode_flow(subject.file, subject.directory, {.threads = threads}, stacks);
+  stacks.finish();
+  return summary && summary->gap_total == 0 ? summary->instructions : 0;
+}
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -86,23 +61,32 @@ double rate(uint64_t expected, const std::function<uint64_t()>& decode) {
 
 }  // namespace
 
-Result<DecodeSpeed> measure_decode(const MadeStream& stream, const std::string& directory, int rounds) {
-  auto opened = SnapshotDirectory::open(directory);
-  if (!opened) return opened.error();
-  DecodeBench bench(stream, std::move(*opened));
-  if (auto written = bench.write(); !written) return written.error();
+Result<DecodeSpeed> measure_decode(const DecodeSubject& subject, int rounds) {
   std::vector<double> plain, flow, one, ratio;
   for (int round = 0; round < rounds; ++round) {
-    plain.push_back(rate(stream.instructions, [&] { return bench.plain(); }));
-    flow.push_back(rate(stream.instructions, [&] { return bench.flow(); }));
-    one.push_back(rate(stream.instructions, [&] { return bench.calls(1); }));
-    const double two = rate(stream.instructions, [&] { return bench.calls(2); });
+    plain.push_back(rate(subject.instructions, subject.plain));
+    flow.push_back(rate(subject.instructions, [&] { return count_flow(subject); }));
+    one.push_back(rate(subject.instructions, [&] { return build_calls(subject, 1); }));
+    const double two = rate(subject.instructions, [&] { return build_calls(subject, 2); });
     if (std::min({plain.back(), flow.back(), one.back(), two}) == 0) {
       return internal("a decode found another number of instructions than ran, or gaps");
     }
     ratio.push_back(two / one.back());
   }
   return DecodeSpeed{median(plain), median(flow), median(one), median(ratio)};
+}
+
+Result<DecodeSpeed> measure_made_stream(const MadeStream& stream, const std::string& directory, int rounds) {
+  auto opened = SnapshotDirectory::open(directory);
+  if (!opened) return opened.error();
+  auto written = write_stream(*opened, stream);
+  if (!written) return written.error();
+  auto file = opened->open_snapshot(written->id);
+  if (!file) return file.error();
+  const PlainCode code{written->code_path, 0, stream.code.size(), stream.base};
+  const auto plain = [&] { return decode_plainly(stream.packets, std::span(&code, 1), stream.timing).instructions; };
+  const MadeExtents extents(stream);
+  return measure_decode({*opened, *file, extents, plain, stream.instructions}, rounds);
 }
 
 }  // namespace fathom::bench

@@ -4,10 +4,14 @@
 // Thread safety: one thread. Units: instructions per second, MiB. Errors: a decode that finds other than what ran.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string>
 
 #include "base/result.h"
 #include "bench/snapshot/streams.h"
+#include "snapshot/decode/call_functions.h"
+#include "snapshot/format/directory.h"
 
 namespace fathom::bench {
 
@@ -17,7 +21,18 @@ struct DecodeSpeed {
   double calls_per_s = 0;  // with times and the tree of calls, one thread
   double two_over_one = 0;
 };
-// The medians of `rounds`, whose measurements take turns; `directory` is for its files.
-Result<DecodeSpeed> measure_decode(const MadeStream& stream, const std::string& directory, int rounds);
+
+struct DecodeSubject {
+  const snapshot::SnapshotDirectory& directory;
+  const snapshot::SnapshotFile& file;
+  const snapshot::CodeExtents& extents;
+  std::function<uint64_t()> plain;  // the same packets in a plain loop: the number of instructions
+  uint64_t instructions = 0;        // that everybody has to find
+};
+// The medians of `rounds`, whose measurements take turns.
+Result<DecodeSpeed> measure_decode(const DecodeSubject& subject, int rounds);
+
+// Of a stream that the encoder wrote; `directory` is for its files.
+Result<DecodeSpeed> measure_made_stream(const MadeStream& stream, const std::string& directory, int rounds);
 
 }  // namespace fathom::bench

@@ -65,7 +65,7 @@ std::string AnswerContext::thread_name(int32_t tid) const {
 
 Result<std::optional<DecodeSummary>> AnswerContext::decode(const Question& question, Analysis& analysis,
                                                            uint64_t part_bytes) const {
-  auto summary = decode_flow(file_, directory_, {question.threads, part_bytes}, analysis);
+  auto summary = decode_flow(file_, directory_, {question.threads, part_bytes, question.progress}, analysis);
   if (summary) return std::optional(std::move(*summary));
   if (summary.error().code == ErrorCode::kCancelled) return std::optional<DecodeSummary>();
   return summary.error();

@@ -49,6 +49,12 @@ TEST_F(DeltaAnswer, HasThreeOutputs) {
   expect_golden("delta.svg", run_.answer_to(delta("superCLI", "superSTI", Format::kSvg)));
 }
 
+TEST_F(DeltaAnswer, AnAddressWithoutCodeIsRefused) {
+  run_.run_plain();
+  run_.finish();
+  EXPECT_NE(error("0x1").find("no process of this snapshot has code at 0x1"), std::string::npos) << error("0x1");
+}
+
 TEST_F(DeltaAnswer, EveryKindOfPattern) {
   for (int i = 0; i < 4; ++i) run_.run_plain();
   run_.finish();

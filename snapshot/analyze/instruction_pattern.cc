@@ -60,6 +60,14 @@ std::vector<std::string> near_names(const Snapshot& snapshot, const CodeNames& n
   return known;
 }
 
+// At any time, in any process, whether or not its bytes are there.
+bool shows_code(const Snapshot& snapshot, uint64_t address) {
+  return std::ranges::any_of(snapshot.sideband, [address](const Sideband& row) {
+    const bool code = row.kind == SidebandKind::kMap || row.kind == SidebandKind::kKernelSymbol;
+    return code && address >= row.address && address - row.address < row.length;
+  });
+}
+
 Error unknown(const std::string& text, const Snapshot& snapshot, const CodeNames& names) {
   return invalid("no instruction, group, function or line of this snapshot is called '" + printable(text) + "'" +
                  printable(did_you_mean(text, near_names(snapshot, names))));
@@ -87,8 +95,12 @@ const std::vector<NamedGroup>& instruction_groups() {
 Result<InstructionPattern> InstructionPattern::parse(const std::string& text, const Snapshot& snapshot,
                                                      const CodeNames& names) {
   InstructionPattern pattern(text);
+  if (pattern.take_address()) {
+    if (shows_code(snapshot, pattern.addresses_.front())) return pattern;
+    return invalid("no process of this snapshot has code at " + printable(text));
+  }
   if (text.empty()) return invalid("a pattern is empty: give an instruction, a group, a function or FILE:LINE");
-  if (pattern.take_address() || pattern.take_group() || pattern.take_mnemonics() || pattern.take_operands() ||
+  if (pattern.take_group() || pattern.take_mnemonics() || pattern.take_operands() ||
       pattern.take_line(snapshot, names) || pattern.take_symbol(snapshot, names)) {
     return pattern;
   }

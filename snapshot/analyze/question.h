@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "snapshot/format/byte_progress.h"
 #include "snapshot/format/directory.h"
 
 namespace fathom::snapshot {
@@ -39,7 +40,8 @@ struct Question {
   int32_t tid = -1;         // this thread alone
   std::string from;         // kDelta: patterns
   std::string to;
-  unsigned threads = 0;  // to decode with; 0: one per processor
+  unsigned threads = 0;   // to decode with; 0: one per processor
+  ByteProgress progress;  // of decoding
 };
 
 // False: the reader is gone, stop.

@@ -19,6 +19,7 @@
 
 #include "base/result.h"
 #include "snapshot/decode/flow.h"
+#include "snapshot/format/byte_progress.h"
 #include "snapshot/format/directory.h"
 #include "snapshot/format/snapshot.h"
 
@@ -62,6 +63,7 @@ struct DecodeOptions {
   unsigned threads = 0;  // 0: as many as there are processors
   // Bytes of packets per part, rounded up to the next PSB. Small enough for even shares, large enough to be worth it.
   uint64_t part_bytes = 64 << 10;
+  ByteProgress progress;  // empty: nobody asks
 };
 
 // Decodes all streams of `file`; images come from `directory`.

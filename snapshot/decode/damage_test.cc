@@ -180,6 +180,35 @@ TEST_F(DamageTest, EndlessCodeEnds) {
   EXPECT_EQ(summary.gaps.at(GapReason::kDecodeError).count, 1u);
 }
 
+// Straight code may be long: only an address that comes again without a packet is a loop.
+TEST_F(DamageTest, LongChainsOfDirectJumpsAreNoLoop) {
+  constexpr int kJumps = 30'000;
+  Program chain(kFarBase);
+  const auto begin = chain.here();
+  for (int i = 0; i < kJumps; ++i) {
+    const auto next = chain.forward();
+    chain.jump(next);
+    chain.bind(next);
+  }
+  chain.jcc(begin);
+  chain.plain(1);
+  place_.add_code(snapshot_, chain.link(), kFarBase);
+  StreamOptions options;
+  options.remember = false;
+  StreamBuilder builder(options);
+  builder.enable(kFarBase);
+  uint64_t ran = 0;
+  for (int round = 0; round < 20; ++round) {
+    for (int i = 0; i < kJumps; ++i) builder.step(chain.instruction(builder.ip()));
+    builder.step_jcc(chain.instruction(builder.ip()), round < 19);
+    ran += kJumps + 1;
+  }
+  builder.disable();
+  const DecodeSummary summary = decode(builder.stream());
+  EXPECT_EQ(summary.gap_total, 0u);
+  EXPECT_EQ(summary.instructions, ran);
+}
+
 TEST_F(DamageTest, ASegmentThatDoesNotFitIntoMemoryIsCutOff) {
   const DecodeSummary summary = decode(stream_ + std::string(65u << 20, '\0') + stream_);
   EXPECT_EQ(summary.gaps.at(GapReason::kPacketsLost).count, 1u);

@@ -32,14 +32,15 @@ void add(DecodeSummary& all, const DecodeSummary& part) {
 // The parts, their way through the threads, and the merging in order.
 class Work {
  public:
-  Work(const DecodeContext& context, Analysis& analysis, unsigned threads)
-      : context_(context), analysis_(analysis), threads_(threads), slots_(2 * threads) {}
+  Work(const DecodeContext& context, Analysis& analysis, unsigned threads, const ByteProgress& progress)
+      : context_(context), analysis_(analysis), progress_(progress), threads_(threads), slots_(2 * threads) {}
 
   Result<> cut(uint64_t part_bytes) {
     for (size_t stream = 0; stream < context_.packets.size(); ++stream) {
       auto parts = cut_stream(context_.packets[stream], stream, part_bytes);
       if (!parts) return parts.error();
       parts_.insert(parts_.end(), parts->begin(), parts->end());
+      for (const StreamPart& part : *parts) all_bytes_ += part.end - part.begin + part.skipped;
     }
     return {};
   }
@@ -104,6 +105,7 @@ class Work {
       hold.lock();
       add(summary_, slot.summary);
       ++merged_;
+      if (progress_) progress_(summary_.packet_bytes, all_bytes_);
       if (!more && !failed_) failed_ = Error{ErrorCode::kCancelled, "enough has been seen"};
       changed_.notify_all();
     }
@@ -119,7 +121,9 @@ class Work {
 
   const DecodeContext& context_;
   Analysis& analysis_;
+  const ByteProgress& progress_;
   const unsigned threads_;
+  uint64_t all_bytes_ = 0;
   std::vector<StreamPart> parts_;
 
   std::mutex lock_;  // of what follows
@@ -145,7 +149,7 @@ unsigned thread_count(unsigned wanted) {
 Result<DecodeSummary> decode_flow(const SnapshotFile& file, const SnapshotDirectory& directory,
                                   const DecodeOptions& options, Analysis& analysis) {
   const DecodeContext context(file, directory);
-  Work work(context, analysis, thread_count(options.threads));
+  Work work(context, analysis, thread_count(options.threads), options.progress);
   if (auto cut = work.cut(options.part_bytes); !cut) return cut.error();
   return work.run();
 }

@@ -49,6 +49,15 @@ class DecodeFlowTest : public testing::Test {
     return *summary;
   }
 
+  // Until the first that is more than plain.
+  int straight_instructions() const {
+    int count = 0;
+    for (uint64_t ip = kBase; code_.program().instruction(ip).op == Op::kPlain; ++count) {
+      ip += code_.program().instruction(ip).size;
+    }
+    return count;
+  }
+
   WalkedProgram code_{kBase, 7};
   SnapshotPlace place_;
   Snapshot snapshot_;
@@ -63,6 +72,44 @@ TEST_F(DecodeFlowTest, FindsWhatRan) {
   EXPECT_EQ(summary.gap_total, 0u);
   EXPECT_EQ(summary.instructions, executed_.size());
   EXPECT_EQ(addresses(found_.items, code_.program()), executed_);
+}
+
+// A guest has addresses of its own: what the host shows there is not what ran.
+TEST_F(DecodeFlowTest, GuestsOfAHypervisorAreAGapUntilTheHostRuns) {
+  StreamBuilder builder({});
+  const auto run = [&](int count) {
+    builder.enable(kBase);
+    for (int i = 0; i < count; ++i) builder.step(code_.program().instruction(builder.ip()));
+    builder.disable();
+  };
+  const int straight = straight_instructions();
+  ASSERT_GT(straight, 0);
+  run(straight);
+  builder.paging(0x1000, true);
+  run(straight);
+  builder.psb();
+  builder.paging(0x2000, false);
+  run(straight);
+  const DecodeSummary summary = decode(builder.stream());
+  EXPECT_EQ(summary.instructions, 2u * static_cast<unsigned>(straight));
+  ASSERT_EQ(summary.gap_total, 1u);
+  const GapCount& gap = summary.gaps.at(GapReason::kMissingImage);
+  EXPECT_NE(gap.first_cause.find("guest of a hypervisor"), std::string::npos) << gap.first_cause;
+}
+
+// Its PSB+ says whose code a segment begins with.
+TEST_F(DecodeFlowTest, ASegmentThatBeginsInAGuestIsAGap) {
+  StreamBuilder builder({});
+  builder.enable(kBase);
+  for (int i = 0; i < straight_instructions(); ++i) builder.step(code_.program().instruction(builder.ip()));
+  builder.disable();
+  std::string stream = builder.stream();
+  const std::string psb_end("\x02\x23", 2);
+  const std::string guest_pip("\x02\x43\x01\x00\x00\x00\x00\x00", 8);
+  stream.insert(stream.find(psb_end), guest_pip);
+  const DecodeSummary summary = decode(stream);
+  EXPECT_EQ(summary.instructions, 0u);
+  EXPECT_EQ(summary.gaps.at(GapReason::kMissingImage).count, 1u);
 }
 
 // The instruction decoder over the whole stream, as libipt's header has it.

@@ -1,7 +1,6 @@
 #include "snapshot/decode/segment_decoder.h"
 
 #include <algorithm>
-#include <bit>
 #include <cassert>
 #include <cstring>
 #include <string>
@@ -12,10 +11,9 @@
 namespace fathom::snapshot {
 namespace {
 
-// Code that loops without a branch that needs a packet does not end by itself. Blocks between two looks at the packets'
-// place, and looks without progress until it is a fault.
+// Code that loops without a branch that needs a packet does not end by itself. It is looked for once so many blocks
+// needed none.
 constexpr uint64_t kBlocksPerLook = 1024;
-constexpr uint64_t kMostLooks = 16;
 // Straight code of this length for every byte of packets has not been seen; damage makes it.
 constexpr uint64_t kMostInstructionsPerByte = 1 << 16;
 constexpr uint64_t kMostInstructions = 1 << 22;
@@ -142,19 +140,22 @@ int SegmentDecoder::take_block(int status) {
   const bool tail = (status & pts_eos) != 0;
   pt_block block;
   status = pt_blk_next(decoder_, &block, sizeof block);
-  if (block.ninsn > 0) put_block(block);
+  if (block.ninsn > 0) circles_ = goes_in_circles(block, put_block(block));
   if (status < 0) return retry(block, status);
   tell_time();
-  if (tail) done_ = loops(block.ip);
-  if (++blocks_ % kBlocksPerLook == 0) look();
+  if (tail) done_ = tail_.again(block.ip);
+  if (circles_ || ++blocks_ % kBlocksPerLook == 0) look();
   return status;
 }
 
-void SegmentDecoder::put_block(const pt_block& block) {
+BlockEnd SegmentDecoder::put_block(const pt_block& block) {
   last_ip_ = block.end_ip;
   out_.summary.instructions += block.ninsn;
   const BlockEnd end = block.iclass == ptic_error ? classes_.of(block) : end_of(block.iclass);
-  if (open_ != nullptr && block.ip - open_->to <= pt_max_insn_size) return extend(block, end);
+  if (open_ != nullptr && block.ip - open_->to <= pt_max_insn_size) {
+    extend(block, end);
+    return end;
+  }
   FlowItem& item = out_.next();
   item.ip = block.ip;
   item.to = block.end_ip;
@@ -166,6 +167,7 @@ void SegmentDecoder::put_block(const pt_block& block) {
   item.mode = mode_of(block.mode);
   open_ = end == BlockEnd::kOther ? &item : nullptr;
   ++out_.summary.blocks;
+  return end;
 }
 
 // A block that did not end with a branch ended because libipt's cache was still being filled, by us or by another
@@ -177,19 +179,21 @@ void SegmentDecoder::extend(const pt_block& block, BlockEnd end) {
   if (end != BlockEnd::kOther) open_ = nullptr;
 }
 
-// What follows the last packet has no end of its own: the first address that comes again is one (Brent's algorithm).
-bool SegmentDecoder::loops(uint64_t ip) {
-  if (tail_blocks_ > 0 && ip == tail_ip_) return true;
-  if (std::has_single_bit(++tail_blocks_)) tail_ip_ = ip;
-  return false;
+// Between two packets the code alone says where it goes, so an address that comes again comes forever. Indirect jumps
+// and calls look like direct ones here, but for the packets that they take.
+bool SegmentDecoder::goes_in_circles(const pt_block& block, BlockEnd end) {
+  const bool direct = end == BlockEnd::kOther || end == BlockEnd::kJump || end == BlockEnd::kCall;
+  free_blocks_ = direct ? free_blocks_ + 1 : 0;
+  if (free_blocks_ < kBlocksPerLook) return false;
+  const uint64_t at = offset();
+  if (free_blocks_ == kBlocksPerLook || at != free_offset_) free_ = {};
+  free_offset_ = at;
+  return free_.again(block.ip);
 }
 
 void SegmentDecoder::look() {
-  const uint64_t at = offset();
-  looks_ = at == looked_at_ ? looks_ + 1 : 0;
-  looked_at_ = at;
   const bool endless = out_.summary.instructions - instructions_before_ > instructions_left_;
-  if (looks_ < kMostLooks && !endless) return;
+  if (!circles_ && !endless) return;
   fail(GapReason::kDecodeError, last_ip_, "the code loops and no packet says how it goes on");
   fault_->final = true;
   done_ = true;
@@ -235,6 +239,7 @@ int SegmentDecoder::take_event() {
   pt_event event;
   open_ = nullptr;
   told_ = true;
+  free_blocks_ = 0;
   const int status = pt_blk_event(decoder_, &event, sizeof event);
   if (status < 0) return status;
   if (event.has_tsc != 0 && where_.advance(event.tsc)) pt_blk_set_image(decoder_, where_.image());
@@ -260,11 +265,19 @@ void SegmentDecoder::put_event(const pt_event& event) {
       // Our address was taken for the one where packets go on: there is no code between.
       done_ = at_our_packets() && has_ip && event.variant.overflow.ip == *stop_;
       return;
+    case ptev_paging:
+      return enter_guest(event.variant.paging.non_root != 0);
+    case ptev_async_paging:
+      return enter_guest(event.variant.async_paging.non_root != 0);
     case ptev_ptwrite:
       return put_mark(has_ip ? event.variant.ptwrite.ip : 0, event.variant.ptwrite.payload);
     default:
       return;
   }
+}
+
+void SegmentDecoder::enter_guest(bool guest) {
+  if (where_.guest(guest)) pt_blk_set_image(decoder_, where_.image());
 }
 
 void SegmentDecoder::put(FlowKind kind, uint64_t ip, uint64_t to) {

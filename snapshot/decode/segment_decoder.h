@@ -10,6 +10,7 @@
 #include <intel-pt.h>
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -45,6 +46,20 @@ struct SegmentFault {
   bool final = false;   // no use in going on: the packets are to blame, or the code is endless
 };
 
+// Whether an address of a sequence comes again, at the latest after three times its distance (Brent's algorithm).
+class RepeatedAddress {
+ public:
+  bool again(uint64_t ip) {
+    if (count_ > 0 && ip == ip_) return true;
+    if (std::has_single_bit(++count_)) ip_ = ip;
+    return false;
+  }
+
+ private:
+  uint64_t count_ = 0;
+  uint64_t ip_ = 0;
+};
+
 class SegmentDecoder {
  public:
   // Room behind a segment's bytes for ours.
@@ -77,13 +92,14 @@ class SegmentDecoder {
   int retry(const pt_block& block, int status);
   void fail(int status, uint64_t ip);
   void fail(GapReason reason, uint64_t ip, std::string_view cause);
-  void put_block(const pt_block& block);
+  BlockEnd put_block(const pt_block& block);
   void extend(const pt_block& block, BlockEnd end);
   void put_event(const pt_event& event);
+  void enter_guest(bool guest);
   void put(FlowKind kind, uint64_t ip, uint64_t to);
   void put_mark(uint64_t ip, uint64_t value);
   void tell_time();
-  bool loops(uint64_t ip);
+  bool goes_in_circles(const pt_block& block, BlockEnd end);
   void look();
   uint64_t offset() const;
   bool at_our_packets() const { return stop_ && offset() > bytes_; }
@@ -106,10 +122,11 @@ class SegmentDecoder {
   FlowItem* open_ = nullptr;  // the last item, while the next block may belong to it
   uint64_t last_ip_ = 0;
   uint64_t blocks_ = 0;
-  uint64_t looks_ = 0;
-  uint64_t looked_at_ = 0;
-  uint64_t tail_blocks_ = 0;
-  uint64_t tail_ip_ = 0;
+  uint64_t free_blocks_ = 0;  // since a packet was needed
+  uint64_t free_offset_ = 0;
+  RepeatedAddress free_;
+  RepeatedAddress tail_;
+  bool circles_ = false;
   uint64_t instructions_before_ = 0;
   uint64_t instructions_left_ = 0;
 };

@@ -46,7 +46,15 @@ void Whereabouts::end() {
 
 void Whereabouts::segment(uint64_t first, uint64_t last) {
   last_ = std::max(now_, std::min(last, part_.end_tsc));
+  guest(false);
   advance(first);
+}
+
+bool Whereabouts::guest(bool runs) {
+  if (guest_ == runs) return false;
+  guest_ = runs;
+  enter(now_);
+  return true;
 }
 
 bool Whereabouts::change() {
@@ -67,7 +75,9 @@ void Whereabouts::pass_losses(uint64_t until) {
 }
 
 void Whereabouts::enter(uint64_t tsc) {
-  use(map_.space(thread_.pid, tsc));
+  AddressSpace space = map_.space(thread_.pid, tsc);
+  if (guest_) space.ranges = {};
+  use(space);
 }
 
 void Whereabouts::use(const AddressSpace& space) {
@@ -78,6 +88,7 @@ void Whereabouts::use(const AddressSpace& space) {
 }
 
 bool Whereabouts::find_code(uint64_t address) {
+  if (guest_) return false;
   if (spaces_.add(address)) return true;
   if (known(address)) return false;
   // The time that packets tell is older than the map.
@@ -95,6 +106,7 @@ bool Whereabouts::has_code(uint64_t address) const {
 }
 
 std::optional<std::string> Whereabouts::missing_code(uint64_t address) const {
+  if (guest_) return "a guest of a hypervisor ran: its code is not the host's";
   for (uint64_t at = address; at < address + pt_max_insn_size; ++at) {
     const MappedRange* range = find_range(space_.ranges, at);
     if (range == nullptr) return "no image is known at " + hex(at);

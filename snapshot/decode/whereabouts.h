@@ -38,6 +38,10 @@ class Whereabouts {
     return now_ >= next_ && change();
   }
 
+  // Packets say that a guest of a hypervisor runs from here on, or the host again: what the host shows is not a guest's
+  // code. True: the image has changed. Each segment begins as the host's; its PSB+ says otherwise.
+  bool guest(bool runs);
+
   pt_image* image() const { return image_; }
   // No code was found at `address`: true when it is there now.
   bool find_code(uint64_t address);
@@ -68,6 +72,7 @@ class Whereabouts {
   uint64_t now_ = 0;
   uint64_t last_ = UINT64_MAX;
   uint64_t next_ = 0;  // nothing changes before
+  bool guest_ = false;
 };
 
 }  // namespace fathom::snapshot

@@ -1,11 +1,14 @@
 #include "snapshot/format/directory.h"
 
+#include <signal.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <utility>
 
 #include "base/whole_io.h"
@@ -30,16 +33,40 @@ Result<> make_directory(const std::string& path) {
   return {};
 }
 
+// What tells this system's processes from those of others that share the directory: its boot, and the namespace of
+// process ids. Empty where that is not known.
+std::string draft_prefix() {
+  static const std::string kPrefix = [] {
+    std::ifstream file("/proc/sys/kernel/random/boot_id");
+    std::string boot;
+    struct stat about {};
+    if (!std::getline(file, boot) || ::stat("/proc/self/ns/pid", &about) != 0) return std::string();
+    return boot.substr(0, boot.find('-')) + "-" + std::to_string(about.st_ino) + "-";
+  }();
+  return kPrefix;
+}
+
+// Its process has ended: killed, or interrupted by a person.
+bool is_abandoned(const std::string& draft) {
+  const std::string prefix = draft_prefix();
+  if (prefix.empty() || !draft.starts_with(prefix)) return false;
+  pid_t pid = 0;
+  const char* end = draft.data() + draft.size();
+  const auto [at, error] = std::from_chars(draft.data() + prefix.size(), end, pid);
+  return error == std::errc() && at != end && *at == '-' && pid > 0 && ::kill(pid, 0) != 0 && errno == ESRCH;
+}
+
 void remove_old_drafts(const std::string& drafts) {
   std::error_code code;
   for (const auto& entry : fs::directory_iterator(drafts, code)) {
     const auto written = entry.last_write_time(code);
-    if (!code && fs::file_time_type::clock::now() - written > kDraftAge) fs::remove(entry.path(), code);
+    const bool old = !code && fs::file_time_type::clock::now() - written > kDraftAge;
+    if (old || is_abandoned(entry.path().filename().string())) fs::remove(entry.path(), code);
   }
 }
 
 Result<std::string> fresh_file(const std::string& drafts) {
-  std::string path = drafts + "/XXXXXX";
+  std::string path = drafts + "/" + draft_prefix() + std::to_string(::getpid()) + "-XXXXXX";
   Fd file(::mkostemp(path.data(), O_CLOEXEC));
   if (!file.open()) return system_error("cannot write in " + drafts);
   return path;

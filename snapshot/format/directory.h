@@ -22,7 +22,8 @@ class SnapshotDirectory {
   // Makes what is missing of it, readable by its owner alone.
   static Result<SnapshotDirectory> open(const std::string& path);
 
-  // A file to write a snapshot to; publish() gives it its name. Drafts that were left behind are removed after a day.
+  // A file to write a snapshot to; publish() gives it its name. open() removes drafts whose process has
+  // ended, and, where that cannot be told, those of more than a day.
   Result<std::string> draft() const;  // a path of a fresh, empty file inside the directory
   Result<> publish(const std::string& draft, const SnapshotId& id) const;
 

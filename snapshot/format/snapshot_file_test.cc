@@ -1,6 +1,8 @@
 #include "snapshot/format/snapshot_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -164,6 +166,27 @@ TEST_F(SnapshotFileTest, ADirectoryKeepsWhatItIsGiven) {
   EXPECT_EQ(directory->result("key"), std::nullopt);
   ASSERT_TRUE(directory->keep_result("key", "answer").ok());
   EXPECT_EQ(directory->result("key"), "answer");
+}
+
+// However it was ended: nothing of an interrupted import stays for longer than until the next command.
+TEST_F(SnapshotFileTest, DraftsOfProcessesThatEndedAreRemoved) {
+  auto directory = SnapshotDirectory::open(path_ + "/store");
+  ASSERT_TRUE(directory.ok());
+  const std::string own = *directory->draft();
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) ::_exit(directory->draft().ok() ? 0 : 1);
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
+  const auto drafts = [&] {
+    const std::filesystem::directory_iterator entries(path_ + "/store/drafts");
+    return std::distance(begin(entries), end(entries));
+  };
+  EXPECT_EQ(drafts(), 2);
+  ASSERT_TRUE(SnapshotDirectory::open(path_ + "/store").ok());
+  EXPECT_EQ(drafts(), 1);
+  EXPECT_TRUE(std::filesystem::exists(own));
 }
 
 TEST_F(SnapshotFileTest, RemovingTakesWhatNobodyElseNames) {

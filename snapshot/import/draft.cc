@@ -38,13 +38,14 @@ Result<SnapshotId> Draft::publish(Snapshot snapshot) {
 }
 
 Result<> copy_packets(const Fd& file, uint64_t from, uint64_t bytes, size_t stream, uint64_t offset,
-                      SnapshotWriter& writer) {
+                      SnapshotWriter& writer, CopyMeter& meter) {
   std::vector<uint8_t> buffer(std::min(bytes, kCopyBytes));
   for (uint64_t done = 0; done < bytes;) {
     const std::span<uint8_t> some(buffer.data(), std::min<uint64_t>(buffer.size(), bytes - done));
     if (auto got = read_whole(file.get(), from + done, some, "cannot read the packets"); !got) return got;
     if (auto put = writer.packets(stream, offset + done, some); !put) return put;
     done += some.size();
+    meter.add(some.size());
   }
   return {};
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "snapshot/format/byte_progress.h"
 #include "snapshot/format/directory.h"
 
 namespace fathom::snapshot {
@@ -28,8 +29,23 @@ class Draft {
   std::optional<SnapshotWriter> writer_;
 };
 
+// What has been copied of all that is to be.
+class CopyMeter {
+ public:
+  CopyMeter(const ByteProgress& progress, uint64_t all_bytes) : progress_(progress), all_bytes_(all_bytes) {}
+  void add(uint64_t bytes) {
+    done_bytes_ += bytes;
+    if (progress_) progress_(done_bytes_, all_bytes_);
+  }
+
+ private:
+  const ByteProgress& progress_;
+  const uint64_t all_bytes_;
+  uint64_t done_bytes_ = 0;
+};
+
 // Copies [from, from + bytes) of `file` to `stream` of the snapshot, as what begins at `offset` of the recording.
 Result<> copy_packets(const Fd& file, uint64_t from, uint64_t bytes, size_t stream, uint64_t offset,
-                      SnapshotWriter& writer);
+                      SnapshotWriter& writer, CopyMeter& meter);
 
 }  // namespace fathom::snapshot

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "snapshot/format/byte_progress.h"
 #include "snapshot/format/directory.h"
 #include "snapshot/format/snapshot.h"
 
@@ -44,6 +45,7 @@ struct PerfImport {
   std::string symfs;            // paths of images are looked for below this directory; then names are trusted
   std::string kcore;            // the kernel's code as it was in memory: kcore_dir/kcore of `perf record --kcore`
   std::string debug_directory;  // perf's cache of images by build-id, ~/.debug; empty: none
+  ByteProgress progress;        // of copying packets
 };
 Result<SnapshotId> import_perf_data(const SnapshotDirectory& directory, const PerfImport& options);
 
@@ -52,6 +54,7 @@ struct RawImport {
   Cpu cpu;
   Timing timing;
   std::vector<ImageFile> images;
+  ByteProgress progress;  // of copying packets
 };
 Result<SnapshotId> import_raw(const SnapshotDirectory& directory, const RawImport& options);
 

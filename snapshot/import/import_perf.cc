@@ -49,7 +49,8 @@ Result<SnapshotId> import_perf_data(const SnapshotDirectory& directory, const Pe
   if (auto found = find_images(directory, search, snapshot); !found) return found.error();
   auto draft = Draft::begin(directory);
   if (!draft) return draft.error();
-  if (auto copied = perf::copy_chunks(file, *recording, draft->writer()); !copied) return copied.error();
+  if (auto copied = perf::copy_chunks(file, *recording, draft->writer(), options.progress); !copied)
+    return copied.error();
   return draft->publish(std::move(snapshot));
 }
 

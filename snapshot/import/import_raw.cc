@@ -42,7 +42,8 @@ Result<SnapshotId> import_raw(const SnapshotDirectory& directory, const RawImpor
   }
   auto draft = Draft::begin(directory);
   if (!draft) return draft.error();
-  if (auto copied = copy_packets(file, 0, *bytes, 0, 0, draft->writer()); !copied) return copied.error();
+  CopyMeter meter(options.progress, *bytes);
+  if (auto copied = copy_packets(file, 0, *bytes, 0, 0, draft->writer(), meter); !copied) return copied.error();
   return draft->publish(std::move(snapshot));
 }
 

@@ -70,7 +70,7 @@ Result<uint64_t> bytes_without_padding(const Fd& file, const PacketChunk& chunk)
 // One stream's chunks, in order.
 class StreamCopy {
  public:
-  Result<> add(const Fd& file, PacketChunk chunk, bool ring_copies, SnapshotWriter& writer) {
+  Result<> add(const Fd& file, PacketChunk chunk, bool ring_copies, SnapshotWriter& writer, CopyMeter& meter) {
     uint64_t skipped = 0;
     if (ring_copies) {
       auto bytes = bytes_without_padding(file, chunk);
@@ -84,7 +84,7 @@ class StreamCopy {
     }
     last_ = chunk;
     return copy_packets(file, chunk.file_offset + skipped, chunk.bytes - skipped, chunk.stream, chunk.offset + skipped,
-                        writer);
+                        writer, meter);
   }
 
   // Of a chunk whose successor is known: padding is what reaches into it.
@@ -140,7 +140,7 @@ Result<uint64_t> repeated_bytes(const Fd& file, const PacketChunk& earlier, cons
   return uint64_t{0};
 }
 
-Result<> copy_chunks(const Fd& file, PerfRecording& recording, SnapshotWriter& writer) {
+Result<> copy_chunks(const Fd& file, PerfRecording& recording, SnapshotWriter& writer, const ByteProgress& progress) {
   std::vector<StreamCopy> copies(recording.snapshot.streams.size());
   std::vector<PacketChunk*> previous(copies.size(), nullptr);
   for (PacketChunk& chunk : recording.chunks) {
@@ -148,8 +148,11 @@ Result<> copy_chunks(const Fd& file, PerfRecording& recording, SnapshotWriter& w
     if (before != nullptr && !recording.ring_copies) before->bytes = StreamCopy::without_overlap(*before, chunk);
     before = &chunk;
   }
+  uint64_t all_bytes = 0;
+  for (const PacketChunk& chunk : recording.chunks) all_bytes += chunk.bytes;
+  CopyMeter meter(progress, all_bytes);
   for (const PacketChunk& chunk : recording.chunks) {
-    auto copied = copies[chunk.stream].add(file, chunk, recording.ring_copies, writer);
+    auto copied = copies[chunk.stream].add(file, chunk, recording.ring_copies, writer, meter);
     if (!copied) return copied;
   }
   return {};

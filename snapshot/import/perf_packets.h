@@ -9,13 +9,15 @@
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "snapshot/format/byte_progress.h"
 #include "snapshot/format/snapshot_file.h"
 #include "snapshot/import/perf_recording.h"
 
 namespace fathom::snapshot::perf {
 
 // Takes padding off `recording.chunks` on the way.
-Result<> copy_chunks(const Fd& file, PerfRecording& recording, SnapshotWriter& writer);
+Result<> copy_chunks(const Fd& file, PerfRecording& recording, SnapshotWriter& writer,
+                     const ByteProgress& progress = {});
 
 // How many bytes at the beginning of `later` are those at the end of `earlier`; 0 where that cannot be told.
 Result<uint64_t> repeated_bytes(const Fd& file, const PacketChunk& earlier, const PacketChunk& later);

@@ -1,5 +1,7 @@
 #include "snapshot/import/perf_recording.h"
 
+#include <linux/perf_event.h>
+
 #include <algorithm>
 #include <bit>
 #include <map>
@@ -129,6 +131,7 @@ class Reader {
 
   void add_event(const EventKind& event) {
     sample_ids_.add(event);
+    aux_samples_ = aux_samples_ || (event.sample_type & PERF_SAMPLE_AUX) != 0;
     events_.push_back({event.type, event.config, 0, false, {}});
   }
 
@@ -271,6 +274,11 @@ class Reader {
     if (!has_info_) {
       return invalid(name_ + " holds no Intel PT; `perf record -e intel_pt// -- COMMAND` records it");
     }
+    if (recording_.chunks.empty() && aux_samples_) {
+      return unsupported(name_ +
+                         " has its packets of Intel PT in samples (perf record --aux-sample), which are not read yet; "
+                         "record without --aux-sample");
+    }
     if (recording_.chunks.empty()) {
       return invalid(name_ +
                      " holds no packets of Intel PT: nothing ran while it was recorded, or the file is cut short");
@@ -294,6 +302,7 @@ class Reader {
   std::vector<EventKind> events_;
   std::map<std::pair<int32_t, int32_t>, size_t> streams_;
   bool has_info_ = false;
+  bool aux_samples_ = false;
   uint64_t pmu_type_ = 0;
   uint64_t mtc_bit_ = 0;
   uint64_t mtc_freq_bits_ = 0;

@@ -35,6 +35,26 @@ uint64_t loss(const Snapshot& snapshot, const std::string& name) {
   return 0;
 }
 
+// The description of one more event, whose samples hold what `sample_type` says.
+std::string event_record(uint64_t sample_type) {
+  perf_event_attr attributes{};
+  attributes.size = sizeof attributes;
+  attributes.sample_type = sample_type;
+  return std::string(reinterpret_cast<const char*>(&attributes), sizeof attributes) + longs({78});
+}
+
+TEST(PerfRecording, SaysThatPacketsInSamplesAreNotRead) {
+  PerfBuilder builder;
+  builder.info().record(kHeaderAttr, 0, event_record(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_AUX));
+  const auto refused = read(builder.file());
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
+  EXPECT_NE(refused.error().message.find("--aux-sample"), std::string::npos) << refused.error().message;
+  PerfBuilder without;
+  without.info().record(kHeaderAttr, 0, event_record(PERF_SAMPLE_IDENTIFIER));
+  EXPECT_EQ(read(without.file()).error().code, ErrorCode::kInvalid);
+}
+
 PerfBuilder whole() {
   PerfBuilder builder;
   builder.feature(kBuildIdFeature, PerfBuilder::build_id_entry(std::string(20, 'b'), "/bin/b") +

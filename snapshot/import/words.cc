@@ -65,6 +65,9 @@ Result<Cpuid15> parse_cpuid15(const std::string& text) {
   if (parts.size() == 2) {
     const auto eax = number(parts[0], UINT32_MAX);
     const auto ebx = number(parts[1], UINT32_MAX);
+    if (eax && ebx && (*eax == 0 || *ebx == 0)) {
+      return invalid("'" + text + "' is no ratio: a processor that says 0 there does not know it; leave it out");
+    }
     if (eax && ebx) return Cpuid15{static_cast<uint32_t>(*eax), static_cast<uint32_t>(*ebx)};
   }
   return invalid("'" + text + "' is not EAX/EBX of CPUID leaf 0x15, like 2/168");

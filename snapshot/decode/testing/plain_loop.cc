@@ -7,6 +7,9 @@
 namespace fathom::snapshot {
 namespace {
 
+// Without a limit of its own libipt maps and unmaps the sections of several files by turns.
+constexpr uint64_t kCacheBytes = 256 << 20;
+
 pt_config plain_config(const std::string& stream, const Timing& timing) {
   pt_config config;
   pt_config_init(&config);
@@ -41,14 +44,16 @@ void decode_segment(pt_block_decoder* decoder, int status, PlainDecode& decoded)
 
 }  // namespace
 
-PlainDecode decode_plainly(const std::string& stream, const std::string& code_path, uint64_t address, uint64_t bytes,
-                           const Timing& timing) {
+PlainDecode decode_plainly(const std::string& stream, std::span<const PlainCode> codes, const Timing& timing) {
   const pt_config config = plain_config(stream, timing);
   std::unique_ptr<pt_block_decoder, decltype(&pt_blk_free_decoder)> decoder(pt_blk_alloc_decoder(&config),
                                                                             pt_blk_free_decoder);
   std::unique_ptr<pt_image_section_cache, decltype(&pt_iscache_free)> cache(pt_iscache_alloc(nullptr), pt_iscache_free);
-  const int section = pt_iscache_add_file(cache.get(), code_path.c_str(), 0, bytes, address);
-  pt_image_add_cached(pt_blk_get_image(decoder.get()), cache.get(), section, nullptr);
+  pt_iscache_set_limit(cache.get(), kCacheBytes);
+  for (const PlainCode& code : codes) {
+    const int section = pt_iscache_add_file(cache.get(), code.path.c_str(), code.file_offset, code.bytes, code.address);
+    pt_image_add_cached(pt_blk_get_image(decoder.get()), cache.get(), section, nullptr);
+  }
   PlainDecode decoded;
   for (int status = pt_blk_sync_forward(decoder.get()); status >= 0; status = pt_blk_sync_forward(decoder.get())) {
     decode_segment(decoder.get(), status, decoded);

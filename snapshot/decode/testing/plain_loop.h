@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "snapshot/format/snapshot.h"
@@ -14,8 +15,14 @@ struct PlainDecode {
   uint64_t errors = 0;
 };
 
-// `code` is a file whose bytes lie at `address`. With `timing`, time is asked for at each block.
-PlainDecode decode_plainly(const std::string& stream, const std::string& code_path, uint64_t address, uint64_t bytes,
-                           const Timing& timing);
+// Bytes of a file that lie at an address.
+struct PlainCode {
+  std::string path;
+  uint64_t file_offset = 0;
+  uint64_t bytes = 0;
+  uint64_t address = 0;
+};
+// Time is asked for at each block.
+PlainDecode decode_plainly(const std::string& stream, std::span<const PlainCode> codes, const Timing& timing);
 
 }  // namespace fathom::snapshot

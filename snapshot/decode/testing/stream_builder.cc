@@ -300,10 +300,11 @@ void StreamBuilder::overflow(uint64_t to) {
   ip_ = to;
 }
 
-void StreamBuilder::paging(uint64_t cr3) {
+void StreamBuilder::paging(uint64_t cr3, bool guest) {
   pt_packet packet = {};
   packet.type = ppt_pip;
   packet.payload.pip.cr3 = cr3;
+  packet.payload.pip.nr = guest ? 1 : 0;
   put(packet);
 }
 

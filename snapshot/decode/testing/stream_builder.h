@@ -59,7 +59,8 @@ class StreamBuilder {
   void interrupt(uint64_t to);
   // Packets are lost from here on, until recording goes on at `to`.
   void overflow(uint64_t to);
-  void paging(uint64_t cr3);     // while disabled
+  // While disabled. `guest`: of a hypervisor, from here until the next one.
+  void paging(uint64_t cr3, bool guest = false);
   void mode(pt_exec_mode mode);  // of what comes behind the next TIP
   void psb();
   void pad(int count);
