@@ -36,7 +36,8 @@ std::string no_span(const std::string& operation, uint64_t least_nano);
 class SpanPoolView {
  public:
   explicit SpanPoolView(pid_t pid) : pid_(pid) {}
-  // Open spans of that name (with a '*': of those that it fits, as base/name_pattern.h has it), of all threads, or of `tid` alone.
+  // Open spans of that name (with a '*': of those that it fits, as base/name_pattern.h has it), of all threads, or of
+  // `tid` alone.
   std::vector<OpenSpanPlace> open_spans(std::string_view name, pid_t tid = 0);
   // How long it has been open.
   uint64_t age_nano(const OpenSpanPlace& place, const TscClock& clock) const;
