@@ -247,10 +247,12 @@ void CallMachine::continue_as(const CallState& part, const std::vector<uint32_t>
     top.entry_known = bottom.entry_known;
     top.local = false;
     top.recent = bottom.recent;
+    top.came_back_to = bottom.came_back_to;
   } else {
     RecentFunctions recent = bottom.recent;
     recent.continue_with(top.recent);
     top.recent = recent;
+    if (bottom.came_back_to != 0) top.came_back_to = bottom.came_back_to;
   }
   for (size_t i = 1; i < part.frames.size(); ++i) {
     Frame frame = part.frames[i];

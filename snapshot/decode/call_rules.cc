@@ -58,10 +58,15 @@ bool CallMachine::jump(uint64_t ip, uint64_t tsc) {
   return settle(ip, tsc);
 }
 
-bool CallMachine::unwind(const CallFunction* place, uint64_t ip, uint64_t tsc) {
-  const size_t frame = search(now_.frames.size() - 2, [&](const Frame& below) {
-    return below.function != nullptr && below.function->place == place;
+size_t CallMachine::frame_to_unwind_to(const CallFunction* place, uint64_t ip) const {
+  return search(now_.frames.size() - 2, [&](const Frame& below) {
+    if (below.function == nullptr || below.function->place != place) return false;
+    return place->symbol || below.came_back_to == ip || (&below + 1)->waits_for(ip);
   });
+}
+
+bool CallMachine::unwind(const CallFunction* place, uint64_t ip, uint64_t tsc) {
+  const size_t frame = frame_to_unwind_to(place, ip);
   if (frame == kNotFound && !known_bottom_) return unsettled(Unsettled::kJump);
   RecentFunctions recent = now_.frames.back().recent;
   recent.use(now_.place->id);
@@ -88,6 +93,7 @@ bool CallMachine::tail_call(uint64_t ip, uint64_t tsc) {
   top.entry_known = true;
   top.local = false;
   top.recent = {};
+  top.came_back_to = 0;
   if (!top.function->stub) {
     slice(top.function, tsc);
     top.node = tree_.child(parent, top.function);
@@ -155,16 +161,18 @@ bool CallMachine::return_to(uint64_t ip, uint64_t tsc) {
   const Frame& top = now_.frames.back();
   const CallFunction* place = place_of(ip, tsc);
   if (place->starts_at(ip)) return return_in_disguise(ip, tsc);
-  if (top.waits_for(ip)) {
-    return_from(now_.frames.size() - 1, tsc);
-    return settle(ip, tsc);
-  }
+  if (top.waits_for(ip)) return come_back(now_.frames.size() - 1, ip, tsc);
   if (top.kind == FrameKind::kInterrupt) return return_to_restorer(ip, tsc);
   const size_t frame = search(now_.frames.size() - 2, [&](const Frame& below) { return below.waits_for(ip); });
   if (frame == kNotFound) {
     return known_bottom_ ? return_unmatched(now_.frames.size() - 2, place, ip, tsc) : unsettled(Unsettled::kAny);
   }
+  return come_back(frame, ip, tsc);
+}
+
+bool CallMachine::come_back(size_t frame, uint64_t ip, uint64_t tsc) {
   return_from(frame, tsc);
+  now_.frames.back().came_back_to = ip;
   return settle(ip, tsc);
 }
 

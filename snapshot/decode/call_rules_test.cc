@@ -185,6 +185,40 @@ TEST_F(CallRules, CodeWithoutSymbolsIsKnownByWhereItWasCalled) {
       "   9040+: calls 1, insns 2, ticks 10, complete 1, in 10, min 10, max 10\n");
 }
 
+// As at the end of a stripped program: its code is one stretch, from _start far below to what exit() jumps to.
+TEST_F(CallRules, AJumpIntoCodeWithoutSymbolsIsATailCall) {
+  block(kUnnamed, kUnnamed + 16, BlockEnd::kCall);
+  block(kMain, kMain + 16, BlockEnd::kCall);
+  block(kWork, kWork + 4, BlockEnd::kJump);
+  block(kUnnamed + 0x700, kUnnamed + 0x704, BlockEnd::kReturn);
+  block(kMain + 21, kMain + 30, BlockEnd::kReturn);
+  block(kUnnamed + 21, kUnnamed + 30, BlockEnd::kOther);
+  expect(
+      "thread: ticks 10\n"
+      " 9000?: insns 4, ticks 10\n"
+      "  1000: calls 1, insns 4, ticks 20, complete 1, in 40, min 40, max 40\n"
+      "   2000: calls 1, insns 2, ticks 10, complete 1, in 10, min 10, max 10\n"
+      "   9700+: calls 1, insns 2, ticks 10, complete 1, in 10, min 10, max 10\n");
+}
+
+TEST_F(CallRules, AJumpToWhereACallCameBackToIsALongjmp) {
+  block(kMain, kMain + 16, BlockEnd::kCall);
+  block(kUnnamed, kUnnamed + 16, BlockEnd::kCall);  // setjmp()
+  block(kLeaf, kLeaf + 4, BlockEnd::kReturn);
+  block(kUnnamed + 21, kUnnamed + 30, BlockEnd::kCall);
+  block(kWork, kWork + 4, BlockEnd::kCall);
+  block(kHandler, kHandler + 4, BlockEnd::kJump);
+  block(kUnnamed + 21, kUnnamed + 40, BlockEnd::kReturn);
+  block(kMain + 21, kMain + 30, BlockEnd::kOther);
+  expect(
+      "thread: ticks 10\n"
+      " 1000: insns 4, ticks 10\n"
+      "  9000+: calls 1, insns 6, ticks 30, complete 1, in 60, min 60, max 60\n"
+      "   2000: calls 1, insns 2, ticks 10\n"
+      "    4000: calls 1, insns 2, ticks 10\n"
+      "   3000: calls 1, insns 2, ticks 10, complete 1, in 10, min 10, max 10\n");
+}
+
 TEST_F(CallRules, RunawayRecursionHasAnEnd) {
   block(kMain, kMain + 16, BlockEnd::kCall);
   for (int i = 0; i < 600'000; ++i) block(kWork, kWork + 4, BlockEnd::kCall);

@@ -99,7 +99,7 @@ class NaiveCalls {
     std::string place, function;
     Node* node = nullptr;
     Floor* floor = nullptr;
-    uint64_t returns_to = 0, entered = 0;
+    uint64_t returns_to = 0, entered = 0, came_back_to = 0;
     bool stub = false, local = false, entry_known = false;
     std::list<std::string> recent;
   };
@@ -249,7 +249,9 @@ class NaiveCalls {
     use(recent, place_);
     use(recent, to.place);
     if (!stays) {
-      int frame = find(top() - 1, [&](const Open& open) { return open.place == to.place; });
+      int frame = find(top() - 1, [&](const Open& open) {
+        return open.place == to.place && (to.symbol || open.came_back_to == ip || waits(*(&open + 1), ip));
+      });
       if (frame < 0 && !to.symbol) {
         tail(ip, tsc);
         stack_.back().recent = recent;
@@ -274,6 +276,7 @@ class NaiveCalls {
     open.entry_known = true;
     open.local = false;
     open.recent.clear();
+    open.came_back_to = 0;
     if (!to.stub) ++open.node->stats.calls;
     run(open.node, to.place, tsc);
   }
@@ -284,8 +287,7 @@ class NaiveCalls {
       return tail(ip, tsc);
     }
     if (waits(stack_.back(), ip)) {
-      end_frame(stack_.size() - 1, tsc);
-      return settle(ip, tsc);
+      return come_back(top(), ip, tsc);
     }
     if (stack_.back().kind == 'i') {
       Open& open = stack_.back();
@@ -298,10 +300,14 @@ class NaiveCalls {
       return settle(ip, tsc);
     }
     if (int frame = find(top(), [&](const Open& open) { return waits(open, ip); }); frame >= 0) {
-      end_frame_at(frame, ip, tsc);
-      return;
+      return come_back(frame, ip, tsc);
     }
     unmatched(top() - 1, ip, tsc);
+  }
+  void come_back(int frame, uint64_t ip, uint64_t tsc) {
+    end_frame(static_cast<size_t>(frame), tsc);
+    stack_.back().came_back_to = ip;
+    settle(ip, tsc);
   }
   void end_frame_at(int frame, uint64_t ip, uint64_t tsc) {
     end_frame(static_cast<size_t>(frame), tsc);
