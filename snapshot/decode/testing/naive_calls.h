@@ -133,7 +133,7 @@ class NaiveCalls {
 
   void pass(uint64_t tsc) {
     if (tsc <= since_) return;
-    if (since_ != 0) (paused_ || out_ ? now_->stats.pause_ticks : now_->stats.ticks) += tsc - since_;
+    if (since_ != 0 && now_ != &root_) (paused_ || out_ ? now_->stats.pause_ticks : now_->stats.ticks) += tsc - since_;
     since_ = tsc;
   }
   void run(Node* node, const std::string& place, uint64_t tsc) {
