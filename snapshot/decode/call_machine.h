@@ -14,7 +14,8 @@
 // (retpolines). An entry of a linkage table belongs to its caller. Interrupts
 // and signals push a frame that waits for the interrupted address. Behind a gap, and at the beginning, stands a floor:
 // nothing is known of the frames around; a return that no frame waits for, and whose function is on no frame, discovers
-// the caller of all that ran above the topmost floor.
+// the caller of all that ran above the topmost floor. Where recording is switched on at a function's first instruction,
+// and nothing was recorded before, its call is seen to begin.
 //
 // Thread safety: none. Source of the idea: shadow stacks; re-rooting as in magic-trace.
 #pragma once
@@ -174,6 +175,7 @@ class CallMachine {
   void interrupt(const FlowItem& item);
   void gap(const FlowItem& item);
   bool leave_gap(uint64_t ip, uint64_t tsc);
+  bool begin(uint64_t ip, uint64_t tsc);
   bool block(const FlowItem& item);
 
   // Downwards from `from`, as far as a stack is believed; kNotFound: none, or it may lie below a part's bottom.

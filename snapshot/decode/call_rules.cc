@@ -208,6 +208,8 @@ bool CallMachine::return_unmatched(size_t from, const CallFunction* place, uint6
 }
 
 void CallMachine::discover(const CallFunction* function, uint64_t tsc) {
+  const Frame& left = now_.frames.back();
+  if (left.kind == FrameKind::kUncalled && now_.step == FlowStep::kReturn) complete(left, tsc);
   size_t floor = now_.frames.size() - 1;
   while (now_.frames[floor].kind != FrameKind::kFloor) --floor;
   pop_to(floor + 1, tsc);
@@ -221,9 +223,9 @@ void CallMachine::discover(const CallFunction* function, uint64_t tsc) {
 }
 
 bool CallMachine::resume_at(uint64_t ip, uint64_t tsc) {
+  if (now_.step == FlowStep::kGap) return begin(ip, tsc);
   const uint64_t paused_at = now_.step != FlowStep::kOn || !now_.paused ? now_.from : now_.paused_at;
-  if (now_.step == FlowStep::kCall || now_.step == FlowStep::kReturn || now_.step == FlowStep::kGap ||
-      now_.step == FlowStep::kFarReturn) {
+  if (now_.step == FlowStep::kCall || now_.step == FlowStep::kReturn || now_.step == FlowStep::kFarReturn) {
     return arrive(ip, tsc);
   }
   if (ip - paused_at <= kLongestInstruction) return settle(ip, tsc);
@@ -258,6 +260,16 @@ bool CallMachine::leave_gap(uint64_t ip, uint64_t tsc) {
   }
   now_.frames.push_back(frame);
   run_in(frame.node, frame.function, tsc);
+  return true;
+}
+
+bool CallMachine::begin(uint64_t ip, uint64_t tsc) {
+  leave_gap(ip, tsc);
+  Frame& first = now_.frames.back();
+  if (now_.gap != GapReason::kNone || !first.function->starts_at(ip) || first.function->stub) return true;
+  first.entry_known = true;
+  first.entered_tsc = tsc;
+  tree_[first.node].count_call(0);
   return true;
 }
 

@@ -69,6 +69,38 @@ TEST_F(CallRules, TimeBeginsWithTheFirstInstruction) {
       " [packets lost]: calls 1, ticks 1000\n");
 }
 
+TEST_F(CallRules, RecordingBeginsWithACall) {
+  event(FlowKind::kResume, kWork);
+  block(kWork, kWork + 4, BlockEnd::kCall);
+  block(kLeaf, kLeaf + 4, BlockEnd::kReturn);
+  block(kWork + 9, kWork + 12, BlockEnd::kReturn);
+  event(FlowKind::kPause, kMain + 21);
+  event(FlowKind::kResume, kWork);
+  block(kWork, kWork + 12, BlockEnd::kReturn);
+  event(FlowKind::kPause, kMain + 21);
+  expect(
+      "thread: \n"
+      " 1000: pauses 2, paused 10\n"
+      "  2000: calls 2, insns 6, ticks 50, complete 2, in 60, min 20, max 40\n"
+      "   3000: calls 1, insns 2, ticks 10, complete 1, in 10, min 10, max 10\n");
+}
+
+// It may have been under way for long.
+TEST_F(CallRules, BehindAGapNoCallIsSeenToBegin) {
+  event(FlowKind::kResume, kMain + 8);
+  block(kMain + 8, kMain + 16, BlockEnd::kOther);
+  event(FlowKind::kGap, 0, 0, GapReason::kOverflow);
+  event(FlowKind::kResume, kWork);
+  block(kWork, kWork + 4, BlockEnd::kReturn);
+  block(kLeaf + 8, kLeaf + 12, BlockEnd::kOther);
+  expect(
+      "thread: \n"
+      " 1000: insns 2, ticks 20\n"
+      " [overflow]: calls 1, ticks 10\n"
+      "  3000: insns 2\n"
+      "   2000: insns 2, ticks 20\n");
+}
+
 TEST_F(CallRules, ATailCallTakesTheFrameOver) {
   block(kMain, kMain + 16, BlockEnd::kCall);
   block(kWork, kWork + 4, BlockEnd::kJump);

@@ -320,6 +320,7 @@ class NaiveCalls {
       stack_.resize(static_cast<size_t>(frame) + 1);
       return settle(ip, tsc);
     }
+    if (stack_.back().kind == 'u' && end_ == 'r') complete(stack_.back(), tsc);
     while (stack_.back().kind != 'f') stack_.pop_back();
     discover(to);
     settle(ip, tsc);
@@ -355,7 +356,15 @@ class NaiveCalls {
     push(ip, returns_to, 'i', tsc);
   }
   void resume(uint64_t ip, uint64_t tsc) {
-    if (end_ == 'c' || end_ == 'r' || end_ == 'g' || end_ == 'i') return arrive(ip, tsc);
+    if (end_ == 'c' || end_ == 'r' || end_ == 'g' || end_ == 'i') {
+      const bool begins = end_ == 'g' && gap_ == "thread" && where(ip).start && !where(ip).stub;
+      arrive(ip, tsc);
+      if (!begins) return;
+      stack_.back().entry_known = true;
+      stack_.back().entered = tsc;
+      ++stack_.back().node->stats.calls;
+      return;
+    }
     const uint64_t at = end_ != '.' || !paused_ ? from_ : paused_at_;
     if (ip >= at && ip <= at + 15) return settle(ip, tsc);
     Where to = where(ip);
