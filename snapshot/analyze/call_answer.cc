@@ -64,6 +64,10 @@ std::string NumberTable::text() const {
   return text;
 }
 
+std::string time_note() {
+  return "time: recorded, pauses (system calls, other threads' turns) left out; what a call took has them in it\n";
+}
+
 std::string time_cell(const TraceTime& time, uint64_t ticks) {
   return ticks == 0 ? "-" : time.text(time.duration(ticks));
 }

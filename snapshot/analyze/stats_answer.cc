@@ -117,7 +117,7 @@ std::string volume_text(const Stats& stats) {
   std::string text = group_digits(stats.summary.instructions) + " instructions in " +
                      group_digits(stats.packets.bytes) + " bytes of packets";
   text += ", " + decimal(stats.bytes_per_instruction(), "%.3f") + " bytes per instruction\n";
-  text += "time: " + stats.context.time().text(stats.length());
+  text += "from the first packet's time to the last one's: " + stats.context.time().text(stats.length());
   if (const auto rate = stats.megabytes_per_second()) text += ", " + decimal(*rate, "%.2f") + " MB/s";
   return text + "\n";
 }
@@ -239,7 +239,7 @@ std::string json_of(const Stats& stats) {
   head_json(json, stats.context.snapshot());
   gaps_json(json, stats.summary);
   json.member("blocks", stats.summary.blocks).key("bytes_per_instruction").real(stats.bytes_per_instruction());
-  json.member("time_unit", stats.context.time().unit()).member("time", stats.length());
+  json.member("time_unit", stats.context.time().unit()).member("length", stats.length());
   optional_json(json, "mb_per_s", stats.megabytes_per_second());
   resolution_json(json, stats);
   packets_json(json, stats.packets);
