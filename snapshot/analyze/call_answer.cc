@@ -48,7 +48,7 @@ std::string answer_head(const Snapshot& snapshot, const DecodeSummary& summary) 
 void answer_head_json(net::JsonWriter& json, const Snapshot& snapshot, const DecodeSummary& summary) {
   head_json(json, snapshot);
   gaps_json(json, summary);
-  json.member("time_unit", TraceTime(snapshot.timing).unit());
+  json.member("time_unit", TraceTime(snapshot).unit());
 }
 
 std::string NumberTable::text() const {
