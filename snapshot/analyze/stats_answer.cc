@@ -43,13 +43,18 @@ class StatsPart : public FlowPart {
     if (item.kind == FlowKind::kBlock) {
       thread_->instructions += item.count;
       resolution.run(item.tsc, item.count);
-    } else if (item.kind == FlowKind::kGap) {
+    } else if (item.kind == FlowKind::kPause) {
+      paused_tsc_ = item.tsc;
+    } else if (item.kind == FlowKind::kResume) {
+      resolution.skip(paused_tsc_, item.tsc);
+    } else if (item.kind == FlowKind::kThread || item.kind == FlowKind::kGap) {
       resolution.restart();
-      ++thread_->gaps;
+      thread_->gaps += item.kind == FlowKind::kGap;
     }
   }
 
   int32_t tid_;
+  uint64_t paused_tsc_ = 0;
   ThreadCount* thread_ = nullptr;
 };
 
