@@ -33,7 +33,7 @@ AnswerContext::AnswerContext(const SnapshotDirectory& directory, SnapshotFile fi
       map_(file_.snapshot()),
       images_(file_.snapshot(), directory),
       names_(file_.snapshot(), directory, map_),
-      time_(file_.snapshot().timing) {
+      time_(file_.snapshot()) {
   for (const Sideband& row : snapshot().sideband) {
     if (row.kind == SidebandKind::kName) thread_names_[row.tid] = row.text;
   }

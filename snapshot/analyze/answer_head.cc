@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "base/time.h"
+#include "snapshot/analyze/trace_time.h"
 #include "snapshot/format/held_locks.h"
 
 namespace fathom::snapshot {
@@ -73,6 +74,15 @@ void locks_json(net::JsonWriter& json, const Snapshot& snapshot) {
   json.end_array();
 }
 
+std::string clock_text(const Snapshot& snapshot) {
+  const uint64_t hz = TraceTime(snapshot).nominal_hz();
+  if (hz == 0) return "";
+  char text[96];
+  std::snprintf(text, sizeof text, "time: nominal, the counter is taken to run at %.3f GHz\n",
+                static_cast<double>(hz) / 1e9);
+  return text;
+}
+
 std::string losses_text(const std::vector<Loss>& losses) {
   std::string text;
   for (const Loss& loss : losses) {
@@ -117,7 +127,7 @@ std::string engine_text(const Snapshot& snapshot) {
 
 std::string head_text(const Snapshot& snapshot) {
   return engine_text(snapshot) + "\n" + recorded_text(snapshot) + trigger_text(snapshot.trigger) +
-         locks_text(snapshot) + losses_text(snapshot.losses);
+         locks_text(snapshot) + losses_text(snapshot.losses) + clock_text(snapshot);
 }
 
 std::string gaps_text(const DecodeSummary& summary) {
@@ -129,7 +139,8 @@ std::string gaps_text(const DecodeSummary& summary) {
 }
 
 std::string caption_text(const Snapshot& snapshot, const DecodeSummary& summary) {
-  return engine_text(snapshot) + "; " + group_digits(summary.instructions) + " instructions; " + total_text(summary);
+  return engine_text(snapshot) + "; " + group_digits(summary.instructions) + " instructions; " + total_text(summary) +
+         (TraceTime(snapshot).nominal_hz() != 0 ? "; time is nominal" : "");
 }
 
 void head_json(net::JsonWriter& json, const Snapshot& snapshot) {
@@ -144,6 +155,7 @@ void head_json(net::JsonWriter& json, const Snapshot& snapshot) {
     json.member("span_id", std::string_view(snapshot.trigger.span_id.hex())).end_object();
   }
   locks_json(json, snapshot);
+  if (const uint64_t hz = TraceTime(snapshot).nominal_hz(); hz != 0) json.member("nominal_tsc_hz", hz);
   json.key("losses").begin_object();
   for (const Loss& loss : snapshot.losses) json.member(loss.name, loss.count);
   json.end_object();

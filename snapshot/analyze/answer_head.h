@@ -15,7 +15,8 @@ namespace fathom::snapshot {
 // "engine: step, 812 times slower", "engine: intel pt"
 std::string engine_text(const Snapshot& snapshot);
 
-// Lines, each with its end: the engine, what was recorded, the trigger, losses. Known before anything is decoded.
+// Lines, each with its end: the engine, what was recorded, the trigger, losses, and that time is nominal. Known before
+// anything is decoded.
 std::string head_text(const Snapshot& snapshot);
 // "gaps: none", or how many, by reason, and the first cause of each.
 std::string gaps_text(const DecodeSummary& summary);

@@ -72,6 +72,43 @@ TEST(TraceTime, NanosecondsWhereTheyAreKnown) {
   EXPECT_EQ(TraceTime(timing).duration(UINT64_MAX), 0u);
 }
 
+TEST(TraceTime, NominalWhereOnlyTheProcessorIsKnown) {
+  const auto hz = [](uint8_t nom_freq, uint32_t eax, uint32_t ebx, Cpu cpu = {}) {
+    Timing timing;
+    timing.nom_freq = nom_freq;
+    timing.cpuid_0x15_eax = eax;
+    timing.cpuid_0x15_ebx = ebx;
+    return nominal_tsc_hz(timing, cpu);
+  };
+  EXPECT_EQ(hz(0, 0, 0), 0u);
+  EXPECT_EQ(hz(37, 0, 0), 3'700'000'000u);
+  EXPECT_EQ(hz(37, 2, 308), 3'696'000'000u);  // of 24 MHz
+  EXPECT_EQ(hz(21, 2, 168), 2'100'000'000u);  // of 25 MHz
+  EXPECT_EQ(hz(11, 3, 171), 1'094'400'000u);  // of 19.2 MHz
+  EXPECT_EQ(hz(37, 1, 1), 3'700'000'000u);    // no crystal fits
+  EXPECT_EQ(hz(0, 2, 168, {true, 6, 0x9e, 9}), 2'016'000'000u);
+  EXPECT_EQ(hz(0, 2, 168, {true, 6, 0x55, 4}), 2'100'000'000u);
+  EXPECT_EQ(hz(0, 2, 168, {true, 6, 1, 0}), 0u);
+  EXPECT_EQ(hz(0, 2, 168, {false, 6, 0x55, 4}), 0u);
+  EXPECT_EQ(hz(0, 1, UINT32_MAX, {true, 6, 0x55, 4}), 0u);
+  EXPECT_EQ(hz(0, UINT32_MAX, 1, {true, 6, 0x55, 4}), 0u);
+}
+
+TEST(TraceTime, NominalTimeIsSaidToBe) {
+  Snapshot snapshot;
+  snapshot.timing.nom_freq = 37;
+  const TraceTime time(snapshot);
+  EXPECT_TRUE(time.is_nano());
+  EXPECT_EQ(time.nominal_hz(), 3'700'000'000u);
+  EXPECT_NEAR(static_cast<double>(time.duration(3'700'000'000)), 1e9, 2);
+  EXPECT_NE(head_text(snapshot).find("time: nominal, the counter is taken to run at 3.700 GHz\n"), std::string::npos);
+  EXPECT_NE(caption_text(snapshot, {}).find("time is nominal"), std::string::npos);
+  snapshot.timing.conversion_mult = 1u << 31;
+  snapshot.timing.conversion_shift = 32;
+  EXPECT_EQ(TraceTime(snapshot).nominal_hz(), 0u);
+  EXPECT_EQ(head_text(snapshot).find("nominal"), std::string::npos);
+}
+
 TEST(Svg, WordsOfStrangersAreHarmless) {
   Svg svg(100, 50.25);
   svg.rect(1, 2, 3.5, 4, name_colour("f"), "a<b>&\"c\x1b");

@@ -48,7 +48,7 @@ std::string answer_head(const Snapshot& snapshot, const DecodeSummary& summary) 
 void answer_head_json(net::JsonWriter& json, const Snapshot& snapshot, const DecodeSummary& summary) {
   head_json(json, snapshot);
   gaps_json(json, summary);
-  json.member("time_unit", TraceTime(snapshot.timing).unit());
+  json.member("time_unit", TraceTime(snapshot).unit());
 }
 
 std::string NumberTable::text() const {
@@ -62,6 +62,10 @@ std::string NumberTable::text() const {
     text += row.back() + "\n";
   }
   return text;
+}
+
+std::string time_note() {
+  return "time: recorded, pauses (system calls, other threads' turns) left out; what a call took has them in it\n";
 }
 
 std::string time_cell(const TraceTime& time, uint64_t ticks) {

@@ -50,6 +50,9 @@ class NumberTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
+// Below a table that has both: what is in them.
+std::string time_note();
+
 // "-" for nothing.
 std::string time_cell(const TraceTime& time, uint64_t ticks);
 std::string count_cell(uint64_t count);

@@ -9,8 +9,8 @@ namespace fathom::snapshot {
 namespace {
 
 CallAmounts amounts_of(const CallRow& row, const TraceTime& time) {
-  return {row.self.calls, row.total.instructions, row.self.instructions,
-          time.duration(row.total.ticks + row.total.pause_ticks)};
+  return {row.self.calls, row.total.instructions, row.self.instructions, time.duration(row.total.ticks),
+          time.duration(row.total.pause_ticks)};
 }
 
 // Both trees as one, parents before children.

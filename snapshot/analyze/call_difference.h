@@ -18,7 +18,8 @@ struct CallAmounts {
   uint64_t calls = 0;
   uint64_t instructions = 0;  // with what was called, as time
   uint64_t self_instructions = 0;
-  uint64_t time = 0;  // with pauses
+  uint64_t time = 0;  // without pauses
+  uint64_t paused = 0;
 };
 
 struct DifferenceRow {
@@ -34,6 +35,7 @@ struct DifferenceRow {
   int64_t instructions() const { return static_cast<int64_t>(second.instructions - first.instructions); }
   int64_t self_instructions() const { return static_cast<int64_t>(second.self_instructions - first.self_instructions); }
   int64_t time() const { return static_cast<int64_t>(second.time - first.time); }
+  int64_t paused() const { return static_cast<int64_t>(second.paused - first.paused); }
   bool same() const { return in_first == in_second && calls() == 0 && instructions() == 0; }
 };
 

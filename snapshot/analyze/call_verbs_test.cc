@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
+#include <map>
 
 #include "net/gzip.h"
 #include "snapshot/analyze/testing/sample_run.h"
@@ -64,6 +65,26 @@ TEST_F(CallVerbs, TheRootHasAllInstructions) {
   for (const auto& row : json.at("rows").as_array()) itself += row.at("instructions").as_int64();
   EXPECT_EQ(itself, static_cast<int64_t>(run_.instructions()));
   EXPECT_EQ(json.at("rows").at(0).at("total_instructions").as_int64(), itself);
+}
+
+TEST_F(CallVerbs, TimeIsTheSameInEveryAnswer) {
+  run(5);
+  const auto rows_of = [this](Verb verb, const char* rows) {
+    std::map<std::string, std::pair<int64_t, int64_t>> times;
+    const auto json = boost::json::parse(answer(verb, Format::kJson));
+    for (const auto& row : json.at(rows).as_array()) {
+      times[row.at("name").as_string().c_str()] = {row.at("total_time").as_int64(), row.at("total_paused").as_int64()};
+    }
+    return times;
+  };
+  const auto calls = rows_of(Verb::kCalls, "rows");
+  const auto functions = rows_of(Verb::kFunctions, "functions");
+  for (const char* name : {"plain", "shop::handle(shop::Request&)", "shop::helper(int)"}) {
+    ASSERT_TRUE(calls.contains(name) && functions.contains(name)) << name;
+    EXPECT_EQ(calls.at(name), functions.at(name)) << name;
+    EXPECT_GT(calls.at(name).first, 0) << name;
+    EXPECT_GT(calls.at(name).second, 0) << name;
+  }
 }
 
 TEST_F(CallVerbs, AThreadThatDidNotRunIsAbsent) {

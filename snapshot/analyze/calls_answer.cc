@@ -32,10 +32,12 @@ void row_json(net::JsonWriter& json, const CallRow& row, size_t id, const TraceT
   json.member("total_instructions", row.total.instructions).member("time", time.duration(row.self.ticks));
   json.member("total_time", time.duration(row.total.ticks)).member("pauses", row.self.pauses);
   json.member("paused", time.duration(row.self.pause_ticks));
-  json.member("total_paused", time.duration(row.total.pause_ticks)).member("complete_calls", row.self.complete);
+  json.member("total_paused", time.duration(row.total.pause_ticks));
+  json.key("took").begin_object().member("count", row.self.complete);
   if (row.self.complete > 0) {
     json.member("min", time.duration(row.self.min_ticks)).member("max", time.duration(row.self.max_ticks));
   }
+  json.end_object();
   if (row.called_from != 0) {
     json.member("called_from", std::string_view(hex_address(row.called_from)));
     if (lines) json.member("called_from_line", std::string_view(lines(row)));
@@ -53,7 +55,7 @@ std::string call_line(const DecodedCalls& decoded, const CallRow& row) {
 }  // namespace
 
 std::string calls_table(const NamedCalls& calls, const TraceTime& time, uint64_t limit, const CallLines& lines) {
-  NumberTable table({"calls", "insns", "self insns", "time", "self time", "paused", "min .. max of a call",
+  NumberTable table({"calls", "insns", "self insns", "time", "self time", "paused", "a call took (min .. max)",
                      lines ? "function (where it was called)" : "function"});
   const std::vector<bool> chosen = greatest_rows(calls, limit);
   for (size_t i = 0; i < calls.rows.size(); ++i) {
@@ -68,7 +70,7 @@ std::string calls_table(const NamedCalls& calls, const TraceTime& time, uint64_t
     text += "and " + group_digits(calls.rows.size() - table.size()) +
             " more with fewer instructions; --limit 0 shows all\n";
   }
-  return text;
+  return text + time_note();
 }
 
 void calls_json(net::JsonWriter& json, const NamedCalls& calls, const TraceTime& time, uint64_t limit,

@@ -1,8 +1,9 @@
 // The call tree, with time and instruction counts.
 //
 // Thread safety: any. Errors: those of the snapshot. Table: a line per path of calls, children indented; --limit keeps
-// the greatest. JSON: rows in depth-first order ("id", "parent", "depth" instead of nesting, which readers limit).
-// SVG: an icicle, width by instructions.
+// the greatest. Time is what was recorded, pauses stand beside it; what a call took has them in it. JSON: rows in
+// depth-first order ("id", "parent", "depth" instead of nesting, which readers limit). SVG: an icicle, width by
+// instructions.
 #pragma once
 
 #include <functional>

@@ -103,7 +103,7 @@ std::string table_of(const Delta& delta) {
   out += pattern_text("from: ", delta.from, total(delta.findings, &Occurrence::is_from));
   out += pattern_text("to:   ", delta.to, total(delta.findings, &Occurrence::is_to));
   out += intervals_text(delta.findings);
-  out += "\ntime between them\n" + distribution_text(delta.findings.time, time);
+  out += "\ntime between them, pauses included\n" + distribution_text(delta.findings.time, time);
   out += "\ninstructions between them\n" + distribution_text(delta.findings.instructions, group_digits);
   out += "\noccurrence\n" + occurrences_text(delta);
   out += "\nlongest (begin in " + std::string(delta.context.time().unit()) + " since the snapshot's)\n";

@@ -41,6 +41,8 @@ std::string summary_text(const CallDifference& difference, const TraceTime& time
   if (with_time) {
     text += "time: " + time.text(all.first.time) + " -> " + time.text(all.second.time) + " (" +
             time_difference(time, all.time()) + ")\n";
+    text += "paused: " + time.text(all.first.paused) + " -> " + time.text(all.second.paused) + " (" +
+            time_difference(time, all.paused()) + ")\n";
   }
   text += "added: " + group_digits(difference.paths_added) + " paths, " + group_digits(difference.calls_added) +
           " calls; removed: " + group_digits(difference.paths_removed) + " paths, " +
@@ -51,7 +53,7 @@ std::string summary_text(const CallDifference& difference, const TraceTime& time
 void amounts_json(net::JsonWriter& json, std::string_view name, const CallAmounts& amounts, bool with_time) {
   json.key(name).begin_object().member("calls", amounts.calls).member("instructions", amounts.self_instructions);
   json.member("total_instructions", amounts.instructions);
-  if (with_time) json.member("total_time", amounts.time);
+  if (with_time) json.member("total_time", amounts.time).member("total_paused", amounts.paused);
   json.end_object();
 }
 
@@ -69,11 +71,12 @@ std::string change_colour(const DifferenceRow& row) {
 }  // namespace
 
 std::string diff_table(const CallDifference& difference, const TraceTime& time, bool with_time, uint64_t limit) {
-  NumberTable table({"calls", "insns", "self insns", "time", "   function"});
+  NumberTable table({"calls", "insns", "self insns", "time", "paused", "   function"});
   for (size_t i : different_rows(difference, limit)) {
     const DifferenceRow& row = difference.rows[i];
     table.add({signed_cell(row.calls()), signed_cell(row.instructions()), signed_cell(row.self_instructions()),
                with_time ? time_difference(time, row.time()) : "-",
+               with_time ? time_difference(time, row.paused()) : "-",
                sign_of(row) + std::string(row.depth * 2, ' ') + short_function_name(row.name)});
   }
   return summary_text(difference, time, with_time) + "\n" + (table.size() == 0 ? "no path differs\n" : table.text());

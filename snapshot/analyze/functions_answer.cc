@@ -97,17 +97,18 @@ std::vector<FunctionRow> function_rows(const NamedCalls& calls, const FunctionLa
 }
 
 std::string functions_table(const std::vector<FunctionRow>& rows, const TraceTime& time, uint64_t limit) {
-  NumberTable table({"count", "p50", "p99", "max", "calls", "time", "self time", "insns", "self insns", "function"});
+  NumberTable table(
+      {"count", "took p50", "p99", "max", "calls", "time", "self time", "paused", "insns", "self insns", "function"});
   for (size_t i = 0; i < shown(rows, limit); ++i) {
     const FunctionRow& row = rows[i];
     table.add({count_cell(row.ticks.count()), quantile_cell(row, time, 0.5), quantile_cell(row, time, 0.99),
-               quantile_cell(row, time, 1), count_cell(row.self.calls), time_cell(time, wall_ticks(row)),
-               time_cell(time, row.self.ticks), count_cell(row.total.instructions), count_cell(row.self.instructions),
-               short_function_name(row.name)});
+               quantile_cell(row, time, 1), count_cell(row.self.calls), time_cell(time, row.total.ticks),
+               time_cell(time, row.self.ticks), time_cell(time, row.total.pause_ticks),
+               count_cell(row.total.instructions), count_cell(row.self.instructions), short_function_name(row.name)});
   }
   std::string text = table.text();
   if (table.size() < rows.size()) text += "and " + group_digits(rows.size() - table.size()) + " more\n";
-  return text;
+  return text + time_note();
 }
 
 void functions_json(net::JsonWriter& json, const std::vector<FunctionRow>& rows, const TraceTime& time,
@@ -115,10 +116,12 @@ void functions_json(net::JsonWriter& json, const std::vector<FunctionRow>& rows,
   json.key("functions").begin_array();
   for (size_t i = 0; i < shown(rows, limit); ++i) {
     const FunctionRow& row = rows[i];
-    json.begin_object().member("name", row.name).member("calls", row.self.calls).member("count", row.ticks.count());
+    json.begin_object().member("name", row.name).member("calls", row.self.calls);
     json.member("instructions", row.self.instructions).member("total_instructions", row.total.instructions);
     json.member("time", time.duration(row.self.ticks)).member("total_time", time.duration(row.total.ticks));
+    json.member("paused", time.duration(row.self.pause_ticks));
     json.member("total_paused", time.duration(row.total.pause_ticks));
+    json.key("took").begin_object().member("count", row.ticks.count());
     if (!row.ticks.empty()) {
       json.member("p50", time.duration(row.ticks.quantile_nano(0.5)));
       json.member("p99", time.duration(row.ticks.quantile_nano(0.99)))
@@ -129,7 +132,7 @@ void functions_json(net::JsonWriter& json, const std::vector<FunctionRow>& rows,
       json.begin_object().member("above", time.duration(Histogram::bucket_low_nano(bucket)));
       json.member("up_to", time.duration(Histogram::bucket_high_nano(bucket))).member("count", count).end_object();
     }
-    json.end_array().end_object();
+    json.end_array().end_object().end_object();
   }
   json.end_array();
 }

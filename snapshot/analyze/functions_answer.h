@@ -1,8 +1,9 @@
 // What functions took: a latency histogram for each, of the calls that were seen from entry to return.
 //
-// Purpose: wall time, with what they called, pauses and other threads' turns; a tail call ends the caller's time.
-// Thread safety: any. Errors: those of the snapshot. Rows are by time in all calls, the most first; --limit keeps the
-// first ones. Quantiles are within 1 % (base/histogram.h). Table, JSON with buckets, SVG with bars.
+// Purpose: what a call took has what it called in it, pauses and other threads' turns; a tail call ends the caller's.
+// Time is what was recorded, as in the call tree; pauses stand beside it. Thread safety: any. Errors: those of the
+// snapshot. Rows are by time and pauses in all calls, the most first; --limit keeps the first ones. Quantiles are
+// within 1 % (base/histogram.h). Table, JSON with buckets, SVG with bars.
 #pragma once
 
 #include <string>

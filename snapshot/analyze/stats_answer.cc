@@ -43,13 +43,18 @@ class StatsPart : public FlowPart {
     if (item.kind == FlowKind::kBlock) {
       thread_->instructions += item.count;
       resolution.run(item.tsc, item.count);
-    } else if (item.kind == FlowKind::kGap) {
+    } else if (item.kind == FlowKind::kPause) {
+      paused_tsc_ = item.tsc;
+    } else if (item.kind == FlowKind::kResume) {
+      resolution.skip(paused_tsc_, item.tsc);
+    } else if (item.kind == FlowKind::kThread || item.kind == FlowKind::kGap) {
       resolution.restart();
-      ++thread_->gaps;
+      thread_->gaps += item.kind == FlowKind::kGap;
     }
   }
 
   int32_t tid_;
+  uint64_t paused_tsc_ = 0;
   ThreadCount* thread_ = nullptr;
 };
 
@@ -117,7 +122,7 @@ std::string volume_text(const Stats& stats) {
   std::string text = group_digits(stats.summary.instructions) + " instructions in " +
                      group_digits(stats.packets.bytes) + " bytes of packets";
   text += ", " + decimal(stats.bytes_per_instruction(), "%.3f") + " bytes per instruction\n";
-  text += "time: " + stats.context.time().text(stats.length());
+  text += "from the first packet's time to the last one's: " + stats.context.time().text(stats.length());
   if (const auto rate = stats.megabytes_per_second()) text += ", " + decimal(*rate, "%.2f") + " MB/s";
   return text + "\n";
 }
@@ -239,7 +244,7 @@ std::string json_of(const Stats& stats) {
   head_json(json, stats.context.snapshot());
   gaps_json(json, stats.summary);
   json.member("blocks", stats.summary.blocks).key("bytes_per_instruction").real(stats.bytes_per_instruction());
-  json.member("time_unit", stats.context.time().unit()).member("time", stats.length());
+  json.member("time_unit", stats.context.time().unit()).member("length", stats.length());
   optional_json(json, "mb_per_s", stats.megabytes_per_second());
   resolution_json(json, stats);
   packets_json(json, stats.packets);

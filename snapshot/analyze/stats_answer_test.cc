@@ -75,6 +75,20 @@ TEST(TimeResolution, MediansBetweenTimedBranches) {
   EXPECT_EQ(resolution.median_instructions(), 11u);
 }
 
+TEST(TimeResolution, PausesAreLeftOut) {
+  TimeResolution resolution;
+  resolution.run(100, 5);
+  resolution.skip(110, 50'110);
+  resolution.run(50'130, 7);
+  EXPECT_EQ(resolution.samples(), 1u);
+  EXPECT_EQ(resolution.median_ticks(), 30u);
+  EXPECT_EQ(resolution.median_instructions(), 5u);
+  resolution.restart();
+  resolution.skip(60'000, 70'000);
+  resolution.run(80'000, 1);
+  EXPECT_EQ(resolution.samples(), 1u);
+}
+
 TEST(TimeResolution, TheScaleIsThePapers) {
   EXPECT_EQ(TimeResolution::factor(14, 78), 0);
   EXPECT_EQ(TimeResolution::factor(1, 1), 0);

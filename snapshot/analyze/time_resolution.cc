@@ -21,6 +21,10 @@ void TimeResolution::run(uint64_t tsc, uint64_t count) {
   since_ += count;
 }
 
+void TimeResolution::skip(uint64_t from_tsc, uint64_t to_tsc) {
+  if (last_tsc_ != 0 && from_tsc >= last_tsc_ && to_tsc > from_tsc) last_tsc_ += to_tsc - from_tsc;
+}
+
 void TimeResolution::merge(const TimeResolution& other) {
   ticks_.merge(other.ticks_);
   instructions_.merge(other.instructions_);

@@ -17,6 +17,8 @@ class TimeResolution {
  public:
   // A block of `count` instructions whose branch came at `tsc`.
   void run(uint64_t tsc, uint64_t count);
+  // Nothing was recorded from one time to the other.
+  void skip(uint64_t from_tsc, uint64_t to_tsc);
   // What comes next has nothing to do with what was before.
   void restart() { last_tsc_ = 0; }
   void merge(const TimeResolution& other);

@@ -1,11 +1,66 @@
 #include "snapshot/analyze/trace_time.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/text.h"
 #include "base/time.h"
 
 namespace fathom::snapshot {
+namespace {
+
+constexpr double kBusHz = 100e6;
+constexpr double kCrystals[] = {24e6, 25e6, 19.2e6, 38.4e6};
+// How far the product with the crystal's may be from the processor's own ratio, which is rounded to whole bus clocks.
+constexpr double kTolerance = 0.02;
+constexpr double kSlowest = 1e6, kFastest = 1e11;
+
+// Of processors whose CPUID does not say it.
+double crystal_of(const Cpu& cpu) {
+  if (!cpu.intel || cpu.family != 6) return 0;
+  switch (cpu.model) {
+    case 0x4e:
+    case 0x5e:
+    case 0x8e:
+    case 0x9e:
+      return 24e6;
+    case 0x55:
+    case 0x5f:
+      return 25e6;
+    case 0x5c:
+    case 0x7a:
+      return 19.2e6;
+    default:
+      return 0;
+  }
+}
+
+double nominal_hz_of(const Timing& timing, const Cpu& cpu) {
+  const double own = kBusHz * timing.nom_freq;
+  if (timing.cpuid_0x15_eax == 0 || timing.cpuid_0x15_ebx == 0) return own;
+  const double ratio = static_cast<double>(timing.cpuid_0x15_ebx) / timing.cpuid_0x15_eax;
+  if (own == 0) return ratio * crystal_of(cpu);
+  const auto distance = [&](double crystal) { return std::abs(ratio * crystal - own); };
+  const double crystal = *std::ranges::min_element(kCrystals, {}, distance);
+  return distance(crystal) <= kTolerance * own ? ratio * crystal : own;
+}
+
+}  // namespace
+
+uint64_t nominal_tsc_hz(const Timing& timing, const Cpu& cpu) {
+  const double hz = nominal_hz_of(timing, cpu);
+  return hz >= kSlowest && hz <= kFastest ? static_cast<uint64_t>(std::llround(hz)) : 0;
+}
+
+TraceTime::TraceTime(const Timing& timing, const Cpu& cpu)
+    : mult_(timing.conversion_mult), shift_(timing.conversion_shift) {
+  if (mult_ != 0) return;
+  nominal_hz_ = nominal_tsc_hz(timing, cpu);
+  if (nominal_hz_ == 0) return;
+  constexpr uint64_t kNanos = 1'000'000'000;
+  for (shift_ = 31; (kNanos << shift_) / nominal_hz_ > UINT32_MAX;) --shift_;
+  mult_ = static_cast<uint32_t>((kNanos << shift_) / nominal_hz_);
+}
 
 uint64_t TraceTime::duration(uint64_t ticks) const {
   if (!is_nano()) return ticks;

@@ -169,10 +169,11 @@ void CallMachine::switch_in(uint64_t tsc) {
   now_.out = false;
 }
 
-// Ticks since the last time, to the node where the flow was.
+// Ticks since the last time, to the node where the flow was. Before the first instruction it was nowhere, and nothing
+// was recorded.
 void CallMachine::account(uint64_t tsc) {
   if (tsc <= now_.since) return;
-  if (now_.since != 0) {
+  if (now_.since != 0 && now_.node != CallTree::kRoot) {
     CallStats& stats = tree_[now_.node].stats;
     (now_.paused || now_.out ? stats.pause_ticks : stats.ticks) += tsc - now_.since;
   }
@@ -247,10 +248,12 @@ void CallMachine::continue_as(const CallState& part, const std::vector<uint32_t>
     top.entry_known = bottom.entry_known;
     top.local = false;
     top.recent = bottom.recent;
+    top.came_back_to = bottom.came_back_to;
   } else {
     RecentFunctions recent = bottom.recent;
     recent.continue_with(top.recent);
     top.recent = recent;
+    if (bottom.came_back_to != 0) top.came_back_to = bottom.came_back_to;
   }
   for (size_t i = 1; i < part.frames.size(); ++i) {
     Frame frame = part.frames[i];

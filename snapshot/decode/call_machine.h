@@ -8,11 +8,14 @@
 // The rules. A call pushes a frame; a return ends the nearest frame that waits for that address. A jump to another
 // function's first instruction is a tail call: the frame is that function's from now on. A jump into the middle of
 // another function is the unwinder's or longjmp's, to the nearest frame of that function; if there is none, it is a
-// piece of the function that lies elsewhere ("cold"), which becomes a child without calls. A return to a function's
-// first instruction is a jump in disguise (retpolines). An entry of a linkage table belongs to its caller. Interrupts
+// piece of the function that lies elsewhere ("cold"), which becomes a child without calls. Code without symbols is one
+// stretch of many functions, so that a jump into it is a tail call, unless it leads where a frame in that stretch
+// already came back to (setjmp), or waits to. A return to a function's first instruction is a jump in disguise
+// (retpolines). An entry of a linkage table belongs to its caller. Interrupts
 // and signals push a frame that waits for the interrupted address. Behind a gap, and at the beginning, stands a floor:
 // nothing is known of the frames around; a return that no frame waits for, and whose function is on no frame, discovers
-// the caller of all that ran above the topmost floor.
+// the caller of all that ran above the topmost floor. Where recording is switched on at a function's first instruction,
+// and nothing was recorded before, its call is seen to begin.
 //
 // Thread safety: none. Source of the idea: shadow stacks; re-rooting as in magic-trace.
 #pragma once
@@ -52,6 +55,7 @@ struct RecentFunctions {
 struct Frame {
   uint64_t returns_to = 0;  // at or up to 14 bytes behind: the length of the call is not known
   uint64_t entered_tsc = 0;
+  uint64_t came_back_to = 0;               // where a call that it made returned last; 0: none did
   const CallFunction* function = nullptr;  // nullptr: a part's bottom, a floor
   uint32_t node = 0;
   uint32_t slice = 0;  // of a floor: its place among the slices
@@ -159,6 +163,8 @@ class CallMachine {
   bool far_return(uint64_t ip, uint64_t tsc);
   bool leave_kernel(uint64_t ip, uint64_t tsc);
   bool return_to(uint64_t ip, uint64_t tsc);
+  bool come_back(size_t frame, uint64_t ip, uint64_t tsc);
+  size_t frame_to_unwind_to(const CallFunction* place, uint64_t ip) const;
   bool return_in_disguise(uint64_t ip, uint64_t tsc);
   bool return_to_restorer(uint64_t ip, uint64_t tsc);
   bool return_unmatched(size_t from, const CallFunction* place, uint64_t ip, uint64_t tsc);
@@ -169,6 +175,7 @@ class CallMachine {
   void interrupt(const FlowItem& item);
   void gap(const FlowItem& item);
   bool leave_gap(uint64_t ip, uint64_t tsc);
+  bool begin(uint64_t ip, uint64_t tsc);
   bool block(const FlowItem& item);
 
   // Downwards from `from`, as far as a stack is believed; kNotFound: none, or it may lie below a part's bottom.

@@ -58,10 +58,15 @@ bool CallMachine::jump(uint64_t ip, uint64_t tsc) {
   return settle(ip, tsc);
 }
 
-bool CallMachine::unwind(const CallFunction* place, uint64_t ip, uint64_t tsc) {
-  const size_t frame = search(now_.frames.size() - 2, [&](const Frame& below) {
-    return below.function != nullptr && below.function->place == place;
+size_t CallMachine::frame_to_unwind_to(const CallFunction* place, uint64_t ip) const {
+  return search(now_.frames.size() - 2, [&](const Frame& below) {
+    if (below.function == nullptr || below.function->place != place) return false;
+    return place->symbol || below.came_back_to == ip || (&below + 1)->waits_for(ip);
   });
+}
+
+bool CallMachine::unwind(const CallFunction* place, uint64_t ip, uint64_t tsc) {
+  const size_t frame = frame_to_unwind_to(place, ip);
   if (frame == kNotFound && !known_bottom_) return unsettled(Unsettled::kJump);
   RecentFunctions recent = now_.frames.back().recent;
   recent.use(now_.place->id);
@@ -88,6 +93,7 @@ bool CallMachine::tail_call(uint64_t ip, uint64_t tsc) {
   top.entry_known = true;
   top.local = false;
   top.recent = {};
+  top.came_back_to = 0;
   if (!top.function->stub) {
     slice(top.function, tsc);
     top.node = tree_.child(parent, top.function);
@@ -155,16 +161,18 @@ bool CallMachine::return_to(uint64_t ip, uint64_t tsc) {
   const Frame& top = now_.frames.back();
   const CallFunction* place = place_of(ip, tsc);
   if (place->starts_at(ip)) return return_in_disguise(ip, tsc);
-  if (top.waits_for(ip)) {
-    return_from(now_.frames.size() - 1, tsc);
-    return settle(ip, tsc);
-  }
+  if (top.waits_for(ip)) return come_back(now_.frames.size() - 1, ip, tsc);
   if (top.kind == FrameKind::kInterrupt) return return_to_restorer(ip, tsc);
   const size_t frame = search(now_.frames.size() - 2, [&](const Frame& below) { return below.waits_for(ip); });
   if (frame == kNotFound) {
     return known_bottom_ ? return_unmatched(now_.frames.size() - 2, place, ip, tsc) : unsettled(Unsettled::kAny);
   }
+  return come_back(frame, ip, tsc);
+}
+
+bool CallMachine::come_back(size_t frame, uint64_t ip, uint64_t tsc) {
   return_from(frame, tsc);
+  now_.frames.back().came_back_to = ip;
   return settle(ip, tsc);
 }
 
@@ -200,6 +208,8 @@ bool CallMachine::return_unmatched(size_t from, const CallFunction* place, uint6
 }
 
 void CallMachine::discover(const CallFunction* function, uint64_t tsc) {
+  const Frame& left = now_.frames.back();
+  if (left.kind == FrameKind::kUncalled && now_.step == FlowStep::kReturn) complete(left, tsc);
   size_t floor = now_.frames.size() - 1;
   while (now_.frames[floor].kind != FrameKind::kFloor) --floor;
   pop_to(floor + 1, tsc);
@@ -213,9 +223,9 @@ void CallMachine::discover(const CallFunction* function, uint64_t tsc) {
 }
 
 bool CallMachine::resume_at(uint64_t ip, uint64_t tsc) {
+  if (now_.step == FlowStep::kGap) return begin(ip, tsc);
   const uint64_t paused_at = now_.step != FlowStep::kOn || !now_.paused ? now_.from : now_.paused_at;
-  if (now_.step == FlowStep::kCall || now_.step == FlowStep::kReturn || now_.step == FlowStep::kGap ||
-      now_.step == FlowStep::kFarReturn) {
+  if (now_.step == FlowStep::kCall || now_.step == FlowStep::kReturn || now_.step == FlowStep::kFarReturn) {
     return arrive(ip, tsc);
   }
   if (ip - paused_at <= kLongestInstruction) return settle(ip, tsc);
@@ -250,6 +260,16 @@ bool CallMachine::leave_gap(uint64_t ip, uint64_t tsc) {
   }
   now_.frames.push_back(frame);
   run_in(frame.node, frame.function, tsc);
+  return true;
+}
+
+bool CallMachine::begin(uint64_t ip, uint64_t tsc) {
+  leave_gap(ip, tsc);
+  Frame& first = now_.frames.back();
+  if (now_.gap != GapReason::kNone || !first.function->starts_at(ip) || first.function->stub) return true;
+  first.entry_known = true;
+  first.entered_tsc = tsc;
+  tree_[first.node].count_call(0);
   return true;
 }
 

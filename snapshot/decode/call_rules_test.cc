@@ -48,10 +48,57 @@ TEST_F(CallRules, CallsAndReturnsNestAndTakeTime) {
   block(kWork + 9, kWork + 12, BlockEnd::kReturn);
   block(kMain + 21, kMain + 30, BlockEnd::kOther);
   expect(
-      "thread: ticks 10\n"
+      "thread: \n"
       " 1000: insns 4, ticks 10\n"
       "  2000: calls 1, insns 4, ticks 20, complete 1, in 30, min 30, max 30\n"
       "   3000: calls 1, insns 2, ticks 10, complete 1, in 10, min 10, max 10\n");
+}
+
+// From the first packet that tells time to where recording was switched on, nobody ran.
+TEST_F(CallRules, TimeBeginsWithTheFirstInstruction) {
+  tsc_ = 5000;
+  event(FlowKind::kGap, 0, 0, GapReason::kPacketsLost);
+  tsc_ = 6000;
+  event(FlowKind::kResume, kMain + 8);
+  block(kMain + 8, kMain + 16, BlockEnd::kReturn);
+  block(kWork + 9, kWork + 12, BlockEnd::kOther);
+  expect(
+      "thread: \n"
+      " 2000: insns 2\n"
+      "  1000: insns 2, ticks 20\n"
+      " [packets lost]: calls 1, ticks 1000\n");
+}
+
+TEST_F(CallRules, RecordingBeginsWithACall) {
+  event(FlowKind::kResume, kWork);
+  block(kWork, kWork + 4, BlockEnd::kCall);
+  block(kLeaf, kLeaf + 4, BlockEnd::kReturn);
+  block(kWork + 9, kWork + 12, BlockEnd::kReturn);
+  event(FlowKind::kPause, kMain + 21);
+  event(FlowKind::kResume, kWork);
+  block(kWork, kWork + 12, BlockEnd::kReturn);
+  event(FlowKind::kPause, kMain + 21);
+  expect(
+      "thread: \n"
+      " 1000: pauses 2, paused 10\n"
+      "  2000: calls 2, insns 6, ticks 50, complete 2, in 60, min 20, max 40\n"
+      "   3000: calls 1, insns 2, ticks 10, complete 1, in 10, min 10, max 10\n");
+}
+
+// It may have been under way for long.
+TEST_F(CallRules, BehindAGapNoCallIsSeenToBegin) {
+  event(FlowKind::kResume, kMain + 8);
+  block(kMain + 8, kMain + 16, BlockEnd::kOther);
+  event(FlowKind::kGap, 0, 0, GapReason::kOverflow);
+  event(FlowKind::kResume, kWork);
+  block(kWork, kWork + 4, BlockEnd::kReturn);
+  block(kLeaf + 8, kLeaf + 12, BlockEnd::kOther);
+  expect(
+      "thread: \n"
+      " 1000: insns 2, ticks 20\n"
+      " [overflow]: calls 1, ticks 10\n"
+      "  3000: insns 2\n"
+      "   2000: insns 2, ticks 20\n");
 }
 
 TEST_F(CallRules, ATailCallTakesTheFrameOver) {
@@ -60,7 +107,7 @@ TEST_F(CallRules, ATailCallTakesTheFrameOver) {
   block(kLeaf, kLeaf + 4, BlockEnd::kReturn);
   block(kMain + 21, kMain + 30, BlockEnd::kOther);
   expect(
-      "thread: ticks 10\n"
+      "thread: \n"
       " 1000: insns 4, ticks 10\n"
       "  2000: calls 1, insns 2, ticks 10, complete 1, in 10, min 10, max 10\n"
       "  3000: calls 1, insns 2, ticks 10, complete 1, in 10, min 10, max 10\n");
@@ -72,7 +119,7 @@ TEST_F(CallRules, AStubBelongsToItsCaller) {
   block(kLeaf, kLeaf + 4, BlockEnd::kReturn);
   block(kMain + 21, kMain + 30, BlockEnd::kOther);
   expect(
-      "thread: ticks 10\n"
+      "thread: \n"
       " 1000: insns 6, ticks 20\n"
       "  3000: calls 1, insns 2, ticks 10, complete 1, in 10, min 10, max 10\n");
 }
@@ -88,7 +135,7 @@ TEST_F(CallRules, ALandingPadIsInAnOuterFrame) {
     block(kLeaf, kLeaf + 4, BlockEnd::kReturn);
     block(kMain + 0x89, kMain + 0x90, BlockEnd::kOther);
     expect(
-        "thread: ticks 10\n"
+        "thread: \n"
         " 1000: insns 6, ticks 20\n"
         "  2000: calls 1, insns 2, ticks 10\n"
         "   3000: calls 1, insns 2, ticks 10\n"
@@ -107,7 +154,7 @@ TEST_F(CallRules, ASignalInterruptsAndGoesBack) {
   block(kWork + 5, kWork + 9, BlockEnd::kReturn);
   block(kMain + 21, kMain + 30, BlockEnd::kOther);
   expect(
-      "thread: ticks 10\n"
+      "thread: \n"
       " 1000: insns 4, ticks 10\n"
       "  2000: calls 1, insns 4, ticks 30, complete 1, in 70, min 70, max 70\n"
       "   4000: calls 1, insns 2, ticks 20, complete 1, in 20, min 20, max 20\n"
@@ -124,7 +171,7 @@ TEST_F(CallRules, ASystemCallIsAPauseOrAFrameOfTheKernel) {
   block(kKernel + 9, kKernel + 12, BlockEnd::kFarReturn);
   block(kMain + 22, kMain + 30, BlockEnd::kOther);
   expect(
-      "thread: ticks 10\n"
+      "thread: \n"
       " 1000: insns 6, ticks 30, pauses 1, paused 10\n"
       "  ffffffff81000000: calls 1, insns 4, ticks 20, complete 1, in 30, min 30, max 30\n"
       "   ffffffff81001000: calls 1, insns 2, ticks 10, complete 1, in 10, min 10, max 10\n");
@@ -139,7 +186,7 @@ TEST_F(CallRules, BehindAGapFramesAppearAgain) {
   block(kWork + 0x50, kWork + 0x54, BlockEnd::kReturn);
   block(kMain + 21, kMain + 30, BlockEnd::kOther);
   expect(
-      "thread: ticks 10\n"
+      "thread: \n"
       " 1000: insns 4, ticks 10\n"
       "  2000: calls 1, insns 4, ticks 20, complete 1, in 50, min 50, max 50\n"
       " [overflow]: calls 2, ticks 20\n"
@@ -151,7 +198,7 @@ TEST_F(CallRules, ACallerIsDiscoveredByAReturn) {
   block(kWork + 0x50, kWork + 0x54, BlockEnd::kReturn);
   block(kMain + 21, kMain + 30, BlockEnd::kOther);
   expect(
-      "thread: ticks 10\n"
+      "thread: \n"
       " 1000: insns 2\n"
       "  2000: insns 2, ticks 10\n"
       "   3000: insns 2, ticks 10\n");
@@ -164,7 +211,7 @@ TEST_F(CallRules, ARetpolineIsAJump) {
   block(kWork, kWork + 4, BlockEnd::kReturn);
   block(kMain + 21, kMain + 30, BlockEnd::kOther);
   expect(
-      "thread: ticks 10\n"
+      "thread: \n"
       " 1000: insns 4, ticks 10\n"
       "  2000: calls 1, insns 2, ticks 10, complete 1, in 10, min 10, max 10\n"
       "  4000: calls 1, insns 2, ticks 10, complete 1, in 20, min 20, max 20\n"
@@ -179,10 +226,44 @@ TEST_F(CallRules, CodeWithoutSymbolsIsKnownByWhereItWasCalled) {
   block(kUnnamed + 0x109, kUnnamed + 0x120, BlockEnd::kReturn);
   block(kMain + 21, kMain + 30, BlockEnd::kOther);
   expect(
-      "thread: ticks 10\n"
+      "thread: \n"
       " 1000: insns 4, ticks 10\n"
       "  9010+: calls 1, insns 6, ticks 30, complete 1, in 40, min 40, max 40\n"
       "   9040+: calls 1, insns 2, ticks 10, complete 1, in 10, min 10, max 10\n");
+}
+
+// As at the end of a stripped program: its code is one stretch, from _start far below to what exit() jumps to.
+TEST_F(CallRules, AJumpIntoCodeWithoutSymbolsIsATailCall) {
+  block(kUnnamed, kUnnamed + 16, BlockEnd::kCall);
+  block(kMain, kMain + 16, BlockEnd::kCall);
+  block(kWork, kWork + 4, BlockEnd::kJump);
+  block(kUnnamed + 0x700, kUnnamed + 0x704, BlockEnd::kReturn);
+  block(kMain + 21, kMain + 30, BlockEnd::kReturn);
+  block(kUnnamed + 21, kUnnamed + 30, BlockEnd::kOther);
+  expect(
+      "thread: \n"
+      " 9000?: insns 4, ticks 10\n"
+      "  1000: calls 1, insns 4, ticks 20, complete 1, in 40, min 40, max 40\n"
+      "   2000: calls 1, insns 2, ticks 10, complete 1, in 10, min 10, max 10\n"
+      "   9700+: calls 1, insns 2, ticks 10, complete 1, in 10, min 10, max 10\n");
+}
+
+TEST_F(CallRules, AJumpToWhereACallCameBackToIsALongjmp) {
+  block(kMain, kMain + 16, BlockEnd::kCall);
+  block(kUnnamed, kUnnamed + 16, BlockEnd::kCall);  // setjmp()
+  block(kLeaf, kLeaf + 4, BlockEnd::kReturn);
+  block(kUnnamed + 21, kUnnamed + 30, BlockEnd::kCall);
+  block(kWork, kWork + 4, BlockEnd::kCall);
+  block(kHandler, kHandler + 4, BlockEnd::kJump);
+  block(kUnnamed + 21, kUnnamed + 40, BlockEnd::kReturn);
+  block(kMain + 21, kMain + 30, BlockEnd::kOther);
+  expect(
+      "thread: \n"
+      " 1000: insns 4, ticks 10\n"
+      "  9000+: calls 1, insns 6, ticks 30, complete 1, in 60, min 60, max 60\n"
+      "   2000: calls 1, insns 2, ticks 10\n"
+      "    4000: calls 1, insns 2, ticks 10\n"
+      "   3000: calls 1, insns 2, ticks 10, complete 1, in 10, min 10, max 10\n");
 }
 
 TEST_F(CallRules, RunawayRecursionHasAnEnd) {
@@ -226,7 +307,7 @@ TEST_F(CallRules, AThreadMovesBetweenProcessors) {
   stacks.finish();
   ASSERT_EQ(stacks.threads().size(), 1u);
   EXPECT_EQ(tree_text(*stacks.threads()[0].tree),
-            "thread: ticks 10\n"
+            "thread: \n"
             " 1000: insns 4, ticks 20, pauses 1, paused 10\n"
             "  2000: calls 1, insns 4, ticks 20, complete 1, in 80, min 80, max 80\n"
             "   3000: calls 1, insns 2, ticks 20, pauses 1, paused 40, complete 1, in 60, min 60, max 60\n");

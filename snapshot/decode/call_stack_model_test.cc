@@ -80,6 +80,7 @@ class RandomProgram {
       to = stack_.back();
       stack_.pop_back();
     }
+    came_back_to_ = to;
     go(BlockEnd::kReturn, to);
   }
   void throw_up() {
@@ -87,6 +88,7 @@ class RandomProgram {
     stack_.resize(random_() % stack_.size() + 1);
     const uint64_t frame = stack_.back();
     stack_.pop_back();
+    if (random_() % 3 == 0) return go(BlockEnd::kJump, random_() % 2 == 0 && came_back_to_ != 0 ? came_back_to_ : frame);
     go(random_() % 2 == 0 ? BlockEnd::kJump : BlockEnd::kReturn, (frame & ~0xffull) + 0x90);
   }
   void system_call() {
@@ -179,7 +181,7 @@ class RandomProgram {
   std::mt19937_64 random_;
   const bool wild_;
   bool gaps_ = false;
-  uint64_t here_ = 0, from_ = 0, tsc_ = 1000;
+  uint64_t here_ = 0, from_ = 0, tsc_ = 1000, came_back_to_ = 0;
   std::vector<uint64_t> stack_, interrupted_;
   std::vector<FlowItem> items_;
 };

@@ -99,7 +99,7 @@ class NaiveCalls {
     std::string place, function;
     Node* node = nullptr;
     Floor* floor = nullptr;
-    uint64_t returns_to = 0, entered = 0;
+    uint64_t returns_to = 0, entered = 0, came_back_to = 0;
     bool stub = false, local = false, entry_known = false;
     std::list<std::string> recent;
   };
@@ -133,7 +133,7 @@ class NaiveCalls {
 
   void pass(uint64_t tsc) {
     if (tsc <= since_) return;
-    if (since_ != 0) (paused_ || out_ ? now_->stats.pause_ticks : now_->stats.ticks) += tsc - since_;
+    if (since_ != 0 && now_ != &root_) (paused_ || out_ ? now_->stats.pause_ticks : now_->stats.ticks) += tsc - since_;
     since_ = tsc;
   }
   void run(Node* node, const std::string& place, uint64_t tsc) {
@@ -249,7 +249,9 @@ class NaiveCalls {
     use(recent, place_);
     use(recent, to.place);
     if (!stays) {
-      int frame = find(top() - 1, [&](const Open& open) { return open.place == to.place; });
+      int frame = find(top() - 1, [&](const Open& open) {
+        return open.place == to.place && (to.symbol || open.came_back_to == ip || waits(*(&open + 1), ip));
+      });
       if (frame < 0 && !to.symbol) {
         tail(ip, tsc);
         stack_.back().recent = recent;
@@ -274,6 +276,7 @@ class NaiveCalls {
     open.entry_known = true;
     open.local = false;
     open.recent.clear();
+    open.came_back_to = 0;
     if (!to.stub) ++open.node->stats.calls;
     run(open.node, to.place, tsc);
   }
@@ -284,8 +287,7 @@ class NaiveCalls {
       return tail(ip, tsc);
     }
     if (waits(stack_.back(), ip)) {
-      end_frame(stack_.size() - 1, tsc);
-      return settle(ip, tsc);
+      return come_back(top(), ip, tsc);
     }
     if (stack_.back().kind == 'i') {
       Open& open = stack_.back();
@@ -298,10 +300,14 @@ class NaiveCalls {
       return settle(ip, tsc);
     }
     if (int frame = find(top(), [&](const Open& open) { return waits(open, ip); }); frame >= 0) {
-      end_frame_at(frame, ip, tsc);
-      return;
+      return come_back(frame, ip, tsc);
     }
     unmatched(top() - 1, ip, tsc);
+  }
+  void come_back(int frame, uint64_t ip, uint64_t tsc) {
+    end_frame(static_cast<size_t>(frame), tsc);
+    stack_.back().came_back_to = ip;
+    settle(ip, tsc);
   }
   void end_frame_at(int frame, uint64_t ip, uint64_t tsc) {
     end_frame(static_cast<size_t>(frame), tsc);
@@ -314,6 +320,7 @@ class NaiveCalls {
       stack_.resize(static_cast<size_t>(frame) + 1);
       return settle(ip, tsc);
     }
+    if (stack_.back().kind == 'u' && end_ == 'r') complete(stack_.back(), tsc);
     while (stack_.back().kind != 'f') stack_.pop_back();
     discover(to);
     settle(ip, tsc);
@@ -349,7 +356,15 @@ class NaiveCalls {
     push(ip, returns_to, 'i', tsc);
   }
   void resume(uint64_t ip, uint64_t tsc) {
-    if (end_ == 'c' || end_ == 'r' || end_ == 'g' || end_ == 'i') return arrive(ip, tsc);
+    if (end_ == 'c' || end_ == 'r' || end_ == 'g' || end_ == 'i') {
+      const bool begins = end_ == 'g' && gap_ == "thread" && where(ip).start && !where(ip).stub;
+      arrive(ip, tsc);
+      if (!begins) return;
+      stack_.back().entry_known = true;
+      stack_.back().entered = tsc;
+      ++stack_.back().node->stats.calls;
+      return;
+    }
     const uint64_t at = end_ != '.' || !paused_ ? from_ : paused_at_;
     if (ip >= at && ip <= at + 15) return settle(ip, tsc);
     Where to = where(ip);
