@@ -150,6 +150,8 @@ std::optional<ResumePoint> ResumePoints::take_other(const pt_packet& packet) {
       sent_ = true;
       return std::nullopt;
     case ppt_pip:
+      guest_ = packet.payload.pip.nr != 0;
+      [[fallthrough]];
     case ppt_vmcs:
       sent_ = true;
       return std::nullopt;
@@ -178,7 +180,8 @@ bool ResumePoints::take_ip(const pt_packet_ip& packet) {
 
 ResumePoint ResumePoints::point(ResumeKind kind, const pt_packet& packet) const {
   const uint64_t begin = walk_.offset() - packet.size;
-  return {kind, absolute_, begin, kind == ResumeKind::kOverflow ? begin : walk_.offset(), last_ip_, mode_, clock_};
+  return {kind,     absolute_, guest_, begin, kind == ResumeKind::kOverflow ? begin : walk_.offset(),
+          last_ip_, mode_,     clock_};
 }
 
 uint8_t* write_resume_header(const ResumePoint& point, uint8_t* end) {

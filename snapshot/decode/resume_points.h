@@ -31,6 +31,7 @@ enum class ResumeKind : uint8_t {
 struct ResumePoint {
   ResumeKind kind = ResumeKind::kCode;
   bool absolute = false;  // `ip` does not lean on packets before
+  bool guest = false;     // of a hypervisor, as the segment's packets say
   uint64_t packet = 0;    // that says it
   uint64_t offset = 0;    // the packets that follow
   uint64_t ip = 0;
@@ -63,6 +64,7 @@ class ResumePoints {
   bool partial_ = false;               // the last TNT was not full, and only TIPs have come since
   std::optional<ResumePoint> likely_;  // the last of them: certain if a TNT comes next
   bool absolute_ = false;
+  bool guest_ = false;
   uint64_t last_ip_ = 0;
   std::optional<pt_exec_mode> mode_;
   PacketClock clock_;

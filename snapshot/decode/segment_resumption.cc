@@ -27,6 +27,8 @@ std::optional<ResumePoint> SegmentResumption::next(ResumePoints& points, const S
 
 // Where packets and code contradict each other packets may be damaged, and what leans on the ones before is, too.
 bool SegmentResumption::usable(const ResumePoint& point, const SegmentFault& fault) {
+  if (point.guest) return false;  // the header that is written could not say so
+  where_.guest(false);
   if (point.kind == ResumeKind::kOverflow) return true;
   if (fault.reason != GapReason::kMissingImage && !point.absolute) return false;
   where_.advance(point.clock.tsc());
