@@ -69,6 +69,7 @@ agent::AgentOptions Daemon::agent_options() const {
     options.observer = captures_.get();
     options.drain.finished_spans = &captures_->finished_spans();
   }
+  options.marks_spans = snapshots_ && snapshots_->marks_spans();
   const uint64_t most = agent::most_open_files();
   const bool shares = snapshots_ && snapshots_->records() && most > 2 * kSnapshotFiles;
   return agent::fit_descriptors(options, shares ? most - kSnapshotFiles : most);

@@ -46,6 +46,7 @@ struct AgentOptions {
   DetailTimes detail_times;
   DrainOptions drain;
   uint64_t poll_nano = 50'000'000;
+  bool marks_spans = false;           // programs say their active span to Intel PT, which records them
   AgentObserver* observer = nullptr;  // outlives the agent
 };
 

@@ -36,11 +36,31 @@ PoolKey key_of(const PoolFile& file) {
   return {file.shape().device, file.shape().inode};
 }
 
+// A predecessor that was killed may have left it set.
+void ask_for_marks(const PoolFile& file, bool wanted) {
+  std::atomic<uint32_t>& marks = file.header().span_marks;
+  if (wanted) {
+    marks.fetch_or(pool::kReaderWantsMarks, std::memory_order_relaxed);
+  } else {
+    marks.fetch_and(~uint32_t{pool::kReaderWantsMarks}, std::memory_order_relaxed);
+  }
+}
+
 }  // namespace
 
-Programs::Programs(FdStore& store, AgentLosses& losses, const ProgramLimits& limits, const ProgramTimes& times)
-    : store_(store), losses_(losses), limits_(limits), times_(times), instance_(random_instance()) {
+Programs::Programs(FdStore& store, AgentLosses& losses, const ProgramLimits& limits, const ProgramTimes& times,
+                   bool marks_spans)
+    : store_(store),
+      losses_(losses),
+      limits_(limits),
+      times_(times),
+      instance_(random_instance()),
+      marks_spans_(marks_spans) {
   reading().set(0);
+}
+
+Programs::~Programs() {
+  for (const auto& [key, program] : programs_) ask_for_marks(program->reader().file(), false);
 }
 
 bool Programs::has_room(uid_t uid, uint32_t chunks) const {
@@ -52,6 +72,7 @@ bool Programs::has_room(uid_t uid, uint32_t chunks) const {
 
 std::shared_ptr<Program> Programs::make(const ProgramId& id, PoolFile file) {
   uint32_t chunks = file.shape().chunk_count;
+  ask_for_marks(file, marks_spans_);
   auto program =
       std::make_shared<Program>(id, PoolReader(std::move(file), instance_, losses_), times_, now_monotonic_nano());
   programs_.emplace(id.key, program);

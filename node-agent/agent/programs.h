@@ -33,7 +33,12 @@ struct ProgramLimits {
 
 class Programs : public OfferHandler {
  public:
-  Programs(FdStore& store, AgentLosses& losses, const ProgramLimits& limits, const ProgramTimes& times);
+  // `marks_spans`: every program is asked to say its active span to Intel PT (PTWRITE), as long as we read its pool.
+  Programs(FdStore& store, AgentLosses& losses, const ProgramLimits& limits, const ProgramTimes& times,
+           bool marks_spans = false);
+  ~Programs();
+  Programs(const Programs&) = delete;
+  Programs& operator=(const Programs&) = delete;
 
   // A pool that was kept from before. False: it is none, and is not kept any longer.
   bool adopt(const std::string& name, Fd descriptor);
@@ -75,6 +80,7 @@ class Programs : public OfferHandler {
   const ProgramLimits limits_;
   const ProgramTimes times_;
   const uint64_t instance_;
+  const bool marks_spans_;
   std::map<PoolKey, std::shared_ptr<Program>> programs_;
   std::map<ConnectionId, PoolKey> connections_;
   std::map<uid_t, Held> users_;

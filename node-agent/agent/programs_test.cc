@@ -119,6 +119,27 @@ TEST_F(ProgramsTest, APoolThatIsOfferedAgainIsTheSame) {
   EXPECT_TRUE(until([&] { return outbox_.stored.size() == 1; }));
 }
 
+TEST_F(ProgramsTest, ProgramsAreAskedForTheirActiveSpanWhileItIsRecorded) {
+  options_.marks_spans = true;
+  must_start();
+  ScriptedPool pool;
+  pool.header().span_marks.store(pool::kProgramWantsMarks);
+  SocketClient program(options_.listener.path);
+  ASSERT_EQ(offer(program, pool), Verdict::kTaken);
+  EXPECT_EQ(pool.header().span_marks.load(), pool::kReaderWantsMarks | pool::kProgramWantsMarks);
+  agent_.reset();
+  EXPECT_EQ(pool.header().span_marks.load(), uint32_t{pool::kProgramWantsMarks});
+}
+
+TEST_F(ProgramsTest, WhatAnAgentThatWasKilledAskedForIsTakenBack) {
+  must_start();
+  ScriptedPool pool;
+  pool.header().span_marks.store(pool::kReaderWantsMarks);
+  SocketClient program(options_.listener.path);
+  ASSERT_EQ(offer(program, pool), Verdict::kTaken);
+  EXPECT_EQ(pool.header().span_marks.load(), 0u);
+}
+
 TEST_F(ProgramsTest, LimitsOfAUserAreKept) {
   options_.limits.most_pools_per_user = 2;
   must_start();

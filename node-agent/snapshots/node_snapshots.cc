@@ -57,6 +57,7 @@ Result<> NodeSnapshots::start(const NodeSnapshotOptions& options) {
   system_ = *std::move(system);
   auto recorder = PtFlowRecorder::arm(*system_, spool_->directory(), options.flow);
   if (!recorder) return recorder.error();
+  marks_spans_ = (*recorder)->marks_spans();
   SnapshotServiceOptions service = options.service;
   service.cut = [this](const CutSnapshot&) {
     spool_->trim();

@@ -35,6 +35,8 @@ class NodeSnapshots {
   // Null: not asked for.
   SnapshotBell* bell() const { return bell_.get(); }
   bool records() const { return system_ != nullptr; }
+  // What programs write by PTWRITE is recorded, too.
+  bool marks_spans() const { return marks_spans_; }
 
  private:
   Result<> arm(const NodeSnapshotOptions& options);
@@ -45,6 +47,7 @@ class NodeSnapshots {
   std::unique_ptr<SnapshotCourier> courier_;
   std::unique_ptr<snapshot::PerfSystem> system_;
   std::unique_ptr<SnapshotBell> bell_;
+  bool marks_spans_ = false;
 };
 
 }  // namespace fathom::agent

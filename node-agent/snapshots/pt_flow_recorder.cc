@@ -54,13 +54,15 @@ Result<std::unique_ptr<PtFlowRecorder>> PtFlowRecorder::arm(PerfSystem& system,
                                                             const snapshot::SnapshotDirectory& directory,
                                                             const PtFlowOptions& options) {
   if (auto can = host_can(system); !can) return can.error();
-  std::unique_ptr<PtFlowRecorder> made(new PtFlowRecorder(system, options));
+  PtFlowOptions offered = options;
+  offered.pt.ptwrite = has_ptwrite(system);
+  std::unique_ptr<PtFlowRecorder> made(new PtFlowRecorder(system, offered));
   if (!options.symbol.empty()) {
     auto symbol = snapshot::find_symbol(options.symbol);
     if (!symbol) return symbol.error();
     made->symbol_ = *std::move(symbol);
   }
-  auto recorder = snapshot::PtRecorder::arm(system, directory, options.pt);
+  auto recorder = snapshot::PtRecorder::arm(system, directory, offered.pt);
   if (!recorder) return recorder.error();
   made->recorder_ = *std::move(recorder);
   return made;

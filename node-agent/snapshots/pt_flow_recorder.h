@@ -32,6 +32,9 @@ class PtFlowRecorder final : public FlowRecorder {
                                                      const snapshot::SnapshotDirectory& directory,
                                                      const PtFlowOptions& options);
 
+  // Whether the processor has PTWRITE, and what programs write by it is recorded.
+  bool marks_spans() const { return options_.pt.ptwrite; }
+
   void stop(const SnapshotAsk& ask) override;
   std::vector<pollfd> events() override;
   std::optional<SnapshotAsk> reached() override;

@@ -79,6 +79,15 @@ TEST_F(PtFlowRecorderTest, ASnapshotSaysWhatItIsAboutAndHasItsWindow) {
   EXPECT_EQ(packet_bytes_, 2 * (snapshot::psb_header(0).size() + 100));
 }
 
+TEST_F(PtFlowRecorderTest, WhatProgramsWriteIsRecordedWhereTheProcessorCan) {
+  arm();
+  EXPECT_TRUE(recorder_->marks_spans());
+  recorder_.reset();
+  system_.put_file("/sys/bus/event_source/devices/intel_pt/caps/ptwrite", "0\n");
+  arm();
+  EXPECT_FALSE(recorder_->marks_spans());
+}
+
 TEST_F(PtFlowRecorderTest, TheWindowBeginsNoSoonerThanItsSpan) {
   options_.window_nano = 1'000'000'000;
   arm();

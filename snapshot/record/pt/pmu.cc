@@ -134,6 +134,11 @@ Result<PtPmu> read_pt_pmu(const PerfSystem& system) {
   return pmu;
 }
 
+bool has_ptwrite(const PerfSystem& system) {
+  const auto pmu = read_pt_pmu(system);
+  return pmu && pmu->offers("ptwrite") && pmu->fields.contains("ptw");
+}
+
 Cpu read_cpu(const PerfSystem& system) {
   const std::string text = read_small_file(system.path("/proc/cpuinfo"), 64 << 10).value_or("");
   auto number = [&](std::string_view name, uint64_t most) {

@@ -50,6 +50,8 @@ struct PtPmu {
 };
 
 Result<PtPmu> read_pt_pmu(const PerfSystem& system);
+// Whether programs can write to the packets (PTWRITE), and perf can ask for it.
+bool has_ptwrite(const PerfSystem& system);
 // Family, model and stepping, from /proc/cpuinfo.
 Cpu read_cpu(const PerfSystem& system);
 

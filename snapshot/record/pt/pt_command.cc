@@ -49,8 +49,7 @@ class PtCommand {
  private:
   // The client of the command reads this when it starts: each of its threads then says which span it works for.
   void write_spans_where_possible() {
-    const auto pmu = read_pt_pmu(system_);
-    if (!pmu || !pmu->offers("ptwrite") || !pmu->fields.contains("ptw")) return;
+    if (!has_ptwrite(system_)) return;
     request_.options.ptwrite = true;
     ::setenv("FATHOM_PTWRITE", "1", 0);
   }
