@@ -19,10 +19,11 @@ float get(const Picture& picture, int x, int y) {
 }
 
 Picture rings() {
+  constexpr int kMiddle = kSide / 2;
   Picture picture(kSide * kSide);
   for (int y = 0; y < kSide; ++y) {
     for (int x = 0; x < kSide; ++x) {
-      const float radius = std::hypot(static_cast<float>(x - kSide / 2), static_cast<float>(y - kSide / 2));
+      const float radius = std::hypot(static_cast<float>(x - kMiddle), static_cast<float>(y - kMiddle));
       at(picture, x, y) = static_cast<int>(radius / 12) % 2 == 0 ? 200.0f : 30.0f;
     }
   }
