@@ -79,7 +79,7 @@ class GrpcSnapshotLink final : public SnapshotLink {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + kPatience);
     if (!begin(context)) return {grpc::StatusCode::CANCELLED, "this agent is ending"};
-    const grpc::Status status = ((*stub_).*method)(&context, request, &reply);
+    grpc::Status status = ((*stub_).*method)(&context, request, &reply);
     std::lock_guard lock(mutex_);
     call_ = nullptr;
     return status;
