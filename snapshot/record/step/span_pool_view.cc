@@ -19,7 +19,7 @@ constexpr uint64_t kLookAgainNano = 50'000'000;  // for the pool, which comes so
 
 bool read_memory(pid_t pid, uint64_t address, void* to, size_t bytes) {
   const iovec here{to, bytes};
-  const iovec there{reinterpret_cast<void*>(address), bytes};
+  const iovec there{reinterpret_cast<void*>(address), bytes};  // NOLINT(performance-no-int-to-ptr): of another process
   return ::process_vm_readv(pid, &here, 1, &there, 1, 0) == static_cast<ssize_t>(bytes);
 }
 
