@@ -24,6 +24,14 @@
 #endif
 #endif
 
+#ifdef FATHOM_SANITIZED
+// The search for leaks at the end would trace us, which nobody may here.
+extern "C" const char* __asan_default_options();  // NOLINT(bugprone-reserved-identifier)
+extern "C" const char* __asan_default_options() {
+  return "detect_leaks=0";
+}
+#endif
+
 namespace fathom {
 
 namespace {

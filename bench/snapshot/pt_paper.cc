@@ -74,7 +74,7 @@ PtOptions user_code_alone() {
   return options;
 }
 
-Result<SweepPoint> measure_point(const PtHost& host, Workload& workload, uint64_t turns, uint8_t value,
+Result<SweepPoint> measure_point(const PtHost& host, PtWorkload& workload, uint64_t turns, uint8_t value,
                                  const PtOptions& options) {
   auto turn = run_recorded(host.system, host.directory, options, workload, turns);
   if (!turn) return turn.error();
@@ -90,7 +90,7 @@ double product_of(const SweepPoint& point) {
 
 }  // namespace
 
-Result<TracedOver> measure_traced(Workload& workload, uint64_t turns, int rounds,
+Result<TracedOver> measure_traced(PtWorkload& workload, uint64_t turns, int rounds,
                                   const std::function<Result<double>()>& traced) {
   std::vector<double> baseline, over;
   for (int round = 0; round < rounds; ++round) {
@@ -105,7 +105,7 @@ Result<TracedOver> measure_traced(Workload& workload, uint64_t turns, int rounds
   return TracedOver{median(baseline), median(over)};
 }
 
-Result<PtOverhead> measure_overhead(const PtHost& host, Workload& workload, uint64_t turns, int rounds) {
+Result<PtOverhead> measure_overhead(const PtHost& host, PtWorkload& workload, uint64_t turns, int rounds) {
   std::vector<double> rates;
   const auto traced = [&]() -> Result<double> {
     auto turn = run_recorded(host.system, host.directory, PtOptions(), workload, turns);
@@ -131,7 +131,7 @@ std::vector<std::pair<uint8_t, PtOptions>> sweep_settings(const PtPmu& pmu, cons
   return settings;
 }
 
-Result<std::vector<Sweep>> measure_sweeps(const PtHost& host, Workload& workload, uint64_t turns) {
+Result<std::vector<Sweep>> measure_sweeps(const PtHost& host, PtWorkload& workload, uint64_t turns) {
   auto pmu = read_pt_pmu(host.system);
   if (!pmu) return pmu.error();
   std::vector<Sweep> sweeps;

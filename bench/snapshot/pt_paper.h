@@ -27,7 +27,7 @@ struct PtOverhead {
   double overhead_percent = 0;  // median over rounds, in each of which both take a turn
   double mb_per_s = 0;          // of packets, while it runs
 };
-Result<PtOverhead> measure_overhead(const PtHost& host, Workload& workload, uint64_t turns, int rounds);
+Result<PtOverhead> measure_overhead(const PtHost& host, PtWorkload& workload, uint64_t turns, int rounds);
 
 // Table 2: a column of it for any tracer.
 struct TracedOver {
@@ -35,7 +35,7 @@ struct TracedOver {
   double overhead_percent = 0;
 };
 // `traced` runs the same turns under a tracer.
-Result<TracedOver> measure_traced(Workload& workload, uint64_t turns, int rounds,
+Result<TracedOver> measure_traced(PtWorkload& workload, uint64_t turns, int rounds,
                                   const std::function<Result<double>()>& traced);
 
 // Figures 5 to 7: one period changes, the others are off (CYC, MTC) or constant (PSB).
@@ -51,7 +51,7 @@ struct Sweep {
   std::string why_not;  // instead of points: what the processor lacks
   std::vector<SweepPoint> points;
 };
-Result<std::vector<Sweep>> measure_sweeps(const PtHost& host, Workload& workload, uint64_t turns);
+Result<std::vector<Sweep>> measure_sweeps(const PtHost& host, PtWorkload& workload, uint64_t turns);
 
 // TRF = 100 / (max(P) - min(P)) * (p - min(P)), p = half the median time times half the median instructions.
 void place_factors(std::vector<Sweep>& sweeps);

@@ -18,7 +18,7 @@ using namespace fathom::snapshot;
 constexpr int32_t kPid = 42;
 
 // Takes as long as it is told; the tracer is what makes a turn slower.
-class ScriptedWorkload final : public Workload {
+class ScriptedWorkload final : public PtWorkload {
  public:
   ScriptedWorkload(ScriptedPerf& system, uint64_t bytes) : system_(system), bytes_(bytes) {}
   int32_t pid() const override { return kPid; }
@@ -47,8 +47,8 @@ class PtPaper : public testing::Test {
     system_.put_file("/proc/42/maps", "");
   }
   PtHost host() { return {system_, *directory_}; }
-  Result<std::unique_ptr<Workload>> start(uint64_t bytes) {
-    return std::unique_ptr<Workload>(std::make_unique<ScriptedWorkload>(system_, bytes));
+  Result<std::unique_ptr<PtWorkload>> start(uint64_t bytes) {
+    return std::unique_ptr<PtWorkload>(std::make_unique<ScriptedWorkload>(system_, bytes));
   }
 
   ScriptedPerf system_;
@@ -131,7 +131,7 @@ TEST_F(PtPaper, FillsTheReportWhereThereIsPt) {
 
 TEST_F(PtPaper, SaysOfEachTableAndFigureWhyItIsNotHere) {
   Report report("snapshot", "a machine", "bench-snapshot");
-  const auto never = [](const std::string&) -> Result<std::unique_ptr<Workload>> { return internal("started"); };
+  const auto never = [](const std::string&) -> Result<std::unique_ptr<PtWorkload>> { return internal("started"); };
   ASSERT_TRUE(add_paper(report, host(), "the hypervisor does not show Intel PT", never, 1).ok());
   for (const char* what : {"table 1", "table 2", "figure 5", "figure 6", "figure 7"}) {
     const size_t at = report.table().find(std::string("not on this host: ") + what);

@@ -80,7 +80,7 @@ class Paper {
     return function_tracer(**workload, *turns, key);
   }
 
-  Result<double> recorded(Workload& workload, uint64_t turns) {
+  Result<double> recorded(PtWorkload& workload, uint64_t turns) {
     PtOptions options;
     options.kernel = true;
     auto turn = run_recorded(host_.system, host_.directory, options, workload, turns);
@@ -89,7 +89,7 @@ class Paper {
     return turn->seconds;
   }
 
-  Result<> function_tracer(Workload& workload, uint64_t turns, const std::string& key) {
+  Result<> function_tracer(PtWorkload& workload, uint64_t turns, const std::string& key) {
     auto trace = FunctionTrace::make(workload.pid());
     if (!trace) {
       report_.note("left out: " + key + "_ftrace_percent (table 2): " + trace.error().message);

@@ -14,7 +14,7 @@
 
 namespace fathom::bench {
 
-using WorkloadStarter = std::function<Result<std::unique_ptr<Workload>>(const std::string& name)>;
+using WorkloadStarter = std::function<Result<std::unique_ptr<PtWorkload>>(const std::string& name)>;
 
 // `why_not`: why this host has no PT; empty where it has.
 Result<> add_paper(Report& report, const PtHost& host, const std::string& why_not, const WorkloadStarter& start,

@@ -17,7 +17,7 @@ using namespace fathom::snapshot;
 
 constexpr double kNanos = 1e9;
 
-class WorkloadProcess final : public Workload {
+class WorkloadProcess final : public PtWorkload {
  public:
   explicit WorkloadProcess(std::unique_ptr<tracers::Subprocess> process) : process_(std::move(process)) {}
   int32_t pid() const override { return process_->pid(); }
@@ -57,15 +57,15 @@ Result<double> bytes_per_second(const SnapshotFile& file) {
 
 }  // namespace
 
-Result<std::unique_ptr<Workload>> start_workload(const std::string& name) {
+Result<std::unique_ptr<PtWorkload>> start_workload(const std::string& name) {
   auto process = tracers::Subprocess::start({{beside_this_program("pt_workload"), name}, {}});
   if (!process) return process.error();
   auto ready = (*process)->read_line();
   if (!ready) return ready.error();
-  return std::unique_ptr<Workload>(std::make_unique<WorkloadProcess>(*std::move(process)));
+  return std::unique_ptr<PtWorkload>(std::make_unique<WorkloadProcess>(*std::move(process)));
 }
 
-Result<uint64_t> turns_of(Workload& workload, double seconds) {
+Result<uint64_t> turns_of(PtWorkload& workload, double seconds) {
   uint64_t turns = 1;
   while (true) {
     auto took = workload.run(turns);
@@ -78,7 +78,7 @@ Result<uint64_t> turns_of(Workload& workload, double seconds) {
 }
 
 Result<PtTurn> run_recorded(PerfSystem& system, const SnapshotDirectory& directory, PtOptions options,
-                            Workload& workload, uint64_t turns) {
+                            PtWorkload& workload, uint64_t turns) {
   options.pids = {workload.pid()};
   options.history_nano = kNanosPerHour;
   auto recorder = PtRecorder::arm(system, directory, options);

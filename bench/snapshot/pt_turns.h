@@ -16,18 +16,18 @@
 
 namespace fathom::bench {
 
-class Workload {
+class PtWorkload {
  public:
-  virtual ~Workload() = default;
+  virtual ~PtWorkload() = default;
   virtual int32_t pid() const = 0;
   // So many turns; how long they took by the workload's own clock.
   virtual Result<double> run(uint64_t turns) = 0;
 };
 // pt_workload (bench/snapshot/programs), beside this program.
-Result<std::unique_ptr<Workload>> start_workload(const std::string& name);
+Result<std::unique_ptr<PtWorkload>> start_workload(const std::string& name);
 
 // Turns that take about so long.
-Result<uint64_t> turns_of(Workload& workload, double seconds);
+Result<uint64_t> turns_of(PtWorkload& workload, double seconds);
 
 struct PtTurn {
   double seconds = 0;
@@ -37,6 +37,6 @@ struct PtTurn {
 };
 // Armed before, and taken after it; `options.pids` is filled in.
 Result<PtTurn> run_recorded(snapshot::PerfSystem& system, const snapshot::SnapshotDirectory& directory,
-                            snapshot::PtOptions options, Workload& workload, uint64_t turns);
+                            snapshot::PtOptions options, PtWorkload& workload, uint64_t turns);
 
 }  // namespace fathom::bench

@@ -28,7 +28,7 @@ class ElfReader {
  public:
   ElfReader(const Fd& file, const std::string& name) : file_(file), name_(name), size_(file_size(file)) {}
 
-  Result<ElfFile> read() {
+  Result<ElfLayout> read() {
     unsigned char ident[EI_NIDENT] = {};
     if (auto got = bytes(0, ident, sizeof ident); !got) return got.error();
     const bool known =
@@ -47,7 +47,7 @@ class ElfReader {
   }
 
   template <typename Header, typename Segment>
-  Result<ElfFile> read_class() {
+  Result<ElfLayout> read_class() {
     Header header{};
     if (auto got = bytes(0, &header, sizeof header); !got) return got.error();
     if (header.e_machine != EM_X86_64 && header.e_machine != EM_386) return invalid(name_ + " is no ELF file of x86");
@@ -55,14 +55,14 @@ class ElfReader {
     if (header.e_phnum != 0 && header.e_phentsize != sizeof(Segment)) return damaged("its segments have an odd size");
     std::vector<Segment> segments(header.e_phnum);
     if (auto got = bytes(header.e_phoff, segments.data(), segments.size() * sizeof(Segment)); !got) return got.error();
-    ElfFile file;
+    ElfLayout file;
     file.core = header.e_type == ET_CORE;
     for (const Segment& segment : segments) take_segment(segment, file);
     return file;
   }
 
   template <typename Segment>
-  void take_segment(const Segment& segment, ElfFile& file) const {
+  void take_segment(const Segment& segment, ElfLayout& file) const {
     if (segment.p_type == PT_NOTE && file.build_id.empty())
       file.build_id = build_id(segment.p_offset, segment.p_filesz);
     if (segment.p_type != PT_LOAD || segment.p_offset >= size_) return;
@@ -98,7 +98,7 @@ class ElfReader {
 
 }  // namespace
 
-uint64_t ElfFile::lowest_page() const {
+uint64_t ElfLayout::lowest_page() const {
   bool upper = false;
   for (const ElfSegment& segment : segments) upper |= segment.executable && segment.address >= kUpperHalf;
   uint64_t lowest = UINT64_MAX;
@@ -115,11 +115,11 @@ Result<bool> is_elf_file(const Fd& file) {
   return got == SELFMAG && std::memcmp(begin, ELFMAG, SELFMAG) == 0;
 }
 
-Result<ElfFile> read_elf_file(const Fd& file, const std::string& name) {
+Result<ElfLayout> read_elf_file(const Fd& file, const std::string& name) {
   return ElfReader(file, name).read();
 }
 
-Result<ElfFile> read_elf_file(const std::string& path) {
+Result<ElfLayout> read_elf_file(const std::string& path) {
   Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.open()) return system_error("cannot read the image " + path);
   return read_elf_file(file, path);

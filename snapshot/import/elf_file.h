@@ -1,4 +1,4 @@
-// ElfFile: where an ELF file wants its segments to lie, and its build-id. No sections, no symbols.
+// ElfLayout: where an ELF file wants its segments to lie, and its build-id. No sections, no symbols.
 //
 // Purpose: what an importer must know of an image to place it. Thread safety: plain values. Errors: kInvalid when the
 // file is no ELF file of x86, kCorrupt when its headers point outside of it, kInternal (the system's words). The file
@@ -21,7 +21,7 @@ struct ElfSegment {
   bool executable = false;
 };
 
-struct ElfFile {
+struct ElfLayout {
   std::vector<ElfSegment> segments;  // PT_LOAD with bytes in the file
   std::string build_id;              // raw; empty: none
   bool core = false;                 // ET_CORE: memory as it was, /proc/kcore for one
@@ -33,7 +33,7 @@ struct ElfFile {
 
 // Whether these bytes begin like an ELF file's.
 Result<bool> is_elf_file(const Fd& file);
-Result<ElfFile> read_elf_file(const Fd& file, const std::string& name);
-Result<ElfFile> read_elf_file(const std::string& path);
+Result<ElfLayout> read_elf_file(const Fd& file, const std::string& name);
+Result<ElfLayout> read_elf_file(const std::string& path);
 
 }  // namespace fathom::snapshot

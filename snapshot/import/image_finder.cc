@@ -77,7 +77,7 @@ class ImageFinder {
     return {};
   }
 
-  static uint64_t lowest_code(const ElfFile& elf) {
+  static uint64_t lowest_code(const ElfLayout& elf) {
     uint64_t lowest = UINT64_MAX;
     for (const ElfSegment& segment : elf.segments) {
       if (segment.executable) lowest = std::min(lowest, segment.address);

@@ -44,7 +44,7 @@ Result<> map_flat(const ImageFile& file, uint64_t bytes, const Placement& placem
   return {};
 }
 
-Result<> map_elf(const ImageFile& file, const ElfFile& elf, const Placement& placement, Snapshot& snapshot) {
+Result<> map_elf(const ImageFile& file, const ElfLayout& elf, const Placement& placement, Snapshot& snapshot) {
   const uint64_t slide = file.base ? *file.base - elf.lowest_page() : placement.slide.value_or(0);
   size_t mapped = 0;
   for (const ElfSegment& segment : elf.segments) {

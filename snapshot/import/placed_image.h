@@ -3,7 +3,7 @@
 // Purpose: the rules of --image, for raw streams and perf.data alike: an ELF file without a base lies at its own
 // addresses; with one, at base + (address - lowest page of its segments); a file that is no ELF lies at its base as it
 // is. Only executable segments become maps. Thread safety: none. Errors: kInvalid (names the cure), kExhausted, those
-// of ElfFile.
+// of ElfLayout.
 #pragma once
 
 #include <cstdint>

@@ -42,7 +42,7 @@ bool ends_word(std::string_view name, size_t at) {
 
 std::string demangled(std::string_view raw) {
   if (raw.ends_with(kPlt)) return demangled(raw.substr(0, raw.size() - kPlt.size())) + std::string(kPlt);
-  const std::string name(raw.substr(0, kMostMangledBytes));
+  std::string name(raw.substr(0, kMostMangledBytes));
   if (name.starts_with("_Z") && name.size() == raw.size()) {
     int status = 0;
     const std::unique_ptr<char, Free> text(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status));
