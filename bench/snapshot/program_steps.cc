@@ -32,9 +32,12 @@ Result<std::string> run_well(const tracers::Command& command) {
   return std::move(ended->output);
 }
 
+// The line of JSON; what is said beside it to people may stand around it.
 Result<std::string> id_in(const std::string& output) {
+  const size_t begin = output.find("{\"snapshot_id\"");
+  const std::string line = begin == std::string::npos ? "" : output.substr(begin, output.find('\n', begin) - begin);
   boost::system::error_code fault;
-  const auto value = boost::json::parse(output, fault);
+  const auto value = boost::json::parse(line, fault);
   if (fault || !value.is_object() || !value.as_object().contains("snapshot_id")) {
     return internal("import printed no id: " + output);
   }
