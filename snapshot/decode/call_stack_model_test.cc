@@ -88,7 +88,8 @@ class RandomProgram {
     stack_.resize(random_() % stack_.size() + 1);
     const uint64_t frame = stack_.back();
     stack_.pop_back();
-    if (random_() % 3 == 0) return go(BlockEnd::kJump, random_() % 2 == 0 && came_back_to_ != 0 ? came_back_to_ : frame);
+    if (random_() % 3 == 0)
+      return go(BlockEnd::kJump, random_() % 2 == 0 && came_back_to_ != 0 ? came_back_to_ : frame);
     go(random_() % 2 == 0 ? BlockEnd::kJump : BlockEnd::kReturn, (frame & ~0xffull) + 0x90);
   }
   void system_call() {
