@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "base/ids.h"
-#include "snapshot/import/elf_file.h"
+#include "snapshot/import/elf_layout.h"
 #include "snapshot/import/own_vdso.h"
 #include "snapshot/import/placed_image.h"
 
@@ -66,7 +66,7 @@ class ImageFinder {
       auto opened = open_image(file.path);
       if (!opened) return opened.error();
       Named named{file, {}, false, 0, false};
-      if (auto elf = read_elf_file(*opened, file.path)) {
+      if (auto elf = read_elf_layout(*opened, file.path)) {
         named.build_id = elf->build_id;
         named.core = elf->core;
         named.lowest_code = lowest_code(*elf);
@@ -129,7 +129,7 @@ class ImageFinder {
     const bool deleted = image.name.ends_with(kDeleted);
     const std::string name = deleted ? image.name.substr(0, image.name.size() - kDeleted.size()) : image.name;
     const std::string path = search_.options.symfs + name;
-    auto elf = read_elf_file(path);
+    auto elf = read_elf_layout(path);
     if (!elf) return false;
     if (image.build_id.empty()) {
       const bool trusted = !deleted && (search_.same_host || !search_.options.symfs.empty());
@@ -151,7 +151,7 @@ class ImageFinder {
     const std::string hex = to_hex(image.build_id);
     const std::string place = search_.options.debug_directory + "/.build-id/" + hex.substr(0, 2) + "/" + hex.substr(2);
     for (const char* file : {"/elf", "/vdso", ""}) {
-      auto elf = read_elf_file(place + file);
+      auto elf = read_elf_layout(place + file);
       if (elf && elf->build_id == image.build_id && keep(place + file, image)) return true;
     }
     return false;

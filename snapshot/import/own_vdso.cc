@@ -6,7 +6,7 @@
 
 #include "base/fd.h"
 #include "base/whole_io.h"
-#include "snapshot/import/elf_file.h"
+#include "snapshot/import/elf_layout.h"
 
 namespace fathom::snapshot {
 
@@ -20,7 +20,7 @@ std::optional<OwnVdso> own_vdso() {
   vdso.bytes.assign(reinterpret_cast<const char*>(header), bytes);
   Fd file(::memfd_create("vdso", MFD_CLOEXEC));
   if (!file.open() || !write_whole(file.get(), vdso.bytes, "vdso")) return std::nullopt;
-  auto elf = read_elf_file(file, "[vdso]");
+  auto elf = read_elf_layout(file, "[vdso]");
   if (!elf || elf->build_id.empty()) return std::nullopt;
   vdso.build_id = elf->build_id;
   return vdso;

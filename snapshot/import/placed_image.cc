@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "snapshot/import/elf_file.h"
+#include "snapshot/import/elf_layout.h"
 
 namespace fathom::snapshot {
 namespace {
@@ -90,7 +90,7 @@ Result<> add_placed_image(const SnapshotDirectory& directory, const ImageFile& f
   image.kind = *is_elf ? ImageKind::kElf : ImageKind::kFlat;
   Result<> mapped;
   if (*is_elf) {
-    auto elf = read_elf_file(*opened, file.path);
+    auto elf = read_elf_layout(*opened, file.path);
     if (!elf) return elf.error();
     image.build_id = elf->build_id;
     mapped = map_elf(file, *elf, placement, snapshot);

@@ -33,7 +33,7 @@ struct ElfLayout {
 
 // Whether these bytes begin like an ELF file's.
 Result<bool> is_elf_file(const Fd& file);
-Result<ElfLayout> read_elf_file(const Fd& file, const std::string& name);
-Result<ElfLayout> read_elf_file(const std::string& path);
+Result<ElfLayout> read_elf_layout(const Fd& file, const std::string& name);
+Result<ElfLayout> read_elf_layout(const std::string& path);
 
 }  // namespace fathom::snapshot

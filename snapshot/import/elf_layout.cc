@@ -1,4 +1,4 @@
-#include "snapshot/import/elf_file.h"
+#include "snapshot/import/elf_layout.h"
 
 #include <elf.h>
 #include <sys/stat.h>
@@ -115,14 +115,14 @@ Result<bool> is_elf_file(const Fd& file) {
   return got == SELFMAG && std::memcmp(begin, ELFMAG, SELFMAG) == 0;
 }
 
-Result<ElfLayout> read_elf_file(const Fd& file, const std::string& name) {
+Result<ElfLayout> read_elf_layout(const Fd& file, const std::string& name) {
   return ElfReader(file, name).read();
 }
 
-Result<ElfLayout> read_elf_file(const std::string& path) {
+Result<ElfLayout> read_elf_layout(const std::string& path) {
   Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.open()) return system_error("cannot read the image " + path);
-  return read_elf_file(file, path);
+  return read_elf_layout(file, path);
 }
 
 }  // namespace fathom::snapshot
