@@ -14,25 +14,14 @@ namespace {
 
 using snapshot::step::StepOutcome;
 
-// 1234567 as 1,234,567.
-std::string grouped(uint64_t number) {
-  const std::string digits = std::to_string(number);
-  std::string text;
-  for (size_t i = 0; i < digits.size(); i++) {
-    if (i != 0 && (digits.size() - i) % 3 == 0) text += ',';
-    text += digits[i];
-  }
-  return text;
-}
-
 std::string counted(uint64_t count, const std::string& what) {
-  return grouped(count) + " " + what + (count == 1 ? "" : "s");
+  return group_digits(count) + " " + what + (count == 1 ? "" : "s");
 }
 
 // Two figures are all that it is worth.
 std::string rounded(double value) {
   const double unit = std::pow(10, std::floor(std::log10(value)) - 1);
-  return grouped(static_cast<uint64_t>(std::llround(value / unit) * std::llround(unit < 1 ? 1 : unit)));
+  return group_digits(static_cast<uint64_t>(std::llround(value / unit) * std::llround(unit < 1 ? 1 : unit)));
 }
 
 std::string line(const std::string& text) {
