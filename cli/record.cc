@@ -22,7 +22,7 @@ CommandLine make_line() {
       "status are passed on. Two engines write the same packets. 'pt' is Intel PT, which costs a program up to a "
       "quarter of its speed and needs "
       "a processor that has it. 'step' works anywhere: it stops the program at each instruction, so that the recorded "
-      "stretch runs some ten thousand to hundred thousand times slower, locks held longer and timeouts included; what "
+      "stretch runs some hundred thousand times slower, locks held longer and timeouts included; what "
       "it tells is which instructions ran, not how fast. By stepping all windows are one snapshot; by Intel PT each is "
       "one, with what led to it. Ctrl-C ends the recording, and what was recorded until then is kept.",
       {{"COMMAND", "the program and its arguments, after --", true}},
