@@ -1,9 +1,8 @@
 #include "snapshot/analyze/calls_answer.h"
 
 #include "snapshot/analyze/answer_head.h"
-#include "snapshot/analyze/function_label.h"
+#include "snapshot/analyze/code_labels.h"
 #include "snapshot/analyze/icicle.h"
-#include "snapshot/analyze/insns_rows.h"
 
 namespace fathom::snapshot {
 

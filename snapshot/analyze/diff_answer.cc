@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "snapshot/analyze/answer_head.h"
-#include "snapshot/analyze/function_label.h"
+#include "snapshot/analyze/code_labels.h"
 #include "snapshot/analyze/icicle.h"
 
 namespace fathom::snapshot {

@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "snapshot/analyze/answer_head.h"
-#include "snapshot/analyze/function_label.h"
+#include "snapshot/analyze/code_labels.h"
 
 namespace fathom::snapshot {
 

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "net/json_writer.h"
 #include "snapshot/analyze/answer_head.h"
-#include "snapshot/analyze/function_label.h"
+#include "snapshot/analyze/code_labels.h"
 
 namespace fathom::snapshot {
 namespace {
@@ -48,14 +48,6 @@ std::string_view event_name(FlowKind kind) {
 }
 
 }  // namespace
-
-std::string short_line(const SourceLine& line) {
-  std::string_view path = line.file;
-  size_t slash = path.rfind('/');
-  if (slash != std::string_view::npos && slash > 0) slash = path.rfind('/', slash - 1);
-  if (slash != std::string_view::npos) path.remove_prefix(slash + 1);
-  return printable(path) + ":" + std::to_string(line.line);
-}
 
 InsnsRows::InsnsRows(const AnswerContext& context, const Question& question, AnswerWriter& writer)
     : context_(context),

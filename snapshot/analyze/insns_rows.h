@@ -66,7 +66,4 @@ class InsnsRows {
   uint64_t kept_lines_ = 0;
 };
 
-// "shop/main.cc:42": the last two names of the path.
-std::string short_line(const SourceLine& line);
-
 }  // namespace fathom::snapshot

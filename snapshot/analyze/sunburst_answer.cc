@@ -1,7 +1,7 @@
 #include "snapshot/analyze/sunburst_answer.h"
 
 #include "snapshot/analyze/answer_head.h"
-#include "snapshot/analyze/function_label.h"
+#include "snapshot/analyze/code_labels.h"
 #include "snapshot/analyze/icicle.h"
 
 namespace fathom::snapshot {

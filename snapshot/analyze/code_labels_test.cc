@@ -1,4 +1,4 @@
-#include "snapshot/analyze/function_label.h"
+#include "snapshot/analyze/code_labels.h"
 
 #include <gtest/gtest.h>
 

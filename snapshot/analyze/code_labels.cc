@@ -1,4 +1,4 @@
-#include "snapshot/analyze/function_label.h"
+#include "snapshot/analyze/code_labels.h"
 
 #include <array>
 
@@ -51,6 +51,14 @@ std::string short_function_name(std::string_view name, size_t columns) {
   if (display_width(text) > columns) text = folded(text, '<', '>');
   if (display_width(text) > columns) text = folded(text, '(', ')');
   return cut_to_width(text, columns);
+}
+
+std::string short_line(const SourceLine& line) {
+  std::string_view path = line.file;
+  size_t slash = path.rfind('/');
+  if (slash != std::string_view::npos && slash > 0) slash = path.rfind('/', slash - 1);
+  if (slash != std::string_view::npos) path.remove_prefix(slash + 1);
+  return printable(path) + ":" + std::to_string(line.line);
 }
 
 }  // namespace fathom::snapshot
