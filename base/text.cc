@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <iterator>
 
@@ -181,6 +182,15 @@ std::string group_digits(uint64_t number) {
   std::string digits = std::to_string(number);
   for (size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
   return digits;
+}
+
+std::string slowdown_text(double slowdown) {
+  if (!(slowdown > 0)) return "";
+  if (slowdown >= 10)
+    return group_digits(static_cast<uint64_t>(std::llrint(std::min(slowdown, 1e18)))) + " times slower";
+  char text[48];
+  std::snprintf(text, sizeof text, "%.1f times slower", slowdown);
+  return text;
 }
 
 }  // namespace fathom

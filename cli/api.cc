@@ -138,6 +138,11 @@ uint64_t number_of(const boost::json::value& object, std::string_view key) {
   return number;
 }
 
+double real_of(const boost::json::value& object, std::string_view key) {
+  const boost::json::value& value = member_of(object, key);
+  return value.is_number() ? value.to_number<double>() : 0;
+}
+
 bool flag_of(const boost::json::value& object, std::string_view key) {
   const boost::json::value& value = member_of(object, key);
   return value.is_bool() && value.get_bool();

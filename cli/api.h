@@ -57,6 +57,7 @@ Result<boost::json::value> parse_json(std::string_view text);
 // Members of an answer, with something harmless where a server of another version has none.
 std::string text_of(const boost::json::value& object, std::string_view key);
 uint64_t number_of(const boost::json::value& object, std::string_view key);  // also decimal strings
+double real_of(const boost::json::value& object, std::string_view key);
 bool flag_of(const boost::json::value& object, std::string_view key);
 const boost::json::array& array_of(const boost::json::value& object, std::string_view key);
 const boost::json::value& member_of(const boost::json::value& object, std::string_view key);

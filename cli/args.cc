@@ -161,8 +161,9 @@ Result<uint64_t> Args::number(std::string_view flag, uint64_t least, uint64_t mo
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   bool whole = error == std::errc() && end == text.data() + text.size();
   if (whole && value >= least && value <= most) return value;
-  return invalid(std::string(flag) + ": '" + printable(text) + "' is not a whole number from " + std::to_string(least) +
-                 " to " + std::to_string(most));
+  const std::string range = most == UINT64_MAX ? ", " + std::to_string(least) + " or more"
+                                               : " from " + std::to_string(least) + " to " + std::to_string(most);
+  return invalid(std::string(flag) + ": '" + printable(text) + "' is not a whole number" + range);
 }
 
 Result<uint64_t> Args::size_bytes(std::string_view flag) const {

@@ -126,6 +126,38 @@ TEST(Slowest, NotesAndSpanIds) {
   EXPECT_NE(world.out.find("00f067aa0ba902b7\n"), std::string::npos);
 }
 
+std::string row_with(int duration_ms, int captures, int snapshots) {
+  std::string text = row(duration_ms);
+  text.pop_back();
+  return text + R"(,"captures":)" + std::to_string(captures) + R"(,"snapshots":)" + std::to_string(snapshots) + "}";
+}
+
+TEST(Slowest, NotesSayOfWhichThereIsMore) {
+  FakeWorld world;
+  world.answer(200, page(row_with(9, 0, 0) + "," + row_with(8, 2, 0) + "," + row_with(7, 1, 3)));
+  EXPECT_EQ(world.run({"slowest"}), ExitCode::kOk);
+  EXPECT_NE(world.out.find("    9 ms  2026-11-21 02:00:00.000  shop     GET /x         8                      4bf"),
+            std::string::npos)
+      << world.out;
+  EXPECT_NE(world.out.find("8  captured            4bf"), std::string::npos) << world.out;
+  EXPECT_NE(world.out.find("8  captured, snapshot  4bf"), std::string::npos) << world.out;
+}
+
+TEST(Slowest, OnlyThoseOfWhichThereIsMore) {
+  FakeWorld world;
+  world.answer(200, page(row_with(9, 0, 0) + "," + row_with(8, 2, 0) + "," + row_with(7, 0, 3)));
+  EXPECT_EQ(world.run({"slowest", "--recorded"}), ExitCode::kOk);
+  EXPECT_NE(world.targets[0].find("limit=200"), std::string::npos) << world.targets[0];
+  EXPECT_EQ(world.out.find("9 ms"), std::string::npos);
+  EXPECT_EQ(world.out.find("8 ms"), std::string::npos);
+  EXPECT_NE(world.out.find("7 ms"), std::string::npos);
+  EXPECT_EQ(world.err, "of all 3 that match, 1 has one; --since 1d looks further back\n");
+  world.err.clear();
+  EXPECT_EQ(world.run({"slowest", "--captured", "--recorded", "--limit", "2"}), ExitCode::kOk);
+  EXPECT_NE(world.out.find("8 ms"), std::string::npos);
+  EXPECT_EQ(world.err, "") << "there are as many as were asked for";
+}
+
 TEST(Slowest, WrongFlagsAreExitTwoAndAskNobody) {
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{"slowest", "--since", "1"},
@@ -276,6 +308,65 @@ TEST(Trace, JsonIsTheServersOwnWords) {
   world.answer(200, body);
   EXPECT_EQ(world.run({"trace", kTraceId, "--format", "json"}), ExitCode::kOk);
   EXPECT_EQ(world.out, body + "\n");
+}
+
+constexpr const char* kBareTrace =
+    R"({"trace_id":"4bf92f3577b34da6a3ce929d0e0e4736","complete":true,"spans":[)"
+    R"({"span_id":"0000000000000001","service":"shop","operation":"GET /x","start_time_unix_nano":"1795226400000000001",)"
+    R"("duration_nano":4000000000},{"span_id":"0000000000000002","parent_span_id":"0000000000000001",)"
+    R"("service":"stock","operation":"it's slow","start_time_unix_nano":"1795226400000000001",)"
+    R"("duration_nano":3000000000},{"span_id":"0000000000000003","parent_span_id":"0000000000000002",)"
+    R"("service":"disk","operation":"read","start_time_unix_nano":"1795226400000000001","duration_nano":5}],)"
+    R"("captures":[)";
+
+std::string other_row(const std::string& id, int captures, int snapshots) {
+  std::string text = row_with(3000, captures, snapshots);
+  text.replace(text.find(kTraceId), 32, id);
+  return text;
+}
+
+TEST(Trace, WithoutACaptureSaysWhatToDoNext) {
+  const std::string captured(32, 'a'), recorded(32, 'b'), bare(32, 'c');
+  FakeWorld world;
+  world.answer(200, kBareTrace + std::string("]}"));
+  world.answer(200, page(row_with(4000, 1, 1) + "," + other_row(bare, 0, 0) + "," + other_row(captured, 1, 0) + "," +
+                         other_row(recorded, 1, 1)));
+  EXPECT_EQ(world.run({"trace", kTraceId}), ExitCode::kOk);
+  ASSERT_EQ(world.targets.size(), 2u);
+  EXPECT_EQ(decoded(world.targets[1]),
+            "/api/v1/slowest service=shop operation=GET /x from=2026-11-21T01:00:00.000000001Z "
+            "to=2026-11-21T03:00:00.000000001Z by=trace limit=200");
+  const size_t begin = world.out.find("\nnothing of its threads was captured, and there is no snapshot of it\n");
+  ASSERT_NE(begin, std::string::npos) << world.out;
+  const std::string steps = world.out.substr(begin);
+  EXPECT_NE(steps.find("captured: fathom timeline " + captured + "\n"), std::string::npos) << steps;
+  EXPECT_NE(steps.find("recorded: fathom trace    " + recorded + "\n"), std::string::npos) << steps;
+  EXPECT_EQ(steps.find(bare), std::string::npos) << steps;
+  EXPECT_EQ(steps.find(kTraceId), std::string::npos) << "it is not its own likeness: " << steps;
+  EXPECT_NE(steps.find("fathom record --span 'it'\\''s slow' --min-duration 1500ms --threads all -- COMMAND\n"),
+            std::string::npos)
+      << "where most of the time went: " << steps;
+  EXPECT_NE(steps.find("fathom up --pt"), std::string::npos);
+}
+
+TEST(Trace, ThatWasCapturedSaysHowToGoDeeper) {
+  FakeWorld world;
+  world.answer(200, kBareTrace + std::string(R"({"id":"ca","trigger":"slow"}]})"));
+  EXPECT_EQ(world.run({"trace", kTraceId}), ExitCode::kOk);
+  EXPECT_EQ(world.targets.size(), 1u);
+  EXPECT_NE(world.out.find("fathom record --span"), std::string::npos) << world.out;
+  EXPECT_EQ(world.out.find("nothing of its threads"), std::string::npos) << world.out;
+}
+
+TEST(Timeline, WithoutACaptureSaysWhatToDoNext) {
+  FakeWorld world;
+  world.answer(200, R"({"trace_id":")" + std::string(kTraceId) + R"(","captures":[],"processes":[]})");
+  world.answer(200, kBareTrace + std::string("]}"));
+  world.answer(200, page(""));
+  EXPECT_EQ(world.run({"timeline", kTraceId}), ExitCode::kOk);
+  EXPECT_EQ(world.targets.size(), 3u);
+  EXPECT_NE(world.out.find("\nno request with GET /x of shop has more"), std::string::npos) << world.out;
+  EXPECT_NE(world.out.find("--min-duration 1500ms"), std::string::npos) << world.out;
 }
 
 TEST(Program, HelpTeaches) {

@@ -40,8 +40,10 @@ std::string path_command(const Context& context) {
   return path.find(":" + directory + ":") != std::string::npos ? "" : "  export PATH=" + directory + ":$PATH\n";
 }
 
-std::string request_commands(const std::string& trace_id) {
-  return "  fathom slowest --service inventory --by span\n"
+std::string request_commands(const ShownRequest& shown) {
+  const std::string& trace_id = shown.trace_id;
+  return "  fathom slowest --captured\n"
+         "  fathom slowest --service inventory --by span\n"
          "  fathom slowest --min-duration 100ms --format json\n"
          "  fathom services\n"
          "  fathom latency --service gateway\n"
@@ -53,9 +55,8 @@ std::string request_commands(const std::string& trace_id) {
          trace_id +
          "\n"
          "  fathom timeline " +
-         trace_id +
-         " --all     # and what the other threads did meanwhile: who held the lock\n"
-         "  fathom export --perfetto slow.pftrace " +
+         trace_id + " --all     # and what the other threads did meanwhile" +
+         (shown.waited_for_lock ? ": who held the lock\n" : "\n") + "  fathom export --perfetto slow.pftrace " +
          trace_id + "\n";
 }
 
@@ -66,7 +67,7 @@ std::string snapshot_commands(const std::optional<RecordedRequest>& recorded) {
            "  fathom record --span 'shelves.*' --min-duration 10ms --threads all -- shop run --seconds 20\n"
            "  fathom snapshot calls last\n";
   }
-  const std::string id = recorded->snapshot_id.substr(0, 8);
+  const std::string id = recorded->snapshot_id;
   const std::string tid = recorded->lock_holder.empty() ? "" : " --tid " + recorded->lock_holder;
   return "\nDown to the instructions, of the request that was recorded in the second shop:\n\n"
          "  export FATHOM_SNAPSHOTS=" +
@@ -82,11 +83,11 @@ std::string snapshot_commands(const std::optional<RecordedRequest>& recorded) {
          id + tid + "\n";
 }
 
-std::string next_commands(const Addresses& addresses, const std::string& trace_id,
+std::string next_commands(const Addresses& addresses, const ShownRequest& shown,
                           const std::optional<RecordedRequest>& recorded, const Context& context) {
   return "\nThe shop goes on. In another terminal:\n\n" + path_command(context) + "  export FATHOM_URL=http://" +
-         addresses.http + "\n  export FATHOM_AGENT_SOCKET=" + addresses.agent_socket + "\n" +
-         request_commands(trace_id) + snapshot_commands(recorded) +
+         addresses.http + "\n  export FATHOM_AGENT_SOCKET=" + addresses.agent_socket + "\n" + request_commands(shown) +
+         snapshot_commands(recorded) +
          "\nPrograms of your own can send their spans here too, with fathom's client or with OpenTelemetry's SDK:\n\n"
          "  ./my-program\n"
          "  OTEL_EXPORTER_OTLP_ENDPOINT=http://" +
@@ -119,7 +120,7 @@ Result<> play_once(DemoStage& stage, const Play& play, const Addresses& addresse
   if (!started) return started;
   Result<> ended = stage.wait_for_shop();
   if (!ended) return ended;
-  Result<std::string> shown = show_slowest(addresses.http, context);
+  Result<ShownRequest> shown = show_slowest(addresses.http, context);
   if (!shown) return shown.error();
   auto recorded = play_recording(stage, play, addresses, context);
   if (!recorded) return recorded.error();
@@ -133,7 +134,7 @@ Result<> play_on(DemoStage& stage, const Play& play, const Addresses& addresses,
   Result<bool> waited = stage.wait(play.seconds * kNanosPerSecond);
   if (!waited) return waited.error();
   if (!*waited) return {};
-  Result<std::string> shown = show_slowest(addresses.http, context);
+  Result<ShownRequest> shown = show_slowest(addresses.http, context);
   if (!shown) return shown.error();
   auto recorded = play_recording(stage, play, addresses, context);
   if (!recorded) return recorded.error().code == ErrorCode::kCancelled ? Result<>() : recorded.error();

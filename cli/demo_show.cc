@@ -1,5 +1,6 @@
 #include "cli/demo_show.h"
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -35,31 +36,72 @@ Result<boost::json::array> slowest_rows(const Api& api) {
   }
 }
 
+// What there is to see of a request's threads; more is better.
+enum class Worth { kNothing, kCaptured, kThreads, kWaited, kWaitedForLock };
+
 struct Told {
   std::string trace_id;
-  boost::json::value timeline;  // null: nothing was captured
-  bool slowest = true;
+  boost::json::value timeline = nullptr;  // null: nothing was captured
+  Worth worth = Worth::kNothing;
+  size_t place = 0;  // in the list, from 0 on
 };
 
-// How much there is to see: threads, then captures, without which there is nothing.
-std::pair<size_t, size_t> worth(const boost::json::value& timeline) {
-  size_t threads = 0;
-  for (const auto& process : array_of(timeline, "processes")) threads += array_of(process, "threads").size();
-  return {threads, array_of(timeline, "captures").size()};
+// A wait that explains the request: half of its time.
+Worth worth_of_span(const boost::json::value& span, uint64_t request_nano) {
+  const boost::json::value& wait = member_of(span, "longest_wait");
+  const std::string state = text_of(wait, "state");
+  const bool waited = state == "sleeping" || state == "uninterruptible" || state == "blocked";
+  if (!waited || number_of(wait, "duration_nano") < request_nano / 2) return Worth::kThreads;
+  return text_of(wait, "in") == "futex" ? Worth::kWaitedForLock : Worth::kWaited;
 }
 
-// Of the slowest ones that of which there is most to see; of those that are not shown the first one of which there is
-// anything; where nothing was captured, the slowest one.
+Worth worth_of(const boost::json::value& timeline) {
+  if (array_of(timeline, "captures").empty()) return Worth::kNothing;
+  Worth worth = Worth::kCaptured;
+  for (const auto& process : array_of(timeline, "processes")) {
+    for (const auto& thread : array_of(process, "threads")) {
+      for (const auto& span : array_of(thread, "spans")) {
+        worth = std::max(worth, worth_of_span(span, number_of(timeline, "duration_nano")));
+      }
+    }
+  }
+  return worth;
+}
+
+// The slowest one of those of which there is most to see; where nothing was captured, the slowest of all.
 Told choose(const Api& api, const boost::json::array& rows) {
-  Told best{text_of(rows.front(), "trace_id"), nullptr, true};
-  for (size_t i = 0; i < rows.size() && (i < kRows || best.timeline.is_null()); ++i) {
+  Told best{.trace_id = text_of(rows.front(), "trace_id")};
+  for (size_t i = 0; i < rows.size() && best.worth < Worth::kWaitedForLock; ++i) {
+    if (number_of(rows[i], "captures") == 0) continue;
     std::string trace_id = text_of(rows[i], "trace_id");
     Result<boost::json::value> timeline = api.json(Target("/api/v1/traces/" + trace_id + "/timeline"));
-    bool captured = timeline && !array_of(*timeline, "captures").empty();
-    if (!captured || worth(*timeline) <= worth(best.timeline)) continue;
-    best = {trace_id, *std::move(timeline), i == 0};
+    if (!timeline || worth_of(*timeline) <= best.worth) continue;
+    const Worth worth = worth_of(*timeline);
+    best = {trace_id, *std::move(timeline), worth, i};
   }
   return best;
+}
+
+const char* worth_text(Worth worth) {
+  switch (worth) {
+    case Worth::kNothing:
+      return "";
+    case Worth::kCaptured:
+      return "of which anything was captured";
+    case Worth::kThreads:
+      return "of which is known on which thread it ran";
+    case Worth::kWaited:
+    case Worth::kWaitedForLock:
+      return "of which is known on which thread it waited";
+  }
+  return "";
+}
+
+// Why it is not the first one of the list.
+std::string which(const Told& told) {
+  if (told.place == 0) return "The slowest one";
+  return "Number " + std::to_string(told.place + 1) + ", the slowest one " + worth_text(told.worth) +
+         " (captures are limited to some per second, so not every slow request has one)";
 }
 
 void show_timeline(const Told& told, const Context& context) {
@@ -70,7 +112,7 @@ void show_timeline(const Told& told, const Context& context) {
 
 }  // namespace
 
-Result<std::string> show_slowest(const std::string& http, const Context& context) {
+Result<ShownRequest> show_slowest(const std::string& http, const Context& context) {
   Api api(context.connect(http, kAnswerPatienceNano));
   Result<boost::json::array> rows = slowest_rows(api);
   if (!rows) return rows.error();
@@ -80,10 +122,10 @@ Result<std::string> show_slowest(const std::string& http, const Context& context
   if (!trace) return trace.error();
   if (rows->size() > kRows) rows->erase(rows->begin() + kRows, rows->end());
   context.out("\nThe slowest requests:\n\n" + slowest_table(*rows, false, context.columns));
-  context.out(std::string("\nThe slowest one") + (told.slowest ? "" : " of whose threads most was captured") +
-              ", as a tree:\n\n" + trace_text(build_trace_tree(*trace), {context.columns, context.colour, false, 200}));
+  context.out("\n" + which(told) + ", as a tree:\n\n" +
+              trace_text(build_trace_tree(*trace), {context.columns, context.colour, false, 200}));
   if (!told.timeline.is_null()) show_timeline(told, context);
-  return told.trace_id;
+  return ShownRequest{told.trace_id, told.worth == Worth::kWaitedForLock};
 }
 
 }  // namespace fathom::cli

@@ -9,7 +9,12 @@
 
 namespace fathom::cli {
 
-// `http`: HOST:PORT of the server. Returns the id of the trace that was shown.
-Result<std::string> show_slowest(const std::string& http, const Context& context);
+struct ShownRequest {
+  std::string trace_id;
+  bool waited_for_lock = false;  // one of its threads waited in futex() for most of its time
+};
+
+// `http`: HOST:PORT of the server.
+Result<ShownRequest> show_slowest(const std::string& http, const Context& context);
 
 }  // namespace fathom::cli

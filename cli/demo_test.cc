@@ -113,19 +113,33 @@ TEST_F(DemoTest, SpansThatAreStillOnTheirWayAreWaitedFor) {
   EXPECT_NE(slow.out.find("trace 4bf92f3577b34da6a3ce929d0e0e4736\n"), std::string::npos);
 }
 
-TEST_F(DemoTest, TheTreeIsOfTheRequestWhoseThreadsAreShown) {
+// Of a request of 100 ns: a span on a thread of its own, which waited so long in this.
+std::string timeline_of(const std::string& trace_id, int waited_nano, const std::string& in) {
+  return R"({"trace_id":")" + trace_id + R"(","duration_nano":100,"captures":[{"id":"c3"}],"processes":[{"threads":[)" +
+         R"({"tid":7,"spans":[{"longest_wait":{"state":"sleeping","duration_nano":)" + std::to_string(waited_nano) +
+         R"(,"in":")" + in + R"("}}]}]}]})";
+}
+
+TEST_F(DemoTest, TheTreeIsOfARequestOfWhichAThreadIsKnownAndWaited) {
   FakeWorld captured;
   captured.executable = world_.executable;
   captured.environment = world_.environment;
-  captured.answer(200, R"({"rows":[{"trace_id":"a0"},{"trace_id":"a1"},{"trace_id":"b2"}],"next_cursor":""})");
+  captured.answer(200, R"({"rows":[{"trace_id":"a0","captures":1},{"trace_id":"a1"},{"trace_id":"a2","captures":1},)"
+                       R"({"trace_id":"b2","captures":1},{"trace_id":"b3","captures":1}],"next_cursor":""})");
   captured.answer(200, R"({"trace_id":"a0","captures":[{"id":"c2"}],"processes":[{"spans":[{}],"threads":[]}]})");
-  captured.answer(200, R"({"trace_id":"a1","captures":[]})");
-  captured.answer(200, R"({"trace_id":"b2","captures":[{"id":"c3"}],"processes":[{"threads":[{"tid":7}]}]})");
+  captured.answer(200, timeline_of("a2", 20, "futex"));
+  captured.answer(200, timeline_of("b2", 90, "futex"));
   captured.answer(200, R"({"trace_id":"b2","spans":[{"span_id":"d4"}]})");
   EXPECT_EQ(captured.run({"demo", "--once"}), ExitCode::kOk) << captured.err;
-  EXPECT_EQ(captured.targets.back(), "/api/v1/traces/b2");
-  EXPECT_NE(captured.out.find("The slowest one of whose threads most was captured, as a tree:\n\ntrace b2\n"),
-            std::string::npos);
+  const std::vector<std::string> asked(captured.targets.begin() + 1, captured.targets.end());
+  EXPECT_EQ(asked, (std::vector<std::string>{"/api/v1/traces/a0/timeline", "/api/v1/traces/a2/timeline",
+                                             "/api/v1/traces/b2/timeline", "/api/v1/traces/b2"}))
+      << "those without a capture are not asked for, nor those behind what is good enough";
+  EXPECT_NE(
+      captured.out.find("\nNumber 4, the slowest one of which is known on which thread it waited (captures are "
+                        "limited to some per second, so not every slow request has one), as a tree:\n\ntrace b2\n"),
+      std::string::npos)
+      << captured.out;
   EXPECT_NE(captured.out.find("(fathom timeline b2;"), std::string::npos) << captured.out;
 }
 
@@ -214,6 +228,36 @@ TEST_F(DemoTest, GoesOnUntilToldToStop) {
   EXPECT_EQ(process.exit_code(), 0);
   EXPECT_NE(log().find("shop run --seconds 0"), std::string::npos);
   EXPECT_TRUE(nothing_left());
+}
+
+// What is said of a request with that timeline, when the shop goes on.
+std::string said_of(const FakeWorld& like, const std::string& timeline) {
+  FakeWorld world;
+  world.executable = like.executable;
+  world.environment = like.environment;
+  world.answer(200, R"({"rows":[{"trace_id":"b2","captures":1}],"next_cursor":""})");
+  world.answer(200, timeline);
+  world.answer(200, R"({"trace_id":"b2","spans":[{"span_id":"d4"}]})");
+  Forked process([&] {
+    Context context = world.context();
+    context.out = [](std::string_view text) { EXPECT_GT(::write(STDOUT_FILENO, text.data(), text.size()), 0); };
+    return static_cast<int>(run_program({"demo", "--seconds", "1", "--no-record"}, context));
+  });
+  std::string said;
+  for (std::string line; line.find("Ctrl-C ends the demo") == std::string::npos;)
+    said += line = read_line(process.out());
+  ::kill(process.pid(), SIGINT);
+  EXPECT_EQ(process.exit_code(), 0);
+  return said;
+}
+
+TEST_F(DemoTest, ALockIsPromisedOnlyWhereOneWasWaitedFor) {
+  program("shop", "exec sleep 1000");
+  const std::string lock = said_of(world_, timeline_of("b2", 90, "futex"));
+  EXPECT_NE(lock.find("who held the lock"), std::string::npos) << lock;
+  const std::string other = said_of(world_, timeline_of("b2", 90, "read"));
+  EXPECT_NE(other.find("what the other threads did meanwhile"), std::string::npos) << other;
+  EXPECT_EQ(other.find("who held the lock"), std::string::npos) << other;
 }
 
 TEST_F(DemoTest, InterruptedBeforeItsEndIsNoSuccess) {

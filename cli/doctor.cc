@@ -69,16 +69,24 @@ std::string ingest_of(const Args& args) {
 
 using Findings = std::vector<Finding>;
 
-Findings examine_host(const Args& args, const Context& context) {
+// Of where the spans are, or would be, kept.
+Findings examine_disk(const Args& args, const Context& context) {
   std::string data = args.get("--data");
   if (data.empty()) data = default_data_directory(context.env("XDG_DATA_HOME"), context.env("HOME"));
-  return {check_kernel(),          check_clock_source(),
-          check_clock_sync(),      check_memory(),
-          check_open_files(),      check_data_directory(data),
-          check_file_system(data), check_disk_space(data),
-          check_fsync(data),       check_tsc(),
-          check_memfd(),           check_agent_socket(context),
-          check_programs(context)};
+  if (data.empty()) {
+    return {{"data directory", Health::kWarn, "there is no home directory ($HOME is not set), so nobody knows which",
+             "say which: --data DIR, to fathom doctor and to fathom up"}};
+  }
+  return {check_data_directory(data), check_file_system(data), check_disk_space(data), check_fsync(data)};
+}
+
+Findings examine_host(const Args& args, const Context& context) {
+  Findings findings{check_kernel(), check_clock_source(), check_clock_sync(), check_memory(), check_open_files()};
+  std::ranges::move(examine_disk(args, context), std::back_inserter(findings));
+  for (Finding& finding : Findings{check_tsc(), check_memfd(), check_agent_socket(context), check_programs(context)}) {
+    findings.push_back(std::move(finding));
+  }
+  return findings;
 }
 
 Findings examine_server(const Args& args, const Context& context, bool& reachable) {
@@ -110,11 +118,18 @@ Findings examine(const Args& args, const Context& context) {
   return all;
 }
 
+// The last line, for whoever reads no other.
+std::string pt_verdict(const Finding& finding) {
+  if (finding.health == Health::kOk) return "snapshots work here\n";
+  return "snapshots do not work here: " + printable(finding.says) + "\n";
+}
+
 ExitCode run_doctor(const Args& args, const Context& context) {
   Result<std::string> format = format_of(args, "table");
   if (!format) return failed(context, format.error());
   const std::vector<Finding> findings = args.has("--pt") ? Findings{check_intel_pt(context)} : examine(args, context);
   context.out(*format == "json" ? findings_json(findings) : findings_text(findings, context.colour));
+  if (args.has("--pt") && *format != "json") context.out(pt_verdict(findings.front()));
   return any_failure(findings) ? ExitCode::kLocalFailure : ExitCode::kOk;
 }
 

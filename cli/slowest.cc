@@ -14,12 +14,30 @@ namespace fathom::cli {
 namespace {
 
 constexpr uint64_t kMostRows = 1'000'000;
+constexpr uint64_t kLookedAt = 1000;  // rows, for some that have more; or as many as are asked for
 
 std::string marks_of(const boost::json::value& row) {
-  std::string marks = flag_of(row, "error") ? "error" : "";
-  if (!flag_of(row, "complete")) marks += marks.empty() ? "incomplete" : ", incomplete";
+  const std::pair<bool, const char*> all[] = {{flag_of(row, "error"), "error"},
+                                              {!flag_of(row, "complete"), "incomplete"},
+                                              {number_of(row, "captures") > 0, "captured"},
+                                              {number_of(row, "snapshots") > 0, "snapshot"}};
+  std::string marks;
+  for (const auto& [holds, mark] : all) {
+    if (holds) marks += (marks.empty() ? "" : ", ") + std::string(mark);
+  }
   return marks;
 }
+
+// --captured and --recorded: what of a row must be there.
+struct Wanted {
+  bool captured = false;
+  bool recorded = false;
+
+  bool any() const { return captured || recorded; }
+  bool holds(const boost::json::value& row) const {
+    return (captured && number_of(row, "captures") > 0) || (recorded && number_of(row, "snapshots") > 0);
+  }
+};
 
 std::vector<std::string> cells_of(const boost::json::value& row, bool by_span) {
   std::vector<std::string> cells{format_duration(number_of(row, "duration_nano")),
@@ -40,12 +58,15 @@ CommandLine slowest_line() {
       "Rows come in order of duration, longest first. --service, --operation, --where and --errors must hold on one "
       "span together; with --by trace a request is shown when any of its spans does. Durations in --min-duration and "
       "--max-duration are those of what --by names. 'incomplete' marks requests with spans whose parent has not "
-      "arrived. When nothing matches, the exit status is 0 all the same.",
+      "arrived, 'captured' requests whose threads 'fathom timeline' shows, 'snapshot' those of which the server has "
+      "recorded instructions: 'fathom trace' names them. When nothing matches, the exit status is 0 all the same.",
       {},
       join({operation_flags(),
             condition_flags(),
             range_flags(),
             {{"--by", "trace|span", "whole requests, or single spans", "trace"},
+             {"--captured", "", "only those of which something was captured; looks at the slowest 1,000, or N"},
+             {"--recorded", "", "only those of which there is a snapshot, likewise; with --captured: either"},
              {"--limit", "N", "how many rows, 1 to 1000000", "20"},
              format_flag("table")},
             connection_flags()}),
@@ -53,6 +74,7 @@ CommandLine slowest_line() {
        {"fathom slowest --service inventory --by span --since 1d", "the slowest spans of one service today"},
        {"fathom slowest --where http.route=/checkout --where user.tier=gold --errors",
         "failed checkouts of gold users"},
+       {"fathom slowest --captured --limit 5", "those whose threads 'fathom timeline' can show"},
        {"fathom slowest --from 2026-11-21T02:00:00Z --to 2026-11-21T02:05:00Z --min-duration 250ms", "one bad moment"},
        {"fathom trace $(fathom slowest --limit 1 --format json | jq -r '.[0].trace_id')",
         "the slowest one, as a tree"}}};
@@ -77,6 +99,33 @@ std::string render(const boost::json::array& rows, const std::string& format, co
   return slowest_table(rows, args.get("--by") == "span", context.columns);
 }
 
+// The rows that are wanted, and how many were looked at.
+struct Found {
+  boost::json::array rows;
+  size_t looked_at = 0;
+};
+
+Result<Found> find_rows(const Api& api, const Target& target, const Wanted& wanted, uint64_t limit) {
+  Result<boost::json::array> rows = fetch_pages(api, target, "rows", wanted.any() ? std::max(limit, kLookedAt) : limit);
+  if (!rows) return rows.error();
+  Found found{{}, rows->size()};
+  if (!wanted.any()) return Found{*std::move(rows), found.looked_at};
+  for (boost::json::value& row : *rows) {
+    if (found.rows.size() < limit && wanted.holds(row)) found.rows.push_back(std::move(row));
+  }
+  return found;
+}
+
+// Of fewer than were asked for: why there are no more.
+std::string remark_on(const Found& found, const Wanted& wanted, uint64_t limit, const Args& args) {
+  if (found.looked_at == 0) return "nothing matches" + further_back(args) + "\n";
+  if (!wanted.any() || found.rows.size() >= limit) return "";
+  const bool all = found.looked_at < std::max(limit, kLookedAt);
+  return std::string(all ? "of all " : "of the slowest ") + group_digits(found.looked_at) + " that match, " +
+         group_digits(found.rows.size()) + (found.rows.size() == 1 ? " has" : " have") + " one" +
+         (all ? further_back(args) : "; --max-duration looks at those below") + "\n";
+}
+
 ExitCode run_slowest(const Args& args, const Context& context) {
   Result<std::string> format = format_of(args, "table");
   if (!format) return failed(context, format.error());
@@ -86,10 +135,11 @@ ExitCode run_slowest(const Args& args, const Context& context) {
   if (!target) return failed(context, target.error());
   Result<Api> api = connect(args, context);
   if (!api) return failed(context, api.error());
-  Result<boost::json::array> rows = fetch_pages(*api, *target, "rows", *limit);
-  if (!rows) return failed(context, rows.error());
-  context.out(render(*rows, *format, args, context));
-  if (rows->empty() && *format != "json") context.err("nothing matches" + further_back(args) + "\n");
+  const Wanted wanted{args.has("--captured"), args.has("--recorded")};
+  Result<Found> found = find_rows(*api, *target, wanted, *limit);
+  if (!found) return failed(context, found.error());
+  context.out(render(found->rows, *format, args, context));
+  if (*format != "json") context.err(remark_on(*found, wanted, *limit, args));
   return ExitCode::kOk;
 }
 

@@ -7,6 +7,7 @@
 
 namespace fathom::cli {
 
+const Command& snapshot_list_command();
 // import, list, export, remove
 std::vector<const Command*> snapshot_file_commands();
 // insns, calls, functions, delta, syscalls, sunburst, diff, stats

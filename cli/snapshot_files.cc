@@ -1,5 +1,6 @@
-// fathom snapshot import, list, export, remove: snapshots as things that come, lie there and go.
+// fathom snapshot import, export, remove: snapshots as things that come, lie there and go.
 #include "cli/filter_flags.h"
+#include "cli/shell_word.h"
 #include "cli/snapshot.h"
 #include "cli/snapshot_worker.h"
 
@@ -42,26 +43,8 @@ ExitCode run_import(const Args& args, const Context& context) {
     return failed(context, invalid("what shall be imported? write fathom snapshot import perf.data, or --pt FILE"));
   }
   const ExitCode code = run_worker(args, context, {words, join({import_flags(), worker_flags()}), ""});
-  if (code == ExitCode::kOk) context.err("next: fathom snapshot calls last\n");
+  if (code == ExitCode::kOk) context.err("next: fathom snapshot calls last" + directory_words(args) + "\n");
   return code;
-}
-
-std::vector<Flag> list_flags() {
-  return {{"--limit", "N", "the newest N; 0: all", "0"}, format_flag("table")};
-}
-
-CommandLine list_line() {
-  return {"fathom snapshot list",
-          "which snapshots there are, the newest first",
-          "IMAGES is how many of the programs and libraries that ran are there, of how many.",
-          {},
-          join({list_flags(), worker_flags()}),
-          {{"fathom snapshot list", "all"},
-           {"fathom snapshot list --format json | jq -r '.[0].snapshot_id'", "the newest one's id"}}};
-}
-
-ExitCode run_list(const Args& args, const Context& context) {
-  return run_worker(args, context, {{"list"}, join({list_flags(), worker_flags()}), ""});
 }
 
 CommandLine remove_line() {
@@ -95,27 +78,35 @@ CommandLine export_line() {
           {snapshot_positional()},
           join({export_own_flags(), export_passed_flags()}),
           {{"fathom snapshot export last --perfetto calls.pftrace", "open it at ui.perfetto.dev"},
-           {"fathom snapshot export last --pprof profile.pb.gz && pprof -http : profile.pb.gz", "by Go's pprof"}}};
+           {"fathom snapshot export last --pprof profile.pb.gz && pprof -http : profile.pb.gz", "by Go's pprof"},
+           {"fathom snapshot export last --perfetto calls.pftrace --pprof profile.pb.gz", "both"}}};
 }
 
+// Each format in a file of its own, one after the other.
 ExitCode run_export(const Args& args, const Context& context) {
-  const bool perfetto = args.given("--perfetto").has_value();
-  if (perfetto == args.given("--pprof").has_value()) {
+  const auto perfetto = args.given("--perfetto"), pprof = args.given("--pprof");
+  if (!perfetto && !pprof) {
     return failed(context, invalid("--perfetto FILE or --pprof FILE says where to write it, and in which format"));
   }
-  const std::string output = args.get(perfetto ? "--perfetto" : "--pprof");
-  return run_worker(args, context,
-                    {{perfetto ? "perfetto" : "pprof", args.positional(0)}, export_passed_flags(), output});
+  if (perfetto == pprof) return failed(context, invalid("--perfetto and --pprof want a file each"));
+  const auto write = [&](const char* verb, const std::string& file, const std::string& opens_it) {
+    const ExitCode code = run_worker(args, context, {{verb, args.positional(0)}, export_passed_flags(), file, 1});
+    if (code == ExitCode::kOk && file != "-") context.err("wrote " + printable(file) + "; " + opens_it + "\n");
+    return code;
+  };
+  ExitCode code = ExitCode::kOk;
+  if (perfetto) code = write("perfetto", *perfetto, "open it at ui.perfetto.dev");
+  if (pprof && code == ExitCode::kOk) code = write("pprof", *pprof, "go tool pprof -http : " + shell_word(*pprof));
+  return code;
 }
 
 }  // namespace
 
 std::vector<const Command*> snapshot_file_commands() {
   static const Command kImport{import_line(), run_import};
-  static const Command kList{list_line(), run_list};
   static const Command kExport{export_line(), run_export};
   static const Command kRemove{remove_line(), run_remove};
-  return {&kImport, &kList, &kExport, &kRemove};
+  return {&kImport, &snapshot_list_command(), &kExport, &kRemove};
 }
 
 }  // namespace fathom::cli

@@ -13,15 +13,28 @@ std::string thread_of(const boost::json::value& snapshot) {
   return tid == 0 ? "" : " of thread " + std::to_string(tid);
 }
 
+// "overdue, stepped, 812 times slower"
+std::string how_of(const boost::json::value& snapshot) {
+  std::string how = printable(text_of(snapshot, "reason"));
+  const std::string engine = text_of(snapshot, "engine");
+  if (engine == "stand_in") return how + (how.empty() ? "a stand-in" : ", by a stand-in: nothing was recorded");
+  if (engine != "step") return how;
+  how += how.empty() ? "stepped" : ", stepped";
+  const std::string slower = slowdown_text(real_of(snapshot, "slowdown"));
+  return slower.empty() ? how : how + ", " + slower;
+}
+
+std::string holder_of(const boost::json::value& snapshot) {
+  const uint64_t holder = number_of(snapshot, "lock_holder");
+  return holder == 0 ? "" : " --tid " + std::to_string(holder) + "   # who held the lock";
+}
+
 std::string line_of(const boost::json::value& snapshot) {
   const std::string id = printable(text_of(snapshot, "id"));
   const std::string host = printable(text_of(snapshot, "host"));
-  std::string how = printable(text_of(snapshot, "reason"));
-  const std::string engine = text_of(snapshot, "engine");
-  if (engine == "step") how += how.empty() ? "stepped" : ", stepped";
-  if (engine == "stand_in") how += how.empty() ? "a stand-in" : ", by a stand-in: nothing was recorded";
+  const std::string how = how_of(snapshot);
   return "snapshot " + id + thread_of(snapshot) + (host.empty() ? "" : " on " + host) +
-         (how.empty() ? "" : " (" + how + ")") + ": fathom snapshot calls " + id + "\n";
+         (how.empty() ? "" : " (" + how + ")") + ": fathom snapshot calls " + id + holder_of(snapshot) + "\n";
 }
 
 }  // namespace

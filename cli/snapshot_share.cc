@@ -3,12 +3,8 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <optional>
-#include <system_error>
 
 #include "base/fd.h"
-#include "base/ids.h"
 #include "base/time.h"
 #include "base/whole_io.h"
 #include "cli/sizes.h"
@@ -19,16 +15,11 @@ namespace fathom::cli {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr uint64_t kPieceBytes = 4 << 20;            // slow lines have their time for one
 constexpr uint64_t kMostBytes = 64ULL << 30;         // that servers have of one thing
 constexpr uint64_t kPatienceNano = kNanosPerMinute;  // with a server that says: later
 constexpr uint64_t kPauseNano = kNanosPerSecond / 5;
 constexpr size_t kMostBeginnings = 3;  // of one upload that others disturb
-constexpr std::string_view kSuffix = ".snapshot";
-
-using SnapshotId = Id<16>;
 
 // Says how far it is, once a second.
 class Progress {
@@ -168,42 +159,7 @@ uint64_t size_of(const std::string& path) {
   return ::stat(path.c_str(), &about) == 0 ? static_cast<uint64_t>(about.st_size) : 0;
 }
 
-struct Dated {
-  fs::file_time_type written;
-  std::string id;
-};
-
-std::vector<Dated> snapshots_here(const std::string& directory) {
-  std::vector<Dated> found;
-  std::error_code code;
-  for (const auto& entry : fs::directory_iterator(directory + "/snapshots", code)) {
-    const std::string name = entry.path().filename();
-    std::error_code gone;
-    const auto written = entry.last_write_time(gone);
-    if (!name.ends_with(kSuffix) || gone) continue;
-    auto id = SnapshotId::from_hex_text(name.substr(0, name.size() - kSuffix.size()));
-    if (id) found.push_back({written, id->hex()});
-  }
-  std::ranges::sort(found, std::greater<>(), &Dated::written);
-  return found;
-}
-
 }  // namespace
-
-Result<std::string> find_here(const std::string& directory, std::string_view text) {
-  std::vector<Dated> found = snapshots_here(directory);
-  if (text == "last" && !found.empty()) return found.front().id;
-  if (text.size() >= 4) {
-    std::erase_if(found, [&](const Dated& dated) { return !dated.id.starts_with(text); });
-    if (found.size() == 1) return found.front().id;
-    if (found.size() > 1) {
-      return invalid("'" + printable(text) + "' begins the ids of " + std::to_string(found.size()) +
-                     " snapshots; write more of it");
-    }
-  }
-  return not_found("there is no snapshot '" + printable(text) + "' in " + directory +
-                   "; 'fathom snapshot list' shows those that are");
-}
 
 Result<Shared> push_snapshot(const Context& context, const Api& api, const std::string& directory,
                              const std::string& id) {
@@ -259,26 +215,6 @@ Result<Shared> pull_snapshot(const Context& context, const Api& api, const std::
   }
   shared.moved_bytes = progress.done();
   return shared;
-}
-
-Result<std::string> here_or_pulled(const Context& context, const std::string& directory, const std::string& text,
-                                   const Connect& connect) {
-  auto here = find_here(directory, text);
-  if (here) return here;
-  auto id = SnapshotId::from_hex_text(text);
-  if (here.error().code != ErrorCode::kNotFound || !id) return text;
-  auto api = connect();
-  if (!api) return api.error();
-  auto pulled = pull_snapshot(context, *api, directory, id->hex());
-  if (pulled) return id->hex();
-  if (pulled.error().code == ErrorCode::kNotFound) {
-    return not_found("there is no snapshot " + id->hex() + " in " + directory + ", and the server has none either");
-  }
-  if (pulled.error().code == ErrorCode::kUnavailable) {
-    return not_found(here.error().message + "; no server could be asked for it: " + pulled.error().message);
-  }
-  return Error{pulled.error().code,
-               "there is no snapshot " + id->hex() + " in " + directory + "; of the server: " + pulled.error().message};
 }
 
 }  // namespace fathom::cli

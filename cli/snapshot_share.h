@@ -29,14 +29,17 @@ struct Shared {
 
 // The id in full, of a snapshot in the directory: by its id, a beginning of at least 4 characters, or 'last'.
 Result<std::string> find_here(const std::string& directory, std::string_view text);
+// The same of a server's; a whole id comes back unasked. 'last' is the one that was taken last.
+Result<std::string> find_on_server(const Api& api, std::string_view text);
 // `id` in full.
 Result<Shared> push_snapshot(const Context& context, const Api& api, const std::string& directory,
                              const std::string& id);
 Result<Shared> pull_snapshot(const Context& context, const Api& api, const std::string& directory,
                              const std::string& id);
 
-// What every verb may say first: a snapshot that is here by this text; else, where the text is a whole id, pulled from
-// the server that `connect` gives. A text that is neither comes back as it is, for whoever explains what is wrong.
+// What every verb may say first: a snapshot that is here by this text; else, where the text is an id or may begin one,
+// pulled from the server that `connect` gives. A text that is neither comes back as it is, for whoever explains what is
+// wrong.
 using Connect = std::function<Result<Api>()>;
 Result<std::string> here_or_pulled(const Context& context, const std::string& directory, const std::string& text,
                                    const Connect& connect);

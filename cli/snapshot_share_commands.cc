@@ -1,11 +1,9 @@
 // fathom snapshot push, pull.
-#include "base/ids.h"
 #include "cli/filter_flags.h"
 #include "cli/joined.h"
 #include "cli/sizes.h"
 #include "cli/snapshot_share.h"
 #include "cli/snapshot_worker.h"
-#include "cli/text.h"
 
 namespace fathom::cli {
 
@@ -15,12 +13,17 @@ std::vector<Flag> share_flags() {
   return join({{snapshot_directory_flag()}, connection_flags()});
 }
 
+std::string counted(size_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
 std::string summary(const Shared& shared, const char* verb) {
   std::string text = std::string(verb) + " " + format_size(shared.moved_bytes) + " with " +
-                     std::to_string(shared.moved_images) + " images; " + std::to_string(shared.kept_images) +
-                     " were there already";
+                     counted(shared.moved_images, "image") + "; " + std::to_string(shared.kept_images) +
+                     (shared.kept_images == 1 ? " was there already" : " were there already");
   if (shared.missing_images == 0) return text + "\n";
-  return text + "; " + std::to_string(shared.missing_images) + " are missing: what runs in them will be gaps\n";
+  return text + "; " + std::to_string(shared.missing_images) + (shared.missing_images == 1 ? " is" : " are") +
+         " missing: what runs in them will be gaps\n";
 }
 
 ExitCode print(const Context& context, const std::string& id, const Result<Shared>& shared, const char* verb) {
@@ -34,7 +37,8 @@ ExitCode print(const Context& context, const std::string& id, const Result<Share
 CommandLine push_line() {
   return {"fathom snapshot push",
           "send a snapshot of this host, with its images, to the server",
-          "There others can list, ask and pull it. Images that the server has already are not sent again; a push that "
+          "There others can list (--server), ask and pull it. Images that the server has already are not sent again; a "
+          "push that "
           "broke off goes on where it stopped.",
           {{"ID", "a snapshot's id, its beginning, or 'last' for the newest"}},
           share_flags(),
@@ -52,25 +56,25 @@ ExitCode run_push(const Args& args, const Context& context) {
 }
 
 CommandLine pull_line() {
-  return {"fathom snapshot pull",
-          "fetch a snapshot, with its images, from the server to this host",
-          "Images that are here already are not fetched again.",
-          {{"ID", "a snapshot's id, all 32 digits: 'fathom trace' says which there are of a trace"}},
-          share_flags(),
-          {{"fathom snapshot pull 3fa1b0c2d4e5f60718293a4b5c6d7e8f", "then: fathom snapshot calls 3fa1"}}};
+  return {
+      "fathom snapshot pull",
+      "fetch a snapshot, with its images, from the server to this host",
+      "Images that are here already are not fetched again.",
+      {{"ID",
+        "a snapshot's id, its beginning, or 'last' for the server's newest: 'fathom snapshot list --server' has them, "
+        "'fathom trace' those of a trace"}},
+      share_flags(),
+      {{"fathom snapshot pull 3fa1b0c2d4e5f60718293a4b5c6d7e8f", "then: fathom snapshot calls 3fa1"}}};
 }
 
 ExitCode run_pull(const Args& args, const Context& context) {
   Result<std::string> directory = snapshot_directory(args, context);
   if (!directory) return failed(context, directory.error());
-  auto id = Id<16>::from_hex_text(args.positional(0));
-  if (!id) {
-    return failed(context,
-                  invalid("'" + printable(args.positional(0)) + "' is not a snapshot id: 32 hexadecimal digits"));
-  }
   Result<Api> api = connect(args, context);
   if (!api) return failed(context, api.error());
-  return print(context, id->hex(), pull_snapshot(context, *api, *directory, id->hex()), "pulled");
+  Result<std::string> id = find_on_server(*api, args.positional(0));
+  if (!id) return not_fetched(context, id.error());
+  return print(context, *id, pull_snapshot(context, *api, *directory, *id), "pulled");
 }
 
 }  // namespace

@@ -51,6 +51,45 @@ TEST_F(SnapshotShareHereTest, IdsAreFoundByTheirBeginning) {
   EXPECT_EQ(find_here(directory_ + "/nowhere", "last").error().code, ErrorCode::kNotFound);
 }
 
+TEST_F(SnapshotShareHereTest, WhatIsNotHereIsLookedForAtTheServer) {
+  const std::string rows = R"({"snapshots":[{"id":")" + kId + R"("},{"id":")" + std::string(31, 'a') +
+                           R"(b"},{"id":"../../../etc"},{"id":"caffee)" + std::string(26, '0') + R"("}]})";
+  FakeWorld world;
+  world.answer(200, rows);
+  Context context = world.context();
+  EXPECT_EQ(*find_on_server(api(context), "CAFF"), "caffee" + std::string(26, '0'));
+  EXPECT_EQ(*find_on_server(api(context), "last"), kId);
+  EXPECT_TRUE(world.targets.back().ends_with("?limit=1")) << world.targets.back();
+  EXPECT_EQ(find_on_server(api(context), "aaaa").error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(find_on_server(api(context), "dddd").error().code, ErrorCode::kNotFound);
+  const size_t asked = world.targets.size();
+  EXPECT_EQ(find_on_server(api(context), "caf").error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(*find_on_server(api(context), std::string(32, 'F')), std::string(32, 'f'));
+  EXPECT_EQ(world.targets.size(), asked) << "nobody need be asked";
+}
+
+TEST_F(SnapshotShareHereTest, ABeginningThatNothingHereHasGoesToTheServer) {
+  FakeWorld world;
+  world.answer(200, R"({"snapshots":[{"id":")" + kId + R"("}]})");
+  world.answer(404, R"({"error":{"code":"not_found","message":"gone"}})");
+  Context context = world.context();
+  auto found = here_or_pulled(context, directory_, "aaaa", [&]() -> Result<Api> { return api(context); });
+  EXPECT_EQ(found.error().code, ErrorCode::kNotFound);
+  EXPECT_NE(found.error().message.find("the server has none either"), std::string::npos) << found.error().message;
+  ASSERT_EQ(world.targets.size(), 2u);
+  EXPECT_EQ(world.targets[1], "/api/v1/snapshots/" + kId);
+}
+
+TEST_F(SnapshotShareHereTest, AServerThatCannotBeAskedIsSaid) {
+  FakeWorld world;
+  Context context = world.context();
+  auto found = here_or_pulled(context, directory_, "aaaa", [&]() -> Result<Api> { return api(context); });
+  EXPECT_EQ(found.error().code, ErrorCode::kNotFound);
+  EXPECT_NE(found.error().message.find("no server could be asked for it (--url says where one is)"), std::string::npos)
+      << found.error().message;
+  EXPECT_EQ(*here_or_pulled(context, directory_, "no id", [&]() -> Result<Api> { return api(context); }), "no id");
+}
+
 TEST_F(SnapshotShareHereTest, ABusyServerIsWaitedForAndAWrongOffsetMended) {
   add(kId, "0123456789");
   FakeWorld world;
@@ -92,11 +131,14 @@ TEST_F(SnapshotShareHereTest, AnAnswerWithoutEndIsNotTaken) {
 
 TEST(SnapshotNote, IsALineForEachAndHarmless) {
   auto document =
-      boost::json::parse(R"({"snapshots":[{"id":"ab12","tid":43,"host":"n1","reason":"overdue","engine":"step"},)"
+      boost::json::parse(R"({"snapshots":[{"id":"ab12","tid":43,"host":"n1","reason":"overdue","engine":"step",)"
+                         R"("slowdown":591057.3,"lock_holder":77},)"
                          R"({"id":"cd34","tid":-1,"host":"","reason":"\u001b[31m","engine":"intel_pt"},)"
                          R"({"id":"ef56","tid":-1,"host":"","reason":"slow","engine":"stand_in"}]})");
   const std::string note = snapshots_note(document);
-  EXPECT_TRUE(note.starts_with("\nsnapshot ab12 of thread 43 on n1 (overdue, stepped): fathom snapshot calls ab12\n"))
+  EXPECT_TRUE(note.starts_with(
+      "\nsnapshot ab12 of thread 43 on n1 (overdue, stepped, 591,057 times slower): fathom snapshot calls ab12 "
+      "--tid 77   # who held the lock\n"))
       << note;
   EXPECT_NE(note.find("snapshot cd34 ("), std::string::npos) << note;
   EXPECT_NE(note.find("snapshot ef56 (slow, by a stand-in: nothing was recorded)"), std::string::npos) << note;

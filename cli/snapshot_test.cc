@@ -50,6 +50,22 @@ TEST_F(SnapshotCommands, TheFilesNameSaysTheFormat) {
   EXPECT_NE(words_of({"calls", "last", "--format", "table"}, "a.svg").find("--format table"), std::string::npos);
 }
 
+TEST_F(SnapshotCommands, ANameThatPromisesSomethingElseIsTold) {
+  words_of({"calls", "last"}, "a.txt");
+  words_of({"calls", "last"}, "a.svg");
+  words_of({"calls", "last", "--format", "json"}, "a.png");
+  EXPECT_EQ(world_.err, "");
+  words_of({"calls", "last"}, "a.png");
+  EXPECT_EQ(world_.err, "wrote a table to " + scratch_.path() +
+                            "/a.png; a name that ends in .svg or .json, or --format, makes it a picture or JSON\n");
+}
+
+TEST_F(SnapshotCommands, AFileThatCouldNotBeWrittenIsNamed) {
+  worker("echo 'fathom: cannot write the answer' >&2; exit 5\n");
+  EXPECT_EQ(run({"calls", "last", "-o", scratch_.path() + "/full"}), ExitCode::kLocalFailure);
+  EXPECT_EQ(world_.err, "fathom: cannot write to " + scratch_.path() + "/full, or not all\n");
+}
+
 TEST_F(SnapshotCommands, WhereSnapshotsLie) {
   world_.environment["XDG_DATA_HOME"] = "/data";
   EXPECT_TRUE(words_of({"calls", "last"}).starts_with("--directory /data/fathom/snapshots "));
@@ -65,17 +81,23 @@ TEST_F(SnapshotCommands, ExportsGoToTheirFile) {
   const std::string file = scratch_.path() + "/profile";
   EXPECT_EQ(run({"export", "last", "--pprof", file}), ExitCode::kOk);
   EXPECT_NE(read_file(file).find("-- pprof last\n"), std::string::npos);
+  EXPECT_EQ(world_.err, "wrote " + file + "; go tool pprof -http : " + file + "\n");
   EXPECT_EQ(run({"export", "last"}), ExitCode::kUsage);
   EXPECT_EQ(run({"export", "last", "--pprof", file, "--perfetto", file}), ExitCode::kUsage);
+  EXPECT_NE(world_.err.find("a file each"), std::string::npos) << world_.err;
+  const std::string other = scratch_.path() + "/timeline";
+  EXPECT_EQ(run({"export", "last", "--pprof", file, "--perfetto", other}), ExitCode::kOk);
+  EXPECT_NE(read_file(file).find("-- pprof last\n"), std::string::npos);
+  EXPECT_NE(read_file(other).find("-- perfetto last\n"), std::string::npos);
 }
 
 TEST_F(SnapshotCommands, TheWorkersExitCodeIsOurs) {
   worker("exit 1\n");
-  EXPECT_EQ(run({"calls", "abcd"}), ExitCode::kNothingFound);
+  EXPECT_EQ(run({"calls", "last"}), ExitCode::kNothingFound);
   EXPECT_EQ(run({"import", "perf.data"}), ExitCode::kNothingFound);
   EXPECT_EQ(world_.err.find("next:"), std::string::npos);
   worker("kill -9 $$\n");
-  EXPECT_EQ(run({"calls", "abcd"}), ExitCode::kLocalFailure);
+  EXPECT_EQ(run({"calls", "last"}), ExitCode::kLocalFailure);
   EXPECT_NE(world_.err.find("signal 9"), std::string::npos);
   EXPECT_NE(world_.err.find("--memory-mib"), std::string::npos);
 }
@@ -84,6 +106,8 @@ TEST_F(SnapshotCommands, AfterAnImportTheNextStepIsSaid) {
   worker("exit 0\n");
   EXPECT_EQ(run({"import", "--pt", "x", "--image", "a", "--image", "b@1"}), ExitCode::kOk);
   EXPECT_EQ(world_.err, "next: fathom snapshot calls last\n");
+  EXPECT_EQ(run({"import", "x", "--directory", "/it's mine"}), ExitCode::kOk);
+  EXPECT_TRUE(world_.err.ends_with("next: fathom snapshot calls last --directory '/it'\\''s mine'\n")) << world_.err;
   EXPECT_EQ(run({"import"}), ExitCode::kUsage);
 }
 

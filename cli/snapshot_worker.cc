@@ -1,16 +1,20 @@
 #include "cli/snapshot_worker.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <algorithm>
 
 #include "base/time.h"
+#include "base/whole_io.h"
 #include "cli/api.h"
 #include "cli/child.h"
 #include "cli/filter_flags.h"
 #include "cli/joined.h"
 #include "cli/places.h"
+#include "cli/shell_word.h"
 #include "cli/snapshot_share.h"
 #include "cli/text.h"
 
@@ -27,6 +31,20 @@ std::string format_for(const Args& args, const std::string& output) {
     if (output.ends_with(std::string(".") + format)) return format;
   }
   return args.get("--format");
+}
+
+// A name that promises something else is told what it got.
+std::string remark_on_format(const Args& args, const WorkerCall& call) {
+  const std::string name = call.output.substr(call.output.rfind('/') + 1);
+  const size_t dot = name.rfind('.');
+  const std::string extension = dot == std::string::npos ? "" : name.substr(dot);
+  const bool asked_by_format =
+      std::ranges::any_of(call.flags, [](const Flag& flag) { return flag.name == "--format"; });
+  const bool as_promised = extension.empty() || extension == ".svg" || extension == ".json" || extension == ".txt";
+  if (!asked_by_format || args.given("--format") || as_promised) return "";
+  return "wrote a table to " + printable(call.output) +
+         "; a name that ends in .svg or .json, or --format, makes it a "
+         "picture or JSON\n";
 }
 
 // What is ours is not passed on.
@@ -49,6 +67,7 @@ Result<std::vector<std::string>> words_here(const Args& args, const Context& con
 }
 
 void add_flags(const Args& args, const WorkerCall& call, std::vector<std::string>& command) {
+  if (call.json != nullptr) command.insert(command.end(), {"--format", "json"});
   for (const Flag& flag : call.flags) {
     if (flag.name == "--format") command.insert(command.end(), {flag.name, format_for(args, call.output)});
     if (is_ours(flag.name) || !args.has(flag.name)) continue;
@@ -63,6 +82,19 @@ Result<Fd> own_output() {
   Fd own(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
   if (!own.open()) return system_error("there is no standard output");
   return own;
+}
+
+Result<Fd> in_memory() {
+  Fd file(::memfd_create("answer", MFD_CLOEXEC));
+  if (!file.open()) return system_error("no memory for an answer");
+  return file;
+}
+
+Result<> take(const Fd& file, std::string& text) {
+  struct stat about {};
+  if (::fstat(file.get(), &about) != 0) return system_error("an answer is gone");
+  text.resize(static_cast<size_t>(about.st_size));
+  return read_whole(file.get(), 0, {reinterpret_cast<uint8_t*>(text.data()), text.size()}, "an answer");
 }
 
 Result<Fd> open_output(const std::string& path) {
@@ -112,6 +144,11 @@ std::vector<Flag> question_flags() {
        connection_flags()});
 }
 
+std::string directory_words(const Args& args) {
+  const auto given = args.given("--directory");
+  return given ? " --directory " + shell_word(*given) : "";
+}
+
 Result<std::string> snapshot_directory(const Args& args, const Context& context) {
   if (auto given = args.given("--directory")) return *given;
   if (auto chosen = context.env("FATHOM_SNAPSHOTS")) return *chosen;
@@ -133,9 +170,16 @@ ExitCode run_worker(const Args& args, const Context& context, const WorkerCall& 
   add_flags(args, call, command);
   command.push_back("--");  // what follows are names, whatever they begin with
   command.insert(command.end(), words->begin(), words->end());
-  Result<Fd> file = open_output(call.output);
+  Result<Fd> file = call.json != nullptr ? in_memory() : open_output(call.output);
   if (!file) return failed_here(context, file.error());
-  return run_child(context, command, file->get());
+  const ExitCode code = run_child(context, command, file->get());
+  const bool to_file = call.json == nullptr && !call.output.empty() && call.output != "-";
+  if (to_file && code == ExitCode::kLocalFailure)
+    context.fail("cannot write to " + printable(call.output) + ", or not all");
+  if (to_file && code == ExitCode::kOk) context.err(remark_on_format(args, call));
+  if (call.json == nullptr || code != ExitCode::kOk) return code;
+  auto taken = take(*file, *call.json);
+  return taken ? code : failed_here(context, taken.error());
 }
 
 }  // namespace fathom::cli

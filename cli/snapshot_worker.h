@@ -25,8 +25,12 @@ struct WorkerCall {
   std::vector<Flag> flags;         // the command's own: those that were given are passed on
   std::string output;              // a file for the answer; empty or "-": standard output
   size_t ids = 0;                  // so many words behind the verb are snapshots: pulled when a server alone has them
+  std::string* json = nullptr;     // takes the answer, as JSON, in the place of `output`
 };
 ExitCode run_worker(const Args& args, const Context& context, const WorkerCall& call);
+
+// " --directory DIR" where it was given, for commands that a person is told to try next.
+std::string directory_words(const Args& args);
 
 // --directory, $FATHOM_SNAPSHOTS, $XDG_DATA_HOME/fathom/snapshots or ~/.local/share/fathom/snapshots.
 Result<std::string> snapshot_directory(const Args& args, const Context& context);

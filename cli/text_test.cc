@@ -113,5 +113,13 @@ TEST(Tables, CellsAreMadeHarmless) {
   EXPECT_EQ(table.render(0), "A\nx\\x1b[0m\\n\n");
 }
 
+TEST(Text, ASlowdownIsRounded) {
+  EXPECT_EQ(slowdown_text(0), "");
+  EXPECT_EQ(slowdown_text(-1), "");
+  EXPECT_EQ(slowdown_text(1.42), "1.4 times slower");
+  EXPECT_EQ(slowdown_text(591057.3), "591,057 times slower");
+  EXPECT_EQ(slowdown_text(1e300), "1,000,000,000,000,000,000 times slower");
+}
+
 }  // namespace
 }  // namespace fathom::cli

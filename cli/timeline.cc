@@ -1,6 +1,8 @@
+#include "base/ids.h"
 #include "cli/command.h"
 #include "cli/filter_flags.h"
 #include "cli/joined.h"
+#include "cli/next_steps.h"
 #include "cli/snapshot_note.h"
 #include "cli/text.h"
 #include "cli/timeline_text.h"
@@ -38,11 +40,23 @@ CommandLine timeline_line() {
         "the threads that were there meanwhile"}}};
 }
 
-ExitCode print_text(const std::string& body, uint64_t limit, const Context& context) {
+// The tree knows which requests are like it, and where its time went.
+std::string what_next(const Api& api, const boost::json::value& timeline) {
+  const std::string id = text_of(timeline, "trace_id");
+  const bool has_some = !array_of(timeline, "captures").empty() || !array_of(timeline, "snapshots").empty();
+  if (has_some || !TraceId::from_hex_text(id)) return "";
+  Result<boost::json::value> trace = api.json(Target("/api/v1/traces/" + id));
+  if (!trace) return "";
+  const std::string steps = next_steps(api, build_trace_tree(*trace));
+  return steps.empty() ? "" : "\n" + steps;
+}
+
+ExitCode print_text(const Api& api, const std::string& body, uint64_t limit, const Context& context) {
   Result<boost::json::value> timeline = parse_json(body);
   if (!timeline) return failed(context, timeline.error());
   context.out(timeline_text(*timeline, {context.columns, context.colour, limit}));
   context.out(snapshots_note(*timeline));
+  context.out(what_next(api, *timeline));
   return ExitCode::kOk;
 }
 
@@ -56,7 +70,7 @@ ExitCode run_timeline(const Args& args, const Context& context) {
   Result<std::string> body =
       fetch_joined(*api, args, {"timeline", args.has("--all"), *format == "json" || *limit == 0});
   if (!body) return not_fetched(context, body.error());
-  if (*format == "text") return print_text(*body, *limit, context);
+  if (*format == "text") return print_text(*api, *body, *limit, context);
   context.out(json_safe(*body));
   return ExitCode::kOk;
 }

@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/filter_flags.h"
 #include "cli/joined.h"
+#include "cli/next_steps.h"
 #include "cli/snapshot_note.h"
 #include "cli/text.h"
 #include "cli/trace_text.h"
@@ -24,7 +25,8 @@ CommandLine trace_line() {
       "Each line has the span's start relative to the request's, its duration, a bar that shows where in the request "
       "it lies, under whom it ran, and its kind, unless that is internal. A span whose parent has not arrived stands "
       "under a line that says so. Below the tree stands what was captured of its threads, which 'fathom timeline' "
-      "shows.",
+      "shows, and which snapshots there are; of a request without any, which others like it have some, and how to have "
+      "one recorded.",
       {{"TRACE_ID", "32 hexadecimal digits, as 'fathom slowest' prints them"}},
       join({{{"--attributes", "", "what each span says too: its id, attributes, events, links, losses, resources"},
              {"--limit", "N", "at most so many lines of the tree; 0: all", kDefaultLines},
@@ -53,19 +55,27 @@ Error not_found_trace(const Api& api, const TraceId& id, const Error& error) {
                    (trace.empty() ? "" : "; it is of trace " + printable(trace)));
 }
 
-ExitCode print_tree(const std::string& body, const Args& args, const Context& context) {
+std::string what_next(const Api& api, const boost::json::value& trace, const TraceTree& tree) {
+  if (!array_of(trace, "snapshots").empty()) return "";
+  if (!array_of(trace, "captures").empty()) return record_hint(tree);
+  if (tree.spans.empty()) return "";
+  return "\nnothing of its threads was captured, and there is no snapshot of it\n" + next_steps(api, tree);
+}
+
+ExitCode print_tree(const Api& api, const std::string& body, const Args& args, const Context& context) {
   Result<uint64_t> limit = args.number("--limit", 0, UINT32_MAX);
   if (!limit) return failed(context, limit.error());
   Result<boost::json::value> trace = parse_json(body);
   if (!trace) return failed(context, trace.error());
-  if (array_of(*trace, "spans").empty()) {
+  const TraceTree tree = build_trace_tree(*trace);
+  if (tree.spans.empty()) {
     context.out(without_spans(*trace));
   } else {
-    TraceTextOptions options{context.columns, context.colour, args.has("--attributes"), *limit};
-    context.out(trace_text(build_trace_tree(*trace), options));
+    context.out(trace_text(tree, {context.columns, context.colour, args.has("--attributes"), *limit}));
   }
   context.out(captures_note(*trace));
   context.out(snapshots_note(*trace));
+  context.out(what_next(api, *trace, tree));
   return ExitCode::kOk;
 }
 
@@ -80,7 +90,7 @@ ExitCode run_trace(const Args& args, const Context& context) {
   if (!api) return failed(context, api.error());
   Result<std::string> body = api->fetch(Target("/api/v1/traces/" + id->hex()));
   if (!body) return not_fetched(context, not_found_trace(*api, *id, body.error()));
-  if (*format == "tree") return print_tree(*body, args, context);
+  if (*format == "tree") return print_tree(*api, *body, args, context);
   // The server's own words: a number that went through another parser might come out as another one.
   context.out(json_safe(*body));
   if (!body->ends_with('\n')) context.out("\n");

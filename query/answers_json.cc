@@ -1,14 +1,12 @@
 #include "query/answers_json.h"
 
-#include "net/json_writer.h"
-
 namespace fathom::query {
 
 namespace {
 
 using net::JsonWriter;
 
-void write_row(JsonWriter& json, const store::SlowRow& row) {
+void write_row(JsonWriter& json, const SlowestRow& row) {
   json.begin_object();
   json.member("trace_id", std::string_view(row.trace_id.hex()));
   json.member("span_id", std::string_view(row.span_id.hex()));
@@ -19,17 +17,8 @@ void write_row(JsonWriter& json, const store::SlowRow& row) {
   json.member("root_duration_nano", row.root_duration_nano);
   json.member("complete", row.complete);
   json.member("error", row.error);
-  json.member("spans", row.spans);
+  json.member("spans", row.spans).member("captures", row.captures).member("snapshots", row.snapshots);
   json.end_object();
-}
-
-void write_durations(JsonWriter& json, const store::Histogram& durations) {
-  json.member("p50_nano", durations.quantile_nano(0.5));
-  json.member("p90_nano", durations.quantile_nano(0.9));
-  json.member("p95_nano", durations.quantile_nano(0.95));
-  json.member("p99_nano", durations.quantile_nano(0.99));
-  json.member("p999_nano", durations.quantile_nano(0.999));
-  json.member("max_nano", durations.max_nano());
 }
 
 void write_service(JsonWriter& json, const ServiceAnswer& service) {
@@ -37,7 +26,7 @@ void write_service(JsonWriter& json, const ServiceAnswer& service) {
   json.member("service", std::string_view(service.service));
   json.member("service_namespace", std::string_view(service.service_namespace));
   json.member("operations", service.operations).member("spans", service.spans).member("errors", service.errors);
-  write_durations(json, service.durations);
+  write_percentiles(json, service.durations);
   json.end_object();
 }
 
@@ -48,7 +37,7 @@ void write_operation(JsonWriter& json, const store::OperationStats& operation) {
   json.member("operation", std::string_view(operation.key.operation));
   json.member("kind", store::span_kind_name(operation.key.kind));
   json.member("spans", operation.spans).member("errors", operation.errors);
-  write_durations(json, operation.durations);
+  write_percentiles(json, operation.durations);
   json.end_object();
 }
 
@@ -65,7 +54,7 @@ void write_point(JsonWriter& json, const LatencyAnswerPoint& answer) {
   json.begin_object();
   json.member("start_time_unix_nano", std::string_view(std::to_string(answer.point.start_unix_nano)));
   json.member("count", answer.point.durations.count()).member("errors", answer.point.errors);
-  write_durations(json, answer.point.durations);
+  write_percentiles(json, answer.point.durations);
   if (!answer.cells.empty()) write_cells(json.key("cells"), answer.cells);
   json.end_object();
 }
@@ -82,6 +71,15 @@ std::string list_json(std::string_view name, const Items& items, Write write) {
 }
 
 }  // namespace
+
+void write_percentiles(JsonWriter& json, const store::Histogram& durations) {
+  json.member("p50_nano", durations.quantile_nano(0.5));
+  json.member("p90_nano", durations.quantile_nano(0.9));
+  json.member("p95_nano", durations.quantile_nano(0.95));
+  json.member("p99_nano", durations.quantile_nano(0.99));
+  json.member("p999_nano", durations.quantile_nano(0.999));
+  json.member("max_nano", durations.max_nano());
+}
 
 std::string to_json(const SlowestAnswer& answer) {
   std::string out;

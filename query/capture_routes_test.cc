@@ -90,6 +90,18 @@ TEST_F(CaptureRoutesTest, ATraceSaysWhatWasCaptured) {
   EXPECT_EQ(boost::json::serialize(capture.at("losses")), R"([{"name":"overwritten","count":12}])");
 }
 
+TEST_F(CaptureRoutesTest, TheListOfTheSlowestSaysWhichHaveCaptures) {
+  auto rows = ask("/api/v1/slowest?from=" + std::to_string(kSampleStart - kNanosPerSecond) +
+                  "&to=" + std::to_string(kSampleStart + kNanosPerSecond))["rows"]
+                  .as_array();
+  ASSERT_FALSE(rows.empty());
+  for (const auto& row : rows) {
+    const bool captured = row.at("trace_id").as_string() == sample_trace_id(1).hex();
+    EXPECT_EQ(row.at("captures").as_int64(), captured ? 2 : 0);
+    EXPECT_EQ(row.at("snapshots").as_int64(), 0);
+  }
+}
+
 TEST_F(CaptureRoutesTest, ATraceOfWhichNothingButACaptureIsStoredIsThere) {
   add_more(1);
   auto document = ask(trace(6));

@@ -127,7 +127,7 @@ class Service : public RawService {
         context, "slowest", *in, out, [this](const auto& asked, auto& answer, Budget& budget) -> Result<> {
           auto query = query_of(asked, now_unix_nano());
           if (!query) return query.error();
-          return filled(answer, run_slowest(stores_.spans, *std::move(query), budget));
+          return filled(answer, run_slowest(stores_, *std::move(query), budget));
         });
   }
   Reactor* GetTrace(Context* context, const Bytes* in, Bytes* out) override {

@@ -34,7 +34,7 @@ void fill_durations(Summary& out, uint64_t spans, uint64_t errors, const store::
   out.set_max_nano(durations.max_nano());
 }
 
-void fill_row(v1::SlowRow& out, const store::SlowRow& row) {
+void fill_row(v1::SlowRow& out, const SlowestRow& row) {
   out.set_trace_id(std::string(row.trace_id.view()));
   out.set_span_id(std::string(row.span_id.view()));
   out.set_service(row.service);
@@ -45,6 +45,8 @@ void fill_row(v1::SlowRow& out, const store::SlowRow& row) {
   out.set_complete(row.complete);
   out.set_error(row.error);
   out.set_spans(row.spans);
+  out.set_captures(row.captures);
+  out.set_snapshots(row.snapshots);
 }
 
 void fill_point(v1::LatencyPoint& out, const LatencyAnswerPoint& answer) {

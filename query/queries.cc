@@ -4,7 +4,9 @@
 #include <map>
 #include <tuple>
 
+#include "query/captures.h"
 #include "query/cursor.h"
+#include "query/snapshots/snapshot_store.h"
 
 namespace fathom::query {
 
@@ -23,9 +25,17 @@ auto operation_order(const store::OperationStats& stats) {
   return std::tie(stats.key.service, stats.key.service_namespace, stats.key.operation, stats.key.kind);
 }
 
+// Two look-ups by the trace's id, in indexes.
+Result<SlowestRow> with_detail(const Stores& stores, store::SlowRow row, store::QueryBudget& budget) {
+  auto captures = captures_of(stores, row.trace_id, budget);
+  if (!captures) return captures.error();
+  const uint64_t snapshots = stores.snapshots == nullptr ? 0 : stores.snapshots->count_of_trace(row.trace_id);
+  return SlowestRow{std::move(row), captures->size(), snapshots};
+}
+
 }  // namespace
 
-Result<SlowestAnswer> run_slowest(store::SpanStore& store, SlowestQuery query, store::QueryBudget& budget) {
+Result<SlowestAnswer> run_slowest(const Stores& stores, SlowestQuery query, store::QueryBudget& budget) {
   uint64_t hash = query_hash(query);
   std::optional<store::Cursor> cursor;
   if (!query.cursor.empty()) {
@@ -34,9 +44,14 @@ Result<SlowestAnswer> run_slowest(store::SpanStore& store, SlowestQuery query, s
     query.filter.range = position->range;
     cursor = position->cursor;
   }
-  auto page = store.slowest(query.filter, query.by, query.limit, cursor, budget);
+  auto page = stores.spans.slowest(query.filter, query.by, query.limit, cursor, budget);
   if (!page) return page.error();
-  SlowestAnswer answer{.rows = std::move(page->rows)};
+  SlowestAnswer answer;
+  for (store::SlowRow& row : page->rows) {
+    auto known = with_detail(stores, std::move(row), budget);
+    if (!known) return known.error();
+    answer.rows.push_back(*std::move(known));
+  }
   if (page->next) answer.next_cursor = encode_cursor({query.filter.range, *page->next}, hash);
   return answer;
 }

@@ -35,12 +35,18 @@ struct SlowestQuery {
   std::string cursor;  // empty: the first page
 };
 
+// With what else there is of the row's trace, for whoever looks for one that says more.
+struct SlowestRow : store::SlowRow {
+  uint64_t captures = 0;
+  uint64_t snapshots = 0;
+};
+
 struct SlowestAnswer {
-  std::vector<store::SlowRow> rows;
+  std::vector<SlowestRow> rows;
   std::string next_cursor;  // empty: this was the last page
 };
 
-Result<SlowestAnswer> run_slowest(store::SpanStore& store, SlowestQuery query, store::QueryBudget& budget);
+Result<SlowestAnswer> run_slowest(const Stores& stores, SlowestQuery query, store::QueryBudget& budget);
 
 struct ServiceAnswer {
   std::string service_namespace;

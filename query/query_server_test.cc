@@ -89,7 +89,8 @@ TEST_F(QueryServerTest, TheSlowestTraceHasEveryFieldOfTheIssue) {
       R"({"trace_id":")" + sample_trace_id(n).hex() + R"(","span_id":")" + sample_span_id(2 * n).hex() +
           R"(","service":"gateway","operation":"GET /cart","start_time_unix_nano":")" +
           std::to_string(kSampleStart + n * 1'000'000'000) +
-          R"(","duration_nano":300000000,"root_duration_nano":300000000,"complete":true,"error":false,"spans":2})");
+          R"(","duration_nano":300000000,"root_duration_nano":300000000,"complete":true,"error":false,"spans":2,"captures":0,)"
+          R"("snapshots":0})");
 }
 
 TEST_F(QueryServerTest, NodesAreThoseOfTheSource) {

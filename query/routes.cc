@@ -45,7 +45,7 @@ RoutedQuery slowest_route(Params& params) {
   query.limit = params.number("limit", 1, kMaxRows, kDefaultRows);
   query.cursor = params.text("cursor").value_or("");
   return {.name = "slowest", .work = [query](const Stores& stores, QueryBudget& budget) {
-            return written(run_slowest(stores.spans, query, budget));
+            return written(run_slowest(stores, query, budget));
           }};
 }
 

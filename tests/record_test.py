@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import signal
 import subprocess
 import tempfile
@@ -152,11 +153,72 @@ class Record(unittest.TestCase):
                 # What ran between two of them is missing, and said.
                 self.assertEqual(list(map(int, count)), [report["instructions"], many - 1])
 
+    def functions(self, snapshot):
+        answer = cli("snapshot", "functions", snapshot, "--format", "json", "--limit", "0",
+                     env={"FATHOM_SNAPSHOTS": str(self.snapshots)})
+        return {one["name"].split("(")[0]: one for one in json.loads(answer.stdout)["functions"]}
+
+    def test_each_window_is_a_call(self):
+        # One thread, several windows; and two threads whose calls overlap.
+        for function, many, threads, command in (("fathom_span_end", 3, "one", [HOLDER, "--for", "60"]),
+                                                 ("overlapping_call", 2, "one", [SUBJECT, "overlap"]),
+                                                 ("overlapping_call", 2, "all", [SUBJECT, "overlap"])):
+            with self.subTest(function=function, threads=threads):
+                self.report.unlink(missing_ok=True)
+                recorder = self.start("--function", function, "--count", many, "--threads", threads, "--", *command)
+                report = self.wait_for(lambda: json.loads(self.report.read_text()))
+                self.end_group(recorder.pid)
+                recorder.communicate(timeout=LONGEST_SECONDS)
+                self.assertEqual((report["windows"], report["calls"], report["cut_off"]), (many, many, 0))
+                found = self.functions(report["snapshot_id"])[function]
+                self.assertEqual((found["calls"], found["took"]["count"]), (many, many))
+
+    def test_a_crash_says_which_instruction(self):
+        outcome = self.record("--function", "crash_here", "--", SUBJECT, "crash")
+        self.assertEqual(outcome.returncode, 128 + signal.SIGSEGV)
+        self.assertRegex(outcome.stderr, r"thread \d+ was killed by SIGSEGV at crash_here\+0x")
+        snapshot, _ = self.kept(outcome.stderr)
+        listed = cli("snapshot", "insns", snapshot, env={"FATHOM_SNAPSHOTS": str(self.snapshots)}).stdout
+        self.assertRegex(listed, r"-- killed by SIGSEGV at 0x[0-9a-f]+ crash_here\+0x[0-9a-f]+, which did not run: mov")
+
+    def test_another_program_is_a_root_of_its_own(self):
+        outcome = self.record("--function", "run_subject", "--threads", "all", "--", SUBJECT, "exec")
+        snapshot, _ = self.kept(outcome.stderr)
+        answer = cli("snapshot", "calls", snapshot, "--format", "json", "--limit", "0",
+                     env={"FATHOM_SNAPSHOTS": str(self.snapshots)})
+        rows = json.loads(answer.stdout)["rows"]
+        starts = [row for row in rows if row["name"] in ("_dl_start", "_start") and row["instructions"] > 0]
+        self.assertTrue(starts)
+        while starts:  # nothing of the old program above
+            names = [row["name"] for row in starts]
+            self.assertNotIn("subject_exec", " ".join(names))
+            starts = [rows[row["parent"]] for row in starts if row["parent"] is not None]
+
     def test_fewer_windows_than_were_asked_for(self):
         outcome = self.record("--function", "run_subject", "--count", "5", "--threads", "all", "--", SUBJECT, "threads")
         self.assertEqual(outcome.returncode, 0, outcome.stderr)
         self.assertEqual(json.loads(self.report.read_text())["windows"], 1)
         self.kept(outcome.stderr)
+
+    def test_the_limit_before_main_is_said(self):
+        outcome = self.record("--steps", "1000", "--", SUBJECT, "threads")
+        self.assertEqual(outcome.returncode, 0, outcome.stderr)
+        self.assertIn("main() was not reached", outcome.stderr)
+        self.assertFalse(json.loads(self.report.read_text())["reached_main"])
+        outcome = self.record("--function", "main", "--steps", "1000", "--", SUBJECT, "threads")
+        self.assertNotIn("main() was not reached", outcome.stderr)
+
+    def test_what_cannot_be_kept_is_said_at_once(self):
+        # A file may have so many bytes, as if the disk were full: the snapshot has room, its largest images have not.
+        limit = 256 << 10
+        outcome = subprocess.run(self.words("--engine", "step", "--function", "main", "--", SUBJECT, "threads"),
+                                 capture_output=True, text=True, timeout=LONGEST_SECONDS, check=False,
+                                 restore_signals=False,  # SIGXFSZ stays ignored
+                                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+        self.assertEqual(outcome.returncode, 0, outcome.stderr)
+        self.assertRegex(outcome.stderr, r"\d of \d images (is|are) not kept: File too large; what runs in (it|them) will")
+        self.assertNotIn("/proc/self/fd", outcome.stderr)
+        self.assertGreater(json.loads(self.report.read_text())["images_not_kept"], 0)
 
     def test_auto_says_which_engine_and_why(self):
         if os.path.exists("/sys/bus/event_source/devices/intel_pt"):

@@ -210,6 +210,10 @@ class SnapshotShare(unittest.TestCase):
         pushed = cli("snapshot", "push", "last", "--directory", str(mine), "--url", self.server.url, check=0)
         self.assertEqual(json.loads(pushed.stdout), {"snapshot_id": snapshot.id})
         self.assertEqual(self.ids(trace_id=bytes(range(16)).hex()), [snapshot.id])
+        for place, where in ((mine, "both"), (yours, "server")):
+            place.mkdir(exist_ok=True)
+            listed = cli("snapshot", "list", "--url", self.server.url, "--directory", str(place), "--format", "json", check=0)
+            self.assertEqual([(row["snapshot_id"], row["where"]) for row in json.loads(listed.stdout)], [(snapshot.id, where)])
         cli("snapshot", "pull", snapshot.id, "--directory", str(yours), "--url", self.server.url, check=0)
         self.assertEqual((yours / "snapshots" / f"{snapshot.id}.snapshot").read_bytes(), snapshot.bytes)
         self.assertEqual((yours / "images" / snapshot.image_name).read_bytes(), snapshot.image)

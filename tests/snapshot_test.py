@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import unittest
 
-from harness import pt
+from harness import pt, shared_data
 from harness.main import main
 from harness.server import BIN, FATHOM, cli
 
@@ -62,9 +62,9 @@ class Import(Directory):
         self.assertIn("No such file", self.run_fathom("import", self.path / "absent", check=LOCAL_FAILURE).stderr)
 
     def test_a_perf_data_of_real_hardware(self):
-        data = pathlib.Path(os.environ.get("FATHOM_SHARED_DATA", "/nowhere")) / "perf.data.intel_pt-4.14"
-        if not data.exists():
-            self.skipTest("FATHOM_SHARED_DATA names no directory with perf.data.intel_pt-4.14 in it")
+        data = shared_data.find_perf_data()
+        if data is None:
+            self.skipTest("no perf.data.intel_pt-4.14; $FATHOM_PERF_DATA says where it is")
         outcome = self.run_fathom("import", data)
         self.assertIn("images are missing", outcome.stderr)
         self.assertRegex(outcome.stdout, r'^{"snapshot_id":"[0-9a-f]{32}"}\n$')

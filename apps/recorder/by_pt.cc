@@ -73,19 +73,19 @@ PtCommandRequest request_of(const RecorderOptions& options, bool& armed) {
     armed = true;
     if (options.engine == "auto") say("engine pt: this processor has Intel PT");
   };
-  request.taken = [](const TakenSnapshot& taken) { std::fputs(pt_taken_text(taken).c_str(), stderr); };
+  request.taken = [&options](const TakenSnapshot& taken) { std::fputs(pt_taken_text(options, taken).c_str(), stderr); };
   request.interrupted = EndSignals::take;
   return request;
 }
 
-void report(const RecorderOptions& options, const PtCommandOutcome& outcome) {
+void report(const ReportFile& file, const PtCommandOutcome& outcome) {
   if (outcome.taken.empty()) say("nothing was recorded: " + outcome.fault.value_or("the program did not start"));
-  if (auto written = write_report(options, pt_report_json(outcome.taken)); !written) say(written.error().message);
+  if (auto written = file.write(pt_report_json(outcome.taken)); !written) say(written.error().message);
 }
 
 }  // namespace
 
-std::optional<int> record_by_pt(const RecorderOptions& options, PerfSystem& system) {
+std::optional<int> record_by_pt(const RecorderOptions& options, const ReportFile& file, PerfSystem& system) {
   auto directory = SnapshotDirectory::open(options.directory);
   if (!directory) {
     say(directory.error().message);
@@ -102,7 +102,7 @@ std::optional<int> record_by_pt(const RecorderOptions& options, PerfSystem& syst
     if (falls_back) return std::nullopt;
     return static_cast<int>(cli::ExitCode::kLocalFailure);
   }
-  report(options, *outcome);
+  report(file, *outcome);
   return exit_status_of(outcome->wait_status);
 }
 

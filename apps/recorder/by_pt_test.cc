@@ -27,7 +27,7 @@ class ByPtTest : public testing::Test {
   std::optional<int> record(const std::string& shell) {
     options_.command = {"/bin/sh", "-c", shell};
     testing::internal::CaptureStderr();
-    const auto status = record_by_pt(options_, system_);
+    const auto status = record_by_pt(options_, *ReportFile::open(options_), system_);
     said_ = testing::internal::GetCapturedStderr();
     return status;
   }

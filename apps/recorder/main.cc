@@ -1,18 +1,24 @@
 // fathom-recorder: runs a program, and records the instructions that it executes. `fathom record` is its name for
 // people.
+#include <unistd.h>
+
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "apps/recorder/by_pt.h"
 #include "apps/recorder/options.h"
+#include "apps/recorder/progress.h"
 #include "apps/recorder/report.h"
+#include "base/time.h"
 #include "cli/exit_codes.h"
 #include "cli/help.h"
 #include "cli/record.h"
 #include "snapshot/record/step/from_function.h"
 #include "snapshot/record/step/from_span.h"
+#include "snapshot/record/step/from_start.h"
 
 namespace fathom {
 namespace {
@@ -28,41 +34,59 @@ int refuse(cli::ExitCode code, const std::string& message) {
   return static_cast<int>(code);
 }
 
-std::unique_ptr<step::StepTrigger> trigger_of(const RecorderOptions& options) {
+// Null: the whole program.
+std::unique_ptr<step::StepTrigger> window_of(const RecorderOptions& options) {
   if (!options.function.empty()) return std::make_unique<step::FromFunction>(options.function);
   if (!options.span.empty()) return std::make_unique<step::FromSpan>(options.span, options.least_nano);
-  return std::make_unique<step::FromStart>();
+  return nullptr;
 }
 
-void report(const RecorderOptions& options, const step::StepOutcome& outcome) {
+StepProgress progress_on_terminal(const RecorderOptions& options) {
+  const auto tell = [](std::string_view text) { (void)!::write(STDERR_FILENO, text.data(), text.size()); };
+  return {options.limits.most_steps,
+          ::isatty(STDERR_FILENO) == 1 ? std::function<void(std::string_view)>(tell) : nullptr, now_monotonic_nano};
+}
+
+void report(const RecorderOptions& options, const ReportFile& file, const step::StepOutcome& outcome) {
   say(report_text(options, outcome));
-  const Result<> written = write_report(options, report_json(outcome));
+  const Result<> written = file.write(report_json(outcome));
   if (!written) say("fathom record: " + written.error().message + "\n");
 }
 
-int record_by_stepping(const RecorderOptions& options) {
+int record_by_stepping(const RecorderOptions& options, const ReportFile& file) {
   auto directory = SnapshotDirectory::open(options.directory);
   if (!directory) return refuse(cli::ExitCode::kLocalFailure, directory.error().message);
-  const auto trigger = trigger_of(options);
+  const auto window = window_of(options);
+  step::FromStart start;
+  StepProgress progress = progress_on_terminal(options);
   step::StepRequest request;
   request.command = options.command;
   request.limits = options.limits;
-  request.written = [&](const step::StepOutcome& outcome) { report(options, outcome); };
-  auto status = step::record_command(*directory, *trigger, request);
+  request.observer = [&](pid_t, uint64_t ip) {
+    start.ran(ip);
+    progress.step();
+  };
+  request.written = [&](step::StepOutcome outcome) {
+    progress.clear();
+    outcome.reached_main = start.reached_main();
+    report(options, file, outcome);
+  };
+  auto status = step::record_command(*directory, window ? *window : start, request);
+  progress.clear();
   if (!status) return refuse(cli::ExitCode::kLocalFailure, status.error().message);
   return exit_status_of(*status);
 }
 
-int record(const RecorderOptions& options) {
-  if (options.engine == "step") return record_by_stepping(options);
+int record(const RecorderOptions& options, const ReportFile& file) {
+  if (options.engine == "step") return record_by_stepping(options, file);
   if (const auto why = why_no_pt()) {
     if (options.engine == "pt") return refuse(cli::ExitCode::kLocalFailure, *why + "; --engine step works anywhere");
     say("fathom record: engine step: " + *why + "\n");
-    return record_by_stepping(options);
+    return record_by_stepping(options, file);
   }
   const auto system = real_perf_system();
-  const auto status = record_by_pt(options, *system);
-  return status ? *status : record_by_stepping(options);
+  const auto status = record_by_pt(options, file, *system);
+  return status ? *status : record_by_stepping(options, file);
 }
 
 int run(const std::vector<std::string>& words) {
@@ -78,7 +102,9 @@ int run(const std::vector<std::string>& words) {
   }
   auto options = recorder_options(*args, cli::process_context());
   if (!options) return refuse(cli::ExitCode::kUsage, options.error().message);
-  return record(*options);
+  auto file = ReportFile::open(*options);
+  if (!file) return refuse(cli::ExitCode::kLocalFailure, file.error().message);
+  return record(*options, *file);
 }
 
 }  // namespace

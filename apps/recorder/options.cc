@@ -72,6 +72,7 @@ Result<RecorderOptions> recorder_options(const cli::Args& args, const cli::Conte
   auto directory = cli::snapshot_directory(args, context);
   if (!directory) return directory.error();
   options.directory = *directory;
+  options.directory_words = cli::directory_words(args);
   return options;
 }
 

@@ -18,7 +18,8 @@ namespace fathom {
 struct RecorderOptions {
   std::vector<std::string> command;
   std::string directory;
-  std::string engine;  // as it was asked for
+  std::string directory_words;  // " --directory DIR", for commands that are to find it, too; empty: it was not given
+  std::string engine;           // as it was asked for
   std::string function;
   std::string span;
   uint64_t least_nano = 0;

@@ -1,6 +1,8 @@
 #include "apps/recorder/report.h"
 
+#include <fcntl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmath>
 
@@ -8,6 +10,7 @@
 #include "base/text.h"
 #include "base/whole_io.h"
 #include "net/json_writer.h"
+#include "snapshot/format/deadly_signal.h"
 
 namespace fathom {
 namespace {
@@ -31,7 +34,25 @@ std::string line(const std::string& text) {
 std::string windows_text(const RecorderOptions& options, const StepOutcome& outcome) {
   const std::string& name = options.function.empty() ? options.span : options.function;
   if (name.empty()) return "";
-  return " in " + counted(outcome.windows, options.function.empty() ? "span" : "call") + " of " + name;
+  if (options.function.empty()) return " in " + counted(outcome.windows, "span") + " of " + name;
+  return " in " + counted(outcome.calls, "call") + " of " + name;
+}
+
+std::string cut_off_text(const RecorderOptions& options, const StepOutcome& outcome) {
+  if (outcome.cut_off == 0) return "";
+  const std::string what = counted(outcome.cut_off, options.function.empty() ? "span" : "call");
+  return line(what + (outcome.cut_off == 1 ? " was" : " were") + " still running when recording ended");
+}
+
+std::string death_text(const snapshot::step::StepDeath& death) {
+  return "thread " + std::to_string(death.tid) + " was killed by " + snapshot::signal_name(death.signal) + " at " +
+         printable(death.place);
+}
+
+// To be copied as it is.
+std::string next_line(const RecorderOptions& options, const snapshot::SnapshotId& id, const std::string& holder) {
+  return line("next: fathom snapshot calls " + id.hex().substr(0, 8) + options.directory_words + holder +
+              "   # or functions, insns, syscalls, sunburst");
 }
 
 }  // namespace
@@ -44,12 +65,18 @@ std::string report_text(const RecorderOptions& options, const StepOutcome& outco
   if (outcome.reached_limit)
     text += line("that is as many as --steps " + std::to_string(options.limits.most_steps) +
                  " allows; the program went on from there unrecorded");
+  text += cut_off_text(options, outcome);
+  if (outcome.death) text += line(death_text(*outcome.death));
+  if (!outcome.reached_main)
+    text += line(
+        "main() was not reached: what was recorded is the dynamic linker, which makes the program ready; fathom "
+        "record --function main begins there");
   if (outcome.gaps != 0) text += line(counted(outcome.gaps, "gap") + ": see fathom snapshot stats");
+  if (outcome.images.unkept != 0) text += line(printable(unkept_images_text(outcome.images)));
   text += line("snapshot " + outcome.id->hex() + " in " + options.directory);
-  const std::string id = outcome.id->hex().substr(0, 8);
   for (const snapshot::HeldLock& lock : outcome.locks) text += line(printable(held_lock_text(lock)));
   const std::string holder = outcome.locks.empty() ? "" : " --tid " + std::to_string(outcome.locks[0].holder);
-  return text + line("next: fathom snapshot calls " + id + holder + "   (or functions, insns, syscalls, sunburst)");
+  return text + next_line(options, *outcome.id, holder);
 }
 
 std::string report_json(const StepOutcome& outcome) {
@@ -58,22 +85,29 @@ std::string report_json(const StepOutcome& outcome) {
   json.begin_object().key("snapshot_id");
   outcome.id ? json.string(outcome.id->hex()) : json.null();
   json.member("engine", "step").member("instructions", outcome.instructions).member("threads", outcome.threads);
-  json.member("windows", outcome.windows).member("gaps", outcome.gaps).member("packet_bytes", outcome.packet_bytes);
+  json.member("windows", outcome.windows).member("calls", outcome.calls).member("cut_off", outcome.cut_off);
+  json.member("gaps", outcome.gaps).member("packet_bytes", outcome.packet_bytes);
   json.key("slowdown").real(outcome.slowdown);
-  json.member("reached_limit", outcome.reached_limit);
+  json.member("reached_limit", outcome.reached_limit).member("reached_main", outcome.reached_main);
+  json.member("images", outcome.images.images).member("images_not_kept", outcome.images.unkept);
+  if (outcome.images.unkept != 0) json.member("images_not_kept_why", std::string_view(outcome.images.why));
+  if (outcome.death) {
+    json.key("killed").begin_object().member("signal", std::string_view(snapshot::signal_name(outcome.death->signal)));
+    json.member("tid", outcome.death->tid).member("place", std::string_view(outcome.death->place)).end_object();
+  }
   if (outcome.trace_id != Id<16>{}) json.member("trace_id", std::string_view(outcome.trace_id.hex()));
   if (!outcome.locks.empty()) json.member("lock_holder", outcome.locks[0].holder);
   json.end_object();
   return text + "\n";
 }
 
-std::string pt_taken_text(const snapshot::TakenSnapshot& taken) {
+std::string pt_taken_text(const RecorderOptions& options, const snapshot::TakenSnapshot& taken) {
   const std::string id = taken.id.hex();
   std::string text =
       line("engine pt: recorded " + counted(taken.cost.packet_bytes, "byte") + " of packets; snapshot " + id);
   if (taken.cost.cpus_cut_short != 0)
     text += line("the rings of " + counted(taken.cost.cpus_cut_short, "CPU") + " did not reach back to its beginning");
-  return text + line("next: fathom snapshot calls " + id.substr(0, 8) + "   (or functions, insns, syscalls, sunburst)");
+  return text + next_line(options, taken.id, "");
 }
 
 std::string pt_report_json(const std::vector<snapshot::TakenSnapshot>& taken) {
@@ -87,11 +121,19 @@ std::string pt_report_json(const std::vector<snapshot::TakenSnapshot>& taken) {
   return text + "\n";
 }
 
-Result<> write_report(const RecorderOptions& options, const std::string& json) {
-  if (options.json_file.empty()) return {};
-  const Fd file(::open(options.json_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  const std::string what = "cannot write " + options.json_file;
-  return file.open() ? write_whole(file.get(), json, what) : system_error(what);
+Result<ReportFile> ReportFile::open(const RecorderOptions& options) {
+  const std::string& path = options.json_file;
+  if (path.empty()) return ReportFile(Fd(), "");
+  Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
+  if (!file.open()) return system_error("cannot write to " + printable(path));
+  return ReportFile(std::move(file), path);
+}
+
+Result<> ReportFile::write(const std::string& json) const {
+  if (!file_.open()) return {};
+  // A pipe, or a device, has nothing that could be cut off.
+  (void)!::ftruncate(file_.get(), 0);
+  return write_whole(file_.get(), json, "cannot write to " + printable(path_));
 }
 
 int exit_status_of(int wait_status) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 namespace fathom {
 namespace {
 
@@ -10,7 +12,9 @@ snapshot::step::StepOutcome sample() {
   outcome.id = snapshot::SnapshotId::from_bytes("0123456789abcdef");
   outcome.instructions = 1'234'567;
   outcome.threads = 1;
-  outcome.windows = 2;
+  outcome.windows = 1;
+  outcome.calls = 2;
+  outcome.cut_off = 1;
   outcome.gaps = 1;
   outcome.slowdown = 51'234.5;
   return outcome;
@@ -25,6 +29,7 @@ TEST(RecorderReport, TellsWhatWasRecordedAndWhatToDoNext) {
                       "slower"),
             std::string::npos)
       << text;
+  EXPECT_NE(text.find("1 call was still running when recording ended"), std::string::npos) << text;
   EXPECT_NE(text.find("1 gap:"), std::string::npos);
   EXPECT_NE(text.find("fathom snapshot calls 30313233"), std::string::npos);
   EXPECT_EQ(text.find("--steps"), std::string::npos);
@@ -39,11 +44,71 @@ TEST(RecorderReport, LeadsToTheHolderOfTheLock) {
   EXPECT_NE(report_json(outcome).find("\"lock_holder\":42"), std::string::npos);
 }
 
+TEST(RecorderReport, TellsWhatKilledTheProgram) {
+  snapshot::step::StepOutcome outcome = sample();
+  outcome.death = {11, 42, "bad(int*)+0x4"};
+  const std::string text = report_text({}, outcome);
+  EXPECT_NE(text.find("thread 42 was killed by SIGSEGV at bad(int*)+0x4"), std::string::npos) << text;
+  EXPECT_NE(report_json(outcome).find(R"("killed":{"signal":"SIGSEGV","tid":42,"place":"bad(int*)+0x4"})"),
+            std::string::npos);
+}
+
+TEST(RecorderReport, SaysAtOnceWhichCodeWillBeMissing) {
+  snapshot::step::StepOutcome outcome = sample();
+  EXPECT_EQ(report_text({}, outcome).find("not kept"), std::string::npos);
+  EXPECT_NE(report_json(outcome).find("\"images_not_kept\":0"), std::string::npos);
+  outcome.images = {7, 3, "No space left on device"};
+  EXPECT_NE(report_text({}, outcome)
+                .find("fathom record: 3 of 7 images are not kept: No space left on device; what runs in them will be "
+                      "gaps\n"),
+            std::string::npos)
+      << report_text({}, outcome);
+  EXPECT_NE(
+      report_json(outcome).find(R"("images":7,"images_not_kept":3,"images_not_kept_why":"No space left on device")"),
+      std::string::npos)
+      << report_json(outcome);
+}
+
+TEST(RecorderReport, TheNextCommandFindsTheDirectory) {
+  RecorderOptions options;
+  options.directory = "/a b";
+  EXPECT_NE(report_text(options, sample()).find("calls 30313233   #"), std::string::npos);
+  options.directory_words = " --directory '/a b'";
+  EXPECT_NE(report_text(options, sample()).find("calls 30313233 --directory '/a b'   #"), std::string::npos);
+  snapshot::TakenSnapshot taken;
+  EXPECT_NE(pt_taken_text(options, taken).find("calls 00000000 --directory '/a b'   #"), std::string::npos);
+}
+
+TEST(RecorderReport, SaysThatTheProgramItselfWasNotReached) {
+  snapshot::step::StepOutcome outcome = sample();
+  EXPECT_EQ(report_text({}, outcome).find("main()"), std::string::npos);
+  outcome.reached_limit = true;
+  outcome.reached_main = false;
+  EXPECT_NE(report_text({}, outcome).find("main() was not reached"), std::string::npos);
+  EXPECT_NE(report_text({}, outcome).find("fathom record --function main begins there"), std::string::npos);
+  EXPECT_NE(report_json(outcome).find("\"reached_main\":false"), std::string::npos);
+}
+
 TEST(RecorderReport, SaysWhyThereIsNothing) {
   snapshot::step::StepOutcome outcome;
   outcome.fault = "checkout was never called";
   EXPECT_NE(report_text({}, outcome).find("checkout was never called"), std::string::npos);
   EXPECT_TRUE(report_json(outcome).starts_with("{\"snapshot_id\":null,\"engine\":\"step\","));
+}
+
+TEST(RecorderReport, AFileThatCannotBeWrittenIsSaidBeforeTheProgramRuns) {
+  RecorderOptions options;
+  EXPECT_TRUE(ReportFile::open(options)->write("x").ok()) << "nobody asked for it";
+  options.json_file = testing::TempDir() + "no/such/directory/j.json";
+  auto refused = ReportFile::open(options);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("cannot write to " + options.json_file), std::string::npos);
+  options.json_file = testing::TempDir() + "fathom_report.json";
+  std::ofstream(options.json_file) << "what an earlier one left, which is longer";
+  ASSERT_TRUE(ReportFile::open(options)->write("{}\n").ok());
+  std::string text;
+  std::getline(std::ifstream(options.json_file), text, '\0');
+  EXPECT_EQ(text, "{}\n");
 }
 
 TEST(RecorderReport, OneLineOfJson) {
@@ -59,7 +124,7 @@ TEST(RecorderReport, EachWindowOfIntelPtIsASnapshot) {
   taken.id = *snapshot::SnapshotId::from_bytes("0123456789abcdef");
   taken.cost.packet_bytes = 4096;
   taken.cost.cpus_cut_short = 2;
-  const std::string text = pt_taken_text(taken);
+  const std::string text = pt_taken_text({}, taken);
   EXPECT_NE(text.find("engine pt: recorded 4,096 bytes of packets"), std::string::npos) << text;
   EXPECT_NE(text.find("2 CPUs did not reach back"), std::string::npos) << text;
   EXPECT_NE(text.find("fathom snapshot calls 30313233"), std::string::npos) << text;

@@ -86,15 +86,15 @@ TEST_F(SnapshotShareTest, WhatOnePersonPushesAnotherPulls) {
   MadeSnapshot made = record(1, 10'000'000);  // some pieces
   ASSERT_EQ(run("push", made.id.hex().substr(0, 6), mine()), ExitCode::kOk) << err_;
   EXPECT_EQ(out_, "{\"snapshot_id\":\"" + made.id.hex() + "\"}\n");
-  EXPECT_NE(err_.find("with 1 images; 0 were there already\n"), std::string::npos) << err_;
+  EXPECT_NE(err_.find("with 1 image; 0 were there already\n"), std::string::npos) << err_;
   ASSERT_EQ(run("push", "last", mine()), ExitCode::kOk) << err_;
-  EXPECT_NE(err_.find("pushed 0 B with 0 images; 1 were there already\n"), std::string::npos) << err_;
+  EXPECT_NE(err_.find("pushed 0 B with 0 images; 1 was there already\n"), std::string::npos) << err_;
   ASSERT_EQ(run("pull", made.id.hex(), yours()), ExitCode::kOk) << err_;
   EXPECT_EQ(read(file(yours(), made)), made.bytes);
   EXPECT_EQ(read(image_file(yours(), image_of(1))), image_of(1));
   EXPECT_TRUE(fs::is_empty(yours() + "/drafts"));
   ASSERT_EQ(run("pull", made.id.hex(), yours()), ExitCode::kOk) << err_;
-  EXPECT_NE(err_.find("pulled 0 B with 0 images; 1 were there already\n"), std::string::npos) << err_;
+  EXPECT_NE(err_.find("pulled 0 B with 0 images; 1 was there already\n"), std::string::npos) << err_;
 }
 
 TEST_F(SnapshotShareTest, APushGoesOnWhereItStopped) {
@@ -112,7 +112,7 @@ TEST_F(SnapshotShareTest, MissingImagesAreCounted) {
   MadeSnapshot made = record(1, 10);
   fs::remove(image_file(mine(), image_of(1)));
   ASSERT_EQ(run("push", "last", mine()), ExitCode::kOk) << err_;
-  EXPECT_NE(err_.find("1 are missing"), std::string::npos) << err_;
+  EXPECT_NE(err_.find("1 is missing"), std::string::npos) << err_;
 }
 
 TEST_F(SnapshotShareTest, WhatIsNotThereIsExitOne) {

@@ -1,19 +1,25 @@
 #include "apps/worker/import_remarks.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <string>
 #include <vector>
 
+#include "base/fd.h"
+#include "base/whole_io.h"
 #include "cli/text.h"
+#include "snapshot/decode/crystal.h"
 #include "snapshot/decode/packet_stream.h"
+#include "snapshot/decode/packets.h"
 #include "snapshot/decode/psb.h"
 
 namespace fathom {
 namespace {
 
 using snapshot::Image;
-using snapshot::PacketStream;
 using snapshot::Sideband;
 using snapshot::SidebandKind;
 using snapshot::Snapshot;
@@ -46,7 +52,8 @@ void remark_on_images(const Snapshot& snapshot, const WorkerStreams& streams) {
   size_t left = static_cast<size_t>(std::ranges::count_if(snapshot.images, &Id<32>::is_zero, &Image::content));
   if (left == 0) return;
   streams.remark(std::to_string(left) + " of " + std::to_string(snapshot.images.size()) +
-                 " images are missing; what runs in them will be gaps:");
+                 (snapshot.images.size() == 1 ? " image is" : " images are") +
+                 " missing; what runs in them will be gaps:");
   const std::vector<Missing> all = missing_images(snapshot);
   for (size_t i = 0; i < std::min(all.size(), kMostRemarks); ++i) {
     const std::string more = all[i].count == 1 ? "" : " and " + std::to_string(all[i].count - 1) + " like it";
@@ -54,29 +61,6 @@ void remark_on_images(const Snapshot& snapshot, const WorkerStreams& streams) {
     left -= all[i].count;
   }
   if (left > 0) streams.remark("  and " + std::to_string(left) + " more");
-}
-
-// The first synchronisation point is mostly near; a recording without any is read to its end.
-Result<bool> stretch_has_psb(const PacketStream& packets, size_t stretch) {
-  std::vector<uint8_t> window;
-  for (uint64_t at = 0; at < packets.bytes(stretch); at += kWindowBytes) {
-    const uint64_t ahead = kWindowBytes + snapshot::kPsbBytes;
-    window.resize(std::min(ahead, packets.bytes(stretch) - at));
-    if (auto read = packets.read(stretch, at, window); !read) return read.error();
-    if (snapshot::find_psb(window, 0) < window.size()) return true;
-  }
-  return false;
-}
-
-Result<bool> has_psb(const SnapshotFile& file) {
-  for (size_t stream = 0; stream < file.snapshot().streams.size(); ++stream) {
-    const PacketStream packets(file, stream);
-    for (size_t stretch = 0; stretch < packets.stretches(); ++stretch) {
-      auto found = stretch_has_psb(packets, stretch);
-      if (!found || *found) return found;
-    }
-  }
-  return false;
 }
 
 // The later of two maps is what the decoder goes by.
@@ -106,7 +90,12 @@ void remark_on_placed_images(const Snapshot& snapshot, const WorkerStreams& stre
 void remark_on_options(const Snapshot& snapshot, const WorkerStreams& streams) {
   const snapshot::Timing& timing = snapshot.timing;
   if (!snapshot.cpu.intel) streams.remark("no --cpu FAMILY/MODEL/STEPPING: the processor's errata are not allowed for");
-  if (timing.cpuid_0x15_eax == 0) {
+  const snapshot::Timing known = with_crystal_ratio(timing, snapshot.cpu);
+  if (has_crystal_ratio(timing)) return;
+  if (has_crystal_ratio(known)) {
+    streams.remark("no --cpuid-0x15 EAX/EBX: taken to be " + std::to_string(known.cpuid_0x15_eax) + "/" +
+                   std::to_string(known.cpuid_0x15_ebx) + ", by the crystal clock of this model");
+  } else {
     streams.remark("no --cpuid-0x15 EAX/EBX: MTC packets tell no time" +
                    std::string(timing.nom_freq == 0 ? ", and without --nom-freq N CYC packets do not either; times "
                                                       "stand still from one TSC packet to the next"
@@ -114,26 +103,50 @@ void remark_on_options(const Snapshot& snapshot, const WorkerStreams& streams) {
   }
 }
 
-Result<> remark_on_raw_stream(const SnapshotFile& file, const WorkerStreams& streams) {
-  auto found = has_psb(file);
-  if (!found) return found.error();
-  if (!*found) {
-    streams.remark(
-        "no synchronisation point (PSB) is in this file: it is no stream of Intel PT, or a piece that is too "
-        "short; nothing of it can be decoded");
-  }
+// MTC packets come all the time, if at all.
+Result<> remark_on_mtc(const SnapshotFile& file, const WorkerStreams& streams) {
+  auto counts = snapshot::count_packets(file, kWindowBytes);
+  if (!counts) return counts.error();
+  if (!counts->kinds.contains("MTC")) return {};
+  streams.remark(
+      "MTC packets are in this stream, and no --mtc-freq N says how many ticks of the crystal clock lie between them: "
+      "times are wrong unless IA32_RTIT_CTL.MTCFreq was 0");
+  return {};
+}
+
+Result<> remark_on_raw_stream(const SnapshotFile& file, const WorkerOptions& options, const WorkerStreams& streams) {
   remark_on_placed_images(file.snapshot(), streams);
   remark_on_options(file.snapshot(), streams);
-  return {};
+  const Snapshot& snapshot = file.snapshot();
+  const bool needed = has_crystal_ratio(with_crystal_ratio(snapshot.timing, snapshot.cpu));
+  return needed && !options.mtc_freq_given ? remark_on_mtc(file, streams) : Result<>();
 }
 
 }  // namespace
 
-Result<> remark_on_import(const SnapshotDirectory& directory, const SnapshotId& id, const WorkerStreams& streams) {
+// The first synchronisation point is mostly near; a file without any is read to its end.
+Result<> check_raw_stream(const std::string& path) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat about {};
+  const bool regular = file.open() && ::fstat(file.get(), &about) == 0 && S_ISREG(about.st_mode) && about.st_size > 0;
+  if (!regular) return {};  // whoever imports it says what is wrong
+  const auto bytes = static_cast<uint64_t>(about.st_size);
+  std::vector<uint8_t> window;
+  for (uint64_t at = 0; at < bytes; at += kWindowBytes) {
+    window.resize(std::min(kWindowBytes + snapshot::kPsbBytes, bytes - at));
+    if (auto read = read_whole(file.get(), at, window, "cannot read " + path); !read) return read;
+    if (snapshot::find_psb(window, 0) < window.size()) return {};
+  }
+  return invalid("no synchronisation point (PSB) is in " + cli::printable(path) +
+                 ": it is no stream of Intel PT, or a piece that is too short; nothing of it could be decoded");
+}
+
+Result<> remark_on_import(const SnapshotDirectory& directory, const SnapshotId& id, const WorkerOptions& options,
+                          const WorkerStreams& streams) {
   auto file = directory.open_snapshot(id);
   if (!file) return file.error();
   if (file->snapshot().origin == snapshot::Origin::kRawStream) {
-    if (auto remarked = remark_on_raw_stream(*file, streams); !remarked) return remarked;
+    if (auto remarked = remark_on_raw_stream(*file, options, streams); !remarked) return remarked;
   }
   remark_on_images(file->snapshot(), streams);
   for (const auto& loss : file->snapshot().losses) {

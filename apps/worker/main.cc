@@ -44,7 +44,7 @@ class BufferedOutput {
   Result<> finish() {
     if (flush() || fault_ == EPIPE) return {};
     errno = fault_;
-    return system_error("cannot write to standard output");
+    return system_error("cannot write the answer");
   }
 
  private:

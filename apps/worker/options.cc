@@ -144,6 +144,7 @@ Result<> import_options(const cli::Args& args, const WorkerEnvironment& environm
     if (!args.positionals_from(1).empty()) return invalid("import takes a perf.data or --pt FILE, not both");
     options.raw.emplace();
     options.raw->images = *std::move(images);
+    options.mtc_freq_given = args.given("--mtc-freq").has_value();
     return raw_options(args, *options.raw);
   }
   for (const char* flag : {"--cpu", "--mtc-freq", "--nom-freq", "--cpuid-0x15"}) {

@@ -27,6 +27,7 @@ struct WorkerOptions {
   std::string other;
   std::optional<snapshot::PerfImport> perf;
   std::optional<snapshot::RawImport> raw;
+  bool mtc_freq_given = false;  // to `raw`
 };
 
 // What the defaults depend on.

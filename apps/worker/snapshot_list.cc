@@ -4,8 +4,7 @@
 
 #include <algorithm>
 
-#include "cli/sizes.h"
-#include "cli/table.h"
+#include "cli/snapshot_table.h"
 #include "net/json_writer.h"
 
 namespace fathom {
@@ -45,9 +44,7 @@ Row read_row(const snapshot::SnapshotDirectory& directory, const SnapshotId& id)
     return row;
   }
   row.snapshot = file->snapshot();
-  for (const Stream& stream : row.snapshot.streams) {
-    for (const Stream::Piece& piece : stream.pieces) row.packet_bytes += piece.bytes;
-  }
+  for (const Stream& stream : row.snapshot.streams) row.packet_bytes += stream.packet_bytes();
   for (const Image& image : row.snapshot.images) row.images_missing += image.content.is_zero() ? 1 : 0;
   row.snapshot.sideband.clear();
   return row;
@@ -69,27 +66,25 @@ const char* origin_name(const Snapshot& snapshot) {
   }
 }
 
+cli::SnapshotRow table_row(const Row& row) {
+  const Snapshot& snapshot = row.snapshot;
+  return {.id = row.id.hex(),
+          .added_unix_nano = row.added_unix_nano,
+          .problem = row.problem,
+          .engine = engine_name(snapshot),
+          .slowdown = snapshot.slowdown,
+          .from = origin_name(snapshot),
+          .packet_bytes = row.packet_bytes,
+          .streams = snapshot.streams.size(),
+          .images = snapshot.images.size(),
+          .images_missing = row.images_missing,
+          .command = snapshot.command};
+}
+
 std::string table_of(const std::vector<Row>& rows, size_t columns) {
-  cli::Table table({{"SNAPSHOT"},
-                    {"ADDED (UTC)"},
-                    {"ENGINE"},
-                    {"FROM"},
-                    {"PACKETS", cli::Align::kRight},
-                    {"STREAMS", cli::Align::kRight},
-                    {"IMAGES", cli::Align::kRight},
-                    {"COMMAND", cli::Align::kLeft, true}});
-  for (const Row& row : rows) {
-    const Snapshot& snapshot = row.snapshot;
-    if (!row.problem.empty()) {
-      table.add({row.id.hex(), cli::short_instant(row.added_unix_nano), "?", "?", "?", "?", "?", row.problem});
-      continue;
-    }
-    const size_t images = snapshot.images.size();
-    table.add({row.id.hex(), cli::short_instant(row.added_unix_nano), engine_name(snapshot), origin_name(snapshot),
-               cli::format_size(row.packet_bytes), std::to_string(snapshot.streams.size()),
-               std::to_string(images - row.images_missing) + "/" + std::to_string(images), snapshot.command});
-  }
-  return table.render(columns);
+  std::vector<cli::SnapshotRow> table;
+  for (const Row& row : rows) table.push_back(table_row(row));
+  return cli::snapshots_table(table, columns);
 }
 
 void write_row(net::JsonWriter& json, const Row& row) {
@@ -101,6 +96,8 @@ void write_row(net::JsonWriter& json, const Row& row) {
   }
   const Snapshot& snapshot = row.snapshot;
   json.member("engine", engine_name(snapshot)).member("from", origin_name(snapshot));
+  json.key("slowdown");
+  snapshot.slowdown > 0 ? json.real(snapshot.slowdown) : json.null();
   json.member("host", snapshot.host).member("command", snapshot.command);
   json.member("packet_bytes", row.packet_bytes).member("streams", uint64_t{snapshot.streams.size()});
   json.member("images", uint64_t{snapshot.images.size()}).member("images_missing", row.images_missing);
@@ -116,17 +113,8 @@ std::string json_of(const std::vector<Row>& rows) {
   return text + "\n";
 }
 
-}  // namespace
-
-Result<> list_snapshots(const snapshot::SnapshotDirectory& directory, const WorkerOptions& options,
-                        const WorkerStreams& streams) {
+Result<> tell(const std::vector<Row>& rows, const WorkerOptions& options, const WorkerStreams& streams) {
   if (options.question.format == Format::kSvg) return invalid("--format: a list of snapshots is a table or json");
-  auto ids = directory.list();
-  if (!ids) return ids.error();
-  const size_t limit = options.question.limit == 0 ? ids->size() : options.question.limit;
-  ids->resize(std::min(ids->size(), limit));
-  std::vector<Row> rows;
-  for (const SnapshotId& id : *ids) rows.push_back(read_row(directory, id));
   if (options.question.format == Format::kJson) {
     streams.out(json_of(rows));
     return {};
@@ -134,6 +122,23 @@ Result<> list_snapshots(const snapshot::SnapshotDirectory& directory, const Work
   if (rows.empty()) streams.remark("there is no snapshot yet; `fathom record` and `fathom snapshot import` make them");
   if (!rows.empty()) streams.out(table_of(rows, options.columns));
   return {};
+}
+
+}  // namespace
+
+Result<> list_snapshots(const snapshot::SnapshotDirectory& directory, const WorkerOptions& options,
+                        const WorkerStreams& streams) {
+  auto ids = directory.list();
+  if (!ids) return ids.error();
+  const size_t limit = options.question.limit == 0 ? ids->size() : options.question.limit;
+  ids->resize(std::min(ids->size(), limit));
+  std::vector<Row> rows;
+  for (const SnapshotId& id : *ids) rows.push_back(read_row(directory, id));
+  return tell(rows, options, streams);
+}
+
+Result<> list_nothing(const WorkerOptions& options, const WorkerStreams& streams) {
+  return tell({}, options, streams);
 }
 
 }  // namespace fathom

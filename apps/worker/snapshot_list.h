@@ -11,5 +11,7 @@ namespace fathom {
 
 Result<> list_snapshots(const snapshot::SnapshotDirectory& directory, const WorkerOptions& options,
                         const WorkerStreams& streams);
+// Of a directory that is not there.
+Result<> list_nothing(const WorkerOptions& options, const WorkerStreams& streams);
 
 }  // namespace fathom

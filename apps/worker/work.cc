@@ -1,9 +1,15 @@
 #include "apps/worker/work.h"
 
+#include <unistd.h>
+
+#include <cerrno>
+
 #include "apps/worker/import_remarks.h"
 #include "apps/worker/snapshot_list.h"
 #include "base/bytes.h"
+#include "base/fd.h"
 #include "base/sha256.h"
+#include "cli/text.h"
 #include "snapshot/format/directory.h"
 
 namespace fathom {
@@ -70,6 +76,7 @@ Result<> ask(const SnapshotDirectory& directory, const WorkerOptions& options, c
 Result<snapshot::SnapshotId> import_file(const SnapshotDirectory& directory, const WorkerOptions& options,
                                          const snapshot::ByteProgress& progress) {
   if (options.raw) {
+    if (auto checked = check_raw_stream(options.raw->path); !checked) return checked.error();
     snapshot::RawImport raw = *options.raw;
     raw.progress = progress;
     return import_raw(directory, raw);
@@ -82,7 +89,7 @@ Result<snapshot::SnapshotId> import_file(const SnapshotDirectory& directory, con
 Result<> import(const SnapshotDirectory& directory, const WorkerOptions& options, const WorkerStreams& streams) {
   auto id = import_file(directory, options, progress_of(streams, "copied"));
   if (!id) return id.error();
-  if (auto remarked = remark_on_import(directory, *id, streams); !remarked) return remarked;
+  if (auto remarked = remark_on_import(directory, *id, options, streams); !remarked) return remarked;
   streams.out("{\"snapshot_id\":\"" + id->hex() + "\"}\n");
   return {};
 }
@@ -93,6 +100,17 @@ Result<> remove(const SnapshotDirectory& directory, const std::string& text, con
   if (auto removed = directory.remove(*id); !removed) return removed;
   streams.remark("removed snapshot " + id->hex());
   return {};
+}
+
+// A question makes no directory: whoever mistyped one, or may not write there, is told so.
+Result<> check_there(const WorkerOptions& options) {
+  const std::string snapshots = options.directory + "/snapshots";
+  if (::access(snapshots.c_str(), R_OK | X_OK) == 0) return {};
+  const std::string shown = cli::printable(options.directory);
+  if (errno != ENOENT) return system_error("the snapshots in " + shown + " may not be read");
+  const std::string what = options.id.empty() ? "no snapshot" : "no snapshot '" + cli::printable(options.id) + "'";
+  return not_found("there is " + what + " in " + shown +
+                   ", which is not there yet; 'fathom snapshot list' shows what is where it looks");
 }
 
 }  // namespace
@@ -115,6 +133,12 @@ std::string answer_key(const Question& question) {
 }
 
 Result<> work(const WorkerOptions& options, const WorkerStreams& streams) {
+  if (options.task != WorkerTask::kImport) {
+    auto there = check_there(options);
+    const bool empty = !there && there.error().code == ErrorCode::kNotFound && options.task == WorkerTask::kList;
+    if (empty) return list_nothing(options, streams);
+    if (!there) return there;
+  }
   auto directory = SnapshotDirectory::open(options.directory);
   if (!directory) return directory.error();
   switch (options.task) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -88,11 +89,65 @@ TEST_F(WorkTest, ImportSaysWhatWillNotBeKnown) {
   EXPECT_NE(remarks_.find("no --cpuid-0x15 EAX/EBX: MTC packets tell no time, and without --nom-freq"),
             std::string::npos)
       << remarks_;
+}
+
+TEST_F(WorkTest, WhatIsNoStreamIsNotImported) {
+  import();
   options_.raw->path = write("elf",
                              "\x7f"
                              "ELF and so on");
+  auto refused = run(WorkerTask::kImport);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
+  EXPECT_NE(refused.error().message.find("no synchronisation point (PSB)"), std::string::npos);
+  options_.question.format = snapshot::Format::kJson;
+  ASSERT_TRUE(run(WorkerTask::kList));
+  EXPECT_EQ(std::ranges::count(out_, '{'), 1) << "the first one is alone: " << out_;
+}
+
+TEST_F(WorkTest, APsbFarBehindIsFound) {
+  import();
+  options_.raw->path = write("late.pt", std::string((1 << 20) - 8, '\0') + psb() + std::string(8, '\0'));
+  EXPECT_TRUE(run(WorkerTask::kImport));
+}
+
+TEST_F(WorkTest, QuestionsMakeNoDirectory) {
+  options_.directory = path_ + "/none";
+  options_.id = "last";
+  auto asked = run(WorkerTask::kAsk);
+  ASSERT_FALSE(asked);
+  EXPECT_EQ(asked.error().code, ErrorCode::kNotFound);
+  EXPECT_NE(asked.error().message.find("there is no snapshot 'last' in " + path_ + "/none"), std::string::npos)
+      << asked.error().message;
+  EXPECT_FALSE(run(WorkerTask::kRemove));
+  options_.id.clear();
+  ASSERT_TRUE(run(WorkerTask::kList));
+  EXPECT_NE(remarks_.find("there is no snapshot yet"), std::string::npos) << remarks_;
+  options_.question.format = snapshot::Format::kJson;
+  ASSERT_TRUE(run(WorkerTask::kList));
+  EXPECT_EQ(out_, "[]\n");
+  EXPECT_FALSE(std::filesystem::exists(path_ + "/none"));
+}
+
+TEST_F(WorkTest, ImportSaysWhichTimesWouldBeWrong) {
+  import();
+  options_.raw->path = write("mtc.pt", psb() + "\x02\x23" + "\x59\x01\x59\x02");
   import_again();
-  EXPECT_NE(remarks_.find("no synchronisation point (PSB)"), std::string::npos) << remarks_;
+  EXPECT_NE(remarks_.find("no --mtc-freq N"), std::string::npos) << remarks_;
+  options_.mtc_freq_given = true;
+  import_again();
+  EXPECT_EQ(remarks_, "");
+  options_.raw->timing.cpuid_0x15_eax = options_.raw->timing.cpuid_0x15_ebx = 0;
+  import_again();
+  EXPECT_EQ(remarks_, "no --cpuid-0x15 EAX/EBX: taken to be 2/233, by the crystal clock of this model\n");
+}
+
+TEST_F(WorkTest, AnImageThatLostItsCodeIsARemark) {
+  import();
+  options_.raw->images.push_back({write("cut", ""), 0x2000});
+  import_again();
+  EXPECT_NE(remarks_.find("1 of 2 images are missing"), std::string::npos) << remarks_;
+  EXPECT_NE(remarks_.find("cut: it is empty"), std::string::npos) << remarks_;
 }
 
 TEST_F(WorkTest, ImportSaysWhichOfTwoImagesHidesTheOther) {

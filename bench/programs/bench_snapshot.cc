@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "base/testing/shared_data.h"
 #include "bench/machine.h"
 #include "bench/options.h"
 #include "bench/report.h"
@@ -12,7 +13,6 @@
 #include "bench/snapshot/decode_steps.h"
 #include "bench/snapshot/program_steps.h"
 #include "bench/snapshot/pt_steps.h"
-#include "bench/snapshot/shared_data.h"
 #include "bench/snapshot/stepped_stream.h"
 #include "snapshot/record/pt/doctor.h"
 
@@ -97,6 +97,7 @@ class SnapshotBench {
     report_.add(key + "_plain_insn_per_s", speed.plain_per_s, "libipt's block decoder in a plain loop");
     report_.add(key + "_over_plain", speed.calls_per_s / speed.plain_per_s, "ours with times and calls over that");
     report_.add(key + "_two_over_one", speed.two_over_one, "two threads over one");
+    report_.add(key + "_plain_two_over_one", speed.plain_two_over_one, "two plain loops side by side: the floor");
   }
 
   Result<> import() {

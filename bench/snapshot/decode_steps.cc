@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <future>
 #include <vector>
 
 #include "bench/snapshot/written_stream.h"
@@ -59,21 +60,32 @@ double rate(uint64_t expected, const std::function<uint64_t()>& decode) {
   return found == expected ? static_cast<double>(found) / took.count() : 0;
 }
 
+// Instructions per second of two that decode the same, each for itself.
+double rate_of_two(const DecodeSubject& subject) {
+  return rate(2 * subject.instructions, [&] {
+    auto other = std::async(std::launch::async, subject.plain);
+    const uint64_t here = subject.plain();
+    return here + other.get();
+  });
+}
+
 }  // namespace
 
 Result<DecodeSpeed> measure_decode(const DecodeSubject& subject, int rounds) {
-  std::vector<double> plain, flow, one, ratio;
+  std::vector<double> plain, flow, one, ratio, plain_ratio;
   for (int round = 0; round < rounds; ++round) {
     plain.push_back(rate(subject.instructions, subject.plain));
     flow.push_back(rate(subject.instructions, [&] { return count_flow(subject); }));
     one.push_back(rate(subject.instructions, [&] { return build_calls(subject, 1); }));
     const double two = rate(subject.instructions, [&] { return build_calls(subject, 2); });
-    if (std::min({plain.back(), flow.back(), one.back(), two}) == 0) {
+    const double two_plain = rate_of_two(subject);
+    if (std::min({plain.back(), flow.back(), one.back(), two, two_plain}) == 0) {
       return internal("a decode found another number of instructions than ran, or gaps");
     }
     ratio.push_back(two / one.back());
+    plain_ratio.push_back(two_plain / plain.back());
   }
-  return DecodeSpeed{median(plain), median(flow), median(one), median(ratio)};
+  return DecodeSpeed{median(plain), median(flow), median(one), median(ratio), median(plain_ratio)};
 }
 
 Result<DecodeSpeed> measure_made_stream(const MadeStream& stream, const std::string& directory, int rounds) {

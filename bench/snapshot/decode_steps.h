@@ -20,6 +20,7 @@ struct DecodeSpeed {
   double flow_per_s = 0;   // decode_flow(), one thread, counting only
   double calls_per_s = 0;  // with times and the tree of calls, one thread
   double two_over_one = 0;
+  double plain_two_over_one = 0;  // two plain loops side by side, which share nothing: what the machine allows
 };
 
 struct DecodeSubject {

@@ -32,7 +32,7 @@ class ScriptedWorkload final : public PtWorkload {
  private:
   // 1,000 ns from one synchronisation point to the next.
   void write() {
-    system_.write_packets(0, psb_header(1'000'000) + std::string(bytes_, '\x04'));
+    system_.write_packets(0, psb_header(1'000'000) + std::string(bytes_, '\0'));  // padding: recording is off
     system_.write_packets(0, psb_header(1'001'000));
   }
   ScriptedPerf& system_;

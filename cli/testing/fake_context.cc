@@ -38,6 +38,10 @@ Context FakeWorld::context() {
   return context;
 }
 
+void FakeWorld::answer(Error error) {
+  answers_.push_back(std::move(error));
+}
+
 void FakeWorld::answer(int status, std::string body) {
   net::HttpReply reply;
   reply.status = status;

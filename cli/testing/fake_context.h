@@ -17,7 +17,7 @@ class FakeWorld {
 
   Context context();
   void answer(int status, std::string body);
-  void answer(Error error) { answers_.push_back(std::move(error)); }
+  void answer(Error error);
 
   // Runs `fathom WORDS...`.
   ExitCode run(const std::vector<std::string>& words);

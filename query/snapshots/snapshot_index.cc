@@ -16,6 +16,7 @@ bool SnapshotIndex::add(SharedSummary summary) {
   by_reception_.insert({summary->received_unix_nano, summary->id});
   bytes_.snapshots += summary->bytes;
   bytes_.memory += summary->memory_bytes();
+  count_trace(*summary, true);
   name_images(*summary);
   return true;
 }
@@ -28,8 +29,24 @@ SharedSummary SnapshotIndex::remove(const SnapshotId& id) {
   by_reception_.erase({summary->received_unix_nano, id});
   bytes_.snapshots -= summary->bytes;
   bytes_.memory -= summary->memory_bytes();
+  count_trace(*summary, false);
   unname_images(*summary);
   return summary;
+}
+
+void SnapshotIndex::count_trace(const SnapshotSummary& summary, bool more) {
+  const TraceId& trace_id = summary.trigger.trace_id;
+  if (trace_id.is_zero()) return;
+  if (more) {
+    ++of_traces_[trace_id];
+  } else if (auto known = of_traces_.find(trace_id); --known->second == 0) {
+    of_traces_.erase(known);
+  }
+}
+
+size_t SnapshotIndex::count_of_trace(const TraceId& trace_id) const {
+  auto found = of_traces_.find(trace_id);
+  return found == of_traces_.end() ? 0 : found->second;
 }
 
 SharedSummary SnapshotIndex::find(const SnapshotId& id) const {

@@ -60,6 +60,7 @@ class SnapshotIndex {
   SharedSummary find(const SnapshotId& id) const;
   SharedSummary oldest() const;  // by reception; null: there is none
   SnapshotPage page(const SnapshotFilter& filter, size_t limit, const std::optional<SnapshotCursor>& cursor) const;
+  size_t count_of_trace(const TraceId& trace_id) const;
   size_t snapshots() const { return by_id_.size(); }
 
   // `touched`: when somebody last cared for it, by bringing it or by asking whether it is here.
@@ -79,6 +80,7 @@ class SnapshotIndex {
     uint64_t bytes = 0;
     uint64_t touched_unix_nano = 0;
   };
+  void count_trace(const SnapshotSummary& summary, bool more);
   void name_images(const SnapshotSummary& summary);
   void unname_images(const SnapshotSummary& summary);
   bool is_named(const Sha256& content) const { return named_.contains(content); }
@@ -86,6 +88,7 @@ class SnapshotIndex {
 
   std::unordered_map<SnapshotId, SharedSummary, IdHash> by_id_;
   std::map<SnapshotCursor, SharedSummary> by_instant_;
+  std::unordered_map<TraceId, size_t, IdHash> of_traces_;  // how many; only those of a trace
   std::set<SnapshotCursor> by_reception_;
   std::map<Sha256, Image> images_;
   std::unordered_map<Sha256, uint32_t, IdHash> named_;  // by how many snapshots

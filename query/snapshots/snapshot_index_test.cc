@@ -46,6 +46,7 @@ class Model {
     EXPECT_EQ(index.bytes().unnamed_images, unnamed);
     EXPECT_EQ(index.snapshots(), snapshots.size());
     EXPECT_EQ(index.images(), images.size());
+    check_traces(index);
     check_oldest(index);
     check_pages(index, {});
     check_pages(index, {.trace_id = std::nullopt, .host = "odd"});
@@ -60,6 +61,16 @@ class Model {
     return std::ranges::any_of(snapshots, [&](const auto& entry) {
       return std::ranges::find(entry.second.contents, image(n)) != entry.second.contents.end();
     });
+  }
+  // The trace without an id is none, however many snapshots are of it.
+  void check_traces(const SnapshotIndex& index) const {
+    for (uint8_t trace = 0; trace < 3; ++trace) {
+      const auto of_it = std::ranges::count_if(
+          snapshots, [&](const auto& entry) { return entry.second.trigger.trace_id.bytes[0] == trace; });
+      TraceId id;
+      id.bytes[0] = trace;
+      EXPECT_EQ(index.count_of_trace(id), trace == 0 ? 0 : static_cast<size_t>(of_it));
+    }
   }
   void check_oldest(const SnapshotIndex& index) const {
     auto oldest = std::ranges::min_element(
@@ -104,6 +115,7 @@ TEST(SnapshotIndex, AgreesWithAModelWhateverHappens) {
       switch (random() % 4) {
         case 0: {
           SnapshotSummary one = summary(n, {random() % 16, random() % 16, random() % 16});
+          one.trigger.trace_id.bytes[0] = static_cast<uint8_t>(n % 3);
           const bool added = model.snapshots.emplace(n, one).second;
           EXPECT_EQ(index.add(std::make_shared<const SnapshotSummary>(one)), added);
           break;

@@ -60,7 +60,10 @@ void write_row(JsonWriter& json, const SnapshotStore& store, const SnapshotSumma
   text(json, "host", summary.host);
   text(json, "command", summary.command);
   write_trigger(json, summary.trigger);
-  json.member("bytes", summary.bytes).member("streams", summary.streams).member("images", summary.images);
+  json.member("bytes", summary.bytes)
+      .member("packet_bytes", summary.packet_bytes)
+      .member("streams", summary.streams)
+      .member("images", summary.images);
   json.member("missing_images", store.missing_images(summary));
   write_losses(json, summary.losses);
   json.key("slowdown").real(summary.slowdown);
@@ -70,10 +73,8 @@ void write_row(JsonWriter& json, const SnapshotStore& store, const SnapshotSumma
 void write_streams(JsonWriter& json, const Snapshot& snapshot) {
   json.key("threads").begin_array();
   for (const auto& stream : snapshot.streams) {
-    uint64_t bytes = 0;
-    for (const auto& piece : stream.pieces) bytes += piece.bytes;
     json.begin_object().member("cpu", stream.cpu).member("pid", stream.pid).member("tid", stream.tid);
-    json.member("bytes", bytes).end_object();
+    json.member("bytes", stream.packet_bytes()).end_object();
   }
   json.end_array();
 }
@@ -129,12 +130,13 @@ Result<std::string> snapshot_json(const SnapshotStore& store, const SnapshotSumm
 
 void write_snapshot_of_trace(JsonWriter& json, const SnapshotSummary& summary) {
   text(json.begin_object(), "id", summary.id.hex());
-  json.member("engine", engine_name(summary.engine));
+  json.member("engine", engine_name(summary.engine)).key("slowdown").real(summary.slowdown);
   instant(json, "taken_unix_nano", summary.taken_unix_nano);
   text(json, "host", summary.host);
   text(json, "reason", summary.trigger.reason);
   json.member("tid", summary.trigger.tid);
   text(json, "span_id", hex_or_nothing(summary.trigger.span_id));
+  if (summary.lock_holder > 0) json.member("lock_holder", summary.lock_holder);
   json.end_object();
 }
 

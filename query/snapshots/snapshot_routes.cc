@@ -93,11 +93,25 @@ Result<> add_parameters(Params& params, std::vector<std::string>& words, bool& s
   return add_pattern(params, "to", words);
 }
 
+// In the words of this face; fathom-worker would say it in those of a command line.
+Result<> check_stretch(std::string_view verb, const std::vector<std::string>& words) {
+  auto gives = [&](std::string_view key) {
+    return std::ranges::any_of(words, [&](const std::string& word) {
+      return word.starts_with("--" + std::string(key) + "=") && word.size() > key.size() + 3;
+    });
+  };
+  if (verb != "delta" || (gives("from") && gives("to"))) return {};
+  return invalid(
+      "delta wants 'from' and 'to', patterns that say where a stretch begins and where it ends: an instruction "
+      "(cli), a group (superCLI), a function, FILE:LINE or an address");
+}
+
 Routed question_route(Params& params, const VerbName& verb, SnapshotQuestion question) {
   question.words = {std::string(verb.verb), question.id.hex()};
   if (question.other) question.words.insert(question.words.end(), {"--other", question.other->hex()});
   bool svg = false;
   if (auto added = add_parameters(params, question.words, svg); !added) return added.error();
+  if (auto checked = check_stretch(verb.verb, question.words); !checked) return checked.error();
   return RoutedQuery{
       .name = verb.query,
       .content_type = svg ? "image/svg+xml" : "application/json",

@@ -117,6 +117,13 @@ TEST_F(SnapshotRoutesTest, ADocumentSaysWhatThereIsAndWhatIsMissing) {
   sample.slowdown = 12.5;
   sample.images.push_back({"[vdso]", "", snapshot::ImageKind::kFlat, {}, 0, "not readable"});
   sample.losses.push_back({"ring overwritten", 3});
+  for (int32_t waiter : {44, 43}) {
+    snapshot::Sideband wait;
+    wait.kind = snapshot::SidebandKind::kLockWait;
+    wait.tid = waiter;
+    wait.other_tid = waiter + 100;
+    sample.sideband.push_back(wait);
+  }
   sample.streams = {{.cpu = -1, .pid = 42, .tid = 43, .pieces = {}}};
   MadeSnapshot made = made_snapshot(sample);
   ASSERT_TRUE(snapshots_.upload(made).ok());
@@ -128,7 +135,7 @@ TEST_F(SnapshotRoutesTest, ADocumentSaysWhatThereIsAndWhatIsMissing) {
           R"("received_unix_nano":"1795221000000000000","host":"node-1","command":"shop --number 1",)" +
           R"("trigger":{"reason":"overdue","tid":43,"trace_id":")" + testing::sample_trace_id(1).hex() +
           R"(","span_id":")" + testing::sample_span_id(2).hex() + R"("},"bytes":)" + std::to_string(made.bytes.size()) +
-          R"(,"streams":1,"images":2,"missing_images":2,"losses":[{"name":"ring overwritten","count":3}],)" +
+          R"(,"packet_bytes":7,"streams":1,"images":2,"missing_images":2,"losses":[{"name":"ring overwritten","count":3}],)" +
           R"("slowdown":12.5,"damaged":false,"threads":[{"cpu":-1,"pid":42,"tid":43,"bytes":7}],"image_files":[)" +
           R"({"name":"/usr/bin/shop","sha256":")" + image +
           R"(","build_id":"0102","kind":"elf","bytes":14,"stored":false},)" +
@@ -142,6 +149,13 @@ TEST_F(SnapshotRoutesTest, ADocumentSaysWhatThereIsAndWhatIsMissing) {
   ASSERT_EQ(trace.size(), 1u);
   EXPECT_EQ(trace[0].at("id").as_string(), made.id.hex());
   EXPECT_EQ(trace[0].at("tid").as_int64(), 43);
+  EXPECT_EQ(trace[0].at("lock_holder").as_int64(), 143) << "of the lock that the trigger's thread waited for";
+  const auto slowest = ask("slowest?limit=1000&from=0&to=now")["rows"].as_array();
+  ASSERT_FALSE(slowest.empty());
+  for (const auto& row : slowest) {
+    const bool recorded = row.at("trace_id").as_string() == testing::sample_trace_id(1).hex();
+    EXPECT_EQ(row.at("snapshots").as_int64(), recorded ? 1 : 0);
+  }
   EXPECT_FALSE(ask("traces/" + testing::sample_trace_id(2).hex()).contains("snapshots"));
 }
 
@@ -248,6 +262,11 @@ TEST_F(SnapshotRoutesTest, MistakesAreNamed) {
   EXPECT_NE(refusal("snapshots?colour=red", 400).find("colour"), std::string::npos);
   EXPECT_NE(refusal("snapshots?trace_id=1", 400).find("trace_id"), std::string::npos);
   EXPECT_NE(refusal("snapshots/" + one + "/calls?format=table", 400).find("format"), std::string::npos);
+  for (const char* half : {"/delta", "/delta?from=cli", "/delta?to=sti&from="}) {
+    const std::string said = refusal("snapshots/" + one + half, 400);
+    EXPECT_NE(said.find("'from' and 'to'"), std::string::npos) << said;
+    EXPECT_EQ(said.find("--"), std::string::npos) << "flags are a command line's: " << said;
+  }
   EXPECT_NE(refusal("snapshots/" + one + "/delta?from=a%00b", 400).find("from"), std::string::npos);
   EXPECT_NE(refusal("snapshots/" + one + "/bytes?bytes=8388609", 400).find("bytes"), std::string::npos);
   EXPECT_NE(refusal("snapshots/" + one + "/diff/xyz", 400).find("32 hexadecimal digits"), std::string::npos);

@@ -120,6 +120,11 @@ std::vector<SharedSummary> SnapshotStore::of_trace(const TraceId& trace_id) cons
   return index_.page({.trace_id = trace_id, .host = {}}, kMostOfTrace, std::nullopt).rows;
 }
 
+size_t SnapshotStore::count_of_trace(const TraceId& trace_id) const {
+  std::lock_guard lock(mutex_);
+  return index_.count_of_trace(trace_id);
+}
+
 Result<SharedSummary> SnapshotStore::find(const SnapshotId& id) const {
   std::lock_guard lock(mutex_);
   if (SharedSummary found = index_.find(id)) return found;

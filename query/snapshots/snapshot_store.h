@@ -59,6 +59,8 @@ class SnapshotStore {
   Result<SnapshotPage> page(const SnapshotFilter& filter, size_t limit, const std::optional<SnapshotCursor>& cursor);
   // Newest first; a few at most, and none while they are still read.
   std::vector<SharedSummary> of_trace(const TraceId& trace_id) const;
+  // All of them; a look-up.
+  size_t count_of_trace(const TraceId& trace_id) const;
   Result<SharedSummary> find(const SnapshotId& id) const;
   size_t missing_images(const SnapshotSummary& summary) const;
   bool has_image(const Sha256& content) const;

@@ -52,6 +52,17 @@ std::vector<Sha256> contents_of(const Snapshot& snapshot) {
   return contents;
 }
 
+// One pass: a stranger wrote it, and snapshot::held_locks() takes more for many locks.
+int32_t lock_holder_of(const Snapshot& snapshot) {
+  int32_t first = -1;
+  for (const snapshot::Sideband& row : snapshot.sideband) {
+    if (row.kind != snapshot::SidebandKind::kLockWait) continue;
+    if (row.tid == snapshot.trigger.tid) return row.other_tid;
+    if (first < 0) first = row.other_tid;
+  }
+  return first;
+}
+
 }  // namespace
 
 uint64_t SnapshotSummary::memory_bytes() const {
@@ -71,7 +82,9 @@ Result<SnapshotSummary> summarize(const StoredSnapshot& stored, const Snapshot& 
   summary.host = snapshot.host;
   summary.command = snapshot.command.substr(0, kKeptCommandBytes);
   summary.trigger = snapshot.trigger;
+  summary.lock_holder = lock_holder_of(snapshot);
   summary.streams = snapshot.streams.size();
+  for (const auto& stream : snapshot.streams) summary.packet_bytes += stream.packet_bytes();
   summary.images = snapshot.images.size();
   summary.unreadable_images = static_cast<size_t>(
       std::ranges::count_if(snapshot.images, [](const auto& image) { return image.content.is_zero(); }));

@@ -34,7 +34,9 @@ struct SnapshotSummary {
   std::string host;
   std::string command;  // the beginning of a long one
   snapshot::Trigger trigger;
+  int32_t lock_holder = -1;  // of the lock that the trigger's thread slept for, or else any thread; -1: none is known
   size_t streams = 0;
+  uint64_t packet_bytes = 0;  // of all of them
   size_t images = 0;
   size_t unreadable_images = 0;  // whose bytes the recorder could not have
   std::vector<snapshot::Loss> losses;

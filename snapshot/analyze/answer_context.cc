@@ -1,7 +1,10 @@
 #include "snapshot/analyze/answer_context.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <set>
 
+#include "base/text.h"
 #include "snapshot/decode/packet_stream.h"
 
 namespace fathom::snapshot {
@@ -58,14 +61,39 @@ std::optional<int64_t> AnswerContext::since_begin(uint64_t tsc) const {
   return before ? -static_cast<int64_t>(distance) : static_cast<int64_t>(distance);
 }
 
+std::string AnswerContext::since_begin_text(uint64_t tsc) const {
+  const auto since = since_begin(tsc);
+  if (!since) return "";
+  return (*since < 0 ? "-" : "") + group_digits(static_cast<uint64_t>(std::abs(*since)));
+}
+
 std::string AnswerContext::thread_name(int32_t tid) const {
   const auto found = thread_names_.find(tid);
   return found == thread_names_.end() ? std::string() : found->second;
 }
 
+Result<> AnswerContext::check_thread(int32_t tid) const {
+  if (tid < 0) return {};
+  std::set<int32_t> known;
+  for (const Stream& stream : snapshot().streams) known.insert(stream.tid);
+  for (const Sideband& row : snapshot().sideband) known.insert(row.tid);
+  if (known.contains(tid)) return {};
+  std::string some;
+  constexpr size_t kMostNamed = 10;
+  size_t named = 0;
+  for (int32_t one : known) {
+    if (one < 0 || named++ >= kMostNamed) continue;
+    some += (some.empty() ? ": it has " : ", ") + std::to_string(one);
+  }
+  return invalid("no thread " + std::to_string(tid) + " in this snapshot" + some + (named > kMostNamed ? ", ..." : ""));
+}
+
 Result<std::optional<DecodeSummary>> AnswerContext::decode(const Question& question, Analysis& analysis,
-                                                           uint64_t part_bytes) const {
-  auto summary = decode_flow(file_, directory_, {question.threads, part_bytes, question.progress}, analysis);
+                                                           DecodeOptions options) const {
+  if (auto known = check_thread(question.tid); !known) return known.error();
+  options.threads = question.threads;
+  options.progress = question.progress;
+  auto summary = decode_flow(file_, directory_, options, analysis);
   if (summary) return std::optional(std::move(*summary));
   if (summary.error().code == ErrorCode::kCancelled) return std::optional<DecodeSummary>();
   return summary.error();

@@ -2,7 +2,8 @@
 //
 // Purpose: what every answer begins with. Thread safety: const functions from any thread. Ownership: keeps a reference
 // to the directory, which outlives it; what answers hand out of it lives as long as this. Errors: those of opening a
-// snapshot; analyses that were stopped on purpose are no error (decode()).
+// snapshot; analyses that were stopped on purpose are no error (decode()). kInvalid for a thread that the snapshot does
+// not know.
 #pragma once
 
 #include <cstdint>
@@ -38,14 +39,18 @@ class AnswerContext {
   uint64_t begin_tsc() const;
   // In the units of time(), since begin_tsc(); nothing where `tsc` is not known.
   std::optional<int64_t> since_begin(uint64_t tsc) const;
+  // The same as people read it: "1,234,567", "-3"; empty where it is not known.
+  std::string since_begin_text(uint64_t tsc) const;
   // "worker" of thread 43; empty where nobody says.
   std::string thread_name(int32_t tid) const;
 
-  // Decodes all streams. Nothing when the analysis said that it has seen enough.
+  // Decodes all streams, by as many threads as `question` says. Nothing when the analysis said that it has seen enough.
   Result<std::optional<DecodeSummary>> decode(const Question& question, Analysis& analysis,
-                                              uint64_t part_bytes = DecodeOptions().part_bytes) const;
+                                              DecodeOptions options = {}) const;
 
  private:
+  Result<> check_thread(int32_t tid) const;
+
   const SnapshotDirectory& directory_;
   SnapshotFile file_;
   MemoryMap map_;

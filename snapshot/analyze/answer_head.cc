@@ -28,14 +28,6 @@ std::string_view origin_name(Origin origin) {
   return "unknown";
 }
 
-// Stepping is what makes a person ask; a slowdown near 1 is said with a digit behind the point.
-std::string slowdown_text(double slowdown) {
-  if (!(slowdown > 0)) return "";
-  char text[48];
-  std::snprintf(text, sizeof text, slowdown < 10 ? ", %.1f times slower" : ", %.0f times slower", slowdown);
-  return text;
-}
-
 std::string recorded_text(const Snapshot& snapshot) {
   std::string text;
   if (!snapshot.command.empty()) text += "recorded: " + printable(snapshot.command);
@@ -86,7 +78,7 @@ std::string clock_text(const Snapshot& snapshot) {
 std::string losses_text(const std::vector<Loss>& losses) {
   std::string text;
   for (const Loss& loss : losses) {
-    if (loss.count == 0) continue;
+    if (loss.count == 0 || !loss.is_loss()) continue;
     text += (text.empty() ? "lost: " : ", ") + printable(loss.name) + " " + group_digits(loss.count);
   }
   return text.empty() ? text : text + "\n";
@@ -122,7 +114,8 @@ std::string hex_address(uint64_t address) {
 }
 
 std::string engine_text(const Snapshot& snapshot) {
-  return "engine: " + std::string(engine_name(snapshot.engine)) + slowdown_text(snapshot.slowdown);
+  const std::string slower = slowdown_text(snapshot.slowdown);
+  return "engine: " + std::string(engine_name(snapshot.engine)) + (slower.empty() ? "" : ", " + slower);
 }
 
 std::string head_text(const Snapshot& snapshot) {
@@ -139,7 +132,8 @@ std::string gaps_text(const DecodeSummary& summary) {
 }
 
 std::string caption_text(const Snapshot& snapshot, const DecodeSummary& summary) {
-  return engine_text(snapshot) + "; " + group_digits(summary.instructions) + " instructions; " + total_text(summary) +
+  return engine_text(snapshot) + "; " + group_digits(summary.instructions) +
+         (summary.instructions == 1 ? " instruction; " : " instructions; ") + total_text(summary) +
          (TraceTime(snapshot).nominal_hz() != 0 ? "; time is nominal" : "");
 }
 
@@ -157,7 +151,9 @@ void head_json(net::JsonWriter& json, const Snapshot& snapshot) {
   locks_json(json, snapshot);
   if (const uint64_t hz = TraceTime(snapshot).nominal_hz(); hz != 0) json.member("nominal_tsc_hz", hz);
   json.key("losses").begin_object();
-  for (const Loss& loss : snapshot.losses) json.member(loss.name, loss.count);
+  for (const Loss& loss : snapshot.losses) {
+    if (loss.is_loss()) json.member(loss.name, loss.count);
+  }
   json.end_object();
 }
 

@@ -58,6 +58,14 @@ TEST(AnswerHead, IsJsonToo) {
                  R"("first_ip":"0x401000","cause":"no file: /lib/\u001b[2Jx.so"}]}})");
 }
 
+TEST(AnswerHead, RecordsWithoutUseAreNoLosses) {
+  Snapshot snapshot;
+  snapshot.losses = {{std::string(Loss::kUnused) + "SAMPLE", 15}};
+  EXPECT_EQ(head_text(snapshot).find("lost"), std::string::npos);
+  snapshot.losses.push_back({"ring overwritten", 3});
+  EXPECT_NE(head_text(snapshot).find("lost: ring overwritten 3\n"), std::string::npos);
+}
+
 TEST(TraceTime, NanosecondsWhereTheyAreKnown) {
   Timing timing;
   EXPECT_EQ(TraceTime(timing).duration(1500), 1500u);

@@ -41,8 +41,9 @@ Result<DecodedCalls> decode_calls(const SnapshotDirectory& directory, const Snap
   return calls;
 }
 
-std::string answer_head(const Snapshot& snapshot, const DecodeSummary& summary) {
-  return head_text(snapshot) + "instructions: " + group_digits(summary.instructions) + "\n" + gaps_text(summary);
+std::string answer_head(const Snapshot& snapshot, const DecodeSummary& summary, int32_t tid) {
+  return head_text(snapshot) + "instructions: " + group_digits(summary.instructions) +
+         (tid < 0 ? "" : ", of all threads; below: thread " + std::to_string(tid)) + "\n" + gaps_text(summary);
 }
 
 void answer_head_json(net::JsonWriter& json, const Snapshot& snapshot, const DecodeSummary& summary) {
@@ -64,8 +65,21 @@ std::string NumberTable::text() const {
   return text;
 }
 
+std::string left_out_text(size_t shown, size_t all) {
+  if (shown >= all) return "";
+  return "and " + group_digits(all - shown) + " more with fewer instructions; --limit 0 shows all\n";
+}
+
 std::string time_note() {
   return "time: recorded, pauses (system calls, other threads' turns) left out; what a call took has them in it\n";
+}
+
+std::string uncalled_note(bool any) {
+  return any ? "calls \"-\": its call was not seen; it was under way when recording began, or behind a gap\n" : "";
+}
+
+std::string took_text(const TraceTime& time, uint64_t ticks) {
+  return time.took_text(time.duration(ticks));
 }
 
 std::string time_cell(const TraceTime& time, uint64_t ticks) {

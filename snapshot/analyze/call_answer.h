@@ -34,7 +34,8 @@ Result<DecodedCalls> decode_calls(const SnapshotDirectory& directory, const Snap
                                   CallOptions options = {});
 
 // What stands above every table: the engine, what was recorded, instructions, gaps.
-std::string answer_head(const Snapshot& snapshot, const DecodeSummary& summary);
+// `tid`: what follows is of that thread alone, and instructions and gaps are those of all.
+std::string answer_head(const Snapshot& snapshot, const DecodeSummary& summary, int32_t tid = -1);
 // The same as members of an object that is open; with "time_unit".
 void answer_head_json(net::JsonWriter& json, const Snapshot& snapshot, const DecodeSummary& summary);
 
@@ -50,8 +51,15 @@ class NumberTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
+// Below a table of paths of calls that leaves some out; empty where it does not.
+std::string left_out_text(size_t shown, size_t all);
 // Below a table that has both: what is in them.
 std::string time_note();
+// What "-" in the column of calls means; empty where there is none.
+std::string uncalled_note(bool any);
+
+// Of a call; "too short" where its beginning and its end have the same time.
+std::string took_text(const TraceTime& time, uint64_t ticks);
 
 // "-" for nothing.
 std::string time_cell(const TraceTime& time, uint64_t ticks);

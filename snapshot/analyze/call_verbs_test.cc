@@ -40,6 +40,17 @@ TEST_F(CallVerbs, CallsFromPackets) {
   expect_golden("sample_sunburst.txt", answer(Verb::kSunburst));
 }
 
+TEST_F(CallVerbs, WithOneThreadTheHeadSaysWhoseInstructionsItCounts) {
+  run(3);
+  Question question;
+  question.tid = kSamplePid + 1;
+  for (Verb verb : {Verb::kCalls, Verb::kFunctions, Verb::kSunburst}) {
+    question.verb = verb;
+    question.format = Format::kTable;
+    expect_holds(run_.answer_to(question), "of all threads; below: thread 43");
+  }
+}
+
 TEST_F(CallVerbs, EveryAnswerSaysEngineInstructionsAndGaps) {
   run_.snapshot().slowdown = 812;
   run_.snapshot().engine = Engine::kStep;
@@ -87,12 +98,18 @@ TEST_F(CallVerbs, TimeIsTheSameInEveryAnswer) {
   }
 }
 
-TEST_F(CallVerbs, AThreadThatDidNotRunIsAbsent) {
+TEST_F(CallVerbs, AThreadThatIsNotThereIsAnError) {
   run(1);
   Question question = ask_for(Verb::kCalls, Format::kJson);
   question.tid = 4711;
-  const auto json = boost::json::parse(run_.answer_to(question));
-  EXPECT_EQ(json.at("rows").as_array().size(), 1u);
+  for (Verb verb : {Verb::kCalls, Verb::kFunctions, Verb::kInsns, Verb::kSyscalls, Verb::kStats, Verb::kSunburst}) {
+    question.verb = verb;
+    std::string text;
+    const auto answered = run_.ask(question, text);
+    ASSERT_FALSE(answered.ok());
+    EXPECT_EQ(answered.error().code, ErrorCode::kInvalid);
+    expect_holds(answered.error().message, "no thread 4711 in this snapshot: it has 43");
+  }
 }
 
 TEST_F(CallVerbs, PprofIsGzipped) {

@@ -8,14 +8,26 @@ namespace fathom::snapshot {
 
 namespace {
 
-std::string row_name(const CallRow& row, const CallLines& lines) {
-  const std::string line = lines ? lines(row) : "";
-  return std::string(row.depth * 2, ' ') + short_function_name(row.name) + (line.empty() ? "" : "  (" + line + ")");
+// Of a row that called nobody: its own line is where all of it ran.
+bool is_leaf(const CallRow& row, size_t id) {
+  return row.function != nullptr && !row.is_gap && row.end == id + 1 && row.self.instructions > 0;
+}
+
+std::string lines_text(const RowLines& lines, bool leaf) {
+  const std::string self = leaf && !lines.self.empty() ? "itself at " + lines.self : "";
+  if (lines.called_from.empty() && self.empty()) return "";
+  return "  (" + lines.called_from + (lines.called_from.empty() || self.empty() ? "" : "; ") + self + ")";
+}
+
+std::string row_name(const CallRow& row, size_t id, const CallLines& lines) {
+  const std::string name = std::string(row.depth * 2, ' ') + short_function_name(row.name);
+  return lines ? name + lines_text(lines(row), is_leaf(row, id)) : name;
 }
 
 std::string bounds_text(const CallRow& row, const TraceTime& time) {
-  if (row.self.complete == 0 || row.self.max_ticks == 0) return "-";
-  return time.text(time.duration(row.self.min_ticks)) + " .. " + time.text(time.duration(row.self.max_ticks));
+  if (row.self.complete == 0) return "-";
+  if (row.self.max_ticks == 0) return took_text(time, 0);
+  return took_text(time, row.self.min_ticks) + " .. " + took_text(time, row.self.max_ticks);
 }
 
 void row_json(net::JsonWriter& json, const CallRow& row, size_t id, const TraceTime& time, const CallLines& lines) {
@@ -37,39 +49,49 @@ void row_json(net::JsonWriter& json, const CallRow& row, size_t id, const TraceT
     json.member("min", time.duration(row.self.min_ticks)).member("max", time.duration(row.self.max_ticks));
   }
   json.end_object();
+  const RowLines known = lines ? lines(row) : RowLines{};
   if (row.called_from != 0) {
     json.member("called_from", std::string_view(hex_address(row.called_from)));
-    if (lines) json.member("called_from_line", std::string_view(lines(row)));
+    if (lines) json.member("called_from_line", std::string_view(known.called_from));
   }
+  if (row.self.instructions > 0 && !known.self.empty()) json.member("self_line", std::string_view(known.self));
   json.end_object();
 }
 
 // "shop/shelves.cc:88"; empty where that is not known.
-std::string call_line(const DecodedCalls& decoded, const CallRow& row) {
-  if (row.called_from == 0 || row.function == nullptr) return "";
-  const auto line = decoded.context->names().line(row.function->pid, row.function->tsc, row.called_from);
+std::string line_at(const DecodedCalls& decoded, const CallFunction& function, uint64_t ip) {
+  const auto line = ip == 0 ? std::nullopt : decoded.context->names().line(function.pid, function.tsc, ip);
   return line ? short_line(*line) : "";
+}
+
+// One name may be several processes' functions, at addresses of their own.
+uint64_t self_address(const CallRow& row) {
+  const CallFunction& function = *row.function;
+  if (row.seen_at >= function.begin && row.seen_at < function.end) return row.seen_at;
+  return function.symbol ? function.begin : function.entry;
+}
+
+RowLines row_lines(const DecodedCalls& decoded, const CallRow& row) {
+  if (row.function == nullptr || row.is_gap) return {};
+  return {line_at(decoded, *row.function, row.called_from), line_at(decoded, *row.function, self_address(row))};
 }
 
 }  // namespace
 
 std::string calls_table(const NamedCalls& calls, const TraceTime& time, uint64_t limit, const CallLines& lines) {
   NumberTable table({"calls", "insns", "self insns", "time", "self time", "paused", "a call took (min .. max)",
-                     lines ? "function (where it was called)" : "function"});
+                     lines ? "function (where it was called; where it ran)" : "function"});
   const std::vector<bool> chosen = greatest_rows(calls, limit);
+  bool uncalled = false;
   for (size_t i = 0; i < calls.rows.size(); ++i) {
     const CallRow& row = calls.rows[i];
     if (!chosen[i]) continue;
+    uncalled = uncalled || (row.function != nullptr && row.self.calls == 0);
     table.add({count_cell(row.self.calls), count_cell(row.total.instructions), count_cell(row.self.instructions),
                time_cell(time, row.total.ticks), time_cell(time, row.self.ticks),
-               time_cell(time, row.total.pause_ticks), bounds_text(row, time), row_name(row, lines)});
+               time_cell(time, row.total.pause_ticks), bounds_text(row, time), row_name(row, i, lines)});
   }
-  std::string text = table.text();
-  if (table.size() < calls.rows.size()) {
-    text += "and " + group_digits(calls.rows.size() - table.size()) +
-            " more with fewer instructions; --limit 0 shows all\n";
-  }
-  return text + time_note();
+  return table.text() + left_out_text(table.size(), calls.rows.size()) + time_note() + uncalled_note(uncalled);
 }
 
 void calls_json(net::JsonWriter& json, const NamedCalls& calls, const TraceTime& time, uint64_t limit,
@@ -101,10 +123,10 @@ Result<> answer_calls(const SnapshotDirectory& directory, const Question& questi
   auto decoded = decode_calls(directory, question.id, question);
   if (!decoded) return decoded.error();
   const NamedCalls calls = decoded->named(true);
-  const CallLines lines = [&](const CallRow& row) { return call_line(*decoded, row); };
+  const CallLines lines = [&](const CallRow& row) { return row_lines(*decoded, row); };
   std::string out;
   if (question.format == Format::kTable) {
-    out = answer_head(decoded->snapshot(), decoded->summary) + "\n" +
+    out = answer_head(decoded->snapshot(), decoded->summary, question.tid) + "\n" +
           calls_table(calls, decoded->time(), question.limit, lines);
   } else if (question.format == Format::kSvg) {
     out = calls_svg(calls, decoded->time(), caption_text(decoded->snapshot(), decoded->summary));

@@ -15,8 +15,12 @@ namespace fathom::snapshot {
 
 Result<> answer_calls(const SnapshotDirectory& directory, const Question& question, const Output& output);
 
-// The line of source that called a row's function, where one was seen; empty: not known.
-using CallLines = std::function<std::string(const CallRow&)>;
+// Lines of source of a row; empty: not known.
+struct RowLines {
+  std::string called_from;  // where its function was called, where that was seen
+  std::string self;         // where it ran itself: at a likely hot instruction, else where the function begins
+};
+using CallLines = std::function<RowLines(const CallRow&)>;
 
 std::string calls_table(const NamedCalls& calls, const TraceTime& time, uint64_t limit, const CallLines& lines = {});
 // The member "rows" of an object that is open.

@@ -113,6 +113,32 @@ TEST_F(CallsAnswers, CallsAreATreeWithTimes) {
   expect_golden("calls.svg", calls_svg(calls, time(), "engine: step"));
 }
 
+// Who called nobody has the line where it ran, beside the one that called it.
+TEST_F(CallsAnswers, LeavesHaveTheLineWhereTheyRan) {
+  auto stacks = run(4, false);
+  const NamedCalls calls = named(*stacks, true);
+  const CallLines lines = [](const CallRow& row) {
+    return row.function == nullptr ? RowLines{} : RowLines{"caller.cc:1", "own.cc:2"};
+  };
+  size_t leaves = 0, others = 0;
+  const std::string table = calls_table(calls, time(), 0, lines);
+  for (size_t i = 0; i < calls.rows.size(); ++i) {
+    const CallRow& row = calls.rows[i];
+    if (row.function == nullptr || row.is_gap) continue;
+    (row.end == i + 1 && row.self.instructions > 0 ? leaves : others)++;
+  }
+  const auto count = [&](const std::string& text) {
+    size_t found = 0;
+    for (size_t at = 0; (at = table.find(text, at)) != std::string::npos; ++at) ++found;
+    return found;
+  };
+  EXPECT_GT(leaves, 0U);
+  EXPECT_EQ(count("(caller.cc:1; itself at own.cc:2)"), leaves) << table;
+  EXPECT_GE(count("(caller.cc:1)"), others) << table;
+  const std::string json = json_text([&](net::JsonWriter& out) { calls_json(out, calls, time(), 0, lines); });
+  EXPECT_NE(json.find("\"self_line\":\"own.cc:2\""), std::string::npos);
+}
+
 TEST_F(CallsAnswers, FunctionsHaveLatencies) {
   auto stacks = run(100, false);
   const auto rows = function_rows(named(*stacks, false), stacks->latencies(), test_name);
@@ -124,6 +150,7 @@ TEST_F(CallsAnswers, FunctionsHaveLatencies) {
 TEST_F(CallsAnswers, ASunburstIsByInstructions) {
   auto stacks = run(4, true);
   const NamedCalls calls = named(*stacks, false);
+  EXPECT_TRUE(sunburst_table(calls, 2).ends_with("more with fewer instructions; --limit 0 shows all\n"));
   expect_golden("sunburst_table.txt", sunburst_table(calls, 0));
   expect_golden("sunburst.json.txt", json_text([&](net::JsonWriter& json) { sunburst_json(json, calls, 0); }));
   expect_golden("sunburst.svg", sunburst_svg(calls, "engine: step"));

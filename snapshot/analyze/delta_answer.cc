@@ -21,7 +21,10 @@ struct Delta {
   const DeltaFindings& findings;
   const DecodeSummary& summary;
 
-  std::string time_text(uint64_t value) const { return context.time().text(value); }
+  std::string time_text(uint64_t value) const { return context.time().took_text(value); }
+  std::string time_text(const Interval& interval) const {
+    return interval.is_timed() ? time_text(context.time().duration(interval.ticks())) : "unknown";
+  }
 };
 
 struct Row {
@@ -65,6 +68,7 @@ std::string intervals_text(const DeltaFindings& findings) {
   if (findings.broken > 0) text += ", " + group_digits(findings.broken) + " broken by a gap or on another stream";
   if (findings.unclosed > 0) text += ", " + group_digits(findings.unclosed) + " not closed at the end";
   if (findings.untimed > 0) text += ", " + group_digits(findings.untimed) + " without a known time";
+  if (findings.unresolved > 0) text += ", " + group_digits(findings.unresolved) + " too short for the recorded times";
   return text + "\n";
 }
 
@@ -77,11 +81,6 @@ std::string occurrences_text(const Delta& delta) {
   return table.empty() ? "  none\n" : table.render(0);
 }
 
-std::string begin_text(const Delta& delta, uint64_t tsc) {
-  const auto since = delta.context.since_begin(tsc);
-  return since ? std::to_string(*since) : "";
-}
-
 std::string longest_text(const Delta& delta) {
   Table table({{"TIME", Align::kRight},
                {"INSTRUCTIONS", Align::kRight},
@@ -90,9 +89,9 @@ std::string longest_text(const Delta& delta) {
                {"FROM"},
                {"TO"}});
   for (const LongInterval& one : delta.findings.longest) {
-    table.add({delta.time_text(delta.context.time().duration(one.interval.ticks())),
-               group_digits(one.interval.instructions), begin_text(delta, one.interval.begin_tsc),
-               std::to_string(one.tid), hex_address(one.interval.from), hex_address(one.interval.to)});
+    table.add({delta.time_text(one.interval), group_digits(one.interval.instructions),
+               delta.context.since_begin_text(one.interval.begin_tsc), std::to_string(one.tid),
+               hex_address(one.interval.from), hex_address(one.interval.to)});
   }
   return table.empty() ? "  none\n" : table.render(0);
 }
@@ -150,7 +149,7 @@ std::string json_of(const Delta& delta) {
   pattern_json(json, "to", delta.to, total(delta.findings, &Occurrence::is_to));
   json.member("time_unit", delta.context.time().unit());
   json.member("broken", delta.findings.broken).member("unclosed", delta.findings.unclosed);
-  json.member("untimed", delta.findings.untimed);
+  json.member("untimed", delta.findings.untimed).member("time_unresolved", delta.findings.unresolved);
   json.key("time");
   distribution_json(json, delta.findings.time);
   json.key("instruction_count");

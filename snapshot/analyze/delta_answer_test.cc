@@ -83,6 +83,21 @@ TEST_F(DeltaAnswer, APeriod) {
   EXPECT_EQ(count(period, "from"), 5);
 }
 
+// Both lie in one block, which has one time.
+TEST_F(DeltaAnswer, WhatNoTimeTellsApartIsTooShort) {
+  for (int i = 0; i < 4; ++i) run_.run_plain();
+  run_.finish();
+  const auto answer = ask("mov eax, 0x27", "syscall");
+  EXPECT_EQ(answer.at("time_unresolved").as_int64(), 8);
+  EXPECT_EQ(answer.at("time").at("max").as_int64(), 0);
+  const std::string table = run_.answer_to(delta("mov eax, 0x27", "syscall", Format::kTable));
+  EXPECT_NE(table.find("intervals: 8, 8 too short for the recorded times\n"), std::string::npos) << table;
+  EXPECT_NE(table.find("count 8  min too short  p50 too short  p99 too short  max too short\n"), std::string::npos)
+      << table;
+  EXPECT_EQ(table.find("0 ns "), std::string::npos) << table;
+  EXPECT_EQ(ask("superCLI", "superSTI").at("time_unresolved").as_int64(), 0);
+}
+
 TEST_F(DeltaAnswer, AGapBreaksWhatIsOpen) {
   run_.run_plain();
   run_.builder().overflow(kSampleBase + 0x3d6);

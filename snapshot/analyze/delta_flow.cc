@@ -34,7 +34,9 @@ void DeltaFindings::add(const Interval& interval, int32_t tid, const TraceTime& 
   if (!interval.is_timed()) {
     ++untimed;
   } else {
-    time.record(clock.duration(interval.ticks()));
+    const uint64_t took = clock.duration(interval.ticks());
+    time.record(took);
+    unresolved += took == 0 ? 1 : 0;
   }
   keep_longest(longest, {interval, tid});
 }
@@ -54,6 +56,7 @@ void DeltaFindings::merge(const DeltaFindings& other) {
   time.merge(other.time);
   instructions.merge(other.instructions);
   untimed += other.untimed;
+  unresolved += other.unresolved;
   broken += other.broken;
   occurrences_left_out += other.occurrences_left_out;
   for (const auto& [address, occurrence] : other.occurrences) occurs(address, occurrence);

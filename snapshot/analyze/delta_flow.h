@@ -37,8 +37,9 @@ struct LongInterval {
 struct DeltaFindings {
   Distribution time;  // in units of the context's time
   Distribution instructions;
-  uint64_t untimed = 0;  // intervals whose time is not known
-  uint64_t broken = 0;   // open when a gap came, or when the thread went to another stream
+  uint64_t untimed = 0;     // intervals whose time is not known
+  uint64_t unresolved = 0;  // whose ends no time tells apart; `time` has them as 0
+  uint64_t broken = 0;      // open when a gap came, or when the thread went to another stream
   uint64_t unclosed = 0;
   std::map<uint64_t, Occurrence> occurrences;  // by address
   uint64_t occurrences_left_out = 0;           // of addresses beyond the limit

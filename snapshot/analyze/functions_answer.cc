@@ -23,7 +23,7 @@ uint64_t wall_ticks(const FunctionRow& row) {
 }
 
 std::string quantile_cell(const FunctionRow& row, const TraceTime& time, double q) {
-  return row.ticks.empty() ? "-" : time.text(time.duration(row.ticks.quantile_nano(q)));
+  return row.ticks.empty() ? "-" : took_text(time, row.ticks.quantile_nano(q));
 }
 
 // Rows as functions, each counted once on every path.
@@ -99,8 +99,10 @@ std::vector<FunctionRow> function_rows(const NamedCalls& calls, const FunctionLa
 std::string functions_table(const std::vector<FunctionRow>& rows, const TraceTime& time, uint64_t limit) {
   NumberTable table(
       {"count", "took p50", "p99", "max", "calls", "time", "self time", "paused", "insns", "self insns", "function"});
+  bool uncalled = false;
   for (size_t i = 0; i < shown(rows, limit); ++i) {
     const FunctionRow& row = rows[i];
+    uncalled = uncalled || row.self.calls == 0;
     table.add({count_cell(row.ticks.count()), quantile_cell(row, time, 0.5), quantile_cell(row, time, 0.99),
                quantile_cell(row, time, 1), count_cell(row.self.calls), time_cell(time, row.total.ticks),
                time_cell(time, row.self.ticks), time_cell(time, row.total.pause_ticks),
@@ -108,7 +110,7 @@ std::string functions_table(const std::vector<FunctionRow>& rows, const TraceTim
   }
   std::string text = table.text();
   if (table.size() < rows.size()) text += "and " + group_digits(rows.size() - table.size()) + " more\n";
-  return text + time_note();
+  return text + time_note() + uncalled_note(uncalled);
 }
 
 void functions_json(net::JsonWriter& json, const std::vector<FunctionRow>& rows, const TraceTime& time,
@@ -170,7 +172,7 @@ Result<> answer_functions(const SnapshotDirectory& directory, const Question& qu
                                   [&](const CallFunction& function) { return decoded->name(function); });
   std::string out;
   if (question.format == Format::kTable) {
-    out = answer_head(decoded->snapshot(), decoded->summary) + "\n" +
+    out = answer_head(decoded->snapshot(), decoded->summary, question.tid) + "\n" +
           functions_table(rows, decoded->time(), question.limit);
   } else if (question.format == Format::kSvg) {
     out = functions_svg(rows, decoded->time(), question.limit, caption_text(decoded->snapshot(), decoded->summary));

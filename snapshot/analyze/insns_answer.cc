@@ -88,7 +88,8 @@ class Print : public Analysis {
 // What ends a list: the gaps, or that there is more.
 void end_table(const std::optional<DecodeSummary>& summary, const InsnsRows& rows, AnswerWriter& writer) {
   if (summary) {
-    writer.write(group_digits(summary->instructions) + " instructions\n" + gaps_text(*summary));
+    writer.write(group_digits(summary->instructions) +
+                 (summary->instructions == 1 ? " instruction\n" : " instructions\n") + gaps_text(*summary));
   } else if (rows.limited()) {
     writer.write("-- and more: the limit of " + group_digits(rows.rows()) + " rows is reached\n");
   }
@@ -117,7 +118,7 @@ Result<> answer_rows(const AnswerContext& context, const Question& question, Ans
                            " since the beginning\n"));
   InsnsRows rows(context, question, writer);
   Print print(rows);
-  auto summary = context.decode(question, print, kPartBytes);
+  auto summary = context.decode(question, print, {.part_bytes = kPartBytes});
   if (!summary) return summary.error();
   json ? end_json(*summary, writer) : end_table(*summary, rows, writer);
   return {};

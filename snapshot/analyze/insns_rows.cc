@@ -41,6 +41,8 @@ std::string_view event_name(FlowKind kind) {
       return "resume";
     case FlowKind::kGap:
       return "gap";
+    case FlowKind::kProgram:
+      return "exec";
     case FlowKind::kMark:
       return "mark";
   }
@@ -54,7 +56,8 @@ InsnsRows::InsnsRows(const AnswerContext& context, const Question& question, Ans
       question_(question),
       writer_(writer),
       decoder_(context.images(), context.map()),
-      json_(question.format == Format::kJson) {}
+      json_(question.format == Format::kJson),
+      deadly_(deadly_signals(context.snapshot())) {}
 
 bool InsnsRows::print(std::span<const FlowItem> items) {
   return std::ranges::all_of(items, [this](const FlowItem& item) { return print_one(item); });
@@ -63,7 +66,9 @@ bool InsnsRows::print(std::span<const FlowItem> items) {
 bool InsnsRows::print_one(const FlowItem& item) {
   if (item.kind == FlowKind::kThread) run_thread(item);
   if (item.kind == FlowKind::kThread || !shown_) return true;
-  return item.kind == FlowKind::kBlock ? print_block(item) : print_event(item);
+  const bool more = item.kind == FlowKind::kBlock ? print_block(item) : print_event(item);
+  begun_.insert(tid_);
+  return more;
 }
 
 void InsnsRows::run_thread(const FlowItem& item) {
@@ -210,6 +215,29 @@ void InsnsRows::mark_json(uint64_t mark, net::JsonWriter& json) const {
   json.member("of_trigger", is_triggering(*span));
 }
 
+const DeadlySignal* InsnsRows::deadly_signal(const FlowItem& item) const {
+  if (item.kind != FlowKind::kPause) return nullptr;
+  const auto at = std::ranges::find_if(
+      deadly_, [&](const DeadlySignal& one) { return one.tid == tid_ && one.address == item.ip && item.ip != 0; });
+  return at == deadly_.end() ? nullptr : &*at;
+}
+
+// What did not run is not in the flow.
+std::string InsnsRows::unrun_instruction(const FlowItem& item) {
+  FlowItem unrun;
+  unrun.ip = unrun.to = item.ip;
+  unrun.tsc = item.tsc;
+  unrun.count = 1;
+  const DecodedBlock& block = decoder_.block(unrun);
+  return block.instructions.empty() ? "" : block.instructions.front().text;
+}
+
+std::string InsnsRows::death_text(const DeadlySignal& death, const FlowItem& item) {
+  const std::string unrun = unrun_instruction(item);
+  return "-- killed by " + signal_name(death.signal) + " at " + place_text(item.tsc, item.ip) + ", which did not run" +
+         (unrun.empty() ? "" : ": " + unrun);
+}
+
 void InsnsRows::event_line(const FlowItem& item) {
   std::string& out = writer_.buffer();
   const std::string at = item.ip == 0 ? "" : " at " + place_text(item.tsc, item.ip);
@@ -218,10 +246,14 @@ void InsnsRows::event_line(const FlowItem& item) {
       out += "-- interrupt or signal" + at + ", to " + place_text(item.tsc, item.to);
       break;
     case FlowKind::kPause:
-      out += "-- not recorded from here on" + at;
+      if (const DeadlySignal* death = deadly_signal(item)) {
+        out += death_text(*death, item);
+      } else {
+        out += "-- not recorded from here on" + at;
+      }
       break;
     case FlowKind::kResume:
-      out += "-- recorded again" + at;
+      out += (begun_.contains(tid_) ? "-- recorded again" : "-- recording begins") + at;
       if (pause_tsc_ != 0 && item.tsc > pause_tsc_) {
         out += ", " + context_.time().text(context_.time().duration(item.tsc - pause_tsc_)) + " later";
       }
@@ -229,6 +261,9 @@ void InsnsRows::event_line(const FlowItem& item) {
       break;
     case FlowKind::kGap:
       out += "-- gap: " + std::string(gap_reason_name(item.reason)) + at;
+      break;
+    case FlowKind::kProgram:
+      out += "-- the process runs another program from here on";
       break;
     case FlowKind::kMark:
       out += "-- " + mark_text(item.to) + at;
@@ -245,6 +280,10 @@ void InsnsRows::event_json(const FlowItem& item) {
   json.begin_object().member("event", event_name(item.kind));
   if (item.kind == FlowKind::kGap) json.member("reason", gap_reason_name(item.reason));
   if (item.ip != 0) json.member("address", std::string_view(hex_address(item.ip)));
+  if (const DeadlySignal* death = deadly_signal(item)) {
+    json.member("killed_by", std::string_view(signal_name(death->signal)));
+    json.member("instruction_not_run", std::string_view(unrun_instruction(item)));
+  }
   if (item.kind == FlowKind::kInterrupt) json.member("to", std::string_view(hex_address(item.to)));
   if (item.kind == FlowKind::kMark) mark_json(item.to, json);
   json.end_object();

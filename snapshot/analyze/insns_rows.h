@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -16,6 +17,7 @@
 #include "net/json_writer.h"
 #include "snapshot/analyze/answer_context.h"
 #include "snapshot/analyze/instruction_decoder.h"
+#include "snapshot/format/deadly_signal.h"
 
 namespace fathom::snapshot {
 
@@ -49,6 +51,10 @@ class InsnsRows {
   std::string mark_text(uint64_t mark) const;
   void mark_json(uint64_t mark, net::JsonWriter& json) const;
   std::string place_text(uint64_t tsc, uint64_t ip) const;
+  // The signal that ended the thread where the item is; nullptr: none did.
+  const DeadlySignal* deadly_signal(const FlowItem& item) const;
+  std::string death_text(const DeadlySignal& death, const FlowItem& item);
+  std::string unrun_instruction(const FlowItem& item);
 
   const AnswerContext& context_;
   const Question& question_;
@@ -61,6 +67,8 @@ class InsnsRows {
   int32_t printed_tid_ = -1;
   bool thread_printed_ = false;
   uint64_t pause_tsc_ = 0;
+  const std::vector<DeadlySignal> deadly_;
+  std::set<int32_t> begun_;  // threads of which something was printed
   uint64_t rows_ = 0;
   std::unordered_map<uint64_t, Lines> kept_;  // by DecodedBlock::id
   uint64_t kept_lines_ = 0;

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdio>
 #include <cstring>
+#include <span>
 
 #include "base/hash.h"
+#include "snapshot/decode/instruction_length.h"
 
 namespace fathom::snapshot {
 namespace {
@@ -127,11 +130,17 @@ uint16_t groups_of(const Parts& parts) {
   return groups;
 }
 
-DecodedInstruction no_instruction(uint64_t address, bool has_bytes) {
-  DecodedInstruction none;
-  none.address = address;
-  none.text = has_bytes ? "(bad)" : "(no code)";
-  return none;
+DecodedInstruction unknown_instruction(uint64_t address, std::span<const uint8_t> bytes, CodeMode mode) {
+  DecodedInstruction unknown;
+  unknown.address = address;
+  unknown.length = instruction_length(bytes, mode);
+  unknown.text = bytes.empty() ? "(no code)" : "(bad)";
+  for (const uint8_t byte : bytes.first(unknown.length)) {
+    char text[4];
+    std::snprintf(text, sizeof text, " %02x", byte);
+    unknown.text += text;
+  }
+  return unknown;
 }
 
 }  // namespace
@@ -224,7 +233,7 @@ void InstructionDecoder::decode(const FlowItem& item, DecodedBlock& block) {
   for (uint32_t i = 0; i < std::min(item.count, kMostInBlock); ++i) {
     block.instructions.push_back(decode_one(item.tsc, address, item.mode));
     const DecodedInstruction& last = block.instructions.back();
-    if (last.mnemonic == 0) return;
+    if (last.length == 0) return;
     address += last.length;
   }
 }
@@ -248,7 +257,7 @@ DecodedInstruction InstructionDecoder::decode_one(uint64_t tsc, uint64_t address
   const size_t size = gather(tsc, address, bytes, sizeof bytes);
   Parts parts;
   if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&zydis_->decoder(mode), bytes, size, &parts.instruction, parts.operands))) {
-    return no_instruction(address, size > 0);
+    return unknown_instruction(address, {bytes, size}, mode);
   }
   DecodedInstruction one;
   one.address = address;

@@ -2,8 +2,9 @@
 //
 // Purpose: what looks at single instructions asks here; flow repeats itself, so blocks are kept. Thread safety: none,
 // one per thread; CodeImages and MemoryMap are shared. Ownership: a block lives until the next call. Memory: bounded;
-// what was kept is thrown away when there is too much of it. Errors: none; bytes that are missing or no instruction are
-// a DecodedInstruction without a mnemonic, "(bad)". Text is Intel's syntax, as in its manuals.
+// what was kept is thrown away when there is too much of it. Errors: none; an instruction that Zydis does not know is a
+// DecodedInstruction without a mnemonic, "(bad) f3 0f 01 ca", as long as libipt takes it to be; bytes that are missing
+// or no instruction for libipt either have no length, and the block ends. Text is Intel's syntax, as in its manuals.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +37,7 @@ enum InstructionGroup : uint16_t {
 struct DecodedInstruction {
   uint64_t address = 0;
   uint8_t length = 0;
-  uint16_t mnemonic = 0;  // Zydis's number; 0: no instruction
+  uint16_t mnemonic = 0;  // Zydis's number; 0: not known, or no instruction
   uint16_t groups = 0;    // InstructionGroup
   uint64_t target = 0;    // of a direct branch
   // What this writes to eax as a constant: its value, or kWritesUnknown, or kWritesNothing.

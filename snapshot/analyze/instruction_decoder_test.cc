@@ -63,9 +63,20 @@ TEST_F(InstructionDecoderTest, TextAddressAndTarget) {
 }
 
 TEST_F(InstructionDecoderTest, BytesThatAreNoInstructionOrNotThere) {
-  EXPECT_EQ(decode("\x06", 3).instructions.back().text, "(bad)");
+  const DecodedBlock& block = decode("\x48", 3);
+  EXPECT_EQ(block.instructions.size(), 1u);
+  EXPECT_EQ(block.instructions[0].text, "(bad)");
   EXPECT_EQ(decode_at(0x999000, 1).instructions.back().text, "(no code)");
   EXPECT_EQ(decode_at(0x999000, 1).instructions.size(), 1u);
+}
+
+// clac with a prefix that it does not have: libipt goes on, and so does the text.
+TEST_F(InstructionDecoderTest, WhatZydisDoesNotKnowIsPassed) {
+  const DecodedBlock& block = decode("\x90\xf3\x0f\x01\xca\x90", 3);
+  ASSERT_EQ(block.instructions.size(), 3u);
+  EXPECT_EQ(block.instructions[1].text, "(bad) f3 0f 01 ca");
+  EXPECT_EQ(block.instructions[2].text, "nop");
+  EXPECT_EQ(block.instructions[2].address, kBase + 5);
 }
 
 TEST_F(InstructionDecoderTest, AnInstructionAcrossTwoImages) {

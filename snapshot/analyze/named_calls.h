@@ -22,6 +22,7 @@ struct CallRow {
   CallStats self;            // calls, complete, min, max are of the calls
   CallStats total;           // instructions, ticks, pauses, pause_ticks: with what it called
   uint64_t called_from = 0;  // the address of a call of it; 0: none was seen
+  uint64_t seen_at = 0;      // an instruction that it ran itself, likely a hot one; 0: it ran too few
   bool is_gap = false;
   const CallFunction* function = nullptr;  // one of that name; nullptr: a thread, or everything
 };

@@ -119,7 +119,8 @@ std::vector<Kind> by_bytes(const PacketCounts& packets) {
 }
 
 std::string volume_text(const Stats& stats) {
-  std::string text = group_digits(stats.summary.instructions) + " instructions in " +
+  std::string text = group_digits(stats.summary.instructions) +
+                     (stats.summary.instructions == 1 ? " instruction in " : " instructions in ") +
                      group_digits(stats.packets.bytes) + " bytes of packets";
   text += ", " + decimal(stats.bytes_per_instruction(), "%.3f") + " bytes per instruction\n";
   text += "from the first packet's time to the last one's: " + stats.context.time().text(stats.length());
@@ -179,18 +180,64 @@ bool is_present(const Stats& stats, const Image& image) {
   return !(image.content == Sha256{}) && stats.context.directory().has_image(image.content);
 }
 
+// Problems, each with how many images have it, in the order in which they come first.
+class ImageProblems {
+ public:
+  explicit ImageProblems(const Stats& stats) {
+    for (uint32_t i = 0; i < stats.context.snapshot().images.size(); ++i) add(image_problem(stats, i));
+  }
+  // "(1)", as list() numbers it; empty where there is none.
+  std::string mark(size_t image) const { return marks_[image] == 0 ? "" : "(" + std::to_string(marks_[image]) + ")"; }
+  std::vector<std::string> list() const {
+    std::vector<std::string> lines;
+    for (const auto& [problem, count] : problems_) {
+      lines.push_back("(" + std::to_string(lines.size() + 1) + ") " + group_digits(count) +
+                      (count == 1 ? " image: " : " images: ") + printable(problem));
+    }
+    return lines;
+  }
+
+ private:
+  void add(const std::string& problem) {
+    marks_.push_back(0);
+    if (problem.empty()) return;
+    auto known = std::ranges::find(problems_, problem, &Problem::first);
+    if (known == problems_.end()) known = problems_.insert(known, {problem, 0});
+    ++known->second;
+    marks_.back() = static_cast<size_t>(known - problems_.begin()) + 1;
+  }
+
+  using Problem = std::pair<std::string, uint64_t>;
+  std::vector<Problem> problems_;
+  std::vector<size_t> marks_;
+};
+
 std::string images_text(const Stats& stats) {
   Table table({{"IMAGE", Align::kLeft, true}, {"BYTES", Align::kRight}, {"BUILD ID"}, {"PROBLEM"}});
   const auto& images = stats.context.snapshot().images;
-  for (uint32_t i = 0; i < images.size(); ++i) {
-    table.add({images[i].name, group_digits(images[i].bytes), to_hex(images[i].build_id), image_problem(stats, i)});
+  const ImageProblems problems(stats);
+  for (size_t i = 0; i < images.size(); ++i) {
+    table.add({images[i].name, group_digits(images[i].bytes), to_hex(images[i].build_id), problems.mark(i)});
   }
-  return table.empty() ? "no images\n" : table.render(0);
+  std::string text = table.empty() ? "no images\n" : table.render(0);
+  for (const std::string& line : problems.list()) text += line + "\n";
+  return text;
+}
+
+// What the recording has beside, and an import had no use for.
+std::string unused_text(const Stats& stats) {
+  std::string text;
+  for (const Loss& loss : stats.context.snapshot().losses) {
+    if (loss.is_loss() || loss.count == 0) continue;
+    const std::string name = loss.name.substr(Loss::kUnused.size());
+    text += (text.empty() ? "perf.data records not used: " : ", ") + printable(name) + " " + group_digits(loss.count);
+  }
+  return text.empty() ? text : text + "\n";
 }
 
 std::string table_of(const Stats& stats) {
   return head_text(stats.context.snapshot()) + volume_text(stats) + resolution_text(stats) + gaps_text(stats.summary) +
-         "\n" + packets_text(stats) + "\n" + threads_text(stats) + "\n" + images_text(stats);
+         "\n" + packets_text(stats) + "\n" + threads_text(stats) + "\n" + images_text(stats) + unused_text(stats);
 }
 
 void packets_json(net::JsonWriter& json, const PacketCounts& packets) {
@@ -212,6 +259,14 @@ void resolution_json(net::JsonWriter& json, const Stats& stats) {
   json.key("time_resolution").begin_object().member("timed_branches", resolution.samples());
   json.member("median_time", stats.median_time()).member("median_instructions", resolution.median_instructions());
   optional_json(json, "factor", stats.factor());
+  json.end_object();
+}
+
+void unused_json(net::JsonWriter& json, const Stats& stats) {
+  json.key("unused_records").begin_object();
+  for (const Loss& loss : stats.context.snapshot().losses) {
+    if (!loss.is_loss()) json.member(loss.name.substr(Loss::kUnused.size()), loss.count);
+  }
   json.end_object();
 }
 
@@ -250,25 +305,45 @@ std::string json_of(const Stats& stats) {
   packets_json(json, stats.packets);
   threads_json(json, stats);
   images_json(json, stats);
+  unused_json(json, stats);
   json.end_object();
   return out + "\n";
 }
 
-std::string svg_of(const Stats& stats) {
-  const auto kinds = by_bytes(stats.packets);
-  const double height = 110 + 24 * static_cast<double>(kinds.size());
-  Svg svg(900, height);
-  svg.text(20, 24, "Packets by kind", 16);
-  svg.text(20, 44, volume_text(stats).substr(0, volume_text(stats).find('\n')));
+void draw_packets(Svg& svg, const std::vector<Kind>& kinds, double top) {
   const double most = kinds.empty() ? 1 : static_cast<double>(std::max<uint64_t>(kinds[0].second.bytes, 1));
-  for (size_t i = 0; i < kinds.size(); ++i) {
-    const auto& [name, packet] = kinds[i];
-    const double y = 60 + 24 * static_cast<double>(i);
+  for (const auto& [name, packet] : kinds) {
     const double width = 500 * static_cast<double>(packet.bytes) / most;
-    svg.text(90, y + 13, name, 12, "end");
-    svg.rect(100, y, std::max(width, 1.0), 18, "#80b1d3", name);
-    svg.text(108 + width, y + 13, group_digits(packet.bytes) + " bytes, " + group_digits(packet.count) + " times", 11);
+    svg.text(90, top + 13, name, 12, "end");
+    svg.rect(100, top, std::max(width, 1.0), 18, "#80b1d3", name);
+    svg.text(108 + width, top + 13, group_digits(packet.bytes) + " bytes, " + group_digits(packet.count) + " times",
+             11);
+    top += 24;
   }
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  for (size_t at = 0; at < text.size(); at = text.find('\n', at) + 1) {
+    lines.push_back(text.substr(at, text.find('\n', at) - at));
+  }
+  return lines;
+}
+
+std::string svg_of(const Stats& stats) {
+  std::vector<std::string> lines = lines_of(volume_text(stats) + resolution_text(stats) + gaps_text(stats.summary));
+  for (std::string& line : ImageProblems(stats).list()) lines.push_back(line.substr(line.find(' ') + 1));
+  const auto kinds = by_bytes(stats.packets);
+  const double below = 40 + 18 * static_cast<double>(lines.size());
+  const double height = below + 60 + 24 * static_cast<double>(kinds.size());
+  Svg svg(900, height);
+  svg.text(20, 24, "Packets, time, gaps", 16);
+  double y = 44;
+  for (const std::string& line : lines) {
+    svg.text(20, y, cut_to_width(line, 120));
+    y += 18;
+  }
+  draw_packets(svg, kinds, below + 14);
   svg.text(20, height - 14, caption_text(stats.context.snapshot(), stats.summary));
   return std::move(svg).finish();
 }
@@ -281,7 +356,8 @@ Result<> answer_stats(const SnapshotDirectory& directory, const Question& questi
   auto packets = count_packets((*context)->file());
   if (!packets) return packets.error();
   StatsFlow flow(question.tid);
-  auto summary = (*context)->decode(question, flow);
+  // How finely packets tell time is not to be seen in what was estimated.
+  auto summary = (*context)->decode(question, flow, {.estimate_times = false});
   if (!summary) return summary.error();
   const DecodeSummary all = summary->value_or(DecodeSummary{});
   const Stats stats{**context, flow, *packets, all};

@@ -27,6 +27,7 @@ TEST(StatsAnswer, TableJsonPicture) {
   missing.missing = "no such file";
   run.snapshot().images.push_back(missing);
   run.snapshot().losses.push_back({"ring overwritten", 3});
+  run.snapshot().losses.push_back({std::string(Loss::kUnused) + "SAMPLE", 15});
   run.finish();
   expect_golden("stats.txt", run.answer_to(stats(Format::kTable)));
   expect_golden("stats.json", run.answer_to(stats()));

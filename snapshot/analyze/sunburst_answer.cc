@@ -34,7 +34,7 @@ std::string sunburst_table(const NamedCalls& calls, uint64_t limit) {
                count_cell(row.total.instructions), count_cell(row.self.instructions), count_cell(row.self.calls),
                std::string(row.depth * 2, ' ') + short_function_name(row.name)});
   }
-  return table.text();
+  return table.text() + left_out_text(table.size(), calls.rows.size());
 }
 
 void sunburst_json(net::JsonWriter& json, const NamedCalls& calls, uint64_t limit) {
@@ -65,7 +65,8 @@ Result<> answer_sunburst(const SnapshotDirectory& directory, const Question& que
   const NamedCalls calls = decoded->named(decoded->stacks->threads().size() > 1);
   std::string out;
   if (question.format == Format::kTable) {
-    out = answer_head(decoded->snapshot(), decoded->summary) + "\n" + sunburst_table(calls, question.limit);
+    out =
+        answer_head(decoded->snapshot(), decoded->summary, question.tid) + "\n" + sunburst_table(calls, question.limit);
   } else if (question.format == Format::kSvg) {
     out = sunburst_svg(calls, caption_text(decoded->snapshot(), decoded->summary));
   } else {

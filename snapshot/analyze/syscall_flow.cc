@@ -104,6 +104,7 @@ class SyscallFlow::Part : public FlowPart {
         return run_block(item);
       case FlowKind::kThread:
       case FlowKind::kInterrupt:
+      case FlowKind::kProgram:
       case FlowKind::kMark:
         return;
     }

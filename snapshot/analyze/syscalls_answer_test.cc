@@ -94,6 +94,17 @@ TEST_F(SyscallsAnswer, OneThatDoesNotEndIsSaid) {
 }
 
 // The kernel's code may be recorded too: a call lasts until user code runs.
+TEST(SyscallsAnswerWithoutTime, TellsNone) {
+  SampleRun run({.tsc = false});
+  run.run_plain();
+  run.finish();
+  for (const Format format : {Format::kTable, Format::kSvg}) {
+    const std::string text = run.answer_to(syscalls(format));
+    EXPECT_NE(text.find(kByCode), std::string::npos) << text;
+    EXPECT_EQ(text.find("0 ns"), std::string::npos) << text;
+  }
+}
+
 TEST_F(SyscallsAnswer, WorksAcrossParts) {
   SampleRun cut({.psb_bytes = 512, .cyc = true});
   for (int i = 0; i < 6000; ++i) {

@@ -5,41 +5,21 @@
 
 #include "base/text.h"
 #include "base/time.h"
+#include "snapshot/decode/crystal.h"
 
 namespace fathom::snapshot {
 namespace {
 
-constexpr double kBusHz = 100e6;
 constexpr double kCrystals[] = {24e6, 25e6, 19.2e6, 38.4e6};
 // How far the product with the crystal's may be from the processor's own ratio, which is rounded to whole bus clocks.
 constexpr double kTolerance = 0.02;
 constexpr double kSlowest = 1e6, kFastest = 1e11;
 
-// Of processors whose CPUID does not say it.
-double crystal_of(const Cpu& cpu) {
-  if (!cpu.intel || cpu.family != 6) return 0;
-  switch (cpu.model) {
-    case 0x4e:
-    case 0x5e:
-    case 0x8e:
-    case 0x9e:
-      return 24e6;
-    case 0x55:
-    case 0x5f:
-      return 25e6;
-    case 0x5c:
-    case 0x7a:
-      return 19.2e6;
-    default:
-      return 0;
-  }
-}
-
 double nominal_hz_of(const Timing& timing, const Cpu& cpu) {
   const double own = kBusHz * timing.nom_freq;
   if (timing.cpuid_0x15_eax == 0 || timing.cpuid_0x15_ebx == 0) return own;
   const double ratio = static_cast<double>(timing.cpuid_0x15_ebx) / timing.cpuid_0x15_eax;
-  if (own == 0) return ratio * crystal_of(cpu);
+  if (own == 0) return ratio * crystal_hz(cpu);
   const auto distance = [&](double crystal) { return std::abs(ratio * crystal - own); };
   const double crystal = *std::ranges::min_element(kCrystals, {}, distance);
   return distance(crystal) <= kTolerance * own ? ratio * crystal : own;

@@ -30,6 +30,8 @@ class TraceTime {
   uint64_t duration(uint64_t ticks) const;
   // "1.24 us", "312 ticks"; of what duration() returned.
   std::string text(uint64_t duration) const;
+  // The same of what ran: "too short" where no time tells its beginning and its end apart.
+  std::string took_text(uint64_t duration) const { return duration == 0 ? "too short" : text(duration); }
 
  private:
   uint64_t nominal_hz_ = 0;

@@ -64,6 +64,8 @@ struct DecodeOptions {
   // Bytes of packets per part, rounded up to the next PSB. Small enough for even shares, large enough to be worth it.
   uint64_t part_bytes = 64 << 10;
   ByteProgress progress;  // empty: nobody asks
+  // Items between two times that packets tell get times between them; else they keep the one before.
+  bool estimate_times = true;
 };
 
 // Decodes all streams of `file`; images come from `directory`.

@@ -42,6 +42,7 @@ size_t CallMachine::take(std::span<const FlowItem> items) {
     within = instructions_;
   }
   instructions_ = within;
+  if (now_.size != 0) tree_[now_.node].seen_at = now_.from;
   return items.size();
 }
 
@@ -69,7 +70,11 @@ bool CallMachine::step(const FlowItem& item) {
       pause(item);
       break;
     case FlowKind::kGap:
-      gap(item);
+      if (!gap(item)) return false;
+      break;
+    case FlowKind::kProgram:
+      now_.next_program = NextProgram::kOther;  // from its first instruction on; the kernel may have to do until then
+      now_.size = 0;
       break;
     case FlowKind::kThread:
     case FlowKind::kMark:
@@ -149,12 +154,36 @@ bool CallMachine::resume(const FlowItem& item) {
   return true;
 }
 
-void CallMachine::gap(const FlowItem& item) {
-  if (now_.step != FlowStep::kGap) now_.gap = item.reason;
+bool CallMachine::gap(const FlowItem& item) {
+  const bool window = item.reason == GapReason::kBetweenWindows;
+  if (window && !known_bottom_) return unsettled(Unsettled::kAny);
+  if (window) forget_frames(item.tsc);
+  now_.next_program = NextProgram::kSame;  // whatever began may have begun in the gap
+  if (window) {
+    now_.gap = GapReason::kNone;
+  } else if (now_.step != FlowStep::kGap) {
+    now_.gap = item.reason;
+  }
   const uint32_t node = tree_.child(CallTree::kRoot, cache_.functions().gap(item.reason));
   run_in(node, nullptr, item.tsc);
   ++tree_[node].stats.calls;
   now_.step = FlowStep::kGap;
+  return true;
+}
+
+// The first instruction of another program.
+bool CallMachine::begin_program(uint64_t ip, uint64_t tsc) {
+  if (!known_bottom_) return unsettled(Unsettled::kAny);
+  now_.next_program = NextProgram::kSame;
+  now_.gap = GapReason::kNone;
+  forget_frames(tsc);
+  return begin(ip, tsc);
+}
+
+// What runs next has nothing to do with what was open, and all with the thread.
+void CallMachine::forget_frames(uint64_t tsc) {
+  pop_to(0, tsc);
+  push_floor(GapReason::kNone, tsc);
 }
 
 void CallMachine::switch_out(uint64_t tsc) {
@@ -228,6 +257,7 @@ void CallMachine::begin_piece(const FlowItem& item) {
   now_.since = item.tsc;
   instructions_ = 0;
   now_.out = false;
+  now_.next_program = NextProgram::kUntold;
   run_in(top_node(place), place, item.tsc);
   now_.step = FlowStep::kOn;
   now_.from = item.ip;
@@ -273,6 +303,7 @@ void CallMachine::continue_as(const CallState& part, const std::vector<uint32_t>
   now_.paused = part.paused;
   now_.paused_at = part.paused_at;
   now_.out = part.out;
+  if (part.next_program != NextProgram::kUntold) now_.next_program = part.next_program;
   now_.last_tsc = part.last_tsc;
   ran_ = true;
 }

@@ -15,7 +15,8 @@
 // and signals push a frame that waits for the interrupted address. Behind a gap, and at the beginning, stands a floor:
 // nothing is known of the frames around; a return that no frame waits for, and whose function is on no frame, discovers
 // the caller of all that ran above the topmost floor. Where recording is switched on at a function's first instruction,
-// and nothing was recorded before, its call is seen to begin.
+// and nothing was recorded before, its call is seen to begin. So it is behind what ran between two windows: each window
+// is a beginning of its own; and so is the first instruction of another program (exec).
 //
 // Thread safety: none. Source of the idea: shadow stacks; re-rooting as in magic-trace.
 #pragma once
@@ -70,6 +71,9 @@ struct Frame {
 // How the flow gets from the last block to the next.
 enum class FlowStep : uint8_t { kOn, kCall, kReturn, kFarCall, kFarReturn, kInterrupt, kGap };
 
+// Whose first instruction the next one in user mode is: nothing of a piece said so, nobody's, or another program's.
+enum class NextProgram : uint8_t { kUntold, kSame, kOther };
+
 // Where a thread is.
 struct CallState {
   std::vector<Frame> frames;
@@ -84,6 +88,7 @@ struct CallState {
   bool paused = false;
   uint64_t paused_at = 0;  // which instruction
   bool out = false;        // another thread has the processor
+  NextProgram next_program = NextProgram::kUntold;
   uint64_t last_tsc = 0;
 };
 
@@ -173,7 +178,9 @@ class CallMachine {
   bool resume_elsewhere(uint64_t ip, uint64_t tsc);
   void pause(const FlowItem& item);
   void interrupt(const FlowItem& item);
-  void gap(const FlowItem& item);
+  bool gap(const FlowItem& item);
+  bool begin_program(uint64_t ip, uint64_t tsc);
+  void forget_frames(uint64_t tsc);
   bool leave_gap(uint64_t ip, uint64_t tsc);
   bool begin(uint64_t ip, uint64_t tsc);
   bool block(const FlowItem& item);

@@ -95,6 +95,7 @@ void CallPart::cut(const FlowItem& item) {
   next.first_node = current_->pieces.back().last_node;
   next.first_slice = current_->pieces.back().last_slice;
   current_->pieces.push_back(std::move(next));
+  if (item.kind == FlowKind::kGap) return;  // blind now
   current_->machine.begin_piece(item);
   current_->blind = false;
 }

@@ -137,6 +137,7 @@ bool CallMachine::far_call(uint64_t ip, uint64_t tsc) {
 }
 
 bool CallMachine::far_return(uint64_t ip, uint64_t tsc) {
+  if (now_.next_program == NextProgram::kOther && !is_kernel(ip)) return begin_program(ip, tsc);
   const size_t frame = search(now_.frames.size() - 1,
                               [&](const Frame& below) { return below.kind >= FrameKind::kFar && below.waits_for(ip); });
   if (frame == kNotFound) return known_bottom_ ? leave_kernel(ip, tsc) : unsettled(Unsettled::kAny);
@@ -223,6 +224,7 @@ void CallMachine::discover(const CallFunction* function, uint64_t tsc) {
 }
 
 bool CallMachine::resume_at(uint64_t ip, uint64_t tsc) {
+  if (now_.next_program == NextProgram::kOther && !is_kernel(ip)) return begin_program(ip, tsc);
   if (now_.step == FlowStep::kGap) return begin(ip, tsc);
   const uint64_t paused_at = now_.step != FlowStep::kOn || !now_.paused ? now_.from : now_.paused_at;
   if (now_.step == FlowStep::kCall || now_.step == FlowStep::kReturn || now_.step == FlowStep::kFarReturn) {
@@ -249,6 +251,7 @@ void CallMachine::push_interrupt(uint64_t ip, uint64_t returns_to, uint64_t tsc)
 }
 
 bool CallMachine::leave_gap(uint64_t ip, uint64_t tsc) {
+  if (now_.next_program == NextProgram::kOther && !is_kernel(ip)) return begin_program(ip, tsc);
   if (now_.frames.back().kind != FrameKind::kFloor) push_floor(now_.gap, tsc);
   Frame frame;
   frame.kind = FrameKind::kUncalled;

@@ -101,6 +101,72 @@ TEST_F(CallRules, BehindAGapNoCallIsSeenToBegin) {
       "   2000: insns 2, ticks 20\n");
 }
 
+// Each window of a function is a call of it, whatever the one before left open.
+TEST_F(CallRules, EachWindowBeginsWithACall) {
+  event(FlowKind::kResume, kWork);
+  block(kWork, kWork + 4, BlockEnd::kCall);
+  block(kLeaf, kLeaf + 4, BlockEnd::kReturn);
+  block(kWork + 9, kWork + 12, BlockEnd::kReturn);
+  event(FlowKind::kPause, kMain + 21);
+  event(FlowKind::kGap, 0, 0, GapReason::kBetweenWindows);
+  event(FlowKind::kResume, kWork);
+  block(kWork, kWork + 12, BlockEnd::kReturn);
+  event(FlowKind::kPause, kMain + 51);
+  event(FlowKind::kGap, 0, 0, GapReason::kBetweenWindows);
+  event(FlowKind::kResume, kWork);
+  block(kWork, kWork + 4, BlockEnd::kCall);
+  block(kLeaf, kLeaf + 3, BlockEnd::kOther);
+  event(FlowKind::kPause, kLeaf + 4);
+  event(FlowKind::kGap, 0, 0, GapReason::kBetweenWindows);
+  event(FlowKind::kResume, kWork);
+  block(kWork, kWork + 12, BlockEnd::kReturn);
+  event(FlowKind::kPause, kHandler + 21);
+  expect(
+      "thread: \n"
+      " 1000: pauses 2, paused 20\n"
+      "  2000: calls 2, insns 6, ticks 50, complete 2, in 60, min 20, max 40\n"
+      "   3000: calls 1, insns 2, ticks 10, complete 1, in 10, min 10, max 10\n"
+      " 2000: calls 1, insns 2, ticks 20\n"
+      "  3000: calls 1, insns 2, ticks 10, pauses 1, paused 10\n"
+      " 4000: pauses 1\n"
+      "  2000: calls 1, insns 2, ticks 20, complete 1, in 20, min 20, max 20\n"
+      " [between windows]: calls 3, ticks 30\n");
+}
+
+TEST_F(CallRules, AnotherProgramIsCalledByNobody) {
+  block(kMain, kMain + 16, BlockEnd::kCall);
+  block(kWork, kWork + 4, BlockEnd::kFarCall);
+  event(FlowKind::kPause, kWork + 4);
+  event(FlowKind::kProgram);
+  event(FlowKind::kResume, kHandler);
+  block(kHandler, kHandler + 4, BlockEnd::kCall);
+  block(kLeaf, kLeaf + 4, BlockEnd::kReturn);
+  block(kHandler + 9, kHandler + 12, BlockEnd::kOther);
+  expect(
+      "thread: \n"
+      " 1000: insns 2, ticks 10\n"
+      "  2000: calls 1, insns 2, ticks 10, pauses 1, paused 20\n"
+      " 4000: calls 1, insns 4, ticks 20\n"
+      "  3000: calls 1, insns 2, ticks 10, complete 1, in 10, min 10, max 10\n");
+}
+
+// Where the kernel is recorded, the rest of what it does is still the old program's.
+TEST_F(CallRules, AnotherProgramBeginsBehindTheKernel) {
+  block(kMain, kMain + 16, BlockEnd::kFarCall);
+  block(kKernel, kKernel + 4, BlockEnd::kCall);
+  block(kKernelWork, kKernelWork + 3, BlockEnd::kConditionalJump);
+  event(FlowKind::kProgram);
+  block(kKernelWork + 4, kKernelWork + 8, BlockEnd::kReturn);
+  block(kKernel + 9, kKernel + 12, BlockEnd::kFarReturn);
+  block(kWork, kWork + 4, BlockEnd::kOther);
+  expect(
+      "thread: \n"
+      " 1000: insns 2, ticks 10\n"
+      "  ffffffff81000000: calls 1, insns 4, ticks 20\n"
+      "   ffffffff81001000: calls 1, insns 4, ticks 30, complete 1, in 30, min 30, max 30\n"
+      " 2000: calls 1, insns 2\n");
+}
+
 TEST_F(CallRules, ATailCallTakesTheFrameOver) {
   block(kMain, kMain + 16, BlockEnd::kCall);
   block(kWork, kWork + 4, BlockEnd::kJump);

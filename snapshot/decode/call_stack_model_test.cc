@@ -99,13 +99,24 @@ class RandomProgram {
     here_ = from_ + 2;
     if (random_() % 4 == 0) return kernel_call();
     event(FlowKind::kPause, random_() % 2 == 0 ? 0 : from_, 0);
+    if (random_() % 8 == 0) return other_program();
     if (random_() % 6 == 0) return handle_signal();
     event(FlowKind::kResume, here_, 0);
   }
+  void other_program() {
+    stack_.clear();
+    here_ = random_() % 2 == 0 ? pick(code_.user) : pick(code_.unnamed) + 0x20;
+    event(FlowKind::kProgram, 0, 0);
+    event(FlowKind::kResume, here_, 0);
+  }
   void kernel_call() {
-    const uint64_t back = here_;
+    uint64_t back = here_;
     here_ = pick(code_.kernel);
     go(BlockEnd::kConditionalJump, here_ + 4);
+    if (random_() % 8 == 0) {
+      event(FlowKind::kProgram, 0, 0);
+      back = pick(code_.user);
+    }
     go(BlockEnd::kFarReturn, random_() % 8 == 0 ? pick(code_.user) : back);
   }
   void handle_signal() {
@@ -133,11 +144,13 @@ class RandomProgram {
   }
   void gap() {
     if (!gaps_) return;
-    const auto reason = static_cast<GapReason>(1 + random_() % 3);
+    const bool window = random_() % 3 == 0;
+    const auto reason = window ? GapReason::kBetweenWindows : static_cast<GapReason>(1 + random_() % 3);
     items_.push_back(event_item(FlowKind::kGap, 0, 0, tick(), reason));
     if (random_() % 3 == 0) items_.push_back(event_item(FlowKind::kGap, 0, 0, tick(), reason));
     if (random_() % 2 == 0 && !stack_.empty()) stack_.resize(random_() % stack_.size());
-    here_ = anywhere();
+    here_ = window && random_() % 2 == 0 ? pick(code_.user) : anywhere();
+    if (window) event(FlowKind::kResume, here_, 0);
   }
   void chaos() {
     static constexpr BlockEnd kEnds[] = {BlockEnd::kOther,   BlockEnd::kCall,      BlockEnd::kReturn, BlockEnd::kJump,

@@ -42,6 +42,7 @@ enum class CallRole : uint8_t {
 struct CallNode {
   CallStats stats;
   uint64_t called_from = 0;  // the address of the first call that was seen; 0: none was
+  uint64_t seen_at = 0;      // an instruction that ran here, looked at once in a while: likely a hot one. 0: never was
   const CallFunction* function = nullptr;
   uint32_t parent = 0;
   uint16_t depth = 0;
@@ -56,6 +57,7 @@ struct CallNode {
   void add(const CallNode& other) {
     stats.add(other.stats);
     if (called_from == 0) called_from = other.called_from;
+    if (other.seen_at != 0) seen_at = other.seen_at;
   }
 };
 

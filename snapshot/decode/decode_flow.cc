@@ -148,7 +148,7 @@ unsigned thread_count(unsigned wanted) {
 
 Result<DecodeSummary> decode_flow(const SnapshotFile& file, const SnapshotDirectory& directory,
                                   const DecodeOptions& options, Analysis& analysis) {
-  const DecodeContext context(file, directory);
+  const DecodeContext context(file, directory, options.estimate_times);
   Work work(context, analysis, thread_count(options.threads), options.progress);
   if (auto cut = work.cut(options.part_bytes); !cut) return cut.error();
   return work.run();

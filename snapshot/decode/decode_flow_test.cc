@@ -49,6 +49,7 @@ class DecodeFlowTest : public testing::Test {
     return *summary;
   }
 
+  uint64_t time_error(StreamOptions options, bool estimate);
   // Until the first that is more than plain.
   int straight_instructions() const {
     int count = 0;
@@ -96,6 +97,22 @@ TEST_F(DecodeFlowTest, GuestsOfAHypervisorAreAGapUntilTheHostRuns) {
   ASSERT_GE(summary.gap_total, 1u);
   const GapCount& gap = summary.gaps.at(GapReason::kMissingImage);
   EXPECT_NE(gap.first_cause.find("guest of a hypervisor"), std::string::npos) << gap.first_cause;
+}
+
+// A hypervisor recorded it: the images that a person names are those of the guest.
+TEST_F(DecodeFlowTest, OfARawStreamTheImagesAreTheGuestsToo) {
+  snapshot_.origin = Origin::kRawStream;
+  StreamBuilder builder({});
+  const int straight = straight_instructions();
+  for (const bool guest : {true, false, true}) {
+    builder.paging(0x1000, guest);
+    builder.enable(kBase);
+    for (int i = 0; i < straight; ++i) builder.step(code_.program().instruction(builder.ip()));
+    builder.disable();
+  }
+  const DecodeSummary summary = decode(builder.stream());
+  EXPECT_EQ(summary.gap_total, 0u);
+  EXPECT_EQ(summary.instructions, 3u * static_cast<unsigned>(straight));
 }
 
 // Its PSB+ says whose code a segment begins with.
@@ -205,27 +222,76 @@ TEST_F(DecodeFlowTest, BlocksSayHowTheyEnd) {
   EXPECT_GT(checked, 1000u);
 }
 
-// A packet of conditional branches has the time of its last one.
-TEST_F(DecodeFlowTest, TimeIsThatOfTheCyclePackets) {
-  decode(record(often(2000), {.instructions = 30000}));
+// How far the times of blocks are from those at which they ran, on average.
+uint64_t DecodeFlowTest::time_error(StreamOptions options, bool estimate) {
+  DecodeOptions how{2, 1000};
+  how.estimate_times = estimate;
+  decode(record(options, {.instructions = 30000}), how);
   size_t at = 0;
-  uint64_t last = 0;
-  uint64_t blocks = 0;
-  uint64_t error = 0;
+  uint64_t last = 0, blocks = 0, error = 0;
   for (const auto& item : found_.items) {
-    ASSERT_GE(item.tsc, last);
+    EXPECT_GE(item.tsc, last);
     last = item.tsc;
     if (item.kind != FlowKind::kBlock) continue;
     error += item.tsc > ran_[at].tsc ? item.tsc - ran_[at].tsc : ran_[at].tsc - item.tsc;
     at += item.count;
     ++blocks;
   }
-  EXPECT_LT(error / blocks, 60u);  // thirty instructions
+  return error / std::max<uint64_t>(blocks, 1);
+}
+
+TEST_F(DecodeFlowTest, TimesOfCyclePacketsAreNearer) {
+  const uint64_t told = time_error(often(2000), false), estimated = time_error(often(2000), true);
+  EXPECT_LT(told, 60u);  // thirty instructions
+  EXPECT_LT(estimated, told);
+}
+
+// MTC packets are there, but what they count is not known.
+TEST_F(DecodeFlowTest, CyclesTellTimeWithoutTheCrystal) {
+  snapshot_.timing.cpuid_0x15_eax = snapshot_.timing.cpuid_0x15_ebx = 0;
+  EXPECT_LT(time_error(often(2000), false), 60u);
+}
+
+// A loop, between times that only synchronisation points tell.
+TEST_F(DecodeFlowTest, TimesBetweenPacketsAreEstimated) {
+  Program program(kBase);
+  const auto begin = program.here();
+  program.plain(4);
+  program.jcc(begin);
+  program.plain(1);
+  SnapshotPlace place;
+  Snapshot snapshot;
+  snapshot.timing = StreamBuilder::timing();
+  place.add_code(snapshot, program.link(), kBase);
+  StreamBuilder builder(often(500, false));
+  builder.enable(kBase);
+  while (builder.executed().size() < 100'000) {
+    const Instruction& instruction = program.instruction(builder.ip());
+    instruction.op == Op::kJcc ? builder.step_jcc(instruction, true) : builder.step(instruction);
+  }
+  for (bool estimate : {false, true}) {
+    Recorder found;
+    DecodeOptions options{1, 1000};
+    options.estimate_times = estimate;
+    ASSERT_TRUE(decode_flow(place.write(snapshot, {builder.stream()}), place.directory(), options, found).ok());
+    size_t at = 0;
+    uint64_t worst = 0;
+    for (const auto& item : found.items) {
+      if (item.kind != FlowKind::kBlock || item.tsc >= builder.tsc() - 20'000)
+        continue;  // no time behind the last ones
+      const uint64_t ran = builder.executed()[at].tsc;
+      worst = std::max(worst, item.tsc > ran ? item.tsc - ran : ran - item.tsc);
+      at += item.count;
+    }
+    EXPECT_GT(at, 80'000u);
+    EXPECT_EQ(estimate, worst < 200) << worst;
+    EXPECT_EQ(!estimate, worst > 10'000) << worst;
+  }
 }
 
 TEST_F(DecodeFlowTest, EventsAreItems) {
   decode(record(often(300), {.instructions = 20000}));
-  uint64_t kinds[7] = {};
+  uint64_t kinds[8] = {};
   for (const auto& item : found_.items) {
     ++kinds[static_cast<size_t>(item.kind)];
     EXPECT_TRUE(item.kind != FlowKind::kInterrupt || item.to == code_.handler());

@@ -20,6 +20,8 @@ std::string_view gap_reason_name(GapReason reason) {
       return "sideband lost";
     case GapReason::kUnrecorded:
       return "unrecorded";
+    case GapReason::kBetweenWindows:
+      return "between windows";
     case GapReason::kCount:
       break;
   }

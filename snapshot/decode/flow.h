@@ -2,7 +2,8 @@
 //
 // Purpose: what stands between libipt and everybody who asks something of the flow. A decoder fills arrays of items and
 // hands them on by the thousand, so that who looks at them needs neither libipt nor a call per block. Thread safety:
-// plain values. Units: `tsc` is the time-stamp counter as well as the packets tell it (0 before the first TSC).
+// plain values. Units: `tsc` is the time-stamp counter as well as the packets tell it (0 before the first TSC); between
+// two times that they tell it is estimated.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,7 @@ enum class FlowKind : uint8_t {
   kResume,     // and began again at `ip`; the time between was not recorded. No gap: nothing of what was asked for is
                // missing
   kGap,        // instructions are missing; `reason`, `ip` where it happened (0: unknown)
+  kProgram,    // the process has become another program (exec): what runs next in it was called by nothing from before
   kMark,       // PTWRITE: `to` is what the program wrote (a span's id), at `ip`
 };
 
@@ -35,13 +37,14 @@ enum class BlockEnd : uint8_t {
 
 enum class GapReason : uint8_t {
   kNone,
-  kOverflow,      // OVF: the processor could not keep up
-  kMissingImage,  // code that no image has: not mapped, not found, truncated, or jitted
-  kDecodeError,   // packets and code contradict each other
-  kBadPacket,     // bytes that are no packet
-  kPacketsLost,   // the recorder lost packets (AUX record, a hole between two pieces)
-  kSidebandLost,  // the history of processes has a hole here
-  kUnrecorded,    // the recorder says that instructions ran unrecorded (stepper: rseq, a limit)
+  kOverflow,        // OVF: the processor could not keep up
+  kMissingImage,    // code that no image has: not mapped, not found, truncated, or jitted
+  kDecodeError,     // packets and code contradict each other
+  kBadPacket,       // bytes that are no packet
+  kPacketsLost,     // the recorder lost packets (AUX record, a hole between two pieces)
+  kSidebandLost,    // the history of processes has a hole here
+  kUnrecorded,      // the recorder says that instructions ran unrecorded (stepper: rseq, a limit)
+  kBetweenWindows,  // what ran between two windows of a thread, which nobody asked for
   kCount,
 };
 

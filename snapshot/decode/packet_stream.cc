@@ -8,21 +8,49 @@ namespace fathom::snapshot {
 namespace {
 
 constexpr uint64_t kWindowBytes = 64 << 10;
+static_assert(kWindowBytes > kMostPsbHeaderBytes);
 
-// Where the first PSB at or behind `from` begins; the stretch's size when there is none.
-Result<uint64_t> next_psb(const PacketStream& packets, size_t stretch, uint64_t from) {
-  const uint64_t size = packets.bytes(stretch);
-  std::vector<uint8_t> window;
-  while (from < size) {
-    window.resize(std::min(kWindowBytes, size - from));
-    if (auto got = packets.read(stretch, from, window); !got) return got.error();
-    const size_t found = find_psb(window, 0);
-    const bool end = from + window.size() == size;
-    if (found + kPsbScanBytes <= window.size() || end) return from + found;
-    from += std::min(found, window.size() - (kPsbScanBytes - 1));  // one may lie across the windows' border
+// PSBs of a stretch, through a window that moves on.
+class PsbFinder {
+ public:
+  PsbFinder(const PacketStream& packets, size_t stretch)
+      : packets_(packets), stretch_(stretch), size_(packets.bytes(stretch)) {}
+
+  // Where the first PSB at or behind `from` begins; the stretch's size when there is none.
+  Result<uint64_t> next(uint64_t from) {
+    while (from < size_) {
+      if (auto got = load(from, kPsbScanBytes); !got) return got.error();
+      const auto inside = static_cast<size_t>(from - begin_);
+      const size_t found = find_psb(window_, inside);
+      const bool end = begin_ + window_.size() == size_;
+      if (found + kPsbScanBytes <= window_.size() || end) return begin_ + found;
+      // One may lie across the window's border.
+      from = begin_ + std::max(inside + 1, std::min(found, window_.size() - (kPsbScanBytes - 1)));
+    }
+    return size_;
   }
-  return size;
-}
+
+  Result<PsbHeader> header(uint64_t at) {
+    if (auto got = load(at, kMostPsbHeaderBytes); !got) return got.error();
+    const auto rest = std::span<const uint8_t>(window_).subspan(at - begin_);
+    return read_psb_header(rest.first(std::min(rest.size(), kMostPsbHeaderBytes)));
+  }
+
+ private:
+  Result<> load(uint64_t at, uint64_t bytes) {
+    const uint64_t end = std::min(at + bytes, size_);
+    if (at >= begin_ && end <= begin_ + window_.size()) return {};
+    begin_ = at;
+    window_.resize(std::min(kWindowBytes, size_ - at));
+    return packets_.read(stretch_, at, window_);
+  }
+
+  const PacketStream& packets_;
+  const size_t stretch_;
+  const uint64_t size_;
+  std::vector<uint8_t> window_;
+  uint64_t begin_ = 0;
+};
 
 class Cutter {
  public:
@@ -42,7 +70,8 @@ class Cutter {
 
  private:
   Result<> cut_stretch(size_t stretch) {
-    auto first = next_psb(packets_, stretch, 0);
+    PsbFinder finder(packets_, stretch);
+    auto first = finder.next(0);
     if (!first) return first.error();
     const uint64_t size = packets_.bytes(stretch);
     StreamPart part;
@@ -58,10 +87,12 @@ class Cutter {
       return {};
     }
     while (part.begin < size) {
-      auto end = next_psb(packets_, stretch, std::min(size, part.begin + part_bytes_));
+      auto header = finder.header(part.begin);
+      if (!header) return header.error();
+      part.first_tsc = last_tsc_ = std::max(last_tsc_, header->tsc.value_or(0));
+      auto end = part_end(part, finder);
       if (!end) return end.error();
       part.end = *end;
-      if (auto timed = read_time(part); !timed) return timed.error();
       parts_.push_back(part);
       part.begin = part.end;
       part.behind_loss = false;
@@ -70,12 +101,33 @@ class Cutter {
     return {};
   }
 
-  Result<> read_time(StreamPart& part) {
-    std::vector<uint8_t> window(std::min<uint64_t>(kMostPsbHeaderBytes, part.stretch_bytes - part.begin));
-    if (auto got = packets_.read(part.stretch, part.begin, window); !got) return got.error();
-    last_tsc_ = std::max(last_tsc_, read_psb_header(window).tsc.value_or(0));
-    part.first_tsc = last_tsc_;
-    return {};
+  // Where segments end, as PartDecoder has it. A part that would be too large without one ends at some other PSB.
+  Result<uint64_t> part_end(const StreamPart& part, PsbFinder& finder) {
+    uint64_t known = part.begin, uncertain = part.begin;
+    bool records = false;  // in front of `known`
+    for (uint64_t at = part.begin + part_bytes_;; ++at) {
+      auto found = finder.next(std::min(at, part.stretch_bytes));
+      if (!found) return found.error();
+      at = *found;
+      if (at == part.stretch_bytes) return at;
+      if (at - part.begin > kMostPartBytes && uncertain > part.begin) return uncertain;
+      uncertain = at;
+      auto header = finder.header(at);
+      if (!header) return header.error();
+      if (!header->complete) continue;
+      if (header->ip) return at;
+      auto recorded = records_at(part.stretch, known, at, records);
+      if (!recorded) return recorded.error();
+      if (!*recorded) return at;
+      records = true;
+      known = at;
+    }
+  }
+
+  Result<bool> records_at(size_t stretch, uint64_t begin, uint64_t end, bool before) {
+    std::vector<uint8_t> bytes(end - begin);
+    if (auto got = packets_.read(stretch, begin, bytes); !got) return got.error();
+    return records_behind(bytes, before);
   }
 
   const PacketStream& packets_;

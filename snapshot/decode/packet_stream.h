@@ -38,7 +38,8 @@ class PacketStream {
   std::vector<Stretch> stretches_;
 };
 
-// A share of the work: it begins with a PSB and ends before another one, or at the end of its stretch.
+// A share of the work: it begins with a PSB and ends before another one where a segment ends (part_decoder.h), or at
+// the end of its stretch.
 struct StreamPart {
   size_t stream = 0;
   size_t stretch = 0;

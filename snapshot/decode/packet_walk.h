@@ -27,6 +27,11 @@ class PacketWalk {
     offset_ += packet.size;
     return true;
   }
+  // The next packet is the one at `offset`.
+  void go_to(uint64_t offset) {
+    if (decoder_) pt_pkt_sync_set(decoder_.get(), offset);
+    offset_ = offset;
+  }
   // Behind the last packet.
   uint64_t offset() const { return offset_; }
 

@@ -113,8 +113,8 @@ PacketDecoder decoder_of(std::span<uint8_t> bytes) {
 // Packets of one stretch, window by window.
 class StretchCounter {
  public:
-  StretchCounter(const PacketStream& packets, size_t stretch, Tally& tally, PacketCounts& all)
-      : packets_(packets), stretch_(stretch), size_(packets.bytes(stretch)), tally_(tally), all_(all) {}
+  StretchCounter(const PacketStream& packets, size_t stretch, uint64_t bytes, Tally& tally, PacketCounts& all)
+      : packets_(packets), stretch_(stretch), size_(bytes), tally_(tally), all_(all) {}
 
   Result<> count() {
     while (at_ < size_) {
@@ -172,14 +172,15 @@ class StretchCounter {
 
 }  // namespace
 
-Result<PacketCounts> count_packets(const SnapshotFile& file) {
+Result<PacketCounts> count_packets(const SnapshotFile& file, uint64_t most_bytes) {
   PacketCounts all;
   Tally tally;
   for (size_t stream = 0; stream < file.snapshot().streams.size(); ++stream) {
     const PacketStream packets(file, stream);
     for (size_t stretch = 0; stretch < packets.stretches(); ++stretch) {
-      all.bytes += packets.bytes(stretch);
-      if (auto counted = StretchCounter(packets, stretch, tally, all).count(); !counted) return counted.error();
+      const uint64_t bytes = std::min(packets.bytes(stretch), most_bytes);
+      all.bytes += bytes;
+      if (auto counted = StretchCounter(packets, stretch, bytes, tally, all).count(); !counted) return counted.error();
     }
   }
   tally.finish(all);

@@ -28,6 +28,7 @@ struct PacketCounts {
   uint64_t bad_bytes = 0;                         // no packets
 };
 
-Result<PacketCounts> count_packets(const SnapshotFile& file);
+// Of the first `most_bytes` of each stretch, if it is longer.
+Result<PacketCounts> count_packets(const SnapshotFile& file, uint64_t most_bytes = UINT64_MAX);
 
 }  // namespace fathom::snapshot

@@ -1,8 +1,10 @@
 // PartDecoder: one part of a stream, from its packets to an analysis; and what all parts share.
 //
-// Thread safety: DecodeContext any (its caches lock), PartDecoder none, one per thread. Memory: one part's packets, in
-// a buffer that is used again; parts that are large, because there is no PSB for long, are decoded one at a time.
-// Errors: packets that cannot be read; everything else is a gap.
+// Segments end in front of a PSB+ that says where the code stands, or was written while recording was off. Others do
+// not say what the code before them did: libipt goes through them. Thread safety: DecodeContext any (its caches lock),
+// PartDecoder none, one per thread. Memory: one part's packets, in a buffer that is used again; parts that are large,
+// because there is no PSB for long, are decoded one at a time. Errors: packets that cannot be read; everything else is
+// a gap.
 #pragma once
 
 #include <intel-pt.h>
@@ -13,8 +15,10 @@
 #include <vector>
 
 #include "base/result.h"
+#include "snapshot/decode/address_filters.h"
 #include "snapshot/decode/analysis.h"
 #include "snapshot/decode/packet_stream.h"
+#include "snapshot/decode/psb.h"
 #include "snapshot/decode/resume_points.h"
 #include "snapshot/decode/segment_decoder.h"
 #include "snapshot/decode/thread_history.h"
@@ -22,13 +26,16 @@
 namespace fathom::snapshot {
 
 struct DecodeContext {
-  DecodeContext(const SnapshotFile& file, const SnapshotDirectory& directory);
+  DecodeContext(const SnapshotFile& file, const SnapshotDirectory& directory, bool estimate_times);
 
   std::vector<PacketStream> packets;  // one for each stream
   std::vector<ThreadHistory> histories;
   MemoryMap map;
   std::unique_ptr<SectionCache> sections;
-  pt_config config;
+  pt_config config;  // without address filters, which are an address space's
+  AddressFilters filters;
+  bool estimate_times;
+  bool guests_apart;              // images are the host's: of a raw stream they are whatever ran
   mutable std::mutex large_part;  // held while one is in memory
 };
 
@@ -44,6 +51,12 @@ class PartDecoder {
   Result<DecodeSummary> decode_one(const StreamPart& part, FlowPart& flow);
   Result<> read(const StreamPart& part);
   std::span<uint8_t> packets() { return std::span(bytes_).subspan(kRoom, bytes_.size() - 2 * kRoom); }
+  pt_config config_of_segment(const Whereabouts& where) const;
+  struct SegmentEnd {
+    size_t at = 0;
+    PsbHeader behind;
+  };
+  static SegmentEnd segment_end(std::span<const uint8_t> bytes, size_t begin, size_t size);
   void decode_segments(const StreamPart& part, Whereabouts& where, FlowWriter& out);
 
   const DecodeContext& context_;

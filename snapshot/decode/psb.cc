@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "snapshot/decode/packet_walk.h"
 
@@ -31,6 +32,32 @@ pt_config plain_config() {
   return config;
 }
 
+std::optional<bool> recording_behind(const pt_packet& packet, std::optional<bool> before) {
+  switch (packet.type) {
+    case ppt_tip_pge:
+    case ppt_tip:
+    case ppt_tnt_8:
+    case ppt_tnt_64:
+      return true;
+    case ppt_tip_pgd:
+    case ppt_ovf:  // until a FUP or TIP.PGE says where it goes on
+      return false;
+    case ppt_fup:
+      return address_of(packet.payload.ip) ? true : before;
+    default:
+      return before;
+  }
+}
+
+// Behind packets between two PSBs; nothing where they do not tell.
+std::optional<bool> recording_behind(std::span<const uint8_t> bytes) {
+  PacketWalk reader(plain_config(), bytes);
+  std::optional<bool> on;
+  pt_packet packet;
+  while (reader.next(packet)) on = recording_behind(packet, on);
+  return reader.offset() < bytes.size() ? false : on;  // behind damage decoding begins anew
+}
+
 }  // namespace
 
 size_t find_psb(std::span<const uint8_t> bytes, size_t from) {
@@ -55,6 +82,17 @@ PsbHeader read_psb_header(std::span<const uint8_t> bytes) {
     if (packet.type == ppt_tsc) header.tsc = packet.payload.tsc.tsc;
   }
   return header;
+}
+
+// The last packets tell as a rule.
+bool records_behind(std::span<const uint8_t> bytes, bool before) {
+  std::vector<size_t> begins = {0};
+  while (begins.back() < bytes.size()) begins.push_back(find_psb(bytes, begins.back() + kPsbBytes));
+  for (size_t at = begins.size() - 1; at-- > 0;) {
+    const auto on = recording_behind(bytes.subspan(begins[at], begins[at + 1] - begins[at]));
+    if (on) return *on;
+  }
+  return before;
 }
 
 }  // namespace fathom::snapshot

@@ -1,7 +1,9 @@
 // PSB: synchronisation points of a packet stream, and the state that a processor writes behind each (PSB+).
 //
-// Purpose: where decoding may begin, and what the decode before it must have reached. Thread safety: pure functions.
-// Errors: none; damaged bytes have no header. Source of the idea: Intel's manual, chapter 33 (PSB, PSB+).
+// Purpose: where decoding may begin, and what the decode before it must have reached. A PSB+ that is not whole (an
+// overflow falls into it) or does not say where the code stands says nothing about what ran before it. Thread safety:
+// pure functions. Errors: none; damaged bytes have no header. Source of the idea: Intel's manual, chapter 33 (PSB,
+// PSB+).
 #pragma once
 
 #include <cstddef>
@@ -30,5 +32,9 @@ struct PsbHeader {
 
 // `bytes` begin with a PSB.
 PsbHeader read_psb_header(std::span<const uint8_t> bytes);
+
+// Whether recording is on behind `bytes`, which begin with a PSB and end before one; `before`: whether it was on in
+// front of them. A PSB+ without an address is written while it is off, or (errata) as if it were.
+bool records_behind(std::span<const uint8_t> bytes, bool before);
 
 }  // namespace fathom::snapshot

@@ -1,9 +1,11 @@
 #include "snapshot/decode/resume_points.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cstring>
 #include <utility>
 
+#include "snapshot/decode/psb.h"
 #include "snapshot/decode/tip_order.h"
 
 namespace fathom::snapshot {
@@ -100,7 +102,7 @@ void put_mode(HeaderWriter& out, pt_exec_mode mode) {
 }  // namespace
 
 ResumePoints::ResumePoints(const pt_config& config, std::span<uint8_t> segment)
-    : walk_(config, segment), tips_send_bits_(tips_send_bits(config, segment)), clock_(config) {}
+    : segment_(segment), walk_(config, segment), tips_send_bits_(tips_send_bits(config, segment)), clock_(config) {}
 
 std::optional<ResumePoint> ResumePoints::next(uint64_t offset) {
   pt_packet packet;
@@ -110,6 +112,16 @@ std::optional<ResumePoint> ResumePoints::next(uint64_t offset) {
     if (point && point->packet >= offset) return point;
   }
   return std::nullopt;
+}
+
+bool ResumePoints::skip_to_psb(uint64_t offset) {
+  const size_t found = find_psb(segment_, std::max(offset + 1, walk_.offset()));
+  if (found == segment_.size()) return false;
+  walk_.go_to(found);
+  likely_.reset();
+  mode_.reset();
+  guest_ = false;
+  return true;
 }
 
 std::optional<ResumePoint> ResumePoints::take(const pt_packet& packet) {

@@ -47,6 +47,9 @@ class ResumePoints {
   // The first point behind the last one whose packet lies at or behind `offset`.
   std::optional<ResumePoint> next(uint64_t offset);
 
+  // Goes on at the first PSB behind `offset`, whatever the packets before it are. False: there is none.
+  bool skip_to_psb(uint64_t offset);
+
   // Room that a header takes at most.
   static constexpr size_t kMostHeaderBytes = 96;
 
@@ -58,6 +61,7 @@ class ResumePoints {
   bool take_ip(const pt_packet_ip& packet);
   ResumePoint point(ResumeKind kind, const pt_packet& packet) const;
 
+  std::span<const uint8_t> segment_;
   PacketWalk walk_;
   bool tips_send_bits_;
   bool sent_ = false;                  // no bits since the processor had sent all it had

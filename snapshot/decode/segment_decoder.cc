@@ -251,6 +251,7 @@ void SegmentDecoder::put_event(const pt_event& event) {
   const bool has_ip = event.ip_suppressed == 0;
   switch (event.type) {
     case ptev_enabled:
+      where_.resumes_at(event.variant.enabled.ip);
       return put(FlowKind::kResume, event.variant.enabled.ip, 0);
     case ptev_disabled:
       return put(FlowKind::kPause, last_ip_, 0);

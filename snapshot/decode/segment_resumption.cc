@@ -6,7 +6,8 @@ void SegmentResumption::go_on(SegmentFault fault, std::span<uint8_t> segment, st
   ResumePoints points(config_, segment);
   const uint64_t most = out_.summary.instructions + SegmentDecoder::most_instructions(segment.size());
   uint8_t* const end = segment.data() + segment.size();
-  while (!fault.final && out_.summary.instructions < most) {
+  while (out_.summary.instructions < most) {
+    if (fault.final && !points.skip_to_psb(fault.offset)) return;
     const auto point = next(points, fault);
     if (!point) return;
     uint8_t* const begin = write_resume_header(*point, segment.data() + point->offset);
@@ -27,7 +28,7 @@ std::optional<ResumePoint> SegmentResumption::next(ResumePoints& points, const S
 
 // Where packets and code contradict each other packets may be damaged, and what leans on the ones before is, too.
 bool SegmentResumption::usable(const ResumePoint& point, const SegmentFault& fault) {
-  if (point.guest) return false;  // the header that is written could not say so
+  if (point.guest && where_.guests_apart()) return false;  // the header that is written could not say so
   where_.guest(false);
   if (point.kind == ResumeKind::kOverflow) return true;
   if (fault.reason != GapReason::kMissingImage && !point.absolute) return false;

@@ -82,7 +82,7 @@ GapReason loss_of(const Sideband& row) {
     case SidebandKind::kAuxLoss:
       return GapReason::kPacketsLost;
     case SidebandKind::kGap:
-      return GapReason::kUnrecorded;
+      return (row.flags & kFlagWindow) != 0 ? GapReason::kBetweenWindows : GapReason::kUnrecorded;
     default:
       return GapReason::kNone;
   }
@@ -123,6 +123,16 @@ void read_losses(const Snapshot& snapshot, std::vector<ThreadHistory>& histories
   }
 }
 
+void read_programs(const Snapshot& snapshot, std::vector<ThreadHistory>& histories) {
+  for (const auto& row : snapshot.sideband) {
+    const bool exec = row.kind == SidebandKind::kName && (row.flags & kFlagExec) != 0 && row.tsc != 0 && row.pid > 0;
+    if (!exec) continue;
+    for (size_t at = 0; at < histories.size(); ++at) {
+      if (fit(row, snapshot.streams[at]) != 0) histories[at].programs.push_back({row.tsc, thread_of(row.pid, row.tid)});
+    }
+  }
+}
+
 template <typename T>
 void by_time(std::vector<T>& rows) {
   std::stable_sort(rows.begin(), rows.end(), [](const T& one, const T& other) { return one.tsc < other.tsc; });
@@ -140,9 +150,11 @@ std::vector<ThreadHistory> thread_histories(const Snapshot& snapshot) {
   std::vector<ThreadHistory> histories(snapshot.streams.size());
   read_switches(snapshot, histories);
   read_losses(snapshot, histories);
+  read_programs(snapshot, histories);
   for (auto& history : histories) {
     by_time(history.switches);
     by_time(history.losses);
+    by_time(history.programs);
   }
   return histories;
 }

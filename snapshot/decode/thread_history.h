@@ -35,6 +35,7 @@ struct ThreadHistory {
   RunningThread first;
   std::vector<ThreadSwitch> switches;
   std::vector<RecordedLoss> losses;
+  std::vector<ThreadSwitch> programs;  // exec: when a process becomes another program
 
   // The thread that runs at a time.
   RunningThread at(uint64_t tsc) const;

@@ -170,6 +170,29 @@ TEST_F(ThreadsTest, CodeIsFoundThoughItsMapSeemsToComeLater) {
   EXPECT_EQ(summary.instructions, 5u);
 }
 
+// Told once, in the stream of the process that did it.
+TEST_F(ThreadsTest, ExecIsToldWhereItHappened) {
+  place_.add_code(snapshot_, one_.link(), kBase);
+  snapshot_.streams = {{.pid = 5, .tid = 6, .pieces = {}}, {.pid = 7, .tid = 8, .pieces = {}}};
+  StreamBuilder builder(timed(50));
+  for (int round = 0; round < 10; ++round) run(builder, one_, 100);
+  add(SidebandKind::kName, 3000, 7, -1).flags = kFlagExec;
+  for (uint64_t part_bytes : {uint64_t{1}, uint64_t{1} << 20}) {
+    found_ = Recorder();
+    decode({builder.stream(), builder.stream()}, {2, part_bytes});
+    std::vector<std::pair<uint64_t, uint64_t>> execs;
+    uint64_t tid = 0;
+    for (const auto& item : found_.items) {
+      if (item.kind == FlowKind::kThread) tid = item.to;
+      if (item.kind == FlowKind::kProgram) execs.emplace_back(tid, item.tsc);
+    }
+    ASSERT_EQ(execs.size(), 1u);
+    EXPECT_EQ(execs[0].first, 8u);
+    EXPECT_GE(execs[0].second, 3000u);
+    EXPECT_LT(execs[0].second, 4000u);
+  }
+}
+
 TEST_F(ThreadsTest, RecordedLossesAreGapsOnceEach) {
   place_.add_code(snapshot_, other_.link(), kBase);
   snapshot_.streams.resize(2);

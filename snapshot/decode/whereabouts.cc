@@ -5,6 +5,8 @@
 namespace fathom::snapshot {
 namespace {
 
+constexpr size_t kMostSwitchesLookedAt = 64;
+
 template <typename T>
 size_t first_at(const std::vector<T>& rows, uint64_t tsc) {
   auto found =
@@ -26,11 +28,20 @@ std::string hex(uint64_t number) {
 }  // namespace
 
 Whereabouts::Whereabouts(const StreamPart& part, const ThreadHistory& history, const MemoryMap& map,
-                         AddressSpaces& spaces, FlowWriter& out)
-    : part_(part), history_(history), map_(map), spaces_(spaces), out_(out), now_(part.first_tsc) {
+                         AddressSpaces& spaces, FlowWriter& out, bool guests_apart)
+    : part_(part),
+      history_(history),
+      map_(map),
+      spaces_(spaces),
+      out_(out),
+      guests_apart_(guests_apart),
+      now_(part.first_tsc) {
   next_loss_ = part.first ? 0 : first_at(history.losses, part.first_tsc);
   end_loss_ = part.last ? history.losses.size() : first_at(history.losses, part.end_tsc);
   end_loss_ = std::max(end_loss_, next_loss_);
+  next_program_ = part.first ? 0 : first_at(history.programs, part.first_tsc);
+  end_program_ = part.last ? history.programs.size() : first_at(history.programs, part.end_tsc);
+  end_program_ = std::max(end_program_, next_program_);
   thread_ = history.at(now_);
   while (next_switch_ < history.switches.size() && history.switches[next_switch_].tsc <= now_) ++next_switch_;
 }
@@ -51,7 +62,7 @@ void Whereabouts::segment(uint64_t first, uint64_t last) {
 }
 
 bool Whereabouts::guest(bool runs) {
-  if (guest_ == runs) return false;
+  if (guest_ == runs || !guests_apart_) return false;
   guest_ = runs;
   enter(now_);
   return true;
@@ -61,8 +72,10 @@ bool Whereabouts::change() {
   pass_losses(now_);
   const auto& switches = history_.switches;
   const RunningThread before = thread_;
+  if (next_switch_ < switches.size()) pass_programs(std::min(now_, switches[next_switch_].tsc));
   while (next_switch_ < switches.size() && switches[next_switch_].tsc <= now_) thread_ = switches[next_switch_++].to;
   if (thread_ != before) out_.put(thread_item(thread_.pid, thread_.tid, now_));
+  pass_programs(now_);
   enter(now_);
   return true;
 }
@@ -72,6 +85,24 @@ void Whereabouts::pass_losses(uint64_t until) {
     const RecordedLoss& loss = history_.losses[next_loss_];
     out_.gap(loss.reason, 0, now_, loss.cause);
   }
+}
+
+// Other processes' are passed too, and concern nobody here.
+void Whereabouts::pass_programs(uint64_t until) {
+  for (; next_program_ < end_program_ && history_.programs[next_program_].tsc <= until; ++next_program_) {
+    if (history_.programs[next_program_].to.pid != thread_.pid) continue;
+    FlowItem item;
+    item.kind = FlowKind::kProgram;
+    item.tsc = now_;
+    out_.put(item);
+  }
+}
+
+void Whereabouts::look_for_program(uint64_t ip) {
+  const ThreadSwitch& next = history_.programs[next_program_];
+  if (guest_ || next.to.pid != thread_.pid || known(ip)) return;
+  const auto later = map_.later_space(thread_.pid, now_, ip);
+  if (later && later->until > next.tsc) pass_programs(next.tsc);
 }
 
 void Whereabouts::enter(uint64_t tsc) {
@@ -84,7 +115,20 @@ void Whereabouts::use(const AddressSpace& space) {
   space_ = space;
   image_ = spaces_.image(space_.ranges);
   const uint64_t loss = next_loss_ < end_loss_ ? history_.losses[next_loss_].tsc : UINT64_MAX;
-  next_ = std::min({space_.until, loss, time_of(history_.switches, next_switch_)});
+  const uint64_t program = next_program_ < end_program_ ? history_.programs[next_program_].tsc : UINT64_MAX;
+  next_ = std::min({space_.until, loss, program, time_of(history_.switches, next_switch_)});
+}
+
+std::vector<std::span<const MappedRange>> Whereabouts::spaces_of_segment() const {
+  std::vector<std::span<const MappedRange>> spaces{space_.ranges};
+  const auto& switches = history_.switches;
+  const size_t end = std::min(switches.size(), next_switch_ + kMostSwitchesLookedAt);
+  for (size_t at = next_switch_; at < end && switches[at].tsc < last_; ++at) {
+    const auto ranges = map_.ranges(switches[at].to.pid, switches[at].tsc);
+    const auto same = [&](const auto& known) { return known.data() == ranges.data(); };
+    if (std::ranges::none_of(spaces, same)) spaces.push_back(ranges);
+  }
+  return spaces;
 }
 
 bool Whereabouts::find_code(uint64_t address) {

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/ids.h"
@@ -64,6 +65,11 @@ struct Stream {
   };
   std::vector<Piece> pieces;
 
+  uint64_t packet_bytes() const {
+    uint64_t bytes = 0;
+    for (const Piece& piece : pieces) bytes += piece.bytes;
+    return bytes;
+  }
   bool operator==(const Stream&) const = default;
 };
 
@@ -87,22 +93,25 @@ struct Image {
 inline constexpr uint32_t kNoImage = UINT32_MAX;
 
 enum class SidebandKind : uint8_t {
-  kMap = 1,            // [address, address + length) of `pid` shows `image` from `file_offset` on; executable
-  kUnmap = 2,          // [address, address + length) of `pid` shows nothing any more
-  kName = 3,           // thread `tid` of `pid` is called `text`; with kFlagExec the process runs another program
-  kFork = 4,           // `pid`/`tid` come from `other_pid`/`other_tid`: a new process if the pids differ
-  kExit = 5,           // thread `tid` ends
-  kSwitchIn = 6,       // `tid` runs on `cpu` from now on
-  kSwitchOut = 7,      // and no longer; kFlagPreempted
-  kTraceStart = 8,     // PT of `tid` began (PERF_RECORD_ITRACE_START)
-  kAuxLoss = 9,        // packets of `cpu` were lost around here; `flags` as in the AUX record
-  kLost = 10,          // `length` sideband records of `cpu` were lost: windows that it touches are marked
+  kMap = 1,         // [address, address + length) of `pid` shows `image` from `file_offset` on; executable
+  kUnmap = 2,       // [address, address + length) of `pid` shows nothing any more
+  kName = 3,        // thread `tid` of `pid` is called `text`; with kFlagExec the process runs another program
+  kFork = 4,        // `pid`/`tid` come from `other_pid`/`other_tid`: a new process if the pids differ
+  kExit = 5,        // thread `tid` ends; the stepper's: by signal `length`, at `address`, whose instruction did not run
+  kSwitchIn = 6,    // `tid` runs on `cpu` from now on
+  kSwitchOut = 7,   // and no longer; kFlagPreempted
+  kTraceStart = 8,  // PT of `tid` began (PERF_RECORD_ITRACE_START)
+  kAuxLoss = 9,     // packets of `cpu` were lost around here; `flags` as in the AUX record
+  kLost = 10,       // `length` sideband records of `cpu` were lost: windows that it touches are marked
   kKernelSymbol = 11,  // `text` at [address, address + length) of the kernel; kFlagGone when it goes
   kTextPoke = 12,      // the kernel's code at `address` becomes `text` (new bytes); `other_text` were the old ones
   kSystemCall = 13,    // the stepper's: `tid` enters system call number `length`
   kSignal = 14,        // the stepper's: signal `length` is delivered to `tid`
   kGap = 15,           // the recorder's: instructions ran unrecorded; `text` says why, `length` how many or 0
   kLockWait = 16,      // the stepper's: `tid` sleeps for the lock at `address`, a `text`, that `other_tid` holds
+  // Packets are only of code in `length` bytes from `file_offset` of the file `text` on, or from `address` on where
+  // `text` is empty; with kFlagStopsTrace recording ends there. The n-th row is the processor's n-th filter.
+  kAddressFilter = 17,
 };
 
 enum SidebandFlags : uint32_t {
@@ -114,6 +123,8 @@ enum SidebandFlags : uint32_t {
   kFlagAuxOverwritten = 32,
   kFlagAuxPartial = 64,
   kFlagAuxCollision = 128,
+  kFlagStopsTrace = 256,
+  kFlagWindow = 512,  // a gap behind which another window of the thread begins: what it left out was not asked for
 };
 
 // One row of the history of processes. What a kind does not use is zero.
@@ -138,6 +149,10 @@ struct Sideband {
 
 // Data that was dropped before it came here, by the name of the reason.
 struct Loss {
+  // What stands before the name of records that an import has no use for, which is no loss.
+  static constexpr std::string_view kUnused = "perf.data records not used: ";
+  bool is_loss() const { return !name.starts_with(kUnused); }
+
   std::string name;
   uint64_t count = 0;
 

@@ -101,6 +101,18 @@ TEST_F(SnapshotFileTest, SidebandIsSortedByTime) {
   EXPECT_EQ(opened->snapshot().sideband[2].tsc, 30u);
 }
 
+// Byte by byte as docs/formats/snapshot.md has it: files of other versions hold the same.
+TEST_F(SnapshotFileTest, AnAddressFilterIsThisRow) {
+  Snapshot snapshot;
+  snapshot.sideband.push_back(address_filter_row("/a/b", 0x1000, 0x200, true));
+  const std::string row("\x11\0\1\1\1\1\1\x80\2\0\x80\4\x80\x20\0\4/a/b\0", 21);
+  const std::string all = encode_metadata(snapshot);
+  EXPECT_NE(all.find("\1" + row + '\0'), std::string::npos) << all;
+  auto decoded = decode_metadata(all, 0);
+  ASSERT_TRUE(decoded.ok());
+  EXPECT_EQ(decoded->sideband, snapshot.sideband);
+}
+
 TEST_F(SnapshotFileTest, RefusesEveryPrefix) {
   write(sample_snapshot(), "packets");
   const std::string whole = content();

@@ -65,7 +65,10 @@ class ElfReader {
   void take_segment(const Segment& segment, ElfLayout& file) const {
     if (segment.p_type == PT_NOTE && file.build_id.empty())
       file.build_id = build_id(segment.p_offset, segment.p_filesz);
-    if (segment.p_type != PT_LOAD || segment.p_offset >= size_) return;
+    if (segment.p_type != PT_LOAD) return;
+    file.cut_short |=
+        segment.p_filesz > 0 && (segment.p_offset >= size_ || segment.p_filesz > size_ - segment.p_offset);
+    if (segment.p_offset >= size_) return;
     // A truncated file still has the bytes that it has.
     const uint64_t there = std::min<uint64_t>(segment.p_filesz, size_ - segment.p_offset);
     const bool wraps = segment.p_vaddr + there < segment.p_vaddr;

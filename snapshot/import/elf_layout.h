@@ -25,6 +25,7 @@ struct ElfLayout {
   std::vector<ElfSegment> segments;  // PT_LOAD with bytes in the file
   std::string build_id;              // raw; empty: none
   bool core = false;                 // ET_CORE: memory as it was, /proc/kcore for one
+  bool cut_short = false;            // segments have more bytes than the file
 
   // The lowest page of its segments, from which on a base counts. Of segments in the other half of the address space
   // than code (the per-processor data of a kernel, at 0) there is no word.

@@ -1,11 +1,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 
 #include "base/bytes.h"
 #include "base/ids.h"
+#include "base/testing/shared_data.h"
 #include "snapshot/import/import.h"
 #include "snapshot/import/own_vdso.h"
 #include "snapshot/import/perf_sideband.h"
@@ -51,12 +51,9 @@ class ImportPerf : public testing::Test {
 };
 
 TEST_F(ImportPerf, WhatRealHardwareRecorded) {
-  const char* shared = std::getenv("FATHOM_SHARED_DATA");
-  const std::string path = std::string(shared == nullptr ? "" : shared) + "/perf.data.intel_pt-4.14";
-  if (shared == nullptr || !std::filesystem::exists(path)) {
-    GTEST_SKIP() << "FATHOM_SHARED_DATA names no directory with perf.data.intel_pt-4.14 in it";
-  }
-  options_.path = path;
+  const auto path = find_perf_data(data_places());
+  if (!path) GTEST_SKIP() << path.error().message;
+  options_.path = *path;
   const SnapshotFile file = import();
   const Snapshot& snapshot = file.snapshot();
   auto counts = count_packets(file);
@@ -192,8 +189,23 @@ TEST_F(ImportPerf, ADirectoryOfPerfsHasTheKernelInIt) {
   EXPECT_EQ(file.snapshot().sideband[0].address, 0xffffffff81000000u);
   EXPECT_EQ(file.snapshot().images.back().name, perf::kKernelImage);
   EXPECT_EQ(file.snapshot().images.back().content, sha256("ffffffff81000000 T _text\n"));
-  scratch_.write("directory/data.0", "");
-  EXPECT_NE(error().find("--threads"), std::string::npos);
+}
+
+TEST_F(ImportPerf, ADirectoryOfPerfsThreadsIsOneRecording) {
+  PerfBuilder builder = beginning();
+  builder.packets(0, -1, 0, test_packets(1, 1));
+  scratch_.write("directory/data", builder.file());
+  scratch_.write("directory/data.old", "of another recording");
+  scratch_.write("directory/data.10", PerfBuilder().packets(2, -1, 300, test_packets(2, 1)).records());
+  scratch_.write("directory/data.9", PerfBuilder().packets(2, -1, 0, test_packets(3, 1)).records());
+  options_.path = scratch_.path("directory");
+  const SnapshotFile file = import();
+  const Snapshot& snapshot = file.snapshot();
+  ASSERT_EQ(snapshot.streams.size(), 2u);
+  EXPECT_EQ(snapshot.streams[1].pieces.at(1).offset, 300u) << "10 comes behind 9";
+  ASSERT_EQ(snapshot.losses.size(), 1u);
+  EXPECT_EQ(snapshot.losses[0], (Loss{"files of perf's threads that are missing", 9}));
+  EXPECT_TRUE(std::filesystem::is_empty(scratch_.path("snapshots/drafts")));
 }
 
 TEST_F(ImportPerf, AnImageThatNothingIsIsRefused) {

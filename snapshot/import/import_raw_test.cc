@@ -86,12 +86,25 @@ TEST_F(ImportRaw, WhatCannotBePlacedIsRefusedWithTheCure) {
   EXPECT_NE(error().find("no executable segment"), std::string::npos);
   image("flat code", UINT64_MAX - 3);
   EXPECT_NE(error().find("does not fit"), std::string::npos);
-  image("", 0x1000);
-  EXPECT_NE(error().find("empty"), std::string::npos);
   options_.path = scratch_.write("nothing", "");
   EXPECT_NE(error().find("no packets"), std::string::npos);
   options_.path = scratch_.path("absent");
   EXPECT_NE(error().find("cannot read"), std::string::npos);
+}
+
+// Others may be whole.
+TEST_F(ImportRaw, AnImageWithoutItsCodeIsMissing) {
+  const std::string whole = program();
+  for (const size_t size : {size_t{0}, size_t{2}, size_t{40}, size_t{0x1800}}) {
+    image(whole.substr(0, size), {});
+    options_.images.push_back({scratch_.write("other", "flat code"), 0x1000});
+    const Snapshot snapshot = import();
+    ASSERT_EQ(snapshot.images.size(), 2u) << size;
+    EXPECT_TRUE(snapshot.images[0].content.is_zero());
+    EXPECT_NE(snapshot.images[0].missing, "") << size;
+    EXPECT_EQ(addresses(snapshot), std::vector<uint64_t>{0x1000});
+    EXPECT_EQ(snapshot.sideband[0].image, 1u);
+  }
 }
 
 TEST_F(ImportRaw, TruncatedAndDamagedImagesDoNoHarm) {

@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <bit>
+#include <cstddef>
 
 #include "base/bytes.h"
 #include "base/whole_io.h"
@@ -15,10 +15,22 @@ constexpr uint64_t kMostEvents = 4096;
 constexpr uint64_t kMostIds = 1 << 20;           // of all events: one per event and processor
 constexpr uint64_t kMostAttrBytes = 4096;        // it has 136 today, and grows
 constexpr uint64_t kMostFeatureBytes = 8 << 20;  // the table of build-ids of a large host
-constexpr size_t kWindowBytes = 1 << 20;
 constexpr uint64_t kSampleIdAllBit = uint64_t{1} << 18;
 
-bool parse_attr(ByteReader& in, EventKind& event, uint32_t& attr_bytes) {
+uint64_t field_at(std::string_view attr, size_t offset) {
+  return offset < attr.size() ? ByteReader(attr.substr(offset)).u64() : 0;
+}
+
+// What an attribute of this size has; older ones end earlier.
+void parse_fields(std::string_view attr, EventKind& event) {
+  event.read_format = field_at(attr, offsetof(perf_event_attr, read_format));
+  event.branch_sample_type = field_at(attr, offsetof(perf_event_attr, branch_sample_type));
+  event.sample_regs_user = field_at(attr, offsetof(perf_event_attr, sample_regs_user));
+  event.sample_regs_intr = field_at(attr, offsetof(perf_event_attr, sample_regs_intr));
+}
+
+bool parse_attr(std::string_view bytes, EventKind& event, uint32_t& attr_bytes) {
+  ByteReader in(bytes);
   event.type = in.u32();
   attr_bytes = in.u32();
   event.config = in.u64();
@@ -26,51 +38,19 @@ bool parse_attr(ByteReader& in, EventKind& event, uint32_t& attr_bytes) {
   event.sample_type = in.u64();
   in.u64();  // the format of reads
   event.sample_id_all = (in.u64() & kSampleIdAllBit) != 0;
-  return !in.failed() && (attr_bytes == 0 || attr_bytes >= PERF_ATTR_SIZE_VER0) && attr_bytes <= kMostAttrBytes;
+  if (attr_bytes == 0) attr_bytes = PERF_ATTR_SIZE_VER0;
+  if (in.failed() || attr_bytes < PERF_ATTR_SIZE_VER0 || attr_bytes > kMostAttrBytes) return false;
+  parse_fields(bytes.substr(0, attr_bytes), event);
+  return true;
 }
-
-// A part of the file, read through a window that moves on.
-class Window {
- public:
-  Window(const Fd& file, uint64_t end) : file_(file), end_(end) {}
-
-  // Empty where the file has not as many.
-  Result<std::string_view> at(uint64_t offset, size_t count) {
-    if (offset > end_ || count > end_ - offset) return std::string_view();
-    const bool held = offset >= begin_ && offset + count <= begin_ + window_.size();
-    if (!held) {
-      window_.resize(std::min<uint64_t>(std::max(count, kWindowBytes), end_ - offset));
-      begin_ = offset;
-      const std::span<uint8_t> to(reinterpret_cast<uint8_t*>(window_.data()), window_.size());
-      if (auto got = read_whole(file_.get(), offset, to, "cannot read a perf.data"); !got) return got.error();
-    }
-    return std::string_view(window_).substr(offset - begin_, count);
-  }
-
- private:
-  const Fd& file_;
-  uint64_t end_;
-  uint64_t begin_ = 0;
-  std::string window_;
-};
 
 }  // namespace
 
 bool parse_event(std::string_view bytes, EventKind& event) {
-  ByteReader in(bytes);
   uint32_t attr_bytes = 0;
-  if (!parse_attr(in, event, attr_bytes)) return false;
-  if (attr_bytes == 0) attr_bytes = PERF_ATTR_SIZE_VER0;
-  if (attr_bytes > bytes.size()) return false;
+  if (!parse_attr(bytes, event, attr_bytes) || attr_bytes > bytes.size()) return false;
   for (ByteReader ids(bytes.substr(attr_bytes)); ids.remaining() >= 8;) event.ids.push_back(ids.u64());
   return true;
-}
-
-uint64_t bytes_behind(const Record& record) {
-  ByteReader in(record.payload);
-  if (record.type == kAuxtrace) return in.u64();
-  if (record.type == kHeaderTracingData) return (uint64_t{in.u32()} + 7) & ~uint64_t{7};
-  return 0;
 }
 
 Result<PerfFile> PerfFile::open(const Fd& file, const std::string& name) {
@@ -149,9 +129,9 @@ Result<> PerfFile::read_events(Section section, uint64_t entry_bytes) {
   uint64_t all_ids = 0;
   for (std::string_view left = *table; left.size() >= entry_bytes; left.remove_prefix(entry_bytes)) {
     EventKind event;
-    ByteReader in(left);
     uint32_t attr_bytes = 0;
-    if (!parse_attr(in, event, attr_bytes)) return corrupt(name_ + ": its table of events is damaged");
+    if (!parse_attr(left.substr(0, entry_bytes - kPlaceOfIds), event, attr_bytes))
+      return corrupt(name_ + ": its table of events is damaged");
     ByteReader place(left.substr(entry_bytes - kPlaceOfIds));
     const Section ids_at{place.u64(), place.u64()};
     all_ids += ids_at.bytes / 8;
@@ -184,38 +164,6 @@ std::string PerfFile::feature(Feature wanted) const {
     if (feature != wanted || section.bytes > kMostFeatureBytes) continue;
     auto content = bytes(section.offset, section.bytes);
     if (content) return std::move(*content);
-  }
-  return {};
-}
-
-Result<> PerfFile::each_record(const Visitor& visitor) {
-  const uint64_t end = records_.offset + records_.bytes;
-  Window window(file_, end);
-  for (uint64_t at = records_.offset; at < end;) {
-    auto header = window.at(at, kRecordHeaderBytes);
-    if (!header) return header.error();
-    ByteReader in(*header);
-    Record record;
-    record.type = in.u32();
-    record.misc = in.fixed<uint16_t>();
-    const uint16_t record_bytes = in.fixed<uint16_t>();
-    auto whole =
-        record_bytes < kRecordHeaderBytes ? Result<std::string_view>(std::string_view()) : window.at(at, record_bytes);
-    if (!whole) return whole.error();
-    if (whole->empty()) {
-      bytes_damaged_ = end - at;
-      return {};
-    }
-    record.payload = whole->substr(kRecordHeaderBytes);
-    record.data_offset = at + record_bytes;
-    const uint64_t behind = bytes_behind(record);
-    if (auto seen = visitor(record); !seen) return seen;
-    at = record.data_offset;
-    if (behind > end - at) {
-      bytes_missing_ += behind - (end - at);
-      return {};
-    }
-    at += behind;
   }
   return {};
 }

@@ -1,14 +1,12 @@
 // PerfFile: a perf.data as a sequence of records, with what its header says beside them.
 //
-// Purpose: the one place that knows how a perf.data is cut into records, in file and in pipe mode. Records are read
-// through a window, whatever the file's size. Thread safety: none. Ownership: refers to the descriptor of the caller.
-// Errors: kInvalid (no perf.data; a directory of one), kUnsupported (another byte order, an older format), kCorrupt
-// (the header). Damage among the records ends them early and is counted, it is no error: what stands before it is good.
+// Purpose: the one place that knows where in a perf.data its records lie, in file and in pipe mode. Thread safety:
+// none. Ownership: refers to the descriptor of the caller. Errors: kInvalid (no perf.data; a directory of one),
+// kUnsupported (another byte order, an older format), kCorrupt (the header).
 // Source: perf.data-file-format.txt of the kernel.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +14,7 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "snapshot/import/perf_layout.h"
+#include "snapshot/import/perf_record_reader.h"
 
 namespace fathom::snapshot::perf {
 
@@ -23,20 +22,12 @@ struct EventKind {
   uint32_t type = 0;
   uint64_t config = 0;
   uint64_t sample_type = 0;
+  uint64_t read_format = 0;
+  uint64_t branch_sample_type = 0;
+  uint64_t sample_regs_user = 0;
+  uint64_t sample_regs_intr = 0;
   bool sample_id_all = false;
   std::vector<uint64_t> ids;
-};
-
-struct Record {
-  uint32_t type = 0;
-  uint16_t misc = 0;
-  std::string_view payload;  // behind the record's header
-  uint64_t data_offset = 0;  // in the file: of what follows the record
-};
-
-struct Section {
-  uint64_t offset = 0;
-  uint64_t bytes = 0;
 };
 
 class PerfFile {
@@ -49,17 +40,12 @@ class PerfFile {
   // The content of a part of the header; empty when it is not there. In pipe mode these come as records, too.
   std::string feature(Feature feature) const;
 
-  // Calls for each record, in order, with how many bytes that are no record follow it: an AUXTRACE's packets. An error
-  // of the visitor ends it.
-  using Visitor = std::function<Result<>(const Record& record)>;
-  Result<> each_record(const Visitor& visitor);
-
-  // Bytes of the records that could not be read, once each_record() is done: the file was cut short, or damaged there.
+  // As many of them as are there.
+  Section records() const { return records_; }
+  // Bytes that the header speaks of and that are not there: the file was cut short.
   uint64_t bytes_missing() const { return bytes_missing_; }
-  uint64_t bytes_damaged() const { return bytes_damaged_; }
   // Whether perf came to write the header's parts: it did not when it was killed.
   bool ended_properly() const { return ended_properly_; }
-  uint64_t size() const { return size_; }
 
  private:
   PerfFile(const Fd& file, const std::string& name, uint64_t size) : file_(file), name_(name), size_(size) {}
@@ -78,13 +64,9 @@ class PerfFile {
   std::vector<EventKind> events_;
   std::vector<std::pair<uint32_t, Section>> features_;
   uint64_t bytes_missing_ = 0;
-  uint64_t bytes_damaged_ = 0;
 };
 
 // An event's description as a pipe's record has it: the attributes, then its ids.
 bool parse_event(std::string_view bytes, EventKind& event);
-
-// The bytes behind a record of this type that belong to it, and are none themselves.
-uint64_t bytes_behind(const Record& record);
 
 }  // namespace fathom::snapshot::perf

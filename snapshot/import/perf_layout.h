@@ -44,6 +44,7 @@ enum Feature : uint32_t {
   kHostnameFeature = 3,
   kCpuidFeature = 9,
   kCmdlineFeature = 11,
+  kDirectoryFeature = 24,  // the file is one of a directory: of which kind
   kFeatures = 256,
 };
 

@@ -46,12 +46,18 @@ Result<std::optional<uint64_t>> last_mark(const Fd& file, const PacketChunk& chu
   return std::optional<uint64_t>();
 }
 
-Result<bool> equal_bytes(const Fd& file, uint64_t left, uint64_t right, uint64_t bytes) {
+// Bytes of a file.
+struct Place {
+  const Fd& file;
+  uint64_t at = 0;
+};
+
+Result<bool> equal_bytes(const Place& left, const Place& right, uint64_t bytes) {
   for (uint64_t done = 0; done < bytes; done += kWindowBytes) {
     const uint64_t some = std::min(kWindowBytes, bytes - done);
-    auto one = read_at(file, left + done, some);
+    auto one = read_at(left.file, left.at + done, some);
     if (!one) return one.error();
-    auto other = read_at(file, right + done, some);
+    auto other = read_at(right.file, right.at + done, some);
     if (!other) return other.error();
     if (*one != *other) return false;
   }
@@ -70,13 +76,14 @@ Result<uint64_t> bytes_without_padding(const Fd& file, const PacketChunk& chunk)
 // One stream's chunks, in order.
 class StreamCopy {
  public:
-  Result<> add(const Fd& file, PacketChunk chunk, bool ring_copies, SnapshotWriter& writer, CopyMeter& meter) {
+  Result<> add(const PerfInput& input, PacketChunk chunk, SnapshotWriter& writer, CopyMeter& meter) {
+    const Fd& file = input.file(chunk.source);
     uint64_t skipped = 0;
-    if (ring_copies) {
+    if (chunk.is_copy) {
       auto bytes = bytes_without_padding(file, chunk);
       if (!bytes) return bytes.error();
       chunk.bytes = *bytes;
-      auto repeated = place_ring_copy(file, chunk);
+      auto repeated = place_ring_copy(input, chunk);
       if (!repeated) return repeated.error();
       skipped = *repeated;
     } else {
@@ -103,10 +110,10 @@ class StreamCopy {
   }
 
   // Offsets in a ring do not count on: a copy begins where what it repeats began, or behind a hole.
-  Result<uint64_t> place_ring_copy(const Fd& file, PacketChunk& chunk) {
+  Result<uint64_t> place_ring_copy(const PerfInput& input, PacketChunk& chunk) {
     if (!last_) chunk.offset = 0;
     if (!last_) return uint64_t{0};
-    auto repeated = repeated_bytes(file, *last_, chunk);
+    auto repeated = repeated_bytes(input, *last_, chunk);
     if (!repeated) return repeated;
     const uint64_t end = last_->offset + last_->bytes;
     chunk.offset = *repeated > 0 ? end - *repeated : end + 1;
@@ -118,42 +125,45 @@ class StreamCopy {
 
 }  // namespace
 
-Result<uint64_t> repeated_bytes(const Fd& file, const PacketChunk& earlier, const PacketChunk& later) {
-  auto at = last_mark(file, earlier);
+Result<uint64_t> repeated_bytes(const PerfInput& input, const PacketChunk& earlier, const PacketChunk& later) {
+  const Fd& earlier_file = input.file(earlier.source);
+  const Fd& later_file = input.file(later.source);
+  auto at = last_mark(earlier_file, earlier);
   if (!at) return at.error();
   if (!*at) return uint64_t{0};
   const uint64_t tail = earlier.bytes - **at;  // from the mark to the end
-  auto mark = read_at(file, earlier.file_offset + **at, kMarkBytes);
+  auto mark = read_at(earlier_file, earlier.file_offset + **at, kMarkBytes);
   if (!mark) return mark.error();
   for (uint64_t begin = 0; begin + kMarkBytes <= later.bytes; begin += kWindowBytes) {
     auto window =
-        read_at(file, later.file_offset + begin, std::min(kWindowBytes + kMarkBytes - 1, later.bytes - begin));
+        read_at(later_file, later.file_offset + begin, std::min(kWindowBytes + kMarkBytes - 1, later.bytes - begin));
     if (!window) return window.error();
     const size_t found = window->find(*mark);
     if (found == std::string::npos) continue;
     const uint64_t repeated = begin + found + tail;
     if (repeated > later.bytes || repeated > earlier.bytes) return uint64_t{0};
-    auto same = equal_bytes(file, earlier.file_offset + earlier.bytes - repeated, later.file_offset, repeated);
+    const Place end{earlier_file, earlier.file_offset + earlier.bytes - repeated};
+    auto same = equal_bytes(end, {later_file, later.file_offset}, repeated);
     if (!same) return same.error();
     return *same ? repeated : 0;
   }
   return uint64_t{0};
 }
 
-Result<> copy_chunks(const Fd& file, PerfRecording& recording, SnapshotWriter& writer, const ByteProgress& progress) {
+Result<> copy_chunks(const PerfInput& input, PerfRecording& recording, SnapshotWriter& writer,
+                     const ByteProgress& progress) {
   std::vector<StreamCopy> copies(recording.snapshot.streams.size());
   std::vector<PacketChunk*> previous(copies.size(), nullptr);
   for (PacketChunk& chunk : recording.chunks) {
     PacketChunk*& before = previous[chunk.stream];
-    if (before != nullptr && !recording.ring_copies) before->bytes = StreamCopy::without_overlap(*before, chunk);
+    if (before != nullptr && !chunk.is_copy) before->bytes = StreamCopy::without_overlap(*before, chunk);
     before = &chunk;
   }
   uint64_t all_bytes = 0;
   for (const PacketChunk& chunk : recording.chunks) all_bytes += chunk.bytes;
   CopyMeter meter(progress, all_bytes);
   for (const PacketChunk& chunk : recording.chunks) {
-    auto copied = copies[chunk.stream].add(file, chunk, recording.ring_copies, writer, meter);
-    if (!copied) return copied;
+    if (auto copied = copies[chunk.stream].add(input, chunk, writer, meter); !copied) return copied;
   }
   return {};
 }

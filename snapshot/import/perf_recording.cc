@@ -1,24 +1,32 @@
 #include "snapshot/import/perf_recording.h"
 
 #include <linux/perf_event.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "base/bytes.h"
+#include "base/whole_io.h"
+#include "snapshot/import/perf_aux_samples.h"
+#include "snapshot/import/perf_filters.h"
+#include "snapshot/import/perf_header_parts.h"
 
 namespace fathom::snapshot::perf {
 namespace {
 
 constexpr size_t kMostChunks = 1'000'000;
 constexpr size_t kMostStreams = 65'536;
-constexpr size_t kMostWords = 4096;
-constexpr size_t kMostWordBytes = 64 << 10;
+constexpr uint64_t kMostSpooledBytes = uint64_t{4} << 30;
+constexpr size_t kMostEvents = 4096;
 constexpr uint32_t kMostShift = 63;
 constexpr size_t kBuildIdBytes = 20;
 constexpr size_t kBuildIdFieldBytes = 24;
+// From this kind of AUXTRACE_INFO's on, the kernel told of all switches.
+constexpr uint64_t kSwitchRecords = 2;
 
 Error unsupported(std::string message) {
   return {ErrorCode::kUnsupported, std::move(message)};
@@ -29,77 +37,53 @@ const char* auxtrace_name(uint32_t type) {
   return type < std::size(kNames) ? kNames[type] : "an unknown kind";
 }
 
-// A string of the header: its length in the file, then up to its NUL.
-std::string header_string(ByteReader& in) {
-  const uint32_t bytes = in.u32();
-  if (bytes > kMostWordBytes) in.fail();
-  const std::string_view text = in.raw(bytes);
-  return std::string(text.substr(0, text.find('\0')));
-}
-
-std::string joined_words(std::string_view content) {
-  ByteReader in(content);
-  std::string all;
-  const uint32_t count = in.u32();
-  for (uint32_t i = 0; i < std::min<uint32_t>(count, kMostWords) && !in.failed(); ++i) {
-    all += (all.empty() ? "" : " ") + header_string(in);
-    if (all.size() > kMostWordBytes) break;
-  }
-  return all;
-}
-
-// "GenuineIntel,6,78,3".
-Cpu cpu_of(std::string_view content) {
-  ByteReader in(content);
-  const std::string text = header_string(in);
-  const size_t comma = text.find(',');
-  if (!text.starts_with("GenuineIntel,")) return {};
-  unsigned numbers[3] = {};
-  size_t at = comma + 1;
-  for (unsigned& number : numbers) {
-    while (at < text.size() && text[at] >= '0' && text[at] <= '9')
-      number = number * 10 + static_cast<unsigned>(text[at++] - '0');
-    ++at;
-  }
-  if (numbers[0] > UINT16_MAX || numbers[1] > UINT8_MAX || numbers[2] > UINT8_MAX) return {};
-  return {true, static_cast<uint16_t>(numbers[0]), static_cast<uint8_t>(numbers[1]), static_cast<uint8_t>(numbers[2])};
-}
-
-// What AUXTRACE_INFO says of Intel PT; of older versions of perf it has less.
-class IntelPtFields {
- public:
-  explicit IntelPtFields(std::string_view payload) {
-    ByteReader in(payload);
-    type_ = in.u32();
-    in.u32();
-    while (in.remaining() >= 8 && values_.size() <= kFilterBytes) values_.push_back(in.u64());
-  }
-  uint32_t type() const { return type_; }
-  uint64_t get(IntelPtInfo field) const { return field < values_.size() ? values_[field] : 0; }
-
- private:
-  uint32_t type_ = 0;
-  std::vector<uint64_t> values_;
+// A ring is a processor's, or else a thread's. Samples are copies of one.
+struct Ring {
+  int32_t cpu = -1;
+  int32_t tid = -1;
+  bool sampled = false;
+  auto operator<=>(const Ring&) const = default;
 };
 
 class Reader {
  public:
-  Reader(PerfFile& file, const std::string& name) : file_(file), name_(name) {}
+  Reader(const PerfFile& file, const PerfInput& input) : file_(file), input_(input), name_(input.name) {}
 
   Result<PerfRecording> read() {
     recording_.snapshot.engine = Engine::kIntelPt;
     recording_.snapshot.origin = Origin::kPerfData;
     for (const EventKind& event : file_.events()) add_event(event);
-    for (Feature feature : {kHostnameFeature, kCpuidFeature, kCmdlineFeature, kBuildIdFeature}) {
+    for (Feature feature : {kHostnameFeature, kCpuidFeature, kCmdlineFeature, kBuildIdFeature, kDirectoryFeature}) {
       take_feature(feature, file_.feature(feature));
     }
-    if (auto read = file_.each_record([this](const Record& record) { return take(record); }); !read)
-      return read.error();
+    losses_.bytes_missing = file_.bytes_missing();
+    if (auto read = read_records(input_.data, file_.records()); !read) return read.error();
+    for (const Fd& file : input_.threads) {
+      ++source_;
+      auto bytes = bytes_of(file);
+      if (!bytes) return bytes.error();
+      if (auto read = read_records(file, {0, *bytes}); !read) return read.error();
+    }
     return finish();
   }
 
  private:
+  Result<uint64_t> bytes_of(const Fd& file) const {
+    struct stat about {};
+    if (::fstat(file.get(), &about) != 0) return system_error("cannot look at a file of " + name_);
+    if (!S_ISREG(about.st_mode)) return invalid("a file of " + name_ + " is no regular one");
+    return static_cast<uint64_t>(about.st_size);
+  }
+
+  Result<> read_records(const Fd& file, Section records) {
+    RecordReader reader(file, records);
+    auto read = reader.each([this](const Record& record) { return take(record); });
+    losses_.add(reader.losses());
+    return read;
+  }
+
   Result<> take(const Record& record) {
+    if (record.type == PERF_RECORD_SAMPLE && aux_samples_.any()) return take_sample(record);
     if (record.type < kUserRecords) return sideband_.take(record, sample_ids_);
     switch (record.type) {
       case kHeaderAttr:
@@ -120,10 +104,6 @@ class Reader {
       case kTimeConv:
         take_time(record);
         return {};
-      case kCompressed:
-      case kCompressed2:
-        return unsupported(name_ +
-                           " has compressed records (perf record -z), which are not read yet; record without -z");
       default:
         return {};  // what perf tells itself: rounds, tables of ids and threads, units
     }
@@ -131,13 +111,13 @@ class Reader {
 
   void add_event(const EventKind& event) {
     sample_ids_.add(event);
-    aux_samples_ = aux_samples_ || (event.sample_type & PERF_SAMPLE_AUX) != 0;
+    aux_samples_.add(event);
     events_.push_back({event.type, event.config, 0, false, {}});
   }
 
   Result<> take_event(const Record& record) {
     EventKind event;
-    if (!parse_event(record.payload, event) || events_.size() >= kMostWords) {
+    if (!parse_event(record.payload, event) || events_.size() >= kMostEvents) {
       return corrupt(name_ + ": the description of an event is damaged");
     }
     add_event(event);
@@ -158,6 +138,7 @@ class Reader {
     if (feature == kCpuidFeature) snapshot.cpu = cpu_of(content);
     if (feature == kCmdlineFeature) snapshot.command = joined_words(content);
     if (feature == kBuildIdFeature) take_build_ids(in);
+    if (feature == kDirectoryFeature) of_many_files_ = in.u64() != 0;
   }
 
   void take_build_ids(ByteReader in) {
@@ -189,7 +170,9 @@ class Reader {
     pmu_type_ = fields.get(kPmuType);
     mtc_bit_ = fields.get(kMtcBit);
     mtc_freq_bits_ = fields.get(kMtcFreqBits);
-    recording_.ring_copies = fields.get(kSnapshotMode) != 0;
+    ring_copies_ = fields.get(kSnapshotMode) != 0;
+    has_switches_ = fields.get(kHaveSchedSwitch) >= kSwitchRecords;
+    take_filters(fields.filters());
     Timing& timing = recording_.snapshot.timing;
     timing.nom_freq = static_cast<uint8_t>(std::min<uint64_t>(fields.get(kMaxNonTurboRatio), UINT8_MAX));
     timing.cpuid_0x15_ebx = static_cast<uint32_t>(fields.get(kTscCtcNumerator));
@@ -198,6 +181,13 @@ class Reader {
       set_conversion(fields.get(kTimeShift), fields.get(kTimeMult), fields.get(kTimeZero));
     }
     return {};
+  }
+
+  void take_filters(std::optional<std::string_view> text) {
+    if (!text) return sideband_.count("address filters of the recording that are damaged");
+    AddressFilters filters = parse_address_filters(text->substr(0, text->find('\0')));
+    sideband_.count("address filters of the recording that are not understood", filters.not_understood);
+    filters_ = std::move(filters.rows);
   }
 
   void take_time(const Record& record) {
@@ -218,36 +208,70 @@ class Reader {
 
   Result<> take_chunk(const Record& record) {
     ByteReader in(record.payload);
-    uint64_t bytes = in.u64();
-    const uint64_t offset = in.u64();
+    in.u64();  // how many bytes
+    PacketChunk chunk;
+    chunk.offset = in.u64();
     in.u64();  // the clock when it was read
     in.u32();  // the ring's number
     const int32_t tid = in.fixed<int32_t>();
     const int32_t cpu = in.fixed<int32_t>();
-    if (in.failed()) {
+    if (in.failed() || record.was_compressed()) {
       sideband_.count("damaged records: AUXTRACE");
       return {};
     }
-    bytes = std::min(bytes, file_.size() - record.data_offset);
-    if (bytes == 0) return {};
-    auto stream = stream_of(cpu, tid);
+    if (record.data_bytes == 0) return {};
+    chunk.file_offset = record.data_offset;
+    chunk.bytes = record.data_bytes;
+    chunk.source = source_;
+    return keep({cpu, cpu >= 0 ? -1 : tid, false}, chunk);
+  }
+
+  Result<> take_sample(const Record& record) {
+    AuxSample sample;
+    const AuxSamples::Kind kind = aux_samples_.take(record.payload, sample);
+    if (kind == AuxSamples::Kind::kDamaged) return sideband_.count("damaged records: SAMPLE"), Result<>();
+    if (sample.packets.empty()) return sideband_.take(record, sample_ids_);
+    PacketChunk chunk;
+    chunk.is_copy = true;
+    chunk.bytes = sample.packets.size();
+    if (auto placed = place(record, sample.packets, chunk); !placed) return placed;
+    // Without the kernel's word for who ran when, the sample's is all there is.
+    const bool of_processor = sample.cpu >= 0 && has_switches_;
+    return keep({of_processor ? sample.cpu : -1, of_processor ? -1 : sample.tid, true}, chunk);
+  }
+
+  // Where the packets of a sample lie; those that were compressed lie nowhere, yet.
+  Result<> place(const Record& record, std::string_view packets, PacketChunk& chunk) {
+    chunk.source = source_;
+    chunk.file_offset = record.payload_offset + static_cast<uint64_t>(packets.data() - record.payload.data());
+    if (!record.was_compressed()) return {};
+    if (spooled_bytes_ > kMostSpooledBytes - packets.size()) {
+      return exhausted(name_ + " has more packets in compressed samples than are unpacked; record for a shorter time");
+    }
+    chunk.source = PerfInput::kSpool;
+    chunk.file_offset = spooled_bytes_;
+    spooled_bytes_ += packets.size();
+    return write_whole(input_.spool.get(), packets, "cannot unpack the packets of a perf.data");
+  }
+
+  Result<> keep(const Ring& ring, PacketChunk chunk) {
+    auto stream = stream_of(ring);
     if (!stream) return stream.error();
-    if (recording_.chunks.size() >= kMostChunks || offset > UINT64_MAX - bytes) {
+    if (recording_.chunks.size() >= kMostChunks || chunk.offset > UINT64_MAX - chunk.bytes) {
       return exhausted(name_ + " has more pieces of packets than a snapshot keeps; record for a shorter time");
     }
-    recording_.chunks.push_back({*stream, offset, record.data_offset, bytes});
+    chunk.stream = *stream;
+    recording_.chunks.push_back(chunk);
     return {};
   }
 
-  // A ring is a processor's, or else a thread's.
-  Result<size_t> stream_of(int32_t cpu, int32_t tid) {
+  Result<size_t> stream_of(const Ring& ring) {
     auto& streams = recording_.snapshot.streams;
-    const std::pair<int32_t, int32_t> key{cpu, cpu >= 0 ? -1 : tid};
-    auto found = streams_.find(key);
+    auto found = streams_.find(ring);
     if (found != streams_.end()) return found->second;
     if (streams.size() >= kMostStreams) return exhausted(name_ + " has more streams than a snapshot keeps");
-    streams.push_back({std::max(cpu, -1), -1, key.second, {}});
-    return streams_[key] = streams.size() - 1;
+    streams.push_back({std::max(ring.cpu, -1), -1, ring.tid, {}});
+    return streams_[ring] = streams.size() - 1;
   }
 
   void set_mtc() {
@@ -274,35 +298,52 @@ class Reader {
     if (!has_info_) {
       return invalid(name_ + " holds no Intel PT; `perf record -e intel_pt// -- COMMAND` records it");
     }
-    if (recording_.chunks.empty() && aux_samples_) {
-      return unsupported(name_ +
-                         " has its packets of Intel PT in samples (perf record --aux-sample), which are not read yet; "
-                         "record without --aux-sample");
+    const bool files_missing = of_many_files_ && input_.threads.empty();
+    if (recording_.chunks.empty() && files_missing) {
+      return invalid(name_ + " is one file of several (perf record --threads); import the directory that they lie in");
     }
     if (recording_.chunks.empty()) {
       return invalid(name_ +
                      " holds no packets of Intel PT: nothing ran while it was recorded, or the file is cut short");
     }
-    sideband_.count("bytes missing at the end of the perf.data", file_.bytes_missing());
-    sideband_.count("bytes behind a damaged record of the perf.data", file_.bytes_damaged());
-    sideband_.count("records of events that the perf.data does not describe", sample_ids_.unknown());
-    if (!file_.ended_properly()) sideband_.count("perf record was killed before it wrote its header");
+    for (PacketChunk& chunk : recording_.chunks) chunk.is_copy = chunk.is_copy || ring_copies_;
+    if (files_missing) sideband_.count(kThreadFilesMissing);
+    count_losses();
     set_mtc();
     sideband_.finish(recording_.snapshot);
+    auto& rows = recording_.snapshot.sideband;
+    rows.insert(rows.end(), filters_.begin(), filters_.end());
     name_processes();
     recording_.kernel = sideband_.kernel();
     return std::move(recording_);
   }
 
-  PerfFile& file_;
+  void count_losses() {
+    sideband_.count("bytes missing at the end of the perf.data", losses_.bytes_missing);
+    sideband_.count("bytes behind a damaged record of the perf.data", losses_.bytes_damaged);
+    sideband_.count("compressed bytes of the perf.data from where they are damaged on",
+                    losses_.compressed_bytes_damaged);
+    sideband_.count("records of events that the perf.data does not describe", sample_ids_.unknown());
+    if (!file_.ended_properly()) sideband_.count("perf record was killed before it wrote its header");
+  }
+
+  const PerfFile& file_;
+  const PerfInput& input_;
   const std::string& name_;
+  uint32_t source_ = 0;  // the file that is read
+  RecordLosses losses_;
   PerfRecording recording_;
   PerfSideband sideband_;
   SampleIds sample_ids_;
   std::vector<EventKind> events_;
-  std::map<std::pair<int32_t, int32_t>, size_t> streams_;
+  AuxSamples aux_samples_;
+  std::vector<Sideband> filters_;
+  std::map<Ring, size_t> streams_;
+  uint64_t spooled_bytes_ = 0;
+  bool of_many_files_ = false;
   bool has_info_ = false;
-  bool aux_samples_ = false;
+  bool ring_copies_ = false;
+  bool has_switches_ = false;
   uint64_t pmu_type_ = 0;
   uint64_t mtc_bit_ = 0;
   uint64_t mtc_freq_bits_ = 0;
@@ -310,10 +351,10 @@ class Reader {
 
 }  // namespace
 
-Result<PerfRecording> read_perf_data(const Fd& file, const std::string& name) {
-  auto perf_file = PerfFile::open(file, name);
+Result<PerfRecording> read_perf_data(const PerfInput& input) {
+  auto perf_file = PerfFile::open(input.data, input.name);
   if (!perf_file) return perf_file.error();
-  return Reader(*perf_file, name).read();
+  return Reader(*perf_file, input).read();
 }
 
 }  // namespace fathom::snapshot::perf

@@ -24,8 +24,7 @@ std::string longs(std::initializer_list<uint64_t> values) {
 }
 
 Result<PerfRecording> read(const std::string& content) {
-  const Fd file(test_file(content));
-  return read_perf_data(file, "perf.data");
+  return read_perf_data(test_input(content));
 }
 
 uint64_t loss(const Snapshot& snapshot, const std::string& name) {
@@ -33,26 +32,6 @@ uint64_t loss(const Snapshot& snapshot, const std::string& name) {
     if (loss.name == name) return loss.count;
   }
   return 0;
-}
-
-// The description of one more event, whose samples hold what `sample_type` says.
-std::string event_record(uint64_t sample_type) {
-  perf_event_attr attributes{};
-  attributes.size = sizeof attributes;
-  attributes.sample_type = sample_type;
-  return std::string(reinterpret_cast<const char*>(&attributes), sizeof attributes) + longs({78});
-}
-
-TEST(PerfRecording, SaysThatPacketsInSamplesAreNotRead) {
-  PerfBuilder builder;
-  builder.info().record(kHeaderAttr, 0, event_record(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_AUX));
-  const auto refused = read(builder.file());
-  ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
-  EXPECT_NE(refused.error().message.find("--aux-sample"), std::string::npos) << refused.error().message;
-  PerfBuilder without;
-  without.info().record(kHeaderAttr, 0, event_record(PERF_SAMPLE_IDENTIFIER));
-  EXPECT_EQ(read(without.file()).error().code, ErrorCode::kInvalid);
 }
 
 PerfBuilder whole() {
@@ -165,6 +144,25 @@ TEST(PerfRecording, StreamsAndLosses) {
   EXPECT_EQ(snapshot.losses.size(), 4u);
 }
 
+// Programs of the kernel that came and went: their code is in KSYMBOL and TEXT_POKE, and what is not used is counted.
+TEST(PerfRecording, BpfEventsAreCountedByName) {
+  PerfBuilder builder = whole();
+  // Type (loaded, unloaded), flags, the program's number and tag.
+  const std::string loaded = words({PERF_BPF_EVENT_PROG_LOAD, 17}) + longs({0x1122334455667788});
+  const std::string unloaded = words({PERF_BPF_EVENT_PROG_UNLOAD, 17}) + longs({0x1122334455667788});
+  builder.kernel_record(PERF_RECORD_BPF_EVENT, 0, loaded, {.nano = kTestZero + 230});
+  builder.kernel_record(PERF_RECORD_BPF_EVENT, 0, unloaded, {.nano = kTestZero + 240});
+  for (const std::string& content : {builder.file(), builder.pipe()}) {
+    auto recording = read(content);
+    ASSERT_TRUE(recording) << recording.error().message;
+    expect_whole(*recording);
+    EXPECT_EQ(loss(recording->snapshot, "perf.data records not used: BPF_EVENT"), 2u);
+    for (const Loss& one : recording->snapshot.losses) {
+      EXPECT_TRUE(one.name.find("BPF_EVENT") == std::string::npos || !one.is_loss());
+    }
+  }
+}
+
 TEST(PerfRecording, WithoutAClockOnlyWhatHoldsFromTheBeginningIsKept) {
   PerfBuilder builder;
   builder.info(false, false);
@@ -211,12 +209,11 @@ TEST(PerfRecording, RefusesByName) {
   PerfBuilder arm;
   arm.record(kAuxtraceInfo, 0, longs({4, 0}));
   EXPECT_NE(message(arm.file()).find("Arm SPE"), std::string::npos);
-  PerfBuilder packed;
-  packed.info().record(kCompressed, 0, "zstd");
-  EXPECT_NE(message(packed.file()).find("-z"), std::string::npos);
   PerfBuilder empty;
   empty.info();
   EXPECT_NE(message(empty.file()).find("no packets"), std::string::npos);
+  empty.feature(kDirectoryFeature, longs({1}));
+  EXPECT_NE(message(empty.file()).find("import the directory"), std::string::npos);
 }
 
 TEST(PerfRecording, EveryPrefixIsReadOrRefused) {

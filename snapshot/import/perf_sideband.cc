@@ -38,7 +38,7 @@ std::string unused_record(uint32_t type) {
                                                          {PERF_RECORD_CGROUP, "CGROUP"},
                                                          {21, "AUX_OUTPUT_HW_ID"}};
   auto found = kNames.find(type);
-  return "perf.data records not used: " + (found == kNames.end() ? "type " + std::to_string(type) : found->second);
+  return std::string(Loss::kUnused) + (found == kNames.end() ? "type " + std::to_string(type) : found->second);
 }
 
 uint32_t aux_flags(uint64_t flags) {

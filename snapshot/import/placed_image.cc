@@ -33,12 +33,16 @@ Sideband map_row(uint64_t address, uint64_t length, uint64_t file_offset, const 
   return row;
 }
 
+// What stayed of an ELF file may be too little to see that it is one.
+constexpr uint64_t kFewestElfBytes = 4;
+
 Result<> map_flat(const ImageFile& file, uint64_t bytes, const Placement& placement, Snapshot& snapshot) {
+  if (bytes == 0) return corrupt("it is empty");
+  if (!file.base && bytes < kFewestElfBytes) return corrupt("it is cut short before its code");
   if (!file.base) {
     return invalid(file.path + " is no ELF file, so nothing says where it lay in memory; write --image " + file.path +
                    "@HEXBASE");
   }
-  if (bytes == 0) return invalid("the image " + file.path + " is empty");
   if (*file.base > UINT64_MAX - bytes) return invalid("the image " + file.path + " does not fit behind its base");
   snapshot.sideband.push_back(map_row(*file.base, bytes, 0, placement, snapshot.images.size()));
   return {};
@@ -55,9 +59,18 @@ Result<> map_elf(const ImageFile& file, const ElfLayout& elf, const Placement& p
     ++mapped;
   }
   if (mapped > 0) return {};
+  if (elf.cut_short) return corrupt("it is cut short before its code");
   return invalid("the ELF file " + file.path +
                  " has no executable segment that could have run; give the linked program, or its code as a flat file "
                  "with @HEXBASE");
+}
+
+Result<> map_elf(const ImageFile& file, const Fd& opened, const Placement& placement, Image& image,
+                 Snapshot& snapshot) {
+  auto elf = read_elf_layout(opened, file.path);
+  if (!elf) return elf.error();
+  image.build_id = elf->build_id;
+  return map_elf(file, *elf, placement, snapshot);
 }
 
 }  // namespace
@@ -88,17 +101,14 @@ Result<> add_placed_image(const SnapshotDirectory& directory, const ImageFile& f
   Image image;
   image.name = std::filesystem::absolute(file.path).lexically_normal();
   image.kind = *is_elf ? ImageKind::kElf : ImageKind::kFlat;
-  Result<> mapped;
-  if (*is_elf) {
-    auto elf = read_elf_layout(*opened, file.path);
-    if (!elf) return elf.error();
-    image.build_id = elf->build_id;
-    mapped = map_elf(file, *elf, placement, snapshot);
-  } else {
-    mapped = map_flat(file, *bytes, placement, snapshot);
+  Result<> mapped =
+      *is_elf ? map_elf(file, *opened, placement, image, snapshot) : map_flat(file, *bytes, placement, snapshot);
+  // A copy that lost its code says nothing of the others.
+  if (!mapped && mapped.error().code != ErrorCode::kCorrupt) return mapped;
+  if (!mapped) image.missing = mapped.error().message;
+  if (mapped) {
+    if (auto kept = keep_image_file(directory, file.path, image); !kept) return kept;
   }
-  if (!mapped) return mapped;
-  if (auto kept = keep_image_file(directory, file.path, image); !kept) return kept;
   snapshot.images.push_back(std::move(image));
   return {};
 }

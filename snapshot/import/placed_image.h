@@ -2,8 +2,9 @@
 //
 // Purpose: the rules of --image, for raw streams and perf.data alike: an ELF file without a base lies at its own
 // addresses; with one, at base + (address - lowest page of its segments); a file that is no ELF lies at its base as it
-// is. Only executable segments become maps. Thread safety: none. Errors: kInvalid (names the cure), kExhausted, those
-// of ElfLayout.
+// is. Only executable segments become maps. A file that is empty, damaged or cut short before its code is a missing
+// image, which says so: what the others hold is decoded. Thread safety: none. Errors: kInvalid (names the cure),
+// kExhausted.
 #pragma once
 
 #include <cstdint>

@@ -54,13 +54,20 @@ class NaiveCalls {
         if (item.ip != 0) end_ = '.', from_ = item.ip;
         break;
       case FlowKind::kGap: {
+        const bool window = item.reason == GapReason::kBetweenWindows;
+        if (window) stack_.clear(), push_floor("thread");
         if (end_ != 'g') gap_ = "[" + std::string(gap_reason_name(item.reason)) + "]";
+        if (window) gap_ = "thread";
         Node* gap = child(&root_, "[" + std::string(gap_reason_name(item.reason)) + "]");
         run(gap, "", item.tsc);
         ++gap->stats.calls;
         end_ = 'g';
+        program_ = false;
         break;
       }
+      case FlowKind::kProgram:
+        program_ = true;
+        break;
       default:
         break;
     }
@@ -216,7 +223,19 @@ class NaiveCalls {
         return jump(ip, tsc);
     }
   }
+  // The first instruction of another program, in user mode.
+  bool begins_program(uint64_t ip, uint64_t tsc) {
+    if (!program_ || ip >> 63 != 0) return false;
+    program_ = false;
+    stack_.clear();
+    push_floor("thread");
+    gap_ = "thread";
+    end_ = 'g';
+    resume(ip, tsc);
+    return true;
+  }
   void leave_gap(uint64_t ip, uint64_t tsc) {
+    if (begins_program(ip, tsc)) return;
     if (stack_.back().kind != 'f') push_floor(gap_);
     Where at = where(ip);
     Open open;
@@ -343,6 +362,7 @@ class NaiveCalls {
     stack_.push_back(open);
   }
   void back_from_kernel(uint64_t ip, uint64_t tsc) {
+    if (begins_program(ip, tsc)) return;
     auto kernel = [](const Open& open) { return open.kind == 's' || open.kind == 'i'; };
     if (int frame = find(top(), [&](const Open& open) { return kernel(open) && waits(open, ip); }); frame >= 0) {
       return end_frame_at(frame, ip, tsc);
@@ -356,6 +376,7 @@ class NaiveCalls {
     push(ip, returns_to, 'i', tsc);
   }
   void resume(uint64_t ip, uint64_t tsc) {
+    if (begins_program(ip, tsc)) return;
     if (end_ == 'c' || end_ == 'r' || end_ == 'g' || end_ == 'i') {
       const bool begins = end_ == 'g' && gap_ == "thread" && where(ip).start && !where(ip).stub;
       arrive(ip, tsc);
@@ -388,7 +409,7 @@ class NaiveCalls {
   char end_ = 'g';
   std::string gap_ = "thread";
   uint64_t from_ = 0, since_ = 0, paused_at_ = 0, last_ = 0;
-  bool paused_ = false, out_ = false;
+  bool paused_ = false, out_ = false, program_ = false;
 };
 
 }  // namespace fathom::snapshot

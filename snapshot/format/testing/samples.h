@@ -1,6 +1,7 @@
 // A description with something in every field, for tests of its bytes.
 #pragma once
 
+#include "snapshot/format/address_filter.h"
 #include "snapshot/format/snapshot.h"
 
 namespace fathom::snapshot {
@@ -26,6 +27,8 @@ inline Snapshot sample_snapshot() {
   map.file_offset = 0x1000;
   map.image = 0;
   sample.sideband.push_back(map);
+  sample.sideband.push_back(address_filter_row("/usr/bin/shop", 0x1000, 0x200));
+  sample.sideband.push_back(address_filter_row("", 0xffffffff81000000, 0x40, true));
   Sideband poke;
   poke.kind = SidebandKind::kTextPoke;
   poke.tsc = 6000;

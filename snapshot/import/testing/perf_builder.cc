@@ -2,7 +2,9 @@
 
 #include <sys/mman.h>
 #include <unistd.h>
+#include <zstd.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "base/bytes.h"
@@ -29,18 +31,24 @@ std::string record_bytes(uint32_t type, uint16_t misc, const std::string& payloa
   return bytes + payload;
 }
 
-std::string attr() {
+std::string attr(uint64_t sample_type) {
   std::string bytes;
   ByteWriter out(bytes);
   out.u32(kTestPmu);
   out.u32(112);
   out.u64(kTestMtcBit | 3ULL << 14);
   out.u64(1);
-  out.u64(kTestSampleType);
+  out.u64(sample_type);
   out.u64(0);
   out.u64(kSampleIdAll);
   bytes.resize(112);
   return bytes;
+}
+
+Fd file_in_memory(const std::string& content) {
+  Fd file(::memfd_create("perf.data", MFD_CLOEXEC));
+  if (::write(file.get(), content.data(), content.size()) != static_cast<ssize_t>(content.size())) std::abort();
+  return file;
 }
 
 std::string padded(std::string text) {
@@ -104,6 +112,41 @@ PerfBuilder& PerfBuilder::packets(int32_t cpu, int32_t tid, uint64_t offset, con
   return *this;
 }
 
+PerfBuilder& PerfBuilder::sample(const TestId& id, const std::string& packets) {
+  std::string payload = fixed({kTestEventId});
+  ByteWriter out(payload);
+  out.u32(static_cast<uint32_t>(id.pid));
+  out.u32(static_cast<uint32_t>(id.tid));
+  out.u64(id.nano);
+  out.u64(static_cast<uint32_t>(id.cpu));
+  const size_t bytes = (packets.size() + 7) & ~size_t{7};
+  out.u64(bytes);
+  out.raw(packets);
+  payload.append(bytes - packets.size(), '\0');
+  return record(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, payload);
+}
+
+PerfBuilder& PerfBuilder::compress(size_t begin, size_t piece_bytes, uint32_t type) {
+  const std::string plain = records_.substr(begin);
+  records_.resize(begin);
+  ZSTD_CCtx* context = ZSTD_createCCtx();
+  for (size_t at = 0; at < plain.size(); at += piece_bytes) {
+    std::string piece(ZSTD_compressBound(piece_bytes) + 64, '\0');
+    ZSTD_inBuffer in{plain.data() + at, std::min(piece_bytes, plain.size() - at), 0};
+    ZSTD_outBuffer out{piece.data(), piece.size(), 0};
+    if (ZSTD_compressStream2(context, &out, &in, ZSTD_e_flush) != 0) std::abort();
+    piece.resize(out.pos);
+    if (type == kCompressed2) {
+      const std::string size = fixed({piece.size()});
+      piece.resize((piece.size() + 7) & ~size_t{7});
+      piece = size + piece;
+    }
+    record(type, 0, piece);
+  }
+  ZSTD_freeCCtx(context);
+  return *this;
+}
+
 PerfBuilder& PerfBuilder::feature(Feature feature, const std::string& content) {
   features_.emplace_back(feature, content);
   return *this;
@@ -129,7 +172,7 @@ std::string PerfBuilder::file() const {
   const std::string ids = fixed({kTestEventId});
   const uint64_t ids_at = kFileHeaderBytes;
   const uint64_t attrs_at = ids_at + ids.size();
-  const std::string attrs = attr() + fixed({ids_at, ids.size()});
+  const std::string attrs = attr(sample_type_) + fixed({ids_at, ids.size()});
   const uint64_t data_at = attrs_at + attrs.size();
   std::string bits(kFeatures / 8, '\0');
   for (const auto& [feature, content] : features_) {
@@ -149,7 +192,7 @@ std::string PerfBuilder::file() const {
 
 std::string PerfBuilder::pipe() const {
   std::string bytes(kMagic);
-  bytes += fixed({kPipeHeaderBytes}) + record_bytes(kHeaderAttr, 0, attr() + fixed({kTestEventId}));
+  bytes += fixed({kPipeHeaderBytes}) + record_bytes(kHeaderAttr, 0, attr(sample_type_) + fixed({kTestEventId}));
   for (const auto& [feature, content] : features_) {
     bytes += record_bytes(kHeaderFeature, 0, fixed({feature}) + content);
   }
@@ -168,10 +211,16 @@ std::string test_packets(uint64_t seed, size_t points) {
   return bytes;
 }
 
-int test_file(const std::string& content) {
-  const int file = ::memfd_create("perf.data", MFD_CLOEXEC);
-  if (::write(file, content.data(), content.size()) != static_cast<ssize_t>(content.size())) std::abort();
-  return file;
+std::string zstd_of(const std::string& plain) {
+  std::string packed(ZSTD_compressBound(plain.size()), '\0');
+  packed.resize(ZSTD_compress(packed.data(), packed.size(), plain.data(), plain.size(), 1));
+  return packed;
+}
+
+PerfInput test_input(const std::string& data, const std::vector<std::string>& threads) {
+  PerfInput input{"perf.data", file_in_memory(data), {}, file_in_memory("")};
+  for (const std::string& content : threads) input.threads.push_back(file_in_memory(content));
+  return input;
 }
 
 }  // namespace fathom::snapshot::perf

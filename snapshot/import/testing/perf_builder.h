@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "snapshot/import/perf_layout.h"
+#include "snapshot/import/perf_recording.h"
 
 namespace fathom::snapshot::perf {
 
@@ -25,6 +26,8 @@ struct TestId {
 
 class PerfBuilder {
  public:
+  explicit PerfBuilder(uint64_t sample_type = kTestSampleType) : sample_type_(sample_type) {}
+
   // The events' table or its record, and AUXTRACE_INFO, come first.
   PerfBuilder& info(bool ring_copies = false, bool with_clock = true);
   PerfBuilder& record(uint32_t type, uint16_t misc, const std::string& payload);
@@ -33,8 +36,17 @@ class PerfBuilder {
   PerfBuilder& map2(const TestId& id, uint64_t address, uint64_t length, uint64_t file_offset, const std::string& name,
                     const std::string& build_id = {}, uint16_t misc = PERF_RECORD_MISC_USER);
   PerfBuilder& packets(int32_t cpu, int32_t tid, uint64_t offset, const std::string& bytes);
+  // A sample of kTestSampleType and PERF_SAMPLE_AUX.
+  PerfBuilder& sample(const TestId& id, const std::string& packets);
+  // The records from `begin` on as pieces of one zstd stream, each of so many of their bytes.
+  PerfBuilder& compress(size_t begin, size_t piece_bytes, uint32_t type = kCompressed);
+  PerfBuilder& raw(const std::string& records) {
+    records_ += records;
+    return *this;
+  }
   PerfBuilder& feature(Feature feature, const std::string& content);
 
+  const std::string& records() const { return records_; }
   std::string file() const;
   std::string pipe() const;
 
@@ -42,6 +54,7 @@ class PerfBuilder {
   static std::string build_id_entry(const std::string& build_id, const std::string& name);
 
  private:
+  uint64_t sample_type_;
   std::string records_;
   std::vector<std::pair<uint32_t, std::string>> features_;
 };
@@ -49,7 +62,9 @@ class PerfBuilder {
 // Packets: synchronisation points with a time each, and TNTs that differ.
 std::string test_packets(uint64_t seed, size_t points);
 
-// A file in memory with this content.
-int test_file(const std::string& content);
+std::string zstd_of(const std::string& plain);
+
+// Files in memory: a perf.data with this content, and those of its threads.
+PerfInput test_input(const std::string& data, const std::vector<std::string>& threads = {});
 
 }  // namespace fathom::snapshot::perf

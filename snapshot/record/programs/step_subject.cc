@@ -39,6 +39,7 @@ constexpr Subject kSubjects[] = {
     {"dlopen", subject_dlopen},
     {"jit", subject_jit},
     {"affinity", subject_affinity},
+    {"overlap", subject_overlap},
 };
 
 }  // namespace
@@ -52,7 +53,13 @@ extern "C" __attribute__((noinline)) int run_subject(const char* name) {
   return 2;
 }
 
+extern "C" __attribute__((noinline)) void crash_here(volatile int* nowhere) {
+  volatile int something = 1;
+  *nowhere = something;
+}
+
 int main(int argc, char** argv) {
+  if (argc == 2 && std::strcmp(argv[1], "crash") == 0) crash_here(nullptr);
   if (argc == 2 && std::strcmp(argv[1], "list") == 0) {
     for (const Subject& subject : kSubjects) std::puts(subject.name);
     return 0;

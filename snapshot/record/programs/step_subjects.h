@@ -27,3 +27,4 @@ bool subject_exec();
 bool subject_dlopen();
 bool subject_jit();
 bool subject_affinity();
+bool subject_overlap();

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "snapshot/record/step/from_function.h"
+#include "snapshot/record/step/from_start.h"
 #include "snapshot/record/step/record_command.h"
 #include "snapshot/record/testing/flow_check.h"
 

@@ -1,10 +1,12 @@
 // Subjects that make threads, processes and code.
 #include <dlfcn.h>
+#include <sched.h>
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <cstring>
@@ -63,6 +65,42 @@ bool subject_threads() {
   ready.notify_all();
   for (std::thread& thread : threads) thread.join();
   return sum == 60;
+}
+
+namespace {
+
+std::atomic<int> calls_inside{0};
+std::atomic<bool> short_one_over{false};
+
+__attribute__((noinline)) void step_of_call(volatile int& sum) {
+  sum = sum + 1;
+}
+
+}  // namespace
+
+// Two calls that overlap: the long one has most of its way before it when the short one is over.
+extern "C" __attribute__((noinline)) int overlapping_call(bool is_short) {
+  volatile int sum = 0;
+  calls_inside++;
+  while (calls_inside != 2) ::sched_yield();
+  if (is_short) return 0;
+  while (!short_one_over) ::sched_yield();
+  for (int i = 0; i < 1234; i++) step_of_call(sum);
+  return sum;
+}
+
+bool subject_overlap() {
+  int sum = 0;
+  calls_inside = 0;
+  short_one_over = false;
+  std::thread longer([&] { sum = overlapping_call(false); });
+  std::thread shorter([] {
+    overlapping_call(true);
+    short_one_over = true;
+  });
+  shorter.join();
+  longer.join();
+  return sum == 1234;
 }
 
 bool subject_processes() {

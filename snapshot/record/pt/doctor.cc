@@ -53,7 +53,7 @@ std::string no_flag(const PerfSystem& system, const Cpu& cpu, std::string& cure)
            "it (" +
            processor_name(system) + ")";
   }
-  cure = "use a processor from Broadwell on; the software stepper (`fathom record --engine step`) works anywhere";
+  cure = "use a processor from Broadwell on, or step through one program: fathom record --engine step -- COMMAND";
   return "this processor has no Intel PT (" + processor_name(system) + ")";
 }
 
@@ -180,7 +180,7 @@ std::string report_json(const PtReport& report) {
 std::string why_no_pt(const PerfSystem& system, std::string& cure) {
   const Cpu cpu = read_cpu(system);
   if (!cpu.intel) {
-    cure = "use a host with an Intel processor; the software stepper (`fathom record --engine step`) works anywhere";
+    cure = "use a host with an Intel processor, or step through one program: fathom record --engine step -- COMMAND";
     return "this processor is not Intel's (" + processor_name(system) + ")";
   }
   if (!has_perf(system)) {

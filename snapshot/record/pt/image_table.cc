@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "snapshot/format/unkept_images.h"
 #include "snapshot/record/pt/build_id.h"
 #include "snapshot/record/pt/mapped_file.h"
 
@@ -69,7 +70,7 @@ void ImageTable::store_file(Entry& entry, const SnapshotDirectory& directory) co
   // Each reader of /proc/self/fd/N has a position of its own.
   auto stored = directory.add_image_file("/proc/self/fd/" + std::to_string(entry.file.get()));
   if (!stored) {
-    entry.image.missing = stored.error().message;
+    entry.image.missing = why_not_kept(stored.error());
     return;
   }
   entry.image.content = stored->content;

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <functional>
 #include <numeric>
 #include <ranges>
 
 #include "base/time.h"
+#include "snapshot/format/address_filter.h"
 #include "snapshot/record/pt/proc_files.h"
 #include "snapshot/record/pt/system_files.h"
 
@@ -63,6 +65,18 @@ std::string command_of(const PtOptions& options) {
   std::string text = "processes";
   for (const int32_t pid : options.pids) text += " " + std::to_string(pid);
   return text;
+}
+
+// The kernel goes by what a path leads to; so do the maps that it tells of.
+std::string file_of(const AddressFilter& filter) {
+  std::error_code failed;
+  const auto resolved = std::filesystem::canonical(filter.file, failed);
+  return failed ? filter.file : resolved.string();
+}
+
+void add_filters(const PtOptions& options, Snapshot& snapshot) {
+  for (const AddressFilter& filter : options.filters)
+    snapshot.sideband.push_back(address_filter_row(file_of(filter), filter.offset, filter.bytes));
 }
 
 std::string host_name(const PerfSystem& system) {
@@ -260,6 +274,7 @@ Snapshot PtRecorder::describe(const SnapshotWindow& window, const Trigger& trigg
     if (one.first_tsc != 0) oldest = std::min(oldest, one.first_tsc);
   }
   processes_.describe(snapshot, oldest, stopped_tsc_, !options_.pids.empty());
+  add_filters(options_, snapshot);
   if (cost_.cpus_cut_short > 0)
     snapshot.losses.push_back({"CPUs whose ring did not reach back to the window's begin", cost_.cpus_cut_short});
   if (cost_.cpus_offline > 0) snapshot.losses.push_back({"CPUs that were offline", cost_.cpus_offline});

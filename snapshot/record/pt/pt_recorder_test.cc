@@ -10,6 +10,7 @@
 #include <fstream>
 #include <string>
 
+#include "snapshot/format/address_filter.h"
 #include "snapshot/format/testing/perf_record_builder.h"
 #include "snapshot/record/pt/symbol_trigger.h"
 #include "snapshot/record/testing/pt_packets.h"
@@ -287,6 +288,7 @@ TEST_F(PtRecorderTest, ThreadsOfAProcessShareTheRingOfACpu) {
   EXPECT_EQ(outputs, 4u);
   const Snapshot snapshot = take();
   EXPECT_NE(image_named(snapshot, "/usr/bin/shop"), nullptr);  // whether it ran or not
+  EXPECT_EQ(std::ranges::count(snapshot.sideband, address_filter_row("/usr/bin/shop", 0x1000, 0x100)), 1);
 }
 
 TEST_F(PtRecorderTest, TheKernelsCodeThatIsNotReadableIsAMissingImage) {

@@ -3,9 +3,10 @@
 #include <elf.h>
 
 #include <algorithm>
+#include <cinttypes>
+#include <cstdio>
 #include <cstring>
 
-#include "snapshot/record/step/proc_maps.h"
 #include "snapshot/symbols/image_symbols.h"
 
 namespace fathom::snapshot::step {
@@ -48,6 +49,19 @@ std::vector<uint64_t> find_function(pid_t pid, const std::string& name) {
     if (map.executable && map.inode != 0) add_from(pid, map, name, found);
   }
   return found.exactly.empty() ? found.otherwise : found.exactly;
+}
+
+std::string place_name(const std::vector<MappedFile>& code, uint64_t ip) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%" PRIx64, ip);
+  const auto map = std::ranges::find_if(code, [&](const MappedFile& one) { return ip >= one.begin && ip < one.end; });
+  if (map == code.end() || map->inode == 0) return text;
+  const uint64_t offset = ip - map->begin + map->file_offset;
+  const auto symbols = ImageSymbols::load(map->path, image_of(*map));
+  const Function* function = symbols->function(offset);
+  if (function == nullptr) return text;
+  std::snprintf(text, sizeof text, "+0x%" PRIx64, offset - function->begin);
+  return function->name + text;
 }
 
 std::string no_function(const std::string& name) {

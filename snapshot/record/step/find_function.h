@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "snapshot/record/step/proc_maps.h"
+
 namespace fathom::snapshot::step {
 
 // Addresses of all functions of that name (demangled, with or without parameters, or raw), in whatever code is mapped;
@@ -19,5 +21,7 @@ std::string no_function(const std::string& name);
 std::string too_many_functions(const std::string& name, size_t most);
 // Where the program itself begins when the dynamic linker is done; 0: unknown.
 uint64_t program_entry(pid_t pid);
+// "handle(int)+0x4" by the symbols of the file that is mapped there; else the address.
+std::string place_name(const std::vector<MappedFile>& code, uint64_t ip);
 
 }  // namespace fathom::snapshot::step

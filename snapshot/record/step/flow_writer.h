@@ -58,6 +58,10 @@ class FlowWriter {
   }
   // The thread was to go on at `from`, and goes on at `to`: a signal's handler.
   void interrupted(uint64_t from, uint64_t to, uint64_t tsc);
+  // The thread was about to go on at `ip`, whether or not that instruction runs.
+  void comes_to(uint64_t ip, uint64_t tsc) {
+    if (!enabled_) enable(ip, tsc);
+  }
   // Nothing is recorded from `ip` on, until the next instruction is.
   void pause(uint64_t ip, uint64_t tsc);
   // What a decoder must know has changed (a map): it begins anew here.

@@ -19,6 +19,7 @@ class FromFunction : public StepTrigger {
   std::optional<WindowReason> at_program(StepThread& thread, bool first) override;
   std::optional<WindowReason> at_breakpoint(StepThread& thread) override;
   bool ends(StepThread& thread) override;
+  bool begins_at_breakpoints() const override { return true; }
   std::optional<std::string> fault() const override;
 
  private:

@@ -59,11 +59,15 @@ Result<StepOutcome> finish(Recording& recording, const Stepper& stepper, const S
   outcome.fault = trigger.fault();
   outcome.instructions = stepper.instructions();
   outcome.windows = stepper.windows();
+  outcome.calls = stepper.calls();
+  outcome.cut_off = stepper.cut_off();
+  outcome.death = stepper.death();
   outcome.gaps = stepper.gaps();
   outcome.reached_limit = stepper.reached_limit();
   outcome.threads = recording.snapshot().streams.size();
   outcome.packet_bytes = recording.packet_bytes();
   if (outcome.windows == 0) return outcome;
+  recording.lose("calls or spans cut off when recording ended", outcome.cut_off);
   outcome.slowdown = slowdown_of(stepper);
   recording.snapshot().slowdown = outcome.slowdown;
   outcome.trace_id = recording.snapshot().trigger.trace_id;
@@ -71,6 +75,7 @@ Result<StepOutcome> finish(Recording& recording, const Stepper& stepper, const S
   auto id = recording.finish();
   if (!id) return id.error();
   outcome.id = *id;
+  outcome.images = unkept_images(recording.snapshot());
   return outcome;
 }
 

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "snapshot/format/directory.h"
 #include "snapshot/format/held_locks.h"
+#include "snapshot/format/unkept_images.h"
 #include "snapshot/record/step/stepper.h"
 
 namespace fathom::snapshot::step {
@@ -31,11 +32,16 @@ struct StepOutcome {
   uint64_t instructions = 0;
   uint64_t threads = 0;
   uint64_t windows = 0;
+  uint64_t calls = 0;    // of the function that windows begin with, as recorded
+  uint64_t cut_off = 0;  // calls or spans that were still running when recording ended
   uint64_t gaps = 0;
   uint64_t packet_bytes = 0;
   double slowdown = 0;
   bool reached_limit = false;
+  std::optional<StepDeath> death;    // what killed a recorded process while it was recorded
+  bool reached_main = true;          // or nobody knows; false: of a whole program, the beginning alone was recorded
   Id<16> trace_id;                   // of the span that a window began for; zero: for none
+  UnkeptImages images;               // whose code will be gaps
   std::vector<HeldLock> locks;       // that recorded threads slept for when their window began
   std::optional<std::string> fault;  // why no window could begin
 };

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/time.h"
+#include "snapshot/format/unkept_images.h"
 #include "snapshot/record/step/elf_notes.h"
 
 namespace fathom::snapshot::step {
@@ -113,7 +114,7 @@ Result<> Recording::store_images() {
                                       : directory_.add_image_bytes(content.bytes);
     Image& image = snapshot_.images[i];
     if (!stored) {
-      image.missing = stored.error().message;
+      image.missing = why_not_kept(stored.error());
       continue;
     }
     image.content = stored->content;

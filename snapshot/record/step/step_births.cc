@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "snapshot/record/step/find_function.h"
 #include "snapshot/record/step/stepper.h"
 #include "snapshot/record/step/tracee.h"
 
@@ -58,6 +59,7 @@ StepThread& Stepper::on_exec(StepThread& first) {
     on_other_program(first);
     return first;
   }
+  first.under_way = false;  // it ends here
   if (first.mode != StepMode::kFree) stop_recording(first);
   std::unique_ptr<StepThread> caller = std::move(threads_[former]);
   threads_.erase(former);
@@ -84,6 +86,7 @@ void Stepper::on_other_program(StepThread& thread) {
   process.sections.clear();
   process.breakpoints.clear();
   thread.armed = false;  // exec() took them away
+  thread.under_way = false;
   thread.handlers = 0;
   thread.rseq_area = 0;
   if (process.recorded) {
@@ -106,7 +109,27 @@ bool Stepper::is_64_bit(const StepThread& thread) const {
 // Our packets and our instructions are those of 64-bit programs.
 void Stepper::leave_out(StepThread& thread) {
   recording_.lose("programs of 32 bits", 1);
+  thread.under_way = thread.owns_window = false;
   if (thread.mode != StepMode::kFree) stop_recording(thread);
+}
+
+namespace {
+
+// All threads of a process end by the signal that one of them got.
+bool is_killed(const StepThread& thread, int status) {
+  return WIFSIGNALED(status) && WTERMSIG(status) == thread.handed_signal;
+}
+
+}  // namespace
+
+void Stepper::record_exit(const StepThread& thread, int status) {
+  Sideband row = row_of(thread, SidebandKind::kExit);
+  if (is_killed(thread, status)) {
+    row.length = static_cast<uint64_t>(thread.handed_signal);
+    row.address = thread.ip;
+    if (!death_) death_ = {thread.handed_signal, thread.tid, place_name(thread.process->space.code(), thread.ip)};
+  }
+  recording_.add(std::move(row));
 }
 
 void Stepper::on_end(pid_t tid, int status) {
@@ -116,16 +139,24 @@ void Stepper::on_end(pid_t tid, int status) {
   if (at == threads_.end()) return;
   StepThread& thread = *at->second;
   StepProcess* process = thread.process;
+  const bool owned = std::exchange(thread.owns_window, false);
+  thread.under_way = false;  // it ended with its thread: nobody has cut it off
   if (thread.mode != StepMode::kFree) {
     if ((thread.expects & kExpectCallEnd) != 0) record_call(thread, thread.ip);
+    if (is_killed(thread, status)) thread.flow->comes_to(thread.ip, read_tsc());
     stop_recording(thread);
-    recording_.add(row_of(thread, SidebandKind::kExit));
+    record_exit(thread, status);
   }
   binding_.gone(tid);
   last_ = nullptr;
   threads_.erase(at);
   const bool alive = std::ranges::any_of(threads_, [&](const auto& other) { return other.second->process == process; });
-  if (!alive) processes_.erase(process->pid);
+  if (owned) windows_ended_++;
+  if (!alive) {
+    processes_.erase(process->pid);
+  } else if (owned) {
+    windows_ended_ >= limits_.windows ? let_everybody_go() : close_windows(*process);
+  }
 }
 
 }  // namespace fathom::snapshot::step

@@ -72,6 +72,7 @@ struct StepThread {
   uint8_t watched_flags = 0;   // of an instruction that ran: something is to be looked at
   uint16_t watched_kinds = 0;  // the same, as bits by its kind
   int signal = 0;              // to hand to it when it goes on
+  int handed_signal = 0;       // the last one that was, unless its handler ran
   uint64_t ip = 0;             // where it will go on
   Instruction instruction;     // there
   SystemCall call;
@@ -82,6 +83,8 @@ struct StepThread {
   uint32_t rounds = 0;               // of a repeated instruction, so far
   bool unrecorded = false;           // what is run over
   uint64_t run_over_until_tsc = 0;
+  bool under_way = false;    // what the trigger waits for (a call, a span) has begun in it, and not ended
+  bool owns_window = false;  // and is one of those that were asked for
   // What a trigger keeps of its window.
   uint64_t window_word = 0;
   uint64_t window_address = 0;

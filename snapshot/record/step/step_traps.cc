@@ -36,6 +36,8 @@ void Stepper::stepped(StepThread& thread, uint64_t next) {
   go_to(thread, next);
   if ((ran.flags & thread.watched_flags) != 0 || (thread.watched_kinds >> static_cast<int>(ran.kind) & 1) != 0)
     look_at_what_ran(thread, ran, at);
+  const bool may_call = ran.kind != InstructionKind::kOther && ran.kind != InstructionKind::kConditional;
+  if (may_call && thread.mode == StepMode::kStepping && is_at_function(thread)) enter_function(thread);
   count_step();
 }
 
@@ -121,7 +123,10 @@ void Stepper::on_breakpoint(StepThread& thread) {
   const std::vector<uint64_t> before = thread.process->breakpoints;
   const auto reason = trigger_.at_breakpoint(thread);
   if (thread.process->breakpoints != before) thread.armed = !tracee::set_breakpoints(thread.tid, {});
-  if (reason && windows_begun_ < limits_.windows) begin_window(thread, *reason);
+  if (reason && windows_begun_ < limits_.windows) return begin_own_window(thread, *reason);
+  thread.window_word = 0;
+  thread.watched_flags = 0;
+  thread.watched_kinds = 0;
 }
 
 // The thread stopped, and not because its system call was over: it may not even have begun.
@@ -133,6 +138,7 @@ void Stepper::settle_system_call(StepThread& thread, uint64_t ip) {
 
 void Stepper::hand_signal(StepThread& thread, int signal) {
   thread.signal = signal;
+  thread.handed_signal = signal;
   thread.expects |= kExpectHandler;
   Sideband row = row_of(thread, SidebandKind::kSignal);
   row.length = static_cast<uint64_t>(signal);
@@ -144,11 +150,13 @@ void Stepper::enter_handler(StepThread& thread, uint64_t ip) {
   const uint64_t tsc = read_tsc();
   thread.expects &= ~(kExpectRestart | kExpectCallEnd);
   thread.handlers++;
+  thread.handed_signal = 0;
   tracee::unblock_trap(thread.tid);
   if (thread.popped_flags) hide_trap_flag_of_handler(thread);
   thread.flow->interrupted(thread.ip, ip, tsc);
   thread.flow->resumes(tsc);
   go_to(thread, ip);
+  if (is_at_function(thread)) enter_function(thread);
 }
 
 }  // namespace fathom::snapshot::step

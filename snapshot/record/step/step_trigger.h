@@ -34,15 +34,10 @@ class StepTrigger {
   virtual std::optional<WindowReason> at_interrupt(StepThread&) { return std::nullopt; }
   // What it wants to look at has run in a window (StepThread::watched_*): whether the window ends.
   virtual bool ends(StepThread&) { return false; }
+  // Whether breakpoints are where what is recorded begins: a stepped thread that comes there is told to at_breakpoint()
+  // as well.
+  virtual bool begins_at_breakpoints() const { return false; }
   virtual std::optional<std::string> fault() const { return std::nullopt; }
-};
-
-// The whole program, from its first instruction.
-class FromStart : public StepTrigger {
- public:
-  std::optional<WindowReason> at_program(StepThread&, bool first) override {
-    return first ? std::optional(WindowReason{"window", {}, {}}) : std::nullopt;
-  }
 };
 
 }  // namespace fathom::snapshot::step

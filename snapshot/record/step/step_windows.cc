@@ -60,12 +60,13 @@ void Stepper::record_lock_wait(const StepThread& thread, const user_regs_struct&
 // Instructions of `thread` run unrecorded, from where it is until it is stepped again.
 void Stepper::record_gap(StepThread& thread, const std::string& why, const std::string& loss) {
   thread.flow->pause(thread.ip, read_tsc());
-  add_gap(thread, why);
+  add_gap(thread, why, 0);
   recording_.lose(loss, 1);
 }
 
-void Stepper::add_gap(const StepThread& thread, const std::string& why) {
+void Stepper::add_gap(const StepThread& thread, const std::string& why, uint32_t flags) {
   Sideband row = row_of(thread, SidebandKind::kGap);
+  row.flags = flags;
   row.address = thread.ip;
   row.text = why;
   recording_.add(std::move(row));
@@ -85,6 +86,32 @@ void Stepper::begin_window(StepThread& thread, const WindowReason& reason) {
     other->joins = true;
     if (!other->stopped) tracee::interrupt(tid);
   }
+}
+
+// What it waited for begins in `thread`, and trigger_.ends() says where it ends.
+void Stepper::begin_own_window(StepThread& thread, const WindowReason& reason) {
+  thread.under_way = true;
+  thread.owns_window = true;
+  begin_window(thread, reason);
+}
+
+bool Stepper::is_at_function(const StepThread& thread) const {
+  const StepProcess& process = *thread.process;
+  return std::ranges::find(process.breakpoints, thread.ip) != process.breakpoints.end() && !process.awaits_libraries &&
+         trigger_.begins_at_breakpoints();
+}
+
+// A call that is recorded. Where it is none of one that is recorded already, it is a window of its own while there are
+// some left, and else is only watched, to tell whether it was over in the end.
+void Stepper::enter_function(StepThread& thread) {
+  calls_++;
+  if (thread.under_way) return;
+  trigger_.at_breakpoint(thread);
+  thread.under_way = true;
+  thread.owns_window = windows_begun_ < limits_.windows;
+  if (!thread.owns_window) return;
+  thread.leaves = false;
+  windows_begun_++;
 }
 
 void Stepper::open_stream(StepThread& thread) {
@@ -107,7 +134,7 @@ void Stepper::step_from_here(StepThread& thread) {
   record_process(*thread.process, tsc);
   binding_.bind(thread.tid);
   // Nobody knows what it did since an earlier window: calls of this one are not made by those of that one.
-  if (thread.flow != nullptr) add_gap(thread, "what ran between two windows was not asked for");
+  if (thread.flow != nullptr) add_gap(thread, "what ran between two windows was not asked for", kFlagWindow);
   open_stream(thread);
   thread.in_calls_ticks = 0;
   thread.rseq_area = tracee::rseq_area(thread.tid);
@@ -119,6 +146,7 @@ void Stepper::step_from_here(StepThread& thread) {
     record_lock_wait(thread, *registers);
   }
   thread.window_tsc = read_tsc();
+  if (is_at_function(thread)) enter_function(thread);
 }
 
 void Stepper::stop_recording(StepThread& thread) {
@@ -133,13 +161,30 @@ void Stepper::stop_recording(StepThread& thread) {
   thread.watched_flags = 0;
   thread.watched_kinds = 0;
   thread.window_word = 0;
+  cut_off_ += std::exchange(thread.under_way, false);
+  thread.owns_window = false;
 }
 
+bool Stepper::any_owner(const StepProcess& process) const {
+  return std::ranges::any_of(
+      threads_, [&](const auto& other) { return other.second->process == &process && other.second->owns_window; });
+}
+
+// What was waited for is over in `thread`. Others go on to the end of theirs; it does so with them, where all threads
+// are recorded.
 void Stepper::end_window(StepThread& thread) {
+  thread.under_way = false;
+  thread.window_word = 0;
+  if (!std::exchange(thread.owns_window, false)) return;
   if (++windows_ended_ >= limits_.windows) return let_everybody_go();
-  stop_recording(thread);
+  if (!limits_.all_threads) stop_recording(thread);
+  close_windows(*thread.process);
+}
+
+void Stepper::close_windows(StepProcess& process) {
+  if (any_owner(process)) return;
   for (const auto& [tid, other] : threads_) {
-    if (other->process == thread.process && other->mode != StepMode::kFree) other->leaves = true;
+    if (other->process == &process && other->mode != StepMode::kFree) other->leaves = true;
   }
 }
 

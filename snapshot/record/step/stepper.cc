@@ -105,7 +105,7 @@ bool Stepper::on_interrupt(StepThread& thread, int signal) {
     awaited_ = 0;
     const bool free = thread.mode == StepMode::kFree && !ending_;
     const auto reason = free ? trigger_.at_interrupt(thread) : std::nullopt;
-    if (reason) begin_window(thread, *reason);
+    if (reason) begin_own_window(thread, *reason);
   }
   if (thread.joins && thread.mode == StepMode::kFree && !ending_) step_from_here(thread);
   const bool group_stop = signal != SIGTRAP && !ending_;

@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "snapshot/record/step/cpu_binding.h"
 #include "snapshot/record/step/recording.h"
@@ -31,7 +32,13 @@ struct StepLimits {
   bool all_threads = true;  // of the process, and those that it makes; false: the one in which the window began
 };
 
-// Told each instruction as it is recorded; for tests.
+struct StepDeath {
+  int signal = 0;
+  pid_t tid = 0;
+  std::string place;  // "bad(int*)+0x4", or an address
+};
+
+// Told each instruction as it is recorded.
 using StepObserver = std::function<void(pid_t tid, uint64_t ip)>;
 
 class Stepper {
@@ -46,9 +53,15 @@ class Stepper {
 
   // The command's, when it ended while it was held.
   std::optional<int> wait_status() const { return wait_status_; }
+  // A signal that killed a stepped process, the first one; and the place of the instruction that did not run.
+  const std::optional<StepDeath>& death() const { return death_; }
   uint64_t instructions() const { return instructions_; }
   uint64_t gaps() const { return gaps_; }
   uint64_t windows() const { return windows_begun_; }
+  // Of the function that windows begin with, as recorded: of recursion and of other threads, too.
+  uint64_t calls() const { return calls_; }
+  // Calls, or spans, that were recorded from their beginning and were still running when recording ended.
+  uint64_t cut_off() const { return cut_off_; }
   bool reached_limit() const { return steps_left_ == 0; }
   // Ticks that recorded threads spent outside of system calls.
   uint64_t stepped_ticks() const { return stepped_ticks_; }
@@ -97,14 +110,19 @@ class Stepper {
   void begin_window(StepThread& thread, const WindowReason& reason);
   void open_stream(StepThread& thread);
   void step_from_here(StepThread& thread);
+  void begin_own_window(StepThread& thread, const WindowReason& reason);
+  bool is_at_function(const StepThread& thread) const;
+  void enter_function(StepThread& thread);
   void end_window(StepThread& thread);
+  void close_windows(StepProcess& process);
+  bool any_owner(const StepProcess& process) const;
   void stop_recording(StepThread& thread);
   void record_process(StepProcess& process, uint64_t tsc);
   void record_name(const StepThread& thread, uint64_t tsc, uint32_t flags);
   void record_lock_wait(const StepThread& thread, const user_regs_struct& registers);
   Sideband row_of(const StepThread& thread, SidebandKind kind) const;
   void record_gap(StepThread& thread, const std::string& why, const std::string& loss);
-  void add_gap(const StepThread& thread, const std::string& why);
+  void add_gap(const StepThread& thread, const std::string& why, uint32_t flags);
 
   // step_births.cc
   StepThread& add_thread(pid_t tid, StepProcess& process);
@@ -115,6 +133,7 @@ class Stepper {
   bool is_64_bit(const StepThread& thread) const;
   void leave_out(StepThread& thread);
   void on_end(pid_t tid, int status);
+  void record_exit(const StepThread& thread, int status);
 
   // run_over.cc
   void look_for_section(StepThread& thread, uint64_t announced_at);
@@ -136,11 +155,14 @@ class Stepper {
   pid_t command_ = 0;
   pid_t awaited_ = 0;  // interrupted for a window
   std::optional<int> wait_status_;
+  std::optional<StepDeath> death_;
   uint64_t steps_left_;
   uint64_t instructions_ = 0;
   uint64_t gaps_ = 0;
   uint64_t windows_begun_ = 0;
   uint64_t windows_ended_ = 0;
+  uint64_t calls_ = 0;
+  uint64_t cut_off_ = 0;
   uint64_t stepped_ticks_ = 0;
   bool started_ = false;  // the command's own program
   bool ending_ = false;

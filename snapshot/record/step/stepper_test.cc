@@ -5,12 +5,16 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <string>
 
+#include "snapshot/format/deadly_signal.h"
 #include "snapshot/record/step/from_function.h"
 #include "snapshot/record/step/from_span.h"
+#include "snapshot/record/step/from_start.h"
 #include "snapshot/record/step/record_command.h"
 #include "snapshot/record/testing/flow_check.h"
 
@@ -99,7 +103,7 @@ INSTANTIATE_TEST_SUITE_P(All, StepperSubject,
                          ::testing::Values("recursion", "indirect", "branches", "rep", "avx512", "flags", "exceptions",
                                            "longjmp", "signals", "faults", "breakpoints", "calls", "interrupted",
                                            "stopped", "vdso", "rseq", "threads", "processes", "exec", "dlopen", "jit",
-                                           "affinity"),
+                                           "affinity", "overlap"),
                          [](const auto& about) { return std::string(about.param); });
 
 TEST_F(StepperTest, AWholeProgramFromItsFirstInstruction) {
@@ -195,6 +199,76 @@ TEST_F(StepperTest, SeveralCallsEachInAProcessOfItsOwn) {
   if (!record(trigger, {"/bin/sh", "-c", calls + calls + calls}, limits)) GTEST_SKIP() << "ptrace is forbidden here";
   EXPECT_EQ(wait_status_, 0);
   EXPECT_EQ(outcome_.windows, 3U);
+  expect_same();
+}
+
+// How often the instruction ran that ran `times` times; else 0.
+uint64_t ran_so_often(const StepLog& log, uint64_t times) {
+  for (const auto& [tid, addresses] : log) {
+    std::map<uint64_t, uint64_t> counts;
+    for (uint64_t ip : addresses) counts[ip]++;
+    if (std::ranges::any_of(counts, [&](const auto& one) { return one.second == times; })) return times;
+  }
+  return 0;
+}
+
+// Two calls in two threads at a time: the one that returns first does not end the other's window.
+TEST_F(StepperTest, CallsThatOverlapAreRecordedToTheirReturn) {
+  for (bool all_threads : {false, true}) {
+    SCOPED_TRACE(all_threads);
+    log_.clear();
+    FromFunction trigger("overlapping_call");
+    StepLimits limits;
+    limits.all_threads = all_threads;
+    limits.windows = 2;
+    limits.most_steps = 20'000'000;
+    if (!record(trigger, {STEP_SUBJECT, "overlap"}, limits)) GTEST_SKIP() << "ptrace is forbidden here";
+    EXPECT_EQ(wait_status_, 0);
+    EXPECT_EQ(outcome_.windows, 2U);
+    EXPECT_EQ(outcome_.calls, 2U);
+    EXPECT_EQ(outcome_.cut_off, 0U);
+    EXPECT_EQ(ran_so_often(log_, 1234), 1234U);
+    expect_same();
+  }
+}
+
+// One of the two is asked for; the other is recorded while that one is, and then cut off, which is said.
+TEST_F(StepperTest, SaysHowManyCallsWereCutOff) {
+  FromFunction trigger("overlapping_call");
+  StepLimits limits;
+  limits.windows = 1;
+  limits.most_steps = 20'000'000;
+  if (!record(trigger, {STEP_SUBJECT, "overlap"}, limits)) GTEST_SKIP() << "ptrace is forbidden here";
+  EXPECT_EQ(outcome_.windows, 1U);
+  const Snapshot made = snapshot();
+  const auto cut = std::ranges::find(made.losses, "calls or spans cut off when recording ended", &Loss::name);
+  EXPECT_EQ(cut == made.losses.end() ? 0 : cut->count, outcome_.cut_off);
+}
+
+TEST_F(StepperTest, ACallThatTheLimitCutsOffIsCounted) {
+  FromFunction trigger("run_subject");
+  StepLimits limits;
+  limits.most_steps = 500;
+  if (!record(trigger, {STEP_SUBJECT, "recursion"}, limits)) GTEST_SKIP() << "ptrace is forbidden here";
+  EXPECT_EQ(outcome_.calls, 1U);
+  EXPECT_EQ(outcome_.cut_off, 1U);
+  ASSERT_EQ(snapshot().losses.size(), 1U);
+  EXPECT_EQ(snapshot().losses[0], (Loss{"calls or spans cut off when recording ended", 1}));
+}
+
+TEST_F(StepperTest, TellsWhereASignalKilledTheProgram) {
+  FromFunction trigger("crash_here");
+  if (!record(trigger, {STEP_SUBJECT, "crash"})) GTEST_SKIP() << "ptrace is forbidden here";
+  ASSERT_TRUE(WIFSIGNALED(wait_status_));
+  EXPECT_EQ(WTERMSIG(wait_status_), SIGSEGV);
+  ASSERT_TRUE(outcome_.death);
+  EXPECT_EQ(outcome_.death->signal, SIGSEGV);
+  EXPECT_TRUE(outcome_.death->place.starts_with("crash_here+0x")) << outcome_.death->place;
+  EXPECT_EQ(outcome_.cut_off, 0U);
+  const auto deadly = deadly_signals(snapshot());
+  ASSERT_EQ(deadly.size(), 1U);
+  EXPECT_EQ(deadly[0].signal, SIGSEGV);
+  EXPECT_NE(deadly[0].address, 0U);
   expect_same();
 }
 

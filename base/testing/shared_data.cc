@@ -1,9 +1,9 @@
-#include "bench/snapshot/shared_data.h"
+#include "base/testing/shared_data.h"
 
 #include <cstdlib>
 #include <filesystem>
 
-namespace fathom::bench {
+namespace fathom {
 namespace {
 
 namespace fs = std::filesystem;
@@ -43,8 +43,7 @@ Result<std::string> find_perf_data(const DataPlaces& places) {
     if (fs::is_regular_file(path, ignored)) return path;
     looked += (looked.empty() ? "" : ", ") + path;
   }
-  return not_found(std::string("no ") + kName +
-                   "; --perf-data FILE or $FATHOM_PERF_DATA says where it is (looked for " + looked + ")");
+  return not_found(std::string("no ") + kName + "; $FATHOM_PERF_DATA says where it is (looked for " + looked + ")");
 }
 
-}  // namespace fathom::bench
+}  // namespace fathom

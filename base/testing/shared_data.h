@@ -1,6 +1,8 @@
-// Where the recording lies that packets are counted of: it is not in the repository, but beside it.
+// Where the recording of real hardware lies that importers are measured with and tested by: it is not in the
+// repository, but beside it.
 //
-// Thread safety: reads the environment. Errors: kNotFound, with every place that was looked at.
+// Thread safety: reads the environment. Errors: kNotFound, with every place that was looked at. tests/harness has the
+// same places for tests in Python.
 #pragma once
 
 #include <optional>
@@ -9,7 +11,7 @@
 
 #include "base/result.h"
 
-namespace fathom::bench {
+namespace fathom {
 
 struct DataPlaces {
   std::string given;                       // by a flag: then there and nowhere else
@@ -17,9 +19,9 @@ struct DataPlaces {
   std::optional<std::string> shared_data;  // $FATHOM_SHARED_DATA, a directory
   std::string program;                     // beside each directory above it, shared/data
 };
-DataPlaces data_places(const std::string& given);
+DataPlaces data_places(const std::string& given = "");
 
 // perf.data.intel_pt-4.14 of google/perf_data_converter.
 Result<std::string> find_perf_data(const DataPlaces& places);
 
-}  // namespace fathom::bench
+}  // namespace fathom

@@ -1,11 +1,11 @@
-#include "bench/snapshot/shared_data.h"
+#include "base/testing/shared_data.h"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 
-namespace fathom::bench {
+namespace fathom {
 namespace {
 
 namespace fs = std::filesystem;
@@ -54,8 +54,8 @@ TEST_F(SharedData, SaysWhereItLooked) {
   const auto found = find_perf_data({.program = root_ + "/repository/build/bin/bench-snapshot"});
   ASSERT_FALSE(found.ok());
   EXPECT_NE(found.error().message.find(root_ + kBeside), std::string::npos);
-  EXPECT_NE(found.error().message.find("--perf-data"), std::string::npos);
+  EXPECT_NE(found.error().message.find("$FATHOM_PERF_DATA"), std::string::npos);
 }
 
 }  // namespace
-}  // namespace fathom::bench
+}  // namespace fathom
