@@ -57,6 +57,7 @@ std::vector<Flag> server_flags() {
            "drop the oldest captures beyond this size, apart from the spans', at least 80MiB; 0: no limit", "10GiB"},
           {"--retention-snapshots", "SIZE",
            "drop the oldest snapshots and their images beyond this size, at least 256MiB; 0: no limit", "10GiB"},
+          {"--page", "DIR", "the files of the page in the browser (default: ../share/fathom/page beside us)"},
           {"--snapshot-worker", "PROGRAM", "what works out answers about snapshots (default: fathom-worker beside us)"},
           {"--snapshot-workers", "N", "of these at the same time", "2"},
           {"--reserve-disk", "SIZE",

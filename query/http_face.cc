@@ -3,6 +3,7 @@
 #include "base/metrics.h"
 #include "base/time.h"
 #include "net/gzip.h"
+#include "query/accepts.h"
 #include "query/answers_json.h"
 #include "query/counters.h"
 #include "query/routes.h"
@@ -21,6 +22,7 @@ constexpr std::string_view kWelcome =
     "  GET /api/v1/traces/ID   one trace; ID/timeline: what its threads did; ID/perfetto: the same for Perfetto\n"
     "  GET /api/v1/captures    what was kept of its threads; captures/ID, captures/ID/content, captures/ID/timeline\n"
     "  GET /api/v1/services, /api/v1/operations, /api/v1/latency\n"
+    "  GET /api/v1/heatmap, /api/v1/differences, /api/v1/graph: what the page draws\n"
     "  GET /api/v1/attributes, /api/v1/attributes/KEY/values\n"
     "  GET /api/v1/nodes       the hosts' agents\n"
     "  GET /api/v1/tracepoints what programs can record; POST switches it; tracepoints/rules: what was switched\n"
@@ -45,12 +47,6 @@ HttpResponse answer_response(std::string_view type, std::string body, bool may_p
   response.body = net::gzip(response.body, 1);
   response.headers.emplace_back("Content-Encoding", "gzip");
   return response;
-}
-
-// "gzip;q=0" is a rarity that says no; anything else that names gzip says yes.
-bool takes_gzip(const HttpRequest& request) {
-  std::string_view accepted = request.header("accept-encoding");
-  return accepted.find("gzip") != std::string_view::npos && accepted.find("gzip;q=0") == std::string_view::npos;
 }
 
 constexpr size_t kTransferThreads = 2;  // one may wait for the disk to sync gigabytes
@@ -139,9 +135,16 @@ uint64_t HttpFace::body_limit(const HttpRequest& request) const {
 
 void HttpFace::handle(HttpRequest request, net::HttpRespond respond) {
   if (UploadRoutes::takes(request)) return uploads_.handle(std::move(request), std::move(respond));
+  if (auto answer = page_answer(request)) return respond(*std::move(answer));
   if (auto answer = plain_answer(request.path)) return respond(*std::move(answer));
   if (ControlRoutes::takes(request)) return control_.handle(request, std::move(respond));
   run_query(std::move(request), std::move(respond));
+}
+
+std::optional<HttpResponse> HttpFace::page_answer(const HttpRequest& request) {
+  if (options_.page && !options_.page->empty()) return options_.page->answer(request);
+  if (!is_page_address(request.path) || !takes_html(request)) return std::nullopt;
+  return no_page_response(kWelcome);
 }
 
 std::optional<HttpResponse> HttpFace::plain_answer(const std::string& path) {

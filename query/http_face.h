@@ -1,4 +1,4 @@
-// HttpFace: the HttpHandler behind the query listener: JSON queries, uploads, /metrics, /healthz, /readyz.
+// HttpFace: the HttpHandler behind the query listener: the page, JSON queries, uploads, /metrics, /healthz, /readyz.
 //
 // Thread safety: all of it. Ownership: stores and runner outlive it. Queries are handed to the runner, or to runners of
 // the face's own where they wait for disks (bytes of snapshots) or children (fathom-worker); what needs no query is
@@ -32,6 +32,7 @@ class HttpFace : public net::HttpHandler {
   void handle(net::HttpRequest request, net::HttpRespond respond) override;
 
  private:
+  std::optional<net::HttpResponse> page_answer(const net::HttpRequest& request);
   std::optional<net::HttpResponse> plain_answer(const std::string& path);
   net::HttpResponse readiness();
   QueryRunner& runner_of(Lane lane);

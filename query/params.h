@@ -30,12 +30,12 @@ class Params {
   // from, to, since; the last hour when none is given. An open end is open.
   AskedRange range();
   bool gives_range() const;  // any of the three
+  std::optional<uint64_t> instant(std::string_view key);
   std::vector<store::Condition> conditions(std::string_view key);
 
   Result<> finish() const;
 
  private:
-  std::optional<uint64_t> instant(std::string_view key);
   void blame(std::string message);
   AskedRange since(const std::string& text);
 

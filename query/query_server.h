@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "query/control.h"
 #include "query/nodes.h"
+#include "query/page_files.h"
 #include "query/stores.h"
 
 namespace fathom::query {
@@ -34,6 +35,7 @@ struct QueryOptions {
   uint64_t answer_bytes = uint64_t{256} << 20;  // large answers that are not read yet, all together
   std::string version = "dev";                  // shown by /api/v1/status
   NodeSource nodes;                             // of /api/v1/nodes; nothing: there are none
+  std::shared_ptr<const PageFiles> page;        // nothing: a browser is told how to get one
   std::shared_ptr<Control> control;             // what nodes are asked through; nothing: they cannot be
 };
 

@@ -6,6 +6,7 @@
 #include "query/answers_json.h"
 #include "query/capture_routes.h"
 #include "query/params.h"
+#include "query/picture_routes.h"
 #include "query/queries.h"
 #include "query/snapshots/snapshot_routes.h"
 
@@ -35,10 +36,7 @@ RoutedQuery slowest_route(Params& params) {
   auto asked = params.range();
   query.range_text = asked.text;
   query.filter.range = asked.range;
-  query.filter.service = params.text("service");
-  query.filter.operation = params.text("operation");
-  query.filter.where = params.conditions("where");
-  query.filter.errors = params.flag("errors");
+  read_span_conditions(params, query.filter);
   query.filter.min_duration_nano = params.duration_nano("min_duration").value_or(0);
   query.filter.max_duration_nano = params.duration_nano("max_duration").value_or(UINT64_MAX);
   query.by = params.choice("by", "trace", "span") ? store::By::kSpan : store::By::kTrace;
@@ -110,6 +108,7 @@ Result<RoutedQuery> find_route(std::string_view path, Params& params) {
   if (path == "/api/v1/latency") return latency_route(params);
   if (path == "/api/v1/attributes") return keys_route(params);
   if (auto key = between(path, "/api/v1/attributes/", "/values")) return values_route(params, *key);
+  if (auto found = picture_route(path, params)) return *std::move(found);
   if (auto found = capture_route(path, params)) return *std::move(found);
   if (auto found = snapshot_route(path, params)) return *std::move(found);
   if (auto id = between(path, "/api/v1/traces/", "")) return trace_route(*id);

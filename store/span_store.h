@@ -31,6 +31,7 @@
 #include "base/result.h"
 #include "store/batch.h"
 #include "store/histogram.h"
+#include "store/scan.h"
 #include "store/span.h"
 
 namespace fathom::store {
@@ -213,6 +214,15 @@ class SpanStore {
   virtual Result<std::vector<LatencyPoint>> latency(const TimeRange& range, const std::optional<std::string>& service,
                                                     const std::optional<std::string>& operation, uint64_t step_nano,
                                                     QueryBudget& budget) = 0;
+
+  // What scan.h shows of spans, by start and own duration, in no order; `filter.range` to the nanosecond.
+  virtual Result<> visit_times(const Filter& filter, const VisitTimes& visit, QueryBudget& budget) = 0;
+  // An upper bound of how many spans visit_times() would have to look at; costs next to nothing.
+  virtual Result<uint64_t> spans_at_most(const TimeRange& range, QueryBudget& budget) = 0;
+  virtual Result<SampleCount> sample(const Filter& filter, const SampleLimits& limits, const VisitSpan& visit,
+                                     QueryBudget& budget) = 0;
+  // Calls between services by spans that start in the range, from about `most_spans` of these.
+  virtual Result<CallSample> calls(const TimeRange& range, uint64_t most_spans, QueryBudget& budget) = 0;
 
   // Drops whole partitions whose newest reception is before `received_unix_nano`.
   virtual Result<> drop_before(uint64_t received_unix_nano) = 0;

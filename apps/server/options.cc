@@ -177,6 +177,7 @@ Result<ServerOptions> server_options(const cli::Args& args, const std::optional<
   read_query(reader, options.query);
   read_thresholds(reader, options.thresholds);
   read_snapshots(reader, options);
+  options.page = reader.text("--page");
   if (args.given("--ready-fd")) options.ready_fd = static_cast<int>(reader.count("--ready-fd", 1, 1023));
   if (reader.error()) return *reader.error();
   return options;

@@ -22,6 +22,7 @@ struct ServerOptions {
   collector::LearnerOptions thresholds;
   query::SnapshotOptions snapshots;
   std::string snapshot_worker;  // empty: fathom-worker beside this program
+  std::string page;             // empty: ../share/fathom/page beside this program, if it is there
   std::optional<int> ready_fd;  // gets one line of JSON, then is closed
 };
 

@@ -5,6 +5,7 @@
 
 #include "apps/server/node_control.h"
 #include "apps/server/node_rows.h"
+#include "apps/server/page.h"
 #include "apps/server/snapshot_sink.h"
 #include "apps/server/snapshot_worker.h"
 #include "base/log.h"
@@ -70,6 +71,9 @@ void Server::start_control() {
 }
 
 Result<cli::Addresses> Server::start(cli::Signals& signals) {
+  auto page = read_page(options_.page);
+  if (!page) return page.error();
+  options_.query.page = *std::move(page);
   Result<> opened = open_store(signals);
   if (!opened) return opened.error();
   auto snapshots = query::SnapshotStore::open(options_.snapshots, snapshot_worker(options_.snapshot_worker));

@@ -87,6 +87,17 @@ class FakeStore : public store::SpanStore {
                                                    store::QueryBudget&) override {
     return no_queries();
   }
+  Result<> visit_times(const store::Filter&, const store::VisitTimes&, store::QueryBudget&) override {
+    return no_queries();
+  }
+  Result<uint64_t> spans_at_most(const store::TimeRange&, store::QueryBudget&) override { return no_queries(); }
+  Result<store::SampleCount> sample(const store::Filter&, const store::SampleLimits&, const store::VisitSpan&,
+                                    store::QueryBudget&) override {
+    return no_queries();
+  }
+  Result<store::CallSample> calls(const store::TimeRange&, uint64_t, store::QueryBudget&) override {
+    return no_queries();
+  }
   Result<> drop_before(uint64_t) override { return {}; }
   store::StoreStats stats() override { return {}; }
   Result<> settle() override { return {}; }

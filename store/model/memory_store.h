@@ -59,6 +59,11 @@ class MemoryStore : public SpanStore {
   Result<std::vector<LatencyPoint>> latency(const TimeRange& range, const std::optional<std::string>& service,
                                             const std::optional<std::string>& operation, uint64_t step_nano,
                                             QueryBudget& budget) override;
+  Result<> visit_times(const Filter& filter, const VisitTimes& visit, QueryBudget& budget) override;
+  Result<uint64_t> spans_at_most(const TimeRange& range, QueryBudget& budget) override;
+  Result<SampleCount> sample(const Filter& filter, const SampleLimits& limits, const VisitSpan& visit,
+                             QueryBudget& budget) override;
+  Result<CallSample> calls(const TimeRange& range, uint64_t most_spans, QueryBudget& budget) override;
   Result<> drop_before(uint64_t received_unix_nano) override;
   StoreStats stats() override;
   Result<> settle() override { return {}; }

@@ -28,6 +28,9 @@ class Matcher {
   const std::optional<std::vector<uint32_t>>& operations() const { return operations_; }
   bool operation_matches(uint32_t operation) const;
 
+  // False: the block's zone alone says that no row matches.
+  bool may_match(const BlockZone& zone) const;
+
   // In a generation that the caller holds still.
   bool row_matches(const Generation& generation, const Generation::Row& row);
   // Of a trace's rows that were received by then.
@@ -41,7 +44,6 @@ class Matcher {
   Result<const std::vector<uint32_t>*> remembered_rows(SegmentReader& reader, uint32_t segment, uint32_t block);
 
  private:
-  bool may_match(const BlockZone& zone) const;
   // Rows that meet one condition of `where`, by any of its spellings, ascending.
   static Result<std::vector<uint32_t>> rows_with(SegmentReader& reader, uint32_t block, const Condition& condition);
   Result<std::vector<uint32_t>> by_times(SegmentReader& reader, uint32_t block, std::vector<uint32_t> rows) const;

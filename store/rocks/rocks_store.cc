@@ -3,14 +3,17 @@
 #include <algorithm>
 
 #include "store/captures/captures.h"
+#include "store/rocks/calls.h"
 #include "store/rocks/committer.h"
 #include "store/rocks/counters.h"
 #include "store/rocks/engine.h"
 #include "store/rocks/keys.h"
 #include "store/rocks/maintenance.h"
 #include "store/rocks/operation_rows.h"
+#include "store/rocks/sampler.h"
 #include "store/rocks/search.h"
 #include "store/rocks/statistics.h"
+#include "store/rocks/times_scan.h"
 
 namespace fathom::store {
 
@@ -172,6 +175,25 @@ Result<std::vector<std::string>> RocksStore::attribute_keys(const TimeRange& ran
 Result<std::vector<ValueCount>> RocksStore::attribute_values(const TimeRange& range, const std::string& key,
                                                              size_t limit, QueryBudget& budget) {
   return Statistics(impl_->engine, budget).attribute_values(range, key, limit);
+}
+
+Result<> RocksStore::visit_times(const Filter& filter, const VisitTimes& visit, QueryBudget& budget) {
+  return TimesScan(impl_->engine, filter, budget).visit(visit);
+}
+
+Result<uint64_t> RocksStore::spans_at_most(const TimeRange& range, QueryBudget& budget) {
+  Filter filter;
+  filter.range = range;
+  return TimesScan(impl_->engine, filter, budget).at_most();
+}
+
+Result<SampleCount> RocksStore::sample(const Filter& filter, const SampleLimits& limits, const VisitSpan& visit,
+                                       QueryBudget& budget) {
+  return Sampler(impl_->engine, filter, limits, visit, budget).run();
+}
+
+Result<CallSample> RocksStore::calls(const TimeRange& range, uint64_t most_spans, QueryBudget& budget) {
+  return Calls(impl_->engine, range, most_spans, budget).run();
 }
 
 Result<> RocksStore::drop_before(uint64_t received_unix_nano) {

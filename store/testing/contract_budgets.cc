@@ -28,6 +28,18 @@ std::vector<Query> all_queries() {
       {"values", [](auto& s, auto& b) { return outcome(s.attribute_values({}, "db", 10, b)); }},
       {"latency",
        [](auto& s, auto& b) { return outcome(s.latency({}, std::nullopt, std::nullopt, kNanosPerMinute, b)); }},
+      {"times",
+       [](auto& s, auto& b) {
+         return s.visit_times(
+             {}, [](const TimesView&) {}, b);
+       }},
+      {"spans at most", [](auto& s, auto& b) { return outcome(s.spans_at_most({}, b)); }},
+      {"sample",
+       [](auto& s, auto& b) {
+         return outcome(s.sample(
+             {}, {}, [](const StoredSpan&) {}, b));
+       }},
+      {"calls", [](auto& s, auto& b) { return outcome(s.calls({}, 1000, b)); }},
   };
 }
 

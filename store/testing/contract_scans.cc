@@ -1,0 +1,169 @@
+// visit_times(), spans_at_most(), sample() and calls(), of so few spans that all of them are looked at.
+#include <algorithm>
+#include <set>
+
+#include "store/testing/contract.h"
+
+namespace fathom::store::testing {
+namespace {
+
+// "start duration error", with starts from kTestNow.
+std::multiset<std::string> times(SpanStore& store, const Filter& filter) {
+  std::multiset<std::string> found;
+  QueryBudget budget;
+  Result<> done = store.visit_times(
+      filter,
+      [&](const TimesView& view) {
+        for (size_t i = 0; i < view.error.size(); ++i) {
+          found.insert(std::to_string(view.start_unix_nano[i] - kTestNow) + " " +
+                       std::to_string(view.duration_nano[i]) + (view.error[i] != 0 ? " error" : ""));
+        }
+      },
+      budget);
+  EXPECT_TRUE(done.ok());
+  return found;
+}
+
+using Texts = std::multiset<std::string>;
+
+TEST_P(StoreContract, TimesOfTheSpansThatMatch) {
+  add({test_span(1, 1, 0, 10), test_span(2, 1, 5, 20).failed(), test_span(3, 1, 9, 30).of_service("stock"),
+       test_span(4, 1, 10, 40).named("POST /").with({"tier", "gold"})});
+  always([&] {
+    EXPECT_EQ(times(store(), {}), (Texts{"0 10", "5 20 error", "9 30", "10 40"}));
+    EXPECT_EQ(times(store(), in_range(kTestNow + 5, kTestNow + 10)), (Texts{"5 20 error", "9 30"}));
+    EXPECT_EQ(times(store(), in_service("stock")), (Texts{"9 30"}));
+    Filter filter;
+    filter.min_duration_nano = 20;
+    filter.max_duration_nano = 30;
+    EXPECT_EQ(times(store(), filter), (Texts{"5 20 error", "9 30"}));
+    filter = {};
+    filter.errors = true;
+    EXPECT_EQ(times(store(), filter), (Texts{"5 20 error"}));
+    filter = {};
+    filter.operation = "POST /";
+    EXPECT_EQ(times(store(), filter), (Texts{"10 40"}));
+    filter.where = {{"tier", "gold"}};
+    EXPECT_EQ(times(store(), filter), (Texts{"10 40"}));
+    filter.where = {{"tier", "lead"}};
+    EXPECT_EQ(times(store(), filter), Texts{});
+    EXPECT_EQ(times(store(), in_service("nobody")), Texts{});
+  });
+}
+
+TEST_P(StoreContract, TimesAreCorrected) {
+  add({test_span(1, 1, 100, 10)}, ClockOffset{-40, 1});
+  always([&] {
+    EXPECT_EQ(times(store(), in_range(kTestNow + 60, kTestNow + 61)), Texts{"60 10"});
+    EXPECT_EQ(times(store(), in_range(kTestNow + 100, kTestNow + 101)), Texts{});
+  });
+}
+
+TEST_P(StoreContract, SpansAtMostAreNeverTooFew) {
+  std::vector<TestSpan> spans;
+  for (uint64_t i = 1; i <= 50; ++i) spans.push_back(test_span(i, 1, static_cast<int64_t>(i), 10));
+  add(spans);
+  always([&] {
+    QueryBudget budget;
+    for (uint64_t to : {1, 20, 1000}) {
+      Result<uint64_t> most = store().spans_at_most({kTestNow, kTestNow + to}, budget);
+      ASSERT_TRUE(most.ok());
+      EXPECT_GE(*most, std::min<uint64_t>(to - 1, 50));
+    }
+    Result<uint64_t> later = store().spans_at_most({kTestNow + 24 * kNanosPerHour, UINT64_MAX}, budget);
+    ASSERT_TRUE(later.ok());
+    EXPECT_LE(*later, 50u);
+  });
+}
+
+TEST_P(StoreContract, ASampleOfFewSpansIsAllOfThem) {
+  TestSpan first = test_span(1, 1, 0, 10).with({"tier", "gold"}).failed();
+  first.resource.attributes.push_back({"host.name", "h1"});
+  add({first, test_span(2, 1, 0, 20).with({"tier", "lead"}), test_span(3, 1, 50, 30).with({"tier", "gold"})});
+  auto sampled = [&](const Filter& filter, SampleCount& count) {
+    Texts found;
+    QueryBudget budget;
+    auto visit = [&](const StoredSpan& stored) {
+      std::string text = std::string(stored.service) + "/" + std::string(stored.operation);
+      for (const auto& one : stored.span.attributes) text += " " + std::string(one.key) + "=" + value_text(one.value);
+      for (const auto& one : stored.resource.attributes) {
+        text += " " + std::string(one.key) + "=" + value_text(one.value);
+      }
+      found.insert(text + " " + std::to_string(stored.span.duration_nano()));
+    };
+    Result<SampleCount> answer = store().sample(filter, {}, visit, budget);
+    EXPECT_TRUE(answer.ok());
+    if (answer) count = *answer;
+    return found;
+  };
+  always([&] {
+    SampleCount count;
+    EXPECT_EQ(sampled({}, count),
+              (Texts{"shop/GET / tier=gold service.name=shop host.name=h1 10",
+                     "shop/GET / tier=lead service.name=shop 20", "shop/GET / tier=gold service.name=shop 30"}));
+    EXPECT_EQ(count.spans, 3u);
+    EXPECT_EQ(count.shown, 3u);
+    EXPECT_FALSE(count.estimated);
+    Filter filter = in_range(kTestNow, kTestNow + 50);
+    filter.where = {{"tier", "gold"}};
+    EXPECT_EQ(sampled(filter, count), (Texts{"shop/GET / tier=gold service.name=shop host.name=h1 10"}));
+    EXPECT_EQ(count.spans, 1u);
+    filter.min_duration_nano = 11;
+    EXPECT_EQ(sampled(filter, count), Texts{});
+    EXPECT_EQ(count.spans, 0u);
+  });
+}
+
+TEST_P(StoreContract, ASampleShowsNoMoreThanWasAskedFor) {
+  std::vector<TestSpan> spans;
+  for (uint64_t i = 1; i <= 200; ++i) spans.push_back(test_span(i, 1, 0, i));
+  add(spans);
+  always([&] {
+    QueryBudget budget;
+    std::set<uint64_t> shown;
+    Result<SampleCount> count = store().sample(
+        {}, {.shown = 20}, [&](const StoredSpan& stored) { shown.insert(stored.span.duration_nano()); }, budget);
+    ASSERT_TRUE(count.ok());
+    EXPECT_EQ(count->spans, 200u);
+    EXPECT_EQ(count->shown, shown.size());
+    EXPECT_LE(shown.size(), 20u);
+    EXPECT_GE(shown.size(), 1u);
+  });
+}
+
+std::vector<std::string> edges(SpanStore& store, const TimeRange& range) {
+  QueryBudget budget;
+  Result<CallSample> sample = store.calls(range, 1'000'000, budget);
+  EXPECT_TRUE(sample.ok());
+  std::vector<std::string> found;
+  for (const CallEdge& edge : sample->edges) {
+    found.push_back(edge.caller.service + ">" + edge.callee.service + " " + std::to_string(edge.calls) + " " +
+                    std::to_string(edge.errors) + " " + std::to_string(edge.durations.max_nano()));
+  }
+  found.push_back(std::to_string(sample->spans_looked_at) + " of " + std::to_string(sample->spans) + ", " +
+                  std::to_string(sample->traces_looked_at) + " of " + std::to_string(sample->traces));
+  return found;
+}
+
+TEST_P(StoreContract, CallsAreSpansWhoseParentIsAnotherServices) {
+  add({test_span(1, 1, 0, 100), test_span(1, 2, 1, 50).parent(1), test_span(1, 3, 2, 40).parent(2).of_service("stock"),
+       test_span(1, 4, 3, 30).parent(3).of_service("stock").failed(), test_span(2, 1, 0, 90).of_service("stock")});
+  always([&] { EXPECT_EQ(edges(store(), {}), (Ids{"shop>stock 1 0 40", "5 of 5, 2 of 2"})); });
+}
+
+// A trace comes in pieces, and each span counts once, wherever its parent is.
+TEST_P(StoreContract, CallersAreFoundInOtherBatches) {
+  add({test_span(1, 2, 1, 50).parent(1).of_service("stock").failed()});
+  ASSERT_TRUE(store().settle().ok());
+  add({test_span(1, 1, 0, 100), test_span(1, 3, 2, 20).parent(2).of_service("bank")});
+  add({test_span(2, 3, 2, 30).parent(9).of_service("bank")});
+  always([&] {
+    std::vector<std::string> found = edges(store(), {});
+    EXPECT_EQ(found[0], "shop>stock 1 1 50");
+    EXPECT_EQ(found[1], "stock>bank 1 0 20");
+    EXPECT_EQ(edges(store(), {kTestNow + 2, UINT64_MAX}).front(), "stock>bank 1 0 20");
+  });
+}
+
+}  // namespace
+}  // namespace fathom::store::testing
