@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 MOST_LINES = 500
-CODE = {".cc", ".h", ".py", ".sh", ".cjs", ".mjs", ".cmake", ".proto"}
+CODE = {".cc", ".h", ".py", ".sh", ".cjs", ".mjs", ".ts", ".tsx", ".css", ".cmake", ".proto"}
 TEXT = CODE | {".md", ".txt", ".json", ".yaml", ".yml", ""}
 # A home directory or a build machine's folder means nothing to a reader elsewhere; /home/someone is plainly an example.
 MACHINE_PATH = re.compile(r"(?<![\w.}$-])/(?:home|root|Users|work|workspace|builds)/(?!someone\b)[\w.-]+")

@@ -1,0 +1,175 @@
+"""A real server's answers against the schema that the page's types are made from, and the page itself as served."""
+
+import gzip
+import http.client
+import json
+import os
+import pathlib
+import tempfile
+import time
+import unittest
+
+from harness import otlp
+from harness.main import main
+from harness.server import ROOT, Server, until
+
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
+
+BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+MS = 1_000_000
+
+
+def definitions():
+    """Those of all schema files, as ui/types.mjs merges them."""
+    merged = {}
+    for path in sorted((ROOT / "query/schema").glob("*.schema.json")):
+        for name, definition in json.loads(path.read_text(encoding="utf-8"))["$defs"].items():
+            assert name not in merged, f"{path.name} defines {name} a second time"
+            merged[name] = definition
+    return merged
+
+
+def validator(name):
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": definitions(),
+              "$ref": f"#/$defs/{name}"}
+    kind = getattr(jsonschema, "Draft202012Validator", jsonschema.Draft7Validator)
+    return kind(schema)
+
+
+def shop_requests(server, begin):
+    """Two hundred checkouts, every tenth slow and of version 2, each calling a store; some of these fail."""
+    front, back = [], []
+    for number in range(200):
+        trace, root = otlp.trace_id(), otlp.span_id()
+        slow = number % 10 == 0
+        start = begin + number * 10 * MS
+        root_span = otlp.span(trace, "POST /pay", (500 if slow else 5) * MS, start_nano=start, span=root,
+                              tier="gold" if slow else "lead")
+        if slow:
+            otlp.send(server.otlp_http, otlp.request("checkout", [root_span], **{"service.version": "2", "host.name": "b"}))
+        else:
+            front.append(root_span)
+        back.append(otlp.span(trace, "SELECT", 2 * MS, start_nano=start + MS, parent=root, error=number % 4 == 0))
+    otlp.send(server.otlp_http, otlp.request("checkout", front, **{"service.version": "1", "host.name": "a"}))
+    otlp.send(server.otlp_http, otlp.request("stock", back))
+
+
+@unittest.skipIf(jsonschema is None, "python3-jsonschema is not installed")
+class Answers(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server()
+        cls.server.__enter__()
+        cls.addClassCleanup(cls.server.__exit__, None, None, None)
+        cls.begin = time.time_ns() - 60 * 1000 * MS
+        shop_requests(cls.server, cls.begin)
+        until(lambda: len(cls.server.ask("/api/v1/services")["services"]) == 2, "both services are there")
+
+    def ask(self, name, path, **parameters):
+        answer = self.server.ask(path, parameters)
+        faults = [f"{'/'.join(map(str, fault.absolute_path))}: {fault.message}" for fault in
+                  validator(name).iter_errors(answer)]
+        self.assertEqual(faults, [], f"{path} is no {name}")
+        return answer
+
+    def test_every_answer_is_as_its_schema_says(self):
+        self.assertEqual(len(self.ask("SlowestAnswer", "/api/v1/slowest")["rows"]), 20)
+        self.ask("SlowestAnswer", "/api/v1/slowest", by="span", limit=3, service="stock", errors="true")
+        self.ask("ServicesAnswer", "/api/v1/services")
+        self.ask("OperationsAnswer", "/api/v1/operations", service="checkout")
+        self.ask("LatencyAnswer", "/api/v1/latency")
+        self.ask("LatencyAnswer", "/api/v1/latency", heatmap="true")
+        self.ask("AttributeKeysAnswer", "/api/v1/attributes")
+        self.ask("AttributeValuesAnswer", "/api/v1/attributes/tier/values")
+        self.ask("NodesAnswer", "/api/v1/nodes")
+        self.ask("StatusAnswer", "/api/v1/status")
+
+    def test_the_schema_can_be_failed(self):
+        self.assertTrue(list(validator("StatusAnswer").iter_errors({"version": "1", "ready": True})))
+        self.assertTrue(list(validator("HeatmapCell").iter_errors([1, 2, 3])))
+
+    def test_heatmap(self):
+        answer = self.ask("HeatmapAnswer", "/api/v1/heatmap", since="5m", columns=100)
+        self.assertEqual(answer["spans"], 400)
+        self.assertEqual(answer["errors"], 50)
+        self.assertEqual(answer["max_nano"], 500 * MS)
+        self.assertEqual(sum(cell[2] for cell in answer["cells"]), 400)
+        self.assertTrue(all(cell[0] < answer["columns"] for cell in answer["cells"]))
+        self.assertTrue(all(cell[1] + 1 < len(answer["row_bounds_nano"]) for cell in answer["cells"]))
+        self.ask("HeatmapAnswer", "/api/v1/heatmap", since="5m", service="stock", errors="true", where="tier=gold")
+        self.assertEqual(self.server.get("/api/v1/heatmap", {"to": "now"})[0], 400)
+        self.assertEqual(self.server.get("/api/v1/heatmap", {"columns": 0})[0], 400)
+
+    def test_differences(self):
+        answer = self.ask("DifferencesAnswer", "/api/v1/differences", **{"from": "now-5m", "min_duration": "100ms"})
+        self.assertEqual(answer["selected"], {"spans": 20, "looked_at": 20, "estimated": False})
+        self.assertEqual(answer["rest"]["spans"], 380)
+        first = answer["differences"][0]
+        names = {(one["key"], one["value"]) for one in [first, *first["also"]]}
+        self.assertEqual(names, {("tier", "gold"), ("service.version", "2"), ("host.name", "b")})
+        self.assertEqual((first["selected"], first["rest"], first["lift"]), (20, 0, None))
+        inside = self.ask("DifferencesAnswer", "/api/v1/differences", service="checkout", view_from="now-10m",
+                          view_to="now", **{"from": "now-5m", "min_duration": "100ms", "max_duration": "1s"})
+        self.assertEqual(inside["rest"]["spans"], 180)
+
+    def test_graph(self):
+        answer = self.ask("GraphAnswer", "/api/v1/graph", since="5m")
+        self.assertEqual([one["service"] for one in answer["services"]], ["checkout", "stock"])
+        self.assertEqual(len(answer["edges"]), 1)
+        edge = answer["edges"][0]
+        self.assertEqual((edge["caller"], edge["callee"], edge["calls"], edge["errors"]), ("checkout", "stock", 200, 50))
+        self.assertEqual(edge["max_nano"], 2 * MS)
+
+
+class Page(unittest.TestCase):
+    def get(self, server, path, method="GET", **headers):
+        connection = http.client.HTTPConnection(server.http, timeout=60)
+        try:
+            names = {name.replace("_", "-"): text for name, text in headers.items()}
+            connection.request(method, path, headers=names)
+            response = connection.getresponse()
+            return response.status, dict(response.getheaders()), response.read()
+        finally:
+            connection.close()
+
+    def test_files_of_a_directory(self):
+        with tempfile.TemporaryDirectory() as directory:
+            pathlib.Path(directory, "assets").mkdir()
+            pathlib.Path(directory, "index.html").write_text("<title>fathom</title>", encoding="utf-8")
+            pathlib.Path(directory, "assets/a-1.js").write_text("//" + "x" * 200_000, encoding="utf-8")
+            with Server(arguments=["--page", directory]) as server:
+                self.look_at(server)
+
+    def look_at(self, server):
+        for path in ("/", "/trace/1234", "/trace/1234/timeline", "/services"):
+            status, headers, body = self.get(server, path, **BROWSER)
+            self.assertEqual((status, body), (200, b"<title>fathom</title>"), path)
+            self.assertIn("default-src 'self'", headers["Content-Security-Policy"])
+        self.assertIn(b"/api/v1/slowest", self.get(server, "/", Accept="*/*")[2])
+        self.assertEqual(self.get(server, "/trace/1234", Accept="*/*")[0], 404)
+        status, headers, body = self.get(server, "/assets/a-1.js", Accept_Encoding="gzip")
+        self.assertEqual((status, len(gzip.decompress(body))), (200, 200_002))
+        self.assertIn("immutable", headers["Cache-Control"])
+        again = self.get(server, "/assets/a-1.js", Accept_Encoding="gzip", If_None_Match=headers["ETag"])
+        self.assertEqual((again[0], again[2]), (304, b""))
+        head = self.get(server, "/assets/a-1.js", "HEAD")
+        self.assertEqual((head[0], head[1]["Content-Length"], head[2]), (200, "200002", b""))
+        for hostile in ("/../index.html", "/assets/%2e%2e/index.html", "/assets/..%2findex.html", "/assets/"):
+            self.assertEqual(self.get(server, hostile, **BROWSER)[0], 404, hostile)
+        self.assertEqual(self.get(server, "/", "POST", **BROWSER)[0], 405)
+
+    def test_a_directory_that_is_none_is_refused(self):
+        with tempfile.TemporaryDirectory() as directory:
+            server = Server(arguments=["--page", os.path.join(directory, "none")])
+            with self.assertRaises(AssertionError):
+                server.start()
+            self.assertIn("--page", server.log_text())
+            server.process.stdout.close()
+            server.clean_up()
+
+
+if __name__ == "__main__":
+    main()

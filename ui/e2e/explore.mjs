@@ -1,0 +1,185 @@
+// The explorer in Chromium, against a server that has spans of the last hour (any will do: figures are read, not known).
+import assert from "node:assert/strict";
+import { accessible, base, drawnOn, run } from "./browser.mjs";
+
+const RANGE = process.env["FATHOM_E2E_RANGE"] ?? "since=1h";
+const at = (more = "") => `${base}/?${RANGE}${more && `&${more}`}`;
+const query = (page) => new URL(page.url()).searchParams;
+
+async function opened(page, address = at()) {
+  await page.goto(address);
+  await page.locator(".heatmap-cells").waitFor();
+  await page.locator(".slow-list li").first().waitFor();
+}
+
+async function dragged(page, from, to) {
+  const box = await page.locator(".heatmap").boundingBox();
+  const point = ([x, y]) => [box.x + x * box.width, box.y + y * box.height];
+  await page.mouse.move(...point(from));
+  await page.mouse.down();
+  await page.mouse.move(...point(to), { steps: 5 });
+  await page.mouse.up();
+}
+
+// All of the picture: whatever the spans are, something lies in it.
+const drag = (page) => dragged(page, [0.09, 0.03], [0.98, 0.84]);
+
+async function count(page, selector, least) {
+  await page.waitForFunction(([sought, many]) => document.querySelectorAll(sought).length >= many, [selector, least]);
+}
+
+await run({
+  "asks for the heatmap before anything else, and draws it": async (page) => {
+    const asked = [];
+    page.on("request", (request) => request.url().includes("/api/v1/") && asked.push(new URL(request.url()).pathname));
+    await opened(page);
+    assert.equal(asked[0], "/api/v1/heatmap");
+    const { pixels, colors } = await drawnOn(page, ".heatmap-cells");
+    assert.ok(pixels > 500 && colors > 3, `${pixels} pixels in ${colors} colours`);
+  },
+
+  "a drag lists the slowest in it and says how they differ": async (page) => {
+    await opened(page);
+    await drag(page);
+    await page.waitForURL(/sel_from=/);
+    await page.locator(".slow-list li").first().waitFor();
+    const href = await page.locator(".slow-list a").first().getAttribute("href");
+    assert.match(href, /^\/trace\/[0-9a-f]{32}\?span=[0-9a-f]{16}$/);
+    const marks = await drawnOn(page, ".heatmap-marks");
+    assert.ok(marks.pixels > 100, "the selection is outlined");
+    await page.getByRole("heading", { name: "How the selection differs" }).waitFor();
+    await page.reload();
+    await page.locator(".slow-list li").first().waitFor();
+    assert.ok(query(page).get("sel_from"), "a reload keeps the selection");
+  },
+
+  "slower spans come first": async (page) => {
+    await opened(page);
+    const shares = await page
+      .locator(".slow-list a")
+      .evaluateAll((rows) => rows.map((row) => Number(row.style.getPropertyValue("--share"))));
+    assert.deepEqual(
+      shares,
+      [...shares].sort((one, other) => other - one),
+    );
+    assert.equal(shares[0], 1);
+  },
+
+  "the keyboard selects, zooms, undoes and clears": async (page) => {
+    await opened(page);
+    await page.keyboard.press("h");
+    await page.keyboard.press("ArrowLeft");
+    assert.match(await page.locator("#heatmap-cell").innerText(), /span/);
+    await page.keyboard.press("Shift+ArrowLeft");
+    await page.keyboard.press("Shift+ArrowLeft");
+    await page.keyboard.press("Shift+ArrowDown");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/sel_from=/);
+    await page.keyboard.press("z");
+    await page.waitForURL(/outer=/);
+    assert.equal(query(page).get("sel_from"), null);
+    await page.locator(".heatmap-cells").waitFor();
+    await page.keyboard.press("u");
+    await page.waitForURL((url) => !url.search.includes("outer="));
+    await page.keyboard.press("h");
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/sel_from=/);
+    await page.keyboard.press("Escape");
+    await page.waitForURL((url) => !url.search.includes("sel_from"));
+  },
+
+  "j and Enter open a trace": async (page) => {
+    await opened(page);
+    await page.keyboard.press("j");
+    await page.keyboard.press("j");
+    await page.keyboard.press("k");
+    const address = await page.evaluate(() => document.activeElement.getAttribute("href"));
+    assert.equal(address, await page.locator(".slow-list a").first().getAttribute("href"));
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/\/trace\//);
+  },
+
+  "a click on a service narrows to it, and back again": async (page) => {
+    await opened(page);
+    const name = page.locator(".explore-table td.named button").first();
+    const service = await name.innerText();
+    await name.click();
+    await page.waitForURL(/service=/);
+    assert.equal(query(page).get("service"), service);
+    await page.getByRole("heading", { name: `Operations of ${service}` }).waitFor();
+    await count(page, ".explore-table tbody tr", 1);
+    await page.getByRole("button", { name: "All services" }).click();
+    await page.waitForURL((url) => !url.search.includes("service="));
+    await page.goBack();
+    assert.equal(query(page).get("service"), service);
+  },
+
+  "a difference becomes a condition": async (page) => {
+    await opened(page);
+    await page.getByRole("button", { name: "Slowest 1 %" }).click();
+    await page.waitForURL(/sel_from=/);
+    const row = page.locator(".differences .difference").first();
+    await row.waitFor();
+    await row.click();
+    await page.waitForURL(/(service|operation|where|errors)=/);
+  },
+
+  "conditions complete keys and values": async (page) => {
+    await opened(page);
+    await page.keyboard.press("/");
+    await count(page, "#condition-completions li", 1);
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => /=/.test(document.querySelector("#condition-completions li")?.textContent ?? ""));
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/where=/);
+    assert.equal(await page.locator(".chip").count(), 1);
+    await page.locator(".chip").click();
+    await page.waitForURL((url) => !url.search.includes("where="));
+  },
+
+  "yesterday from two to three is two words": async (page) => {
+    await opened(page, at("zone=utc"));
+    await page.getByLabel("From").fill("yesterday 14:00");
+    await page.getByLabel("to", { exact: true }).fill("15:00");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/from=/);
+    assert.match(query(page).get("from"), /T14:00:00Z$/);
+    assert.match(query(page).get("to"), /T15:00:00Z$/);
+    await page.waitForFunction(() => /^\d{4}.*14:00$/.test(document.querySelector(".from-to input").value));
+    await page.getByLabel("From").fill("soon");
+    await page.keyboard.press("Enter");
+    assert.match(await page.locator(".field-problem").innerText(), /is no time/);
+  },
+
+  "says what to do when the server is away": async (page) => {
+    await page.route("**/api/v1/heatmap*", (route) => route.abort());
+    await page.goto(at());
+    const problem = page.getByRole("alert").first();
+    await problem.waitFor();
+    assert.match(await problem.innerText(), /does not answer/);
+    await page.unroute("**/api/v1/heatmap*");
+    await problem.getByRole("button", { name: "Try again" }).click();
+    await page.locator(".heatmap-cells").waitFor();
+  },
+
+  "is accessible, light and dark, selected and not": async (page) => {
+    for (const colorScheme of ["light", "dark"]) {
+      await page.emulateMedia({ colorScheme });
+      await opened(page);
+      await accessible(page);
+      await page.getByRole("button", { name: "Slowest 1 %" }).click();
+      await page.locator(".differences, .explore-differences p").first().waitFor();
+      await accessible(page);
+    }
+  },
+
+  "can be read at 200 %": async (page) => {
+    await page.setViewportSize({ width: 640, height: 400 });
+    await opened(page);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+    assert.ok(wide <= 0, `${wide} pixels are beyond the right edge`);
+  },
+});

@@ -1,0 +1,117 @@
+// ask(): one question to the server that the page came from. No other host is ever asked.
+//
+// Errors: AskError, whose message is for people and names the cure. `status` is 0 when the server did not answer at all.
+
+export class AskError extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+  ) {
+    super(message);
+  }
+  get away(): boolean {
+    return this.status === 0 || this.status === 502 || this.status === 503;
+  }
+}
+
+export type Params = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+
+export function addressOf(path: string, params: Params = {}): string {
+  const search = new URLSearchParams();
+  for (const [key, value] of Object.entries(params)) {
+    if (value === undefined || value === "" || value === false) continue;
+    for (const one of Array.isArray(value) ? value : [value]) search.append(key, String(one));
+  }
+  const text = search.toString();
+  return `/api/v1/${path}${text ? `?${text}` : ""}`;
+}
+
+export async function ask<Answer>(path: string, params: Params = {}, signal?: AbortSignal): Promise<Answer> {
+  const response = await reach(addressOf(path, params), signal ? { signal } : {});
+  const text = await response.text();
+  if (!response.ok) throw new AskError(response.status, messageOf(text, response.status));
+  return parseExactly(text) as Answer;
+}
+
+async function reach(address: string, options: RequestInit): Promise<Response> {
+  try {
+    return await fetch(address, options);
+  } catch (problem) {
+    if (problem instanceof DOMException && problem.name === "AbortError") throw problem;
+    throw new AskError(0, "the server does not answer; is fathom-server running? (fathom up starts it)");
+  }
+}
+
+function messageOf(text: string, status: number): string {
+  try {
+    const message: unknown = (JSON.parse(text) as { error?: { message?: unknown } }).error?.message;
+    if (typeof message === "string") return message;
+  } catch {
+    // not ours: a proxy's page
+  }
+  return `the server answered with status ${status}`;
+}
+
+/** Integers beyond 2^53 (an attribute may have them) stay exact, as bigints. */
+export function parseExactly(text: string): unknown {
+  const marked = markLarge(text);
+  return marked === text ? JSON.parse(text) : unmark(JSON.parse(marked));
+}
+
+// A reviver for each value would cost ten times what reading does, so the few large integers are made texts before, and
+// integers again behind it. No text of a server begins like this.
+const MARK = "\u0000large ";
+
+/** The text with integers of 16 digits and more as marked texts; those within texts are left. */
+function markLarge(text: string): string {
+  const large = /[:,[]\s*(-?\d{16,})(?=\s*[,\]}])/g;
+  let result = "";
+  let done = 0;
+  let outside = 0;
+  for (let found = large.exec(text); found; found = large.exec(text)) {
+    outside = endOfTexts(text, outside, found.index);
+    const [all, digits = ""] = found;
+    const from = found.index + all.length - digits.length;
+    if (outside > from) continue;
+    result += `${text.slice(done, from)}"\\u0000large ${digits}"`;
+    done = from + digits.length;
+  }
+  return done === 0 ? text : result + text.slice(done);
+}
+
+/** The first place behind all texts that begin before `until`, given a place that is in none. */
+function endOfTexts(text: string, from: number, until: number): number {
+  let at = from;
+  for (let quote = text.indexOf('"', at); quote >= 0 && quote < until; quote = text.indexOf('"', at)) {
+    let end = text.indexOf('"', quote + 1);
+    while (end >= 0 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
+    if (end < 0) return text.length;
+    at = end + 1;
+  }
+  return at;
+}
+
+function isEscaped(text: string, at: number): boolean {
+  let slashes = 0;
+  while (text[at - 1 - slashes] === "\\") ++slashes;
+  return slashes % 2 === 1;
+}
+
+function unmark(value: unknown): unknown {
+  if (typeof value === "string") return value.startsWith(MARK) ? integerOf(value.slice(MARK.length)) : value;
+  if (Array.isArray(value)) return unmarkMembers(value as Record<number, unknown>);
+  return typeof value === "object" && value !== null ? unmarkMembers(value as Record<string, unknown>) : value;
+}
+
+function unmarkMembers<Key extends string | number>(members: Record<Key, unknown>): unknown {
+  for (const key in members) {
+    const value = members[key];
+    if (typeof value === "string" ? value.startsWith(MARK) : typeof value === "object") members[key] = unmark(value);
+  }
+  return members;
+}
+
+function integerOf(digits: string): number | bigint {
+  const close = Number(digits);
+  return Number.isSafeInteger(close) ? close : BigInt(digits);
+}

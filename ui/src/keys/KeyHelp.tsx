@@ -1,0 +1,31 @@
+import { useEffect, useRef } from "preact/hooks";
+import { keyGroups } from "./keys";
+
+/** What the keyboard does here. */
+export function KeyHelp({ close }: { close: () => void }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+  return (
+    <dialog ref={dialog} class="key-help" aria-label="Keys" onClose={close}>
+      <h2>Keys</h2>
+      {keyGroups.value.map((group) => (
+        <section key={group.title}>
+          <h3>{group.title}</h3>
+          <dl>
+            {group.bindings.map((binding) => (
+              <div key={binding.key}>
+                <dt>
+                  <kbd>{binding.key === " " ? "Space" : binding.key}</kbd>
+                </dt>
+                <dd>{binding.what}</dd>
+              </div>
+            ))}
+          </dl>
+        </section>
+      ))}
+      <form method="dialog">
+        <button>Close</button>
+      </form>
+    </dialog>
+  );
+}

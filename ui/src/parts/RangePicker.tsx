@@ -1,0 +1,95 @@
+// Of when: the last hours, or from here to there, in local time or UTC.
+import { useState } from "preact/hooks";
+import { nowUnixNano, type Zone } from "@/time/nano";
+import { RECENT, isBetween, type Range } from "@/time/range";
+import { parseRange, writeWhen } from "@/time/when";
+import "./range_picker.css";
+
+export interface RangePickerProps {
+  readonly range: Range;
+  readonly zone: Zone;
+  readonly chooseRange: (range: Range) => void;
+  readonly chooseZone: (zone: Zone) => void;
+}
+
+export function RangePicker({ range, zone, chooseRange, chooseZone }: RangePickerProps) {
+  const shown = { from: textOf(range, "from", zone), to: textOf(range, "to", zone) };
+  return (
+    <div class="range-picker">
+      <div class="joined" role="group" aria-label="The last">
+        {RECENT.map((since) => (
+          <button
+            key={since}
+            aria-pressed={!isBetween(range) && range.since === since}
+            onClick={() => chooseRange({ since })}
+          >
+            {since}
+          </button>
+        ))}
+      </div>
+      <FromTo key={`${shown.from} ${shown.to}`} shown={shown} zone={zone} choose={chooseRange} />
+      <button onClick={() => chooseZone(zone === "utc" ? "local" : "utc")} title="whose clock; a click takes the other">
+        {zone === "utc" ? "UTC" : "Local time"}
+      </button>
+    </div>
+  );
+}
+
+function textOf(range: Range, end: "from" | "to", zone: Zone): string {
+  if (isBetween(range)) return writeWhen(range[end], zone);
+  return end === "to" ? "now" : `now-${range.since}`;
+}
+
+interface FromToProps {
+  readonly shown: { readonly from: string; readonly to: string };
+  readonly zone: Zone;
+  readonly choose: (range: Range) => void;
+}
+
+function FromTo({ shown, zone, choose }: FromToProps) {
+  const [typed, setTyped] = useState(shown);
+  const [problem, setProblem] = useState("");
+  const type = (changes: Partial<typeof shown>): void => {
+    setTyped({ ...typed, ...changes });
+    setProblem("");
+  };
+  const apply = (event: Event): void => {
+    event.preventDefault();
+    const range = parseRange(typed.from, typed.to, nowUnixNano(), zone);
+    if ("problem" in range) setProblem(range.problem);
+    else choose(range);
+  };
+  const changed = typed.from !== shown.from || typed.to !== shown.to;
+  return (
+    <form class="from-to" onSubmit={apply}>
+      <label>
+        From{" "}
+        <input
+          value={typed.from}
+          size={17}
+          title="yesterday 14:00, 14:15, 2026-11-21 14:00, now-2h"
+          aria-invalid={problem !== ""}
+          onInput={(event) => type({ from: event.currentTarget.value })}
+          onFocus={(event) => event.currentTarget.select()}
+        />
+      </label>
+      <label>
+        to{" "}
+        <input
+          value={typed.to}
+          size={17}
+          title="15:00, now; a time alone is of the same day"
+          aria-invalid={problem !== ""}
+          onInput={(event) => type({ to: event.currentTarget.value })}
+          onFocus={(event) => event.currentTarget.select()}
+        />
+      </label>
+      <button disabled={!changed}>Show</button>
+      {problem && (
+        <span class="field-problem" role="alert">
+          {problem}
+        </span>
+      )}
+    </form>
+  );
+}

@@ -1,0 +1,39 @@
+import { describe, expect, it } from "vitest";
+import { between, formatBetween, lengthNano, rangeParams, rangeWords, readRange, sinceNano, type Range } from "./range";
+
+const HOUR = 3_600_000_000_000n;
+const TWO = 1795269600000000000n; // 2026-11-21 14:00 UTC
+
+describe("the address", () => {
+  it.each<Range>([{ since: "15m" }, { since: "1h" }, { from: TWO, to: TWO + HOUR }, { from: TWO + 7n, to: TWO + 9n }])(
+    "brings back %o",
+    (range) => expect(readRange(rangeWords(range))).toEqual(range),
+  );
+  it("shows the last hour where it says nothing that can be read", () => {
+    expect(readRange({})).toEqual({ since: "1h" });
+    expect(readRange({ since: "soon" })).toEqual({ since: "1h" });
+    expect(readRange({ from: "2026-11-21T15:00:00Z", to: "2026-11-21T14:00:00Z" })).toEqual({ since: "1h" });
+  });
+});
+
+it("tells the server whole nanoseconds", () => {
+  expect(rangeParams({ from: TWO + 7n, to: TWO + 9n })).toEqual({
+    from: "1795269600000000007",
+    to: "1795269600000000009",
+  });
+});
+
+it("knows how long a range is", () => {
+  expect(sinceNano("1h30m")).toBe(5_400_000_000_000n);
+  expect(sinceNano("250ms")).toBe(250_000_000n);
+  expect(sinceNano("0s")).toBeUndefined();
+  expect(lengthNano({ since: "15m" })).toBe(900e9);
+  expect(lengthNano({ from: TWO, to: TWO + HOUR })).toBe(3600e9);
+  expect(between({ since: "1h" }, TWO)).toEqual({ from: TWO - HOUR, to: TWO });
+});
+
+it("says a range to people, with no more digits than it needs", () => {
+  expect(formatBetween({ from: TWO, to: TWO + HOUR }, "utc")).toBe("2026-11-21 14:00 – 15:00");
+  expect(formatBetween({ from: TWO, to: TWO + 24n * HOUR }, "utc")).toBe("2026-11-21 14:00 – 2026-11-22 14:00");
+  expect(formatBetween({ from: TWO, to: TWO + 1_500_000_000n }, "utc")).toBe("2026-11-21 14:00:00 – 14:00:01.500");
+});

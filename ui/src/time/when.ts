@@ -1,0 +1,91 @@
+// Instants as people type them: "yesterday 14:00", "14:15", "2026-11-21 14", "now-2h".
+import { formatInstant, type UnixNano, type Zone } from "./nano";
+import { readInstant } from "./rfc3339";
+import { sinceNano, type Range } from "./range";
+
+const WEEKDAYS = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
+const CLOCK = /^(\d{1,2})(?:h|:(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?)?$/;
+
+interface Day {
+  readonly year: number;
+  readonly month: number;
+  readonly day: number;
+}
+
+/** Undefined: this says no instant. A day alone is its midnight; a time alone is of today. */
+export function parseWhen(text: string, now: UnixNano, zone: Zone): UnixNano | undefined {
+  const words = cleaned(text);
+  if (/^now\b/.test(words)) return fromNow(words, now);
+  const exact = readInstant(text.trim().toUpperCase());
+  if (exact !== undefined) return exact;
+  const [first = "", second, ...more] = words.split(/[ t]+(?=\d)/);
+  if (more.length > 0) return undefined;
+  const day = dayOf(first, now, zone);
+  if (day) return at(day, second ?? "0", zone);
+  return second === undefined ? at(today(now, zone), first, zone) : undefined;
+}
+
+/** As it may be typed again: "2026-11-21 14:00", with seconds and fractions only where they say something. */
+export function writeWhen(at: UnixNano, zone: Zone): string {
+  const text = formatInstant(at, 9, zone).replace(/\.?0+$/, (zeros) => (zeros.startsWith(".") ? "" : zeros));
+  return text.replace(/(\.\d*?[1-9])0+$/, "$1").replace(/^(\S+ \d\d:\d\d):00$/, "$1");
+}
+
+function cleaned(text: string): string {
+  return text.trim().toLowerCase().replace(/\s+/g, " ").replace(/ h$/, "h");
+}
+
+function fromNow(words: string, now: UnixNano): UnixNano | undefined {
+  if (words === "now") return now;
+  const [, sign, distance = ""] = /^now ?([-+]) ?(.+)$/.exec(words) ?? [];
+  const nano = sinceNano(distance);
+  if (nano === undefined) return undefined;
+  return sign === "-" ? now - nano : now + nano;
+}
+
+function today(now: UnixNano, zone: Zone): Day {
+  const when = new Date(Number(now / 1_000_000n));
+  return zone === "utc"
+    ? { year: when.getUTCFullYear(), month: when.getUTCMonth(), day: when.getUTCDate() }
+    : { year: when.getFullYear(), month: when.getMonth(), day: when.getDate() };
+}
+
+function dayOf(word: string, now: UnixNano, zone: Zone): Day | undefined {
+  const current = today(now, zone);
+  if (word === "today") return current;
+  if (word === "yesterday") return { ...current, day: current.day - 1 };
+  const weekday = word.length >= 3 ? WEEKDAYS.findIndex((name) => name.startsWith(word)) : -1;
+  if (weekday >= 0) return { ...current, day: current.day - daysSince(weekday, current) };
+  const [, year, month, day] = /^(?:(\d{4})-)?(\d\d)-(\d\d)$/.exec(word) ?? [];
+  if (!month || !day || Number(month) > 12 || Number(day) > 31) return undefined;
+  return { year: year ? Number(year) : current.year, month: Number(month) - 1, day: Number(day) };
+}
+
+// The last such day before today.
+function daysSince(weekday: number, { year, month, day }: Day): number {
+  const current = new Date(Date.UTC(year, month, day)).getUTCDay();
+  return (current - weekday + 7) % 7 || 7;
+}
+
+function at({ year, month, day }: Day, time: string, zone: Zone): UnixNano | undefined {
+  const [, hour, minute = "0", second = "0", fraction = ""] = CLOCK.exec(time) ?? [];
+  if (hour === undefined || Number(hour) > 24 || Number(minute) > 59 || Number(second) > 59) return undefined;
+  const parts = [year, month, day, Number(hour), Number(minute), Number(second)] as const;
+  const milliseconds = zone === "utc" ? Date.UTC(...parts) : new Date(...parts).getTime();
+  return BigInt(milliseconds) * 1_000_000n + BigInt(fraction.padEnd(9, "0"));
+}
+
+/** What two fields say together, or what is wrong with them. A second time without a day is of the first one's day. */
+export function parseRange(from: string, to: string, now: UnixNano, zone: Zone): Range | { readonly problem: string } {
+  const [, day, begin, end] = /^(\S+) (\d{1,2}(?::\d\d)?) ?h? ?[-–] ?(\d{1,2}(?::\d\d)?) ?h?$/.exec(from.trim()) ?? [];
+  if (day && begin && end) return parseRange(`${day} ${begin}`, `${day} ${end}`, now, zone);
+  const since = /^now ?- ?(\S+)$/.exec(from.trim())?.[1];
+  if (since && sinceNano(since) !== undefined && /^(now)?$/.test(to.trim())) return { since };
+  const first = parseWhen(from, now, zone);
+  if (first === undefined) return { problem: `“${from}” is no time; ${EXAMPLES}` };
+  const last = to.trim() === "" ? now : parseWhen(to, CLOCK.test(cleaned(to)) ? first : now, zone);
+  if (last === undefined) return { problem: `“${to}” is no time; ${EXAMPLES}` };
+  return first < last ? { from: first, to: last } : { problem: "The range ends before it begins." };
+}
+
+const EXAMPLES = "write yesterday 14:00, 14:15, 2026-11-21 14:00 or now-2h";

@@ -1,0 +1,91 @@
+// The bar above the heatmap: which spans, and of when.
+import { Conditions } from "./Conditions";
+import type { Show } from "./Explorer";
+import { RangePicker } from "@/parts/RangePicker";
+import type { Lists } from "./lists";
+import { isBetween } from "@/time/range";
+import { withRange, type Words } from "./words";
+
+export interface BarProps {
+  readonly words: Words;
+  readonly show: Show;
+  readonly lists: Lists;
+}
+
+export function Bar(props: BarProps) {
+  const { words, show } = props;
+  return (
+    <div class="explore-bar" role="search" aria-label="Which spans">
+      <RangeChoice {...props} />
+      <div class="explore-filters">
+        <ServiceChoice {...props} />
+        <OperationChoice {...props} />
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={words.errors}
+            onChange={(event) => show({ ...words, errors: event.currentTarget.checked })}
+          />
+          Errors only
+        </label>
+        <Conditions words={words} show={show} />
+      </div>
+    </div>
+  );
+}
+
+function RangeChoice({ words, show }: BarProps) {
+  const { range, zone, follow } = words;
+  const live: Words = { ...withRange(words, isBetween(range) ? { since: "15m" } : range), follow: !follow };
+  return (
+    <div class="explore-range">
+      <RangePicker
+        range={range}
+        zone={zone}
+        chooseRange={(next) => show(withRange(words, next))}
+        chooseZone={(next) => show({ ...words, zone: next })}
+      />
+      <button aria-pressed={follow} onClick={() => show(live)} title="asked again every five seconds">
+        Live
+      </button>
+    </div>
+  );
+}
+
+function ServiceChoice({ words, show, lists }: BarProps) {
+  const names = lists.services?.map(({ service }) => service) ?? [];
+  const choose = (service: string): void => show({ ...words, service, operation: "" });
+  return <Choice label="Service" any="all services" value={words.service} names={names} choose={choose} />;
+}
+
+function OperationChoice({ words, show, lists }: BarProps) {
+  const names = lists.operations?.map(({ operation }) => operation) ?? [];
+  const any = words.service ? "all operations" : "choose a service first";
+  const choose = (operation: string): void => show({ ...words, operation });
+  return <Choice label="Operation" any={any} value={words.operation} names={names} choose={choose} />;
+}
+
+interface ChoiceProps {
+  readonly label: string;
+  readonly any: string;
+  readonly value: string;
+  readonly names: readonly string[];
+  readonly choose: (name: string) => void;
+}
+
+function Choice({ label, any, value, names, choose }: ChoiceProps) {
+  const all = [...new Set(value ? [value, ...names] : names)].sort();
+  return (
+    <label class="choice">
+      {label}
+      <select value={value} disabled={all.length === 0} onChange={(event) => choose(event.currentTarget.value)}>
+        <option value="">{any}</option>
+        {all.map((name) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

@@ -1,0 +1,63 @@
+// The explorer: a heatmap of durations over time; what is selected in it is listed, and compared with the rest.
+import type { VNode } from "preact";
+import { useMemo } from "preact/hooks";
+import type { HeatmapAnswer } from "@/api/generated/answers";
+import { useAnswer } from "@/api/answer";
+import { Problem } from "@/parts/Problem";
+import { go } from "@/state/navigation";
+import type { Place } from "@/state/place";
+import { Bar } from "./Bar";
+import { Differences, useDifferences } from "./Differences";
+import { heatOf } from "./heat";
+import { useLists } from "./lists";
+import { Picture } from "./Picture";
+import { ServiceTable } from "./ServiceTable";
+import { SlowList } from "./SlowList";
+import { Spread } from "./Spread";
+import { readWords, viewParams, writeWords, type Words } from "./words";
+import "./explore.css";
+
+export type Show = (words: Words, how?: "push" | "replace") => void;
+
+const FOLLOW_MILLISECONDS = 5000;
+
+/** About one column per six pixels; the same for windows of about the same width. */
+function columnsFor(width: number): number {
+  return width < 900 ? 90 : width < 1800 ? 120 : 240;
+}
+
+export function Explorer({ place }: { place: Place }) {
+  const words = useMemo(() => readWords(place.query), [place]);
+  const show: Show = (next, how) => go({ view: "explore", query: writeWords(next) }, how);
+  const columns = useMemo(() => columnsFor(window.innerWidth), []);
+  const every = words.follow ? FOLLOW_MILLISECONDS : 0;
+  const answer = useAnswer<HeatmapAnswer>("heatmap", { ...viewParams(words), columns, rows: 40 }, every);
+  const heat = useMemo(() => answer.data && heatOf(answer.data), [answer.data]);
+  // The heatmap goes before all else: nothing is asked beside it until it is there.
+  const ready = heat !== undefined || answer.error !== undefined;
+  const lists = useLists(words, ready, every);
+  const differences = useDifferences(words, heat);
+  return (
+    <>
+      <h1 class="visually-hidden">Explore</h1>
+      <Bar words={words} show={show} lists={lists} />
+      {answer.error && <Problem error={answer.error} again={answer.again} />}
+      <div class="explore">
+        <Picture words={words} show={show} heat={heat} stale={answer.stale} failed={answer.error !== undefined}>
+          <Spread words={words} show={show} heat={heat} differences={differences} />
+        </Picture>
+        {beside(
+          words.selection !== undefined,
+          <ServiceTable key="services" words={words} show={show} lists={lists} />,
+          <SlowList key="slow" words={words} heat={heat} />,
+          <Differences key="differences" words={words} show={show} answer={differences} />,
+        )}
+      </div>
+    </>
+  );
+}
+
+// What one looks for next stands beside the picture: services at first, then how the selection differs.
+function beside(selected: boolean, services: VNode, slow: VNode, differences: VNode): VNode[] {
+  return selected ? [differences, slow, services] : [services, slow, differences];
+}

@@ -1,0 +1,134 @@
+// How the values of one attribute lie over time, each a strip below the heatmap and in its time: which version is slow,
+// and since when.
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useAnswer, type Answer } from "@/api/answer";
+import type { AttributeKeysAnswer, DifferencesAnswer } from "@/api/generated/answers";
+import { Canvas, type Painter } from "@/draw/canvas";
+import { formatCount, formatShare } from "@/parts/figures";
+import { isDark } from "@/state/appearance";
+import { formatDuration, type Zone } from "@/time/nano";
+import { withCondition } from "./conditions";
+import { timesText } from "./describe";
+import type { Show } from "./Explorer";
+import { rowOfSlowest, type Heat } from "./heat";
+import { paintStrip } from "./paint_strip";
+import { rangeParams } from "@/time/range";
+import { inOrder, seenText, stripOf, type Strip } from "./spread";
+import { useStripValues } from "./strip_values";
+import { useValueHeats } from "./strips";
+import { DEFAULT_SPREAD, type Words } from "./words";
+
+interface Props {
+  readonly words: Words;
+  readonly show: Show;
+  readonly heat: Heat | undefined;
+  readonly differences: Answer<DifferencesAnswer> | undefined;
+}
+
+export function Spread({ words, show, heat: current, differences }: Props) {
+  const heat = useSettled(current, words.follow);
+  const { spread } = words;
+  const keys = useAnswer<AttributeKeysAnswer>(heat && "attributes", rangeParams(words.range)).data?.keys;
+  const { values, held, permit } = useStripValues(words, heat, differences);
+  const found = useValueHeats(words, heat, values);
+  const slowAbove = heat && slowBound(heat, words);
+  const strips = useMemo(
+    () => inOrder(found.heats.map(({ value, heat: one }) => ({ value, strip: stripOf(one, slowAbove ?? Infinity) }))),
+    [found, slowAbove],
+  );
+  return (
+    <div class="spread">
+      <div class="spread-head">
+        <Choice keys={keys ?? []} spread={spread} choose={(key) => show({ ...words, spread: key })} />
+        {spread !== "" && slowAbove !== undefined && (
+          <span class="faint">
+            <span class="swatch selected" aria-hidden="true" /> over {formatDuration(slowAbove)}{" "}
+            <span class="swatch heat" aria-hidden="true" /> the others
+          </span>
+        )}
+      </div>
+      {spread !== "" && heat && (
+        <div class="strips" tabIndex={0} role="region" aria-label={`Values of ${spread} over time`}>
+          {strips.map(({ value, strip }) => (
+            <ValueStrip
+              key={value}
+              {...{ value, strip, heat, zone: words.zone }}
+              choose={() => show(withCondition(words, `${spread}=${value}`))}
+            />
+          ))}
+          {held && <button onClick={permit}>Look at each value of {spread}</button>}
+          {!held && found.done && strips.length === 0 && (
+            <p class="faint">No span that is shown has {spread}. Choose another attribute.</p>
+          )}
+        </div>
+      )}
+    </div>
+  );
+}
+
+function slowBound(heat: Heat, { selection }: Words): number | undefined {
+  if (selection) return Math.max(selection.minNano - 1, 0);
+  const row = rowOfSlowest(heat, 0.01);
+  return row === undefined ? undefined : heat.bounds[row];
+}
+
+const SETTLED_MILLISECONDS = 30_000;
+
+/** While one follows live, strips are made anew less often than the heatmap. */
+function useSettled(heat: Heat | undefined, follow: boolean): Heat | undefined {
+  const kept = useRef({ heat, at: 0 });
+  const [, wake] = useState(0);
+  useEffect(() => wake((round) => round + 1), [follow]);
+  const old = performance.now() - kept.current.at > SETTLED_MILLISECONDS;
+  if (heat !== kept.current.heat && (!follow || old)) kept.current = { heat, at: performance.now() };
+  return kept.current.heat;
+}
+
+function Choice({ keys, spread, choose }: { keys: readonly string[]; spread: string; choose: (key: string) => void }) {
+  const all = [...new Set([DEFAULT_SPREAD, ...(spread ? [spread] : []), ...keys])].sort();
+  return (
+    <label>
+      Over time, by{" "}
+      <select value={spread} onChange={(event) => choose(event.currentTarget.value)}>
+        <option value="">nothing</option>
+        {all.map((key) => (
+          <option key={key} value={key}>
+            {key}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+interface StripProps {
+  readonly value: string;
+  readonly strip: Strip;
+  readonly heat: Heat;
+  readonly zone: Zone;
+  readonly choose: () => void;
+}
+
+function ValueStrip({ value, strip, heat, zone, choose }: StripProps) {
+  const dark = isDark.value;
+  const paint = useCallback<Painter>(
+    (context, w, h) => paintStrip(context, w, h, strip, heat, zone),
+    [strip, heat, zone, dark],
+  );
+  const at = (instant: bigint): string =>
+    timesText({ from: instant, to: instant }, heat.stepNano, zone).split(" – ")[0] ?? "";
+  const share = strip.spans > 0 ? strip.slowSpans / strip.spans : 0;
+  return (
+    <div class="strip">
+      <div class="strip-head">
+        <button class="plain" title="look at these only" onClick={choose}>
+          <b>{value || "(empty)"}</b>
+        </button>
+        <span class={share >= 0.1 ? "selected-text" : "faint"}>{formatShare(share)} slow</span>
+        <span class="faint">of {formatCount(strip.spans)}</span>
+        <span class="seen">{seenText(strip, heat, at)}</span>
+      </div>
+      <Canvas paint={paint} class="strip-canvas" aria-hidden="true" />
+    </div>
+  );
+}

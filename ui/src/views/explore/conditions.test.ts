@@ -1,0 +1,52 @@
+import { describe, expect, it } from "vitest";
+import type { Trait } from "@/api/generated/answers";
+import { completions, decodeConditions, encodeConditions, faultOf, keyOf, withTrait } from "./conditions";
+import { readWords } from "./words";
+
+it.each([[[]], [["a=b"]], [["a=b", "c=d=e", "back\\slash=\\n", "two\nlines=x"]]])("%j survives the address", (all) => {
+  expect(decodeConditions(encodeConditions(all))).toEqual(all);
+});
+
+it("says what is missing of a condition", () => {
+  expect(faultOf("tenant=acme")).toBeUndefined();
+  expect(faultOf("==x")).toBeUndefined();
+  expect(faultOf("tenant")).toMatch("KEY=VALUE");
+  expect(faultOf("=acme")).toMatch("KEY=VALUE");
+  expect(faultOf("tenant=")).toMatch("which value");
+});
+
+describe("a difference becomes", () => {
+  const plain = readWords({ service: "shop", operation: "GET /" });
+  const difference = (of: Trait["of"], key: string, value: string): Trait => ({ of, key, value });
+  it("a condition on the attribute, once", () => {
+    const once = withTrait(plain, difference("resource", "service.version", "1.2"));
+    expect(once.where).toEqual(["service.version=1.2"]);
+    expect(withTrait(once, difference("resource", "service.version", "1.2"))).toBe(once);
+  });
+  it("the service, whose operations are others", () => {
+    expect(withTrait(plain, difference("service", "", "cart"))).toMatchObject({ service: "cart", operation: "" });
+  });
+  it("errors only", () => expect(withTrait(plain, difference("status", "", "error")).errors).toBe(true));
+});
+
+describe("completion", () => {
+  const keys = ["http.route", "tenant", "customer.tenant", "k=eq"];
+  const values = [
+    { value: "acme", spans: 7 },
+    { value: "big acme", spans: 9 },
+  ];
+  const texts = (typed: string) => completions(typed, keys, values).map(({ text }) => text);
+  it("offers keys first, those that begin so before the others", () => {
+    expect(texts("ten")).toEqual(["tenant=", "customer.tenant="]);
+    expect(texts("")).toHaveLength(4);
+  });
+  it("offers values once the key is there", () => {
+    expect(texts("tenant=AC")).toEqual(["tenant=acme", "tenant=big acme"]);
+    expect(texts("tenant=zzz")).toEqual([]);
+  });
+  it("knows keys that have = in them", () => {
+    expect(keyOf("k=eq=v", keys)).toBe("k=eq");
+    expect(keyOf("k=other", keys)).toBe("k");
+    expect(keyOf("k", keys)).toBeUndefined();
+  });
+});

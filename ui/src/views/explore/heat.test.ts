@@ -1,0 +1,93 @@
+import { describe, expect, it } from "vitest";
+import type { HeatmapAnswer } from "@/api/generated/answers";
+import { heatOf, rowOfSlowest, tally, warmth } from "./heat";
+import { boxBetween, boxOf, cellAt, moved, rowOf, selectionOf, slowestCell } from "./selection";
+
+const TWO = 1795269600000000000n; // 2026-11-21 14:00 UTC
+const answer: HeatmapAnswer = {
+  start_time_unix_nano: TWO.toString(),
+  step_nano: 60e9,
+  columns: 4,
+  row_bounds_nano: [0, 1e6, 1e7, 1e8],
+  cells: [
+    [0, 0, 990, 1],
+    [1, 1, 8, 0],
+    [2, 2, 2, 2],
+  ],
+  ...{ spans: 1000, errors: 3, max_nano: 9e7, errors_exact: true },
+};
+const heat = heatOf(answer);
+
+it("can be looked up by column and row", () => {
+  expect(heat.rows).toBe(3);
+  expect(heat.counts[1 * 3 + 1]).toBe(8);
+  expect(heat.mostInCell).toBe(990);
+  expect([...heat.columnErrors]).toEqual([1, 0, 2, 0]);
+});
+
+it("knows when there is nothing but errors", () => {
+  expect(heat.onlyErrors).toBe(false);
+  expect(heatOf({ ...answer, errors: 1000 }).onlyErrors).toBe(true);
+  expect(heatOf({ ...answer, cells: [], spans: 0, errors: 0 }).onlyErrors).toBe(false);
+});
+
+it("counts what is in a box", () => {
+  expect(tally(heat, { left: 1, right: 3, low: 0, high: 2 })).toEqual({ count: 10, errors: 2 });
+  expect(tally(heat, { left: 3, right: 3, low: 0, high: 2 })).toEqual({ count: 0, errors: 0 });
+});
+
+it("is log: one span is seen beside a million", () => {
+  expect(warmth(1, 1e6)).toBe(0);
+  expect(warmth(1e3, 1e6)).toBeCloseTo(0.5);
+  expect(warmth(1, 1)).toBe(1);
+});
+
+it("finds the row above which the slowest hundredth lies", () => {
+  expect(rowOfSlowest(heat, 0.01)).toBe(1);
+  expect(rowOfSlowest(heat, 0.001)).toBe(2);
+  expect(rowOfSlowest(heatOf({ ...answer, cells: [], spans: 0 }), 0.01)).toBeUndefined();
+});
+
+describe("a selection", () => {
+  const box = { left: 1, right: 2, low: 1, high: 2 };
+  it("is exactly what its cells count", () => {
+    expect(selectionOf(heat, box)).toEqual({
+      ...{ from: TWO + 60_000_000_000n, to: TWO + 180_000_000_000n },
+      ...{ minNano: 1_000_001, maxNano: 100_000_000 },
+    });
+  });
+  it("comes back to its cells", () => expect(boxOf(heat, selectionOf(heat, box))).toEqual(box));
+  it("is cut where the picture ends", () => {
+    const wide = { from: TWO - 1n, to: TWO + 9_000_000_000_000n, minNano: 0, maxNano: 1e12 };
+    expect(boxOf(heat, wide)).toEqual({ left: 0, right: 3, low: 0, high: 2 });
+  });
+  it("may be out of sight", () => {
+    expect(boxOf(heat, { from: TWO - 9n, to: TWO, minNano: 0, maxNano: 1e9 })).toBeUndefined();
+    expect(boxOf(heat, { from: TWO, to: TWO + 1n, minNano: 2e8, maxNano: 1e9 })).toBeUndefined();
+  });
+});
+
+it("knows a duration's row: bounds belong to the row below", () => {
+  expect([0, 1, 1e6, 1e6 + 1, 1e8, 1e8 + 1].map((nano) => rowOf(heat, nano))).toEqual([0, 0, 0, 1, 2, 3]);
+});
+
+it("finds the cell under the pointer, also when it has left", () => {
+  expect(cellAt(heat, 150, 10, 400, 90)).toEqual({ column: 1, row: 2 });
+  expect(cellAt(heat, -5, 200, 400, 90)).toEqual({ column: 0, row: 0 });
+});
+
+describe("the cursor", () => {
+  it("begins at the slowest", () => {
+    expect(slowestCell(heat)).toEqual({ column: 2, row: 2 });
+    expect(moved(heat, undefined, "ArrowLeft", false).at).toEqual({ column: 2, row: 2 });
+  });
+  it("moves, extends, and stays inside", () => {
+    let cursor = moved(heat, undefined, "ArrowLeft", false);
+    cursor = moved(heat, cursor, "ArrowRight", true);
+    cursor = moved(heat, cursor, "ArrowRight", true);
+    cursor = moved(heat, cursor, "ArrowDown", true);
+    expect(boxBetween(cursor.anchor, cursor.at)).toEqual({ left: 2, right: 3, low: 1, high: 2 });
+    cursor = moved(heat, cursor, "ArrowLeft", false);
+    expect(cursor.anchor).toEqual(cursor.at);
+  });
+});

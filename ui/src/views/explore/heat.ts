@@ -1,0 +1,91 @@
+// Heat: a heatmap's answer as a grid that can be looked up, and what follows from it. Row 0 is at the bottom.
+import type { HeatmapAnswer } from "@/api/generated/answers";
+import type { UnixNano } from "@/time/nano";
+
+export interface Heat {
+  readonly start: UnixNano;
+  readonly stepNano: number;
+  readonly columns: number;
+  readonly rows: number;
+  /** Row i holds durations above bound i, up to bound i + 1. */
+  readonly bounds: readonly number[];
+  /** By column, then row: counts[column * rows + row]. */
+  readonly counts: Float64Array;
+  readonly errors: Float64Array;
+  readonly mostInCell: number;
+  /** By column. */
+  readonly columnCounts: Float64Array;
+  readonly columnErrors: Float64Array;
+  /** False: the errors of a column are right, those of a cell are not known. */
+  readonly errorsExact: boolean;
+  /** Every span failed, as where only errors are asked for: then errors say nothing. */
+  readonly onlyErrors: boolean;
+  readonly spans: number;
+}
+
+export function heatOf(answer: HeatmapAnswer): Heat {
+  const { columns } = answer;
+  const rows = Math.max(answer.row_bounds_nano.length - 1, 0);
+  const heat = {
+    ...{ start: BigInt(answer.start_time_unix_nano), stepNano: answer.step_nano, columns, rows },
+    ...{ bounds: answer.row_bounds_nano, errorsExact: answer.errors_exact, spans: answer.spans },
+    onlyErrors: answer.spans > 0 && answer.errors === answer.spans,
+    ...{ counts: new Float64Array(columns * rows), errors: new Float64Array(columns * rows) },
+    ...{ columnCounts: new Float64Array(columns), columnErrors: new Float64Array(columns) },
+  };
+  let mostInCell = 0;
+  for (const [column, row, count, errors] of answer.cells) {
+    if (column >= columns || row >= rows) continue;
+    heat.counts[column * rows + row] = count;
+    heat.errors[column * rows + row] = errors;
+    heat.columnCounts[column]! += count;
+    heat.columnErrors[column]! += errors;
+    mostInCell = Math.max(mostInCell, count);
+  }
+  return { ...heat, mostInCell };
+}
+
+/** From 0 for one span to 1 for the most, by the logarithm: one slow request stays visible beside a million quick ones. */
+export function warmth(count: number, most: number): number {
+  return most <= 1 ? 1 : Math.log(count) / Math.log(most);
+}
+
+/** Cells from (column, row) to (column, row), both inclusive. */
+export interface Box {
+  readonly left: number;
+  readonly right: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+export interface Tally {
+  readonly count: number;
+  readonly errors: number;
+}
+
+export function tally({ counts, errors, rows }: Heat, box: Box): Tally {
+  let [count, failed] = [0, 0];
+  for (let column = box.left; column <= box.right; ++column) {
+    for (let row = box.low; row <= box.high; ++row) {
+      count += counts[column * rows + row] ?? 0;
+      failed += errors[column * rows + row] ?? 0;
+    }
+  }
+  return { count, errors: failed };
+}
+
+/** The lowest row so that at most this share of all spans lies in it and above; undefined for an empty heatmap. */
+export function rowOfSlowest(heat: Heat, share: number): number | undefined {
+  if (heat.spans === 0) return undefined;
+  const right = heat.columns - 1;
+  let above = 0;
+  let found: number | undefined;
+  for (let row = heat.rows - 1; row >= 0; --row) {
+    const { count } = tally(heat, { left: 0, right, low: row, high: row });
+    if (count === 0) continue;
+    if (found !== undefined && above + count > share * heat.spans) return found;
+    above += count;
+    found = row;
+  }
+  return found;
+}

@@ -1,0 +1,31 @@
+// The services of the range, and the operations of the chosen one: asked once, shown in the bar and in the table.
+import { useAnswer } from "@/api/answer";
+import type { AskError } from "@/api/ask";
+import type { OperationRow, OperationsAnswer, ServiceRow, ServicesAnswer } from "@/api/generated/answers";
+import { rangeParams } from "@/time/range";
+import type { Words } from "./words";
+
+export interface Lists {
+  readonly services?: readonly ServiceRow[];
+  /** Undefined while no service is chosen. */
+  readonly operations?: readonly OperationRow[];
+  readonly error?: AskError;
+  readonly again: () => void;
+}
+
+export function useLists(words: Words, ready: boolean, everyMilliseconds: number): Lists {
+  const range = rangeParams(words.range);
+  const services = useAnswer<ServicesAnswer>(ready ? "services" : undefined, range, everyMilliseconds);
+  const narrowed = ready && words.service !== "";
+  const params = { ...range, service: words.service };
+  const operations = useAnswer<OperationsAnswer>(narrowed ? "operations" : undefined, params, everyMilliseconds);
+  const error = services.error ?? (narrowed ? operations.error : undefined);
+  // Of another service they would mislead.
+  const ofService = operations.data?.operations.filter(({ service }) => service === words.service);
+  return {
+    ...(services.data && { services: services.data.services }),
+    ...(narrowed && ofService && { operations: ofService }),
+    ...(error && { error }),
+    again: services.error ? services.again : operations.again,
+  };
+}

@@ -1,0 +1,56 @@
+import { expect, it } from "vitest";
+import { heatOf } from "./heat";
+import { candidates, inOrder, seenText, stripOf } from "./spread";
+
+const heat = heatOf({
+  ...{ start_time_unix_nano: "1795269600000000000", step_nano: 60e9, columns: 4, row_bounds_nano: [0, 1e6, 1e7, 1e8] },
+  cells: [
+    [1, 0, 5, 0],
+    [2, 1, 3, 0],
+    [2, 2, 2, 0],
+  ],
+  ...{ spans: 10, errors: 0, max_nano: 9e7, errors_exact: true },
+});
+
+it("says when a value was seen first and last, and how much of it was slow", () => {
+  expect(stripOf(heat, 1e7)).toEqual({
+    counts: [0, 5, 5, 0],
+    slow: [0, 0, 2, 0],
+    ...{ spans: 10, slowSpans: 2, first: 1795269660000000000n, last: 1795269780000000000n },
+  });
+  expect(stripOf(heat, 5e6).slow).toEqual([0, 0, 2, 0]);
+  expect(stripOf(heat, 1e6).slow).toEqual([0, 0, 5, 0]);
+});
+
+it("has neither where there is nothing", () => {
+  const empty = stripOf({ ...heat, columnCounts: new Float64Array(4), counts: new Float64Array(12) }, 0);
+  expect(empty.first).toBeUndefined();
+  expect(empty.spans).toBe(0);
+});
+
+it("looks at telling values before frequent ones", () => {
+  expect(candidates(["b"], ["a", "b", "c"], 2)).toEqual(["b", "a"]);
+});
+
+it("says what began or ended within the picture, and no more", () => {
+  const say = (first: number, last: number) =>
+    seenText(
+      { ...stripOf(heat, 0), first: heat.start + BigInt(first), last: heat.start + BigInt(last) },
+      heat,
+      (at) => `+${at - heat.start}`,
+    );
+  expect(say(60e9, 120e9)).toBe("first seen +60000000000 · last seen +120000000000");
+  expect(say(0, 240e9)).toBe("all the time");
+  expect(say(60e9, 240e9)).toBe("first seen +60000000000");
+  const left = { ...stripOf(heat, 0), counts: [1, 0, 0, 1], first: heat.start, last: heat.start + 240_000_000_000n };
+  expect(seenText(left, heat, (at) => `+${at - heat.start}`)).toBe("not seen +60000000000 – +180000000000");
+});
+
+it("has versions in the order of their coming, then the slow ones", () => {
+  const value = (name: string, first: number, slowSpans: number) => ({
+    name,
+    strip: { counts: Array.from({ length: 40 }, (_, at) => (at < first ? 0 : 1)), slow: [], spans: 10, slowSpans },
+  });
+  const all = [value("new", 20, 9), value("quick", 0, 0), value("slow", 2, 5)];
+  expect(inOrder(all).map(({ name }) => name)).toEqual(["slow", "quick", "new"]);
+});

@@ -1,0 +1,47 @@
+// Which values of the attribute are worth a strip, and when they may be asked for.
+import { useMemo, useState } from "preact/hooks";
+import { useAnswer, type Answer } from "@/api/answer";
+import type { AttributeValuesAnswer, DifferencesAnswer } from "@/api/generated/answers";
+import { rangeParams } from "@/time/range";
+import type { Heat } from "./heat";
+import { traitsOf } from "./conditions";
+import { candidates } from "./spread";
+import type { Words } from "./words";
+
+// Of values that do not fit the conditions there may be some before those that do.
+const MOST_CANDIDATES = 16;
+// Above so many spans a strip takes the server longer than a reader who did not ask for it should make others wait.
+const UNASKED_SPANS = 1_500_000;
+
+interface StripValues {
+  /** Undefined while they are not to be asked for. */
+  readonly values: readonly string[] | undefined;
+  /** There are so many spans that the reader has to ask; `permit` does. */
+  readonly held: boolean;
+  readonly permit: () => void;
+}
+
+export function useStripValues(
+  words: Words,
+  heat: Heat | undefined,
+  differences: Answer<DifferencesAnswer> | undefined,
+): StripValues {
+  const { spread } = words;
+  const [permitted, setPermitted] = useState<Heat>();
+  const held = heat !== undefined && heat.spans > UNASKED_SPANS && permitted !== heat;
+  const path = heat && spread && !held ? `attributes/${encodeURIComponent(spread)}/values` : undefined;
+  const answer = useAnswer<AttributeValuesAnswer>(path, { ...rangeParams(words.range), limit: MOST_CANDIDATES });
+  // The selection's list and differences go first.
+  const waits = differences !== undefined && differences.stale;
+  const frequent = answer.data?.key === spread ? answer.data : undefined;
+  const telling = differences?.data;
+  const values = useMemo(() => {
+    const told = telling?.differences.flatMap(traitsOf).filter(({ key }) => key === spread) ?? [];
+    return frequent && candidates(told.map(textOf), frequent.values.map(textOf), MOST_CANDIDATES);
+  }, [telling, frequent, spread]);
+  return { values: path && !waits ? values : undefined, held: held && spread !== "", permit: () => setPermitted(heat) };
+}
+
+function textOf({ value }: { value: string }): string {
+  return value;
+}

@@ -1,0 +1,54 @@
+import { describe, expect, it } from "vitest";
+import { readWords, selectionParams, viewParams, writeWords, zoomedIn, zoomedOut, type Words } from "./words";
+
+const TWO = 1795269600000000000n; // 2026-11-21 14:00 UTC
+const MINUTE = 60_000_000_000n;
+const PLAIN = readWords({});
+const FULL: Words = {
+  range: { from: TWO, to: TWO + 60n * MINUTE },
+  service: "checkout",
+  operation: "POST /pay",
+  where: ["tenant=acme", "odd\\key=a\nb"],
+  errors: true,
+  zone: "utc",
+  follow: false,
+  selection: { from: TWO + 1n, to: TWO + MINUTE, minNano: 250_000_001, maxNano: 1_000_000_000 },
+  spread: "host.name",
+  sort: "-p99_nano",
+  outer: [{ since: "24h" }, { from: TWO - 60n * MINUTE, to: TWO + 120n * MINUTE }],
+};
+
+describe("the address", () => {
+  it("brings back everything", () => expect(readWords(writeWords(FULL))).toEqual(FULL));
+  it("goes through the browser's own encoding", () => {
+    const search = new URLSearchParams(writeWords(FULL)).toString();
+    expect(readWords(Object.fromEntries(new URLSearchParams(search)))).toEqual(FULL);
+  });
+  it("is empty by default", () => expect(writeWords(PLAIN)).toEqual({}));
+  it("can say that no attribute is spread", () => {
+    expect(readWords(writeWords({ ...PLAIN, spread: "" })).spread).toBe("");
+  });
+  it("has no selection that cannot be one", () => {
+    const query = { ...writeWords(FULL), sel_max: "12" };
+    expect(readWords(query).selection).toBeUndefined();
+  });
+});
+
+it("asks for exactly the selection", () => {
+  expect(FULL.selection && selectionParams(FULL.selection)).toEqual({
+    from: "1795269600000000001",
+    to: "1795269660000000000",
+    min_duration: "250000001ns",
+    max_duration: "1000000000ns",
+  });
+  expect(viewParams(PLAIN)).toEqual({ since: "1h", service: "", operation: "", where: [], errors: false });
+});
+
+it("zooms into the selection, and out again", () => {
+  const inside = zoomedIn({ ...PLAIN, selection: FULL.selection! });
+  expect(inside.range).toEqual({ from: TWO + 1n, to: TWO + MINUTE });
+  expect(inside.selection).toBeUndefined();
+  expect(zoomedOut(inside)).toEqual(PLAIN);
+  expect(zoomedOut(PLAIN)).toBe(PLAIN);
+  expect(zoomedIn(PLAIN)).toBe(PLAIN);
+});

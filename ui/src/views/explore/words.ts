@@ -1,0 +1,133 @@
+// What the explorer shows, as a value: read from the address's query, and written to it. What is by default is not written.
+import type { UnixNano, Zone } from "@/time/nano";
+import { readInstant, writeInstant } from "@/time/rfc3339";
+import { isBetween, rangeParams, rangeWords, readRange, type Range } from "@/time/range";
+import { decodeConditions, encodeConditions } from "./conditions";
+
+/** Spans that were started in [from, to) and lasted minNano to maxNano, both inclusive. */
+export interface Selection {
+  readonly from: UnixNano;
+  readonly to: UnixNano;
+  readonly minNano: number;
+  readonly maxNano: number;
+}
+
+export interface Words {
+  readonly range: Range;
+  readonly service: string;
+  readonly operation: string;
+  /** KEY=VALUE each. */
+  readonly where: readonly string[];
+  readonly errors: boolean;
+  readonly zone: Zone;
+  readonly follow: boolean;
+  readonly selection?: Selection;
+  /** The attribute whose values are shown over time; "": none. */
+  readonly spread: string;
+  /** "p99_nano", or "-p99_nano" for the smallest first. */
+  readonly sort: string;
+  /** The ranges that were zoomed into, the outermost first. */
+  readonly outer: readonly Range[];
+}
+
+export const DEFAULT_SPREAD = "service.version";
+export const DEFAULT_SORT = "rate";
+type Query = Readonly<Record<string, string | undefined>>;
+
+export function readWords(query: Query): Words {
+  const range = readRange(query);
+  const selection = readSelection(query);
+  return {
+    range,
+    service: query["service"] ?? "",
+    operation: query["operation"] ?? "",
+    where: decodeConditions(query["where"] ?? ""),
+    errors: query["errors"] === "true",
+    zone: query["zone"] === "utc" ? "utc" : "local",
+    follow: query["follow"] === "true" && !isBetween(range),
+    ...(selection && { selection }),
+    spread: query["spread"] === "none" ? "" : (query["spread"] ?? DEFAULT_SPREAD),
+    sort: query["sort"] ?? DEFAULT_SORT,
+    outer: (query["outer"] ?? "").split(" ").filter(Boolean).map(readOuter),
+  };
+}
+
+function readSelection(query: Query): Selection | undefined {
+  const [from, to] = [readInstant(query["sel_from"]), readInstant(query["sel_to"])];
+  const [minNano, maxNano] = [Number(query["sel_min"] ?? NaN), Number(query["sel_max"] ?? NaN)];
+  const whole = Number.isSafeInteger(minNano) && Number.isSafeInteger(maxNano);
+  if (from === undefined || to === undefined || !whole || from >= to || minNano > maxNano) return undefined;
+  return { from, to, minNano, maxNano };
+}
+
+function readOuter(text: string): Range {
+  const [from, to] = text.split("/");
+  return readRange(to === undefined ? { since: from } : { from, to });
+}
+
+function writeOuter(range: Range): string {
+  return isBetween(range) ? `${writeInstant(range.from)}/${writeInstant(range.to)}` : range.since;
+}
+
+export function writeWords(words: Words): Record<string, string> {
+  const { selection, spread, sort } = words;
+  const texts: Record<string, string> = {
+    ...rangeWords(words.range),
+    service: words.service,
+    operation: words.operation,
+    where: encodeConditions(words.where),
+    errors: words.errors ? "true" : "",
+    zone: words.zone === "utc" ? "utc" : "",
+    follow: words.follow ? "true" : "",
+    ...(selection && selectionWords(selection)),
+    spread: spread === DEFAULT_SPREAD ? "" : spread || "none",
+    sort: sort === DEFAULT_SORT ? "" : sort,
+    outer: words.outer.map(writeOuter).join(" "),
+  };
+  return Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== ""));
+}
+
+function selectionWords({ from, to, minNano, maxNano }: Selection): Record<string, string> {
+  return {
+    sel_from: writeInstant(from),
+    sel_to: writeInstant(to),
+    sel_min: String(minNano),
+    sel_max: String(maxNano),
+  };
+}
+
+/** Which spans are looked at, for the server: the conditions without the range. */
+export function filterParams({ service, operation, where, errors }: Words) {
+  return { service, operation, where, errors };
+}
+
+export function viewParams(words: Words) {
+  return { ...rangeParams(words.range), ...filterParams(words) };
+}
+
+export function selectionParams({ from, to, minNano, maxNano }: Selection) {
+  return {
+    from: from.toString(),
+    to: to.toString(),
+    min_duration: `${minNano}ns`,
+    max_duration: `${maxNano}ns`,
+  };
+}
+
+/** Another range; a selection outside of it would be out of sight, so it goes. */
+export function withRange(words: Words, range: Range, outer: readonly Range[] = []): Words {
+  const { selection: _, ...rest } = words;
+  return { ...rest, range, outer, follow: words.follow && !isBetween(range) };
+}
+
+/** The range becomes the selection's; undone by zoomedOut(). */
+export function zoomedIn(words: Words): Words {
+  if (!words.selection) return words;
+  const { from, to } = words.selection;
+  return withRange(words, { from, to }, [...words.outer, words.range]);
+}
+
+export function zoomedOut(words: Words): Words {
+  const range = words.outer[words.outer.length - 1];
+  return range ? withRange(words, range, words.outer.slice(0, -1)) : words;
+}

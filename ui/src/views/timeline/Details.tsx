@@ -1,0 +1,135 @@
+// All that is known of the chosen item.
+import type { ComponentChildren } from "preact";
+import type { TimelineState, TimelineWaker } from "@/api/generated/answers";
+import { formatDuration, formatExactNano, formatInstant } from "@/time/nano";
+import { partsOfLayout, type Layout } from "./layout";
+import type { Model } from "./model";
+import { describe, findThreadAt, type Found, type Selection } from "./selection";
+import { TimeShare, Swatch } from "./TimeShare";
+import { waitLine } from "./tracks/states";
+import type { Description } from "./tracks/track";
+import { toggleAll, toWaker } from "./useBoardKeys";
+
+interface Props {
+  readonly selection: Selection;
+  readonly model: Model;
+  readonly layout: Layout;
+  readonly choose: (next: Selection | undefined) => void;
+  readonly chooseFound: (found: Found | undefined) => void;
+}
+
+export function Details({ selection, model, layout, choose, chooseFound }: Props) {
+  const told = describe(selection);
+  const { process, lane } = partsOfLayout(layout, selection.strip);
+  return (
+    <>
+      <div class="timeline-details-head">
+        <h2>{told.title}</h2>
+        <button onClick={() => choose(undefined)} aria-label="Choose nothing">
+          ×
+        </button>
+      </div>
+      <p class="faint">{told.what}</p>
+      <dl class="timeline-facts">
+        {told.end > told.begin && <Row label="lasted">{exactly(told.end - told.begin)}</Row>}
+        <Row label={told.end > told.begin ? "begins after" : "after"}>{exactly(told.begin)}</Row>
+        <Row label="at">{formatInstant(model.start + BigInt(Math.round(told.begin)), 9)}</Row>
+        {lane && lane.key !== "?" && (
+          <Row label="thread">
+            {lane.name} {lane.key}
+          </Row>
+        )}
+        {process && (
+          <Row label="process">
+            {process.process.service} {process.process.pid} at {process.process.host_name}
+          </Row>
+        )}
+        {told.facts.map(({ label, value, href }, at) => (
+          <Row key={`${label} ${at}`} label={label}>
+            {href ? <a href={href}>{value}</a> : value}
+          </Row>
+        ))}
+      </dl>
+      {told.waker && (
+        <Waker
+          waker={told.waker}
+          model={model}
+          onGo={wakerLane(model, told) && (() => toWaker({ selection, model, chooseFound }))}
+        />
+      )}
+      {told.totals && <TimeShare totals={told.totals} />}
+      {told.longestWait && (
+        <LongestWait wait={told.longestWait} selection={selection} model={model} chooseFound={chooseFound} />
+      )}
+    </>
+  );
+}
+
+function wakerLane(model: Model, { waker, wokenAt }: Description): Found | undefined {
+  if (waker?.tid === undefined || wokenAt === undefined) return undefined;
+  return findThreadAt(model, waker.pid ?? 0, waker.tid, wokenAt);
+}
+
+function Row({ label, children }: { label: string; children: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{label}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+function exactly(nano: number): string {
+  const short = formatDuration(nano);
+  const exact = formatExactNano(nano);
+  return short === exact ? exact : `${short} (${exact})`;
+}
+
+interface WakerProps {
+  readonly waker: TimelineWaker;
+  readonly model: Model;
+  readonly onGo: (() => void) | undefined;
+}
+
+// Of a process that was captured, but not among the threads that are listed.
+function isHidden(model: Model, { pid, tid }: TimelineWaker): boolean {
+  return tid !== undefined && model.processes.some(({ process }) => process.pid === pid && process.other_threads > 0);
+}
+
+function Waker({ waker, model, onGo }: WakerProps) {
+  return (
+    <section>
+      <h3>Woken by</h3>
+      <p>
+        {wakerText(waker)} {onGo && <button onClick={onGo}>Go there (u)</button>}
+        {!onGo && isHidden(model, waker) && <button onClick={toggleAll}>Show all threads (t)</button>}
+      </p>
+    </section>
+  );
+}
+
+function wakerText(waker: TimelineWaker): string {
+  if (waker.interrupt) return waker.name ? `an interrupt, while ${waker.name} ran` : "an interrupt";
+  return `${waker.name ?? "a thread"}, thread ${waker.tid ?? 0} of process ${waker.pid ?? 0}`;
+}
+
+interface WaitProps extends Pick<Props, "selection" | "model" | "chooseFound"> {
+  readonly wait: TimelineState;
+}
+
+function LongestWait({ wait, selection, model, chooseFound }: WaitProps) {
+  const { processKey, laneKey } = selection.strip;
+  const process = model.processes.find(({ key }) => key === processKey);
+  const found =
+    process && findThreadAt(model, process.process.pid, Number(laneKey), wait.offset_nano + wait.duration_nano / 2);
+  return (
+    <section>
+      <h3>Longest wait</h3>
+      <p>
+        <Swatch state={wait.state} /> {waitLine(wait)}
+        {wait.waker && `, ended by ${wakerText(wait.waker)}`}{" "}
+        {found && <button onClick={() => chooseFound(found)}>Go there</button>}
+      </p>
+    </section>
+  );
+}

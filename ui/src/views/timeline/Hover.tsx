@@ -1,0 +1,58 @@
+// What is below the pointer, in a few words, and the moment.
+import { formatDuration, formatInstant } from "@/time/nano";
+import type { Strip } from "./layout";
+import type { Model } from "./model";
+import { tickLabel } from "./ticks";
+import { mergedText, whyUnknown } from "./tracks/bars";
+import type { Hit } from "./tracks/track";
+import { nanoOf, pixelOf, type Viewport } from "./viewport";
+
+export interface HoverAt {
+  readonly across: number;
+  readonly down: number;
+  readonly width: number;
+  readonly height: number;
+  readonly strip: Strip | undefined;
+  readonly hit: Hit | undefined;
+}
+
+const TIP_WIDTH = 280;
+
+export function Hover({ at, model, view }: { at: HoverAt; model: Model; view: Viewport }) {
+  const nano = Math.round(nanoOf(view, at.width, at.across));
+  const left = at.across + TIP_WIDTH + 24 > at.width ? at.across - TIP_WIDTH - 12 : at.across + 12;
+  const lines = [...triggersAt(model, view, at), ...linesOf(at, nano)];
+  return (
+    <>
+      <div class="timeline-crosshair" style={{ left: `${at.across}px` }} />
+      <div class="timeline-tip" style={{ left: `${Math.max(0, left)}px`, ...vertically(at), width: `${TIP_WIDTH}px` }}>
+        {lines.map((text, index) => (
+          <div key={index} class={index === 0 ? "timeline-tip-title" : ""}>
+            {text}
+          </div>
+        ))}
+        <div class="faint">
+          {tickLabel(nano, 1, Math.abs(nano))} · {formatInstant(model.start + BigInt(nano), 9).slice(11)}
+        </div>
+      </div>
+    </>
+  );
+}
+
+// Above the pointer where there is no room below it.
+function vertically({ down, height }: HoverAt) {
+  return down + 120 > height ? { bottom: `${height - down + 10}px` } : { top: `${down + 14}px` };
+}
+
+function triggersAt(model: Model, view: Viewport, { across, width }: HoverAt): string[] {
+  const near = model.triggers.filter((trigger) => Math.abs(pixelOf(view, width, trigger.at) - across) <= 4);
+  return near.map(({ why }) => `trigger, ${why}`);
+}
+
+function linesOf({ strip, hit }: HoverAt, nano: number): string[] {
+  if (!strip) return [];
+  if (!hit) return [whyUnknown(strip.track, nano)].flatMap((why) => why ?? []);
+  if (hit.run.last > hit.run.first + 1) return [mergedText(strip.track, hit)];
+  const { title, what, begin, end } = strip.track.describe(hit);
+  return [`${title}${end > begin ? `  ${formatDuration(end - begin)}` : ""}`, what];
+}

@@ -1,0 +1,88 @@
+// What the scheduler did with a thread: running, waiting for a processor, waiting for something.
+import type { ThreadStateName, TimelineState } from "@/api/generated/answers";
+import { formatDuration } from "@/time/nano";
+import { ItemIndex } from "../item_index";
+import type { ColorName } from "../palette";
+import { barTrack } from "./bars";
+import { byBegin, lasting, hasAny, unknownWithGaps, type TrackSource } from "./context";
+import type { Description, Fact, Track } from "./track";
+
+export const STATES: readonly ThreadStateName[] = [
+  "running",
+  "runnable",
+  "sleeping",
+  "uninterruptible",
+  "blocked",
+  "stopped",
+  "unknown",
+];
+
+export const STATE_WORDS: Readonly<Record<ThreadStateName, string>> = {
+  running: "ran on a processor",
+  runnable: "could have run, waited for a processor",
+  sleeping: "slept until somebody woke it",
+  uninterruptible: "waited uninterruptibly, mostly for a disk",
+  blocked: "waited: asleep, or uninterruptibly",
+  stopped: "was stopped by a signal or a debugger",
+  unknown: "what would say it was lost",
+};
+
+export function stateColor(state: ThreadStateName): ColorName {
+  return state;
+}
+
+export function stateTrack(source: TrackSource): Track | undefined {
+  const { thread } = source;
+  if (!thread || (!hasAny(thread, "states") && !thread.of_trace)) return undefined;
+  const states = byBegin(thread.states);
+  const index = new ItemIndex(
+    states.map((state) => ({ ...lasting(state), kind: STATES.indexOf(state.state) })),
+    STATES.length,
+  );
+  const at = (item: number) => states[item] ?? { state: "unknown", offset_nano: 0, duration_nano: 0 };
+  return barTrack({
+    kind: "states",
+    label: "states",
+    one: "state",
+    rows: [index],
+    rowHeight: 16,
+    unknown: unknownWithGaps(source.unknownOfKernel, thread.gaps, "states"),
+    color: (kind, palette) => palette.color[stateColor(STATES[kind] ?? "unknown")],
+    text: (_, item) => textOf(at(item)),
+    guessed: (_, item) => at(item).guessed ?? false,
+    kindName: (kind) => STATES[kind] ?? "unknown",
+    describe: ({ item }) => describeState(at(item)),
+  });
+}
+
+function textOf(state: TimelineState): string {
+  if (state.state === "running") return state.cpu === undefined ? "running" : `cpu ${state.cpu}`;
+  return state.in ? `${state.state} in ${state.in}` : state.state;
+}
+
+export function describeState(state: TimelineState): Description {
+  const end = state.offset_nano + state.duration_nano;
+  const woken = state.state === "runnable" ? state.offset_nano : end;
+  return {
+    title: state.state,
+    what: STATE_WORDS[state.state],
+    begin: state.offset_nano,
+    end,
+    facts: factsOf(state),
+    ...(state.waker && { waker: state.waker, wokenAt: woken }),
+  };
+}
+
+function factsOf(state: TimelineState): Fact[] {
+  const facts: Fact[] = [];
+  if (state.cpu !== undefined) facts.push({ label: "processor", value: String(state.cpu) });
+  if (state.in) facts.push({ label: "waits for", value: state.in });
+  if (state.preempted) facts.push({ label: "preempted", value: "it would have run on" });
+  if (state.guessed) facts.push({ label: "guessed", value: "concluded from what came later, or from nothing" });
+  return facts;
+}
+
+/** "sleeping 315 ms in futex": one line of a wait. */
+export function waitLine(state: TimelineState): string {
+  return `${state.state} ${formatDuration(state.duration_nano)}${state.in ? ` in ${state.in}` : ""}`;
+}

@@ -1,0 +1,82 @@
+// What fathom kept besides the spans: captures of threads and snapshots of instructions. Nobody else has them, and they
+// are where the answer is when spans do not say it, so they are offered before all else.
+import type { TraceAnswer, TraceCapture, TraceSnapshot } from "@/api/generated/answers";
+import { formatPlace } from "@/state/place";
+import { formatDuration } from "@/time/nano";
+
+export interface Found {
+  readonly captures: readonly TraceCapture[];
+  readonly snapshots: readonly TraceSnapshot[];
+}
+
+/** Of the whole trace, or of those that one of its spans was the reason of. */
+export function evidenceOf(answer: TraceAnswer, span?: string): Found {
+  const { captures, snapshots = [] } = answer;
+  if (span === undefined) return { captures, snapshots };
+  const ofSpan = (one: { readonly span_id: string }) => one.span_id === span;
+  return { captures: captures.filter(ofSpan), snapshots: snapshots.filter(ofSpan) };
+}
+
+const TRIGGERS: Readonly<Record<string, string>> = {
+  overdue: "was overdue",
+  slow: "was slow",
+  error: "failed",
+  requested: "somebody asked",
+  program: "the program asked",
+  crash: "crashed",
+  remote: "another node asked",
+};
+
+const MOST_SHOWN = 6;
+
+export function Evidence({ trace, found, span }: { trace: TraceAnswer; found: Found; span?: string }) {
+  const { captures, snapshots } = found;
+  // A capture of the trace has all its processes' threads, also those of spans that it was not made for.
+  const timeline = span === undefined ? captures.length > 0 : trace.captures.length > 0;
+  if (!timeline && snapshots.length === 0) return null;
+  return (
+    <nav class="evidence" aria-label={span === undefined ? "What else was kept" : "What else was kept of this span"}>
+      {timeline && (
+        <a
+          class="evidence-main"
+          href={formatPlace({ view: "timeline", id: trace.trace_id, query: span === undefined ? {} : { span } })}
+        >
+          {span === undefined ? "What the threads did" : "What its thread did meanwhile"}
+        </a>
+      )}
+      {snapshots.map((snapshot) => (
+        <SnapshotLink key={snapshot.id} snapshot={snapshot} />
+      ))}
+      {captures.slice(0, MOST_SHOWN).map((capture) => (
+        <CaptureLink key={capture.id} capture={capture} />
+      ))}
+      {captures.length > MOST_SHOWN && (
+        <a href={formatPlace({ view: "captures", query: { trace_id: trace.trace_id } })}>
+          and {captures.length - MOST_SHOWN} more captures
+        </a>
+      )}
+    </nav>
+  );
+}
+
+function CaptureLink({ capture }: { capture: TraceCapture }) {
+  const lasted = Number(BigInt(capture.end_time_unix_nano) - BigInt(capture.start_time_unix_nano));
+  return (
+    <a href={formatPlace({ view: "capture", id: capture.id, query: {} })}>
+      <span class="faint">Capture</span> {capture.service} <span class="faint">on {capture.host_name}</span>{" "}
+      {TRIGGERS[capture.trigger] ?? capture.trigger} <span class="faint">{formatDuration(lasted)}</span>
+      {(capture.damaged || capture.truncated) && <span class="tag warn">{capture.damaged ? "damaged" : "cut"}</span>}
+    </a>
+  );
+}
+
+function SnapshotLink({ snapshot }: { snapshot: TraceSnapshot }) {
+  return (
+    <a class="evidence-main" href={formatPlace({ view: "snapshot", id: snapshot.id, query: {} })}>
+      Its instructions{" "}
+      <span class="detail">
+        thread {snapshot.tid} on {snapshot.host}
+      </span>
+    </a>
+  );
+}

@@ -1,0 +1,143 @@
+// The buttons above the waterfall; each has a key, too.
+import type { RefObject } from "preact";
+import { useState } from "preact/hooks";
+import { useKeys } from "@/keys/keys";
+import { go, place } from "@/state/navigation";
+import { withQuery } from "@/state/place";
+import type { Actions } from "./actions";
+import { findUsual, subjectOf } from "./usual";
+
+interface Props {
+  readonly act: Actions;
+  readonly hits: readonly number[];
+  readonly search: RefObject<HTMLInputElement | null>;
+}
+
+export function Toolbar({ act, hits, search }: Props) {
+  const { follow, clock, folding, window } = act.choices.words.value;
+  const measured = act.model.answer.spans.some((span) => span.clock);
+  return (
+    <div class="trace-toolbar" role="toolbar" aria-label="The waterfall">
+      <SearchField act={act} hits={hits} field={search} />
+      <span class="button-group">
+        <button onClick={() => act.levels(-1)} title="One level less  [" aria-label="One level less">
+          −
+        </button>
+        <span class="faint">{folding.depth === undefined ? "all levels" : `${folding.depth + 1} levels`}</span>
+        <button onClick={() => act.levels(1)} title="One level more  ]" aria-label="One level more">
+          +
+        </button>
+      </span>
+      <button aria-pressed={!folding.runsOpen} onClick={() => act.toggleRuns()} title="Repeated siblings as one row  r">
+        Fold repeats
+      </button>
+      {measured && (
+        <button
+          aria-pressed={clock === "corrected"}
+          onClick={() => act.toggleClock()}
+          title="Or times as they were sent  t"
+        >
+          Corrected clocks
+        </button>
+      )}
+      <button disabled={!window} onClick={() => act.showAll()} title="All of the time  0">
+        All time
+      </button>
+      <button
+        aria-pressed={follow}
+        onClick={() => act.choices.change({ follow: !follow })}
+        title="Ask again every two seconds"
+      >
+        Follow
+      </button>
+      <Usual act={act} />
+    </div>
+  );
+}
+
+function SearchField({
+  act,
+  hits,
+  field,
+}: {
+  act: Actions;
+  hits: readonly number[];
+  field: RefObject<HTMLInputElement | null>;
+}) {
+  const { find } = act.choices.words.value;
+  const nth = hits.indexOf(act.found?.node ?? -1) + 1;
+  const key = (event: KeyboardEvent) => {
+    if (event.key === "Enter") act.stepToHit(!event.shiftKey);
+    else if (event.key === "Escape") field.current?.blur();
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <span class="button-group search">
+      <input
+        ref={field}
+        type="search"
+        aria-label="Search in this trace"
+        placeholder="Search in this trace"
+        value={find}
+        onInput={(event) => act.choices.change({ find: event.currentTarget.value })}
+        onKeyDown={key}
+      />
+      <span class="hit-count" role="status">
+        {find.trim() !== "" && (nth > 0 ? `${nth} of ${hits.length}` : `${hits.length} found`)}
+      </span>
+      <button
+        onClick={() => act.stepToHit(false)}
+        disabled={hits.length === 0}
+        aria-label="Found before"
+        title="Found before  N"
+      >
+        ↑
+      </button>
+      <button
+        onClick={() => act.stepToHit(true)}
+        disabled={hits.length === 0}
+        aria-label="Next found"
+        title="Next found  n"
+      >
+        ↓
+      </button>
+    </span>
+  );
+}
+
+function Usual({ act }: { act: Actions }) {
+  const [state, setState] = useState<{ readonly busy: boolean; readonly problem?: string }>({ busy: false });
+  const { answer, tree, path } = act.model;
+  const subject = subjectOf(answer.trace_id, tree, path.root);
+  const compare = async () => {
+    if (!subject) return;
+    setState({ busy: true });
+    try {
+      const usual = await findUsual(subject);
+      const here = place.peek();
+      setState({ busy: false });
+      if (here?.view === "trace" && here.id === answer.trace_id) go(withQuery(here, { compare: usual }));
+    } catch (problem) {
+      setState({ busy: false, problem: problem instanceof Error ? problem.message : "it could not be found" });
+    }
+  };
+  useKeys("Another trace", [{ key: "u", what: "compare with a usual one", run: () => void compare() }]);
+  return (
+    <>
+      <button
+        disabled={state.busy}
+        onClick={compare}
+        hidden={!subject}
+        title={`With one of ${subject?.operation} of its median duration  u`}
+      >
+        {state.busy ? "Looking for a usual one …" : "Compare with a usual one"}
+      </button>
+      {state.problem && (
+        <span class="bad" role="alert">
+          {state.problem}
+        </span>
+      )}
+    </>
+  );
+}

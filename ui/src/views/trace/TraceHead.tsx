@@ -1,0 +1,72 @@
+// What a trace is, in a few words: its name, how long, how much, and whether all of it is here.
+import { formatDuration, formatExactNano, formatInstant } from "@/time/nano";
+import { Evidence, evidenceOf } from "./Evidence";
+import { missingParents, nameOf, titleSpan, type TraceModel } from "./model";
+
+export function TraceHead({ model }: { model: TraceModel }) {
+  const { answer, tree } = model;
+  const title = titleSpan(model);
+  return (
+    <header class="trace-head">
+      <div class="trace-title">
+        <h1>
+          {title ? nameOf(title) : "A trace without spans"} {title && <span class="faint">{title.service}</span>}
+        </h1>
+        <Duration model={model} />
+        <Counts model={model} />
+        <span class="faint" title="The earliest start">
+          {formatInstant(tree.originNano, 3)}
+        </span>
+        <span class="mono faint trace-id">{answer.trace_id}</span>
+      </div>
+      <Incomplete model={model} />
+      <Evidence trace={answer} found={evidenceOf(answer)} />
+    </header>
+  );
+}
+
+/** The request's, which is its root's; that of all its spans beside it where they go on. */
+function Duration({ model: { tree, path } }: { model: TraceModel }) {
+  const all = `${formatDuration(tree.durationNano)} in all`;
+  return (
+    <span>
+      <b class="trace-duration" title={formatExactNano(path.totalNano)}>
+        {formatDuration(path.totalNano)}
+      </b>
+      {tree.durationNano > path.totalNano && <span class="faint"> {all}</span>}
+    </span>
+  );
+}
+
+const GROUPED = new Intl.NumberFormat("en");
+
+function Counts({ model }: { model: TraceModel }) {
+  const { answer, services, errors } = model;
+  const several = (count: number, what: string) => `${GROUPED.format(count)} ${what}${count === 1 ? "" : "s"}`;
+  return (
+    <span>
+      {several(answer.spans.length, "span")} · {several(services, "service")} ·{" "}
+      <span class={errors.length > 0 ? "bad" : "faint"}>{several(errors.length, "error")}</span>
+    </span>
+  );
+}
+
+function Incomplete({ model }: { model: TraceModel }) {
+  const missing = missingParents(model);
+  const conflicts = model.answer.spans.filter((span) => span.conflicting).length;
+  if (model.answer.complete && missing === 0 && conflicts === 0) return null;
+  return (
+    <p class="note" role="status">
+      {(!model.answer.complete || missing > 0) && (
+        <>
+          <b>Not complete:</b>{" "}
+          {missing === 1
+            ? "a span that others name as their parent is"
+            : `${missing} spans that others name as their parents are`}{" "}
+          not stored. It may come yet (follow asks again), or was lost.{" "}
+        </>
+      )}
+      {conflicts > 0 && <>{conflicts} spans share their id with another that says something else; both are shown.</>}
+    </p>
+  );
+}

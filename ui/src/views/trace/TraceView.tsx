@@ -1,0 +1,93 @@
+// The view of one trace: /trace/ID, and with ?compare=ID2 beside another one.
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import type { TraceAnswer } from "@/api/generated/answers";
+import { useAnswer } from "@/api/answer";
+import { useKeys } from "@/keys/keys";
+import { Problem, Waiting } from "@/parts/Problem";
+import type { Place } from "@/state/place";
+import { Actions, placeOf } from "./actions";
+import { useChoices, type Choices } from "./choices";
+import { Comparison } from "./Comparison";
+import { Evidence, evidenceOf } from "./Evidence";
+import { Minimap } from "./Minimap";
+import { lookUp, makeModel } from "./model";
+import { PathSummary, RunDetail } from "./PathSummary";
+import { visibleRows } from "./rows";
+import { SpanDetail } from "./SpanDetail";
+import { Toolbar } from "./Toolbar";
+import { TraceHead } from "./TraceHead";
+import { traceKeys } from "./traceKeys";
+import { nodeAt } from "./tree";
+import { Waterfall } from "./Waterfall";
+import "./trace.css";
+import "./detail.css";
+import "./compared.css";
+
+const FOLLOW_MILLISECONDS = 2000;
+
+export function TraceView({ place }: { place: Place }) {
+  const choices = useChoices(place);
+  const { follow } = choices.words.value;
+  const id = place.id ?? "";
+  const answer = useAnswer<TraceAnswer>(`traces/${encodeURIComponent(id)}`, {}, follow ? FOLLOW_MILLISECONDS : 0);
+  const compared = place.query["compare"];
+  return (
+    <div class={compared ? "trace-compared" : "trace"}>
+      {answer.error && <Problem error={answer.error} again={answer.again} />}
+      {!answer.data && !answer.error && <Waiting what="Asking for the trace" />}
+      {answer.data && compared && <Comparison place={place} answer={answer.data} otherId={compared} />}
+      {answer.data && !compared && <Loaded answer={answer.data} choices={choices} />}
+    </div>
+  );
+}
+
+function Loaded({ answer, choices }: { answer: TraceAnswer; choices: Choices }) {
+  const { clock, folding, find, span } = choices.words.value;
+  const model = useMemo(() => makeModel(answer, clock), [answer, clock]);
+  const rows = useMemo(() => visibleRows(model.tree, folding), [model, folding]);
+  const hits = useMemo(() => model.search.find(find), [model, find]);
+  const hitSet = useMemo(() => new Set(hits), [hits]);
+  const act = useMemo(() => new Actions(model, rows, choices), [model, rows, choices]);
+  const search = useRef<HTMLInputElement>(null);
+  useKeys(
+    "Trace",
+    traceKeys(act, () => search.current?.focus()),
+  );
+  const found = lookUp(model.tree, span);
+  // A link may lead to a span that is folded away.
+  useEffect(() => {
+    const hidden = found && !found.run && rows[placeOf(rows, found)]?.node !== found.node;
+    if (hidden) act.select(found.node);
+  }, [span, model]);
+  if (answer.spans.length === 0) return <WithoutSpans answer={answer} />;
+  return (
+    <>
+      <TraceHead model={model} />
+      <Toolbar act={act} hits={hits} search={search} />
+      <Minimap act={act} />
+      <div class="trace-body">
+        <Waterfall act={act} hits={hitSet} selected={found ? placeOf(rows, found) : -1} />
+        <aside
+          class="trace-detail"
+          aria-label={found ? "The selected span" : "Where the time went"}
+          tabIndex={0}
+          data-scrolls
+        >
+          {!found && <PathSummary act={act} />}
+          {found?.run && <RunDetail act={act} run={found.run} />}
+          {found && !found.run && <SpanDetail act={act} node={nodeAt(model.tree, found.node)} key={span} />}
+        </aside>
+      </div>
+    </>
+  );
+}
+
+function WithoutSpans({ answer }: { answer: TraceAnswer }) {
+  return (
+    <>
+      <h1>A trace of which no span is stored</h1>
+      <p>Its spans are still open, or were lost; this was kept of its threads:</p>
+      <Evidence trace={answer} found={evidenceOf(answer)} />
+    </>
+  );
+}
