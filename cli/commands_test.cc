@@ -17,7 +17,7 @@ std::string decoded(const std::string& text) {
   return out;
 }
 
-std::string row(int duration_ms, const std::string& operation = "GET /x") {
+std::string row(int64_t duration_ms, const std::string& operation = "GET /x") {
   return R"({"trace_id":")" + std::string(kTraceId) +
          R"(","span_id":"00f067aa0ba902b7","service":"shop","operation":")" + operation +
          R"(","start_time_unix_nano":"1795226400000000001","duration_nano":)" +
