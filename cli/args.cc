@@ -14,6 +14,8 @@ namespace fathom::cli {
 
 namespace {
 
+constexpr std::string_view kOff = "no";  // the only value that is kept of a switch
+
 const Flag* find_flag(const CommandLine& line, std::string_view name) {
   auto found = std::find_if(line.flags.begin(), line.flags.end(), [&](const Flag& flag) { return flag.name == name; });
   return found == line.flags.end() ? nullptr : &*found;
@@ -96,15 +98,25 @@ class ArgsParser {
     std::string name = word.substr(0, equals);
     const Flag* flag = find_flag(line_, name);
     if (flag == nullptr) return unknown_flag(line_, name);
-    if (args_.has(name) && !flag->repeatable) return invalid(name + " is given twice");
+    if (args_.values_.contains(name) && !flag->repeatable) return invalid(name + " is given twice");
     bool has_value = equals != std::string::npos;
-    if (flag->value.empty()) {
-      if (has_value) return invalid(name + " takes no value");
-      args_.values_[name];
-      return {};
-    }
+    if (flag->value.empty()) return has_value ? set_switch(name, word.substr(equals + 1)) : switch_on(name);
     if (!has_value && !next_is_value()) return missing_value(*flag);
     args_.values_[name].push_back(has_value ? word.substr(equals + 1) : words_[++at_]);
+    return {};
+  }
+
+  Result<> switch_on(const std::string& name) {
+    args_.values_[name];
+    return {};
+  }
+
+  // A file may have switched it on, which must be possible to undo.
+  Result<> set_switch(const std::string& name, const std::string& value) {
+    if (find_flag(line_, "--config") == nullptr) return invalid(name + " takes no value");
+    if (value == "yes") return switch_on(name);
+    if (value != kOff) return invalid(name + ": '" + printable(value) + "' is neither yes nor no");
+    args_.values_[name] = {value};
     return {};
   }
 
@@ -124,6 +136,20 @@ class ArgsParser {
 
 Result<Args> parse_args(const CommandLine& line, const std::vector<std::string>& words) {
   return ArgsParser(line, words).parse();
+}
+
+bool Args::has(std::string_view flag) const {
+  auto found = values_.find(flag);
+  if (found == values_.end()) return false;
+  const Flag* known = find_flag(*line_, flag);
+  const bool is_switch = known != nullptr && known->value.empty();
+  return !is_switch || found->second.empty();
+}
+
+Args Args::over(const Args& below) const {
+  Args both = *this;
+  both.values_.insert(below.values_.begin(), below.values_.end());
+  return both;
 }
 
 std::vector<std::string> Args::positionals_from(size_t index) const {

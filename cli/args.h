@@ -1,8 +1,9 @@
 // The command line, read by a table: each command lists its flags, and the parser, the help and the suggestions follow.
 //
-// Rules: `--flag VALUE` and `--flag=VALUE`; a switch takes no value; `--` ends the flags; an unknown flag is named with
-// the nearest known one; a flag given twice is refused unless it is repeatable. Errors: kInvalid, naming flag and cure.
-// Ownership: Args copies the values; it refers to the Command, whose tables are static. Thread safety: plain values.
+// Rules: `--flag VALUE` and `--flag=VALUE`; a switch takes no value, but =yes and =no where a configuration file may
+// say otherwise; `--` ends the flags; an unknown flag is named with the nearest known one; a flag given twice is
+// refused unless it is repeatable. Errors: kInvalid, naming flag and cure. Ownership: Args copies the values; it refers
+// to the Command, whose tables are static. Thread safety: plain values.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,7 @@ struct Flag {
   std::string help;      // one sentence
   std::string fallback;  // the value when it is not given; shown in the help
   bool repeatable = false;
+  bool only_typed = false;  // of one run; no key of a configuration file
 };
 
 struct Positional {
@@ -46,7 +48,8 @@ struct CommandLine {
 
 class Args {
  public:
-  bool has(std::string_view flag) const { return values_.find(flag) != values_.end(); }
+  // Given, and not switched off.
+  bool has(std::string_view flag) const;
   // The value given, or the table's fallback; empty when there is neither.
   std::string get(std::string_view flag) const;
   std::optional<std::string> given(std::string_view flag) const;
@@ -55,6 +58,8 @@ class Args {
   // Those from that one on.
   std::vector<std::string> positionals_from(size_t index) const;
   bool wants_help() const { return help_; }
+  // These, and of what they do not give (not even as switched off), what `below` gives.
+  Args over(const Args& below) const;
 
   // Typed values; the error names the flag. The flag must have a value or a fallback.
   Result<uint64_t> duration_nano(std::string_view flag) const;

@@ -11,6 +11,7 @@
 #include "base/metrics.h"
 #include "base/open_files.h"
 #include "cli/addresses.h"
+#include "cli/config_file.h"
 #include "cli/exit_codes.h"
 #include "cli/help.h"
 #include "node-agent/kernel/kernel_sources.h"
@@ -47,6 +48,11 @@ cli::ExitCode refuse(cli::ExitCode code, const std::string& message) {
   return code;
 }
 
+cli::ExitCode print(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  return cli::ExitCode::kOk;
+}
+
 cli::ExitCode serve(const AgentProgramOptions& options) {
   // Before any thread: variables of the environment are taken away, and signals blocked.
   std::vector<agent::InheritedFd> inherited = agent::take_inherited();
@@ -65,19 +71,27 @@ cli::ExitCode serve(const AgentProgramOptions& options) {
   return cli::ExitCode::kOk;
 }
 
+Result<AgentProgramOptions> options_of(const cli::Settings& settings) {
+  Result<AgentProgramOptions> options = agent_options(settings.args, agent_environment());
+  if (!options) return settings.located(options.error());
+  return options;
+}
+
+cli::ExitCode check(const AgentProgramOptions&) {
+  return print("the configuration is right\n");
+}
+
 cli::ExitCode run(const std::vector<std::string>& words) {
-  Result<cli::Args> args = cli::parse_args(agent_command_line(), words);
-  if (!args) return refuse(cli::ExitCode::kUsage, args.error().message);
-  if (args->wants_help()) {
-    std::fputs(cli::command_help(agent_command_line()).c_str(), stdout);
-    return cli::ExitCode::kOk;
-  }
-  if (args->has("--print-sources")) {
-    std::fputs(agent::kernel_sources_json(agent::kernel_sources()).c_str(), stdout);
-    return cli::ExitCode::kOk;
-  }
-  Result<AgentProgramOptions> options = agent_options(*args, agent_environment());
+  const cli::CommandLine& line = agent_command_line();
+  Result<cli::Settings> settings = cli::parse_settings(line, words);
+  if (!settings) return refuse(cli::ExitCode::kUsage, settings.error().message);
+  if (settings->typed.wants_help()) return print(cli::command_help(line));
+  if (settings->typed.has("--print-config")) return print(cli::config_text(line));
+  if (settings->typed.has("--print-sources")) return print(agent::kernel_sources_json(agent::kernel_sources()));
+  Result<AgentProgramOptions> options = options_of(*settings);
   if (!options) return refuse(cli::ExitCode::kUsage, options.error().message);
+  if (settings->typed.has("--check-config")) return check(*options);
+  set_log_level(*cli::log_level(settings->args));
   return serve(*options);
 }
 

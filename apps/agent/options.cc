@@ -2,6 +2,9 @@
 
 #include <bit>
 
+#include "cli/config_file.h"
+#include "cli/filter_flags.h"
+
 namespace fathom {
 
 namespace {
@@ -12,40 +15,49 @@ cli::CommandLine make_line() {
       "takes the spans of this host's programs out of their memory and brings them to a collector",
       "One per host; usually started by 'fathom up' or systemd, which start it again should it die and keep the "
       "programs' memory meanwhile. The log goes to standard error. SIGTERM and SIGINT end it: what programs have "
-      "left until then is sent or spooled first. The exit status is 0 then, 2 for a wrong command line, and 5 when "
-      "it cannot start.",
+      "left until then is sent or spooled first. The exit status is 0 then, 2 for a wrong command line or "
+      "configuration file, and 5 when it cannot start.",
       {},
-      {{"--agent-socket", "PATH",
-        "the unix socket where programs offer their memory (default: $FATHOM_AGENT_SOCKET; /run/fathom/agent.sock "
-        "for root, $XDG_RUNTIME_DIR/fathom/agent.sock for others)"},
-       {"--collector", "ADDR", "HOST:PORT where a server takes agents' spans (its --ingest)", "127.0.0.1:7072"},
-       {"--state", "DIR",
-        "the node's id, and the spool (default: /var/lib/fathom-agent for root, $XDG_STATE_HOME/fathom-agent or "
-        "~/.local/state/fathom-agent for others)"},
-       {"--spool-limit", "SIZE", "spans on disk while the collector is away; 0: no more", "256MiB"},
-       {"--http", "ADDR", "HOST:PORT of /metrics, /healthz and /tracepoints (default: off)"},
-       {"--kernel-events", "off|requested|scheduling|traced",
-        "what the kernel tells of traced programs: context switches, wake-ups and page faults "
-        "(scheduling), or system calls too (traced: some 280 ns for each of theirs, and half of that for every other "
-        "process's). While a request for a capture waits for its window, everything; 'requested': only then; 'off': "
-        "never",
-        "scheduling"},
-       {"--capture-budget", "SIZE", "events in one capture, 1MiB to 64MiB; beyond it the oldest are left out", "16MiB"},
-       {"--overdue-after", "D",
-        "a span that takes longer is captured, where its operation's usual duration is not learnt yet (default: "
-        "none is)"},
-       {"--no-captures", "", "make none, whatever triggers or asks for them"},
-       {"--pt", "",
-        "record what the processors run by Intel PT, and cut a snapshot at each trigger; programs lose up to a quarter "
-        "of their speed. `fathom doctor --pt` says whether this host can"},
-       {"--pt-buffer-mib", "N", "the last so many MiB of packets of each CPU, a power of two up to 1024", "16"},
-       {"--pt-window", "D", "of a snapshot, before its trigger, 1ms to 5s", "50ms"},
-       {"--pt-symbol", "FILE:FUNCTION", "cut one when a traced program reaches this function, too"},
-       {"--pt-spool", "SIZE", "snapshots and their images on disk while the collector is away", "1GiB"},
-       {"--print-sources", "",
-        "say as JSON which events of the kernel this user's agent may record, and why not the others; then end"},
-       {"--ready-fd", "N", "a descriptor that gets one line of JSON, the socket's path, when all is ready"}},
-      {{"fathom-agent --collector traces.example:7072", "on a host of a fleet"},
+      cli::join(
+          {cli::config_flags(),
+           {{"--agent-socket", "PATH",
+             "the unix socket where programs offer their memory (default: $FATHOM_AGENT_SOCKET; /run/fathom/agent.sock "
+             "for root, $XDG_RUNTIME_DIR/fathom/agent.sock for others)"},
+            {"--collector", "ADDR", "HOST:PORT where a server takes agents' spans (its --ingest)", "127.0.0.1:7072"},
+            {"--state", "DIR",
+             "the node's id, and the spool (default: /var/lib/fathom-agent for root, $XDG_STATE_HOME/fathom-agent or "
+             "~/.local/state/fathom-agent for others)"},
+            {"--spool-limit", "SIZE", "spans on disk while the collector is away; 0: no more", "256MiB"},
+            {"--http", "ADDR", "HOST:PORT of /metrics, /healthz and /tracepoints (default: off)"},
+            {"--kernel-events", "off|requested|scheduling|traced",
+             "what the kernel tells of traced programs: context switches, wake-ups and page faults "
+             "(scheduling), or system calls too (traced: some 280 ns for each of theirs, and half of that for every "
+             "other "
+             "process's). While a request for a capture waits for its window, everything; 'requested': only then; "
+             "'off': "
+             "never",
+             "scheduling"},
+            {"--capture-budget", "SIZE", "events in one capture, 1MiB to 64MiB; beyond it the oldest are left out",
+             "16MiB"},
+            {"--overdue-after", "D",
+             "a span that takes longer is captured, where its operation's usual duration is not learnt yet (default: "
+             "none is)"},
+            {"--no-captures", "", "make none, whatever triggers or asks for them"},
+            {"--pt", "",
+             "record what the processors run by Intel PT, and cut a snapshot at each trigger; programs lose up to a "
+             "quarter "
+             "of their speed. `fathom doctor --pt` says whether this host can"},
+            {"--pt-buffer-mib", "N", "the last so many MiB of packets of each CPU, a power of two up to 1024", "16"},
+            {"--pt-window", "D", "of a snapshot, before its trigger, 1ms to 5s", "50ms"},
+            {"--pt-symbol", "FILE:FUNCTION", "cut one when a traced program reaches this function, too"},
+            {"--pt-spool", "SIZE", "snapshots and their images on disk while the collector is away", "1GiB"},
+            {"--print-sources", "",
+             "say as JSON which events of the kernel this user's agent may record, and why not the others; then end",
+             "", false, true},
+            {"--ready-fd", "N", "a descriptor that gets one line of JSON, the socket's path, when all is ready", "",
+             false, true}}}),
+      {{"fathom-agent --print-config > agent.conf", "every key, with its default"},
+       {"fathom-agent --collector traces.example:7072", "on a host of a fleet"},
        {"fathom-agent --agent-socket /tmp/a.sock --state /tmp/a",
         "beside another, for a test; programs find it by "
         "FATHOM_AGENT_SOCKET=/tmp/a.sock"}}};
@@ -133,6 +145,7 @@ Result<AgentProgramOptions> agent_options(const cli::Args& args, const AgentEnvi
     if (!http) return http.error();
     options.http_address = *http;
   }
+  if (Result<LogLevel> level = cli::log_level(args); !level) return level.error();
   Result<> captures = capture_options(args, options);
   if (!captures) return captures.error();
   Result<> pt = pt_options(args, options);

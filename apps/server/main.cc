@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/open_files.h"
+#include "cli/config_file.h"
 #include "cli/exit_codes.h"
 #include "cli/help.h"
 
@@ -38,6 +39,11 @@ cli::ExitCode refuse(cli::ExitCode code, const std::string& message) {
   return code;
 }
 
+cli::ExitCode print(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  return cli::ExitCode::kOk;
+}
+
 // Otherwise gRPC prints pages of its own on a port in use, beside the one line that we say. Before any thread.
 void quiet_grpc() {
   ::setenv("GRPC_VERBOSITY", "NONE", 0);
@@ -63,15 +69,26 @@ cli::ExitCode serve(ServerOptions options) {
   return cli::ExitCode::kOk;
 }
 
+Result<ServerOptions> options_of(const cli::Settings& settings) {
+  Result<ServerOptions> options = server_options(settings.args, environment("XDG_DATA_HOME"), environment("HOME"));
+  if (!options) return settings.located(options.error());
+  return options;
+}
+
+cli::ExitCode check(const ServerOptions&) {
+  return print("the configuration is right\n");
+}
+
 cli::ExitCode run(const std::vector<std::string>& words) {
-  Result<cli::Args> args = cli::parse_args(server_command_line(), words);
-  if (!args) return refuse(cli::ExitCode::kUsage, args.error().message);
-  if (args->wants_help()) {
-    std::fputs(cli::command_help(server_command_line()).c_str(), stdout);
-    return cli::ExitCode::kOk;
-  }
-  Result<ServerOptions> options = server_options(*args, environment("XDG_DATA_HOME"), environment("HOME"));
+  const cli::CommandLine& line = server_command_line();
+  Result<cli::Settings> settings = cli::parse_settings(line, words);
+  if (!settings) return refuse(cli::ExitCode::kUsage, settings.error().message);
+  if (settings->typed.wants_help()) return print(cli::command_help(line));
+  if (settings->typed.has("--print-config")) return print(cli::config_text(line));
+  Result<ServerOptions> options = options_of(*settings);
   if (!options) return refuse(cli::ExitCode::kUsage, options.error().message);
+  if (settings->typed.has("--check-config")) return check(*options);
+  set_log_level(*cli::log_level(settings->args));
   return serve(*std::move(options));
 }
 

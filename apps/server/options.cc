@@ -3,6 +3,7 @@
 #include <climits>
 
 #include "base/log.h"
+#include "cli/config_file.h"
 #include "cli/filter_flags.h"
 #include "cli/server_flags.h"
 #include "cli/sizes.h"
@@ -20,14 +21,18 @@ cli::CommandLine make_line() {
   return {
       "fathom-server",
       "takes spans over OTLP, keeps them, and answers questions about them",
-      "Usually started by 'fathom up', which starts it again should it die. The log goes to standard error. SIGTERM "
-      "and SIGINT end it: requests under way are answered first. The exit status is 0 then, 2 for a wrong command "
-      "line, and 5 when it cannot start.",
+      "Usually started by 'fathom up' or systemd, which start it again should it die. The log goes to standard error. "
+      "SIGTERM and SIGINT end it: requests under way are answered first. The exit status is 0 then, 2 for a wrong "
+      "command line or configuration file, and 5 when it cannot start.",
       {},
-      cli::join({cli::place_flags(),
+      cli::join({cli::config_flags(),
+                 cli::place_flags(),
                  cli::server_flags(),
-                 {{"--ready-fd", "N", "a descriptor that gets one line of JSON, the addresses, when all is ready"}}}),
-      {{"fathom-server --data /srv/fathom --durability os", "faster acknowledgements, less durable"}}};
+                 {{"--ready-fd", "N", "a descriptor that gets one line of JSON, the addresses, when all is ready", "",
+                   false, true}}}),
+      {{"fathom-server --print-config > server.conf", "every key, with its default"},
+       {"fathom-server --config server.conf --log-level debug", "flags go before the file"},
+       {"fathom-server --data /srv/fathom --durability os", "faster acknowledgements, less durable"}}};
 }
 
 // Reads flags one after another and keeps the first error.
@@ -178,6 +183,7 @@ Result<ServerOptions> server_options(const cli::Args& args, const std::optional<
   read_thresholds(reader, options.thresholds);
   read_snapshots(reader, options);
   options.page = reader.text("--page");
+  if (Result<LogLevel> level = cli::log_level(args); !level) reader.fault(level.error().message);
   if (args.given("--ready-fd")) options.ready_fd = static_cast<int>(reader.count("--ready-fd", 1, 1023));
   if (reader.error()) return *reader.error();
   return options;

@@ -1,0 +1,213 @@
+#include "cli/config_file.h"
+
+#include <algorithm>
+
+#include "base/small_file.h"
+#include "cli/help.h"
+#include "cli/suggest.h"
+#include "cli/text.h"
+
+namespace fathom::cli {
+
+namespace {
+
+constexpr size_t kWidth = 100;
+constexpr std::string_view kDashes = "--";
+constexpr std::string_view kBlanks = " \t\r";
+
+std::string_view trimmed(std::string_view text) {
+  const size_t begin = text.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+}
+
+std::string_view without_comment(std::string_view line) {
+  for (size_t at = line.find('#'); at != std::string_view::npos; at = line.find('#', at + 1)) {
+    if (at == 0 || kBlanks.find(line[at - 1]) != std::string_view::npos) return line.substr(0, at);
+  }
+  return line;
+}
+
+std::string key_of(const Flag& flag) {
+  return flag.name.substr(kDashes.size());
+}
+
+class ConfigParser {
+ public:
+  ConfigParser(const CommandLine& line, const std::string& path) : line_(line) { file_.path = path; }
+
+  Result<ConfigFile> parse(std::string_view text) {
+    while (!text.empty()) {
+      ++number_;
+      const size_t end = text.find('\n');
+      Result<> taken = take(trimmed(without_comment(text.substr(0, end))));
+      if (!taken) return taken.error();
+      text = end == std::string_view::npos ? "" : text.substr(end + 1);
+    }
+    Result<Args> args = parse_args(line_, words_);
+    if (!args) return invalid(file_.path + ": " + args.error().message);
+    file_.args = *std::move(args);
+    return std::move(file_);
+  }
+
+ private:
+  Result<> take(std::string_view line) {
+    if (line.empty()) return {};
+    const size_t equals = line.find('=');
+    const std::string key(trimmed(line.substr(0, equals)));
+    const Flag* flag = find(key);
+    if (flag == nullptr) return unknown(key);
+    if (equals == std::string_view::npos)
+      return fault("'" + key + "' has no value; write " + key + " = " + sample(*flag));
+    return take_value(*flag, std::string(trimmed(line.substr(equals + 1))));
+  }
+
+  Result<> take_value(const Flag& flag, const std::string& value) {
+    auto [known, is_new] = file_.lines.emplace(flag.name, number_);
+    if (!is_new && !flag.repeatable) {
+      return fault("'" + key_of(flag) + "' is given twice; line " + std::to_string(known->second) + " has it, too");
+    }
+    const bool is_switch = flag.value.empty();
+    if (is_switch && value != "yes" && value != "no") {
+      return fault("'" + key_of(flag) + "' takes yes or no, not '" + printable(value) + "'");
+    }
+    words_.push_back(flag.name + "=" + value);
+    return {};
+  }
+
+  const Flag* find(const std::string& key) const {
+    auto found = std::find_if(line_.flags.begin(), line_.flags.end(),
+                              [&](const Flag& flag) { return !flag.only_typed && key_of(flag) == key; });
+    return found == line_.flags.end() ? nullptr : &*found;
+  }
+
+  Error unknown(const std::string& key) const {
+    if (key.starts_with(kDashes)) return fault("keys are written without '--': " + printable(key.substr(2)));
+    std::vector<std::string> keys;
+    for (const Flag& flag : line_.flags) {
+      if (flag.only_typed && key_of(flag) == key) return fault("'" + key + "' is of the command line only");
+      if (!flag.only_typed) keys.push_back(key_of(flag));
+    }
+    return fault("unknown key '" + printable(key) + "'" + did_you_mean(key, keys) + "; '" + line_.name +
+                 " --print-config' shows all");
+  }
+
+  static std::string sample(const Flag& flag) {
+    if (flag.value.empty()) return "yes";
+    return flag.fallback.empty() ? flag.value : flag.fallback;
+  }
+
+  Error fault(const std::string& says) const {
+    return invalid(file_.path + ":" + std::to_string(number_) + ": " + says);
+  }
+
+  const CommandLine& line_;
+  ConfigFile file_;
+  std::vector<std::string> words_;
+  size_t number_ = 0;
+};
+
+std::string commented(const std::string& text) {
+  return "# " + wrap(text, kWidth - 2, 0) + "\n";
+}
+
+// wrap() indents with blanks; here each line begins anew.
+std::string comment(const std::string& text) {
+  std::string out;
+  for (char byte : commented(text)) {
+    out += byte;
+    if (byte == '\n') out += "# ";
+  }
+  out.resize(out.size() - 2);
+  return out;
+}
+
+std::string entry(const Flag& flag) {
+  const std::string more = flag.repeatable ? " (may be given several times)" : "";
+  const std::string kind = flag.value.empty() ? " (yes or no)" : "";
+  const std::string fallback = flag.value.empty() ? "no" : flag.fallback.empty() ? flag.value : flag.fallback;
+  const std::string choices = flag.value.find('|') != std::string::npos ? " (" + flag.value + ")" : "";
+  return "\n" + comment(flag.help + more + kind + choices) + "#" + key_of(flag) + " = " + fallback + "\n";
+}
+
+}  // namespace
+
+Error ConfigFile::located(const Error& error) const {
+  const size_t end = std::min(error.message.find_first_of(": "), error.message.size());
+  const auto found = lines.find(std::string_view(error.message).substr(0, end));
+  if (found == lines.end()) return error;
+  return {error.code, path + ":" + std::to_string(found->second) + ": " + error.message.substr(kDashes.size())};
+}
+
+std::vector<Flag> config_flags() {
+  return {
+      {"--config", "FILE", "read what no flag says from this file: lines KEY = VALUE, KEY a flag's name without --", "",
+       false, true},
+      {"--print-config", "", "print such a file, with every key and its default as a comment; then end", "", false,
+       true},
+      {"--check-config", "", "say whether flags, file, certificates and tokens are right; then end", "", false, true},
+      {"--log-level", "debug|info|warning|error", "the least that is logged", "info"}};
+}
+
+Result<LogLevel> log_level(const Args& args) {
+  const std::vector<std::string> words = {"debug", "info", "warning", "error"};  // in the order of LogLevel
+  Result<std::string> word = args.one_of("--log-level", words);
+  if (!word) return word.error();
+  return static_cast<LogLevel>(std::find(words.begin(), words.end(), *word) - words.begin());
+}
+
+Result<ConfigFile> parse_config(const CommandLine& line, const std::string& path, std::string_view text) {
+  return ConfigParser(line, path).parse(text);
+}
+
+Result<ConfigFile> read_config(const CommandLine& line, const std::string& path) {
+  Result<std::string> text = read_small_file(path);
+  if (!text) return invalid("--config: " + text.error().message);
+  return parse_config(line, path, *text);
+}
+
+std::string config_text(const CommandLine& line) {
+  std::string out = comment("Configuration of " + line.name + ", read by '" + line.name + " --config FILE'.") + "#\n" +
+                    comment(
+                        "Each key is a flag of the command line, which goes before this file. What stands here "
+                        "behind a '#' is the default, or says what kind of value is meant. '" +
+                        line.name + " --check-config --config FILE' checks; SIGHUP has the program read it again.");
+  for (const Flag& flag : line.flags) {
+    if (!flag.only_typed) out += entry(flag);
+  }
+  return out;
+}
+
+Error Settings::located(const Error& error) const {
+  const size_t end = std::min(error.message.find_first_of(": "), error.message.size());
+  return typed.given(error.message.substr(0, end)) ? error : file.located(error);
+}
+
+Result<Settings> parse_settings(const CommandLine& line, const std::vector<std::string>& words) {
+  Result<Args> typed = parse_args(line, words);
+  if (!typed) return typed.error();
+  if (typed->wants_help()) return Settings{.typed = *typed, .file = {}, .args = *typed};
+  return read_again(line, Settings{.typed = *typed, .file = {}, .args = {}});
+}
+
+Result<Settings> read_again(const CommandLine& line, const Settings& settings) {
+  const std::string path = settings.typed.get("--config");
+  if (path.empty()) return Settings{.typed = settings.typed, .file = {}, .args = settings.typed};
+  Result<ConfigFile> file = read_config(line, path);
+  if (!file) return file.error();
+  Args args = settings.typed.over(file->args);
+  return Settings{.typed = settings.typed, .file = *std::move(file), .args = std::move(args)};
+}
+
+std::vector<std::string> changed_keys(const CommandLine& line, const Args& before, const Args& after) {
+  std::vector<std::string> keys;
+  for (const Flag& flag : line.flags) {
+    const bool same = before.has(flag.name) == after.has(flag.name) && before.all(flag.name) == after.all(flag.name);
+    // What is written down and is the default has not changed either.
+    const bool same_value = !flag.value.empty() && !flag.repeatable && before.get(flag.name) == after.get(flag.name);
+    if (!same && !same_value) keys.push_back(key_of(flag));
+  }
+  return keys;
+}
+
+}  // namespace fathom::cli
