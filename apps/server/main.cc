@@ -9,6 +9,7 @@
 #include "apps/server/server.h"
 #include "base/log.h"
 #include "base/metrics.h"
+#include "base/notify_socket.h"
 #include "base/open_files.h"
 #include "cli/config_file.h"
 #include "cli/exit_codes.h"
@@ -51,6 +52,7 @@ void quiet_grpc() {
 
 cli::ExitCode serve(ServerOptions options) {
   std::optional<int> ready_fd = options.ready_fd;
+  NotifySocket supervisor = NotifySocket::of_environment();
   cli::Signals signals;  // before any thread, so that they all leave these signals to us
   ::signal(SIGPIPE, SIG_IGN);
   quiet_grpc();
@@ -61,9 +63,11 @@ cli::ExitCode serve(ServerOptions options) {
   if (!started && started.error().code == ErrorCode::kCancelled) return cli::ExitCode::kOk;
   if (!started) return refuse(cli::ExitCode::kLocalFailure, started.error().message);
   announce(*started, ready_fd);
+  supervisor.say("READY=1\n");
   while (!signals.wait(-1, UINT64_MAX).stop) {
   }
   log_info("stopping");
+  supervisor.say("STOPPING=1\n");
   server.stop();
   log_info("stopped");
   return cli::ExitCode::kOk;

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -75,20 +74,8 @@ bool is_store_name(std::string_view name) {
          std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c < 0x7f && c != ':'; });
 }
 
-FdStore FdStore::of_environment() {
-  return FdStore(take_variable("NOTIFY_SOCKET"));
-}
-
-FdStore::FdStore(const std::string& address) {
-  sockaddr_un to{};
-  bool usable = address.size() > 1 && address.size() < sizeof to.sun_path && (address[0] == '/' || address[0] == '@');
-  if (!usable) return;
-  to.sun_family = AF_UNIX;
-  std::memcpy(to.sun_path, address.data(), address.size());
-  if (address[0] == '@') to.sun_path[0] = '\0';
-  size_t path_bytes = address.size() + (address[0] == '/' ? 1 : 0);
-  address_.assign(reinterpret_cast<const char*>(&to), offsetof(sockaddr_un, sun_path) + path_bytes);
-  socket_ = Fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+FdStore::FdStore(NotifySocket supervisor) : supervisor_(std::move(supervisor)) {
+  if (!keeps()) return;
   for (const char* reason : {"names", "queue", "descriptors"}) not_stored(reason);
   failures();
 }
@@ -156,10 +143,7 @@ void FdStore::retry() {
 bool FdStore::try_send(const Message& message) {
   iovec text{const_cast<char*>(message.text.data()), message.text.size()};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr header{.msg_name = address_.data(),
-                .msg_namelen = static_cast<socklen_t>(address_.size()),
-                .msg_iov = &text,
-                .msg_iovlen = 1};
+  msghdr header{.msg_iov = &text, .msg_iovlen = 1};
   if (message.descriptor.open()) {
     header.msg_control = control;
     header.msg_controllen = sizeof control;
@@ -170,7 +154,7 @@ bool FdStore::try_send(const Message& message) {
     int number = message.descriptor.get();
     std::memcpy(CMSG_DATA(rights), &number, sizeof number);
   }
-  ssize_t sent = ::sendmsg(socket_.get(), &header, MSG_DONTWAIT | MSG_NOSIGNAL);
+  ssize_t sent = supervisor_.send(header, MSG_DONTWAIT);
   if (sent < 0 && (errno == EAGAIN || errno == EINTR || errno == ETOOMANYREFS || errno == ENOBUFS)) return false;
   if (sent < 0) failures().add();
   return true;

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "base/notify_socket.h"
 
 namespace fathom::agent {
 
@@ -39,14 +40,14 @@ class FdStore {
   static constexpr size_t kMostNamesBytes = 120'000;  // the kernel takes a variable of 128 KiB
   static constexpr size_t kMostWaiting = 256;
 
-  // `address`: as $NOTIFY_SOCKET has it, a path or "@name"; empty: nobody keeps anything.
-  explicit FdStore(const std::string& address);
-  static FdStore of_environment();  // and the variable is removed
+  explicit FdStore(NotifySocket supervisor);  // one that is not open: nobody keeps anything
+  explicit FdStore(const std::string& address) : FdStore(NotifySocket(address)) {}
+  static FdStore of_environment() { return FdStore(NotifySocket::of_environment()); }
   FdStore(FdStore&&) = default;
   FdStore& operator=(FdStore&&) = delete;
   ~FdStore();
 
-  bool keeps() const { return socket_.open(); }
+  bool keeps() const { return supervisor_.open(); }
   void store(const std::string& name, int descriptor);
   void remove(const std::string& name);
   void is_stored(const std::string& name);  // by a predecessor
@@ -64,8 +65,7 @@ class FdStore {
   void send(Message message);
   bool try_send(const Message& message);  // false: the queue is full
 
-  Fd socket_;
-  std::string address_;  // as sockaddr_un has it
+  NotifySocket supervisor_;
   std::deque<Message> waiting_;
   size_t waiting_descriptors_ = 0;
   std::multiset<std::string> stored_;  // or on the way there
