@@ -53,7 +53,7 @@ Daemon::~Daemon() {
 agent::UplinkOptions Daemon::uplink_options() const {
   return {.collector_address = options_.collector,
           .node_id = state_->node_id(),
-          .host_name = host_name(),
+          .host_name = options_.node_name.empty() ? host_name() : options_.node_name,
           .agent_version = FATHOM_VERSION,
           .spool_directory = state_->spool(),
           .spool_limit_bytes = options_.spool_limit_bytes};

@@ -27,6 +27,7 @@ cli::CommandLine make_line() {
             {"--state", "DIR",
              "the node's id, and the spool (default: /var/lib/fathom-agent for root, $XDG_STATE_HOME/fathom-agent or "
              "~/.local/state/fathom-agent for others)"},
+            {"--node-name", "NAME", "what this host is called in 'fathom nodes' (default: its host name)"},
             {"--spool-limit", "SIZE", "spans on disk while the collector is away; 0: no more", "256MiB"},
             {"--http", "ADDR", "HOST:PORT of /metrics, /healthz and /tracepoints (default: off)"},
             {"--kernel-events", "off|requested|scheduling|traced",
@@ -137,6 +138,7 @@ Result<AgentProgramOptions> agent_options(const cli::Args& args, const AgentEnvi
   Result<std::string> collector = args.address("--collector");
   if (!collector) return collector.error();
   options.collector = *collector;
+  options.node_name = args.get("--node-name");
   Result<uint64_t> spool = args.size_bytes("--spool-limit");
   if (!spool) return spool.error();
   options.spool_limit_bytes = *spool;

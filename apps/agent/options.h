@@ -13,6 +13,7 @@ namespace fathom {
 
 struct AgentProgramOptions {
   std::string agent_socket;
+  std::string node_name;  // empty: the system's
   std::string collector;
   std::string state_directory;
   uint64_t spool_limit_bytes = 0;

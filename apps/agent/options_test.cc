@@ -17,6 +17,7 @@ TEST(AgentOptions, DefaultsOfRoot) {
   EXPECT_EQ(options->agent_socket, "/run/fathom/agent.sock");
   EXPECT_EQ(options->state_directory, "/var/lib/fathom-agent");
   EXPECT_EQ(options->collector, "127.0.0.1:7072");
+  EXPECT_TRUE(options->node_name.empty());
   EXPECT_EQ(options->spool_limit_bytes, uint64_t{256} << 20);
   EXPECT_TRUE(options->http_address.empty());
   EXPECT_FALSE(options->ready_fd);
@@ -51,13 +52,15 @@ TEST(AgentOptions, WithoutAPlaceItMustBeNamed) {
 }
 
 TEST(AgentOptions, EveryFlagReachesItsPart) {
-  Result<AgentProgramOptions> options = options_of(
-      {"--agent-socket=/tmp/a", "--collector=h:1", "--state=/s", "--spool-limit=1MiB", "--http=127.0.0.1:0",
-       "--ready-fd=3", "--kernel-events=traced", "--capture-budget=2MiB", "--overdue-after=250ms", "--no-captures"},
-      {});
+  Result<AgentProgramOptions> options =
+      options_of({"--agent-socket=/tmp/a", "--collector=h:1", "--state=/s", "--node-name=shop-1", "--spool-limit=1MiB",
+                  "--http=127.0.0.1:0", "--ready-fd=3", "--kernel-events=traced", "--capture-budget=2MiB",
+                  "--overdue-after=250ms", "--no-captures"},
+                 {});
   ASSERT_TRUE(options.ok()) << options.error().message;
   EXPECT_EQ(options->agent_socket, "/tmp/a");
   EXPECT_EQ(options->collector, "h:1");
+  EXPECT_EQ(options->node_name, "shop-1");
   EXPECT_EQ(options->state_directory, "/s");
   EXPECT_EQ(options->spool_limit_bytes, uint64_t{1} << 20);
   EXPECT_EQ(options->http_address, "127.0.0.1:0");
