@@ -61,7 +61,8 @@ class ClientPackage(unittest.TestCase):
         cls.addClassCleanup(directory.cleanup)
         cls.work = pathlib.Path(directory.name)
         cls.prefix = cls.work / "prefix"
-        cls.run_in(cls.work, "cmake", "--install", BIN.parent, "--component", "client", "--prefix", cls.prefix)
+        for component in ("client-runtime", "client"):
+            cls.run_in(cls.work, "cmake", "--install", BIN.parent, "--component", component, "--prefix", cls.prefix)
         cls.library = next(cls.prefix.rglob("libfathom-client.so"))
 
     @classmethod

@@ -1,0 +1,181 @@
+"""What deploy/ says against what is: Kubernetes' manifests hold together and name ports that the configuration binds, and every metric
+of Grafana's dashboard is in the /metrics of a real server or agent."""
+
+import json
+import re
+import subprocess
+import unittest
+import urllib.request
+
+from harness import otlp
+from harness.main import main
+from harness.server import BIN, ROOT, Server, until
+
+try:
+    import yaml
+except ImportError:
+    yaml = None
+
+KUBERNETES = ROOT / "deploy/kubernetes"
+DASHBOARD = ROOT / "deploy/grafana/fathom.json"
+PROGRAMS = {"server": "fathom-server", "agent": "fathom-agent"}
+# Which key of the configuration says where a container's port is listened to.
+LISTENERS = {"query": "http", "ingest": "ingest", "otlp-grpc": "otlp-grpc", "otlp-http": "otlp-http", "metrics": "http"}
+
+
+def configuration(name):
+    lines = (KUBERNETES / f"{name}.conf").read_text(encoding="utf-8").splitlines()
+    return dict(line.split(" = ", 1) for line in lines if line and not line.startswith("#"))
+
+
+@unittest.skipIf(yaml is None, "python3-yaml is not installed")
+class Kubernetes(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.kustomization = cls.load("kustomization.yaml")[0]
+        cls.objects = [one for name in cls.kustomization["resources"] for one in cls.load(name)]
+        cls.workloads = {name: cls.find(kind, program)["spec"] for name, kind, program in
+                         (("server", "StatefulSet", "fathom-server"), ("agent", "DaemonSet", "fathom-agent"))}
+
+    @staticmethod
+    def load(name):
+        return list(yaml.safe_load_all((KUBERNETES / name).read_text(encoding="utf-8")))
+
+    @classmethod
+    def find(cls, kind, name):
+        (found,) = [one for one in cls.objects if (one["kind"], one["metadata"]["name"]) == (kind, name)]
+        return found
+
+    def pods(self):
+        for name, workload in self.workloads.items():
+            pod = workload["template"]["spec"]
+            (container,) = pod["containers"]
+            yield name, workload, pod, container
+
+    def test_every_object_is_whole(self):
+        versions = {"Namespace": "v1", "Service": "v1", "StatefulSet": "apps/v1", "DaemonSet": "apps/v1"}
+        self.assertEqual({one["kind"]: one["apiVersion"] for one in self.objects}, versions)
+        for one in self.objects:
+            self.assertRegex(one["metadata"]["name"], r"^[a-z0-9-]+$")
+        files = {path.name for path in KUBERNETES.iterdir()}
+        generated = {name for entry in self.kustomization["configMapGenerator"] for name in entry["files"]}
+        self.assertEqual(files, set(self.kustomization["resources"]) | generated | {"kustomization.yaml"})
+
+    def test_selectors_choose_their_own_pods(self):
+        service = self.find("Service", "fathom-server")
+        for name, workload, _, _ in self.pods():
+            labels = workload["template"]["metadata"]["labels"]
+            self.assertEqual(workload["selector"]["matchLabels"], labels, name)
+        self.assertEqual(service["spec"]["selector"], self.workloads["server"]["template"]["metadata"]["labels"])
+        self.assertEqual(self.workloads["server"]["serviceName"], service["metadata"]["name"])
+
+    def test_every_mount_has_its_volume(self):
+        for name, workload, pod, container in self.pods():
+            claims = [claim["metadata"]["name"] for claim in workload.get("volumeClaimTemplates", [])]
+            volumes = [volume["name"] for volume in pod["volumes"]] + claims
+            self.assertEqual(sorted(volumes), sorted({mount["name"] for mount in container["volumeMounts"]}), name)
+            maps = {volume["configMap"]["name"] for volume in pod["volumes"] if "configMap" in volume}
+            self.assertLessEqual(maps, {entry["name"] for entry in self.kustomization["configMapGenerator"]})
+
+    def test_ports_are_those_that_the_configuration_binds(self):
+        for name, _, _, container in self.pods():
+            bound = configuration(name)
+            for port in container["ports"]:
+                self.assertEqual(bound[LISTENERS[port["name"]]], f"0.0.0.0:{port['containerPort']}", f"{name} {port['name']}")
+        names = {port["name"]: port["containerPort"] for port in self.workloads["server"]["template"]["spec"]["containers"][0]["ports"]}
+        service = self.find("Service", "fathom-server")["spec"]["ports"]
+        self.assertEqual({port["targetPort"]: port["port"] for port in service}, names)
+        self.assertEqual(configuration("agent")["collector"], f"fathom-server:{names['ingest']}")
+
+    def test_probes_and_scrapes_ask_at_ports_that_there_are(self):
+        for name, workload, _, container in self.pods():
+            names = {port["name"]: port["containerPort"] for port in container["ports"]}
+            probes = [container[key] for key in ("startupProbe", "livenessProbe", "readinessProbe") if key in container]
+            self.assertIn("/healthz", [probe.get("httpGet", {}).get("path") for probe in probes], name)
+            for probe in probes:
+                self.assertIn((probe.get("httpGet") or probe["tcpSocket"])["port"], names)
+            annotations = workload["template"]["metadata"]["annotations"]
+            self.assertIn(int(annotations["prometheus.io/port"]), names.values())
+
+    def test_privileges_are_the_least(self):
+        for name, _, pod, container in self.pods():
+            security = container["securityContext"]
+            self.assertEqual(security["capabilities"]["drop"], ["ALL"])
+            self.assertFalse(security["allowPrivilegeEscalation"] or security.get("privileged", False))
+            self.assertTrue(security["readOnlyRootFilesystem"])
+            self.assertFalse(pod["automountServiceAccountToken"])
+            self.assertNotIn("hostNetwork", pod)
+            self.assertEqual(pod.get("hostPID", False), name == "agent")
+        unit = (ROOT / "deploy/systemd/fathom-agent.service").read_text(encoding="utf-8")
+        bounding = re.search(r"^CapabilityBoundingSet=(.*)$", unit, re.MULTILINE)[1].split()
+        added = self.workloads["agent"]["template"]["spec"]["containers"][0]["securityContext"]["capabilities"]["add"]
+        self.assertEqual({f"CAP_{word}" for word in added}, set(bounding), "as the unit of systemd has it")
+
+    def test_the_socket_is_where_programs_look(self):
+        container = next(container for name, _, _, container in self.pods() if name == "agent")
+        mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
+        self.assertEqual(configuration("agent")["agent-socket"], f"{mounts['socket']}/agent.sock")
+        self.assertEqual(configuration("agent")["agent-socket"], "/run/fathom/agent.sock")
+
+    def test_the_configuration_is_right(self):
+        for name, program in PROGRAMS.items():
+            path = KUBERNETES / f"{name}.conf"
+            outcome = subprocess.run([BIN / program, "--config", path, "--check-config"], capture_output=True, text=True, check=False)
+            self.assertEqual(outcome.returncode, 0, outcome.stderr)
+
+    def test_the_image_has_the_programs_and_the_user(self):
+        text = (ROOT / "deploy/container/Dockerfile").read_text(encoding="utf-8")
+        user = self.workloads["server"]["template"]["spec"]["securityContext"]["runAsUser"]
+        self.assertIn(f"usermod --uid {user} fathom", text)
+        for _, _, _, container in self.pods():
+            self.assertIn(f"/packages/{container['command'][0].rsplit('/', 1)[1]}_*.deb", text)
+        self.assertTrue(text.startswith("# ") and "\nFROM debian:12-slim\n" in text)
+
+
+class Dashboard(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.dashboard = json.loads(DASHBOARD.read_text(encoding="utf-8"))
+        cls.panels = [panel for panel in cls.dashboard["panels"] if panel["type"] != "row"]
+        cls.expressions = [target["expr"] for panel in cls.panels for target in panel["targets"]]
+
+    def test_every_metric_and_label_is_there(self):
+        found = self.metrics()
+        self.assertGreater(len(self.expressions), 20)
+        for expression in self.expressions:
+            names = re.findall(r"\b((?:fathom|process)_[a-z_]+)", expression)
+            self.assertTrue(names, expression)
+            for name in names:
+                self.assertIn(name, found, expression)
+                for label in re.findall(r"\w+", "".join(re.findall(r"by \(([^)]*)\)", expression))):
+                    self.assertIn(label, found[name], f"{expression}: of {name}")
+
+    def metrics(self):
+        """{name: labels} of a server and an agent that have seen a span."""
+        with Server(arguments=["--agent-http", "127.0.0.1:0"]) as server:
+            otlp.send(server.otlp_http, otlp.request("shop", [otlp.span(otlp.trace_id(), "GET /", 1_000_000)]))
+            address = until(lambda: re.search(r"metrics at (http://\S+)", server.log_text()), "the agent says where its metrics are")[1]
+            text = server.get("/metrics")[1] + self.fetch(address)
+        found = {}
+        for name, labels in re.findall(r"^(\w+)(?:\{(.*)\})? ", text, re.MULTILINE):
+            found.setdefault(name, set()).update(re.findall(r'(\w+)="', labels))
+        return found
+
+    @staticmethod
+    def fetch(address):
+        with urllib.request.urlopen(address, timeout=60) as response:
+            return response.read().decode()
+
+    def test_panels_do_not_overlap(self):
+        taken = set()
+        for panel in self.dashboard["panels"]:
+            place = panel["gridPos"]
+            self.assertLessEqual(place["x"] + place["w"], 24)
+            cells = {(x, y) for x in range(place["x"], place["x"] + place["w"]) for y in range(place["y"], place["y"] + place["h"])}
+            self.assertFalse(cells & taken, panel["title"])
+            taken |= cells
+        self.assertEqual(len({panel["id"] for panel in self.dashboard["panels"]}), len(self.dashboard["panels"]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,152 @@
+"""The units of systemd: what they promise is checked by systemd-analyze, and where systemd can be booted in a throw-away root, they
+are installed, started, killed, reloaded, upgraded and removed by it."""
+
+import re
+import shutil
+import subprocess
+import time
+import unittest
+
+from harness import otlp, packages, root
+from harness.main import main
+from harness.server import ROOT, until
+
+UNITS = ROOT / "deploy/systemd"
+# As `systemd-analyze security` of Debian 12 counts: 0 is a service that can do nothing, 10 one that can do everything.
+MOST_EXPOSURE = {"fathom-server": 1.5, "fathom-agent": 2.4}
+AGENT_CAPABILITIES = {"cap_sys_ptrace", "cap_bpf", "cap_perfmon"}
+
+
+@unittest.skipUnless(shutil.which("systemd-analyze"), "systemd is not installed")
+class Analysis(unittest.TestCase):
+    def test_exposure(self):
+        for name, most in MOST_EXPOSURE.items():
+            said = subprocess.run(["systemd-analyze", "security", "--no-pager", "--offline=true", UNITS / f"{name}.service"],
+                                  capture_output=True, text=True, check=False)
+            exposure = re.search(rf"exposure level for {name}.service: ([0-9.]+)", said.stdout)
+            self.assertTrue(exposure, said.stdout + said.stderr)
+            print(f"{name}: exposure {exposure[1]}, at most {most}")
+            self.assertLessEqual(float(exposure[1]), most)
+
+
+class Services(packages.Built):
+    @staticmethod
+    def needs():
+        return root.missing() or root.missing_systemd()
+
+    def test_life_under_systemd(self):
+        with root.Root(systemd=True) as inside:
+            self.inside = inside
+            inside.apt_install(self.debs)
+            try:
+                self.live()
+            except BaseException:
+                print(inside.run("journalctl", "--no-pager", "-n", "80", check=False).stdout)
+                raise
+
+    def live(self):
+        self.check_verified()
+        self.check_running()
+        self.check_what_they_may_do()
+        self.check_killed_agent()
+        self.check_reload()
+        self.check_wrong_configuration()
+        self.check_upgrade()
+        self.check_removal()
+
+    def show(self, unit, key):
+        return self.inside.run("systemctl", "show", unit, "-P", key).stdout.strip()
+
+    def check_verified(self):
+        for name in packages.SERVICES:
+            said = self.inside.run("systemd-analyze", "verify", "--man=no", f"/lib/systemd/system/{name}.service")
+            self.assertEqual(said.stdout + said.stderr, "")
+
+    def check_running(self):
+        for name in packages.SERVICES:
+            self.assertTrue(self.inside.is_active(name), self.inside.run("systemctl", "status", name, check=False).stdout)
+            self.assertEqual(self.show(name, "Type"), "notify")
+        self.check_traces()
+
+    def check_traces(self):
+        trace = otlp.trace_id()
+        self.inside.send(trace)
+        until(lambda: self.inside.find(trace), "a trace by OTLP is found")
+        hello = self.inside.run_hello()
+        until(lambda: self.inside.find(hello), "a trace by the client's memory and the agent is found")
+        self.stored = trace
+
+    def check_what_they_may_do(self):
+        for name, allowed in (("fathom-server", set()), ("fathom-agent", AGENT_CAPABILITIES)):
+            status = self.inside.path(f"/proc/{self.show(name, 'MainPID')}/status").read_text(encoding="ascii")
+            fields = dict(re.findall(r"^(\w+):\s+(.*)$", status, re.MULTILINE))
+            for which in ("CapEff", "CapBnd", "CapAmb"):
+                decoded = self.inside.run("capsh", f"--decode={fields[which]}").stdout.strip().partition("=")[2]
+                self.assertEqual({word for word in decoded.split(",") if word}, allowed, f"{name} {which}")
+            self.assertEqual((fields["NoNewPrivs"], fields["Seccomp"]), ("1", "2"), name)
+            self.assertNotEqual(fields["Uid"].split()[0], "0", name)
+
+    def check_killed_agent(self):
+        """What was handed over outlives the agent: systemd keeps it, and the next one reads on."""
+        before = self.show("fathom-agent", "MainPID")
+        self.assertGreater(int(self.show("fathom-agent", "NFileDescriptorStore")), 0)
+        self.inside.run("systemctl", "kill", "--signal=KILL", "fathom-agent")
+        until(lambda: self.inside.is_active("fathom-agent") and self.show("fathom-agent", "MainPID") not in ("0", before), "it is back")
+        self.assertGreater(int(self.show("fathom-agent", "NFileDescriptorStore")), 0)
+        self.check_traces()
+
+    def configure(self, name, line):
+        path = self.inside.path(packages.CONFIGURATIONS[name])
+        before = path.read_text(encoding="utf-8")
+        path.write_text(f"{before}{line}\n", encoding="utf-8")
+        return lambda: path.write_text(before, encoding="utf-8")
+
+    def journal(self, name):
+        return self.inside.run("journalctl", "--no-pager", "-u", name).stdout
+
+    def check_reload(self):
+        for name in packages.SERVICES:
+            pid = self.show(name, "MainPID")
+            restore = self.configure(name, "log-levle = debug")
+            self.assertNotEqual(self.inside.run("systemctl", "reload", name, check=False).returncode, 0)
+            until(lambda name=name: "did you mean 'log-level'" in self.journal(name), "the journal names the cure")
+            restore()
+            self.configure(name, "log-level = warning")
+            self.inside.run("systemctl", "reload", name)
+            self.assertTrue(self.inside.is_active(name))
+            self.assertEqual(self.show(name, "MainPID"), pid, "it is the same process")
+
+    def check_wrong_configuration(self):
+        """It is not tried again and again, and is started when it was made right."""
+        restore = self.configure("fathom-server", "data = /elsewhere")
+        self.assertNotEqual(self.inside.run("systemctl", "restart", "fathom-server", check=False).returncode, 0)
+        until(lambda: self.show("fathom-server", "ActiveState") == "failed", "it has failed for good")
+        self.assertIn("given twice", self.journal("fathom-server"))
+        restore()
+        self.inside.run("systemctl", "restart", "fathom-server")
+        until(lambda: self.inside.find(self.stored), "what was stored before")
+
+    def check_upgrade(self):
+        before = {name: self.show(name, "MainPID") for name in packages.SERVICES}
+        self.inside.apt_install(packages.later(self.debs, self.work, "99.0.0"), "-o", "Dpkg::Options::=--force-confold")
+        for name, pid in before.items():
+            self.assertTrue(self.inside.is_active(name))
+            self.assertNotEqual(self.show(name, "MainPID"), pid, f"{name} runs the program of before")
+        self.assertTrue(self.inside.find(self.stored), "what was stored before")
+        # A choice of the administrator's is not undone.
+        self.inside.run("systemctl", "disable", "--now", "fathom-agent")
+        self.inside.run("apt-get", "install", "-y", "--reinstall", "-o", "Dpkg::Options::=--force-confold",
+                        *[f"/tmp/{path.name.replace(packages.field(path, 'Version'), '99.0.0')}" for path in self.debs.values()])
+        self.assertEqual(self.inside.run("systemctl", "is-enabled", "fathom-agent", check=False).stdout.strip(), "disabled")
+
+    def check_removal(self):
+        begin = time.monotonic()
+        self.inside.run("apt-get", "purge", "-y", *self.debs)
+        self.assertLess(time.monotonic() - begin, 60)
+        for name in packages.SERVICES:
+            self.assertFalse(self.inside.is_active(name))
+            self.assertIn(self.show(name, "LoadState"), ("not-found", "masked"))
+
+
+if __name__ == "__main__":
+    main()
