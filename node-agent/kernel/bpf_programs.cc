@@ -183,7 +183,9 @@ Result<std::unique_ptr<BpfPrograms>> BpfPrograms::load(uint64_t ring_bytes, bool
 }
 
 Result<> BpfPrograms::open(uint64_t ring_bytes) {
-  LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = "fathom_recorder");
+  // Types are looked for in the kernel alone. libbpf would look for one that it lacks (other versions have it) among
+  // the modules' too, which only CAP_SYS_ADMIN may list, and give up without.
+  LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = "fathom_recorder", .btf_custom_path = kTypesOfKernel);
   object_ = bpf_object__open_mem(kRecorderObject, kRecorderObjectBytes, &options);
   if (object_ == nullptr) return refusal("the recorder's programs cannot be opened", errno);
   ring_bytes_ = ring_bytes;

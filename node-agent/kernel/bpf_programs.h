@@ -21,6 +21,9 @@ struct bpf_map;
 
 namespace fathom::agent::kernel {
 
+// Where the kernel describes its types.
+inline constexpr const char* kTypesOfKernel = "/sys/kernel/btf/vmlinux";
+
 // What one of the programs listens to. All that share a `source` are needed for it.
 struct Tracepoint {
   std::string_view program;

@@ -15,7 +15,6 @@ namespace fathom::agent {
 
 namespace {
 
-constexpr const char* kTypes = "/sys/kernel/btf/vmlinux";
 // PROC_PID_INIT_INO: the one that processes of the host itself are in.
 constexpr std::string_view kHostProcessIds = "pid:[4026531836]";
 constexpr int kOldestMajor = 5;
@@ -81,7 +80,7 @@ KernelFacts read_kernel_facts() {
   KernelFacts facts;
   const std::string process_ids = link_target("/proc/self/ns/pid");
   facts.host_process_ids = process_ids.empty() || process_ids == kHostProcessIds;
-  facts.describes_itself = ::access(kTypes, R_OK) == 0;
+  facts.describes_itself = ::access(kernel::kTypesOfKernel, R_OK) == 0;
   utsname name{};
   if (::uname(&name) == 0) std::sscanf(name.release, "%d.%d", &facts.major, &facts.minor);
   facts.capabilities = effective_capabilities();
@@ -102,7 +101,7 @@ std::optional<KernelObstacle> judge_kernel(const KernelFacts& facts) {
     return KernelObstacle{"the agent runs in a container with process ids of its own",
                           "give it the host's: --pid=host, or hostPID: true"};
   if (!facts.describes_itself)
-    return KernelObstacle{std::string("the kernel does not describe its types: no ") + kTypes,
+    return KernelObstacle{std::string("the kernel does not describe its types: no ") + kernel::kTypesOfKernel,
                           "a kernel with CONFIG_DEBUG_INFO_BTF, as distributions build them; in a container, a "
                           "readable /sys"};
   if (facts.lockdown.find("[confidentiality]") != std::string::npos)
