@@ -106,7 +106,7 @@ class Life(packages.Built):
     def check_traces(self, inside, trace):
         inside.send(trace)
         until(lambda: inside.find(trace), "a trace by OTLP is found")
-        self.assertIn("<script", inside.get("http://127.0.0.1:7070/"))
+        self.assertIn("<script", inside.browse("http://127.0.0.1:7070/"))
         # A program of anybody's, built against the installed library, finds the agent's socket by itself.
         hello = inside.run_hello()
         until(lambda: inside.find(hello), "a trace by the client's memory and the agent is found")
@@ -132,7 +132,7 @@ class Life(packages.Built):
             self.assertTrue(inside.exists(kept), kept)
 
     def purge(self, inside):
-        inside.run("apt-get", "purge", "-y", *self.debs)
+        inside.run("dpkg", "--purge", *self.debs)
         for gone in ("/etc/fathom", "/var/lib/fathom", "/var/lib/fathom-agent",
                      "/etc/systemd/system/multi-user.target.wants/fathom-server.service"):
             self.assertFalse(inside.exists(gone), gone)

@@ -59,7 +59,10 @@ import sys, urllib.request
 request = urllib.request.Request(sys.argv[1], sys.stdin.buffer.read(), {"Content-Type": "application/json"})
 print(urllib.request.urlopen(request, timeout=60).read().decode())
 """
-GET = "import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1], timeout=60).read().decode())"
+BROWSE = """
+import sys, urllib.request
+print(urllib.request.urlopen(urllib.request.Request(sys.argv[1], headers={"Accept": "text/html"}), timeout=60).read().decode())
+"""
 UNIFIED = [pathlib.Path("/sys/fs/cgroup/unified"), pathlib.Path("/sys/fs/cgroup")]
 
 
@@ -178,8 +181,8 @@ class Root:
         said = self.run(sys.executable, "-c", SEND, "http://127.0.0.1:4318/v1/traces", input=body).stdout
         assert not json.loads(said or "{}").get("partialSuccess"), said
 
-    def get(self, url):
-        return self.run(sys.executable, "-c", GET, url).stdout
+    def browse(self, url):
+        return self.run(sys.executable, "-c", BROWSE, url).stdout
 
     def find(self, trace):
         return self.run("fathom", "trace", trace, "--format", "json", check=False).returncode == 0
