@@ -78,5 +78,7 @@ fathom_package(client NAME libfathom-client-dev SECTION libdevel DEPENDS "libfat
 
 fathom_service(fathom-server USER fathom STATE /var/lib/fathom)
 fathom_service(fathom-agent USER fathom-agent STATE /var/lib/fathom-agent)
+# The loader's cache, when a library comes or goes.
+set(CPACK_DEBIAN_CLIENT-RUNTIME_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_SOURCE_DIR}/debian/triggers)
 
 include(CPack)
