@@ -1,18 +1,17 @@
-// The explorer in Chromium, against a server that has spans of the last hour (any will do: figures are read, not known).
+// The explorer. Any spans will do: figures are read, not known.
 import assert from "node:assert/strict";
-import { accessible, base, drawnOn, run } from "./browser.mjs";
+import { query } from "./browser.mjs";
+import { drawnOn, fitsItsWindow } from "./looks.mjs";
 
-const RANGE = process.env["FATHOM_E2E_RANGE"] ?? "since=1h";
-const at = (more = "") => `${base}/?${RANGE}${more && `&${more}`}`;
-const query = (page) => new URL(page.url()).searchParams;
+const at = ({ base, facts }, more = "") => `${base}/?${facts.range}${more && `&${more}`}`;
 
-async function opened(page, address = at()) {
-  await page.goto(address);
+export async function opened(page, told, more = "") {
+  await page.goto(at(told, more));
   await page.locator(".heatmap-cells").waitFor();
   await page.locator(".slow-list li").first().waitFor();
 }
 
-async function dragged(page, from, to) {
+export async function dragged(page, from, to) {
   const box = await page.locator(".heatmap").boundingBox();
   const point = ([x, y]) => [box.x + x * box.width, box.y + y * box.height];
   await page.mouse.move(...point(from));
@@ -28,18 +27,18 @@ async function count(page, selector, least) {
   await page.waitForFunction(([sought, many]) => document.querySelectorAll(sought).length >= many, [selector, least]);
 }
 
-await run({
-  "asks for the heatmap before anything else, and draws it": async (page) => {
+export const checks = {
+  "asks for the heatmap before anything else, and draws it": async (page, told) => {
     const asked = [];
     page.on("request", (request) => request.url().includes("/api/v1/") && asked.push(new URL(request.url()).pathname));
-    await opened(page);
+    await opened(page, told);
     assert.equal(asked[0], "/api/v1/heatmap");
     const { pixels, colors } = await drawnOn(page, ".heatmap-cells");
     assert.ok(pixels > 500 && colors > 3, `${pixels} pixels in ${colors} colours`);
   },
 
-  "a drag lists the slowest in it and says how they differ": async (page) => {
-    await opened(page);
+  "a drag lists the slowest in it and says how they differ": async (page, told) => {
+    await opened(page, told);
     await drag(page);
     await page.waitForURL(/sel_from=/);
     await page.locator(".slow-list li").first().waitFor();
@@ -50,11 +49,11 @@ await run({
     await page.getByRole("heading", { name: "How the selection differs" }).waitFor();
     await page.reload();
     await page.locator(".slow-list li").first().waitFor();
-    assert.ok(query(page).get("sel_from"), "a reload keeps the selection");
+    assert.ok(query(page, "sel_from"), "a reload keeps the selection");
   },
 
-  "slower spans come first": async (page) => {
-    await opened(page);
+  "slower spans come first": async (page, told) => {
+    await opened(page, told);
     const shares = await page
       .locator(".slow-list a")
       .evaluateAll((rows) => rows.map((row) => Number(row.style.getPropertyValue("--share"))));
@@ -65,8 +64,8 @@ await run({
     assert.equal(shares[0], 1);
   },
 
-  "the keyboard selects, zooms, undoes and clears": async (page) => {
-    await opened(page);
+  "the keyboard selects, zooms, undoes and clears": async (page, told) => {
+    await opened(page, told);
     await page.keyboard.press("h");
     await page.keyboard.press("ArrowLeft");
     assert.match(await page.locator("#heatmap-cell").innerText(), /span/);
@@ -77,7 +76,7 @@ await run({
     await page.waitForURL(/sel_from=/);
     await page.keyboard.press("z");
     await page.waitForURL(/outer=/);
-    assert.equal(query(page).get("sel_from"), null);
+    assert.equal(query(page, "sel_from"), null);
     await page.locator(".heatmap-cells").waitFor();
     await page.keyboard.press("u");
     await page.waitForURL((url) => !url.search.includes("outer="));
@@ -89,8 +88,8 @@ await run({
     await page.waitForURL((url) => !url.search.includes("sel_from"));
   },
 
-  "j and Enter open a trace": async (page) => {
-    await opened(page);
+  "j and Enter open a trace": async (page, told) => {
+    await opened(page, told);
     await page.keyboard.press("j");
     await page.keyboard.press("j");
     await page.keyboard.press("k");
@@ -100,23 +99,23 @@ await run({
     await page.waitForURL(/\/trace\//);
   },
 
-  "a click on a service narrows to it, and back again": async (page) => {
-    await opened(page);
+  "a click on a service narrows to it, and back again": async (page, told) => {
+    await opened(page, told);
     const name = page.locator(".explore-table td.named button").first();
     const service = await name.innerText();
     await name.click();
     await page.waitForURL(/service=/);
-    assert.equal(query(page).get("service"), service);
+    assert.equal(query(page, "service"), service);
     await page.getByRole("heading", { name: `Operations of ${service}` }).waitFor();
     await count(page, ".explore-table tbody tr", 1);
     await page.getByRole("button", { name: "All services" }).click();
     await page.waitForURL((url) => !url.search.includes("service="));
     await page.goBack();
-    assert.equal(query(page).get("service"), service);
+    assert.equal(query(page, "service"), service);
   },
 
-  "a difference becomes a condition": async (page) => {
-    await opened(page);
+  "a difference becomes a condition": async (page, told) => {
+    await opened(page, told);
     await page.getByRole("button", { name: "Slowest 1 %" }).click();
     await page.waitForURL(/sel_from=/);
     const row = page.locator(".differences .difference").first();
@@ -125,8 +124,8 @@ await run({
     await page.waitForURL(/(service|operation|where|errors)=/);
   },
 
-  "conditions complete keys and values": async (page) => {
-    await opened(page);
+  "conditions complete keys and values": async (page, told) => {
+    await opened(page, told);
     await page.keyboard.press("/");
     await count(page, "#condition-completions li", 1);
     await page.keyboard.press("ArrowDown");
@@ -140,23 +139,24 @@ await run({
     await page.waitForURL((url) => !url.search.includes("where="));
   },
 
-  "yesterday from two to three is two words": async (page) => {
-    await opened(page, at("zone=utc"));
+  "yesterday from two to three is two words": async (page, told) => {
+    await opened(page, told, "zone=utc");
     await page.getByLabel("From").fill("yesterday 14:00");
     await page.getByLabel("to", { exact: true }).fill("15:00");
     await page.keyboard.press("Enter");
     await page.waitForURL(/from=/);
-    assert.match(query(page).get("from"), /T14:00:00Z$/);
-    assert.match(query(page).get("to"), /T15:00:00Z$/);
+    assert.match(query(page, "from"), /T14:00:00Z$/);
+    assert.match(query(page, "to"), /T15:00:00Z$/);
     await page.waitForFunction(() => /^\d{4}.*14:00$/.test(document.querySelector(".from-to input").value));
     await page.getByLabel("From").fill("soon");
     await page.keyboard.press("Enter");
     assert.match(await page.locator(".field-problem").innerText(), /is no time/);
   },
 
-  "says what to do when the server is away": async (page) => {
+  "says what to do when the server is away": async (page, told) => {
+    told.may(/Failed to load resource/);
     await page.route("**/api/v1/heatmap*", (route) => route.abort());
-    await page.goto(at());
+    await page.goto(at(told));
     const problem = page.getByRole("alert").first();
     await problem.waitFor();
     assert.match(await problem.innerText(), /does not answer/);
@@ -165,21 +165,9 @@ await run({
     await page.locator(".heatmap-cells").waitFor();
   },
 
-  "is accessible, light and dark, selected and not": async (page) => {
-    for (const colorScheme of ["light", "dark"]) {
-      await page.emulateMedia({ colorScheme });
-      await opened(page);
-      await accessible(page);
-      await page.getByRole("button", { name: "Slowest 1 %" }).click();
-      await page.locator(".differences, .explore-differences p").first().waitFor();
-      await accessible(page);
-    }
-  },
-
-  "can be read at 200 %": async (page) => {
+  "can be read at 200 %": async (page, told) => {
     await page.setViewportSize({ width: 640, height: 400 });
-    await opened(page);
-    const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-    assert.ok(wide <= 0, `${wide} pixels are beyond the right edge`);
+    await opened(page, told);
+    await fitsItsWindow(page);
   },
-});
+};

@@ -1,12 +1,11 @@
-// Services and nodes in Chromium, against a server that has spans of the last hour in which services call one another.
+// Services and nodes, where services call one another.
 import assert from "node:assert/strict";
-import { accessible, base, run } from "./browser.mjs";
 
-const RANGE = process.env["FATHOM_E2E_RANGE"] ?? "since=1h";
+const services = ({ base, facts }) => `${base}/services?${facts.range}`;
 
-await run({
-  "the graph has a box for each service, and its edges are in the table": async (page) => {
-    await page.goto(`${base}/services?${RANGE}`);
+export const checks = {
+  "the graph has a box for each service, and its edges are in the table": async (page, told) => {
+    await page.goto(services(told));
     await page.locator(".calls tbody tr").first().waitFor();
     const boxes = await page.locator(".service").count();
     const names = await page
@@ -16,8 +15,8 @@ await run({
     assert.ok((await page.locator(".edge").count()) > 0);
   },
 
-  "boxes do not overlap": async (page) => {
-    await page.goto(`${base}/services?${RANGE}`);
+  "boxes do not overlap": async (page, told) => {
+    await page.goto(services(told));
     await page.locator(".service").first().waitFor();
     const boxes = await page
       .locator(".service-box")
@@ -31,8 +30,8 @@ await run({
     });
   },
 
-  "the keyboard goes through the graph into the explorer": async (page) => {
-    await page.goto(`${base}/services?${RANGE}`);
+  "the keyboard goes through the graph into the explorer": async (page, told) => {
+    await page.goto(services(told));
     await page.locator(".service").first().waitFor();
     await page.keyboard.press("g");
     await page.keyboard.press("ArrowRight");
@@ -44,26 +43,16 @@ await run({
     await page.locator(".heatmap-cells").waitFor();
   },
 
-  "rows sort, and the order is in the address": async (page) => {
-    await page.goto(`${base}/services?${RANGE}`);
+  "rows sort, and the order is in the address": async (page, told) => {
+    await page.goto(services(told));
     await page.locator(".calls").waitFor();
     await page.getByRole("button", { name: "Errors" }).click();
     await page.waitForURL(/sort=errorShare/);
     assert.equal(await page.locator('th[aria-sort="descending"]').innerText(), "Errors ↓");
   },
 
-  "nodes are listed, or it is said why there are none": async (page) => {
-    await page.goto(`${base}/nodes`);
+  "nodes are listed, or it is said why there are none": async (page, told) => {
+    await page.goto(`${told.base}/nodes`);
     await page.locator(".nodes-table tbody tr, main p").first().waitFor();
-    await accessible(page);
   },
-
-  "services are accessible, light and dark": async (page) => {
-    for (const colorScheme of ["light", "dark"]) {
-      await page.emulateMedia({ colorScheme });
-      await page.goto(`${base}/services?${RANGE}`);
-      await page.locator(".calls").waitFor();
-      await accessible(page);
-    }
-  },
-});
+};
