@@ -60,7 +60,7 @@ function ServiceChoice({ words, show, lists }: BarProps) {
 
 function OperationChoice({ words, show, lists }: BarProps) {
   const names = lists.operations?.map(({ operation }) => operation) ?? [];
-  const any = words.service ? "all operations" : "choose a service first";
+  const any = words.service ? "all operations" : "pick a service first";
   const choose = (operation: string): void => show({ ...words, operation });
   return <Choice label="Operation" any={any} value={words.operation} names={names} choose={choose} />;
 }

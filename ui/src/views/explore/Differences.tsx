@@ -1,4 +1,5 @@
 // How the selected spans differ from the others that are shown: the greatest difference first.
+import { Fragment, type VNode } from "preact";
 import { useAnswer, type Answer } from "@/api/answer";
 import type { Difference, DifferenceSide, DifferencesAnswer, Trait } from "@/api/generated/answers";
 import { formatCount, formatShare } from "@/parts/figures";
@@ -93,30 +94,42 @@ interface RowProps {
 function Row({ difference, words, show, first }: RowProps) {
   const { selected, rest, selected_share, rest_share, key } = difference;
   const shares = `${formatShare(selected_share)} of the selected (${formatCount(selected)}), ${formatShare(rest_share)} of the others (${formatCount(rest)})`;
+  const traits = traitsOf(difference).map((trait, at) => (
+    <TraitButton key={JSON.stringify(trait)} trait={trait} also={at > 0} choose={() => show(withTrait(words, trait))} />
+  ));
   return (
     <li>
       <div title={shares}>
-        {traitsOf(difference).map((trait, at) => (
-          <TraitButton
-            key={JSON.stringify(trait)}
-            trait={trait}
-            also={at > 0}
-            choose={() => show(withTrait(words, trait))}
-          />
-        ))}
+        <Traits all={traits} />
         <span class="visually-hidden">{shares}</span>
+        <button
+          class="plain over-time"
+          hidden={!first}
+          aria-pressed={words.spread === key}
+          title={`how the values of ${key} lie over time`}
+          onClick={() => show({ ...words, spread: key })}
+        >
+          over time<span class="visually-hidden"> {key}</span>
+        </button>
       </div>
       <Bars difference={difference} />
-      <button
-        class="plain over-time"
-        hidden={!first}
-        aria-pressed={words.spread === key}
-        title={`how the values of ${key} lie over time`}
-        onClick={() => show({ ...words, spread: key })}
-      >
-        over time<span class="visually-hidden"> {key}</span>
-      </button>
     </li>
+  );
+}
+
+// What the same spans have in common may be a lot: a process's whole description. The first ones say it.
+const MOST_TRAITS = 4;
+
+function Traits({ all }: { all: readonly VNode[] }) {
+  if (all.length <= MOST_TRAITS + 1) return <>{all}</>;
+  return (
+    <>
+      {all.slice(0, MOST_TRAITS)}
+      <details class="more-traits">
+        <summary>and {all.length - MOST_TRAITS} more that the same have</summary>
+        {all.slice(MOST_TRAITS)}
+      </details>
+    </>
   );
 }
 
@@ -125,10 +138,25 @@ function TraitButton({ trait, also, choose }: { trait: Trait; also: boolean; cho
     <button class="plain difference" title="look at these only" onClick={choose}>
       <span class="faint">
         {also && "and "}
-        {nameOfTrait(trait)}
+        <Broken name={nameOfTrait(trait)} />
       </span>{" "}
       <b>{trait.value || "(empty)"}</b>
     </button>
+  );
+}
+
+/** Long names break where their parts meet. */
+function Broken({ name }: { name: string }) {
+  const parts = name.split(/(?<=[._/-])/);
+  return (
+    <>
+      {parts.map((part, at) => (
+        <Fragment key={at}>
+          {part}
+          {at + 1 < parts.length && <wbr />}
+        </Fragment>
+      ))}
+    </>
   );
 }
 

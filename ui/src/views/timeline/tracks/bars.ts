@@ -94,7 +94,7 @@ function paintBrush(pen: Pen, bars: Bars, brush: Brush, top: number): void {
 
 function drawText(pen: Pen, bars: Bars, index: ItemIndex, row: number, run: Run, top: number): void {
   const left = Math.max(run.left, 0) + 4;
-  const right = index.instants ? run.left + roomBehind(pen, index, run) : Math.min(run.right, pen.width) - 3;
+  const right = Math.min(index.instants ? run.left + roomBehind(pen, index, run) : run.right, pen.width) - 3;
   const shown = shortened(bars.text(row, run.first), right - left);
   if (shown === "") return;
   const { context, palette } = pen;
