@@ -2,24 +2,28 @@
 
 namespace fathom::bench {
 
-Exporters::Exporters(const Workload& workload, uint64_t first_trace, uint64_t count)
+Exporters::Exporters(const Workload& workload, uint64_t first_trace, uint64_t count, const Fleet& fleet)
     : workload_(workload),
-      encoder_(workload),
+      fleet_(fleet),
+      encoder_(workload, fleet),
       first_trace_(first_trace),
       next_trace_(first_trace),
       end_trace_(first_trace + count) {
-  for (Buffer& buffer : buffers_) buffer.bytes.resize(kSpansPerRequest * kSpanRoom);
+  for (uint32_t service = 0; service < kServices; ++service) {
+    for (uint32_t process = 0; process < fleet.processes(); ++process)
+      buffers_.push_back({service, process, std::string(kSpansPerRequest * kSpanRoom, '\0')});
+  }
 }
 
 bool Exporters::next(ExportRequest& request) {
-  if (fill()) return emit(full_service_, request);
+  if (fill()) return emit(*full_, request);
   return emit_partial(request);
 }
 
-// Takes spans until one service's request is full; false when there are no more.
+// Takes spans until one process's request is full; false when there are no more.
 bool Exporters::fill() {
-  full_service_ = kServices;
-  while (full_service_ == kServices) {
+  full_ = nullptr;
+  while (full_ == nullptr) {
     bool safe = !pending_.empty() && pending_.top().times.end_unix_nano < watermark_unix_nano_;
     if (!safe && next_trace_ < end_trace_) {
       begin_trace();
@@ -43,19 +47,19 @@ void Exporters::begin_trace() {
 }
 
 void Exporters::take(const Pending& span) {
-  uint32_t service = position_facts(span.position).service;
-  Buffer& buffer = buffers_[service];
+  const uint32_t service = position_facts(span.position).service;
+  const TraceFacts facts = workload_.facts(span.trace);
+  Buffer& buffer = buffers_[service * fleet_.processes() + process_of(facts, service, fleet_)];
   char* begin = buffer.bytes.data();
-  char* at = encoder_.append(begin + buffer.used, workload_.facts(span.trace), span.position, span.times);
+  char* at = encoder_.append(begin + buffer.used, facts, span.position, span.times);
   buffer.used = static_cast<size_t>(at - begin);
   buffer.last_end_unix_nano = span.times.end_unix_nano;
-  if (++buffer.spans == kSpansPerRequest) full_service_ = service;
+  if (++buffer.spans == kSpansPerRequest) full_ = &buffer;
 }
 
-bool Exporters::emit(uint32_t service, ExportRequest& request) {
-  Buffer& buffer = buffers_[service];
-  head_ = encoder_.request_head(service, buffer.used);
-  request = {head_, std::string_view(buffer.bytes.data(), buffer.used), service, buffer.spans,
+bool Exporters::emit(Buffer& buffer, ExportRequest& request) {
+  head_ = encoder_.request_head(buffer.service, buffer.used, buffer.process);
+  request = {head_, std::string_view(buffer.bytes.data(), buffer.used), buffer.service, buffer.spans,
              buffer.last_end_unix_nano};
   buffer.used = 0;
   buffer.spans = 0;
@@ -63,8 +67,8 @@ bool Exporters::emit(uint32_t service, ExportRequest& request) {
 }
 
 bool Exporters::emit_partial(ExportRequest& request) {
-  for (uint32_t service = 0; service < kServices; ++service) {
-    if (buffers_[service].spans != 0) return emit(service, request);
+  for (Buffer& buffer : buffers_) {
+    if (buffer.spans != 0) return emit(buffer, request);
   }
   return false;
 }

@@ -1,11 +1,11 @@
-// The exporters of a workload: each service sends its spans in the order in which they end, in requests of 512.
+// The exporters of a workload: each process of a service sends its spans in the order in which they end, in requests of
+// 512.
 //
 // Purpose: the order in which a real fleet's spans reach a collector. Traces are laid out in order of their starts; a
 // span leaves as soon as no later trace can hold one that ends before it. Thread safety: one thread. Ownership: views
 // in a request live until the next call. Source of the idea: a k-way merge by a heap.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <queue>
 #include <string>
@@ -31,7 +31,7 @@ struct ExportRequest {
 class Exporters {
  public:
   // Traces [first, first + count) of the workload.
-  Exporters(const Workload& workload, uint64_t first_trace, uint64_t count);
+  Exporters(const Workload& workload, uint64_t first_trace, uint64_t count, const Fleet& fleet = {});
   // The next request in order of the last span's end, or false when all is sent.
   bool next(ExportRequest& request);
   // No trace that was not begun yet will be: what is pending is sent by the calls of next() that follow.
@@ -46,6 +46,8 @@ class Exporters {
     bool operator>(const Pending& other) const { return times.end_unix_nano > other.times.end_unix_nano; }
   };
   struct Buffer {
+    uint32_t service = 0;
+    uint32_t process = 0;
     std::string bytes;
     size_t used = 0;
     uint32_t spans = 0;
@@ -55,18 +57,19 @@ class Exporters {
   bool fill();
   void begin_trace();
   void take(const Pending& span);
-  bool emit(uint32_t service, ExportRequest& request);
+  bool emit(Buffer& buffer, ExportRequest& request);
   bool emit_partial(ExportRequest& request);
 
   const Workload& workload_;
+  Fleet fleet_;
   SpanEncoder encoder_;
   uint64_t first_trace_;
   uint64_t next_trace_;
   uint64_t end_trace_;
   uint64_t watermark_unix_nano_ = 0;  // no span that is not pending ends before
   std::priority_queue<Pending, std::vector<Pending>, std::greater<>> pending_;
-  std::array<Buffer, kServices> buffers_;
-  uint32_t full_service_ = kServices;
+  std::vector<Buffer> buffers_;  // by service and process
+  Buffer* full_ = nullptr;
   std::string head_;
 };
 

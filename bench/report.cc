@@ -54,6 +54,12 @@ constexpr KeyBound kBounds[] = {
     {"decode.rss_max_mib", {256, false}},
     {"trigger.to_stopped_us_p99", {300, false}},
     {"packets.wrong", {0, false}},
+    {"ui.first_view_ms", {800, false}},
+    {"ui.bundle_kb", {300, false}},
+    {"ui.select_to_list_ms_p99", {300, false}},
+    {"ui.trace_10k_ms", {700, false}},
+    {"ui.frame_ms_p95", {33, false}},
+    {"deploy.deb_to_first_trace_s", {60, false}},
 };
 
 std::string number(double value) {

@@ -33,7 +33,7 @@ Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options) {
   if (!directory) return directory.error();
   std::unique_ptr<Server> server(new Server);
   server->directory_ = *directory;
-  server->data_ = *directory + "/data";
+  server->data_ = options.data_directory.empty() ? *directory + "/data" : options.data_directory;
   server->log_ = *directory + "/server.log";
   ChildOptions child{{options.program, "--data", server->data_, "--http", "127.0.0.1:0", "--otlp-grpc", "127.0.0.1:0",
                       "--otlp-http", "127.0.0.1:0"},

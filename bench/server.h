@@ -1,4 +1,5 @@
-// The server under test: a real fathom-server on free ports of the loopback, with a data directory that dies with it.
+// The server under test: a real fathom-server on free ports of the loopback, with a data directory that dies with it
+// unless one is given.
 //
 // Thread safety: one thread, but for what ChildProcess allows. Ownership: stops the server and removes its directory.
 // Errors: kUnavailable when it does not come up; the message names its log.
@@ -18,6 +19,7 @@ struct ServerOptions {
   std::string program;         // fathom-server
   std::string work_directory;  // where data and log go, in a directory of this run's
   std::vector<std::string> arguments = {};
+  std::string data_directory = "";  // one that is kept; else a new one
 };
 
 class Server {

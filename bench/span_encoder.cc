@@ -17,6 +17,7 @@ constexpr uint64_t kKindServer = 2, kKindClient = 3;
 constexpr std::array<std::string_view, kServices> kVersions = {"4.11.2", "2.7.0", "3.0.9", "1.19.4"};
 constexpr std::array<std::string_view, kServices> kHosts = {"gateway-6c9d8f7b54-x2lqp", "catalog-79f4bd6c88-7wkzn",
                                                             "orders-5d6f8c9b7d-mm4rt", "payments-84b7c5d9f6-qh9vd"};
+constexpr std::array<std::string_view, kServices> kNextVersions = {"4.12.0", "2.8.0", "3.1.0", "1.20.0"};
 // Whom a client position calls; a server position is its own address.
 constexpr std::array<uint32_t, kPositions> kAddressee = {0, 1, 1, 1, 2, 2, 3, 3};
 
@@ -151,24 +152,35 @@ void varying_attributes(WireWriter& out, const TraceFacts& facts, uint32_t posit
   out.string_attribute(kAttributes, "session.id", {session, sizeof session});
 }
 
-std::string make_resource(uint32_t service) {
+// Of each service the first process is shop-v1's; the others differ in the last letters of their pods.
+std::string host_of(uint32_t service, uint32_t process) {
+  std::string host(kHosts[service]);
+  static constexpr std::string_view kLetters = "bcdfghjklmnpqrstvwxz";
+  for (uint32_t at = 0; process != 0 && at < 5; ++at)
+    host[host.size() - 1 - at] = kLetters[(process * 7 + service * 3 + at * at * 5) % kLetters.size()];
+  return host;
+}
+
+std::string make_resource(uint32_t service, uint32_t process, const Fleet& fleet) {
+  const std::string host = host_of(service, process);
   return wire_string(4096, [&](WireWriter& out) {
     out.string_attribute(1, "service.name", service_name(service));
     out.string_attribute(1, "service.namespace", "shop");
-    out.string_attribute(1, "service.version", kVersions[service]);
-    out.string_attribute(1, "service.instance.id", std::string(kHosts[service]) + ":8080");
-    out.string_attribute(1, "host.name", kHosts[service]);
+    out.string_attribute(1, "service.version",
+                         (fleet.has_next() && process == fleet.replicas ? kNextVersions : kVersions)[service]);
+    out.string_attribute(1, "service.instance.id", host + ":8080");
+    out.string_attribute(1, "host.name", host);
     out.string_attribute(1, "deployment.environment.name", "production");
     out.string_attribute(1, "telemetry.sdk.name", "opentelemetry");
     out.string_attribute(1, "telemetry.sdk.language", "cpp");
     out.string_attribute(1, "telemetry.sdk.version", "1.16.1");
-    out.int_attribute(1, "process.pid", 4000 + 17 * service);
+    out.int_attribute(1, "process.pid", 4000 + 17 * service + 101 * process);
   });
 }
 
 }  // namespace
 
-SpanEncoder::SpanEncoder(const Workload& workload) : workload_(workload) {
+SpanEncoder::SpanEncoder(const Workload& workload, const Fleet& fleet) : workload_(workload) {
   for (uint32_t route = 0; route < kRoutes; ++route) {
     for (uint32_t position = 0; position < kPositions; ++position) {
       Template& made = templates_[route][position];
@@ -177,7 +189,10 @@ SpanEncoder::SpanEncoder(const Workload& workload) : workload_(workload) {
       made.path_before_number = path_before_number(route, position);
     }
   }
-  for (uint32_t service = 0; service < kServices; ++service) resources_[service] = make_resource(service);
+  for (uint32_t service = 0; service < kServices; ++service) {
+    for (uint32_t process = 0; process < fleet.processes(); ++process)
+      resources_[service].push_back(make_resource(service, process, fleet));
+  }
   scope_ = wire_string(kSpanRoom, [](WireWriter& out) {
     out.bytes_field(1, "shop.instrumentation");
     out.bytes_field(2, "1.4.0");
@@ -208,8 +223,8 @@ char* SpanEncoder::append(char* at, const TraceFacts& facts, uint32_t position, 
   return out.position();
 }
 
-std::string SpanEncoder::request_head(uint32_t service, size_t body_bytes) const {
-  std::string resource = wire_string(8192, [&](WireWriter& out) { out.bytes_field(1, resources_[service]); });
+std::string SpanEncoder::request_head(uint32_t service, size_t body_bytes, uint32_t process) const {
+  std::string resource = wire_string(8192, [&](WireWriter& out) { out.bytes_field(1, resources_[service][process]); });
   std::string scope = wire_string(kSpanRoom, [&](WireWriter& out) { out.bytes_field(1, scope_); });
   size_t scope_spans = scope.size() + body_bytes;
   size_t resource_spans = resource.size() + 1 + varint_size(scope_spans) + scope_spans;

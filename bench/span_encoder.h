@@ -7,6 +7,7 @@
 
 #include <array>
 #include <string>
+#include <vector>
 
 #include "bench/workload.h"
 
@@ -16,11 +17,11 @@ inline constexpr size_t kSpanRoom = 1024;
 
 class SpanEncoder {
  public:
-  explicit SpanEncoder(const Workload& workload);
+  explicit SpanEncoder(const Workload& workload, const Fleet& fleet = {});
   // Returns where the next span goes.
   char* append(char* at, const TraceFacts& facts, uint32_t position, const SpanTimes& times) const;
-  // What stands before `body_bytes` of spans of a service: the request up to its first span.
-  std::string request_head(uint32_t service, size_t body_bytes) const;
+  // What stands before `body_bytes` of spans of a service's process: the request up to its first span.
+  std::string request_head(uint32_t service, size_t body_bytes, uint32_t process = 0) const;
 
  private:
   // What all spans of one operation have in common, ready to copy.
@@ -32,7 +33,7 @@ class SpanEncoder {
 
   const Workload& workload_;
   std::array<std::array<Template, kPositions>, kRoutes> templates_;
-  std::array<std::string, kServices> resources_;
+  std::array<std::vector<std::string>, kServices> resources_;  // by process
   std::string scope_;
 };
 

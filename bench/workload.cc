@@ -109,11 +109,10 @@ double self_time(const TraceFacts& facts, uint32_t position) {
 std::array<uint64_t, kPositions> self_times(const TraceFacts& facts) {
   std::array<double, kPositions> nanos;
   for (uint32_t position = 0; position < kPositions; ++position) nanos[position] = self_time(facts, position);
-  uint64_t stall = facts.draws(lane::kStall);
-  if (below(stall, kStallOneIn) == 0) {
+  if (const auto stalled = facts.stalled()) {
     // Pareto's with exponent 1; the smallest shares are rounded up, so that the mean is finite.
     double share = unit(static_cast<uint32_t>(facts.draws(lane::kStallLength) >> 32) | 0xffff);
-    nanos[kStallPositions[stall & 3]] *= kStallScale / share;
+    nanos[*stalled] *= kStallScale / share;
   }
   std::array<uint64_t, kPositions> whole;
   for (uint32_t position = 0; position < kPositions; ++position)
@@ -189,6 +188,23 @@ uint32_t TraceFacts::status_code(uint32_t position) const {
   if (outcome == Outcome::kFailed && (position == 0 || position >= 4)) return 503;
   if (outcome == Outcome::kNotFound && position <= 2) return 404;
   return 200;
+}
+
+std::optional<uint32_t> TraceFacts::stalled() const {
+  const uint64_t stall = draws(lane::kStall);
+  if (below(stall, kStallOneIn) != 0) return std::nullopt;
+  return kStallPositions[stall & 3];
+}
+
+uint32_t process_of(const TraceFacts& facts, uint32_t service, const Fleet& fleet) {
+  if (fleet.processes() == 1) return 0;
+  const uint64_t draw = facts.draws(lane::kProcess + service);
+  const bool next = facts.index >= fleet.next_version_from;
+  const auto stalled = facts.stalled();
+  const bool stalls_here = stalled && position_facts(*stalled).service == service;
+  if (next && stalls_here && (draw & 3) != 0) return fleet.replicas;
+  const uint32_t process = below(draw, fleet.replicas);
+  return next && process + 1 == fleet.replicas ? fleet.replicas : process;
 }
 
 TraceFacts Workload::facts(uint64_t index) const {

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -75,7 +76,19 @@ struct TraceFacts {
   TraceId trace_id() const;
   SpanId span_id(uint32_t position) const;
   uint32_t status_code(uint32_t position) const;  // HTTP's
+  std::optional<uint32_t> stalled() const;        // the position that takes much longer than usual
 };
+
+// The processes of each service. shop-v1 has one; busy-v1 is shop-v1 in a fleet of some, of which the last is replaced
+// by one of the next version: three in four of the traces that stall in a service do so there.
+struct Fleet {
+  uint32_t replicas = 1;
+  uint64_t next_version_from = UINT64_MAX;  // the first trace that finds the next version
+  bool has_next() const { return next_version_from != UINT64_MAX; }
+  uint32_t processes() const { return replicas + (has_next() ? 1 : 0); }  // the next version's is the last
+};
+// Which process of `service` serves a trace.
+uint32_t process_of(const TraceFacts& facts, uint32_t service, const Fleet& fleet);
 
 class Workload {
  public:
@@ -124,6 +137,7 @@ inline constexpr uint32_t kSelfTime = 16;   // [8]
 inline constexpr uint32_t kSplit = 24;      // [8]
 inline constexpr uint32_t kSpanId = 32;     // [8]
 inline constexpr uint32_t kAttribute = 40;  // [8]
+inline constexpr uint32_t kProcess = 48;    // [4], of services
 }  // namespace lane
 
 }  // namespace fathom::bench

@@ -2,7 +2,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { HTMLAttributes } from "preact";
 
-/** Draws on a surface of `width` x `height` CSS pixels; the surface is clear, and scaled for the screen. */
+/** Draws on a surface of `width` x `height` CSS pixels, neither of them 0; the surface is clear, and scaled for the screen. */
 export type Painter = (context: CanvasRenderingContext2D, width: number, height: number) => void;
 
 type Attributes = Omit<HTMLAttributes<HTMLCanvasElement>, "ref" | "width" | "height">;
@@ -40,6 +40,8 @@ export function Canvas({ paint, ...attributes }: { paint: Painter } & Attributes
 
 function drawOn(canvas: HTMLCanvasElement, paint: Painter): void {
   const { clientWidth: width, clientHeight: height } = canvas;
+  // It has left the document, or has no room: painters may count on some.
+  if (width === 0 || height === 0) return;
   const scale = window.devicePixelRatio || 1;
   const [across, down] = [Math.round(width * scale), Math.round(height * scale)];
   if (canvas.width !== across) canvas.width = across;
