@@ -47,8 +47,12 @@ Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options) {
   }
   Result<std::string> http = address_in(*line, "http");
   Result<std::string> grpc = address_in(*line, "otlp_grpc");
-  if (!http || !grpc) return http ? grpc.error() : http.error();
+  Result<std::string> otlp_http = address_in(*line, "otlp_http");
+  for (const auto* address : {&http, &grpc, &otlp_http}) {
+    if (!*address) return address->error();
+  }
   server->http_ = *http;
+  server->otlp_http_ = *otlp_http;
   server->otlp_grpc_ = *grpc;
   // Servers of before there were agents can be measured, too.
   if (Result<std::string> ingest = address_in(*line, "ingest")) server->ingest_ = *ingest;

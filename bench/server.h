@@ -29,6 +29,7 @@ class Server {
 
   const std::string& http() const { return http_; }
   const std::string& otlp_grpc() const { return otlp_grpc_; }
+  const std::string& otlp_http() const { return otlp_http_; }
   const std::string& ingest() const { return ingest_; }  // for agents; empty when the server takes none
   const ChildProcess& process() const { return process_; }
   const std::string& data_directory() const { return data_; }
@@ -50,6 +51,7 @@ class Server {
   std::string log_;
   std::string http_;
   std::string otlp_grpc_;
+  std::string otlp_http_;
   std::string ingest_;
   double cpu_seconds_at_ready_ = 0;
 };

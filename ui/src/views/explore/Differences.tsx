@@ -126,7 +126,7 @@ function Traits({ all }: { all: readonly VNode[] }) {
     <>
       {all.slice(0, MOST_TRAITS)}
       <details class="more-traits">
-        <summary>and {all.length - MOST_TRAITS} more that the same have</summary>
+        <summary>and {all.length - MOST_TRAITS} more alike</summary>
         {all.slice(MOST_TRAITS)}
       </details>
     </>
