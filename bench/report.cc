@@ -59,6 +59,7 @@ constexpr KeyBound kBounds[] = {
     {"ui.select_to_list_ms_p99", {300, false}},
     {"ui.trace_10k_ms", {700, false}},
     {"ui.frame_ms_p95", {33, false}},
+    {"ui.snapshot_frame_ms_p95", {33, false}},
     {"deploy.deb_to_first_trace_s", {60, false}},
 };
 

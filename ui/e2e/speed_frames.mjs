@@ -78,7 +78,12 @@ function report(told, prefix, what, { seen, floor, work }) {
   add(told, `${prefix}frame_ms_p95`, p95, `of ${every.length} frames, from one to the next, ${what}`);
   for (const [name, took] of Object.entries(seen)) add(told, `${prefix}frame_${name}_ms_p95`, quantile(took, 0.95));
   add(told, `${prefix}frame_work_ms_p95`, work[0], "what a frame takes of a processor");
-  add(told, `floor.${prefix}frame_ms_p95`, quantile(floor, 0.95), "a plain canvas under the same hands, in turns");
+  add(
+    told,
+    `${prefix.replace(/^ui/, "floor")}frame_ms_p95`,
+    quantile(floor, 0.95),
+    "a plain canvas under the same hands, in turns",
+  );
   return p95;
 }
 
@@ -90,6 +95,27 @@ export async function measureFrames({ browser, base, subject, times, told }) {
   report(told, "ui.", "of the trace of 10,000 spans", all);
 }
 
-export async function measureSnapshotFrames({ told }) {
-  told.not_measured.push({ key: "ui.snapshot_frame_ms_p95", why: "the page has no picture of instructions yet" });
+const FLOW = ".flow-surface canvas";
+const FLOW_KEYS = ["d", "w", "s", "a"];
+
+/** Of a page that has no such picture, that is said. */
+async function hasFlow(browser, address) {
+  const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+  await page.goto(address);
+  const found = await page.waitForSelector(FLOW, { timeout: 120_000 }).then(
+    () => true,
+    () => false,
+  );
+  await page.close();
+  return found;
+}
+
+export async function measureSnapshotFrames({ browser, base, subject, times, told }) {
+  const address = `${base}/snapshot/${subject}`;
+  if (!(await hasFlow(browser, address))) {
+    const why = "the page shows no picture of a snapshot's calls over time";
+    return told.not_measured.push({ key: "ui.snapshot_frame_ms_p95", why });
+  }
+  const all = await inTurns(browser, address, FLOW, FLOW_KEYS, Math.ceil(times / 3));
+  return report(told, "ui.snapshot_", "of a snapshot of 10 million instructions", all);
 }
