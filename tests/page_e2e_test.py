@@ -13,7 +13,7 @@ import unittest
 
 from harness import otlp
 from harness.main import main
-from harness.server import BIN, ROOT, Server, until
+from harness.server import BIN, ROOT, Server, cli, until
 
 UI = ROOT / "ui"
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
@@ -126,18 +126,28 @@ class PageInABrowser(unittest.TestCase):
                 "other": node("make_trace.mjs", collector, "300", "slow").stdout.strip()}
 
     @classmethod
-    def shop(cls):
-        """The shop under fathom's own client: captures of its slow requests, and the instructions of one."""
+    def record(cls):
+        """What the recorder says of a slow request. The shop's own status counts a request that a busy machine was too
+        slow for, so what was recorded is what counts; a load in which no request was slow enough is played again."""
         place = cls.place.name
         outcome = pathlib.Path(place, "recorded.json")
         words = [BIN / "fathom-recorder", "--span=shelves.*", "--min-duration=10ms", "--threads=all", "--steps=40000",
                  f"--directory={place}/snapshots", f"--json={outcome}", "--", BIN / "shop", "run", "--seconds", "8",
                  "--rate", "25", "--directory", place]
-        subprocess.run(words, check=True, capture_output=True, timeout=SECONDS,
-                       env={**os.environ, "FATHOM_AGENT_SOCKET": cls.server.agent_socket})
-        recorded = json.loads(outcome.read_text(encoding="utf-8"))
-        subprocess.run([BIN / "fathom", "snapshot", "push", recorded["snapshot_id"], "--url", cls.server.url], check=True,
-                       capture_output=True, timeout=SECONDS, env={**os.environ, "FATHOM_SNAPSHOTS": f"{place}/snapshots"})
+        for _ in range(3):
+            ran = subprocess.run(words, check=False, capture_output=True, text=True, timeout=SECONDS,
+                                 env={**os.environ, "FATHOM_AGENT_SOCKET": cls.server.agent_socket})
+            recorded = json.loads(outcome.read_text(encoding="utf-8")) if outcome.exists() else {}
+            if recorded.get("snapshot_id") and recorded.get("trace_id"):
+                return recorded
+        raise AssertionError(f"nothing was recorded: {ran.stdout}{ran.stderr}")
+
+    @classmethod
+    def shop(cls):
+        """The shop under fathom's own client: captures of its slow requests, and the instructions of one."""
+        recorded = cls.record()
+        cli("snapshot", "push", recorded["snapshot_id"], "--url", cls.server.url, check=0,
+            env={"FATHOM_SNAPSHOTS": f"{cls.place.name}/snapshots"})
         captures = until(lambda: [row for row in cls.server.ask("/api/v1/captures")["captures"] if row["trace_id"]],
                          "a slow request of the shop was captured")
         until(lambda: cls.server.trace(captures[0]["trace_id"]), "its spans are stored")
