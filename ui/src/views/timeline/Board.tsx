@@ -21,10 +21,10 @@ import {
 } from "./selection";
 import { Summary } from "./Summary";
 import { useBoardKeys } from "./useBoardKeys";
-import { useFillingHeight } from "./useFillingHeight";
-import { useGestures } from "./useGestures";
-import { useViewport } from "./useViewport";
-import { fitted, nanoOf, panned, showing, zoomed, type Viewport } from "./viewport";
+import { useFillingHeight } from "@/draw/useFillingHeight";
+import { useGestures } from "@/draw/useGestures";
+import { useViewport } from "@/draw/useViewport";
+import { fitted, nanoOf, panned, showing, zoomed, type Viewport } from "@/draw/viewport";
 
 function change(changes: Readonly<Record<string, string | undefined>>): void {
   if (currentPlace.value) go(withQuery(currentPlace.value, changes), "replace");
@@ -34,7 +34,7 @@ export function Board({ place, model }: { place: Place; model: Model }) {
   const folded = useMemo(() => parseFolded(place.query["fold"]), [place.query["fold"]]);
   const layout = useMemo(() => layOut(model, folded), [model, folded]);
   const selection = useSelection(place, model, layout);
-  const [view, setView] = useViewport(firstView(place, model));
+  const [view, setView] = useViewport(firstView(place, model), "at");
   const lanes = useRef<LanesHandle>(null);
   const body = useFillingHeight();
   const pointer = useRef<number | undefined>(undefined);

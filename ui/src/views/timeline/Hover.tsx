@@ -2,10 +2,10 @@
 import { formatDuration, formatInstant } from "@/time/nano";
 import type { Strip } from "./layout";
 import type { Model } from "./model";
-import { tickLabel } from "./ticks";
+import { tickLabel } from "@/draw/ticks";
 import { mergedText, whyUnknown } from "./tracks/bars";
 import type { Hit } from "./tracks/track";
-import { nanoOf, pixelOf, type Viewport } from "./viewport";
+import { nanoOf, pixelOf, type Viewport } from "@/draw/viewport";
 
 export interface HoverAt {
   readonly across: number;

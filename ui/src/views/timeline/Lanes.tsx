@@ -9,8 +9,8 @@ import { stripAt } from "./layout";
 import { lanesPainter } from "./scene";
 import { describe } from "./selection";
 import type { BoardControls } from "./useBoardKeys";
-import { useGestures } from "./useGestures";
-import { fitted, nanoOf, panned, zoomed } from "./viewport";
+import { useGestures } from "@/draw/useGestures";
+import { fitted, nanoOf, panned, zoomed } from "@/draw/viewport";
 
 export interface LanesHandle {
   /** Scrolls so that this part is in sight. */

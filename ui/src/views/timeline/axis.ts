@@ -3,9 +3,9 @@ import type { Painter } from "@/draw/canvas";
 import type { Model } from "./model";
 import { paletteOf } from "./palette";
 import { PIXELS_PER_TICK } from "./scene";
-import { tickLabel, ticksOf } from "./ticks";
+import { tickLabel, ticksOf } from "@/draw/ticks";
 import type { Pen } from "./tracks/track";
-import { endOf, pixelOf, type Viewport } from "./viewport";
+import { endOf, pixelOf, type Viewport } from "@/draw/viewport";
 
 export const OVERVIEW_HEIGHT = 22;
 export const AXIS_HEIGHT = 46;

@@ -4,7 +4,7 @@
 // An item has a kind (a small number, which decides its colour). Where many fall on a pixel they are told as one run:
 // how many, how much of the pixel's time each kind has (of instants: how many there are of each). Units: nanoseconds
 // from the timeline's start. Cost: a run takes O(log items + kinds).
-import { endOf, type Viewport } from "./viewport";
+import { endOf, type Viewport } from "@/draw/viewport";
 
 export interface Interval {
   readonly begin: number;

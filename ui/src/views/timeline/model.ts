@@ -6,7 +6,7 @@ import type { TrackSource } from "./tracks/context";
 import type { Track } from "./tracks/track";
 import { tracksOf } from "./tracks/tracks";
 import { unknownOfEvents, unknownOfKernel } from "./unknown_parts";
-import { endOf, type Viewport } from "./viewport";
+import { endOf, type Viewport } from "@/draw/viewport";
 
 export interface Lane {
   /** Unlike any other's of its process: the thread's id, "?" where it is not known. */

@@ -4,9 +4,9 @@ import { PROCESS_HEAD, stripOf, within, type Layout, type ProcessBox } from "./l
 import type { Model } from "./model";
 import { paletteOf } from "./palette";
 import { describe, findThreadAt, type Selection } from "./selection";
-import { ticksOf } from "./ticks";
+import { ticksOf } from "@/draw/ticks";
 import type { Pen } from "./tracks/track";
-import { endOf, pixelOf, type Viewport } from "./viewport";
+import { endOf, pixelOf, type Viewport } from "@/draw/viewport";
 
 export interface Scene {
   readonly model: Model;

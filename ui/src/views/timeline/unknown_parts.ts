@@ -2,7 +2,7 @@
 // picture that leaves these blank would say that nothing happened there.
 import type { TimelineCapture } from "@/api/generated/answers";
 import type { Lasting } from "./nesting";
-import { endOf, type Viewport } from "./viewport";
+import { endOf, type Viewport } from "@/draw/viewport";
 
 export interface UnknownPart extends Lasting {
   readonly why: string;

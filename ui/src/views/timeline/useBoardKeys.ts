@@ -5,7 +5,7 @@ import { withQuery } from "@/state/place";
 import type { Layout } from "./layout";
 import type { Model } from "./model";
 import { across, beside, describe, findThreadAt, firstOf, type Found, type Selection } from "./selection";
-import { endOf, fitted, panned, zoomed, type Viewport } from "./viewport";
+import { endOf, fitted, panned, zoomed, type Viewport } from "@/draw/viewport";
 
 export interface BoardControls {
   readonly model: Model;

@@ -4,7 +4,7 @@ import type { ItemIndex, Run } from "../item_index";
 import type { Palette } from "../palette";
 import { Brush } from "./brush";
 import { partOver, type UnknownPart } from "../unknown_parts";
-import { endOf, pixelOf, type Viewport } from "../viewport";
+import { endOf, pixelOf, type Viewport } from "@/draw/viewport";
 import type { Hit, Pen, Track } from "./track";
 
 /** What a kind of track says; the rest of a Track follows. */

@@ -7,7 +7,7 @@ import type { StateTotals, TimelineState, TimelineWaker } from "@/api/generated/
 import type { ItemIndex, Run } from "../item_index";
 import type { Palette } from "../palette";
 import type { UnknownPart } from "../unknown_parts";
-import type { Viewport } from "../viewport";
+import type { Viewport } from "@/draw/viewport";
 
 export interface Pen {
   readonly context: CanvasRenderingContext2D;

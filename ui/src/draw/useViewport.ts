@@ -7,8 +7,9 @@ import { formatViewport, parseViewport, type Viewport } from "./viewport";
 
 const REST_MILLISECONDS = 200;
 
-export function useViewport(first: Viewport): [Viewport, (next: (before: Viewport) => Viewport) => void] {
-  const said = place.value?.query["at"];
+/** `word`: under which name the address has it. */
+export function useViewport(first: Viewport, word: string): [Viewport, (next: (before: Viewport) => Viewport) => void] {
+  const said = place.value?.query[word];
   const written = useRef(said);
   const timer = useRef(0);
   const [view, setView] = useState(() => parseViewport(said) ?? first);
@@ -32,7 +33,7 @@ export function useViewport(first: Viewport): [Viewport, (next: (before: Viewpor
   const write = (after: Viewport) => {
     if (!place.value) return;
     written.current = formatViewport(after);
-    go(withQuery(place.value, { at: written.current }), "replace");
+    go(withQuery(place.value, { [word]: written.current }), "replace");
   };
   return [view, change];
 }
