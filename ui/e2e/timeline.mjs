@@ -74,8 +74,8 @@ async function byMouse(page, told) {
   const { x, y } = await page.evaluate(spanPixel);
   await page.mouse.move(x, y);
   await settled(page);
-  assert.equal(await page.locator(".timeline-tip-title, .over-tip-title").count(), 1, "pointing at a span tells it");
-  const tip = await page.locator(".timeline-tip, .over-tip").boundingBox();
+  assert.equal(await page.locator(".over-tip-title").count(), 1, "pointing at a span tells it");
+  const tip = await page.locator(".over-tip").boundingBox();
   assert.ok(Math.abs(tip.x - x) < 40, `beside the pointer: ${tip.x} of ${x}`);
   await page.mouse.click(x, y);
   await settled(page);

@@ -1,13 +1,15 @@
 // The board: axis, lanes and details, with one viewport and one selection for all of them.
 import { useMemo, useRef, useState } from "preact/hooks";
+import { AXIS_HEIGHT, OVERVIEW_HEIGHT } from "@/draw/axis";
 import { Canvas } from "@/draw/canvas";
+import { Rubber } from "@/draw/Rubber";
 import { isDark } from "@/state/appearance";
 import { go, place as currentPlace } from "@/state/navigation";
 import { withQuery, type Place } from "@/state/place";
 import { parseFolded, formatFolded, toggled } from "./address";
-import { AXIS_HEIGHT, axisPainter, OVERVIEW_HEIGHT } from "./axis";
+import { axisPainter } from "./axis";
 import { Details } from "./Details";
-import { Lanes, Rubber, type LanesHandle } from "./Lanes";
+import { Lanes, type LanesHandle } from "./Lanes";
 import { layOut, stripOf } from "./layout";
 import type { Model } from "./model";
 import {

@@ -1,4 +1,5 @@
 // What is below the pointer, in a few words, and the moment.
+import "@/draw/over.css";
 import { formatDuration, formatInstant } from "@/time/nano";
 import type { Strip } from "./layout";
 import type { Model } from "./model";
@@ -24,10 +25,10 @@ export function Hover({ at, model, view }: { at: HoverAt; model: Model; view: Vi
   const lines = [...triggersAt(model, view, at), ...linesOf(at, nano)];
   return (
     <>
-      <div class="timeline-crosshair" style={{ left: `${at.across}px` }} />
-      <div class="timeline-tip" style={{ left: `${Math.max(0, left)}px`, ...vertically(at), width: `${TIP_WIDTH}px` }}>
+      <div class="over-crosshair" style={{ left: `${at.across}px` }} />
+      <div class="over-tip" style={{ left: `${Math.max(0, left)}px`, ...vertically(at), width: `${TIP_WIDTH}px` }}>
         {lines.map((text, index) => (
-          <div key={index} class={index === 0 ? "timeline-tip-title" : ""}>
+          <div key={index} class={index === 0 ? "over-tip-title" : ""}>
             {text}
           </div>
         ))}

@@ -2,6 +2,7 @@
 import { useEffect, useImperativeHandle, useMemo, useRef, useState } from "preact/hooks";
 import type { RefObject } from "preact";
 import { Canvas } from "@/draw/canvas";
+import { Rubber } from "@/draw/Rubber";
 import { isDark } from "@/state/appearance";
 import { Hover, type HoverAt } from "./Hover";
 import { Labels } from "./Labels";
@@ -59,10 +60,6 @@ export function Lanes(props: Props) {
       </p>
     </div>
   );
-}
-
-export function Rubber({ left, right }: { left: number; right: number }) {
-  return <div class="timeline-rubber" style={{ left: `${left}px`, width: `${right - left}px` }} />;
 }
 
 function useScroll(pane: RefObject<HTMLDivElement | null>, total: number) {

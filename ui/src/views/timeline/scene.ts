@@ -1,10 +1,10 @@
 // The picture: what is in sight of lanes, with the time axis' lines, triggers, and what is chosen.
+import { drawGrid } from "@/draw/axis";
 import type { Painter } from "@/draw/canvas";
 import { PROCESS_HEAD, stripOf, within, type Layout, type ProcessBox } from "./layout";
 import type { Model } from "./model";
 import { paletteOf } from "./palette";
 import { describe, findThreadAt, type Selection } from "./selection";
-import { ticksOf } from "@/draw/ticks";
 import type { Pen } from "./tracks/track";
 import { endOf, pixelOf, type Viewport } from "@/draw/viewport";
 
@@ -16,15 +16,13 @@ export interface Scene {
   readonly selection: Selection | undefined;
 }
 
-export const PIXELS_PER_TICK = 130;
-
 export function lanesPainter(scene: Scene): Painter {
   return (context, width, height) => {
     const pen: Pen = { context, view: scene.view, width, palette: paletteOf(context) };
     context.save();
     context.translate(0, -scene.scrollTop);
     drawGrounds(pen, scene, height);
-    drawGrid(pen, scene, height);
+    drawGrid(pen, scene.scrollTop, Math.min(height, scene.layout.height - scene.scrollTop));
     drawTracks(pen, scene, height);
     drawTriggers(pen, scene, height);
     if (scene.selection) drawSelection(pen, scene, scene.selection, height);
@@ -46,17 +44,6 @@ function drawGrounds(pen: Pen, { layout, scrollTop }: Scene, height: number): vo
 
 function headHeight({ lanes }: ProcessBox): number {
   return Math.max(PROCESS_HEAD, (lanes.captures?.height ?? 0) + 12);
-}
-
-function drawGrid(pen: Pen, { view, layout, scrollTop }: Scene, height: number): void {
-  const { context, palette, width } = pen;
-  const tall = Math.min(height, layout.height - scrollTop);
-  context.globalAlpha = 0.55;
-  context.fillStyle = palette.color.line;
-  for (const tick of ticksOf(view.begin, view.duration, width / PIXELS_PER_TICK).at) {
-    context.fillRect(Math.round(pixelOf(view, width, tick)), scrollTop, 1, tall);
-  }
-  context.globalAlpha = 1;
 }
 
 function drawTracks(pen: Pen, { layout, scrollTop }: Scene, height: number): void {

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { TimelineThread } from "@/api/generated/answers";
 import { answerOf, stateOf, threadOf } from "../testing";
 import { mergedText, whyUnknown } from "./bars";
-import { withAlpha } from "./brush";
+import { withAlpha } from "@/draw/brush";
 import type { Track } from "./track";
 import { tracksOf } from "./tracks";
 

@@ -2,7 +2,7 @@
 import { formatDuration } from "@/time/nano";
 import type { ItemIndex, Run } from "../item_index";
 import type { Palette } from "../palette";
-import { Brush } from "./brush";
+import { Brush } from "@/draw/brush";
 import { partOver, type UnknownPart } from "../unknown_parts";
 import { endOf, pixelOf, type Viewport } from "@/draw/viewport";
 import type { Hit, Pen, Track } from "./track";

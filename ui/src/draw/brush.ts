@@ -1,11 +1,11 @@
 // Brush: the rectangles of one row, painted at once. A few hundred are painted as such; thousands, which a dense row has,
 // become a picture of one pixel's height that is stretched: it costs by the width, not by how many there are.
-import type { Palette } from "../palette";
+import type { Palette } from "./palette";
 
 interface Surface {
   readonly context: CanvasRenderingContext2D;
   readonly width: number;
-  readonly palette: Palette;
+  readonly palette: Pick<Palette, "pixel">;
 }
 
 /** Rectangles of a row that are painted one by one. */
