@@ -1,17 +1,27 @@
 import { expect, it } from "vitest";
 import type { SnapshotAnswer } from "@/api/generated/answers";
-import { commandOf, pictureAddress, pictureOf, threadsOf } from "./snapshot";
+import { commandOf, partBeside, partOf, pictureAddress, threadsOf } from "./snapshot";
 
-it("knows the pictures that there are, and begins with calls", () => {
-  expect(pictureOf("sunburst")).toBe("sunburst");
-  expect(pictureOf("nonsense")).toBe("calls");
-  expect(pictureOf(undefined)).toBe("calls");
+it("knows the parts that there are, and begins with the instructions", () => {
+  expect(partOf("sunburst")).toBe("sunburst");
+  expect(partOf("nonsense")).toBe("flow");
+  expect(partOf(undefined)).toBe("flow");
+  expect(partBeside("flow", 1)).toBe("calls");
+  expect(partBeside("flow", -1)).toBe("stats");
+  expect(partBeside("stats", 1)).toBe("flow");
 });
 
 it("asks the server for a picture of one thread, or of all", () => {
   expect(pictureAddress("ab", "calls", undefined)).toBe("/api/v1/snapshots/ab/calls?format=svg");
   expect(pictureAddress("ab", "insns", "7")).toBe("/api/v1/snapshots/ab/insns?format=svg&tid=7");
-  expect(commandOf("ab", "insns", "7")).toBe("fathom snapshot insns ab --tid 7");
+});
+
+it("says the same as a command that a shell takes", () => {
+  expect(commandOf("ab", "flow", { tid: "7" })).toBe("fathom snapshot insns ab --tid 7");
+  expect(commandOf("ab", "diff", {})).toBe("fathom snapshot diff ab OTHER");
+  expect(commandOf("ab", "delta", { from: "mov eax, *", to: "a'b" })).toBe(
+    "fathom snapshot delta ab --from 'mov eax, *' --to 'a'\\''b'",
+  );
 });
 
 it("lists each thread once, and no processors", () => {

@@ -1,24 +1,33 @@
-// What a snapshot's view asks for: the server's pictures of it, and the commands that ask more.
+// What a snapshot's view can show, and where the same is had otherwise.
 import { addressOf } from "@/api/ask";
 import type { SnapshotAnswer } from "@/api/generated/answers";
 
-export const PICTURES = [
-  ["calls", "Calls"],
+/** The first one is what a snapshot's address shows by itself. */
+export const PARTS = [
+  ["flow", "Instructions"],
+  ["calls", "Call tree"],
   ["functions", "Functions"],
   ["sunburst", "Sunburst"],
   ["syscalls", "System calls"],
-  ["insns", "Instructions"],
+  ["delta", "From … to"],
+  ["diff", "Difference"],
   ["stats", "Packets"],
 ] as const;
 
-export type Picture = (typeof PICTURES)[number][0];
+export type Part = (typeof PARTS)[number][0];
 
-export function pictureOf(word: string | undefined): Picture {
-  return PICTURES.find(([name]) => name === word)?.[0] ?? "calls";
+export function partOf(word: string | undefined): Part {
+  return PARTS.find(([name]) => name === word)?.[0] ?? "flow";
 }
 
-export function pictureAddress(id: string, picture: Picture, tid: string | undefined): string {
-  return addressOf(`snapshots/${id}/${picture}`, { format: "svg", tid });
+/** The one behind (1) or before (-1), in a circle. */
+export function partBeside(part: Part, by: 1 | -1): Part {
+  const at = PARTS.findIndex(([name]) => name === part);
+  return PARTS.at((at + by) % PARTS.length)?.[0] ?? "flow";
+}
+
+export function pictureAddress(id: string, verb: string, tid: string | undefined): string {
+  return addressOf(`snapshots/${id}/${verb}`, { format: "svg", tid });
 }
 
 /** The threads that have a stream of their own, each once; none where streams are of processors. */
@@ -26,7 +35,24 @@ export function threadsOf(answer: SnapshotAnswer): readonly number[] {
   return [...new Set((answer.threads ?? []).map(({ tid }) => tid).filter((tid) => tid >= 0))];
 }
 
+export interface Wanted {
+  readonly tid?: string | undefined;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly other?: string | undefined;
+}
+
 /** To be copied as it is. */
-export function commandOf(id: string, picture: Picture, tid: string | undefined): string {
-  return `fathom snapshot ${picture} ${id}${tid ? ` --tid ${tid}` : ""}`;
+export function commandOf(id: string, part: Part, { tid, from, to, other }: Wanted): string {
+  const verb = part === "flow" ? "insns" : part;
+  const words = [`fathom snapshot ${verb} ${id}`];
+  if (part === "diff") words.push(other ?? "OTHER");
+  if (part === "delta") words.push(`--from ${quoted(from || "PATTERN")} --to ${quoted(to || "PATTERN")}`);
+  else if (tid) words.push(`--tid ${tid}`);
+  return words.join(" ");
+}
+
+/** As a shell takes it. */
+export function quoted(word: string): string {
+  return /^[\w./:+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -1,6 +1,6 @@
 // The board: axis, lanes and details, with one viewport and one selection for all of them.
-import { useMemo, useRef, useState } from "preact/hooks";
-import { AXIS_HEIGHT, OVERVIEW_HEIGHT } from "@/draw/axis";
+import { useMemo, useRef } from "preact/hooks";
+import { AXIS_HEIGHT } from "@/draw/axis";
 import { Canvas } from "@/draw/canvas";
 import { Rubber } from "@/draw/Rubber";
 import { isDark } from "@/state/appearance";
@@ -24,9 +24,9 @@ import {
 import { Summary } from "./Summary";
 import { useBoardKeys } from "./useBoardKeys";
 import { useFillingHeight } from "@/draw/useFillingHeight";
-import { useGestures } from "@/draw/useGestures";
+import { useAxisGestures } from "@/draw/useAxisGestures";
 import { useViewport } from "@/draw/useViewport";
-import { fitted, nanoOf, panned, showing, zoomed, type Viewport } from "@/draw/viewport";
+import { fitted, showing, type Viewport } from "@/draw/viewport";
 
 function change(changes: Readonly<Record<string, string | undefined>>): void {
   if (currentPlace.value) go(withQuery(currentPlace.value, changes), "replace");
@@ -104,7 +104,7 @@ interface AxisProps {
 function Axis({ model, view, setView }: AxisProps) {
   const dark = isDark.value;
   const paint = useMemo(() => axisPainter(model, view), [model, view, dark]);
-  const { element, rubber, on } = useAxisGestures(model, view, setView);
+  const { element, rubber, on } = useAxisGestures({ view, setView, bounds: model.bounds });
   return (
     <div class="timeline-axis">
       <div class="timeline-corner faint">time from the start</div>
@@ -114,30 +114,4 @@ function Axis({ model, view, setView }: AxisProps) {
       </div>
     </div>
   );
-}
-
-// In the overview positions are of all that there is, on the axis of what is in sight.
-function useAxisGestures(model: Model, view: Viewport, setView: AxisProps["setView"]) {
-  const [overview, setOverview] = useState(false);
-  const width = () => gestures.element.current?.clientWidth ?? 1;
-  const gestures = useGestures(
-    {
-      pan: (pixels) => setView((before) => panned(before, (pixels / width()) * before.duration, model.bounds)),
-      zoom: (factor, pixel) => setView((before) => zoomed(before, factor, pixel / width(), model.bounds)),
-      range: (left, right) => {
-        const scale = overview ? model.bounds : view;
-        const begin = nanoOf(scale, width(), left);
-        setView(() => fitted({ begin, duration: nanoOf(scale, width(), right) - begin }, 0));
-      },
-      click: (across, down) => {
-        if (down > OVERVIEW_HEIGHT) return;
-        const middle = nanoOf(model.bounds, width(), across);
-        setView((before) => panned(before, middle - before.begin - before.duration / 2, model.bounds));
-      },
-      hover: (at) => setOverview(at !== undefined && at.down <= OVERVIEW_HEIGHT),
-      wheelZooms: () => true,
-    },
-    true,
-  );
-  return gestures;
 }

@@ -1,5 +1,6 @@
 // What is below the pointer, in a few words, and the moment.
 import "@/draw/over.css";
+import { tipStyle } from "@/draw/tip";
 import { formatDuration, formatInstant } from "@/time/nano";
 import type { Strip } from "./layout";
 import type { Model } from "./model";
@@ -17,16 +18,13 @@ export interface HoverAt {
   readonly hit: Hit | undefined;
 }
 
-const TIP_WIDTH = 280;
-
 export function Hover({ at, model, view }: { at: HoverAt; model: Model; view: Viewport }) {
   const nano = Math.round(nanoOf(view, at.width, at.across));
-  const left = at.across + TIP_WIDTH + 24 > at.width ? at.across - TIP_WIDTH - 12 : at.across + 12;
   const lines = [...triggersAt(model, view, at), ...linesOf(at, nano)];
   return (
     <>
       <div class="over-crosshair" style={{ left: `${at.across}px` }} />
-      <div class="over-tip" style={{ left: `${Math.max(0, left)}px`, ...vertically(at), width: `${TIP_WIDTH}px` }}>
+      <div class="over-tip" style={tipStyle(at)}>
         {lines.map((text, index) => (
           <div key={index} class={index === 0 ? "over-tip-title" : ""}>
             {text}
@@ -38,11 +36,6 @@ export function Hover({ at, model, view }: { at: HoverAt; model: Model; view: Vi
       </div>
     </>
   );
-}
-
-// Above the pointer where there is no room below it.
-function vertically({ down, height }: HoverAt) {
-  return down + 120 > height ? { bottom: `${height - down + 10}px` } : { top: `${down + 14}px` };
 }
 
 function triggersAt(model: Model, view: Viewport, { across, width }: HoverAt): string[] {

@@ -3,6 +3,7 @@ import { useEffect, useImperativeHandle, useMemo, useRef, useState } from "preac
 import type { RefObject } from "preact";
 import { Canvas } from "@/draw/canvas";
 import { Rubber } from "@/draw/Rubber";
+import { reveal, useScroll } from "@/draw/useScroll";
 import { isDark } from "@/state/appearance";
 import { Hover, type HoverAt } from "./Hover";
 import { Labels } from "./Labels";
@@ -60,31 +61,6 @@ export function Lanes(props: Props) {
       </p>
     </div>
   );
-}
-
-function useScroll(pane: RefObject<HTMLDivElement | null>, total: number) {
-  const [state, setState] = useState({ scrollTop: 0, height: 0 });
-  useEffect(() => {
-    const element = pane.current;
-    if (!element) return undefined;
-    const read = () => setState({ scrollTop: element.scrollTop, height: element.clientHeight });
-    read();
-    const sizes = new ResizeObserver(read);
-    sizes.observe(element);
-    element.addEventListener("scroll", read, { passive: true });
-    return () => {
-      sizes.disconnect();
-      element.removeEventListener("scroll", read);
-    };
-  }, [total]);
-  return state;
-}
-
-function reveal(pane: HTMLDivElement | null, top: number, height: number): void {
-  if (!pane) return;
-  if (top < pane.scrollTop + 8) pane.scrollTop = Math.max(0, top - 32);
-  else if (top + height > pane.scrollTop + pane.clientHeight - 8)
-    pane.scrollTop = top + height + 32 - pane.clientHeight;
 }
 
 function useLaneGestures(

@@ -1,0 +1,45 @@
+// What the address says under a word, as a component has it: changed as often as one likes (a drag, a key that is held),
+// and written into the address when it rests, because browsers limit how often an address may change.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { go, place } from "./navigation";
+import { withQuery } from "./place";
+
+const REST_MILLISECONDS = 200;
+
+export type Change<Value> = (next: (before: Value) => Value) => void;
+
+/** `parse` reads the word's text, or its absence; `format` writes it, undefined: the address does not have it. */
+export function useResting<Value>(
+  word: string,
+  parse: (text: string | undefined) => Value,
+  format: (value: Value) => string | undefined,
+): [Value, Change<Value>] {
+  const said = place.value?.query[word];
+  const written = useRef(said);
+  const timer = useRef(0);
+  const [value, setValue] = useState(() => parse(said));
+
+  // The address was changed by somebody else: back, forward, a link.
+  useEffect(() => {
+    if (said === written.current) return;
+    window.clearTimeout(timer.current);
+    written.current = said;
+    setValue(parse(said));
+  }, [said]);
+  useEffect(() => () => window.clearTimeout(timer.current), []);
+
+  const write = (after: Value) => {
+    if (!place.value) return;
+    written.current = format(after);
+    go(withQuery(place.value, { [word]: written.current }), "replace");
+  };
+  const change: Change<Value> = (next) => {
+    setValue((before) => {
+      const after = next(before);
+      window.clearTimeout(timer.current);
+      timer.current = window.setTimeout(() => write(after), REST_MILLISECONDS);
+      return after;
+    });
+  };
+  return [value, change];
+}

@@ -1,0 +1,93 @@
+// Where instructions went: a ring for each depth of calls, an arc as wide as what ran there.
+import { useMemo, useState } from "preact/hooks";
+import { useKeys } from "@/keys/keys";
+import { formatShare } from "@/parts/figures";
+import { isDark } from "@/state/appearance";
+import { HUES, lookOf, shortName } from "../flow/names";
+import type { Ring, SunburstAnswer } from "./answers";
+import type { Asked } from "./Answers";
+import { arcPath, RADIUS, ringBeside, ringPixels, type RingMove } from "./shapes";
+import { counted, Verb } from "./tables";
+
+const MOST_RINGS = 600;
+
+export function Sunburst({ id, tid }: Asked) {
+  return (
+    <Verb<SunburstAnswer> id={id} verb="sunburst" params={{ limit: MOST_RINGS, tid }}>
+      {({ rings }) => <Rings rings={rings} />}
+    </Verb>
+  );
+}
+
+function Rings({ rings }: { rings: readonly Ring[] }) {
+  const [chosen, setChosen] = useState(rings[0]);
+  const at = rings.find(({ id }) => id === chosen?.id) ?? rings[0];
+  const go = (move: RingMove) => () => setChosen(at && ringBeside(rings, at, move));
+  useKeys("Sunburst", [
+    { key: "ArrowDown", what: "to what it calls most", run: go("in") },
+    { key: "ArrowUp", what: "to its caller", run: go("out") },
+    { key: "ArrowRight", what: "next beside it", run: go("next") },
+    { key: "ArrowLeft", what: "the one before", run: go("previous") },
+  ]);
+  if (!at) return <p>No instruction of this snapshot could be decoded.</p>;
+  return (
+    <div class="sunburst">
+      <Picture rings={rings} at={at} choose={setChosen} />
+      <section aria-live="polite">
+        <h2>{at.name}</h2>
+        <p>
+          {formatShare(at.to - at.from)} of all, {counted(at.total_instructions)} instructions; itself{" "}
+          {counted(at.instructions)}; {counted(at.calls)} calls
+        </p>
+        <ol class="sunburst-path">
+          {pathTo(rings, at).map((ring) => (
+            <li key={ring.id}>
+              <button aria-pressed={ring.id === at.id} onClick={() => setChosen(ring)}>
+                {shortName(ring.name)}
+              </button>{" "}
+              <span class="faint">{formatShare(ring.to - ring.from)}</span>
+            </li>
+          ))}
+        </ol>
+      </section>
+    </div>
+  );
+}
+
+function Picture({ rings, at, choose }: { rings: readonly Ring[]; at: Ring; choose: (ring: Ring) => void }) {
+  const pixels = ringPixels(rings);
+  const dark = isDark.value;
+  const arcs = useMemo(
+    () =>
+      rings.map((ring) => (
+        <path key={ring.id} d={arcPath(ring, pixels)} fill={colorOf(ring, dark)} onPointerEnter={() => choose(ring)}>
+          <title>{ring.name}</title>
+        </path>
+      )),
+    [rings, dark],
+  );
+  const size = `${-RADIUS - 3} ${-RADIUS - 3} ${2 * RADIUS + 6} ${2 * RADIUS + 6}`;
+  return (
+    <svg
+      class="sunburst-picture"
+      viewBox={size}
+      role="img"
+      aria-label="Instructions by calls; arrow keys go from arc to arc"
+    >
+      {arcs}
+      <path class="sunburst-chosen" d={arcPath(at, pixels)} />
+    </svg>
+  );
+}
+
+function colorOf({ name, ring }: Ring, dark: boolean): string {
+  const look = lookOf(name);
+  if (ring === 0 || look >= HUES) return dark ? "#465665" : "#b8c3cd";
+  return `oklch(${dark ? "0.62" : "0.74"} 0.11 ${(look * 360) / HUES})`;
+}
+
+function pathTo(rings: readonly Ring[], at: Ring): readonly Ring[] {
+  const path: Ring[] = [];
+  for (let ring: Ring | undefined = at; ring; ring = rings.find(({ id }) => id === ring?.parent)) path.unshift(ring);
+  return path;
+}

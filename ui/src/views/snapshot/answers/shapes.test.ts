@@ -1,0 +1,52 @@
+import { expect, it } from "vitest";
+import type { Ring } from "./answers";
+import { arcPath, changeText, columnsOf, columnsOfBuckets, ringBeside, ringPixels } from "./shapes";
+
+it("puts bars together where there is no room for all, and loses none", () => {
+  const bars = Array.from({ length: 25 }, (_, at) => ({ low: at, high: at + 1, count: at }));
+  const columns = columnsOf(bars, 10);
+  expect(columns.length).toBeLessThanOrEqual(10);
+  expect(columns.reduce((sum, { count }) => sum + count, 0)).toBe(300);
+  expect([columns[0]?.low, columns[columns.length - 1]?.high]).toEqual([0, 25]);
+  expect(columnsOf([], 10)).toEqual([]);
+});
+
+it("spreads buckets over a logarithmic axis, and loses none", () => {
+  const buckets = [
+    { above: 99, up_to: 101, count: 5 },
+    { above: 990, up_to: 1010, count: 2 },
+    { above: 99_000, up_to: 101_000, count: 1 },
+  ];
+  const columns = columnsOfBuckets({ count: 8, buckets }, 30);
+  expect(columns.map(({ count }) => count).reduce((sum, count) => sum + count)).toBe(8);
+  expect(columns.filter(({ count }) => count > 0).length).toBe(3);
+  expect(columns.findIndex(({ count }) => count === 2)).toBe(10);
+  expect(columnsOfBuckets({ count: 0, buckets: [] }, 30)).toEqual([]);
+  expect(columnsOfBuckets({ count: 1, buckets: [{ above: 0, up_to: 0, count: 1 }] }, 3)[0]?.count).toBe(1);
+});
+
+const ring = (id: number, parent: number | null, depth: number, from: number, to: number): Ring => ({
+  ...{ id, parent, ring: depth, from, to },
+  ...{ name: `f${id}`, calls: 1, instructions: 1, total_instructions: 2 },
+});
+const RINGS = [ring(0, null, 0, 0, 1), ring(1, 0, 1, 0, 0.5), ring(2, 1, 2, 0, 0.25), ring(3, 0, 1, 0.5, 0.75)];
+
+it("draws arcs, whole circles among them", () => {
+  expect(ringPixels(RINGS)).toBe(100);
+  expect(arcPath(RINGS[0] as Ring, 100)).toContain("L 0 0 Z");
+  expect(arcPath(RINGS[1] as Ring, 100)).toMatch(/^M 0.00 -199.00 A 199 199 0 0 1 0.00 199.00 L 0.00 100.00/);
+});
+
+it("goes from ring to ring", () => {
+  const [root, one, two, three] = RINGS as [Ring, Ring, Ring, Ring];
+  expect(ringBeside(RINGS, root, "in")).toBe(one);
+  expect(ringBeside(RINGS, two, "out")).toBe(one);
+  expect(ringBeside(RINGS, one, "next")).toBe(three);
+  expect(ringBeside(RINGS, three, "next")).toBe(one);
+  expect(ringBeside(RINGS, one, "previous")).toBe(three);
+  expect(ringBeside(RINGS, root, "out")).toBe(root);
+});
+
+it("says what changed", () => {
+  expect([changeText(1, 1), changeText(1, 1201), changeText(9, 2)]).toEqual(["", "+1,200", "−7"]);
+});

@@ -1,0 +1,122 @@
+// Calls over time, and beside them the instructions: one instant in both.
+import { useMemo, useRef, useState } from "preact/hooks";
+import { useAnswer } from "@/api/answer";
+import type { SnapshotViewAnswer, SnapshotViewThread } from "@/api/generated/answers";
+import { useFillingHeight } from "@/draw/useFillingHeight";
+import { Problem, Waiting } from "@/parts/Problem";
+import type { Place } from "@/state/place";
+import { searchOf, sourceOfPlace, threadText, unitOf, viewPath, type Source } from "./address";
+import { Chart, type ChartHandle } from "./Chart";
+import { selectedCall, useFlow, type Flow } from "./flow";
+import { FlowAxis } from "./FlowAxis";
+import { FlowDetails } from "./FlowDetails";
+import { List } from "./List";
+import type { Marks } from "./paint";
+import { rowIn } from "./rows";
+import { Search, useSearch } from "./Search";
+import { useRevealedDepth } from "./useRevealedDepth";
+import { changeFlow, toggleAxis, useFlowKeys } from "./useFlowKeys";
+import { doubtsOf } from "./doubts";
+import "./flow.css";
+
+export function FlowView({ place }: { place: Place }) {
+  const { data, error, again } = useAnswer<SnapshotViewAnswer>(viewPath(place.id ?? ""));
+  if (error) return <Problem error={error} again={again} />;
+  if (!data) return <Waiting what="Decoding the snapshot; a large one takes some seconds" />;
+  if (data.threads.length === 0)
+    return (
+      <p>
+        No instruction of this snapshot could be decoded.{" "}
+        {data.gap_reasons.map(({ reason, cause }) => `${reason}${cause && `: ${cause}`}`).join("; ")}
+      </p>
+    );
+  const { thread, axis } = sourceOfPlace(place, data);
+  const shown = data.threads[thread];
+  return shown ? <FlowBoard key={`${thread} ${axis}`} place={place} answer={data} thread={shown} /> : null;
+}
+
+interface BoardProps {
+  readonly place: Place;
+  readonly answer: SnapshotViewAnswer;
+  readonly thread: SnapshotViewThread;
+}
+
+function FlowBoard({ place, answer, thread }: BoardProps) {
+  const said = sourceOfPlace(place, answer);
+  const source: Source = useMemo(() => said, [said.id, said.thread, said.axis]);
+  const flow = useFlow(source, thread, unitOf(thread, source));
+  const body = useFillingHeight();
+  const list = useRef<{ pageRows: () => number; firstRow: () => number } | null>(null);
+  const chart = useRef<ChartHandle>(null);
+  const field = useRef<HTMLInputElement>(null);
+  const search = useSearch(flow, searchOf(place));
+  const [inList, setInList] = useState({ first: 0, end: 0 });
+  const marks = useMarks(flow, inList);
+  useRevealedDepth(flow, chart);
+  const focusSearch = () => field.current?.select();
+  useFlowKeys({ flow, list, focusSearch, find: search.find, threads: answer.threads.length });
+  return (
+    <>
+      <Bar answer={answer} flow={flow} />
+      {flow.problem && <Problem error={flow.problem} again={() => askAgain(flow)} />}
+      <div class="flow-body" ref={body}>
+        <div class="flow-board" aria-busy={flow.pieces.tiles.waits}>
+          <FlowAxis flow={flow} at={flow.at} />
+          <Chart flow={flow} marks={marks} handle={chart} />
+          <aside class="flow-details" aria-label="Details" tabIndex={0} data-scrolls>
+            <FlowDetails flow={flow} />
+          </aside>
+        </div>
+        <div class="flow-side">
+          <Search controls={search} field={field} />
+          <List flow={flow} handle={list} seen={(first, end) => setInList({ first, end })} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+function askAgain({ pieces }: Flow): void {
+  pieces.tiles.again();
+  pieces.pages.again();
+}
+
+function useMarks(flow: Flow, { first, end }: { first: number; end: number }): Marks {
+  const { at, pieces, source, stack, selection } = flow;
+  const offset = (row: number) =>
+    source.axis === "rows" ? row : rowIn((key) => pieces.pages.get(key), row)?.row.offset;
+  const [start, last] = end > first ? [offset(first), offset(end - 1)] : [undefined, undefined];
+  return useMemo(() => {
+    const call = selectedCall({ selection, stack });
+    const listed = start !== undefined && last !== undefined ? { start, end: last } : undefined;
+    return { at, call, listed };
+  }, [at, stack, selection, start, last]);
+}
+
+function Bar({ answer, flow }: { answer: SnapshotViewAnswer; flow: Flow }) {
+  const { source } = flow;
+  return (
+    <div class="flow-bar">
+      <label>
+        Thread{" "}
+        <select value={String(source.thread)} onChange={(event) => changeFlow({ thread: event.currentTarget.value })}>
+          {answer.threads.map((thread, at) => (
+            <option key={at} value={String(at)}>
+              {threadText(thread)}
+            </option>
+          ))}
+        </select>
+      </label>
+      {flow.thread.unit !== "rows" && (
+        <button aria-pressed={source.axis === "rows"} onClick={() => toggleAxis(flow)} title="x">
+          Over instructions
+        </button>
+      )}
+      {doubtsOf(answer, flow.thread).map((doubt) => (
+        <span key={doubt} class="flow-doubt">
+          {doubt}
+        </span>
+      ))}
+    </div>
+  );
+}
