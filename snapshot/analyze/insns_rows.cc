@@ -15,38 +15,10 @@ constexpr size_t kTimeColumns = 14;
 constexpr size_t kAddressColumns = 14;
 constexpr size_t kTextColumns = 40;
 
-std::string with_offset(const CodePlace& place, uint64_t ip) {
-  const std::string name = place_name(place, ip);
-  if (place.function == nullptr) return printable(name);
-  return short_function_name(name) + "+" + hex_address(place.function_offset);
-}
-
 CodePlace moved(CodePlace place, uint64_t from, uint64_t to) {
   place.function_offset += to - from;
   place.image_offset += to - from;
   return place;
-}
-
-std::string_view event_name(FlowKind kind) {
-  switch (kind) {
-    case FlowKind::kBlock:
-      return "block";
-    case FlowKind::kThread:
-      return "thread";
-    case FlowKind::kInterrupt:
-      return "interrupt";
-    case FlowKind::kPause:
-      return "pause";
-    case FlowKind::kResume:
-      return "resume";
-    case FlowKind::kGap:
-      return "gap";
-    case FlowKind::kProgram:
-      return "exec";
-    case FlowKind::kMark:
-      return "mark";
-  }
-  return "unknown";
 }
 
 }  // namespace
@@ -56,8 +28,8 @@ InsnsRows::InsnsRows(const AnswerContext& context, const Question& question, Ans
       question_(question),
       writer_(writer),
       decoder_(context.images(), context.map()),
-      json_(question.format == Format::kJson),
-      deadly_(deadly_signals(context.snapshot())) {}
+      events_(context, decoder_),
+      json_(question.format == Format::kJson) {}
 
 bool InsnsRows::print(std::span<const FlowItem> items) {
   return std::ranges::all_of(items, [this](const FlowItem& item) { return print_one(item); });
@@ -76,6 +48,7 @@ void InsnsRows::run_thread(const FlowItem& item) {
   tid_ = item_tid(item);
   shown_ = question_.tid < 0 || question_.tid == tid_;
   decoder_.run(pid_);
+  events_.run(pid_, tid_);
   if (json_ || !shown_ || (thread_printed_ && printed_tid_ == tid_)) return;
   thread_printed_ = true;
   printed_tid_ = tid_;
@@ -175,103 +148,25 @@ std::string InsnsRows::json_of(const DecodedInstruction& one, const CodePlace& p
   return out.substr(1, out.size() - 2);  // the row's own braces go around
 }
 
-std::string InsnsRows::place_text(uint64_t tsc, uint64_t ip) const {
-  if (ip == 0) return "an unknown address";
-  const CodePlace place = context_.names().find(pid_, tsc, ip);
-  const std::string text = place.function != nullptr || place.image != nullptr ? " " + with_offset(place, ip) : "";
-  return hex_address(ip) + text;
-}
-
 bool InsnsRows::print_event(const FlowItem& item) {
   begin_row(item.tsc, true);
-  json_ ? event_json(item) : event_line(item);
+  if (json_) {
+    event_json(item);
+  } else {
+    writer_.buffer() += "-- " + events_.text(item, {begun_.contains(tid_), pause_tsc_});
+  }
   if (item.kind == FlowKind::kPause) pause_tsc_ = item.tsc;
+  if (item.kind == FlowKind::kResume) pause_tsc_ = 0;
   return end_row();
-}
-
-std::optional<Id<8>> InsnsRows::span_of(uint64_t mark) const {
-  if (context_.snapshot().origin != Origin::kRecorded) return std::nullopt;
-  const uint64_t bytes = __builtin_bswap64(mark);
-  return Id<8>::from_bytes({reinterpret_cast<const char*>(&bytes), sizeof bytes});
-}
-
-bool InsnsRows::is_triggering(const Id<8>& span) const {
-  return !span.is_zero() && span == context_.snapshot().trigger.span_id;
-}
-
-std::string InsnsRows::mark_text(uint64_t mark) const {
-  const auto span = span_of(mark);
-  if (!span) return "mark " + hex_address(mark);
-  if (span->is_zero()) return "no span";
-  return "span " + span->hex() + (is_triggering(*span) ? " (of the trigger)" : "");
 }
 
 void InsnsRows::mark_json(uint64_t mark, net::JsonWriter& json) const {
   json.member("value", std::string_view(hex_address(mark)));
-  const auto span = span_of(mark);
+  const auto span = events_.span_of(mark);
   if (!span) return;
   json.key("span_id");
   span->is_zero() ? json.null() : json.string(span->hex());
-  json.member("of_trigger", is_triggering(*span));
-}
-
-const DeadlySignal* InsnsRows::deadly_signal(const FlowItem& item) const {
-  if (item.kind != FlowKind::kPause) return nullptr;
-  const auto at = std::ranges::find_if(
-      deadly_, [&](const DeadlySignal& one) { return one.tid == tid_ && one.address == item.ip && item.ip != 0; });
-  return at == deadly_.end() ? nullptr : &*at;
-}
-
-// What did not run is not in the flow.
-std::string InsnsRows::unrun_instruction(const FlowItem& item) {
-  FlowItem unrun;
-  unrun.ip = unrun.to = item.ip;
-  unrun.tsc = item.tsc;
-  unrun.count = 1;
-  const DecodedBlock& block = decoder_.block(unrun);
-  return block.instructions.empty() ? "" : block.instructions.front().text;
-}
-
-std::string InsnsRows::death_text(const DeadlySignal& death, const FlowItem& item) {
-  const std::string unrun = unrun_instruction(item);
-  return "-- killed by " + signal_name(death.signal) + " at " + place_text(item.tsc, item.ip) + ", which did not run" +
-         (unrun.empty() ? "" : ": " + unrun);
-}
-
-void InsnsRows::event_line(const FlowItem& item) {
-  std::string& out = writer_.buffer();
-  const std::string at = item.ip == 0 ? "" : " at " + place_text(item.tsc, item.ip);
-  switch (item.kind) {
-    case FlowKind::kInterrupt:
-      out += "-- interrupt or signal" + at + ", to " + place_text(item.tsc, item.to);
-      break;
-    case FlowKind::kPause:
-      if (const DeadlySignal* death = deadly_signal(item)) {
-        out += death_text(*death, item);
-      } else {
-        out += "-- not recorded from here on" + at;
-      }
-      break;
-    case FlowKind::kResume:
-      out += (begun_.contains(tid_) ? "-- recorded again" : "-- recording begins") + at;
-      if (pause_tsc_ != 0 && item.tsc > pause_tsc_) {
-        out += ", " + context_.time().text(context_.time().duration(item.tsc - pause_tsc_)) + " later";
-      }
-      pause_tsc_ = 0;
-      break;
-    case FlowKind::kGap:
-      out += "-- gap: " + std::string(gap_reason_name(item.reason)) + at;
-      break;
-    case FlowKind::kProgram:
-      out += "-- the process runs another program from here on";
-      break;
-    case FlowKind::kMark:
-      out += "-- " + mark_text(item.to) + at;
-      break;
-    case FlowKind::kBlock:
-    case FlowKind::kThread:
-      break;
-  }
+  json.member("of_trigger", events_.is_triggering(*span));
 }
 
 void InsnsRows::event_json(const FlowItem& item) {
@@ -280,9 +175,9 @@ void InsnsRows::event_json(const FlowItem& item) {
   json.begin_object().member("event", event_name(item.kind));
   if (item.kind == FlowKind::kGap) json.member("reason", gap_reason_name(item.reason));
   if (item.ip != 0) json.member("address", std::string_view(hex_address(item.ip)));
-  if (const DeadlySignal* death = deadly_signal(item)) {
+  if (const DeadlySignal* death = events_.deadly_signal(item)) {
     json.member("killed_by", std::string_view(signal_name(death->signal)));
-    json.member("instruction_not_run", std::string_view(unrun_instruction(item)));
+    json.member("instruction_not_run", std::string_view(events_.unrun_instruction(item)));
   }
   if (item.kind == FlowKind::kInterrupt) json.member("to", std::string_view(hex_address(item.to)));
   if (item.kind == FlowKind::kMark) mark_json(item.to, json);

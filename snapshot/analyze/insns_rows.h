@@ -6,18 +6,16 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "base/ids.h"
 #include "net/json_writer.h"
 #include "snapshot/analyze/answer_context.h"
+#include "snapshot/analyze/flow_events.h"
 #include "snapshot/analyze/instruction_decoder.h"
-#include "snapshot/format/deadly_signal.h"
 
 namespace fathom::snapshot {
 
@@ -43,23 +41,14 @@ class InsnsRows {
   std::string target_text(const DecodedInstruction& one, const CodePlace& place, uint64_t tsc) const;
   void begin_row(uint64_t tsc, bool time_is_known);
   bool end_row();
-  void event_line(const FlowItem& item);
   void event_json(const FlowItem& item);
-  // What fathom's client marks is the active span's id; of recordings that others made, nobody knows.
-  std::optional<Id<8>> span_of(uint64_t mark) const;
-  bool is_triggering(const Id<8>& span) const;
-  std::string mark_text(uint64_t mark) const;
   void mark_json(uint64_t mark, net::JsonWriter& json) const;
-  std::string place_text(uint64_t tsc, uint64_t ip) const;
-  // The signal that ended the thread where the item is; nullptr: none did.
-  const DeadlySignal* deadly_signal(const FlowItem& item) const;
-  std::string death_text(const DeadlySignal& death, const FlowItem& item);
-  std::string unrun_instruction(const FlowItem& item);
 
   const AnswerContext& context_;
   const Question& question_;
   AnswerWriter& writer_;
   InstructionDecoder decoder_;
+  FlowEvents events_;
   bool json_;
   bool shown_ = true;  // the thread is asked for
   int32_t pid_ = -1;
@@ -67,7 +56,6 @@ class InsnsRows {
   int32_t printed_tid_ = -1;
   bool thread_printed_ = false;
   uint64_t pause_tsc_ = 0;
-  const std::vector<DeadlySignal> deadly_;
   std::set<int32_t> begun_;  // threads of which something was printed
   uint64_t rows_ = 0;
   std::unordered_map<uint64_t, Lines> kept_;  // by DecodedBlock::id

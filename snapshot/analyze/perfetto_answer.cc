@@ -6,6 +6,7 @@
 
 #include "snapshot/analyze/answer_head.h"
 #include "snapshot/analyze/proto_writer.h"
+#include "snapshot/decode/slices.h"
 
 namespace fathom::snapshot {
 
@@ -119,29 +120,15 @@ class PerfettoWriter {
 }  // namespace
 
 std::vector<ThreadSlice> balanced_slices(const Slices& slices, uint64_t last_tsc) {
-  std::multimap<uint32_t, const CallFunction*, std::less<>> discovered;
-  for (const auto& [floor, function] : slices.discovered) discovered.emplace(floor, function);
   std::vector<ThreadSlice> balanced;
-  uint64_t open = 0;
-  auto begin = [&](uint64_t tsc, const CallFunction* function) {
-    balanced.push_back({tsc, function});
-    ++open;
-  };
-  for (uint32_t i = 0; i < slices.events.size(); ++i) {
-    const SliceEvent& event = slices.events[i];
-    if (event.floor) {
-      // The last one that was discovered is the outermost.
-      auto [first, last] = discovered.equal_range(i);
-      const uint64_t tsc = event.tsc != 0 || i + 1 == slices.events.size() ? event.tsc : slices.events[i + 1].tsc;
-      while (last != first) begin(tsc, (--last)->second);
-    } else if (event.function != nullptr) {
-      begin(event.tsc, event.function);
-    } else if (open > 0) {
-      balanced.push_back({event.tsc, nullptr});
-      --open;
-    }
-  }
-  for (; open > 0; --open) balanced.push_back({last_tsc, nullptr});
+  balance_slices(
+      slices,
+      [&](size_t, uint64_t tsc, const CallFunction* function, bool) {
+        balanced.push_back({tsc, function});
+      },
+      [&](size_t event) {
+        balanced.push_back({event < slices.events.size() ? slices.events[event].tsc : last_tsc, nullptr});
+      });
   return balanced;
 }
 

@@ -29,6 +29,7 @@
 #include "snapshot/decode/call_functions.h"
 #include "snapshot/decode/call_tree.h"
 #include "snapshot/decode/flow.h"
+#include "snapshot/decode/slices.h"
 
 namespace fathom::snapshot {
 
@@ -90,27 +91,6 @@ struct CallState {
   bool out = false;        // another thread has the processor
   NextProgram next_program = NextProgram::kUntold;
   uint64_t last_tsc = 0;
-};
-
-// Calls as intervals, in the order of their ends and beginnings (for Perfetto).
-struct SliceEvent {
-  uint64_t tsc = 0;
-  const CallFunction* function = nullptr;  // begins; nullptr: the innermost one ends
-  bool floor = false;                      // the place where callers that are discovered later begin
-};
-struct Slices {
-  void add(const SliceEvent& event) {
-    if (events.size() < most) {
-      events.push_back(event);
-    } else {
-      ++dropped;
-    }
-  }
-
-  uint64_t most = UINT64_MAX;
-  uint64_t dropped = 0;
-  std::vector<SliceEvent> events;
-  std::vector<std::pair<uint32_t, const CallFunction*>> discovered;  // (floor, function): begins there, before others
 };
 
 // What a machine reports beside the tree; the part's or the whole's.

@@ -101,8 +101,7 @@ void CallPart::cut(const FlowItem& item) {
 }
 
 void CallPart::switch_to(const FlowItem& item) {
-  ThreadKey key{item_pid(item), item_tid(item), -1};
-  if (key.tid <= 0) key.stream = static_cast<int64_t>(stream_);
+  const ThreadKey key = thread_key(item, stream_);
   if (began_ && key == current_key_) return;
   if (current_ != nullptr) leave(item.tsc);
   if (!began_) {

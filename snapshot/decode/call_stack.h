@@ -38,6 +38,12 @@ struct ThreadKey {
 
   auto operator<=>(const ThreadKey&) const = default;
 };
+// Of a kThread of that stream.
+inline ThreadKey thread_key(const FlowItem& thread, size_t stream) {
+  ThreadKey key{item_pid(thread), item_tid(thread), -1};
+  if (key.tid <= 0) key.stream = static_cast<int64_t>(stream);
+  return key;
+}
 
 struct ThreadCalls {
   ThreadKey key;
