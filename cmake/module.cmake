@@ -15,6 +15,7 @@ set(FATHOM_MAY_INCLUDE_snapshot/import base snapshot/format)
 set(FATHOM_MAY_INCLUDE_snapshot/symbols base snapshot/format)
 set(FATHOM_MAY_INCLUDE_snapshot/decode base snapshot/format snapshot/symbols)
 set(FATHOM_MAY_INCLUDE_snapshot/analyze base net snapshot/format snapshot/symbols snapshot/decode)
+set(FATHOM_MAY_INCLUDE_snapshot/view base net snapshot/format snapshot/symbols snapshot/decode snapshot/analyze)
 set(FATHOM_MAY_INCLUDE_store base proto)
 set(FATHOM_MAY_INCLUDE_collector base proto net store)
 # What people sent of snapshots is listed, checked and served by what its file says; decoding is fathom-worker's.
@@ -24,11 +25,11 @@ set(FATHOM_MAY_INCLUDE_client base)  # headers only: a traced program links no l
 # The agent cuts snapshots of its node (snapshot/record), and carries their files (snapshot/format).
 set(FATHOM_MAY_INCLUDE_node-agent base proto net capture snapshot/format snapshot/record)
 set(FATHOM_MAY_INCLUDE_apps base proto net capture store collector query cli node-agent
-    snapshot/format snapshot/record snapshot/import snapshot/symbols snapshot/decode snapshot/analyze)
+    snapshot/format snapshot/record snapshot/import snapshot/symbols snapshot/decode snapshot/analyze snapshot/view)
 set(FATHOM_MAY_INCLUDE_bench base proto net capture
     snapshot/format snapshot/record snapshot/import snapshot/symbols snapshot/decode snapshot/analyze)  # black-box clients: they know the wire, not the server's insides
 set(FATHOM_MAY_INCLUDE_tests base proto net capture store collector query cli node-agent
-    snapshot/format snapshot/record snapshot/import snapshot/symbols snapshot/decode snapshot/analyze)
+    snapshot/format snapshot/record snapshot/import snapshot/symbols snapshot/decode snapshot/analyze snapshot/view)
 # A folder of another folder: all that may be seen of it. The span pool's layout is compiled by both of its sides.
 set(FATHOM_MAY_INCLUDE_PART_node-agent client/pool)
 set(FATHOM_MAY_INCLUDE_PART_snapshot/record client/pool)  # the stepper sees a program's open spans from outside
