@@ -29,7 +29,8 @@ constexpr std::string_view kWelcome =
     "  POST /api/v1/captures   keep what the threads of a trace, a process or a service did\n"
     "  GET /api/v1/snapshots   control flow, instruction by instruction: snapshots/ID, snapshots/ID/calls, "
     "/functions,\n"
-    "                          /insns, /syscalls, /delta, /sunburst, /stats, /diff/OTHER; PUT snapshots/ID/bytes\n"
+    "                          /insns, /syscalls, /delta, /sunburst, /stats, /diff/OTHER, /view; PUT\n"
+    "                          snapshots/ID/bytes\n"
     "  GET /api/v1/status, /metrics, /healthz, /readyz\n";
 
 HttpResponse text_response(std::string_view body, int status = 200) {
@@ -51,6 +52,9 @@ HttpResponse answer_response(std::string_view type, std::string body, bool may_p
 
 constexpr size_t kTransferThreads = 2;  // one may wait for the disk to sync gigabytes
 constexpr size_t kWaitingWorkers = 16;
+// A page asks for some pieces at once; of a snapshot that is still decoded, all of them wait.
+constexpr size_t kViewThreads = 8;
+constexpr size_t kWaitingViews = 64;
 
 QueryOptions transfer_options(QueryOptions options) {
   options.threads = kTransferThreads;
@@ -62,6 +66,13 @@ QueryOptions transfer_options(QueryOptions options) {
 QueryOptions worker_options(QueryOptions options) {
   options.threads = options.snapshot_workers;
   options.queue = kWaitingWorkers;
+  options.deadline_nano = options.max_deadline_nano;
+  return options;
+}
+
+QueryOptions view_options(QueryOptions options) {
+  options.threads = kViewThreads;
+  options.queue = kWaitingViews;
   options.deadline_nano = options.max_deadline_nano;
   return options;
 }
@@ -104,16 +115,27 @@ HttpFace::HttpFace(const QueryOptions& options, const Stores& stores, QueryRunne
       control_(options.control),
       transfers_(transfer_options(options)),
       workers_(worker_options(options)),
+      views_(view_options(options)),
       uploads_(stores.snapshots, &transfers_) {}
 
 void HttpFace::stop() {
   transfers_.stop();
   workers_.stop();
+  views_.stop();
 }
 
 QueryRunner& HttpFace::runner_of(Lane lane) {
-  if (lane == Lane::kQueries) return runner_;
-  return lane == Lane::kTransfers ? transfers_ : workers_;
+  switch (lane) {
+    case Lane::kTransfers:
+      return transfers_;
+    case Lane::kWorkers:
+      return workers_;
+    case Lane::kViews:
+      return views_;
+    case Lane::kQueries:
+      break;
+  }
+  return runner_;
 }
 
 std::optional<HttpResponse> HttpFace::admit(HttpRequest& request) {

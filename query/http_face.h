@@ -44,6 +44,7 @@ class HttpFace : public net::HttpHandler {
   const ControlRoutes control_;
   QueryRunner transfers_;
   QueryRunner workers_;
+  QueryRunner views_;
   UploadRoutes uploads_;
   std::atomic<bool> ready_{false};
 };

@@ -37,14 +37,23 @@ bool Params::flag(std::string_view key) {
   return true;
 }
 
-uint64_t Params::number(std::string_view key, uint64_t low, uint64_t high, uint64_t otherwise) {
+template <typename Number>
+std::optional<Number> Params::number_in(std::string_view key, Number low, Number high) {
   auto value = text(key);
-  if (!value) return otherwise;
-  uint64_t number = 0;
+  if (!value) return std::nullopt;
+  Number number = 0;
   auto [end, fault] = std::from_chars(value->data(), value->data() + value->size(), number);
   if (fault == std::errc() && end == value->data() + value->size() && number >= low && number <= high) return number;
   blame("'" + std::string(key) + "' must be a number from " + std::to_string(low) + " to " + std::to_string(high));
-  return otherwise;
+  return std::nullopt;
+}
+
+uint64_t Params::number(std::string_view key, uint64_t low, uint64_t high, uint64_t otherwise) {
+  return number_in(key, low, high).value_or(otherwise);
+}
+
+std::optional<int64_t> Params::integer(std::string_view key, int64_t low, int64_t high) {
+  return number_in(key, low, high);
 }
 
 std::optional<uint64_t> Params::duration_nano(std::string_view key) {

@@ -24,6 +24,7 @@ class Params {
   std::vector<std::string> texts(std::string_view key);
   bool flag(std::string_view key);  // true for the bare name
   uint64_t number(std::string_view key, uint64_t low, uint64_t high, uint64_t otherwise);
+  std::optional<int64_t> integer(std::string_view key, int64_t low, int64_t high);
   std::optional<uint64_t> duration_nano(std::string_view key);
   // True for `yes`, false for `no` or nothing.
   bool choice(std::string_view key, std::string_view no, std::string_view yes);
@@ -38,6 +39,8 @@ class Params {
  private:
   void blame(std::string message);
   AskedRange since(const std::string& text);
+  template <typename Number>
+  std::optional<Number> number_in(std::string_view key, Number low, Number high);
 
   const net::HttpRequest& request_;
   const uint64_t now_unix_nano_;

@@ -16,7 +16,7 @@
 namespace fathom::query {
 
 // On whose threads a query runs: what waits for disks and children must not keep questions about spans waiting.
-enum class Lane : uint8_t { kQueries, kTransfers, kWorkers };
+enum class Lane : uint8_t { kQueries, kTransfers, kWorkers, kViews };
 
 struct RoutedQuery {
   std::string_view name;                                                        // a literal: the label in metrics

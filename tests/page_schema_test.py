@@ -9,9 +9,9 @@ import tempfile
 import time
 import unittest
 
-from harness import otlp
+from harness import otlp, pt
 from harness.main import main
-from harness.server import ROOT, Server, until
+from harness.server import ROOT, Server, cli, until
 
 try:
     import jsonschema
@@ -114,6 +114,45 @@ class Answers(unittest.TestCase):
         inside = self.ask("DifferencesAnswer", "/api/v1/differences", service="checkout", view_from="now-10m",
                           view_to="now", **{"from": "now-5m", "min_duration": "100ms", "max_duration": "1s"})
         self.assertEqual(inside["rest"]["spans"], 180)
+
+    def push_calls(self, calls):
+        """A snapshot of so many calls, by way of the command line; how many instructions it has."""
+        with tempfile.TemporaryDirectory() as directory:
+            packets, instructions = pt.stream(calls)
+            pathlib.Path(directory, "code").write_bytes(pt.CODE)
+            pathlib.Path(directory, "stream").write_bytes(packets)
+            env = {"FATHOM_SNAPSHOTS": f"{directory}/snapshots"}
+            imported = cli("snapshot", "import", "--pt", f"{directory}/stream", "--cpu", "6/142/10", "--image",
+                           f"{directory}/code@{pt.BASE:x}", check=0, env=env)
+            identity = json.loads(imported.stdout)["snapshot_id"]
+            cli("snapshot", "push", identity, "--url", f"http://{self.server.http}", check=0, env=env)
+        return identity, instructions
+
+    def test_what_of_a_snapshot_is_visible(self):
+        identity, instructions = self.push_calls(6000)
+        view = f"/api/v1/snapshots/{identity}/view"
+        whole = self.ask("SnapshotViewAnswer", view)
+        self.assertEqual((whole["snapshot_id"], whole["instructions"], whole["gaps"]), (identity, instructions, 0))
+        thread = whole["threads"][0]
+        self.assertEqual((thread["instructions"], thread["depths"]), (instructions, 2))
+        calls = self.ask("SnapshotViewCallsAnswer", f"{view}/calls", thread=0, columns=100, **{"from": thread["start"]})
+        self.assertEqual(sum(one["calls"] for one in calls["merged"]) + len(calls["calls"]), thread["calls"])
+        self.ask("SnapshotViewCallsAnswer", f"{view}/calls", thread=0, axis="rows", to=200, columns=4000)
+        rows = self.ask("SnapshotViewRowsAnswer", f"{view}/insns", thread=0, row=1000, count=50)
+        self.assertEqual([row["row"] for row in rows["rows"]], list(range(1000, 1050)))
+        middle = self.ask("SnapshotViewRowsAnswer", f"{view}/insns", thread=0, at=(thread["start"] + thread["end"]) // 2)
+        self.assertIn(middle["at_row"], [row["row"] for row in middle["rows"]])
+        found = self.ask("SnapshotViewFindAnswer", f"{view}/find", thread=0, row=0, text="RET")
+        stack = self.ask("SnapshotViewStackAnswer", f"{view}/stack", thread=0, row=found["row"])
+        self.assertEqual(len(stack["calls"]), 2)
+        self.assertGreaterEqual(self.server.metrics()["fathom_snapshot_views"], 1)
+
+    def test_mistakes_in_looking_into_a_snapshot(self):
+        identity, _ = self.push_calls(60)
+        view = f"/api/v1/snapshots/{identity}/view"
+        self.assertEqual(self.server.get(f"{view}/calls", {"thread": 7})[0], 404)
+        self.assertEqual(self.server.get(f"{view}/calls", {"thread": 0, "from": 9, "to": 3})[0], 400)
+        self.assertEqual(self.server.get(f"/api/v1/snapshots/{'1' * 32}/view")[0], 404)
 
     def test_graph(self):
         answer = self.ask("GraphAnswer", "/api/v1/graph", since="5m")

@@ -8,6 +8,7 @@
 #include "apps/server/page.h"
 #include "apps/server/snapshot_sink.h"
 #include "apps/server/snapshot_worker.h"
+#include "apps/server/view_workers.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "cli/exit_codes.h"
@@ -76,7 +77,8 @@ Result<cli::Addresses> Server::start(cli::Signals& signals) {
   options_.query.page = *std::move(page);
   Result<> opened = open_store(signals);
   if (!opened) return opened.error();
-  auto snapshots = query::SnapshotStore::open(options_.snapshots, snapshot_worker(options_.snapshot_worker));
+  auto snapshots = query::SnapshotStore::open(options_.snapshots, snapshot_worker(options_.snapshot_worker),
+                                              view_workers({.program = options_.snapshot_worker}));
   if (snapshots) {
     snapshots_ = *std::move(snapshots);
     snapshot_sink_ = make_snapshot_sink(*snapshots_);

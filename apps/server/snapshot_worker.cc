@@ -62,17 +62,6 @@ std::string last_words(std::string_view said) {
   return std::string(said);
 }
 
-Error failure_of(int wait_status, std::string_view said) {
-  std::string words = last_words(said);
-  if (WIFSIGNALED(wait_status) || words.empty()) {
-    words = "fathom-worker " + cli::describe_exit(wait_status) + (words.empty() ? "" : ": " + words);
-  }
-  const int status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
-  if (status == 1) return not_found(words);
-  if (status == 2) return invalid(words);
-  return internal(words);
-}
-
 Error too_long() {
   return exhausted("the answer is larger than " + std::to_string(kMostAnswerBytes) +
                    " bytes; ask for less of it: limit=N, or tid=N");
@@ -100,9 +89,7 @@ Result<int> end_of(cli::Child& child, store::QueryBudget& budget) {
 }
 
 Result<std::string> run(const std::string& program, const std::vector<std::string>& words, store::QueryBudget& budget) {
-  if (::access(program.c_str(), X_OK) != 0) {
-    return Error{ErrorCode::kUnsupported, program + " is missing; it works out answers about snapshots"};
-  }
+  if (::access(program.c_str(), X_OK) != 0) return worker_missing(program);
   yield_to_requests();  // and so does the child: decoding takes all processors that it can get
   auto out = make_pipe();
   auto err = make_pipe();
@@ -122,17 +109,34 @@ Result<std::string> run(const std::string& program, const std::vector<std::strin
   if (auto read = read_both(answer, said, budget); !read) return read.error();
   auto status = end_of(*child, budget);
   if (!status) return status.error();
-  if (*status != 0) return failure_of(*status, said.bytes);
+  if (*status != 0) return worker_failure(*status, said.bytes);
   return std::move(answer.bytes);
 }
 
 }  // namespace
 
+Error worker_failure(int wait_status, std::string_view said) {
+  std::string words = last_words(said);
+  if (WIFSIGNALED(wait_status) || words.empty()) {
+    words = "fathom-worker " + cli::describe_exit(wait_status) + (words.empty() ? "" : ": " + words);
+  }
+  const int status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
+  if (status == 1) return not_found(words);
+  if (status == 2) return invalid(words);
+  return internal(words);
+}
+
+Error worker_missing(const std::string& program) {
+  return {ErrorCode::kUnsupported, program + " is missing; it works out answers about snapshots"};
+}
+
+std::string worker_program(std::string program) {
+  return program.empty() ? beside_us() : program;
+}
+
 query::RunWorker snapshot_worker(std::string program) {
-  if (program.empty()) program = beside_us();
-  return [program = std::move(program)](const std::vector<std::string>& words, store::QueryBudget& budget) {
-    return run(program, words, budget);
-  };
+  return [program = worker_program(std::move(program))](
+             const std::vector<std::string>& words, store::QueryBudget& budget) { return run(program, words, budget); };
 }
 
 }  // namespace fathom

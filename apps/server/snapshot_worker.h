@@ -9,6 +9,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "query/snapshots/snapshot_store.h"
 
@@ -18,5 +19,10 @@ inline constexpr size_t kMostAnswerBytes = 8 << 20;
 
 // `program`: empty for fathom-worker beside our own executable.
 query::RunWorker snapshot_worker(std::string program);
+std::string worker_program(std::string program);
+
+// What its end says, by its exit status and its last words.
+Error worker_failure(int wait_status, std::string_view said);
+Error worker_missing(const std::string& program);
 
 }  // namespace fathom

@@ -11,6 +11,7 @@
 #include "apps/worker/confine.h"
 #include "apps/worker/options.h"
 #include "apps/worker/progress.h"
+#include "apps/worker/view_session.h"
 #include "apps/worker/work.h"
 #include "base/time.h"
 #include "cli/exit_codes.h"
@@ -97,6 +98,11 @@ cli::ExitCode run(const std::vector<std::string>& words) {
                               },
                               [&](std::string_view what, uint64_t done, uint64_t all) {
                                 if (!out.begun()) progress.at(what, done, all);
+                              },
+                              [&, asks = LineReader(STDIN_FILENO)]() mutable -> std::optional<std::string> {
+                                // Whoever asked waits for all of the answer before they ask again.
+                                if (!out.flush()) return std::nullopt;
+                                return asks.next();
                               }};
   Result<> done = work(*options, streams);
   progress.clear();

@@ -30,7 +30,9 @@ cli::CommandLine make_line() {
       "decodes snapshots and answers questions about them, apart from everything else",
       "Snapshots, recordings and images are hostile input, so that this runs as a program of its own, with bounded "
       "memory and without network; 'fathom snapshot' starts it. VERB is insns, calls, functions, delta, syscalls, "
-      "sunburst, diff, stats, perfetto, pprof, list, remove or import. The answer goes to standard output. The exit "
+      "sunburst, diff, stats, perfetto, pprof, view, list, remove or import; view keeps a snapshot open and answers "
+      "lines "
+      "of standard input, for a server. The answer goes to standard output. The exit "
       "status is 0; 1 when the snapshot is not there; 2 for a wrong command line; 5 for everything else.",
       {{"VERB", "what to do"}, {"ID|FILE", "a snapshot's id, its beginning, or 'last'; the file to import", true}},
       {{"--directory", "DIR", "where snapshots lie"},
@@ -169,8 +171,8 @@ Result<> task_options(const cli::Args& args, const WorkerEnvironment& environmen
     return args.given("--limit") ? take_number(args, "--limit", UINT64_MAX, options.question.limit) : Result<>();
   }
   const auto known = std::ranges::find(kVerbs, word, &VerbName::name);
-  if (word == "remove") {
-    options.task = WorkerTask::kRemove;
+  if (word == "remove" || word == "view") {
+    options.task = word == "view" ? WorkerTask::kView : WorkerTask::kRemove;
   } else if (known == kVerbs.end()) {
     return invalid("'" + cli::printable(word) + "' is none of its verbs; see fathom-worker --help");
   } else {

@@ -14,7 +14,7 @@
 
 namespace fathom {
 
-enum class WorkerTask : uint8_t { kAsk, kImport, kList, kRemove };
+enum class WorkerTask : uint8_t { kAsk, kImport, kList, kRemove, kView };
 
 struct WorkerOptions {
   WorkerTask task = WorkerTask::kAsk;

@@ -6,6 +6,7 @@
 
 #include "apps/worker/import_remarks.h"
 #include "apps/worker/snapshot_list.h"
+#include "apps/worker/view_session.h"
 #include "base/bytes.h"
 #include "base/fd.h"
 #include "base/sha256.h"
@@ -102,6 +103,13 @@ Result<> remove(const SnapshotDirectory& directory, const std::string& text, con
   return {};
 }
 
+Result<> view(const SnapshotDirectory& directory, const std::string& text, const WorkerStreams& streams) {
+  auto id = directory.find(text);
+  if (!id) return id.error();
+  if (!streams.ask) return invalid("nobody asks this view anything");
+  return serve_view(directory, *id, {streams.ask, streams.out});
+}
+
 // A question makes no directory: whoever mistyped one, or may not write there, is told so.
 Result<> check_there(const WorkerOptions& options) {
   const std::string snapshots = options.directory + "/snapshots";
@@ -150,6 +158,8 @@ Result<> work(const WorkerOptions& options, const WorkerStreams& streams) {
       return list_snapshots(*directory, options, streams);
     case WorkerTask::kRemove:
       return remove(*directory, options.id, streams);
+    case WorkerTask::kView:
+      return view(*directory, options.id, streams);
   }
   return internal("no such task");
 }

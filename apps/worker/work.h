@@ -1,4 +1,5 @@
-// work(): what a worker was started for: a question, an import, the list of snapshots, the end of one.
+// work(): what a worker was started for: a question, an import, the list of snapshots, the end of one, or a
+// view, which is asked more than once.
 //
 // Thread safety: one call per process. Errors: kNotFound (no such snapshot), kInvalid, and those of whom it asks;
 // messages name the cure. Answers go out piece by piece; those of up to kMostKeptBytes are kept under their content's
@@ -7,6 +8,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -24,6 +26,8 @@ struct WorkerStreams {
   std::function<void(std::string_view)> remark;  // a line for the person
   // How far it has come, in bytes of packets: "decoded", "copied"; empty: nobody waits.
   std::function<void(std::string_view what, uint64_t done_bytes, uint64_t all_bytes)> progress = {};
+  // Of a view: the next ask; nothing: there are no more. What `out` was given then goes out.
+  std::function<std::optional<std::string>()> ask = {};
 };
 
 Result<> work(const WorkerOptions& options, const WorkerStreams& streams);

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "query/snapshots/snapshot_queries.h"
+#include "query/snapshots/view_routes.h"
 
 namespace fathom::query {
 
@@ -121,6 +122,7 @@ Routed question_route(Params& params, const VerbName& verb, SnapshotQuestion que
 
 // "VERB", or "diff/OTHER", behind an id.
 std::optional<Routed> verb_route(const SnapshotId& id, std::string_view tail, Params& params) {
+  if (auto view = view_route(id, tail, params)) return *std::move(view);
   const size_t slash = tail.find('/');
   const auto* verb = std::ranges::find(kVerbs, tail.substr(0, slash), &VerbName::verb);
   if (verb == kVerbs.end() || (verb->verb == "diff") != (slash != std::string_view::npos)) return std::nullopt;

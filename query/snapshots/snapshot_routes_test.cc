@@ -211,6 +211,49 @@ TEST_F(SnapshotRoutesTest, QuestionsBecomeWordsOfTheWorker) {
   EXPECT_NE(policy.find("sandbox"), std::string::npos);
 }
 
+TEST_F(SnapshotRoutesTest, LookingIntoOneIsALineForWhatKeepsItOpen) {
+  const std::string one = add(1);
+  std::string line;
+  snapshots_.view = [&](const std::string& directory, const SnapshotId& id, const std::string& given,
+                        store::QueryBudget&) -> Result<std::string> {
+    EXPECT_EQ(directory, snapshots_.path());
+    EXPECT_EQ(id.hex(), one);
+    line = given;
+    return std::string("{}\n");
+  };
+  auto expect = [&](const std::string& target, const std::string& wanted) {
+    EXPECT_EQ(get("snapshots/" + one + "/view" + target).status, 200) << target;
+    EXPECT_EQ(line, wanted);
+  };
+  expect("", "threads");
+  expect("/calls?thread=2", "calls thread=2");
+  expect("/calls?thread=0&axis=rows&from=-5&to=900&columns=1200&first_depth=3&depths=40",
+         "calls thread=0 axis=rows from=-5 to=900 columns=1200 first_depth=3 depths=40");
+  expect("/insns?thread=0&row=17&count=500", "insns thread=0 row=17 count=500");
+  expect("/insns?thread=0&at=-9007199254740991", "insns thread=0 at=-9007199254740991");
+  expect("/stack?thread=0&row=17&depth=2", "stack thread=0 row=17 depth=2");
+  expect("/find?thread=0&row=1&function=a%20b%0a&backwards", "find thread=0 row=1 function=6120620a backwards=true");
+  expect("/find?text=%c3%a9", "find text=c3a9");
+}
+
+TEST_F(SnapshotRoutesTest, MistakesInLookingAreNamed) {
+  const std::string one = add(1);
+  snapshots_.view = [&](const auto&, const auto&, const auto&, store::QueryBudget&) -> Result<std::string> {
+    return not_found("there is no thread 7");
+  };
+  const std::string view = "snapshots/" + one + "/view";
+  EXPECT_EQ(refusal(view + "/calls?thread=7", 404), "there is no thread 7");
+  EXPECT_NE(refusal(view + "/calls?columns=5000", 400).find("columns"), std::string::npos);
+  EXPECT_NE(refusal(view + "/calls?from=9007199254740992", 400).find("from"), std::string::npos);
+  EXPECT_NE(refusal(view + "/calls?axis=depth", 400).find("axis"), std::string::npos);
+  EXPECT_NE(refusal(view + "/insns?count=501", 400).find("count"), std::string::npos);
+  EXPECT_NE(refusal(view + "/insns?rwo=5", 400).find("rwo"), std::string::npos);
+  EXPECT_NE(refusal(view + "/find?row=1", 400).find("'function' or 'text'"), std::string::npos);
+  EXPECT_NE(refusal(view + "/find?text=a&function=b", 400).find("one of them"), std::string::npos);
+  refusal(view + "/sing", 404);
+  refusal("snapshots/" + std::string(32, '1') + "/view", 404);
+}
+
 TEST_F(SnapshotRoutesTest, WhatTheWorkerSaysIsPassedOn) {
   const std::string one = add(1);
   std::optional<Error> fault;

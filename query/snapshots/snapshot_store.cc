@@ -34,17 +34,20 @@ UploadLimits with_budget(UploadLimits limits, uint64_t most_bytes) {
 
 }  // namespace
 
-Result<std::unique_ptr<SnapshotStore>> SnapshotStore::open(SnapshotOptions options, RunWorker run_worker) {
+Result<std::unique_ptr<SnapshotStore>> SnapshotStore::open(SnapshotOptions options, RunWorker run_worker,
+                                                           LookInto look_into) {
   register_snapshot_counters();
   auto directory = snapshot::SnapshotDirectory::open(options.path);
   if (!directory) return directory.error();
   return std::unique_ptr<SnapshotStore>(
-      new SnapshotStore(std::move(options), std::move(run_worker), *std::move(directory)));
+      new SnapshotStore(std::move(options), std::move(run_worker), std::move(look_into), *std::move(directory)));
 }
 
-SnapshotStore::SnapshotStore(SnapshotOptions options, RunWorker run_worker, snapshot::SnapshotDirectory directory)
+SnapshotStore::SnapshotStore(SnapshotOptions options, RunWorker run_worker, LookInto look_into,
+                             snapshot::SnapshotDirectory directory)
     : options_(std::move(options)),
       run_worker_(std::move(run_worker)),
+      look_into_(std::move(look_into)),
       directory_(std::move(directory)),
       uploads_(directory_, with_budget(options_.uploads, options_.most_bytes),
                [this](const UploadPiece& piece, const std::string& draft) { return publish(piece, draft); }),
@@ -173,6 +176,13 @@ Result<std::string> SnapshotStore::ask(std::vector<std::string> words, store::Qu
   if (!run_worker_) return Error{ErrorCode::kUnsupported, "this server has no fathom-worker to ask"};
   words.insert(words.begin(), {"--directory", options_.path});
   return run_worker_(words, budget);
+}
+
+Result<std::string> SnapshotStore::look_into(const SnapshotId& id, const std::string& ask,
+                                             store::QueryBudget& budget) const {
+  if (auto found = find(id); !found) return found.error();
+  if (!look_into_) return Error{ErrorCode::kUnsupported, "this server has no fathom-worker to look into snapshots"};
+  return look_into_(options_.path, id, ask, budget);
 }
 
 }  // namespace fathom::query

@@ -30,6 +30,11 @@ namespace fathom::query {
 // budget says; kExhausted for an answer that is too long.
 using RunWorker = std::function<Result<std::string>(const std::vector<std::string>& words, store::QueryBudget& budget)>;
 
+// Asks what keeps a snapshot of this directory open, in the words of docs/formats/view.md; its document. Errors: as
+// above.
+using LookInto = std::function<Result<std::string>(const std::string& directory, const SnapshotId& id,
+                                                   const std::string& ask, store::QueryBudget& budget)>;
+
 // Of one description, which becomes some ten times as much in memory; one is decoded at a time.
 inline constexpr uint64_t kMostServedMetadataBytes = 16 << 20;
 inline constexpr uint64_t kMostImageBytes = 4ULL << 30;
@@ -49,7 +54,8 @@ struct SnapshotOptions {
 class SnapshotStore {
  public:
   // Reads what is there on a thread of its own; until that is done, lists and uploads are kUnavailable.
-  static Result<std::unique_ptr<SnapshotStore>> open(SnapshotOptions options, RunWorker run_worker);
+  static Result<std::unique_ptr<SnapshotStore>> open(SnapshotOptions options, RunWorker run_worker,
+                                                     LookInto look_into = {});
   ~SnapshotStore();
 
   Result<UploadReply> take(const UploadPiece& piece, std::string_view bytes);
@@ -69,13 +75,15 @@ class SnapshotStore {
   Result<std::string> read(const ContentName& name, uint64_t offset, size_t size) const;
   // `words`: what follows "--directory DIR".
   Result<std::string> ask(std::vector<std::string> words, store::QueryBudget& budget) const;
+  Result<std::string> look_into(const SnapshotId& id, const std::string& ask, store::QueryBudget& budget) const;
 
   // What the store's own thread does every minute.
   void tick();
   void wait_until_read();  // for tests: all that was there at open() is known
 
  private:
-  SnapshotStore(SnapshotOptions options, RunWorker run_worker, snapshot::SnapshotDirectory directory);
+  SnapshotStore(SnapshotOptions options, RunWorker run_worker, LookInto look_into,
+                snapshot::SnapshotDirectory directory);
 
   void run();
   void read_directory();
@@ -102,6 +110,7 @@ class SnapshotStore {
 
   const SnapshotOptions options_;
   const RunWorker run_worker_;
+  const LookInto look_into_;
   const snapshot::SnapshotDirectory directory_;
   mutable std::mutex mutex_;
   mutable std::mutex decoding_;

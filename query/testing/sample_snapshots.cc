@@ -64,9 +64,14 @@ SampleSnapshots::SampleSnapshots(SnapshotOptions options)
 
 void SampleSnapshots::restart() {
   store_.reset();
-  auto opened = SnapshotStore::open(options_, [this](const auto& words, store::QueryBudget& budget) {
-    return worker ? worker(words, budget) : Result<std::string>(internal("no worker"));
-  });
+  auto opened = SnapshotStore::open(
+      options_,
+      [this](const auto& words, store::QueryBudget& budget) {
+        return worker ? worker(words, budget) : Result<std::string>(internal("no worker"));
+      },
+      [this](const auto& directory, const auto& id, const auto& ask, store::QueryBudget& budget) {
+        return view ? view(directory, id, ask, budget) : Result<std::string>(internal("no view"));
+      });
   EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message);
   store_ = *std::move(opened);
   store_->wait_until_read();

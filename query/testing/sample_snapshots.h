@@ -42,6 +42,7 @@ class SampleSnapshots {
 
   std::atomic<uint64_t> now_unix_nano{1'795'221'000'000'000'000};
   RunWorker worker;
+  LookInto view;
 
  private:
   store::TempDirectory directory_;
