@@ -59,8 +59,7 @@ function Measured({ of }: { of: DeltaAnswer }) {
   return (
     <>
       <p>
-        {counted(of.from.count)} of {of.from.meaning}, {counted(of.to.count)} of {of.to.meaning}
-        {leftOut(of)}
+        From: {of.from.meaning} ({counted(of.from.count)}). To: {of.to.meaning} ({counted(of.to.count)}){leftOut(of)}
       </p>
       <Spread title="Time between them, pauses included" of={of.time} unit={unit} />
       <Spread title="Instructions between them" of={of.instruction_count} unit={undefined} />

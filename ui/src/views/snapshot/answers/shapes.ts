@@ -48,7 +48,7 @@ export function ringPixels(rings: readonly Ring[]): number {
 export function arcPath({ ring, from, to }: Ring, pixels: number): string {
   const [inner, outer] = [ring * pixels, (ring + 1) * pixels - 1];
   // A whole circle would be no arc: its ends are the same.
-  const end = Math.min(to, from + 0.999999);
+  const end = Math.min(to, from + 0.9998);
   const point = (radius: number, turn: number) =>
     `${(radius * Math.sin(2 * Math.PI * turn)).toFixed(2)} ${(-radius * Math.cos(2 * Math.PI * turn)).toFixed(2)}`;
   const large = end - from > 0.5 ? 1 : 0;

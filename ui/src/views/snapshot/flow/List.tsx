@@ -1,6 +1,6 @@
 // The instruction list: as many rows as are in sight are elements, whatever there are.
 import type { RefObject } from "preact";
-import { useEffect, useImperativeHandle, useRef, useState } from "preact/hooks";
+import { useEffect, useImperativeHandle, useMemo, useRef, useState } from "preact/hooks";
 import type { Flow, ListHandle } from "./flow";
 import { ListRow } from "./ListRow";
 import { areaHeight, clampTop, positionOf, revealing, rowsInSight, topAfter, type ListSize } from "./row_scroll";
@@ -17,7 +17,7 @@ interface Props {
 }
 
 export function List({ flow, handle, seen }: Props) {
-  const { thread, pieces, selection, select } = flow;
+  const { thread, pieces, selection } = flow;
   const pane = useRef<HTMLDivElement>(null);
   const { size, top, scrollTo } = useListScroll(pane, thread.rows);
   const { first, end } = rowsInSight(size, top);
@@ -32,7 +32,7 @@ export function List({ flow, handle, seen }: Props) {
   useEffect(() => seen(first, end), [first, end]);
   const selected = selection && selection.row >= first && selection.row < end ? [pageKey(selection.row)] : [];
   if (size.height > 0) pieces.pages.want([...new Set([...selected, ...wantedPages(first, end, thread.rows)])]);
-  const rows = Array.from({ length: Math.max(0, end - first) }, (_, at) => first + at);
+  const rows = useRows(flow, size, first, end);
   return (
     <div
       class="flow-list"
@@ -44,23 +44,50 @@ export function List({ flow, handle, seen }: Props) {
     >
       <div style={{ height: `${areaHeight(size)}px` }} role="presentation">
         <div class="flow-window" style={{ height: `${size.height}px` }} role="presentation">
-          {rows.map((row) => (
-            <ListRow
-              key={row}
-              row={row}
-              shown={rowIn((key) => pieces.pages.get(key), row)}
-              first={row === first}
-              top={row * size.rowHeight - top}
-              selected={row === selection?.row}
-              total={thread.rows}
-              unit={flow.unit}
-              largest={flow.extent.end}
-              choose={() => select({ row }, "list")}
-            />
-          ))}
+          <div role="presentation" style={{ transform: `translateY(${baseOf(first) * size.rowHeight - top}px)` }}>
+            {rows}
+          </div>
         </div>
       </div>
     </div>
+  );
+}
+
+// Rows lie below one that changes rarely, so that scrolling by less than a row moves one element and draws no row anew.
+const BASE_ROWS = 1024;
+
+function baseOf(first: number): number {
+  return Math.floor(first / BASE_ROWS) * BASE_ROWS;
+}
+
+/** Elements are used again for the rows that come into sight: making new ones costs more. */
+function useRows(
+  { thread, pieces, selection, select, unit, extent }: Flow,
+  size: ListSize,
+  first: number,
+  end: number,
+) {
+  const slots = Math.ceil(size.height / size.rowHeight) + 2;
+  return useMemo(
+    () =>
+      Array.from({ length: Math.max(0, end - first) }, (_, at) => {
+        const row = first + at;
+        return (
+          <ListRow
+            key={row % slots}
+            row={row}
+            shown={rowIn((key) => pieces.pages.get(key), row)}
+            first={row === first}
+            top={(row - baseOf(first)) * size.rowHeight}
+            selected={row === selection?.row}
+            total={thread.rows}
+            unit={unit}
+            largest={extent.end}
+            choose={() => select({ row }, "list")}
+          />
+        );
+      }),
+    [first, end, size, selection?.row, pieces.pages, pieces.pagesVersion, thread, unit],
   );
 }
 
