@@ -1,6 +1,6 @@
 // SHA-256 of a string that comes in pieces: the name under which content is stored.
 //
-// Purpose: the one place that knows OpenSSL; agents and stores name content alike. Thread safety: none; one owner.
+// Purpose: agents and stores name content alike. Thread safety: none; one owner.
 // Errors: none; OpenSSL's own, which are those of memory alone, end the process.
 #pragma once
 

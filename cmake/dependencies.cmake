@@ -5,7 +5,7 @@ find_package(Threads REQUIRED)
 set(Boost_NO_WARN_NEW_VERSIONS ON)  # this CMake is a little older than this Boost
 find_package(Boost 1.81 EXACT REQUIRED COMPONENTS json)
 find_package(ZLIB REQUIRED)
-find_package(OpenSSL REQUIRED)  # libcrypto alone, for SHA-256
+find_package(OpenSSL REQUIRED)
 find_package(GTest REQUIRED)
 find_package(Protobuf REQUIRED)
 find_package(gRPC CONFIG REQUIRED)

@@ -14,6 +14,13 @@ Error bad_address(std::string_view address) {
                  "' is not an address; write HOST:PORT, such as 127.0.0.1:7070 or [::1]:7070");
 }
 
+Error cannot_listen(std::string_view address, const boost::system::error_code& fault) {
+  std::string cure = fault == boost::asio::error::address_in_use
+                         ? "; another program has this port: stop it, or choose another port"
+                         : "";
+  return unavailable("cannot listen on " + std::string(address) + ": " + fault.message() + cure);
+}
+
 }  // namespace
 
 Result<std::pair<std::string, uint16_t>> split_address(std::string_view address) {
@@ -44,6 +51,22 @@ Result<boost::asio::ip::tcp::endpoint> resolve(std::string_view address) {
     return unavailable("cannot find the host of '" + std::string(address) + "': " + fault.message());
   }
   return found.begin()->endpoint();
+}
+
+Result<std::string> listen_on(boost::asio::ip::tcp::acceptor& acceptor, std::string_view address) {
+  using boost::asio::ip::tcp;
+  auto endpoint = resolve(address);
+  if (!endpoint) return endpoint.error();
+  boost::system::error_code fault;
+  acceptor.open(endpoint->protocol(), fault);
+  if (!fault) acceptor.set_option(tcp::acceptor::reuse_address(true), fault);
+  if (!fault) acceptor.bind(*endpoint, fault);
+  if (!fault) acceptor.listen(boost::asio::socket_base::max_listen_connections, fault);
+  tcp::endpoint bound = fault ? tcp::endpoint() : acceptor.local_endpoint(fault);
+  if (!fault) return endpoint_text(bound);
+  boost::system::error_code ignored;
+  acceptor.close(ignored);
+  return cannot_listen(address, fault);
 }
 
 std::string endpoint_text(const boost::asio::ip::tcp::endpoint& endpoint) {

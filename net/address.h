@@ -1,7 +1,7 @@
 // Addresses of listeners and peers, as text and as endpoints.
 //
 // Thread safety: plain functions. Errors: kInvalid for text that cannot be an address, kUnavailable for a name that
-// does not resolve; messages name the address.
+// does not resolve or cannot be had; messages name the address.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -13,6 +13,8 @@
 namespace fathom::net {
 
 Result<boost::asio::ip::tcp::endpoint> resolve(std::string_view address);
+// Binds and listens; the bound "HOST:PORT". The message names the address and the cure; `acceptor` is closed then.
+Result<std::string> listen_on(boost::asio::ip::tcp::acceptor& acceptor, std::string_view address);
 std::string endpoint_text(const boost::asio::ip::tcp::endpoint& endpoint);  // "127.0.0.1:80", "[::1]:80"
 
 }  // namespace fathom::net

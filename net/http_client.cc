@@ -1,6 +1,7 @@
 #include "net/http_client.h"
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ssl/stream.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/parser.hpp>
@@ -8,9 +9,12 @@
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
 #include <chrono>
+#include <optional>
 
 #include "net/address.h"
+#include "net/http_server.h"
 #include "net/http_text.h"
+#include "net/tls_client_stream.h"
 
 namespace fathom::net {
 
@@ -22,13 +26,18 @@ namespace {
 
 constexpr uint64_t kMaxReplyBytes = uint64_t{1} << 30;
 
-Result<std::string> address_of(std::string_view url) {
-  if (url.starts_with("https://")) return invalid("'" + std::string(url) + "': only http:// is spoken here");
-  if (url.starts_with("http://")) url.remove_prefix(7);
-  url = url.substr(0, url.find('/'));
-  std::string address(url);
+constexpr std::string_view kSecure = "https://";
+
+bool is_secure(std::string_view url) {
+  return url.starts_with(kSecure);
+}
+
+std::string address_of(std::string_view url) {
+  const std::string default_port = is_secure(url) ? ":443" : ":80";
+  if (size_t scheme = url.find("://"); scheme != std::string_view::npos) url.remove_prefix(scheme + 3);
+  std::string address(url.substr(0, url.find('/')));
   bool has_port = address.rfind(':') != std::string::npos && !address.ends_with(']');
-  return has_port ? address : address + ":80";
+  return has_port ? address : address + default_port;
 }
 
 HttpReply reply_of(http::response<http::string_body>&& message) {
@@ -46,8 +55,11 @@ HttpReply reply_of(http::response<http::string_body>&& message) {
 struct HttpClient::Impl {
   std::string url;
   uint64_t timeout_nano;
+  ClientSecurity security;
   asio::io_context context;
   beast::tcp_stream stream{context};
+  std::unique_ptr<TlsClient> tls;  // about `stream`; null: plain
+  std::string token;
   beast::flat_buffer buffer;
   bool connected = false;
 
@@ -57,6 +69,9 @@ struct HttpClient::Impl {
     if (fault == beast::error::timeout) {
       return {ErrorCode::kDeadline,
               "no answer from " + url + " within " + std::to_string(timeout_nano / 1'000'000) + " ms"};
+    }
+    if (tls && fault != http::error::end_of_stream) {
+      if (std::string why = tls->explain(fault); !why.empty()) return unavailable(url + ": " + why);
     }
     bool foreign = fault.category() == make_error_code(http::error::bad_version).category() &&
                    fault != http::error::end_of_stream && fault != http::error::partial_message;
@@ -75,6 +90,7 @@ struct HttpClient::Impl {
     stream.close();
     buffer.consume(buffer.size());
     connected = false;
+    tls.reset();
   }
 
   // A kept connection that the other side has closed meanwhile is readable, with nothing or an error to read.
@@ -90,10 +106,14 @@ struct HttpClient::Impl {
   Result<> connect() {
     if (connected && !stale()) return {};
     drop();
-    auto address = address_of(url);
-    if (!address) return address.error();
-    auto endpoint = resolve(*address);
+    const std::string address = address_of(url);
+    auto endpoint = resolve(address);
     if (!endpoint) return endpoint.error();
+    if (is_secure(url)) {
+      auto made = TlsClient::make(stream, split_address(address)->first, security);
+      if (!made) return made.error();
+      tls = *std::move(made);
+    }
     stream.expires_after(std::chrono::nanoseconds(timeout_nano));
     beast::error_code fault;
     stream.async_connect(*endpoint, [&fault](beast::error_code outcome) { fault = outcome; });
@@ -101,14 +121,44 @@ struct HttpClient::Impl {
     if (fault) return fault_of(fault);
     beast::error_code ignored;
     stream.socket().set_option(asio::ip::tcp::no_delay(true), ignored);
+    if (tls) fault = shake_hands();
+    if (fault) {
+      const Error why = fault_of(fault);
+      drop();
+      return why;
+    }
     connected = true;
+    return {};
+  }
+
+  beast::error_code shake_hands() {
+    beast::error_code fault;
+    tls->stream().async_handshake(asio::ssl::stream_base::client,
+                                  [&fault](beast::error_code outcome) { fault = outcome; });
+    run();
+    return fault;
+  }
+
+  // Reads and writes are the same on either; what differs is their type.
+  template <typename Act>
+  void on_stream(Act act) {
+    tls ? act(tls->stream()) : act(stream);
+    run();
+  }
+
+  Result<> read_token() {
+    if (security.token_file.empty() || !token.empty()) return {};
+    Result<std::string> first = first_token(security);
+    if (!first) return first.error();
+    token = *first;
     return {};
   }
 
   beast::error_code write(Request& request) {
     beast::error_code fault;
-    http::async_write(stream, request, [&fault](beast::error_code outcome, size_t) { fault = outcome; });
-    run();
+    on_stream([&](auto& to) {
+      http::async_write(to, request, [&fault](beast::error_code outcome, size_t) { fault = outcome; });
+    });
     return fault;
   }
 
@@ -117,35 +167,41 @@ struct HttpClient::Impl {
     parser.body_limit(kMaxReplyBytes);
     parser.skip(head);
     beast::error_code fault;
-    http::async_read(stream, buffer, parser, [&fault](beast::error_code outcome, size_t) { fault = outcome; });
-    run();
+    on_stream([&](auto& from) {
+      http::async_read(from, buffer, parser, [&fault](beast::error_code outcome, size_t) { fault = outcome; });
+    });
     bool keep = !fault && parser.get().keep_alive();
     auto message = parser.release();
+    std::optional<Error> why;
+    if (fault) why = fault_of(fault);
     if (!keep) drop();
-    if (fault) return fault_of(fault);
+    if (why) return *why;
     return reply_of(std::move(message));
   }
 
   Result<HttpReply> call(Request request) {
-    auto address = address_of(url);
-    if (!address) return address.error();
-    request.set(http::field::host, *address);
+    const std::string address = address_of(url);
+    if (auto parts = split_address(address); !parts) return parts.error();
+    request.set(http::field::host, address);
     request.set(http::field::user_agent, "fathom");
+    if (auto read = read_token(); !read) return read.error();
+    if (!token.empty()) request.set(http::field::authorization, "Bearer " + token);
     request.prepare_payload();
     if (auto ready = connect(); !ready) return ready.error();
     stream.expires_after(std::chrono::nanoseconds(timeout_nano));
     beast::error_code written = write(request);
     if (written == beast::error::timeout) {
+      const Error why = fault_of(written);
       drop();
-      return fault_of(written);
+      return why;
     }
     // A server that refuses early answers before it has taken everything: the answer says more than the broken pipe.
     return read(request.method() == http::verb::head);
   }
 };
 
-HttpClient::HttpClient(std::string url, uint64_t timeout_nano)
-    : impl_(new Impl{.url = std::move(url), .timeout_nano = timeout_nano}) {}
+HttpClient::HttpClient(std::string url, uint64_t timeout_nano, ClientSecurity security)
+    : impl_(new Impl{.url = std::move(url), .timeout_nano = timeout_nano, .security = std::move(security)}) {}
 
 HttpClient::~HttpClient() = default;
 

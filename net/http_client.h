@@ -1,7 +1,8 @@
 // A small blocking HTTP client for the command line, tests and benchmarks: one connection, kept alive between calls.
 //
 // Thread safety: one thread per client. Errors: kUnavailable when nobody answers (the message names the address and the
-// cure), kDeadline, kInvalid for an address that cannot be one, kCorrupt for an answer that is not HTTP/1.
+// cure; also where TLS is not agreed upon), kDeadline, kInvalid for an address that cannot be one, kCorrupt for an
+// answer that is not HTTP/1.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "net/tls_client.h"
 
 namespace fathom::net {
 
@@ -23,8 +25,8 @@ struct HttpReply {
 
 class HttpClient {
  public:
-  // "http://127.0.0.1:7070" or "127.0.0.1:7070".
-  explicit HttpClient(std::string url, uint64_t timeout_nano = 30'000'000'000);
+  // "http://127.0.0.1:7070", "https://traces.example:7070" or "127.0.0.1:7070".
+  explicit HttpClient(std::string url, uint64_t timeout_nano = 30'000'000'000, ClientSecurity security = {});
   ~HttpClient();
   Result<HttpReply> get(std::string_view target);
   Result<HttpReply> post(std::string_view target, std::string_view content_type, std::string_view body,

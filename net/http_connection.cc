@@ -6,6 +6,8 @@
 #include <boost/asio/write.hpp>
 #include <cstring>
 
+#include "net/tokens.h"
+
 namespace fathom::net {
 
 namespace asio = boost::asio;
@@ -112,7 +114,20 @@ bool HttpConnection::on_header() {
   return admit();
 }
 
+bool HttpConnection::is_let_in() {
+  const auto& tokens = server_.options.security.tokens;
+  if (!tokens || server_.handler->is_open(request_)) return true;
+  std::optional<std::string> why = tokens->refuse(server_.options.listener, request_.header("authorization"));
+  if (!why) return true;
+  HttpResponse response = server_.handler->error(401, *why, request_.header("content-type"));
+  response.headers.emplace_back("WWW-Authenticate", "Bearer realm=\"fathom\"");
+  server_.metrics.refused(Refusal::kNoToken);
+  begin_write(std::move(response), false);
+  return false;
+}
+
 bool HttpConnection::admit() {
+  if (!is_let_in()) return true;
   if (auto refusal = server_.handler->admit(request_)) {
     if (refusal->status >= 400) server_.metrics.refused(Refusal::kNotAdmitted);  // a preflight's answer is none
     begin_write(*std::move(refusal), false);

@@ -48,6 +48,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   bool begin_request();
   bool parse_header();
   bool on_header();
+  bool is_let_in();
   bool admit();
   bool expect_continue();
   bool parse_body();

@@ -27,8 +27,9 @@ enum class Refusal : uint8_t {
   kReaderTooSlow,
   kTooManyConnections,
   kAcceptFailed,
+  kNoToken,
 };
-inline constexpr size_t kRefusals = 12;
+inline constexpr size_t kRefusals = 13;
 
 class HttpMetrics {
  public:

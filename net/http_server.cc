@@ -11,6 +11,7 @@
 #include "net/http_connection.h"
 #include "net/http_server_impl.h"
 #include "net/http_text.h"
+#include "net/tokens.h"
 
 namespace fathom::net {
 
@@ -22,12 +23,6 @@ namespace {
 constexpr auto kAcceptPause = std::chrono::milliseconds(100);
 constexpr uint64_t kSmallBodyBytes = 64 * 1024;  // of requests and of answers
 
-Error cannot_listen(const std::string& address, const boost::system::error_code& fault) {
-  std::string cure =
-      fault == asio::error::address_in_use ? "; another program has this port: stop it, or choose another port" : "";
-  return unavailable("cannot listen on " + address + ": " + fault.message() + cure);
-}
-
 }  // namespace
 
 HttpServer::Impl::Impl(HttpServerOptions server_options, std::shared_ptr<HttpHandler> server_handler)
@@ -38,25 +33,33 @@ HttpServer::Impl::Impl(HttpServerOptions server_options, std::shared_ptr<HttpHan
       handler(std::move(server_handler)),
       metrics(options.listener),
       acceptor(asio::make_strand(context)),
-      accept_pause(acceptor.get_executor()) {}
+      accept_pause(acceptor.get_executor()) {
+  if (options.security.tokens) list_token_metrics(options.listener);
+}
 
 Result<std::string> HttpServer::Impl::listen() {
-  auto endpoint = resolve(options.address);
-  if (!endpoint) return endpoint.error();
+  if (!options.security.tls) return listen_on(acceptor, options.address);
+  front = std::make_unique<TlsFront>(TlsFrontOptions{.listener = options.listener,
+                                                     .address = options.address,
+                                                     .threads = options.threads,
+                                                     .max_connections = options.max_connections,
+                                                     .handshake_timeout_nano = options.header_timeout_nano},
+                                     options.security.tls, [this](Fd socket) { adopt(std::move(socket)); });
+  return front->start();
+}
+
+// An end of a pair instead of a connection, which is all the same to who reads and writes.
+void HttpServer::Impl::adopt(Fd end) {
+  tcp::socket socket(asio::make_strand(context));
   boost::system::error_code fault;
-  acceptor.open(endpoint->protocol(), fault);
-  if (!fault) acceptor.set_option(tcp::acceptor::reuse_address(true), fault);
-  if (!fault) acceptor.bind(*endpoint, fault);
-  if (!fault) acceptor.listen(asio::socket_base::max_listen_connections, fault);
-  tcp::endpoint bound = fault ? tcp::endpoint() : acceptor.local_endpoint(fault);
-  if (!fault) return endpoint_text(bound);
-  boost::system::error_code ignored;
-  acceptor.close(ignored);
-  return cannot_listen(options.address, fault);
+  socket.assign(tcp::v4(), end.get(), fault);
+  if (fault) return;
+  (void)end.release();
+  take(std::move(socket));
 }
 
 void HttpServer::Impl::run() {
-  asio::post(acceptor.get_executor(), [this] { accept_next(); });
+  if (!front) asio::post(acceptor.get_executor(), [this] { accept_next(); });
   for (size_t i = 0; i < std::max<size_t>(1, options.threads); ++i) threads.emplace_back([this] { context.run(); });
 }
 
@@ -72,12 +75,13 @@ void HttpServer::Impl::on_accept(boost::system::error_code fault, tcp::socket so
   if (fault) return pause_accepting();
   boost::system::error_code ignored;
   socket.set_option(tcp::no_delay(true), ignored);
-  if (full()) {
-    turn_away(std::move(socket));
-  } else {
-    add(std::make_shared<HttpConnection>(*this, std::move(socket)));
-  }
+  take(std::move(socket));
   accept_next();
+}
+
+void HttpServer::Impl::take(tcp::socket socket) {
+  if (full()) return turn_away(std::move(socket));
+  add(std::make_shared<HttpConnection>(*this, std::move(socket)));
 }
 
 bool HttpServer::Impl::full() {
@@ -145,6 +149,7 @@ void HttpServer::Impl::stop(uint64_t grace_nano) {
     std::lock_guard lock(mutex);
     stopping = true;
   }
+  if (front) front->close_door();
   asio::post(acceptor.get_executor(), [this] {
     boost::system::error_code ignored;
     acceptor.close(ignored);
@@ -160,6 +165,7 @@ void HttpServer::Impl::stop(uint64_t grace_nano) {
     std::unique_lock lock(mutex);
     changed.wait(lock, [this] { return open.empty(); });
   }
+  if (front) front->stop();
   work.reset();
   context.stop();
   for (auto& thread : threads) thread.join();
@@ -183,7 +189,8 @@ Result<std::string> HttpServer::start() {
   auto bound = impl_->listen();
   if (!bound) return bound;
   impl_->run();
-  log_info("listening listener=" + impl_->options.listener + " address=" + *bound);
+  const std::string how = impl_->options.security.tls ? " tls=yes" : "";
+  log_info("listening listener=" + impl_->options.listener + " address=" + *bound + how);
   return bound;
 }
 

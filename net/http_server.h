@@ -5,7 +5,8 @@
 // is cut off); handle() gets the whole request and answers later, from any thread. Idle connections are cheap and time
 // out. Content-Encoding gzip is the handler's business (net/gzip.h). When the peer goes away, `cancelled` becomes true.
 // Thread safety: start() and stop() from one thread; handlers are called on the server's threads, several at once.
-// Errors: start() fails with a message that names the address. Losses: fathom_http_refused_total{listener,reason}.
+// Errors: start() fails with a message that names the address. Losses: fathom_http_refused_total{listener,reason};
+// with TLS also fathom_tls_refused_total, with tokens fathom_auth_refused_total.
 #pragma once
 
 #include <atomic>
@@ -21,6 +22,7 @@
 #include "base/byte_budget.h"
 #include "base/result.h"
 #include "net/cancel.h"
+#include "net/listener_security.h"
 
 namespace fathom::net {
 
@@ -62,6 +64,8 @@ class HttpHandler {
   // Called as a body comes, before its next `bytes` (up to 64 KiB) are kept; false answers 503 with Retry-After. The
   // sum of all calls never exceeds a Content-Length, and a chunked body by less than one step.
   virtual bool grow_body(HttpRequest&, uint64_t /*bytes*/) { return true; }
+  // Who asks for this needs no token: what balancers look at, and what has nothing of anybody's in it.
+  virtual bool is_open(const HttpRequest& request) const { return request.path == "/healthz"; }
   virtual uint64_t max_body_bytes() const = 0;  // larger bodies: 413
   // The same for one request whose header is known, where some addresses take larger bodies than others.
   virtual uint64_t body_limit(const HttpRequest&) const { return max_body_bytes(); }
@@ -94,6 +98,8 @@ struct HttpServerOptions {
   // For bodies of answers beyond 64 KiB, from their making until they are read; smaller ones are always given. Without
   // room the answer is 503 with Retry-After, or 413 when it is larger than all of it. None: no such limit.
   std::shared_ptr<ByteBudget> answers;
+  // With tokens, requests without one get 401, whatever they ask for, but for paths that the handler calls open.
+  ListenerSecurity security;
 };
 
 // How long a body or an answer may take until `bytes` of it have passed: 64 MiB have some ten minutes by default.

@@ -19,6 +19,7 @@
 
 #include "net/http_metrics.h"
 #include "net/http_server.h"
+#include "net/tls_front.h"
 
 namespace fathom::net {
 
@@ -31,6 +32,8 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
   void run();
   void accept_next();
   void on_accept(boost::system::error_code fault, boost::asio::ip::tcp::socket socket);
+  void take(boost::asio::ip::tcp::socket socket);
+  void adopt(Fd end);  // from any thread
   void turn_away(boost::asio::ip::tcp::socket socket);
   void pause_accepting();
   void stop(uint64_t grace_nano);
@@ -52,6 +55,7 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
   boost::asio::ip::tcp::acceptor acceptor;
   boost::asio::steady_timer accept_pause;
   std::vector<std::thread> threads;
+  std::unique_ptr<TlsFront> front;  // listens instead of the acceptor
 
   std::mutex mutex;
   std::condition_variable changed;

@@ -1,0 +1,41 @@
+// TlsServer: the certificate that listeners show, and the CA that they ask peers' certificates of; loaded anew while in
+// use.
+//
+// TLS 1.2 and 1.3. Thread safety: all of it; connections keep the context that they began with. Ownership: shared by
+// the listeners. Errors: kInvalid, naming the file and the cure; a load that fails leaves the old state.
+// Metrics: fathom_tls_certificate_expires_seconds, in Unix time.
+#pragma once
+
+#include <boost/asio/ssl/context.hpp>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "base/result.h"
+
+namespace fathom::net {
+
+struct TlsFiles {
+  std::string certificate;  // PEM, those between it and its CA behind it
+  std::string key;
+  std::string client_ca;  // peers must show a certificate of it; empty: they need none
+};
+
+class TlsServer {
+ public:
+  static Result<std::shared_ptr<TlsServer>> load(TlsFiles files);
+  Result<> reload();
+  std::shared_ptr<boost::asio::ssl::context> context() const;
+
+ private:
+  explicit TlsServer(TlsFiles files) : files_(std::move(files)) {}
+
+  const TlsFiles files_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<boost::asio::ssl::context> context_;
+};
+
+// What this connection takes by ALPN; `protocol` outlives it.
+void accept_protocol(SSL* connection, const std::string& protocol);
+
+}  // namespace fathom::net
