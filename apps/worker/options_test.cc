@@ -46,6 +46,15 @@ TEST(WorkerOptions, AListHasALimitOfItsOwn) {
   EXPECT_EQ(parse({"list", "--limit", "3"})->question.limit, 3u);
 }
 
+TEST(WorkerOptions, AViewOfOneSnapshot) {
+  auto options = parse({"view", "last"});
+  ASSERT_TRUE(options) << options.error().message;
+  EXPECT_EQ(options->task, WorkerTask::kView);
+  EXPECT_EQ(options->id, "last");
+  EXPECT_NE(error_of({"view"}).find("snapshot's id"), std::string::npos);
+  EXPECT_NE(error_of({"view", "a", "b"}).find("one"), std::string::npos);
+}
+
 TEST(WorkerOptions, APerfDataToImport) {
   auto options = parse({"import", "perf.data", "--image", "a", "--image", "b@1000", "--symfs", "/s", "--kcore", "/k"});
   ASSERT_TRUE(options) << options.error().message;

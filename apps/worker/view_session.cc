@@ -1,5 +1,6 @@
 #include "apps/worker/view_session.h"
 
+#include <malloc.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -50,6 +51,7 @@ Result<> serve_view(const snapshot::SnapshotDirectory& directory, const snapshot
                     const ViewStreams& streams) {
   auto view = snapshot::SnapshotView::open(directory, id);
   if (!view) return view.error();
+  ::malloc_trim(0);  // decoding took twice of what is kept, and this stays for minutes
   while (auto line = streams.ask()) {
     if (!streams.answer(answer_to(**view, *line))) break;
   }

@@ -61,7 +61,7 @@ size_t SnapshotView::first_thread() const {
   size_t best = 0;
   for (size_t i = 0; i < threads_.size(); ++i) {
     if (threads_[i]->tid() >= 0 && threads_[i]->tid() == context_->snapshot().trigger.tid) return i;
-    if (threads_[i]->flow().instructions() > threads_[best]->flow().instructions()) best = i;
+    if (threads_[i]->flow().rows() > threads_[best]->flow().rows()) best = i;
   }
   return best;
 }
