@@ -28,7 +28,7 @@ export function Chart({ flow, marks, handle }: Props) {
   const pane = useRef<HTMLDivElement>(null);
   const total = STRIP_PIXELS + thread.depths * DEPTH_PIXELS;
   const { scrollTop, height } = useScroll(pane, total);
-  const [tip, setTip] = useState<TipAt>();
+  const [tip, setTip] = useState<Pointer>();
   useImperativeHandle(
     handle,
     () => ({ revealDepth: (depth) => reveal(pane.current, depth * DEPTH_PIXELS, DEPTH_PIXELS + STRIP_PIXELS) }),
@@ -37,7 +37,8 @@ export function Chart({ flow, marks, handle }: Props) {
   const width = pane.current?.clientWidth ?? 0;
   wantTiles(flow, width, scrollTop, height);
   const scene = { extent, view, tileAt: (key: string) => pieces.tiles.get(key) };
-  const gestures = useChartGestures(flow, pane, { ...scene, width: Math.max(1, width) }, scrollTop, setTip);
+  const sized = { ...scene, width: Math.max(1, width) };
+  const gestures = useChartGestures(flow, pane, sized, scrollTop, setTip);
   const dark = isDark.value;
   const paint = useMemo(
     () => chartPainter(scene, scrollTop, thread.depths, marks),
@@ -54,11 +55,28 @@ export function Chart({ flow, marks, handle }: Props) {
             aria-label="Calls over time, each below its caller. Left and right go from call to call, i and o into and out of one; the details tell it."
           />
           {gestures.rubber && <Rubber {...gestures.rubber} />}
-          {tip && <ChartTip at={tip} flow={flow} />}
+          {tip && <ChartTip at={tipAt(sized, scrollTop, height, tip)} flow={flow} />}
         </div>
       </div>
     </div>
   );
+}
+
+interface Pointer {
+  readonly across: number;
+  readonly down: number;
+}
+
+function below(scene: Scene, scrollTop: number, { across, down }: Pointer) {
+  if (down < STRIP_PIXELS) return { depth: -1, bar: undefined };
+  const depth = Math.floor((down - STRIP_PIXELS + scrollTop) / DEPTH_PIXELS);
+  return { depth, bar: barAt(scene, depth, across) };
+}
+
+// Looked up with every drawing: keys move what is below a pointer that rests.
+function tipAt(scene: Scene, scrollTop: number, height: number, at: Pointer): TipAt {
+  const { bar } = below(scene, scrollTop, at);
+  return { ...at, width: scene.width, height, bar, break: breakAt(scene, at.across) };
 }
 
 function wantTiles({ extent, view, pieces, thread }: Flow, width: number, scrollTop: number, height: number): void {
@@ -75,15 +93,10 @@ function useChartGestures(
   pane: RefObject<HTMLDivElement | null>,
   scene: Scene,
   scrollTop: number,
-  setTip: (at: TipAt | undefined) => void,
+  setTip: (at: Pointer | undefined) => void,
 ) {
   const { view, setView, bounds, pointer } = flow;
   const width = () => gestures.element.current?.clientWidth ?? 1;
-  const below = (across: number, down: number) => {
-    if (down < STRIP_PIXELS) return { depth: -1, bar: undefined };
-    const depth = Math.floor((down - STRIP_PIXELS + scrollTop) / DEPTH_PIXELS);
-    return { depth, bar: barAt(scene, depth, across) };
-  };
   const gestures = useGestures({
     pan: (pixels) => {
       setTip(undefined);
@@ -95,15 +108,12 @@ function useChartGestures(
       setView(() => fitted({ begin, duration: nanoOf(view, width(), right) - begin }, 0));
     },
     click: (across, down) => {
-      const { depth, bar } = below(across, down);
+      const { depth, bar } = below(scene, scrollTop, { across, down });
       flow.selectAt(Math.round(nanoOf(view, width(), across)), bar?.call, bar ? depth : undefined);
     },
     hover: (at) => {
       pointer.current = at && at.across / width();
-      const height = gestures.element.current?.clientHeight ?? 1;
-      setTip(
-        at && { ...at, width: width(), height, bar: below(at.across, at.down).bar, break: breakAt(scene, at.across) },
-      );
+      setTip(at);
     },
     wheelZooms: () => !pane.current || pane.current.scrollHeight <= pane.current.clientHeight + 1,
   });

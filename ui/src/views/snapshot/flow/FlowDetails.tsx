@@ -101,7 +101,7 @@ function RowFacts({ flow, shown }: { flow: Flow; shown: ShownRow }) {
         {timeUnit && (
           <Fact label="at">
             {offsetText(timeUnit, row.offset, extent.end)}
-            {row.time_guessed && " (estimated: between what the packets tell)"}
+            {row.time_guessed && <span title="Between what the packets tell"> (estimated)</span>}
           </Fact>
         )}
         <Fact label="row">{row.row.toLocaleString("en")}</Fact>

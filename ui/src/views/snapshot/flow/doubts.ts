@@ -8,7 +8,10 @@ export function doubtsOf(answer: SnapshotViewAnswer, thread: SnapshotViewThread)
   if (thread.unit === "rows") doubts.push("no packet tells time: rows stand for it");
   if (thread.unit === "ticks") doubts.push("times are ticks: nothing says how long one is");
   if (answer.nominal_tsc_hz) doubts.push(`times are nominal, at ${(answer.nominal_tsc_hz / 1e9).toFixed(3)} GHz`);
-  if (thread.gaps > 0) doubts.push(`${counted(thread.gaps, "gap")} (${gapText(answer)})`);
+  if (thread.gaps > 0)
+    doubts.push(
+      `${counted(thread.gaps, "gap")} (${answer.threads.length > 1 ? "all threads: " : ""}${gapText(answer)})`,
+    );
   if (answer.left_out_rows > 0) doubts.push(`${counted(answer.left_out_rows, "instruction")} too many are not shown`);
   if (answer.left_out_calls > 0) doubts.push(`${counted(answer.left_out_calls, "call")} too many are not shown`);
   return doubts;

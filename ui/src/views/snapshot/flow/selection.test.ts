@@ -84,7 +84,7 @@ it("goes from call to call", () => {
 });
 
 it("says what is doubtful", () => {
-  expect(doubtsOf(ANSWER, thread)).toEqual(["1 gap (overflow 1)"]);
+  expect(doubtsOf(ANSWER, thread)).toEqual(["1 gap (all threads: overflow 1)"]);
   expect(doubtsOf({ ...ANSWER, left_out_rows: 2000 }, { ...thread, unit: "ticks", gaps: 0 })).toEqual([
     "times are ticks: nothing says how long one is",
     "2,000 instructions too many are not shown",
