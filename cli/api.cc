@@ -6,6 +6,7 @@
 
 #include "base/time.h"
 #include "cli/exact_json.h"
+#include "cli/security_flags.h"
 #include "cli/text.h"
 
 namespace fathom::cli {
@@ -40,6 +41,7 @@ bool is_ours(const std::string& body) {
 
 Error refusal(const net::HttpReply& reply) {
   std::string says = refusal_text(reply.body);
+  if (reply.status == 401) return {ErrorCode::kInternal, "401: " + says + "; give one: --token-file FILE"};
   if (reply.status == 404 && is_ours(reply.body)) return not_found(says.empty() ? "not found" : says);
   std::string hint = is_ours(reply.body) ? "" : kWrongFace;
   return internal("the server answered " + std::to_string(reply.status) + (says.empty() ? "" : ": " + says) + hint);
@@ -66,6 +68,27 @@ HttpPost with_prefix(HttpPost send, const std::string& prefix) {
   return [send = std::move(send), prefix](std::string_view target, std::string_view body) {
     return send(prefix + std::string(target), body);
   };
+}
+
+// A token is for who runs the server: not for everybody on the way.
+Result<> check_secrecy(const net::ClientSecurity& security, const std::string& server) {
+  constexpr std::string_view kSecure = "https://", kPlain = "http://";
+  if (security.token_file.empty() || server.starts_with(kSecure)) return {};
+  const std::string address = server.starts_with(kPlain) ? server.substr(kPlain.size()) : server;
+  if (is_loopback(address) || is_loopback(address + ":80")) return {};
+  return invalid("--token-file: the token would go to " + printable(server) +
+                 " in the clear; the server must speak TLS, and the URL begin with https://");
+}
+
+Result<net::ClientSecurity> security_of(const Args& args, const Context& context, const std::string& server) {
+  net::ClientSecurity security = client_security(args, "--");
+  for (auto [name, value] :
+       {std::pair("FATHOM_CA", &security.ca), std::pair("FATHOM_CERTIFICATE", &security.certificate),
+        std::pair("FATHOM_KEY", &security.key), std::pair("FATHOM_TOKEN_FILE", &security.token_file)}) {
+    if (value->empty()) *value = context.env(name).value_or("");
+  }
+  if (Result<> secret = check_secrecy(security, server); !secret) return secret.error();
+  return security;
 }
 
 }  // namespace
@@ -155,10 +178,13 @@ const boost::json::array& array_of(const boost::json::value& object, std::string
 }
 
 std::vector<Flag> connection_flags() {
-  return {{"--url", "URL",
-           "where the server's HTTP face is; a path goes before all others (default: $FATHOM_URL, or " +
-               std::string(kDefaultUrl) + ")"},
-          {"--timeout", "D", "how long to wait for an answer", "30s"}};
+  std::vector<Flag> flags = {{"--url", "URL",
+                              "where the server's HTTP face is, http:// or https://; a path goes before all others "
+                              "(default: $FATHOM_URL, or " +
+                                  std::string(kDefaultUrl) + ")"},
+                             {"--timeout", "D", "how long to wait for an answer", "30s"}};
+  for (Flag& flag : client_security_flags("--", "the server", "FATHOM_")) flags.push_back(std::move(flag));
+  return flags;
 }
 
 Result<Api> connect(const Args& args, const Context& context, uint64_t longer_nano) {
@@ -173,9 +199,11 @@ Result<Api> connect(const Args& args, const Context& context, uint64_t longer_na
   std::optional<uint64_t> asked;
   if (args.given("--timeout")) asked = std::min(*timeout, kLongestServerTimeoutNano);
   auto [server, prefix] = split_url(url);
-  return Api(with_prefix(context.connect(server, *timeout), prefix), asked,
-             with_prefix(context.connect_post(server, *timeout + longer_nano), prefix),
-             with_prefix(context.connect_put(server, *timeout + longer_nano), prefix));
+  Result<net::ClientSecurity> security = security_of(args, context, server);
+  if (!security) return security.error();
+  return Api(with_prefix(context.connect(server, *timeout, *security), prefix), asked,
+             with_prefix(context.connect_post(server, *timeout + longer_nano, *security), prefix),
+             with_prefix(context.connect_put(server, *timeout + longer_nano, *security), prefix));
 }
 
 }  // namespace fathom::cli

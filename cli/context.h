@@ -28,9 +28,9 @@ struct Context {
   std::function<void(std::string_view)> err;
   std::function<std::optional<std::string>(const char*)> env;  // nothing where it is empty, too
   std::function<bool(const char*)> env_is_empty;               // set, to nothing
-  std::function<HttpGet(const std::string& url, uint64_t timeout_nano)> connect;
-  std::function<HttpPost(const std::string& url, uint64_t timeout_nano)> connect_post;
-  std::function<HttpPut(const std::string& url, uint64_t timeout_nano)> connect_put;
+  std::function<HttpGet(const std::string& url, uint64_t timeout_nano, const net::ClientSecurity&)> connect;
+  std::function<HttpPost(const std::string& url, uint64_t timeout_nano, const net::ClientSecurity&)> connect_post;
+  std::function<HttpPut(const std::string& url, uint64_t timeout_nano, const net::ClientSecurity&)> connect_put;
   std::function<uint64_t()> now_unix_nano;
   std::function<void(uint64_t nano)> sleep;
   bool colour = false;     // standard output is a terminal that wants it

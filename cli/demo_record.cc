@@ -105,8 +105,8 @@ Result<RecordedRequest> record_request(DemoStage& stage, const Addresses& addres
   if (!ran) return ran.error();
   Result<RecordedRequest> recorded = read_outcome(files);
   if (!recorded) return recorded;
-  const Api api(context.connect(addresses.http, kAnswerPatienceNano), std::nullopt, nullptr,
-                context.connect_put(addresses.http, kAnswerPatienceNano));
+  const Api api(context.connect(addresses.http, kAnswerPatienceNano, {}), std::nullopt, nullptr,
+                context.connect_put(addresses.http, kAnswerPatienceNano, {}));
   Result<Shared> pushed = push_snapshot(context, api, files.snapshots, recorded->snapshot_id);
   if (!pushed) return pushed.error();
   return recorded;

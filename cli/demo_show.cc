@@ -113,7 +113,7 @@ void show_timeline(const Told& told, const Context& context) {
 }  // namespace
 
 Result<ShownRequest> show_slowest(const std::string& http, const Context& context) {
-  Api api(context.connect(http, kAnswerPatienceNano));
+  Api api(context.connect(http, kAnswerPatienceNano, {}));
   Result<boost::json::array> rows = slowest_rows(api);
   if (!rows) return rows.error();
   if (rows->empty()) return internal("the shop ran, but no request of it was stored");

@@ -55,20 +55,20 @@ bool wants_colour() {
   return ::isatty(STDOUT_FILENO) == 1 && !environment("NO_COLOR") && environment("TERM").value_or("") != "dumb";
 }
 
-HttpGet connect_http(const std::string& url, uint64_t timeout_nano) {
-  auto client = std::make_shared<net::HttpClient>(url, timeout_nano);
+HttpGet connect_http(const std::string& url, uint64_t timeout_nano, const net::ClientSecurity& security) {
+  auto client = std::make_shared<net::HttpClient>(url, timeout_nano, security);
   return [client](std::string_view target) { return client->get(target); };
 }
 
-HttpPost connect_http_post(const std::string& url, uint64_t timeout_nano) {
-  auto client = std::make_shared<net::HttpClient>(url, timeout_nano);
+HttpPost connect_http_post(const std::string& url, uint64_t timeout_nano, const net::ClientSecurity& security) {
+  auto client = std::make_shared<net::HttpClient>(url, timeout_nano, security);
   return [client](std::string_view target, std::string_view json) {
     return client->post(target, "application/json", json);
   };
 }
 
-HttpPut connect_http_put(const std::string& url, uint64_t timeout_nano) {
-  auto client = std::make_shared<net::HttpClient>(url, timeout_nano);
+HttpPut connect_http_put(const std::string& url, uint64_t timeout_nano, const net::ClientSecurity& security) {
+  auto client = std::make_shared<net::HttpClient>(url, timeout_nano, security);
   return [client](std::string_view target, std::string_view bytes) {
     return client->put(target, "application/octet-stream", bytes);
   };

@@ -17,7 +17,7 @@ int poll_timeout_ms(uint64_t timeout_nano) {
 
 }  // namespace
 
-Signals::Signals() {
+Signals::Signals(bool hangup_reloads) : hangup_reloads_(hangup_reloads) {
   sigset_t mine;
   sigemptyset(&mine);
   for (int number : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&mine, number);
@@ -35,6 +35,8 @@ Signals::Wakeup Signals::drain() {
   while (::read(descriptor_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
     if (info.ssi_signo == SIGCHLD) {
       wakeup.child = true;
+    } else if (info.ssi_signo == SIGHUP && hangup_reloads_) {
+      wakeup.reload = true;
     } else {
       wakeup.stop = true;
     }

@@ -17,7 +17,8 @@ namespace fathom::cli {
 
 class Signals {
  public:
-  Signals();
+  // `hangup_reloads`: SIGHUP asks for a configuration to be read again, and ends nothing.
+  explicit Signals(bool hangup_reloads = false);
   ~Signals();
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
@@ -27,7 +28,8 @@ class Signals {
   // Waits until a signal came, `other` (a descriptor, -1 for none) can be read, or the time is over (UINT64_MAX:
   // never).
   struct Wakeup {
-    bool stop = false;      // SIGINT, SIGTERM or SIGHUP
+    bool stop = false;      // SIGINT, SIGTERM, or SIGHUP where that does not reload
+    bool reload = false;    // SIGHUP
     bool child = false;     // SIGCHLD
     bool readable = false;  // `other`, or one of `others`
   };
@@ -37,6 +39,7 @@ class Signals {
 
  private:
   Wakeup drain();
+  const bool hangup_reloads_;
   sigset_t before_;
   Fd descriptor_;
 };

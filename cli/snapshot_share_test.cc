@@ -32,7 +32,7 @@ class SnapshotShareHereTest : public testing::Test {
     return push_snapshot(context, api(context), directory_, id);
   }
   static Api api(const Context& context) {
-    return Api(context.connect("", 0), std::nullopt, nullptr, context.connect_put("", 0));
+    return Api(context.connect("", 0, {}), std::nullopt, nullptr, context.connect_put("", 0, {}));
   }
 
   std::string directory_;

@@ -21,7 +21,9 @@ CommandLine up_line() {
       "start the server and the agent here, and keep them running",
       "Starts fathom-server, which takes spans and answers questions, and fathom-agent, which brings it the spans of "
       "this host's programs; starts again what dies. When all is ready, one line of JSON on standard output says "
-      "where they listen; the log goes to standard error. Ctrl-C or SIGTERM end them.",
+      "where they listen; the log goes to standard error. Ctrl-C or SIGTERM end them. TLS, tokens and configuration "
+      "files are fathom-server's "
+      "and fathom-agent's own, which are then started without this.",
       {},
       join({place_flags(), agent_flags(), server_flags()}),
       {{"fathom up", "on the usual ports, data in your home"},

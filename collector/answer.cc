@@ -34,6 +34,7 @@ constexpr std::array<Row, kVerdicts> kRows = {{
     {"media_type", 3, 415},
     {"timeout", 14, 503},  // exporters take 408 for final, and 503 for a reason to come again
     {"unimplemented", 12, 501},
+    {"unauthenticated", 16, 401},
 }};
 
 const Row& row(Verdict verdict) {

@@ -23,8 +23,9 @@ enum class Verdict : uint8_t {
   kMediaType,
   kTimeout,        // to be repeated after a delay
   kUnimplemented,  // gRPC only: a call that is not served
+  kUnauthenticated,
 };
-inline constexpr size_t kVerdicts = 10;
+inline constexpr size_t kVerdicts = 11;
 
 struct Answer {
   Verdict verdict = Verdict::kOk;

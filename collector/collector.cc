@@ -44,6 +44,7 @@ net::HttpServerOptions http_options(const CollectorOptions& options) {
   http.listener = "otlp_http";
   http.address = options.otlp_http_address;
   http.threads = options.http_threads;
+  http.security = options.security;
   return http;
 }
 
@@ -57,7 +58,7 @@ struct Collector::Impl {
     if (options.otlp_grpc_address.empty()) return {};
     grpc = std::make_unique<OtlpGrpcServer>(
         OtlpGrpcOptions{options.otlp_grpc_address, options.grpc_buffer_bytes, options.grpc_connection_age_nano,
-                        options.grpc_connection_grace_nano},
+                        options.grpc_connection_grace_nano, options.security},
         ingest);
     return bound(grpc->start(), addresses.otlp_grpc);
   }
@@ -71,10 +72,11 @@ struct Collector::Impl {
     if (options.ingest_address.empty()) return {};
     snapshots = std::make_shared<SnapshotIntake>(SnapshotIntakeOptions{.retry_delay_nano = options.retry_delay_nano},
                                                  options.snapshots);
-    agents = std::make_unique<IngestServer>(
-        IngestServerOptions{
-            .address = options.ingest_address, .buffer_bytes = options.ingest_buffer_bytes, .snapshots = snapshots},
-        session_context());
+    agents = std::make_unique<IngestServer>(IngestServerOptions{.address = options.ingest_address,
+                                                                .buffer_bytes = options.ingest_buffer_bytes,
+                                                                .snapshots = snapshots,
+                                                                .security = options.security},
+                                            session_context());
     return bound(agents->start(), addresses.ingest);
   }
   SessionContext session_context() {
@@ -127,6 +129,10 @@ Result<CollectorAddresses> Collector::start() {
   if (started.ok()) return addresses;
   impl_->stop(0);
   return started.error();
+}
+
+void Collector::set_limits(const CollectorOptions& options) {
+  impl_->ingest->set_limits(options.max_request_bytes, options.limits);
 }
 
 void Collector::stop(uint64_t grace_nano) {

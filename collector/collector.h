@@ -17,6 +17,7 @@
 #include "collector/agents/registry.h"
 #include "collector/snapshot_sink.h"
 #include "collector/span_observer.h"
+#include "net/listener_security.h"
 #include "store/batch.h"
 #include "store/capture_store.h"
 #include "store/span_store.h"
@@ -54,7 +55,8 @@ struct CollectorOptions {
   uint64_t grpc_connection_grace_nano = 20'000'000'000;  // for calls under way then: twice what exporters wait for
   uint64_t retry_delay_nano = 1'000'000'000;             // what overloaded answers ask clients to wait
   size_t http_threads = 2;
-  std::string cors_allow_origin;  // "*" or one origin, for browsers' SDKs; empty: no CORS headers
+  net::ListenerSecurity security;  // of every listener
+  std::string cors_allow_origin;   // "*" or one origin, for browsers' SDKs; empty: no CORS headers
   store::BatchLimits limits;
   std::shared_ptr<SpanObserver> observer;  // sees every span that is taken in; may be none
 };
@@ -71,6 +73,8 @@ class Collector {
   ~Collector();  // stop(0)
 
   Result<CollectorAddresses> start();
+  // Takes max_request_bytes and limits of `options`, for requests to come.
+  void set_limits(const CollectorOptions& options);
   // Takes no more requests, lets those under way be answered for `grace_nano`, and cuts off the rest. Idempotent.
   void stop(uint64_t grace_nano);
 

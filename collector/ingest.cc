@@ -43,6 +43,17 @@ std::string Ingest::why_rejected(const Pending& pending) {
 Ingest::Ingest(const IngestOptions& options, store::SpanStore& store)
     : options_(options), store_(store), budget_(options.budget_bytes, metrics_.budget_used()) {}
 
+void Ingest::set_limits(uint64_t max_request_bytes, const store::BatchLimits& limits) {
+  std::lock_guard lock(limits_mutex_);
+  options_.max_request_bytes = max_request_bytes;
+  options_.limits = limits;
+}
+
+store::BatchLimits Ingest::limits() const {
+  std::lock_guard lock(limits_mutex_);
+  return options_.limits;
+}
+
 Result<> Ingest::take(Reservation& reservation, uint64_t bytes) {
   if (reservation.grow(bytes)) return {};
   return no_room(reservation.bytes() + bytes);
@@ -69,8 +80,7 @@ Answer Ingest::answer(const Error& error) const {
 
 Result<Decoded> Ingest::decode(Encoding encoding, std::string_view body, const Stamp& stamp, Reservation& decoded) {
   GrowMemory grow = [&](uint64_t bytes) { return take(decoded, bytes); };
-  return encoding == Encoding::kJson ? decode_json(body, options_.limits, grow)
-                                     : decode_protobuf(body, options_.limits, grow, stamp);
+  return encoding == Encoding::kJson ? decode_json(body, limits(), grow) : decode_protobuf(body, limits(), grow, stamp);
 }
 
 void Ingest::submit(Transport transport, Encoding encoding, std::string_view body, Reservation wire, Done done,

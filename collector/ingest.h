@@ -7,11 +7,13 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 
 #include "base/byte_budget.h"
 #include "base/result.h"
+#include "base/settable.h"
 #include "collector/answer.h"
 #include "collector/ingest_metrics.h"
 #include "collector/span_observer.h"
@@ -20,7 +22,7 @@
 namespace fathom::collector {
 
 struct IngestOptions {
-  uint64_t max_request_bytes = 64ull << 20;
+  Settable<uint64_t> max_request_bytes = 64ull << 20;
   uint64_t budget_bytes = 160ull << 20;
   uint64_t retry_delay_nano = 1'000'000'000;
   store::BatchLimits limits;
@@ -50,6 +52,8 @@ class Ingest : public std::enable_shared_from_this<Ingest> {
   Answer answer(const Error& error) const;
   // Counts a request that was answered without submit().
   void refused(Transport transport, Verdict verdict) { metrics_.answered(transport, verdict); }
+  // From then on; the rest of the options stays.
+  void set_limits(uint64_t max_request_bytes, const store::BatchLimits& limits);
   IngestMetrics& metrics() { return metrics_; }
   const IngestOptions& options() const { return options_; }
 
@@ -63,7 +67,10 @@ class Ingest : public std::enable_shared_from_this<Ingest> {
   Answer outcome(const Pending& pending) const;
   static std::string why_rejected(const Pending& pending);
 
-  const IngestOptions options_;
+  store::BatchLimits limits() const;
+
+  IngestOptions options_;  // constant but for what set_limits() changes
+  mutable std::mutex limits_mutex_;
   store::SpanStore& store_;
   IngestMetrics metrics_;
   ByteBudget budget_;  // shows itself in metrics_

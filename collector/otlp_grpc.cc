@@ -10,6 +10,7 @@
 
 #include "collector/content.h"
 #include "collector/grpc_parts.h"
+#include "net/grpc_door.h"
 #include "net/grpc_limits.h"
 #include "net/http_server.h"
 #include "otlp/trace_service.grpc.pb.h"
@@ -45,11 +46,16 @@ grpc::ByteBuffer bytes_of(const std::string& text) {
 
 class ExportService : public TraceService::WithRawCallbackMethod_Export<TraceService::Service> {
  public:
-  explicit ExportService(std::shared_ptr<Ingest> ingest) : ingest_(std::move(ingest)) {}
+  ExportService(std::shared_ptr<Ingest> ingest, const net::GrpcDoor& door) : ingest_(std::move(ingest)), door_(door) {}
 
   grpc::ServerUnaryReactor* Export(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                    grpc::ByteBuffer* response) override {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    if (auto refusal = door_.refusal(*context)) {
+      ingest_->refused(Transport::kGrpc, Verdict::kUnauthenticated);
+      reactor->Finish(*refusal);
+      return reactor;
+    }
     // gRPC calls with no message when a stream ended within one; nobody waits for this answer.
     if (!request->Valid()) {
       ingest_->metrics().cut_off();
@@ -99,6 +105,7 @@ class ExportService : public TraceService::WithRawCallbackMethod_Export<TraceSer
   }
 
   std::shared_ptr<Ingest> ingest_;
+  const net::GrpcDoor& door_;
 };
 
 grpc::Status refuse_unknown(Ingest& ingest, const std::string& method) {
@@ -112,10 +119,12 @@ grpc::Status refuse_unknown(Ingest& ingest, const std::string& method) {
 struct OtlpGrpcServer::Impl {
   Impl(OtlpGrpcOptions given, std::shared_ptr<Ingest> ingest)
       : options(std::move(given)),
-        service(ingest),
+        door("otlp_grpc", options.address, options.security),
+        service(ingest, door),
         unknown([ingest](const std::string& method) { return refuse_unknown(*ingest, method); }) {}
 
   OtlpGrpcOptions options;
+  net::GrpcDoor door;
   ExportService service;
   net::UnknownCalls unknown;
   std::unique_ptr<grpc::Server> server;
@@ -134,8 +143,7 @@ Result<std::string> OtlpGrpcServer::start() {
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
-  int port = 0;
-  builder.AddListeningPort(impl_->options.address, grpc::InsecureServerCredentials(), &port);
+  impl_->door.add_to(builder);
   builder.RegisterService(&impl_->service);
   builder.RegisterCallbackGenericService(&impl_->unknown);
   net::bound(builder, {.name = "otlp",
@@ -143,21 +151,23 @@ Result<std::string> OtlpGrpcServer::start() {
                        .connection_age_nano = impl_->options.connection_age_nano,
                        .connection_grace_nano = impl_->options.connection_grace_nano});
   impl_->server = builder.BuildAndStart();
-  if (impl_->server == nullptr || port == 0) {
+  Result<std::string> bound = impl_->door.open(impl_->server.get(), " for OTLP over gRPC; is the port taken?");
+  if (!bound) {
     impl_->server.reset();
-    return unavailable("cannot listen on " + impl_->options.address + " for OTLP over gRPC; is the port taken?");
+    return bound;
   }
   // The server as a whole ("") is SERVING by itself.
   impl_->server->GetHealthCheckService()->SetServingStatus(TraceService::service_full_name(), true);
-  const std::string& host = impl_->options.address;
-  return host.substr(0, host.rfind(':') + 1) + std::to_string(port);
+  return bound;
 }
 
 void OtlpGrpcServer::stop(uint64_t grace_nano) {
   if (impl_->server == nullptr) return;
+  impl_->door.close();
   impl_->server->GetHealthCheckService()->Shutdown();  // NOT_SERVING, for those who watch
   impl_->server->Shutdown(std::chrono::system_clock::now() + std::chrono::nanoseconds(grace_nano));
   impl_->server->Wait();
+  impl_->door.end();
   impl_->server.reset();
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "collector/ingest.h"
+#include "net/listener_security.h"
 
 namespace fathom::collector {
 
@@ -21,6 +22,7 @@ struct OtlpGrpcOptions {
   uint64_t buffer_bytes = 192ull << 20;
   uint64_t connection_age_nano = 0;  // of the limits of net/grpc_limits.h, as the next is
   uint64_t connection_grace_nano = 0;
+  net::ListenerSecurity security;
 };
 
 class OtlpGrpcServer {

@@ -79,6 +79,10 @@ class OtlpHttpHandler : public net::HttpHandler {
   OtlpHttpHandler(std::shared_ptr<Ingest> ingest, std::string cors_allow_origin)
       : ingest_(std::move(ingest)), cors_allow_origin_(std::move(cors_allow_origin)) {}
 
+  // A browser asks whether it may send before it sends its token.
+  bool is_open(const net::HttpRequest& request) const override {
+    return request.method == "OPTIONS" || HttpHandler::is_open(request);
+  }
   uint64_t max_body_bytes() const override { return ingest_->options().max_request_bytes; }
 
   std::optional<HttpResponse> admit(HttpRequest& request) override {

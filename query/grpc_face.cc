@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/time.h"
+#include "net/grpc_door.h"
 #include "net/grpc_limits.h"
 #include "net/http_server.h"
 #include "query.grpc.pb.h"
@@ -114,8 +115,8 @@ using RawService = v1::QueryService::WithRawCallbackMethod_Slowest<v1::QueryServ
 
 class Service : public RawService {
  public:
-  Service(const Stores& stores, QueryRunner& runner, ByteBudget& answers)
-      : stores_(stores), runner_(runner), answers_(answers) {}
+  Service(const net::GrpcDoor& door, const Stores& stores, QueryRunner& runner, ByteBudget& answers)
+      : door_(door), stores_(stores), runner_(runner), answers_(answers) {}
 
   using Context = grpc::CallbackServerContext;
   using Reactor = grpc::ServerUnaryReactor;
@@ -241,6 +242,7 @@ class Service : public RawService {
   // `out` lives until the call is finished, which is what `done` does.
   template <typename Request, typename Response, typename Work>
   Reactor* serve(Context* context, std::string_view name, const Bytes& in, Bytes* out, Work work) {
+    if (auto refusal = door_.refusal(*context)) return refuse(context, *refusal);
     auto asked = std::make_shared<Request>();
     if (Result<> parsed = parse(in, *asked); !parsed) return refuse(context, parsed);
     auto budget = runner_.make_budget(timeout_of(*context));
@@ -258,11 +260,15 @@ class Service : public RawService {
 
   static Reactor* refuse(Context* context, const Result<>& why) {
     count_refused(error_code_name(why.error().code));
+    return refuse(context, status_of(why));
+  }
+  static Reactor* refuse(Context* context, const grpc::Status& status) {
     Reactor* reactor = context->DefaultReactor();
-    reactor->Finish(status_of(why));
+    reactor->Finish(status);
     return reactor;
   }
 
+  const net::GrpcDoor& door_;
   const Stores stores_;
   QueryRunner& runner_;
   ByteBudget& answers_;
@@ -277,47 +283,55 @@ grpc::Status refuse_unknown(const std::string& method) {
 }  // namespace
 
 struct GrpcFace::Impl {
-  Impl(const Stores& stores, QueryRunner& runner, ByteBudget& answers) : service(stores, runner, answers) {}
+  Impl(const QueryOptions& given, const Stores& stores, QueryRunner& runner, ByteBudget& answers)
+      : options(given),
+        door("query-grpc", options.grpc_address, options.security),
+        service(door, stores, runner, answers) {}
 
+  const QueryOptions& options;
+  net::GrpcDoor door;
   Service service;
   net::UnknownCalls unknown{refuse_unknown};
   std::unique_ptr<grpc::Server> server;
 };
 
-GrpcFace::GrpcFace(const Stores& stores, QueryRunner& runner, ByteBudget& answers)
-    : impl_(std::make_unique<Impl>(stores, runner, answers)) {}
+GrpcFace::GrpcFace(const QueryOptions& options, const Stores& stores, QueryRunner& runner, ByteBudget& answers)
+    : impl_(std::make_unique<Impl>(options, stores, runner, answers)) {}
 
 GrpcFace::~GrpcFace() {
   stop(0);
 }
 
-Result<std::string> GrpcFace::start(const QueryOptions& options) {
+Result<std::string> GrpcFace::start() {
+  const QueryOptions& options = impl_->options;
   const std::string& address = options.grpc_address;
   auto parts = net::split_address(address);
   if (!parts) return parts.error();
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
-  int port = 0;
   net::bound(builder, {.name = "query",
                        .buffer_bytes = kBufferBytes,
                        .connection_age_nano = options.grpc_connection_age_nano,
                        .connection_grace_nano = options.max_deadline_nano});
-  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
+  impl_->door.add_to(builder);
   builder.RegisterService(&impl_->service);
   builder.RegisterCallbackGenericService(&impl_->unknown);
   impl_->server = builder.BuildAndStart();
-  if (!impl_->server || port == 0) {
+  Result<std::string> bound =
+      impl_->door.open(impl_->server.get(), "; another program may have this port: choose another");
+  if (!bound) {
     impl_->server.reset();
-    return unavailable("cannot listen on " + address + "; another program may have this port: choose another");
+    return bound;
   }
-  std::string bound = address.substr(0, address.rfind(':') + 1) + std::to_string(port);
-  log_info("listening listener=query-grpc address=" + bound);
+  log_info("listening listener=query-grpc address=" + *bound);
   return bound;
 }
 
 void GrpcFace::stop(uint64_t grace_nano) {
   if (!impl_->server) return;
+  impl_->door.close();
   impl_->server->Shutdown(std::chrono::system_clock::now() + std::chrono::nanoseconds(grace_nano));
+  impl_->door.end();
   impl_->server.reset();
 }
 

@@ -19,12 +19,12 @@ namespace fathom::query {
 
 class GrpcFace {
  public:
-  // Large answers take their memory from `answers` until they are sent.
-  GrpcFace(const Stores& stores, QueryRunner& runner, ByteBudget& answers);
+  // Listens at grpc_address of `options`. Large answers take their memory from `answers` until they are sent.
+  GrpcFace(const QueryOptions& options, const Stores& stores, QueryRunner& runner, ByteBudget& answers);
   ~GrpcFace();  // stop(0)
 
-  // Binds grpc_address and serves; returns the bound "HOST:PORT".
-  Result<std::string> start(const QueryOptions& options);
+  // Binds and serves; returns the bound "HOST:PORT".
+  Result<std::string> start();
   void stop(uint64_t grace_nano);
 
  private:

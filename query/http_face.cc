@@ -124,6 +124,13 @@ void HttpFace::stop() {
   views_.stop();
 }
 
+// The page asks for a token itself, and has nothing of anybody's before it gets one.
+bool HttpFace::is_open(const HttpRequest& request) const {
+  if (HttpHandler::is_open(request) || request.path == "/readyz") return true;
+  const bool reads = request.method == "GET" || request.method == "HEAD";
+  return reads && options_.page && !options_.page->empty() && options_.page->answer(request);
+}
+
 QueryRunner& HttpFace::runner_of(Lane lane) {
   switch (lane) {
     case Lane::kTransfers:

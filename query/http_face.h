@@ -27,6 +27,7 @@ class HttpFace : public net::HttpHandler {
 
   std::optional<net::HttpResponse> admit(net::HttpRequest& request) override;
   bool grow_body(net::HttpRequest& request, uint64_t bytes) override;
+  bool is_open(const net::HttpRequest& request) const override;
   uint64_t max_body_bytes() const override { return 16384; }  // of control_routes.h; queries' are overlooked
   uint64_t body_limit(const net::HttpRequest& request) const override;
   void handle(net::HttpRequest request, net::HttpRespond respond) override;

@@ -26,8 +26,13 @@ struct QueryServer::Impl {
             &gauge("fathom_query_answer_bytes", "Memory of large answers that are not read yet."))),
         runner(options),
         face(std::make_shared<HttpFace>(options, stores, runner)),
-        http({.listener = "query", .address = options.http_address, .threads = kHttpThreads, .answers = answers}, face),
-        grpc(stores, runner, *answers) {}
+        http({.listener = "query",
+              .address = options.http_address,
+              .threads = kHttpThreads,
+              .answers = answers,
+              .security = options.security},
+             face),
+        grpc(options, stores, runner, *answers) {}
 
   const QueryOptions options;
   const std::shared_ptr<ByteBudget> answers;
@@ -47,7 +52,7 @@ QueryServer::~QueryServer() {
 
 Result<std::string> QueryServer::start() {
   if (!impl_->options.grpc_address.empty()) {
-    auto bound = impl_->grpc.start(impl_->options);
+    auto bound = impl_->grpc.start();
     if (!bound) return bound;
     impl_->grpc_address = *bound;
   }
@@ -56,6 +61,10 @@ Result<std::string> QueryServer::start() {
 
 std::string QueryServer::grpc_address() const {
   return impl_->grpc_address;
+}
+
+void QueryServer::set_limits(const QueryOptions& options) {
+  impl_->runner.set_limits(options);
 }
 
 void QueryServer::set_ready(bool ready) {

@@ -14,6 +14,8 @@
 #include <string>
 
 #include "base/result.h"
+#include "base/settable.h"
+#include "net/listener_security.h"
 #include "query/control.h"
 #include "query/nodes.h"
 #include "query/page_files.h"
@@ -29,14 +31,15 @@ struct QueryOptions {
   size_t threads = 2;           // that run queries; HTTP has its own
   size_t queue = 64;            // queries that may wait for a thread; more are answered 503 with Retry-After
   size_t snapshot_workers = 2;  // questions about snapshots that are worked out at the same time, each by a process
-  uint64_t deadline_nano = 10'000'000'000;      // of a query that names no timeout; waiting counts
-  uint64_t max_deadline_nano = 60'000'000'000;  // the longest timeout that may be asked for
-  uint64_t byte_budget = uint64_t{1} << 30;     // bytes one query may read and decode
-  uint64_t answer_bytes = uint64_t{256} << 20;  // large answers that are not read yet, all together
-  std::string version = "dev";                  // shown by /api/v1/status
-  NodeSource nodes;                             // of /api/v1/nodes; nothing: there are none
-  std::shared_ptr<const PageFiles> page;        // nothing: a browser is told how to get one
-  std::shared_ptr<Control> control;             // what nodes are asked through; nothing: they cannot be
+  Settable<uint64_t> deadline_nano = 10'000'000'000;   // of a query that names no timeout; waiting counts
+  uint64_t max_deadline_nano = 60'000'000'000;         // the longest timeout that may be asked for
+  Settable<uint64_t> byte_budget = uint64_t{1} << 30;  // bytes one query may read and decode
+  uint64_t answer_bytes = uint64_t{256} << 20;         // large answers that are not read yet, all together
+  std::string version = "dev";                         // shown by /api/v1/status
+  NodeSource nodes;                                    // of /api/v1/nodes; nothing: there are none
+  std::shared_ptr<const PageFiles> page;               // nothing: a browser is told how to get one
+  net::ListenerSecurity security;                      // of both listeners
+  std::shared_ptr<Control> control;                    // what nodes are asked through; nothing: they cannot be
 };
 
 class QueryServer {
@@ -51,6 +54,8 @@ class QueryServer {
   // What /readyz says while the store is writable; false until somebody says otherwise: what else a program listens on
   // should be up by then. False again from stop() on.
   void set_ready(bool ready);
+  // Takes deadline_nano (which max_deadline_nano still bounds) and byte_budget of `options`, for queries to come.
+  void set_limits(const QueryOptions& options);
   // Stops accepting, lets queries under way finish for `grace_nano`, cancels the rest.
   void stop(uint64_t grace_nano);
 

@@ -32,8 +32,13 @@ QueryRunner::~QueryRunner() {
   stop();
 }
 
+void QueryRunner::set_limits(const QueryOptions& options) {
+  options_.deadline_nano = options.deadline_nano;
+  options_.byte_budget = options.byte_budget;
+}
+
 std::shared_ptr<store::QueryBudget> QueryRunner::make_budget(uint64_t timeout_nano) const {
-  uint64_t timeout = timeout_nano == 0 ? options_.deadline_nano : timeout_nano;
+  uint64_t timeout = timeout_nano == 0 ? uint64_t{options_.deadline_nano} : timeout_nano;
   timeout = std::min(timeout, options_.max_deadline_nano);
   return std::make_shared<store::QueryBudget>(now_monotonic_nano() + timeout, options_.byte_budget);
 }

@@ -38,6 +38,8 @@ class QueryRunner {
   // A budget whose time begins now; `timeout_nano` is cut to the longest allowed, 0 takes the default.
   std::shared_ptr<store::QueryBudget> make_budget(uint64_t timeout_nano) const;
   void run(QueryTask task);
+  // Takes the settable members of `options`, for queries to come.
+  void set_limits(const QueryOptions& options);
   // Cancels what waits and what runs, and waits for it to end. Later queries are refused.
   void stop();
 
@@ -51,7 +53,7 @@ class QueryRunner {
   void execute(Waiting& waiting);
   bool enqueue(QueryTask& task);
 
-  const QueryOptions options_;
+  QueryOptions options_;  // constant but for what set_limits() changes
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Waiting> queue_;

@@ -52,6 +52,8 @@ Daemon::~Daemon() {
 
 agent::UplinkOptions Daemon::uplink_options() const {
   return {.collector_address = options_.collector,
+          .collector_tls = options_.collector_tls,
+          .collector_security = options_.collector_security,
           .node_id = state_->node_id(),
           .host_name = options_.node_name.empty() ? host_name() : options_.node_name,
           .agent_version = FATHOM_VERSION,
@@ -102,8 +104,9 @@ agent::NodeSnapshotOptions Daemon::snapshot_options() const {
 }
 
 Result<> Daemon::start_snapshots() {
-  auto made = agent::NodeSnapshots::make(snapshot_options(),
-                                         [this] { return agent::open_grpc_snapshot_link(options_.collector); });
+  auto made = agent::NodeSnapshots::make(snapshot_options(), [this] {
+    return agent::open_grpc_snapshot_link({options_.collector, options_.collector_tls, options_.collector_security});
+  });
   if (!made) return made.error();
   snapshots_ = *std::move(made);
   return {};
@@ -119,7 +122,21 @@ agent::NodeFacts Daemon::facts() const {
   return facts;
 }
 
+Result<> Daemon::load_security() {
+  auto security = cli::load(options_.security);
+  if (!security) return security.error();
+  security_ = *std::move(security);
+  return net::check(options_.collector_security);
+}
+
+// The collector's are read with each connection to it.
+Result<> Daemon::reload(const AgentProgramOptions& options) {
+  if (Result<> checked = net::check(options.collector_security); !checked) return checked;
+  return cli::reload(security_);
+}
+
 Result<> Daemon::start() {
+  if (Result<> loaded = load_security(); !loaded) return loaded;
   Result<agent::StateDirectory> state = agent::StateDirectory::open(options_.state_directory);
   if (!state) return state.error();
   state_ = *std::move(state);
@@ -145,17 +162,19 @@ Result<> Daemon::start() {
 Result<> Daemon::start_http() {
   if (options_.http_address.empty()) return {};
   http_ = std::make_unique<net::HttpServer>(
-      net::HttpServerOptions{.listener = "agent", .address = options_.http_address, .max_connections = 64},
+      net::HttpServerOptions{
+          .listener = "agent", .address = options_.http_address, .max_connections = 64, .security = security_},
       std::make_shared<agent::MetricsFace>([this](std::function<void(agent::Agent&)> ask) {
         boost::asio::post(loop_, [this, ask = std::move(ask)] { ask(*agent_); });
       }));
   Result<std::string> bound = http_->start();
   if (!bound) return bound.error();
-  log_info("metrics at http://" + *bound + "/metrics");
+  log_info(std::string("metrics at http") + (security_.tls ? "s" : "") + "://" + *bound + "/metrics");
   return {};
 }
 
-void Daemon::run(cli::Signals& signals) {
+void Daemon::run(cli::Signals& signals, std::function<void()> on_reload) {
+  on_reload_ = std::move(on_reload);
   signal_.assign(::fcntl(signals.descriptor(), F_DUPFD_CLOEXEC, 0));
   wait_for_signal(signals);
   loop_.run();
@@ -166,7 +185,9 @@ void Daemon::wait_for_signal(cli::Signals& signals) {
   signal_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
                      [this, &signals](const boost::system::error_code& fault) {
                        if (fault) return;
-                       if (signals.wait(-1, 0).stop) return stop();
+                       const cli::Signals::Wakeup wakeup = signals.wait(-1, 0);
+                       if (wakeup.stop) return stop();
+                       if (wakeup.reload) on_reload_();
                        wait_for_signal(signals);
                      });
 }

@@ -6,6 +6,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -29,10 +30,14 @@ class Daemon {
   ~Daemon();
 
   Result<> start();
-  // Until a signal says stop, and then until all is sent or spooled, within bounds.
-  void run(cli::Signals& signals);
+  // Certificates and tokens anew, while all goes on.
+  Result<> reload(const AgentProgramOptions& options);
+  // Until a signal says stop, calling `on_reload` when one says so, and then until all is sent or spooled, within
+  // bounds.
+  void run(cli::Signals& signals, std::function<void()> on_reload);
 
  private:
+  Result<> load_security();
   Result<> start_http();
   agent::UplinkOptions uplink_options() const;
   agent::AgentOptions agent_options() const;
@@ -44,6 +49,8 @@ class Daemon {
   void stop();
 
   const AgentProgramOptions options_;
+  net::ListenerSecurity security_;
+  std::function<void()> on_reload_;
   agent::FdStore store_;
   std::vector<agent::InheritedFd> inherited_;
   agent::HostClock clock_;

@@ -14,6 +14,7 @@
 #include "cli/config_file.h"
 #include "cli/exit_codes.h"
 #include "cli/help.h"
+#include "cli/reload.h"
 #include "node-agent/kernel/kernel_sources.h"
 
 namespace fathom {
@@ -53,11 +54,17 @@ cli::ExitCode print(const std::string& text) {
   return cli::ExitCode::kOk;
 }
 
-cli::ExitCode serve(const AgentProgramOptions& options) {
+Result<AgentProgramOptions> options_of(const cli::Settings& settings) {
+  Result<AgentProgramOptions> options = agent_options(settings.args, agent_environment());
+  if (!options) return settings.located(options.error());
+  return options;
+}
+
+cli::ExitCode serve(const cli::Settings& settings, const AgentProgramOptions& options) {
   // Before any thread: variables of the environment are taken away, and signals blocked.
   std::vector<agent::InheritedFd> inherited = agent::take_inherited();
   agent::FdStore store = agent::FdStore::of_environment();
-  cli::Signals signals;
+  cli::Signals signals(cli::can_reload(settings.args));
   ::signal(SIGPIPE, SIG_IGN);
   ::setenv("GRPC_VERBOSITY", "NONE", 0);  // what it would print, we say, or try again
   raise_open_files();
@@ -66,18 +73,21 @@ cli::ExitCode serve(const AgentProgramOptions& options) {
   Result<> started = daemon.start();
   if (!started) return refuse(cli::ExitCode::kLocalFailure, started.error().message);
   announce(options);
-  daemon.run(signals);
+  cli::Reloader reloader(agent_command_line(), settings, {"log-level"},
+                         [&daemon](const cli::Settings& anew) -> Result<> {
+                           Result<AgentProgramOptions> read = options_of(anew);
+                           return read ? daemon.reload(*read) : read.error();
+                         });
+  daemon.run(signals, [&reloader] { reloader.reload(); });
   log_info("stopped");
   return cli::ExitCode::kOk;
 }
 
-Result<AgentProgramOptions> options_of(const cli::Settings& settings) {
-  Result<AgentProgramOptions> options = agent_options(settings.args, agent_environment());
-  if (!options) return settings.located(options.error());
-  return options;
-}
-
-cli::ExitCode check(const AgentProgramOptions&) {
+cli::ExitCode check(const AgentProgramOptions& options) {
+  auto security = cli::load(options.security);
+  if (!security) return refuse(cli::ExitCode::kUsage, security.error().message);
+  Result<> shown = net::check(options.collector_security);
+  if (!shown) return refuse(cli::ExitCode::kUsage, shown.error().message);
   return print("the configuration is right\n");
 }
 
@@ -92,7 +102,7 @@ cli::ExitCode run(const std::vector<std::string>& words) {
   if (!options) return refuse(cli::ExitCode::kUsage, options.error().message);
   if (settings->typed.has("--check-config")) return check(*options);
   set_log_level(*cli::log_level(settings->args));
-  return serve(*options);
+  return serve(*settings, *options);
 }
 
 }  // namespace

@@ -20,10 +20,13 @@ cli::CommandLine make_line() {
       {},
       cli::join(
           {cli::config_flags(),
+           cli::client_security_flags("--collector-", "the collector", ""),
+           cli::listener_security_flags(),
            {{"--agent-socket", "PATH",
              "the unix socket where programs offer their memory (default: $FATHOM_AGENT_SOCKET; /run/fathom/agent.sock "
              "for root, $XDG_RUNTIME_DIR/fathom/agent.sock for others)"},
             {"--collector", "ADDR", "HOST:PORT where a server takes agents' spans (its --ingest)", "127.0.0.1:7072"},
+            {"--collector-tls", "", "speak TLS with the collector; a CA or a certificate for it says so, too"},
             {"--state", "DIR",
              "the node's id, and the spool (default: /var/lib/fathom-agent for root, $XDG_STATE_HOME/fathom-agent or "
              "~/.local/state/fathom-agent for others)"},
@@ -120,6 +123,18 @@ Result<> pt_options(const cli::Args& args, AgentProgramOptions& options) {
   return {};
 }
 
+Result<> security_options(const cli::Args& args, AgentProgramOptions& options) {
+  auto files = cli::listener_files(args, {options.http_address});
+  if (!files) return files.error();
+  options.security = *std::move(files);
+  options.collector_security = cli::client_security(args, "--collector-");
+  const net::ClientSecurity& shown = options.collector_security;
+  options.collector_tls = args.has("--collector-tls") || !shown.ca.empty() || !shown.certificate.empty();
+  if (shown.token_file.empty() || options.collector_tls || cli::is_loopback(options.collector)) return {};
+  return invalid("--collector-token-file: the token would go to " + options.collector +
+                 " in the clear; the collector must speak TLS: --collector-tls, or --collector-ca FILE");
+}
+
 }  // namespace
 
 const cli::CommandLine& agent_command_line() {
@@ -148,6 +163,7 @@ Result<AgentProgramOptions> agent_options(const cli::Args& args, const AgentEnvi
     options.http_address = *http;
   }
   if (Result<LogLevel> level = cli::log_level(args); !level) return level.error();
+  if (Result<> security = security_options(args, options); !security) return security.error();
   Result<> captures = capture_options(args, options);
   if (!captures) return captures.error();
   Result<> pt = pt_options(args, options);

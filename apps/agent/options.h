@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "cli/args.h"
+#include "cli/security_flags.h"
 
 namespace fathom {
 
@@ -15,6 +16,9 @@ struct AgentProgramOptions {
   std::string agent_socket;
   std::string node_name;  // empty: the system's
   std::string collector;
+  bool collector_tls = false;
+  net::ClientSecurity collector_security;
+  cli::ListenerFiles security;  // of --http
   std::string state_directory;
   uint64_t spool_limit_bytes = 0;
   std::string http_address;  // empty: none

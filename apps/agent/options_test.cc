@@ -89,6 +89,26 @@ TEST(AgentOptions, OfIntelPt) {
   EXPECT_FALSE(options_of({"--pt", "--no-captures"}, {.root = true}).ok());
 }
 
+TEST(AgentOptions, TlsAndTokensTowardsTheCollector) {
+  Result<AgentProgramOptions> options =
+      options_of({"--collector=h:1", "--collector-ca=/ca", "--collector-certificate=/c", "--collector-key=/k",
+                  "--collector-token-file=/t"},
+                 {.root = true});
+  ASSERT_TRUE(options.ok()) << options.error().message;
+  EXPECT_TRUE(options->collector_tls);
+  EXPECT_EQ(options->collector_security.ca, "/ca");
+  EXPECT_EQ(options->collector_security.certificate, "/c");
+  EXPECT_EQ(options->collector_security.key, "/k");
+  EXPECT_EQ(options->collector_security.token_file, "/t");
+  EXPECT_EQ(options->collector_security.flags, "--collector-");
+  EXPECT_FALSE(options_of({}, {.root = true})->collector_tls);
+  EXPECT_TRUE(options_of({"--collector-tls"}, {.root = true})->collector_tls);
+  EXPECT_TRUE(options_of({"--collector-token-file=/t"}, {.root = true}).ok()) << "within this host";
+  options = options_of({"--collector=h:1", "--collector-token-file=/t"}, {.root = true});
+  ASSERT_FALSE(options.ok());
+  EXPECT_NE(options.error().message.find("to h:1 in the clear"), std::string::npos);
+}
+
 TEST(AgentOptions, WrongValuesNameTheirFlag) {
   for (const char* word : {"--collector=nowhere", "--spool-limit=lots", "--http=x", "--ready-fd=0",
                            "--kernel-events=all", "--capture-budget=65MiB", "--overdue-after=0s", "--pt-buffer-mib=20",

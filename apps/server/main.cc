@@ -14,10 +14,17 @@
 #include "cli/config_file.h"
 #include "cli/exit_codes.h"
 #include "cli/help.h"
+#include "cli/reload.h"
 
 namespace fathom {
 
 namespace {
+
+// What Server::reload() takes, and the log's level.
+const std::vector<std::string> kReloadable = {
+    "log-level",       "retention-age",     "retention-size",      "retention-captures", "retention-snapshots",
+    "reserve-disk",    "max-request-bytes", "attributes-per-span", "events-per-span",    "links-per-span",
+    "bytes-per-value", "bytes-per-name",    "query-deadline",      "query-bytes"};
 
 std::optional<std::string> environment(const char* name) {
   const char* value = std::getenv(name);
@@ -45,15 +52,22 @@ cli::ExitCode print(const std::string& text) {
   return cli::ExitCode::kOk;
 }
 
+Result<ServerOptions> options_of(const cli::Settings& settings) {
+  Result<ServerOptions> options = server_options(settings.args, environment("XDG_DATA_HOME"), environment("HOME"));
+  if (!options) return settings.located(options.error());
+  return options;
+}
+
 // Otherwise gRPC prints pages of its own on a port in use, beside the one line that we say. Before any thread.
 void quiet_grpc() {
   ::setenv("GRPC_VERBOSITY", "NONE", 0);
 }
 
-cli::ExitCode serve(ServerOptions options) {
+cli::ExitCode serve(const cli::Settings& settings, ServerOptions options) {
   std::optional<int> ready_fd = options.ready_fd;
   NotifySocket supervisor = NotifySocket::of_environment();
-  cli::Signals signals;  // before any thread, so that they all leave these signals to us
+  // Before any thread, so that they all leave these signals to us.
+  cli::Signals signals(cli::can_reload(settings.args));
   ::signal(SIGPIPE, SIG_IGN);
   quiet_grpc();
   raise_open_files();
@@ -63,8 +77,14 @@ cli::ExitCode serve(ServerOptions options) {
   if (!started && started.error().code == ErrorCode::kCancelled) return cli::ExitCode::kOk;
   if (!started) return refuse(cli::ExitCode::kLocalFailure, started.error().message);
   announce(*started, ready_fd);
+  cli::Reloader reloader(server_command_line(), settings, kReloadable,
+                         [&server](const cli::Settings& anew) -> Result<> {
+                           Result<ServerOptions> read = options_of(anew);
+                           return read ? server.reload(*read) : read.error();
+                         });
   supervisor.say("READY=1\n");
-  while (!signals.wait(-1, UINT64_MAX).stop) {
+  for (auto wakeup = signals.wait(-1, UINT64_MAX); !wakeup.stop; wakeup = signals.wait(-1, UINT64_MAX)) {
+    if (wakeup.reload) reloader.reload();
   }
   log_info("stopping");
   supervisor.say("STOPPING=1\n");
@@ -73,13 +93,10 @@ cli::ExitCode serve(ServerOptions options) {
   return cli::ExitCode::kOk;
 }
 
-Result<ServerOptions> options_of(const cli::Settings& settings) {
-  Result<ServerOptions> options = server_options(settings.args, environment("XDG_DATA_HOME"), environment("HOME"));
-  if (!options) return settings.located(options.error());
-  return options;
-}
-
-cli::ExitCode check(const ServerOptions&) {
+cli::ExitCode check(const ServerOptions& options) {
+  if (auto security = cli::load(options.security); !security) {
+    return refuse(cli::ExitCode::kUsage, security.error().message);
+  }
   return print("the configuration is right\n");
 }
 
@@ -93,7 +110,7 @@ cli::ExitCode run(const std::vector<std::string>& words) {
   if (!options) return refuse(cli::ExitCode::kUsage, options.error().message);
   if (settings->typed.has("--check-config")) return check(*options);
   set_log_level(*cli::log_level(settings->args));
-  return serve(*std::move(options));
+  return serve(*settings, *std::move(options));
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ cli::CommandLine make_line() {
       {},
       cli::join({cli::config_flags(),
                  cli::place_flags(),
+                 cli::listener_security_flags(),
                  cli::server_flags(),
                  {{"--ready-fd", "N", "a descriptor that gets one line of JSON, the addresses, when all is ready", "",
                    false, true}}}),
@@ -145,7 +146,7 @@ void read_query(Reader& reader, query::QueryOptions& query) {
   query.grpc_connection_age_nano = reader.duration("--grpc-connection-age");
   query.threads = reader.count("--query-threads", 1, 1024);
   query.deadline_nano = reader.duration("--query-deadline");
-  query.max_deadline_nano = std::max(query.max_deadline_nano, query.deadline_nano);
+  query.max_deadline_nano = std::max<uint64_t>(query.max_deadline_nano, query.deadline_nano);
   query.byte_budget = reader.large_size("--query-bytes");
   query.version = FATHOM_VERSION;
 }
@@ -160,6 +161,14 @@ void read_snapshots(Reader& reader, ServerOptions& options) {
   snapshots.reserve_disk_bytes = options.store.reserve_disk_bytes;
   options.query.snapshot_workers = reader.count("--snapshot-workers", 1, 64);
   options.snapshot_worker = reader.text("--snapshot-worker");
+}
+
+void read_security(Reader& reader, const cli::Args& args, ServerOptions& options) {
+  auto files = cli::listener_files(
+      args, {options.query.http_address, options.query.grpc_address, options.collector.otlp_grpc_address,
+             options.collector.otlp_http_address, options.collector.ingest_address});
+  if (!files) return reader.fault(files.error().message);
+  options.security = *std::move(files);
 }
 
 }  // namespace
@@ -183,6 +192,7 @@ Result<ServerOptions> server_options(const cli::Args& args, const std::optional<
   read_thresholds(reader, options.thresholds);
   read_snapshots(reader, options);
   options.page = reader.text("--page");
+  read_security(reader, args, options);
   if (Result<LogLevel> level = cli::log_level(args); !level) reader.fault(level.error().message);
   if (args.given("--ready-fd")) options.ready_fd = static_cast<int>(reader.count("--ready-fd", 1, 1023));
   if (reader.error()) return *reader.error();

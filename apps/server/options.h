@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "cli/args.h"
+#include "cli/security_flags.h"
 #include "collector/collector.h"
 #include "collector/control/threshold_learner.h"
 #include "query/query_server.h"
@@ -23,6 +24,7 @@ struct ServerOptions {
   query::SnapshotOptions snapshots;
   std::string snapshot_worker;  // empty: fathom-worker beside this program
   std::string page;             // empty: ../share/fathom/page beside this program, if it is there
+  cli::ListenerFiles security;  // which Server loads
   std::optional<int> ready_fd;  // gets one line of JSON, then is closed
 };
 

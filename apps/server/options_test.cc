@@ -137,6 +137,26 @@ TEST(ServerOptions, EveryFlagReachesItsPart) {
   EXPECT_EQ(options->ready_fd, 3);
 }
 
+TEST(ServerOptions, TlsAndTokens) {
+  Result<ServerOptions> options = options_of(
+      {"--tls-certificate=/c", "--tls-key=/k", "--tls-client-ca=/ca", "--token-file=/t", "--http=0.0.0.0:1"});
+  ASSERT_TRUE(options.ok()) << options.error().message;
+  EXPECT_EQ(options->security.tls.certificate, "/c");
+  EXPECT_EQ(options->security.tls.key, "/k");
+  EXPECT_EQ(options->security.tls.client_ca, "/ca");
+  EXPECT_EQ(options->security.token_file, "/t");
+  auto fault = [](const std::vector<std::string>& words) {
+    Result<ServerOptions> refused = options_of(words);
+    return refused.ok() ? "" : refused.error().message;
+  };
+  EXPECT_EQ(fault({"--tls-certificate=/c"}), "--tls-certificate: its key is missing: --tls-key FILE");
+  EXPECT_EQ(fault({"--tls-key=/k"}), "--tls-key: its certificate is missing: --tls-certificate FILE");
+  EXPECT_NE(fault({"--tls-client-ca=/ca"}), "");
+  EXPECT_NE(fault({"--token-file=/t", "--ingest=0.0.0.0:7072"}).find("to 0.0.0.0:7072 in the clear"),
+            std::string::npos);
+  EXPECT_EQ(fault({"--token-file=/t", "--ingest=[::1]:7072", "--http=localhost:1"}), "");
+}
+
 TEST(ServerOptions, WrongValuesNameTheirFlag) {
   for (const char* word :
        {"--retention-age=7", "--retention-size=lots", "--retention-captures=79MiB", "--retention-snapshots=1MiB",

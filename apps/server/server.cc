@@ -75,6 +75,10 @@ Result<cli::Addresses> Server::start(cli::Signals& signals) {
   auto page = read_page(options_.page);
   if (!page) return page.error();
   options_.query.page = *std::move(page);
+  auto security = cli::load(options_.security);
+  if (!security) return security.error();
+  security_ = *std::move(security);
+  options_.collector.security = options_.query.security = security_;
   Result<> opened = open_store(signals);
   if (!opened) return opened.error();
   auto snapshots = query::SnapshotStore::open(options_.snapshots, snapshot_worker(options_.snapshot_worker),
@@ -106,6 +110,15 @@ Result<cli::Addresses> Server::start(cli::Signals& signals) {
                         .query_grpc = query_->grpc_address(),
                         .ingest = otlp->ingest,
                         .agent_socket = ""};
+}
+
+Result<> Server::reload(const ServerOptions& options) {
+  if (Result<> loaded = cli::reload(security_); !loaded) return loaded;
+  store_->set_retention(options.store);
+  if (snapshots_) snapshots_->set_retention(options.snapshots);
+  collector_->set_limits(options.collector);
+  query_->set_limits(options.query);
+  return {};
 }
 
 void Server::stop() {

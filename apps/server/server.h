@@ -21,6 +21,9 @@ class Server {
 
   // A data directory that another process still holds is waited for; kCancelled when a signal came meanwhile.
   Result<cli::Addresses> start(cli::Signals& signals);
+  // Limits, retention, certificates and tokens as `options` has them, while all goes on; what else differs is as it
+  // was. With an error all of it is.
+  Result<> reload(const ServerOptions& options);
   // Takes nothing more, answers what is under way, closes the store. Idempotent.
   void stop();
 
@@ -29,6 +32,7 @@ class Server {
   void start_control();
 
   ServerOptions options_;
+  net::ListenerSecurity security_;
   std::unique_ptr<store::RocksStore> store_;
   std::unique_ptr<query::SnapshotStore> snapshots_;
   std::unique_ptr<collector::SnapshotSink> snapshot_sink_;

@@ -68,8 +68,8 @@ class SnapshotShareTest : public testing::Test {
   std::string mine() const { return directory_.path() + "/mine"; }
   std::string yours() const { return directory_.path() + "/yours"; }
   Result<cli::Api> connect() const {
-    return cli::Api(context_.connect(url_, kNanosPerMinute), std::nullopt, nullptr,
-                    context_.connect_put(url_, kNanosPerMinute));
+    return cli::Api(context_.connect(url_, kNanosPerMinute, {}), std::nullopt, nullptr,
+                    context_.connect_put(url_, kNanosPerMinute, {}));
   }
 
   store::TempDirectory directory_;

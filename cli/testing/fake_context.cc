@@ -16,17 +16,17 @@ Context FakeWorld::context() {
     auto found = environment.find(name);
     return found != environment.end() && found->second.empty();
   };
-  context.connect = [this](const std::string& url, uint64_t) -> HttpGet {
+  context.connect = [this](const std::string& url, uint64_t, const net::ClientSecurity&) -> HttpGet {
     urls.push_back(url);
     return [this](std::string_view target) { return reply(target); };
   };
-  context.connect_post = [this](const std::string&, uint64_t) -> HttpPost {
+  context.connect_post = [this](const std::string&, uint64_t, const net::ClientSecurity&) -> HttpPost {
     return [this](std::string_view target, std::string_view json) {
       posted.emplace_back(json);
       return reply(target);
     };
   };
-  context.connect_put = [this](const std::string&, uint64_t) -> HttpPut {
+  context.connect_put = [this](const std::string&, uint64_t, const net::ClientSecurity&) -> HttpPut {
     return [this](std::string_view target, std::string_view bytes) {
       put.emplace_back(bytes);
       return reply(target);

@@ -12,6 +12,7 @@
 #include "collector/agents/snapshot_calls.h"
 #include "collector/agents/stream.h"
 #include "ingest.grpc.pb.h"
+#include "net/grpc_door.h"
 #include "net/grpc_limits.h"
 #include "net/http_server.h"
 
@@ -26,7 +27,7 @@ constexpr int kFrameBytes = 1 << 20;
 
 class RefusedStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
-  explicit RefusedStream(const std::string& message) { Finish({grpc::StatusCode::UNAVAILABLE, message}); }
+  explicit RefusedStream(const grpc::Status& why) { Finish(why); }
   void OnDone() override { delete this; }
 };
 
@@ -34,18 +35,23 @@ class RefusedStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
 class IngestService : public Service::WithRawCallbackMethod_Stream<Service::WithRawCallbackMethod_PutSnapshotPiece<
                           Service::WithRawCallbackMethod_MissingImages<Service::Service>>> {
  public:
-  IngestService(const IngestServerOptions& options, SessionContext context)
-      : options_(options), context_(std::make_shared<const SessionContext>(std::move(context))) {
+  IngestService(const IngestServerOptions& options, const net::GrpcDoor& door, SessionContext context)
+      : options_(options), door_(door), context_(std::make_shared<const SessionContext>(std::move(context))) {
     open_.set(0);
     refused_.add(0);
     list_session_metrics();
   }
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Stream(grpc::CallbackServerContext* call) override {
+    if (auto refusal = door_.refusal(*call)) {
+      refused_.add();
+      return new RefusedStream(*refusal);
+    }
     std::shared_ptr<AgentStream> stream = admit(*call);
     if (stream == nullptr) {
       refused_.add();
-      return new RefusedStream("the collector has all the agents' streams that it takes, or is ending");
+      return new RefusedStream(
+          {grpc::StatusCode::UNAVAILABLE, "the collector has all the agents' streams that it takes, or is ending"});
     }
     stream->open(options_.hello_nano, options_.silence_nano);
     return stream.get();
@@ -53,10 +59,12 @@ class IngestService : public Service::WithRawCallbackMethod_Stream<Service::With
 
   grpc::ServerUnaryReactor* PutSnapshotPiece(grpc::CallbackServerContext* call, const grpc::ByteBuffer* request,
                                              grpc::ByteBuffer* response) override {
+    if (auto refusal = door_.refusal(*call)) return finished(*call, *refusal);
     return answer_snapshot_call(options_.snapshots, &SnapshotIntake::put, *call, *request, *response);
   }
   grpc::ServerUnaryReactor* MissingImages(grpc::CallbackServerContext* call, const grpc::ByteBuffer* request,
                                           grpc::ByteBuffer* response) override {
+    if (auto refusal = door_.refusal(*call)) return finished(*call, *refusal);
     return answer_snapshot_call(options_.snapshots, &SnapshotIntake::missing, *call, *request, *response);
   }
 
@@ -73,6 +81,11 @@ class IngestService : public Service::WithRawCallbackMethod_Stream<Service::With
   }
 
  private:
+  static grpc::ServerUnaryReactor* finished(grpc::CallbackServerContext& call, const grpc::Status& status) {
+    grpc::ServerUnaryReactor* reactor = call.DefaultReactor();
+    reactor->Finish(status);
+    return reactor;
+  }
   std::shared_ptr<AgentStream> admit(grpc::CallbackServerContext& call) {
     std::lock_guard lock(mutex_);
     if (stopping_ || streams_.size() >= options_.max_streams) return nullptr;
@@ -88,6 +101,7 @@ class IngestService : public Service::WithRawCallbackMethod_Stream<Service::With
   }
 
   const IngestServerOptions options_;
+  const net::GrpcDoor& door_;
   const std::shared_ptr<const SessionContext> context_;
   Gauge& open_ = gauge("fathom_ingest_streams", "Streams of agents that are open");
   Counter& refused_ = counter("fathom_ingest_streams_refused_total", "Streams of agents that were not let in");
@@ -100,9 +114,12 @@ class IngestService : public Service::WithRawCallbackMethod_Stream<Service::With
 
 struct IngestServer::Impl {
   Impl(IngestServerOptions given, SessionContext context)
-      : options(std::move(given)), service(options, std::move(context)) {}
+      : options(std::move(given)),
+        door("ingest", options.address, options.security),
+        service(options, door, std::move(context)) {}
 
   IngestServerOptions options;
+  net::GrpcDoor door;
   IngestService service;
   std::unique_ptr<grpc::Server> server;
 };
@@ -121,8 +138,7 @@ Result<std::string> IngestServer::start() {
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
-  int port = 0;
-  builder.AddListeningPort(asked, grpc::InsecureServerCredentials(), &port);
+  impl_->door.add_to(builder);
   builder.RegisterService(&impl_->service);
   net::bound(builder, {.name = "ingest",
                        .buffer_bytes = impl_->options.buffer_bytes,
@@ -131,18 +147,18 @@ Result<std::string> IngestServer::start() {
                        .keepalive_timeout_nano = 5'000'000'000});
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, kFrameBytes);
   impl_->server = builder.BuildAndStart();
-  if (impl_->server == nullptr || port == 0) {
-    impl_->server.reset();
-    return unavailable("cannot listen on " + asked + " for agents; is the port taken?");
-  }
-  return asked.substr(0, asked.rfind(':') + 1) + std::to_string(port);
+  Result<std::string> bound = impl_->door.open(impl_->server.get(), " for agents; is the port taken?");
+  if (!bound) impl_->server.reset();
+  return bound;
 }
 
 void IngestServer::stop(uint64_t grace_nano) {
   if (impl_->server == nullptr) return;
+  impl_->door.close();
   impl_->service.drain();
   impl_->server->Shutdown(std::chrono::system_clock::now() + std::chrono::nanoseconds(grace_nano));
   impl_->server->Wait();
+  impl_->door.end();
   impl_->server.reset();
 }
 

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "collector/agents/session.h"
 #include "collector/agents/snapshot_intake.h"
+#include "net/listener_security.h"
 
 namespace fathom::collector {
 
@@ -24,6 +25,7 @@ struct IngestServerOptions {
   uint64_t hello_nano = 10 * kNanosPerSecond;
   uint64_t silence_nano = 60 * kNanosPerSecond;         // without a whole message; agents report every five seconds
   std::shared_ptr<SnapshotIntake> snapshots = nullptr;  // null: no snapshots are taken
+  net::ListenerSecurity security = {};
 };
 
 class IngestServer {

@@ -49,9 +49,10 @@ std::string bytes_of(const grpc::ByteBuffer& buffer) {
 class Reactor : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
   Reactor(GrpcLinkOptions options, LinkEvents events)
-      : options_(std::move(options)), events_(std::move(events)), stub_(make_channel(options_.address)) {}
+      : options_(std::move(options)), events_(std::move(events)), stub_(make_channel(options_.collector)) {}
 
   void open() {
+    show_token(context_, options_.collector);
     stub_.PrepareBidiStreamingCall(&context_, kMethod, grpc::StubOptions(), this);
     AddHold();  // for writes from outside; until the last read
     StartRead(&incoming_);
@@ -92,7 +93,7 @@ class Reactor : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffe
     if (ok && !closing_ && !outgoing_.empty()) write_next();
   }
   void OnDone(const grpc::Status& status) override {
-    std::string why = status.error_message();
+    std::string why = explain_failure(status, options_.collector);
     if (why.empty()) why = status.ok() ? "the collector ended the stream" : "the stream broke";
     events_.ended(std::move(why));
     std::lock_guard lock(mutex_);

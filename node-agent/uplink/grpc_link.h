@@ -7,13 +7,14 @@
 #include <memory>
 #include <string>
 
+#include "node-agent/uplink/collector_access.h"
 #include "node-agent/uplink/link.h"
 
 namespace fathom::agent {
 
 // `now` is read where a probe is written and where its answer comes in, on any thread.
 struct GrpcLinkOptions {
-  std::string address;
+  CollectorAccess collector;
   std::string hello;  // the first message
   std::function<LocalInstant()> now;
 };

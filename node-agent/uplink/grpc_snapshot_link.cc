@@ -37,7 +37,8 @@ std::string words_of(const grpc::Status& status) {
 
 class GrpcSnapshotLink final : public SnapshotLink {
  public:
-  explicit GrpcSnapshotLink(const std::string& address) : stub_(wire::Ingest::NewStub(make_channel(address))) {}
+  explicit GrpcSnapshotLink(CollectorAccess collector)
+      : collector_(std::move(collector)), stub_(wire::Ingest::NewStub(make_channel(collector_))) {}
 
   PieceReply put(const ContentName& name, uint64_t offset, uint64_t total_bytes, std::string_view bytes) override {
     wire::SnapshotPiece piece;
@@ -78,6 +79,7 @@ class GrpcSnapshotLink final : public SnapshotLink {
                     const Request& request, Reply& reply) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + kPatience);
+    show_token(context, collector_);
     if (!begin(context)) return {grpc::StatusCode::CANCELLED, "this agent is ending"};
     grpc::Status status = ((*stub_).*method)(&context, request, &reply);
     std::lock_guard lock(mutex_);
@@ -91,6 +93,7 @@ class GrpcSnapshotLink final : public SnapshotLink {
     return true;
   }
 
+  const CollectorAccess collector_;
   const std::unique_ptr<wire::Ingest::Stub> stub_;
   std::mutex mutex_;
   grpc::ClientContext* call_ = nullptr;  // under way
@@ -99,8 +102,8 @@ class GrpcSnapshotLink final : public SnapshotLink {
 
 }  // namespace
 
-std::unique_ptr<SnapshotLink> open_grpc_snapshot_link(const std::string& address) {
-  return std::make_unique<GrpcSnapshotLink>(address);
+std::unique_ptr<SnapshotLink> open_grpc_snapshot_link(const CollectorAccess& collector) {
+  return std::make_unique<GrpcSnapshotLink>(collector);
 }
 
 }  // namespace fathom::agent

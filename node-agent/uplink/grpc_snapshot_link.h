@@ -7,9 +7,10 @@
 #include <string>
 
 #include "node-agent/snapshots/snapshot_link.h"
+#include "node-agent/uplink/collector_access.h"
 
 namespace fathom::agent {
 
-std::unique_ptr<SnapshotLink> open_grpc_snapshot_link(const std::string& address);
+std::unique_ptr<SnapshotLink> open_grpc_snapshot_link(const CollectorAccess& collector);
 
 }  // namespace fathom::agent

@@ -63,7 +63,9 @@ struct Uplink::Impl : std::enable_shared_from_this<Impl> {
     all.instant = host_instant;
     all.post = [&to = loop](std::function<void()> work) { boost::asio::post(to, std::move(work)); };
     all.open_link = [this](LinkEvents events) {
-      return open_grpc_link({options.collector_address, hello(), host_instant}, std::move(events));
+      return open_grpc_link(
+          {{options.collector_address, options.collector_tls, options.collector_security}, hello(), host_instant},
+          std::move(events));
     };
     all.report = [this] { return report(); };
     all.control = [this] { return control; };

@@ -25,6 +25,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include "base/result.h"
+#include "net/tls_client.h"
 #include "node-agent/control.h"
 #include "node-agent/outbox.h"
 
@@ -32,6 +33,8 @@ namespace fathom::agent {
 
 struct UplinkOptions {
   std::string collector_address;  // HOST:PORT of its ingest stream
+  bool collector_tls = false;
+  net::ClientSecurity collector_security = {};  // with TLS, certificates; a token in either case
   std::array<uint8_t, 16> node_id{};
   std::string host_name;
   std::string agent_version;

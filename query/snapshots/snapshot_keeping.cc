@@ -47,7 +47,8 @@ Result<> SnapshotStore::room_on_disk(uint64_t bytes) const {
   struct statvfs disk {};
   if (::statvfs(options_.path.c_str(), &disk) != 0) return {};  // writing will say what is wrong
   const uint64_t free = uint64_t{disk.f_bavail} * disk.f_frsize;
-  const uint64_t reserve = 2 * std::min(options_.reserve_disk_bytes, uint64_t{disk.f_blocks} * disk.f_frsize / 8);
+  const uint64_t reserve =
+      2 * std::min<uint64_t>(options_.reserve_disk_bytes, uint64_t{disk.f_blocks} * disk.f_frsize / 8);
   if (free >= bytes && free - bytes >= reserve) return {};
   refused_uploads("disk_nearly_full").add();
   return unavailable("the server's disk is nearly full");
@@ -178,6 +179,12 @@ void SnapshotStore::tick() {
   std::lock_guard lock(mutex_);
   if (!read_) return;
   apply_retention();
+}
+
+void SnapshotStore::set_retention(const SnapshotOptions& options) {
+  options_.most_bytes = options.most_bytes;
+  options_.retention_age_nano = options.retention_age_nano;
+  options_.reserve_disk_bytes = options.reserve_disk_bytes;
 }
 
 void SnapshotStore::sweep() {

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/settable.h"
 #include "query/snapshots/snapshot_index.h"
 #include "query/snapshots/uploads.h"
 
@@ -41,10 +42,11 @@ inline constexpr uint64_t kMostImageBytes = 4ULL << 30;
 inline constexpr uint64_t kMostSnapshotBytes = 64ULL << 30;
 
 struct SnapshotOptions {
-  std::string path;                   // nobody else's: what is not known here is removed
-  uint64_t most_bytes = 10ULL << 30;  // snapshots, named images and results; 0: no limit
-  uint64_t retention_age_nano = 0;    // 0: no limit
-  uint64_t reserve_disk_bytes = 0;    // nothing is taken while less than twice this, or a quarter of the disk, is free
+  std::string path;                             // nobody else's: what is not known here is removed
+  Settable<uint64_t> most_bytes = 10ULL << 30;  // snapshots, named images and results; 0: no limit
+  Settable<uint64_t> retention_age_nano = 0;    // 0: no limit
+  Settable<uint64_t> reserve_disk_bytes =
+      0;  // nothing is taken while less than twice this, or a quarter of the disk, is free
   uint64_t image_grace_nano = kNanosPerHour;
   UploadLimits uploads;
   std::function<uint64_t()> now = now_unix_nano;
@@ -77,6 +79,8 @@ class SnapshotStore {
   Result<std::string> ask(std::vector<std::string> words, store::QueryBudget& budget) const;
   Result<std::string> look_into(const SnapshotId& id, const std::string& ask, store::QueryBudget& budget) const;
 
+  // Takes the settable members of `options`; what is beyond them goes with the next tick.
+  void set_retention(const SnapshotOptions& options);
   // What the store's own thread does every minute.
   void tick();
   void wait_until_read();  // for tests: all that was there at open() is known
@@ -108,7 +112,7 @@ class SnapshotStore {
   uint64_t before(uint64_t ago_nano) const;
   void sweep();
 
-  const SnapshotOptions options_;
+  SnapshotOptions options_;  // constant but for what set_retention() changes
   const RunWorker run_worker_;
   const LookInto look_into_;
   const snapshot::SnapshotDirectory directory_;

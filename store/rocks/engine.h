@@ -28,7 +28,7 @@ struct Engine {
     return static_cast<uint32_t>(received_unix_nano / options.partition_nano);
   }
 
-  const RocksOptions options;
+  RocksOptions options;  // constant but for what set_retention() changes
   std::shared_ptr<LivePartitions> live = std::make_shared<LivePartitions>();
   std::unique_ptr<Database> database;
   DirectoryCache directories;

@@ -223,6 +223,14 @@ Result<> RocksStore::settle() {
   return impl_->maintenance->compact();
 }
 
+void RocksStore::set_retention(const RocksOptions& options) {
+  RocksOptions& ours = impl_->engine.options;
+  ours.retention_age_nano = options.retention_age_nano;
+  ours.retention_bytes = options.retention_bytes;
+  ours.reserve_disk_bytes = options.reserve_disk_bytes;
+  ours.capture_bytes = options.capture_bytes;
+}
+
 CaptureStore& RocksStore::captures() {
   return *impl_->captures;
 }

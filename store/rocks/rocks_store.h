@@ -15,6 +15,7 @@
 #include <memory>
 #include <string>
 
+#include "base/settable.h"
 #include "store/block/layout.h"
 #include "store/capture_store.h"
 #include "store/span_store.h"
@@ -40,15 +41,16 @@ struct RocksOptions {
   // Of a segment; the rest are stored and searched, but not listed. The format has no room for more than this.
   uint32_t listed_attribute_keys = block::kMaxListedKeys;
   uint64_t partition_nano = 3'600'000'000'000;
-  uint64_t partition_bytes = 4ULL << 30;    // a partition ends early at this size, so that retention by size has steps
-  uint64_t retention_age_nano = 0;          // 0: no limit
-  uint64_t retention_bytes = 0;             // 0: no limit
-  uint64_t reserve_disk_bytes = 256 << 20;  // writes are refused as retryable below this much free space, or an eighth
-                                            // of the disk; captures below twice as much
-  uint64_t capture_bytes = 10ULL << 30;     // for all captures, beyond which the oldest go; 0: no limit
-  uint64_t capture_most_bytes = 64ULL << 20;    // of one capture
-  uint64_t capture_idle_nano = 60'000'000'000;  // uploads end when nothing came for so long
-  uint32_t capture_writers = 64;                // uploads at the same time; more are refused as retryable
+  uint64_t partition_bytes = 4ULL << 30;  // a partition ends early at this size, so that retention by size has steps
+  // The settable ones are what set_retention() changes.
+  Settable<uint64_t> retention_age_nano = 0;          // 0: no limit
+  Settable<uint64_t> retention_bytes = 0;             // 0: no limit
+  Settable<uint64_t> reserve_disk_bytes = 256 << 20;  // writes are refused as retryable below this much free space, or
+                                                      // an eighth of the disk; captures below twice as much
+  Settable<uint64_t> capture_bytes = 10ULL << 30;     // for all captures, beyond which the oldest go; 0: no limit
+  uint64_t capture_most_bytes = 64ULL << 20;          // of one capture
+  uint64_t capture_idle_nano = 60'000'000'000;        // uploads end when nothing came for so long
+  uint32_t capture_writers = 64;                      // uploads at the same time; more are refused as retryable
   uint64_t cache_bytes = 48 << 20;  // for blocks; as much for directories of segments, a quarter for resources
   uint64_t maintenance_interval_nano = 10'000'000'000;
   rocksdb::Env* env = nullptr;              // not owned; null: the real file system
@@ -85,6 +87,8 @@ class RocksStore : public SpanStore {
   Result<> drop_before(uint64_t received_unix_nano) override;
   StoreStats stats() override;
   Result<> settle() override;
+  // Takes the settable members of `options`; what is beyond them goes within maintenance_interval_nano.
+  void set_retention(const RocksOptions& options);
   // Lives as long as the store.
   CaptureStore& captures();
 

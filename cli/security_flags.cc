@@ -1,0 +1,90 @@
+#include "cli/security_flags.h"
+
+#include <boost/asio/ip/address.hpp>
+
+#include "net/http_server.h"
+#include "net/tokens.h"
+
+namespace fathom::cli {
+
+std::vector<Flag> listener_security_flags() {
+  return {{"--tls-certificate", "FILE",
+           "every TCP listener speaks TLS, and shows this certificate (PEM; those between it and its CA behind it)"},
+          {"--tls-key", "FILE", "the certificate's private key (PEM, without a passphrase)"},
+          {"--tls-client-ca", "FILE", "let in only who shows a certificate that one of these CAs signed (PEM)"},
+          {"--token-file", "FILE",
+           "let in only who sends one of these bearer tokens: lines TOKEN or NAME:TOKEN; /healthz stays open"}};
+}
+
+Result<ListenerFiles> listener_files(const Args& args, const std::vector<std::string>& addresses) {
+  ListenerFiles files{{args.get("--tls-certificate"), args.get("--tls-key"), args.get("--tls-client-ca")},
+                      args.get("--token-file")};
+  if (files.tls.certificate.empty() && !files.tls.key.empty()) {
+    return invalid("--tls-key: its certificate is missing: --tls-certificate FILE");
+  }
+  if (!files.tls.certificate.empty() && files.tls.key.empty()) {
+    return invalid("--tls-certificate: its key is missing: --tls-key FILE");
+  }
+  if (files.tls.certificate.empty() && !files.tls.client_ca.empty()) {
+    return invalid("--tls-client-ca: clients show certificates within TLS only: --tls-certificate FILE --tls-key FILE");
+  }
+  if (files.token_file.empty() || !files.tls.certificate.empty()) return files;
+  for (const std::string& address : addresses) {
+    if (address.empty() || is_loopback(address)) continue;
+    return invalid("--token-file: tokens would go to " + address +
+                   " in the clear; give --tls-certificate FILE and --tls-key FILE, or listen on 127.0.0.1");
+  }
+  return files;
+}
+
+Result<net::ListenerSecurity> load(const ListenerFiles& files) {
+  net::ListenerSecurity security;
+  if (!files.tls.certificate.empty()) {
+    auto tls = net::TlsServer::load(files.tls);
+    if (!tls) return invalid("--tls-certificate: " + tls.error().message);
+    security.tls = *std::move(tls);
+  }
+  if (files.token_file.empty()) return security;
+  auto tokens = net::Tokens::load(files.token_file);
+  if (!tokens) return invalid("--token-file: " + tokens.error().message);
+  security.tokens = *std::move(tokens);
+  return security;
+}
+
+Result<> reload(const net::ListenerSecurity& security) {
+  if (security.tls) {
+    if (Result<> loaded = security.tls->reload(); !loaded) return loaded;
+  }
+  return security.tokens ? security.tokens->reload() : Result<>();
+}
+
+std::vector<Flag> client_security_flags(const std::string& prefix, const std::string& of_whom,
+                                        const std::string& environment) {
+  auto fallback = [&](const char* name) {
+    return environment.empty() ? std::string() : " (default: $" + environment + name + ")";
+  };
+  return {{prefix + "ca", "FILE", of_whom + "'s certificate must be signed by one of these CAs (PEM)" + fallback("CA")},
+          {prefix + "certificate", "FILE",
+           "shown to " + of_whom + " where it asks clients for one (PEM)" + fallback("CERTIFICATE")},
+          {prefix + "key", "FILE", "that certificate's private key (PEM)" + fallback("KEY")},
+          {prefix + "token-file", "FILE",
+           "its first token is sent to " + of_whom + ": a line TOKEN or NAME:TOKEN" + fallback("TOKEN_FILE")}};
+}
+
+net::ClientSecurity client_security(const Args& args, const std::string& prefix) {
+  return {.ca = args.get(prefix + "ca"),
+          .certificate = args.get(prefix + "certificate"),
+          .key = args.get(prefix + "key"),
+          .token_file = args.get(prefix + "token-file"),
+          .flags = prefix};
+}
+
+bool is_loopback(const std::string& address) {
+  auto parts = net::split_address(address);
+  if (!parts) return false;
+  boost::system::error_code fault;
+  const auto host = boost::asio::ip::make_address(parts->first, fault);
+  return fault ? parts->first == "localhost" : host.is_loopback();
+}
+
+}  // namespace fathom::cli
