@@ -2,12 +2,17 @@
 //
 // Errors: AskError, whose message is for people and names the cure. `status` is 0 when the server did not answer at all.
 
+import { credentials } from "./token";
+
 export class AskError extends Error {
   constructor(
     readonly status: number,
     message: string,
   ) {
     super(message);
+  }
+  get wantsToken(): boolean {
+    return this.status === 401;
   }
   get away(): boolean {
     return this.status === 0 || this.status === 502 || this.status === 503;
@@ -35,7 +40,7 @@ export async function ask<Answer>(path: string, params: Params = {}, signal?: Ab
 
 async function reach(address: string, options: RequestInit): Promise<Response> {
   try {
-    return await fetch(address, options);
+    return await fetch(address, { ...options, headers: credentials() });
   } catch (problem) {
     if (problem instanceof DOMException && problem.name === "AbortError") throw problem;
     throw new AskError(0, "the server does not answer; is fathom-server running? (fathom up starts it)");

@@ -1,0 +1,48 @@
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { ask, AskError } from "./ask";
+
+beforeEach(() => vi.resetModules());
+afterEach(() => vi.unstubAllGlobals());
+
+function stubStorage(kept: Map<string, string>): void {
+  vi.stubGlobal("sessionStorage", {
+    getItem: (key: string) => kept.get(key) ?? null,
+    setItem: (key: string, value: string) => kept.set(key, value),
+  });
+}
+
+it("sends nothing until it is given a token, and then that one", async () => {
+  const kept = new Map<string, string>();
+  stubStorage(kept);
+  const { credentials, keepToken } = await import("./token");
+  expect(credentials()).toEqual({});
+  keepToken(" secret \n");
+  expect(credentials()).toEqual({ authorization: "Bearer secret" });
+  expect([...kept.values()]).toEqual(["secret"]);
+});
+
+it("finds the token that the tab has kept", async () => {
+  stubStorage(new Map([["fathom.token", "of before"]]));
+  const { credentials } = await import("./token");
+  expect(credentials()).toEqual({ authorization: "Bearer of before" });
+});
+
+it("lasts as long as the page where nothing may be kept", async () => {
+  vi.stubGlobal("sessionStorage", {
+    getItem: () => null,
+    setItem: () => {
+      throw new DOMException("forbidden", "SecurityError");
+    },
+  });
+  const { credentials, keepToken } = await import("./token");
+  keepToken("secret");
+  expect(credentials()).toEqual({ authorization: "Bearer secret" });
+});
+
+it("is asked for by a refusal that can be told from others", async () => {
+  stubStorage(new Map());
+  vi.stubGlobal("fetch", async () => new Response('{"error":{"message":"a token is missing"}}', { status: 401 }));
+  await expect(ask("services")).rejects.toEqual(new AskError(401, "a token is missing"));
+  expect(new AskError(401, "").wantsToken).toBe(true);
+  expect(new AskError(403, "").wantsToken).toBe(false);
+});
