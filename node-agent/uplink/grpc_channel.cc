@@ -53,8 +53,9 @@ std::string explain_failure(const grpc::Status& status, const CollectorAccess& a
     Result<> tried = net::try_tls(access.address, access.security, "h2", kDiagnosisNano);
     return tried ? says : tried.error().message;
   }
-  const bool speaks_tls = says.find("speaks TLS") != std::string::npos;
-  return speaks_tls ? says + ": " + flags + "tls, or " + flags + "ca FILE" : says;
+  // Our collectors say why to whoever does not speak the TLS that they want, but gRPC does not hand that on.
+  const bool was_sent_away = says.find("GOAWAY") != std::string::npos;
+  return was_sent_away ? says + "; where the collector speaks TLS: " + flags + "tls, or " + flags + "ca FILE" : says;
 }
 
 }  // namespace fathom::agent

@@ -1,0 +1,133 @@
+"""Configuration files of the real programs: what is wrong is named with its line, and SIGHUP takes over what it can."""
+
+import json
+import pathlib
+import tempfile
+import unittest
+import urllib.request
+
+from harness import otlp
+from harness.daemon import Daemon, run
+from harness.main import main
+from harness.server import until
+
+PORTS = """http = 127.0.0.1:0
+otlp-grpc = 127.0.0.1:0
+otlp-http = 127.0.0.1:0
+ingest = 127.0.0.1:0
+"""
+
+
+class Files(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.TemporaryDirectory(prefix="fathom-test-")
+        self.addCleanup(self.directory.cleanup)
+
+    def check(self, program, text, *arguments):
+        path = pathlib.Path(self.directory.name, "a.conf")
+        path.write_text(text, encoding="utf-8")
+        return run(program, "--config", str(path), "--check-config", *arguments)
+
+    def test_what_is_printed_is_right_and_whole(self):
+        for program in ("fathom-server", "fathom-agent"):
+            status, text, _ = run(program, "--print-config")
+            self.assertEqual(status, 0)
+            flags = [line.split()[0] for line in run(program, "--help")[1].splitlines() if line.startswith("  --")]
+            keys = [line[1:].split(" = ")[0] for line in text.splitlines() if line.startswith("#") and line[1:2].isalpha()]
+            typed = {"--config", "--print-config", "--check-config", "--ready-fd", "--print-sources", "--help"}
+            self.assertEqual([flag[2:] for flag in flags if flag not in typed], keys)
+            self.assertEqual(self.check(program, text)[0], 0)
+
+    def test_wrong_files_are_named_with_the_cure(self):
+        for program, text, words in (
+                ("fathom-server", "\nretention-aeg = 7d\n", "a.conf:2: unknown key 'retention-aeg' (did you mean retention-age?)"),
+                ("fathom-server", "retention-age = 7", "a.conf:1: retention-age: '7' is not a duration"),
+                ("fathom-server", "# x\nretention-size = 50", "a.conf:2: retention-size: '50' is 50 B, too little"),
+                ("fathom-server", "http = 7070", "a.conf:1: http: '7070' is not HOST:PORT"),
+                ("fathom-server", "log-level = loud", "a.conf:1: log-level: 'loud' is none of debug, info, warning, error"),
+                ("fathom-server", "services = 1\nservices = 2", "a.conf:2: 'services' is given twice; line 1 has it, too"),
+                ("fathom-server", "ready-fd = 3", "a.conf:1: 'ready-fd' is of the command line only"),
+                ("fathom-server", "tls-key = /k", "a.conf:1: tls-key: its certificate is missing"),
+                ("fathom-server", "http = 0.0.0.0:7070\ntoken-file = /t", "tokens would go to 0.0.0.0:7070 in the clear"),
+                ("fathom-server", "token-file = /nowhere", "token-file: cannot read '/nowhere'"),
+                ("fathom-agent", "colector = h:1", "a.conf:1: unknown key 'colector' (did you mean collector?)"),
+                ("fathom-agent", "pt = on", "a.conf:1: 'pt' takes yes or no, not 'on'"),
+                ("fathom-agent", "collector = h:1\ncollector-token-file = /t", "the token would go to h:1 in the clear")):
+            with self.subTest(text=text):
+                status, _, says = self.check(program, text)
+                self.assertEqual(status, 2)
+                self.assertIn(words, says)
+
+    def test_a_file_that_is_not_there(self):
+        status, _, says = run("fathom-server", "--config", "/nowhere/a.conf")
+        self.assertEqual(status, 2)
+        self.assertIn("--config: cannot read '/nowhere/a.conf': No such file or directory", says)
+
+    def test_the_command_line_goes_before(self):
+        self.assertEqual(self.check("fathom-server", "retention-age = 7", "--retention-age", "7d")[0], 0)
+        status, _, says = self.check("fathom-server", "retention-age = 7d", "--retention-age", "7")
+        self.assertEqual(status, 2)
+        self.assertIn("fathom-server: --retention-age: '7'", says)
+        self.assertEqual(self.check("fathom-agent", "pt = yes\nno-captures = yes", "--pt=no")[0], 0)
+
+
+class Reload(unittest.TestCase):
+    def span(self, server, **attributes):
+        trace = otlp.trace_id()
+        body = json.dumps(otlp.request("checkout", [otlp.span(trace, "pay", 1_000_000, **attributes)]))
+        status, _, answer = otlp.post(server.addresses["otlp_http"], body)
+        self.assertEqual(status, 200, answer)
+        return trace
+
+    def trace(self, server, trace):
+        try:
+            url = f"http://{server.addresses['http']}/api/v1/traces/{trace}"
+            return json.loads(urllib.request.urlopen(url).read())
+        except urllib.error.HTTPError as error:
+            self.assertEqual(error.code, 404)
+            return None
+
+    def test_hangup_applies_limits_retention_and_log_level(self):
+        with tempfile.TemporaryDirectory(prefix="fathom-test-") as data:
+            before = f"{PORTS}data = {data}\nretention-age = 7d\n"
+            with Daemon("fathom-server", before) as server:
+                first = self.span(server, a=1, b=2, c=3)
+                self.assertEqual(len(self.attributes(server, first)), 3)
+
+                server.config.write_text(before + "attributes-per-span = 1\ncache = 1MiB\n", encoding="utf-8")
+                end = server.hang_up()
+                server.says("read again: changed=attributes-per-span", end)
+                server.says("these keys take effect after a restart: cache", end)
+                self.assertEqual(len(self.attributes(server, self.span(server, a=1, b=2, c=3))), 1)
+
+                server.config.write_text(before + "retention-aeg = 1s\nattributes-per-span = 2\n", encoding="utf-8")
+                end = server.hang_up()
+                server.says("all stays as it was: ", end)
+                self.assertIn(f"{server.config}:7: unknown key 'retention-aeg'", server.log_text()[end:])
+                self.assertEqual(len(self.attributes(server, self.span(server, a=1, b=2, c=3))), 1)
+
+                server.config.write_text(before.replace("7d", "1s") + "log-level = error\n", encoding="utf-8")
+                end = server.hang_up()
+                server.says("changed=log-level,retention-age", end)
+                until(lambda: self.trace(server, first) is None, "retention by its new age")
+                end = server.hang_up()
+                server.config.write_text("nonsense", encoding="utf-8")
+                server.hang_up()
+                server.says("error the configuration is not read again", end)
+                self.assertNotIn(" info ", server.log_text()[end:])
+
+    def attributes(self, server, trace):
+        return until(lambda: self.trace(server, trace), "the trace")["spans"][0]["attributes"]
+
+    def test_the_agent_reads_again_too(self):
+        with tempfile.TemporaryDirectory(prefix="fathom-test-") as state:
+            text = f"agent-socket = {state}/a.sock\nstate = {state}/s\ncollector = 127.0.0.1:1\nkernel-events = off\n"
+            with Daemon("fathom-agent", text) as agent:
+                agent.config.write_text(text + "log-level = warning\nspool-limit = 1MiB\n", encoding="utf-8")
+                end = agent.hang_up()
+                agent.says("read again: changed=log-level", end)
+                agent.says("after a restart: spool-limit", end)
+
+
+if __name__ == "__main__":
+    main()
