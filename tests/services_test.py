@@ -109,7 +109,7 @@ class Services(packages.Built):
             pid = self.show(name, "MainPID")
             restore = self.configure(name, "log-levle = debug")
             self.assertNotEqual(self.inside.run("systemctl", "reload", name, check=False).returncode, 0)
-            until(lambda name=name: "did you mean 'log-level'" in self.journal(name), "the journal names the cure")
+            until(lambda name=name: "did you mean log-level?" in self.journal(name), "the journal names the cure")
             restore()
             self.configure(name, "log-level = warning")
             self.inside.run("systemctl", "reload", name)
