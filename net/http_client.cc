@@ -26,6 +26,7 @@ namespace {
 
 constexpr uint64_t kMaxReplyBytes = uint64_t{1} << 30;
 
+constexpr std::string_view kPlain = "http://";
 constexpr std::string_view kSecure = "https://";
 
 bool is_secure(std::string_view url) {
@@ -34,7 +35,9 @@ bool is_secure(std::string_view url) {
 
 std::string address_of(std::string_view url) {
   const std::string default_port = is_secure(url) ? ":443" : ":80";
-  if (size_t scheme = url.find("://"); scheme != std::string_view::npos) url.remove_prefix(scheme + 3);
+  for (std::string_view scheme : {kPlain, kSecure}) {
+    if (url.starts_with(scheme)) url.remove_prefix(scheme.size());
+  }
   std::string address(url.substr(0, url.find('/')));
   bool has_port = address.rfind(':') != std::string::npos && !address.ends_with(']');
   return has_port ? address : address + default_port;

@@ -89,8 +89,12 @@ TEST(HttpClient, AnotherProtocolIsNoSilence) {
 }
 
 TEST(HttpClient, RefusesWhatIsNoAddress) {
-  EXPECT_EQ(HttpClient("https://127.0.0.1:1").get("/").error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(HttpClient("ftp://127.0.0.1:1").get("/").error().code, ErrorCode::kInvalid);
   EXPECT_EQ(HttpClient("127.0.0.1:port").get("/").error().code, ErrorCode::kInvalid);
+}
+
+TEST(HttpClient, HttpsIsAnAddressThatNobodyAnswersAt) {
+  EXPECT_EQ(HttpClient("https://127.0.0.1:1").get("/").error().code, ErrorCode::kUnavailable);
 }
 
 TEST(PercentEncode, KeepsOnlyWhatIsSafe) {
