@@ -51,9 +51,14 @@ export function settled(page) {
   );
 }
 
-/** Presses keys, one after the other, and waits for what they do. */
+const nextFrame = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)));
+
+/** Presses keys, one after the other, as soon as the one before is drawn, and waits for what they do. */
 export async function press(page, ...keys) {
-  for (const key of keys) await page.keyboard.press(key);
+  for (const key of keys) {
+    await page.keyboard.press(key);
+    await page.evaluate(nextFrame);
+  }
   await settled(page);
 }
 
