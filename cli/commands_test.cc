@@ -343,8 +343,9 @@ TEST(Trace, WithoutACaptureSaysWhatToDoNext) {
   EXPECT_NE(steps.find("recorded: fathom trace    " + recorded + "\n"), std::string::npos) << steps;
   EXPECT_EQ(steps.find(bare), std::string::npos) << steps;
   EXPECT_EQ(steps.find(kTraceId), std::string::npos) << "it is not its own likeness: " << steps;
-  EXPECT_NE(steps.find("fathom record --span 'it'\\''s slow' --min-duration 1500ms --threads all -- COMMAND\n"),
-            std::string::npos)
+  EXPECT_NE(
+      steps.find("fathom record --span 'it'\\''s slow' --min-duration 1500ms --threads all --steps 50000 -- COMMAND\n"),
+      std::string::npos)
       << "where most of the time went: " << steps;
   EXPECT_NE(steps.find("fathom up --pt"), std::string::npos);
 }

@@ -120,8 +120,8 @@ Findings examine(const Args& args, const Context& context) {
 
 // The last line, for whoever reads no other.
 std::string pt_verdict(const Finding& finding) {
-  if (finding.health == Health::kOk) return "snapshots work here\n";
-  return "snapshots do not work here: " + printable(finding.says) + "\n";
+  if (finding.health == Health::kOk) return "snapshots by Intel PT work here\n";
+  return "snapshots by Intel PT do not work here: " + printable(finding.says) + "\n";
 }
 
 ExitCode run_doctor(const Args& args, const Context& context) {

@@ -217,11 +217,11 @@ TEST(Doctor, IntelPtIsAskedOfTheRecorder) {
   EXPECT_EQ(world.run({"doctor", "--pt"}), ExitCode::kLocalFailure);
   EXPECT_NE(world.out.find("no PT in --doctor-pt"), std::string::npos) << world.out;
   EXPECT_NE(world.out.find("-> buy one"), std::string::npos) << world.out;
-  EXPECT_TRUE(world.out.ends_with("\nsnapshots do not work here: no PT in --doctor-pt\n")) << world.out;
+  EXPECT_TRUE(world.out.ends_with("\nsnapshots by Intel PT do not work here: no PT in --doctor-pt\n")) << world.out;
   scratch.script("fathom-recorder", R"(echo '{"works":true,"says":"it works","cure":""}')");
   world.out.clear();
   EXPECT_EQ(world.run({"doctor", "--pt"}), ExitCode::kOk);
-  EXPECT_EQ(world.out, "ok    Intel PT            it works\nsnapshots work here\n");
+  EXPECT_EQ(world.out, "ok    Intel PT            it works\nsnapshots by Intel PT work here\n");
   scratch.script("fathom-recorder", "echo nonsense");
   EXPECT_EQ(world.run({"doctor", "--pt"}), ExitCode::kLocalFailure);
 }

@@ -19,6 +19,7 @@ constexpr size_t kNamed = 3;
 constexpr uint64_t kAroundNano = kNanosPerHour;
 
 constexpr uint64_t kNanosPerMilli = 1'000'000;
+constexpr uint64_t kHintedSteps = 50'000;  // some seconds; whoever waits for a lock is told at once
 constexpr size_t kNone = TreeLine::kNone;
 
 void take_longer(size_t& longest, size_t candidate, const std::vector<TreeSpan>& spans) {
@@ -102,8 +103,8 @@ std::string record_hint(const TraceTree& tree) {
   const uint64_t half_millis = std::max<uint64_t>(span.duration_nano / 2 / kNanosPerMilli, 1);
   return "down to the lines of source, of the next one like it: COMMAND starts " + name_text(span.service) +
          " anew, by single steps\n  fathom record --span " + shell_word(span.operation) + " --min-duration " +
-         std::to_string(half_millis) +
-         "ms --threads all -- COMMAND\n"
+         std::to_string(half_millis) + "ms --threads all --steps " + std::to_string(kHintedSteps) +
+         " -- COMMAND\n"
          "or, with Intel PT, of programs that run already: fathom up --pt (fathom doctor --pt says whether it works)\n";
 }
 

@@ -130,13 +130,14 @@ Error worker_missing(const std::string& program) {
   return {ErrorCode::kUnsupported, program + " is missing; it works out answers about snapshots"};
 }
 
-std::string worker_program(std::string program) {
+std::string worker_program(const std::string& program) {
   return program.empty() ? beside_us() : program;
 }
 
-query::RunWorker snapshot_worker(std::string program) {
-  return [program = worker_program(std::move(program))](
-             const std::vector<std::string>& words, store::QueryBudget& budget) { return run(program, words, budget); };
+query::RunWorker snapshot_worker(const std::string& program) {
+  return [program = worker_program(program)](const std::vector<std::string>& words, store::QueryBudget& budget) {
+    return run(program, words, budget);
+  };
 }
 
 }  // namespace fathom

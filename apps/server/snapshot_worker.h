@@ -18,8 +18,8 @@ namespace fathom {
 inline constexpr size_t kMostAnswerBytes = 8 << 20;
 
 // `program`: empty for fathom-worker beside our own executable.
-query::RunWorker snapshot_worker(std::string program);
-std::string worker_program(std::string program);
+query::RunWorker snapshot_worker(const std::string& program);
+std::string worker_program(const std::string& program);
 
 // What its end says, by its exit status and its last words.
 Error worker_failure(int wait_status, std::string_view said);
