@@ -1,14 +1,14 @@
 // Looks at the page in a browser: node e2e/check.mjs http://HOST:PORT [FACTS.json] [PART...]
 //
 // Any server will do that has spans of the last hour: what it has is asked, unless FACTS says it (facts.mjs). A check
-// whose data is not there is skipped, and said to be. Parts: explore services trace timeline lists walks views; without
+// whose data is not there is skipped, and said to be. Parts: explore services trace timeline lists snapshot walks views; without
 // any, all of them. Each check has a page of its own, of 1280 by 800; whatever the page logs fails it. Ends with 1 where
 // something is not as it should be.
 import assert from "node:assert/strict";
 import { launched, watched } from "./browser.mjs";
 import { factsOf } from "./facts.mjs";
 
-const PARTS = ["explore", "services", "trace", "timeline", "lists", "walks", "views"];
+const PARTS = ["explore", "services", "trace", "timeline", "lists", "snapshot", "walks", "views"];
 const [address = "http://127.0.0.1:7070", ...words] = process.argv.slice(2);
 const base = address.replace(/\/$/, "");
 const facts = await factsOf(

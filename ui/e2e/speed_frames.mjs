@@ -95,7 +95,7 @@ export async function measureFrames({ browser, base, subject, times, told }) {
   report(told, "ui.", "of the trace of 10,000 spans", all);
 }
 
-const FLOW = ".flow-surface canvas";
+const FLOW = ".flow-chart canvas";
 const FLOW_KEYS = ["d", "w", "s", "a"];
 
 /** Of a page that has no such picture, that is said. */
