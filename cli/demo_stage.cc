@@ -60,12 +60,25 @@ Result<Addresses> DemoStage::start_server() {
   const char* free_port = "127.0.0.1:0";
   // A socket of its own: programs of this host that look for an agent are no part of the demo. A threshold: there is no
   // time to learn what is usual.
-  Result<Child> child =
-      Child::start({{context_.executable, "up", "--data", directory_->path() + "/data", "--http", free_port,
-                     "--otlp-grpc", free_port, "--otlp-http", free_port, "--ingest", free_port, "--agent-socket",
-                     directory_->path() + "/agent.sock", "--capture-threshold", kSlow},
-                    "",
-                    {{1, output->write.get()}}});
+  std::vector<std::string> command{context_.executable,
+                                   "up",
+                                   "--data",
+                                   directory_->path() + "/data",
+                                   "--http",
+                                   free_port,
+                                   "--otlp-grpc",
+                                   free_port,
+                                   "--otlp-http",
+                                   free_port,
+                                   "--ingest",
+                                   free_port,
+                                   "--agent-socket",
+                                   directory_->path() + "/agent.sock",
+                                   "--capture-threshold",
+                                   kSlow};
+  // The shop's own text, beside the instructions of a recorded request.
+  if (auto shop = example_directory(context_, "shop")) command.push_back("--source-dir=" + *shop);
+  Result<Child> child = Child::start({command, "", {{1, output->write.get()}}});
   if (!child) return child.error();
   server_ = *std::move(child);
   output->write.close();

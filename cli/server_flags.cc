@@ -60,6 +60,10 @@ std::vector<Flag> server_flags() {
           {"--page", "DIR", "the files of the page in the browser (default: ../share/fathom/page beside us)"},
           {"--snapshot-worker", "PROGRAM", "what works out answers about snapshots (default: fathom-worker beside us)"},
           {"--snapshot-workers", "N", "of these at the same time", "2"},
+          {"--source-dir", "FROM[=TO]",
+           "show lines of source beside a snapshot's instructions, of files whose names begin with FROM, from below "
+           "the directory TO of this host; FROM '.': names that are relative (default: none is shown)",
+           "", true},
           {"--reserve-disk", "SIZE",
            "refuse spans (clients try again) while less than this, or an eighth of a smaller disk, is free; captures "
            "and snapshots while less than twice as much is",
@@ -103,7 +107,8 @@ std::vector<std::string> words_of(const Args& args, const std::vector<Flag>& fla
   for (const Flag& flag : flags) {
     bool is_switch = flag.value.empty();
     if (is_switch && args.has(flag.name)) words.push_back(flag.name);
-    if (auto value = args.given(flag.name); value && !is_switch) words.push_back(flag.name + "=" + *value);
+    if (is_switch) continue;
+    for (const std::string& value : args.all(flag.name)) words.push_back(flag.name + "=" + value);
   }
   return words;
 }

@@ -10,22 +10,23 @@ set(FATHOM_MAY_INCLUDE_proto "")
 set(FATHOM_MAY_INCLUDE_net base)
 set(FATHOM_MAY_INCLUDE_capture base)  # what an agent writes and the server's queries read: the content of a capture
 set(FATHOM_MAY_INCLUDE_snapshot/format base)  # what a recorder writes and a decoder reads
+set(FATHOM_MAY_INCLUDE_snapshot/source base)  # lines of source files, for whoever shows them
 set(FATHOM_MAY_INCLUDE_snapshot/record base snapshot/format snapshot/symbols)  # symbols: where a function begins that is waited for
 set(FATHOM_MAY_INCLUDE_snapshot/import base snapshot/format)
 set(FATHOM_MAY_INCLUDE_snapshot/symbols base snapshot/format)
 set(FATHOM_MAY_INCLUDE_snapshot/decode base snapshot/format snapshot/symbols)
-set(FATHOM_MAY_INCLUDE_snapshot/analyze base net snapshot/format snapshot/symbols snapshot/decode)
+set(FATHOM_MAY_INCLUDE_snapshot/analyze base net snapshot/format snapshot/source snapshot/symbols snapshot/decode)
 set(FATHOM_MAY_INCLUDE_snapshot/view base net snapshot/format snapshot/symbols snapshot/decode snapshot/analyze)
 set(FATHOM_MAY_INCLUDE_store base proto)
 set(FATHOM_MAY_INCLUDE_collector base proto net store)
 # What people sent of snapshots is listed, checked and served by what its file says; decoding is fathom-worker's.
-set(FATHOM_MAY_INCLUDE_query base proto net store capture snapshot/format)
+set(FATHOM_MAY_INCLUDE_query base proto net store capture snapshot/format snapshot/source)
 set(FATHOM_MAY_INCLUDE_cli base proto net)
 set(FATHOM_MAY_INCLUDE_client base)  # headers only: a traced program links no library of ours but this one
 # The agent cuts snapshots of its node (snapshot/record), and carries their files (snapshot/format).
 set(FATHOM_MAY_INCLUDE_node-agent base proto net capture snapshot/format snapshot/record)
 set(FATHOM_MAY_INCLUDE_apps base proto net capture store collector query cli node-agent
-    snapshot/format snapshot/record snapshot/import snapshot/symbols snapshot/decode snapshot/analyze snapshot/view)
+    snapshot/format snapshot/source snapshot/record snapshot/import snapshot/symbols snapshot/decode snapshot/analyze snapshot/view)
 set(FATHOM_MAY_INCLUDE_bench base proto net capture
     snapshot/format snapshot/record snapshot/import snapshot/symbols snapshot/decode snapshot/analyze)  # black-box clients: they know the wire, not the server's insides
 set(FATHOM_MAY_INCLUDE_tests base proto net capture store collector query cli node-agent

@@ -50,7 +50,8 @@ constexpr std::array kQueries{"slowest",
                               "snapshot_view_calls",
                               "snapshot_view_insns",
                               "snapshot_view_stack",
-                              "snapshot_view_find"};
+                              "snapshot_view_find",
+                              "snapshot_view_source"};
 constexpr std::array kReasons{"queue_full", "stopping", "invalid", "not_found", "exhausted", "unsupported"};
 constexpr std::array kFaults{ErrorCode::kInvalid,   ErrorCode::kNotFound,    ErrorCode::kUnavailable,
                              ErrorCode::kExhausted, ErrorCode::kDeadline,    ErrorCode::kCancelled,

@@ -61,7 +61,10 @@ def shop_requests(server, begin):
 class Answers(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.server = Server()
+        cls.source = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.source.cleanup)
+        pathlib.Path(cls.source.name, "code.c").write_text("int a;\nint b;\nint c;\n", encoding="utf-8")
+        cls.server = Server(arguments=["--source-dir", f"/build={cls.source.name}"])
         cls.server.__enter__()
         cls.addClassCleanup(cls.server.__exit__, None, None, None)
         cls.begin = time.time_ns() - 60 * 1000 * MS
@@ -146,6 +149,8 @@ class Answers(unittest.TestCase):
         stack = self.ask("SnapshotViewStackAnswer", f"{view}/stack", thread=0, row=found["row"])
         self.assertEqual(len(stack["calls"]), 2)
         self.assertGreaterEqual(self.server.metrics()["fathom_snapshot_views"], 1)
+        source = self.ask("SnapshotViewSourceAnswer", f"{view}/source", file="/build/code.c", line=2, context=1)
+        self.assertEqual((source["first_line"], source["lines"]), (1, ["int a;", "int b;", "int c;"]))
 
     def test_mistakes_in_looking_into_a_snapshot(self):
         identity, _ = self.push_calls(60)
@@ -153,6 +158,9 @@ class Answers(unittest.TestCase):
         self.assertEqual(self.server.get(f"{view}/calls", {"thread": 7})[0], 404)
         self.assertEqual(self.server.get(f"{view}/calls", {"thread": 0, "from": 9, "to": 3})[0], 400)
         self.assertEqual(self.server.get(f"/api/v1/snapshots/{'1' * 32}/view")[0], 404)
+        status, answer = self.server.get(f"{view}/source", {"file": "/etc/passwd", "line": 1})[:2]
+        self.assertEqual(status, 404)
+        self.assertIn("--source-dir", str(answer))
 
     def test_graph(self):
         answer = self.ask("GraphAnswer", "/api/v1/graph", since="5m")

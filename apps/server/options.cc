@@ -1,6 +1,10 @@
 #include "apps/server/options.h"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <climits>
+#include <cstring>
 
 #include "base/log.h"
 #include "cli/config_file.h"
@@ -86,6 +90,18 @@ class Reader {
     if (!address) fault(address.error().message);
     return address ? *address : "";
   }
+  // One that is not there is no reason not to start: all but the text is shown.
+  std::vector<snapshot::SourceDirectory> source_directories(const char* flag) {
+    auto directories = snapshot::parse_source_directories(args_.all(flag));
+    if (!directories) fault(std::string(flag) + ": " + directories.error().message);
+    if (!directories) return {};
+    for (const snapshot::SourceDirectory& one : *directories) {
+      if (::access(one.to.c_str(), R_OK | X_OK) == 0) continue;
+      log_warning(std::string(flag) + ": no source is shown of " + one.to +
+                  ", which cannot be read: " + std::strerror(errno));
+    }
+    return *std::move(directories);
+  }
   std::string text(const char* flag) const { return args_.get(flag); }
   void fault(std::string message) {
     if (!error_) error_ = invalid(std::move(message));
@@ -161,6 +177,7 @@ void read_snapshots(Reader& reader, ServerOptions& options) {
   snapshots.reserve_disk_bytes = options.store.reserve_disk_bytes;
   options.query.snapshot_workers = reader.count("--snapshot-workers", 1, 64);
   options.snapshot_worker = reader.text("--snapshot-worker");
+  snapshots.source_directories = reader.source_directories("--source-dir");
 }
 
 void read_security(Reader& reader, const cli::Args& args, ServerOptions& options) {

@@ -74,6 +74,8 @@ TEST(ServerOptions, EveryFlagReachesItsPart) {
                                               "--retention-snapshots=3GiB",
                                               "--snapshot-worker=/opt/worker",
                                               "--snapshot-workers=5",
+                                              "--source-dir=/build=/srv/src",
+                                              "--source-dir=/srv",
                                               "--reserve-disk=1MiB",
                                               "--max-request-bytes=1MiB",
                                               "--ingest-memory=20MiB",
@@ -112,6 +114,10 @@ TEST(ServerOptions, EveryFlagReachesItsPart) {
   EXPECT_EQ(options->snapshots.retention_age_nano, options->store.retention_age_nano);
   EXPECT_EQ(options->snapshot_worker, "/opt/worker");
   EXPECT_EQ(options->query.snapshot_workers, 5u);
+  ASSERT_EQ(options->snapshots.source_directories.size(), 2u);
+  EXPECT_EQ(options->snapshots.source_directories[0].from, "/build");
+  EXPECT_EQ(options->snapshots.source_directories[0].to, "/srv/src");
+  EXPECT_EQ(options->snapshots.source_directories[1].from, "/srv");
   EXPECT_EQ(options->collector.max_request_bytes, uint64_t{1} << 20);
   EXPECT_EQ(options->collector.budget_bytes, uint64_t{20} << 20);
   EXPECT_EQ(options->store.cache_bytes, uint64_t{3} << 20);
@@ -162,7 +168,7 @@ TEST(ServerOptions, WrongValuesNameTheirFlag) {
        {"--retention-age=7", "--retention-size=lots", "--retention-captures=79MiB", "--retention-snapshots=1MiB",
         "--durability=maybe", "--query-threads=0", "--ready-fd=x", "--max-request-bytes=8GiB",
         "--operations-per-service=0", "--services=-1", "--capture-threshold=7", "--capture-floor=x",
-        "--listed-attribute-keys=0", "--listed-attribute-keys=8193"}) {
+        "--listed-attribute-keys=0", "--listed-attribute-keys=8193", "--source-dir=src", "--source-dir=/a="}) {
     Result<ServerOptions> options = options_of({word});
     ASSERT_FALSE(options.ok()) << word;
     EXPECT_EQ(options.error().code, ErrorCode::kInvalid);

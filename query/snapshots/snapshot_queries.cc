@@ -88,6 +88,20 @@ Result<std::string> run_snapshot_bytes(const Stores& stores, const ContentName& 
   return stores.snapshots->read(name, offset, size);
 }
 
+Result<std::string> run_source(const Stores& stores, const SourceQuestion& question, store::QueryBudget& budget) {
+  if (stores.snapshots == nullptr) return none_kept();
+  if (auto paid = budget.spend(snapshot::kMostSourceBytes); !paid) return paid.error();
+  auto text = stores.snapshots->source(question.id, question.file, question.line, question.context);
+  if (!text) return text.error();
+  std::string out;
+  net::JsonWriter json(out);
+  json.begin_object().member("file", std::string_view(question.file)).member("first_line", text->first_line);
+  json.key("lines").begin_array();
+  for (const std::string& line : text->lines) json.string(line);
+  json.end_array().end_object();
+  return out + "\n";
+}
+
 Result<std::string> run_question(const Stores& stores, const SnapshotQuestion& question, store::QueryBudget& budget) {
   if (stores.snapshots == nullptr) return none_kept();
   if (auto found = stores.snapshots->find(question.id); !found) return found.error();

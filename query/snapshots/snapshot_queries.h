@@ -47,6 +47,14 @@ struct SnapshotQuestion {
 };
 Result<std::string> run_question(const Stores& stores, const SnapshotQuestion& question, store::QueryBudget& budget);
 
+struct SourceQuestion {
+  SnapshotId id;
+  std::string file;  // as rows of the snapshot name it
+  uint32_t line = 0;
+  uint32_t context = 0;
+};
+Result<std::string> run_source(const Stores& stores, const SourceQuestion& question, store::QueryBudget& budget);
+
 // Those that say they are of this trace.
 std::vector<SharedSummary> snapshots_of(const Stores& stores, const TraceId& trace_id);
 // The member "snapshots" of a trace's documents; none where there are none.

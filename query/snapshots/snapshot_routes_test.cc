@@ -5,6 +5,7 @@
 
 #include <boost/json.hpp>
 #include <condition_variable>
+#include <fstream>
 #include <mutex>
 #include <thread>
 
@@ -65,7 +66,8 @@ class SnapshotRoutesTest : public ::testing::Test {
     return made.id.hex();
   }
 
-  SampleSnapshots snapshots_;
+  store::TempDirectory sources_;
+  SampleSnapshots snapshots_{{.source_directories = {{"/build", sources_.path()}}}};
   testing::SampleStore spans_;
   std::unique_ptr<QueryServer> server_;
   std::string address_;
@@ -252,6 +254,22 @@ TEST_F(SnapshotRoutesTest, MistakesInLookingAreNamed) {
   EXPECT_NE(refusal(view + "/find?text=a&function=b", 400).find("one of them"), std::string::npos);
   refusal(view + "/sing", 404);
   refusal("snapshots/" + std::string(32, '1') + "/view", 404);
+}
+
+TEST_F(SnapshotRoutesTest, SourceIsShownOfDirectoriesThatWereGiven) {
+  std::ofstream(sources_.path() + "/shop.cc") << "int a;\nint b;\nint \xff;\n";
+  const std::string source = "snapshots/" + add(1) + "/view/source";
+  EXPECT_EQ(get(source + "?file=/build/shop.cc&line=1&context=1").body,
+            R"({"file":"/build/shop.cc","first_line":1,"lines":["int a;","int b;"]})"
+            "\n");
+  EXPECT_EQ(ask(source + "?file=/build/shop.cc&line=3")["lines"].as_array().size(), 3u);
+  for (const std::string file : {"/etc/passwd", "/build/../../etc/passwd", "/build/none.cc"}) {
+    EXPECT_NE(refusal(source + "?line=1&file=" + file, 404).find("--source-dir"), std::string::npos) << file;
+  }
+  EXPECT_NE(refusal(source + "?file=/build/shop.cc&line=1&context=51", 400).find("context"), std::string::npos);
+  EXPECT_NE(refusal(source + "?file=/build/shop.cc&line=0", 400).find("'line'"), std::string::npos);
+  EXPECT_NE(refusal(source + "?file=/build/shop.cc", 400).find("give 'file' and 'line'"), std::string::npos);
+  refusal("snapshots/" + std::string(32, '1') + "/view/source?file=/build/shop.cc&line=1", 404);
 }
 
 TEST_F(SnapshotRoutesTest, WhatTheWorkerSaysIsPassedOn) {

@@ -49,6 +49,7 @@ SnapshotStore::SnapshotStore(SnapshotOptions options, RunWorker run_worker, Look
       run_worker_(std::move(run_worker)),
       look_into_(std::move(look_into)),
       directory_(std::move(directory)),
+      sources_(options_.source_directories),
       uploads_(directory_, with_budget(options_.uploads, options_.most_bytes),
                [this](const UploadPiece& piece, const std::string& draft) { return publish(piece, draft); }),
       thread_([this] { run(); }) {}
@@ -183,6 +184,12 @@ Result<std::string> SnapshotStore::look_into(const SnapshotId& id, const std::st
   if (auto found = find(id); !found) return found.error();
   if (!look_into_) return Error{ErrorCode::kUnsupported, "this server has no fathom-worker to look into snapshots"};
   return look_into_(options_.path, id, ask, budget);
+}
+
+Result<snapshot::SourceText> SnapshotStore::source(const SnapshotId& id, const std::string& file, uint32_t line,
+                                                   uint32_t context) const {
+  if (auto found = find(id); !found) return found.error();
+  return sources_.text(file, line, context);
 }
 
 }  // namespace fathom::query

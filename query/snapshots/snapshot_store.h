@@ -24,6 +24,7 @@
 #include "base/settable.h"
 #include "query/snapshots/snapshot_index.h"
 #include "query/snapshots/uploads.h"
+#include "snapshot/source/source_files.h"
 
 namespace fathom::query {
 
@@ -49,6 +50,7 @@ struct SnapshotOptions {
       0;  // nothing is taken while less than twice this, or a quarter of the disk, is free
   uint64_t image_grace_nano = kNanosPerHour;
   UploadLimits uploads;
+  std::vector<snapshot::SourceDirectory> source_directories;  // whose files source() shows
   std::function<uint64_t()> now = now_unix_nano;
   uint64_t tick_nano = 60 * kNanosPerSecond;
 };
@@ -78,6 +80,10 @@ class SnapshotStore {
   // `words`: what follows "--directory DIR".
   Result<std::string> ask(std::vector<std::string> words, store::QueryBudget& budget) const;
   Result<std::string> look_into(const SnapshotId& id, const std::string& ask, store::QueryBudget& budget) const;
+
+  // Of a file as rows of a snapshot name it; only below `source_directories`.
+  Result<snapshot::SourceText> source(const SnapshotId& id, const std::string& file, uint32_t line,
+                                      uint32_t context) const;
 
   // Takes the settable members of `options`; what is beyond them goes with the next tick.
   void set_retention(const SnapshotOptions& options);
@@ -116,6 +122,7 @@ class SnapshotStore {
   const RunWorker run_worker_;
   const LookInto look_into_;
   const snapshot::SnapshotDirectory directory_;
+  const snapshot::SourceFiles sources_;
   mutable std::mutex mutex_;
   mutable std::mutex decoding_;
   std::condition_variable wake_;

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "query/snapshots/snapshot_queries.h"
 #include "query/snapshots/snapshot_store.h"
 
 namespace fathom::query {
@@ -14,6 +15,8 @@ constexpr uint64_t kMostColumns = 4096;
 constexpr uint64_t kMostDepths = 256;
 constexpr uint64_t kMostRows = 500;
 constexpr size_t kMostTextBytes = 4096;
+constexpr uint64_t kMostContext = 50;
+constexpr uint64_t kContext = 5;
 
 // The words of an ask, those that were given.
 class AskLine {
@@ -101,6 +104,20 @@ Result<RoutedQuery> find_route(const SnapshotId& id, Params& params) {
   return ask_query("snapshot_view_find", id, ask.take());
 }
 
+// Of files here, not of the snapshot: no worker is asked.
+Result<RoutedQuery> source_route(const SnapshotId& id, Params& params) {
+  SourceQuestion question{.id = id, .file = params.text("file").value_or("")};
+  question.line = static_cast<uint32_t>(params.number("line", 1, UINT32_MAX, 0));
+  question.context = static_cast<uint32_t>(params.number("context", 0, kMostContext, kContext));
+  if (question.file.empty() || params.texts("line").empty()) {
+    return invalid("give 'file' and 'line', as the rows of view/insns have them");
+  }
+  return RoutedQuery{.name = "snapshot_view_source",
+                     .work = [question](const Stores& stores,
+                                        store::QueryBudget& budget) { return run_source(stores, question, budget); },
+                     .lane = Lane::kTransfers};
+}
+
 }  // namespace
 
 std::optional<Result<RoutedQuery>> view_route(const SnapshotId& id, std::string_view tail, Params& params) {
@@ -109,6 +126,7 @@ std::optional<Result<RoutedQuery>> view_route(const SnapshotId& id, std::string_
   if (tail == "view/insns") return insns_route(id, params);
   if (tail == "view/stack") return stack_route(id, params);
   if (tail == "view/find") return find_route(id, params);
+  if (tail == "view/source") return source_route(id, params);
   return std::nullopt;
 }
 

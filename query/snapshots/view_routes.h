@@ -1,4 +1,4 @@
-// The addresses that look into a snapshot: snapshots/ID/view, and view/calls, /insns, /stack, /find below it.
+// The addresses that look into a snapshot: snapshots/ID/view, and view/calls, /insns, /stack, /find, /source below it.
 //
 // Purpose: parameters become one line for what keeps the snapshot open (docs/formats/view.md), whose document is the
 // answer. Thread safety: plain functions. Errors: kInvalid names the parameter.

@@ -1,0 +1,187 @@
+#include "snapshot/source/source_files.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+#include "base/whole_io.h"
+
+namespace fathom::snapshot {
+
+namespace {
+
+constexpr uint64_t kMostKeptBytes = 64 << 20;
+constexpr size_t kMostNameBytes = 4096;
+
+// Without ".", ".." and "//": "" where it is no name of a file.
+std::string plain_name(const std::string& name) {
+  if (name.empty() || name.size() > kMostNameBytes || name.find('\0') != std::string::npos) return "";
+  std::string plain = std::filesystem::path(name).lexically_normal().string();
+  if (plain == ".." || plain.starts_with("../") || plain.ends_with('/')) return "";
+  return plain;
+}
+
+std::string directory_name(const std::string& name) {
+  std::string plain = std::filesystem::path(name).lexically_normal().string();
+  while (plain.size() > 1 && plain.ends_with('/')) plain.pop_back();
+  return plain;
+}
+
+// What of the name follows FROM; nothing where it begins otherwise.
+std::optional<std::string> below(const std::string& name, const std::string& from) {
+  if (from == ".") return name.starts_with('/') ? std::nullopt : std::optional(name);
+  if (from == "/") return name.starts_with('/') ? std::optional(name.substr(1)) : std::nullopt;
+  if (!name.starts_with(from) || name.size() <= from.size() || name[from.size()] != '/') return std::nullopt;
+  return name.substr(from.size() + 1);
+}
+
+// A path alone: nothing happens to a device or a pipe that is not read.
+Fd find_below(const std::string& directory, const std::string& name) {
+  const Fd root(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  open_how how{};
+  how.flags = O_PATH | O_CLOEXEC;
+  // Below "/" lies everything, and links to "/..." stay below it.
+  how.resolve = RESOLVE_NO_MAGICLINKS | (directory == "/" ? RESOLVE_IN_ROOT : RESOLVE_BENEATH);
+  return Fd(static_cast<int>(::syscall(SYS_openat2, root.get(), name.c_str(), &how, sizeof how)));
+}
+
+bool is_same(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino && a.st_size == b.st_size &&
+         a.st_mtim.tv_sec == b.st_mtim.tv_sec && a.st_mtim.tv_nsec == b.st_mtim.tv_nsec;
+}
+
+// At most `most` bytes, and no half of a character at their end.
+std::string_view cut(std::string_view line, size_t most) {
+  if (line.size() <= most) return line;
+  while (most > 0 && (static_cast<unsigned char>(line[most]) & 0xc0) == 0x80) --most;
+  return line.substr(0, most);
+}
+
+Error not_allowed(const std::string& file) {
+  return not_found("no directory is named that '" + file +
+                   "' lies below; --source-dir FROM=TO says where sources are: FROM as its name begins, TO here");
+}
+
+}  // namespace
+
+class SourceFiles::Content {
+ public:
+  Content(const struct stat& about, std::string bytes) : about_(about), bytes_(std::move(bytes)) {
+    for (size_t at = 0; at < bytes_.size(); at = bytes_.find('\n', at) + 1) {
+      begins_.push_back(static_cast<uint32_t>(at));
+      if (bytes_.find('\n', at) == std::string::npos) break;
+    }
+  }
+
+  bool is_of(const struct stat& about) const { return is_same(about_, about); }
+  uint64_t cost_bytes() const { return bytes_.size() + begins_.size() * sizeof(uint32_t); }
+  size_t lines() const { return begins_.size(); }
+  std::string line(size_t number) const {
+    const size_t begin = begins_[number - 1];
+    std::string_view text = std::string_view(bytes_).substr(begin, bytes_.find('\n', begin) - begin);
+    if (text.ends_with('\r')) text.remove_suffix(1);
+    return std::string(cut(text, kMostLineBytes));
+  }
+
+ private:
+  const struct stat about_;
+  const std::string bytes_;
+  std::vector<uint32_t> begins_;  // of lines
+};
+
+Result<SourceDirectory> parse_source_directory(const std::string& text) {
+  const size_t equals = text.find('=');
+  const std::string from = text.substr(0, equals);
+  const std::string to = equals == std::string::npos ? text : text.substr(equals + 1);
+  if (from.empty() || to.empty() || !to.starts_with('/')) {
+    return invalid("'" + text +
+                   "' is no FROM=TO or DIR: FROM is how names of source files begin (or '.', for those that are "
+                   "relative), TO and DIR are directories here and begin with '/'");
+  }
+  return SourceDirectory{directory_name(from), directory_name(to)};
+}
+
+Result<std::vector<SourceDirectory>> parse_source_directories(const std::vector<std::string>& texts) {
+  std::vector<SourceDirectory> directories;
+  for (const std::string& text : texts) {
+    auto parsed = parse_source_directory(text);
+    if (!parsed) return parsed.error();
+    directories.push_back(*std::move(parsed));
+  }
+  return directories;
+}
+
+SourceFiles::SourceFiles(std::vector<SourceDirectory> directories) : directories_(std::move(directories)) {}
+SourceFiles::~SourceFiles() = default;
+
+Result<SourceText> SourceFiles::text(const std::string& file, uint32_t line, uint32_t context) const {
+  auto found = content(file);
+  if (!found) return found.error();
+  const size_t all = (*found)->lines();
+  if (line == 0 || line > all) {
+    return not_found("'" + file + "' has " + std::to_string(all) + " lines here, and no line " + std::to_string(line) +
+                     ": it is not the one that was compiled; --source-dir FROM=TO names another");
+  }
+  SourceText text{line - std::min(line - 1, context), {}};
+  const size_t last = std::min<uint64_t>(all, uint64_t{line} + context);
+  for (size_t number = text.first_line; number <= last; ++number) text.lines.push_back((*found)->line(number));
+  return text;
+}
+
+Result<SourceFiles::SharedContent> SourceFiles::content(const std::string& file) const {
+  const std::string name = plain_name(file);
+  std::optional<Error> problem;
+  for (const SourceDirectory& directory : directories_) {
+    const auto rest = name.empty() ? std::nullopt : below(name, directory.from);
+    if (!rest) continue;
+    const Fd found = find_below(directory.to, *rest);
+    struct stat about {};
+    if (found.open() && ::fstat(found.get(), &about) == 0 && S_ISREG(about.st_mode)) {
+      if (auto same = known(about)) return same;
+      return read(found, about);
+    }
+    problem = not_found("there is no file '" + *rest + "' below " + directory.to + ", where --source-dir " +
+                        directory.from + "=" + directory.to + " has '" + file + "' looked for");
+  }
+  return problem ? *problem : not_allowed(file);
+}
+
+Result<SourceFiles::SharedContent> SourceFiles::read(const Fd& file, const struct stat& about) const {
+  const auto size = static_cast<uint64_t>(about.st_size);
+  if (size > kMostSourceBytes) {
+    return exhausted("this source file is larger than " + std::to_string(kMostSourceBytes >> 20) + " MiB");
+  }
+  const Fd opened(::open(("/proc/self/fd/" + std::to_string(file.get())).c_str(), O_RDONLY | O_CLOEXEC));
+  if (!opened.open()) return system_error("a source file cannot be read");
+  std::string bytes(size, '\0');
+  auto got = read_whole(opened.get(), 0, {reinterpret_cast<uint8_t*>(bytes.data()), bytes.size()},
+                        "a source file cannot be read");
+  if (!got) return got.error();
+  auto content = std::make_shared<const Content>(about, std::move(bytes));
+  keep(content);
+  return content;
+}
+
+SourceFiles::SharedContent SourceFiles::known(const struct stat& about) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::ranges::find_if(kept_, [&](const SharedContent& one) { return one->is_of(about); });
+  if (found == kept_.end()) return nullptr;
+  kept_.splice(kept_.begin(), kept_, found);
+  return kept_.front();
+}
+
+void SourceFiles::keep(SharedContent content) const {
+  const std::lock_guard lock(mutex_);
+  kept_.push_front(std::move(content));
+  uint64_t bytes = 0;
+  const auto first_beyond = std::ranges::find_if(
+      kept_, [&](const SharedContent& one) { return (bytes += one->cost_bytes()) > kMostKeptBytes; });
+  kept_.erase(first_beyond, kept_.end());
+}
+
+}  // namespace fathom::snapshot
