@@ -1,5 +1,6 @@
 #include "snapshot/analyze/answer_head.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 
@@ -10,6 +11,9 @@
 
 namespace fathom::snapshot {
 namespace {
+
+// Threads that contend hold a lock in turns.
+constexpr size_t kMostShownLocks = 4;
 
 std::string_view engine_name(Engine engine) {
   if (engine == Engine::kStandIn) return "stand-in (nothing was recorded)";
@@ -49,8 +53,12 @@ std::string trigger_text(const Trigger& trigger) {
 
 std::string locks_text(const Snapshot& snapshot) {
   std::string text;
-  for (const HeldLock& lock : held_locks(snapshot)) text += "lock: " + printable(held_lock_text(lock)) + "\n";
-  return text;
+  const std::vector<HeldLock> locks = held_locks(snapshot);
+  for (size_t i = 0; i < std::min(locks.size(), kMostShownLocks); ++i) {
+    text += "lock: " + printable(held_lock_text(locks[i])) + "\n";
+  }
+  if (locks.size() <= kMostShownLocks) return text;
+  return text + "lock: and " + group_digits(locks.size() - kMostShownLocks) + " more; --format json has all\n";
 }
 
 void locks_json(net::JsonWriter& json, const Snapshot& snapshot) {

@@ -1,4 +1,4 @@
-// held_locks(): what the recorder saw of threads that slept for a lock when a window began.
+// held_locks(): what the recorder saw of threads that slept for a lock when a window began, or went to sleep within it.
 //
 // Purpose: one wording of who waits for whom, for answers and for the recorder's own report. Thread safety: pure
 // functions. Errors: none; names are as recorded, and not yet harmless.

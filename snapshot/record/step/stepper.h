@@ -99,6 +99,7 @@ class Stepper {
 
   // system_calls.cc
   void begin_system_call(StepThread& thread);
+  void about_to_wait(const StepThread& thread, user_regs_struct registers);
   void end_system_call(StepThread& thread, uint64_t ip);
   void record_call(StepThread& thread, uint64_t next);
   void expect_restart(StepThread& thread, const user_regs_struct& registers);

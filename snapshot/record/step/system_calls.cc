@@ -1,11 +1,14 @@
 // System calls: into the kernel at one instruction, back at the next one, or at the same one again, or at a signal's
 // handler. What they do to the process that we have a picture of is followed here.
+#include <linux/futex.h>
 #include <linux/sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 
 #include "snapshot/record/step/stepper.h"
 #include "snapshot/record/step/tracee.h"
@@ -35,6 +38,18 @@ void Stepper::begin_system_call(StepThread& thread) {
   call.native = opcode[0] == 0x0f && opcode[1] == 0x05;
   call.tsc = read_tsc();
   thread.expects |= kExpectCallEnd;
+  if (call.native && call.number == SYS_futex) about_to_wait(thread, *registers);
+}
+
+// As a thread that a window finds asleep; the kernel lets it sleep if the word is what it says.
+void Stepper::about_to_wait(const StepThread& thread, user_regs_struct registers) {
+  std::array<uint8_t, sizeof(uint32_t)> word{};
+  if (thread.process->space.read(registers.rdi, word) != word.size()) return;
+  const uint64_t operation = registers.rsi & FUTEX_CMD_MASK;
+  const bool compares = operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET;
+  if (compares && std::bit_cast<uint32_t>(word) != static_cast<uint32_t>(registers.rdx)) return;
+  registers.orig_rax = registers.rax;
+  record_lock_wait(thread, registers);
 }
 
 void Stepper::record_call(StepThread& thread, uint64_t next) {
