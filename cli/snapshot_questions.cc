@@ -21,15 +21,30 @@ std::vector<Flag> delta_flags() {
   return {{"--from", "PATTERN", "where a stretch begins: see above"}, {"--to", "PATTERN", "where it ends"}};
 }
 
+std::vector<Flag> source_flags() {
+  return {{"--source", "", "show the text of source lines, where their files are on this host"},
+          {"--source-dir", "FROM[=TO]",
+           "show text of files whose names begin with FROM, from below the directory TO; FROM '.': names that are "
+           "relative",
+           "", true}};
+}
+
+std::vector<Flag> inline_flags() {
+  return {{"--inlines", "", "above instructions that were inlined: each function around them, outermost first"}};
+}
+
 std::vector<Flag> count_flags() {
   return {{"--count", "", "two numbers alone: instructions that were decoded, then gaps"}};
 }
 
 CommandLine insns_line() {
   return question_line("insns", "every instruction that ran, in order",
-                       "One line each: time, address, the instruction, function and offset, file and line.",
-                       count_flags(),
+                       "One line each: time, address, the instruction, function and offset, file and line. What the "
+                       "compiler inlined has the line of its own text, which may be a header's; --inlines shows who "
+                       "called it.",
+                       join({count_flags(), inline_flags(), source_flags()}),
                        {{"fathom snapshot insns last --tid 4711 | less", "one thread, from the beginning"},
+                        {"fathom snapshot insns last --source --inlines", "with the text of the lines, and of callers"},
                         {"fathom snapshot insns last --count", "how many there are, and how many gaps"}});
 }
 
@@ -38,8 +53,9 @@ CommandLine calls_line() {
       "calls", "where the time went, as a tree of calls",
       "A line is a function below the same callers: how often it was called there, its time and instructions with and "
       "without what it called itself, and the line of source that called it.",
-      {},
+      source_flags(),
       {{"fathom snapshot calls last", "the newest snapshot"},
+       {"fathom snapshot calls last --source", "with the text of these lines"},
        {"fathom snapshot calls last -o calls.svg", "the same as a flame graph, for a browser"}});
 }
 

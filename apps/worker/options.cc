@@ -44,6 +44,9 @@ cli::CommandLine make_line() {
        {"--tid", "N", "this thread alone"},
        {"--from", "PATTERN", "delta: where a stretch begins"},
        {"--to", "PATTERN", "delta: where it ends"},
+       {"--inlines", "", "insns: the functions that were inlined"},
+       {"--source", "", "insns, calls: the text of source lines, of files of this host"},
+       {"--source-dir", "FROM[=TO]", "the same, of files whose names begin with FROM, from below TO alone", "", true},
        {"--threads", "N", "to decode with; 0: one per processor", "0"},
        {"--columns", "N", "of the terminal; 0: lines of any length", "0"},
        {"--no-cache", "", "work the answer out, whether or not it is known"},
@@ -85,13 +88,25 @@ uint64_t usual_limit(const snapshot::Question& question) {
   return question.verb == Verb::kCalls ? 60 : question.verb == Verb::kFunctions ? 40 : 0;
 }
 
+// Whoever asks may read what is read.
+Result<> take_source(const cli::Args& args, snapshot::Question& question) {
+  auto directories = snapshot::parse_source_directories(args.all("--source-dir"));
+  if (!directories) return invalid("--source-dir: " + directories.error().message);
+  question.source_directories = *std::move(directories);
+  if (args.has("--source")) question.source_directories.push_back({"/", "/"});
+  return {};
+}
+
 Result<> question_options(const cli::Args& args, WorkerOptions& options) {
   snapshot::Question& question = options.question;
   question.count_only = args.has("--count");
   question.from = args.get("--from");
   question.to = args.get("--to");
   if (args.given("--other")) options.other = args.get("--other");
-  options.cache = !args.has("--no-cache");
+  question.inlines = args.has("--inlines");
+  if (auto taken = take_source(args, question); !taken) return taken;
+  // Files of this host change, and no answer with their text is kept.
+  options.cache = !args.has("--no-cache") && question.source_directories.empty();
   question.limit = usual_limit(question);
   if (args.given("--limit")) {
     if (auto taken = take_number(args, "--limit", UINT64_MAX, question.limit); !taken) return taken;

@@ -33,6 +33,20 @@ TEST(WorkerOptions, AQuestion) {
   EXPECT_EQ(parse({"stats", "last"})->question.tid, -1);
 }
 
+TEST(WorkerOptions, SourceIsReadWhereItIsAllowed) {
+  EXPECT_TRUE(parse({"insns", "last"})->question.source_directories.empty());
+  EXPECT_TRUE(parse({"insns", "last"})->cache);
+  auto options = parse({"insns", "last", "--inlines", "--source", "--source-dir", "/build=/src"});
+  ASSERT_TRUE(options) << options.error().message;
+  EXPECT_TRUE(options->question.inlines);
+  ASSERT_EQ(options->question.source_directories.size(), 2u);
+  EXPECT_EQ(options->question.source_directories[0].to, "/src") << "before all others";
+  EXPECT_EQ(options->question.source_directories[1].to, "/");
+  EXPECT_FALSE(options->cache) << "files change";
+  EXPECT_NE(error_of({"calls", "last", "--source-dir", "src"}).find("--source-dir: 'src' is no FROM=TO"),
+            std::string::npos);
+}
+
 TEST(WorkerOptions, TablesForPeopleAreShort) {
   EXPECT_EQ(parse({"calls", "last"})->question.limit, 60u);
   EXPECT_EQ(parse({"functions", "last"})->question.limit, 40u);

@@ -136,6 +136,7 @@ std::string answer_key(const Question& question) {
   out.svarint(question.tid);
   out.string(question.from);
   out.string(question.to);
+  out.u8(question.inlines ? 1 : 0);
   const std::string other = question.other.is_zero() ? "" : question.other.hex() + "-";
   return question.id.hex() + "-" + other + sha256(bytes).hex();
 }

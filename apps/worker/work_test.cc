@@ -233,6 +233,7 @@ TEST(AnswerKey, DependsOnEveryOptionButNotOnThreads) {
   EXPECT_TRUE(differs([](auto& q) { q.tid = 1; }));
   EXPECT_TRUE(differs([](auto& q) { q.from = "x"; }));
   EXPECT_TRUE(differs([](auto& q) { q.to = "x"; }));
+  EXPECT_TRUE(differs([](auto& q) { q.inlines = true; }));
   EXPECT_FALSE(differs([](auto& q) { q.threads = 3; }));
 }
 

@@ -3,20 +3,29 @@
 #include "snapshot/analyze/answer_head.h"
 #include "snapshot/analyze/code_labels.h"
 #include "snapshot/analyze/icicle.h"
+#include "snapshot/analyze/source_notes.h"
 
 namespace fathom::snapshot {
 
 namespace {
+
+constexpr size_t kSourceColumns = 72;
 
 // Of a row that called nobody: its own line is where all of it ran.
 bool is_leaf(const CallRow& row, size_t id) {
   return row.function != nullptr && !row.is_gap && row.end == id + 1 && row.self.instructions > 0;
 }
 
+std::string line_text(const RowLine& line) {
+  return line.source.empty() ? line.place : line.place + ": " + cut_to_width(line.source, kSourceColumns);
+}
+
 std::string lines_text(const RowLines& lines, bool leaf) {
-  const std::string self = leaf && !lines.self.empty() ? "itself at " + lines.self : "";
-  if (lines.called_from.empty() && self.empty()) return "";
-  return "  (" + lines.called_from + (lines.called_from.empty() || self.empty() ? "" : "; ") + self + ")";
+  const std::string self = leaf && !lines.self.place.empty() ? "itself at " + line_text(lines.self) : "";
+  const std::string from = line_text(lines.called_from);
+  if (from.empty() && self.empty()) return "";
+  const std::string between = from.empty() || self.empty() ? "" : from.ends_with(';') ? " " : "; ";
+  return "  (" + from + between + self + ")";
 }
 
 std::string row_name(const CallRow& row, size_t id, const CallLines& lines) {
@@ -28,6 +37,11 @@ std::string bounds_text(const CallRow& row, const TraceTime& time) {
   if (row.self.complete == 0) return "-";
   if (row.self.max_ticks == 0) return took_text(time, 0);
   return took_text(time, row.self.min_ticks) + " .. " + took_text(time, row.self.max_ticks);
+}
+
+void line_json(net::JsonWriter& json, const std::string& of, const RowLine& line) {
+  json.member(of + "_line", std::string_view(line.place));
+  if (!line.source.empty()) json.member(of + "_source", std::string_view(line.source));
 }
 
 void row_json(net::JsonWriter& json, const CallRow& row, size_t id, const TraceTime& time, const CallLines& lines) {
@@ -52,16 +66,16 @@ void row_json(net::JsonWriter& json, const CallRow& row, size_t id, const TraceT
   const RowLines known = lines ? lines(row) : RowLines{};
   if (row.called_from != 0) {
     json.member("called_from", std::string_view(hex_address(row.called_from)));
-    if (lines) json.member("called_from_line", std::string_view(known.called_from));
+    if (lines) line_json(json, "called_from", known.called_from);
   }
-  if (row.self.instructions > 0 && !known.self.empty()) json.member("self_line", std::string_view(known.self));
+  if (row.self.instructions > 0 && !known.self.place.empty()) line_json(json, "self", known.self);
   json.end_object();
 }
 
-// "shop/shelves.cc:88"; empty where that is not known.
-std::string line_at(const DecodedCalls& decoded, const CallFunction& function, uint64_t ip) {
-  const auto line = ip == 0 ? std::nullopt : decoded.context->names().line(function.pid, function.tsc, ip);
-  return line ? short_line(*line) : "";
+// In the text of the caller, also where what was called is called by something that was inlined.
+RowLine line_at(const DecodedCalls& decoded, SourceNotes& notes, const CallFunction& function, uint64_t ip) {
+  const auto line = ip == 0 ? std::nullopt : decoded.context->names().own_line(function.pid, function.tsc, ip);
+  return line ? RowLine{short_line(*line), notes.text(*line)} : RowLine{};
 }
 
 // One name may be several processes' functions, at addresses of their own.
@@ -71,9 +85,10 @@ uint64_t self_address(const CallRow& row) {
   return function.symbol ? function.begin : function.entry;
 }
 
-RowLines row_lines(const DecodedCalls& decoded, const CallRow& row) {
+RowLines row_lines(const DecodedCalls& decoded, SourceNotes& notes, const CallRow& row) {
   if (row.function == nullptr || row.is_gap) return {};
-  return {line_at(decoded, *row.function, row.called_from), line_at(decoded, *row.function, self_address(row))};
+  return {line_at(decoded, notes, *row.function, row.called_from),
+          line_at(decoded, notes, *row.function, self_address(row))};
 }
 
 }  // namespace
@@ -123,11 +138,13 @@ Result<> answer_calls(const SnapshotDirectory& directory, const Question& questi
   auto decoded = decode_calls(directory, question.id, question);
   if (!decoded) return decoded.error();
   const NamedCalls calls = decoded->named(true);
-  const CallLines lines = [&](const CallRow& row) { return row_lines(*decoded, row); };
+  SourceNotes notes(decoded->context->names(), question);
+  const CallLines lines = [&](const CallRow& row) { return row_lines(*decoded, notes, row); };
   std::string out;
   if (question.format == Format::kTable) {
     out = answer_head(decoded->snapshot(), decoded->summary, question.tid) + "\n" +
           calls_table(calls, decoded->time(), question.limit, lines);
+    out += notes.missing_text();
   } else if (question.format == Format::kSvg) {
     out = calls_svg(calls, decoded->time(), caption_text(decoded->snapshot(), decoded->summary));
   } else {

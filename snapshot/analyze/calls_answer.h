@@ -15,10 +15,14 @@ namespace fathom::snapshot {
 
 Result<> answer_calls(const SnapshotDirectory& directory, const Question& question, const Output& output);
 
-// Lines of source of a row; empty: not known.
+// A line of source, "shop/shelves.cc:88"; empty: not known.
+struct RowLine {
+  std::string place;
+  std::string source;  // its text, where that is asked for and here
+};
 struct RowLines {
-  std::string called_from;  // where its function was called, where that was seen
-  std::string self;         // where it ran itself: at a likely hot instruction, else where the function begins
+  RowLine called_from;  // where its function was called, where that was seen
+  RowLine self;         // where it ran itself: at a likely hot instruction, else where the function begins
 };
 using CallLines = std::function<RowLines(const CallRow&)>;
 

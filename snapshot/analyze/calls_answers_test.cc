@@ -118,7 +118,7 @@ TEST_F(CallsAnswers, LeavesHaveTheLineWhereTheyRan) {
   auto stacks = run(4, false);
   const NamedCalls calls = named(*stacks, true);
   const CallLines lines = [](const CallRow& row) {
-    return row.function == nullptr ? RowLines{} : RowLines{"caller.cc:1", "own.cc:2"};
+    return row.function == nullptr ? RowLines{} : RowLines{{"caller.cc:1", "f(a & b);"}, {"own.cc:2", ""}};
   };
   size_t leaves = 0, others = 0;
   const std::string table = calls_table(calls, time(), 0, lines);
@@ -133,10 +133,12 @@ TEST_F(CallsAnswers, LeavesHaveTheLineWhereTheyRan) {
     return found;
   };
   EXPECT_GT(leaves, 0U);
-  EXPECT_EQ(count("(caller.cc:1; itself at own.cc:2)"), leaves) << table;
-  EXPECT_GE(count("(caller.cc:1)"), others) << table;
+  EXPECT_EQ(count("(caller.cc:1: f(a & b); itself at own.cc:2)"), leaves) << table;
+  EXPECT_GE(count("(caller.cc:1: f(a & b);)"), others) << table;
   const std::string json = json_text([&](net::JsonWriter& out) { calls_json(out, calls, time(), 0, lines); });
   EXPECT_NE(json.find("\"self_line\":\"own.cc:2\""), std::string::npos);
+  EXPECT_NE(json.find("\"called_from_line\":\"caller.cc:1\",\"called_from_source\":\"f(a & b);\""), std::string::npos);
+  EXPECT_EQ(json.find("self_source"), std::string::npos);
 }
 
 TEST_F(CallsAnswers, FunctionsHaveLatencies) {

@@ -93,6 +93,7 @@ void end_table(const std::optional<DecodeSummary>& summary, const InsnsRows& row
   } else if (rows.limited()) {
     writer.write("-- and more: the limit of " + group_digits(rows.rows()) + " rows is reached\n");
   }
+  writer.write(rows.notes().missing_text());
 }
 
 void begin_json(const AnswerContext& context, AnswerWriter& writer) {

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 #include "snapshot/analyze/testing/sample_run.h"
 
@@ -33,6 +36,26 @@ TEST_F(InsnsAnswer, ListsWhatRan) {
   expect_golden("insns.txt", run_.answer_to(insns()));
   expect_golden("insns.json", run_.answer_to(insns(Format::kJson)));
   expect_golden("insns.svg", run_.answer_to(insns(Format::kSvg)));
+}
+
+TEST_F(InsnsAnswer, SourceTextStandsAboveWhatRanOfIt) {
+  std::string directory = ::testing::TempDir() + "insns_answer_XXXXXX";
+  ASSERT_NE(::mkdtemp(directory.data()), nullptr);
+  std::ofstream file(directory + "/sample.cc");
+  for (int line = 1; line <= 22; ++line) file << "  line " << line << " says\tthis\n";
+  file.close();
+  run_.run_plain();
+  run_.finish();
+  Question question = insns();
+  question.source_directories = {{"/build", directory}};
+  const std::string table = run_.answer_to(question);
+  EXPECT_NE(table.find("                build/sample.cc:11: line 11 says"), std::string::npos) << table;
+  EXPECT_NE(table.find("source: no text of /build/sample.cc is here as it was compiled; --source-dir"),
+            std::string::npos)
+      << "line 23 is behind its end: " << table;
+  question.format = Format::kJson;
+  EXPECT_NE(run_.answer_to(question).find("\"line\":11,\"source\":\"line 11 says"), std::string::npos);
+  std::filesystem::remove_all(directory);
 }
 
 TEST_F(InsnsAnswer, CountsInTwoNumbers) {

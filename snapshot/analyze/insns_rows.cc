@@ -29,6 +29,7 @@ InsnsRows::InsnsRows(const AnswerContext& context, const Question& question, Ans
       writer_(writer),
       decoder_(context.images(), context.map()),
       events_(context, decoder_),
+      notes_(context.names(), question),
       json_(question.format == Format::kJson) {}
 
 bool InsnsRows::print(std::span<const FlowItem> items) {
@@ -81,9 +82,10 @@ bool InsnsRows::end_row() {
 
 bool InsnsRows::print_block(const FlowItem& item) {
   bool first = true;
-  for (const std::string& line : lines_of(item)) {
+  for (const Line& line : lines_of(item)) {
+    if (line.above != printed_above_) writer_.buffer() += printed_above_ = line.above;
     begin_row(item.tsc, first || json_);
-    writer_.buffer() += line;
+    writer_.buffer() += line.row;
     if (!end_row()) return false;
     first = false;
   }
@@ -106,7 +108,7 @@ const InsnsRows::Lines& InsnsRows::lines_of(const FlowItem& item) {
       from = one.address;
     }
     const CodePlace here = moved(place, from, one.address);
-    at->second.push_back(json_ ? json_of(one, here, item.tsc) : line_of(one, here, item.tsc));
+    at->second.push_back(json_ ? Line{"", json_of(one, here, item.tsc)} : table_line(one, here, item.tsc));
   }
   kept_lines_ += block.instructions.size() + 1;
   return at->second;
@@ -117,6 +119,10 @@ std::string InsnsRows::target_text(const DecodedInstruction& one, const CodePlac
   if (one.target == 0 || (one.target >= place.begin && one.target < place.end)) return "";
   const CodePlace target = context_.names().find(pid_, tsc, one.target);
   return target.function == nullptr ? "" : place_name(target, one.target);
+}
+
+InsnsRows::Line InsnsRows::table_line(const DecodedInstruction& one, const CodePlace& place, uint64_t tsc) {
+  return {notes_.above(pid_, tsc, one.address), line_of(one, place, tsc)};
 }
 
 std::string InsnsRows::line_of(const DecodedInstruction& one, const CodePlace& place, uint64_t tsc) const {
@@ -130,7 +136,7 @@ std::string InsnsRows::line_of(const DecodedInstruction& one, const CodePlace& p
   return line;
 }
 
-std::string InsnsRows::json_of(const DecodedInstruction& one, const CodePlace& place, uint64_t tsc) const {
+std::string InsnsRows::json_of(const DecodedInstruction& one, const CodePlace& place, uint64_t tsc) {
   std::string out;
   net::JsonWriter json(out);
   json.begin_object().member("address", std::string_view(hex_address(one.address)));
@@ -144,11 +150,13 @@ std::string InsnsRows::json_of(const DecodedInstruction& one, const CodePlace& p
   if (const auto source = context_.names().line(pid_, tsc, one.address)) {
     json.member("file", std::string_view(source->file)).member("line", source->line);
   }
+  notes_.write(json, pid_, tsc, one.address);
   json.end_object();
   return out.substr(1, out.size() - 2);  // the row's own braces go around
 }
 
 bool InsnsRows::print_event(const FlowItem& item) {
+  printed_above_.clear();
   begin_row(item.tsc, true);
   if (json_) {
     event_json(item);

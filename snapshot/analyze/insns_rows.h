@@ -16,6 +16,7 @@
 #include "snapshot/analyze/answer_context.h"
 #include "snapshot/analyze/flow_events.h"
 #include "snapshot/analyze/instruction_decoder.h"
+#include "snapshot/analyze/source_notes.h"
 
 namespace fathom::snapshot {
 
@@ -26,10 +27,15 @@ class InsnsRows {
   // False: enough.
   bool print(std::span<const FlowItem> items);
   uint64_t rows() const { return rows_; }
+  const SourceNotes& notes() const { return notes_; }
   bool limited() const { return question_.limit != 0 && rows_ >= question_.limit; }
 
  private:
-  using Lines = std::vector<std::string>;
+  struct Line {
+    std::string above;  // lines that are no rows; printed where they are not those of the row before
+    std::string row;
+  };
+  using Lines = std::vector<Line>;
 
   bool print_one(const FlowItem& item);
   bool print_block(const FlowItem& item);
@@ -37,7 +43,8 @@ class InsnsRows {
   void run_thread(const FlowItem& item);
   const Lines& lines_of(const FlowItem& item);
   std::string line_of(const DecodedInstruction& one, const CodePlace& place, uint64_t tsc) const;
-  std::string json_of(const DecodedInstruction& one, const CodePlace& place, uint64_t tsc) const;
+  std::string json_of(const DecodedInstruction& one, const CodePlace& place, uint64_t tsc);
+  Line table_line(const DecodedInstruction& one, const CodePlace& place, uint64_t tsc);
   std::string target_text(const DecodedInstruction& one, const CodePlace& place, uint64_t tsc) const;
   void begin_row(uint64_t tsc, bool time_is_known);
   bool end_row();
@@ -49,6 +56,7 @@ class InsnsRows {
   AnswerWriter& writer_;
   InstructionDecoder decoder_;
   FlowEvents events_;
+  SourceNotes notes_;
   bool json_;
   bool shown_ = true;  // the thread is asked for
   int32_t pid_ = -1;
@@ -58,6 +66,7 @@ class InsnsRows {
   uint64_t pause_tsc_ = 0;
   std::set<int32_t> begun_;  // threads of which something was printed
   uint64_t rows_ = 0;
+  std::string printed_above_;
   std::unordered_map<uint64_t, Lines> kept_;  // by DecodedBlock::id
   uint64_t kept_lines_ = 0;
 };

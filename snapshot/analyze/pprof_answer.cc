@@ -114,7 +114,7 @@ Result<> answer_pprof(const SnapshotDirectory& directory, const Question& questi
   if (!decoded) return decoded.error();
   const FunctionLines lines = [&](const CallFunction& function) {
     const uint64_t at = function.entry != 0 ? function.entry : function.begin;
-    return decoded->context->names().line(function.pid, function.tsc, at).value_or(SourceLine());
+    return decoded->context->names().own_line(function.pid, function.tsc, at).value_or(SourceLine());
   };
   PprofHead head;
   head.comments = {answer_head(decoded->snapshot(), decoded->summary)};

@@ -9,10 +9,12 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "snapshot/format/byte_progress.h"
 #include "snapshot/format/directory.h"
+#include "snapshot/source/source_files.h"
 
 namespace fathom::snapshot {
 
@@ -40,8 +42,10 @@ struct Question {
   int32_t tid = -1;         // this thread alone
   std::string from;         // kDelta: patterns
   std::string to;
-  unsigned threads = 0;   // to decode with; 0: one per processor
-  ByteProgress progress;  // of decoding
+  bool inlines = false;                             // kInsns: the functions that an instruction was inlined through
+  std::vector<SourceDirectory> source_directories;  // kInsns, kCalls: show text of files here; empty: of none
+  unsigned threads = 0;                             // to decode with; 0: one per processor
+  ByteProgress progress;                            // of decoding
 };
 
 // False: the reader is gone, stop.

@@ -52,6 +52,8 @@ struct CodeNames::State {
   void read_kallsyms(const Image& image);
   const ImageSymbols& symbols_of(uint32_t image) const;
   std::optional<MappedRange> range_at(int32_t pid, uint64_t tsc, uint64_t ip) const;
+  template <typename Found>
+  Found in_image(int32_t pid, uint64_t tsc, uint64_t ip, Found (ImageSymbols::*find)(uint64_t) const) const;
   void name_kernel(uint64_t tsc, uint64_t ip, bool is_mapped, CodePlace& place) const;
 
   const Snapshot& snapshot;
@@ -91,6 +93,14 @@ std::optional<MappedRange> CodeNames::State::range_at(int32_t pid, uint64_t tsc,
   return range;
 }
 
+template <typename Found>
+Found CodeNames::State::in_image(int32_t pid, uint64_t tsc, uint64_t ip,
+                                 Found (ImageSymbols::*find)(uint64_t) const) const {
+  const auto range = range_at(pid, tsc, ip);
+  if (!range) return {};
+  return (symbols_of(range->image).*find)(range->file_offset + (ip - range->begin));
+}
+
 void CodeNames::State::name_kernel(uint64_t tsc, uint64_t ip, bool is_mapped, CodePlace& place) const {
   const FunctionExtent extent = kernel.find(ip, tsc);
   if (extent.function != nullptr) {
@@ -124,9 +134,15 @@ CodePlace CodeNames::find(int32_t pid, uint64_t tsc, uint64_t ip) const {
 }
 
 std::optional<SourceLine> CodeNames::line(int32_t pid, uint64_t tsc, uint64_t ip) const {
-  const auto range = state_->range_at(pid, tsc, ip);
-  if (!range) return std::nullopt;
-  return state_->symbols_of(range->image).line(range->file_offset + (ip - range->begin));
+  return state_->in_image(pid, tsc, ip, &ImageSymbols::line);
+}
+
+std::optional<SourceLine> CodeNames::own_line(int32_t pid, uint64_t tsc, uint64_t ip) const {
+  return state_->in_image(pid, tsc, ip, &ImageSymbols::own_line);
+}
+
+std::vector<SourceFrame> CodeNames::frames(int32_t pid, uint64_t tsc, uint64_t ip) const {
+  return state_->in_image(pid, tsc, ip, &ImageSymbols::frames);
 }
 
 const ImageSymbols* CodeNames::symbols(uint32_t image) const {

@@ -40,7 +40,10 @@ class CodeNames {
   ~CodeNames();
 
   CodePlace find(int32_t pid, uint64_t tsc, uint64_t ip) const;
+  // As ImageSymbols has them: the instruction's own line, that of the function around it, and all between the two.
   std::optional<SourceLine> line(int32_t pid, uint64_t tsc, uint64_t ip) const;
+  std::optional<SourceLine> own_line(int32_t pid, uint64_t tsc, uint64_t ip) const;
+  std::vector<SourceFrame> frames(int32_t pid, uint64_t tsc, uint64_t ip) const;
   // Of an image by its number; nullptr when there is no such image.
   const ImageSymbols* symbols(uint32_t image) const;
   // The kernel's functions of a name, as ImageSymbols::named() takes it; their extents are addresses.

@@ -37,6 +37,8 @@ struct ImageSymbols::State {
   void add_plt();
   const Function* function(uint32_t symbol);
   SourceLines& source_lines();
+  template <typename Found>
+  Found in_lines(uint64_t offset, Found (SourceLines::*find)(uint64_t address));
 };
 
 void ImageSymbols::State::read_file(const std::string& path, const Image& image) {
@@ -103,6 +105,14 @@ SourceLines& ImageSymbols::State::source_lines() {
   return *lines;
 }
 
+template <typename Found>
+Found ImageSymbols::State::in_lines(uint64_t offset, Found (SourceLines::*find)(uint64_t address)) {
+  if (!file) return {};
+  const auto address = file->address_of(offset);
+  const std::lock_guard guard(lock);
+  return address ? (source_lines().*find)(*address) : Found{};
+}
+
 ImageSymbols::ImageSymbols() : state_(std::make_unique<State>()) {}
 ImageSymbols::~ImageSymbols() = default;
 
@@ -120,10 +130,18 @@ FunctionExtent ImageSymbols::extent(uint64_t offset) const {
 }
 
 std::optional<SourceLine> ImageSymbols::line(uint64_t offset) const {
-  if (!state_->file) return std::nullopt;
-  const auto address = state_->file->address_of(offset);
-  const std::lock_guard guard(state_->lock);
-  return address ? state_->source_lines().find(*address) : std::nullopt;
+  return state_->in_lines(offset, &SourceLines::find);
+}
+
+std::optional<SourceLine> ImageSymbols::own_line(uint64_t offset) const {
+  return state_->in_lines(offset, &SourceLines::find_own);
+}
+
+std::vector<SourceFrame> ImageSymbols::frames(uint64_t offset) const {
+  std::vector<SourceFrame> frames = state_->in_lines(offset, &SourceLines::frames);
+  const Function* around = frames.empty() ? nullptr : function(offset);
+  if (around != nullptr) frames.back().function = around->name;
+  return frames;
 }
 
 std::vector<uint64_t> ImageSymbols::offsets_of_line(std::string_view file, uint32_t line) const {

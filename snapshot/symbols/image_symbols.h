@@ -30,6 +30,12 @@ struct SourceLine {
   uint32_t line = 0;
 };
 
+// One of the functions whose text an instruction comes from: the compiler put each into the next one.
+struct SourceFrame {
+  std::string function;  // demangled; empty: not known
+  SourceLine at;         // line 0: not known
+};
+
 // Offsets in which the same answer holds: of a function (or of the part of it that no other one covers), or of a
 // stretch without symbols.
 struct FunctionExtent {
@@ -48,7 +54,12 @@ class ImageSymbols {
   // this.
   const Function* function(uint64_t offset) const { return extent(offset).function; }
   FunctionExtent extent(uint64_t offset) const;
+  // The instruction's own, which may be of a function that was inlined.
   std::optional<SourceLine> line(uint64_t offset) const;
+  // In the text of function(offset): where code of another was inlined, the line of the call.
+  std::optional<SourceLine> own_line(uint64_t offset) const;
+  // Innermost first, function(offset) last; one alone where nothing was inlined, none where no line is known.
+  std::vector<SourceFrame> frames(uint64_t offset) const;
   // Every function whose demangled or raw name matches; for patterns of instructions to start at. "handle" also means
   // "int shop::handle(Request&)", and '*' and '?' stand for what is left out.
   std::vector<const Function*> named(std::string_view name) const;

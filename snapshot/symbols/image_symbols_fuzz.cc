@@ -16,7 +16,11 @@ using namespace fathom::snapshot;
 void look_at(const ImageSymbols& symbols, uint64_t offset) {
   const FunctionExtent extent = symbols.extent(offset);
   if (offset < extent.begin || offset >= extent.end) std::abort();
-  symbols.line(offset);
+  symbols.own_line(offset);
+  const auto frames = symbols.frames(offset);
+  // The line that is told alone is the innermost.
+  const auto line = symbols.line(offset);
+  if (!frames.empty() && (!line || frames.front().at.line != line->line)) std::abort();
 }
 
 }  // namespace
@@ -31,5 +35,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (uint64_t offset = 0; offset < size; offset += 1 + size / 64) look_at(*symbols, offset);
   for (const std::string& name : symbols->some_names(16)) symbols->named(name);
   symbols->offsets_of_line("sample.cc", 3);
+  symbols->offsets_of_line("inlined.cc", 15);
   return 0;
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <random>
@@ -65,6 +66,8 @@ class Folder : public testing::Test {
     return path_ + "/" + name;
   }
 
+  void look_at_damage(const std::string& path) const;
+
   std::string path_;
 };
 
@@ -88,8 +91,9 @@ TEST_F(ImageSymbolsTest, EntriesOfTheLinkageTable) {
   EXPECT_EQ(name_at(*secure, 0x370), "outside@plt");  // .plt pushes a number
   EXPECT_EQ(name_at(*secure, kOutsidePlt), "outside@plt");
   EXPECT_EQ(name_at(*secure, 0x3a4), "shop::handle(shop::Request&)@plt");
-  EXPECT_EQ(name_at(*secure, 0x360), "");  // what all of .plt comes back to
+  EXPECT_EQ(name_at(*secure, 0x360), "first-call@plt");  // what all of .plt comes back to
   const auto plain = load(sample("sample.dwarf4.elf"));
+  EXPECT_EQ(name_at(*plain, 0x280), "first-call@plt");
   EXPECT_EQ(name_at(*plain, 0x290), "outside@plt");
   EXPECT_EQ(name_at(*plain, 0x2a0), "shop::handle(shop::Request&)@plt");
 }
@@ -109,6 +113,65 @@ TEST_F(ImageSymbolsTest, WhereALineBegins) {
   EXPECT_EQ(symbols->offsets_of_line("/build/sample.cc", 15), (std::vector<uint64_t>{0x3c2}));
   EXPECT_TRUE(symbols->offsets_of_line("ample.cc", 16).empty());
   EXPECT_TRUE(symbols->offsets_of_line("sample.cc", 9999).empty());
+}
+
+// "shop::Mutex::take():7 shop::Guard::Guard(shop::Mutex&):10 ..."
+std::string frames_at(const ImageSymbols& symbols, uint64_t offset) {
+  std::string text;
+  for (const SourceFrame& frame : symbols.frames(offset)) {
+    EXPECT_EQ(frame.at.file, "/build/inlined.cc");
+    text += (text.empty() ? "" : " ") + frame.function + ":" + std::to_string(frame.at.line);
+  }
+  return text;
+}
+
+std::string own_line_at(const ImageSymbols& symbols, uint64_t offset) {
+  const auto line = symbols.own_line(offset);
+  return line ? line->file + ":" + std::to_string(line->line) : "";
+}
+
+// The lock that a guard takes is called from a header, and a person looks for the line that made the guard.
+TEST_F(ImageSymbolsTest, WhatWasInlinedHasALineOfTheFunctionAroundIt) {
+  struct Places {
+    const char* file;
+    uint64_t lock, unlock, between, local;
+  };
+  for (const Places& at :
+       {Places{"inlined.elf", 0x29a, 0x2af, 0x2a1, 0x27d}, Places{"inlined.clang.elf", 0x27a, 0x28f, 0x281, 0x2aa}}) {
+    SCOPED_TRACE(at.file);
+    const auto symbols = load(sample(at.file));
+    EXPECT_EQ(line_at(*symbols, at.lock), "/build/inlined.cc:7");
+    EXPECT_EQ(own_line_at(*symbols, at.lock), "/build/inlined.cc:15");
+    EXPECT_EQ(frames_at(*symbols, at.lock),
+              "shop::Mutex::take():7 shop::Guard::Guard(shop::Mutex&):10 shop::count(shop::Mutex&, int&):15");
+    EXPECT_EQ(line_at(*symbols, at.unlock), "/build/inlined.cc:11");
+    EXPECT_NE(frames_at(*symbols, at.unlock).find("shop::Guard::~Guard():11 shop::count("), std::string::npos);
+    EXPECT_EQ(own_line_at(*symbols, at.between), "/build/inlined.cc:19");
+    EXPECT_EQ(frames_at(*symbols, at.between), "shop::count(shop::Mutex&, int&):19");
+    EXPECT_EQ(own_line_at(*symbols, at.local), "/build/inlined.cc:17");
+    EXPECT_NE(frames_at(*symbols, at.local).find("::twice(int):17"), std::string::npos);
+    EXPECT_EQ(own_line_at(*symbols, 0x250), "");
+    EXPECT_TRUE(symbols->frames(0x250).empty());
+    // No instruction is of that line itself: where the guard's begin.
+    EXPECT_EQ(symbols->offsets_of_line("inlined.cc", 15), std::vector<uint64_t>{at.lock});
+  }
+}
+
+// gcc's table has rows that the next one begins with: what is there is of the next one's line.
+TEST_F(ImageSymbolsTest, ALineBeginsWhereItsOwnInstructionsDo) {
+  const auto symbols = load(sample("inlined.elf"));
+  for (uint32_t line = 1; line < 25; ++line) {
+    for (const uint64_t offset : symbols->offsets_of_line("inlined.cc", line)) {
+      const auto frames = symbols->frames(offset);
+      EXPECT_TRUE(std::ranges::any_of(frames, [&](const SourceFrame& frame) { return frame.at.line == line; }))
+          << line << " at " << offset << ", which is of " << line_at(*symbols, offset);
+    }
+  }
+  EXPECT_TRUE(symbols->offsets_of_line("inlined.cc", 20).empty());
+  // And the other way about, whichever line a listing names.
+  for (uint64_t offset = 0x270; offset < 0x2bb; ++offset) {
+    EXPECT_FALSE(symbols->offsets_of_line("inlined.cc", symbols->line(offset)->line).empty()) << offset;
+  }
 }
 
 TEST_F(ImageSymbolsTest, AStrippedFileHasWhatItExports) {
@@ -193,16 +256,22 @@ TEST_F(ImageSymbolsTest, ProblemsSayWhy) {
 
 // Every beginning, and many flipped bits: answers or none, and never one outside of the file's code.
 TEST_F(ImageSymbolsTest, DamagedFilesAreRead) {
-  std::string whole(fs::file_size(sample("sample.elf")), '\0');
-  Fd file(::open(sample("sample.elf").c_str(), O_RDONLY | O_CLOEXEC));
+  for (const std::string name : {"sample.elf", "inlined.elf", "inlined.clang.elf"}) look_at_damage(sample(name));
+}
+
+void Folder::look_at_damage(const std::string& path) const {
+  std::string whole(fs::file_size(path), '\0');
+  Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   ASSERT_TRUE(read_whole(file.get(), 0, {reinterpret_cast<uint8_t*>(whole.data()), whole.size()}, "test").ok());
   const auto look = [&](const std::string& bytes) {
     const auto symbols = load(write("damaged", bytes));
     for (uint64_t offset = 0; offset < 0x500; offset += 0x10) {
       const FunctionExtent extent = symbols->extent(offset);
       EXPECT_TRUE(extent.begin <= offset && offset < extent.end);
-      symbols->line(offset);
+      EXPECT_EQ(symbols->line(offset).has_value(), !symbols->frames(offset).empty());
+      symbols->own_line(offset);
     }
+    symbols->offsets_of_line("inlined.cc", 15);
   };
   for (size_t size = 0; size < whole.size(); size += 37) look(whole.substr(0, size));
   std::mt19937 random(7);

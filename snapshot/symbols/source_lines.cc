@@ -42,25 +42,27 @@ Dwarf_Line* row_at(Dwarf_Lines* lines, size_t count, uint64_t address) {
   return low == 0 ? nullptr : dwarf_onesrcline(lines, low - 1);
 }
 
-bool is_file(std::string_view path, std::string_view wanted) {
-  if (!path.ends_with(wanted)) return false;
-  return path.size() == wanted.size() || path[path.size() - wanted.size() - 1] == '/' || wanted.starts_with('/');
+bool is_of_line(Dwarf_Line* row, uint32_t line) {
+  int number = 0;
+  return dwarf_lineno(row, &number) == 0 && number > 0 && static_cast<uint32_t>(number) == line && !ends_sequence(row);
 }
 
-bool is_statement_of(Dwarf_Line* row, std::string_view file, uint32_t line) {
-  int number = 0;
+bool begins_statement(Dwarf_Line* row) {
   bool begins = false;
-  if (dwarf_lineno(row, &number) != 0 || number <= 0 || static_cast<uint32_t>(number) != line) return false;
-  if (ends_sequence(row) || dwarf_linebeginstatement(row, &begins) != 0 || !begins) return false;
-  const char* path = dwarf_linesrc(row, nullptr, nullptr);
-  return path != nullptr && is_file(path, file);
+  return dwarf_linebeginstatement(row, &begins) == 0 && begins;
 }
 
 }  // namespace
 
+bool SourceLines::WantedLine::is_of(std::string_view path) const {
+  if (!path.ends_with(file)) return false;
+  return path.size() == file.size() || path[path.size() - file.size() - 1] == '/' || file.starts_with('/');
+}
+
 SourceLines::SourceLines(const ElfFile& file) {
   if (!file.section(".debug_line") && !file.section(".zdebug_line")) return;
   dwarf_.reset(dwarf_begin_elf(file.elf(), DWARF_C_READ, nullptr));
+  if (dwarf_ != nullptr) inlined_ = std::make_unique<InlinedCode>(dwarf_.get());
 }
 
 void SourceLines::index_unit(Dwarf_Die& die) {
@@ -86,7 +88,9 @@ void SourceLines::index_units() {
   std::sort(units_.begin(), units_.end(), [](const Unit& a, const Unit& b) { return a.begin < b.begin; });
 }
 
-const SourceLines::Unit* SourceLines::unit_at(uint64_t address) const {
+const SourceLines::Unit* SourceLines::unit_at(uint64_t address) {
+  if (!available()) return nullptr;
+  if (!indexed_) index_units();
   auto next = std::upper_bound(units_.begin(), units_.end(), address,
                                [](uint64_t value, const Unit& unit) { return value < unit.begin; });
   if (next == units_.begin()) return nullptr;
@@ -102,30 +106,78 @@ SourceLines::Rows SourceLines::rows_of(Dwarf_Off at) const {
   return rows;
 }
 
-std::optional<SourceLine> SourceLines::find(uint64_t address) {
-  if (!available()) return std::nullopt;
-  if (!indexed_) index_units();
-  const Unit* unit = unit_at(address);
-  if (unit == nullptr) return std::nullopt;
-  const Rows rows = rows_of(unit->die);
+std::optional<SourceLine> SourceLines::line_in(const Rows& rows, uint64_t address) {
   Dwarf_Line* row = row_at(rows.lines, rows.count, address);
   if (row == nullptr || ends_sequence(row)) return std::nullopt;
   return as_line(row);
+}
+
+std::optional<SourceLine> SourceLines::find(uint64_t address) {
+  const Unit* unit = unit_at(address);
+  return unit == nullptr ? std::nullopt : line_in(rows_of(unit->die), address);
+}
+
+std::optional<SourceLine> SourceLines::find_own(uint64_t address) {
+  const Unit* unit = unit_at(address);
+  if (unit == nullptr) return std::nullopt;
+  InlinedCode::Call call;
+  if (inlined_->outermost(unit->die, address, call)) return SourceLine{std::move(call.file), call.line};
+  return line_in(rows_of(unit->die), address);
+}
+
+std::vector<SourceFrame> SourceLines::frames(uint64_t address) {
+  const Unit* unit = unit_at(address);
+  auto line = unit == nullptr ? std::nullopt : line_in(rows_of(unit->die), address);
+  if (!line) return {};
+  std::vector<SourceFrame> frames;
+  for (InlinedCode::Call& call : inlined_->calls_at(unit->die, address)) {
+    frames.push_back({inlined_->name_of(call.callee), std::move(*line)});
+    line = SourceLine{std::move(call.file), call.line};
+  }
+  frames.push_back({"", std::move(*line)});
+  return frames;
+}
+
+// Reading a unit's functions takes longer than reading its list of files.
+bool SourceLines::names_file(Dwarf_Off at, const WantedLine& wanted) const {
+  Dwarf_Die die{};
+  Dwarf_Files* files = nullptr;
+  size_t count = 0;
+  if (dwarf_offdie(dwarf_.get(), at, &die) == nullptr || dwarf_getsrcfiles(&die, &files, &count) != 0) return false;
+  for (size_t i = 0; i < count; ++i) {
+    const char* path = dwarf_filesrc(files, i, nullptr, nullptr);
+    if (path != nullptr && wanted.is_of(path)) return true;
+  }
+  return false;
+}
+
+void SourceLines::add_begins(Dwarf_Off unit, const WantedLine& wanted, bool statements,
+                             std::vector<uint64_t>& found) const {
+  const Rows rows = rows_of(unit);
+  for (size_t i = 0; i < rows.count; ++i) {
+    Dwarf_Line* row = dwarf_onesrcline(rows.lines, i);
+    Dwarf_Addr address = 0;
+    if (!is_of_line(row, wanted.line) || (statements && !begins_statement(row)) || dwarf_lineaddr(row, &address) != 0)
+      continue;
+    const auto told = line_in(rows, address);
+    if (told && wanted.is(told->file, told->line)) found.push_back(address);
+  }
 }
 
 std::vector<uint64_t> SourceLines::addresses(std::string_view file, uint32_t line) {
   std::vector<uint64_t> found;
   if (!available()) return found;
   if (!indexed_) index_units();
+  const WantedLine wanted{file, line};
   std::set<Dwarf_Off> units;
   for (const Unit& unit : units_) units.insert(unit.die);
-  for (const Dwarf_Off unit : units) {
-    const Rows rows = rows_of(unit);
-    for (size_t i = 0; i < rows.count; ++i) {
-      Dwarf_Line* row = dwarf_onesrcline(rows.lines, i);
-      Dwarf_Addr address = 0;
-      if (is_statement_of(row, file, line) && dwarf_lineaddr(row, &address) == 0) found.push_back(address);
-    }
+  for (const bool statements : {true, false}) {
+    for (const Dwarf_Off unit : units) add_begins(unit, wanted, statements, found);
+    if (!found.empty()) break;
+  }
+  const auto called_here = [&](const InlinedCode::Call& call) { return wanted.is(call.file, call.line); };
+  for (auto unit = units.begin(); found.empty() && unit != units.end(); ++unit) {
+    if (names_file(*unit, wanted)) found = inlined_->begins_of(*unit, called_here);
   }
   std::sort(found.begin(), found.end());
   return found;

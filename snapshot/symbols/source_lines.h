@@ -1,6 +1,7 @@
-// SourceLines: file and line of an address, by DWARF (.debug_line of versions 2 to 5).
+// SourceLines: file and line of an address, by DWARF (.debug_line of versions 2 to 5), and who inlined it.
 //
-// Purpose: the only user of libdw's lines. Units are indexed by their own ranges when first asked, because
+// Purpose: the only user of libdw's lines. An address has one line, that of the last row at or before it; rows before
+// that at the same address are of no instruction. Units are indexed by their own ranges when first asked, because
 // .debug_aranges is optional and clang leaves it out. Thread safety: none (libdw has none): callers lock. Ownership:
 // keeps a reference to the file. Errors: none; unknown is an answer. The file is hostile input: limits hold.
 #pragma once
@@ -13,6 +14,7 @@
 
 #include "snapshot/symbols/elf_file.h"
 #include "snapshot/symbols/image_symbols.h"
+#include "snapshot/symbols/inlined_code.h"
 
 namespace fathom::snapshot {
 
@@ -22,7 +24,13 @@ class SourceLines {
 
   bool available() const { return dwarf_ != nullptr; }
   std::optional<SourceLine> find(uint64_t address);
-  // Where statements of the line begin; sorted. `file` may be the end of a path. Reads all units.
+  // In the text of the function that the address is in: where code of another was inlined, the line of the call.
+  std::optional<SourceLine> find_own(uint64_t address);
+  // Innermost first, the function itself last and without its name, which symbols tell; one alone where nothing was
+  // inlined, none where no line is known.
+  std::vector<SourceFrame> frames(uint64_t address);
+  // Where instructions of the line begin, statements if it has any; where it has none of its own, where those begin
+  // that were inlined there. Sorted. `file` may be the end of a path. Reads all units.
   std::vector<uint64_t> addresses(std::string_view file, uint32_t line);
 
  private:
@@ -41,9 +49,19 @@ class SourceLines {
     size_t count = 0;
   };
   Rows rows_of(Dwarf_Off die) const;
-  const Unit* unit_at(uint64_t address) const;
+  const Unit* unit_at(uint64_t address);
+  struct WantedLine {
+    std::string_view file;  // may be the end of a path
+    uint32_t line = 0;
+    bool is_of(std::string_view path) const;
+    bool is(std::string_view path, uint32_t number) const { return number == line && is_of(path); }
+  };
+  bool names_file(Dwarf_Off unit, const WantedLine& wanted) const;
+  void add_begins(Dwarf_Off unit, const WantedLine& wanted, bool statements, std::vector<uint64_t>& found) const;
+  static std::optional<SourceLine> line_in(const Rows& rows, uint64_t address);
 
   std::unique_ptr<Dwarf, EndDwarf> dwarf_;
+  std::unique_ptr<InlinedCode> inlined_;
   bool indexed_ = false;
   std::vector<Unit> units_;
 };

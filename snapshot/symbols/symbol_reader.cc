@@ -184,6 +184,16 @@ uint32_t little32(std::string_view bytes) {
   return value;
 }
 
+// What the first entry of .plt is called, which looks a symbol up when it is called for the first time:
+// `push *slot(%rip); [bnd] jmp *slot(%rip)`.
+constexpr std::string_view kLookUp = "first-call";
+
+bool is_look_up(std::string_view code) {
+  using namespace std::string_view_literals;
+  if (!code.starts_with("\xff\x35"sv) || code.size() < 13) return false;
+  return code.substr(6).starts_with("\xff\x25"sv) || code.substr(6).starts_with("\xf2\xff\x25"sv);
+}
+
 // An entry is `[endbr64] [bnd] jmp *slot(%rip)`, or `[endbr64] push number` where the jump has a table of its own.
 std::string_view entry_name(std::string_view code, uint64_t address, const Slots& slots) {
   using namespace std::string_view_literals;
@@ -196,6 +206,7 @@ std::string_view entry_name(std::string_view code, uint64_t address, const Slots
     return slots.at(next + static_cast<uint64_t>(static_cast<int64_t>(distance)));
   }
   if (code.starts_with("\x68"sv) && code.size() >= 5) return slots.pushed(little32(code.substr(1)));
+  if (is_look_up(code)) return kLookUp;
   return {};
 }
 

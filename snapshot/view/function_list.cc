@@ -27,7 +27,7 @@ size_t FunctionList::add(std::string name, const CodePlace& place, int32_t pid, 
   const auto [at, fresh] = numbers_.try_emplace(name + '\0' + row.image, rows_.size());
   if (!fresh) return at->second;
   row.name = std::move(name);
-  const auto source = place.function == nullptr ? std::nullopt : names_.line(pid, tsc, place.begin);
+  const auto source = place.function == nullptr ? std::nullopt : names_.own_line(pid, tsc, place.begin);
   if (source && source->line > 0) {
     row.file = source->file;
     row.line = source->line;

@@ -69,7 +69,12 @@ class RowsWriter {
     json_.member("function", functions_.number(place, thread_.pid(), tsc));
     json_.member("function_offset", place.function != nullptr ? place.function_offset : place.image_offset);
     const auto source = names.line(thread_.pid(), tsc, address);
-    if (source && source->line > 0) json_.member("file", std::string_view(source->file)).member("line", source->line);
+    if (!source || source->line == 0) return place;
+    json_.member("file", std::string_view(source->file)).member("line", source->line);
+    const auto own = names.own_line(thread_.pid(), tsc, address);
+    if (!own || (own->line == source->line && own->file == source->file)) return place;
+    json_.key("inlined_at").begin_object().member("file", std::string_view(own->file)).member("line", own->line);
+    json_.end_object();
     return place;
   }
 

@@ -62,7 +62,7 @@ class StackWriter {
         item.kind == FlowKind::kBlock && (item.end == BlockEnd::kCall || item.end == BlockEnd::kFarCall);
     if (!called) return;
     json_.key("called_from").begin_object().member("address", std::string_view(hex_address(item.to)));
-    const auto source = view_.context().names().line(thread_.pid(), item.tsc, item.to);
+    const auto source = view_.context().names().own_line(thread_.pid(), item.tsc, item.to);
     if (source && source->line > 0) json_.member("file", std::string_view(source->file)).member("line", source->line);
     json_.end_object();
   }

@@ -1,0 +1,35 @@
+// One thread holds a mutex while another, in reserve(), waits for it. The lines marked below are looked for by name.
+#include <chrono>
+#include <cstdio>
+#include <mutex>
+#include <thread>
+
+namespace {
+
+std::mutex shelves;
+int stock;
+
+__attribute__((noinline)) void take(int count) {
+  const std::lock_guard<std::mutex> guard(shelves);  // waits
+  stock -= count;
+}
+
+__attribute__((noinline)) void reserve(int count) {
+  take(count);
+  std::puts("reserved");
+}
+
+void hold() {
+  const std::lock_guard<std::mutex> guard(shelves);
+  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+}
+
+}  // namespace
+
+int main() {
+  std::thread holder(hold);
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  reserve(3);
+  holder.join();
+  return stock == -3 ? 0 : 1;
+}
