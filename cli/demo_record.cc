@@ -117,13 +117,14 @@ Result<> show_recorded(const RecordedRequest& recorded, const Context& context) 
   if (!worker) return worker.error();
   std::vector<std::string> command{*worker, "--directory", recorded.directory, "--limit", kRows};
   if (!recorded.lock_holder.empty()) command.insert(command.end(), {"--tid", recorded.lock_holder});
+  if (auto shop = example_directory(context, "shop")) command.push_back("--source-dir=" + *shop);
   command.insert(command.end(), {"calls", recorded.snapshot_id});
   Result<std::string> calls = run_and_capture(command, kAnswerPatienceNano);
   if (!calls) return calls.error();
   const std::string whose = recorded.lock_holder.empty() ? "" : ", of the thread that held the lock";
   context.out("\nDown to the instructions" + whose +
               " (fathom record --span 'shelves.*' --min-duration 10ms --threads all -- shop run; fathom snapshot "
-              "calls):\n\n" +
+              "calls --source):\n\n" +
               *calls);
   return {};
 }

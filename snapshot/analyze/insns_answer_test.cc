@@ -50,9 +50,11 @@ TEST_F(InsnsAnswer, SourceTextStandsAboveWhatRanOfIt) {
   question.source_directories = {{"/build", directory}};
   const std::string table = run_.answer_to(question);
   EXPECT_NE(table.find("                build/sample.cc:11: line 11 says"), std::string::npos) << table;
-  EXPECT_NE(table.find("source: no text of /build/sample.cc is here as it was compiled; --source-dir"),
-            std::string::npos)
+  EXPECT_NE(table.find("source: no text of /build/sample.cc is here as it was compiled\n"), std::string::npos)
       << "line 23 is behind its end: " << table;
+  question.source_directories = {{"/elsewhere", directory}};
+  EXPECT_NE(run_.answer_to(question).find("compiled; --source-dir FROM=TO"), std::string::npos);
+  question.source_directories = {{"/build", directory}};
   question.format = Format::kJson;
   EXPECT_NE(run_.answer_to(question).find("\"line\":11,\"source\":\"line 11 says"), std::string::npos);
   std::filesystem::remove_all(directory);

@@ -75,6 +75,7 @@ std::string SourceNotes::text(const SourceLine& line) {
   if (!fresh) return at->second;
   auto found = files_.text(line.file, line.line, 0);
   if (found) {
+    any_found_ = true;
     at->second = printable(without_blanks(found->lines.front()));
   } else if (missing_.size() < kMostMissing) {
     missing_.insert(line.file);
@@ -85,8 +86,8 @@ std::string SourceNotes::text(const SourceLine& line) {
 std::string SourceNotes::missing_text() const {
   if (missing_.empty()) return "";
   const std::string others = missing_.size() == 1 ? "" : " and of " + group_digits(missing_.size() - 1) + " others";
-  return "source: no text of " + printable(*missing_.begin()) + others +
-         " is here as it was compiled; --source-dir FROM=TO looks for what begins with FROM below TO\n";
+  const std::string cure = any_found_ ? "" : "; --source-dir FROM=TO looks for what begins with FROM below TO";
+  return "source: no text of " + printable(*missing_.begin()) + others + " is here as it was compiled" + cure + "\n";
 }
 
 }  // namespace fathom::snapshot

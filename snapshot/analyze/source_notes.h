@@ -42,6 +42,7 @@ class SourceNotes {
   const SourceFiles files_;
   std::map<std::pair<std::string, uint32_t>, std::string> texts_;
   std::set<std::string> missing_;  // files
+  bool any_found_ = false;
 };
 
 }  // namespace fathom::snapshot

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "snapshot/symbols/demangle.h"
+#include "snapshot/symbols/source_path.h"
 
 namespace fathom::snapshot {
 namespace {
@@ -152,7 +153,7 @@ InlinedCode::Call InlinedCode::call_of(Dwarf_Off unit, const Copy& copy) const {
   const uint64_t line = number_of(die, DW_AT_call_line);
   const char* name = file < count ? dwarf_filesrc(files, file, nullptr, nullptr) : nullptr;
   if (name == nullptr || line == 0 || line > UINT32_MAX) return call;
-  call.file = name;
+  call.file = source_path(unit_die, name);
   call.line = static_cast<uint32_t>(line);
   return call;
 }

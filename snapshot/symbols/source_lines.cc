@@ -5,16 +5,18 @@
 #include <algorithm>
 #include <set>
 
+#include "snapshot/symbols/source_path.h"
+
 namespace fathom::snapshot {
 namespace {
 
 constexpr size_t kMostRanges = 4u << 20;
 
-std::optional<SourceLine> as_line(Dwarf_Line* line) {
+std::optional<SourceLine> as_line(Dwarf_Die& unit, Dwarf_Line* line) {
   int number = 0;
   const char* file = dwarf_linesrc(line, nullptr, nullptr);
   if (file == nullptr || dwarf_lineno(line, &number) != 0 || number <= 0) return std::nullopt;
-  return SourceLine{file, static_cast<uint32_t>(number)};
+  return SourceLine{source_path(unit, file), static_cast<uint32_t>(number)};
 }
 
 bool begins_after(Dwarf_Line* line, uint64_t address) {
@@ -99,22 +101,26 @@ const SourceLines::Unit* SourceLines::unit_at(uint64_t address) {
 }
 
 SourceLines::Rows SourceLines::rows_of(Dwarf_Off at) const {
-  Dwarf_Die die{};
   Rows rows;
-  if (dwarf_offdie(dwarf_.get(), at, &die) == nullptr) return {};
-  if (dwarf_getsrclines(&die, &rows.lines, &rows.count) != 0) return {};
+  if (dwarf_offdie(dwarf_.get(), at, &rows.unit) == nullptr) return {};
+  if (dwarf_getsrclines(&rows.unit, &rows.lines, &rows.count) != 0) return {};
   return rows;
 }
 
-std::optional<SourceLine> SourceLines::line_in(const Rows& rows, uint64_t address) {
+std::optional<SourceLine> SourceLines::line_in(Rows& rows, uint64_t address) {
   Dwarf_Line* row = row_at(rows.lines, rows.count, address);
   if (row == nullptr || ends_sequence(row)) return std::nullopt;
-  return as_line(row);
+  return as_line(rows.unit, row);
+}
+
+std::optional<SourceLine> SourceLines::line_at(Dwarf_Off unit, uint64_t address) const {
+  Rows rows = rows_of(unit);
+  return line_in(rows, address);
 }
 
 std::optional<SourceLine> SourceLines::find(uint64_t address) {
   const Unit* unit = unit_at(address);
-  return unit == nullptr ? std::nullopt : line_in(rows_of(unit->die), address);
+  return unit == nullptr ? std::nullopt : line_at(unit->die, address);
 }
 
 std::optional<SourceLine> SourceLines::find_own(uint64_t address) {
@@ -122,12 +128,12 @@ std::optional<SourceLine> SourceLines::find_own(uint64_t address) {
   if (unit == nullptr) return std::nullopt;
   InlinedCode::Call call;
   if (inlined_->outermost(unit->die, address, call)) return SourceLine{std::move(call.file), call.line};
-  return line_in(rows_of(unit->die), address);
+  return line_at(unit->die, address);
 }
 
 std::vector<SourceFrame> SourceLines::frames(uint64_t address) {
   const Unit* unit = unit_at(address);
-  auto line = unit == nullptr ? std::nullopt : line_in(rows_of(unit->die), address);
+  auto line = unit == nullptr ? std::nullopt : line_at(unit->die, address);
   if (!line) return {};
   std::vector<SourceFrame> frames;
   for (InlinedCode::Call& call : inlined_->calls_at(unit->die, address)) {
@@ -146,14 +152,14 @@ bool SourceLines::names_file(Dwarf_Off at, const WantedLine& wanted) const {
   if (dwarf_offdie(dwarf_.get(), at, &die) == nullptr || dwarf_getsrcfiles(&die, &files, &count) != 0) return false;
   for (size_t i = 0; i < count; ++i) {
     const char* path = dwarf_filesrc(files, i, nullptr, nullptr);
-    if (path != nullptr && wanted.is_of(path)) return true;
+    if (path != nullptr && wanted.is_of(source_path(die, path))) return true;
   }
   return false;
 }
 
 void SourceLines::add_begins(Dwarf_Off unit, const WantedLine& wanted, bool statements,
                              std::vector<uint64_t>& found) const {
-  const Rows rows = rows_of(unit);
+  Rows rows = rows_of(unit);
   for (size_t i = 0; i < rows.count; ++i) {
     Dwarf_Line* row = dwarf_onesrcline(rows.lines, i);
     Dwarf_Addr address = 0;

@@ -45,6 +45,7 @@ class SourceLines {
   void index_units();
   void index_unit(Dwarf_Die& die);
   struct Rows {
+    Dwarf_Die unit{};
     Dwarf_Lines* lines = nullptr;
     size_t count = 0;
   };
@@ -58,7 +59,8 @@ class SourceLines {
   };
   bool names_file(Dwarf_Off unit, const WantedLine& wanted) const;
   void add_begins(Dwarf_Off unit, const WantedLine& wanted, bool statements, std::vector<uint64_t>& found) const;
-  static std::optional<SourceLine> line_in(const Rows& rows, uint64_t address);
+  static std::optional<SourceLine> line_in(Rows& rows, uint64_t address);
+  std::optional<SourceLine> line_at(Dwarf_Off unit, uint64_t address) const;
 
   std::unique_ptr<Dwarf, EndDwarf> dwarf_;
   std::unique_ptr<InlinedCode> inlined_;
