@@ -11,6 +11,8 @@ namespace fathom::snapshot {
 namespace {
 
 constexpr size_t kMostRanges = 4u << 20;
+// Rows and files that are looked at for one line; units may share their tables, so that a small file has many.
+constexpr uint64_t kMostLooks = 256u << 20;
 
 std::optional<SourceLine> as_line(Dwarf_Die& unit, Dwarf_Line* line) {
   int number = 0;
@@ -72,7 +74,7 @@ void SourceLines::index_unit(Dwarf_Die& die) {
   Dwarf_Addr begin = 0;
   Dwarf_Addr end = 0;
   ptrdiff_t next = 0;
-  while (units_.size() < kMostRanges && (next = dwarf_ranges(&die, next, &base, &begin, &end)) > 0) {
+  while (ranges_++ < kMostRanges && (next = dwarf_ranges(&die, next, &base, &begin, &end)) > 0) {
     // What the linker threw away lies at 0.
     if (begin < end && begin != 0) units_.push_back({begin, end, dwarf_dieoffset(&die)});
   }
@@ -83,8 +85,7 @@ void SourceLines::index_units() {
   Dwarf_CU* unit = nullptr;
   Dwarf_Die die{};
   uint8_t kind = 0;
-  while (units_.size() < kMostRanges &&
-         dwarf_get_units(dwarf_.get(), unit, &unit, nullptr, &kind, &die, nullptr) == 0) {
+  while (ranges_ < kMostRanges && dwarf_get_units(dwarf_.get(), unit, &unit, nullptr, &kind, &die, nullptr) == 0) {
     if (kind == DW_UT_compile) index_unit(die);
   }
   std::sort(units_.begin(), units_.end(), [](const Unit& a, const Unit& b) { return a.begin < b.begin; });
@@ -145,22 +146,21 @@ std::vector<SourceFrame> SourceLines::frames(uint64_t address) {
 }
 
 // Reading a unit's functions takes longer than reading its list of files.
-bool SourceLines::names_file(Dwarf_Off at, const WantedLine& wanted) const {
+bool SourceLines::names_file(Dwarf_Off at, WantedLine& wanted) const {
   Dwarf_Die die{};
   Dwarf_Files* files = nullptr;
   size_t count = 0;
   if (dwarf_offdie(dwarf_.get(), at, &die) == nullptr || dwarf_getsrcfiles(&die, &files, &count) != 0) return false;
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < count && wanted.looks++ < kMostLooks; ++i) {
     const char* path = dwarf_filesrc(files, i, nullptr, nullptr);
     if (path != nullptr && wanted.is_of(source_path(die, path))) return true;
   }
   return false;
 }
 
-void SourceLines::add_begins(Dwarf_Off unit, const WantedLine& wanted, bool statements,
-                             std::vector<uint64_t>& found) const {
+void SourceLines::add_begins(Dwarf_Off unit, WantedLine& wanted, bool statements, std::vector<uint64_t>& found) const {
   Rows rows = rows_of(unit);
-  for (size_t i = 0; i < rows.count; ++i) {
+  for (size_t i = 0; i < rows.count && wanted.looks++ < kMostLooks; ++i) {
     Dwarf_Line* row = dwarf_onesrcline(rows.lines, i);
     Dwarf_Addr address = 0;
     if (!is_of_line(row, wanted.line) || (statements && !begins_statement(row)) || dwarf_lineaddr(row, &address) != 0)
@@ -174,7 +174,7 @@ std::vector<uint64_t> SourceLines::addresses(std::string_view file, uint32_t lin
   std::vector<uint64_t> found;
   if (!available()) return found;
   if (!indexed_) index_units();
-  const WantedLine wanted{file, line};
+  WantedLine wanted{file, line};
   std::set<Dwarf_Off> units;
   for (const Unit& unit : units_) units.insert(unit.die);
   for (const bool statements : {true, false}) {

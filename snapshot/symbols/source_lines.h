@@ -54,17 +54,19 @@ class SourceLines {
   struct WantedLine {
     std::string_view file;  // may be the end of a path
     uint32_t line = 0;
+    uint64_t looks = 0;
     bool is_of(std::string_view path) const;
     bool is(std::string_view path, uint32_t number) const { return number == line && is_of(path); }
   };
-  bool names_file(Dwarf_Off unit, const WantedLine& wanted) const;
-  void add_begins(Dwarf_Off unit, const WantedLine& wanted, bool statements, std::vector<uint64_t>& found) const;
+  bool names_file(Dwarf_Off unit, WantedLine& wanted) const;
+  void add_begins(Dwarf_Off unit, WantedLine& wanted, bool statements, std::vector<uint64_t>& found) const;
   static std::optional<SourceLine> line_in(Rows& rows, uint64_t address);
   std::optional<SourceLine> line_at(Dwarf_Off unit, uint64_t address) const;
 
   std::unique_ptr<Dwarf, EndDwarf> dwarf_;
   std::unique_ptr<InlinedCode> inlined_;
   bool indexed_ = false;
+  size_t ranges_ = 0;
   std::vector<Unit> units_;
 };
 

@@ -9,7 +9,7 @@
 namespace fathom::snapshot {
 namespace {
 
-constexpr size_t kMostBytes = 4096;  // longer ones are none, and not worth the work
+constexpr size_t kMostBytes = 2048;  // longer ones are none, and not worth the work
 
 }  // namespace
 
