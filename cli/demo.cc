@@ -73,12 +73,12 @@ std::string snapshot_commands(const std::optional<RecordedRequest>& recorded) {
          "  export FATHOM_SNAPSHOTS=" +
          recorded->directory + "\n" +
          (recorded->trace_id.empty() ? "" : "  fathom trace " + recorded->trace_id + "   # it names its snapshot\n") +
-         "  fathom snapshot calls " + id + tid + "   # the calls" +
+         "  fathom snapshot calls " + id + tid + " --source   # the calls" +
          (tid.empty() ? "" : " of the thread that held the lock") +
          ", and the lines of source that made them\n"
          "  fathom snapshot insns " +
          id + tid +
-         " | less   # instruction by instruction\n"
+         " --source --inlines | less   # instruction by instruction\n"
          "  fathom snapshot functions " +
          id + tid + "\n";
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "snapshot/analyze/svg.h"
@@ -32,6 +33,23 @@ TEST(AnswerHead, SaysHowItCameToBe) {
   EXPECT_EQ(engine_text(mild), "engine: intel pt, 1.2 times slower");
   mild.slowdown = std::nan("");
   EXPECT_EQ(engine_text(mild), "engine: intel pt");
+}
+
+// Threads that contend hold a lock in turns: a head is no list of these.
+TEST(AnswerHead, FewLocksAreShownAndTheRestCounted) {
+  Snapshot snapshot;
+  for (int32_t holder = 1; holder <= 6; ++holder) {
+    Sideband wait;
+    wait.kind = SidebandKind::kLockWait;
+    wait.tid = 100;
+    wait.other_tid = holder;
+    wait.text = "mutex";
+    snapshot.sideband.push_back(wait);
+    const std::string text = head_text(snapshot);
+    EXPECT_EQ(std::ranges::count(text, '\n'), 1 + std::min(holder, 5)) << text;
+    EXPECT_EQ(text.find("more; --format json has all") != std::string::npos, holder > 4) << text;
+  }
+  EXPECT_NE(head_text(snapshot).find("lock: and 2 more;"), std::string::npos);
 }
 
 TEST(AnswerHead, SaysWhatIsMissing) {
