@@ -16,6 +16,7 @@ namespace fathom::snapshot {
 namespace {
 
 constexpr uint64_t kMostKeptBytes = 64 << 20;
+constexpr size_t kMostKeptFiles = 200;  // each is looked at when one is looked for
 constexpr size_t kMostNameBytes = 4096;
 
 // Without ".", ".." and "//": "" where it is no name of a file.
@@ -178,6 +179,7 @@ SourceFiles::SharedContent SourceFiles::known(const struct stat& about) const {
 void SourceFiles::keep(SharedContent content) const {
   const std::lock_guard lock(mutex_);
   kept_.push_front(std::move(content));
+  if (kept_.size() > kMostKeptFiles) kept_.pop_back();
   uint64_t bytes = 0;
   const auto first_beyond = std::ranges::find_if(
       kept_, [&](const SharedContent& one) { return (bytes += one->cost_bytes()) > kMostKeptBytes; });

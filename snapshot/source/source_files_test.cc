@@ -113,6 +113,18 @@ TEST_F(SourceFilesTest, WhatChangedIsReadAgain) {
   EXPECT_NE(one(*kept, "/build/shop/main.cc"), "another");
 }
 
+// More of them than are kept, by their number and by their size.
+TEST_F(SourceFilesTest, AnyNumberOfFiles) {
+  const auto sources = build();
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < 300; ++i) {
+      const std::string name = std::to_string(i) + ".cc";
+      if (round == 0) write("src/" + name, name + "\n" + std::string(i < 20 ? kMostSourceBytes - 10 : 0, 'x'));
+      ASSERT_EQ(one(*sources, "/build/" + name), name);
+    }
+  }
+}
+
 TEST_F(SourceFilesTest, DirectoriesAsPeopleWriteThem) {
   for (const char* text : {"", "=", "=/x", "/x=", "relative", "/x=relative", "."}) {
     EXPECT_FALSE(parse_source_directory(text).ok()) << text;
