@@ -291,7 +291,10 @@ struct GrpcFace::Impl {
   const QueryOptions& options;
   net::GrpcDoor door;
   Service service;
-  net::UnknownCalls unknown{refuse_unknown};
+  net::UnknownCalls unknown{[this](const grpc::ServerContextBase& call, const std::string& method) {
+    auto refusal = door.refusal(call);
+    return refusal ? *refusal : refuse_unknown(method);
+  }};
   std::unique_ptr<grpc::Server> server;
 };
 
