@@ -8,10 +8,15 @@ namespace fathom::cli {
 
 namespace {
 
-constexpr const char* kCollector = "--collector-";
-
+// The agent's names of them, in words of who starts both.
 std::vector<Flag> collector_flags() {
-  return client_security_flags(kCollector, "the server, by its agent,", "");
+  return {{"--collector-ca", "FILE",
+           "the agent trusts the server's certificate when one of these CAs signed it (PEM; default: those that this "
+           "host trusts)"},
+          {"--collector-certificate", "FILE", "the agent shows this to the server; needed with --tls-client-ca (PEM)"},
+          {"--collector-key", "FILE", "that certificate's private key (PEM)"},
+          {"--collector-token-file", "FILE",
+           "the agent sends its first token to the server (default: the first of --token-file)"}};
 }
 
 std::string host_of(const std::string& address) {
