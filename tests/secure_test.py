@@ -337,6 +337,10 @@ class Commands(Case):
                 self.assertIn(says, self.ask_cli("https://" + address, UNREACHABLE, "--ca", made.path("ca.crt")))
 
 
+def nodes(server, tls):
+    return json.loads(http_get(server, "/api/v1/nodes", tls)[2])["nodes"]
+
+
 class stand_in:
     """A server of TLS that fathom-server would refuse to be."""
 
@@ -389,16 +393,19 @@ class Agents(Case):
             with self.subTest(keys=keys):
                 self.agent(ingest, keys).says(says)
         agent = self.agent(ingest, ca + mine + token)
+        until(lambda: nodes(server, context(certificate="client")), f"the agent among the server's nodes; it says\n{agent.log_text()}")
 
-        def nodes():
-            tls = context(certificate="client")
-            connection = http.client.HTTPSConnection(server.addresses["http"], timeout=PATIENCE_S, context=tls)
-            connection.request("GET", "/api/v1/nodes", headers=bearer(TOKEN))
-            listed = json.loads(connection.getresponse().read())["nodes"]
-            connection.close()
-            return listed
-
-        until(nodes, f"the agent among the server's nodes; it says\n{agent.log_text()}")
+    def test_a_renewed_certificate_keeps_the_agents_stream(self):
+        made.make("live")
+        server = self.start(tls_keys("live") + f"token-file = {made.path('tokens')}\n")
+        agent = self.agent(server.addresses["ingest"], f"collector-ca = {made.path('ca.crt')}\ncollector-token-file = {made.path('tokens')}\n")
+        until(lambda: nodes(server, context()), "the agent among the server's nodes")
+        made.make("live")
+        server.says("read again", server.hang_up())
+        heard = nodes(server, context())[0]["last_seen_unix_nano"]
+        until(lambda: nodes(server, context())[0]["last_seen_unix_nano"] != heard, "it goes on speaking")
+        self.assertEqual(agent.log_text().count(") takes spans"), 1, "by the stream that it had")
+        self.assertNotIn("no stream", agent.log_text())
 
     def test_certificates_of_others(self):
         for name, says in (("old", "it expired on 2020-02-01"), ("elsewhere", "it is for traces.example only")):
