@@ -1,8 +1,9 @@
 // A program under measurement: started, told to end, and its use of processor and memory read off.
 //
 // Purpose: the server is a black box; the kernel's accounting is the measure. Ownership: the child is killed when this
-// object dies. Thread safety: one thread, but cpu_seconds() and rss_max_mib() may be called from any while it runs.
-// Errors: kUnavailable with the log's path when the child ends before it is ready.
+// object dies, and ends when this program or the thread that started it does. Thread safety: one thread, but
+// cpu_seconds() and rss_max_mib() may be called from any while it runs. Errors: kUnavailable with the log's path when
+// the child ends before it is ready.
 #pragma once
 
 #include <sys/types.h>

@@ -1,7 +1,9 @@
 // The small tools of the benchmarks: options, latencies, children, disk use.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -118,6 +120,23 @@ TEST(ChildProcess, GetsItsEnvironmentAndExitStatus) {
   ASSERT_TRUE(line.ok());
   EXPECT_EQ(*line, "x1");
   EXPECT_EQ(child.stop()->exit_status, 7);
+}
+
+TEST(ChildProcess, EndsWithTheProgramThatStartedIt) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const pid_t benchmark = ::fork();
+  if (benchmark == 0) {
+    ChildProcess child;
+    // It holds the pipe's end, which closes with it.
+    (void)child.start({{"/bin/sh", "-c", "echo ready >&3; exec sleep 600"}, {}, "/dev/null"});
+    ::_exit(0);  // as one that is killed: nobody tidies up
+  }
+  ::close(ends[1]);
+  ::waitpid(benchmark, nullptr, 0);
+  pollfd closed{ends[0], POLLIN, 0};
+  EXPECT_EQ(::poll(&closed, 1, 20'000), 1) << "it still runs";
+  ::close(ends[0]);
 }
 
 TEST(DiskUse, CountsLogsAndPreallocationApart) {

@@ -100,8 +100,8 @@ Result<uint64_t> count_missing(QueryClient& client, const SpanWriter& writer) {
 }  // namespace
 
 Result<AgentCost> measure_agent(const std::string& work_directory, const std::string& collector, uint32_t programs,
-                                uint64_t rate, double seconds) {
-  auto node = TracedNode::start(work_directory, collector);
+                                uint64_t rate, double seconds, const std::vector<std::string>& agent_arguments) {
+  auto node = TracedNode::start(work_directory, collector, agent_arguments);
   if (!node) return node.error();
   const double cpu_before = (*node)->agent().cpu_seconds();
   const uint64_t begin = now_monotonic_nano();

@@ -23,8 +23,9 @@ struct AgentCost {
   double spans_per_s_per_core() const { return static_cast<double>(acknowledged) / cpu_seconds; }
 };
 // `programs` of one thread each write `rate` spans a second for `seconds`; `collector` takes the agent's batches.
+// `agent_arguments`: besides.
 Result<AgentCost> measure_agent(const std::string& work_directory, const std::string& collector, uint32_t programs,
-                                uint64_t rate, double seconds);
+                                uint64_t rate, double seconds, const std::vector<std::string>& agent_arguments = {});
 
 // VmHWM of the agent when so many programs have written for `seconds`.
 struct Crowd {

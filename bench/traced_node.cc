@@ -49,7 +49,8 @@ std::vector<std::string> command_of(const WriterOptions& options, const std::str
 
 }  // namespace
 
-Result<std::unique_ptr<TracedNode>> TracedNode::start(const std::string& work_directory, const std::string& collector) {
+Result<std::unique_ptr<TracedNode>> TracedNode::start(const std::string& work_directory, const std::string& collector,
+                                                      const std::vector<std::string>& arguments) {
   Result<std::string> directory = make_run_directory(work_directory);
   if (!directory) return directory.error();
   std::unique_ptr<TracedNode> node(new TracedNode);
@@ -59,6 +60,7 @@ Result<std::unique_ptr<TracedNode>> TracedNode::start(const std::string& work_di
                       "--state", *directory + "/state"},
                      {},
                      *directory + "/agent.log"};
+  child.command.insert(child.command.end(), arguments.begin(), arguments.end());
   Result<std::string> line = node->agent_.start(child);
   if (line) return node;
   node->directory_.clear();  // its log stays for whoever looks

@@ -18,8 +18,9 @@ namespace fathom::bench {
 
 class TracedNode {
  public:
-  // `collector`: HOST:PORT that takes agents.
-  static Result<std::unique_ptr<TracedNode>> start(const std::string& work_directory, const std::string& collector);
+  // `collector`: HOST:PORT that takes agents. `arguments`: of the agent, besides.
+  static Result<std::unique_ptr<TracedNode>> start(const std::string& work_directory, const std::string& collector,
+                                                   const std::vector<std::string>& arguments = {});
   ~TracedNode();
 
   ChildProcess& agent() { return agent_; }

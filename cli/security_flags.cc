@@ -52,10 +52,19 @@ Result<net::ListenerSecurity> load(const ListenerFiles& files) {
 }
 
 Result<> reload(const net::ListenerSecurity& security) {
+  std::optional<net::TlsServer::Loaded> tls;
   if (security.tls) {
-    if (Result<> loaded = security.tls->reload(); !loaded) return loaded;
+    auto loaded = security.tls->read();
+    if (!loaded) return invalid("--tls-certificate: " + loaded.error().message);
+    tls = *std::move(loaded);
   }
-  return security.tokens ? security.tokens->reload() : Result<>();
+  if (security.tokens) {
+    auto digests = security.tokens->read();
+    if (!digests) return invalid("--token-file: " + digests.error().message);
+    security.tokens->use(*std::move(digests));
+  }
+  if (tls) security.tls->use(*std::move(tls));  // now that nothing can be wrong any more
+  return {};
 }
 
 std::vector<Flag> client_security_flags(const std::string& prefix, const std::string& of_whom,

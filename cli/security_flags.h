@@ -25,7 +25,7 @@ std::vector<Flag> listener_security_flags();
 Result<ListenerFiles> listener_files(const Args& args, const std::vector<std::string>& addresses);
 // Loads them.
 Result<net::ListenerSecurity> load(const ListenerFiles& files);
-// Loads anew what `security` has; what an error names stays as it was.
+// Loads anew what `security` has: all of it or, with an error, nothing.
 Result<> reload(const net::ListenerSecurity& security);
 
 // --PREFIXca, --PREFIXcertificate, --PREFIXkey, --PREFIXtoken-file of a client; `prefix` is "--" or "--collector-".

@@ -110,6 +110,10 @@ void Supervised::start_again(const std::string& fault) {
   log_error(fault + "; starting it again in " + format_duration(pause_nano_));
 }
 
+void Supervised::reload() const {
+  if (child_ && options_.reloads && !starting()) child_->signal(SIGHUP);
+}
+
 void Supervised::terminate() const {
   if (child_) child_->signal(SIGTERM);
 }

@@ -26,6 +26,7 @@ struct SupervisedOptions {
   std::function<std::vector<std::string>()> command;
   std::function<Result<>(std::string_view line)> on_ready;
   FdStore* store = nullptr;                // what it may keep descriptors in
+  bool reloads = false;                    // on SIGHUP, which would end it otherwise
   uint64_t first_pause_nano = 50'000'000;  // before a restart; doubles with every death that follows soon
   uint64_t longest_pause_nano = 5'000'000'000;
   uint64_t healthy_nano = 1'000'000'000;      // ready for so long: the next pause is the first one again
@@ -50,6 +51,7 @@ class Supervised {
   const std::string& name() const { return options_.name; }
   const SupervisedOptions& options() const { return options_; }
 
+  void reload() const;
   void terminate() const;
   bool ended();  // after terminate()
   void kill() { child_.reset(); }

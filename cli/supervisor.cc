@@ -26,6 +26,7 @@ Result<> Supervisor::watch(const std::function<void()>& on_first_ready) {
     if (!started) return started;
     Signals::Wakeup wakeup = wait(std::min(until_next_start(), kPatienceNano));
     if (wakeup.stop) return {};
+    if (wakeup.reload) reload_all();
     for (Supervised& program : programs_) {
       Result<> looked = program.look();
       if (!looked) return looked;
@@ -84,6 +85,10 @@ void Supervisor::say_what_is_starting() const {
 bool Supervisor::all_ready() const {
   return std::all_of(programs_.begin(), programs_.end(),
                      [](const Supervised& program) { return program.ever_ready(); });
+}
+
+void Supervisor::reload_all() const {
+  for (const Supervised& program : programs_) program.reload();
 }
 
 void Supervisor::stop_all() {

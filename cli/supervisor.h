@@ -22,7 +22,8 @@ class Supervisor {
   explicit Supervisor(Signals& signals) : signals_(signals) {}
 
   void add(SupervisedOptions options) { programs_.emplace_back(std::move(options)); }
-  // Until SIGINT, SIGTERM or SIGHUP (then success), or until a program proves unable to start.
+  // Until SIGINT, SIGTERM or SIGHUP (then success), or until a program proves unable to start. Where `signals` takes
+  // SIGHUP for a reload, it goes to the programs that know of that.
   Result<> run(const std::function<void()>& on_first_ready);
 
  private:
@@ -32,6 +33,7 @@ class Supervisor {
   uint64_t until_next_start() const;
   void say_what_is_starting() const;
   bool all_ready() const;
+  void reload_all() const;
   void stop_all();
   bool stop(Supervised& program);
 

@@ -10,6 +10,7 @@
 #include "cli/ports.h"
 #include "cli/server_flags.h"
 #include "cli/supervisor.h"
+#include "cli/up_security.h"
 
 namespace fathom::cli {
 
@@ -21,13 +22,16 @@ CommandLine up_line() {
       "start the server and the agent here, and keep them running",
       "Starts fathom-server, which takes spans and answers questions, and fathom-agent, which brings it the spans of "
       "this host's programs; starts again what dies. When all is ready, one line of JSON on standard output says "
-      "where they listen; the log goes to standard error. Ctrl-C or SIGTERM end them. TLS, tokens and configuration "
-      "files are fathom-server's "
-      "and fathom-agent's own, which are then started without this.",
+      "where they listen; the log goes to standard error. Ctrl-C or SIGTERM end them. With certificates or tokens, "
+      "SIGHUP has them read again; the server's certificate must then be for the host that --ingest names, too, for "
+      "there its agent goes. Configuration files are fathom-server's and fathom-agent's own, which are then started "
+      "without this.",
       {},
-      join({place_flags(), agent_flags(), server_flags()}),
+      join({place_flags(), up_security_flags(), agent_flags(), server_flags()}),
       {{"fathom up", "on the usual ports, data in your home"},
        {"fathom up --data /srv/fathom --otlp-grpc 0.0.0.0:4317 --ingest 0.0.0.0:7072", "for a whole network"},
+       {"fathom up --tls-certificate srv.crt --tls-key srv.key --token-file tokens --collector-ca ca.crt",
+        "with TLS, and for those who have a token"},
        {"fathom up --data /tmp/f --http 127.0.0.1:0 --otlp-grpc 127.0.0.1:0 --otlp-http 127.0.0.1:0 --agent-socket "
         "/tmp/f/agent.sock",
         "on free ports, for a test; read them from its output"}}};
@@ -82,12 +86,18 @@ struct Plan {
   std::string data;
   std::vector<std::string> server_words;
   std::vector<std::string> agent_words;
+  std::string asked_ingest;
   Addresses addresses;
+  bool reloads = false;
+  bool agent_reloads = false;
+
+  std::string agents_address() const { return address_for_agent(asked_ingest, addresses.ingest); }
 };
 
 SupervisedOptions server_of(Plan& plan) {
   SupervisedOptions server;
   server.name = "server";
+  server.reloads = plan.reloads;
   server.command = [&plan] {
     const Addresses& addresses = plan.addresses;
     std::vector<std::string> command{
@@ -112,10 +122,11 @@ SupervisedOptions server_of(Plan& plan) {
 SupervisedOptions agent_of(Plan& plan, FdStore& store) {
   SupervisedOptions agent;
   agent.name = "agent";
+  agent.reloads = plan.agent_reloads;
   agent.store = &store;
   agent.command = [&plan] {
     std::vector<std::string> command{plan.agent_program,  "--agent-socket",      plan.addresses.agent_socket,
-                                     "--collector",       plan.addresses.ingest, "--state",
+                                     "--collector",       plan.agents_address(), "--state",
                                      plan.data + "/agent"};
     command.insert(command.end(), plan.agent_words.begin(), plan.agent_words.end());
     return command;
@@ -142,7 +153,7 @@ std::string what_captures_lack(const Args& args, const Context& context) {
 
 Result<> supervise(Plan& plan, const Args& args, const Context& context) {
   const std::string lacks = what_captures_lack(args, context);
-  Signals signals;
+  Signals signals(plan.reloads);
   raise_open_files();  // descriptors of programs' memory pass through here, and both children need many
   Result<FdStore> store = FdStore::make(plan.data);
   if (!store) return store.error();
@@ -180,6 +191,10 @@ Result<Plan> plan_of(const Args& args, const Context& context) {
   if (!addresses) return addresses.error();
   if (Result<std::string> http = args.address("--agent-http"); !http && args.given("--agent-http")) return http.error();
   plan.addresses = *addresses;
+  plan.asked_ingest = addresses->ingest;
+  auto security = up_security(
+      args, {addresses->http, addresses->otlp_grpc, addresses->otlp_http, addresses->ingest, addresses->query_grpc});
+  if (!security) return security.error();
   Result<AgentSocket> socket = choose_agent_socket(args, context, plan.data);
   if (!socket) return socket.error();
   plan.addresses.agent_socket = socket->path;
@@ -189,6 +204,10 @@ Result<Plan> plan_of(const Args& args, const Context& context) {
   }
   plan.server_words = words_of(args, handed_on());
   plan.agent_words = agent_words(args);
+  plan.server_words.insert(plan.server_words.end(), security->server_words.begin(), security->server_words.end());
+  plan.agent_words.insert(plan.agent_words.end(), security->agent_words.begin(), security->agent_words.end());
+  plan.reloads = !security->server_words.empty();
+  plan.agent_reloads = plan.reloads && !args.get("--agent-http").empty();
   return plan;
 }
 

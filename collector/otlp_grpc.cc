@@ -121,7 +121,12 @@ struct OtlpGrpcServer::Impl {
       : options(std::move(given)),
         door("otlp_grpc", options.address, options.security),
         service(ingest, door),
-        unknown([ingest](const std::string& method) { return refuse_unknown(*ingest, method); }) {}
+        unknown([ingest, this](const grpc::ServerContextBase& call, const std::string& method) {
+          auto refusal = door.refusal(call);
+          if (!refusal) return refuse_unknown(*ingest, method);
+          ingest->refused(Transport::kGrpc, Verdict::kUnauthenticated);
+          return *refusal;
+        }) {}
 
   OtlpGrpcOptions options;
   net::GrpcDoor door;

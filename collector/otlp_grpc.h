@@ -1,4 +1,4 @@
-// OtlpGrpcServer: OTLP over gRPC, with the standard health service and reflection.
+// OtlpGrpcServer: OTLP over gRPC, with the standard health service and, where no tokens are asked for, reflection.
 //
 // Purpose: requests come out of gRPC as bytes and go into Ingest as bytes; no protobuf object is ever made of one.
 // gRPC's own compression is switched off, because it has no limit on what comes out; compressed messages are recognised

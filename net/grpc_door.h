@@ -2,23 +2,38 @@
 //
 // Purpose: gRPC listens by itself where there is no TLS; with it, a TlsFront does and hands it the peers, so that
 // handshakes are bounded, counted and explained as those of HTTP are. All of it is inline, so that only folders that
-// serve gRPC link it. Thread safety: one thread, but refusal(), which any may call. Ownership: the door's server must
-// live until close(). Errors: open() names the address and the cure.
+// serve gRPC link it. Where tokens are asked for, calls want one; health checks do not, for those who probe have none,
+// and nobody is told by reflection what there is. Thread safety: one thread, but refusal(), which any may call.
+// Ownership: the door's server must live until close(). Errors: open() names the address and the cure.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/impl/server_builder_option.h>
 #include <grpcpp/server_posix.h>
 
+#include <charconv>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "net/listener_security.h"
 #include "net/tls_front.h"
 #include "net/tokens.h"
 
 namespace fathom::net {
+
+// Reflection is a plugin of every builder in the program, and answers before anybody could ask for a token.
+class WithoutReflection : public grpc::ServerBuilderOption {
+ public:
+  void UpdateArguments(grpc::ChannelArguments*) override {}
+  void UpdatePlugins(std::vector<std::unique_ptr<grpc::ServerBuilderPlugin>>* plugins) override {
+    std::erase_if(*plugins, [](const auto& plugin) { return plugin->name() == "proto_server_reflection"; });
+  }
+};
 
 class GrpcDoor {
  public:
@@ -29,6 +44,7 @@ class GrpcDoor {
   }
 
   void add_to(grpc::ServerBuilder& builder) {
+    if (security_.tokens) builder.SetOption(std::make_unique<WithoutReflection>());
     if (!security_.tls) builder.AddListeningPort(address_, grpc::InsecureServerCredentials(), &port_);
   }
 
@@ -38,9 +54,11 @@ class GrpcDoor {
       return unavailable("cannot listen on " + address_ + fault);
     }
     if (!security_.tls) return address_.substr(0, address_.rfind(':') + 1) + std::to_string(port_);
-    front_ = std::make_unique<TlsFront>(
-        TlsFrontOptions{.listener = listener_, .address = address_, .protocol = "h2"}, security_.tls,
-        [server](Fd socket) { grpc::AddInsecureChannelFromFd(server, socket.release()); });
+    front_ = std::make_unique<TlsFront>(TlsFrontOptions{.listener = listener_, .address = address_, .protocol = "h2"},
+                                        security_.tls, [this, server](Fd socket, const std::string& peer) {
+                                          note_peer(socket.get(), peer);
+                                          grpc::AddInsecureChannelFromFd(server, socket.release());
+                                        });
     return front_->start();
   }
 
@@ -56,16 +74,35 @@ class GrpcDoor {
     const auto found = call.client_metadata().find("authorization");
     const bool given = found != call.client_metadata().end();
     auto why = security_.tokens->refuse(
-        listener_, given ? std::string_view(found->second.data(), found->second.size()) : std::string_view());
+        {listener_, peer_of(call)},
+        given ? std::string_view(found->second.data(), found->second.size()) : std::string_view());
     if (!why) return std::nullopt;
     return grpc::Status(grpc::StatusCode::UNAUTHENTICATED, *why);
   }
 
  private:
+  // gRPC knows those whom it did not accept itself by their descriptors alone.
+  void note_peer(int descriptor, const std::string& peer) {
+    std::lock_guard lock(mutex_);
+    peers_[descriptor] = peer;
+  }
+  std::string peer_of(const grpc::ServerContextBase& call) const {
+    constexpr std::string_view kDescriptor = "fd:";
+    std::string peer = call.peer();
+    if (!peer.starts_with(kDescriptor)) return peer;
+    int descriptor = -1;
+    std::from_chars(peer.data() + kDescriptor.size(), peer.data() + peer.size(), descriptor);
+    std::lock_guard lock(mutex_);
+    const auto found = peers_.find(descriptor);
+    return found == peers_.end() ? peer : found->second;
+  }
+
   const std::string listener_;
   const std::string address_;
   const ListenerSecurity security_;
   int port_ = 0;
+  mutable std::mutex mutex_;
+  std::map<int, std::string> peers_;  // as many as there are descriptors at most; the last of each
   std::unique_ptr<TlsFront> front_;
 };
 

@@ -76,11 +76,12 @@ inline void bound(grpc::ServerBuilder& builder, const GrpcLimits& limits) {
 // Answers every call of a method that no service has, with words and a count: gRPC itself would refuse it in silence.
 class UnknownCalls : public grpc::CallbackGenericService {
  public:
-  // `refuse` counts the call and says what it is answered; the method's name is cut to a length that can be shown.
-  explicit UnknownCalls(std::function<grpc::Status(const std::string& method)> refuse) : refuse_(std::move(refuse)) {}
+  // Counts the call and says what it is answered; the method's name is cut to a length that can be shown.
+  using Refuse = std::function<grpc::Status(const grpc::ServerContextBase& call, const std::string& method)>;
+  explicit UnknownCalls(Refuse refuse) : refuse_(std::move(refuse)) {}
 
   grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override {
-    return new Refused(refuse_(context->method().substr(0, kShownMethodBytes)));
+    return new Refused(refuse_(*context, context->method().substr(0, kShownMethodBytes)));
   }
 
  private:
@@ -92,7 +93,7 @@ class UnknownCalls : public grpc::CallbackGenericService {
     void OnDone() override { delete this; }
   };
 
-  const std::function<grpc::Status(const std::string&)> refuse_;
+  const Refuse refuse_;
 };
 
 }  // namespace fathom::net

@@ -23,8 +23,8 @@ constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
 }  // namespace
 
-HttpConnection::HttpConnection(HttpServer::Impl& server, asio::ip::tcp::socket socket)
-    : server_(server), socket_(std::move(socket)), timer_(socket_.get_executor()) {}
+HttpConnection::HttpConnection(HttpServer::Impl& server, asio::ip::tcp::socket socket, std::string peer)
+    : server_(server), peer_(std::move(peer)), socket_(std::move(socket)), timer_(socket_.get_executor()) {}
 
 void HttpConnection::start() {
   asio::post(socket_.get_executor(), [self = shared_from_this()] {
@@ -117,7 +117,7 @@ bool HttpConnection::on_header() {
 bool HttpConnection::is_let_in() {
   const auto& tokens = server_.options.security.tokens;
   if (!tokens || server_.handler->is_open(request_)) return true;
-  std::optional<std::string> why = tokens->refuse(server_.options.listener, request_.header("authorization"));
+  std::optional<std::string> why = tokens->refuse({server_.options.listener, peer_}, request_.header("authorization"));
   if (!why) return true;
   HttpResponse response = server_.handler->error(401, *why, request_.header("content-type"));
   response.headers.emplace_back("WWW-Authenticate", "Bearer realm=\"fathom\"");

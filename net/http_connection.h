@@ -29,7 +29,7 @@ namespace fathom::net {
 
 class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
  public:
-  HttpConnection(HttpServer::Impl& server, boost::asio::ip::tcp::socket socket);
+  HttpConnection(HttpServer::Impl& server, boost::asio::ip::tcp::socket socket, std::string peer);
 
   void start();                            // from any thread
   void begin_drain();                      // from any thread: finish what is under way, then close
@@ -84,6 +84,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void on_deadline();
 
   HttpServer::Impl& server_;
+  const std::string peer_;  // "HOST:PORT", for the log
   boost::asio::ip::tcp::socket socket_;
   boost::asio::steady_timer timer_;
   Clock::time_point deadline_ = Clock::time_point::max();

@@ -44,18 +44,19 @@ Result<std::string> HttpServer::Impl::listen() {
                                                      .threads = options.threads,
                                                      .max_connections = options.max_connections,
                                                      .handshake_timeout_nano = options.header_timeout_nano},
-                                     options.security.tls, [this](Fd socket) { adopt(std::move(socket)); });
+                                     options.security.tls,
+                                     [this](Fd socket, const std::string& peer) { adopt(std::move(socket), peer); });
   return front->start();
 }
 
 // An end of a pair instead of a connection, which is all the same to who reads and writes.
-void HttpServer::Impl::adopt(Fd end) {
+void HttpServer::Impl::adopt(Fd end, const std::string& peer) {
   tcp::socket socket(asio::make_strand(context));
   boost::system::error_code fault;
   socket.assign(tcp::v4(), end.get(), fault);
   if (fault) return;
   (void)end.release();
-  take(std::move(socket));
+  take(std::move(socket), peer);
 }
 
 void HttpServer::Impl::run() {
@@ -75,13 +76,14 @@ void HttpServer::Impl::on_accept(boost::system::error_code fault, tcp::socket so
   if (fault) return pause_accepting();
   boost::system::error_code ignored;
   socket.set_option(tcp::no_delay(true), ignored);
-  take(std::move(socket));
+  const std::string peer = endpoint_text(socket.remote_endpoint(ignored));
+  take(std::move(socket), peer);
   accept_next();
 }
 
-void HttpServer::Impl::take(tcp::socket socket) {
+void HttpServer::Impl::take(tcp::socket socket, const std::string& peer) {
   if (full()) return turn_away(std::move(socket));
-  add(std::make_shared<HttpConnection>(*this, std::move(socket)));
+  add(std::make_shared<HttpConnection>(*this, std::move(socket), peer));
 }
 
 bool HttpServer::Impl::full() {

@@ -32,8 +32,8 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
   void run();
   void accept_next();
   void on_accept(boost::system::error_code fault, boost::asio::ip::tcp::socket socket);
-  void take(boost::asio::ip::tcp::socket socket);
-  void adopt(Fd end);  // from any thread
+  void take(boost::asio::ip::tcp::socket socket, const std::string& peer);
+  void adopt(Fd end, const std::string& peer);  // from any thread
   void turn_away(boost::asio::ip::tcp::socket socket);
   void pause_accepting();
   void stop(uint64_t grace_nano);

@@ -23,6 +23,10 @@ namespace {
 constexpr uint8_t kHandshakeRecord = 0x16;  // how every connection of TLS begins
 constexpr std::string_view kHttp2Preface = "PRI * HT";
 constexpr std::string_view kSpeaksTls = "this port speaks TLS";
+// What gRPC's and Node's clients do without a word when they do not trust us.
+constexpr std::string_view kCutOffWithin =
+    "it cut the connection off within the handshake; does it trust the CA of our certificate, and know us by its "
+    "names?";
 
 std::string http_farewell() {
   const std::string body = "{\"error\":{\"code\":\"invalid\",\"message\":\"" + std::string(kSpeaksTls) +
@@ -112,7 +116,8 @@ void TlsConnection::on_shaken(const Fault& fault) {
   if (!fault) return relay();
   const TlsRefusal reason = reason_of(fault);
   const std::string why =
-      reason == TlsRefusal::kCertificate     ? "its certificate: " + certificate_fault_
+      reason == TlsRefusal::kCutOff          ? std::string(kCutOffWithin)
+      : reason == TlsRefusal::kCertificate   ? "its certificate: " + certificate_fault_
       : reason == TlsRefusal::kNoCertificate ? "it shows no certificate, and one of the client CA is asked for"
       : reason == TlsRefusal::kPeerRefused   ? "it does not accept our certificate: " + fault.message()
                                              : fault.message();
@@ -181,7 +186,7 @@ void TlsConnection::relay() {
     ::close(ends[0]);
     return close();
   }
-  if (!front_.deliver(std::move(theirs))) return close();
+  if (!front_.deliver(std::move(theirs), peer_)) return close();
   read_peer();
   read_inner();
 }

@@ -6,7 +6,6 @@
 #include <chrono>
 
 #include "base/log.h"
-#include "base/time.h"
 #include "net/address.h"
 #include "net/tls_connection.h"
 
@@ -18,7 +17,6 @@ using asio::ip::tcp;
 namespace {
 
 constexpr auto kAcceptPause = std::chrono::milliseconds(100);
-constexpr uint64_t kBetweenWordsNano = kNanosPerSecond;
 
 // In the order of TlsRefusal.
 constexpr std::array<std::string_view, kTlsRefusals> kReasons = {
@@ -87,20 +85,19 @@ void TlsFront::Impl::remove(TlsConnection* connection) {
   open.erase(connection->shared_from_this());
 }
 
-bool TlsFront::Impl::deliver(Fd socket) {
+bool TlsFront::Impl::deliver(Fd socket, const std::string& peer) {
   std::lock_guard lock(delivery);
   if (closed) return false;
-  hand_on(std::move(socket));
+  hand_on(std::move(socket), peer);
   return true;
 }
 
 void TlsFront::Impl::refused(TlsRefusal reason, const std::string& peer, const std::string& why) {
-  refusals[static_cast<size_t>(reason)]->add();
-  const uint64_t now = now_monotonic_nano();
-  uint64_t next = next_word_nano.load();
-  if (now < next || !next_word_nano.compare_exchange_strong(next, now + kBetweenWordsNano)) return;
-  log_warning("refused listener=" + options.listener + " peer=" + peer +
-              " reason=" + std::string(kReasons[static_cast<size_t>(reason)]) + ": " + why);
+  const auto index = static_cast<size_t>(reason);
+  refusals[index]->add();
+  if (!paces[index].due()) return;
+  log_warning("refused listener=" + options.listener + " peer=" + peer + " reason=" + std::string(kReasons[index]) +
+              ": " + why);
 }
 
 void TlsFront::Impl::close_door() {

@@ -31,8 +31,8 @@ struct TlsFrontOptions {
 
 class TlsFront {
  public:
-  // A connected, non-blocking socket.
-  using Deliver = std::function<void(Fd)>;
+  // A connected, non-blocking socket, and whose it is: "HOST:PORT".
+  using Deliver = std::function<void(Fd, const std::string& peer)>;
 
   TlsFront(TlsFrontOptions options, std::shared_ptr<TlsServer> tls, Deliver deliver);
   ~TlsFront();  // stop()

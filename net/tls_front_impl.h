@@ -12,6 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/log_pace.h"
 #include "base/metrics.h"
 #include "net/tls_front.h"
 
@@ -45,8 +46,8 @@ struct TlsFront::Impl : std::enable_shared_from_this<TlsFront::Impl> {
   void add(boost::asio::ip::tcp::socket socket);
   void remove(TlsConnection* connection);
   // Hands the socket on, unless the door is closed.
-  bool deliver(Fd socket);
-  // Counts, and says so in the log, though not more than once a second.
+  bool deliver(Fd socket, const std::string& peer);
+  // Counts, and says so in the log, though of each reason not more than once a second.
   void refused(TlsRefusal reason, const std::string& peer, const std::string& why);
   void close_door();
   void stop();
@@ -60,7 +61,7 @@ struct TlsFront::Impl : std::enable_shared_from_this<TlsFront::Impl> {
   boost::asio::steady_timer accept_pause;
   std::vector<std::thread> threads;
   std::array<Counter*, kTlsRefusals> refusals{};
-  std::atomic<uint64_t> next_word_nano{0};
+  std::array<LogPace, kTlsRefusals> paces;
 
   std::mutex mutex;
   std::unordered_set<std::shared_ptr<TlsConnection>> open;

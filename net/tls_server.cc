@@ -34,7 +34,7 @@ int choose_protocol(SSL* connection, const unsigned char** chosen, unsigned char
   return SSL_TLSEXT_ERR_NOACK;
 }
 
-Result<std::shared_ptr<ssl::context>> make_context(const TlsFiles& files) {
+Result<TlsServer::Loaded> make_context(const TlsFiles& files) {
   auto context = std::make_shared<ssl::context>(ssl::context::tls_server);
   SSL_CTX* native = context->native_handle();
   SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION);
@@ -43,16 +43,14 @@ Result<std::shared_ptr<ssl::context>> make_context(const TlsFiles& files) {
   SSL_CTX_set_alpn_select_cb(native, choose_protocol, nullptr);
   Result<int64_t> expires = use_certificate(*context, files.certificate, files.key);
   if (!expires) return expires.error();
-  gauge("fathom_tls_certificate_expires_seconds", "When the certificate of the listeners expires, in Unix time.")
-      .set(*expires);
-  if (files.client_ca.empty()) return context;
+  if (files.client_ca.empty()) return TlsServer::Loaded{context, *expires};
   if (Result<> trusted = trust(*context, files.client_ca); !trusted) return trusted.error();
   SSL_CTX_set_client_CA_list(native, SSL_load_client_CA_file(files.client_ca.c_str()));
   context->set_verify_mode(ssl::verify_peer | ssl::verify_fail_if_no_peer_cert);
   // Sessions are resumed only within what they were verified for.
   constexpr std::string_view kName = "fathom";
   SSL_CTX_set_session_id_context(native, reinterpret_cast<const unsigned char*>(kName.data()), kName.size());
-  return context;
+  return TlsServer::Loaded{context, *expires};
 }
 
 }  // namespace
@@ -63,16 +61,21 @@ void accept_protocol(SSL* connection, const std::string& protocol) {
 
 Result<std::shared_ptr<TlsServer>> TlsServer::load(TlsFiles files) {
   std::shared_ptr<TlsServer> server(new TlsServer(std::move(files)));
-  if (Result<> loaded = server->reload(); !loaded) return loaded.error();
+  Result<Loaded> loaded = server->read();
+  if (!loaded) return loaded.error();
+  server->use(*std::move(loaded));
   return server;
 }
 
-Result<> TlsServer::reload() {
-  Result<std::shared_ptr<ssl::context>> context = make_context(files_);
-  if (!context) return context.error();
+Result<TlsServer::Loaded> TlsServer::read() const {
+  return make_context(files_);
+}
+
+void TlsServer::use(Loaded loaded) {
+  gauge("fathom_tls_certificate_expires_seconds", "When the certificate of the listeners expires, in Unix time.")
+      .set(loaded.expires_unix_seconds);
   std::lock_guard lock(mutex_);
-  context_ = *std::move(context);
-  return {};
+  context_ = std::move(loaded.context);
 }
 
 std::shared_ptr<ssl::context> TlsServer::context() const {

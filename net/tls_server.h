@@ -2,7 +2,7 @@
 // use.
 //
 // TLS 1.2 and 1.3. Thread safety: all of it; connections keep the context that they began with. Ownership: shared by
-// the listeners. Errors: kInvalid, naming the file and the cure; a load that fails leaves the old state.
+// the listeners. Errors: kInvalid, naming the file and the cure.
 // Metrics: fathom_tls_certificate_expires_seconds, in Unix time.
 #pragma once
 
@@ -23,8 +23,15 @@ struct TlsFiles {
 
 class TlsServer {
  public:
+  // What files had: nothing of it is in use before use().
+  struct Loaded {
+    std::shared_ptr<boost::asio::ssl::context> context;
+    int64_t expires_unix_seconds = 0;
+  };
+
   static Result<std::shared_ptr<TlsServer>> load(TlsFiles files);
-  Result<> reload();
+  Result<Loaded> read() const;  // of the files as they are now
+  void use(Loaded loaded);
   std::shared_ptr<boost::asio::ssl::context> context() const;
 
  private:

@@ -215,11 +215,14 @@ TEST_F(Tls, NewCertificatesAreForThoseWhoComeThen) {
   serve();
   EXPECT_TRUE(get(certificates_->client("ca")).ok());
   copy(certificates_->server("renewed"));
-  ASSERT_TRUE(tls_->reload().ok());
+  auto renewed = tls_->read();
+  ASSERT_TRUE(renewed.ok());
+  EXPECT_TRUE(get(certificates_->client("ca")).ok()) << "what was read is not in use yet";
+  tls_->use(*renewed);
   EXPECT_TRUE(get(certificates_->client("other")).ok());
   EXPECT_FALSE(get(certificates_->client("ca")).ok());
   certificates_->write("live.crt", "half of one");
-  EXPECT_FALSE(tls_->reload().ok());
+  EXPECT_FALSE(tls_->read().ok());
   EXPECT_TRUE(get(certificates_->client("other")).ok()) << "what was loaded stays";
 }
 

@@ -16,6 +16,7 @@ namespace {
 constexpr size_t kLeastTokenBytes = 16;
 constexpr std::string_view kScheme = "bearer ";
 constexpr std::string_view kBlanks = " \t\r";
+constexpr const char* kReasonNames[] = {"missing", "wrong"};
 constexpr std::string_view kHowToSend = "'authorization: Bearer TOKEN'";
 
 Counter& refused(std::string_view listener, std::string_view reason) {
@@ -48,12 +49,10 @@ void warn_if_public(const std::string& path) {
 
 }  // namespace
 
-Result<std::vector<std::string>> read_tokens(const std::string& path) {
-  Result<std::string> text = read_small_file(path);
-  if (!text) return text.error();
+Result<std::vector<std::string>> parse_tokens(const std::string& path, std::string_view text) {
   std::vector<std::string> tokens;
   size_t number = 0;
-  for (std::string_view rest = *text; !rest.empty();) {
+  for (std::string_view rest = text; !rest.empty();) {
     ++number;
     const size_t end = std::min(rest.find('\n'), rest.size());
     const std::string_view line = trimmed(rest.substr(0, end));
@@ -68,24 +67,36 @@ Result<std::vector<std::string>> read_tokens(const std::string& path) {
     tokens.emplace_back(token);
   }
   if (tokens.empty()) return invalid("'" + path + "' has no token; make one: openssl rand -hex 32 > " + path);
-  warn_if_public(path);
+  return tokens;
+}
+
+Result<std::vector<std::string>> read_tokens(const std::string& path) {
+  Result<std::string> text = read_small_file(path);
+  if (!text) return text.error();
+  auto tokens = parse_tokens(path, *text);
+  if (tokens) warn_if_public(path);
   return tokens;
 }
 
 Result<std::shared_ptr<Tokens>> Tokens::load(const std::string& path) {
   std::shared_ptr<Tokens> tokens(new Tokens(path));
-  if (Result<> loaded = tokens->reload(); !loaded) return loaded.error();
+  Result<Digests> digests = tokens->read();
+  if (!digests) return digests.error();
+  tokens->use(*std::move(digests));
   return tokens;
 }
 
-Result<> Tokens::reload() {
+Result<Tokens::Digests> Tokens::read() const {
   Result<std::vector<std::string>> tokens = read_tokens(path_);
   if (!tokens) return tokens.error();
-  std::vector<Sha256> digests;
+  Digests digests;
   for (const std::string& token : *tokens) digests.push_back(sha256(token));
+  return digests;
+}
+
+void Tokens::use(Digests digests) {
   std::lock_guard lock(mutex_);
   digests_.swap(digests);
-  return {};
 }
 
 // Of digests, so that not even the length shows; all are looked at, so that it does not show which was met.
@@ -99,18 +110,31 @@ bool Tokens::knows(std::string_view token) const {
   return known;
 }
 
-std::optional<std::string> Tokens::refuse(std::string_view listener, std::string_view authorization) const {
+LogPace& Tokens::pace(std::string_view listener, Reason reason) const {
+  std::lock_guard lock(mutex_);
+  return paces_[std::string(listener)][reason];
+}
+
+void Tokens::note(const Caller& caller, Reason reason) const {
+  const std::string name = kReasonNames[reason];
+  refused(caller.listener, name).add();
+  if (!pace(caller.listener, reason).due()) return;
+  log_warning("refused listener=" + std::string(caller.listener) + " peer=" + std::string(caller.peer) +
+              " reason=" + name + (reason == kMissing ? ": it sends no token" : ": its token is none of ours"));
+}
+
+std::optional<std::string> Tokens::refuse(const Caller& caller, std::string_view authorization) const {
   if (!has_scheme(authorization)) {
-    refused(listener, "missing").add();
+    note(caller, kMissing);
     return "a token is missing: send " + std::string(kHowToSend);
   }
   if (knows(trimmed(authorization.substr(kScheme.size())))) return std::nullopt;
-  refused(listener, "wrong").add();
+  note(caller, kWrong);
   return "the token is none of this server's: send another in " + std::string(kHowToSend);
 }
 
 void list_token_metrics(std::string_view listener) {
-  for (const char* reason : {"missing", "wrong"}) refused(listener, reason).add(0);
+  for (const char* reason : kReasonNames) refused(listener, reason).add(0);
 }
 
 }  // namespace fathom::net

@@ -1,4 +1,5 @@
 #include "query/grpc_face.h"
+#include "query/attribute_values.h"
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/server.h>
@@ -226,7 +227,9 @@ class Service : public RawService {
                                                 Budget& budget) {
     if (in.key().empty()) return invalid("key must name an attribute");
     if (in.limit() > kMaxValues) return invalid("limit may be at most " + std::to_string(kMaxValues));
-    return stores_.spans.attribute_values(range, in.key(), in.limit() == 0 ? kDefaultValues : in.limit(), budget);
+    ValuesQuery query{range, in.key(), std::nullopt, in.limit() == 0 ? kDefaultValues : in.limit()};
+    if (!in.service().empty()) query.service = in.service();
+    return run_values(stores_.spans, query, budget);
   }
 
   template <typename Request, typename Response, typename Ask>
@@ -291,7 +294,10 @@ struct GrpcFace::Impl {
   const QueryOptions& options;
   net::GrpcDoor door;
   Service service;
-  net::UnknownCalls unknown{refuse_unknown};
+  net::UnknownCalls unknown{[this](const grpc::ServerContextBase& call, const std::string& method) {
+    auto refusal = door.refusal(call);
+    return refusal ? *refusal : refuse_unknown(method);
+  }};
   std::unique_ptr<grpc::Server> server;
 };
 

@@ -1,4 +1,5 @@
-// GrpcFace: the query service over gRPC (proto/query.proto), on a listener of its own, with server reflection.
+// GrpcFace: the query service over gRPC (proto/query.proto), on a listener of its own, with server
+// reflection where no tokens are asked for.
 //
 // Thread safety: start() and stop() from one thread. Ownership: stores, runner and budget outlive it. Errors:
 // kUnavailable when the address cannot be had. A call's deadline and its cancellation become the query's. Messages that

@@ -128,6 +128,10 @@ TEST_F(GrpcFaceTest, ListsAndLatency) {
   grpc::ClientContext c5;
   ASSERT_TRUE(stub_->ListAttributeValues(&c5, values_request, &values).ok());
   EXPECT_EQ(values.values_size(), 2);
+  values_request.set_service("nobody");
+  grpc::ClientContext of_service;
+  ASSERT_TRUE(stub_->ListAttributeValues(&of_service, values_request, &values).ok());
+  EXPECT_EQ(values.values_size(), 0);
 
   v1::LatencyRequest latency_request;
   set_range(latency_request.mutable_range());

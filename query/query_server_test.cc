@@ -223,6 +223,10 @@ TEST_F(QueryServerTest, ListsServicesOperationsAndAttributes) {
             R"(["service.name","service.namespace","tier"])");
   auto values = ask("/api/v1/attributes/tier/values?limit=1&" + kRange);
   EXPECT_EQ(boost::json::serialize(values), R"({"key":"tier","values":[{"value":"gold","spans":15}]})");
+  auto of_none = ask("/api/v1/attributes/tier/values?service=nobody&" + kRange);
+  EXPECT_EQ(boost::json::serialize(of_none), R"({"key":"tier","values":[]})");
+  auto of_one = ask("/api/v1/attributes/service.name/values?service=gateway&" + kRange);
+  EXPECT_EQ(boost::json::serialize(of_one), R"({"key":"service.name","values":[{"value":"gateway","spans":30}]})");
 }
 
 TEST_F(QueryServerTest, LatencyHasPercentilesAndAHeatmap) {

@@ -4,6 +4,7 @@
 
 #include "base/time.h"
 #include "query/answers_json.h"
+#include "query/attribute_values.h"
 #include "query/capture_routes.h"
 #include "query/params.h"
 #include "query/picture_routes.h"
@@ -83,13 +84,13 @@ RoutedQuery keys_route(Params& params) {
 }
 
 RoutedQuery values_route(Params& params, std::string key) {
+  ValuesQuery query{params.range().range, std::move(key), params.text("service"),
+                    params.number("limit", 1, kMaxValues, kDefaultValues)};
   return {.name = "attribute_values",
-          .work = [key = std::move(key), range = params.range().range,
-                   limit = params.number("limit", 1, kMaxValues, kDefaultValues)](
-                      const Stores& stores, QueryBudget& budget) -> Result<std::string> {
-            auto values = stores.spans.attribute_values(range, key, limit, budget);
+          .work = [query = std::move(query)](const Stores& stores, QueryBudget& budget) -> Result<std::string> {
+            auto values = run_values(stores.spans, query, budget);
             if (!values) return values.error();
-            return values_json(key, *values);
+            return values_json(query.key, *values);
           }};
 }
 

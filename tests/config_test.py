@@ -7,15 +7,9 @@ import unittest
 import urllib.request
 
 from harness import otlp
-from harness.daemon import Daemon, run
+from harness.daemon import FREE_PORTS, Daemon, run
 from harness.main import main
 from harness.server import until
-
-PORTS = """http = 127.0.0.1:0
-otlp-grpc = 127.0.0.1:0
-otlp-http = 127.0.0.1:0
-ingest = 127.0.0.1:0
-"""
 
 
 class Files(unittest.TestCase):
@@ -89,7 +83,7 @@ class Reload(unittest.TestCase):
 
     def test_hangup_applies_limits_retention_and_log_level(self):
         with tempfile.TemporaryDirectory(prefix="fathom-test-") as data:
-            before = f"{PORTS}data = {data}\nretention-age = 7d\n"
+            before = f"{FREE_PORTS}data = {data}\nretention-age = 7d\n"
             with Daemon("fathom-server", before) as server:
                 first = self.span(server, a=1, b=2, c=3)
                 self.assertEqual(len(self.attributes(server, first)), 3)

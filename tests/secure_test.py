@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import socket
 import ssl
 import tempfile
@@ -13,10 +14,10 @@ import unittest
 
 from harness import otlp
 from harness.certificates import Certificates
-from harness.daemon import Daemon, run
+from harness.daemon import FREE_PORTS, Daemon, run
 from harness.http2 import DATA, END_HEADERS, HEADERS, PREFACE, SETTINGS, frame, header_block
 from harness.main import main
-from harness.server import PATIENCE_S, cli, until
+from harness.server import PATIENCE_S, Server, cli, until
 
 USAGE, UNREACHABLE, REFUSED = 2, 3, 4
 END_STREAM = 1
@@ -25,15 +26,11 @@ WRONG = "wrong-" + "0" * 26
 HTTP = {"http": "/api/v1/services", "otlp_http": "/v1/traces"}
 GRPC = {"otlp_grpc": "/opentelemetry.proto.collector.trace.v1.TraceService/Export",
         "query_grpc": "/fathom.query.v1.QueryService/ListServices", "ingest": "/fathom.ingest.v1.Ingest/MissingImages"}
+HEALTH = "/grpc.health.v1.Health/Check"
+REFLECTION = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
 LABELS = {"http": "query", "otlp_http": "otlp_http", "otlp_grpc": "otlp_grpc", "query_grpc": "query-grpc", "ingest": "ingest"}
 UNAUTHENTICATED = b"grpc-status\x0216"
-CONFIG = """data = {data}
-http = 127.0.0.1:0
-otlp-grpc = 127.0.0.1:0
-otlp-http = 127.0.0.1:0
-ingest = 127.0.0.1:0
-query-grpc = 127.0.0.1:0
-"""
+CONFIG = "data = {data}\nquery-grpc = 127.0.0.1:0\n" + FREE_PORTS
 
 
 def setUpModule():
@@ -55,10 +52,7 @@ def tearDownModule():
 
 
 def tls_keys(certificate="server", client_ca=None, tokens=False):
-    text = f"tls-certificate = {made.path(certificate)}.crt\ntls-key = {made.path(certificate)}.key\n"
-    if client_ca:
-        text += f"tls-client-ca = {made.path(client_ca)}.crt\n"
-    return text + (f"token-file = {made.path('tokens')}\n" if tokens else "")
+    return made.keys(certificate, client_ca) + (f"token-file = {made.path('tokens')}\n" if tokens else "")
 
 
 def context(ca="ca", certificate=None):
@@ -89,11 +83,28 @@ def http_status(server, listener, tls, token=None):
         connection.close()
 
 
-def grpc_answer(server, listener, tls, token=None):
+def http_get(server, path, tls, token=TOKEN):
+    connection = http.client.HTTPSConnection(server.addresses["http"], timeout=PATIENCE_S, context=tls)
+    connection.request("GET", path, headers=bearer(token))
+    response = connection.getresponse()
+    answer = response.status, dict(response.getheaders()), response.read().decode()
+    connection.close()
+    return answer
+
+
+def serial_and_status(connection):
+    """Of the certificate that the other end of this connection shows, and of a question asked over it."""
+    connection.request("GET", "/api/v1/services", headers=bearer(TOKEN))
+    response = connection.getresponse()
+    response.read()
+    return connection.sock.getpeercert()["serialNumber"], response.status
+
+
+def grpc_answer(server, listener, tls, token=None, path=None):
     """What a call with an empty message is answered, as bytes of HTTP/2: headers are not packed there."""
     host, port = server.addresses[listener].rsplit(":", 1)
     plain = socket.create_connection((host, int(port)), timeout=PATIENCE_S)
-    fields = [(":method", "POST"), (":scheme", "https"), (":path", GRPC[listener]), (":authority", "x"),
+    fields = [(":method", "POST"), (":scheme", "https"), (":path", path or GRPC[listener]), (":authority", "x"),
               ("content-type", "application/grpc"), ("te", "trailers")]
     fields += [("authorization", "Bearer " + token)] if token else []
     if tls:
@@ -211,6 +222,62 @@ class Listeners(Case):
         server.says("all stays as it was: ", server.hang_up())
         self.assertTrue(ask(server, "http", context("other"), WRONG))
 
+    def test_hangup_takes_over_all_or_nothing(self):
+        made.make("live")
+        made.write("live-tokens", TOKEN + "\n")
+        server = self.start(tls_keys("live") + f"token-file = {made.path('live-tokens')}\n")
+        expires = self.expires(server, context())
+        made.make("live", ca="other", days=20)
+        made.write("live-tokens", "short\n")
+        server.says("all stays as it was: ", server.hang_up())
+        server.says("token-file: ")
+        for listener in LABELS:
+            self.assertTrue(ask(server, listener, context(), TOKEN))
+        self.assertEqual(self.expires(server, context()), expires)
+        made.write("live-tokens", TOKEN + "\n")
+        server.says("read again", server.hang_up())
+        self.assertGreater(self.expires(server, context("other")), expires)
+
+    def expires(self, server, tls):
+        _, _, text = http_get(server, "/metrics", tls)
+        return int(re.search(r"^fathom_tls_certificate_expires_seconds (\d+)", text, re.M).group(1))
+
+    def test_a_renewed_certificate_drops_no_connection(self):
+        made.make("live")
+        server = self.start(tls_keys("live") + f"token-file = {made.path('tokens')}\n")
+        kept = http.client.HTTPSConnection(server.addresses["http"], timeout=PATIENCE_S, context=context())
+        self.assertEqual(serial_and_status(kept)[1], 200)
+        local, old = kept.sock.getsockname(), serial_and_status(kept)[0]
+        made.make("live")
+        server.says("read again", server.hang_up())
+        self.assertEqual(serial_and_status(kept), (old, 200))
+        self.assertEqual(kept.sock.getsockname(), local, "the connection of before is used")
+        kept.close()
+        anew = http.client.HTTPSConnection(server.addresses["http"], timeout=PATIENCE_S, context=context())
+        self.assertNotEqual(serial_and_status(anew)[0], old)
+        anew.close()
+
+    def test_the_log_names_who_sends_no_token(self):
+        for keys, tls in ((tls_keys(tokens=True), context), (f"token-file = {made.path('tokens')}\n", lambda: None)):
+            server = self.start(keys)
+            for listener in LABELS:
+                for _ in range(20):
+                    ask(server, listener, tls())
+                found = re.findall(rf"refused listener={LABELS[listener]} peer=(\S+) reason=missing: it sends no token", server.log_text())
+                self.assertRegex(found[0], r"^(ipv4:)?127\.0\.0\.1:\d+$")
+                self.assertLess(len(found), 20, "a line a second is enough")
+
+    def test_grpc_is_probed_without_a_token_and_not_listed(self):
+        server = self.start(tls_keys(tokens=True))
+        for listener in ("otlp_grpc", "ingest"):
+            self.assertIn(b"grpc-status\x010", grpc_answer(server, listener, context(), path=HEALTH))
+        for listener in GRPC:
+            heard = grpc_answer(server, listener, context(), path=REFLECTION)
+            self.assertNotIn(b"TraceService", heard)
+            self.assertNotIn(b"grpc-status\x010", heard)
+        for listener in ("otlp_grpc", "query_grpc"):
+            self.assertIn(UNAUTHENTICATED, grpc_answer(server, listener, context(), path="/no.such.Service/Call"))
+
 
 class AtTheStart(unittest.TestCase):
     def test_what_cannot_be_used_is_said_with_the_cure(self):
@@ -270,6 +337,10 @@ class Commands(Case):
                 self.assertIn(says, self.ask_cli("https://" + address, UNREACHABLE, "--ca", made.path("ca.crt")))
 
 
+def nodes(server, tls):
+    return json.loads(http_get(server, "/api/v1/nodes", tls)[2])["nodes"]
+
+
 class stand_in:
     """A server of TLS that fathom-server would refuse to be."""
 
@@ -322,16 +393,19 @@ class Agents(Case):
             with self.subTest(keys=keys):
                 self.agent(ingest, keys).says(says)
         agent = self.agent(ingest, ca + mine + token)
+        until(lambda: nodes(server, context(certificate="client")), f"the agent among the server's nodes; it says\n{agent.log_text()}")
 
-        def nodes():
-            tls = context(certificate="client")
-            connection = http.client.HTTPSConnection(server.addresses["http"], timeout=PATIENCE_S, context=tls)
-            connection.request("GET", "/api/v1/nodes", headers=bearer(TOKEN))
-            listed = json.loads(connection.getresponse().read())["nodes"]
-            connection.close()
-            return listed
-
-        until(nodes, f"the agent among the server's nodes; it says\n{agent.log_text()}")
+    def test_a_renewed_certificate_keeps_the_agents_stream(self):
+        made.make("live")
+        server = self.start(tls_keys("live") + f"token-file = {made.path('tokens')}\n")
+        agent = self.agent(server.addresses["ingest"], f"collector-ca = {made.path('ca.crt')}\ncollector-token-file = {made.path('tokens')}\n")
+        until(lambda: nodes(server, context()), "the agent among the server's nodes")
+        made.make("live")
+        server.says("read again", server.hang_up())
+        heard = nodes(server, context())[0]["last_seen_unix_nano"]
+        until(lambda: nodes(server, context())[0]["last_seen_unix_nano"] != heard, "it goes on speaking")
+        self.assertEqual(agent.log_text().count(") takes spans"), 1, "by the stream that it had")
+        self.assertNotIn("no stream", agent.log_text())
 
     def test_certificates_of_others(self):
         for name, says in (("old", "it expired on 2020-02-01"), ("elsewhere", "it is for traces.example only")):
@@ -346,6 +420,31 @@ class Agents(Case):
             connection.request("GET", "/metrics", headers=bearer(token))
             self.assertEqual(connection.getresponse().status, status)
             connection.close()
+
+
+class Up(unittest.TestCase):
+    """`fathom up` hands TLS and tokens to its server, and its agent is let in there."""
+
+    def test_its_agent_is_let_in_and_hangup_reaches_them(self):
+        made.make("live")
+        words = ["--tls-certificate", made.path("live.crt"), "--tls-key", made.path("live.key"), "--tls-client-ca", made.path("ca.crt"),
+                 "--token-file", made.path("tokens"), "--collector-ca", made.path("ca.crt"), "--collector-certificate",
+                 made.path("client.crt"), "--collector-key", made.path("client.key")]
+        with Server(arguments=words) as up:
+            ask_it = ["nodes", "--url", "https://" + up.http, "--ca", made.path("ca.crt"), "--certificate", made.path("client.crt"),
+                      "--key", made.path("client.key"), "--token-file", made.path("tokens"), "--format", "json"]
+            until(lambda: json.loads(cli(*ask_it, check=0).stdout), f"the agent among the nodes; the log is\n{up.log_text()}")
+            self.assertEqual(cli("nodes", "--url", "https://" + up.http, "--ca", made.path("ca.crt")).returncode, UNREACHABLE)
+            made.make("live")
+            up.process.send_signal(signal.SIGHUP)
+            until(lambda: "read again" in up.log_text(), "the server to read its certificate again")
+            cli(*ask_it, check=0)
+
+    def test_what_its_agent_lacks_is_said(self):
+        for words, says in ((["--collector-ca", "/ca"], "the server speaks no TLS: --tls-certificate FILE --tls-key FILE"),
+                            (["--tls-certificate", "/c"], "its key is missing: --tls-key FILE"),
+                            (["--token-file", "/t", "--http", "0.0.0.0:0"], "tokens would go to 0.0.0.0:0 in the clear")):
+            self.assertIn(says, cli("up", *words, check=USAGE).stderr)
 
 
 if __name__ == "__main__":

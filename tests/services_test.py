@@ -4,6 +4,7 @@ are installed, started, killed, reloaded, upgraded and removed by it."""
 import re
 import shutil
 import subprocess
+import textwrap
 import time
 import unittest
 
@@ -43,6 +44,41 @@ class Services(packages.Built):
             except BaseException:
                 print(inside.run("journalctl", "--no-pager", "-n", "80", check=False).stdout)
                 raise
+
+    def test_certificates_and_tokens_as_the_documentation_says(self):
+        with root.Root(systemd=True) as inside:
+            self.inside = inside
+            inside.apt_install({name: self.debs[name] for name in ("fathom", "fathom-worker", *packages.SERVICES)})
+            inside.run("sh", "-ec", "echo 127.0.0.1 traces.example >>/etc/hosts; mkdir /tmp/ca")
+            chapter = (ROOT / "docs/deploy.md").read_text(encoding="utf-8").partition("### With certificates and tokens\n")[2].partition("\n## ")[0]
+            commands = [textwrap.dedent(block) for block in re.findall(r"\n\n((?:    .*\n|\n(?=    ))+)", chapter)]
+            (settings,) = [block for block in commands if block.startswith("# server.conf")]
+            (asking,) = [block for block in commands if block.startswith("export ")]
+            for block in commands:
+                if block not in (settings, asking):
+                    inside.run("sh", "-ec", "cd /tmp/ca\n" + block)
+            columns = [re.split(r"   +", line) for line in settings.splitlines()[1:]]
+            self.configure("fathom-server", "\n".join(left for left, _ in columns))
+            self.configure("fathom-agent", "\n".join(["collector = traces.example:7072", *[right for _, right in columns]]))
+            inside.run("systemctl", "restart", *packages.SERVICES)
+            listed = until(lambda: self.ask(asking), f"the agent among the nodes\n{self.journal('fathom-agent')}")
+            self.assertIn(inside.run("hostname").stdout.strip()[:8], listed)
+            self.check_renewal(asking)
+
+    def ask(self, asking):
+        said = self.inside.run("sh", "-ec", "cd /tmp/ca\n" + asking, check=False)
+        return said.stdout if said.returncode == 0 and len(said.stdout.splitlines()) > 1 else None
+
+    def check_renewal(self, asking):
+        pid = self.show("fathom-server", "MainPID")
+        self.inside.run("sh", "-ec", "cd /tmp/ca; openssl rand -hex 32 > tokens; install -m 0640 -g fathom tokens /etc/fathom/; "
+                        "install -m 0640 -g fathom-agent tokens /etc/fathom/agent-token; systemctl reload fathom-server")
+        until(lambda: self.ask(asking), "the new token is known")
+        self.assertEqual(self.show("fathom-server", "MainPID"), pid)
+        self.inside.run("sh", "-ec", "echo short >/etc/fathom/tokens")
+        self.assertNotEqual(self.inside.run("systemctl", "reload", "fathom-server", check=False).returncode, 0)
+        until(lambda: "/etc/fathom/tokens:1: a line is TOKEN or NAME:TOKEN" in self.journal("fathom-server"), "the journal names the cure")
+        self.assertTrue(self.ask(asking), "the token of before is known still")
 
     def live(self):
         self.check_verified()

@@ -8,6 +8,7 @@
 
 #include "bench/ingest_sink.h"
 #include "bench/options.h"
+#include "bench/relay_steps.h"
 #include "bench/report.h"
 #include "bench/span_cost.h"
 #include "bench/span_steps.h"
@@ -17,9 +18,11 @@ namespace {
 
 Options make_options() {
   return {"bench-spans",
-          {{"--steps", "all", "of cost,agent,memory,found,crash, separated by commas"},
+          {{"--steps", "all", "of cost,agent,relay,memory,found,crash, separated by commas"},
            {"--rate", "500000", "spans/s of step agent, over two programs"},
            {"--agent-seconds", "20", "of step agent"},
+           {"--relay-rate", "1200000", "spans/s of step relay: more than the server takes"},
+           {"--relay-seconds", "10", "of each half of step relay"},
            {"--found", "200", "spans of step found"},
            {"--crashes", "200", "programs of step crash"},
            {"--seed", "1", "of the moments of crashes"},
@@ -35,8 +38,8 @@ class SpansBench {
   }
 
   Result<> run() {
-    for (auto step :
-         {&SpansBench::cost, &SpansBench::agent, &SpansBench::memory, &SpansBench::found, &SpansBench::crash}) {
+    for (auto step : {&SpansBench::cost, &SpansBench::agent, &SpansBench::relay, &SpansBench::memory,
+                      &SpansBench::found, &SpansBench::crash}) {
       if (Result<> fine = (this->*step)(); !fine) return fine;
     }
     return {};
@@ -119,6 +122,22 @@ class SpansBench {
     if (!cost) return cost.error();
     report_.add("agent.with_server_spans_per_s_per_core", cost->spans_per_s_per_core(),
                 "the same into a fathom-server, 60,000 spans/s");
+    return {};
+  }
+
+  Result<> relay() {
+    if (!selected("relay")) return {};
+    auto relay = measure_relay(server_, options_.number("--relay-rate"), options_.real("--relay-seconds"));
+    if (!relay) return relay.error();
+    const RelayCost &plain = relay->plain, &tls = relay->tls;
+    report_.add("relay.plain_spans_per_s", plain.spans_per_s,
+                "from programs through an agent into a server, by the wall");
+    report_.add("relay.tls_spans_per_s", tls.spans_per_s, "the same with TLS between agent and server");
+    report_.add("relay.tls_over_plain", tls.spans_per_s / plain.spans_per_s, "the one over the other");
+    report_.add("relay.plain_cpu_us_per_span", plain.cpu_us_per_span, "of agent and server");
+    report_.add("relay.tls_cpu_us_per_span", tls.cpu_us_per_span, "of agent and server");
+    report_.add("relay.tls_cpu_over_plain", tls.cpu_us_per_span / plain.cpu_us_per_span,
+                "the one over the other, which a loaded machine leaves alone");
     return {};
   }
 

@@ -48,9 +48,14 @@ class Certificates:
         self.write(f"{name}.serial", "01\n")
         self.write(f"{name}.cnf", CA_CONFIG.format(name=name))
 
-    def make(self, name, ca="ca", names="IP:127.0.0.1", expired=False):
+    def keys(self, certificate, client_ca=None):
+        """Lines of a configuration file: what listeners show, and whose certificates they ask for."""
+        text = f"tls-certificate = {self.path(certificate)}.crt\ntls-key = {self.path(certificate)}.key\n"
+        return text + (f"tls-client-ca = {self.path(client_ca)}.crt\n" if client_ca else "")
+
+    def make(self, name, ca="ca", names="IP:127.0.0.1", expired=False, days=10):
         """NAME.crt and NAME.key."""
-        dates = ["-startdate", "20200101000000Z", "-enddate", "20200201000000Z"] if expired else ["-days", "10"]
+        dates = ["-startdate", "20200101000000Z", "-enddate", "20200201000000Z"] if expired else ["-days", str(days)]
         self.openssl("req", *NEW_KEY, "-subj", f"/CN={name}", "-keyout", f"{name}.key", "-out", f"{name}.csr")
         self.write(f"{name}.ext", f"subjectAltName={names}\n")
         self.openssl("ca", "-batch", "-notext", "-config", f"{ca}.cnf", *dates, "-extfile", f"{name}.ext",

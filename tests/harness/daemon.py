@@ -9,6 +9,13 @@ import tempfile
 
 from .server import BIN, PATIENCE_S, until
 
+# Keys of a server that nobody else is in the way of.
+FREE_PORTS = """http = 127.0.0.1:0
+otlp-grpc = 127.0.0.1:0
+otlp-http = 127.0.0.1:0
+ingest = 127.0.0.1:0
+"""
+
 
 class Daemon:
     """`with Daemon("fathom-server", text, ...) as server:` waits until it is ready; leaving ends it."""

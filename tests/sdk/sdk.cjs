@@ -21,9 +21,16 @@ function exporter(protocol, address, compression = 'none') {
   return new OTLPTraceExporter({ url, compression });
 }
 
+// One that is told nothing: OTEL_EXPORTER_OTLP_* say all.
+function exporterByEnvironment(protocol) {
+  const { OTLPTraceExporter } = inside(EXPORTERS[protocol]);
+  return new OTLPTraceExporter();
+}
+
 module.exports = {
   api: shop('@opentelemetry/api'),
   exporter,
+  exporterByEnvironment,
   grpc: () => exporterInside('@grpc/grpc-js'),
   trace: inside('@opentelemetry/sdk-trace-node'),
   base: inside('@opentelemetry/sdk-trace-base'),

@@ -39,7 +39,7 @@ function useCompletions(typed: string, active: boolean, words: Words): Completio
   const keys = useAnswer<AttributeKeysAnswer>(active ? "attributes" : undefined, range).data?.keys ?? [];
   const key = keyOf(typed, keys);
   const path = active && key !== undefined ? `attributes/${encodeURIComponent(key)}/values` : undefined;
-  const values = useAnswer<AttributeValuesAnswer>(path, { ...range, limit: 200 }).data;
+  const values = useAnswer<AttributeValuesAnswer>(path, { ...range, service: words.service, limit: 200 }).data;
   return active ? completions(typed, keys, values?.key === key ? (values?.values ?? []) : []) : [];
 }
 

@@ -1,0 +1,61 @@
+#include "cli/up_security.h"
+
+#include "cli/filter_flags.h"
+#include "cli/security_flags.h"
+#include "cli/server_flags.h"
+
+namespace fathom::cli {
+
+namespace {
+
+// The agent's names of them, in words of who starts both.
+std::vector<Flag> collector_flags() {
+  return {{"--collector-ca", "FILE",
+           "the agent trusts the server's certificate when one of these CAs signed it (PEM; default: those that this "
+           "host trusts)"},
+          {"--collector-certificate", "FILE", "the agent shows this to the server; needed with --tls-client-ca (PEM)"},
+          {"--collector-key", "FILE", "that certificate's private key (PEM)"},
+          {"--collector-token-file", "FILE",
+           "the agent sends its first token to the server (default: the first of --token-file)"}};
+}
+
+std::string host_of(const std::string& address) {
+  return address.substr(0, address.rfind(':'));
+}
+
+}  // namespace
+
+std::vector<Flag> up_security_flags() {
+  return join({listener_security_flags(), collector_flags()});
+}
+
+Result<UpSecurity> up_security(const Args& args, const std::vector<std::string>& listens_at) {
+  auto files = listener_files(args, listens_at);
+  if (!files) return files.error();
+  UpSecurity security{words_of(args, listener_security_flags()), words_of(args, collector_flags())};
+  const bool tls = !files->tls.certificate.empty();
+  if (!tls && (args.given("--collector-ca") || args.given("--collector-certificate"))) {
+    return invalid("--collector-ca: the server speaks no TLS: --tls-certificate FILE --tls-key FILE");
+  }
+  if (tls && !files->tls.client_ca.empty() && !args.given("--collector-certificate")) {
+    return invalid(
+        "--tls-client-ca: the agent must show a certificate, too: --collector-certificate FILE --collector-key FILE");
+  }
+  if (tls) security.agent_words.emplace_back("--collector-tls");
+  if (!files->token_file.empty() && !args.given("--collector-token-file")) {
+    security.agent_words.push_back("--collector-token-file=" + files->token_file);
+  }
+  // Of its own listener, if it is to have one.
+  if (!args.get("--agent-http").empty()) {
+    security.agent_words.insert(security.agent_words.end(), security.server_words.begin(), security.server_words.end());
+  }
+  return security;
+}
+
+std::string address_for_agent(const std::string& asked, const std::string& bound) {
+  const std::string host = host_of(asked);
+  const std::string port = bound.substr(bound.rfind(':'));
+  return (host.empty() || host == "0.0.0.0" || host == "[::]" ? "127.0.0.1" : host) + port;
+}
+
+}  // namespace fathom::cli

@@ -1,0 +1,60 @@
+#include "query/attribute_values.h"
+
+#include <algorithm>
+#include <map>
+#include <span>
+
+namespace fathom::query {
+
+namespace {
+
+constexpr store::SampleLimits kLimits{.shown = 5000};
+
+class Values {
+ public:
+  explicit Values(const std::string& key) : key_(key) {}
+
+  void add(const store::StoredSpan& stored) {
+    const std::optional<std::string> own = find(stored.span.attributes);
+    const std::optional<std::string> resource = find(stored.resource.attributes);
+    if (own) ++counts_[*own];
+    if (resource && resource != own) ++counts_[*resource];
+  }
+
+  std::vector<store::ValueCount> most_frequent(size_t limit) const {
+    std::vector<store::ValueCount> values;
+    for (const auto& [value, spans] : counts_) values.push_back({value, spans});
+    std::stable_sort(values.begin(), values.end(),
+                     [](const store::ValueCount& a, const store::ValueCount& b) { return a.spans > b.spans; });
+    if (values.size() > limit) values.resize(limit);
+    return values;
+  }
+
+ private:
+  // As conditions are written; one that was cut is none that could be asked for.
+  std::optional<std::string> find(std::span<const store::AttributeView> attributes) const {
+    const auto found = std::find_if(attributes.begin(), attributes.end(),
+                                    [&](const store::AttributeView& attribute) { return attribute.key == key_; });
+    if (found == attributes.end() || found->value.type == store::ValueType::kCut) return std::nullopt;
+    if (found->value.type == store::ValueType::kString) return std::string(found->value.text);
+    return store::value_text(found->value);
+  }
+
+  const std::string& key_;
+  std::map<std::string, uint64_t> counts_;
+};
+
+}  // namespace
+
+Result<std::vector<store::ValueCount>> run_values(store::SpanStore& store, const ValuesQuery& query,
+                                                  store::QueryBudget& budget) {
+  if (!query.service) return store.attribute_values(query.range, query.key, query.limit, budget);
+  Values values(query.key);
+  auto shown = store.sample(
+      {.range = query.range, .service = query.service}, kLimits,
+      [&](const store::StoredSpan& stored) { values.add(stored); }, budget);
+  if (!shown) return shown.error();
+  return values.most_frequent(query.limit);
+}
+
+}  // namespace fathom::query

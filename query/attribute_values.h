@@ -1,0 +1,28 @@
+// The values of an attribute, for people who are about to choose one: of all spans, or of one service's.
+//
+// Of all spans the store has counts. Of a service's it has none: an even sample of its spans is looked at, so that the
+// answer costs the same however many there are; a rare value may be missing, and counts are of the sample. Thread
+// safety: as the store's. Units: spans. Errors: as the store's.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "store/span_store.h"
+
+namespace fathom::query {
+
+struct ValuesQuery {
+  store::TimeRange range;
+  std::string key;
+  std::optional<std::string> service;
+  size_t limit = 0;
+};
+
+// Most frequent first, then by value.
+Result<std::vector<store::ValueCount>> run_values(store::SpanStore& store, const ValuesQuery& query,
+                                                  store::QueryBudget& budget);
+
+}  // namespace fathom::query

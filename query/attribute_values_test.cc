@@ -1,0 +1,58 @@
+#include "query/attribute_values.h"
+
+#include <gtest/gtest.h>
+
+#include "base/time.h"
+#include "query/testing/sample_store.h"
+
+namespace fathom::query {
+namespace {
+
+using testing::kSampleStart;
+constexpr uint64_t kFrom = kSampleStart + kNanosPerHour;
+
+void add_span(testing::SampleStore& store, uint64_t n, const std::string& service, const std::string& tier) {
+  store::AttributeView own[] = {{"tier", store::ValueView::of_string(tier)}, {"n", store::ValueView::of_int(7)}};
+  store::AttributeView resource[] = {{"service.name", store::ValueView::of_string(service)},
+                                     {"tier", store::ValueView::of_string("all")}};
+  store::SpanView span;
+  span.name = "pay";
+  span.trace_id = testing::sample_trace_id(1000 + n);
+  span.span_id = testing::sample_span_id(1);
+  span.start_unix_nano = kFrom + n * kNanosPerSecond;
+  span.end_unix_nano = span.start_unix_nano + testing::kMilli;
+  span.attributes = own;
+  store.add(span, resource);
+}
+
+std::vector<store::ValueCount> ask(const std::string& key, std::optional<std::string> service, size_t limit = 10) {
+  testing::SampleStore store;
+  for (uint64_t n = 0; n < 60; ++n) add_span(store, n, "checkout", n % 3 == 0 ? "gold" : "lead");
+  for (uint64_t n = 60; n < 80; ++n) add_span(store, n, "search", "iron");
+  store::QueryBudget budget;
+  auto values = run_values(store, {{kFrom, kFrom + kNanosPerHour}, key, std::move(service), limit}, budget);
+  EXPECT_TRUE(values.ok());
+  return values ? *values : std::vector<store::ValueCount>();
+}
+
+std::string text(const std::vector<store::ValueCount>& values) {
+  std::string out;
+  for (const auto& [value, spans] : values) out += value + "=" + std::to_string(spans) + " ";
+  return out;
+}
+
+TEST(AttributeValues, OfOneServiceAreThoseOfItsSpansAndResources) {
+  EXPECT_EQ(text(ask("tier", "checkout")), "all=60 lead=40 gold=20 ");
+  EXPECT_EQ(text(ask("tier", "search")), "all=20 iron=20 ");
+  EXPECT_EQ(text(ask("n", "search")), "7=20 ");
+  EXPECT_EQ(text(ask("tier", "checkout", 1)), "all=60 ");
+  EXPECT_EQ(text(ask("tier", "nobody")), "");
+  EXPECT_EQ(text(ask("no.such.key", "checkout")), "");
+}
+
+TEST(AttributeValues, OfAllServicesAreTheStores) {
+  EXPECT_EQ(text(ask("tier", std::nullopt)), "all=80 lead=40 gold=20 iron=20 ");
+}
+
+}  // namespace
+}  // namespace fathom::query
