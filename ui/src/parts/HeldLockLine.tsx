@@ -31,15 +31,15 @@ interface Props {
   readonly id: string;
   readonly lock: HeldLock;
   readonly shortcut: string;
-  /** It was recorded for another request, in the same process at that time. */
-  readonly ofAnother?: boolean;
+  /** What has to be known first: it may be of another request. */
+  readonly before?: string | undefined;
 }
 
-export function HeldLockLine({ id, lock, shortcut, ofAnother = false }: Props) {
+export function HeldLockLine({ id, lock, shortcut, before }: Props) {
   const { at, waiter, holder } = lock;
   return (
     <a class="held-lock" href={formatPlace(heldPlace(id, lock))}>
-      {ofAnother && "Recorded for another request in the same process, at that time: "}
+      {before}
       {waiter >= 0 && `Thread ${waiter} `}
       <b>waited for a lock</b> ({lock.lock}) that thread {holder} held
       {at && (

@@ -5,6 +5,7 @@ import { HeldLockLine } from "@/parts/HeldLockLine";
 import type { HeldLock } from "@/parts/held_lock";
 import { formatPlace } from "@/state/place";
 import { formatDuration } from "@/time/nano";
+import type { Nearby } from "./nearby";
 
 export interface Found {
   readonly captures: readonly TraceCapture[];
@@ -23,8 +24,13 @@ export function evidenceOf(answer: TraceAnswer, span?: string): Found {
 export interface Held {
   readonly id: string;
   readonly lock: HeldLock;
-  /** The trace of the other request for which it was recorded. */
-  readonly of?: string;
+  /** It was recorded for another request. */
+  readonly of?: Nearby;
+}
+
+function ofAnother({ same, laterNano }: Nearby): string {
+  const when = `${formatDuration(Math.abs(laterNano))} ${laterNano < 0 ? "earlier" : "later"}`;
+  return `Another request of the same ${same} was recorded ${when}: `;
 }
 
 /** The newest snapshot that tells of a lock. */
@@ -58,7 +64,7 @@ export function Evidence({ trace, found, span, held }: Props) {
   if (!timeline && snapshots.length === 0 && !held) return null;
   return (
     <nav class="evidence" aria-label={span === undefined ? "What else was kept" : "What else was kept of this span"}>
-      {held && <HeldLockLine id={held.id} lock={held.lock} shortcut="i" ofAnother={held.of !== undefined} />}
+      {held && <HeldLockLine id={held.id} lock={held.lock} shortcut="i" before={held.of && ofAnother(held.of)} />}
       {timeline && (
         <a
           class="evidence-main"

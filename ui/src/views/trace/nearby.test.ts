@@ -8,7 +8,7 @@ const resource = (host: string, pid: number) => ({
   ...{ service: "s", service_namespace: "", attributes: { "host.name": host, "process.pid": pid } },
 });
 const row = (id: string, host: string, taken: number, damaged = false) =>
-  ({ id, host, taken_unix_nano: String(taken), damaged }) as SnapshotRow;
+  ({ id, host, taken_unix_nano: String(taken), damaged, trigger: { trace_id: "t", span_id: "f" } }) as SnapshotRow;
 const TRACE: TraceAnswer = {
   ...madeTrace([{ id: "r", from: 0, to: 100 }]),
   ...{ start_time_unix_nano: "20000000000", duration_nano: 1000 },
@@ -21,18 +21,31 @@ it("knows the processes of a trace, and what is near on their hosts", () => {
   expect(nearest(rows, new Set(["a", "b"]), 500n).map(({ id }) => id)).toEqual(["near", "far"]);
 });
 
-it("takes the nearest recording of one of its processes only", async () => {
-  const asked: string[] = [];
-  const ask: Asker = <Answer>(path: string, params = {}) => {
+const SERVER: readonly SnapshotRow[] = [
+  row("one", "a", 20000000500),
+  row("two", "a", 21000000000),
+  row("three", "b", 20000000400),
+];
+
+function answering(pidOf: Readonly<Record<string, number>>, service: string, asked: string[]): Asker {
+  const spans = [{ span_id: "f", service }];
+  return <Answer>(path: string) => {
     asked.push(path);
-    if (path === "snapshots") {
-      expect(params).toMatchObject({ from: "10000000000", to: "30000001000" });
-      const list = [row("one", "a", 20000000500), row("two", "a", 21000000000), row("three", "b", 20000000400)];
-      return Promise.resolve({ snapshots: list } as Answer);
-    }
-    return Promise.resolve({ id: path, threads: [{ pid: path.endsWith("two") ? 2 : 7 }] } as Answer);
+    const [kind, id = ""] = path.split("/");
+    if (kind === "traces") return Promise.resolve({ spans } as Answer);
+    return Promise.resolve((id ? { threads: [{ pid: pidOf[id] }] } : { snapshots: SERVER }) as Answer);
   };
-  expect((await findNearby(TRACE, ask))?.id).toBe("snapshots/two");
+}
+
+it("takes the nearest recording of one of its processes", async () => {
+  const asked: string[] = [];
+  const found = await findNearby(TRACE, answering({ one: 7, two: 2, three: 7 }, "s", asked));
+  expect(found).toEqual({ id: "two", same: "process", laterNano: 1e9 });
   expect(asked).toEqual(["snapshots", "snapshots/one", "snapshots/three", "snapshots/two"]);
-  expect(await findNearby({ ...TRACE, resources: [] }, ask)).toBeUndefined();
+  expect(await findNearby({ ...TRACE, resources: [] }, answering({}, "s", asked))).toBeUndefined();
+});
+
+it("takes one of the same service else, and none of another's", async () => {
+  expect(await findNearby(TRACE, answering({}, "s", []))).toEqual({ id: "one", same: "service", laterNano: 500 });
+  expect(await findNearby(TRACE, answering({}, "other", []))).toBeUndefined();
 });

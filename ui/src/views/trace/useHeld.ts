@@ -1,11 +1,11 @@
-// What is known of the lock that this request waited for: from its own recording, or from one of another request that was
-// made in one of its processes meanwhile.
+// What is known of the lock that this request waited for: from its own recording, or else from one of another request that
+// went the same way (nearby.ts).
 import { useEffect, useState } from "preact/hooks";
 import { ask } from "@/api/ask";
-import type { SnapshotAnswer, TraceAnswer } from "@/api/generated/answers";
+import type { TraceAnswer } from "@/api/generated/answers";
 import { useHeldLock } from "@/parts/HeldLockLine";
 import { lockedOf, type Held } from "./Evidence";
-import { findNearby } from "./nearby";
+import { findNearby, type Nearby } from "./nearby";
 
 export function useHeld(answer: TraceAnswer): Held | undefined {
   const own = lockedOf(answer);
@@ -13,11 +13,11 @@ export function useHeld(answer: TraceAnswer): Held | undefined {
   const id = own?.id ?? nearby?.id;
   const lock = useHeldLock(id);
   if (!id || !lock) return undefined;
-  return own || !nearby ? { id, lock } : { id, lock, of: nearby.trigger.trace_id };
+  return own || !nearby ? { id, lock } : { id, lock, of: nearby };
 }
 
-function useNearby(answer: TraceAnswer, wanted: boolean): SnapshotAnswer | undefined {
-  const [found, setFound] = useState<SnapshotAnswer>();
+function useNearby(answer: TraceAnswer, wanted: boolean): Nearby | undefined {
+  const [found, setFound] = useState<Nearby>();
   const { trace_id: id } = answer;
   useEffect(() => {
     setFound(undefined);
