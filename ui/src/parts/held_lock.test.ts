@@ -62,6 +62,21 @@ it("takes the call itself where it was seen", async () => {
   expect((await findHeldLock("abc", ask))?.at).toMatchObject({ row: 4, line: 88 });
 });
 
+it("finds the call before a stub, of which no line is known", async () => {
+  const rows = [
+    { row: 299, function: 0, file: "shop/shelves.cc", line: 88, text: "call" },
+    { row: 300, function: 1, file: "", text: "jmp" },
+  ];
+  const ask = server({
+    ...LOCKED,
+    "view/stack@0": { calls: [OUTER, call(1, 0, 200)], functions: FUNCTIONS },
+    "view/find@200": { row: 301, call: call(1, 301, 400), functions: FUNCTIONS },
+    "view/stack@301": { calls: [OUTER, call(1, 301, 400)], functions: FUNCTIONS },
+    "view/insns@293": { rows, functions: FUNCTIONS },
+  });
+  expect((await findHeldLock("abc", ask))?.at).toMatchObject({ row: 299, depth: 0, line: 88 });
+});
+
 it("says where the function begins when nothing better is known", async () => {
   const ask = server({
     ...LOCKED,

@@ -64,9 +64,10 @@ async function holdingIn(view: string, thread: string, ask: Asker): Promise<Held
     return { row: 0, depth, function: name, ...lineOf(rows[0]) };
   }
   const seen = inner.called_from ? inner : await laterCall(view, thread, ask, stack, depth);
-  if (!seen) return { row: 0, depth, function: name, ...lineOf(stack.functions[own.function]) };
-  // The call itself is the row before the one that it begins with.
-  return { row: Math.max(0, seen.first_row - 1), depth, function: name, ...lineOf(seen.called_from) };
+  const from = seen && (await calledFrom(view, thread, ask, name, seen));
+  return from
+    ? { depth, function: name, ...from }
+    : { row: 0, depth, function: name, ...lineOf(functionOf(stack, own)) };
 }
 
 // The call that was under way when the recording began was not seen to be made; one of the same function may be, later.
@@ -81,8 +82,21 @@ async function laterCall(view: string, thread: string, ask: Asker, stack: Snapsh
   });
   if (found.row === undefined || found.row > own.last_row || found.call?.depth !== depth + 1) return undefined;
   const there = await ask<SnapshotViewStackAnswer>(`${view}/stack`, { thread, row: String(found.row) });
-  const call = there.calls[depth + 1];
-  return call?.called_from?.file ? call : undefined;
+  return there.calls[depth + 1];
+}
+
+/** A call into another library goes by a stub of a row or some, of which no line is known. */
+const MOST_STUB_ROWS = 8;
+
+/** The last row of the function's own before the call begins, which is the call itself. */
+async function calledFrom(view: string, thread: string, ask: Asker, name: string, call: SnapshotViewCall) {
+  const row = Math.max(0, call.first_row - 1);
+  if (call.called_from?.file) return { row, ...lineOf(call.called_from) };
+  const first = Math.max(0, call.first_row - MOST_STUB_ROWS);
+  const range = { thread, row: String(first), count: call.first_row - first };
+  const { rows, functions } = await ask<SnapshotViewRowsAnswer>(`${view}/insns`, range);
+  const own = rows.filter(({ function: index = -1, file }) => functions[index]?.name === name && file).pop();
+  return own && { row: own.row, ...lineOf(own) };
 }
 
 const LIBRARY = /^(\/usr)?\/lib(32|64|x32)?\/|^\[|^$/;
@@ -98,8 +112,12 @@ function lastOf(calls: readonly SnapshotViewCall[], fits: (call: SnapshotViewCal
   return calls.reduce((found, call, at) => (fits(call) ? at : found), -1);
 }
 
-function nameOf({ functions }: SnapshotViewStackAnswer, call: SnapshotViewCall): string {
-  return functions[call.function]?.name ?? "?";
+function functionOf({ functions }: SnapshotViewStackAnswer, call: SnapshotViewCall) {
+  return functions[call.function];
+}
+
+function nameOf(stack: SnapshotViewStackAnswer, call: SnapshotViewCall): string {
+  return functionOf(stack, call)?.name ?? "?";
 }
 
 function lineOf(place: { readonly file?: string; readonly line?: number } | undefined) {
