@@ -152,6 +152,17 @@ class Answers(unittest.TestCase):
         source = self.ask("SnapshotViewSourceAnswer", f"{view}/source", file="/build/code.c", line=2, context=1)
         self.assertEqual((source["first_line"], source["lines"]), (1, ["int a;", "int b;", "int c;"]))
 
+    def test_what_is_asked_of_a_whole_snapshot(self):
+        identity, _ = self.push_calls(60)
+        whole = f"/api/v1/snapshots/{identity}"
+        for verb in ("calls", "functions", "syscalls", "sunburst", "stats"):
+            self.ask(f"Snapshot{verb.capitalize()}Answer", f"{whole}/{verb}")
+            self.ask("SnapshotHeldLocks", f"{whole}/{verb}")
+        self.assertGreater(len(self.ask("SnapshotCallsAnswer", f"{whole}/calls")["rows"]), 2)
+        self.ask("SnapshotDeltaAnswer", f"{whole}/delta", to="return", **{"from": "call"})
+        other, _ = self.push_calls(90)
+        self.ask("SnapshotDiffAnswer", f"{whole}/diff/{other}")
+
     def test_mistakes_in_looking_into_a_snapshot(self):
         identity, _ = self.push_calls(60)
         view = f"/api/v1/snapshots/{identity}/view"

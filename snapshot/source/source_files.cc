@@ -19,12 +19,11 @@ constexpr uint64_t kMostKeptBytes = 64 << 20;
 constexpr size_t kMostKeptFiles = 200;  // each is looked at when one is looked for
 constexpr size_t kMostNameBytes = 4096;
 
-// Without ".", ".." and "//": "" where it is no name of a file.
+// Without "." and "//", and without ".." but at the begin: "" where it is no name of a file.
 std::string plain_name(const std::string& name) {
   if (name.empty() || name.size() > kMostNameBytes || name.find('\0') != std::string::npos) return "";
   std::string plain = std::filesystem::path(name).lexically_normal().string();
-  if (plain == ".." || plain.starts_with("../") || plain.ends_with('/')) return "";
-  return plain;
+  return plain.ends_with('/') ? "" : plain;
 }
 
 std::string directory_name(const std::string& name) {
@@ -33,12 +32,18 @@ std::string directory_name(const std::string& name) {
   return plain;
 }
 
-// What of the name follows FROM; nothing where it begins otherwise.
+bool leads_up(std::string_view name) {
+  return name == ".." || name.starts_with("../");
+}
+
+// What of the name follows FROM; nothing where it begins otherwise. FROM may lead up, as "../.." does in a build of a
+// directory within the sources; what follows it may not.
 std::optional<std::string> below(const std::string& name, const std::string& from) {
-  if (from == ".") return name.starts_with('/') ? std::nullopt : std::optional(name);
+  if (from == ".") return name.starts_with('/') || leads_up(name) ? std::nullopt : std::optional(name);
   if (from == "/") return name.starts_with('/') ? std::optional(name.substr(1)) : std::nullopt;
   if (!name.starts_with(from) || name.size() <= from.size() || name[from.size()] != '/') return std::nullopt;
-  return name.substr(from.size() + 1);
+  std::string rest = name.substr(from.size() + 1);
+  return leads_up(rest) ? std::nullopt : std::optional(std::move(rest));
 }
 
 // A path alone: nothing happens to a device or a pipe that is not read.

@@ -63,6 +63,17 @@ TEST_F(SourceFilesTest, NamesAreMatchedByWholeParts) {
   EXPECT_EQ(one(*files({"/build=" + path_, "/build=" + path_ + "/src"}), "/build/shop/main.cc"), "one");
 }
 
+TEST_F(SourceFilesTest, NamesMayLeadUpAsFarAsADirectoryDoes) {
+  const auto up = files({"../../examples=" + path_ + "/src"});
+  EXPECT_EQ(one(*up, "../../examples/shop/main.cc"), "one");
+  for (const std::string name :
+       {"../examples/shop/main.cc", "../../examples/../secret", "../../examples/../../secret"}) {
+    EXPECT_FALSE(up->text(name, 1, 0).ok()) << name;
+  }
+  EXPECT_FALSE(files({"..=" + path_ + "/src"})->text("../../secret", 1, 0).ok());
+  EXPECT_FALSE(files({".=" + path_ + "/src"})->text("../secret", 1, 0).ok());
+}
+
 TEST_F(SourceFilesTest, NothingOutsideIsOpened) {
   fs::create_symlink(path_ + "/secret", path_ + "/src/absolute");
   fs::create_symlink("../secret", path_ + "/src/relative");

@@ -1,5 +1,6 @@
 // What a stranger has to be able to do, from the first view on.
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { press, query, settled } from "./browser.mjs";
 import { opened } from "./explore.mjs";
 import { needing } from "./facts.mjs";
@@ -61,24 +62,69 @@ async function toTheWaker(page, { base, facts }) {
   assert.ok(await page.locator(".timeline-details h2").innerText(), "something is chosen");
 }
 
-/** From the slowest request of the demo's shop to the snapshot of its instructions. */
-async function toTheInstructions(page, told) {
+/** What is drawn of source: the line, its number and the file's name. */
+async function lineOnScreen(page) {
+  const line = page.locator(".flow-source-lines [aria-current]");
+  await line.waitFor();
+  await settled(page);
+  assert.ok(await line.isVisible(), "the line is in sight");
+  const file = await page.locator(".flow-source h2").innerText();
+  return { file, text: await line.innerText() };
+}
+
+/** The shop holds a mutex while it writes its shelves to a file: examples/shop/shelves.cc, Shelves::snapshot(). */
+async function isWhereTheLockWasHeld(page) {
+  const source = await readFile(new URL("../../examples/shop/shelves.cc", import.meta.url), "utf8");
+  const lines = source.split("\n");
+  const begin = lines.findIndex((line) => line.startsWith("void Shelves::snapshot()"));
+  const end = lines.indexOf("}", begin);
+  const { file, text } = await lineOnScreen(page);
+  const number = Number(/shelves\.cc:(\d+)/.exec(file)?.[1]);
+  assert.ok(
+    number > begin + 1 && number <= end,
+    `${file} is within the function's body, from ${begin + 1} to ${end + 1}`,
+  );
+  const wanted = lines[number - 1].trim();
+  assert.ok(text.includes(wanted), `the text is that of the line, "${wanted}": ${text}`);
+  console.log(`     ${file}: ${wanted}`);
+}
+
+const slowest = (page) => page.locator(".slow-list li a").first();
+
+async function tracesOfTheShop(page, told) {
   await opened(page, told, `service=${told.facts.recorded.service}`);
+  await slowest(page).waitFor();
+}
+
+/** From the shop's slowest request to the line that held the lock: two clicks. */
+async function toTheLineByMouse(page, told) {
+  await tracesOfTheShop(page, told);
+  await slowest(page).click();
+  await page.waitForURL(/\/trace\//);
+  await page.locator(".held-lock").click();
+  await page.waitForURL(/\/snapshot\//);
+  await isWhereTheLockWasHeld(page);
+}
+
+/** The same: three keys. */
+async function toTheLineByKeys(page, told) {
+  await tracesOfTheShop(page, told);
   await page.keyboard.press("j");
-  const href = await page.evaluate(() => document.activeElement.getAttribute("href"));
-  assert.match(href, /^\/trace\//);
-  await page.goto(`${told.base}/trace/${told.facts.recorded.trace}`);
-  await page.waitForSelector('[role="treeitem"]');
-  await settled(page);
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/trace\//);
+  assert.match(
+    await page.locator(".held-lock").innerText(),
+    /waited for a lock .* that thread \d+ held, in .* at shelves\.cc:\d+/,
+  );
   await page.keyboard.press("i");
-  await page.waitForURL(new RegExp(`/snapshot/${told.facts.recorded.snapshot}`));
-  await page.locator("h1").waitFor();
-  await settled(page);
+  await page.waitForURL(/\/snapshot\//);
+  await isWhereTheLockWasHeld(page);
 }
 
 export const checks = {
   "which customers were slow, and since which version": needing(["incident"], whichCustomersAndSinceWhen),
   "by keys alone": needing(["incident"], byKeysAlone),
   "from a slow request to what its threads did": needing(["captured"], toTheWaker),
-  "from a slow request to its instructions": needing(["recorded"], toTheInstructions),
+  "from the slowest request to the line that held the lock, by mouse": needing(["recorded"], toTheLineByMouse),
+  "from the slowest request to the line that held the lock, by keys": needing(["recorded"], toTheLineByKeys),
 };

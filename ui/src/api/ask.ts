@@ -32,10 +32,19 @@ export function addressOf(path: string, params: Params = {}): string {
 }
 
 export async function ask<Answer>(path: string, params: Params = {}, signal?: AbortSignal): Promise<Answer> {
-  const response = await reach(addressOf(path, params), signal ? { signal } : {});
-  const text = await response.text();
-  if (!response.ok) throw new AskError(response.status, messageOf(text, response.status));
-  return parseExactly(text) as Answer;
+  const response = await answered(addressOf(path, params), signal ? { signal } : {});
+  return parseExactly(await response.text()) as Answer;
+}
+
+/** What is at an address of the server, as it is. */
+export async function askFile(address: string): Promise<Blob> {
+  return (await answered(address, {})).blob();
+}
+
+async function answered(address: string, options: RequestInit): Promise<Response> {
+  const response = await reach(address, options);
+  if (!response.ok) throw new AskError(response.status, messageOf(await response.text(), response.status));
+  return response;
 }
 
 async function reach(address: string, options: RequestInit): Promise<Response> {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { ask, AskError } from "./ask";
+import { ask, askFile, AskError } from "./ask";
 
 beforeEach(() => vi.resetModules());
 afterEach(() => vi.unstubAllGlobals());
@@ -45,4 +45,12 @@ it("is asked for by a refusal that can be told from others", async () => {
   await expect(ask("services")).rejects.toEqual(new AskError(401, "a token is missing"));
   expect(new AskError(401, "").wantsToken).toBe(true);
   expect(new AskError(403, "").wantsToken).toBe(false);
+});
+
+it("goes with files that are saved, too", async () => {
+  stubStorage(new Map([["fathom.token", "secret"]]));
+  vi.stubGlobal("fetch", async (_: string, { headers }: { headers: Record<string, string> }) =>
+    headers["authorization"] === "Bearer secret" ? new Response("bytes") : new Response("", { status: 401 }),
+  );
+  expect(await (await askFile("/api/v1/traces/1/perfetto")).text()).toBe("bytes");
 });

@@ -27,8 +27,14 @@ export function drawTicks({ context, view, width, palette }: AxisPen, label: Tic
     context.fillStyle = palette.color.line;
     context.fillRect(left, AXIS_HEIGHT - 6, 1, 6);
     context.fillStyle = palette.color.faint;
-    context.fillText(label(tick, step, largest), left + 3, AXIS_HEIGHT - 8);
+    const text = label(tick, step, largest);
+    context.fillText(text, labelLeft(left, context.measureText(text).width, width), AXIS_HEIGHT - 8);
   }
+}
+
+/** Where a tick's label begins: behind the tick, and before it where it would be cut off at the right edge. */
+export function labelLeft(tick: number, labelWidth: number, width: number): number {
+  return tick + 3 + labelWidth <= width ? tick + 3 : Math.max(0, tick - 3 - labelWidth);
 }
 
 /** `height` of the picture that the ticks' lines cross, from `top` on. */

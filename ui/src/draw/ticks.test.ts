@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { labelLeft } from "./axis";
 import { tickLabel, ticksOf } from "./ticks";
 
 it("has round steps from hours to a nanosecond", () => {
@@ -19,4 +20,11 @@ it("writes no digit too many and none too few", () => {
   expect(tickLabel(1_234_567, 1, 2e6)).toBe("1.234\u2009567 ms");
   expect(tickLabel(-1_500_000, 500_000, 3e6)).toBe("−1.5 ms");
   expect(tickLabel(0, 5, 20)).toBe("0 ns");
+});
+
+it("writes a label before its tick where it would be cut off behind it", () => {
+  expect(labelLeft(100, 50, 400)).toBe(103);
+  expect(labelLeft(347, 50, 400)).toBe(350);
+  expect(labelLeft(348, 50, 400)).toBe(295);
+  expect(labelLeft(20, 50, 60)).toBe(0);
 });

@@ -4,7 +4,8 @@
 // inside a view goes before the view. Keys are written as KeyboardEvent.key has them, with "Shift+", "Ctrl+", "Alt+"
 // before them where they are needed for anything but the character itself ("?" needs no "Shift+").
 import { signal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { drawWaiting, followDrawing } from "./drawing";
 
 export interface KeyBinding {
   readonly key: string;
@@ -44,7 +45,8 @@ export function useKeys(title: string, bindings: readonly KeyBinding[]): void {
   const latest = useRef(bindings);
   latest.current = bindings;
   const shape = bindings.map((binding) => `${binding.key}\n${binding.what}`).join("\n");
-  useEffect(() => {
+  // With the drawing, not behind it: what is seen can be pressed.
+  useLayoutEffect(() => {
     // What a key does may change with every drawing; what is listed, only with `shape`.
     const listed = latest.current.map((binding, index) => ({
       ...binding,
@@ -75,9 +77,11 @@ export function isTaken(target: Pick<Element, "closest"> | null, key: string): b
 }
 
 export function listenForKeys(): void {
+  followDrawing();
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.metaKey || (writes(event.target) && event.key !== "Escape")) return;
     if (event.target instanceof Element && isTaken(event.target, nameOf(event))) return;
+    drawWaiting();
     const binding = bindingFor(keyGroups.value, nameOf(event), ({ when }) => when?.(event) ?? true);
     if (!binding) return;
     event.preventDefault();

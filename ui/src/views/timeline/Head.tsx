@@ -1,4 +1,5 @@
 // What the timeline is of, what can be done with it, and what is missing.
+import { Download } from "@/parts/Download";
 import { formatDuration, formatInstant } from "@/time/nano";
 import { go } from "@/state/navigation";
 import { formatPlace, withQuery, type Place } from "@/state/place";
@@ -21,9 +22,9 @@ export function Head({ place, model }: { place: Place; model: Model | undefined 
         >
           All threads
         </button>
-        <a class="button" href={perfettoAddress(place)} download={`${place.id ?? "timeline"}.perfetto-trace`}>
+        <Download button address={perfettoAddress(place)} name={`${place.id ?? "timeline"}.perfetto-trace`}>
           For Perfetto
-        </a>
+        </Download>
       </div>
       {model && <Notices place={place} model={model} />}
     </header>

@@ -1,8 +1,11 @@
 // What fathom kept besides the spans: captures of threads and snapshots of instructions. Nobody else has them, and they
 // are where the answer is when spans do not say it, so they are offered before all else.
 import type { TraceAnswer, TraceCapture, TraceSnapshot } from "@/api/generated/answers";
+import { HeldLockLine } from "@/parts/HeldLockLine";
+import type { HeldLock } from "@/parts/held_lock";
 import { formatPlace } from "@/state/place";
 import { formatDuration } from "@/time/nano";
+import type { Nearby } from "./nearby";
 
 export interface Found {
   readonly captures: readonly TraceCapture[];
@@ -17,6 +20,24 @@ export function evidenceOf(answer: TraceAnswer, span?: string): Found {
   return { captures: captures.filter(ofSpan), snapshots: snapshots.filter(ofSpan) };
 }
 
+/** The lock that it waited for, as the snapshot `id` knows it. */
+export interface Held {
+  readonly id: string;
+  readonly lock: HeldLock;
+  /** It was recorded for another request. */
+  readonly of?: Nearby;
+}
+
+function ofAnother({ same, laterNano }: Nearby): string {
+  const when = `${formatDuration(Math.abs(laterNano))} ${laterNano < 0 ? "earlier" : "later"}`;
+  return `Another request of the same ${same} was recorded ${when}: `;
+}
+
+/** The newest snapshot that tells of a lock. */
+export function lockedOf({ snapshots = [] }: TraceAnswer): TraceSnapshot | undefined {
+  return snapshots.find((one) => one.lock_holder !== undefined);
+}
+
 const TRIGGERS: Readonly<Record<string, string>> = {
   overdue: "was overdue",
   slow: "was slow",
@@ -29,13 +50,21 @@ const TRIGGERS: Readonly<Record<string, string>> = {
 
 const MOST_SHOWN = 6;
 
-export function Evidence({ trace, found, span }: { trace: TraceAnswer; found: Found; span?: string }) {
+interface Props {
+  readonly trace: TraceAnswer;
+  readonly found: Found;
+  readonly span?: string;
+  readonly held?: Held | undefined;
+}
+
+export function Evidence({ trace, found, span, held }: Props) {
   const { captures, snapshots } = found;
   // A capture of the trace has all its processes' threads, also those of spans that it was not made for.
   const timeline = span === undefined ? captures.length > 0 : trace.captures.length > 0;
-  if (!timeline && snapshots.length === 0) return null;
+  if (!timeline && snapshots.length === 0 && !held) return null;
   return (
     <nav class="evidence" aria-label={span === undefined ? "What else was kept" : "What else was kept of this span"}>
+      {held && <HeldLockLine id={held.id} lock={held.lock} shortcut="i" before={held.of && ofAnother(held.of)} />}
       {timeline && (
         <a
           class="evidence-main"

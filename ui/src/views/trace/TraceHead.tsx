@@ -1,9 +1,9 @@
 // What a trace is, in a few words: its name, how long, how much, and whether all of it is here.
 import { formatDuration, formatExactNano, formatInstant } from "@/time/nano";
-import { Evidence, evidenceOf } from "./Evidence";
+import { Evidence, evidenceOf, type Held } from "./Evidence";
 import { missingParents, nameOf, titleSpan, type TraceModel } from "./model";
 
-export function TraceHead({ model }: { model: TraceModel }) {
+export function TraceHead({ model, held }: { model: TraceModel; held: Held | undefined }) {
   const { answer, tree } = model;
   const title = titleSpan(model);
   return (
@@ -20,7 +20,7 @@ export function TraceHead({ model }: { model: TraceModel }) {
         <span class="mono faint trace-id">{answer.trace_id}</span>
       </div>
       <Incomplete model={model} />
-      <Evidence trace={answer} found={evidenceOf(answer)} />
+      <Evidence trace={answer} found={evidenceOf(answer)} held={held} />
     </header>
   );
 }

@@ -18,6 +18,7 @@ import { Toolbar } from "./Toolbar";
 import { TraceHead } from "./TraceHead";
 import { traceKeys } from "./traceKeys";
 import { nodeAt } from "./tree";
+import { useHeld } from "./useHeld";
 import { Waterfall } from "./Waterfall";
 import "./trace.css";
 import "./detail.css";
@@ -49,9 +50,10 @@ function Loaded({ answer, choices }: { answer: TraceAnswer; choices: Choices }) 
   const hitSet = useMemo(() => new Set(hits), [hits]);
   const act = useMemo(() => new Actions(model, rows, choices), [model, rows, choices]);
   const search = useRef<HTMLInputElement>(null);
+  const held = useHeld(answer);
   useKeys(
     "Trace",
-    traceKeys(act, () => search.current?.focus()),
+    traceKeys(act, () => search.current?.focus(), held),
   );
   const found = lookUp(model.tree, span);
   // A link may lead to a span that is folded away.
@@ -62,7 +64,7 @@ function Loaded({ answer, choices }: { answer: TraceAnswer; choices: Choices }) 
   if (answer.spans.length === 0) return <WithoutSpans answer={answer} />;
   return (
     <>
-      <TraceHead model={model} />
+      <TraceHead model={model} held={held} />
       <Toolbar act={act} hits={hits} search={search} />
       <Minimap act={act} />
       <div class="trace-body">

@@ -1,13 +1,16 @@
 // The keys of the waterfall.
 import type { KeyBinding } from "@/keys/keys";
 import { go } from "@/state/navigation";
+import type { Place } from "@/state/place";
+import { heldPlace } from "@/parts/held_lock";
 import type { Actions } from "./actions";
+import type { Held } from "./Evidence";
 import { nodeAt } from "./tree";
 
 const PAGE_ROWS = 20;
 
-export function traceKeys(act: Actions, focusSearch: () => void): readonly KeyBinding[] {
-  return [...selecting(act), ...seeking(act, focusSearch), ...folding(act), ...looking(act), ...leaving(act)];
+export function traceKeys(act: Actions, focusSearch: () => void, held: Held | undefined): readonly KeyBinding[] {
+  return [...selecting(act), ...seeking(act, focusSearch), ...folding(act), ...looking(act), ...leaving(act, held)];
 }
 
 function selecting(act: Actions): readonly KeyBinding[] {
@@ -62,15 +65,21 @@ function looking(act: Actions): readonly KeyBinding[] {
 }
 
 /** To where the answer is when spans do not say it. */
-function leaving(act: Actions): readonly KeyBinding[] {
+function leaving(act: Actions, held: Held | undefined): readonly KeyBinding[] {
   const { trace_id: id, captures, snapshots = [] } = act.model.answer;
   const span = act.found && !act.found.run ? nodeAt(act.model.tree, act.found.node).spanId : "";
   const timeline = () => go({ view: "timeline", id, query: span ? { span } : {} });
   const first = snapshots.find((one) => one.span_id === span) ?? snapshots[0];
   return [
     ...(captures.length > 0 ? [{ key: "o", what: "what the threads did (of the selected span)", run: timeline }] : []),
-    ...(first
-      ? [{ key: "i", what: "its instructions", run: () => go({ view: "snapshot", id: first.id, query: {} }) }]
-      : []),
+    ...(held || first ? [{ key: "i", what: whatOf(held), run: () => go(instructionsOf(first?.id ?? "", held)) }] : []),
   ];
+}
+
+function whatOf(held: Held | undefined): string {
+  return held ? "the instructions, where the lock was held" : "its instructions";
+}
+
+function instructionsOf(id: string, held: Held | undefined): Place {
+  return held ? heldPlace(held.id, held.lock) : { view: "snapshot", id, query: {} };
 }

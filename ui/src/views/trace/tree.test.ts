@@ -85,14 +85,18 @@ it("is exact where no floating point number is, in both clocks", () => {
   expect(nodeAt(buildTree({ ...answer, spans }, "sent"), 1).startNano).toBe(1001);
 });
 
-/** The figure is for people (a quiet machine takes 200 to 260 ms); the bound only tells n log n from n squared. */
-it("lays out a hundred thousand spans", () => {
-  const answer = madeLargeTrace(100_000);
-  const tries = Array.from({ length: 5 }, () => timed(answer));
-  const best = tries.reduce((one, other) => (one.total < other.total ? one : other));
-  console.log(`100,000 spans, ms: ${JSON.stringify(best)}; all ${tries.map((one) => one.total)}`);
-  expect(best.total).toBeLessThan(5000);
+/** The figure is for people (a quiet machine takes 200 to 260 ms); what is held to is how it grows. */
+it("lays out a hundred thousand spans, in about ten times what a tenth of them take", { timeout: 120_000 }, () => {
+  const [few, many] = [best(madeLargeTrace(10_000)), best(madeLargeTrace(100_000))];
+  console.log(`100,000 spans, ms of a processor: ${JSON.stringify(many)}; 10,000: ${few.total}`);
+  // n squared is a hundred times as much; a collection of garbage in one of them is some milliseconds.
+  expect(many.total).toBeLessThan(40 * few.total + 200);
 });
+
+function best(answer: TraceAnswer) {
+  const tries = Array.from({ length: 3 }, () => timed(answer));
+  return tries.reduce((one, other) => (one.total < other.total ? one : other));
+}
 
 function processorMilliseconds(): number {
   const { user, system } = process.cpuUsage();
@@ -107,7 +111,7 @@ function timed(answer: TraceAnswer) {
   at.push(processorMilliseconds());
   const rows = visibleRows(tree, NOTHING_FOLDED);
   at.push(processorMilliseconds());
-  expect(rows.length).toBeGreaterThan(50_000);
+  expect(rows.length).toBeGreaterThan(answer.spans.length / 2);
   expect(found.totalNano).toBe(1e9);
   const [tree_, path, listed] = at.slice(1).map((now, step) => Math.round(now - (at[step] ?? 0)));
   return { tree: tree_, path, rows: listed, total: Math.round((at[3] ?? 0) - (at[0] ?? 0)) };

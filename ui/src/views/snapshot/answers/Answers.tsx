@@ -1,5 +1,6 @@
 // What else can be asked of a snapshot: one part at a time, of all threads or of one.
 import type { SnapshotAnswer } from "@/api/generated/answers";
+import { Download } from "@/parts/Download";
 import { go } from "@/state/navigation";
 import { withQuery, type Place } from "@/state/place";
 import { commandOf, pictureAddress, threadsOf, type Part } from "../snapshot";
@@ -47,9 +48,9 @@ export function Answers({ place, part, of }: Props) {
           {pictured && (
             <>
               , and{" "}
-              <a href={pictureAddress(id, part, tid)} download={`${id.slice(0, 8)}-${part}.svg`}>
+              <Download address={pictureAddress(id, part, tid)} name={`${id.slice(0, 8)}-${part}.svg`}>
                 as a picture
-              </a>
+              </Download>
             </>
           )}
         </span>

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { go } from "@/state/navigation";
 import { withQuery } from "@/state/place";
 import { lengthText } from "../flow/offsets";
-import type { DeltaAnswer, Distribution } from "./answers";
+import type { SnapshotDeltaAnswer, SnapshotDistribution } from "@/api/generated/answers";
 import type { Asked } from "./Answers";
 import { Histogram } from "./Histogram";
 import { columnsOf } from "./shapes";
@@ -44,7 +44,7 @@ export function Delta({ id, place, tid }: Asked) {
         </span>
       </form>
       {from && to ? (
-        <Verb<DeltaAnswer> id={id} verb="delta" params={{ from, to, tid, limit: MOST_ROWS }}>
+        <Verb<SnapshotDeltaAnswer> id={id} verb="delta" params={{ from, to, tid, limit: MOST_ROWS }}>
           {(answer) => <Measured of={answer} />}
         </Verb>
       ) : (
@@ -54,7 +54,7 @@ export function Delta({ id, place, tid }: Asked) {
   );
 }
 
-function Measured({ of }: { of: DeltaAnswer }) {
+function Measured({ of }: { of: SnapshotDeltaAnswer }) {
   const unit = of.time_unit;
   return (
     <>
@@ -88,7 +88,7 @@ function Measured({ of }: { of: DeltaAnswer }) {
   );
 }
 
-function leftOut({ broken, unclosed, untimed, time_unresolved: unresolved }: DeltaAnswer): string {
+function leftOut({ broken, unclosed, untimed, time_unresolved: unresolved }: SnapshotDeltaAnswer): string {
   const told = [
     broken > 0 && `${counted(broken)} broken by gaps`,
     unclosed > 0 && `${counted(unclosed)} not closed`,
@@ -98,7 +98,15 @@ function leftOut({ broken, unclosed, untimed, time_unresolved: unresolved }: Del
   return told.length > 0 ? `; ${told.join(", ")}` : "";
 }
 
-function Spread({ title, of, unit }: { title: string; of: Distribution; unit: DeltaAnswer["time_unit"] | undefined }) {
+function Spread({
+  title,
+  of,
+  unit,
+}: {
+  title: string;
+  of: SnapshotDistribution;
+  unit: SnapshotDeltaAnswer["time_unit"] | undefined;
+}) {
   const [min, p50, p99, max] = figuresOf(of, unit);
   return (
     <section class="snapshot-spread">

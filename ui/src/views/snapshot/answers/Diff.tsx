@@ -1,13 +1,12 @@
 // Two executions of the same code: which calls one has and the other has not, and where they differ.
 import { useAnswer } from "@/api/answer";
-import type { SnapshotsAnswer } from "@/api/generated/answers";
 import { go } from "@/state/navigation";
 import { withQuery } from "@/state/place";
 import { formatInstant } from "@/time/nano";
 import { commandText, whenOf } from "@/views/snapshots/snapshots";
-import { shortName } from "../flow/names";
+import { shortName } from "@/parts/code_names";
 import { lengthText } from "../flow/offsets";
-import type { DiffAnswer } from "./answers";
+import type { SnapshotDiffAnswer, SnapshotsAnswer } from "@/api/generated/answers";
 import type { Asked } from "./Answers";
 import { changeText } from "./shapes";
 import { counted, Numbers, Table, Verb } from "./tables";
@@ -35,7 +34,7 @@ export function Diff({ id, place }: Asked) {
       </label>
       {data && others.length === 0 && <p>The server has no other snapshot.</p>}
       {other && (
-        <Verb<DiffAnswer> id={id} verb={`diff/${encodeURIComponent(other)}`} params={{ limit: MOST_ROWS }}>
+        <Verb<SnapshotDiffAnswer> id={id} verb={`diff/${encodeURIComponent(other)}`} params={{ limit: MOST_ROWS }}>
           {(answer) => <Differences of={answer} />}
         </Verb>
       )}
@@ -45,7 +44,7 @@ export function Diff({ id, place }: Asked) {
 
 const SIGNS = { added: "+", removed: "−", changed: "±", same: "" } as const;
 
-function Differences({ of }: { of: DiffAnswer }) {
+function Differences({ of }: { of: SnapshotDiffAnswer }) {
   return (
     <>
       <p>

@@ -3,8 +3,9 @@ import { useMemo, useState } from "preact/hooks";
 import { useKeys } from "@/keys/keys";
 import { formatShare } from "@/parts/figures";
 import { isDark } from "@/state/appearance";
-import { HUES, lookOf, shortName } from "../flow/names";
-import type { Ring, SunburstAnswer } from "./answers";
+import { shortName } from "@/parts/code_names";
+import { HUES, lookOf } from "../flow/looks";
+import type { SnapshotRing, SnapshotSunburstAnswer } from "@/api/generated/answers";
 import type { Asked } from "./Answers";
 import { arcPath, RADIUS, ringBeside, ringPixels, type RingMove } from "./shapes";
 import { counted, Verb } from "./tables";
@@ -13,13 +14,13 @@ const MOST_RINGS = 600;
 
 export function Sunburst({ id, tid }: Asked) {
   return (
-    <Verb<SunburstAnswer> id={id} verb="sunburst" params={{ limit: MOST_RINGS, tid }}>
+    <Verb<SnapshotSunburstAnswer> id={id} verb="sunburst" params={{ limit: MOST_RINGS, tid }}>
       {({ rings }) => <Rings rings={rings} />}
     </Verb>
   );
 }
 
-function Rings({ rings }: { rings: readonly Ring[] }) {
+function Rings({ rings }: { rings: readonly SnapshotRing[] }) {
   const [chosen, setChosen] = useState(rings[0]);
   const at = rings.find(({ id }) => id === chosen?.id) ?? rings[0];
   const go = (move: RingMove) => () => setChosen(at && ringBeside(rings, at, move));
@@ -54,7 +55,15 @@ function Rings({ rings }: { rings: readonly Ring[] }) {
   );
 }
 
-function Picture({ rings, at, choose }: { rings: readonly Ring[]; at: Ring; choose: (ring: Ring) => void }) {
+function Picture({
+  rings,
+  at,
+  choose,
+}: {
+  rings: readonly SnapshotRing[];
+  at: SnapshotRing;
+  choose: (ring: SnapshotRing) => void;
+}) {
   const pixels = ringPixels(rings);
   const dark = isDark.value;
   const arcs = useMemo(
@@ -80,14 +89,15 @@ function Picture({ rings, at, choose }: { rings: readonly Ring[]; at: Ring; choo
   );
 }
 
-function colorOf({ name, ring }: Ring, dark: boolean): string {
+function colorOf({ name, ring }: SnapshotRing, dark: boolean): string {
   const look = lookOf(name);
   if (ring === 0 || look >= HUES) return dark ? "#465665" : "#b8c3cd";
   return `oklch(${dark ? "0.62" : "0.74"} 0.11 ${(look * 360) / HUES})`;
 }
 
-function pathTo(rings: readonly Ring[], at: Ring): readonly Ring[] {
-  const path: Ring[] = [];
-  for (let ring: Ring | undefined = at; ring; ring = rings.find(({ id }) => id === ring?.parent)) path.unshift(ring);
+function pathTo(rings: readonly SnapshotRing[], at: SnapshotRing): readonly SnapshotRing[] {
+  const path: SnapshotRing[] = [];
+  for (let ring: SnapshotRing | undefined = at; ring; ring = rings.find(({ id }) => id === ring?.parent))
+    path.unshift(ring);
   return path;
 }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Ring } from "./answers";
+import type { SnapshotRing } from "@/api/generated/answers";
 import { arcPath, changeText, columnsOf, columnsOfBuckets, ringBeside, ringPixels } from "./shapes";
 
 it("puts bars together where there is no room for all, and loses none", () => {
@@ -25,7 +25,7 @@ it("spreads buckets over a logarithmic axis, and loses none", () => {
   expect(columnsOfBuckets({ count: 1, buckets: [{ above: 0, up_to: 0, count: 1 }] }, 3)[0]?.count).toBe(1);
 });
 
-const ring = (id: number, parent: number | null, depth: number, from: number, to: number): Ring => ({
+const ring = (id: number, parent: number | null, depth: number, from: number, to: number): SnapshotRing => ({
   ...{ id, parent, ring: depth, from, to },
   ...{ name: `f${id}`, calls: 1, instructions: 1, total_instructions: 2 },
 });
@@ -33,12 +33,12 @@ const RINGS = [ring(0, null, 0, 0, 1), ring(1, 0, 1, 0, 0.5), ring(2, 1, 2, 0, 0
 
 it("draws arcs, whole circles among them", () => {
   expect(ringPixels(RINGS)).toBe(100);
-  expect(arcPath(RINGS[0] as Ring, 100)).toBe("M 0.00 -99.00 A 99 99 0 1 1 -0.12 -99.00 L 0 0 Z");
-  expect(arcPath(RINGS[1] as Ring, 100)).toMatch(/^M 0.00 -199.00 A 199 199 0 0 1 0.00 199.00 L 0.00 100.00/);
+  expect(arcPath(RINGS[0] as SnapshotRing, 100)).toBe("M 0.00 -99.00 A 99 99 0 1 1 -0.12 -99.00 L 0 0 Z");
+  expect(arcPath(RINGS[1] as SnapshotRing, 100)).toMatch(/^M 0.00 -199.00 A 199 199 0 0 1 0.00 199.00 L 0.00 100.00/);
 });
 
 it("goes from ring to ring", () => {
-  const [root, one, two, three] = RINGS as [Ring, Ring, Ring, Ring];
+  const [root, one, two, three] = RINGS as [SnapshotRing, SnapshotRing, SnapshotRing, SnapshotRing];
   expect(ringBeside(RINGS, root, "in")).toBe(one);
   expect(ringBeside(RINGS, two, "out")).toBe(one);
   expect(ringBeside(RINGS, one, "next")).toBe(three);

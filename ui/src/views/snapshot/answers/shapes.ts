@@ -1,5 +1,5 @@
 // Shapes of small pictures: histograms, and the rings of a sunburst: pure.
-import type { FunctionRow, Ring } from "./answers";
+import type { SnapshotFunctionRow, SnapshotRing } from "@/api/generated/answers";
 
 export interface Column {
   readonly low: number;
@@ -22,7 +22,7 @@ export function columnsOf(bars: readonly Column[], most: number): readonly Colum
 }
 
 /** Buckets that are empty are not told; without them the picture's axis would have no scale. On a logarithmic one. */
-export function columnsOfBuckets({ buckets }: FunctionRow["took"], most: number): readonly Column[] {
+export function columnsOfBuckets({ buckets }: SnapshotFunctionRow["took"], most: number): readonly Column[] {
   const [first, last] = [buckets[0], buckets[buckets.length - 1]];
   if (!first || !last) return [];
   const low = Math.max(1, first.above);
@@ -40,12 +40,12 @@ export function columnsOfBuckets({ buckets }: FunctionRow["took"], most: number)
 export const RADIUS = 300;
 
 /** As many rings as there are have room in the circle. */
-export function ringPixels(rings: readonly Ring[]): number {
+export function ringPixels(rings: readonly SnapshotRing[]): number {
   return RADIUS / (Math.max(0, ...rings.map(({ ring }) => ring)) + 1);
 }
 
 /** An arc of a ring as a path around 0, 0; the innermost is a disc. */
-export function arcPath({ ring, from, to }: Ring, pixels: number): string {
+export function arcPath({ ring, from, to }: SnapshotRing, pixels: number): string {
   const [inner, outer] = [ring * pixels, (ring + 1) * pixels - 1];
   // A whole circle would be no arc: its ends are the same.
   const end = Math.min(to, from + 0.9998);
@@ -59,7 +59,7 @@ export function arcPath({ ring, from, to }: Ring, pixels: number): string {
 export type RingMove = "in" | "out" | "next" | "previous";
 
 /** From ring to ring by key; the same one where there is no other. */
-export function ringBeside(rings: readonly Ring[], at: Ring, move: RingMove): Ring {
+export function ringBeside(rings: readonly SnapshotRing[], at: SnapshotRing, move: RingMove): SnapshotRing {
   if (move === "in") return rings.find(({ parent }) => parent === at.id) ?? at;
   if (move === "out") return rings.find(({ id }) => id === at.parent) ?? at;
   const same = rings.filter(({ ring }) => ring === at.ring).sort((one, other) => one.from - other.from);

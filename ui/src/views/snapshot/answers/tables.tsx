@@ -2,20 +2,20 @@
 import type { ComponentChildren } from "preact";
 import { useAnswer } from "@/api/answer";
 import type { Params } from "@/api/ask";
-import type { SnapshotViewUnit } from "@/api/generated/answers";
 import { formatBytes } from "@/parts/size";
 import { Problem, Waiting } from "@/parts/Problem";
-import { shortName } from "../flow/names";
+import { shortName } from "@/parts/code_names";
 import { lengthText } from "../flow/offsets";
 import type {
-  CallRow,
-  CallsAnswer,
-  Distribution,
-  FunctionRow,
-  FunctionsAnswer,
-  StatsAnswer,
-  SyscallsAnswer,
-} from "./answers";
+  SnapshotCallRow,
+  SnapshotCallsAnswer,
+  SnapshotDistribution,
+  SnapshotFunctionRow,
+  SnapshotFunctionsAnswer,
+  SnapshotStatsAnswer,
+  SnapshotSyscallsAnswer,
+  SnapshotViewUnit,
+} from "@/api/generated/answers";
 import type { Asked } from "./Answers";
 import { Histogram } from "./Histogram";
 import { columnsOf, columnsOfBuckets } from "./shapes";
@@ -86,7 +86,7 @@ const CALLS_HEAD: Head = [
 
 export function Calls({ id, tid }: Asked) {
   return (
-    <Verb<CallsAnswer> id={id} verb="calls" params={{ limit: MOST_ROWS, tid }}>
+    <Verb<SnapshotCallsAnswer> id={id} verb="calls" params={{ limit: MOST_ROWS, tid }}>
       {({ rows, time_unit: unit }) => (
         <Table label="Call tree" head={CALLS_HEAD}>
           {rows.map((row) => (
@@ -98,7 +98,7 @@ export function Calls({ id, tid }: Asked) {
   );
 }
 
-function CallTreeRow({ row, unit }: { row: CallRow; unit: SnapshotViewUnit }) {
+function CallTreeRow({ row, unit }: { row: SnapshotCallRow; unit: SnapshotViewUnit }) {
   const { took } = row;
   const some = (length: number | undefined) => (length ? lengthText(unit, length) : "");
   const range = took.min === undefined ? "" : `${some(took.min) || "0"} … ${some(took.max) || "0"}`;
@@ -129,7 +129,7 @@ const FUNCTIONS_HEAD: Head = [
 
 export function Functions({ id, tid }: Asked) {
   return (
-    <Verb<FunctionsAnswer> id={id} verb="functions" params={{ limit: MOST_ROWS, tid }}>
+    <Verb<SnapshotFunctionsAnswer> id={id} verb="functions" params={{ limit: MOST_ROWS, tid }}>
       {({ functions, time_unit: unit }) => (
         <Table label="Functions" head={FUNCTIONS_HEAD}>
           {functions.map((row) => (
@@ -141,7 +141,7 @@ export function Functions({ id, tid }: Asked) {
   );
 }
 
-function FunctionTableRow({ row, unit }: { row: FunctionRow; unit: SnapshotViewUnit }) {
+function FunctionTableRow({ row, unit }: { row: SnapshotFunctionRow; unit: SnapshotViewUnit }) {
   const said = (length: number | undefined) => (length === undefined ? "" : lengthText(unit, length));
   const { p50, p99, max } = row.took;
   return (
@@ -170,7 +170,7 @@ const SYSCALLS_HEAD: Head = [
 
 export function Syscalls({ id, tid }: Asked) {
   return (
-    <Verb<SyscallsAnswer> id={id} verb="syscalls" params={{ limit: MOST_ROWS, tid }}>
+    <Verb<SnapshotSyscallsAnswer> id={id} verb="syscalls" params={{ limit: MOST_ROWS, tid }}>
       {(answer) => (
         <>
           {answer.calls.length === 0 && <p>No system call was seen from its beginning to its end.</p>}
@@ -193,7 +193,7 @@ export function Syscalls({ id, tid }: Asked) {
   );
 }
 
-function LeftOut({ of: { unfinished, cut, untimed } }: { of: SyscallsAnswer }) {
+function LeftOut({ of: { unfinished, cut, untimed } }: { of: SnapshotSyscallsAnswer }) {
   const told = [
     unfinished > 0 && `${counted(unfinished)} did not end within the recording`,
     cut > 0 && `${counted(cut)} are cut by gaps`,
@@ -204,7 +204,7 @@ function LeftOut({ of: { unfinished, cut, untimed } }: { of: SyscallsAnswer }) {
 
 /** min, p50, p99, max; nothing where there are none. */
 export function figuresOf(
-  { count, min, p50, p99, max }: Distribution,
+  { count, min, p50, p99, max }: SnapshotDistribution,
   unit: SnapshotViewUnit | undefined,
 ): readonly string[] {
   if (count === 0) return ["", "", "", ""];
@@ -213,7 +213,7 @@ export function figuresOf(
 
 export function Stats({ id }: Asked) {
   return (
-    <Verb<StatsAnswer> id={id} verb="stats" params={{}}>
+    <Verb<SnapshotStatsAnswer> id={id} verb="stats" params={{}}>
       {(answer) => (
         <>
           <StatsFacts of={answer} />
@@ -242,7 +242,7 @@ export function Stats({ id }: Asked) {
   );
 }
 
-function StatsFacts({ of }: { of: StatsAnswer }) {
+function StatsFacts({ of }: { of: SnapshotStatsAnswer }) {
   const { median_time: time, median_instructions: instructions } = of.time_resolution;
   return (
     <p>

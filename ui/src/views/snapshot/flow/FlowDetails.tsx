@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import type { SnapshotViewCall, SnapshotViewFunction } from "@/api/generated/answers";
 import { selectedCall, type Flow } from "./flow";
-import { lineText, shortName } from "./names";
+import { lineText, shortName } from "@/parts/code_names";
 import { exactLength, offsetText } from "./offsets";
 import { rowIn, type ShownRow } from "./rows";
 import { zoomToCall } from "./useFlowKeys";

@@ -4,6 +4,10 @@ import { useAnswer } from "@/api/answer";
 import type { SnapshotViewAnswer, SnapshotViewThread } from "@/api/generated/answers";
 import { useFillingHeight } from "@/draw/useFillingHeight";
 import { Problem, Waiting } from "@/parts/Problem";
+import { HeldLockLine, useHeldLock } from "@/parts/HeldLockLine";
+import { heldPlace } from "@/parts/held_lock";
+import { useKeys } from "@/keys/keys";
+import { go } from "@/state/navigation";
 import type { Place } from "@/state/place";
 import { searchOf, sourceOfPlace, threadText, unitOf, viewPath, type Source } from "./address";
 import { Chart, type ChartHandle } from "./Chart";
@@ -14,6 +18,7 @@ import { List } from "./List";
 import type { Marks } from "./paint";
 import { rowIn } from "./rows";
 import { Search, useSearch } from "./Search";
+import { SourcePane } from "./SourcePane";
 import { useRevealedDepth } from "./useRevealedDepth";
 import { changeFlow, toggleAxis, useFlowKeys } from "./useFlowKeys";
 import { doubtsOf } from "./doubts";
@@ -32,7 +37,19 @@ export function FlowView({ place }: { place: Place }) {
     );
   const { thread, axis } = sourceOfPlace(place, data);
   const shown = data.threads[thread];
-  return shown ? <FlowBoard key={`${thread} ${axis}`} place={place} answer={data} thread={shown} /> : null;
+  return (
+    <>
+      <LockOf id={data.snapshot_id} />
+      {shown && <FlowBoard key={`${thread} ${axis}`} place={place} answer={data} thread={shown} />}
+    </>
+  );
+}
+
+function LockOf({ id }: { id: string }) {
+  const lock = useHeldLock(id);
+  const show = () => lock && go(heldPlace(id, lock));
+  useKeys("Lock", lock ? [{ key: "l", what: "to the line that held the lock", run: show }] : []);
+  return lock ? <HeldLockLine id={id} lock={lock} shortcut="l" /> : null;
 }
 
 interface BoardProps {
@@ -71,6 +88,7 @@ function FlowBoard({ place, answer, thread }: BoardProps) {
           <Search controls={search} field={field} />
           <List flow={flow} handle={list} seen={(first, end) => setInList({ first, end })} />
         </div>
+        <SourcePane flow={flow} firstRow={inList.first} />
       </div>
     </>
   );

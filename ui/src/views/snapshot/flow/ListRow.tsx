@@ -1,6 +1,6 @@
 // A row of the instruction list. What is as above is not said again: the eye finds where a line, a function begins.
 import type { SnapshotViewUnit } from "@/api/generated/answers";
-import { lineText, shortName } from "./names";
+import { lineText, shortName } from "@/parts/code_names";
 import { offsetText } from "./offsets";
 import { mnemonicOf, rowClass, type ShownRow } from "./rows";
 

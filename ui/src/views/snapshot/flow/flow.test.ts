@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import type { SnapshotViewCallsAnswer, SnapshotViewRow } from "@/api/generated/answers";
-import { lineText, lookOf, shortName, UNNAMED_LOOK } from "./names";
+import { lineText, shortName } from "@/parts/code_names";
+import { lookOf, UNNAMED_LOOK } from "./looks";
 import { exactLength, lengthText, offsetLabel, offsetText } from "./offsets";
 import {
   areaHeight,

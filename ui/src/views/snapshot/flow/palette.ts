@@ -1,6 +1,6 @@
 // The colours of calls: a hue for each function, grey for what is put together.
 import { paletteMaker, type Palette } from "@/draw/palette";
-import { HUES, MERGED_LOOK } from "./names";
+import { HUES, MERGED_LOOK } from "./looks";
 
 export const paletteOf: (context: CanvasRenderingContext2D) => Palette<"sleeping"> = paletteMaker(["sleeping"]);
 

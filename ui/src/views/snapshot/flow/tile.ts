@@ -1,6 +1,7 @@
 // A tile as it is drawn: bars by depth, from left to right, whatever the server put together among them.
 import type { SnapshotViewBreak, SnapshotViewCall, SnapshotViewCallsAnswer } from "@/api/generated/answers";
-import { lookOf, MERGED_LOOK, shortName } from "./names";
+import { shortName } from "@/parts/code_names";
+import { lookOf, MERGED_LOOK } from "./looks";
 
 /** A call, or several that are narrower than a column. Bars of one depth do not overlap. */
 export interface Bar {

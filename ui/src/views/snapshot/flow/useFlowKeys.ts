@@ -3,6 +3,7 @@ import { useRef } from "preact/hooks";
 import { ask } from "@/api/ask";
 import type { SnapshotViewStackAnswer } from "@/api/generated/answers";
 import { fitted, panned, zoomed } from "@/draw/viewport";
+import { drawWaiting } from "@/keys/drawing";
 import { useKeys, type KeyBinding } from "@/keys/keys";
 import { go, place } from "@/state/navigation";
 import { withQuery } from "@/state/place";
@@ -51,7 +52,7 @@ export function toggleAxis({ source, selection }: Flow): void {
   changeFlow({ axis: source.axis === "rows" ? undefined : "rows", at });
 }
 
-function callKeys({ flow }: Controls, to: (move: Move) => void): KeyBinding[] {
+function callKeys({ flow }: Controls, to: CallMove): KeyBinding[] {
   const bindings: readonly (readonly [string, string, Move])[] = [
     ["ArrowRight", "next call at this depth", "next"],
     ["ArrowLeft", "call before it", "previous"],
@@ -63,7 +64,7 @@ function callKeys({ flow }: Controls, to: (move: Move) => void): KeyBinding[] {
     ["e", "to its end", "end"],
   ];
   return [
-    ...bindings.map(([key, what, move]) => ({ key, what, run: () => to(move) })),
+    ...bindings.map(([key, what, move]) => ({ key, what, run: (event: KeyboardEvent) => to(move, event) })),
     { key: "Enter", what: "zoom to the call", run: () => zoomToCall(flow) },
     { key: "Escape", what: "select nothing", run: () => flow.select(undefined) },
   ];
@@ -74,21 +75,30 @@ export function zoomToCall(flow: Flow): void {
   if (call) flow.setView(() => fitted({ begin: call.start, duration: call.end - call.start }, 0.08));
 }
 
-// The answer on the page may be of the selection before; and a held key waits for one answer before it asks for the next.
-function useCallMoves({ flow, list }: Controls): (move: Move) => void {
-  const busy = useRef(false);
-  return (move) => {
-    if (busy.current) return;
-    const from: Selection = flow.selection ?? { row: list.current?.firstRow() ?? 0 };
-    busy.current = true;
-    stackOf(flow, from)
-      .then((stack) => {
-        const to = moved(stack, from.depth, move);
-        if (to) flow.select(to);
-      })
+type CallMove = (move: Move, event: KeyboardEvent) => void;
+
+// The answer on the page may be of the selection before. Moves wait for each other; a held key's, for no more than one.
+function useCallMoves(controls: Controls): CallMove {
+  const latest = useRef(controls);
+  latest.current = controls;
+  const line = useRef({ last: Promise.resolve(), length: 0 });
+  return (move, { repeat }) => {
+    const own = line.current;
+    if (repeat && own.length > 0) return;
+    own.length += 1;
+    own.last = own.last
+      .then(() => moveCall(latest.current, move))
       .catch(() => undefined) // the stack beside the chart is asked for, too, and tells what is wrong
-      .finally(() => (busy.current = false));
+      .finally(() => (own.length -= 1));
   };
+}
+
+async function moveCall({ flow, list }: Controls, move: Move): Promise<void> {
+  const from: Selection = flow.selection ?? { row: list.current?.firstRow() ?? 0 };
+  const to = moved(await stackOf(flow, from), from.depth, move);
+  if (!to) return;
+  flow.select(to);
+  drawWaiting();
 }
 
 function stackOf({ source, stack, selection }: Flow, from: Selection): Promise<SnapshotViewStackAnswer> {

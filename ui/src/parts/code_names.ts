@@ -1,9 +1,4 @@
-// Names of functions, as short as they can be told apart, and which colour each has.
-
-/** Colours of functions, beside those of what is not one. */
-export const HUES = 24;
-export const MERGED_LOOK = HUES;
-export const UNNAMED_LOOK = HUES + 1;
+// How functions and lines of source are named, in as few words as tell them apart: pure.
 
 /** "shop::Shelves::find": without template arguments and parameters; what is no function's name stays as it is. */
 export function shortName(name: string): string {
@@ -33,14 +28,6 @@ function without(text: string, open: string, close: string): string {
 
 const STAND_INS: Readonly<Record<string, string>> = { "<": "\u0001", ">": "\u0002", "(": "\u0003", ")": "\u0004" };
 const STOOD_FOR = Object.fromEntries(Object.entries(STAND_INS).map(([sign, stand]) => [stand, sign]));
-
-/** The same in every tile, and for a colleague. */
-export function lookOf(name: string): number {
-  if (name.startsWith("[")) return UNNAMED_LOOK;
-  let hash = 2166136261;
-  for (let at = 0; at < name.length; ++at) hash = Math.imul(hash ^ name.charCodeAt(at), 16777619);
-  return (Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d) >>> 0) % HUES;
-}
 
 /** "shelves.cc:88": the file without its directories. */
 export function lineText(place: { readonly file?: string; readonly line?: number } | undefined): string {
