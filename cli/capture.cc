@@ -6,6 +6,7 @@
 #include "cli/api.h"
 #include "cli/command.h"
 #include "cli/filter_flags.h"
+#include "cli/joined.h"
 #include "cli/node_flags.h"
 #include "cli/sizes.h"
 #include "cli/slowest.h"
@@ -55,8 +56,7 @@ Result<std::string> trace_of(const Args& args) {
   std::optional<std::string> text = args.given("--trace");
   if (!text) return std::string();
   auto id = TraceId::from_hex_text(*text);
-  if (!id || id->is_zero())
-    return invalid("--trace: '" + printable(*text) + "' is not a trace id: 32 hexadecimal digits");
+  if (!id || id->is_zero()) return invalid("--trace: " + not_an_id(*text, "a trace id").message);
   return id->hex();
 }
 

@@ -143,6 +143,23 @@ TEST(Slowest, NotesSayOfWhichThereIsMore) {
   EXPECT_NE(world.out.find("8  captured, snapshot  4bf"), std::string::npos) << world.out;
 }
 
+// Their times say nothing of the program.
+TEST(Slowest, WhatSingleStepsMadeSlowIsMarkedAndCanBeLeftOut) {
+  std::string held = row(9000);
+  held.insert(held.size() - 1, R"(,"stepped":true)");
+  FakeWorld world;
+  world.answer(200, page(held + "," + row(8)));
+  EXPECT_EQ(world.run({"slowest"}), ExitCode::kOk);
+  EXPECT_NE(world.out.find("  stepped  "), std::string::npos) << world.out;
+  EXPECT_EQ(world.err,
+            "1 of these is 'stepped': slow because 'fathom record' held a process; --no-stepped leaves them out\n");
+  world.out.clear();
+  world.err.clear();
+  EXPECT_EQ(world.run({"slowest", "--no-stepped"}), ExitCode::kOk);
+  EXPECT_EQ(world.out.find("stepped"), std::string::npos) << world.out;
+  EXPECT_EQ(world.err, "of all 2 that match, 1 was not stepped; --since 1d looks further back\n");
+}
+
 TEST(Slowest, OnlyThoseOfWhichThereIsMore) {
   FakeWorld world;
   world.answer(200, page(row_with(9, 0, 0) + "," + row_with(8, 2, 0) + "," + row_with(7, 0, 3)));
@@ -325,12 +342,28 @@ std::string other_row(const std::string& id, int captures, int snapshots) {
   return text;
 }
 
+TEST(Trace, APartOfAnIdIsToldFromWhatIsNone) {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"trace", "4bf92f"}, {"timeline", "4bf92f3577b3"}, {"capture", "--trace", "4BF92F3577"}}) {
+    FakeWorld world;
+    EXPECT_EQ(world.run(words), ExitCode::kUsage);
+    EXPECT_NE(world.err.find("is the beginning of an id; a trace"), std::string::npos) << world.err;
+    EXPECT_NE(world.err.find("must be whole: 32 hexadecimal digits"), std::string::npos) << world.err;
+    EXPECT_TRUE(world.targets.empty());
+  }
+  FakeWorld world;
+  EXPECT_EQ(world.run({"trace", "slowest"}), ExitCode::kUsage);
+  EXPECT_NE(world.err.find("'slowest' is not a trace id"), std::string::npos) << world.err;
+}
+
 TEST(Trace, WithoutACaptureSaysWhatToDoNext) {
   const std::string captured(32, 'a'), recorded(32, 'b'), bare(32, 'c');
   FakeWorld world;
   world.answer(200, kBareTrace + std::string("]}"));
-  world.answer(200, page(row_with(4000, 1, 1) + "," + other_row(bare, 0, 0) + "," + other_row(captured, 1, 0) + "," +
-                         other_row(recorded, 1, 1)));
+  std::string held = other_row(std::string(32, 'd'), 1, 1);
+  held.insert(held.size() - 1, R"(,"stepped":true)");
+  world.answer(200, page(row_with(4000, 1, 1) + "," + held + "," + other_row(bare, 0, 0) + "," +
+                         other_row(captured, 1, 0) + "," + other_row(recorded, 1, 1)));
   EXPECT_EQ(world.run({"trace", kTraceId}), ExitCode::kOk);
   ASSERT_EQ(world.targets.size(), 2u);
   EXPECT_EQ(decoded(world.targets[1]),
@@ -342,6 +375,7 @@ TEST(Trace, WithoutACaptureSaysWhatToDoNext) {
   EXPECT_NE(steps.find("captured: fathom timeline " + captured + "\n"), std::string::npos) << steps;
   EXPECT_NE(steps.find("recorded: fathom trace    " + recorded + "\n"), std::string::npos) << steps;
   EXPECT_EQ(steps.find(bare), std::string::npos) << steps;
+  EXPECT_EQ(steps.find(std::string(32, 'd')), std::string::npos) << "single steps made it slow: " << steps;
   EXPECT_EQ(steps.find(kTraceId), std::string::npos) << "it is not its own likeness: " << steps;
   EXPECT_NE(
       steps.find("fathom record --span 'it'\\''s slow' --min-duration 1500ms --threads all --steps 50000 -- COMMAND\n"),

@@ -11,7 +11,6 @@
 #include "cli/api.h"
 #include "cli/demo_app.h"
 #include "cli/places.h"
-#include "cli/snapshot_share.h"
 #include "cli/text.h"
 
 namespace fathom::cli {
@@ -71,13 +70,13 @@ Result<std::vector<std::string>> recording_command(const Context& context, const
 }
 
 Result<> run_recording(DemoStage& stage, const std::vector<std::string>& command, const std::string& socket,
-                       const std::string& log) {
+                       const std::string& http, const std::string& log) {
   Fd file(::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (!file.open()) return system_error("cannot write '" + log + "'");
   ChildOptions options;
   options.command = command;
   options.descriptors = {{1, file.get()}, {2, file.get()}};
-  options.environment = {{"FATHOM_AGENT_SOCKET", socket}};
+  options.environment = {{"FATHOM_AGENT_SOCKET", socket}, {"FATHOM_URL", "http://" + http}};
   Result<int> status = stage.run(options);
   if (!status) return status.error();
   if (*status != 0) return Error{ErrorCode::kUnavailable, last_line(content_of(log))};
@@ -89,6 +88,8 @@ Result<RecordedRequest> read_outcome(const RecordingFiles& files) {
   const boost::json::value outcome = boost::json::parse(content_of(files.outcome), error);
   RecordedRequest recorded{text_of(outcome, "snapshot_id"), text_of(outcome, "trace_id"), "", files.snapshots};
   if (error || recorded.snapshot_id.empty()) return Error{ErrorCode::kUnavailable, last_line(content_of(files.log))};
+  if (!flag_of(outcome, "pushed"))
+    return Error{ErrorCode::kUnavailable, "the server has no snapshot of it: " + last_line(content_of(files.log))};
   const uint64_t holder = number_of(outcome, "lock_holder");
   if (holder != 0) recorded.lock_holder = std::to_string(holder);
   return recorded;
@@ -101,15 +102,9 @@ Result<RecordedRequest> record_request(DemoStage& stage, const Addresses& addres
   auto command = recording_command(context, files, stage.directory());
   if (!command) return command.error();
   context.err("recording the instructions of one slow request, in a second shop ...\n");
-  Result<> ran = run_recording(stage, *command, addresses.agent_socket, files.log);
+  Result<> ran = run_recording(stage, *command, addresses.agent_socket, addresses.http, files.log);
   if (!ran) return ran.error();
-  Result<RecordedRequest> recorded = read_outcome(files);
-  if (!recorded) return recorded;
-  const Api api(context.connect(addresses.http, kAnswerPatienceNano, {}), std::nullopt, nullptr,
-                context.connect_put(addresses.http, kAnswerPatienceNano, {}));
-  Result<Shared> pushed = push_snapshot(context, api, files.snapshots, recorded->snapshot_id);
-  if (!pushed) return pushed.error();
-  return recorded;
+  return read_outcome(files);
 }
 
 Result<> show_recorded(const RecordedRequest& recorded, const Context& context) {

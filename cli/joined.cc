@@ -41,10 +41,19 @@ Positional id_positional() {
   return {"ID", "a trace's or a capture's: 32 hexadecimal digits"};
 }
 
+Error not_an_id(std::string_view text, const std::string& what) {
+  const bool beginning =
+      text.size() >= 4 && text.size() < 32 && text.find_first_not_of("0123456789abcdefABCDEF") == std::string::npos;
+  if (!beginning) return invalid("'" + printable(text) + "' is not " + what + ": 32 hexadecimal digits");
+  return invalid("'" + printable(text) + "' is the beginning of an id; " + what +
+                 " must be whole: 32 hexadecimal digits, as 'fathom slowest' and 'fathom captures' print them (only "
+                 "snapshots go by their beginning)");
+}
+
 Result<std::string> fetch_joined(const Api& api, const Args& args, const JoinedForm& form) {
   auto id = TraceId::from_hex_text(args.positional(0));
   if (!id || id->is_zero()) {
-    return invalid("'" + printable(args.positional(0)) + "' is no id of a trace or a capture: 32 hexadecimal digits");
+    return not_an_id(args.positional(0), "a trace's or a capture's id");
   }
   if (args.get("--capture") == args.positional(0)) return invalid("ID is the capture's already: leave out --capture");
   std::string tail = id->hex() + "/" + form.name;

@@ -16,6 +16,8 @@ namespace fathom::cli {
 // --capture, --span: what of it.
 std::vector<Flag> part_flags();
 Positional id_positional();
+// `text` is no `what`: of one that was copied in part, that it must be whole.
+Error not_an_id(std::string_view text, const std::string& what);
 // An id of so many digits, where `flag` gives one; an error names the flag.
 Result<> add_id(Target& target, const Args& args, const std::string& flag, std::string_view key, size_t digits);
 

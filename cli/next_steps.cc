@@ -53,7 +53,7 @@ std::string likes_note(const Api& api, const TraceTree& tree, const TreeSpan& ro
   size_t named = 0;
   for (const boost::json::value& row : *rows) {
     if (named == kNamed) break;
-    if (!has_more(row) || text_of(row, "trace_id") == tree.trace_id) continue;
+    if (!has_more(row) || flag_of(row, "stepped") || text_of(row, "trace_id") == tree.trace_id) continue;
     lines += line_of(row);
     ++named;
   }

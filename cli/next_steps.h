@@ -1,8 +1,9 @@
 // What to do next about a request of which too little is known: others like it, and how to have one recorded.
 //
 // Purpose: nobody is left at the end of a way that leads nowhere: of a slow request that nothing was captured of, the
-// likes of it that have more are named, and the commands that record the next one. Thread safety: one thread, as Api.
-// Errors: none; what the server does not answer is not said. Everything has gone through printable().
+// likes of it that have more are named, but for those that single steps made slow, and the commands that record the
+// next one. Thread safety: one thread, as Api. Errors: none; what the server does not answer is not said. Everything
+// has gone through printable().
 #pragma once
 
 #include <string>

@@ -5,48 +5,66 @@
 #include <cerrno>
 #include <cstring>
 
+#include "cli/api.h"
 #include "cli/command.h"
+#include "cli/filter_flags.h"
 #include "cli/places.h"
 
 namespace fathom::cli {
 
 namespace {
 
+std::vector<Flag> recording_flags() {
+  return {
+      {"--engine", "auto|step|pt", "what records; auto: pt where the machine has it, else step, and it says which",
+       "auto"},
+      {"--function", "F",
+       "from each entry of this function until it returns (by Intel PT: around it, see --before); as it is in the "
+       "source, with or without parameters, or mangled; '*' stands for anything, as in 'Cart::*', where at most four "
+       "functions fit"},
+      {"--span", "OPERATION",
+       "while a span of this name, of fathom's client, is active in a thread; '*' stands for anything, and '?' beside "
+       "one for any character: 'shelves.*'"},
+      {"--min-duration", "D",
+       "with --span: only once it has been open for so long, and while it still is (by Intel PT: what it did until "
+       "then)"},
+      {"--before", "D", "with --function, by Intel PT: so much of what ran before the entry too", "1ms"},
+      {"--after", "D", "with --function, by Intel PT: until so long after the entry, whether it returned or not",
+       "10ms"},
+      {"--count", "N", "with --function or --span: so many of them, one after the other", "1"},
+      {"--from", "main|start",
+       "of a whole program, by stepping: from main() on (where that name was stripped, from its entry point), or from "
+       "the first instruction of the dynamic linker, whose work may take millions of them",
+       "main"},
+      {"--steps", "N", "by stepping: at most so many instructions, of all threads together", "1000000"},
+      {"--threads", "all|one",
+       "with --function or --span, by stepping: the other threads of the process too, and those that are born (all), "
+       "or let them run (one)",
+       "one"},
+      {"--directory", "DIR",
+       "where snapshots lie (default: $FATHOM_SNAPSHOTS, or fathom/snapshots in $XDG_DATA_HOME or ~/.local/share)"},
+      {"--json", "FILE",
+       "write one line of JSON there, with the snapshot's id, when it is complete; '-': to standard output"},
+      {"--no-push", "", "leave the snapshot of a request here"}};
+}
+
 CommandLine make_line() {
   return {
       "fathom record",
       "run a program and record the instructions that it executes",
       "Runs COMMAND and leaves a snapshot: every instruction of a stretch of it, with times, system calls and signals. "
-      "Without --function or --span that is the program from its first instruction on; better is to say where it is "
-      "slow. Outside of the stretch the program runs at full speed, and after it for good; its output and its exit "
-      "status are passed on. Two engines write the same packets. 'pt' is Intel PT, which costs a program up to a "
-      "quarter of its speed and needs "
-      "a processor that has it. 'step' works anywhere: it stops the program at each instruction, so that the recorded "
+      "Without --function or --span that is the program from main() on; better is to say where it is slow. Outside of "
+      "the stretch the program runs at full speed, and after it for good; its output and its exit status are passed "
+      "on. Two engines write the same packets. 'pt' is Intel PT, which costs a program up to a quarter of its speed "
+      "and needs a processor that has it. 'step' works anywhere: it stops the program at each instruction, so that the "
+      "recorded "
       "stretch runs some hundred thousand times slower, locks held longer and timeouts included; what "
       "it tells is which instructions ran, not how fast. By stepping all windows are one snapshot; by Intel PT each is "
-      "one, with what led to it. Ctrl-C ends the recording, and what was recorded until then is kept.",
+      "one, with what led to it. Ctrl-C ends the recording, and what was recorded until then is kept. A snapshot of a "
+      "request, which --span gives, and --function inside of a span of fathom's client, goes to the server at --url, "
+      "where 'fathom trace' names it; where no server answers, it is kept here.",
       {{"COMMAND", "the program and its arguments, after --", true}},
-      {{"--engine", "auto|step|pt", "what records; auto: pt where the machine has it, else step, and it says which",
-        "auto"},
-       {"--function", "F",
-        "from each entry of this function until it returns (by Intel PT: around it, see --before); as it is in the "
-        "source, with or without parameters, or mangled"},
-       {"--span", "OPERATION",
-        "while a span of this name, of fathom's client, is active in a thread; '*' stands for anything: 'shelves.*'"},
-       {"--min-duration", "D",
-        "with --span: only once it has been open for so long, and while it still is (by Intel PT: what it did until "
-        "then)"},
-       {"--before", "D", "with --function, by Intel PT: so much of what ran before the entry too", "1ms"},
-       {"--after", "D", "with --function, by Intel PT: until so long after the entry, whether it returned or not",
-        "10ms"},
-       {"--count", "N", "with --function or --span: so many of them, one after the other", "1"},
-       {"--steps", "N", "by stepping: at most so many instructions, of all threads together", "1000000"},
-       {"--threads", "all|one",
-        "with --function or --span, by stepping: the other threads of the process too (all), or let them run (one)",
-        "one"},
-       {"--directory", "DIR",
-        "where snapshots lie (default: $FATHOM_SNAPSHOTS, or fathom/snapshots in $XDG_DATA_HOME or ~/.local/share)"},
-       {"--json", "FILE", "write one line of JSON there, with the snapshot's id, when it is complete"}},
+      join({recording_flags(), connection_flags()}),
       {{"fathom record --function checkout -- ./shop",
         "the first call of checkout(); then: fathom snapshot calls last"},
        {"fathom record --span reserve --min-duration 50ms -- ./shop", "what a slow request still does after 50 ms"},
@@ -84,7 +102,8 @@ const CommandLine& record_line() {
 std::vector<std::string> record_words(const Args& args) {
   std::vector<std::string> words;
   for (const Flag& flag : record_line().flags) {
-    if (auto given = args.given(flag.name)) words.push_back(flag.name + "=" + *given);
+    if (!args.has(flag.name)) continue;
+    words.push_back(flag.value.empty() ? flag.name : flag.name + "=" + args.get(flag.name));
   }
   words.push_back("--");
   for (const std::string& word : args.positionals_from(0)) words.push_back(word);

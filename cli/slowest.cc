@@ -20,7 +20,8 @@ std::string marks_of(const boost::json::value& row) {
   const std::pair<bool, const char*> all[] = {{flag_of(row, "error"), "error"},
                                               {!flag_of(row, "complete"), "incomplete"},
                                               {number_of(row, "captures") > 0, "captured"},
-                                              {number_of(row, "snapshots") > 0, "snapshot"}};
+                                              {number_of(row, "snapshots") > 0, "snapshot"},
+                                              {flag_of(row, "stepped"), "stepped"}};
   std::string marks;
   for (const auto& [holds, mark] : all) {
     if (holds) marks += (marks.empty() ? "" : ", ") + std::string(mark);
@@ -28,14 +29,17 @@ std::string marks_of(const boost::json::value& row) {
   return marks;
 }
 
-// --captured and --recorded: what of a row must be there.
+// --captured and --recorded: what of a row must be there; --no-stepped: what must not.
 struct Wanted {
   bool captured = false;
   bool recorded = false;
+  bool unstepped = false;
 
-  bool any() const { return captured || recorded; }
+  bool any() const { return captured || recorded || unstepped; }
   bool holds(const boost::json::value& row) const {
-    return (captured && number_of(row, "captures") > 0) || (recorded && number_of(row, "snapshots") > 0);
+    if (unstepped && flag_of(row, "stepped")) return false;
+    return (!captured && !recorded) || (captured && number_of(row, "captures") > 0) ||
+           (recorded && number_of(row, "snapshots") > 0);
   }
 };
 
@@ -59,7 +63,9 @@ CommandLine slowest_line() {
       "span together; with --by trace a request is shown when any of its spans does. Durations in --min-duration and "
       "--max-duration are those of what --by names. 'incomplete' marks requests with spans whose parent has not "
       "arrived, 'captured' requests whose threads 'fathom timeline' shows, 'snapshot' those of which the server has "
-      "recorded instructions: 'fathom trace' names them. When nothing matches, the exit status is 0 all the same.",
+      "recorded instructions: 'fathom trace' names them, 'stepped' those that were served by a process while 'fathom "
+      "record' held it to step it: their times are the stepper's. When nothing matches, the exit status is 0 all the "
+      "same.",
       {},
       join({operation_flags(),
             condition_flags(),
@@ -67,6 +73,7 @@ CommandLine slowest_line() {
             {{"--by", "trace|span", "whole requests, or single spans", "trace"},
              {"--captured", "", "only those of which something was captured; looks at the slowest 1,000, or N"},
              {"--recorded", "", "only those of which there is a snapshot, likewise; with --captured: either"},
+             {"--no-stepped", "", "without requests that single steps made slow, likewise"},
              {"--limit", "N", "how many rows, 1 to 1000000", "20"},
              format_flag("table")},
             connection_flags()}),
@@ -116,13 +123,27 @@ Result<Found> find_rows(const Api& api, const Target& target, const Wanted& want
   return found;
 }
 
+std::string what_of(size_t rows, const Wanted& wanted) {
+  if (wanted.captured || wanted.recorded) return rows == 1 ? " has one" : " have one";
+  return rows == 1 ? " was not stepped" : " were not stepped";
+}
+
+// Rows whose times say nothing of the program.
+std::string remark_on_stepped(const boost::json::array& rows) {
+  const auto many = std::ranges::count_if(rows, [](const boost::json::value& row) { return flag_of(row, "stepped"); });
+  if (many == 0) return "";
+  return group_digits(static_cast<uint64_t>(many)) + (many == 1 ? " of these is" : " of these are") +
+         " 'stepped': slow because 'fathom record' held a process; "
+         "--no-stepped leaves them out\n";
+}
+
 // Of fewer than were asked for: why there are no more.
 std::string remark_on(const Found& found, const Wanted& wanted, uint64_t limit, const Args& args) {
   if (found.looked_at == 0) return "nothing matches" + further_back(args) + "\n";
   if (!wanted.any() || found.rows.size() >= limit) return "";
   const bool all = found.looked_at < std::max(limit, kLookedAt);
   return std::string(all ? "of all " : "of the slowest ") + group_digits(found.looked_at) + " that match, " +
-         group_digits(found.rows.size()) + (found.rows.size() == 1 ? " has" : " have") + " one" +
+         group_digits(found.rows.size()) + what_of(found.rows.size(), wanted) +
          (all ? further_back(args) : "; --max-duration looks at those below") + "\n";
 }
 
@@ -135,11 +156,11 @@ ExitCode run_slowest(const Args& args, const Context& context) {
   if (!target) return failed(context, target.error());
   Result<Api> api = connect(args, context);
   if (!api) return failed(context, api.error());
-  const Wanted wanted{args.has("--captured"), args.has("--recorded")};
+  const Wanted wanted{args.has("--captured"), args.has("--recorded"), args.has("--no-stepped")};
   Result<Found> found = find_rows(*api, *target, wanted, *limit);
   if (!found) return failed(context, found.error());
   context.out(render(found->rows, *format, args, context));
-  if (*format != "json") context.err(remark_on(*found, wanted, *limit, args));
+  if (*format != "json") context.err(remark_on(*found, wanted, *limit, args) + remark_on_stepped(found->rows));
   return ExitCode::kOk;
 }
 

@@ -1,5 +1,6 @@
 #include "cli/snapshot_note.h"
 
+#include "base/time.h"
 #include "cli/api.h"
 #include "cli/text.h"
 
@@ -42,6 +43,17 @@ std::string line_of(const boost::json::value& snapshot) {
 std::string snapshots_note(const boost::json::value& document) {
   std::string text;
   for (const boost::json::value& snapshot : array_of(document, "snapshots")) text += line_of(snapshot);
+  return text.empty() ? "" : "\n" + text;
+}
+
+std::string stepped_note(const boost::json::value& document) {
+  std::string text;
+  for (const boost::json::value& held : array_of(document, "stepped")) {
+    text += "stepped: 'fathom record' held pid " + std::to_string(number_of(held, "pid")) + " of " +
+            printable(text_of(held, "host")) + " for " + format_duration(number_of(held, "duration_nano")) +
+            " meanwhile (snapshot " + printable(text_of(held, "snapshot_id")).substr(0, 8) +
+            "): these times are the stepper's, not the program's\n";
+  }
   return text.empty() ? "" : "\n" + text;
 }
 

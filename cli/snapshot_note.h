@@ -10,5 +10,7 @@ namespace fathom::cli {
 
 // One line each; empty where there are none.
 std::string snapshots_note(const boost::json::value& document);
+// Under a trace: what single steps held of it meanwhile.
+std::string stepped_note(const boost::json::value& document);
 
 }  // namespace fathom::cli

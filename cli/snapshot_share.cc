@@ -159,14 +159,27 @@ uint64_t size_of(const std::string& path) {
   return ::stat(path.c_str(), &about) == 0 ? static_cast<uint64_t>(about.st_size) : 0;
 }
 
+std::string counted(size_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
 }  // namespace
+
+std::string shared_text(const Shared& shared, const std::string& verb) {
+  std::string text = verb + " " + format_size(shared.moved_bytes) + " with " + counted(shared.moved_images, "image") +
+                     "; " + std::to_string(shared.kept_images) +
+                     (shared.kept_images == 1 ? " was there already" : " were there already");
+  if (shared.missing_images == 0) return text;
+  return text + "; " + std::to_string(shared.missing_images) + (shared.missing_images == 1 ? " is" : " are") +
+         " missing: what runs in them will be gaps";
+}
 
 Result<Shared> push_snapshot(const Context& context, const Api& api, const std::string& directory,
                              const std::string& id) {
   const SharedContent snapshot{false, id};
   const std::string path = snapshot.path_in(directory);
   if (!is_here(directory, snapshot)) return not_found("there is no snapshot " + id + " in " + directory);
-  Progress begun(context, "pushed", size_of(path));
+  Progress begun(context, "pushed the snapshot:", size_of(path));
   if (auto sent = Upload(context, api, begun, snapshot).send(path); !sent) return sent.error();
   auto document = document_of(api, id);
   if (!document) return document.error();
@@ -181,7 +194,7 @@ Result<Shared> push_snapshot(const Context& context, const Api& api, const std::
     wanted.push_back(image.content);
     total += size_of(image.content.path_in(directory));
   }
-  Progress progress(context, "pushed of images", total);
+  Progress progress(context, "pushed its images:", total);
   for (const SharedContent& image : wanted) {
     if (auto sent = Upload(context, api, progress, image).send(image.path_in(directory)); !sent) return sent.error();
   }

@@ -13,23 +13,10 @@ std::vector<Flag> share_flags() {
   return join({{snapshot_directory_flag()}, connection_flags()});
 }
 
-std::string counted(size_t count, const std::string& what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
-
-std::string summary(const Shared& shared, const char* verb) {
-  std::string text = std::string(verb) + " " + format_size(shared.moved_bytes) + " with " +
-                     counted(shared.moved_images, "image") + "; " + std::to_string(shared.kept_images) +
-                     (shared.kept_images == 1 ? " was there already" : " were there already");
-  if (shared.missing_images == 0) return text + "\n";
-  return text + "; " + std::to_string(shared.missing_images) + (shared.missing_images == 1 ? " is" : " are") +
-         " missing: what runs in them will be gaps\n";
-}
-
 ExitCode print(const Context& context, const std::string& id, const Result<Shared>& shared, const char* verb) {
   if (!shared && shared.error().code == ErrorCode::kNotFound) return not_fetched(context, shared.error());
   if (!shared) return failed(context, shared.error());
-  context.err(summary(*shared, verb));
+  context.err(shared_text(*shared, verb) + "\n");
   context.out("{\"snapshot_id\":\"" + id + "\"}\n");
   return ExitCode::kOk;
 }

@@ -146,6 +146,20 @@ TEST(SnapshotNote, IsALineForEachAndHarmless) {
   EXPECT_EQ(snapshots_note(boost::json::parse("{}")), "");
 }
 
+TEST(SnapshotNote, SaysWhatSingleStepsHeld) {
+  const std::string id = "4bf92f3577b34da6a3ce929d0e0e4736";
+  FakeWorld world;
+  world.answer(200, R"({"trace_id":")" + id +
+                        R"(","spans":[],"stepped":[{"snapshot_id":"ab12cd34ef","host":"n\u001b1",)"
+                        R"("pid":42,"start_time_unix_nano":"5","duration_nano":812000000}]})");
+  EXPECT_EQ(world.run({"trace", id}), ExitCode::kOk);
+  EXPECT_NE(world.out.find("\nstepped: 'fathom record' held pid 42 of n"), std::string::npos) << world.out;
+  EXPECT_NE(world.out.find("1 for 812 ms meanwhile (snapshot ab12cd34)"), std::string::npos) << world.out;
+  EXPECT_NE(world.out.find("fathom slowest --no-stepped\n"), std::string::npos) << world.out;
+  EXPECT_EQ(world.out.find('\x1b'), std::string::npos);
+  EXPECT_EQ(stepped_note(boost::json::parse("{}")), "");
+}
+
 TEST(SnapshotNote, StandsUnderTracesAndTimelines) {
   const std::string id = "4bf92f3577b34da6a3ce929d0e0e4736";
   FakeWorld world;

@@ -15,6 +15,7 @@ namespace {
 
 constexpr size_t kNarrowest = 14;  // "+1650.312 ms"
 constexpr size_t kDurationWidth = 10;
+constexpr size_t kLongDurationWidth = 13;  // "23 h 59 min"
 constexpr size_t kDeepest = 24;
 constexpr size_t kMostProcessors = 8;  // that are listed
 constexpr const char* kRed = "\x1b[31m";
@@ -30,13 +31,12 @@ class Writer {
  public:
   Writer(const boost::json::value& timeline, const TimelineTextOptions& options)
       : timeline_(timeline), options_(options), digits_(offset_digits(number_of(timeline, "duration_nano"))) {
-    widen(number_of(timeline, "duration_nano"));
+    widen(number_of(timeline, "duration_nano"), number_of(timeline, "duration_nano"));
     for (const auto& process : array_of(timeline, "processes")) {
       for (const auto& thread : array_of(process, "threads")) {
-        widen(signed_of(thread, "offset_nano"));
-        widen(TimelineLine{.offset_nano = signed_of(thread, "offset_nano"),
-                           .duration_nano = number_of(thread, "duration_nano")}
-                  .end_nano());
+        const uint64_t duration_nano = number_of(thread, "duration_nano");
+        widen(signed_of(thread, "offset_nano"), duration_nano);
+        widen(TimelineLine{.offset_nano = signed_of(thread, "offset_nano"), .duration_nano = duration_nano}.end_nano());
       }
     }
   }
@@ -61,6 +61,10 @@ class Writer {
   }
 
  private:
+  void widen(int64_t offset_nano, uint64_t duration_nano) {
+    widen(offset_nano);
+    if (duration_nano >= kNanosPerMinute) duration_width_ = kLongDurationWidth;
+  }
   void widen(int64_t offset_nano) { number_width_ = std::max(number_width_, display_width(offset(offset_nano)) + 2); }
   std::string offset(int64_t offset_nano) const { return offset_text(offset_nano, digits_); }
   std::string offset_of(const boost::json::value& object, std::string_view key) const {
@@ -198,7 +202,7 @@ class Writer {
   }
 
   void rest_of(const boost::json::value& thread, uint64_t left_out) {
-    std::string indent(number_width_ + kDurationWidth + 2, ' ');
+    std::string indent(number_width_ + duration_width_ + 2, ' ');
     if (left_out > 0)
       add(indent + plural(left_out, "line") + " not shown, where '...' stands (--limit 0 shows all)", kDim);
     uint64_t others = number_of(thread, "other_events");
@@ -208,7 +212,7 @@ class Writer {
   void write_line(const TimelineLine& line) {
     std::string duration = line.duration_nano ? format_duration(*line.duration_nano) : "";
     std::string numbers = pad_to_width(offset(line.offset_nano), number_width_, Align::kRight) +
-                          pad_to_width(duration, kDurationWidth, Align::kRight) + "  ";
+                          pad_to_width(duration, duration_width_, Align::kRight) + "  ";
     std::string indent(2 * std::min(line.depth, kDeepest), ' ');
     add(numbers + indent + line.text + (line.open ? open_mark_ : ""), colour_of(line));
     for (const std::string& more : line.below) add(std::string(display_width(numbers) + 2, ' ') + indent + more, kDim);
@@ -224,6 +228,7 @@ class Writer {
   const TimelineTextOptions& options_;
   OffsetDigits digits_;
   size_t number_width_ = kNarrowest;
+  size_t duration_width_ = kDurationWidth;
   std::string open_mark_;
   std::set<std::string> said_missing_;
   std::string out_;

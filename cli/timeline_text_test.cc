@@ -135,6 +135,16 @@ TEST(TimelineLines, TotalsSayHowMuchWasSeen) {
   EXPECT_EQ(text(""), "");
 }
 
+TEST(TimelineText, LongDurationsStandApart) {
+  const std::string text = timeline_text(parsed(R"({"trace_id":"ab","duration_nano":118000000000,"processes":[{
+    "service":"s","threads":[{"tid":1,"offset_nano":0,"duration_nano":118000000000,"spans":[
+      {"operation":"slow","span_id":"c","offset_nano":14416000,"duration_nano":118000000000},
+      {"operation":"short","span_id":"d","offset_nano":15000000,"duration_nano":5000000}]}]}]})"),
+                                         {});
+  EXPECT_NE(text.find("+14.416 ms   1 min 58 s  slow"), std::string::npos) << text;
+  EXPECT_NE(text.find("+15.000 ms         5 ms    short"), std::string::npos) << text;
+}
+
 TEST(TimelineLines, AnInterruptIsNobody) {
   auto text = [](const std::string& waker) {
     return wait_text(parsed(R"({"state":"sleeping","duration_nano":5,"waker":{)" + waker + "}}"));

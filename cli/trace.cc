@@ -57,6 +57,7 @@ Error not_found_trace(const Api& api, const TraceId& id, const Error& error) {
 
 std::string what_next(const Api& api, const boost::json::value& trace, const TraceTree& tree) {
   if (!array_of(trace, "snapshots").empty()) return "";
+  if (!array_of(trace, "stepped").empty()) return "requests that were not held: fathom slowest --no-stepped\n";
   if (!array_of(trace, "captures").empty()) return record_hint(tree);
   if (tree.spans.empty()) return "";
   return "\nnothing of its threads was captured, and there is no snapshot of it\n" + next_steps(api, tree);
@@ -75,6 +76,7 @@ ExitCode print_tree(const Api& api, const std::string& body, const Args& args, c
   }
   context.out(captures_note(*trace));
   context.out(snapshots_note(*trace));
+  context.out(stepped_note(*trace));
   context.out(what_next(api, *trace, tree));
   return ExitCode::kOk;
 }
@@ -84,7 +86,7 @@ ExitCode run_trace(const Args& args, const Context& context) {
   if (!format) return failed(context, format.error());
   auto id = TraceId::from_hex_text(args.positional(0));
   if (!id || id->is_zero()) {
-    return failed(context, invalid("'" + printable(args.positional(0)) + "' is not a trace id: 32 hexadecimal digits"));
+    return failed(context, not_an_id(args.positional(0), "a trace id"));
   }
   Result<Api> api = connect(args, context);
   if (!api) return failed(context, api.error());

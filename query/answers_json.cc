@@ -18,6 +18,7 @@ void write_row(JsonWriter& json, const SlowestRow& row) {
   json.member("complete", row.complete);
   json.member("error", row.error);
   json.member("spans", row.spans).member("captures", row.captures).member("snapshots", row.snapshots);
+  json.member("stepped", row.stepped);
   json.end_object();
 }
 

@@ -47,6 +47,7 @@ void fill_row(v1::SlowRow& out, const SlowestRow& row) {
   out.set_spans(row.spans);
   out.set_captures(row.captures);
   out.set_snapshots(row.snapshots);
+  out.set_stepped(row.stepped);
 }
 
 void fill_point(v1::LatencyPoint& out, const LatencyAnswerPoint& answer) {

@@ -7,6 +7,7 @@
 #include "query/captures.h"
 #include "query/cursor.h"
 #include "query/snapshots/snapshot_store.h"
+#include "query/stepped.h"
 
 namespace fathom::query {
 
@@ -33,6 +34,24 @@ Result<SlowestRow> with_detail(const Stores& stores, store::SlowRow row, store::
   return SlowestRow{std::move(row), captures->size(), snapshots};
 }
 
+store::TimeRange range_of(const std::vector<SlowestRow>& rows) {
+  store::TimeRange range{UINT64_MAX, 0};
+  for (const SlowestRow& row : rows) {
+    range.from_unix_nano = std::min(range.from_unix_nano, row.start_unix_nano);
+    range.to_unix_nano = std::max(range.to_unix_nano, row.start_unix_nano + row.duration_nano);
+  }
+  return range;
+}
+
+Result<> mark_stepped(const Stores& stores, std::vector<SlowestRow>& rows, store::QueryBudget& budget) {
+  if (rows.empty()) return {};
+  const SteppedFinder finder(stores, range_of(rows));
+  for (SlowestRow& row : rows) {
+    if (auto marked = finder.mark(row, budget); !marked) return marked;
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<SlowestAnswer> run_slowest(const Stores& stores, SlowestQuery query, store::QueryBudget& budget) {
@@ -52,6 +71,7 @@ Result<SlowestAnswer> run_slowest(const Stores& stores, SlowestQuery query, stor
     if (!known) return known.error();
     answer.rows.push_back(*std::move(known));
   }
+  if (auto marked = mark_stepped(stores, answer.rows, budget); !marked) return marked.error();
   if (page->next) answer.next_cursor = encode_cursor({query.filter.range, *page->next}, hash);
   return answer;
 }

@@ -39,6 +39,7 @@ struct SlowestQuery {
 struct SlowestRow : store::SlowRow {
   uint64_t captures = 0;
   uint64_t snapshots = 0;
+  bool stepped = false;  // while it ran, the stepper held a process of it: its time is not its own
 };
 
 struct SlowestAnswer {

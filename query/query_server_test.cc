@@ -90,7 +90,7 @@ TEST_F(QueryServerTest, TheSlowestTraceHasEveryFieldOfTheIssue) {
           R"(","service":"gateway","operation":"GET /cart","start_time_unix_nano":")" +
           std::to_string(kSampleStart + n * 1'000'000'000) +
           R"(","duration_nano":300000000,"root_duration_nano":300000000,"complete":true,"error":false,"spans":2,"captures":0,)"
-          R"("snapshots":0})");
+          R"("snapshots":0,"stepped":false})");
 }
 
 TEST_F(QueryServerTest, NodesAreThoseOfTheSource) {

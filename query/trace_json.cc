@@ -7,6 +7,7 @@
 #include "query/captures.h"
 #include "query/queries.h"
 #include "query/snapshots/snapshot_queries.h"
+#include "query/stepped.h"
 #include "query/value_json.h"
 
 namespace fathom::query {
@@ -148,6 +149,8 @@ class TraceDocument {
     }
     json_.end_array();
     write_snapshots(json_, snapshots_of(stores_, trace_.trace_id));
+    const store::TimeRange range{trace_.start_unix_nano, trace_.start_unix_nano + trace_.duration_nano};
+    write_stepped(json_, SteppedFinder(stores_, range).of_trace(trace_));
     json_.end_object();
     out_ += "\n";
     return std::move(out_);

@@ -15,7 +15,7 @@ import time
 import unittest
 
 from harness.main import main
-from harness.server import BIN, FATHOM, cli
+from harness.server import BIN, FATHOM, Server, cli, until
 
 FOR_EVER = "100000000"
 HOLDER = str(BIN / "span_holder")
@@ -44,7 +44,9 @@ class Record(unittest.TestCase):
         self.snapshots = self.directory / "snapshots"
 
     def words(self, *words):
-        return [str(FATHOM), "record", "--directory", str(self.snapshots), "--json", str(self.report), *map(str, words)]
+        # Nobody listens there: what is of a request is kept.
+        return [str(FATHOM), "record", "--url", "http://127.0.0.1:1", "--directory", str(self.snapshots),
+                "--json", str(self.report), *map(str, words)]
 
     def record(self, *words):
         return subprocess.run(self.words("--engine", "step", *words), capture_output=True, text=True,
@@ -201,12 +203,36 @@ class Record(unittest.TestCase):
         self.kept(outcome.stderr)
 
     def test_the_limit_before_main_is_said(self):
-        outcome = self.record("--steps", "1000", "--", SUBJECT, "threads")
+        outcome = self.record("--from", "start", "--steps", "1000", "--", SUBJECT, "threads")
         self.assertEqual(outcome.returncode, 0, outcome.stderr)
         self.assertIn("main() was not reached", outcome.stderr)
         self.assertFalse(json.loads(self.report.read_text())["reached_main"])
-        outcome = self.record("--function", "main", "--steps", "1000", "--", SUBJECT, "threads")
+        outcome = self.record("--steps", "1000", "--", SUBJECT, "threads")
         self.assertNotIn("main() was not reached", outcome.stderr)
+        snapshot, _ = self.kept(outcome.stderr)
+        self.assertIn("main", self.functions(snapshot))
+        self.assertNotIn("_dl_start", self.functions(snapshot))
+
+    def test_one_thread_is_one_thread(self):
+        self.record("--function", "run_subject", "--threads", "one", "--", SUBJECT, "threads")
+        self.assertEqual(json.loads(self.report.read_text())["threads"], 1)
+
+    def test_what_is_of_a_request_is_kept_where_no_server_is(self):
+        outcome = self.record("--span", "hold", "--", HOLDER, "--for", "200", "--end")
+        snapshot, _ = self.kept(outcome.stderr)
+        self.assertRegex(outcome.stderr, "fathom record: it is kept here alone: .*127.0.0.1:1")
+        self.assertIn(f"next: fathom snapshot push {snapshot[:8]} --directory {self.snapshots}", outcome.stderr)
+        self.assertIs(json.loads(self.report.read_text())["pushed"], False)
+
+    def test_json_to_standard_output(self):
+        words = self.words("--engine", "step", "--", "/bin/echo", "of the program")
+        words[words.index("--json") + 1] = "-"
+        outcome = subprocess.run(words, capture_output=True, text=True, timeout=LONGEST_SECONDS, check=False,
+                                 cwd=self.directory)
+        first, second = outcome.stdout.splitlines()
+        self.assertEqual(first, "of the program")
+        self.assertEqual(json.loads(second)["engine"], "step")
+        self.assertFalse((self.directory / "-").exists())
 
     def test_what_cannot_be_kept_is_said_at_once(self):
         # A file may have so many bytes, as if the disk were full: the snapshot has room, its largest images have not.
@@ -230,6 +256,29 @@ class Record(unittest.TestCase):
                                  text=True, timeout=LONGEST_SECONDS, check=False)
         self.assertEqual(refused.returncode, 5)
         self.assertIn("--engine step works anywhere", refused.stderr)
+
+
+@unittest.skipIf(WHY_NOT, f"no stepping here: {WHY_NOT}")
+class RecordedRequest(unittest.TestCase):
+    """The way of a request that was recorded, to the server, and what is said of it and of others there."""
+
+    def test_it_is_brought_linked_and_marked(self):
+        with tempfile.TemporaryDirectory(prefix="fathom-record-") as path, Server() as server:
+            env = {"FATHOM_URL": server.url, "FATHOM_AGENT_SOCKET": server.agent_socket, "FATHOM_SNAPSHOTS": path}
+            report = pathlib.Path(path, "report.json")
+            outcome = cli("record", "--engine", "step", "--span", "hold", "--json", report, "--", HOLDER, "--for",
+                          "200", "--end", env=env, check=0)
+            made = json.loads(report.read_text())
+            self.assertIs(made["pushed"], True, outcome.stderr)
+            self.assertIn(f"next: fathom trace {made['trace_id']}", outcome.stderr)
+            rows = until(lambda: json.loads(cli("slowest", "--format", "json", env=env, check=0).stdout), "its span")
+            marked = [row["trace_id"] for row in rows if row["stepped"]]
+            self.assertEqual(marked, [made["trace_id"]], rows)
+            trace = cli("trace", made["trace_id"], env=env, check=0).stdout
+            self.assertIn(f"snapshot {made['snapshot_id']}", trace)
+            self.assertRegex(trace, r"stepped: 'fathom record' held pid \d+ of ")
+            left = cli("slowest", "--no-stepped", "--format", "json", env=env, check=0).stdout
+            self.assertNotIn(made["trace_id"], left)
 
 
 if __name__ == "__main__":

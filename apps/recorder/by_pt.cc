@@ -64,6 +64,11 @@ uint64_t history_nano(const RecorderOptions& options) {
   return whole ? kYearNano : PtOptions().history_nano + 2 * options.least_nano + options.before_nano;
 }
 
+void push(const RecorderOptions& options, const std::vector<TakenSnapshot>& taken) {
+  const cli::Context context = cli::process_context();
+  for (const TakenSnapshot& one : taken) push_to_server(options, one.id, one.trace_id, context);
+}
+
 PtCommandRequest request_of(const RecorderOptions& options, bool& armed) {
   PtCommandRequest request;
   request.command = options.command;
@@ -74,6 +79,7 @@ PtCommandRequest request_of(const RecorderOptions& options, bool& armed) {
     if (options.engine == "auto") say("engine pt: this processor has Intel PT");
   };
   request.taken = [&options](const TakenSnapshot& taken) { std::fputs(pt_taken_text(options, taken).c_str(), stderr); };
+  request.over = [&options](const std::vector<TakenSnapshot>& taken) { push(options, taken); };
   request.interrupted = EndSignals::take;
   return request;
 }

@@ -49,7 +49,9 @@ StepProgress progress_on_terminal(const RecorderOptions& options) {
 
 void report(const RecorderOptions& options, const ReportFile& file, const step::StepOutcome& outcome) {
   say(report_text(options, outcome));
-  const Result<> written = file.write(report_json(outcome));
+  const auto pushed =
+      outcome.id ? push_to_server(options, *outcome.id, outcome.trace_id, cli::process_context()) : std::nullopt;
+  const Result<> written = file.write(report_json(outcome, pushed));
   if (!written) say("fathom record: " + written.error().message + "\n");
 }
 
@@ -57,14 +59,16 @@ int record_by_stepping(const RecorderOptions& options, const ReportFile& file) {
   auto directory = SnapshotDirectory::open(options.directory);
   if (!directory) return refuse(cli::ExitCode::kLocalFailure, directory.error().message);
   const auto window = window_of(options);
-  step::FromStart start;
+  using Begin = step::FromStart::Begin;
+  step::FromStart start(options.from_linker ? Begin::kLinker : Begin::kMain);
+  say(stepping_remark(options));
   StepProgress progress = progress_on_terminal(options);
   step::StepRequest request;
   request.command = options.command;
   request.limits = options.limits;
   request.observer = [&](pid_t, uint64_t ip) {
     start.ran(ip);
-    progress.step();
+    progress.step(start.reached_main() ? "" : "in the dynamic linker (ld.so), before main()");
   };
   request.written = [&](step::StepOutcome outcome) {
     progress.clear();

@@ -17,6 +17,10 @@ Result<> check_combination(const cli::Args& args, const RecorderOptions& options
   const bool windows = !options.function.empty() || !options.span.empty();
   if (options.span.empty() && args.given("--min-duration"))
     return invalid("--min-duration belongs to --span OPERATION");
+  if (windows && args.given("--from"))
+    return invalid("--from belongs to a whole program; --function and --span say themselves where recording begins");
+  if (options.engine == "pt" && args.given("--from") && !options.from_linker)
+    return invalid("--from main belongs to --engine step; Intel PT records a whole program from its first instruction");
   for (const char* around : {"--before", "--after"}) {
     if (!args.given(around)) continue;
     if (options.function.empty()) return invalid(std::string(around) + " belongs to --function F");
@@ -60,9 +64,15 @@ Result<RecorderOptions> recorder_options(const cli::Args& args, const cli::Conte
   options.function = args.get("--function");
   options.span = args.get("--span");
   options.json_file = args.get("--json");
+  options.push = !args.has("--no-push");
+  options.connect = [args, context] { return cli::connect(args, context); };
   auto engine = args.one_of("--engine", {"auto", "step", "pt"});
   if (!engine) return engine.error();
   options.engine = *engine;
+  auto from = args.one_of("--from", {"main", "start"});
+  if (!from) return from.error();
+  options.from_linker = *from == "start";
+  options.around_given = args.given("--before") || args.given("--after");
   auto threads = args.one_of("--threads", {"all", "one"});
   if (!threads) return threads.error();
   if (auto checked = check_combination(args, options); !checked) return checked.error();

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "cli/args.h"
 #include "cli/context.h"
+#include "cli/snapshot_share.h"
 #include "snapshot/record/step/stepper.h"
 
 namespace fathom {
@@ -22,11 +23,15 @@ struct RecorderOptions {
   std::string engine;           // as it was asked for
   std::string function;
   std::string span;
+  bool from_linker = false;  // a whole program, from its first instruction on
   uint64_t least_nano = 0;
   uint64_t before_nano = 0;  // of a function's entry, by Intel PT
   uint64_t after_nano = 0;
+  bool around_given = false;  // one of the two was typed
   snapshot::step::StepLimits limits;
   std::string json_file;
+  bool push = true;      // what is of a request
+  cli::Connect connect;  // to the server that it is pushed to
 };
 
 Result<RecorderOptions> recorder_options(const cli::Args& args, const cli::Context& context);

@@ -52,6 +52,23 @@ TEST(RecorderOptions, WhatDoesNotGoTogetherIsRefusedByName) {
   EXPECT_NE(fault_of({"--engine", "magic", "--", "x"}).find("--engine"), std::string::npos);
 }
 
+TEST(RecorderOptions, AWholeProgramBeginsAtMainUnlessTheLinkerIsAskedFor) {
+  EXPECT_FALSE(options_of({"--", "ls"})->from_linker);
+  EXPECT_TRUE(options_of({"--from", "start", "--", "ls"})->from_linker);
+  EXPECT_TRUE(options_of({"--engine", "pt", "--from", "start", "--", "ls"}).ok());
+  EXPECT_NE(fault_of({"--from", "middle", "--", "x"}).find("--from"), std::string::npos);
+  EXPECT_NE(fault_of({"--from", "start", "--function", "f", "--", "x"}).find("whole program"), std::string::npos);
+  EXPECT_NE(fault_of({"--from", "main", "--engine", "pt", "--", "x"}).find("--engine step"), std::string::npos);
+}
+
+TEST(RecorderOptions, WhatSteppingLeavesOutOfAutoIsSaid) {
+  const auto plain = options_of({"--function", "f", "--", "x"});
+  EXPECT_EQ(stepping_remark(*plain), "");
+  const auto around = options_of({"--function", "f", "--before", "5ms", "--", "x"});
+  ASSERT_TRUE(around) << around.error().message;
+  EXPECT_NE(stepping_remark(*around).find("--before and --after are for Intel PT"), std::string::npos);
+}
+
 TEST(RecorderOptions, WhatOneEngineAloneCanIsRefusedToTheOther) {
   auto options = options_of({"--engine", "pt", "--function", "f", "--after", "50ms", "--", "x"});
   ASSERT_TRUE(options) << options.error().message;
@@ -69,6 +86,11 @@ TEST(RecorderOptions, WhatOneEngineAloneCanIsRefusedToTheOther) {
 TEST(RecorderOptions, TheWordsOfTheOtherProgramSayTheSame) {
   auto args = cli::parse_args(cli::record_line(), {"--function", "--odd", "--steps", "7", "--", "ls", "--help"});
   EXPECT_FALSE(args);
+  args = cli::parse_args(cli::record_line(), {"--no-push", "--url", "http://h", "--json", "-", "--", "ls"});
+  ASSERT_TRUE(args);
+  EXPECT_EQ(cli::record_words(*args),
+            (std::vector<std::string>{"--json=-", "--no-push", "--url=http://h", "--", "ls"}));
+  EXPECT_FALSE(options_of(cli::record_words(*args))->push);
   args = cli::parse_args(cli::record_line(), {"--function=--odd", "--steps", "7", "--", "ls", "--help"});
   ASSERT_TRUE(args);
   const auto words = cli::record_words(*args);

@@ -15,15 +15,15 @@ class StepProgress {
   // `tell` writes to the terminal; empty: there is none.
   StepProgress(uint64_t most_steps, std::function<void(std::string_view)> tell, std::function<uint64_t()> now_nano);
 
-  // One instruction more.
-  void step() {
-    if ((++steps_ & kSeldom) == 0 && tell_) look();
+  // One instruction more; `where`: for people, in a part of the program that they may not expect; empty: its own.
+  void step(std::string_view where = {}) {
+    if ((++steps_ & kSeldom) == 0 && tell_) look(where);
   }
   void clear();
 
  private:
   static constexpr uint64_t kSeldom = 255;  // a clock is not read for each
-  void look();
+  void look(std::string_view where);
 
   const uint64_t most_steps_;
   const std::function<void(std::string_view)> tell_;

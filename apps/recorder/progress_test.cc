@@ -28,6 +28,10 @@ TEST_F(StepProgressTest, SaysOnceASecondHowFarItIs) {
   steps(512);
   EXPECT_EQ(said_, "\r\x1b[Kfathom record: 10,496 of at most 1,000,000 instructions");
   said_.clear();
+  now_ += kNanosPerSecond;
+  for (int i = 0; i < 256; ++i) progress_.step("before main()");
+  EXPECT_EQ(said_, "\r\x1b[Kfathom record: 11,008 of at most 1,000,000 instructions, before main()");
+  said_.clear();
   progress_.clear();
   progress_.clear();
   EXPECT_EQ(said_, "\r\x1b[K");

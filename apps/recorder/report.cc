@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/whole_io.h"
+#include "cli/recorded_push.h"
 #include "net/json_writer.h"
 #include "snapshot/format/deadly_signal.h"
 
@@ -69,8 +70,8 @@ std::string report_text(const RecorderOptions& options, const StepOutcome& outco
   if (outcome.death) text += line(death_text(*outcome.death));
   if (!outcome.reached_main)
     text += line(
-        "main() was not reached: what was recorded is the dynamic linker, which makes the program ready; fathom "
-        "record --function main begins there");
+        "main() was not reached: what was recorded is the dynamic linker, which makes the program ready; without "
+        "--from start recording begins behind it");
   if (outcome.gaps != 0) text += line(counted(outcome.gaps, "gap") + ": see fathom snapshot stats");
   if (outcome.images.unkept != 0) text += line(printable(unkept_images_text(outcome.images)));
   text += line("snapshot " + outcome.id->hex() + " in " + options.directory);
@@ -79,7 +80,7 @@ std::string report_text(const RecorderOptions& options, const StepOutcome& outco
   return text + next_line(options, *outcome.id, holder);
 }
 
-std::string report_json(const StepOutcome& outcome) {
+std::string report_json(const StepOutcome& outcome, std::optional<bool> pushed) {
   std::string text;
   net::JsonWriter json(text);
   json.begin_object().key("snapshot_id");
@@ -96,9 +97,25 @@ std::string report_json(const StepOutcome& outcome) {
     json.member("tid", outcome.death->tid).member("place", std::string_view(outcome.death->place)).end_object();
   }
   if (outcome.trace_id != Id<16>{}) json.member("trace_id", std::string_view(outcome.trace_id.hex()));
+  if (pushed) json.member("pushed", *pushed);
   if (!outcome.locks.empty()) json.member("lock_holder", outcome.locks[0].holder);
   json.end_object();
   return text + "\n";
+}
+
+std::optional<bool> push_to_server(const RecorderOptions& options, const snapshot::SnapshotId& id,
+                                   const TraceId& trace_id, const cli::Context& context) {
+  if (trace_id.is_zero()) return std::nullopt;
+  const cli::RecordedSnapshot recorded{options.directory, options.directory_words, id.hex(), trace_id.hex()};
+  const cli::RecordedPush push = cli::push_recorded(context, recorded, options.connect, options.push);
+  context.err((push.text.empty() ? "" : line(push.text)) + line("next: " + push.next));
+  return push.stored;
+}
+
+std::string stepping_remark(const RecorderOptions& options) {
+  if (!options.around_given) return "";
+  return line(
+      "--before and --after are for Intel PT and say nothing here: a call is stepped from its entry to its return");
 }
 
 std::string pt_taken_text(const RecorderOptions& options, const snapshot::TakenSnapshot& taken) {
@@ -124,6 +141,7 @@ std::string pt_report_json(const std::vector<snapshot::TakenSnapshot>& taken) {
 Result<ReportFile> ReportFile::open(const RecorderOptions& options) {
   const std::string& path = options.json_file;
   if (path.empty()) return ReportFile(Fd(), "");
+  if (path == "-") return ReportFile(Fd(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)), path);
   Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
   if (!file.open()) return system_error("cannot write to " + printable(path));
   return ReportFile(std::move(file), path);
@@ -131,8 +149,8 @@ Result<ReportFile> ReportFile::open(const RecorderOptions& options) {
 
 Result<> ReportFile::write(const std::string& json) const {
   if (!file_.open()) return {};
-  // A pipe, or a device, has nothing that could be cut off.
-  (void)!::ftruncate(file_.get(), 0);
+  // A pipe, or a device, has nothing that could be cut off; standard output has what the program wrote.
+  if (path_ != "-") (void)!::ftruncate(file_.get(), 0);
   return write_whole(file_.get(), json, "cannot write to " + printable(path_));
 }
 

@@ -3,6 +3,7 @@
 // Thread safety: pure functions. Errors: none.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,14 +17,21 @@ namespace fathom {
 
 // Lines for standard error.
 std::string report_text(const RecorderOptions& options, const snapshot::step::StepOutcome& outcome);
+// What was asked for and cannot be had by stepping, which `auto` came to; else empty.
+std::string stepping_remark(const RecorderOptions& options);
 // One line: {"snapshot_id":"..." or null,"engine":"step","instructions":N,...}.
-std::string report_json(const snapshot::step::StepOutcome& outcome);
+// `pushed`: whether the server has it; nothing: it is of no request.
+std::string report_json(const snapshot::step::StepOutcome& outcome, std::optional<bool> pushed = std::nullopt);
+// Brings it to the server where it is of a request, and says so on standard error.
+std::optional<bool> push_to_server(const RecorderOptions& options, const snapshot::SnapshotId& id,
+                                   const TraceId& trace_id, const cli::Context& context);
 // By Intel PT each window is a snapshot. Lines for standard error, as soon as one is there.
 std::string pt_taken_text(const RecorderOptions& options, const snapshot::TakenSnapshot& taken);
 // One line: {"snapshot_id": of the last one, or null,"engine":"pt","snapshot_ids":[...]}.
 std::string pt_report_json(const std::vector<snapshot::TakenSnapshot>& taken);
 
-// --json FILE, where one was asked for: opened before the program runs, so that what is wrong with it is said in time.
+// --json FILE ('-': standard output), where one was asked for: opened before the program runs, so that what is wrong
+// with it is said in time.
 class ReportFile {
  public:
   static Result<ReportFile> open(const RecorderOptions& options);

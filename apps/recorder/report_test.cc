@@ -85,7 +85,7 @@ TEST(RecorderReport, SaysThatTheProgramItselfWasNotReached) {
   outcome.reached_limit = true;
   outcome.reached_main = false;
   EXPECT_NE(report_text({}, outcome).find("main() was not reached"), std::string::npos);
-  EXPECT_NE(report_text({}, outcome).find("fathom record --function main begins there"), std::string::npos);
+  EXPECT_NE(report_text({}, outcome).find("without --from start recording begins behind it"), std::string::npos);
   EXPECT_NE(report_json(outcome).find("\"reached_main\":false"), std::string::npos);
 }
 
@@ -109,6 +109,23 @@ TEST(RecorderReport, AFileThatCannotBeWrittenIsSaidBeforeTheProgramRuns) {
   std::string text;
   std::getline(std::ifstream(options.json_file), text, '\0');
   EXPECT_EQ(text, "{}\n");
+}
+
+TEST(RecorderReport, StandardOutputIsNoFile) {
+  RecorderOptions options;
+  options.json_file = "-";
+  testing::internal::CaptureStdout();  // a file: what the program wrote there must stay
+  std::fputs("of the program\n", stdout);
+  std::fflush(stdout);
+  EXPECT_TRUE(ReportFile::open(options)->write("{}\n").ok());
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "of the program\n{}\n");
+  EXPECT_FALSE(std::ifstream("-").good());
+}
+
+TEST(RecorderReport, WhetherTheServerHasItIsToldOfRequests) {
+  EXPECT_EQ(report_json(sample()).find("pushed"), std::string::npos);
+  EXPECT_NE(report_json(sample(), false).find("\"pushed\":false"), std::string::npos);
+  EXPECT_EQ(push_to_server({}, {}, {}, {}), std::nullopt) << "of no request";
 }
 
 TEST(RecorderReport, OneLineOfJson) {

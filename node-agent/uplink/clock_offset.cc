@@ -69,16 +69,19 @@ std::optional<OffsetEstimator::Bounds> OffsetEstimator::common(uint64_t boot_nan
   return result;
 }
 
-std::optional<ClockOffset> OffsetEstimator::at(const LocalInstant& instant) const {
+std::optional<ClockOffset> OffsetEstimator::at(const LocalInstant& instant) {
   std::optional<Bounds> bounds = common(instant.boot_nano);
   if (!bounds) return std::nullopt;
-  int64_t half = (bounds->high - bounds->low) / 2;
-  int64_t middle = bounds->low + half;
-  auto real_minus_boot = static_cast<int64_t>(instant.real_nano - instant.boot_nano);
-  ClockOffset offset;
-  offset.offset_nano = static_cast<int64_t>(static_cast<uint64_t>(middle) - static_cast<uint64_t>(real_minus_boot));
-  offset.error_nano = static_cast<uint64_t>(half) + 1 + instant.uncertain_nano;
-  return offset;
+  const uint64_t width = static_cast<uint64_t>(bounds->high) - static_cast<uint64_t>(bounds->low);
+  const auto lowest =
+      static_cast<int64_t>(static_cast<uint64_t>(bounds->low) - (instant.real_nano - instant.boot_nano));
+  // Modulo 2^64: what is told may be far below the bounds.
+  uint64_t above_lowest = static_cast<uint64_t>(told_nano_) - static_cast<uint64_t>(lowest);
+  if (above_lowest > width) {
+    above_lowest = width / 2;
+    told_nano_ = static_cast<int64_t>(static_cast<uint64_t>(lowest) + above_lowest);
+  }
+  return ClockOffset{told_nano_, std::max(above_lowest, width - above_lowest) + 1 + instant.uncertain_nano};
 }
 
 LocalInstant StepWatch::mark(LocalInstant instant) {

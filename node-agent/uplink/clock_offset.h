@@ -5,7 +5,9 @@
 // unequal the two ways were; bounds widen with age by the drift that is allowed for; the estimate is what all recent
 // bounds have in common, in which the least round trip counts most. CLOCK_BOOTTIME is the base because it neither steps
 // nor sleeps: a step of CLOCK_REALTIME changes the difference that each instant carries itself, not what was measured.
-// Bounds that have nothing in common mean that the collector's clock was stepped: the older ones are dropped.
+// Bounds that have nothing in common mean that the collector's clock was stepped: the older ones are dropped. What is
+// told stays the same number while the bounds allow it, and is nothing at first: times of one host are corrected by one
+// and the same offset then, and a collector on this very host finds none, whatever the ways took.
 // Thread safety: none, one thread. Units: nanoseconds. Errors: none; a probe that cannot be true is ignored.
 // The source of the idea: NTP's clock filter (RFC 5905) and Marzullo's intersection of intervals.
 #pragma once
@@ -53,7 +55,7 @@ class OffsetEstimator {
   size_t epochs() const { return epochs_; }  // how often it began anew, the first time included
   uint64_t measured_boot_nano() const { return bounds_.empty() ? 0 : bounds_.back().at_boot_nano; }
   // For times of the real clock as it was at `instant`, which may be long ago.
-  std::optional<ClockOffset> at(const LocalInstant& instant) const;
+  std::optional<ClockOffset> at(const LocalInstant& instant);
 
  private:
   // Of the collector's clock minus CLOCK_BOOTTIME, at a moment.
@@ -68,6 +70,7 @@ class OffsetEstimator {
   std::optional<Bounds> common(uint64_t boot_nano) const;
 
   std::deque<Bounds> bounds_;
+  int64_t told_nano_ = 0;
   size_t epochs_ = 0;
 };
 

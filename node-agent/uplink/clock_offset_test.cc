@@ -38,7 +38,7 @@ struct World {
   }
 };
 
-void expect_true(const World& world, const OffsetEstimator& estimator) {
+void expect_true(const World& world, OffsetEstimator& estimator) {
   std::optional<ClockOffset> offset = estimator.at(world.instant());
   ASSERT_TRUE(offset);
   EXPECT_LE(std::abs(offset->offset_nano - world.true_offset()), static_cast<int64_t>(offset->error_nano));
@@ -62,6 +62,39 @@ TEST(OffsetEstimator, HoursOfSkewAreMeasuredToHalfTheRoundTrip) {
     EXPECT_GE(offset->error_nano, static_cast<uint64_t>(kMilli));
     EXPECT_LT(offset->error_nano, static_cast<uint64_t>(kMilli + 3000));
   }
+}
+
+// Spans of one trace on one host come in several batches: by estimates that differ, a child would begin before its
+// parent.
+TEST(OffsetEstimator, OnTheCollectorsOwnHostThereIsNone) {
+  std::mt19937_64 random(7);
+  World world;
+  OffsetEstimator estimator;
+  for (int i = 0; i < 200; ++i) {
+    estimator.probed(
+        world.probe(static_cast<int64_t>(random() % 2'000'000), 1000, static_cast<int64_t>(random() % 90'000)));
+    EXPECT_EQ(estimator.at(world.instant())->offset_nano, 0);
+    expect_true(world, estimator);
+    world.now += kSecond;
+  }
+}
+
+TEST(OffsetEstimator, WhatWasToldStaysUntilItCannotBeTrue) {
+  World world;
+  world.collector_at_0 += 5 * kMilli;
+  OffsetEstimator estimator;
+  estimator.probed(world.probe(kMilli, 0, kMilli / 2));
+  const int64_t told = estimator.at(world.instant())->offset_nano;
+  EXPECT_NE(told, 0) << "it cannot be";
+  for (int i = 0; i < 50; ++i) {
+    world.now += kSecond;
+    estimator.probed(world.probe(kMilli / 2, 0, kMilli));
+    EXPECT_EQ(estimator.at(world.instant())->offset_nano, told);
+    expect_true(world, estimator);
+  }
+  world.real_minus_boot += kHour;
+  EXPECT_NE(estimator.at(world.instant())->offset_nano, told);
+  expect_true(world, estimator);
 }
 
 TEST(OffsetEstimator, UnequalWaysStayWithinTheError) {

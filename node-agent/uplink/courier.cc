@@ -354,7 +354,7 @@ bool Courier::captures_are_over(uint64_t now) {
   return true;
 }
 
-UplinkStatus Courier::status() const {
+UplinkStatus Courier::status() {
   UplinkStatus status;
   status.connected = welcome_.has_value();
   LocalInstant now = surroundings_.instant();

@@ -57,8 +57,8 @@ class Courier {
   void tick();
   void finish(uint64_t grace_nano, std::function<void()> done);
 
-  UplinkStatus status() const;
-  std::optional<ClockOffset> clock() const { return estimator_.at(surroundings_.instant()); }
+  UplinkStatus status();
+  std::optional<ClockOffset> clock() { return estimator_.at(surroundings_.instant()); }
 
  private:
   struct Parcel {

@@ -14,6 +14,7 @@ bool SnapshotIndex::add(SharedSummary summary) {
   if (!by_id_.emplace(summary->id, summary).second) return false;
   by_instant_.emplace(SnapshotCursor{summary->instant_unix_nano(), summary->id}, summary);
   by_reception_.insert({summary->received_unix_nano, summary->id});
+  if (!summary->stepped.empty()) stepped_.emplace(summary->id, summary);
   bytes_.snapshots += summary->bytes;
   bytes_.memory += summary->memory_bytes();
   count_trace(*summary, true);
@@ -27,6 +28,7 @@ SharedSummary SnapshotIndex::remove(const SnapshotId& id) {
   by_id_.erase(id);
   by_instant_.erase({summary->instant_unix_nano(), id});
   by_reception_.erase({summary->received_unix_nano, id});
+  stepped_.erase(id);
   bytes_.snapshots -= summary->bytes;
   bytes_.memory -= summary->memory_bytes();
   count_trace(*summary, false);
@@ -47,6 +49,17 @@ void SnapshotIndex::count_trace(const SnapshotSummary& summary, bool more) {
 size_t SnapshotIndex::count_of_trace(const TraceId& trace_id) const {
   auto found = of_traces_.find(trace_id);
   return found == of_traces_.end() ? 0 : found->second;
+}
+
+std::vector<SteppedProcess> SnapshotIndex::stepped(const store::TimeRange& range) const {
+  std::vector<SteppedProcess> found;
+  for (const auto& [id, summary] : stepped_) {
+    for (const SteppedWindow& window : summary->stepped) {
+      const bool meets = window.begin_unix_nano < range.to_unix_nano && window.end_unix_nano > range.from_unix_nano;
+      if (meets) found.push_back({id, summary->host, window});
+    }
+  }
+  return found;
 }
 
 SharedSummary SnapshotIndex::find(const SnapshotId& id) const {

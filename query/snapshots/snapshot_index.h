@@ -43,6 +43,13 @@ struct SnapshotPage {
   std::optional<SnapshotCursor> next;  // nothing when this was the last page
 };
 
+// A process that the stepper held for a while.
+struct SteppedProcess {
+  SnapshotId snapshot;
+  std::string host;
+  SteppedWindow window;
+};
+
 struct SnapshotBytes {
   uint64_t snapshots = 0;
   uint64_t named_images = 0;
@@ -61,6 +68,8 @@ class SnapshotIndex {
   SharedSummary oldest() const;  // by reception; null: there is none
   SnapshotPage page(const SnapshotFilter& filter, size_t limit, const std::optional<SnapshotCursor>& cursor) const;
   size_t count_of_trace(const TraceId& trace_id) const;
+  // Whose windows have anything of the range.
+  std::vector<SteppedProcess> stepped(const store::TimeRange& range) const;
   size_t snapshots() const { return by_id_.size(); }
 
   // `touched`: when somebody last cared for it, by bringing it or by asking whether it is here.
@@ -90,6 +99,7 @@ class SnapshotIndex {
   std::map<SnapshotCursor, SharedSummary> by_instant_;
   std::unordered_map<TraceId, size_t, IdHash> of_traces_;  // how many; only those of a trace
   std::set<SnapshotCursor> by_reception_;
+  std::map<SnapshotId, SharedSummary> stepped_;  // those with windows
   std::map<Sha256, Image> images_;
   std::unordered_map<Sha256, uint32_t, IdHash> named_;  // by how many snapshots
   SnapshotBytes bytes_;

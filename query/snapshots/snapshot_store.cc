@@ -129,6 +129,11 @@ size_t SnapshotStore::count_of_trace(const TraceId& trace_id) const {
   return index_.count_of_trace(trace_id);
 }
 
+std::vector<SteppedProcess> SnapshotStore::stepped(const store::TimeRange& range) const {
+  const std::lock_guard guard(mutex_);
+  return index_.stepped(range);
+}
+
 Result<SharedSummary> SnapshotStore::find(const SnapshotId& id) const {
   std::lock_guard lock(mutex_);
   if (SharedSummary found = index_.find(id)) return found;

@@ -63,12 +63,32 @@ int32_t lock_holder_of(const Snapshot& snapshot) {
   return first;
 }
 
+void add_window(std::vector<SteppedWindow>& windows, const SteppedWindow& window) {
+  if (windows.size() < kMostSteppedWindows) {
+    windows.push_back(window);
+    return;
+  }
+  auto same = std::ranges::find(windows.rbegin(), windows.rend(), window.pid, &SteppedWindow::pid);
+  if (same == windows.rend()) return;
+  same->begin_unix_nano = std::min(same->begin_unix_nano, window.begin_unix_nano);
+  same->end_unix_nano = std::max(same->end_unix_nano, window.end_unix_nano);
+}
+
+std::vector<SteppedWindow> stepped_windows_of(const Snapshot& snapshot) {
+  std::vector<SteppedWindow> windows;
+  for (const snapshot::Sideband& row : snapshot.sideband) {
+    if (row.kind != snapshot::SidebandKind::kStepped) continue;
+    add_window(windows, {row.pid, row.address, row.address + std::min(row.length, UINT64_MAX - row.address)});
+  }
+  return windows;
+}
+
 }  // namespace
 
 uint64_t SnapshotSummary::memory_bytes() const {
   uint64_t bytes = sizeof *this + host.size() + command.size() + trigger.reason.size();
   for (const auto& loss : losses) bytes += sizeof loss + loss.name.size();
-  return bytes + contents.size() * kReferenceBytes;
+  return bytes + contents.size() * kReferenceBytes + stepped.size() * sizeof(SteppedWindow);
 }
 
 Result<SnapshotSummary> summarize(const StoredSnapshot& stored, const Snapshot& snapshot) {
@@ -90,6 +110,7 @@ Result<SnapshotSummary> summarize(const StoredSnapshot& stored, const Snapshot& 
       std::ranges::count_if(snapshot.images, [](const auto& image) { return image.content.is_zero(); }));
   summary.losses = snapshot.losses;
   summary.contents = contents_of(snapshot);
+  summary.stepped = stepped_windows_of(snapshot);
   return summary;
 }
 

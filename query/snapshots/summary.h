@@ -21,6 +21,16 @@ inline constexpr size_t kMostSnapshotStreams = 65'536;
 inline constexpr size_t kMostSnapshotLosses = 256;
 inline constexpr size_t kMostImageTextBytes = 64 << 10;  // of a path, or of why bytes are missing
 inline constexpr size_t kMostShownTextBytes = 1024;      // of a host, a reason, the name of a loss
+// More are remembered as one from the first to the last, of as many processes.
+inline constexpr size_t kMostSteppedWindows = 64;
+
+// When the stepper held a process, by the clock of the snapshot's host.
+struct SteppedWindow {
+  int32_t pid = 0;
+  uint64_t begin_unix_nano = 0;
+  uint64_t end_unix_nano = 0;
+  bool operator==(const SteppedWindow&) const = default;
+};
 
 struct SnapshotSummary {
   SnapshotId id;
@@ -41,6 +51,7 @@ struct SnapshotSummary {
   size_t unreadable_images = 0;  // whose bytes the recorder could not have
   std::vector<snapshot::Loss> losses;
   std::vector<Sha256> contents;  // of its images, each once
+  std::vector<SteppedWindow> stepped;
 
   uint64_t memory_bytes() const;
   // By which lists are ordered, newest first.

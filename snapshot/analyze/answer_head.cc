@@ -87,7 +87,7 @@ std::string losses_text(const std::vector<Loss>& losses) {
   std::string text;
   for (const Loss& loss : losses) {
     if (loss.count == 0 || !loss.is_loss()) continue;
-    text += (text.empty() ? "lost: " : ", ") + printable(loss.name) + " " + group_digits(loss.count);
+    text += (text.empty() ? "lost: " : ", ") + printable(loss.name) + " (" + group_digits(loss.count) + ")";
   }
   return text.empty() ? text : text + "\n";
 }

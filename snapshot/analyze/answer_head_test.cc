@@ -26,7 +26,7 @@ TEST(AnswerHead, SaysHowItCameToBe) {
             "engine: step, 812 times slower\n"
             "recorded: shop --port 0 on node-1, 2023-11-14 22:13:20.123\n"
             "trigger: overdue, thread 43, trace 30313233343536373839616263646566, span 3031323334353637\n"
-            "lost: ring overwritten 3\n");
+            "lost: ring overwritten (3)\n");
   EXPECT_EQ(head_text(Snapshot{}), "engine: intel pt\n");
   Snapshot mild;
   mild.slowdown = 1.24;
@@ -81,7 +81,7 @@ TEST(AnswerHead, RecordsWithoutUseAreNoLosses) {
   snapshot.losses = {{std::string(Loss::kUnused) + "SAMPLE", 15}};
   EXPECT_EQ(head_text(snapshot).find("lost"), std::string::npos);
   snapshot.losses.push_back({"ring overwritten", 3});
-  EXPECT_NE(head_text(snapshot).find("lost: ring overwritten 3\n"), std::string::npos);
+  EXPECT_NE(head_text(snapshot).find("lost: ring overwritten (3)\n"), std::string::npos);
 }
 
 TEST(TraceTime, NanosecondsWhereTheyAreKnown) {

@@ -175,7 +175,7 @@ void write_sideband(ByteWriter& out, const Sideband& row, uint64_t& last_tsc) {
 
 Sideband read_sideband(ByteReader& in, uint64_t& last_tsc, size_t images) {
   Sideband row;
-  row.kind = read_kind(in, SidebandKind::kAddressFilter);
+  row.kind = read_kind(in, SidebandKind::kStepped);
   row.tsc = last_tsc + static_cast<uint64_t>(in.svarint());
   last_tsc = row.tsc;
   for (int32_t* number : {&row.cpu, &row.pid, &row.tid, &row.other_pid, &row.other_tid}) *number = read_i32(in);

@@ -112,6 +112,8 @@ enum class SidebandKind : uint8_t {
   // Packets are only of code in `length` bytes from `file_offset` of the file `text` on, or from `address` on where
   // `text` is empty; with kFlagStopsTrace recording ends there. The n-th row is the processor's n-th filter.
   kAddressFilter = 17,
+  // The stepper's: threads of `pid` were stepped from `address` nanoseconds since 1970 on, for `length` nanoseconds.
+  kStepped = 18,
 };
 
 enum SidebandFlags : uint32_t {

@@ -40,6 +40,7 @@ class PtCommand {
     const Result<> recorded = recorder_ != nullptr ? record() : Result<>();
     trigger_.disarm();
     recorder_.reset();
+    if (recorded && request_.over) request_.over(outcome_.taken);
     wait_for_end();
     if (!recorded) return recorded.error();
     if (outcome_.taken.empty() && !outcome_.fault) outcome_.fault = trigger_.fault();

@@ -26,6 +26,8 @@ struct PtCommandRequest {
   std::function<void()> armed;
   // While the command still runs, unless it has ended.
   std::function<void(const TakenSnapshot&)> taken;
+  // Behind the last one, when nothing is armed any more; the command may still run.
+  std::function<void(const std::vector<TakenSnapshot>&)> over;
   // Asked ten times a second: a signal that ends the recording, or 0. SIGTERM is passed on to the command.
   std::function<int()> interrupted;
 };

@@ -255,7 +255,7 @@ Result<TakenSnapshot> PtRecorder::take(const SnapshotWindow& window, const Trigg
   auto id = write(std::move(snapshot));
   if (!id) return id.error();
   cost_.write_nano = system_.monotonic_nano() - described;
-  return TakenSnapshot{*id, cost_};
+  return TakenSnapshot{*id, cost_, trigger.trace_id};
 }
 
 Snapshot PtRecorder::describe(const SnapshotWindow& window, const Trigger& trigger) {

@@ -48,6 +48,7 @@ struct SnapshotCost {
 struct TakenSnapshot {
   SnapshotId id;
   SnapshotCost cost;
+  TraceId trace_id;  // of the trigger; zero: of none
 };
 
 class PtRecorder {

@@ -1,6 +1,7 @@
 #include "snapshot/record/step/from_function.h"
 
 #include "snapshot/record/step/find_function.h"
+#include "snapshot/record/step/span_pool_view.h"
 #include "snapshot/record/step/tracee.h"
 
 namespace fathom::snapshot::step {
@@ -40,7 +41,17 @@ std::optional<WindowReason> FromFunction::at_breakpoint(StepThread& thread) {
   }
   thread.window_word = tracee::stack_pointer(thread.tid);
   thread.watched_kinds |= kLeaves;
-  return WindowReason{"symbol", {}, {}};
+  return reason_of(thread);
+}
+
+WindowReason FromFunction::reason_of(const StepThread& thread) {
+  WindowReason reason;
+  reason.reason = "symbol";
+  const auto open = SpanPoolView(thread.process->pid).open_spans("*", thread.tid);
+  if (open.empty()) return reason;
+  reason.trace_id = open.back().trace_id;
+  reason.span_id = open.back().span_id;
+  return reason;
 }
 
 bool FromFunction::ends(StepThread& thread) {

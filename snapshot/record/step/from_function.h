@@ -2,8 +2,9 @@
 //
 // Purpose: `--function`. The function is looked for in the program, and, once the dynamic linker is done, in what it
 // brought. A hardware breakpoint waits there, so nobody's code is changed, and who never comes there runs at full
-// speed. The window ends when the stack is above the frame: by a return, an exception that passes, or longjmp().
-// Thread safety: the tracer's alone. Errors: fault() says that it was nowhere.
+// speed. Where the thread has a span of fathom's client open, the window is told to be of that one. The window ends
+// when the stack is above the frame: by a return, an exception that passes, or longjmp(). Thread safety: the tracer's
+// alone. Errors: fault() says that it was nowhere.
 #pragma once
 
 #include <string>
@@ -23,6 +24,7 @@ class FromFunction : public StepTrigger {
   std::optional<std::string> fault() const override;
 
  private:
+  static WindowReason reason_of(const StepThread& thread);
   void settle(StepProcess& process);
 
   std::string name_;

@@ -28,21 +28,24 @@ StepThread& Stepper::add_thread(pid_t tid, StepProcess& process) {
   return *(threads_[tid] = std::move(thread));
 }
 
-// `maker` has made `tid`, which stops as soon as it runs, or has done so already. It is stepped where its maker is.
+// `maker` has made `tid`, which stops as soon as it runs, or has done so already. It is stepped where its maker is and
+// all threads are wanted; else it gets back what its maker had before it was stepped.
 void Stepper::on_birth(StepThread& maker, pid_t tid) {
   const pid_t pid = tracee::process_of(tid);
   if (pid == 0) return;
-  const bool stepped = maker.mode != StepMode::kFree;
   StepProcess& process = process_of(pid);
   if (&process != maker.process) process.breakpoints = maker.process->breakpoints;
   StepThread& thread = add_thread(tid, process);
-  thread.joins = stepped;
-  if (stepped) {
+  thread.joins = maker.mode != StepMode::kFree && limits_.all_threads;
+  thread.popped_flags = !thread.joins && maker.popped_flags;
+  binding_.inherit(tid, maker.tid);
+  if (thread.joins) {
     Sideband row = row_of(thread, SidebandKind::kFork);
     row.other_pid = maker.process->pid;
     row.other_tid = maker.tid;
     recording_.add(std::move(row));
-    binding_.inherit(tid, maker.tid);
+  } else {
+    binding_.release(tid);
   }
   const auto early = unborn_.find(tid);
   if (early == unborn_.end()) return;

@@ -32,9 +32,11 @@ struct StepProcess {
 
   pid_t pid;
   AddressSpace space;
-  bool recorded = false;              // its maps are in the recording
-  std::vector<uint64_t> breakpoints;  // of its threads, while they run free; at most tracee::kBreakpoints
-  bool awaits_libraries = false;      // the breakpoint is where its dynamic linker is done
+  bool recorded = false;  // its maps are in the recording
+  size_t stepped_threads = 0;
+  uint64_t stepped_since_unix_nano = 0;  // while there are some
+  std::vector<uint64_t> breakpoints;     // of its threads, while they run free; at most tracee::kBreakpoints
+  bool awaits_libraries = false;         // the breakpoint is where its dynamic linker is done
   // By the instruction that announces the section to the kernel: from there on it must not be stopped.
   std::map<uint64_t, CriticalSection> sections;
 };

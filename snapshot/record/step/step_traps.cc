@@ -123,7 +123,8 @@ void Stepper::on_breakpoint(StepThread& thread) {
   const std::vector<uint64_t> before = thread.process->breakpoints;
   const auto reason = trigger_.at_breakpoint(thread);
   if (thread.process->breakpoints != before) thread.armed = !tracee::set_breakpoints(thread.tid, {});
-  if (reason && windows_begun_ < limits_.windows) return begin_own_window(thread, *reason);
+  if (reason && windows_begun_ < limits_.windows)
+    return reason->endless ? begin_window(thread, *reason) : begin_own_window(thread, *reason);
   thread.window_word = 0;
   thread.watched_flags = 0;
   thread.watched_kinds = 0;

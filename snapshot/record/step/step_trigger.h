@@ -17,6 +17,7 @@ struct WindowReason {
   std::string reason;
   TraceId trace_id;
   SpanId span_id;
+  bool endless = false;  // as long as the program: no end is waited for
 };
 
 class StepTrigger {

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/time.h"
 #include "snapshot/record/step/lock_wait.h"
 #include "snapshot/record/step/stepper.h"
 #include "snapshot/record/step/tracee.h"
@@ -128,6 +129,7 @@ void Stepper::step_from_here(StepThread& thread) {
   thread.joins = false;
   if (!is_64_bit(thread)) return leave_out(thread);
   thread.mode = StepMode::kStepping;
+  begin_stepping(*thread.process);
   thread.handlers = 0;
   if (thread.armed) thread.armed = !tracee::set_breakpoints(thread.tid, {});
   const uint64_t tsc = read_tsc();
@@ -149,15 +151,30 @@ void Stepper::step_from_here(StepThread& thread) {
   if (is_at_function(thread)) enter_function(thread);
 }
 
+void Stepper::begin_stepping(StepProcess& process) {
+  if (process.stepped_threads++ == 0) process.stepped_since_unix_nano = now_unix_nano();
+}
+
+// From when to when a process was held, in the time of its spans: whoever lists them can tell which it made slow.
+void Stepper::end_stepping(StepThread& thread) {
+  StepProcess& process = *thread.process;
+  if (--process.stepped_threads != 0) return;
+  const uint64_t now = now_unix_nano();
+  Sideband row = row_of(thread, SidebandKind::kStepped);
+  row.address = process.stepped_since_unix_nano;
+  row.length = now - std::min(now, process.stepped_since_unix_nano);
+  recording_.add(std::move(row));
+}
+
 void Stepper::stop_recording(StepThread& thread) {
   thread.flow->pause(thread.ip, read_tsc());
   thread.flow->flush();
   recording_.lose("transfers that no instruction explains", thread.flow->take_unexplained());
   stepped_ticks_ += read_tsc() - thread.window_tsc - thread.in_calls_ticks;
   binding_.release(thread.tid);
-  if (thread.popped_flags) tracee::clear_trap_flag(thread.tid);
+  drop_popped_flags(thread);
   thread.mode = StepMode::kFree;
-  thread.popped_flags = false;
+  end_stepping(thread);
   thread.watched_flags = 0;
   thread.watched_kinds = 0;
   thread.window_word = 0;

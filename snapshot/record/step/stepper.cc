@@ -117,8 +117,14 @@ void Stepper::resume(StepThread& thread) {
   if (ending_) return release(thread);
   if (thread.mode == StepMode::kStepping) return resume_step(thread);
   thread.stopped = false;
+  drop_popped_flags(thread);
   arm(thread);
   tracee::run(thread.tid, std::exchange(thread.signal, 0));
+}
+
+// The kernel takes our trap flag for the program's own: it would be stepped, with nobody to hold it.
+void Stepper::drop_popped_flags(StepThread& thread) {
+  if (std::exchange(thread.popped_flags, false)) tracee::clear_trap_flag(thread.tid);
 }
 
 void Stepper::arm(StepThread& thread) {
@@ -147,6 +153,7 @@ void Stepper::release(StepThread& thread) {
     return;
   }
   if (thread.mode != StepMode::kFree) stop_recording(thread);
+  drop_popped_flags(thread);
   if (thread.armed) tracee::set_breakpoints(thread.tid, {});
   binding_.release(thread.tid);
   tracee::detach(thread.tid, thread.signal);

@@ -29,7 +29,7 @@ namespace fathom::snapshot::step {
 struct StepLimits {
   uint64_t most_steps = 1'000'000;
   uint64_t windows = 1;     // so many, then everybody is let go
-  bool all_threads = true;  // of the process, and those that it makes; false: the one in which the window began
+  bool all_threads = true;  // of the process, and those that it makes; false: the one in which the window began alone
 };
 
 struct StepDeath {
@@ -75,6 +75,7 @@ class Stepper {
   void on_tick();
   void resume(StepThread& thread);
   void resume_step(StepThread& thread);
+  void drop_popped_flags(StepThread& thread);
   void arm(StepThread& thread);
   void release(StepThread& thread);
   void let_everybody_go();
@@ -118,6 +119,8 @@ class Stepper {
   void close_windows(StepProcess& process);
   bool any_owner(const StepProcess& process) const;
   void stop_recording(StepThread& thread);
+  void begin_stepping(StepProcess& process);
+  void end_stepping(StepThread& thread);
   void record_process(StepProcess& process, uint64_t tsc);
   void record_name(const StepThread& thread, uint64_t tsc, uint32_t flags);
   void record_lock_wait(const StepThread& thread, const user_regs_struct& registers);

@@ -124,6 +124,54 @@ TEST_F(StepperTest, AWholeProgramFromItsFirstInstruction) {
   EXPECT_EQ(rows(SidebandKind::kExit), 1U);
 }
 
+// The linker's work is not recorded, and main() from its first instruction on, with what it calls and all threads.
+TEST_F(StepperTest, AWholeProgramFromMainOn) {
+  FromStart trigger(FromStart::Begin::kMain);
+  StepLimits limits;
+  limits.most_steps = 20'000'000;
+  if (!record(trigger, {STEP_SUBJECT, "threads"}, limits)) GTEST_SKIP() << "ptrace is forbidden here";
+  EXPECT_EQ(wait_status_, 0);
+  expect_same();
+  EXPECT_TRUE(trigger.reached_main());
+  EXPECT_EQ(snapshot().trigger.reason, "window");
+  EXPECT_EQ(outcome_.threads, 4U);
+  EXPECT_EQ(outcome_.cut_off, 0U);
+  EXPECT_EQ(rows(SidebandKind::kExit), 4U);
+}
+
+// A name that was stripped: then from where the kernel's and the linker's work is over.
+TEST_F(StepperTest, AStrippedProgramFromItsEntryPointOn) {
+  FromStart whole;
+  StepLimits limits;
+  limits.most_steps = 20'000'000;
+  if (!record(whole, {"/bin/true"}, limits)) GTEST_SKIP() << "ptrace is forbidden here";
+  const uint64_t all = outcome_.instructions;
+  log_.clear();
+  FromStart trigger(FromStart::Begin::kMain);
+  ASSERT_TRUE(record(trigger, {"/bin/true"}, limits));
+  EXPECT_EQ(wait_status_, 0);
+  EXPECT_GT(outcome_.instructions, 100U);
+  EXPECT_LT(outcome_.instructions, all / 2);
+  expect_same();
+}
+
+TEST_F(StepperTest, OneThreadAloneLeavesOutThoseThatItMakes) {
+  for (const char* subject : {"threads", "processes"}) {
+    SCOPED_TRACE(subject);
+    log_.clear();
+    FromFunction trigger("run_subject");
+    StepLimits limits;
+    limits.most_steps = 20'000'000;
+    limits.all_threads = false;
+    if (!record(trigger, {STEP_SUBJECT, subject}, limits)) GTEST_SKIP() << "ptrace is forbidden here";
+    EXPECT_EQ(wait_status_, 0);
+    EXPECT_EQ(outcome_.threads, 1U);
+    EXPECT_EQ(log_.size(), 1U);
+    EXPECT_EQ(rows(SidebandKind::kFork), 0U);
+    expect_same();
+  }
+}
+
 TEST_F(StepperTest, EndsAtItsLimitAndLetsTheProgramGoOn) {
   FromStart trigger;
   StepLimits limits;
@@ -187,6 +235,7 @@ TEST_F(StepperTest, EachCallIsAWindow) {
   if (!record(trigger, {SPAN_HOLDER, "--for", "20", "--end"}, limits)) GTEST_SKIP() << "ptrace is forbidden here";
   EXPECT_EQ(outcome_.windows, 1U);
   EXPECT_EQ(snapshot().trigger.reason, "symbol");
+  EXPECT_FALSE(snapshot().trigger.trace_id.is_zero()) << "a span was active";
   expect_same();
 }
 

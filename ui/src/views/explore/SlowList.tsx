@@ -61,6 +61,7 @@ function Row({ row, longest, zone }: { row: SlowRow; longest: number; zone: Zone
         {!row.complete && <span class="faint"> incomplete</span>}
         {row.captures > 0 && <span class="slow-kept">captured</span>}
         {row.snapshots > 0 && <span class="slow-kept">snapshot</span>}
+        {row.stepped && <span class="faint"> slowed by single steps</span>}
       </span>
     </a>
   );

@@ -1,0 +1,95 @@
+#include "query/stepped.h"
+
+#include <algorithm>
+
+#include "query/snapshots/snapshot_store.h"
+#include "query/timeline/process_finder.h"
+
+namespace fathom::query {
+
+namespace {
+
+using store::StoredSpan;
+
+uint64_t sum(uint64_t a, uint64_t b) {
+  return a + std::min(b, UINT64_MAX - a);
+}
+
+// With what clocks may be wrong by.
+store::TimeRange widened(const store::TimeRange& range) {
+  return {range.from_unix_nano - std::min(range.from_unix_nano, kMostSkewNano), sum(range.to_unix_nano, kMostSkewNano)};
+}
+
+store::TimeRange range_of(const SlowestRow& row) {
+  return {row.start_unix_nano, sum(row.start_unix_nano, row.duration_nano)};
+}
+
+bool meets(const SteppedWindow& window, const store::TimeRange& range) {
+  return window.begin_unix_nano < range.to_unix_nano && window.end_unix_nano > range.from_unix_nano;
+}
+
+bool is_of(const Origin& origin, const SteppedProcess& process) {
+  const bool here = origin.host.empty() || origin.host == process.host;
+  return here && origin.pid == std::to_string(process.window.pid);
+}
+
+// The part of the span's time that it was stepped for; `from` is not before `to` where there is none.
+store::TimeRange stepped_part(const StoredSpan& stored, const SteppedWindow& window) {
+  const store::SpanView& span = stored.span;
+  return {store::corrected_unix_nano(std::max(span.start_unix_nano, window.begin_unix_nano), stored.clock),
+          store::corrected_unix_nano(std::min(sum(span.start_unix_nano, span.duration_nano()), window.end_unix_nano),
+                                     stored.clock)};
+}
+
+bool was_stepped(const store::StoredTrace& trace, const SteppedProcess& process, const store::TimeRange& within) {
+  return std::ranges::any_of(trace.spans, [&](const StoredSpan& stored) {
+    const store::TimeRange part = stepped_part(stored, process.window);
+    const bool inside =
+        std::max(part.from_unix_nano, within.from_unix_nano) < std::min(part.to_unix_nano, within.to_unix_nano);
+    return inside && is_of(origin_of(stored), process);
+  });
+}
+
+}  // namespace
+
+SteppedFinder::SteppedFinder(const Stores& stores, store::TimeRange range) : stores_(stores) {
+  if (stores.snapshots != nullptr) processes_ = stores.snapshots->stepped(widened(range));
+}
+
+bool SteppedFinder::may_touch(const SlowestRow& row) const {
+  if (row.spans > kMostSteppedSpans) return false;
+  const store::TimeRange near = widened(range_of(row));
+  return std::ranges::any_of(processes_, [&](const auto& process) { return meets(process.window, near); });
+}
+
+Result<> SteppedFinder::mark(SlowestRow& row, store::QueryBudget& budget) const {
+  if (!may_touch(row)) return {};
+  auto trace = stores_.spans.trace(row.trace_id, budget);
+  if (!trace) return trace.error().code == ErrorCode::kNotFound ? Result<>() : trace.error();
+  row.stepped = std::ranges::any_of(
+      processes_, [&](const SteppedProcess& process) { return was_stepped(*trace, process, range_of(row)); });
+  return {};
+}
+
+std::vector<SteppedProcess> SteppedFinder::of_trace(const store::StoredTrace& trace) const {
+  std::vector<SteppedProcess> found;
+  std::ranges::copy_if(processes_, std::back_inserter(found),
+                       [&](const SteppedProcess& process) { return was_stepped(trace, process, {}); });
+  return found;
+}
+
+void write_stepped(net::JsonWriter& json, const std::vector<SteppedProcess>& processes) {
+  if (processes.empty()) return;
+  json.key("stepped").begin_array();
+  for (const SteppedProcess& process : processes) {
+    const SteppedWindow& window = process.window;
+    json.begin_object().member("snapshot_id", std::string_view(process.snapshot.hex()));
+    json.member("host", std::string_view(process.host)).member("pid", window.pid);
+    json.member("start_time_unix_nano", std::string_view(std::to_string(window.begin_unix_nano)));
+    json.member("duration_nano", window.end_unix_nano - std::min(window.end_unix_nano, window.begin_unix_nano));
+    json.end_object();
+  }
+  json.end_array();
+}
+
+}  // namespace fathom::query

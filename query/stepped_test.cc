@@ -1,0 +1,126 @@
+// Which rows and traces are marked: by a stored snapshot's windows, processes and hosts.
+#include "query/stepped.h"
+
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+
+#include "query/testing/sample_snapshots.h"
+#include "query/testing/sample_store.h"
+
+namespace fathom::query {
+namespace {
+
+using testing::sample_span_id;
+using testing::sample_trace_id;
+
+constexpr uint64_t kStart = testing::kSampleStart;
+constexpr uint64_t kMilli = testing::kMilli;
+constexpr int32_t kPid = 4711;
+
+struct Said {
+  int64_t pid = kPid;
+  const char* host = "node-0";  // null: not said
+  uint64_t from_nano = kStart;
+  uint64_t duration_nano = 100 * kMilli;
+  int64_t clock_nano = 0;
+};
+
+class SteppedTest : public ::testing::Test {
+ protected:
+  // A trace of one span.
+  void add_trace(uint64_t n, const Said& said) {
+    std::vector<store::AttributeView> resource{{"service.name", store::ValueView::of_string("shop")},
+                                               {"process.pid", store::ValueView::of_int(said.pid)}};
+    if (said.host != nullptr) resource.push_back({"host.name", store::ValueView::of_string(said.host)});
+    store::BatchBuilder builder({}, store::ClockOffset{said.clock_nano, 5});
+    builder.set_resource({resource, "", 0});
+    builder.add({.trace_id = sample_trace_id(n),
+                 .span_id = sample_span_id(n),
+                 .start_unix_nano = said.from_nano,
+                 .end_unix_nano = said.from_nano + said.duration_nano,
+                 .name = "buy"});
+    spans_.append(builder.finish(), [](store::AppendResult) {});
+  }
+  // Of host "node-0".
+  SnapshotId add_window(uint64_t from_nano, uint64_t duration_nano, uint64_t n = 2) {
+    snapshot::Snapshot snapshot = testing::numbered_snapshot(n);
+    snapshot.sideband.push_back({.kind = snapshot::SidebandKind::kStepped,
+                                 .tsc = 1,
+                                 .pid = kPid,
+                                 .address = from_nano,
+                                 .length = duration_nano});
+    const auto made = testing::made_snapshot(snapshot);
+    EXPECT_TRUE(snapshots_.upload(made).ok());
+    return made.id;
+  }
+  Stores stores() { return {spans_, nullptr, &snapshots_.store()}; }
+  std::vector<bool> marks(store::By by = store::By::kTrace) {
+    SlowestQuery query;
+    query.by = by;
+    auto answer = run_slowest(stores(), query, budget_);
+    EXPECT_TRUE(answer.ok());
+    std::map<TraceId, bool> found;
+    for (const SlowestRow& row : answer->rows) found[row.trace_id] = row.stepped;
+    std::vector<bool> marks;
+    for (uint64_t n = 1; n <= found.size(); ++n) marks.push_back(found.at(sample_trace_id(n)));
+    return marks;
+  }
+
+  store::MemoryStore spans_;
+  testing::SampleSnapshots snapshots_;
+  store::QueryBudget budget_;
+};
+
+TEST_F(SteppedTest, RequestsThatAHeldProcessServedMeanwhileAreMarked) {
+  add_trace(1, {});
+  add_trace(2, {.pid = kPid + 1});
+  add_trace(3, {.host = "node-1"});
+  add_trace(4, {.host = nullptr});
+  add_trace(5, {.from_nano = kStart + 200 * kMilli});
+  EXPECT_EQ(marks(), (std::vector<bool>{false, false, false, false, false})) << "nothing was stepped yet";
+  add_window(kStart + 99 * kMilli, 101 * kMilli);
+  EXPECT_EQ(marks(), (std::vector<bool>{true, false, false, true, false}));
+  EXPECT_EQ(marks(store::By::kSpan), (std::vector<bool>{true, false, false, true, false}));
+}
+
+// Window and span were told by the clock of one host, whatever the server makes of it.
+TEST_F(SteppedTest, TheClockOfTheHostCounts) {
+  add_trace(1, {.clock_nano = 2'000'000'000});
+  add_trace(2, {.from_nano = kStart - 1000 * kMilli, .clock_nano = 1'000'000'000});
+  add_window(kStart, 50 * kMilli);
+  EXPECT_EQ(marks(), (std::vector<bool>{true, false}));
+}
+
+TEST_F(SteppedTest, ATraceSaysWhatWasHeldAndForHowLong) {
+  add_trace(1, {});
+  add_trace(2, {.pid = 5});
+  const SnapshotId id = add_window(kStart + kMilli, 7 * kMilli);
+  auto document = run_trace(stores(), sample_trace_id(1), budget_);
+  ASSERT_TRUE(document.ok());
+  EXPECT_EQ(
+      boost::json::serialize(boost::json::parse(*document).at("stepped")),
+      R"([{"snapshot_id":")" + id.hex() +
+          R"(","host":"node-0","pid":4711,"start_time_unix_nano":"1795221000001000000","duration_nano":7000000}])");
+  document = run_trace(stores(), sample_trace_id(2), budget_);
+  ASSERT_TRUE(document.ok());
+  EXPECT_EQ(document->find("\"stepped\""), std::string::npos);
+}
+
+// A stranger wrote it: what is remembered is bounded, and covers them all.
+TEST_F(SteppedTest, ManyWindowsAreRememberedAsFew) {
+  snapshot::Snapshot snapshot;
+  for (uint64_t n = 0; n < 1000; ++n) {
+    snapshot.sideband.push_back(
+        {.kind = snapshot::SidebandKind::kStepped, .tsc = n, .pid = kPid, .address = n * 10, .length = 5});
+  }
+  snapshot.sideband.back().length = UINT64_MAX;
+  auto summary = summarize({}, snapshot);
+  ASSERT_TRUE(summary.ok());
+  ASSERT_EQ(summary->stepped.size(), kMostSteppedWindows);
+  EXPECT_EQ(summary->stepped.front(), (SteppedWindow{kPid, 0, 5}));
+  EXPECT_EQ(summary->stepped.back(), (SteppedWindow{kPid, 630, UINT64_MAX}));
+}
+
+}  // namespace
+}  // namespace fathom::query
