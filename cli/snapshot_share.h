@@ -27,7 +27,8 @@ struct Shared {
   size_t missing_images = 0;  // that the snapshot names and nobody here has
 };
 
-// The id in full, of a snapshot in the directory: by its id, a beginning of at least 4 characters, or 'last'.
+// The id in full, of a snapshot in the directory: by its id, a beginning of at least 4 characters, or 'last': the
+// newest that was recorded or imported here, or, where all were pulled, the newest.
 Result<std::string> find_here(const std::string& directory, std::string_view text);
 // The same of a server's; a whole id comes back unasked. 'last' is the one that was taken last.
 Result<std::string> find_on_server(const Api& api, std::string_view text);

@@ -120,7 +120,7 @@ ExitCode run_child(const Context& context, const std::vector<std::string>& comma
 }  // namespace
 
 Positional snapshot_positional() {
-  return {"ID", "a snapshot's id, its beginning, or 'last' for the newest"};
+  return {"ID", "a snapshot's id, its beginning, or 'last': the newest that was recorded or imported here"};
 }
 
 Flag snapshot_directory_flag() {
