@@ -14,7 +14,8 @@ CommandLine snapshot_line() {
       "what the processor executed, instruction by instruction: import, list, ask",
       "A snapshot is a short stretch of control flow, recorded by the processor (Intel PT) or by single steps: every "
       "instruction that ran, with times. It lies on this host; no server is needed, but one may keep "
-      "it for others (push, pull, list --server). 'last' stands for the newest one. Where packets or code are missing "
+      "it for others (push, pull, list --server). 'last' stands for the newest that was recorded or imported here. "
+      "Where packets or code are missing "
       "there are gaps, "
       "which every answer counts with their reasons.",
       {},

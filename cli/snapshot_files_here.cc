@@ -15,6 +15,10 @@ std::string SharedContent::path_in(const std::string& directory) const {
   return directory + (is_image ? "/images/" + hex : "/snapshots/" + hex + ".snapshot");
 }
 
+std::string SharedContent::pulled_path_in(const std::string& directory) const {
+  return directory + "/pulled/" + hex;
+}
+
 std::string SharedContent::api_path() const {
   return (is_image ? "/api/v1/images/" : "/api/v1/snapshots/") + hex + "/bytes";
 }
@@ -26,7 +30,7 @@ bool is_here(const std::string& directory, const SharedContent& content) {
 Result<> make_snapshot_directory(const std::string& directory) {
   const mode_t before = ::umask(077);
   std::error_code code;
-  for (const char* part : {"/snapshots", "/images", "/results", "/drafts"}) {
+  for (const char* part : {"/snapshots", "/images", "/results", "/drafts", "/pulled"}) {
     if (!code) std::filesystem::create_directories(directory + part, code);
   }
   ::umask(before);
@@ -60,6 +64,10 @@ Result<> Draft::publish(const std::string& directory, const SharedContent& conte
   }
   const std::string path = content.path_in(directory);
   if (::fsync(file_.get()) != 0) return system_error("cannot sync " + path_);
+  // Before it can be found.
+  const bool noted = content.is_image ||
+                     Fd(::open(content.pulled_path_in(directory).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600)).open();
+  if (!noted) return system_error("cannot write in " + directory);
   if (::rename(path_.c_str(), path.c_str()) != 0) return system_error("cannot name " + path);
   return {};
 }

@@ -20,6 +20,8 @@ struct SharedContent {
   std::string hex;
 
   std::string path_in(const std::string& directory) const;
+  // An empty file that says that a snapshot came from a server, so that 'last' stays what it was.
+  std::string pulled_path_in(const std::string& directory) const;
   std::string api_path() const;  // where the server has its bytes
 };
 
@@ -35,7 +37,7 @@ class Draft {
 
   Result<> append(std::string_view bytes);
   uint64_t size() const { return size_; }
-  // Gives it its place, if its hash is its name.
+  // Gives it its place, if its hash is its name; a snapshot is noted as pulled.
   Result<> publish(const std::string& directory, const SharedContent& content);
 
  private:

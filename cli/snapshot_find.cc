@@ -1,10 +1,13 @@
 // Which snapshot a person means: by 'last', an id or the beginning of one; here, and at a server.
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
 
 #include "base/ids.h"
 #include "cli/pages.h"
+#include "cli/snapshot_files_here.h"
 #include "cli/snapshot_share.h"
 #include "cli/text.h"
 
@@ -39,6 +42,15 @@ std::vector<Dated> snapshots_here(const std::string& directory) {
   }
   std::ranges::sort(found, std::greater<>(), &Dated::written);
   return found;
+}
+
+// The newest that was made here; where all came from a server, the newest of them.
+std::string last_of(const std::vector<Dated>& newest_first, const std::string& directory) {
+  for (const Dated& dated : newest_first) {
+    const SharedContent content{false, dated.id};
+    if (::access(content.pulled_path_in(directory).c_str(), F_OK) != 0) return dated.id;
+  }
+  return newest_first.front().id;
 }
 
 bool may_begin_an_id(std::string_view text) {
@@ -84,7 +96,7 @@ Error not_pulled(const Error& here, const std::string& text, const std::string& 
 
 Result<std::string> find_here(const std::string& directory, std::string_view text) {
   std::vector<Dated> found = snapshots_here(directory);
-  if (text == "last" && !found.empty()) return found.front().id;
+  if (text == "last" && !found.empty()) return last_of(found, directory);
   if (text.size() >= kLeastDigits) {
     std::erase_if(found, [&](const Dated& dated) { return !dated.id.starts_with(text); });
     if (found.size() == 1) return found.front().id;

@@ -103,11 +103,12 @@ CommandLine stats_line() {
 }
 
 CommandLine diff_line() {
-  CommandLine line =
-      question_line("diff", "two executions of the same code: what is more, what is slower",
-                    "Calls that were added or removed, instructions and time that were gained or lost, from "
-                    "the first snapshot to the second.",
-                    {}, {{"fathom snapshot diff 3fa1 last", "an old one against the newest"}});
+  CommandLine line = question_line(
+      "diff", "two executions of the same code: what is more, what is slower",
+      "Calls that were added or removed, instructions and time that were gained or lost, from "
+      "the first snapshot to the second: whatever differs in any of these, what changed most first, by time where both "
+      "tell it in one unit, else by instructions.",
+      {}, {{"fathom snapshot diff 3fa1 last", "an old one against the newest"}});
   line.positionals.push_back({"OTHER", "the second snapshot"});
   return line;
 }

@@ -30,7 +30,8 @@ struct Shared {
 // "pushed 1.2 MiB with 3 images; 5 were there already"
 std::string shared_text(const Shared& shared, const std::string& verb);
 
-// The id in full, of a snapshot in the directory: by its id, a beginning of at least 4 characters, or 'last'.
+// The id in full, of a snapshot in the directory: by its id, a beginning of at least 4 characters, or 'last': the
+// newest that was recorded or imported here, or, where all were pulled, the newest.
 Result<std::string> find_here(const std::string& directory, std::string_view text);
 // The same of a server's; a whole id comes back unasked. 'last' is the one that was taken last.
 Result<std::string> find_on_server(const Api& api, std::string_view text);

@@ -27,7 +27,7 @@ CommandLine push_line() {
           "There others can list (--server), ask and pull it. Images that the server has already are not sent again; a "
           "push that "
           "broke off goes on where it stopped.",
-          {{"ID", "a snapshot's id, its beginning, or 'last' for the newest"}},
+          {snapshot_positional()},
           share_flags(),
           {{"fathom snapshot push last --url http://fathom.example:7070", "the newest one"}}};
 }
@@ -46,7 +46,8 @@ CommandLine pull_line() {
   return {
       "fathom snapshot pull",
       "fetch a snapshot, with its images, from the server to this host",
-      "Images that are here already are not fetched again.",
+      "Images that are here already are not fetched again. 'last' goes on to be what was recorded or imported here "
+      "last.",
       {{"ID",
         "a snapshot's id, its beginning, or 'last' for the server's newest: 'fathom snapshot list --server' has them, "
         "'fathom trace' those of a trace"}},
@@ -61,7 +62,10 @@ ExitCode run_pull(const Args& args, const Context& context) {
   if (!api) return failed(context, api.error());
   Result<std::string> id = find_on_server(*api, args.positional(0));
   if (!id) return not_fetched(context, id.error());
-  return print(context, *id, pull_snapshot(context, *api, *directory, *id), "pulled");
+  const ExitCode code = print(context, *id, pull_snapshot(context, *api, *directory, *id), "pulled");
+  if (code == ExitCode::kOk)
+    context.err("next: fathom snapshot calls " + id->substr(0, 8) + directory_words(args) + "\n");
+  return code;
 }
 
 }  // namespace

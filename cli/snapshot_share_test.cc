@@ -51,6 +51,25 @@ TEST_F(SnapshotShareHereTest, IdsAreFoundByTheirBeginning) {
   EXPECT_EQ(find_here(directory_ + "/nowhere", "last").error().code, ErrorCode::kNotFound);
 }
 
+TEST_F(SnapshotShareHereTest, WhatIsPulledDoesNotBecomeTheLastOne) {
+  const std::string bytes = "a snapshot's bytes", id = sha256(bytes).hex().substr(0, 32);
+  FakeWorld world;
+  Context context = world.context();
+  const auto pull = [&] {
+    world.answer(200, R"({"id":"x","bytes":18,"image_files":[]})");
+    world.answer(200, bytes);
+    return pull_snapshot(context, api(context), directory_, id);
+  };
+  auto pulled = pull();
+  ASSERT_TRUE(pulled.ok()) << pulled.error().message;
+  EXPECT_EQ(*find_here(directory_, "last"), id) << "there is no other";
+  add(kId);
+  const auto yesterday = std::filesystem::file_time_type::clock::now() - std::chrono::hours(24);
+  std::filesystem::last_write_time(directory_ + "/snapshots/" + kId + ".snapshot", yesterday);
+  EXPECT_EQ(*find_here(directory_, "last"), kId);
+  EXPECT_EQ(*find_here(directory_, id.substr(0, 6)), id);
+}
+
 TEST_F(SnapshotShareHereTest, WhatIsNotHereIsLookedForAtTheServer) {
   const std::string rows = R"({"snapshots":[{"id":")" + kId + R"("},{"id":")" + std::string(31, 'a') +
                            R"(b"},{"id":"../../../etc"},{"id":"caffee)" + std::string(26, '0') + R"("}]})";

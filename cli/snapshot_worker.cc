@@ -120,7 +120,7 @@ ExitCode run_child(const Context& context, const std::vector<std::string>& comma
 }  // namespace
 
 Positional snapshot_positional() {
-  return {"ID", "a snapshot's id, its beginning, or 'last' for the newest"};
+  return {"ID", "a snapshot's id, its beginning, or 'last': the newest that was recorded or imported here"};
 }
 
 Flag snapshot_directory_flag() {
@@ -136,7 +136,7 @@ std::vector<Flag> question_flags() {
   return join(
       {{{"--tid", "N", "this thread alone"},
         {"--limit", "N",
-         "at most so many rows; 0: all (default: of calls 60 and of functions 40 in a table, else all)"},
+         "at most so many rows; 0: all (default: in a table of calls and diff 60, of functions 40; else all)"},
         {"--format", "table|json|svg", "text for people, JSON for programs, or a picture for a browser", "table"},
         {"-o", "FILE", "write the answer there; FILE.svg and FILE.json say the format, too"},
         {"--threads", "N", "to decode with; 0: one per processor", "0"},

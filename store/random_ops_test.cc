@@ -42,6 +42,11 @@ enum class Fault {
   kKeyLost,
   kValueLost,
   kFindUnordered,
+  kTimeLost,
+  kTooFewAtMost,
+  kSampleForeign,
+  kSampleTooLarge,
+  kCallMiscounted,
 };
 
 class FaultyStore : public MemoryStore {
@@ -97,6 +102,29 @@ class FaultyStore : public MemoryStore {
     if (fault_ == Fault::kValueLost && !values->empty()) values->pop_back();
     return values;
   }
+  Result<> visit_times(const Filter& filter, const VisitTimes& visit, QueryBudget& budget) override {
+    Filter less = filter;
+    if (fault_ == Fault::kTimeLost && less.range.from_unix_nano > 0) ++less.range.from_unix_nano;
+    return MemoryStore::visit_times(less, visit, budget);
+  }
+  Result<uint64_t> spans_at_most(const TimeRange& range, QueryBudget& budget) override {
+    Result<uint64_t> most = MemoryStore::spans_at_most(range, budget);
+    if (fault_ == Fault::kTooFewAtMost && *most > 0) --*most;
+    return most;
+  }
+  Result<SampleCount> sample(const Filter& filter, const SampleLimits& limits, const VisitSpan& visit,
+                             QueryBudget& budget) override {
+    Filter more = filter;
+    if (fault_ == Fault::kSampleForeign && limits.shown < 100) more.errors = false;
+    SampleLimits other = limits;
+    if (fault_ == Fault::kSampleTooLarge) ++other.shown;
+    return MemoryStore::sample(more, other, visit, budget);
+  }
+  Result<CallSample> calls(const TimeRange& range, uint64_t most_spans, QueryBudget& budget) override {
+    Result<CallSample> sample = MemoryStore::calls(range, most_spans, budget);
+    if (fault_ == Fault::kCallMiscounted && !sample->edges.empty()) ++sample->edges.back().errors;
+    return sample;
+  }
   Result<> drop_before(uint64_t received_unix_nano) override {
     return fault_ == Fault::kDropsNothing ? Result<>() : MemoryStore::drop_before(received_unix_nano);
   }
@@ -129,7 +157,7 @@ StoreFactory faulty_factory(Fault fault) {
 }
 
 TEST(RandomOps, EveryFaultIsCaught) {
-  for (int fault = 0; fault <= static_cast<int>(Fault::kFindUnordered); ++fault) {
+  for (int fault = 0; fault <= static_cast<int>(Fault::kCallMiscounted); ++fault) {
     bool caught = false;
     for (uint64_t seed = 1; seed <= 8 && !caught; ++seed) {
       caught = compare_stores(model_factory(), faulty_factory(static_cast<Fault>(fault)), seed, 150).has_value();

@@ -217,6 +217,7 @@ class SnapshotShare(unittest.TestCase):
         cli("snapshot", "pull", snapshot.id, "--directory", str(yours), "--url", self.server.url, check=0)
         self.assertEqual((yours / "snapshots" / f"{snapshot.id}.snapshot").read_bytes(), snapshot.bytes)
         self.assertEqual((yours / "images" / snapshot.image_name).read_bytes(), snapshot.image)
+        self.assertTrue((yours / "pulled" / snapshot.id).exists(), "so that it does not become 'last'")
         cli("snapshot", "pull", "1" * 32, "--directory", str(yours), "--url", self.server.url, check=1)
 
 

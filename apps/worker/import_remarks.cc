@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -122,6 +124,23 @@ Result<> remark_on_raw_stream(const SnapshotFile& file, const WorkerOptions& opt
   return needed && !options.mtc_freq_given ? remark_on_mtc(file, streams) : Result<>();
 }
 
+using ReadAt = std::function<Result<>(uint64_t at, std::span<uint8_t> to)>;
+
+Result<bool> has_psb(uint64_t bytes, const ReadAt& read) {
+  std::vector<uint8_t> window;
+  for (uint64_t at = 0; at < bytes; at += kWindowBytes) {
+    window.resize(std::min(kWindowBytes + snapshot::kPsbBytes, bytes - at));
+    if (auto got = read(at, window); !got) return got.error();
+    if (snapshot::find_psb(window, 0) < window.size()) return true;
+  }
+  return false;
+}
+
+Error no_psb(const std::string& path, const std::string& why) {
+  return invalid("no synchronisation point (PSB) is in the packets of " + cli::printable(path) + ": " + why +
+                 "; nothing of it could be decoded");
+}
+
 }  // namespace
 
 // The first synchronisation point is mostly near; a file without any is read to its end.
@@ -130,15 +149,28 @@ Result<> check_raw_stream(const std::string& path) {
   struct stat about {};
   const bool regular = file.open() && ::fstat(file.get(), &about) == 0 && S_ISREG(about.st_mode) && about.st_size > 0;
   if (!regular) return {};  // whoever imports it says what is wrong
-  const auto bytes = static_cast<uint64_t>(about.st_size);
-  std::vector<uint8_t> window;
-  for (uint64_t at = 0; at < bytes; at += kWindowBytes) {
-    window.resize(std::min(kWindowBytes + snapshot::kPsbBytes, bytes - at));
-    if (auto read = read_whole(file.get(), at, window, "cannot read " + path); !read) return read;
-    if (snapshot::find_psb(window, 0) < window.size()) return {};
+  auto found = has_psb(static_cast<uint64_t>(about.st_size), [&](uint64_t at, std::span<uint8_t> to) {
+    return read_whole(file.get(), at, to, "cannot read " + path);
+  });
+  if (!found) return found.error();
+  return *found ? Result<>() : no_psb(path, "it is no stream of Intel PT, or a piece that is too short");
+}
+
+Result<> check_perf_packets(const SnapshotDirectory& directory, const SnapshotId& id, const std::string& path) {
+  auto file = directory.open_snapshot(id);
+  if (!file) return file.error();
+  for (size_t stream = 0; stream < file->snapshot().streams.size(); ++stream) {
+    const snapshot::PacketStream packets(*file, stream);
+    for (size_t stretch = 0; stretch < packets.stretches(); ++stretch) {
+      auto found = has_psb(packets.bytes(stretch),
+                           [&](uint64_t at, std::span<uint8_t> to) { return packets.read(stretch, at, to); });
+      if (!found) return found.error();
+      if (*found) return {};
+    }
   }
-  return invalid("no synchronisation point (PSB) is in " + cli::printable(path) +
-                 ": it is no stream of Intel PT, or a piece that is too short; nothing of it could be decoded");
+  uint64_t lost = 0;
+  for (const auto& loss : file->snapshot().losses) lost += loss.is_loss() ? 1 : 0;
+  return no_psb(path, lost == 0 ? "they are pieces that are too short" : "it is cut short, or damaged");
 }
 
 Result<> remark_on_import(const SnapshotDirectory& directory, const SnapshotId& id, const WorkerOptions& options,
@@ -150,7 +182,8 @@ Result<> remark_on_import(const SnapshotDirectory& directory, const SnapshotId& 
   }
   remark_on_images(file->snapshot(), streams);
   for (const auto& loss : file->snapshot().losses) {
-    streams.remark(cli::printable(loss.name) + ": " + cli::group_digits(loss.count));
+    streams.remark((loss.is_loss() ? "warning: " : "") + cli::printable(loss.name) + ": " +
+                   cli::group_digits(loss.count));
   }
   return {};
 }

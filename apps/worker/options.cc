@@ -40,7 +40,8 @@ cli::CommandLine make_line() {
        {"--other", "ID", "diff: the second execution"},
        {"--format", "table|json|svg", "how to answer", "table"},
        {"--count", "", "insns: the number of instructions and of gaps alone"},
-       {"--limit", "N", "at most so many rows; 0: all (default: of calls 60 and of functions 40 in a table, else all)"},
+       {"--limit", "N",
+        "at most so many rows; 0: all (default: in a table of calls and diff 60, of functions 40; else all)"},
        {"--tid", "N", "this thread alone"},
        {"--from", "PATTERN", "delta: where a stretch begins"},
        {"--to", "PATTERN", "delta: where it ends"},
@@ -85,7 +86,8 @@ Format format_named(const std::string& name) {
 // What a person reads; a program gets all.
 uint64_t usual_limit(const snapshot::Question& question) {
   if (question.format != Format::kTable) return 0;
-  return question.verb == Verb::kCalls ? 60 : question.verb == Verb::kFunctions ? 40 : 0;
+  if (question.verb == Verb::kFunctions) return 40;
+  return question.verb == Verb::kCalls || question.verb == Verb::kDiff ? 60 : 0;
 }
 
 // Whoever asks may read what is read.

@@ -84,7 +84,13 @@ Result<snapshot::SnapshotId> import_file(const SnapshotDirectory& directory, con
   }
   snapshot::PerfImport perf = *options.perf;
   perf.progress = progress;
-  return import_perf_data(directory, perf);
+  auto id = import_perf_data(directory, perf);
+  if (!id) return id;
+  if (auto checked = check_perf_packets(directory, *id, perf.path); !checked) {
+    (void)directory.remove(*id);
+    return checked.error();
+  }
+  return id;
 }
 
 Result<> import(const SnapshotDirectory& directory, const WorkerOptions& options, const WorkerStreams& streams) {

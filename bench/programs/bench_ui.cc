@@ -99,8 +99,9 @@ class UiBench {
 
   Result<> snapshot() {
     if (!selected("snapshot")) return {};
-    Result<std::string> id = push_large_snapshot(beside_this_program("fathom"), busy_.server->http(),
-                                                 kSnapshotInstructions, options_.text("--work-directory"));
+    Result<std::string> id = push_large_snapshot({beside_this_program("make-snapshot"), beside_this_program("fathom"),
+                                                  busy_.server->http(), kSnapshotInstructions},
+                                                 options_.text("--work-directory"));
     if (!id) return id.error();
     return measure("snapshot", *id, options_.text("--rounds"));
   }

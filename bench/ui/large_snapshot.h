@@ -11,8 +11,13 @@
 
 namespace fathom::bench {
 
-// A program that does little but call, as a processor with Intel PT would have recorded it; pushed by `fathom`. Its id.
-Result<std::string> push_large_snapshot(const std::string& fathom, const std::string& http, uint64_t instructions,
-                                        const std::string& work_directory);
+struct LargeSnapshot {
+  std::string maker;   // the program make-snapshot
+  std::string fathom;  // what pushes it
+  std::string http;    // the server
+  uint64_t instructions = 0;
+};
+// A program that does little but call, as a processor with Intel PT would have recorded it. Its id.
+Result<std::string> push_large_snapshot(const LargeSnapshot& wanted, const std::string& work_directory);
 
 }  // namespace fathom::bench

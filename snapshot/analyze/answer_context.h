@@ -44,13 +44,13 @@ class AnswerContext {
   // "worker" of thread 43; empty where nobody says.
   std::string thread_name(int32_t tid) const;
 
+  // kInvalid, and which ones there are, for a thread that nothing tells of; -1 is all of them.
+  Result<> check_thread(int32_t tid) const;
   // Decodes all streams, by as many threads as `question` says. Nothing when the analysis said that it has seen enough.
   Result<std::optional<DecodeSummary>> decode(const Question& question, Analysis& analysis,
                                               DecodeOptions options = {}) const;
 
  private:
-  Result<> check_thread(int32_t tid) const;
-
   const SnapshotDirectory& directory_;
   SnapshotFile file_;
   MemoryMap map_;

@@ -109,6 +109,7 @@ TEST_F(CallVerbs, AThreadThatIsNotThereIsAnError) {
     ASSERT_FALSE(answered.ok());
     EXPECT_EQ(answered.error().code, ErrorCode::kInvalid);
     expect_holds(answered.error().message, "no thread 4711 in this snapshot: it has 43");
+    EXPECT_EQ(text, "") << "an error alone";
   }
 }
 

@@ -1,6 +1,7 @@
 // The answers that are built on call stacks, from flow made by hand, against golden texts.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
 
 #include "snapshot/analyze/calls_answer.h"
@@ -39,8 +40,13 @@ class CallsAnswers : public testing::Test {
     snapshot_.timing = {0, 0, 0, 0, 1000, 1u << 31, 30};  // two nanoseconds a tick
   }
 
+  struct Pace {
+    uint64_t block_ticks = 500;
+    uint64_t wait_ticks = 500'000;
+  };
   // main calls work, as often as that; each takes the lock, and waits for it once. `traced`: through a tracer.
-  std::unique_ptr<CallStacks> run(int rounds, bool traced) {
+  std::unique_ptr<CallStacks> run(int rounds, bool traced) { return run(rounds, traced, Pace()); }
+  std::unique_ptr<CallStacks> run(int rounds, bool traced, Pace pace) {
     CallOptions options;
     options.latencies = true;
     options.most_slices = 1000;
@@ -48,7 +54,7 @@ class CallsAnswers : public testing::Test {
     std::vector<FlowItem> items{thread_item(42, 43, 1000)};
     uint64_t tsc = 1000;
     auto block = [&](uint64_t ip, uint64_t to, uint32_t count, BlockEnd end) {
-      items.push_back(block_item(ip, to, count, end, tsc += 500));
+      items.push_back(block_item(ip, to, count, end, tsc += pace.block_ticks));
     };
     for (int i = 0; i < rounds; ++i) {
       block(kMain, kMain + 16, 10, BlockEnd::kCall);
@@ -61,7 +67,7 @@ class CallsAnswers : public testing::Test {
       }
       block(kLock, kLock + 4, 7, BlockEnd::kFarCall);
       items.push_back(event_item(FlowKind::kPause, 0, 0, tsc += 10));
-      items.push_back(event_item(FlowKind::kResume, kLock + 6, 0, tsc += i == 1 ? 500'000 : 100));
+      items.push_back(event_item(FlowKind::kResume, kLock + 6, 0, tsc += i == 1 ? pace.wait_ticks : 100));
       block(kLock + 6, kLock + 9, 2, BlockEnd::kReturn);
       block(kWork + 19, kWork + 24, 5, BlockEnd::kReturn);
       block(kMain + 21, kMain + 40, 4, BlockEnd::kJump);
@@ -164,11 +170,47 @@ TEST_F(CallsAnswers, ADifferenceSaysWhatATracerAdds) {
   EXPECT_EQ(difference.paths_added, 1u);
   EXPECT_EQ(difference.calls_added, 4u);
   EXPECT_EQ(difference.rows[0].instructions(), 160);
-  expect_golden("diff_table.txt", diff_table(difference, time(), true, 0));
-  expect_golden("diff.json.txt", json_text([&](net::JsonWriter& json) { diff_json(json, difference, true, 0); }));
-  expect_golden("diff.svg", diff_svg(difference, "engine: step"));
+  expect_golden("diff_table.txt", diff_table(difference, time(), 0));
+  expect_golden("diff.json.txt", json_text([&](net::JsonWriter& json) { diff_json(json, difference, 0); }));
+  expect_golden("diff.svg", diff_svg(difference, time(), "engine: step"));
   const CallDifference none = difference_of(named(*with, false), time(), named(*with, false), time());
-  EXPECT_NE(diff_table(none, time(), true, 0).find("no path differs"), std::string::npos);
+  EXPECT_NE(diff_table(none, time(), 0).find("no path differs"), std::string::npos);
+}
+
+TEST_F(CallsAnswers, ADifferenceIsOfTimeToo) {
+  auto fast = run(4, false), slow = run(4, false, {600, 900'000});
+  const CallDifference difference = difference_of(named(*fast, false), time(), named(*slow, false), time());
+  ASSERT_TRUE(difference.timed);
+  EXPECT_EQ(difference.rows[0].instructions(), 0);
+  expect_golden("diff_time_table.txt", diff_table(difference, time(), 0));
+  expect_golden("diff_time.svg", diff_svg(difference, time(), "engine: step"));
+  const std::string json = json_text([&](net::JsonWriter& out) { diff_json(out, difference, 0); });
+  EXPECT_NE(json.find("\"name\":\"pthread_mutex_lock\",\"change\":\"changed\""), std::string::npos) << json;
+}
+
+TEST_F(CallsAnswers, WhereClocksAreOfDifferentUnitsInstructionsAloneAreCompared) {
+  auto fast = run(4, false), slow = run(4, true, {600, 900'000});
+  const TraceTime ticks{Timing{}};
+  ASSERT_NE(ticks.unit(), time().unit());
+  const CallDifference difference = difference_of(named(*fast, false), ticks, named(*slow, false), time());
+  EXPECT_FALSE(difference.timed);
+  const std::string table = diff_table(difference, time(), 0);
+  EXPECT_NE(table.find("time: not compared"), std::string::npos) << table;
+  EXPECT_EQ(table.find("pthread_mutex_lock"), std::string::npos) << "it differs in time alone\n" << table;
+  const std::string json = json_text([&](net::JsonWriter& out) { diff_json(out, difference, 0); });
+  EXPECT_EQ(json.find("total_time"), std::string::npos);
+}
+
+TEST_F(CallsAnswers, ALimitedDifferenceKeepsThePathsToWhatChangedMost) {
+  auto fast = run(4, false), slow = run(4, true, {600, 900'000});
+  const CallDifference difference = difference_of(named(*fast, false), time(), named(*slow, false), time());
+  const std::vector<bool> all = different_rows(difference, 0), three = different_rows(difference, 3);
+  EXPECT_EQ(std::ranges::count(three, true), 4) << "and the root";
+  for (size_t i = 1; i < three.size(); ++i) {
+    EXPECT_TRUE(all[i] || difference.rows[i].same()) << difference.rows[i].name;
+    EXPECT_TRUE(!three[i] || three[difference.rows[i].parent]) << difference.rows[i].name;
+  }
+  EXPECT_NE(diff_table(difference, time(), 3).find("more that differ less"), std::string::npos);
 }
 
 TEST_F(CallsAnswers, SlicesNestAndEnd) {

@@ -130,6 +130,8 @@ Result<> answer_rows(const AnswerContext& context, const Question& question, Ans
 Result<> answer_insns(const SnapshotDirectory& directory, const Question& question, const Output& output) {
   auto context = AnswerContext::open(directory, question.id);
   if (!context) return context.error();
+  // Before anything is written.
+  if (auto known = (*context)->check_thread(question.tid); !known) return known.error();
   AnswerWriter writer(output);
   Result<> answered;
   if (question.count_only) {

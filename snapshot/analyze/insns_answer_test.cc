@@ -7,7 +7,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include "snapshot/analyze/answer_context.h"
+#include "snapshot/analyze/insns_rows.h"
 #include "snapshot/analyze/testing/sample_run.h"
+#include "snapshot/decode/testing/scripted_extents.h"
 
 namespace fathom::snapshot {
 namespace {
@@ -127,6 +130,27 @@ TEST_F(InsnsAnswer, OneThreadAlone) {
   question.tid = 44;
   std::string text;
   EXPECT_FALSE(run_.ask(question, text).ok());
+}
+
+TEST_F(InsnsAnswer, AThreadThatRanNothingHasNoHead) {
+  run_.run_plain();
+  run_.finish();
+  auto context = AnswerContext::open(run_.directory(), run_.directory().list()->front());
+  ASSERT_TRUE(context.ok());
+  std::string text;
+  const Output output = [&](std::string_view piece) { return !(text += piece).empty(); };
+  const Question question = insns();
+  AnswerWriter writer(output);
+  InsnsRows rows(**context, question, writer);
+  const FlowItem gap = event_item(FlowKind::kGap, 0, 0, 0, GapReason::kOverflow);
+  for (const FlowItem& item : {thread_item(42, 44, 1), thread_item(42, 43, 2), gap, thread_item(42, 44, 3),
+                               thread_item(42, 43, 4), gap, thread_item(42, 45, 5)}) {
+    ASSERT_TRUE(rows.print({&item, 1}));
+  }
+  writer.flush();
+  EXPECT_EQ(text.find("thread 44"), std::string::npos) << text;
+  EXPECT_EQ(text.find("thread 45"), std::string::npos) << text;
+  EXPECT_EQ(text.find("-- thread 43"), text.rfind("-- thread 43")) << "nothing came between\n" << text;
 }
 
 TEST_F(InsnsAnswer, AMissingImageIsAGapWithItsReason) {

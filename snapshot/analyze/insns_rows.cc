@@ -39,6 +39,7 @@ bool InsnsRows::print(std::span<const FlowItem> items) {
 bool InsnsRows::print_one(const FlowItem& item) {
   if (item.kind == FlowKind::kThread) run_thread(item);
   if (item.kind == FlowKind::kThread || !shown_) return true;
+  begin_thread();
   const bool more = item.kind == FlowKind::kBlock ? print_block(item) : print_event(item);
   begun_.insert(tid_);
   return more;
@@ -50,7 +51,11 @@ void InsnsRows::run_thread(const FlowItem& item) {
   shown_ = question_.tid < 0 || question_.tid == tid_;
   decoder_.run(pid_);
   events_.run(pid_, tid_);
-  if (json_ || !shown_ || (thread_printed_ && printed_tid_ == tid_)) return;
+}
+
+// Above its first row: a thread may get its turn and run nothing.
+void InsnsRows::begin_thread() {
+  if (json_ || (thread_printed_ && printed_tid_ == tid_)) return;
   thread_printed_ = true;
   printed_tid_ = tid_;
   std::string& out = writer_.buffer();

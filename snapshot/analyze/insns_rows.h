@@ -41,6 +41,7 @@ class InsnsRows {
   bool print_block(const FlowItem& item);
   bool print_event(const FlowItem& item);
   void run_thread(const FlowItem& item);
+  void begin_thread();
   const Lines& lines_of(const FlowItem& item);
   std::string line_of(const DecodedInstruction& one, const CodePlace& place, uint64_t tsc) const;
   std::string json_of(const DecodedInstruction& one, const CodePlace& place, uint64_t tsc);

@@ -1,7 +1,6 @@
 #include "snapshot/analyze/named_calls.h"
 
 #include <algorithm>
-#include <numeric>
 #include <unordered_map>
 #include <utility>
 
@@ -10,6 +9,10 @@
 namespace fathom::snapshot {
 
 namespace {
+
+uint64_t instructions_of(const CallRow& row) {
+  return row.total.instructions;
+}
 
 class Builder {
  public:
@@ -35,7 +38,7 @@ class Builder {
     std::vector<CallRow>& rows = tree_.rows();
     for (CallRow& row : rows) row.total = row.self;
     for (size_t i = rows.size(); i-- > 1;) rows[rows[i].parent].total.add(rows[i].total);
-    NamedCalls calls{std::move(tree_).in_order([](const CallRow& row) { return row.total.instructions; })};
+    NamedCalls calls{std::move(tree_).in_order(instructions_of)};
     set_ends(calls.rows);
     return calls;
   }
@@ -70,16 +73,8 @@ NamedCalls name_calls(const std::vector<ThreadCalls>& threads, const FunctionNam
 }
 
 std::vector<bool> greatest_rows(const NamedCalls& calls, uint64_t limit) {
-  std::vector<bool> chosen(calls.rows.size(), limit == 0 || limit >= calls.rows.size());
-  if (chosen.empty() || chosen[0]) return chosen;
-  std::vector<uint32_t> order(calls.rows.size());
-  std::iota(order.begin(), order.end(), 0);
-  // Rows stand behind their parents, so equal ones are taken from the front.
-  std::ranges::stable_sort(order, [&](uint32_t a, uint32_t b) {
-    return calls.rows[a].total.instructions > calls.rows[b].total.instructions;
-  });
-  for (uint64_t i = 0; i < limit; ++i) chosen[order[i]] = true;
-  return chosen;
+  const auto any = [](const CallRow&) { return true; };
+  return greatest_rows(calls.rows, limit, instructions_of, any);
 }
 
 }  // namespace fathom::snapshot

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -77,5 +78,52 @@ class RowTree {
   std::unordered_map<std::string, size_t> names_;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> places_;  // parent, name
 };
+
+// Rows of a tree that is in order, chosen one by one; with a row, whoever it is below, so that it can be read and
+// drawn.
+template <typename Row>
+class ChosenRows {
+ public:
+  ChosenRows(const std::vector<Row>& rows, uint64_t limit) : rows_(rows), chosen_(rows.size()), left_(limit) {}
+
+  // Unless that were more rows than may be chosen.
+  void choose(uint32_t row) {
+    uint64_t missing = 0;
+    each_missing(row, [&](uint32_t) { ++missing; });
+    if (missing > left_) return;
+    left_ -= missing;
+    each_missing(row, [&](uint32_t one) { chosen_[one] = true; });
+  }
+  bool full() const { return left_ == 0; }
+  std::vector<bool> take() && { return std::move(chosen_); }
+
+ private:
+  template <typename Visit>
+  void each_missing(uint32_t row, const Visit& visit) {
+    for (uint32_t at = row; !chosen_[at]; at = rows_[at].parent) {
+      visit(at);
+      if (at == 0) return;
+    }
+  }
+
+  const std::vector<Row>& rows_;
+  std::vector<bool> chosen_;
+  uint64_t left_;
+};
+
+// Which rows are the `limit` greatest (0: all) by `size_of(row)`, of those that are `wanted(row)`; the root, and
+// whoever they are below, are chosen and count with them. Equal ones are taken from the front.
+template <typename Row, typename SizeOf, typename Wanted>
+std::vector<bool> greatest_rows(const std::vector<Row>& rows, uint64_t limit, SizeOf size_of, Wanted wanted) {
+  std::vector<uint32_t> order(rows.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::erase_if(order, [&](uint32_t row) { return row != 0 && !wanted(rows[row]); });
+  // The root first: it is there whatever its size.
+  std::ranges::stable_sort(
+      order, [&](uint32_t a, uint32_t b) { return a == 0 || b == 0 ? a < b : size_of(rows[a]) > size_of(rows[b]); });
+  ChosenRows<Row> chosen(rows, limit == 0 ? rows.size() : limit);
+  for (size_t i = 0; i < order.size() && !chosen.full(); ++i) chosen.choose(order[i]);
+  return std::move(chosen).take();
+}
 
 }  // namespace fathom::snapshot

@@ -50,5 +50,26 @@ TEST(RowTree, ATreeOfNothingIsItsRoot) {
   EXPECT_EQ(text_of(RowTree<Row>().in_order([](const Row& row) { return row.size; })), "all 0\n");
 }
 
+std::string chosen_of(const std::vector<Row>& rows, uint64_t limit, uint64_t least) {
+  const auto chosen = greatest_rows(
+      rows, limit, [](const Row& row) { return row.size; }, [&](const Row& row) { return row.size >= least; });
+  std::string text;
+  for (size_t i = 0; i < rows.size(); ++i) text += chosen[i] ? rows[i].name + " " : "";
+  return text;
+}
+
+TEST(RowTree, TheGreatestRowsAreChosenWithThoseAboveThem) {
+  RowTree<Row> tree;
+  add(tree, {"calm", "busy"}, 9);
+  add(tree, {"other"}, 5);
+  add(tree, {"other", "small"}, 1);
+  const auto rows = std::move(tree).in_order([](const Row& row) { return row.size; });
+  EXPECT_EQ(chosen_of(rows, 0, 0), "all other small calm busy ");
+  EXPECT_EQ(chosen_of(rows, 0, 2), "all other calm busy ");
+  EXPECT_EQ(chosen_of(rows, 3, 0), "all calm busy ");
+  EXPECT_EQ(chosen_of(rows, 2, 0), "all other ") << "for busy there is no room beside calm";
+  EXPECT_EQ(chosen_of(rows, 1, 0), "all ");
+}
+
 }  // namespace
 }  // namespace fathom::snapshot

@@ -154,15 +154,16 @@ std::string packets_text(const Stats& stats) {
   return text;
 }
 
+// Names come last: however long they are, they move no other column.
 std::string threads_text(const Stats& stats) {
   Table table({{"THREAD", Align::kRight},
                {"PROCESS", Align::kRight},
-               {"NAME"},
                {"INSTRUCTIONS", Align::kRight},
-               {"GAPS", Align::kRight}});
+               {"GAPS", Align::kRight},
+               {"NAME"}});
   for (const auto& [tid, count] : stats.flow.threads) {
     table.add({tid < 0 ? "unknown" : std::to_string(tid), count.pid < 0 ? "unknown" : std::to_string(count.pid),
-               stats.context.thread_name(tid), group_digits(count.instructions), group_digits(count.gaps)});
+               group_digits(count.instructions), group_digits(count.gaps), stats.context.thread_name(tid)});
   }
   return table.empty() ? "no threads\n" : table.render(0);
 }
@@ -213,11 +214,11 @@ class ImageProblems {
 };
 
 std::string images_text(const Stats& stats) {
-  Table table({{"IMAGE", Align::kLeft, true}, {"BYTES", Align::kRight}, {"BUILD ID"}, {"PROBLEM"}});
+  Table table({{"BYTES", Align::kRight}, {"BUILD ID"}, {"PROBLEM"}, {"IMAGE"}});
   const auto& images = stats.context.snapshot().images;
   const ImageProblems problems(stats);
   for (size_t i = 0; i < images.size(); ++i) {
-    table.add({images[i].name, group_digits(images[i].bytes), to_hex(images[i].build_id), problems.mark(i)});
+    table.add({group_digits(images[i].bytes), to_hex(images[i].build_id), problems.mark(i), images[i].name});
   }
   std::string text = table.empty() ? "no images\n" : table.render(0);
   for (const std::string& line : problems.list()) text += line + "\n";

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
+#include <set>
+#include <sstream>
 
 #include "snapshot/analyze/testing/sample_run.h"
 #include "snapshot/analyze/time_resolution.h"
@@ -32,6 +34,25 @@ TEST(StatsAnswer, TableJsonPicture) {
   expect_golden("stats.txt", run.answer_to(stats(Format::kTable)));
   expect_golden("stats.json", run.answer_to(stats()));
   expect_golden("stats.svg", run.answer_to(stats(Format::kSvg)));
+}
+
+TEST(StatsAnswer, LongNamesMoveNoColumn) {
+  SampleRun run;
+  run.run_plain();
+  for (const size_t length : {3, 80, 300}) {
+    Image image;
+    image.name = "/" + std::string(length, 'n');
+    image.bytes = 12'345;
+    run.snapshot().images.push_back(image);
+  }
+  run.finish();
+  const std::string text = run.answer_to(stats(Format::kTable));
+  std::istringstream lines(text.substr(text.find("BUILD ID")));
+  std::set<size_t> ends;
+  for (std::string line; std::getline(lines, line);) {
+    if (const size_t at = line.find("12,345"); at != std::string::npos) ends.insert(at);
+  }
+  EXPECT_EQ(ends.size(), 1u) << text;
 }
 
 TEST(StatsAnswer, CountsAddUp) {

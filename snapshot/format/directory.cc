@@ -130,11 +130,25 @@ Result<std::string> SnapshotDirectory::draft() const {
 }
 
 Result<> SnapshotDirectory::publish(const std::string& draft, const SnapshotId& id) const {
-  return rename_file(draft, snapshot_path(id));
+  auto named = rename_file(draft, snapshot_path(id));
+  if (named) forget_pulled(id);  // whoever made it had it before
+  return named;
 }
 
 std::string SnapshotDirectory::snapshot_path(const SnapshotId& id) const {
   return path_ + "/snapshots/" + id.hex() + std::string(kSuffix);
+}
+
+std::string SnapshotDirectory::pulled_path(const SnapshotId& id) const {
+  return path_ + "/pulled/" + id.hex();
+}
+
+bool SnapshotDirectory::is_pulled(const SnapshotId& id) const {
+  return ::access(pulled_path(id).c_str(), F_OK) == 0;
+}
+
+void SnapshotDirectory::forget_pulled(const SnapshotId& id) const {
+  ::unlink(pulled_path(id).c_str());  // most have none
 }
 
 std::string SnapshotDirectory::image_path(const Sha256& content) const {
@@ -212,9 +226,13 @@ Result<SnapshotId> SnapshotDirectory::find(std::string_view text) const {
   if (text == "last") {
     if (ids->empty())
       return not_found("there is no snapshot in " + path_ + " yet; `fathom record -- COMMAND` makes one");
-    return ids->front();
+    const auto own = std::ranges::find_if(*ids, [this](const SnapshotId& id) { return !is_pulled(id); });
+    return own == ids->end() ? ids->front() : *own;
   }
-  if (text.size() < 4) return invalid("a snapshot's id has at least 4 characters; 'last' is the newest");
+  if (text.size() < 4) {
+    return invalid(
+        "a snapshot's id has at least 4 characters; 'last' is the newest that was recorded or imported here");
+  }
   std::erase_if(*ids, [&](const SnapshotId& id) { return !begins_with(id, text); });
   if (ids->size() == 1) return ids->front();
   if (ids->empty()) {

@@ -1,7 +1,8 @@
 // SnapshotDirectory: snapshots, the images that they name, and answers that were worked out of them.
 //
 // Purpose: one layout wherever snapshots lie, on a person's machine or beside a server's data:
-//   snapshots/ID.snapshot    images/SHA256    results/KEY    drafts/
+//   snapshots/ID.snapshot    images/SHA256    results/KEY    drafts/    pulled/ID
+// The last are empty: of the snapshots that came from a server (cli/snapshot_share) and were not made here.
 // Files appear whole (written beside, then renamed) and never change; images are private copies, so that nothing
 // shrinks under a decoder that maps them. Thread safety: const functions from any thread, several processes may share
 // one. Errors: kNotFound (names the cure), kInternal (the system's words).
@@ -41,10 +42,13 @@ class SnapshotDirectory {
   Result<SnapshotFile> open_snapshot(const SnapshotId& id) const;
   // Newest first.
   Result<std::vector<SnapshotId>> list() const;
+  // Came from a server.
+  bool is_pulled(const SnapshotId& id) const;
   // Takes a snapshot away, with the answers to questions about it, and images that no other snapshot names. Images of
   // the last hour stay until the next time: somebody may be about to publish a snapshot that names them.
   Result<> remove(const SnapshotId& id) const;
-  // A snapshot by its id or an unambiguous beginning of at least 4 characters; "last" is the newest.
+  // A snapshot by its id or an unambiguous beginning of at least 4 characters; "last" is the newest that was
+  // recorded or imported here, or, where none was, the newest.
   Result<SnapshotId> find(std::string_view text) const;
 
   // Keys hold the ids, in hex, of the snapshots that the answer is about: remove() goes by them.
@@ -55,6 +59,8 @@ class SnapshotDirectory {
   explicit SnapshotDirectory(std::string path) : path_(std::move(path)) {}
   Result<StoredImage> add_image(const Fd& from, const std::string& name) const;
   Result<> keep(const std::string& path, std::string_view bytes) const;
+  std::string pulled_path(const SnapshotId& id) const;
+  void forget_pulled(const SnapshotId& id) const;
 
   std::string path_;
 };

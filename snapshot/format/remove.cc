@@ -47,6 +47,7 @@ Result<> SnapshotDirectory::remove(const SnapshotId& id) const {
     return code ? internal("cannot remove the snapshot " + id.hex() + ": " + code.message())
                 : not_found("there is no snapshot " + id.hex() + " in " + path_);
   }
+  forget_pulled(id);
   remove_files(path_ + "/results", [&](const fs::directory_entry& file) {
     return file.path().filename().string().find(id.hex()) != std::string::npos;
   });

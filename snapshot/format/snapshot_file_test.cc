@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <random>
 #include <string>
 
@@ -178,6 +179,36 @@ TEST_F(SnapshotFileTest, ADirectoryKeepsWhatItIsGiven) {
   EXPECT_EQ(directory->result("key"), std::nullopt);
   ASSERT_TRUE(directory->keep_result("key", "answer").ok());
   EXPECT_EQ(directory->result("key"), "answer");
+}
+
+TEST_F(SnapshotFileTest, TheLastOneIsTheLastThatWasMadeHere) {
+  auto directory = SnapshotDirectory::open(path_ + "/directory");
+  ASSERT_TRUE(directory.ok());
+  std::vector<SnapshotId> ids;
+  const auto publish = [&](const std::string& host) {
+    auto draft = directory->draft();
+    auto writer = SnapshotWriter::begin(Fd(::open(draft->c_str(), O_WRONLY)));
+    Snapshot snapshot;
+    snapshot.host = host;
+    const SnapshotId id = *writer->finish(snapshot);
+    EXPECT_TRUE(directory->publish(*draft, id).ok());
+    return id;
+  };
+  const auto pulled = [&](const SnapshotId& id) { return path_ + "/directory/pulled/" + id.hex(); };
+  const SnapshotId old = publish("old"), newer = publish("newer");
+  const auto yesterday = std::filesystem::file_time_type::clock::now() - std::chrono::hours(24);
+  std::filesystem::last_write_time(directory->snapshot_path(old), yesterday);
+  EXPECT_EQ(*directory->find("last"), newer);
+  std::filesystem::create_directory(path_ + "/directory/pulled");
+  std::ofstream(pulled(newer)).flush();
+  EXPECT_EQ(*directory->find("last"), old);
+  EXPECT_EQ(*directory->list(), (std::vector{newer, old})) << "it is there all the same";
+  std::ofstream(pulled(old)).flush();
+  EXPECT_EQ(*directory->find("last"), newer) << "of those that were pulled the newest";
+  EXPECT_EQ(publish("old"), old);
+  EXPECT_FALSE(directory->is_pulled(old)) << "by now it was made here, too";
+  ASSERT_TRUE(directory->remove(newer).ok());
+  EXPECT_FALSE(std::filesystem::exists(pulled(newer)));
 }
 
 // However it was ended: nothing of an interrupted import stays for longer than until the next command.

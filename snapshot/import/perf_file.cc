@@ -15,6 +15,7 @@ constexpr uint64_t kMostEvents = 4096;
 constexpr uint64_t kMostIds = 1 << 20;           // of all events: one per event and processor
 constexpr uint64_t kMostAttrBytes = 4096;        // it has 136 today, and grows
 constexpr uint64_t kMostFeatureBytes = 8 << 20;  // the table of build-ids of a large host
+constexpr uint64_t kFeaturePlaceBytes = 16;      // of a part of the header: where it begins, and how long it is
 constexpr uint64_t kSampleIdAllBit = uint64_t{1} << 18;
 
 uint64_t field_at(std::string_view attr, size_t offset) {
@@ -109,12 +110,9 @@ Result<> PerfFile::read_file_header() {
   ended_properly_ = records_.bytes != 0;
   const uint64_t there = size_ - records_.offset;
   if (!ended_properly_) records_.bytes = there;
-  if (records_.bytes > there) {
-    bytes_missing_ = records_.bytes - there;
-    records_.bytes = there;
-  } else if (ended_properly_) {
-    read_features(in.raw(kFeatures / 8));
-  }
+  bytes_missing_ = records_.bytes - std::min(records_.bytes, there);
+  records_.bytes -= bytes_missing_;
+  if (ended_properly_) read_features(in.raw(kFeatures / 8));
   return read_events(events, entry_bytes);
 }
 
@@ -144,19 +142,26 @@ Result<> PerfFile::read_events(Section section, uint64_t entry_bytes) {
   return {};
 }
 
+// Their places are one behind the other, where the records end.
 void PerfFile::read_features(std::string_view bits) {
   uint64_t at = records_.offset + records_.bytes;
   for (uint32_t feature = 0; feature < kFeatures; ++feature) {
     if ((static_cast<unsigned char>(bits[feature / 8]) >> (feature % 8) & 1) == 0) continue;
-    auto place = bytes(at, 16);
-    if (!place) {
-      bytes_missing_ = std::max<uint64_t>(bytes_missing_, 1);
-      return;
-    }
-    ByteReader in(*place);
-    features_.push_back({feature, {in.u64(), in.u64()}});
-    at += 16;
+    read_feature_place(feature, at);
+    at += kFeaturePlaceBytes;
   }
+}
+
+void PerfFile::read_feature_place(uint32_t feature, uint64_t at) {
+  auto place = bytes_missing_ == 0 ? bytes(at, kFeaturePlaceBytes) : Result<std::string>(corrupt("cut short"));
+  if (!place) {
+    ++features_missing_;
+    return;
+  }
+  ByteReader in(*place);
+  const Section section{in.u64(), in.u64()};
+  const bool there = section.offset <= size_ && section.bytes <= size_ - section.offset;
+  there ? features_.push_back({feature, section}) : void(++features_missing_);
 }
 
 std::string PerfFile::feature(Feature wanted) const {

@@ -42,8 +42,12 @@ class PerfFile {
 
   // As many of them as are there.
   Section records() const { return records_; }
-  // Bytes that the header speaks of and that are not there: the file was cut short.
+  // Of the records, bytes that the header speaks of and that are not there: the file was cut short.
   uint64_t bytes_missing() const { return bytes_missing_; }
+  // Parts of the header, which stand behind the records, that are not there, or not all.
+  uint64_t features_missing() const { return features_missing_; }
+  // Whether the header says where the records end, and the file goes on until there.
+  bool records_are_whole() const { return !pipe_ && ended_properly_ && bytes_missing_ == 0; }
   // Whether perf came to write the header's parts: it did not when it was killed.
   bool ended_properly() const { return ended_properly_; }
 
@@ -53,6 +57,7 @@ class PerfFile {
   Result<> read_file_header();
   Result<> read_events(Section section, uint64_t entry_bytes);
   void read_features(std::string_view bits);
+  void read_feature_place(uint32_t feature, uint64_t at);
   Result<std::string> bytes(uint64_t at, uint64_t count) const;
 
   const Fd& file_;
@@ -64,6 +69,7 @@ class PerfFile {
   std::vector<EventKind> events_;
   std::vector<std::pair<uint32_t, Section>> features_;
   uint64_t bytes_missing_ = 0;
+  uint64_t features_missing_ = 0;
 };
 
 // An event's description as a pipe's record has it: the attributes, then its ids.

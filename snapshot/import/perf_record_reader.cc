@@ -78,33 +78,33 @@ Result<> inflate(const Record& record, RecordInflater& inflater) {
   return record.type == kCompressed ? inflater.add(record.payload) : inflate2(record.payload, inflater);
 }
 
-// The record at `at`, whole; nothing when it is damaged, or not all there.
-Result<std::optional<Record>> record_at(Window& window, uint64_t at, uint64_t end) {
+struct FoundRecord {
+  std::optional<Record> record;  // whole; nothing when it is damaged, or not all there
+  uint64_t bytes = 0;            // that it should have; 0: damaged
+};
+
+Result<FoundRecord> record_at(Window& window, uint64_t at, uint64_t end) {
+  FoundRecord found;
   auto begin = window.at(at, std::min<uint64_t>(kCompressed2HeaderBytes, end - at));
   if (!begin) return begin.error();
-  if (begin->size() < kRecordHeaderBytes) return std::optional<Record>();
+  found.bytes = kRecordHeaderBytes;
+  if (begin->size() < kRecordHeaderBytes) return found;
   const RecordHeader header = read_record_header(*begin);
-  const uint64_t bytes = bytes_in_file(header, *begin);
-  if (bytes < kRecordHeaderBytes) return std::optional<Record>();
-  auto whole = window.at(at, bytes);
+  found.bytes = bytes_in_file(header, *begin);
+  if (found.bytes < kRecordHeaderBytes) return FoundRecord();
+  auto whole = window.at(at, found.bytes);
   if (!whole) return whole.error();
-  if (whole->empty()) return std::optional<Record>();
-  Record record;
+  if (whole->empty()) return found;
+  Record& record = found.record.emplace();
   record.type = header.type;
   record.misc = header.misc;
   record.payload = whole->substr(kRecordHeaderBytes);
   record.payload_offset = at + kRecordHeaderBytes;
-  record.data_offset = at + bytes;
-  return std::optional(record);
+  record.data_offset = at + found.bytes;
+  return found;
 }
 
 }  // namespace
-
-void RecordLosses::add(const RecordLosses& other) {
-  bytes_missing += other.bytes_missing;
-  bytes_damaged += other.bytes_damaged;
-  compressed_bytes_damaged += other.compressed_bytes_damaged;
-}
 
 Result<> RecordReader::each(const RecordVisitor& visitor) {
   const uint64_t end = records_.offset + records_.bytes;
@@ -113,11 +113,13 @@ Result<> RecordReader::each(const RecordVisitor& visitor) {
   for (uint64_t at = records_.offset; at < end;) {
     auto found = record_at(window, at, end);
     if (!found) return found.error();
-    if (!*found) {
-      losses_.bytes_damaged = end - at;
+    if (!found->record) {
+      const bool cut = found->bytes > end - at;
+      (cut ? losses_.bytes_cut : losses_.bytes_damaged) = end - at;
+      losses_.bytes_missing = cut ? found->bytes - (end - at) : 0;
       break;
     }
-    Record& record = **found;
+    Record& record = *found->record;
     const uint64_t behind = bytes_behind(record);
     record.data_bytes = std::min(behind, end - record.data_offset);
     const bool compressed = record.type == kCompressed || record.type == kCompressed2;
@@ -126,7 +128,7 @@ Result<> RecordReader::each(const RecordVisitor& visitor) {
     at = record.data_offset + record.data_bytes;
   }
   losses_.compressed_bytes_damaged = inflater.bytes_damaged();
-  losses_.bytes_missing += inflater.bytes_left();
+  losses_.bytes_cut += inflater.bytes_left();
   return {};
 }
 

@@ -26,11 +26,10 @@ struct Section {
 
 // What could not be read.
 struct RecordLosses {
-  uint64_t bytes_missing = 0;             // the file was cut short
+  uint64_t bytes_missing = 0;             // of the last record and its data, behind the end
+  uint64_t bytes_cut = 0;                 // of records that go on behind the end, as many as are there
   uint64_t bytes_damaged = 0;             // from a damaged record on
   uint64_t compressed_bytes_damaged = 0;  // from where compressed records could not be unpacked on
-
-  void add(const RecordLosses& other);
 };
 
 class RecordReader {

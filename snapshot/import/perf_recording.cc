@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "base/text.h"
 #include "base/whole_io.h"
 #include "snapshot/import/perf_aux_samples.h"
 #include "snapshot/import/perf_filters.h"
@@ -56,8 +57,8 @@ class Reader {
     for (Feature feature : {kHostnameFeature, kCpuidFeature, kCmdlineFeature, kBuildIdFeature, kDirectoryFeature}) {
       take_feature(feature, file_.feature(feature));
     }
-    losses_.bytes_missing = file_.bytes_missing();
     if (auto read = read_records(input_.data, file_.records()); !read) return read.error();
+    judge_end();
     for (const Fd& file : input_.threads) {
       ++source_;
       auto bytes = bytes_of(file);
@@ -78,8 +79,22 @@ class Reader {
   Result<> read_records(const Fd& file, Section records) {
     RecordReader reader(file, records);
     auto read = reader.each([this](const Record& record) { return take(record); });
-    losses_.add(reader.losses());
+    losses_.bytes_missing += reader.losses().bytes_missing;
+    losses_.bytes_cut += reader.losses().bytes_cut;
+    losses_.bytes_damaged += reader.losses().bytes_damaged;
+    losses_.compressed_bytes_damaged += reader.losses().compressed_bytes_damaged;
     return read;
+  }
+
+  // What the last record lacks is missing, unless the header has all of it: then that record is damaged.
+  void judge_end() {
+    if (!file_.records_are_whole()) {
+      losses_.bytes_missing = std::max(losses_.bytes_missing, file_.bytes_missing());
+      return;
+    }
+    if (losses_.bytes_missing != 0 && losses_.bytes_cut == 0) sideband_.count("damaged records: AUXTRACE");
+    losses_.bytes_damaged += std::exchange(losses_.bytes_cut, 0);
+    losses_.bytes_missing = 0;
   }
 
   Result<> take(const Record& record) {
@@ -295,6 +310,10 @@ class Reader {
   }
 
   Result<PerfRecording> finish() {
+    if (!has_info_ && is_cut()) {
+      return invalid(name_ + " is cut short: " + group_digits(losses_.bytes_missing) +
+                     " bytes are missing, and what is there tells nothing of Intel PT");
+    }
     if (!has_info_) {
       return invalid(name_ + " holds no Intel PT; `perf record -e intel_pt// -- COMMAND` records it");
     }
@@ -302,9 +321,12 @@ class Reader {
     if (recording_.chunks.empty() && files_missing) {
       return invalid(name_ + " is one file of several (perf record --threads); import the directory that they lie in");
     }
+    if (recording_.chunks.empty() && is_cut()) {
+      return invalid(name_ + " is cut short: " + group_digits(losses_.bytes_missing) +
+                     " bytes are missing, and no packets of Intel PT are in what is there");
+    }
     if (recording_.chunks.empty()) {
-      return invalid(name_ +
-                     " holds no packets of Intel PT: nothing ran while it was recorded, or the file is cut short");
+      return invalid(name_ + " holds no packets of Intel PT: nothing ran while it was recorded");
     }
     for (PacketChunk& chunk : recording_.chunks) chunk.is_copy = chunk.is_copy || ring_copies_;
     if (files_missing) sideband_.count(kThreadFilesMissing);
@@ -318,8 +340,12 @@ class Reader {
     return std::move(recording_);
   }
 
+  bool is_cut() const { return losses_.bytes_missing != 0; }
+
   void count_losses() {
-    sideband_.count("bytes missing at the end of the perf.data", losses_.bytes_missing);
+    sideband_.count(kBytesMissing, losses_.bytes_missing);
+    sideband_.count("bytes of records that the end of the perf.data cuts", losses_.bytes_cut);
+    sideband_.count("parts of the perf.data's header that are missing", file_.features_missing());
     sideband_.count("bytes behind a damaged record of the perf.data", losses_.bytes_damaged);
     sideband_.count("compressed bytes of the perf.data from where they are damaged on",
                     losses_.compressed_bytes_damaged);

@@ -33,6 +33,8 @@ struct PerfInput {
   }
 };
 
+// A loss: the file, or one of its directory, was cut short. Of records; parts of the header are counted apart.
+inline constexpr const char* kBytesMissing = "bytes missing at the end of the perf.data";
 inline constexpr const char* kThreadFilesMissing = "files of perf's threads that are missing";
 
 // The data of one AUXTRACE record, or of one sample.

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -227,6 +228,76 @@ TEST(PerfRecording, EveryPrefixIsReadOrRefused) {
     for (const PacketChunk& chunk : recording->chunks) EXPECT_LE(chunk.file_offset + chunk.bytes, size);
   }
   EXPECT_GT(read_ones, 100u);
+}
+
+uint64_t named_losses(const Snapshot& snapshot) {
+  return static_cast<uint64_t>(std::ranges::count_if(snapshot.losses, [](const Loss& one) { return one.is_loss(); }));
+}
+
+// All that is known of what is missing: the records' bytes, and how many parts of the header stood behind them.
+TEST(PerfRecording, WhatIsCutOffIsCountedExactly) {
+  const PerfBuilder builder = whole();
+  const std::string file = builder.file(), pipe = builder.pipe();
+  const uint64_t records_end = file.find(builder.records()) + builder.records().size();
+  const uint64_t losses_of_whole = named_losses(read(file)->snapshot);
+  for (const uint64_t cut : {1, 7, 100, 131, 300}) {
+    auto recording = read(file.substr(0, records_end - cut));
+    ASSERT_TRUE(recording) << recording.error().message;
+    EXPECT_EQ(loss(recording->snapshot, kBytesMissing), cut);
+    EXPECT_EQ(loss(recording->snapshot, "parts of the perf.data's header that are missing"), 4u);
+  }
+  for (const uint64_t cut : {1, 7, 100}) {
+    auto recording = read(pipe.substr(0, pipe.size() - cut));
+    ASSERT_TRUE(recording) << recording.error().message;
+    EXPECT_EQ(loss(recording->snapshot, kBytesMissing), cut) << "as the last record says, of itself";
+  }
+  auto behind = read(file.substr(0, file.size() - 1));
+  EXPECT_EQ(loss(behind->snapshot, kBytesMissing), 0u);
+  EXPECT_EQ(loss(behind->snapshot, "parts of the perf.data's header that are missing"), 1u);
+  EXPECT_EQ(named_losses(behind->snapshot), losses_of_whole + 1);
+}
+
+// Within a record, and not in its data.
+TEST(PerfRecording, WhatIsLeftOfACutRecordIsCountedToo) {
+  PerfBuilder builder = whole();
+  const uint64_t last = builder.records().size();
+  builder.map2({}, 0x9000, 0x1000, 0, "/bin/last");
+  const std::string file = builder.file();
+  const uint64_t begin = file.find(builder.records());
+  const uint64_t bytes = builder.records().size() - last;
+  for (const uint64_t there : {uint64_t{1}, uint64_t{8}, bytes - 1}) {
+    auto recording = read(file.substr(0, begin + last + there));
+    ASSERT_TRUE(recording) << recording.error().message;
+    EXPECT_EQ(loss(recording->snapshot, kBytesMissing), bytes - there);
+    EXPECT_EQ(loss(recording->snapshot, "bytes of records that the end of the perf.data cuts"), there);
+  }
+}
+
+// Nothing is missing of a file that is as long as its header says.
+TEST(PerfRecording, ARecordThatGoesOnBehindTheEndIsDamaged) {
+  PerfBuilder builder = whole();
+  builder.raw(std::string("\x05\0\0\0\0\0\xff\xff", 8));
+  auto recording = read(builder.file());
+  ASSERT_TRUE(recording) << recording.error().message;
+  EXPECT_EQ(loss(recording->snapshot, kBytesMissing), 0u);
+  EXPECT_EQ(loss(recording->snapshot, "bytes behind a damaged record of the perf.data"), 8u);
+}
+
+TEST(PerfRecording, WhatIsCutBeforeItsPacketsIsSaidToBe) {
+  PerfBuilder builder;
+  builder.info();
+  const uint64_t without = builder.records().size();
+  builder.packets(2, -1, 0, test_packets(1, 1));
+  const std::string file = builder.file();
+  const uint64_t begin = file.find(builder.records());
+  for (const uint64_t there : {uint64_t{0}, without, without + 8}) {
+    auto refused = read(file.substr(0, begin + there));
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find("is cut short: "), std::string::npos) << refused.error().message;
+    EXPECT_NE(refused.error().message.find(std::to_string(builder.records().size() - there) + " bytes are missing"),
+              std::string::npos)
+        << refused.error().message;
+  }
 }
 
 TEST(PerfRecording, FlippedBitsDoNoHarm) {

@@ -51,6 +51,7 @@ Result<CallSample> Calls::run() {
     Result<> looked = look_at(place);
     if (!looked && looked.error().code != ErrorCode::kNotFound) return looked.error();
   }
+  sample_.traces_looked_at = traces_.size();
   sample_.spans = scaled(sample_.spans_looked_at, rows_looked_at_, rows_left_out_);
   sample_.traces = scaled(sample_.traces_looked_at, rows_looked_at_, rows_left_out_);
   for (auto& [key, edge] : edges_) sample_.edges.push_back(std::move(edge));
@@ -112,7 +113,7 @@ Result<> Calls::count(const Piece& piece) {
     ++sample_.spans_looked_at;
     if (Result<> counted = count_row(piece, row, others); !counted) return counted;
   }
-  sample_.traces_looked_at += any;
+  if (any) traces_.insert(piece.trace);
   return {};
 }
 

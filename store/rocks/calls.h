@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "store/rocks/engine.h"
 #include "store/rocks/sample_places.h"
@@ -50,6 +51,7 @@ class Calls {
   SpanRows meant_;
   std::unordered_map<uint32_t, ServiceKey> services_;
   std::map<std::pair<ServiceKey, ServiceKey>, CallEdge> edges_;
+  std::unordered_set<TraceId, IdHash> traces_;  // looked at; a trace may lie in several places
   uint64_t rows_looked_at_ = 0;
   uint64_t rows_left_out_ = 0;
   CallSample sample_;

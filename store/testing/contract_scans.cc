@@ -161,6 +161,7 @@ TEST_P(StoreContract, CallersAreFoundInOtherBatches) {
     std::vector<std::string> found = edges(store(), {});
     EXPECT_EQ(found[0], "shop>stock 1 1 50");
     EXPECT_EQ(found[1], "stock>bank 1 0 20");
+    EXPECT_EQ(found[2], "4 of 4, 2 of 2") << "a trace in two pieces is one";
     EXPECT_EQ(edges(store(), {kTestNow + 2, UINT64_MAX}).front(), "stock>bank 1 0 20");
   });
 }

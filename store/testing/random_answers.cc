@@ -20,12 +20,6 @@ std::string row_text(const SlowRow& row) {
          (row.error ? " error" : "") + " spans=" + number(row.spans) + "\n";
 }
 
-std::string histogram_text(const Histogram& histogram) {
-  std::string out = "count=" + number(histogram.count()) + " max=" + number(histogram.max_nano());
-  for (const auto& [bucket, count] : histogram.buckets()) out += " " + number(bucket) + "x" + number(count);
-  return out + "\n";
-}
-
 std::pair<uint64_t, SpanId> place(const StoredSpan& stored) {
   return {corrected_unix_nano(stored.span.start_unix_nano, stored.clock), stored.span.span_id};
 }
@@ -39,6 +33,12 @@ std::vector<std::string> span_lines(std::vector<StoredSpan> spans) {
 }
 
 }  // namespace
+
+std::string histogram_text(const Histogram& histogram) {
+  std::string out = "count=" + number(histogram.count()) + " max=" + number(histogram.max_nano());
+  for (const auto& [bucket, count] : histogram.buckets()) out += " " + number(bucket) + "x" + number(count);
+  return out + "\n";
+}
 
 std::string answer_text(const SlowPage& page) {
   std::string out = answer_text(page.rows);

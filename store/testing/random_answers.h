@@ -20,6 +20,8 @@ std::string answer_text(const std::vector<std::string>& keys);
 // Says so when they do not come most frequent first.
 std::string answer_text(const std::vector<ValueCount>& values);
 
+std::string histogram_text(const Histogram& histogram);
+
 // Messages are each store's own, but a fault of the store itself is worth reading.
 std::string error_text(const Error& error);
 

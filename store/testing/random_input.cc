@@ -43,10 +43,19 @@ void RandomInput::spoil_clock(TestSpan& span) {
   if (chance(3)) span.end_unix_nano = span.start_unix_nano - std::min<uint64_t>(span.start_unix_nano, 5);
 }
 
+// A new id, and for a parent one that was there before: mostly of this trace.
+void RandomInput::identify(TestSpan& span) {
+  std::vector<SpanId>& known = ids_[span.trace_id];
+  if (!span.parent_span_id.is_zero() && !known.empty() && chance(90)) span.parent_span_id = known[below(known.size())];
+  span.span_id = test_span_id(100 + ++spans_);
+  known.push_back(span.span_id);
+}
+
 TestSpan RandomInput::span() {
   TestSpan span = test_span(0, 1 + below(8), 0, 0);
   span.trace_id = trace_id();
   if (chance(75)) span.parent(1 + below(6));
+  if (unique_) identify(span);
   span.start_unix_nano = time();
   spoil_clock(span);
   span.named(pick({"GET /", "POST /", "SELECT", "push", ""}));
@@ -63,7 +72,7 @@ std::vector<TestSpan> RandomInput::spans() {
   std::vector<TestSpan> spans;
   uint64_t count = chance(6) ? 70 : 1 + below(10);
   for (uint64_t i = 0; i < count; ++i) {
-    bool again = !earlier_.empty() && chance(12);
+    bool again = !earlier_.empty() && chance(12) && !unique_;
     spans.push_back(again ? earlier_[below(earlier_.size())] : span());
   }
   earlier_.insert(earlier_.end(), spans.begin(), spans.end());

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <map>
 #include <random>
 #include <string>
 #include <vector>
@@ -15,7 +16,8 @@ namespace fathom::store::testing {
 
 class RandomInput {
  public:
-  explicit RandomInput(uint64_t seed) : random_(seed) {}
+  // `unique`: no two spans have one id, and so no two rows are alike.
+  explicit RandomInput(uint64_t seed, bool unique = false) : random_(seed), unique_(unique) {}
 
   uint64_t below(uint64_t limit) { return random_() % limit; }
   bool chance(uint64_t percent) { return below(100) < percent; }
@@ -43,7 +45,12 @@ class RandomInput {
   void add_rare_parts(TestSpan& span);
   void spoil_clock(TestSpan& span);
 
+  void identify(TestSpan& span);
+
   std::mt19937_64 random_;
+  const bool unique_;
+  uint64_t spans_ = 0;
+  std::map<TraceId, std::vector<SpanId>> ids_;  // where they are unique
   std::vector<TestSpan> earlier_;
   uint64_t batches_ = 0;
 };

@@ -4,6 +4,7 @@
 #include "store/testing/random_answers.h"
 #include "store/testing/random_input.h"
 #include "store/testing/random_ops.h"
+#include "store/testing/random_scans.h"
 
 namespace fathom::store::testing {
 
@@ -13,9 +14,15 @@ bool has_few_operations(uint64_t seed) {
   return seed % 2 == 1;
 }
 
+// What scans show can be compared number by number only where no row may come twice.
+bool has_unique_rows(uint64_t seed) {
+  return seed % 3 == 0;
+}
+
 class Sequence {
  public:
-  explicit Sequence(uint64_t seed) : few_operations_(has_few_operations(seed)), input_(seed) {}
+  explicit Sequence(uint64_t seed)
+      : few_operations_(has_few_operations(seed)), unique_(has_unique_rows(seed)), input_(seed, unique_) {}
 
   Operation next() {
     using Draw = Operation (Sequence::*)();
@@ -23,8 +30,9 @@ class Sequence {
         {34, &Sequence::append},    {16, &Sequence::slowest},  {8, &Sequence::find},   {8, &Sequence::trace},
         {4, &Sequence::operations}, {4, &Sequence::latency},   {2, &Sequence::keys},   {3, &Sequence::values},
         {4, &Sequence::first_page}, {6, &Sequence::next_page}, {3, &Sequence::resend}, {3, &Sequence::settle},
-        {2, &Sequence::reopen},     {3, &Sequence::advance},   {1, &Sequence::drop},   {1, &Sequence::stats}};
-    uint64_t at = input_.below(102);
+        {2, &Sequence::reopen},     {3, &Sequence::advance},   {1, &Sequence::drop},   {1, &Sequence::stats},
+        {5, &Sequence::times},      {5, &Sequence::sample},    {4, &Sequence::calls}};
+    uint64_t at = input_.below(116);
     for (const auto& [weight, draw] : kDraws) {
       if (at < weight) return (this->*draw)();
       at -= weight;
@@ -76,6 +84,28 @@ class Sequence {
               QueryBudget budget;
               return answer_text(session.store().find(filter, by, limit, budget));
             }};
+  }
+
+  Operation times() {
+    Filter filter = input_.filter();
+    return {"times " + filter_text(filter, By::kSpan),
+            [=, unique = unique_](Session& session) { return times_text(session.store(), filter, unique); }};
+  }
+
+  Operation sample() {
+    Filter filter = input_.filter();
+    SampleLimits limits;
+    limits.shown = input_.pick<uint64_t>({0, 1, 3, 40});
+    limits.scanned = input_.pick<uint64_t>({0, 30, limits.scanned});
+    limits.blocks = input_.pick<uint32_t>({0, 1, limits.blocks});
+    return {"sample " + std::to_string(limits.shown) + " of " + filter_text(filter, By::kSpan),
+            [=, unique = unique_](Session& session) { return sample_text(session.store(), filter, limits, unique); }};
+  }
+
+  Operation calls() {
+    TimeRange range = input_.range();
+    return {"calls" + range_text(range),
+            [=, unique = unique_](Session& session) { return calls_text(session.store(), range, unique); }};
   }
 
   Operation first_page() {
@@ -200,6 +230,7 @@ class Sequence {
   }
 
   const bool few_operations_;
+  const bool unique_;
   RandomInput input_;
   std::vector<Sent> sent_;
   std::vector<Paging> paging_;

@@ -31,6 +31,8 @@ struct Operation {
 
 std::vector<Operation> random_operations(uint64_t seed, size_t count);
 
+// Every third seed has spans with ids of their own alone, so that what scans show can be counted.
+//
 // What random_operations() assumes of the stores. Odd seeds have more operations than the stores keep apart; in their
 // sequences no row comes again after a drop, because such a row, but not the one that it equals, may find a place among
 // the operations, and until they are sealed a store may show either.
