@@ -85,6 +85,7 @@ export const checks = {
     await page.locator(".heatmap-cells").waitFor();
     await page.keyboard.press("u");
     await page.waitForURL((url) => !url.search.includes("outer="));
+    await page.locator(".heatmap:not([data-busy='true']) .heatmap-cells").waitFor();
     await page.keyboard.press("h");
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("Enter");

@@ -41,6 +41,16 @@ export function ListRow({ row, shown, first, top, selected, total, unit, largest
   );
 }
 
+function LineOf({ row }: { row: ShownRow["row"] }) {
+  const { file = "", line } = row;
+  return (
+    <>
+      <span class="flow-file">{lineText({ file })}</span>
+      {file && line !== undefined && `:${line}`}
+    </>
+  );
+}
+
 type CellProps = Required<Pick<Props, "first" | "unit" | "largest">> & { readonly shown: ShownRow };
 
 function Cells({ shown, first, unit, largest }: CellProps) {
@@ -64,7 +74,7 @@ function Cells({ shown, first, unit, largest }: CellProps) {
         {place}
       </span>
       <span class="flow-line" title={row.file && `${row.file}:${row.line ?? ""}`}>
-        {(newLine || first) && lineText(row)}
+        {(newLine || first) && <LineOf row={row} />}
       </span>
     </>
   );
