@@ -38,6 +38,9 @@ export function addresses({ range, trace, other, captured, capture, snapshot, re
   };
 }
 
+/** What the console says where nothing is wrong but the address. */
+export const provoked = (name) => (name === "no-trace" ? [/404 \(Not Found\)/] : []);
+
 const SELECTS = {
   "explore-keys": (page) => press(page, "?"),
   "trace-span": (page) => press(page, "c", "c"),

@@ -5,7 +5,7 @@
 // What the server has is asked, unless FACTS says it (facts.mjs); NAMEs choose among the views. Each picture is
 // DIR/NAME-SCHEME-WIDTH.png. Ends with 1 where a view logged something, or could not be shown.
 import { mkdir } from "node:fs/promises";
-import { addresses, prepared } from "./addresses.mjs";
+import { addresses, prepared, provoked } from "./addresses.mjs";
 import { launched, settled, watched } from "./browser.mjs";
 import { factsOf } from "./facts.mjs";
 
@@ -38,6 +38,7 @@ async function inScheme(browser, scheme) {
     const page = await browser.newPage({ colorScheme: scheme, timezoneId: "UTC" });
     page.setDefaultTimeout(30_000);
     const watch = watched(page, base);
+    provoked(name).forEach(watch.may);
     for (const size of SIZES) {
       await picture(page, name, path, scheme, size).catch((error) => watch.problems.push(error.message));
     }
