@@ -274,6 +274,8 @@ class RecordedRequest(unittest.TestCase):
             rows = until(lambda: json.loads(cli("slowest", "--format", "json", env=env, check=0).stdout), "its span")
             marked = [row["trace_id"] for row in rows if row["stepped"]]
             self.assertEqual(marked, [made["trace_id"]], rows)
+            taken = int(server.ask("/api/v1/snapshots")["snapshots"][0]["taken_unix_nano"])
+            self.assertGreater(taken, int(rows[0]["start_time_unix_nano"]), "when it was over, not when it was begun")
             trace = cli("trace", made["trace_id"], env=env, check=0).stdout
             self.assertIn(f"snapshot {made['snapshot_id']}", trace)
             self.assertRegex(trace, r"stepped: 'fathom record' held pid \d+ of ")

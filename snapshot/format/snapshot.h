@@ -179,7 +179,7 @@ struct Snapshot {
   Timing timing;
   std::string host;
   std::string command;          // what was recorded, as a person would type it
-  int64_t taken_unix_nano = 0;  // 0: unknown
+  int64_t taken_unix_nano = 0;  // when its last window was over; 0: unknown
   // How many times slower the recorded threads ran than without us; 0: not measured.
   double slowdown = 0;
   Trigger trigger;

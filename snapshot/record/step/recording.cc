@@ -47,7 +47,6 @@ Result<std::unique_ptr<Recording>> Recording::begin(const SnapshotDirectory& dir
   std::unique_ptr<Recording> recording(new Recording(directory, *draft, std::move(*writer)));
   recording->snapshot_.engine = Engine::kStep;
   recording->snapshot_.host = host_name();
-  recording->snapshot_.taken_unix_nano = static_cast<int64_t>(now_unix_nano());
   return recording;
 }
 
@@ -125,6 +124,7 @@ Result<> Recording::store_images() {
 
 Result<SnapshotId> Recording::finish() {
   if (fault_) return *fault_;
+  snapshot_.taken_unix_nano = static_cast<int64_t>(now_unix_nano());
   snapshot_.timing = clock_.timing();
   if (auto stored = store_images(); !stored) return stored.error();
   auto id = writer_.finish(snapshot_);
