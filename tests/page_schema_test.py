@@ -169,9 +169,9 @@ class Answers(unittest.TestCase):
         self.assertEqual(self.server.get(f"{view}/calls", {"thread": 7})[0], 404)
         self.assertEqual(self.server.get(f"{view}/calls", {"thread": 0, "from": 9, "to": 3})[0], 400)
         self.assertEqual(self.server.get(f"/api/v1/snapshots/{'1' * 32}/view")[0], 404)
-        status, answer = self.server.get(f"{view}/source", {"file": "/etc/passwd", "line": 1})[:2]
-        self.assertEqual(status, 404)
-        self.assertIn("--source-dir", str(answer))
+        elsewhere = self.ask("SnapshotViewSourceAnswer", f"{view}/source", file="/etc/passwd", line=1)
+        self.assertEqual(elsewhere["lines"], [])
+        self.assertIn("--source-dir", elsewhere["missing"])
 
     def test_graph(self):
         answer = self.ask("GraphAnswer", "/api/v1/graph", since="5m")

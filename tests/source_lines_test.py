@@ -107,9 +107,9 @@ class SourceLines(unittest.TestCase):
             text = server.ask(f"{view}/source", {"file": at["file"], "line": at["line"], "context": 2})
             self.assertEqual((text["first_line"], text["lines"][2].strip()), (WAITS_AT - 2, WAITS_TEXT))
             header = next(row for row in rows if "inlined_at" in row)
-            status, answer = server.get(f"{view}/source", {"file": header["file"], "line": header["line"]})
-            self.assertEqual(status, 404)
-            self.assertIn("--source-dir", answer)
+            nowhere = server.ask(f"{view}/source", {"file": header["file"], "line": header["line"]})
+            self.assertEqual(nowhere["lines"], [])
+            self.assertIn("--source-dir", nowhere["missing"])
 
     def identity(self):
         return json.loads(cli("snapshot", "list", "--format", "json", check=0, env=self.env).stdout)[0]["snapshot_id"]

@@ -91,13 +91,19 @@ Result<std::string> run_snapshot_bytes(const Stores& stores, const ContentName& 
 Result<std::string> run_source(const Stores& stores, const SourceQuestion& question, store::QueryBudget& budget) {
   if (stores.snapshots == nullptr) return none_kept();
   if (auto paid = budget.spend(snapshot::kMostSourceBytes); !paid) return paid.error();
-  auto text = stores.snapshots->source(question.id, question.file, question.line, question.context);
-  if (!text) return text.error();
+  if (auto found = stores.snapshots->find(question.id); !found) return found.error();
+  const auto text = stores.snapshots->source(question.id, question.file, question.line, question.context);
+  if (!text && text.error().code != ErrorCode::kNotFound) return text.error();
   std::string out;
   net::JsonWriter json(out);
-  json.begin_object().member("file", std::string_view(question.file)).member("first_line", text->first_line);
+  json.begin_object().member("file", std::string_view(question.file));
+  // That there is none is an answer, too: most lines are of libraries, whose sources no host has.
+  if (!text) json.member("missing", std::string_view(text.error().message));
+  if (text) json.member("first_line", text->first_line);
   json.key("lines").begin_array();
-  for (const std::string& line : text->lines) json.string(line);
+  if (text) {
+    for (const std::string& line : text->lines) json.string(line);
+  }
   json.end_array().end_object();
   return out + "\n";
 }

@@ -20,11 +20,7 @@ export function watched(page, base) {
   const [problems, allowed] = [[], [/Multiple readback operations/]];
   const note = (what) => allowed.some((pattern) => pattern.test(what)) || problems.push(what);
   page.on("pageerror", (error) => note(`exception: ${error.message}`));
-  page.on("console", (told) => {
-    // A browser notes every 404 itself; of source, no text is an answer like others, and the page says why.
-    if (told.text().includes("404") && told.location().url.includes("/view/source?")) return;
-    if (["error", "warning"].includes(told.type())) note(`console: ${told.text()}`);
-  });
+  page.on("console", (told) => ["error", "warning"].includes(told.type()) && note(`console: ${told.text()}`));
   page.on("request", (request) => {
     const url = request.url();
     if (!url.startsWith(`${base}/`) && !url.startsWith("data:") && !url.startsWith("blob:")) {

@@ -1,7 +1,6 @@
 // The text of the source around the line that is selected: beside the instructions, what they were made of.
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { useAnswer } from "@/api/answer";
-import type { AskError } from "@/api/ask";
 import type { SnapshotViewSourceAnswer } from "@/api/generated/answers";
 import { lineText, shortName } from "@/parts/code_names";
 import { useRested } from "@/state/useRested";
@@ -23,14 +22,14 @@ const REST_MILLISECONDS = 60;
 /** `firstRow`: that of the list, which is told of as long as nothing is selected. */
 export function SourcePane({ flow, firstRow }: { flow: Flow; firstRow: number }) {
   const at = useRested(useLine(flow, firstRow), REST_MILLISECONDS);
-  const { lines, error } = useLines(flow.source.id, at);
+  const { lines, missing } = useLines(flow.source.id, at);
   return (
     <section class="flow-source" aria-label="Source" data-told={lines ? "text" : "nothing"}>
       <h2>
         <Title at={at} />
       </h2>
       {at && lines && <Lines lines={lines} key={at.file} line={at.line} />}
-      {at && !lines && error && <Untold file={at.file} error={error} />}
+      {at && !lines && missing && <Untold file={at.file} why={missing} />}
     </section>
   );
 }
@@ -53,7 +52,7 @@ function useLines(id: string, at: SourceLine | undefined) {
     asked ? sourceParams(asked) : {},
   );
   const lines = at && data ? shownLines(data, at) : undefined;
-  return { lines, error: stale ? undefined : error };
+  return { lines, missing: stale ? undefined : (error?.message ?? data?.missing) };
 }
 
 function Title({ at }: { at: SourceLine | undefined }) {
@@ -96,13 +95,13 @@ function Lines({ lines, line }: { lines: readonly ShownLine[]; line: number }) {
 // The whole reason once; whoever goes on from instruction to instruction has read it.
 const told = new Set<string>();
 
-function Untold({ file, error }: { file: string; error: AskError }) {
+function Untold({ file, why }: { file: string; why: string }) {
   const cure = useRef(!told.has("cure") || told.has(file));
   if (cure.current) told.add("cure").add(file);
   const name = file.slice(file.lastIndexOf("/") + 1);
   return (
-    <p class="faint" title={error.message}>
-      {cure.current ? `No text: ${error.message}.` : `No text of ${name} here.`}
+    <p class="faint" title={why}>
+      {cure.current ? `No text: ${why}.` : `No text of ${name} here.`}
     </p>
   );
 }

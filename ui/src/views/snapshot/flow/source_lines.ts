@@ -66,8 +66,9 @@ export function shownLines(
   at: SourceLine,
 ): readonly ShownLine[] | undefined {
   if (!answer || answer.file !== at.file) return undefined;
+  const first = answer.first_line ?? 1;
   const lines = answer.lines.map((text, index) => {
-    const number = answer.first_line + index;
+    const number = first + index;
     return { number, text, current: number === at.line };
   });
   return lines.some(({ current }) => current) ? lines : undefined;
