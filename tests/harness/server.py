@@ -12,7 +12,7 @@ import urllib.parse
 import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-BIN = pathlib.Path(os.environ.get("FATHOM_BIN", ROOT / "build/release/bin"))
+BIN = pathlib.Path(os.environ.get("FATHOM_BIN", ROOT / "build/release/bin")).resolve()
 FATHOM = str(BIN / "fathom")
 # Sanitizers and a loaded machine slow everything down; this bounds hangs, it is no measurement.
 PATIENCE_S = 120
