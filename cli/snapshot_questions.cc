@@ -25,7 +25,7 @@ std::vector<Flag> source_flags() {
   return {{"--source", "", "show the text of source lines, where their files are on this host"},
           {"--source-dir", "FROM[=TO]",
            "show text of files whose names begin with FROM, from below the directory TO; FROM '.': names that are "
-           "relative",
+           "relative, '*/src': '/src' behind anything",
            "", true}};
 }
 

@@ -1,6 +1,8 @@
 #include "query/stepped.h"
 
 #include <algorithm>
+#include <iterator>
+#include <unordered_map>
 
 #include "query/snapshots/snapshot_store.h"
 #include "query/timeline/process_finder.h"
@@ -33,17 +35,37 @@ bool is_of(const Origin& origin, const SteppedProcess& process) {
   return here && origin.pid == std::to_string(process.window.pid);
 }
 
-// The part of the span's time that it was stepped for; `from` is not before `to` where there is none.
-store::TimeRange stepped_part(const StoredSpan& stored, const SteppedWindow& window) {
-  const store::SpanView& span = stored.span;
-  return {store::corrected_unix_nano(std::max(span.start_unix_nano, window.begin_unix_nano), stored.clock),
-          store::corrected_unix_nano(std::min(sum(span.start_unix_nano, span.duration_nano()), window.end_unix_nano),
-                                     stored.clock)};
+uint64_t start_of(const StoredSpan& stored) {
+  return store::corrected_unix_nano(stored.span.start_unix_nano, stored.clock);
 }
 
-bool was_stepped(const store::StoredTrace& trace, const SteppedProcess& process, const store::TimeRange& within) {
+using Spans = std::unordered_map<SpanId, const StoredSpan*, IdHash>;
+
+Spans by_id(const store::StoredTrace& trace) {
+  Spans spans;
+  for (const StoredSpan& stored : trace.spans) spans.emplace(stored.span.span_id, &stored);
+  return spans;
+}
+
+// From its caller's begin on: a call lies unread before a process that is held, whose span of it begins only when it is
+// let go.
+uint64_t awaited_since(const Spans& spans, const StoredSpan& stored) {
+  const auto caller = spans.find(stored.span.parent_span_id);
+  return caller == spans.end() ? start_of(stored) : std::min(start_of(stored), start_of(*caller->second));
+}
+
+// The part of the time that the span was waited for in which it was stepped; `from` is not before `to` where there is
+// none.
+store::TimeRange stepped_part(const Spans& spans, const StoredSpan& stored, const SteppedWindow& window) {
+  const uint64_t end = sum(stored.span.start_unix_nano, stored.span.duration_nano());
+  return {std::max(awaited_since(spans, stored), store::corrected_unix_nano(window.begin_unix_nano, stored.clock)),
+          store::corrected_unix_nano(std::min(end, window.end_unix_nano), stored.clock)};
+}
+
+bool was_stepped(const store::StoredTrace& trace, const Spans& spans, const SteppedProcess& process,
+                 const store::TimeRange& within) {
   return std::ranges::any_of(trace.spans, [&](const StoredSpan& stored) {
-    const store::TimeRange part = stepped_part(stored, process.window);
+    const store::TimeRange part = stepped_part(spans, stored, process.window);
     const bool inside =
         std::max(part.from_unix_nano, within.from_unix_nano) < std::min(part.to_unix_nano, within.to_unix_nano);
     return inside && is_of(origin_of(stored), process);
@@ -66,15 +88,17 @@ Result<> SteppedFinder::mark(SlowestRow& row, store::QueryBudget& budget) const 
   if (!may_touch(row)) return {};
   auto trace = stores_.spans.trace(row.trace_id, budget);
   if (!trace) return trace.error().code == ErrorCode::kNotFound ? Result<>() : trace.error();
+  const Spans spans = by_id(*trace);
   row.stepped = std::ranges::any_of(
-      processes_, [&](const SteppedProcess& process) { return was_stepped(*trace, process, range_of(row)); });
+      processes_, [&](const SteppedProcess& process) { return was_stepped(*trace, spans, process, range_of(row)); });
   return {};
 }
 
 std::vector<SteppedProcess> SteppedFinder::of_trace(const store::StoredTrace& trace) const {
   std::vector<SteppedProcess> found;
+  const Spans spans = by_id(trace);
   std::ranges::copy_if(processes_, std::back_inserter(found),
-                       [&](const SteppedProcess& process) { return was_stepped(trace, process, {}); });
+                       [&](const SteppedProcess& process) { return was_stepped(trace, spans, process, {}); });
   return found;
 }
 

@@ -1,7 +1,8 @@
 // Which requests ran while the stepper held a process that served them: how long they took is then its doing.
 //
 // Rules: a span was stepped while its resource's process.pid is that of a window of a stored snapshot, its host.name
-// the snapshot's host (or not said), and its time has some of the window's, both as they were sent: clocks of one host.
+// the snapshot's host (or not said), and its time, from its caller's begin on, has some of the window's: a call waits
+// unread while who serves it is held. Span and window were told by one clock, that of the host.
 // A trace was stepped where a span of it was; a row of slowest() where that happened within it. Windows are looked for
 // within kMostSkewNano of a row, by which clocks of hosts may thus be wrong; traces of more than kMostSteppedSpans are
 // not looked through for a list. Thread safety: none; one query. Errors: the store's.

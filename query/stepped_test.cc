@@ -29,14 +29,17 @@ struct Said {
 class SteppedTest : public ::testing::Test {
  protected:
   // A trace of one span.
-  void add_trace(uint64_t n, const Said& said) {
+  void add_trace(uint64_t n, const Said& said) { add_span(n, sample_span_id(n), {}, said); }
+  void add_child(uint64_t n, const Said& said) { add_span(n, sample_span_id(100 + n), sample_span_id(n), said); }
+  void add_span(uint64_t n, const SpanId& id, const SpanId& parent, const Said& said) {
     std::vector<store::AttributeView> resource{{"service.name", store::ValueView::of_string("shop")},
                                                {"process.pid", store::ValueView::of_int(said.pid)}};
     if (said.host != nullptr) resource.push_back({"host.name", store::ValueView::of_string(said.host)});
     store::BatchBuilder builder({}, store::ClockOffset{said.clock_nano, 5});
     builder.set_resource({resource, "", 0});
     builder.add({.trace_id = sample_trace_id(n),
-                 .span_id = sample_span_id(n),
+                 .span_id = id,
+                 .parent_span_id = parent,
                  .start_unix_nano = said.from_nano,
                  .end_unix_nano = said.from_nano + said.duration_nano,
                  .name = "buy"});
@@ -105,6 +108,17 @@ TEST_F(SteppedTest, ATraceSaysWhatWasHeldAndForHowLong) {
   document = run_trace(stores(), sample_trace_id(2), budget_);
   ASSERT_TRUE(document.ok());
   EXPECT_EQ(document->find("\"stepped\""), std::string::npos);
+}
+
+// The call came while the process was held, and was read when that was over.
+TEST_F(SteppedTest, ACallThatWaitedUnreadCounts) {
+  for (uint64_t n : {1, 2}) {
+    Said caller{.pid = 5, .from_nano = n == 1 ? kStart : kStart + 60 * kMilli};
+    add_trace(n, caller);
+    add_child(n, {.from_nano = kStart + 70 * kMilli, .duration_nano = 10 * kMilli});
+  }
+  add_window(kStart, 50 * kMilli);
+  EXPECT_EQ(marks(), (std::vector<bool>{true, false}));
 }
 
 // A stranger wrote it: what is remembered is bounded, and covers them all.

@@ -36,9 +36,18 @@ bool leads_up(std::string_view name) {
   return name == ".." || name.starts_with("../");
 }
 
+// "*/shop" is of whatever directory it was built in: clones and containers differ in nothing else.
+std::optional<std::string> below_anywhere(const std::string& name, std::string_view from) {
+  const std::string directory = std::string(from) + "/";
+  const size_t at = ("/" + name).rfind(directory);
+  if (at == std::string::npos) return std::nullopt;
+  return name.substr(at + directory.size() - 1);
+}
+
 // What of the name follows FROM; nothing where it begins otherwise. FROM may lead up, as "../.." does in a build of a
 // directory within the sources; what follows it may not.
 std::optional<std::string> below(const std::string& name, const std::string& from) {
+  if (from.starts_with("*/")) return below_anywhere(name, std::string_view(from).substr(1));
   if (from == ".") return name.starts_with('/') || leads_up(name) ? std::nullopt : std::optional(name);
   if (from == "/") return name.starts_with('/') ? std::optional(name.substr(1)) : std::nullopt;
   if (!name.starts_with(from) || name.size() <= from.size() || name[from.size()] != '/') return std::nullopt;
@@ -105,9 +114,10 @@ Result<SourceDirectory> parse_source_directory(const std::string& text) {
   const std::string from = text.substr(0, equals);
   const std::string to = equals == std::string::npos ? text : text.substr(equals + 1);
   if (from.empty() || to.empty() || !to.starts_with('/')) {
-    return invalid("'" + text +
-                   "' is no FROM=TO or DIR: FROM is how names of source files begin (or '.', for those that are "
-                   "relative), TO and DIR are directories here and begin with '/'");
+    return invalid(
+        "'" + text +
+        "' is no FROM=TO or DIR: FROM is how names of source files begin ('*/src' begins anywhere; '.' is for those "
+        "that are relative), TO and DIR are directories here and begin with '/'");
   }
   return SourceDirectory{directory_name(from), directory_name(to)};
 }

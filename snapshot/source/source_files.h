@@ -25,7 +25,8 @@ namespace fathom::snapshot {
 inline constexpr uint64_t kMostSourceBytes = 4 << 20;
 inline constexpr size_t kMostLineBytes = 4096;  // of a line, more is cut
 
-// Names that begin with `from` ("." stands before all that are relative) lie below `to`.
+// Names that begin with `from` ("." stands before all that are relative, "*/src" for "/src" behind anything) lie below
+// `to`.
 struct SourceDirectory {
   std::string from;
   std::string to;

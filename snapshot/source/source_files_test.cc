@@ -63,6 +63,19 @@ TEST_F(SourceFilesTest, NamesAreMatchedByWholeParts) {
   EXPECT_EQ(one(*files({"/build=" + path_, "/build=" + path_ + "/src"}), "/build/shop/main.cc"), "one");
 }
 
+TEST_F(SourceFilesTest, AStarStandsForWhereverItWasBuilt) {
+  const auto anywhere = files({"*/src=" + path_ + "/src"});
+  for (const std::string name : {"/a/b/src/shop/main.cc", "../../src/shop/main.cc", "src/shop/main.cc",
+                                 "/src/src/shop/main.cc", "/src/x/../shop/main.cc"}) {
+    EXPECT_EQ(one(*anywhere, name), "one") << name;
+  }
+  for (const std::string name :
+       {"/a/mysrc/shop/main.cc", "/src/../shop/main.cc", "/src/../../src/../secret", "/a/src"}) {
+    EXPECT_FALSE(anywhere->text(name, 1, 0).ok()) << name;
+  }
+  EXPECT_FALSE(files({"*/..=" + path_ + "/src"})->text("../../secret", 1, 0).ok());
+}
+
 TEST_F(SourceFilesTest, NamesMayLeadUpAsFarAsADirectoryDoes) {
   const auto up = files({"../../examples=" + path_ + "/src"});
   EXPECT_EQ(one(*up, "../../examples/shop/main.cc"), "one");

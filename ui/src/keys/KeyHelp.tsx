@@ -4,9 +4,15 @@ import { keyGroups } from "./keys";
 /** What the keyboard does here. */
 export function KeyHelp({ close }: { close: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  useEffect(() => {
+    dialog.current?.showModal();
+    // The only button is at the end, and would be scrolled to.
+    dialog.current?.focus();
+    dialog.current?.scrollTo(0, 0);
+  }, []);
+  const outside = (event: Event) => event.target === dialog.current && dialog.current?.close();
   return (
-    <dialog ref={dialog} class="key-help" aria-label="Keys" onClose={close}>
+    <dialog ref={dialog} class="key-help" aria-label="Keys" tabIndex={-1} onClose={close} onClick={outside}>
       <h2>Keys</h2>
       {keyGroups.value.map((group) => (
         <section key={group.title}>

@@ -76,11 +76,19 @@ export function isTaken(target: Pick<Element, "closest"> | null, key: string): b
   return SCROLLS.includes(key) && Boolean(target?.closest("[data-scrolls]"));
 }
 
+/** What lies behind an open dialog hears nothing. Escape closes it by itself, and so does what opened the help. */
+function isForDialog(event: KeyboardEvent): boolean {
+  const dialog = document.querySelector<HTMLDialogElement>("dialog[open]");
+  if (dialog && nameOf(event) === "?") dialog.close();
+  return dialog !== null;
+}
+
 export function listenForKeys(): void {
   followDrawing();
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.metaKey || (writes(event.target) && event.key !== "Escape")) return;
     if (event.target instanceof Element && isTaken(event.target, nameOf(event))) return;
+    if (isForDialog(event)) return;
     drawWaiting();
     const binding = bindingFor(keyGroups.value, nameOf(event), ({ when }) => when?.(event) ?? true);
     if (!binding) return;

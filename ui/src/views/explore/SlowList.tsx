@@ -1,4 +1,4 @@
-// The slowest spans of the selection, or of all that is shown; each leads to its trace.
+// The slowest requests of the selection, or of all that is shown, by their slowest span there; each leads to its trace.
 import { useRef } from "preact/hooks";
 import { useAnswer } from "@/api/answer";
 import type { SlowRow, SlowestAnswer } from "@/api/generated/answers";
@@ -10,10 +10,12 @@ import { isDark } from "@/state/appearance";
 import { formatPlace } from "@/state/place";
 import { formatDuration, formatInstant, type Zone } from "@/time/nano";
 import type { Heat } from "./heat";
+import { oneOfEachTrace } from "./slow_rows";
 import { selectionHead, wholeOf } from "./selection_words";
 import { filterParams, selectionParams, type Words } from "./words";
 
-const MOST = 100;
+// Spans: of one request, several may be among the slowest.
+const MOST = 300;
 
 export function SlowList({ words, heat }: { words: Words; heat: Heat | undefined }) {
   const { selection } = words;
@@ -38,7 +40,7 @@ export function SlowList({ words, heat }: { words: Words; heat: Heat | undefined
       {data?.rows.length === 0 && <p class="faint">There are none.</p>}
       {data && data.rows.length > 0 && (
         <ol class="slow-list" ref={list} data-busy={stale}>
-          {data.rows.map((row) => (
+          {oneOfEachTrace(data.rows).map((row) => (
             <li key={row.trace_id + row.span_id + row.start_time_unix_nano}>
               <Row row={row} longest={longest} zone={words.zone} />
             </li>

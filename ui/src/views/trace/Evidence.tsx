@@ -2,7 +2,7 @@
 // are where the answer is when spans do not say it, so they are offered before all else.
 import type { TraceAnswer, TraceCapture, TraceSnapshot } from "@/api/generated/answers";
 import { HeldLockLine } from "@/parts/HeldLockLine";
-import type { HeldLock } from "@/parts/held_lock";
+import { heldPlace, type HeldLock } from "@/parts/held_lock";
 import { formatPlace } from "@/state/place";
 import { formatDuration } from "@/time/nano";
 import type { Nearby } from "./nearby";
@@ -74,7 +74,7 @@ export function Evidence({ trace, found, span, held }: Props) {
         </a>
       )}
       {snapshots.map((snapshot) => (
-        <SnapshotLink key={snapshot.id} snapshot={snapshot} />
+        <SnapshotLink key={snapshot.id} snapshot={snapshot} held={held} />
       ))}
       {captures.slice(0, MOST_SHOWN).map((capture) => (
         <CaptureLink key={capture.id} capture={capture} />
@@ -99,12 +99,14 @@ function CaptureLink({ capture }: { capture: TraceCapture }) {
   );
 }
 
-function SnapshotLink({ snapshot }: { snapshot: TraceSnapshot }) {
+/** Who waits runs nothing: what the holder of the lock did is worth looking at. */
+function SnapshotLink({ snapshot: { id, tid, host }, held }: { snapshot: TraceSnapshot; held: Held | undefined }) {
+  const place = held?.id === id ? heldPlace(id, held.lock) : ({ view: "snapshot", id, query: {} } as const);
   return (
-    <a class="evidence-main" href={formatPlace({ view: "snapshot", id: snapshot.id, query: {} })}>
+    <a class="evidence-main" href={formatPlace(place)}>
       Its instructions{" "}
       <span class="detail">
-        thread {snapshot.tid} on {snapshot.host}
+        thread {tid} on {host}
       </span>
     </a>
   );

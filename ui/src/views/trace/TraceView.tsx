@@ -34,6 +34,7 @@ export function TraceView({ place }: { place: Place }) {
   const compared = place.query["compare"];
   return (
     <div class={compared ? "trace-compared" : "trace"}>
+      {!answer.data && <h1 class="visually-hidden">Trace {id}</h1>}
       {answer.error && <Problem error={answer.error} again={answer.again} />}
       {!answer.data && !answer.error && <Waiting what="Asking for the trace" />}
       {answer.data && compared && <Comparison place={place} answer={answer.data} otherId={compared} />}
