@@ -77,11 +77,25 @@ it("finds the call before a stub, of which no line is known", async () => {
   expect((await findHeldLock("abc", ask))?.at).toMatchObject({ row: 299, depth: 0, line: 88 });
 });
 
+it("takes where a call that was under way came back to, if there is no later one", async () => {
+  const rows = [
+    { row: 201, function: 0, file: "bits/stl_tree.h", line: 7, inlined_at: { file: "shop/shelves.cc", line: 87 } },
+  ];
+  const ask = server({
+    ...LOCKED,
+    "view/stack@0": { calls: [OUTER, call(1, 0, 200)], functions: FUNCTIONS },
+    "view/find@200": { functions: FUNCTIONS },
+    "view/insns@201": { rows, functions: FUNCTIONS },
+  });
+  expect((await findHeldLock("abc", ask))?.at).toMatchObject({ row: 201, depth: 0, file: "shop/shelves.cc", line: 87 });
+});
+
 it("says where the function begins when nothing better is known", async () => {
   const ask = server({
     ...LOCKED,
     "view/stack@0": { calls: [OUTER, call(1, 0, 200)], functions: FUNCTIONS },
     "view/find@200": { functions: FUNCTIONS },
+    "view/insns@201": { rows: [], functions: FUNCTIONS },
   });
   expect((await findHeldLock("abc", ask))?.at).toMatchObject({ row: 0, depth: 0, line: 78 });
 });

@@ -64,7 +64,8 @@ async function holdingIn(view: string, thread: string, ask: Asker): Promise<Held
     return { row: 0, depth, function: name, ...lineOf(rows[0]) };
   }
   const seen = inner.called_from ? inner : await laterCall(view, thread, ask, stack, depth);
-  const from = seen && (await calledFrom(view, thread, ask, name, seen));
+  const from =
+    (seen && (await calledFrom(view, thread, ask, name, seen))) ?? (await returnedTo(view, thread, ask, stack, depth));
   return from
     ? { depth, function: name, ...from }
     : { row: 0, depth, function: name, ...lineOf(functionOf(stack, own)) };
@@ -87,6 +88,8 @@ async function laterCall(view: string, thread: string, ask: Asker, stack: Snapsh
 
 /** A call into another library goes by a stub of a row or some, of which no line is known. */
 const MOST_STUB_ROWS = 8;
+/** What happens between instructions has rows, too. */
+const MOST_ROWS_BEHIND = 4;
 
 /** The last row of the function's own before the call begins, which is the call itself. */
 async function calledFrom(view: string, thread: string, ask: Asker, name: string, call: SnapshotViewCall) {
@@ -96,7 +99,18 @@ async function calledFrom(view: string, thread: string, ask: Asker, name: string
   const range = { thread, row: String(first), count: call.first_row - first };
   const { rows, functions } = await ask<SnapshotViewRowsAnswer>(`${view}/insns`, range);
   const own = rows.filter(({ function: index = -1, file }) => functions[index]?.name === name && file).pop();
-  return own && { row: own.row, ...lineOf(own) };
+  return own && { row: own.row, ...lineOf(own.inlined_at ?? own) };
+}
+
+/** Where a call that was under way came back to: behind the call, on its line or the next that ran. */
+async function returnedTo(view: string, thread: string, ask: Asker, stack: SnapshotViewStackAnswer, depth: number) {
+  const [own, inner] = [stack.calls[depth], stack.calls[depth + 1]];
+  if (!own || !inner || inner.last_row >= own.last_row) return undefined;
+  const range = { thread, row: String(inner.last_row + 1), count: MOST_ROWS_BEHIND };
+  const { rows, functions } = await ask<SnapshotViewRowsAnswer>(`${view}/insns`, range);
+  const name = nameOf(stack, own);
+  const back = rows.find(({ function: index = -1, file }) => functions[index]?.name === name && file);
+  return back && { row: back.row, ...lineOf(back.inlined_at ?? back) };
 }
 
 const LIBRARY = /^(\/usr)?\/lib(32|64|x32)?\/|^\[|^$/;
