@@ -78,6 +78,8 @@ Result<Timed> time_once(const std::string& directory) {
                                     "step",
                                     "--steps",
                                     "100000000",
+                                    "--from",
+                                    "start",
                                     "--"};
   words.insert(words.end(), kSteppedCommand.begin(), kSteppedCommand.end());
   const auto begin = std::chrono::steady_clock::now();
