@@ -15,7 +15,7 @@ import { selectionHead, wholeOf } from "./selection_words";
 import { filterParams, selectionParams, type Words } from "./words";
 
 // Spans: of one request, several may be among the slowest.
-const MOST = 300;
+const MOST = 120;
 
 export function SlowList({ words, heat }: { words: Words; heat: Heat | undefined }) {
   const { selection } = words;
