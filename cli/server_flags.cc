@@ -63,8 +63,7 @@ std::vector<Flag> server_flags() {
           {"--source-dir", "FROM[=TO]",
            "show lines of source beside a snapshot's instructions, of files whose names begin with FROM, from below "
            "the directory TO of this host; FROM '.': names that are relative, '*/src': '/src' behind anything "
-           "(default: none "
-           "is shown)",
+           "(default: none is shown)",
            "", true},
           {"--reserve-disk", "SIZE",
            "refuse spans (clients try again) while less than this, or an eighth of a smaller disk, is free; captures "

@@ -1,5 +1,4 @@
 #include "query/grpc_face.h"
-#include "query/attribute_values.h"
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/server.h>
@@ -14,6 +13,7 @@
 #include "net/grpc_limits.h"
 #include "net/http_server.h"
 #include "query.grpc.pb.h"
+#include "query/attribute_values.h"
 #include "query/counters.h"
 #include "query/proto_convert.h"
 
