@@ -38,7 +38,7 @@ store::TimeRange range_of(const std::vector<SlowestRow>& rows) {
   store::TimeRange range{UINT64_MAX, 0};
   for (const SlowestRow& row : rows) {
     range.from_unix_nano = std::min(range.from_unix_nano, row.start_unix_nano);
-    range.to_unix_nano = std::max(range.to_unix_nano, row.start_unix_nano + row.duration_nano);
+    range.to_unix_nano = std::max(range.to_unix_nano, store::end_of(row.start_unix_nano, row.duration_nano));
   }
   return range;
 }

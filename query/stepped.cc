@@ -13,17 +13,14 @@ namespace {
 
 using store::StoredSpan;
 
-uint64_t sum(uint64_t a, uint64_t b) {
-  return a + std::min(b, UINT64_MAX - a);
-}
-
 // With what clocks may be wrong by.
 store::TimeRange widened(const store::TimeRange& range) {
-  return {range.from_unix_nano - std::min(range.from_unix_nano, kMostSkewNano), sum(range.to_unix_nano, kMostSkewNano)};
+  return {range.from_unix_nano - std::min(range.from_unix_nano, kMostSkewNano),
+          store::end_of(range.to_unix_nano, kMostSkewNano)};
 }
 
 store::TimeRange range_of(const SlowestRow& row) {
-  return {row.start_unix_nano, sum(row.start_unix_nano, row.duration_nano)};
+  return {row.start_unix_nano, store::end_of(row.start_unix_nano, row.duration_nano)};
 }
 
 bool meets(const SteppedWindow& window, const store::TimeRange& range) {
@@ -57,7 +54,7 @@ uint64_t awaited_since(const Spans& spans, const StoredSpan& stored) {
 // The part of the time that the span was waited for in which it was stepped; `from` is not before `to` where there is
 // none.
 store::TimeRange stepped_part(const Spans& spans, const StoredSpan& stored, const SteppedWindow& window) {
-  const uint64_t end = sum(stored.span.start_unix_nano, stored.span.duration_nano());
+  const uint64_t end = store::end_of(stored.span.start_unix_nano, stored.span.duration_nano());
   return {std::max(awaited_since(spans, stored), store::corrected_unix_nano(window.begin_unix_nano, stored.clock)),
           store::corrected_unix_nano(std::min(end, window.end_unix_nano), stored.clock)};
 }

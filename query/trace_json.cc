@@ -149,7 +149,7 @@ class TraceDocument {
     }
     json_.end_array();
     write_snapshots(json_, snapshots_of(stores_, trace_.trace_id));
-    const store::TimeRange range{trace_.start_unix_nano, trace_.start_unix_nano + trace_.duration_nano};
+    const store::TimeRange range{trace_.start_unix_nano, store::end_of(trace_.start_unix_nano, trace_.duration_nano)};
     write_stepped(json_, SteppedFinder(stores_, range).of_trace(trace_));
     json_.end_object();
     out_ += "\n";
