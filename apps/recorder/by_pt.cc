@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "apps/recorder/push.h"
 #include "apps/recorder/report.h"
 #include "base/time.h"
 #include "cli/exit_codes.h"

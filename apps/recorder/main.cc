@@ -11,6 +11,7 @@
 #include "apps/recorder/by_pt.h"
 #include "apps/recorder/options.h"
 #include "apps/recorder/progress.h"
+#include "apps/recorder/push.h"
 #include "apps/recorder/report.h"
 #include "base/time.h"
 #include "cli/exit_codes.h"

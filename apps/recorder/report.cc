@@ -9,7 +9,6 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/whole_io.h"
-#include "cli/recorded_push.h"
 #include "net/json_writer.h"
 #include "snapshot/format/deadly_signal.h"
 
@@ -28,10 +27,6 @@ std::string rounded(double value) {
   return group_digits(static_cast<uint64_t>(std::llround(value / unit) * std::llround(unit < 1 ? 1 : unit)));
 }
 
-std::string line(const std::string& text) {
-  return "fathom record: " + text + "\n";
-}
-
 std::string windows_text(const RecorderOptions& options, const StepOutcome& outcome) {
   const std::string& name = options.function.empty() ? options.span : options.function;
   if (name.empty()) return "";
@@ -42,7 +37,7 @@ std::string windows_text(const RecorderOptions& options, const StepOutcome& outc
 std::string cut_off_text(const RecorderOptions& options, const StepOutcome& outcome) {
   if (outcome.cut_off == 0) return "";
   const std::string what = counted(outcome.cut_off, options.function.empty() ? "span" : "call");
-  return line(what + (outcome.cut_off == 1 ? " was" : " were") + " still running when recording ended");
+  return report_line(what + (outcome.cut_off == 1 ? " was" : " were") + " still running when recording ended");
 }
 
 std::string death_text(const snapshot::step::StepDeath& death) {
@@ -52,30 +47,34 @@ std::string death_text(const snapshot::step::StepDeath& death) {
 
 // To be copied as it is.
 std::string next_line(const RecorderOptions& options, const snapshot::SnapshotId& id, const std::string& holder) {
-  return line("next: fathom snapshot calls " + id.hex().substr(0, 8) + options.directory_words + holder +
-              "   # or functions, insns, syscalls, sunburst");
+  return report_line("next: fathom snapshot calls " + id.hex().substr(0, 8) + options.directory_words + holder +
+                     "   # or functions, insns, syscalls, sunburst");
 }
 
 }  // namespace
 
+std::string report_line(const std::string& text) {
+  return "fathom record: " + text + "\n";
+}
+
 std::string report_text(const RecorderOptions& options, const StepOutcome& outcome) {
-  if (!outcome.id) return line("nothing was recorded: " + outcome.fault.value_or("the program did not start"));
-  std::string text = line("recorded " + counted(outcome.instructions, "instruction") + " of " +
-                          counted(outcome.threads, "thread") + windows_text(options, outcome) + " by stepping" +
-                          (outcome.slowdown >= 10 ? ", " + rounded(outcome.slowdown) + " times slower" : ""));
+  if (!outcome.id) return report_line("nothing was recorded: " + outcome.fault.value_or("the program did not start"));
+  std::string text = report_line("recorded " + counted(outcome.instructions, "instruction") + " of " +
+                                 counted(outcome.threads, "thread") + windows_text(options, outcome) + " by stepping" +
+                                 (outcome.slowdown >= 10 ? ", " + rounded(outcome.slowdown) + " times slower" : ""));
   if (outcome.reached_limit)
-    text += line("that is as many as --steps " + std::to_string(options.limits.most_steps) +
-                 " allows; the program went on from there unrecorded");
+    text += report_line("that is as many as --steps " + std::to_string(options.limits.most_steps) +
+                        " allows; the program went on from there unrecorded");
   text += cut_off_text(options, outcome);
-  if (outcome.death) text += line(death_text(*outcome.death));
+  if (outcome.death) text += report_line(death_text(*outcome.death));
   if (!outcome.reached_main)
-    text += line(
+    text += report_line(
         "main() was not reached: what was recorded is the dynamic linker, which makes the program ready; without "
         "--from start recording begins behind it");
-  if (outcome.gaps != 0) text += line(counted(outcome.gaps, "gap") + ": see fathom snapshot stats");
-  if (outcome.images.unkept != 0) text += line(printable(unkept_images_text(outcome.images)));
-  text += line("snapshot " + outcome.id->hex() + " in " + options.directory);
-  for (const snapshot::HeldLock& lock : outcome.locks) text += line(printable(held_lock_text(lock)));
+  if (outcome.gaps != 0) text += report_line(counted(outcome.gaps, "gap") + ": see fathom snapshot stats");
+  if (outcome.images.unkept != 0) text += report_line(printable(unkept_images_text(outcome.images)));
+  text += report_line("snapshot " + outcome.id->hex() + " in " + options.directory);
+  for (const snapshot::HeldLock& lock : outcome.locks) text += report_line(printable(held_lock_text(lock)));
   const std::string holder = outcome.locks.empty() ? "" : " --tid " + std::to_string(outcome.locks[0].holder);
   return text + next_line(options, *outcome.id, holder);
 }
@@ -103,27 +102,19 @@ std::string report_json(const StepOutcome& outcome, std::optional<bool> pushed) 
   return text + "\n";
 }
 
-std::optional<bool> push_to_server(const RecorderOptions& options, const snapshot::SnapshotId& id,
-                                   const TraceId& trace_id, const cli::Context& context) {
-  if (trace_id.is_zero()) return std::nullopt;
-  const cli::RecordedSnapshot recorded{options.directory, options.directory_words, id.hex(), trace_id.hex()};
-  const cli::RecordedPush push = cli::push_recorded(context, recorded, options.connect, options.push);
-  context.err((push.text.empty() ? "" : line(push.text)) + line("next: " + push.next));
-  return push.stored;
-}
-
 std::string stepping_remark(const RecorderOptions& options) {
   if (!options.around_given) return "";
-  return line(
+  return report_line(
       "--before and --after are for Intel PT and say nothing here: a call is stepped from its entry to its return");
 }
 
 std::string pt_taken_text(const RecorderOptions& options, const snapshot::TakenSnapshot& taken) {
   const std::string id = taken.id.hex();
   std::string text =
-      line("engine pt: recorded " + counted(taken.cost.packet_bytes, "byte") + " of packets; snapshot " + id);
+      report_line("engine pt: recorded " + counted(taken.cost.packet_bytes, "byte") + " of packets; snapshot " + id);
   if (taken.cost.cpus_cut_short != 0)
-    text += line("the rings of " + counted(taken.cost.cpus_cut_short, "CPU") + " did not reach back to its beginning");
+    text += report_line("the rings of " + counted(taken.cost.cpus_cut_short, "CPU") +
+                        " did not reach back to its beginning");
   return text + next_line(options, taken.id, "");
 }
 

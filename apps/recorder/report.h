@@ -15,6 +15,8 @@
 
 namespace fathom {
 
+// One line for standard error.
+std::string report_line(const std::string& text);
 // Lines for standard error.
 std::string report_text(const RecorderOptions& options, const snapshot::step::StepOutcome& outcome);
 // What was asked for and cannot be had by stepping, which `auto` came to; else empty.
@@ -22,9 +24,6 @@ std::string stepping_remark(const RecorderOptions& options);
 // One line: {"snapshot_id":"..." or null,"engine":"step","instructions":N,...}.
 // `pushed`: whether the server has it; nothing: it is of no request.
 std::string report_json(const snapshot::step::StepOutcome& outcome, std::optional<bool> pushed = std::nullopt);
-// Brings it to the server where it is of a request, and says so on standard error.
-std::optional<bool> push_to_server(const RecorderOptions& options, const snapshot::SnapshotId& id,
-                                   const TraceId& trace_id, const cli::Context& context);
 // By Intel PT each window is a snapshot. Lines for standard error, as soon as one is there.
 std::string pt_taken_text(const RecorderOptions& options, const snapshot::TakenSnapshot& taken);
 // One line: {"snapshot_id": of the last one, or null,"engine":"pt","snapshot_ids":[...]}.

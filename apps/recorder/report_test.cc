@@ -4,6 +4,8 @@
 
 #include <fstream>
 
+#include "apps/recorder/push.h"
+
 namespace fathom {
 namespace {
 
