@@ -3,11 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
 #include "cli/testing/fake_context.h"
+#include "cli/testing/scratch.h"
 
 namespace fathom::cli {
 namespace {
@@ -15,13 +14,10 @@ namespace {
 class RecordedPushTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string name = testing::TempDir() + "recorded_push_XXXXXX";
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    recorded_ = {name, " --directory /d", std::string(32, 'a'), std::string(32, 'b')};
-    std::filesystem::create_directories(name + "/snapshots");
-    std::ofstream(name + "/snapshots/" + recorded_.id + ".snapshot") << "0123456789";
+    recorded_ = {scratch_.path(), " --directory /d", std::string(32, 'a'), std::string(32, 'b')};
+    std::filesystem::create_directories(scratch_.path() + "/snapshots");
+    scratch_.write("snapshots/" + recorded_.id + ".snapshot", "0123456789");
   }
-  void TearDown() override { std::filesystem::remove_all(recorded_.directory); }
   RecordedPush push(bool wanted = true) {
     const Context context = world_.context();
     const auto connect = [&]() -> Result<Api> {
@@ -30,6 +26,7 @@ class RecordedPushTest : public testing::Test {
     return push_recorded(context, recorded_, connect, wanted);
   }
 
+  Scratch scratch_;
   FakeWorld world_;
   RecordedSnapshot recorded_;
 };

@@ -1,6 +1,7 @@
 // One thread holds a mutex while another, in reserve(), waits for it. The lines marked below are looked for by name.
 #include <chrono>
 #include <cstdio>
+#include <future>
 #include <mutex>
 #include <thread>
 
@@ -8,6 +9,7 @@ namespace {
 
 std::mutex shelves;
 int stock;
+std::promise<void> held;
 
 __attribute__((noinline)) void take(int count) {
   const std::lock_guard<std::mutex> guard(shelves);  // waits
@@ -21,14 +23,15 @@ __attribute__((noinline)) void reserve(int count) {
 
 void hold() {
   const std::lock_guard<std::mutex> guard(shelves);
-  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  held.set_value();
+  std::this_thread::sleep_for(std::chrono::milliseconds(700));  // it is about somebody who holds a lock for long
 }
 
 }  // namespace
 
 int main() {
   std::thread holder(hold);
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  held.get_future().wait();
   reserve(3);
   holder.join();
   return stock == -3 ? 0 : 1;
