@@ -52,7 +52,7 @@ const SELECTS = {
 export async function prepared(page, name) {
   if (name.startsWith("explore") && name.endsWith("selected")) {
     await page.getByRole("button", { name: "Slowest 1 %" }).click();
-    await page.locator(".differences, .explore-differences p").first().waitFor();
+    await page.locator('.differences, .explore-differences p:not([role="status"])').first().waitFor();
     await page.waitForLoadState("networkidle");
     await settled(page);
   }

@@ -28,6 +28,8 @@ async function picture(page, name, path, scheme, [width, height]) {
   await page.locator("h1, main p, main table").first().waitFor();
   await page.waitForLoadState("networkidle");
   await settled(page);
+  // A server that is busy may take longer than that.
+  await page.waitForFunction(() => !document.querySelector('p[role="status"]')?.textContent?.endsWith("…"));
   await prepared(page, name);
   await page.screenshot({ path: `${directory}/${name}-${scheme}-${width}.png` });
 }

@@ -43,6 +43,6 @@ it("names doubts, the gravest first, and none where there is none", () => {
   expect(doubtsOf({ ...without, damaged: true, losses: [{ name: "kernel_missed", count: 1200 }] })).toEqual([
     "damaged: its content is gone",
     "clock not measured",
-    "lost kernel_missed: 1,200",
+    "lost 1,200 events of the kernel that it did not tell",
   ]);
 });

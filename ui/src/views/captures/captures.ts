@@ -2,6 +2,7 @@
 import type { CaptureRow, CaptureTrigger } from "@/api/generated/answers";
 import type { Params } from "@/api/ask";
 import type { Place } from "@/state/place";
+import { lossText } from "@/parts/loss";
 import { formatDuration } from "@/time/nano";
 
 export const TRIGGERS: Readonly<Record<CaptureTrigger, string>> = {
@@ -42,7 +43,7 @@ export function doubtsOf(capture: CaptureRow): string[] {
   if (capture.truncated) doubts.push("cut");
   if (capture.crosses_clock_jump) doubts.push("a clock jumped within it");
   if (!capture.clock) doubts.push("clock not measured");
-  for (const { name, count } of capture.losses) doubts.push(`lost ${name}: ${count.toLocaleString("en")}`);
+  for (const loss of capture.losses) doubts.push(`lost ${lossText(loss)}`);
   return doubts;
 }
 

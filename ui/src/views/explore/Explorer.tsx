@@ -49,7 +49,7 @@ export function Explorer({ place }: { place: Place }) {
         {beside(
           words.selection !== undefined,
           <ServiceTable key="services" words={words} show={show} lists={lists} />,
-          <SlowList key="slow" words={words} heat={heat} />,
+          <SlowList key="slow" words={words} heat={heat} lists={lists} />,
           <Differences key="differences" words={words} show={show} answer={differences} />,
         )}
       </div>

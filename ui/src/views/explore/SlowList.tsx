@@ -1,15 +1,16 @@
 // The slowest requests of the selection, or of all that is shown, by their slowest span there; each leads to its trace.
-import { useRef } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
 import { useAnswer } from "@/api/answer";
 import type { SlowRow, SlowestAnswer } from "@/api/generated/answers";
 import { useKeys } from "@/keys/keys";
-import { serviceColor } from "@/draw/service_color";
+import { colorsOf, type ServiceColors } from "@/draw/service_color";
 import { focusRow } from "@/parts/focus_row";
 import { Problem, Waiting } from "@/parts/Problem";
 import { isDark } from "@/state/appearance";
 import { formatPlace } from "@/state/place";
 import { formatDuration, formatInstant, type Zone } from "@/time/nano";
 import type { Heat } from "./heat";
+import type { Lists } from "./lists";
 import { oneOfEachTrace } from "./slow_rows";
 import { selectionHead, wholeOf } from "./selection_words";
 import { filterParams, selectionParams, type Words } from "./words";
@@ -17,7 +18,13 @@ import { filterParams, selectionParams, type Words } from "./words";
 // Spans: of one request, several may be among the slowest.
 const MOST = 120;
 
-export function SlowList({ words, heat }: { words: Words; heat: Heat | undefined }) {
+interface Props {
+  readonly words: Words;
+  readonly heat: Heat | undefined;
+  readonly lists: Lists;
+}
+
+export function SlowList({ words, heat, lists }: Props) {
   const { selection } = words;
   const range = selection ? selectionParams(selection) : heat && wholeOf(heat);
   const params = { ...range, ...filterParams(words), by: "span", limit: MOST };
@@ -28,6 +35,7 @@ export function SlowList({ words, heat }: { words: Words; heat: Heat | undefined
     { key: "j", what: "next request; Enter opens it", run: step(1) },
     { key: "k", what: "request before", run: step(-1) },
   ]);
+  const colors = useMemo(() => colorsOf(namesOf(lists, data)), [lists.services, data]);
   const longest = data?.rows[0]?.duration_nano ?? 1;
   return (
     <section class="explore-slow" aria-label="Slowest requests">
@@ -42,7 +50,7 @@ export function SlowList({ words, heat }: { words: Words; heat: Heat | undefined
         <ol class="slow-list" ref={list} data-busy={stale}>
           {oneOfEachTrace(data.rows).map((row) => (
             <li key={row.trace_id + row.span_id + row.start_time_unix_nano}>
-              <Row row={row} longest={longest} zone={words.zone} />
+              <Row {...{ row, longest, colors }} zone={words.zone} />
             </li>
           ))}
         </ol>
@@ -51,14 +59,26 @@ export function SlowList({ words, heat }: { words: Words; heat: Heat | undefined
   );
 }
 
-function Row({ row, longest, zone }: { row: SlowRow; longest: number; zone: Zone }) {
+// Those of the whole range, so that colours stay when rows change.
+function namesOf({ services }: Lists, data: SlowestAnswer | undefined): string[] {
+  return [...(services ?? []), ...(data?.rows ?? [])].map(({ service }) => service);
+}
+
+interface RowProps {
+  readonly row: SlowRow;
+  readonly longest: number;
+  readonly colors: ServiceColors;
+  readonly zone: Zone;
+}
+
+function Row({ row, longest, colors, zone }: RowProps) {
   const address = formatPlace({ view: "trace", id: row.trace_id, query: { span: row.span_id } });
   return (
     <a href={address} style={{ "--share": String(row.duration_nano / longest) }}>
       <span class="number slow-duration">{formatDuration(row.duration_nano)}</span>
       <span class="faint slow-time">{formatInstant(BigInt(row.start_time_unix_nano), 3, zone).slice(5)}</span>
       <span class="slow-name">
-        <i aria-hidden="true" style={{ background: serviceColor(row.service, isDark.value) }} /> {row.service}{" "}
+        <i aria-hidden="true" style={{ background: colors(row.service, isDark.value) }} /> {row.service}{" "}
         <b>{row.operation}</b> {row.error && <span class="bad">error</span>}
         {!row.complete && <span class="faint"> incomplete</span>}
         {row.captures > 0 && <span class="slow-kept">captured</span>}

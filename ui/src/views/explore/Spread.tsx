@@ -13,10 +13,10 @@ import type { Show } from "./Explorer";
 import { rowOfSlowest, type Heat } from "./heat";
 import { paintStrip } from "./paint_strip";
 import { rangeParams } from "@/time/range";
-import { inOrder, seenText, stripOf, type Strip } from "./spread";
+import { inOrder, seenText, spreadOver, stripOf, type Strip } from "./spread";
 import { useStripValues } from "./strip_values";
 import { useValueHeats } from "./strips";
-import { DEFAULT_SPREAD, type Words } from "./words";
+import type { Words } from "./words";
 
 interface Props {
   readonly words: Words;
@@ -25,10 +25,11 @@ interface Props {
   readonly differences: Answer<DifferencesAnswer> | undefined;
 }
 
-export function Spread({ words, show, heat: current, differences }: Props) {
-  const heat = useSettled(current, words.follow);
-  const { spread } = words;
-  const keys = useAnswer<AttributeKeysAnswer>(heat && "attributes", rangeParams(words.range)).data?.keys;
+export function Spread({ words: chosen, show, heat: current, differences }: Props) {
+  const heat = useSettled(current, chosen.follow);
+  const keys = useAnswer<AttributeKeysAnswer>(heat && "attributes", rangeParams(chosen.range)).data?.keys;
+  const spread = spreadOver(chosen.spread, keys, differences?.data?.differences ?? []);
+  const words = useMemo(() => ({ ...chosen, spread }), [chosen, spread]);
   const { values, held, permit } = useStripValues(words, heat, differences);
   const found = useValueHeats(words, heat, values);
   const slowAbove = heat && slowBound(heat, words);
@@ -39,7 +40,7 @@ export function Spread({ words, show, heat: current, differences }: Props) {
   return (
     <div class="spread">
       <div class="spread-head">
-        <Choice keys={keys ?? []} spread={spread} choose={(key) => show({ ...words, spread: key })} />
+        <Choice keys={keys ?? []} spread={spread} choose={(key) => show({ ...chosen, spread: key })} />
         {spread !== "" && slowAbove !== undefined && (
           <span class="faint">
             <span class="swatch selected" aria-hidden="true" /> over {formatDuration(slowAbove)}{" "}
@@ -53,7 +54,7 @@ export function Spread({ words, show, heat: current, differences }: Props) {
             <ValueStrip
               key={value}
               {...{ value, strip, heat, zone: words.zone }}
-              choose={() => show(withCondition(words, `${spread}=${value}`))}
+              choose={() => show(withCondition(chosen, `${spread}=${value}`))}
             />
           ))}
           {held && <button onClick={permit}>Look at each value of {spread}</button>}
@@ -85,7 +86,7 @@ function useSettled(heat: Heat | undefined, follow: boolean): Heat | undefined {
 }
 
 function Choice({ keys, spread, choose }: { keys: readonly string[]; spread: string; choose: (key: string) => void }) {
-  const all = [...new Set([DEFAULT_SPREAD, ...(spread ? [spread] : []), ...keys])].sort();
+  const all = [...new Set([...(spread ? [spread] : []), ...keys])].sort();
   return (
     <label>
       Over time, by{" "}

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
+import type { Difference } from "@/api/generated/answers";
 import { heatOf } from "./heat";
-import { candidates, inOrder, seenText, stripOf } from "./spread";
+import { candidates, inOrder, seenText, spreadOver, stripOf } from "./spread";
 
 const heat = heatOf({
   ...{ start_time_unix_nano: "1795269600000000000", step_nano: 60e9, columns: 4, row_bounds_nano: [0, 1e6, 1e7, 1e8] },
@@ -53,4 +54,15 @@ it("has versions in the order of their coming, then the slow ones", () => {
   });
   const all = [value("new", 20, 9), value("quick", 0, 0), value("slow", 2, 5)];
   expect(inOrder(all).map(({ name }) => name)).toEqual(["slow", "quick", "new"]);
+});
+
+it("shows versions over time by default where spans have them, otherwise what differs most, or nothing", () => {
+  const differing = (key: string) => ({ of: "attribute", key, value: "x" }) as Difference;
+  const differences = [{ ...differing(""), of: "operation" } as Difference, differing("gone"), differing("tenant")];
+  expect(spreadOver("service.version", ["service.version", "tenant"], differences)).toBe("service.version");
+  expect(spreadOver("service.version", undefined, differences)).toBe("service.version");
+  expect(spreadOver("service.version", ["tenant"], differences)).toBe("tenant");
+  expect(spreadOver("service.version", ["tenant"], [])).toBe("");
+  expect(spreadOver("gone", ["tenant"], differences)).toBe("gone");
+  expect(spreadOver("", ["tenant"], differences)).toBe("");
 });

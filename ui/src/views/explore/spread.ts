@@ -1,6 +1,8 @@
 // Spread: how one value of an attribute lies over time, next to the heatmap of everything.
 import type { UnixNano } from "@/time/nano";
+import type { Difference } from "@/api/generated/answers";
 import type { Heat } from "./heat";
+import { DEFAULT_SPREAD } from "./words";
 
 export interface Strip {
   /** Spans by column. */
@@ -38,6 +40,19 @@ function instantAt(heat: Heat, column: number): UnixNano {
 
 function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
+}
+
+/**
+ * The attribute to look at: what was chosen, but not the one that is shown by default where no span has it: then what the
+ * selection differs in most, or nothing.
+ */
+export function spreadOver(
+  chosen: string,
+  keys: readonly string[] | undefined,
+  differences: readonly Difference[],
+): string {
+  if (chosen !== DEFAULT_SPREAD || !keys || keys.includes(chosen)) return chosen;
+  return differences.find(({ key }) => key !== "" && keys.includes(key))?.key ?? "";
 }
 
 /** Values to look at, the most telling first: those of the differences, then the most frequent; each once. */

@@ -3,6 +3,7 @@ import { useMemo } from "preact/hooks";
 import { useAnswer } from "@/api/answer";
 import type { NodeRow, NodesAnswer } from "@/api/generated/answers";
 import { formatBytes, formatCount } from "@/parts/figures";
+import { lossWords } from "@/parts/loss";
 import { Problem, Waiting } from "@/parts/Problem";
 import { formatPlace, type Place } from "@/state/place";
 import { formatInstant, nowUnixNano } from "@/time/nano";
@@ -119,7 +120,7 @@ function Losses({ node: { losses } }: { node: NodeRow }) {
     <ul class="losses">
       {real.map(({ reason, count }) => (
         <li key={reason}>
-          {formatCount(count)} <span class="faint">{reason.replace(/_/g, " ")}</span>
+          {formatCount(count)} <span class="faint">{lossWords(reason)}</span>
         </li>
       ))}
     </ul>

@@ -1,6 +1,6 @@
 // The graph as SVG: a box per service, an edge per caller and callee. The table below it says the same in words.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { serviceColor } from "@/draw/service_color";
+import { colorsOf, type ServiceColors } from "@/draw/service_color";
 import { useKeys } from "@/keys/keys";
 import { formatRate, formatShare } from "@/parts/figures";
 import { isDark } from "@/state/appearance";
@@ -30,6 +30,7 @@ export function Graph({ calls, focus, setFocus, explore }: Props) {
     const found = drawn(names, calls.calls, width - 2 * EDGE_ROOM, sizes);
     return { ...found, wires: apart(found.wires, 9.5 * em, 1.1 * em) };
   }, [calls, width, em]);
+  const colors = useMemo(() => colorsOf(calls.services.map(({ service }) => service)), [calls]);
   useGraphKeys(frame, drawing);
   const near = (call: Call): boolean => focus.call === call.key || [call.from, call.to].includes(focus.service ?? "");
   const focused = focus.call !== undefined || focus.service !== undefined;
@@ -67,7 +68,7 @@ export function Graph({ calls, focus, setFocus, explore }: Props) {
             service && (
               <Service
                 key={box.name}
-                {...{ box, service, sizes, near: touched || focus.service === box.name }}
+                {...{ box, service, sizes, colors, near: touched || focus.service === box.name }}
                 address={explore(service.service)}
                 enter={() => setFocus({ service: box.name })}
                 leave={() => setFocus({})}
@@ -163,10 +164,11 @@ interface ServiceProps extends Touched {
   readonly box: Box;
   readonly service: ServiceNode;
   readonly sizes: Sizes;
+  readonly colors: ServiceColors;
   readonly address: string;
 }
 
-function Service({ box, service, sizes, near, address, enter, leave }: ServiceProps) {
+function Service({ box, service, sizes, colors, near, address, enter, leave }: ServiceProps) {
   const { boxWidth, boxHeight } = sizes;
   const inset = boxHeight * 0.22;
   const figures = [formatRate(service.rate), service.errorShare > 0 ? formatShare(service.errorShare) : ""];
@@ -185,14 +187,7 @@ function Service({ box, service, sizes, near, address, enter, leave }: ServicePr
     >
       <title>{box.name}</title>
       <rect class="service-box" x={box.x} y={box.y} width={boxWidth} height={boxHeight} rx={5} />
-      <rect
-        x={box.x}
-        y={box.y}
-        width={5}
-        height={boxHeight}
-        rx={2}
-        fill={serviceColor(service.service, isDark.value)}
-      />
+      <rect x={box.x} y={box.y} width={5} height={boxHeight} rx={2} fill={colors(service.service, isDark.value)} />
       <text class="service-name" x={box.x + inset} y={box.y + boxHeight * 0.42}>
         {shortened(box.name, 18)}
       </text>{" "}

@@ -55,9 +55,11 @@ export function Services({ place }: { place: Place }) {
 }
 
 function Sample({ answer: { traces, traces_looked_at } }: { answer: GraphAnswer }) {
+  const what = "rate, errors (where there are any) and p99 · ";
   const all = traces_looked_at >= traces;
   return (
     <span class="faint">
+      {what}
       {all
         ? `of ${formatCount(traces)} traces`
         : `calls are estimated from ${formatCount(traces_looked_at)} of ${formatCount(traces)} traces`}

@@ -66,3 +66,21 @@ it("labels do not lie on each other", () => {
   const placed = apart([wire(0, 10), wire(5, 12), undefined, wire(500, 11), wire(0, 11)], 100, 14);
   expect(placed.map((one) => one?.labelY)).toEqual([10, 38, undefined, 11, 24]);
 });
+
+it.each([5, 20, 100, 500])("labels of %i wires come apart, whatever the size of the text", (count) => {
+  for (let em = 13; em <= 28; em += 0.7) {
+    const [width, height] = [9.5 * em, 1.1 * em];
+    const wires = Array.from({ length: count }, (_, at) => ({
+      ...{ path: "", tip: { x: 0, y: 0 }, back: false },
+      labelX: (at % 5) * 40.1,
+      labelY: ((at * 7919) % 97) / 10 + Math.floor(at / 3) * 0.7,
+    }));
+    const placed = apart(wires, width, height).map((one) => one!);
+    for (const column of [0, 1, 2, 3, 4]) {
+      const all = placed.filter(({ labelX }) => labelX === column * 40.1).map(({ labelY }) => labelY);
+      all.sort((one, other) => one - other);
+      // Places are told to a tenth of a pixel.
+      for (let at = 1; at < all.length; ++at) expect(all[at]! - all[at - 1]!).toBeGreaterThan(height - 0.15);
+    }
+  }
+});

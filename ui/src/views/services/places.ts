@@ -187,12 +187,17 @@ export function apart(wires: readonly (Wire | undefined)[], width: number, heigh
   for (const at of byPlace) {
     const wire = wires[at];
     if (!wire) continue;
-    let y = wire.labelY;
-    const hit = (): Point | undefined =>
-      taken.find((other) => Math.abs(other.x - wire.labelX) < width && Math.abs(other.y - y) < height);
-    for (let other = hit(); other; other = hit()) y = other.y + height;
+    const beside = taken.filter(({ x }) => Math.abs(x - wire.labelX) < width).map(({ y }) => y);
+    const y = freeBelow(wire.labelY, beside, height);
     taken.push({ x: wire.labelX, y });
     result[at] = { ...wire, labelY: round(y) };
   }
   return result;
+}
+
+/** From the top down each is looked at once: that sums of fractions are not exact cannot lead back to one. */
+function freeBelow(from: number, taken: readonly number[], height: number): number {
+  return [...taken]
+    .sort((one, other) => one - other)
+    .reduce((y, other) => (Math.abs(other - y) < height ? other + height : y), from);
 }

@@ -39,8 +39,7 @@ it("falls back to when it came", () => {
 
 it("names what is missing", () => {
   expect(doubtsOf(row)).toEqual([]);
-  expect(doubtsOf({ ...row, missing_images: 2, losses: [{ name: "aux_lost", count: 3 }] })).toEqual([
-    "2 of 5 images missing: gaps",
-    "lost aux_lost: 3",
-  ]);
+  expect(doubtsOf({ ...row, missing_images: 2, losses: [{ name: "samples that the kernel lost", count: 3 }] })).toEqual(
+    ["2 of 5 images missing: gaps", "lost 3 samples that the kernel lost"],
+  );
 });

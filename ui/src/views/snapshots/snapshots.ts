@@ -1,4 +1,5 @@
 // What the list of snapshots says of each.
+import { lossText } from "@/parts/loss";
 import type { Params } from "@/api/ask";
 import type { SnapshotRow } from "@/api/generated/answers";
 import type { Place } from "@/state/place";
@@ -37,6 +38,6 @@ export function doubtsOf(row: SnapshotRow): string[] {
   const doubts: string[] = [];
   if (row.damaged) doubts.push("damaged: it cannot be read any more");
   if (row.missing_images > 0) doubts.push(`${row.missing_images} of ${row.images} images missing: gaps`);
-  for (const { name, count } of row.losses) doubts.push(`lost ${name}: ${count.toLocaleString("en")}`);
+  for (const loss of row.losses) doubts.push(`lost ${lossText(loss)}`);
   return doubts;
 }

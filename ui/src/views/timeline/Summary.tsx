@@ -1,5 +1,6 @@
 // What stands beside the lanes while nothing is chosen: why there are captures, what they lack, what colours mean.
 import type { TimelineCapture } from "@/api/generated/answers";
+import { lossText } from "@/parts/loss";
 import { formatPlace } from "@/state/place";
 import { formatDuration } from "@/time/nano";
 import type { Model } from "./model";
@@ -44,11 +45,7 @@ function Captured({ capture }: { capture: TimelineCapture }) {
         {capture.trigger} · {capture.service} {capture.pid} at {capture.host_name}
         {capture.duration_nano !== undefined && ` · ${formatDuration(capture.duration_nano)}`}
       </div>
-      {losses.length > 0 && (
-        <div class="timeline-lost">
-          lost: {losses.map(({ name, count }) => `${name} ${count.toLocaleString("en")}`).join(", ")}
-        </div>
-      )}
+      {losses.length > 0 && <div class="timeline-lost">lost: {losses.map(lossText).join(", ")}</div>}
       {capture.kernel_missing && <div class="timeline-lost">nothing of the kernel: {capture.kernel_missing}</div>}
     </div>
   );

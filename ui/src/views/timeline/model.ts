@@ -1,5 +1,6 @@
 // The model of a timeline: its answer as processes, lanes (a thread each) and tracks, in the order in which one reads
 // them: who was called first comes first, threads that served the trace before the others.
+import { colorsOf } from "@/draw/service_color";
 import type { TimelineAnswer, TimelineProcess, TimelineSpan, TimelineThread } from "@/api/generated/answers";
 import { captureTrack } from "./tracks/captures";
 import type { TrackSource } from "./tracks/context";
@@ -46,11 +47,16 @@ export interface Model {
 export function modelOf(answer: TimelineAnswer): Model {
   const whole = unionOf([{ begin: 0, duration: answer.duration_nano }, ...answer.processes.flatMap(extents)]);
   const bounds = unionOf([whole, ...answer.captures.flatMap(windowOf)]);
+  const colors = colorsOf(answer.processes.flatMap(servicesOf));
   const processes = withKeys([...answer.processes].sort((one, other) => firstBegin(one) - firstBegin(other))).map(
-    ([key, process]) => lanesOf(answer, key, process, bounds),
+    ([key, process]) => lanesOf({ answer, colors }, key, process, bounds),
   );
   const triggers = processes.flatMap((process) => process.triggers).sort((one, other) => one.at - other.at);
   return { answer, start: BigInt(answer.start_time_unix_nano), whole, bounds, processes, triggers };
+}
+
+function servicesOf({ threads, spans }: TimelineProcess): string[] {
+  return [...threads.flatMap((thread) => thread.spans), ...spans].map(({ service }) => service);
 }
 
 function extents(process: TimelineProcess): Viewport[] {
@@ -93,11 +99,14 @@ function withKeys(processes: readonly TimelineProcess[]): [string, TimelineProce
   });
 }
 
-function lanesOf(answer: TimelineAnswer, key: string, process: TimelineProcess, bounds: Viewport): ProcessLanes {
+type Whole = Pick<TrackSource, "answer" | "colors">;
+
+function lanesOf({ answer, colors }: Whole, key: string, process: TimelineProcess, bounds: Viewport): ProcessLanes {
   const captures = process.captures.flatMap((index) => answer.captures[index] ?? []);
   const readable = captures.filter((capture) => capture.problem === undefined);
   const shared = {
     answer,
+    colors,
     service: process.service,
     unknownOfKernel: unknownOfKernel(readable, bounds),
     unknownOfEvents: unknownOfEvents(readable, bounds),

@@ -2,7 +2,7 @@
 import { useMemo } from "preact/hooks";
 import { useAnswer } from "@/api/answer";
 import type { TraceAnswer } from "@/api/generated/answers";
-import { serviceColor } from "@/draw/service_color";
+import { colorsOf, type ServiceColors } from "@/draw/service_color";
 import { useKeys } from "@/keys/keys";
 import { Problem, Waiting } from "@/parts/Problem";
 import { isDark } from "@/state/appearance";
@@ -45,6 +45,7 @@ function Compare({ place, one, other, alone }: { place: Place; one: TraceAnswer;
   const rows = useMemo(() => compareTraces(first, second), [first, second]);
   const order = ORDERS.find(([name]) => name === place.query["order"])?.[0] ?? "path";
   const shown = useMemo(() => ordered(rows, order), [rows, order]);
+  const colors = useMemo(() => colorsOf(rows.map(({ service }) => service)), [rows]);
   const change = (to: Order) => go(withQuery(place, { order: to === "path" ? undefined : to }), "replace");
   useKeys("Order", [
     { key: "p", what: "by time on the critical path", run: () => change("path") },
@@ -64,7 +65,7 @@ function Compare({ place, one, other, alone }: { place: Place; one: TraceAnswer;
           </button>
         ))}
       </div>
-      <Table rows={shown.slice(0, MOST_SHOWN)} order={order} />
+      <Table rows={shown.slice(0, MOST_SHOWN)} order={order} colors={colors} />
       {shown.length > MOST_SHOWN && <p class="faint">and {shown.length - MOST_SHOWN} paths that differ less</p>}
     </>
   );
@@ -111,7 +112,13 @@ function SideRow({ model, name, longest, href }: { model: TraceModel; name: stri
   );
 }
 
-function Table({ rows, order }: { rows: readonly Compared[]; order: Order }) {
+interface TableProps {
+  readonly rows: readonly Compared[];
+  readonly order: Order;
+  readonly colors: ServiceColors;
+}
+
+function Table({ rows, order, colors }: TableProps) {
   const by = (row: Compared) => (order === "self" ? row.selfNano : row.pathNano);
   const greatest = rows.reduce((most, row) => Math.max(most, Math.abs(by(row))), 1);
   return (
@@ -137,7 +144,7 @@ function Table({ rows, order }: { rows: readonly Compared[]; order: Order }) {
         </thead>
         <tbody>
           {rows.map((row) => (
-            <ComparedRow key={row.key} row={row} nano={by(row)} greatest={greatest} inTree={order === "tree"} />
+            <ComparedRow key={row.key} {...{ row, greatest, colors }} nano={by(row)} inTree={order === "tree"} />
           ))}
         </tbody>
       </table>
@@ -149,16 +156,17 @@ interface RowProps {
   readonly row: Compared;
   readonly nano: number;
   readonly greatest: number;
+  readonly colors: ServiceColors;
   readonly inTree: boolean;
 }
 
-function ComparedRow({ row, nano, greatest, inTree }: RowProps) {
+function ComparedRow({ row, nano, greatest, colors, inTree }: RowProps) {
   const above = pathOf(row).slice(0, -1);
   const indent = inTree ? { paddingLeft: `${0.6 + Math.min(row.depth, 24)}rem` } : {};
   return (
     <tr class={nano === 0 && !row.onlyIn ? "same" : ""}>
       <td style={indent}>
-        {row.operation !== "" && <i class="chip" style={{ background: serviceColor(row.service, isDark.value) }} />}
+        {row.operation !== "" && <i class="chip" style={{ background: colors(row.service, isDark.value) }} />}
         {row.operation || "a parent that is not stored"} <span class="faint">{row.service}</span>{" "}
         {row.onlyIn && <span class="tag warn">{row.onlyIn === "one" ? "only here" : "only in the other"}</span>}
         {!inTree && above.length > 0 && (

@@ -2,7 +2,6 @@
 // moves it, or moves one of its sides.
 import { useMemo, useRef } from "preact/hooks";
 import { Canvas, themeColor, type Painter } from "@/draw/canvas";
-import { serviceColor } from "@/draw/service_color";
 import { isDark } from "@/state/appearance";
 import type { Actions } from "./actions";
 import type { TraceModel } from "./model";
@@ -36,7 +35,7 @@ function paintAll(context: CanvasRenderingContext2D, width: number, height: numb
   const step = room / Math.max(nodes.length, 1);
   const [bad, colors] = [themeColor("bad"), new Map<string, string>()];
   const colorOf = (service: string) => {
-    const known = colors.get(service) ?? serviceColor(service, dark);
+    const known = colors.get(service) ?? model.colors(service, dark);
     colors.set(service, known);
     return known;
   };

@@ -1,7 +1,6 @@
 // The names of the spans in sight, as a tree that is worked by the keyboard through its selected row.
 import type { ReadonlySignal } from "@preact/signals";
 import { isDark } from "@/state/appearance";
-import { serviceColor } from "@/draw/service_color";
 import { formatDuration } from "@/time/nano";
 import type { Actions } from "./actions";
 import { percent, shareOf } from "./contributions";
@@ -115,7 +114,7 @@ function RowName({ row, model, errors }: { row: Row; model: TraceModel; errors: 
   const below = row.open === false && !row.run ? node.after - node.index - 1 : 0;
   return (
     <>
-      <i class="chip" style={{ background: serviceColor(span.service, isDark.value) }} />
+      <i class="chip" style={{ background: model.colors(span.service, isDark.value) }} />
       <span class="what" title={`${span.service} ${nameOf(span)}`}>
         {row.run && <b class="times">× {row.run.length}</b>} {nameOf(span)} <span class="faint">{span.service}</span>
       </span>

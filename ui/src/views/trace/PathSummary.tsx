@@ -1,6 +1,5 @@
 // Where the time went: what is shown while no span is selected.
 import { useMemo } from "preact/hooks";
-import { serviceColor } from "@/draw/service_color";
 import { isDark } from "@/state/appearance";
 import { formatDuration } from "@/time/nano";
 import { Breakable } from "./Breakable";
@@ -56,7 +55,7 @@ function ContributionRow({ one, act }: { one: Contribution; act: Actions }) {
         <i class="contribution-bar" style={{ width: `${one.share * 100}%` }} />
         <span class="contribution-share">{percent(one.share)}</span>
         <span class="contribution-name">
-          <i class="chip" style={{ background: serviceColor(one.service, isDark.value) }} />
+          <i class="chip" style={{ background: act.model.colors(one.service, isDark.value) }} />
           <span>
             <Breakable text={one.operation} /> <span class="faint">{one.service}</span>
             {one.spans > 1 && (

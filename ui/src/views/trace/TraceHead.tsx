@@ -1,4 +1,6 @@
 // What a trace is, in a few words: its name, how long, how much, and whether all of it is here.
+import type { TraceStepped } from "@/api/generated/answers";
+import { formatPlace } from "@/state/place";
 import { formatDuration, formatExactNano, formatInstant } from "@/time/nano";
 import { Evidence, evidenceOf, type Held } from "./Evidence";
 import { missingParents, nameOf, titleSpan, type TraceModel } from "./model";
@@ -20,6 +22,7 @@ export function TraceHead({ model, held }: { model: TraceModel; held: Held | und
         <span class="mono faint trace-id">{answer.trace_id}</span>
       </div>
       <Incomplete model={model} />
+      <Stepped all={answer.stepped ?? []} />
       <Evidence trace={answer} found={evidenceOf(answer)} held={held} />
     </header>
   );
@@ -40,14 +43,31 @@ function Duration({ model: { tree, path } }: { model: TraceModel }) {
 
 const GROUPED = new Intl.NumberFormat("en");
 
+function several(count: number, one: string, many = `${one}s`): string {
+  return `${GROUPED.format(count)} ${count === 1 ? one : many}`;
+}
+
 function Counts({ model }: { model: TraceModel }) {
   const { answer, services, errors } = model;
-  const several = (count: number, what: string) => `${GROUPED.format(count)} ${what}${count === 1 ? "" : "s"}`;
   return (
     <span>
       {several(answer.spans.length, "span")} · {several(services, "service")} ·{" "}
       <span class={errors.length > 0 ? "bad" : "faint"}>{several(errors.length, "error")}</span>
     </span>
+  );
+}
+
+/** Who looks for why it was slow must not take the recording for it. */
+function Stepped({ all }: { all: readonly TraceStepped[] }) {
+  const [first] = all;
+  if (!first) return null;
+  const others = all.length > 1 ? `, and ${several(all.length - 1, "more process", "more processes")}` : "";
+  return (
+    <p class="note" role="status">
+      <b>Slowed by single steps:</b> while this ran, a recording held process {first.pid} on {first.host}
+      {others}, so these times are not its own.{" "}
+      <a href={formatPlace({ view: "snapshot", id: first.snapshot_id, query: {} })}>The recording</a>
+    </p>
   );
 }
 

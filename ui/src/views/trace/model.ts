@@ -1,5 +1,6 @@
 // All that is worked out of a trace's document once, for a choice of clock.
 import type { TraceAnswer, TraceSpan } from "@/api/generated/answers";
+import { colorsOf, type ServiceColors } from "@/draw/service_color";
 import { findCriticalPath, type CriticalPath } from "./criticalPath";
 import type { ClockChoice } from "./instants";
 import { searchable, type Searchable } from "./search";
@@ -16,6 +17,7 @@ export interface TraceModel {
   /** The nodes on the critical path, by the tree's order. */
   readonly onPath: readonly number[];
   readonly services: number;
+  readonly colors: ServiceColors;
   /** Sums over all nodes before one: what a subtree has is the difference of two. */
   readonly errorsBefore: Float64Array;
   readonly ownBefore: Float64Array;
@@ -24,13 +26,15 @@ export interface TraceModel {
 export function makeModel(answer: TraceAnswer, clock: ClockChoice): TraceModel {
   const tree = buildTree(answer, clock);
   const path = findCriticalPath(tree);
+  const services = new Set(answer.spans.map((span) => span.service));
   const indexes = tree.nodes.map((node) => node.index);
   return {
     ...{ answer, clock, tree, path },
     search: searchable(tree, answer),
     errors: indexes.filter((index) => isError(nodeAt(tree, index))),
     onPath: indexes.filter((index) => (path.ownNano[index] ?? 0) > 0),
-    services: new Set(answer.spans.map((span) => span.service)).size,
+    services: services.size,
+    colors: colorsOf(services),
     errorsBefore: sumsBefore(tree.nodes.map((node) => (isError(node) ? 1 : 0))),
     ownBefore: sumsBefore(path.ownNano),
   };

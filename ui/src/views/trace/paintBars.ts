@@ -1,7 +1,6 @@
 // The picture of the waterfall's time: an axis, and for each visible row its bar, its errors and events, and what of the
 // critical path is its own.
 import { themeColor } from "@/draw/canvas";
-import { serviceColor } from "@/draw/service_color";
 import { formatDuration } from "@/time/nano";
 import type { PathPiece } from "./criticalPath";
 import type { TraceModel } from "./model";
@@ -134,7 +133,7 @@ export class BarPainter {
   #serviceColor(service: string): string {
     const known = this.#services.get(service);
     if (known) return known;
-    const color = serviceColor(service, this.picture.dark);
+    const color = this.picture.model.colors(service, this.picture.dark);
     this.#services.set(service, color);
     return color;
   }

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import type { TimelineThread } from "@/api/generated/answers";
+import { colorsOf } from "@/draw/service_color";
 import { answerOf, stateOf, threadOf } from "../testing";
 import { mergedText, whyUnknown } from "./bars";
 import { withAlpha } from "@/draw/brush";
@@ -7,7 +8,8 @@ import type { Track } from "./track";
 import { tracksOf } from "./tracks";
 
 function trackOf(kind: string, thread: Partial<TimelineThread>): Track {
-  const source = { answer: answerOf(), service: "checkout", spans: [], unknownOfKernel: [], unknownOfEvents: [] };
+  const known = { unknownOfKernel: [], unknownOfEvents: [] };
+  const source = { answer: answerOf(), service: "checkout", colors: colorsOf([]), spans: [], ...known };
   const track = tracksOf({ ...source, thread: threadOf(thread) }).find((one) => one.kind === kind);
   if (!track) throw new Error(`no track of ${kind}`);
   return track;

@@ -1,5 +1,6 @@
 // The windows of a process's captures: a row for each that overlaps another.
 import type { CaptureLoss, TimelineAnswer, TimelineCapture, TimelineProcess } from "@/api/generated/answers";
+import { lossText } from "@/parts/loss";
 import { formatPlace } from "@/state/place";
 import { formatDuration } from "@/time/nano";
 import { ItemIndex } from "../item_index";
@@ -64,7 +65,7 @@ function factsOf(capture: TimelineCapture): Fact[] {
     },
   ];
   for (const loss of lossesOf(capture)) {
-    facts.push({ label: "lost", value: `${loss.name}: ${loss.count.toLocaleString("en")}` });
+    facts.push({ label: "lost", value: lossText(loss) });
   }
   if (capture.truncated) facts.push({ label: "truncated", value: "it was cut" });
   if (capture.crosses_clock_jump) facts.push({ label: "clock", value: "a clock jumped within the window" });

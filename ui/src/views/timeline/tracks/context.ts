@@ -1,11 +1,13 @@
 // What a kind of track is made from.
 import type { TimelineAnswer, TimelineGap, TimelineItems, TimelineSpan, TimelineThread } from "@/api/generated/answers";
+import type { ServiceColors } from "@/draw/service_color";
 import type { Lasting } from "../nesting";
 import type { UnknownPart } from "../unknown_parts";
 
 export interface TrackSource {
   readonly answer: TimelineAnswer;
   readonly service: string;
+  readonly colors: ServiceColors;
   /** Undefined: spans of a process whose thread is not known. */
   readonly thread: TimelineThread | undefined;
   readonly spans: readonly TimelineSpan[];

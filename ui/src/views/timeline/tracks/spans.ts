@@ -1,6 +1,5 @@
 // The spans that a thread had, a child below its parent.
 import type { TimelineSpan } from "@/api/generated/answers";
-import { serviceColor } from "@/draw/service_color";
 import { formatPlace } from "@/state/place";
 import { formatDuration } from "@/time/nano";
 import { ItemIndex } from "../item_index";
@@ -29,7 +28,7 @@ export function spanTrack(source: TrackSource): Track | undefined {
     ),
     rowHeight: 20,
     unknown: [],
-    color: (kind, palette) => serviceColor(services[kind >> 1] ?? "", palette.dark),
+    color: (kind, palette) => source.colors(services[kind >> 1] ?? "", palette.dark),
     marked: (kind) => kind % 2 === 1,
     guessed: (row, item) => at(row, item)?.thread_guessed ?? false,
     text: (row, item) => textOf(at(row, item)),
