@@ -1,9 +1,13 @@
 #include "query/differences.h"
 
 #include <algorithm>
-#include <cmath>
+#include <optional>
+#include <set>
+#include <utility>
 
 #include "net/json_writer.h"
+#include "query/request_traits.h"
+#include "query/span_traits.h"
 #include "query/trait_tally.h"
 
 namespace fathom::query {
@@ -16,14 +20,10 @@ using store::SampleCount;
 constexpr store::SampleLimits kSelectedLimits{.shown = 2000, .scanned = 1'000'000, .blocks = 96};
 constexpr store::SampleLimits kViewLimits{.shown = 3000, .scanned = 200'000, .blocks = 40};
 
-// One of the two terms of G^2, which is 0 where nothing was counted.
-double term(double count, double expected) {
-  return count > 0 ? count * std::log(count / expected) : 0;
-}
-
-double share(uint64_t part, uint64_t whole) {
-  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
-}
+// A request takes some ten times of what a span does.
+constexpr uint64_t kSelectedRequests = 200;
+constexpr uint64_t kOtherRequests = 300;
+constexpr uint64_t kLargestRequestBytes = 4 << 20;  // larger ones are not looked at
 
 store::Filter view_filter(const DifferencesQuery& query) {
   store::Filter view = query.selected;
@@ -46,17 +46,17 @@ void write_side(JsonWriter& json, const SampleCount& count) {
 }
 
 void members_of(JsonWriter& json, const Trait& trait) {
-  json.member("of", trait_of_name(trait.of)).member("key", std::string_view(trait.key));
-  json.member("value", std::string_view(trait.value));
+  json.member("of", trait_of_name(trait.of)).member("service", std::string_view(trait.service));
+  json.member("operation", std::string_view(trait.operation)).member("key", std::string_view(trait.key));
+  json.member("is", trait_is_name(trait.is)).member("value", std::string_view(trait.value));
 }
 
-void write_difference(JsonWriter& json, const Difference& difference, const DifferencesAnswer& answer) {
-  double selected = share(difference.selected, answer.selected.shown);
-  double rest = share(difference.rest, answer.rest.shown);
+void write_difference(JsonWriter& json, const Difference& difference) {
+  const auto& [selected, rest, surprise] = difference.shares;
   members_of(json.begin_object(), difference.trait);
-  json.member("selected", difference.selected).member("rest", difference.rest);
+  json.member("selected", difference.sides.selected).member("rest", difference.sides.others);
   json.key("selected_share").real(selected).key("rest_share").real(rest).key("lift");
-  difference.rest > 0 ? json.real(selected / rest) : json.null();
+  rest > 0 ? json.real(selected / rest) : json.null();
   json.key("also").begin_array();
   for (const Trait& trait : difference.also) {
     members_of(json.begin_object(), trait);
@@ -65,52 +65,106 @@ void write_difference(JsonWriter& json, const Difference& difference, const Diff
   json.end_array().end_object();
 }
 
-}  // namespace
+// Whose request is looked at, and for which of its spans.
+struct Picked {
+  TraceId trace_id;
+  SpanId span_id;
+  std::string like;
+};
 
-std::string_view trait_of_name(TraitOf of) {
-  switch (of) {
-    case TraitOf::kOperation:
-      return "operation";
-    case TraitOf::kService:
-      return "service";
-    case TraitOf::kStatus:
-      return "status";
-    case TraitOf::kAttribute:
-      return "attribute";
-    case TraitOf::kResource:
-      return "resource";
+class Requests {
+ public:
+  Requests(store::SpanStore& store, store::QueryBudget& budget) : store_(store), budget_(budget) {}
+
+  // Each trace once, and on the side that it came to first.
+  void pick(const store::StoredSpan& stored) {
+    if (seen_.insert(stored.span.trace_id).second)
+      picked_.push_back({stored.span.trace_id, stored.span.span_id, like_of(stored)});
   }
-  return "";
+
+  Result<> tally(bool is_selected, TraitTally& tally) {
+    for (const Picked& one : std::exchange(picked_, {})) {
+      auto trace = read(one.trace_id);
+      if (!trace) return trace.error();
+      if (!*trace) continue;
+      tally.begin(is_selected, one.like, one.trace_id);
+      tally_request(**trace, one.span_id, tally);
+    }
+    return {};
+  }
+
+ private:
+  // Nothing where it is too large, or gone meanwhile.
+  Result<std::optional<store::StoredTrace>> read(const TraceId& id) {
+    store::QueryBudget own(UINT64_MAX, std::min(kLargestRequestBytes, budget_.left_bytes()));
+    auto trace = store_.trace(id, own);
+    if (auto spent = budget_.spend(own.spent_bytes()); !spent) return spent.error();
+    if (trace) return std::optional(*std::move(trace));
+    bool is_left_out = trace.error().code == ErrorCode::kExhausted || trace.error().code == ErrorCode::kNotFound;
+    return is_left_out ? Result<std::optional<store::StoredTrace>>(std::nullopt) : trace.error();
+  }
+
+  store::SpanStore& store_;
+  store::QueryBudget& budget_;
+  std::set<TraceId> seen_;
+  std::vector<Picked> picked_;
+};
+
+store::SampleLimits limited(store::SampleLimits limits, uint64_t shown) {
+  limits.shown = shown;
+  return limits;
 }
 
-double surprise(uint64_t a, uint64_t a_total, uint64_t b, uint64_t b_total) {
-  if (a_total == 0 || b_total == 0) return 0;
-  auto total = static_cast<double>(a_total) + static_cast<double>(b_total);
-  double have = (static_cast<double>(a) + static_cast<double>(b)) / total;
-  auto of = [](uint64_t count, uint64_t whole, double expected_share) {
-    auto have = static_cast<double>(count), all = static_cast<double>(whole);
-    return term(have, all * expected_share) + term(all - have, all * (1 - expected_share));
-  };
-  double measure = 2 * (of(a, a_total, have) + of(b, b_total, have));
-  return share(a, a_total) > share(b, b_total) ? measure : -measure;
+DifferencesAnswer answer_of(const DifferencesQuery& query, const TraitTally& tally, const SampleCount& selected,
+                            const SampleCount& view) {
+  DifferencesAnswer answer{.selected = selected, .rest = view, .differences = tally.differences(query.limit)};
+  answer.selected.shown = tally.totals().selected;
+  answer.rest.shown = tally.totals().others;
+  answer.rest.spans = std::max(answer.rest.shown, view.spans - std::min(view.spans, selected.spans));
+  answer.rest.estimated = view.estimated || selected.estimated;
+  return answer;
 }
 
-Result<DifferencesAnswer> run_differences(store::SpanStore& store, const DifferencesQuery& query,
-                                          store::QueryBudget& budget) {
+Result<DifferencesAnswer> of_spans(store::SpanStore& store, const DifferencesQuery& query, store::QueryBudget& budget) {
   TraitTally tally;
+  auto add = [&](bool is_selected, const store::StoredSpan& stored) {
+    tally.begin(is_selected, like_of(stored), stored.span.trace_id);
+    tally_span(stored, tally);
+  };
   auto selected = store.sample(
-      query.selected, kSelectedLimits, [&](const store::StoredSpan& stored) { tally.add_selected(stored); }, budget);
+      query.selected, kSelectedLimits, [&](const store::StoredSpan& stored) { add(true, stored); }, budget);
   if (!selected) return selected.error();
   auto others = [&](const store::StoredSpan& stored) {
-    if (!is_selected(query.selected, stored)) tally.add_other(stored);
+    if (!is_selected(query.selected, stored)) add(false, stored);
   };
   auto view = store.sample(view_filter(query), kViewLimits, others, budget);
   if (!view) return view.error();
-  DifferencesAnswer answer{.selected = *selected, .rest = *view, .differences = tally.differences(query.limit)};
-  answer.rest.shown = tally.others();
-  answer.rest.spans = std::max(answer.rest.shown, view->spans - std::min(view->spans, selected->spans));
-  answer.rest.estimated = view->estimated || selected->estimated;
-  return answer;
+  return answer_of(query, tally, *selected, *view);
+}
+
+Result<DifferencesAnswer> of_requests(store::SpanStore& store, const DifferencesQuery& query,
+                                      store::QueryBudget& budget) {
+  TraitTally tally;
+  Requests requests(store, budget);
+  auto selected = store.sample(
+      query.selected, limited(kSelectedLimits, kSelectedRequests),
+      [&](const store::StoredSpan& stored) { requests.pick(stored); }, budget);
+  if (!selected) return selected.error();
+  if (auto done = requests.tally(true, tally); !done) return done.error();
+  auto others = [&](const store::StoredSpan& stored) {
+    if (!is_selected(query.selected, stored)) requests.pick(stored);
+  };
+  auto view = store.sample(view_filter(query), limited(kViewLimits, kOtherRequests), others, budget);
+  if (!view) return view.error();
+  if (auto done = requests.tally(false, tally); !done) return done.error();
+  return answer_of(query, tally, *selected, *view);
+}
+
+}  // namespace
+
+Result<DifferencesAnswer> run_differences(store::SpanStore& store, const DifferencesQuery& query,
+                                          store::QueryBudget& budget) {
+  return query.requests ? of_requests(store, query, budget) : of_spans(store, query, budget);
 }
 
 std::string to_json(const DifferencesAnswer& answer) {
@@ -120,7 +174,7 @@ std::string to_json(const DifferencesAnswer& answer) {
   write_side(json.key("selected"), answer.selected);
   write_side(json.key("rest"), answer.rest);
   json.key("differences").begin_array();
-  for (const Difference& difference : answer.differences) write_difference(json, difference, answer);
+  for (const Difference& difference : answer.differences) write_difference(json, difference);
   json.end_array().end_object();
   return out += "\n";
 }

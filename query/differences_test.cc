@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "base/time.h"
 #include "query/graph.h"
 #include "query/testing/sample_store.h"
@@ -39,15 +41,47 @@ void add_requests(testing::SampleStore& store) {
   }
 }
 
-DifferencesAnswer ask(DifferencesQuery query) {
-  testing::SampleStore store;
-  add_requests(store);
+DifferencesAnswer ask(DifferencesQuery query, store::SpanStore& store) {
   store::QueryBudget budget;
   query.selected.range = {kFrom, kFrom + kNanosPerHour};
   query.view = query.selected.range;
   auto answer = run_differences(store, query, budget);
   EXPECT_TRUE(answer.ok());
   return answer ? *answer : DifferencesAnswer();
+}
+
+DifferencesAnswer ask(const DifferencesQuery& query) {
+  testing::SampleStore store;
+  add_requests(store);
+  return ask(query, store);
+}
+
+std::string words(const Trait& trait) {
+  std::string text(trait_of_name(trait.of));
+  for (const std::string& part : {trait.service, trait.operation, trait.key}) text.append(" ").append(part);
+  return text.append(" ").append(trait_is_name(trait.is)).append(" ").append(trait.value);
+}
+
+void add_span(testing::SampleStore& store, std::string_view service, store::SpanView span, uint64_t trace, uint64_t id,
+              uint64_t nanos) {
+  store::AttributeView resource[] = {{"service.name", store::ValueView::of_string(service)}};
+  span.trace_id = testing::sample_trace_id(9000 + trace);
+  span.span_id = testing::sample_span_id(id);
+  if (id > 1) span.parent_span_id = testing::sample_span_id(1);
+  span.start_unix_nano = kFrom + trace * kNanosPerSecond + id * testing::kMilli;
+  span.end_unix_nano = span.start_unix_nano + nanos;
+  store.add(span, resource);
+}
+
+// A gateway asks a cart and payments; the slow ones' cart takes long for one tenant, and payments are asked again.
+void add_request_of_three(testing::SampleStore& store, uint64_t n, bool slow) {
+  store::AttributeView tenant[] = {{"tenant", store::ValueView::of_string(slow || n % 50 == 1 ? "umbrella" : "acme")}};
+  uint64_t load = slow ? (400 + n % 97) * testing::kMilli : (1 + n % 9) * testing::kMilli;
+  add_span(store, "gateway", {.name = "GET /"}, n, 1, load + (slow ? 200 : 20) * testing::kMilli);
+  add_span(store, "cart", {.name = "load", .attributes = tenant}, n, 2, load);
+  auto status = slow ? store::StatusCode::kError : store::StatusCode::kUnset;
+  add_span(store, "payments", {.name = "charge", .status = status}, n, 3, 2 * testing::kMilli);
+  if (slow) add_span(store, "payments", {.name = "charge"}, n, 4, 2 * testing::kMilli);
 }
 
 DifferencesQuery slow_ones() {
@@ -63,11 +97,11 @@ TEST(Differences, GreatestFirstWithCounts) {
   ASSERT_EQ(answer.differences.size(), 3u);
   const Difference& customer = answer.differences[0];
   EXPECT_EQ(customer.trait.key + "=" + customer.trait.value, "customer=gold");
-  EXPECT_EQ(customer.selected, 90u);
-  EXPECT_EQ(customer.rest, 0u);
+  EXPECT_EQ(customer.sides.selected, 90u);
+  EXPECT_EQ(customer.sides.others, 0u);
   const Difference& version = answer.differences[1];
-  EXPECT_EQ(version.selected, 100u);
-  EXPECT_EQ(version.rest, 250u);
+  EXPECT_EQ(version.sides.selected, 100u);
+  EXPECT_EQ(version.sides.others, 250u);
   // Two names for the same spans are told as one, and both are named.
   ASSERT_EQ(version.also.size(), 1u);
   EXPECT_EQ(version.trait.key + version.also[0].key, "host.nameservice.version");
@@ -121,12 +155,78 @@ TEST(Differences, ConditionsHoldForTheRestToo) {
   EXPECT_EQ(answer.rest.spans, 400u);
 }
 
-TEST(Differences, SurpriseGrowsWithDifferenceAndWithNumbers) {
-  EXPECT_GT(surprise(90, 100, 10, 100), surprise(60, 100, 40, 100));
-  EXPECT_GT(surprise(600, 1000, 400, 1000), surprise(60, 100, 40, 100));
-  EXPECT_LT(surprise(10, 100, 90, 100), 0);
-  EXPECT_EQ(surprise(1, 1, 0, 0), 0);
-  EXPECT_NEAR(surprise(50, 100, 50, 100), 0, 1e-9);
+// What only one of two operations says, and says as often whether it is slow or not, is no difference: the operation
+// is.
+TEST(Differences, AreAmongSpansOfTheSameOperation) {
+  testing::SampleStore store;
+  add_requests(store);
+  for (uint64_t n = 0; n < 1000; ++n) {
+    store::AttributeView own[] = {{"card", store::ValueView::of_string(n % 2 == 0 ? "visa" : "other")}};
+    store::SpanView span;
+    span.name = "charge";
+    span.trace_id = testing::sample_trace_id(5000 + n);
+    span.span_id = testing::sample_span_id(1);
+    span.start_unix_nano = kFrom + n * kNanosPerSecond;
+    span.end_unix_nano = span.start_unix_nano + (n % 4 < 2 ? kNanosPerSecond : testing::kMilli);
+    span.attributes = own;
+    store.add(span, {});
+  }
+  DifferencesQuery query = slow_ones();
+  DifferencesAnswer answer = ask(query, store);
+  ASSERT_FALSE(answer.differences.empty());
+  EXPECT_EQ(answer.differences[0].trait.value, "charge");
+  bool gold = false;
+  for (const Difference& difference : answer.differences) {
+    EXPECT_NE(difference.trait.key, "card");
+    gold = gold || difference.trait.value == "gold";
+  }
+  EXPECT_TRUE(gold);
+}
+
+TEST(Differences, NumbersAreToldByTheBoundThatPartsThem) {
+  testing::SampleStore store;
+  for (uint64_t n = 0; n < 1000; ++n) {
+    store::AttributeView own[] = {{"cart.items", store::ValueView::of_int(static_cast<int64_t>(n * 37 % 100))},
+                                  {"weight", store::ValueView::of_double(static_cast<double>(n * 53 % 997) / 10)}};
+    bool slow = n * 37 % 100 > 70;
+    store::SpanView span;
+    span.name = "pay";
+    span.trace_id = testing::sample_trace_id(1000 + n);
+    span.span_id = testing::sample_span_id(1);
+    span.start_unix_nano = kFrom + n * kNanosPerSecond;
+    span.end_unix_nano = span.start_unix_nano + (slow ? kNanosPerSecond : testing::kMilli);
+    span.attributes = own;
+    store.add(span, {});
+  }
+  DifferencesAnswer answer = ask(slow_ones(), store);
+  ASSERT_EQ(answer.differences.size(), 1u);
+  EXPECT_EQ(answer.differences[0].trait.key, "cart.items");
+  EXPECT_EQ(trait_is_name(answer.differences[0].trait.is), ">=");
+  EXPECT_EQ(answer.differences[0].trait.value, "71");
+  EXPECT_EQ(answer.differences[0].sides.selected, 290u);
+  EXPECT_EQ(answer.differences[0].sides.others, 0u);
+}
+
+// Of requests: the root knows nothing, the slow child's tenant and the host of the one that failed are told.
+TEST(Differences, OfRequestsAreWhatTheirOtherSpansSay) {
+  testing::SampleStore store;
+  for (uint64_t n = 0; n < 400; ++n) add_request_of_three(store, n, n % 20 == 0);
+  DifferencesQuery query = slow_ones();
+  query.selected.service = "gateway";
+  EXPECT_TRUE(ask(query, store).differences.empty());
+  query.requests = true;
+  DifferencesAnswer answer = ask(query, store);
+  EXPECT_EQ(answer.selected.shown, 20u);
+  std::set<std::string> told;
+  for (const Difference& difference : answer.differences) {
+    told.insert(words(difference.trait));
+    for (const Trait& trait : difference.also) told.insert(words(trait));
+  }
+  EXPECT_TRUE(told.contains("attribute cart  tenant = umbrella"));
+  EXPECT_TRUE(told.contains("error payments charge  = "));
+  EXPECT_TRUE(told.contains("calls payments charge  >= 2"));
+  EXPECT_TRUE(told.contains("self_time cart load  >= 400000000"));
+  EXPECT_FALSE(told.contains("self_time gateway GET /  >= 400000000"));
 }
 
 TEST(Graph, EdgesOfTheSample) {

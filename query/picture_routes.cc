@@ -37,6 +37,7 @@ RoutedQuery differences_route(Params& params) {
   query.view.from_unix_nano = params.instant("view_from").value_or(query.selected.range.from_unix_nano);
   query.view.to_unix_nano = params.instant("view_to").value_or(query.selected.range.to_unix_nano);
   query.limit = params.number("limit", 1, kMaxDifferences, kDefaultDifferences);
+  query.requests = params.choice("within", "span", "trace");
   return {.name = "differences", .work = [query](const Stores& stores, QueryBudget& budget) {
             return written(run_differences(stores.spans, query, budget));
           }};

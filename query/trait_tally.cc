@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <tuple>
 
 #include "base/hash.h"
@@ -12,6 +13,7 @@ namespace {
 
 constexpr size_t kLongestValue = 256;     // bytes; longer ones are texts of their own, not values to compare
 constexpr size_t kMostTraits = 200'000;   // of one comparison
+constexpr size_t kMostNumbers = 2'000;    // keys with numbers, likewise
 constexpr double kLeastSurprise = 15.14;  // chance gives as much to one value in 10,000
 
 // The spans of a trace are not independent: what is of one or two traces alone, as an id, is no difference.
@@ -24,84 +26,142 @@ uint64_t mixed(uint64_t number) {
   return (number ^ number >> 31) * 0x94d049bb133111ebULL;
 }
 
-Trait parse_trait(const std::string& name) {
-  size_t end = name.find(kSeparator, 1);
-  return {static_cast<TraitOf>(name[0]), name.substr(1, end - 1), name.substr(end + 1)};
+void name_trait(const TraitView& trait, std::string& name) {
+  name.assign(1, static_cast<char>(trait.of));
+  for (std::string_view part : {trait.service, trait.operation, trait.key}) name.append(part).append(1, kSeparator);
 }
 
-// Keys that say no more than what is counted already.
-bool is_told_otherwise(TraitOf of, std::string_view key) {
-  return of == TraitOf::kResource && (key == "service.name" || key == "service.namespace");
+bool absent_is_zero(TraitOf of) {
+  return of == TraitOf::kCalls || of == TraitOf::kSelfTime;
+}
+
+// What members are parted by is as frequent as it is, not among its like.
+bool parts_strata(TraitOf of) {
+  return of == TraitOf::kOperation || of == TraitOf::kService;
 }
 
 bool comes_before(const Difference& a, const Difference& b) {
-  if (a.surprise != b.surprise) return a.surprise > b.surprise;
-  if (a.trait.of != b.trait.of) return a.trait.of < b.trait.of;
-  return std::tie(a.trait.key, a.trait.value) < std::tie(b.trait.key, b.trait.value);
+  if (a.shares.surprise != b.shares.surprise) return a.shares.surprise > b.shares.surprise;
+  auto order = [](const Trait& trait) {
+    return std::tie(trait.of, trait.service, trait.operation, trait.key, trait.is, trait.value);
+  };
+  return order(a.trait) < order(b.trait);
 }
+
+std::string key_of(const Trait& trait) {
+  std::string name;
+  name_trait({.of = trait.of, .service = trait.service, .operation = trait.operation, .key = trait.key}, name);
+  return name;
+}
+
+// The answer as it grows, the most surprising first.
+class Answer {
+ public:
+  void add(Difference difference, uint64_t fingerprint) {
+    std::string key = key_of(difference.trait);
+    // A bound says what the values within it say, and the other way round.
+    auto [how, is_new_key] = told_.try_emplace(key, difference.trait.is);
+    if (how->second != difference.trait.is) return;
+    auto [place, is_new] = places_.try_emplace(fingerprint, all_.size());
+    if (is_new) {
+      all_.push_back(std::move(difference));
+    } else {
+      all_[place->second].also.push_back(std::move(difference.trait));
+    }
+  }
+
+  std::vector<Difference> take(size_t limit) {
+    if (all_.size() > limit) all_.resize(limit);
+    return std::move(all_);
+  }
+
+ private:
+  std::vector<Difference> all_;
+  std::unordered_map<uint64_t, size_t> places_;  // of the first that has these members
+  std::unordered_map<std::string, TraitIs> told_;
+};
 
 }  // namespace
 
-void TraitTally::add(const store::StoredSpan& stored, bool is_selected) {
-  ++(is_selected ? selected_ : others_);
-  span_hash_ = mixed(selected_ + others_);
-  trace_bit_ = uint64_t{1} << (hash64(stored.span.trace_id.view()) & 63);
-  count(TraitOf::kOperation, "", stored.operation, is_selected);
-  count(TraitOf::kService, "", stored.service, is_selected);
-  count(TraitOf::kStatus, "", store::status_code_name(stored.span.status), is_selected);
-  add_attributes(TraitOf::kAttribute, stored.span.attributes, is_selected);
-  add_attributes(TraitOf::kResource, stored.resource.attributes, is_selected);
+void TraitTally::begin(bool is_selected, std::string_view stratum, const TraceId& trace_id) {
+  members_.push_back({.is_selected = is_selected,
+                      .stratum = strata_.add(stratum, is_selected),
+                      .hash = mixed(members_.size() + 1),
+                      .trace_bit = uint64_t{1} << (hash64(trace_id.view()) & 63)});
 }
 
-void TraitTally::add_attributes(TraitOf of, std::span<const store::AttributeView> attributes, bool is_selected) {
-  for (const store::AttributeView& attribute : attributes) {
-    const store::ValueView& value = attribute.value;
-    if (value.type == store::ValueType::kCut || is_told_otherwise(of, attribute.key)) continue;
-    if (value.type == store::ValueType::kString) {
-      count(of, attribute.key, value.text, is_selected);
-    } else {
-      count(of, attribute.key, store::value_text(value), is_selected);
-    }
-  }
-}
-
-void TraitTally::count(TraitOf of, std::string_view key, std::string_view value, bool is_selected) {
-  if (value.size() > kLongestValue || key.find(kSeparator) != std::string_view::npos) return;
-  name_.assign(1, static_cast<char>(of)).append(key).append(1, kSeparator).append(value);
+void TraitTally::have(const TraitView& trait) {
+  if (trait.value.size() > kLongestValue || trait.key.find(kSeparator) != std::string_view::npos) return;
+  name_trait(trait, name_);
+  name_.append(trait.value);
   auto found = counts_.find(name_);
   if (found == counts_.end()) {
-    if (!is_selected || counts_.size() >= kMostTraits) return;
-    found = counts_.emplace(name_, Count{}).first;
+    if (!members_.back().is_selected || counts_.size() >= kMostTraits) return;
+    found = counts_.emplace(name_, Count{.trait = Trait(trait)}).first;
   }
-  Count& count = found->second;
-  if (count.last_span == selected_ + others_) return;  // a span that says it twice has it once
-  count.last_span = selected_ + others_;
-  ++(is_selected ? count.selected : count.others);
-  count.fingerprint ^= span_hash_;
-  if (is_selected) count.traces |= trace_bit_;
+  count(found->second, static_cast<uint32_t>(members_.size() - 1));
+}
+
+// A member that says it twice has it once.
+void TraitTally::count(Count& count, uint32_t member) const {
+  if (count.last_member == member) return;
+  count.last_member = member;
+  const Member& one = members_[member];
+  count.sides.add(one.is_selected);
+  auto place = std::find_if(count.strata.begin(), count.strata.end(),
+                            [&](const StratumSides& sides) { return sides.stratum == one.stratum; });
+  if (place == count.strata.end()) place = count.strata.insert(place, {one.stratum, {}});
+  place->sides.add(one.is_selected);
+  count.fingerprint ^= one.hash;
+  if (one.is_selected) count.traces |= one.trace_bit;
+}
+
+void TraitTally::have_number(const TraitView& trait, double value, bool is_whole) {
+  name_trait(trait, name_);
+  auto found = numbers_.find(name_);
+  if (found == numbers_.end()) {
+    if (!members_.back().is_selected || numbers_.size() >= kMostNumbers) return;
+    found = numbers_.emplace(name_, Numbers{.trait = Trait(trait), .tally = {}}).first;
+  }
+  found->second.tally.add(static_cast<uint32_t>(members_.size() - 1), value, is_whole);
+}
+
+Shares TraitTally::compare(const Count& count) const {
+  return parts_strata(count.trait.of) ? strata_.compare_all(count.sides) : strata_.compare_alike(count.strata);
+}
+
+// So that of as many traits as there are chance gives one in ten answers one.
+double TraitTally::least_surprise() const {
+  auto traits = static_cast<double>(counts_.size() + numbers_.size() + 1);
+  return std::max(kLeastSurprise, 2 * std::log(10 * traits) - 3.2);
+}
+
+void TraitTally::judge(const Count& count, double penalty, std::vector<Found>& found) const {
+  if (std::popcount(count.traces) < kLeastTraces) return;
+  Shares shares = compare(count);
+  shares.surprise -= penalty;
+  if (shares.surprise >= least_surprise()) found.push_back({{count.trait, count.sides, shares, {}}, count.fingerprint});
+}
+
+void TraitTally::judge(const Numbers& numbers, std::vector<Found>& found) const {
+  std::optional<Bound> bound = numbers.tally.best_bound(members_, absent_is_zero(numbers.trait.of));
+  if (!bound) return;
+  Count count{.trait = numbers.trait};
+  count.trait.is = bound->is;
+  count.trait.value = numbers.tally.text(bound->value);
+  for (uint32_t member : numbers.tally.within(*bound)) this->count(count, member);
+  judge(count, bound->penalty, found);
 }
 
 std::vector<Difference> TraitTally::differences(size_t limit) const {
-  std::vector<std::pair<Difference, uint64_t>> found;  // and its fingerprint
-  for (const auto& [name, count] : counts_) {
-    if (std::popcount(count.traces) < kLeastTraces) continue;
-    double measure = surprise(count.selected, selected_, count.others, others_);
-    if (measure < kLeastSurprise) continue;
-    found.push_back({{parse_trait(name), count.selected, count.others, measure, {}}, count.fingerprint});
-  }
-  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return comes_before(a.first, b.first); });
-  std::vector<Difference> answer;
-  std::unordered_map<uint64_t, size_t> places;
-  for (auto& [difference, fingerprint] : found) {
-    auto [place, is_new] = places.try_emplace(fingerprint, answer.size());
-    if (is_new) {
-      answer.push_back(std::move(difference));
-    } else {
-      answer[place->second].also.push_back(std::move(difference.trait));
-    }
-  }
-  if (answer.size() > limit) answer.resize(limit);
-  return answer;
+  std::vector<Found> found;
+  for (const auto& [name, count] : counts_) judge(count, 0, found);
+  for (const auto& [name, numbers] : numbers_) judge(numbers, found);
+  std::sort(found.begin(), found.end(),
+            [](const Found& a, const Found& b) { return comes_before(a.difference, b.difference); });
+  Answer answer;
+  for (auto& [difference, fingerprint] : found) answer.add(std::move(difference), fingerprint);
+  return answer.take(limit);
 }
 
 }  // namespace fathom::query

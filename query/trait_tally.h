@@ -1,46 +1,64 @@
-// TraitTally: how many of the selected spans, and of the others, have each trait.
+// TraitTally: how many of the selected members, and of the others, have each trait.
 //
-// Purpose: the counting behind differences. Only what a selected span has is counted, for only that can be more
-// frequent among them; so the selected ones are to be added first. Thread safety: one thread. Units: spans.
+// Purpose: the counting behind differences. Members are spans, or requests. Only what a selected one has is counted,
+// for only that can be more frequent among them; so the selected ones are to be added first. Thread safety: one thread.
+// Units: members.
 #pragma once
 
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "base/ids.h"
 #include "query/differences.h"
+#include "query/number_tally.h"
+#include "query/strata.h"
 
 namespace fathom::query {
 
 class TraitTally {
  public:
-  void add_selected(const store::StoredSpan& stored) { add(stored, true); }
-  void add_other(const store::StoredSpan& stored) { add(stored, false); }
-  uint64_t selected() const { return selected_; }
-  uint64_t others() const { return others_; }
+  // What comes next is of this member, which is compared with others of `stratum`; what one trace alone has is no
+  // difference.
+  void begin(bool is_selected, std::string_view stratum, const TraceId& trace_id);
+  void have(const TraitView& trait);
+  // The trait's value is not looked at.
+  void have_number(const TraitView& trait, double value, bool is_whole);
+
+  const Sides& totals() const { return strata_.totals(); }
 
   // Those that are more frequent among the selected than chance has it, the most surprising first.
   std::vector<Difference> differences(size_t limit) const;
 
  private:
   struct Count {
-    uint64_t selected = 0;
-    uint64_t others = 0;
-    uint64_t last_span = 0;    // the number of the span that counted it last
-    uint64_t fingerprint = 0;  // of the set of spans that have it
-    uint64_t traces = 0;       // of selected spans that have it: one bit each, by hash
+    Trait trait;
+    Sides sides;
+    std::vector<StratumSides> strata;
+    uint32_t last_member = UINT32_MAX;
+    uint64_t fingerprint = 0;  // of the set of members that have it
+    uint64_t traces = 0;       // of selected members that have it: one bit each, by hash
+  };
+  struct Numbers {
+    Trait trait;
+    NumberTally tally;
+  };
+  struct Found {
+    Difference difference;
+    uint64_t fingerprint;
   };
 
-  void add(const store::StoredSpan& stored, bool is_selected);
-  void add_attributes(TraitOf of, std::span<const store::AttributeView> attributes, bool is_selected);
-  void count(TraitOf of, std::string_view key, std::string_view value, bool is_selected);
+  void count(Count& count, uint32_t member) const;
+  Shares compare(const Count& count) const;
+  void judge(const Count& count, double penalty, std::vector<Found>& found) const;
+  void judge(const Numbers& numbers, std::vector<Found>& found) const;
+  double least_surprise() const;
 
-  uint64_t selected_ = 0;
-  uint64_t others_ = 0;
-  uint64_t span_hash_ = 0;
-  uint64_t trace_bit_ = 0;
+  Strata strata_;
+  std::vector<Member> members_;
   std::string name_;  // of the trait at hand
   std::unordered_map<std::string, Count> counts_;
+  std::unordered_map<std::string, Numbers> numbers_;
 };
 
 }  // namespace fathom::query

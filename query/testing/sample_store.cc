@@ -38,7 +38,7 @@ SpanView sample_span(uint64_t n, uint64_t part) {
 TraceId sample_trace_id(uint64_t n) {
   TraceId id;
   id.bytes[0] = 0xab;
-  id.bytes[15] = static_cast<uint8_t>(n);
+  for (size_t byte = 0; byte < sizeof(n); ++byte) id.bytes[15 - byte] = static_cast<uint8_t>(n >> (8 * byte));
   return id;
 }
 

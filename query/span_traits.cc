@@ -1,0 +1,49 @@
+#include "query/span_traits.h"
+
+namespace fathom::query {
+
+namespace {
+
+using store::ValueType;
+
+// Keys that say no more than what is counted already.
+bool is_told_otherwise(TraitOf of, std::string_view key) {
+  return of == TraitOf::kResource && (key == "service.name" || key == "service.namespace");
+}
+
+void tally_value(TraitView trait, const store::ValueView& value, TraitTally& tally) {
+  if (value.type == ValueType::kInt) tally.have_number(trait, static_cast<double>(value.as_int()), true);
+  if (value.type == ValueType::kDouble) tally.have_number(trait, value.as_double(), false);
+  if (value.type == ValueType::kString) {
+    trait.value = value.text;
+    return tally.have(trait);
+  }
+  std::string text = store::value_text(value);
+  trait.value = text;
+  tally.have(trait);
+}
+
+}  // namespace
+
+std::string like_of(const store::StoredSpan& stored) {
+  std::string name(stored.service_namespace);
+  return name.append(1, '\0').append(stored.service).append(1, '\0').append(stored.operation);
+}
+
+void tally_span(const store::StoredSpan& stored, TraitTally& tally) {
+  tally.have({.of = TraitOf::kOperation, .value = stored.operation});
+  tally.have({.of = TraitOf::kService, .value = stored.service});
+  tally.have({.of = TraitOf::kStatus, .value = store::status_code_name(stored.span.status)});
+  tally_attributes(TraitOf::kAttribute, "", stored.span.attributes, tally);
+  tally_attributes(TraitOf::kResource, "", stored.resource.attributes, tally);
+}
+
+void tally_attributes(TraitOf of, std::string_view service, std::span<const store::AttributeView> attributes,
+                      TraitTally& tally) {
+  for (const store::AttributeView& attribute : attributes) {
+    if (attribute.value.type == ValueType::kCut || is_told_otherwise(of, attribute.key)) continue;
+    tally_value({.of = of, .service = service, .key = attribute.key}, attribute.value, tally);
+  }
+}
+
+}  // namespace fathom::query
