@@ -7,6 +7,7 @@ import { colorsOf, type ServiceColors } from "@/draw/service_color";
 import { focusRow } from "@/parts/focus_row";
 import { Problem, Waiting } from "@/parts/Problem";
 import { isDark } from "@/state/appearance";
+import { fromHere } from "@/state/navigation";
 import { formatPlace } from "@/state/place";
 import { formatDuration, formatInstant, type Zone } from "@/time/nano";
 import type { Heat } from "./heat";
@@ -72,7 +73,7 @@ interface RowProps {
 }
 
 function Row({ row, longest, colors, zone }: RowProps) {
-  const address = formatPlace({ view: "trace", id: row.trace_id, query: { span: row.span_id } });
+  const address = formatPlace(fromHere({ view: "trace", id: row.trace_id, query: { span: row.span_id } }));
   return (
     <a href={address} style={{ "--share": String(row.duration_nano / longest) }}>
       <span class="number slow-duration">{formatDuration(row.duration_nano)}</span>
