@@ -11,6 +11,7 @@ import { Differences, useDifferences } from "./Differences";
 import { heatOf } from "./heat";
 import { useLists } from "./lists";
 import { Picture } from "./Picture";
+import { SelectionNotice } from "./SelectionNotice";
 import { ServiceTable } from "./ServiceTable";
 import { SlowList } from "./SlowList";
 import { Spread } from "./Spread";
@@ -41,10 +42,15 @@ export function Explorer({ place }: { place: Place }) {
     <>
       <h1 class="visually-hidden">Explore</h1>
       <Bar words={words} show={show} lists={lists} />
+      <SelectionNotice
+        {...{ words, show }}
+        heat={answer.stale ? undefined : heat}
+        selected={differences?.stale ? undefined : differences?.data?.selected.spans}
+      />
       {answer.error && <Problem error={answer.error} again={answer.again} />}
       <div class="explore">
         <Picture words={words} show={show} heat={heat} stale={answer.stale} failed={answer.error !== undefined}>
-          <Spread words={words} show={show} heat={heat} differences={differences} />
+          <Spread {...{ words, show, heat, differences }} stale={answer.stale || answer.error !== undefined} />
         </Picture>
         {beside(
           words.selection !== undefined,

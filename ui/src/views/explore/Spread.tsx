@@ -13,7 +13,7 @@ import type { Show } from "./Explorer";
 import { rowOfSlowest, type Heat } from "./heat";
 import { paintStrip } from "./paint_strip";
 import { rangeParams } from "@/time/range";
-import { inOrder, seenText, spreadOver, stripOf, type Strip } from "./spread";
+import { emptyText, inOrder, seenText, spreadOver, stripOf, type Strip } from "./spread";
 import { useStripValues } from "./strip_values";
 import { useValueHeats } from "./strips";
 import type { Words } from "./words";
@@ -22,15 +22,17 @@ interface Props {
   readonly words: Words;
   readonly show: Show;
   readonly heat: Heat | undefined;
+  /** The heatmap is of the question before, or is not to be had. */
+  readonly stale: boolean;
   readonly differences: Answer<DifferencesAnswer> | undefined;
 }
 
-export function Spread({ words: chosen, show, heat: current, differences }: Props) {
+export function Spread({ words: chosen, show, heat: current, stale, differences }: Props) {
   const heat = useSettled(current, chosen.follow);
   const keys = useAnswer<AttributeKeysAnswer>(heat && "attributes", rangeParams(chosen.range)).data?.keys;
   const spread = spreadOver(chosen.spread, keys, differences?.data?.differences ?? []);
   const words = useMemo(() => ({ ...chosen, spread }), [chosen, spread]);
-  const { values, held, permit } = useStripValues(words, heat, differences);
+  const { values, held, permit, some, error } = useStripValues(words, heat, differences);
   const found = useValueHeats(words, heat, values);
   const slowAbove = heat && slowBound(heat, words);
   const strips = useMemo(
@@ -58,8 +60,8 @@ export function Spread({ words: chosen, show, heat: current, differences }: Prop
             />
           ))}
           {held && <button onClick={permit}>Look at each value of {spread}</button>}
-          {!held && found.done && strips.length === 0 && (
-            <p class="faint">No span that is shown has {spread}. Choose another attribute.</p>
+          {!held && strips.length === 0 && (
+            <p class="faint">{emptyText({ spread, some, failed: error ?? found.error, done: !stale && found.done })}</p>
           )}
         </div>
       )}
