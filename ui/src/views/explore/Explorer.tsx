@@ -3,6 +3,7 @@ import type { VNode } from "preact";
 import { useMemo } from "preact/hooks";
 import type { HeatmapAnswer } from "@/api/generated/answers";
 import { useAnswer } from "@/api/answer";
+import type { AskError } from "@/api/ask";
 import { Problem } from "@/parts/Problem";
 import { go } from "@/state/navigation";
 import type { Place } from "@/state/place";
@@ -38,16 +39,17 @@ export function Explorer({ place }: { place: Place }) {
   const ready = heat !== undefined || answer.error !== undefined;
   const lists = useLists(words, ready, every);
   const differences = useDifferences(words, heat);
+  const refused = refusedConditions(words, answer.error);
   return (
     <>
       <h1 class="visually-hidden">Explore</h1>
-      <Bar words={words} show={show} lists={lists} />
+      <Bar {...{ words, show, lists }} refused={refused} />
       <SelectionNotice
         {...{ words, show }}
         heat={answer.stale ? undefined : heat}
         selected={differences?.stale ? undefined : differences?.data?.selected.spans}
       />
-      {answer.error && <Problem error={answer.error} again={answer.again} />}
+      {answer.error && !refused && <Problem error={answer.error} again={answer.again} />}
       <div class="explore">
         <Picture words={words} show={show} heat={heat} stale={answer.stale} failed={answer.error !== undefined}>
           <Spread {...{ words, show, heat, differences }} stale={answer.stale || answer.error !== undefined} />
@@ -61,6 +63,11 @@ export function Explorer({ place }: { place: Place }) {
       </div>
     </>
   );
+}
+
+/** What the server has against the conditions is said beside them. */
+function refusedConditions({ where }: Words, error: AskError | undefined): string | undefined {
+  return where.length > 0 && error?.status === 400 && /where|condition/.test(error.message) ? error.message : undefined;
 }
 
 // What one looks for next stands beside the picture: services at first, then how the selection differs.

@@ -10,6 +10,7 @@ import { formatDuration, type Zone } from "@/time/nano";
 import { withCondition } from "./conditions";
 import { timesText } from "./describe";
 import type { Show } from "./Explorer";
+import { conditionOf } from "./condition_text";
 import { rowOfSlowest, type Heat } from "./heat";
 import { paintStrip } from "./paint_strip";
 import { rangeParams } from "@/time/range";
@@ -56,7 +57,7 @@ export function Spread({ words: chosen, show, heat: current, stale, differences 
             <ValueStrip
               key={value}
               {...{ value, strip, heat, zone: words.zone }}
-              choose={() => show(withCondition(chosen, `${spread}=${value}`))}
+              choose={() => show(withCondition(chosen, conditionOf(spread, value)))}
             />
           ))}
           {held && <button onClick={permit}>Look at each value of {spread}</button>}

@@ -5,6 +5,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ask, type AskError } from "@/api/ask";
 import type { HeatmapAnswer } from "@/api/generated/answers";
+import { conditionOf } from "./condition_text";
 import { heatOf, type Heat } from "./heat";
 import { wholeOf } from "./selection_words";
 import { filterParams, type Words } from "./words";
@@ -49,7 +50,7 @@ export function useValueHeats(words: Words, heat: Heat | undefined, values: read
       for (const value of values) {
         if (shownOf(values, answers).length >= MOST_STRIPS) return;
         if (answers.has(value)) continue;
-        const where = [...params.where, `${words.spread}=${value}`];
+        const where = [...params.where, conditionOf(words.spread, value)];
         const answer = await ask<HeatmapAnswer>("heatmap", { ...params, where }, abort.signal);
         answers.set(value, heatOf(answer));
         if (answer.spans > 0) show(false);
