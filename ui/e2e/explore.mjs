@@ -48,7 +48,7 @@ export const checks = {
     await page.waitForURL(/sel_from=/);
     await page.locator(".slow-list li").first().waitFor();
     const href = await page.locator(".slow-list a").first().getAttribute("href");
-    assert.match(href, /^\/trace\/[0-9a-f]{32}\?span=[0-9a-f]{16}$/);
+    assert.match(href, /^\/trace\/[0-9a-f]{32}\?span=[0-9a-f]{16}(&|$)/);
     const marks = await drawnOn(page, ".heatmap-marks");
     assert.ok(marks.pixels > 100, "the selection is outlined");
     await page.getByRole("heading", { name: "How the selection differs" }).waitFor();
@@ -157,6 +157,35 @@ export const checks = {
     await page.getByLabel("From").fill("soon");
     await page.keyboard.press("Enter");
     assert.match(await page.locator(".field-problem").innerText(), /is no time/);
+  },
+
+  "the time, the clock and the service go along to other views, and back": async (page, told) => {
+    await page.goto(`${told.base}/?from=now-7h&to=now&zone=utc`);
+    await page.locator(".explore-table td.named button").first().click();
+    await page.waitForURL(/service=/);
+    const service = query(page, "service");
+    for (const [name, path] of [
+      ["Captures", "/captures"],
+      ["Services", "/services"],
+      ["Explore", "/"],
+    ]) {
+      await page.getByRole("link", { name, exact: true }).click();
+      await page.waitForURL((url) => url.pathname === path);
+      assert.deepEqual(
+        ["since", "zone", "service"].map((word) => query(page, word)),
+        ["7h", "utc", service],
+      );
+    }
+    await page.locator(".slow-list a").first().click();
+    await page.waitForURL(/\/trace\/.*zone=utc/);
+    await page.keyboard.press("1");
+    await page.waitForURL((url) => url.pathname === "/");
+    assert.equal(query(page, "since"), "7h");
+  },
+
+  "says which words of the address it does not understand": async (page, told) => {
+    await page.goto(`${told.base}/?from=banana`);
+    assert.match(await page.locator(".range-picker .field-problem").innerText(), /banana.*last hour is shown/);
   },
 
   "says what to do when the server is away": async (page, told) => {

@@ -3,13 +3,13 @@ import { useKeys } from "@/keys/keys";
 import { KeyHelp } from "@/keys/KeyHelp";
 import { PageHead, nextAppearance } from "@/parts/PageHead";
 import { Waiting } from "@/parts/Problem";
-import { go, place } from "@/state/navigation";
+import { fromHere, go, place } from "@/state/navigation";
 import type { Place, View } from "@/state/place";
 import { VIEWS, type ViewComponent } from "@/views/views";
 
 export function Page() {
   const [help, setHelp] = useState(false);
-  const to = (view: View) => () => go({ view, query: {} });
+  const to = (view: View) => () => go(fromHere({ view, query: {} }));
   useKeys("Everywhere", [
     { key: "?", what: "show the keys", run: () => setHelp(true) },
     { key: "1", what: "explore", run: to("explore") },
@@ -49,7 +49,11 @@ function Shown({ place: shown }: { place: Place }) {
 function Nowhere() {
   return (
     <p>
-      There is nothing at this address. <a href="/">Explore</a> is where one begins.
+      There is nothing at this address.{" "}
+      <a href="/" data-anew>
+        Explore
+      </a>{" "}
+      is where one begins.
     </p>
   );
 }

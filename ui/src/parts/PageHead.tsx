@@ -1,5 +1,7 @@
-import { formatPlace, type View } from "@/state/place";
-import { place } from "@/state/navigation";
+import { ZoneChoice } from "@/parts/ZoneChoice";
+import { formatPlace, withQuery, type View } from "@/state/place";
+import { fromHere, go, place } from "@/state/navigation";
+import { readZone } from "@/time/nano";
 import { appearance, chooseAppearance, type Appearance } from "@/state/appearance";
 
 const TABS: readonly (readonly [View, string])[] = [
@@ -10,6 +12,9 @@ const TABS: readonly (readonly [View, string])[] = [
   ["snapshots", "Snapshots"],
 ];
 
+/** Their range picker has the choice of the clock. */
+const HAVE_A_RANGE: readonly View[] = ["explore", "services"];
+
 const NEXT: Readonly<Record<Appearance, Appearance>> = { system: "dark", dark: "light", light: "system" };
 
 export function nextAppearance(): void {
@@ -19,24 +24,32 @@ export function nextAppearance(): void {
 export function PageHead({ help }: { help: () => void }) {
   return (
     <header class="page-head">
-      <a class="brand" href="/">
+      <a class="brand" href="/" data-anew title="begin anew">
         fathom
       </a>
       <nav aria-label="Views">
         {TABS.map(([view, name]) => (
           <a
             key={view}
-            href={formatPlace({ view, query: {} })}
+            href={formatPlace(fromHere({ view, query: {} }))}
             aria-current={place.value?.view === view ? "page" : undefined}
           >
             {name}
           </a>
         ))}
       </nav>
+      {place.value && !HAVE_A_RANGE.includes(place.value.view) && <Clock />}
       <button onClick={nextAppearance}>Appearance: {appearance.value}</button>
       <button onClick={help}>
         Keys <kbd>?</kbd>
       </button>
     </header>
   );
+}
+
+function Clock() {
+  const here = place.value;
+  if (!here) return null;
+  const choose = (zone: string) => go(withQuery(here, { zone: zone === "utc" ? zone : undefined }), "replace");
+  return <ZoneChoice zone={readZone(here.query["zone"])} choose={choose} />;
 }

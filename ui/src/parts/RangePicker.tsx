@@ -1,7 +1,9 @@
 // Of when: the last hours, or from here to there, in local time or UTC.
 import { useState } from "preact/hooks";
+import { place } from "@/state/navigation";
 import { nowUnixNano, type Zone } from "@/time/nano";
-import { RECENT, isBetween, type Range } from "@/time/range";
+import { RECENT, isBetween, rangeProblem, type Range } from "@/time/range";
+import { ZoneChoice } from "@/parts/ZoneChoice";
 import { parseRange, writeWhen } from "@/time/when";
 import "./range_picker.css";
 
@@ -14,6 +16,7 @@ export interface RangePickerProps {
 
 export function RangePicker({ range, zone, chooseRange, chooseZone }: RangePickerProps) {
   const shown = { from: textOf(range, "from", zone), to: textOf(range, "to", zone) };
+  const misread = place.value && rangeProblem(place.value.query);
   return (
     <div class="range-picker">
       <div class="joined" role="group" aria-label="The last">
@@ -28,9 +31,12 @@ export function RangePicker({ range, zone, chooseRange, chooseZone }: RangePicke
         ))}
       </div>
       <FromTo key={`${shown.from} ${shown.to}`} shown={shown} zone={zone} choose={chooseRange} />
-      <button onClick={() => chooseZone(zone === "utc" ? "local" : "utc")} title="whose clock; a click takes the other">
-        {zone === "utc" ? "UTC" : "Local time"}
-      </button>
+      {misread && (
+        <span class="field-problem" role="alert">
+          {misread}
+        </span>
+      )}
+      <ZoneChoice zone={zone} choose={chooseZone} {...(isBetween(range) && { at: range.from })} />
     </div>
   );
 }
@@ -67,7 +73,7 @@ function FromTo({ shown, zone, choose }: FromToProps) {
         <input
           value={typed.from}
           size={17}
-          title="yesterday 14:00, 14:15, 2026-11-21 14:00, now-2h"
+          title="yesterday 14:00, 2pm, 2026-11-21 14:00, now-2h, 2026-11-21T14:00:00Z, 1795269600"
           aria-invalid={problem !== ""}
           onInput={(event) => type({ from: event.currentTarget.value })}
           onFocus={(event) => event.currentTarget.select()}

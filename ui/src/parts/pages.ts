@@ -16,23 +16,30 @@ export interface Pages<Row> {
   readonly again: () => void;
   /** Undefined: there are no more. */
   readonly more: (() => void) | undefined;
+  /** How many there are of those behind the first. */
+  readonly further: number;
 }
 
 interface Further<Row> {
   readonly address: string;
   readonly rows: readonly Row[];
   readonly cursor: string;
+  readonly pages: number;
 }
 
-/** `idOf` tells rows apart: one that moved to a later page while it was read is shown once. */
+/**
+ * `idOf` tells rows apart: one that moved to a later page while it was read is shown once. `path` undefined: nothing
+ * is asked yet. `laterParams`: what later pages are asked for instead, as more rows each.
+ */
 export function usePages<Answer extends Paged, Row>(
-  path: string,
+  path: string | undefined,
   params: Params,
   rowsOf: (answer: Answer) => readonly Row[],
   idOf: (row: Row) => string,
   everyMilliseconds = 0,
+  laterParams: Params = {},
 ): Pages<Row> {
-  const address = addressOf(path, params);
+  const address = addressOf(path ?? "", params);
   const first = useAnswer<Answer>(path, params, everyMilliseconds);
   const [further, setFurther] = useState<Further<Row>>();
   const [problem, setProblem] = useState<AskError>();
@@ -43,11 +50,12 @@ export function usePages<Answer extends Paged, Row>(
 
   const pages = further?.address === address ? further : undefined;
   const cursor = pages ? pages.cursor : (first.data?.next_cursor ?? "");
-  const more = () =>
-    ask<Answer>(path, { ...params, cursor }).then(
+  const more = async () =>
+    ask<Answer>(path ?? "", { ...params, ...laterParams, cursor }).then(
       (answer) => {
         setProblem(undefined);
-        setFurther({ address, rows: [...(pages?.rows ?? []), ...rowsOf(answer)], cursor: answer.next_cursor });
+        const rows = [...(pages?.rows ?? []), ...rowsOf(answer)];
+        setFurther({ address, rows, cursor: answer.next_cursor, pages: (pages?.pages ?? 0) + 1 });
       },
       (error: AskError) => setProblem(error),
     );
@@ -56,6 +64,7 @@ export function usePages<Answer extends Paged, Row>(
     error: first.error ?? problem,
     stale: first.stale,
     again: first.error ? first.again : more,
+    further: pages?.pages ?? 0,
     more: cursor === "" || first.stale ? undefined : () => void more(),
   };
 }

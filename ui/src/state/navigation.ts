@@ -1,20 +1,31 @@
-// Where the page is, as a signal over the browser's history.
-import { signal } from "@preact/signals";
+// Where the page is, as a signal over the browser's history. From one view to another, by whatever way within the page,
+// the words of carried.ts go along.
+import { effect, signal } from "@preact/signals";
+import { readZone, setUsualZone } from "@/time/nano";
+import { onward, withWordsOf } from "./carried";
 import { formatPlace, parsePlace, type Place } from "./place";
 
 /** Undefined: an address that leads nowhere. */
 export const place = signal<Place | undefined>(read());
+// Before any view draws.
+effect(() => setUsualZone(readZone(place.value?.query["zone"])));
 
 function read(): Place | undefined {
   return parsePlace(window.location.pathname, window.location.search);
 }
 
 /** Goes there. `replace` for what the back button should not step through, as a drag's every pixel. */
-export function go(to: Place, how: "push" | "replace" = "push"): void {
+export function go(target: Place, how: "push" | "replace" = "push"): void {
+  const to = onward(place.value, target);
   const address = formatPlace(to);
   if (how === "push") window.history.pushState(null, "", address);
   else window.history.replaceState(null, "", address);
   place.value = to;
+}
+
+/** A view as the reader comes to it from here, be it this one: what tabs and their keys lead to. */
+export function fromHere(to: Place): Place {
+  return place.value ? withWordsOf(place.value, to) : to;
 }
 
 /** Makes the browser's own ways (back, forward, links within the page) lead through `place`. */
@@ -26,10 +37,17 @@ export function followHistory(): void {
     const link = (event.target as Element | null)?.closest?.("a[href]");
     if (!link || !staysHere(event, link)) return;
     event.preventDefault();
-    window.history.pushState(null, "", targetOf(link));
-    place.value = read();
+    follow(targetOf(link), link.hasAttribute("data-anew"));
     window.scrollTo(0, 0);
   });
+}
+
+/** `anew`: what was chosen before stays behind. */
+function follow({ pathname, search, href }: URL, anew: boolean): void {
+  const to = parsePlace(pathname, search);
+  if (to && !anew) return go(to);
+  window.history.pushState(null, "", href);
+  place.value = to;
 }
 
 // Links of SVG are no HTMLAnchorElement.

@@ -23,3 +23,7 @@ it("changes words of the query, and leaves the others", () => {
   const place: Place = { view: "explore", query: { a: "1", b: "2" } };
   expect(withQuery(place, { a: undefined, c: "3" }).query).toEqual({ b: "2", c: "3" });
 });
+
+it("takes every one of a word that is repeated", () => {
+  expect(parsePlace("/", "?where=a%3Db&where=c%3Dd&zone=utc")?.query).toEqual({ where: "a=b\nc=d", zone: "utc" });
+});

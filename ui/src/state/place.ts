@@ -25,7 +25,7 @@ const WITH_ID: readonly View[] = ["trace", "capture", "snapshot"];
 const PLAIN: readonly View[] = ["services", "nodes", "captures", "snapshots"];
 
 export function parsePlace(pathname: string, search: string): Place | undefined {
-  const query = Object.fromEntries(new URLSearchParams(search));
+  const query = readQuery(search);
   const [first = "", id, last, ...more] = pathname.split("/").slice(1).map(decodeURIComponent);
   if (more.length > 0) return undefined;
   if (first === "" || first === "explore") return id === undefined ? { view: "explore", query } : undefined;
@@ -34,6 +34,12 @@ export function parsePlace(pathname: string, search: string): Place | undefined 
   const view = [...WITH_ID, ...PLAIN].find((name) => name === first);
   if (!view || WITH_ID.includes(view) !== (id !== undefined && id !== "")) return undefined;
   return id ? { view, id, query } : { view, query };
+}
+
+/** A word that is said more than once is one text of several lines. */
+function readQuery(search: string): Record<string, string> {
+  const words = new URLSearchParams(search);
+  return Object.fromEntries([...new Set(words.keys())].map((word) => [word, words.getAll(word).join("\n")]));
 }
 
 export function formatPlace(place: Place): string {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { formatDuration, formatExactNano, formatInstant } from "./nano";
+import { formatDuration, formatExactNano, formatInstant, offsetName, setUsualZone } from "./nano";
 
 describe("formatDuration", () => {
   it.each([
@@ -23,4 +23,16 @@ it("shows every nanosecond of an instant", () => {
 it("groups the digits of an exact duration", () => {
   expect(formatExactNano(1240000007)).toBe("1,240,000,007 ns");
   expect(formatExactNano(12n)).toBe("12 ns");
+});
+
+it("reads instants by the clock that the address says, where nobody else does", () => {
+  setUsualZone("utc");
+  expect(formatInstant(1795221003123456789n)).toBe("2026-11-21 00:30:03.123");
+  setUsualZone("local");
+  expect(formatInstant(1795221003123456789n)).toBe(formatInstant(1795221003123456789n, 3, "local"));
+});
+
+it("names the clock", () => {
+  expect(offsetName("utc", 0n)).toBe("UTC");
+  expect(offsetName("local", 1795221003123456789n)).toMatch(/^UTC([+−]\d\d:\d\d)?$/);
 });

@@ -37,6 +37,25 @@ export function formatExactNano(nano: number | bigint): string {
 
 export type Zone = "local" | "utc";
 
+let usual: Zone = "local";
+
+/** Whose clock instants are read by where a caller does not say it. The address says it to all views at once. */
+export function setUsualZone(zone: Zone): void {
+  usual = zone;
+}
+
+export function readZone(text: string | undefined): Zone {
+  return text === "utc" ? "utc" : "local";
+}
+
+/** "UTC", "UTC+02:00": how that clock stands at that instant. */
+export function offsetName(zone: Zone, at: UnixNano = nowUnixNano()): string {
+  const minutes = zone === "utc" ? 0 : -new Date(Number(at / 1_000_000n)).getTimezoneOffset();
+  const two = (value: number) => value.toString().padStart(2, "0");
+  const away = Math.abs(minutes);
+  return minutes === 0 ? "UTC" : `UTC${minutes < 0 ? "−" : "+"}${two(Math.floor(away / 60))}:${two(away % 60)}`;
+}
+
 function parts(at: UnixNano, zone: Zone): { date: string; time: string } {
   const when = new Date(Number(at / 1_000_000n));
   const two = (value: number) => value.toString().padStart(2, "0");
@@ -51,14 +70,14 @@ function parts(at: UnixNano, zone: Zone): { date: string; time: string } {
 }
 
 /** "2026-11-21 14:03:07.123456789", with as many digits behind the point as are asked for. */
-export function formatInstant(at: UnixNano, digits = 3, zone: Zone = "local"): string {
+export function formatInstant(at: UnixNano, digits = 3, zone: Zone = usual): string {
   const { date, time } = parts(at, zone);
   const fraction = (((at % NANOS_PER_SECOND) + NANOS_PER_SECOND) % NANOS_PER_SECOND).toString().padStart(9, "0");
   return `${date} ${time}${digits > 0 ? `.${fraction.slice(0, digits)}` : ""}`;
 }
 
 /** "14:03" or "14:03:07": for axes, whose ticks are minutes or more apart, or seconds. */
-export function formatClock(at: UnixNano, seconds: boolean, zone: Zone = "local"): string {
+export function formatClock(at: UnixNano, seconds: boolean, zone: Zone = usual): string {
   const { time } = parts(at, zone);
   return seconds ? time : time.slice(0, 5);
 }

@@ -1,5 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { between, formatBetween, lengthNano, rangeParams, rangeWords, readRange, sinceNano, type Range } from "./range";
+import {
+  between,
+  formatBetween,
+  lengthNano,
+  rangeParams,
+  rangeProblem,
+  rangeWords,
+  readRange,
+  type Range,
+} from "./range";
+import { sinceNano } from "./since";
 
 const HOUR = 3_600_000_000_000n;
 const TWO = 1795269600000000000n; // 2026-11-21 14:00 UTC
@@ -13,6 +23,25 @@ describe("the address", () => {
     expect(readRange({})).toEqual({ since: "1h" });
     expect(readRange({ since: "soon" })).toEqual({ since: "1h" });
     expect(readRange({ from: "2026-11-21T15:00:00Z", to: "2026-11-21T14:00:00Z" })).toEqual({ since: "1h" });
+  });
+  it("takes what the fields take", () => {
+    const now = TWO + 26n * HOUR; // the next day, at four
+    expect(readRange({ from: "now-24h", to: "now" })).toEqual({ since: "24h" });
+    expect(readRange({ from: "yesterday 14:00", to: "15:00", zone: "utc" }, now)).toEqual({
+      from: TWO,
+      to: TWO + HOUR,
+    });
+    expect(readRange({ from: "1795269600", to: "1795273200" })).toEqual({ from: TWO, to: TWO + HOUR });
+    expect(readRange({ from: "1795269600" }, now)).toEqual({ from: TWO, to: now });
+    expect(rangeProblem({ from: "now-24h", to: "now" })).toBeUndefined();
+    expect(rangeProblem({})).toBeUndefined();
+  });
+  it("says what it does not understand, and what is shown instead", () => {
+    expect(rangeProblem({ from: "banana" })).toMatch(/banana.*The last hour is shown/);
+    expect(rangeProblem({ from: "now-1h", to: "banana" })).toMatch(/banana/);
+    expect(rangeProblem({ to: "now" })).toMatch(/from/);
+    expect(rangeProblem({ since: "soon" })).toMatch(/since=soon/);
+    expect(rangeProblem({ from: "2026-11-21T15:00:00Z", to: "2026-11-21T14:00:00Z" })).toMatch(/ends before it begins/);
   });
 });
 

@@ -1,7 +1,9 @@
 // The range of time that a view shows: until now ("since"), or between two instants. In the address as the server's own
 // parameters are called.
-import { formatClock, formatInstant, type UnixNano, type Zone } from "./nano";
+import { formatClock, formatInstant, nowUnixNano, readZone, type UnixNano, type Zone } from "./nano";
 import { readInstant, writeInstant } from "./rfc3339";
+import { sinceNano } from "./since";
+import { parseRange } from "./when";
 
 export interface Between {
   readonly from: UnixNano;
@@ -18,11 +20,28 @@ export function isBetween(range: Range): range is Between {
   return "from" in range;
 }
 
-export function readRange(query: Words): Range {
-  const [from, to] = [readInstant(query["from"]), readInstant(query["to"])];
-  if (from !== undefined && to !== undefined && from < to) return { from, to };
-  const since = query["since"];
-  return since && sinceNano(since) !== undefined ? { since } : DEFAULT_RANGE;
+export function readRange(query: Words, now: UnixNano = nowUnixNano()): Range {
+  const said = saidRange(query, now);
+  return "problem" in said ? DEFAULT_RANGE : said;
+}
+
+/** What of the address cannot be read as a range, and what is shown instead; undefined where nothing is wrong. */
+export function rangeProblem(query: Words, now: UnixNano = nowUnixNano()): string | undefined {
+  const said = saidRange(query, now);
+  return "problem" in said ? `The address: ${said.problem.replace(/\.$/, "")}. The last hour is shown.` : undefined;
+}
+
+/** Exact instants, as the page writes them, or whatever the fields take, as somebody typed it into the address. */
+function saidRange(query: Words, now: UnixNano): Range | { readonly problem: string } {
+  const { from = "", to = "", since = "" } = query;
+  if (from !== "") {
+    const [begin, end] = [readInstant(from), readInstant(to)];
+    if (begin !== undefined && end !== undefined && begin < end) return { from: begin, to: end };
+    return parseRange(from, to, now, readZone(query["zone"]));
+  }
+  if (to !== "") return { problem: `“to=${to}” has no “from” beside it` };
+  if (since === "") return DEFAULT_RANGE;
+  return sinceNano(since) === undefined ? { problem: `“since=${since}” is no time; write 15m, 6h or 7d` } : { since };
 }
 
 /** The words of the query that say it; undefined takes a word out. */
@@ -34,24 +53,6 @@ export function rangeWords(range: Range): { since?: string; from?: string; to?: 
 /** The same for the server, which is told instants as whole nanoseconds. */
 export function rangeParams(range: Range): Readonly<Record<string, string>> {
   return isBetween(range) ? { from: range.from.toString(), to: range.to.toString() } : { since: range.since };
-}
-
-const UNIT_NANOS: Readonly<Record<string, bigint>> = {
-  ms: 1_000_000n,
-  s: 1_000_000_000n,
-  m: 60_000_000_000n,
-  h: 3_600_000_000_000n,
-  d: 86_400_000_000_000n,
-};
-
-/** "1h30m" as nanoseconds; undefined for what is no duration. */
-export function sinceNano(text: string): bigint | undefined {
-  if (!/^(\d{1,6}(ms|s|m|h|d))+$/.test(text)) return undefined;
-  let total = 0n;
-  for (const [, count = "0", unit = ""] of text.matchAll(/(\d+)(ms|[smhd])/g)) {
-    total += BigInt(count) * (UNIT_NANOS[unit] ?? 0n);
-  }
-  return total > 0n ? total : undefined;
 }
 
 /** How long it is, as a number. */

@@ -22,12 +22,40 @@ it.each([
   ["2026-11-19T07:05", "2026-11-19T07:05:00Z"],
   ["2026-11-19T07:05:00.000000001Z", "2026-11-19T07:05:00.000000001Z"],
   ["11-01 12", "2026-11-01T12:00:00Z"],
+  ["yesterday 2pm", "2026-11-21T14:00:00Z"],
+  ["yesterday 2:30 pm", "2026-11-21T14:30:00Z"],
+  ["12am", "2026-11-22T00:00:00Z"],
+  ["12 pm", "2026-11-22T12:00:00Z"],
+  ["14:00 yesterday", "2026-11-21T14:00:00Z"],
+  ["14 h yesterday", "2026-11-21T14:00:00Z"],
+  ["9:30 2026-11-19", "2026-11-19T09:30:00Z"],
+  ["2026-11-21 14:00:00Z", "2026-11-21T14:00:00Z"],
+  ["2026-11-21 14:00 UTC", "2026-11-21T14:00:00Z"],
+  ["2026-11-21T14:00:00.25+02:00", "2026-11-21T12:00:00.25Z"],
+  ["2026-11-21 14:00 -0530", "2026-11-21T19:30:00Z"],
+  ["1795269600", "2026-11-21T14:00:00Z"],
+  ["1795269600.5", "2026-11-21T14:00:00.5Z"],
+  ["1795269600123", "2026-11-21T14:00:00.123Z"],
+  ["1795269600000000007", "2026-11-21T14:00:00.000000007Z"],
 ])("%s is %s", (text, instant) => {
   const at = parseWhen(text, NOW, "utc");
   expect(at === undefined ? undefined : writeInstant(at)).toBe(instant);
 });
 
-it.each(["", "soon", "25:00", "14:75", "13-41", "yesterday 14 15", "now-soon", "su 14"])("%s says nothing", (text) => {
+it.each([
+  "",
+  "soon",
+  "25:00",
+  "14:75",
+  "13-41",
+  "yesterday 14 15",
+  "now-soon",
+  "su 14",
+  "13pm",
+  "0am",
+  "14:00-15:00",
+  "12345",
+])("%s says nothing", (text) => {
   expect(parseWhen(text, NOW, "utc")).toBeUndefined();
 });
 
@@ -51,6 +79,11 @@ it("keeps until now what is until now, and says what is wrong", () => {
   expect(parseRange("14:00", "", NOW, "utc")).toEqual({ from: NOW - 9_000_000_000_000n, to: NOW });
   expect(parseRange("soon", "now", NOW, "utc")).toHaveProperty("problem");
   expect(parseRange("14:00", "13:00", NOW, "utc")).toEqual({ problem: "The range ends before it begins." });
+});
+
+it("takes a zone that is written for that, whatever the reader sees", () => {
+  expect(parseWhen("2026-11-21 14:00:00Z", NOW, "local")).toBe(1795269600000000000n);
+  expect(parseWhen("2026-11-21 16:00+02:00", NOW, "local")).toBe(1795269600000000000n);
 });
 
 it.each([

@@ -1,10 +1,12 @@
-// Instants as people type them: "yesterday 14:00", "14:15", "2026-11-21 14", "now-2h".
-import { formatInstant, type UnixNano, type Zone } from "./nano";
+// Instants as people and programs write them: "yesterday 14:00", "2pm yesterday", "14:15", "2026-11-21 14", "now-2h",
+// "2026-11-21 14:00:00Z", "2026-11-21T14:00+02:00", seconds or milliseconds since 1970.
+import { formatInstant, NANOS_PER_SECOND, type UnixNano, type Zone } from "./nano";
 import { readInstant } from "./rfc3339";
-import { sinceNano, type Range } from "./range";
+import type { Range } from "./range";
+import { sinceNano } from "./since";
 
 const WEEKDAYS = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
-const CLOCK = /^(\d{1,2})(?:h|:(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?)?$/;
+const CLOCK = /^(\d{1,2})(?:h|:(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?)?(am|pm)?$/;
 
 interface Day {
   readonly year: number;
@@ -16,13 +18,34 @@ interface Day {
 export function parseWhen(text: string, now: UnixNano, zone: Zone): UnixNano | undefined {
   const words = cleaned(text);
   if (/^now\b/.test(words)) return fromNow(words, now);
-  const exact = readInstant(text.trim().toUpperCase());
+  const exact = readInstant(text.trim().toUpperCase()) ?? sinceEpoch(words) ?? elsewhere(words, now);
   if (exact !== undefined) return exact;
-  const [first = "", second, ...more] = words.split(/[ t]+(?=\d)/);
+  const [first = "", second, ...more] = words.split(/ |(?<=\d)t(?=\d)/);
   if (more.length > 0) return undefined;
-  const day = dayOf(first, now, zone);
-  if (day) return at(day, second ?? "0", zone);
-  return second === undefined ? at(today(now, zone), first, zone) : undefined;
+  if (second === undefined) return dayAt(first, "0", now, zone) ?? at(today(now, zone), first, zone);
+  return dayAt(first, second, now, zone) ?? dayAt(second, first, now, zone);
+}
+
+function dayAt(word: string, time: string, now: UnixNano, zone: Zone): UnixNano | undefined {
+  const day = dayOf(word, now, zone);
+  return day && at(day, time, zone);
+}
+
+/** Seconds or milliseconds since 1970. */
+function sinceEpoch(words: string): UnixNano | undefined {
+  const [, seconds, fraction = ""] = /^(\d{10})(?:\.(\d{1,9}))?$/.exec(words) ?? [];
+  if (seconds) return BigInt(seconds) * NANOS_PER_SECOND + BigInt(fraction.padEnd(9, "0"));
+  return /^\d{13}$/.test(words) ? BigInt(words) * 1_000_000n : undefined;
+}
+
+/** With a zone of its own behind it: "14:00 utc", "2026-11-21 14:00:00Z"; hours and minutes only behind a date. */
+function elsewhere(words: string, now: UnixNano): UnixNano | undefined {
+  const [, rest, sign, hours = "0", minutes = "0"] =
+    /^(.*:\d\d(?:\.\d+)?) ?(?:z|utc|(?<=\d-\d\d[ t].*)([-+])(\d\d):?(\d\d)?)$/.exec(words) ?? [];
+  if (rest === undefined) return undefined;
+  const shift = (BigInt(hours) * 60n + BigInt(minutes)) * 60n * NANOS_PER_SECOND;
+  const there = parseWhen(rest, now, "utc");
+  return there === undefined ? undefined : sign === "-" ? there + shift : there - shift;
 }
 
 /** As it may be typed again: "2026-11-21 14:00", with seconds and fractions only where they say something. */
@@ -32,7 +55,11 @@ export function writeWhen(at: UnixNano, zone: Zone): string {
 }
 
 function cleaned(text: string): string {
-  return text.trim().toLowerCase().replace(/\s+/g, " ").replace(/ h$/, "h");
+  return text
+    .trim()
+    .toLowerCase()
+    .replace(/\s+/g, " ")
+    .replace(/(?<=\d) (h|am|pm)\b/, "$1");
 }
 
 function fromNow(words: string, now: UnixNano): UnixNano | undefined {
@@ -68,11 +95,18 @@ function daysSince(weekday: number, { year, month, day }: Day): number {
 }
 
 function at({ year, month, day }: Day, time: string, zone: Zone): UnixNano | undefined {
-  const [, hour, minute = "0", second = "0", fraction = ""] = CLOCK.exec(time) ?? [];
-  if (hour === undefined || Number(hour) > 24 || Number(minute) > 59 || Number(second) > 59) return undefined;
-  const parts = [year, month, day, Number(hour), Number(minute), Number(second)] as const;
+  const [, said, minute = "0", second = "0", fraction = "", half] = CLOCK.exec(time) ?? [];
+  const hour = said === undefined ? undefined : hourOf(Number(said), half);
+  if (hour === undefined || Number(minute) > 59 || Number(second) > 59) return undefined;
+  const parts = [year, month, day, hour, Number(minute), Number(second)] as const;
   const milliseconds = zone === "utc" ? Date.UTC(...parts) : new Date(...parts).getTime();
   return BigInt(milliseconds) * 1_000_000n + BigInt(fraction.padEnd(9, "0"));
+}
+
+// "12am" is midnight, "12pm" noon.
+function hourOf(said: number, half: string | undefined): number | undefined {
+  if (half === undefined) return said <= 24 ? said : undefined;
+  return said < 1 || said > 12 ? undefined : (said % 12) + (half === "pm" ? 12 : 0);
 }
 
 /** What two fields say together, or what is wrong with them. A second time without a day is of the first one's day. */

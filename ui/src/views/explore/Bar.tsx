@@ -10,6 +10,7 @@ export interface BarProps {
   readonly words: Words;
   readonly show: Show;
   readonly lists: Lists;
+  readonly refused: string | undefined;
 }
 
 export function Bar(props: BarProps) {
@@ -28,7 +29,7 @@ export function Bar(props: BarProps) {
           />
           Errors only
         </label>
-        <Conditions words={words} show={show} />
+        <Conditions words={words} show={show} refused={props.refused} />
       </div>
     </div>
   );

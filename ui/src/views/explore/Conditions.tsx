@@ -1,10 +1,11 @@
-// Conditions KEY=VALUE as chips, and a field that completes keys and values.
+// Conditions as chips, and a field that completes keys and values.
 import { useRef, useState } from "preact/hooks";
 import type { TargetedKeyboardEvent } from "preact";
 import { useAnswer } from "@/api/answer";
 import type { AttributeKeysAnswer, AttributeValuesAnswer } from "@/api/generated/answers";
 import { formatCount } from "@/parts/figures";
 import { useKeys } from "@/keys/keys";
+import { conditionWords, GRAMMAR } from "./condition_text";
 import { completions, faultOf, keyOf, withCondition, withoutCondition, type Completion } from "./conditions";
 import type { Show } from "./Explorer";
 import { rangeParams } from "@/time/range";
@@ -13,6 +14,8 @@ import type { Words } from "./words";
 interface Props {
   readonly words: Words;
   readonly show: Show;
+  /** What the server has against the conditions, in its words. */
+  readonly refused: string | undefined;
 }
 
 export function Conditions(props: Props) {
@@ -23,10 +26,11 @@ export function Conditions(props: Props) {
         <button
           key={condition}
           class="chip"
-          aria-label={`take ${condition} away`}
+          aria-label={`take ${conditionWords(condition)} away`}
+          title={condition}
           onClick={() => show(withoutCondition(words, condition))}
         >
-          <span>{condition}</span> <span aria-hidden="true">×</span>
+          <span>{conditionWords(condition)}</span> <span aria-hidden="true">×</span>
         </button>
       ))}
       <ConditionField {...props} />
@@ -37,18 +41,19 @@ export function Conditions(props: Props) {
 function useCompletions(typed: string, active: boolean, words: Words): Completion[] {
   const range = rangeParams(words.range);
   const keys = useAnswer<AttributeKeysAnswer>(active ? "attributes" : undefined, range).data?.keys ?? [];
-  const key = keyOf(typed, keys);
+  const key = keyOf(typed);
   const path = active && key !== undefined ? `attributes/${encodeURIComponent(key)}/values` : undefined;
   const values = useAnswer<AttributeValuesAnswer>(path, { ...range, service: words.service, limit: 200 }).data;
   return active ? completions(typed, keys, values?.key === key ? (values?.values ?? []) : []) : [];
 }
 
-function ConditionField({ words, show }: Props) {
+function ConditionField({ words, show, refused }: Props) {
   const [typed, setTyped] = useState("");
   const [open, setOpen] = useState(false);
   const [chosen, setChosen] = useState(-1);
   const [problem, setProblem] = useState<string>();
   const field = useRef<HTMLInputElement>(null);
+  const told = problem ?? refused;
   const offered = useCompletions(typed, open, words);
   useKeys("Explorer", [{ key: "/", what: "add a condition", run: () => field.current?.focus() }]);
 
@@ -62,9 +67,10 @@ function ConditionField({ words, show }: Props) {
     const fault = faultOf(condition);
     if (fault) return setProblem(fault);
     type("");
+    setOpen(false);
     show(withCondition(words, condition));
   };
-  const take = ({ text }: Completion): void => (text.endsWith("=") ? type(text) : add(text));
+  const take = ({ text, whole }: Completion): void => (whole ? add(text) : type(text));
   const press = (event: TargetedKeyboardEvent<HTMLInputElement>): void => {
     const completion = offered[chosen];
     if (event.key === "ArrowDown") setChosen(Math.min(chosen + 1, offered.length - 1));
@@ -81,18 +87,20 @@ function ConditionField({ words, show }: Props) {
       <input
         ref={field}
         value={typed}
-        placeholder="add a condition, as tenant=acme"
+        placeholder="add a condition: tenant=acme, amount>=500, !tenant"
+        title={GRAMMAR}
         role="combobox"
-        aria-label="Add a condition KEY=VALUE"
+        aria-label={`Add a condition: ${GRAMMAR}`}
         aria-autocomplete="list"
         aria-expanded={offered.length > 0}
         aria-controls="condition-completions"
         aria-activedescendant={chosen >= 0 ? `completion-${chosen}` : undefined}
-        aria-invalid={problem !== undefined}
+        aria-invalid={told !== undefined}
         autocomplete="off"
         spellcheck={false}
         onInput={(event) => type(event.currentTarget.value)}
         onFocus={() => setOpen(true)}
+        onClick={() => setOpen(true)}
         onBlur={() => setOpen(false)}
         onKeyDown={press}
       />
@@ -109,13 +117,14 @@ function ConditionField({ words, show }: Props) {
             }}
           >
             <span>{completion.text}</span>
+            {completion.note && <span class="faint">{completion.note}</span>}
             {completion.spans !== undefined && <span class="faint">{formatCount(completion.spans)}</span>}
           </li>
         ))}
       </ul>
-      {problem && (
+      {told && (
         <span class="field-problem" role="alert">
-          {problem}
+          {told}
         </span>
       )}
     </div>

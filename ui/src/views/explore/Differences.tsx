@@ -37,9 +37,7 @@ export function Differences({ words, show, answer }: Props) {
       {!answer && <Hint />}
       {error && <Problem error={error} {...(again && { again })} />}
       {answer && !data && !error && <Waiting what="Comparing" />}
-      {data?.differences.length === 0 && (
-        <p class="faint">In nothing that spans say: operations, attributes, nodes and versions are shared alike.</p>
-      )}
+      {data?.differences.length === 0 && <p class="faint">{nothingText(data)}</p>}
       {data && (
         <ol class="differences" data-busy={stale}>
           {data.differences.map((difference, at) => (
@@ -52,6 +50,12 @@ export function Differences({ words, show, answer }: Props) {
       )}
     </section>
   );
+}
+
+function nothingText({ selected, rest }: DifferencesAnswer): string {
+  if (selected.spans === 0) return "Nothing that is shown lies in the selection, so there is nothing to compare.";
+  if (rest.spans === 0) return "All that is shown is selected, so there is nothing to compare it with.";
+  return "In nothing that spans say: operations, attributes, nodes and versions are shared alike.";
 }
 
 function Hint() {

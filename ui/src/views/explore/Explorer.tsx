@@ -3,6 +3,7 @@ import type { VNode } from "preact";
 import { useMemo } from "preact/hooks";
 import type { HeatmapAnswer } from "@/api/generated/answers";
 import { useAnswer } from "@/api/answer";
+import type { AskError } from "@/api/ask";
 import { Problem } from "@/parts/Problem";
 import { go } from "@/state/navigation";
 import type { Place } from "@/state/place";
@@ -11,6 +12,7 @@ import { Differences, useDifferences } from "./Differences";
 import { heatOf } from "./heat";
 import { useLists } from "./lists";
 import { Picture } from "./Picture";
+import { SelectionNotice } from "./SelectionNotice";
 import { ServiceTable } from "./ServiceTable";
 import { SlowList } from "./SlowList";
 import { Spread } from "./Spread";
@@ -37,14 +39,20 @@ export function Explorer({ place }: { place: Place }) {
   const ready = heat !== undefined || answer.error !== undefined;
   const lists = useLists(words, ready, every);
   const differences = useDifferences(words, heat);
+  const refused = refusedConditions(words, answer.error);
   return (
     <>
       <h1 class="visually-hidden">Explore</h1>
-      <Bar words={words} show={show} lists={lists} />
-      {answer.error && <Problem error={answer.error} again={answer.again} />}
+      <Bar {...{ words, show, lists }} refused={refused} />
+      <SelectionNotice
+        {...{ words, show }}
+        heat={answer.stale ? undefined : heat}
+        selected={differences?.stale ? undefined : differences?.data?.selected.spans}
+      />
+      {answer.error && !refused && <Problem error={answer.error} again={answer.again} />}
       <div class="explore">
         <Picture words={words} show={show} heat={heat} stale={answer.stale} failed={answer.error !== undefined}>
-          <Spread words={words} show={show} heat={heat} differences={differences} />
+          <Spread {...{ words, show, heat, differences }} stale={answer.stale || answer.error !== undefined} />
         </Picture>
         {beside(
           words.selection !== undefined,
@@ -55,6 +63,11 @@ export function Explorer({ place }: { place: Place }) {
       </div>
     </>
   );
+}
+
+/** What the server has against the conditions is said beside them. */
+function refusedConditions({ where }: Words, error: AskError | undefined): string | undefined {
+  return where.length > 0 && error?.status === 400 && /where|condition/.test(error.message) ? error.message : undefined;
 }
 
 // What one looks for next stands beside the picture: services at first, then how the selection differs.

@@ -10,10 +10,11 @@ import { formatDuration, type Zone } from "@/time/nano";
 import { withCondition } from "./conditions";
 import { timesText } from "./describe";
 import type { Show } from "./Explorer";
+import { conditionOf } from "./condition_text";
 import { rowOfSlowest, type Heat } from "./heat";
 import { paintStrip } from "./paint_strip";
 import { rangeParams } from "@/time/range";
-import { inOrder, seenText, spreadOver, stripOf, type Strip } from "./spread";
+import { emptyText, inOrder, seenText, spreadOver, stripOf, type Strip } from "./spread";
 import { useStripValues } from "./strip_values";
 import { useValueHeats } from "./strips";
 import type { Words } from "./words";
@@ -22,15 +23,17 @@ interface Props {
   readonly words: Words;
   readonly show: Show;
   readonly heat: Heat | undefined;
+  /** The heatmap is of the question before, or is not to be had. */
+  readonly stale: boolean;
   readonly differences: Answer<DifferencesAnswer> | undefined;
 }
 
-export function Spread({ words: chosen, show, heat: current, differences }: Props) {
+export function Spread({ words: chosen, show, heat: current, stale, differences }: Props) {
   const heat = useSettled(current, chosen.follow);
   const keys = useAnswer<AttributeKeysAnswer>(heat && "attributes", rangeParams(chosen.range)).data?.keys;
   const spread = spreadOver(chosen.spread, keys, differences?.data?.differences ?? []);
   const words = useMemo(() => ({ ...chosen, spread }), [chosen, spread]);
-  const { values, held, permit } = useStripValues(words, heat, differences);
+  const { values, held, permit, some, error } = useStripValues(words, heat, differences);
   const found = useValueHeats(words, heat, values);
   const slowAbove = heat && slowBound(heat, words);
   const strips = useMemo(
@@ -54,12 +57,12 @@ export function Spread({ words: chosen, show, heat: current, differences }: Prop
             <ValueStrip
               key={value}
               {...{ value, strip, heat, zone: words.zone }}
-              choose={() => show(withCondition(chosen, `${spread}=${value}`))}
+              choose={() => show(withCondition(chosen, conditionOf(spread, value)))}
             />
           ))}
           {held && <button onClick={permit}>Look at each value of {spread}</button>}
-          {!held && found.done && strips.length === 0 && (
-            <p class="faint">No span that is shown has {spread}. Choose another attribute.</p>
+          {!held && strips.length === 0 && (
+            <p class="faint">{emptyText({ spread, some, failed: error ?? found.error, done: !stale && found.done })}</p>
           )}
         </div>
       )}

@@ -1,5 +1,6 @@
-// Conditions KEY=VALUE: as one text in the address, and where they come from.
+// Conditions: as one text in the address, and where they come from.
 import type { Difference, Trait } from "@/api/generated/answers";
+import { conditionOf, formatCondition, parseCondition, typedSoFar, writtenKey, type Typed } from "./condition_text";
 import type { Words } from "./words";
 
 /** One line each; what would end a line early is escaped. */
@@ -14,12 +15,14 @@ export function decodeConditions(text: string): string[] {
 
 /** Why this is no condition; undefined where it is one. */
 export function faultOf(condition: string): string | undefined {
-  const at = condition.indexOf("=", 1);
-  if (at < 1) return "write KEY=VALUE, as in tenant=acme";
-  return at === condition.length - 1 ? `which value of ${condition.slice(0, at)}?` : undefined;
+  const said = parseCondition(condition);
+  return "problem" in said ? said.problem : undefined;
 }
 
-export function withCondition(words: Words, condition: string): Words {
+/** `text` as it is typed, blanks and all. */
+export function withCondition(words: Words, text: string): Words {
+  const said = parseCondition(text);
+  const condition = "problem" in said ? text : formatCondition(said);
   return words.where.includes(condition) ? words : { ...words, where: [...words.where, condition] };
 }
 
@@ -37,7 +40,7 @@ export function withTrait(words: Words, { of, key, value }: Trait): Words {
     case "status":
       return { ...words, errors: value === "error" };
     default:
-      return withCondition(words, `${key}=${value}`);
+      return withCondition(words, conditionOf(key, value));
   }
 }
 
@@ -54,33 +57,49 @@ export function traitsOf(difference: Difference): Trait[] {
 export interface Completion {
   /** What a choice puts into the field. */
   readonly text: string;
+  /** A condition as it stands; else more is to be typed. */
+  readonly whole: boolean;
   readonly spans?: number;
+  readonly note?: string;
 }
 
-/** What a half-typed condition may become: a key until "=" is typed, then one of its values. */
+/** What a half-typed condition may become: a key, then how it is compared, then one of its values. */
 export function completions(
   typed: string,
   keys: readonly string[],
   values: readonly { value: string; spans: number }[],
   most = 12,
 ): Completion[] {
-  const key = keyOf(typed, keys);
-  if (key === undefined) {
-    const starts = matching(keys, typed, (text) => text);
-    return starts.slice(0, most).map((text) => ({ text: `${text}=` }));
-  }
-  const rest = typed.slice(key.length + 1);
+  const said = typedSoFar(typed);
+  if (said.sign === undefined) return keyCompletions(said, keys).slice(0, most);
+  if (said.sign !== "=" && said.sign !== "!=") return [];
+  const { key, sign: compare, rest } = said;
   return matching(values, rest, ({ value }) => value)
     .slice(0, most)
-    .map(({ value, spans }) => ({ text: `${key}=${value}`, spans }));
+    .map(({ value, spans }) => ({ text: formatCondition({ key, compare, value }), whole: true, spans }));
 }
 
-/** The key of what is typed, once its "=" is; of keys with "=" in them, the longest that there is. */
-export function keyOf(typed: string, keys: readonly string[]): string | undefined {
-  const known = keys.filter((key) => typed.startsWith(`${key}=`)).sort((one, other) => other.length - one.length)[0];
-  if (known !== undefined) return known;
-  const at = typed.indexOf("=", 1);
-  return at > 0 ? typed.slice(0, at) : undefined;
+function keyCompletions({ lacks, key }: Typed, keys: readonly string[]): Completion[] {
+  const found = matching(keys, key, (text) => text).map(writtenKey);
+  if (lacks) return found.map((text) => ({ text: `!${text}`, whole: true }));
+  const others = found.filter((text) => text !== writtenKey(key)).map((text) => ({ text: `${text}=`, whole: false }));
+  return keys.includes(key) ? [...comparisons(writtenKey(key)), ...others] : others;
+}
+
+function comparisons(key: string): Completion[] {
+  return [
+    { text: `${key}=`, whole: false },
+    { text: `${key}!=`, whole: false, note: "another value" },
+    { text: `${key}>=`, whole: false, note: "a number; also > < <=" },
+    { text: key, whole: true, note: "has it" },
+    { text: `!${key}`, whole: true, note: "lacks it" },
+  ];
+}
+
+/** The key whose values are to be offered, once a sign is typed behind it that takes one of them. */
+export function keyOf(typed: string): string | undefined {
+  const { sign, key } = typedSoFar(typed);
+  return (sign === "=" || sign === "!=") && key !== "" ? key : undefined;
 }
 
 // Those that begin so before those that have it somewhere.

@@ -1,10 +1,18 @@
-import { expect, test } from "vitest";
+import { expect, it } from "vitest";
 import type { SlowRow } from "@/api/generated/answers";
-import { oneOfEachTrace } from "./slow_rows";
+import { requestText, wantsMore } from "./slow_rows";
 
-const row = (trace_id: string, span_id: string) => ({ trace_id, span_id }) as SlowRow;
+it("goes on until there are enough different requests, but not for ever", () => {
+  expect(wantsMore(1, 0)).toBe(true);
+  expect(wantsMore(49, 7)).toBe(true);
+  expect(wantsMore(50, 0)).toBe(false);
+  expect(wantsMore(1, 8)).toBe(false);
+});
 
-test("a request is listed once, by its longest span", () => {
-  const rows = [row("a", "1"), row("a", "2"), row("b", "3"), row("a", "4"), row("c", "5"), row("b", "6")];
-  expect(oneOfEachTrace(rows).map(({ span_id }) => span_id)).toEqual(["1", "3", "5"]);
+it.each([
+  [1.5e9, 2e9, 812, "of 2 s, 812 spans"],
+  [2e9, 2e9, 1, "1 span"],
+  [2e9, 0, 12345, "12,345 spans"],
+])("a span of %d in a root of %d", (duration_nano, root_duration_nano, spans, text) => {
+  expect(requestText({ duration_nano, root_duration_nano, spans } as SlowRow)).toBe(text);
 });

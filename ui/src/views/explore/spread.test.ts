@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { Difference } from "@/api/generated/answers";
 import { heatOf } from "./heat";
-import { candidates, inOrder, seenText, spreadOver, stripOf } from "./spread";
+import { candidates, inOrder, seenText, spreadOver, stripOf, emptyText } from "./spread";
 
 const heat = heatOf({
   ...{ start_time_unix_nano: "1795269600000000000", step_nano: 60e9, columns: 4, row_bounds_nano: [0, 1e6, 1e7, 1e8] },
@@ -65,4 +65,12 @@ it("shows versions over time by default where spans have them, otherwise what di
   expect(spreadOver("service.version", ["tenant"], [])).toBe("");
   expect(spreadOver("gone", ["tenant"], differences)).toBe("gone");
   expect(spreadOver("", ["tenant"], differences)).toBe("");
+});
+
+it("says that no span has the attribute only once that is known", () => {
+  const asked = { spread: "tenant", some: false, failed: undefined, done: false };
+  expect(emptyText(asked)).toBe("Asking for tenant …");
+  expect(emptyText({ ...asked, failed: { message: "the server does not answer" } })).toMatch(/does not answer/);
+  expect(emptyText({ ...asked, done: true })).toMatch(/^No span that is shown has tenant/);
+  expect(emptyText({ ...asked, done: true, some: true })).toMatch(/most frequent values/);
 });

@@ -104,3 +104,19 @@ function longestGap(counts: readonly number[]): { from: number; to: number } | u
   });
   return found ? longest : undefined;
 }
+
+interface Empty {
+  readonly spread: string;
+  readonly some: boolean;
+  readonly failed: { readonly message: string } | undefined;
+  readonly done: boolean;
+}
+
+/** What stands where no strip does: that no span has the attribute only once that is known. */
+export function emptyText({ spread, some, failed, done }: Empty): string {
+  if (failed) return `How ${spread} lies over time could not be asked: ${failed.message}`;
+  if (!done) return `Asking for ${spread} …`;
+  return some
+    ? `None of the most frequent values of ${spread} is among the spans that are shown.`
+    : `No span that is shown has ${spread}. Choose another attribute.`;
+}

@@ -1,6 +1,7 @@
 // Which values of the attribute are worth a strip, and when they may be asked for.
 import { useMemo, useState } from "preact/hooks";
 import { useAnswer, type Answer } from "@/api/answer";
+import type { AskError } from "@/api/ask";
 import type { AttributeValuesAnswer, DifferencesAnswer } from "@/api/generated/answers";
 import { rangeParams } from "@/time/range";
 import type { Heat } from "./heat";
@@ -19,6 +20,9 @@ interface StripValues {
   /** There are so many spans that the reader has to ask; `permit` does. */
   readonly held: boolean;
   readonly permit: () => void;
+  /** There may be more values than these. */
+  readonly some: boolean;
+  readonly error?: AskError;
 }
 
 export function useStripValues(
@@ -39,7 +43,13 @@ export function useStripValues(
     const told = telling?.differences.flatMap(traitsOf).filter(({ key }) => key === spread) ?? [];
     return frequent && candidates(told.map(textOf), frequent.values.map(textOf), MOST_CANDIDATES);
   }, [telling, frequent, spread]);
-  return { values: path && !waits ? values : undefined, held: held && spread !== "", permit: () => setPermitted(heat) };
+  return {
+    values: path && !waits && !answer.stale ? values : undefined,
+    held: held && spread !== "",
+    permit: () => setPermitted(heat),
+    some: (frequent?.values.length ?? 0) >= MOST_CANDIDATES,
+    ...(answer.error && { error: answer.error }),
+  };
 }
 
 function textOf({ value }: { value: string }): string {

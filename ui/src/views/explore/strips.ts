@@ -3,8 +3,9 @@
 // Each makes the server look at every span that fits, so they are asked for when nothing else is on its way, no more
 // than are shown, and each once while the conditions and the range stay.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ask } from "@/api/ask";
+import { ask, type AskError } from "@/api/ask";
 import type { HeatmapAnswer } from "@/api/generated/answers";
+import { conditionOf } from "./condition_text";
 import { heatOf, type Heat } from "./heat";
 import { wholeOf } from "./selection_words";
 import { filterParams, type Words } from "./words";
@@ -24,41 +25,50 @@ export interface ValueHeat {
 interface Found {
   readonly spread: string;
   readonly heats: readonly ValueHeat[];
+  /** Every value was asked for, of what is shown now. */
   readonly done: boolean;
+  readonly error?: AskError;
 }
 
 /** `values` undefined: not to be asked yet. `heats` of the question before stay until the first of the new one is there. */
 export function useValueHeats(words: Words, heat: Heat | undefined, values: readonly string[] | undefined): Found {
-  const [found, setFound] = useState<Found>({ spread: "", heats: [], done: false });
+  const [found, setFound] = useState<Found & { asked?: unknown }>({ spread: "", heats: [], done: false });
   const known = useRef({ question: "", answers: new Map<string, Heat>() });
   const params = heat && { ...filterParams(words), ...wholeOf(heat), columns: heat.columns, rows: ROWS };
   const question = JSON.stringify([params, words.spread]);
+  const asked = `${question} ${JSON.stringify(values)}`;
   useEffect(() => {
     if (!params || !values) return undefined;
     if (known.current.question !== question) known.current = { question, answers: new Map() };
     const { answers } = known.current;
     const abort = new AbortController();
-    const show = (done: boolean): void => setFound({ spread: words.spread, heats: shownOf(values, answers), done });
+    const show = (done: boolean, error?: AskError): void => {
+      const heats = shownOf(values, answers);
+      setFound({ asked, spread: words.spread, heats, done, ...(error && { error }) });
+    };
     const askAll = async (): Promise<void> => {
       for (const value of values) {
         if (shownOf(values, answers).length >= MOST_STRIPS) return;
         if (answers.has(value)) continue;
-        const where = [...params.where, `${words.spread}=${value}`];
+        const where = [...params.where, conditionOf(words.spread, value)];
         const answer = await ask<HeatmapAnswer>("heatmap", { ...params, where }, abort.signal);
         answers.set(value, heatOf(answer));
         if (answer.spans > 0) show(false);
       }
     };
-    const end = (): void => {
-      if (!abort.signal.aborted) show(true);
+    const end = (error?: AskError): void => {
+      if (!abort.signal.aborted) show(error === undefined, error);
     };
-    const timer = window.setTimeout(() => void askAll().then(end, end), PAUSE_MILLISECONDS);
+    const timer = window.setTimeout(() => void askAll().then(() => end(), end), PAUSE_MILLISECONDS);
     return () => {
       window.clearTimeout(timer);
       abort.abort();
     };
   }, [question, values]);
-  return found.spread === words.spread ? found : { spread: words.spread, heats: [], done: false };
+  const { spread, heats, done, error } = found;
+  if (spread !== words.spread) return { spread: words.spread, heats: [], done: false };
+  const current = found.asked === asked;
+  return { spread, heats, done: done && current, ...(current && error && { error }) };
 }
 
 function shownOf(values: readonly string[], answers: ReadonlyMap<string, Heat>): ValueHeat[] {

@@ -1,5 +1,5 @@
 // What the explorer shows, as a value: read from the address's query, and written to it. What is by default is not written.
-import type { UnixNano, Zone } from "@/time/nano";
+import { readZone, type UnixNano, type Zone } from "@/time/nano";
 import { readInstant, writeInstant } from "@/time/rfc3339";
 import { isBetween, rangeParams, rangeWords, readRange, type Range } from "@/time/range";
 import { decodeConditions, encodeConditions } from "./conditions";
@@ -43,7 +43,7 @@ export function readWords(query: Query): Words {
     operation: query["operation"] ?? "",
     where: decodeConditions(query["where"] ?? ""),
     errors: query["errors"] === "true",
-    zone: query["zone"] === "utc" ? "utc" : "local",
+    zone: readZone(query["zone"]),
     follow: query["follow"] === "true" && !isBetween(range),
     ...(selection && { selection }),
     spread: query["spread"] === "none" ? "" : (query["spread"] ?? DEFAULT_SPREAD),
