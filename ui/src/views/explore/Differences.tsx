@@ -1,33 +1,47 @@
 // How the selected spans differ from the others that are shown: the greatest difference first.
-import { Fragment, type VNode } from "preact";
 import { useAnswer, type Answer } from "@/api/answer";
-import type { Difference, DifferenceSide, DifferencesAnswer, Trait } from "@/api/generated/answers";
-import { formatCount, formatShare } from "@/parts/figures";
+import type { DifferenceSide, DifferencesAnswer } from "@/api/generated/answers";
+import { formatCount } from "@/parts/figures";
 import { Problem, Waiting } from "@/parts/Problem";
-import { nameOfTrait, traitsOf, withTrait } from "./conditions";
+import { DifferenceList } from "./DifferenceList";
 import type { Show } from "./Explorer";
 import type { Heat } from "./heat";
 import { wholeOf } from "./selection_words";
 import { filterParams, selectionParams, type Words } from "./words";
+import "./differences.css";
+
+export interface Compared {
+  /** Of the selected spans. */
+  readonly own: Answer<DifferencesAnswer>;
+  /** Of the requests that they are of: what their other spans say. */
+  readonly requests: Answer<DifferencesAnswer>;
+}
 
 /** Undefined while nothing is selected. */
-export function useDifferences(words: Words, heat: Heat | undefined): Answer<DifferencesAnswer> | undefined {
+export function useDifferences(words: Words, heat: Heat | undefined): Compared | undefined {
   const { selection } = words;
   const whole = heat && wholeOf(heat);
   const params = selection &&
     whole && { ...selectionParams(selection), ...filterParams(words), view_from: whole.from, view_to: whole.to };
-  const answer = useAnswer<DifferencesAnswer>(params && "differences", { ...params, limit: 30 });
-  return params && answer;
+  const own = useAnswer<DifferencesAnswer>(params && "differences", { ...params, limit: 30 });
+  // Requests are read whole, so they are asked for once the list and the spans' own differences are there.
+  const there = params && !own.stale && own.data !== undefined && own.data.selected.spans > 0;
+  const requests = useAnswer<DifferencesAnswer>(there ? "differences" : undefined, {
+    ...params,
+    limit: 20,
+    within: "trace",
+  });
+  return params && { own, requests };
 }
 
 interface Props {
   readonly words: Words;
   readonly show: Show;
-  readonly answer: Answer<DifferencesAnswer> | undefined;
+  readonly answer: Compared | undefined;
 }
 
 export function Differences({ words, show, answer }: Props) {
-  const { data, error, again, stale = false } = answer ?? {};
+  const { data, error, again } = answer?.own ?? {};
   return (
     <section class="explore-differences explore-side" aria-label="How the selection differs">
       <div class="explore-head">
@@ -37,17 +51,33 @@ export function Differences({ words, show, answer }: Props) {
       {!answer && <Hint />}
       {error && <Problem error={error} {...(again && { again })} />}
       {answer && !data && !error && <Waiting what="Comparing" />}
-      {data?.differences.length === 0 && <p class="faint">{nothingText(data)}</p>}
-      {data && (
-        <ol class="differences" data-busy={stale}>
-          {data.differences.map((difference, at) => (
-            <Row
-              key={`${difference.of} ${difference.key} ${difference.value}`}
-              {...{ difference, words, show, first: isFirstOfKey(data.differences, at) }}
-            />
-          ))}
-        </ol>
+      {answer && data && (
+        <div class="difference-lists" data-scrolls tabIndex={0} role="region" aria-label="Differences">
+          {data.differences.length === 0 && <p class="faint">{nothingText(data)}</p>}
+          <DifferenceList answer={answer.own} words={words} show={show} />
+          {data.selected.spans > 0 && <OfRequests answer={answer.requests} words={words} show={show} />}
+        </div>
       )}
+    </section>
+  );
+}
+
+function OfRequests({ answer, words, show }: { answer: Answer<DifferencesAnswer>; words: Words; show: Show }) {
+  const { data, error, again } = answer;
+  return (
+    <section aria-label="In the rest of their requests">
+      <h3 title={data && `${sideText(data.selected)} and ${sideText(data.rest)} requests were looked at`}>
+        In the rest of their requests
+      </h3>
+      {error && <Problem error={error} again={again} />}
+      {!data && !error && <Waiting what="Reading requests" />}
+      {data?.differences.length === 0 && (
+        <p class="faint">
+          Nothing: other spans of the {formatCount(data.selected.looked_at)} selected and{" "}
+          {formatCount(data.rest.looked_at)} other requests that were looked at are alike.
+        </p>
+      )}
+      <DifferenceList answer={answer} words={words} show={show} />
     </section>
   );
 }
@@ -55,7 +85,7 @@ export function Differences({ words, show, answer }: Props) {
 function nothingText({ selected, rest }: DifferencesAnswer): string {
   if (selected.spans === 0) return "Nothing that is shown lies in the selection, so there is nothing to compare.";
   if (rest.spans === 0) return "All that is shown is selected, so there is nothing to compare it with.";
-  return "In nothing that spans say: operations, attributes, nodes and versions are shared alike.";
+  return "In nothing that the selected spans themselves say: operations, attributes, nodes and versions are shared alike.";
 }
 
 function Hint() {
@@ -81,102 +111,4 @@ function Sides({ selected, rest }: { selected: DifferenceSide; rest: DifferenceS
 function sideText({ spans, looked_at, estimated }: DifferenceSide): string {
   const all = `${estimated ? "about " : ""}${formatCount(spans)}`;
   return looked_at < spans ? `${formatCount(looked_at)} of ${all}` : all;
-}
-
-// The same key is offered once.
-function isFirstOfKey(all: readonly Difference[], at: number): boolean {
-  return all.findIndex(({ key }) => key !== "" && key === all[at]?.key) === at;
-}
-
-interface RowProps {
-  readonly difference: Difference;
-  readonly words: Words;
-  readonly show: Show;
-  readonly first: boolean;
-}
-
-function Row({ difference, words, show, first }: RowProps) {
-  const { selected, rest, selected_share, rest_share, key } = difference;
-  const shares = `${formatShare(selected_share)} of the selected (${formatCount(selected)}), ${formatShare(rest_share)} of the others (${formatCount(rest)})`;
-  const traits = traitsOf(difference).map((trait, at) => (
-    <TraitButton key={JSON.stringify(trait)} trait={trait} also={at > 0} choose={() => show(withTrait(words, trait))} />
-  ));
-  return (
-    <li>
-      <div title={shares}>
-        <Traits all={traits} />
-        <span class="visually-hidden">{shares}</span>
-        <button
-          class="plain over-time"
-          hidden={!first}
-          aria-pressed={words.spread === key}
-          title={`how the values of ${key} lie over time`}
-          onClick={() => show({ ...words, spread: key })}
-        >
-          over time<span class="visually-hidden"> {key}</span>
-        </button>
-      </div>
-      <Bars difference={difference} />
-    </li>
-  );
-}
-
-// What the same spans have in common may be a lot: a process's whole description. The first ones say it.
-const MOST_TRAITS = 4;
-
-function Traits({ all }: { all: readonly VNode[] }) {
-  if (all.length <= MOST_TRAITS + 1) return <>{all}</>;
-  return (
-    <>
-      {all.slice(0, MOST_TRAITS)}
-      <details class="more-traits">
-        <summary>and {all.length - MOST_TRAITS} more alike</summary>
-        {all.slice(MOST_TRAITS)}
-      </details>
-    </>
-  );
-}
-
-function TraitButton({ trait, also, choose }: { trait: Trait; also: boolean; choose: () => void }) {
-  return (
-    <button class="plain difference" title="look at these only" onClick={choose}>
-      <span class="faint">
-        {also && "and "}
-        <Broken name={nameOfTrait(trait)} />
-      </span>{" "}
-      <b>{trait.value || "(empty)"}</b>
-    </button>
-  );
-}
-
-/** Long names break where their parts meet. */
-function Broken({ name }: { name: string }) {
-  const parts = name.split(/(?<=[._/-])/);
-  return (
-    <>
-      {parts.map((part, at) => (
-        <Fragment key={at}>
-          {part}
-          {at + 1 < parts.length && <wbr />}
-        </Fragment>
-      ))}
-    </>
-  );
-}
-
-function Bars({ difference: { selected, rest, selected_share, rest_share } }: { difference: Difference }) {
-  return (
-    <span class="shares" aria-hidden="true">
-      <span class="share selected">
-        <i style={{ width: `${selected_share * 100}%` }} />
-      </span>
-      <span class="number">{formatShare(selected_share)}</span>
-      <span class="number faint">{formatCount(selected)}</span>
-      <span class="share rest">
-        <i style={{ width: `${rest_share * 100}%` }} />
-      </span>
-      <span class="number faint">{formatShare(rest_share)}</span>
-      <span class="number faint">{formatCount(rest)}</span>
-    </span>
-  );
 }

@@ -47,12 +47,16 @@ export function Explorer({ place }: { place: Place }) {
       <SelectionNotice
         {...{ words, show }}
         heat={answer.stale ? undefined : heat}
-        selected={differences?.stale ? undefined : differences?.data?.selected.spans}
+        selected={differences?.own.stale ? undefined : differences?.own.data?.selected.spans}
       />
       {answer.error && !refused && <Problem error={answer.error} again={answer.again} />}
       <div class="explore">
         <Picture words={words} show={show} heat={heat} stale={answer.stale} failed={answer.error !== undefined}>
-          <Spread {...{ words, show, heat, differences }} stale={answer.stale || answer.error !== undefined} />
+          <Spread
+            {...{ words, show, heat }}
+            differences={differences?.own}
+            stale={answer.stale || answer.error !== undefined}
+          />
         </Picture>
         {beside(
           words.selection !== undefined,

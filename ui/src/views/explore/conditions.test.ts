@@ -1,14 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Trait } from "@/api/generated/answers";
-import {
-  completions,
-  decodeConditions,
-  encodeConditions,
-  faultOf,
-  keyOf,
-  withCondition,
-  withTrait,
-} from "./conditions";
+import { completions, decodeConditions, encodeConditions, faultOf, keyOf, withCondition } from "./conditions";
 import { readWords } from "./words";
 
 it.each([[[]], [["a=b"]], [["a=b", "c=d=e", "back\\slash=\\n", "two\nlines=x"]]])("%j survives the address", (all) => {
@@ -25,20 +16,6 @@ it("adds a condition as the server writes it, once", () => {
   const once = withCondition(readWords({}), " tenant = acme ");
   expect(once.where).toEqual(["tenant=acme"]);
   expect(withCondition(once, "tenant=acme")).toBe(once);
-});
-
-describe("a difference becomes", () => {
-  const plain = readWords({ service: "shop", operation: "GET /" });
-  const difference = (of: Trait["of"], key: string, value: string): Trait => ({ of, key, value });
-  it("a condition on the attribute, once", () => {
-    const once = withTrait(plain, difference("resource", "service.version", "1.2"));
-    expect(once.where).toEqual(["service.version=1.2"]);
-    expect(withTrait(once, difference("resource", "service.version", "1.2"))).toBe(once);
-  });
-  it("the service, whose operations are others", () => {
-    expect(withTrait(plain, difference("service", "", "cart"))).toMatchObject({ service: "cart", operation: "" });
-  });
-  it("errors only", () => expect(withTrait(plain, difference("status", "", "error")).errors).toBe(true));
 });
 
 describe("completion", () => {

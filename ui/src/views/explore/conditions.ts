@@ -1,6 +1,5 @@
 // Conditions: as one text in the address, and where they come from.
-import type { Difference, Trait } from "@/api/generated/answers";
-import { conditionOf, formatCondition, parseCondition, typedSoFar, writtenKey, type Typed } from "./condition_text";
+import { formatCondition, parseCondition, typedSoFar, writtenKey, type Typed } from "./condition_text";
 import type { Words } from "./words";
 
 /** One line each; what would end a line early is escaped. */
@@ -28,30 +27,6 @@ export function withCondition(words: Words, text: string): Words {
 
 export function withoutCondition(words: Words, condition: string): Words {
   return { ...words, where: words.where.filter((other) => other !== condition) };
-}
-
-/** Looks only at spans that have it. */
-export function withTrait(words: Words, { of, key, value }: Trait): Words {
-  switch (of) {
-    case "service":
-      return { ...words, service: value, operation: words.service === value ? words.operation : "" };
-    case "operation":
-      return { ...words, operation: value };
-    case "status":
-      return { ...words, errors: value === "error" };
-    default:
-      return withCondition(words, conditionOf(key, value));
-  }
-}
-
-/** What differs, for people: "tenant = acme", "operation = POST /pay". */
-export function nameOfTrait({ of, key }: Trait): string {
-  return of === "attribute" || of === "resource" ? key : of;
-}
-
-/** Its own trait, and those that exactly the same spans have. */
-export function traitsOf(difference: Difference): Trait[] {
-  return [difference, ...difference.also];
 }
 
 export interface Completion {

@@ -5,7 +5,7 @@ import type { AskError } from "@/api/ask";
 import type { AttributeValuesAnswer, DifferencesAnswer } from "@/api/generated/answers";
 import { rangeParams } from "@/time/range";
 import type { Heat } from "./heat";
-import { traitsOf } from "./conditions";
+import { traitsOf } from "./traits";
 import { candidates } from "./spread";
 import type { Words } from "./words";
 
@@ -40,7 +40,7 @@ export function useStripValues(
   const frequent = answer.data?.key === spread ? answer.data : undefined;
   const telling = differences?.data;
   const values = useMemo(() => {
-    const told = telling?.differences.flatMap(traitsOf).filter(({ key }) => key === spread) ?? [];
+    const told = telling?.differences.flatMap(traitsOf).filter(({ key, is }) => key === spread && is === "=") ?? [];
     return frequent && candidates(told.map(textOf), frequent.values.map(textOf), MOST_CANDIDATES);
   }, [telling, frequent, spread]);
   return {

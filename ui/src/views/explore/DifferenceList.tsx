@@ -1,0 +1,132 @@
+// Differences, the greatest first: what it is, and the shares that have it on both sides.
+import { Fragment, type VNode } from "preact";
+import type { Answer } from "@/api/answer";
+import type { Difference, DifferencesAnswer, Trait } from "@/api/generated/answers";
+import { formatCount, formatShare } from "@/parts/figures";
+import type { Show } from "./Explorer";
+import { traitsOf, withTrait, wordsOf } from "./traits";
+import type { Words } from "./words";
+
+interface Props {
+  readonly answer: Answer<DifferencesAnswer>;
+  readonly words: Words;
+  readonly show: Show;
+}
+
+export function DifferenceList({ answer: { data, stale }, words, show }: Props) {
+  if (!data) return null;
+  return (
+    <ol class="differences" data-busy={stale}>
+      {data.differences.map((difference, at) => (
+        <Row
+          key={JSON.stringify(traitOf(difference))}
+          {...{ difference, words, show, first: isFirstOfKey(data.differences, at) }}
+        />
+      ))}
+    </ol>
+  );
+}
+
+function traitOf({ of, service, operation, key, is, value }: Difference): Trait {
+  return { of, service, operation, key, is, value };
+}
+
+// The same key is offered once.
+function isFirstOfKey(all: readonly Difference[], at: number): boolean {
+  return all.findIndex(({ key, service }) => key !== "" && service === "" && key === all[at]?.key) === at;
+}
+
+interface RowProps {
+  readonly difference: Difference;
+  readonly words: Words;
+  readonly show: Show;
+  readonly first: boolean;
+}
+
+function Row({ difference, words, show, first }: RowProps) {
+  const { selected, rest, selected_share, rest_share, key } = difference;
+  const shares = `${formatShare(selected_share)} of the selected (${formatCount(selected)}), ${formatShare(rest_share)} of the others (${formatCount(rest)})`;
+  const traits = traitsOf(difference).map((trait, at) => (
+    <TraitButton key={JSON.stringify(trait)} trait={trait} also={at > 0} choose={() => show(withTrait(words, trait))} />
+  ));
+  return (
+    <li>
+      <div title={shares}>
+        <Traits all={traits} />
+        <span class="visually-hidden">{shares}</span>
+        <button
+          class="plain over-time"
+          hidden={!first}
+          aria-pressed={words.spread === key}
+          title={`how the values of ${key} lie over time`}
+          onClick={() => show({ ...words, spread: key })}
+        >
+          over time<span class="visually-hidden"> {key}</span>
+        </button>
+      </div>
+      <Bars difference={difference} />
+    </li>
+  );
+}
+
+// What the same spans have in common may be a lot: a process's whole description. The first ones say it.
+const MOST_TRAITS = 4;
+
+function Traits({ all }: { all: readonly VNode[] }) {
+  if (all.length <= MOST_TRAITS + 1) return <>{all}</>;
+  return (
+    <>
+      {all.slice(0, MOST_TRAITS)}
+      <details class="more-traits">
+        <summary>and {all.length - MOST_TRAITS} more alike</summary>
+        {all.slice(MOST_TRAITS)}
+      </details>
+    </>
+  );
+}
+
+function TraitButton({ trait, also, choose }: { trait: Trait; also: boolean; choose: () => void }) {
+  const { whose, name, value } = wordsOf(trait);
+  return (
+    <button class="plain difference" title={whose ? `look at ${whose}` : "look at these only"} onClick={choose}>
+      {whose && <Broken name={`${whose} `} />}
+      <span class="faint">
+        {also && "and "}
+        <Broken name={name} />
+      </span>{" "}
+      <b>{value}</b>
+    </button>
+  );
+}
+
+/** Long names break where their parts meet. */
+function Broken({ name }: { name: string }) {
+  const parts = name.split(/(?<=[._/-])/);
+  return (
+    <>
+      {parts.map((part, at) => (
+        <Fragment key={at}>
+          {part}
+          {at + 1 < parts.length && <wbr />}
+        </Fragment>
+      ))}
+    </>
+  );
+}
+
+function Bars({ difference: { selected, rest, selected_share, rest_share } }: { difference: Difference }) {
+  return (
+    <span class="shares" aria-hidden="true">
+      <span class="share selected">
+        <i style={{ width: `${selected_share * 100}%` }} />
+      </span>
+      <span class="number">{formatShare(selected_share)}</span>
+      <span class="number faint">{formatCount(selected)}</span>
+      <span class="share rest">
+        <i style={{ width: `${rest_share * 100}%` }} />
+      </span>
+      <span class="number faint">{formatShare(rest_share)}</span>
+      <span class="number faint">{formatCount(rest)}</span>
+    </span>
+  );
+}
