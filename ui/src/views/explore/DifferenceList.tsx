@@ -89,9 +89,9 @@ function TraitButton({ trait, also, choose }: { trait: Trait; also: boolean; cho
   const { whose, name, value } = wordsOf(trait);
   return (
     <button class="plain difference" title={whose ? `look at ${whose}` : "look at these only"} onClick={choose}>
+      {also && <span class="faint">and </span>}
       {whose && <Broken name={`${whose} `} />}
       <span class="faint">
-        {also && "and "}
         <Broken name={name} />
       </span>{" "}
       <b>{value}</b>
