@@ -35,9 +35,9 @@ class Params {
   std::vector<store::Condition> conditions(std::string_view key);
 
   Result<> finish() const;
+  void blame(std::string message);  // remembers the first fault
 
  private:
-  void blame(std::string message);
   AskedRange since(const std::string& text);
   template <typename Number>
   std::optional<Number> number_in(std::string_view key, Number low, Number high);

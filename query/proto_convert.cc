@@ -24,6 +24,21 @@ Result<std::vector<store::Condition>> conditions_of(const v1::SlowestRequest& re
   return conditions;
 }
 
+Result<Kept> kept_of(v1::Kept kept) {
+  switch (kept) {
+    case v1::KEPT_NO_MATTER:
+      return Kept::kNoMatter;
+    case v1::KEPT_CAPTURED:
+      return Kept::kCaptured;
+    case v1::KEPT_RECORDED:
+      return Kept::kRecorded;
+    case v1::KEPT_ANY:
+      return Kept::kAny;
+    default:
+      return invalid("kept must be one of the values of proto/query.proto; " + std::to_string(kept) + " is none");
+  }
+}
+
 // The summaries of services and operations have these fields in common.
 template <typename Summary>
 void fill_durations(Summary& out, uint64_t spans, uint64_t errors, const store::Histogram& durations) {
@@ -100,6 +115,8 @@ Result<SlowestQuery> query_of(const v1::SlowestRequest& request, uint64_t now_un
   query.filter.operation = text_of(request.operation());
   query.filter.where = *std::move(conditions);
   query.filter.errors = request.errors();
+  auto kept = kept_of(request.kept());
+  if (!kept) return kept.error();
   query.filter.min_duration_nano = request.min_duration_nano();
   if (request.max_duration_nano() > 0) query.filter.max_duration_nano = request.max_duration_nano();
   query.by = request.by() == v1::BY_SPAN ? store::By::kSpan : store::By::kTrace;
@@ -109,6 +126,7 @@ Result<SlowestQuery> query_of(const v1::SlowestRequest& request, uint64_t now_un
 }
 
 Result<LatencyQuery> query_of(const v1::LatencyRequest& request, uint64_t now_unix_nano) {
+  query.kept = *kept;
   auto asked = range_of(request.range(), now_unix_nano);
   if (!asked) return asked.error();
   return LatencyQuery{.range = asked->range,

@@ -35,6 +35,24 @@ Result<SlowestRow> with_detail(const Stores& stores, store::SlowRow row, store::
 }
 
 store::TimeRange range_of(const std::vector<SlowestRow>& rows) {
+Result<std::vector<TraceId>> kept_traces(const Stores& stores, Kept kept, store::QueryBudget& budget) {
+  std::vector<TraceId> traces;
+  if (kept != Kept::kRecorded && stores.captures != nullptr) {
+    auto captured = stores.captures->traces(budget);
+    if (!captured) return captured;
+    traces = *std::move(captured);
+  }
+  if (kept != Kept::kCaptured && stores.snapshots != nullptr) {
+    auto recorded = stores.snapshots->traces();
+    if (!recorded) return recorded;
+    traces.insert(traces.end(), recorded->begin(), recorded->end());
+  }
+  std::ranges::sort(traces);
+  const auto twice = std::ranges::unique(traces);
+  traces.erase(twice.begin(), twice.end());
+  return traces;
+}
+
   store::TimeRange range{UINT64_MAX, 0};
   for (const SlowestRow& row : rows) {
     range.from_unix_nano = std::min(range.from_unix_nano, row.start_unix_nano);
@@ -55,6 +73,13 @@ Result<> mark_stepped(const Stores& stores, std::vector<SlowestRow>& rows, store
 }  // namespace
 
 Result<SlowestAnswer> run_slowest(const Stores& stores, SlowestQuery query, store::QueryBudget& budget) {
+std::optional<Kept> kept_of(std::string_view word) {
+  if (word == "captured") return Kept::kCaptured;
+  if (word == "recorded") return Kept::kRecorded;
+  if (word == "any") return Kept::kAny;
+  return std::nullopt;
+}
+
   uint64_t hash = query_hash(query);
   std::optional<store::Cursor> cursor;
   if (!query.cursor.empty()) {
@@ -64,6 +89,11 @@ Result<SlowestAnswer> run_slowest(const Stores& stores, SlowestQuery query, stor
     cursor = position->cursor;
   }
   auto page = stores.spans.slowest(query.filter, query.by, query.limit, cursor, budget);
+  if (query.kept != Kept::kNoMatter) {
+    auto traces = kept_traces(stores, query.kept, budget);
+    if (!traces) return traces.error();
+    query.filter.traces = *std::move(traces);
+  }
   if (!page) return page.error();
   SlowestAnswer answer;
   for (store::SlowRow& row : page->rows) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -27,10 +28,16 @@ struct AskedRange {
   std::string text;  // as it was asked for: "the last hour" stays the same question while its bounds move
 };
 
+// Of whose trace something was kept, a capture or a snapshot, for whoever wants to look further than at spans.
+enum class Kept { kNoMatter, kCaptured, kRecorded, kAny };
+// Nothing for a word that names none.
+std::optional<Kept> kept_of(std::string_view word);
+
 struct SlowestQuery {
   store::Filter filter;
   std::string range_text;
   store::By by = store::By::kTrace;
+  Kept kept = Kept::kNoMatter;  // looked up anew by each page: what was kept meanwhile may be on the later ones
   size_t limit = kDefaultRows;
   std::string cursor;  // empty: the first page
 };

@@ -90,6 +90,8 @@ struct Filter {
   bool errors = false;
   uint64_t min_duration_nano = 0;  // inclusive, of what `By` names
   uint64_t max_duration_nano = UINT64_MAX;
+  // Of these traces alone. slowest() and find() look each of them up, and nothing else; other questions do not ask.
+  std::optional<std::vector<TraceId>> traces = std::nullopt;
 
   bool has_span_conditions() const { return service || operation || !where.empty() || errors; }
 };

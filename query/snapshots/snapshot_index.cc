@@ -65,6 +65,12 @@ std::vector<SteppedProcess> SnapshotIndex::stepped(const store::TimeRange& range
 SharedSummary SnapshotIndex::find(const SnapshotId& id) const {
   auto found = by_id_.find(id);
   return found == by_id_.end() ? nullptr : found->second;
+std::vector<TraceId> SnapshotIndex::traces() const {
+  std::vector<TraceId> found;
+  for (const auto& [trace_id, snapshots] : of_traces_) found.push_back(trace_id);
+  return found;
+}
+
 }
 
 SharedSummary SnapshotIndex::oldest() const {

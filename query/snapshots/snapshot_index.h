@@ -72,6 +72,7 @@ class SnapshotIndex {
   std::vector<SteppedProcess> stepped(const store::TimeRange& range) const;
   size_t snapshots() const { return by_id_.size(); }
 
+  std::vector<TraceId> traces() const;  // that have any, in no order
   // `touched`: when somebody last cared for it, by bringing it or by asking whether it is here.
   void add_image(const Sha256& content, uint64_t bytes, uint64_t touched_unix_nano);
   void remove_image(const Sha256& content);

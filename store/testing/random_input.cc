@@ -109,6 +109,13 @@ std::optional<std::string> RandomInput::operation() {
 }
 
 Filter RandomInput::filter() {
+// In any order, some of them twice, some of them of nothing.
+std::vector<TraceId> RandomInput::trace_ids() {
+  std::vector<TraceId> ids(below(8));
+  for (TraceId& id : ids) id = test_trace_id(1 + below(16));
+  return ids;
+}
+
   static const std::vector<Condition> kConditions = {
       {"method", "GET"}, {"method", "POST"}, {"code", "200"},         {"code", "404"}, {"code", "teapot"},
       {"ratio", "0.5"},  {"cached", "true"}, {"raw", "AQ=="},         {"host", "a"},   {"host", "b"},
@@ -123,6 +130,7 @@ Filter RandomInput::filter() {
   if (chance(25)) filter.min_duration_nano = duration();
   if (chance(25)) filter.max_duration_nano = duration() + below(2);
   return filter;
+  if (chance(15)) filter.traces = trace_ids();
 }
 
 }  // namespace fathom::store::testing
