@@ -141,6 +141,8 @@ TEST(Graph, EdgesOfTheSample) {
   EXPECT_EQ(answer->calls.edges[0].calls, testing::kTraces);
   EXPECT_EQ(answer->calls.edges[0].errors, testing::kTraces / 3);
   EXPECT_EQ(answer->calls.traces, testing::kTraces);
+  const std::string document = to_json(*answer);
+  EXPECT_NE(document.find(R"("failed_unplaced":0,"traces_looked_at":30,"traces":30})"), std::string::npos) << document;
 }
 
 }  // namespace

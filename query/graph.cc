@@ -43,6 +43,7 @@ Result<GraphAnswer> run_graph(store::SpanStore& store, const store::TimeRange& r
     scale(edge.calls, *calls);
     scale(edge.errors, *calls);
   }
+  scale(calls->failed_unplaced, *calls);
   return GraphAnswer{*std::move(services), *std::move(calls)};
 }
 
@@ -53,7 +54,8 @@ std::string to_json(const GraphAnswer& answer) {
   for (const ServiceAnswer& service : answer.services) write_service(json, service);
   json.end_array().key("edges").begin_array();
   for (const store::CallEdge& edge : answer.calls.edges) write_edge(json, edge);
-  json.end_array().member("traces_looked_at", answer.calls.traces_looked_at);
+  json.end_array().member("failed_unplaced", answer.calls.failed_unplaced);
+  json.member("traces_looked_at", answer.calls.traces_looked_at);
   json.member("traces", answer.calls.traces).end_object();
   return out += "\n";
 }

@@ -87,6 +87,8 @@ class MemoryStore : public SpanStore {
   Result<model::Traces> read_traces(QueryBudget& budget);
   uint64_t received_sequence();
 
+  OperationKey operation_numbered(uint64_t number);
+  std::vector<ServiceKey> services_named(const std::string& name);
   const MemoryOptions options_;
   std::mutex mutex_;
   uint64_t sequence_ = 0;

@@ -63,6 +63,7 @@ TestSpan RandomInput::span() {
   span.status = pick({StatusCode::kUnset, StatusCode::kUnset, StatusCode::kOk, StatusCode::kError});
   span.of_service(pick({"", "", "eu"}), pick({"shop", "shop", "stock", ""}));
   if (chance(20)) span.resource.attributes.push_back({"host", pick({"a", "b"})});
+  if (chance(10)) span.with({"peer.service", pick({"shop", "stock", "nobody", ""})});
   add_attributes(span);
   add_rare_parts(span);
   return span;
@@ -108,7 +109,6 @@ std::optional<std::string> RandomInput::operation() {
   return pick({"GET /", "POST /", "SELECT", "push", "", "__other__", "nothing"});
 }
 
-Filter RandomInput::filter() {
 // In any order, some of them twice, some of them of nothing.
 std::vector<TraceId> RandomInput::trace_ids() {
   std::vector<TraceId> ids(below(8));
@@ -116,6 +116,7 @@ std::vector<TraceId> RandomInput::trace_ids() {
   return ids;
 }
 
+Filter RandomInput::filter() {
   static const std::vector<Condition> kConditions = {
       {"method", "GET"}, {"method", "POST"}, {"code", "200"},         {"code", "404"}, {"code", "teapot"},
       {"ratio", "0.5"},  {"cached", "true"}, {"raw", "AQ=="},         {"host", "a"},   {"host", "b"},
@@ -129,8 +130,8 @@ std::vector<TraceId> RandomInput::trace_ids() {
   filter.errors = chance(15);
   if (chance(25)) filter.min_duration_nano = duration();
   if (chance(25)) filter.max_duration_nano = duration() + below(2);
-  return filter;
   if (chance(15)) filter.traces = trace_ids();
+  return filter;
 }
 
 }  // namespace fathom::store::testing
