@@ -65,13 +65,21 @@ struct ServiceAnswer {
   store::Histogram durations;
 };
 
-// By service, then namespace.
-Result<std::vector<ServiceAnswer>> run_services(store::SpanStore& store, const store::TimeRange& range,
-                                                store::QueryBudget& budget);
-// By service, then operation, then kind.
-Result<std::vector<store::OperationStats>> run_operations(store::SpanStore& store, const store::TimeRange& range,
-                                                          const std::optional<std::string>& service,
-                                                          store::QueryBudget& budget);
+struct ServicesAnswer {
+  std::vector<ServiceAnswer> services;  // by service, then namespace
+  store::TimeRange counted;             // counted.h
+};
+
+struct OperationsAnswer {
+  std::vector<store::OperationStats> operations;  // by service, then operation, then kind
+  store::TimeRange counted;
+};
+
+Result<ServicesAnswer> run_services(store::SpanStore& store, const store::TimeRange& range, uint64_t now_unix_nano,
+                                    store::QueryBudget& budget);
+Result<OperationsAnswer> run_operations(store::SpanStore& store, const store::TimeRange& range,
+                                        const std::optional<std::string>& service, uint64_t now_unix_nano,
+                                        store::QueryBudget& budget);
 
 struct LatencyQuery {
   store::TimeRange range;

@@ -58,16 +58,18 @@ RoutedQuery slowest_route(Params& params) {
 }
 
 RoutedQuery services_route(Params& params) {
-  return {.name = "services", .work = [range = params.range().range](const Stores& stores, QueryBudget& budget) {
-            return written(run_services(stores.spans, range, budget));
-          }};
+  return {
+      .name = "services",
+      .work = [range = params.range().range, now = params.now_unix_nano()](const Stores& stores, QueryBudget& budget) {
+        return written(run_services(stores.spans, range, now, budget));
+      }};
 }
 
 RoutedQuery operations_route(Params& params) {
   return {.name = "operations",
-          .work = [range = params.range().range, service = params.text("service")](const Stores& stores,
-                                                                                   QueryBudget& budget) {
-            return written(run_operations(stores.spans, range, service, budget));
+          .work = [range = params.range().range, service = params.text("service"), now = params.now_unix_nano()](
+                      const Stores& stores, QueryBudget& budget) {
+            return written(run_operations(stores.spans, range, service, now, budget));
           }};
 }
 

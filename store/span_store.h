@@ -217,6 +217,9 @@ class SpanStore {
                                                     const std::optional<std::string>& operation, uint64_t step_nano,
                                                     QueryBudget& budget) = 0;
 
+  // The earliest start of a span in the range; nothing where there is none.
+  virtual Result<std::optional<uint64_t>> first_start(const TimeRange& range, QueryBudget& budget) = 0;
+
   // What scan.h shows of spans, by start and own duration, in no order; `filter.range` to the nanosecond.
   virtual Result<> visit_times(const Filter& filter, const VisitTimes& visit, QueryBudget& budget) = 0;
   // An upper bound of how many spans visit_times() would have to look at; costs next to nothing.

@@ -62,6 +62,16 @@ void count_call(const Trace& trace, const Row& row, CallTally& tally) {
 
 }  // namespace
 
+Result<std::optional<uint64_t>> MemoryStore::first_start(const TimeRange& range, QueryBudget& budget) {
+  Result<std::vector<RowPtr>> rows = read_rows(budget);
+  if (!rows) return rows.error();
+  std::optional<uint64_t> first;
+  for (const RowPtr& row : *rows) {
+    if (range.contains(row->start_unix_nano)) first = std::min(first.value_or(UINT64_MAX), row->start_unix_nano);
+  }
+  return first;
+}
+
 Result<> MemoryStore::visit_times(const Filter& filter, const VisitTimes& visit, QueryBudget& budget) {
   Result<Traces> traces = read_traces(budget);
   if (!traces) return traces.error();
@@ -95,16 +105,6 @@ Result<SampleCount> MemoryStore::sample(const Filter& filter, const SampleLimits
   return count;
 }
 
-Result<CallSample> MemoryStore::calls(const TimeRange& range, uint64_t, QueryBudget& budget) {
-  Result<Traces> traces = read_traces(budget);
-  if (!traces) return traces.error();
-  CallSample sample;
-  CallTally tally;
-  for (const auto& [id, trace] : *traces) {
-    uint64_t before = sample.spans;
-    for (const RowPtr& row : trace.spans) {
-      if (!range.contains(row->start_unix_nano)) continue;
-      ++sample.spans;
 OperationKey MemoryStore::operation_numbered(uint64_t number) {
   std::lock_guard lock(mutex_);
   for (const auto& [operation, known] : operation_numbers_) {
@@ -122,15 +122,25 @@ std::vector<ServiceKey> MemoryStore::services_named(const std::string& name) {
   return found;
 }
 
+Result<CallSample> MemoryStore::calls(const TimeRange& range, uint64_t, QueryBudget& budget) {
+  Result<Traces> traces = read_traces(budget);
+  if (!traces) return traces.error();
+  CallSample sample;
+  CallTally tally;
+  for (const auto& [id, trace] : *traces) {
+    uint64_t before = sample.spans;
+    for (const RowPtr& row : trace.spans) {
+      if (!range.contains(row->start_unix_nano)) continue;
+      ++sample.spans;
       count_call(trace, *row, tally);
     }
     sample.traces += sample.spans > before;
   }
+  tally.finish([this](uint64_t number) { return operation_numbered(number); },
+               [this](const std::string& name) { return services_named(name); }, sample);
   sample.spans_looked_at = sample.spans;
   sample.traces_looked_at = sample.traces;
   return sample;
 }
 
 }  // namespace fathom::store
-  tally.finish([this](uint64_t number) { return operation_numbered(number); },
-               [this](const std::string& name) { return services_named(name); }, sample);

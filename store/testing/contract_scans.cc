@@ -219,5 +219,20 @@ TEST_P(StoreContract, OnlyTheInnermostUnansweredSpanIsTheCall) {
   always([&] { EXPECT_EQ(edges(store(), {}), (Ids{"shop>stock 2 2 1004", "6 of 6, 2 of 2"})); });
 }
 
+TEST_P(StoreContract, TheFirstStartInARange) {
+  QueryBudget budget;
+  const auto first = [&](const TimeRange& range) { return store().first_start(range, budget).value(); };
+  always([&] { EXPECT_EQ(first({}), std::nullopt); });
+  add({test_span(1, 1, 100, 10), test_span(1, 2, 300, 10)});
+  add({test_span(2, 1, 200, 10), test_span(2, 2, 50, 1000)}, ClockOffset{5, 0});
+  always([&] {
+    EXPECT_EQ(first({}), kTestNow + 55);
+    EXPECT_EQ(first({kTestNow + 56, kTestNow + 1000}), kTestNow + 100);
+    EXPECT_EQ(first({kTestNow + 101, kTestNow + 206}), kTestNow + 205);
+    EXPECT_EQ(first({kTestNow + 101, kTestNow + 205}), std::nullopt);
+    EXPECT_EQ(first({kTestNow + 301, UINT64_MAX}), std::nullopt);
+  });
+}
+
 }  // namespace
 }  // namespace fathom::store::testing
