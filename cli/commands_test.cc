@@ -157,22 +157,48 @@ TEST(Slowest, WhatSingleStepsMadeSlowIsMarkedAndCanBeLeftOut) {
   world.err.clear();
   EXPECT_EQ(world.run({"slowest", "--no-stepped"}), ExitCode::kOk);
   EXPECT_EQ(world.out.find("stepped"), std::string::npos) << world.out;
-  EXPECT_EQ(world.err, "of all 2 that match, 1 was not stepped; --since 1d looks further back\n");
+  EXPECT_NE(world.out.find("8 ms"), std::string::npos) << world.out;
+  EXPECT_EQ(world.err, "");
 }
 
-TEST(Slowest, OnlyThoseOfWhichThereIsMore) {
+// However many of them there are at the top of the list.
+TEST(Slowest, PagesAreReadUntilThereAreEnoughThatWereNotStepped) {
+  std::string held = row(9000);
+  held.insert(held.size() - 1, R"(,"stepped":true)");
   FakeWorld world;
-  world.answer(200, page(row_with(9, 0, 0) + "," + row_with(8, 2, 0) + "," + row_with(7, 0, 3)));
-  EXPECT_EQ(world.run({"slowest", "--recorded"}), ExitCode::kOk);
+  world.answer(200, page(held + "," + held, "more"));
+  world.answer(200, page(held + "," + row(8) + "," + row(7)));
+  EXPECT_EQ(world.run({"slowest", "--no-stepped", "--limit", "1"}), ExitCode::kOk);
+  ASSERT_EQ(world.targets.size(), 2u);
   EXPECT_NE(world.targets[0].find("limit=200"), std::string::npos) << world.targets[0];
-  EXPECT_EQ(world.out.find("9 ms"), std::string::npos);
-  EXPECT_EQ(world.out.find("8 ms"), std::string::npos);
-  EXPECT_NE(world.out.find("7 ms"), std::string::npos);
-  EXPECT_EQ(world.err, "of all 3 that match, 1 has one; --since 1d looks further back\n");
+  EXPECT_NE(world.targets[1].find("cursor=more"), std::string::npos) << world.targets[1];
+  EXPECT_NE(world.out.find("8 ms"), std::string::npos) << world.out;
+  EXPECT_EQ(world.out.find("7 ms"), std::string::npos) << "as many as were asked for";
+}
+
+TEST(Slowest, TheServerIsAskedForThoseOfWhichThereIsMore) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> asked = {
+      {{"--captured"}, "kept=captured"}, {{"--recorded"}, "kept=recorded"}, {{"--captured", "--recorded"}, "kept=any"}};
+  for (const auto& [flags, parameter] : asked) {
+    FakeWorld world;
+    world.answer(200, page(row_with(8, 2, 1)));
+    std::vector<std::string> words = {"slowest", "--limit", "5"};
+    words.insert(words.end(), flags.begin(), flags.end());
+    EXPECT_EQ(world.run(words), ExitCode::kOk);
+    ASSERT_EQ(world.targets.size(), 1u);
+    EXPECT_NE((world.targets[0] + "&").find(parameter + "&"), std::string::npos) << world.targets[0];
+    EXPECT_NE(world.targets[0].find("limit=5"), std::string::npos) << world.targets[0];
+    EXPECT_NE(world.out.find("8 ms"), std::string::npos);
+    EXPECT_EQ(world.err, "");
+  }
+  FakeWorld world;
+  world.answer(200, page(""));
+  EXPECT_EQ(world.run({"slowest", "--recorded"}), ExitCode::kOk);
+  EXPECT_EQ(world.err, "nothing that matches was recorded; --since 1d looks further back\n");
   world.err.clear();
-  EXPECT_EQ(world.run({"slowest", "--captured", "--recorded", "--limit", "2"}), ExitCode::kOk);
-  EXPECT_NE(world.out.find("8 ms"), std::string::npos);
-  EXPECT_EQ(world.err, "") << "there are as many as were asked for";
+  EXPECT_EQ(world.run({"slowest"}), ExitCode::kOk);
+  EXPECT_EQ(world.targets[1].find("kept"), std::string::npos);
+  EXPECT_EQ(world.err, "nothing matches; --since 1d looks further back\n");
 }
 
 TEST(Slowest, WrongFlagsAreExitTwoAndAskNobody) {

@@ -10,7 +10,9 @@ constexpr const char* kServices =
     R"({"services":[{"service":"gateway","service_namespace":"shop","operations":3,"spans":12345,"errors":7,)"
     R"("p50_nano":1000000,"p90_nano":2,"p99_nano":250000000,"max_nano":1500000000},)"
     R"({"service":"a\u001b[2J","service_namespace":"","operations":1,"spans":1,"errors":0,)"
-    R"("p50_nano":1,"p99_nano":1,"max_nano":1}]})";
+    R"("p50_nano":1,"p99_nano":1,"max_nano":1}],)"
+    R"("counted_from_unix_nano":"1795226415000000000","counted_to_unix_nano":"1795227015000000000",)"
+    R"("counted_nano":600000000000})";
 
 constexpr const char* kOperations =
     R"({"operations":[{"service":"gateway","service_namespace":"","operation":"GET /x","kind":"server","spans":2,)"
@@ -36,9 +38,10 @@ TEST(Services, OneLineEach) {
   EXPECT_EQ(world.run({"services"}), ExitCode::kOk);
   EXPECT_TRUE(world.targets[0].starts_with("/api/v1/services?from=")) << world.targets[0];
   EXPECT_EQ(world.out,
-            "NAMESPACE  SERVICE   OPERATIONS   SPANS  ERRORS   P50     P99    MAX\n"
-            "shop       gateway            3  12,345       7  1 ms  250 ms  1.5 s\n"
-            "           a\\x1b[2J           1       1       0  1 ns    1 ns   1 ns\n");
+            "NAMESPACE  SERVICE   OPERATIONS   SPANS  RATE  ERRORS   P50     P99    MAX\n"
+            "shop       gateway            3  12,345  21/s       7  1 ms  250 ms  1.5 s\n"
+            "           a\\x1b[2J           1       1   6/h       0  1 ns    1 ns   1 ns\n");
+  EXPECT_EQ(world.err, "rates are of 10 min 00 s, from 2026-11-21 02:00:15.000 UTC on\n");
 }
 
 TEST(Services, OperationsOfOne) {
@@ -47,8 +50,9 @@ TEST(Services, OperationsOfOne) {
   EXPECT_EQ(world.run({"services", "--service", "gateway"}), ExitCode::kOk);
   EXPECT_TRUE(world.targets[0].starts_with("/api/v1/operations?service=gateway&from=")) << world.targets[0];
   EXPECT_EQ(world.out,
-            "SERVICE  OPERATION  KIND    SPANS  ERRORS   P50   P99   MAX\n"
-            "gateway  GET /x     server      2       1  1 us  2 us  3 us\n");
+            "SERVICE  OPERATION  KIND    SPANS  RATE  ERRORS   P50   P99   MAX\n"
+            "gateway  GET /x     server      2     -       1  1 us  2 us  3 us\n")
+      << "an older server says nothing of how long it counted";
 }
 
 TEST(Services, NothingIsSaidAndIsNoFailure) {
@@ -62,6 +66,24 @@ TEST(Services, NothingIsSaidAndIsNoFailure) {
   EXPECT_EQ(json.run({"services", "--service", "nope", "--format", "json"}), ExitCode::kOk);
   EXPECT_EQ(json.out, "[]\n");
   EXPECT_EQ(json.err, "");
+}
+
+TEST(Services, RatesAreOfTheTimeThatWasCounted) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {R"("spans":0}],"counted_nano":1000000000)", " 0/h "},
+      {R"("spans":1500}],"counted_nano":1000000000)", " 1,500/s "},
+      {R"("spans":5}],"counted_nano":2000000000)", " 2.5/s "},
+      {R"("spans":60}],"counted_nano":60000000000)", " 1/s "},
+      {R"("spans":59}],"counted_nano":60000000000)", " 59/min "},
+      {R"("spans":1}],"counted_nano":7200000000000)", " 0.5/h "},
+      {R"("spans":99}],"counted_nano":10000000000)", " 9.9/s "},
+      {R"("spans":3}],"counted_nano":0)", " - "}};
+  for (const auto& [answer, rate] : cases) {
+    FakeWorld world;
+    world.answer(200, R"({"services":[{"service":"a",)" + answer + "}");
+    EXPECT_EQ(world.run({"services"}), ExitCode::kOk);
+    EXPECT_NE(world.out.find(rate), std::string::npos) << world.out;
+  }
 }
 
 TEST(Services, LongNamesAreWholeWithoutATerminal) {
@@ -79,6 +101,11 @@ TEST(Services, JsonIsTheArray) {
   EXPECT_EQ(world.run({"services", "--operations", "--format", "json"}), ExitCode::kOk);
   EXPECT_TRUE(world.out.starts_with("[\n{\"service\":\"gateway\"")) << world.out;
   EXPECT_TRUE(world.out.ends_with("}\n]\n"));
+  FakeWorld counted;
+  counted.answer(200, kServices);
+  EXPECT_EQ(counted.run({"services", "--format", "json"}), ExitCode::kOk);
+  EXPECT_NE(counted.out.find("\"max_nano\":1,\"counted_nano\":600000000000}"), std::string::npos) << counted.out;
+  EXPECT_EQ(counted.err, "");
 }
 
 TEST(Services, AnEmptyNameIsAScriptsMistake) {

@@ -1,6 +1,7 @@
 #include "cli/slowest.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/time.h"
 #include "cli/command.h"
@@ -14,7 +15,6 @@ namespace fathom::cli {
 namespace {
 
 constexpr uint64_t kMostRows = 1'000'000;
-constexpr uint64_t kLookedAt = 1000;  // rows, for some that have more; or as many as are asked for
 
 std::string marks_of(const boost::json::value& row) {
   const std::pair<bool, const char*> all[] = {{flag_of(row, "error"), "error"},
@@ -29,19 +29,12 @@ std::string marks_of(const boost::json::value& row) {
   return marks;
 }
 
-// --captured and --recorded: what of a row must be there; --no-stepped: what must not.
-struct Wanted {
-  bool captured = false;
-  bool recorded = false;
-  bool unstepped = false;
-
-  bool any() const { return captured || recorded || unstepped; }
-  bool holds(const boost::json::value& row) const {
-    if (unstepped && flag_of(row, "stepped")) return false;
-    return (!captured && !recorded) || (captured && number_of(row, "captures") > 0) ||
-           (recorded && number_of(row, "snapshots") > 0);
-  }
-};
+// In the server's words: what of a request must have been kept; nothing: no matter.
+std::string kept_asked(const Args& args) {
+  const bool captured = args.has("--captured");
+  if (args.has("--recorded")) return captured ? "any" : "recorded";
+  return captured ? "captured" : "";
+}
 
 std::vector<std::string> cells_of(const boost::json::value& row, bool by_span) {
   std::vector<std::string> cells{format_duration(number_of(row, "duration_nano")),
@@ -71,9 +64,9 @@ CommandLine slowest_line() {
             condition_flags(),
             range_flags(),
             {{"--by", "trace|span", "whole requests, or single spans", "trace"},
-             {"--captured", "", "only those of which something was captured; looks at the slowest 1,000, or N"},
-             {"--recorded", "", "only those of which there is a snapshot, likewise; with --captured: either"},
-             {"--no-stepped", "", "without requests that single steps made slow, likewise"},
+             {"--captured", "", "only those of whose request something was captured"},
+             {"--recorded", "", "only those of whose request there is a snapshot; with --captured: either"},
+             {"--no-stepped", "", "without those that single steps made slow"},
              {"--limit", "N", "how many rows, 1 to 1000000", "20"},
              format_flag("table")},
             connection_flags()}),
@@ -95,6 +88,7 @@ Result<Target> slowest_target(const Args& args, const Context& context) {
   if (!conditions) return conditions.error();
   Result<> range = add_range(target, args, context.now_unix_nano());
   if (!range) return range.error();
+  if (const std::string kept = kept_asked(args); !kept.empty()) target.add("kept", kept);
   Result<std::string> by = args.one_of("--by", {"trace", "span"});
   if (!by) return by.error();
   return target.add("by", *by);
@@ -106,26 +100,9 @@ std::string render(const boost::json::array& rows, const std::string& format, co
   return slowest_table(rows, args.get("--by") == "span", context.columns);
 }
 
-// The rows that are wanted, and how many were looked at.
-struct Found {
-  boost::json::array rows;
-  size_t looked_at = 0;
-};
-
-Result<Found> find_rows(const Api& api, const Target& target, const Wanted& wanted, uint64_t limit) {
-  Result<boost::json::array> rows = fetch_pages(api, target, "rows", wanted.any() ? std::max(limit, kLookedAt) : limit);
-  if (!rows) return rows.error();
-  Found found{{}, rows->size()};
-  if (!wanted.any()) return Found{*std::move(rows), found.looked_at};
-  for (boost::json::value& row : *rows) {
-    if (found.rows.size() < limit && wanted.holds(row)) found.rows.push_back(std::move(row));
-  }
-  return found;
-}
-
-std::string what_of(size_t rows, const Wanted& wanted) {
-  if (wanted.captured || wanted.recorded) return rows == 1 ? " has one" : " have one";
-  return rows == 1 ? " was not stepped" : " were not stepped";
+IsWanted wanted(const Args& args) {
+  if (!args.has("--no-stepped")) return {};
+  return [](const boost::json::value& row) { return !flag_of(row, "stepped"); };
 }
 
 // Rows whose times say nothing of the program.
@@ -137,14 +114,17 @@ std::string remark_on_stepped(const boost::json::array& rows) {
          "--no-stepped leaves them out\n";
 }
 
-// Of fewer than were asked for: why there are no more.
-std::string remark_on(const Found& found, const Wanted& wanted, uint64_t limit, const Args& args) {
-  if (found.looked_at == 0) return "nothing matches" + further_back(args) + "\n";
-  if (!wanted.any() || found.rows.size() >= limit) return "";
-  const bool all = found.looked_at < std::max(limit, kLookedAt);
-  return std::string(all ? "of all " : "of the slowest ") + group_digits(found.looked_at) + " that match, " +
-         group_digits(found.rows.size()) + what_of(found.rows.size(), wanted) +
-         (all ? further_back(args) : "; --max-duration looks at those below") + "\n";
+std::string remark_on_nothing(const Args& args) {
+  static const std::map<std::string, const char*> kWhat = {{"", "nothing matches"},
+                                                           {"captured", "nothing that matches was captured"},
+                                                           {"recorded", "nothing that matches was recorded"},
+                                                           {"any", "nothing that matches was captured or recorded"}};
+  const std::string what = kWhat.at(kept_asked(args));
+  return what + (args.has("--no-stepped") ? " that was not stepped" : "") + further_back(args) + "\n";
+}
+
+std::string remark_on(const boost::json::array& rows, const Args& args) {
+  return rows.empty() ? remark_on_nothing(args) : remark_on_stepped(rows);
 }
 
 ExitCode run_slowest(const Args& args, const Context& context) {
@@ -156,11 +136,10 @@ ExitCode run_slowest(const Args& args, const Context& context) {
   if (!target) return failed(context, target.error());
   Result<Api> api = connect(args, context);
   if (!api) return failed(context, api.error());
-  const Wanted wanted{args.has("--captured"), args.has("--recorded"), args.has("--no-stepped")};
-  Result<Found> found = find_rows(*api, *target, wanted, *limit);
-  if (!found) return failed(context, found.error());
-  context.out(render(found->rows, *format, args, context));
-  if (*format != "json") context.err(remark_on(*found, wanted, *limit, args) + remark_on_stepped(found->rows));
+  Result<boost::json::array> rows = fetch_pages(*api, *target, "rows", *limit, wanted(args));
+  if (!rows) return failed(context, rows.error());
+  context.out(render(*rows, *format, args, context));
+  if (*format != "json") context.err(remark_on(*rows, args));
   return ExitCode::kOk;
 }
 

@@ -1,5 +1,7 @@
 #include "query/answers_json.h"
 
+#include "query/counted.h"
+
 namespace fathom::query {
 
 namespace {
@@ -60,14 +62,16 @@ void write_point(JsonWriter& json, const LatencyAnswerPoint& answer) {
   json.end_object();
 }
 
-// One object with one array in it: the shape of every list.
-template <typename Items, typename Write>
-std::string list_json(std::string_view name, const Items& items, Write write) {
+// One object with one array in it: the shape of every list. `more` writes what else it has.
+template <typename Items, typename Write, typename More>
+std::string list_json(std::string_view name, const Items& items, Write write, More more) {
   std::string out;
   JsonWriter json(out);
   json.begin_object().key(name).begin_array();
   for (const auto& item : items) write(json, item);
-  json.end_array().end_object();
+  json.end_array();
+  more(json);
+  json.end_object();
   return out += "\n";
 }
 
@@ -92,12 +96,14 @@ std::string to_json(const SlowestAnswer& answer) {
   return out += "\n";
 }
 
-std::string to_json(const std::vector<ServiceAnswer>& services) {
-  return list_json("services", services, write_service);
+std::string to_json(const ServicesAnswer& answer) {
+  return list_json("services", answer.services, write_service,
+                   [&](JsonWriter& json) { write_counted(json, answer.counted); });
 }
 
-std::string to_json(const std::vector<store::OperationStats>& operations) {
-  return list_json("operations", operations, write_operation);
+std::string to_json(const OperationsAnswer& answer) {
+  return list_json("operations", answer.operations, write_operation,
+                   [&](JsonWriter& json) { write_counted(json, answer.counted); });
 }
 
 std::string to_json(const LatencyAnswer& answer) {
@@ -110,7 +116,8 @@ std::string to_json(const LatencyAnswer& answer) {
 }
 
 std::string keys_json(const std::vector<std::string>& keys) {
-  return list_json("keys", keys, [](JsonWriter& json, const std::string& key) { json.string(key); });
+  return list_json(
+      "keys", keys, [](JsonWriter& json, const std::string& key) { json.string(key); }, [](JsonWriter&) {});
 }
 
 std::string values_json(const std::string& key, const std::vector<store::ValueCount>& values) {

@@ -12,8 +12,8 @@
 namespace fathom::query {
 
 std::string to_json(const SlowestAnswer& answer);
-std::string to_json(const std::vector<ServiceAnswer>& services);
-std::string to_json(const std::vector<store::OperationStats>& operations);
+std::string to_json(const ServicesAnswer& answer);
+std::string to_json(const OperationsAnswer& answer);
 std::string to_json(const LatencyAnswer& answer);
 std::string keys_json(const std::vector<std::string>& keys);
 std::string values_json(const std::string& key, const std::vector<store::ValueCount>& values);

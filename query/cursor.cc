@@ -51,6 +51,7 @@ uint64_t query_hash(const SlowestQuery& query) {
   out.u64(query.filter.min_duration_nano);
   out.u64(query.filter.max_duration_nano);
   out.u8(query.by == store::By::kSpan);
+  out.u8(static_cast<uint8_t>(query.kept));
   return hash64(bytes);
 }
 

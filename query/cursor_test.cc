@@ -56,6 +56,8 @@ TEST(Cursor, TheHashSeesEveryPartOfTheQuery) {
   differs({.filter = {.min_duration_nano = 1}});
   differs({.filter = {.max_duration_nano = 1}});
   differs({.by = store::By::kSpan});
+  differs({.kept = Kept::kCaptured});
+  differs({.kept = Kept::kAny});
   EXPECT_EQ(query_hash({.limit = 3}), hashes[0]);
 }
 

@@ -232,15 +232,21 @@ TEST(Differences, OfRequestsAreWhatTheirOtherSpansSay) {
 TEST(Graph, EdgesOfTheSample) {
   testing::SampleStore store;
   store::QueryBudget budget;
-  auto answer = run_graph(store, {kSampleStart, kSampleStart + kNanosPerHour}, budget);
+  auto answer = run_graph(store, {kSampleStart, kSampleStart + kNanosPerHour}, kSampleStart + kNanosPerMinute, budget);
   ASSERT_TRUE(answer.ok());
-  EXPECT_EQ(answer->services.size(), 2u);
+  EXPECT_EQ(answer->services.services.size(), 2u);
   ASSERT_EQ(answer->calls.edges.size(), 1u);
   EXPECT_EQ(answer->calls.edges[0].caller.service, "gateway");
   EXPECT_EQ(answer->calls.edges[0].callee.service, "catalog");
   EXPECT_EQ(answer->calls.edges[0].calls, testing::kTraces);
   EXPECT_EQ(answer->calls.edges[0].errors, testing::kTraces / 3);
   EXPECT_EQ(answer->calls.traces, testing::kTraces);
+  const std::string document = to_json(*answer);
+  EXPECT_NE(document.find(R"("failed_unplaced":0,"traces_looked_at":30,"traces":30,)"
+                          R"("counted_from_unix_nano":"1795221000000000000",)"
+                          R"("counted_to_unix_nano":"1795221060000000000","counted_nano":60000000000})"),
+            std::string::npos)
+      << document;
 }
 
 }  // namespace

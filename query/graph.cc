@@ -2,6 +2,7 @@
 
 #include "net/json_writer.h"
 #include "query/answers_json.h"
+#include "query/counted.h"
 
 namespace fathom::query {
 
@@ -34,15 +35,17 @@ void write_edge(net::JsonWriter& json, const store::CallEdge& edge) {
 
 }  // namespace
 
-Result<GraphAnswer> run_graph(store::SpanStore& store, const store::TimeRange& range, store::QueryBudget& budget) {
-  auto services = run_services(store, range, budget);
+Result<GraphAnswer> run_graph(store::SpanStore& store, const store::TimeRange& range, uint64_t now_unix_nano,
+                              store::QueryBudget& budget) {
+  auto services = run_services(store, range, now_unix_nano, budget);
   if (!services) return services.error();
-  auto calls = store.calls(range, kSpansLookedAt, budget);
+  auto calls = store.calls(whole_minutes(range), kSpansLookedAt, budget);
   if (!calls) return calls.error();
   for (store::CallEdge& edge : calls->edges) {
     scale(edge.calls, *calls);
     scale(edge.errors, *calls);
   }
+  scale(calls->failed_unplaced, *calls);
   return GraphAnswer{*std::move(services), *std::move(calls)};
 }
 
@@ -50,11 +53,14 @@ std::string to_json(const GraphAnswer& answer) {
   std::string out;
   net::JsonWriter json(out);
   json.begin_object().key("services").begin_array();
-  for (const ServiceAnswer& service : answer.services) write_service(json, service);
+  for (const ServiceAnswer& service : answer.services.services) write_service(json, service);
   json.end_array().key("edges").begin_array();
   for (const store::CallEdge& edge : answer.calls.edges) write_edge(json, edge);
-  json.end_array().member("traces_looked_at", answer.calls.traces_looked_at);
-  json.member("traces", answer.calls.traces).end_object();
+  json.end_array().member("failed_unplaced", answer.calls.failed_unplaced);
+  json.member("traces_looked_at", answer.calls.traces_looked_at);
+  json.member("traces", answer.calls.traces);
+  write_counted(json, answer.services.counted);
+  json.end_object();
   return out += "\n";
 }
 

@@ -13,11 +13,12 @@
 namespace fathom::query {
 
 struct GraphAnswer {
-  std::vector<ServiceAnswer> services;  // of whole minutes
-  store::CallSample calls;              // edges' calls and errors scaled up from those looked at
+  ServicesAnswer services;
+  store::CallSample calls;  // of the same minutes; edges' calls and errors scaled up from those looked at
 };
 
-Result<GraphAnswer> run_graph(store::SpanStore& store, const store::TimeRange& range, store::QueryBudget& budget);
+Result<GraphAnswer> run_graph(store::SpanStore& store, const store::TimeRange& range, uint64_t now_unix_nano,
+                              store::QueryBudget& budget);
 
 std::string to_json(const GraphAnswer& answer);
 

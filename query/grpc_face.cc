@@ -146,13 +146,13 @@ class Service : public RawService {
   Reactor* ListServices(Context* context, const Bytes* in, Bytes* out) override {
     return serve_ranged<v1::ServicesRequest, v1::ServicesResponse>(
         context, "services", *in, out, [this](const auto&, const store::TimeRange& range, Budget& budget) {
-          return run_services(stores_.spans, range, budget);
+          return run_services(stores_.spans, range, now_unix_nano(), budget);
         });
   }
   Reactor* ListOperations(Context* context, const Bytes* in, Bytes* out) override {
     return serve_ranged<v1::OperationsRequest, v1::OperationsResponse>(
         context, "operations", *in, out, [this](const auto& asked, const store::TimeRange& range, Budget& budget) {
-          return run_operations(stores_.spans, range, text_of(asked.service()), budget);
+          return run_operations(stores_.spans, range, text_of(asked.service()), now_unix_nano(), budget);
         });
   }
   Reactor* ListAttributeKeys(Context* context, const Bytes* in, Bytes* out) override {

@@ -102,6 +102,8 @@ TEST_F(GrpcFaceTest, ListsAndLatency) {
   ASSERT_TRUE(stub_->ListServices(&c1, services_request, &services).ok());
   ASSERT_EQ(services.services_size(), 2);
   EXPECT_EQ(services.services(0).errors(), 10u);
+  EXPECT_EQ(services.counted_from_unix_nano(), services_request.range().from_unix_nano());
+  EXPECT_EQ(services.counted_to_unix_nano() % kNanosPerMinute, 0u);
 
   v1::OperationsRequest operations_request;
   set_range(operations_request.mutable_range());

@@ -30,14 +30,15 @@ class Params {
   bool choice(std::string_view key, std::string_view no, std::string_view yes);
   // from, to, since; the last hour when none is given. An open end is open.
   AskedRange range();
+  uint64_t now_unix_nano() const { return now_unix_nano_; }
   bool gives_range() const;  // any of the three
   std::optional<uint64_t> instant(std::string_view key);
   std::vector<store::Condition> conditions(std::string_view key);
 
+  void blame(std::string message);  // remembers the first fault
   Result<> finish() const;
 
  private:
-  void blame(std::string message);
   AskedRange since(const std::string& text);
   template <typename Number>
   std::optional<Number> number_in(std::string_view key, Number low, Number high);

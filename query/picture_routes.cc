@@ -44,9 +44,11 @@ RoutedQuery differences_route(Params& params) {
 }
 
 RoutedQuery graph_route(Params& params) {
-  return {.name = "graph", .work = [range = params.range().range](const Stores& stores, QueryBudget& budget) {
-            return written(run_graph(stores.spans, range, budget));
-          }};
+  return {
+      .name = "graph",
+      .work = [range = params.range().range, now = params.now_unix_nano()](const Stores& stores, QueryBudget& budget) {
+        return written(run_graph(stores.spans, range, now, budget));
+      }};
 }
 
 }  // namespace

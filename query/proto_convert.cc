@@ -24,6 +24,21 @@ Result<std::vector<store::Condition>> conditions_of(const v1::SlowestRequest& re
   return conditions;
 }
 
+Result<Kept> kept_of(v1::Kept kept) {
+  switch (kept) {
+    case v1::KEPT_NO_MATTER:
+      return Kept::kNoMatter;
+    case v1::KEPT_CAPTURED:
+      return Kept::kCaptured;
+    case v1::KEPT_RECORDED:
+      return Kept::kRecorded;
+    case v1::KEPT_ANY:
+      return Kept::kAny;
+    default:
+      return invalid("kept must be one of the values of proto/query.proto; " + std::to_string(kept) + " is none");
+  }
+}
+
 // The summaries of services and operations have these fields in common.
 template <typename Summary>
 void fill_durations(Summary& out, uint64_t spans, uint64_t errors, const store::Histogram& durations) {
@@ -32,6 +47,12 @@ void fill_durations(Summary& out, uint64_t spans, uint64_t errors, const store::
   out.set_p50_nano(durations.quantile_nano(0.5));
   out.set_p99_nano(durations.quantile_nano(0.99));
   out.set_max_nano(durations.max_nano());
+}
+
+template <typename Response>
+void fill_counted(Response& out, const store::TimeRange& counted) {
+  out.set_counted_from_unix_nano(counted.from_unix_nano);
+  out.set_counted_to_unix_nano(counted.to_unix_nano);
 }
 
 void fill_row(v1::SlowRow& out, const SlowestRow& row) {
@@ -94,6 +115,8 @@ Result<SlowestQuery> query_of(const v1::SlowestRequest& request, uint64_t now_un
   if (!conditions) return conditions.error();
   auto limit = rows_of(request.limit(), kDefaultRows, kMaxRows);
   if (!limit) return limit.error();
+  auto kept = kept_of(request.kept());
+  if (!kept) return kept.error();
   query.filter.range = asked->range;
   query.range_text = asked->text;
   query.filter.service = text_of(request.service());
@@ -103,6 +126,7 @@ Result<SlowestQuery> query_of(const v1::SlowestRequest& request, uint64_t now_un
   query.filter.min_duration_nano = request.min_duration_nano();
   if (request.max_duration_nano() > 0) query.filter.max_duration_nano = request.max_duration_nano();
   query.by = request.by() == v1::BY_SPAN ? store::By::kSpan : store::By::kTrace;
+  query.kept = *kept;
   query.limit = *limit;
   query.cursor = request.cursor();
   return query;
@@ -129,8 +153,9 @@ void fill(v1::SlowestResponse& out, const SlowestAnswer& answer) {
   out.set_next_cursor(answer.next_cursor);
 }
 
-void fill(v1::ServicesResponse& out, const std::vector<ServiceAnswer>& services) {
-  for (const auto& service : services) {
+void fill(v1::ServicesResponse& out, const ServicesAnswer& answer) {
+  fill_counted(out, answer.counted);
+  for (const auto& service : answer.services) {
     auto& filled = *out.add_services();
     filled.set_service_namespace(service.service_namespace);
     filled.set_service(service.service);
@@ -138,8 +163,9 @@ void fill(v1::ServicesResponse& out, const std::vector<ServiceAnswer>& services)
   }
 }
 
-void fill(v1::OperationsResponse& out, const std::vector<store::OperationStats>& operations) {
-  for (const auto& operation : operations) {
+void fill(v1::OperationsResponse& out, const OperationsAnswer& answer) {
+  fill_counted(out, answer.counted);
+  for (const auto& operation : answer.operations) {
     auto& filled = *out.add_operations();
     filled.set_service(operation.key.service);
     filled.set_service_namespace(operation.key.service_namespace);

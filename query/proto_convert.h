@@ -22,8 +22,8 @@ Result<TimelineQuery> query_of(const v1::TimelineRequest& request);
 std::optional<std::string> text_of(const std::string& text);  // empty: not given
 
 void fill(v1::SlowestResponse& out, const SlowestAnswer& answer);
-void fill(v1::ServicesResponse& out, const std::vector<ServiceAnswer>& services);
-void fill(v1::OperationsResponse& out, const std::vector<store::OperationStats>& operations);
+void fill(v1::ServicesResponse& out, const ServicesAnswer& answer);
+void fill(v1::OperationsResponse& out, const OperationsAnswer& answer);
 void fill(v1::AttributeKeysResponse& out, const std::vector<std::string>& keys);
 void fill(v1::AttributeValuesResponse& out, const std::vector<store::ValueCount>& values);
 void fill(v1::LatencyResponse& out, const LatencyAnswer& answer);

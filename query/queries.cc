@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "query/captures.h"
+#include "query/counted.h"
 #include "query/cursor.h"
 #include "query/snapshots/snapshot_store.h"
 #include "query/stepped.h"
@@ -34,6 +35,24 @@ Result<SlowestRow> with_detail(const Stores& stores, store::SlowRow row, store::
   return SlowestRow{std::move(row), captures->size(), snapshots};
 }
 
+Result<std::vector<TraceId>> kept_traces(const Stores& stores, Kept kept, store::QueryBudget& budget) {
+  std::vector<TraceId> traces;
+  if (kept != Kept::kRecorded && stores.captures != nullptr) {
+    auto captured = stores.captures->traces(budget);
+    if (!captured) return captured;
+    traces = *std::move(captured);
+  }
+  if (kept != Kept::kCaptured && stores.snapshots != nullptr) {
+    auto recorded = stores.snapshots->traces();
+    if (!recorded) return recorded;
+    traces.insert(traces.end(), recorded->begin(), recorded->end());
+  }
+  std::ranges::sort(traces);
+  const auto twice = std::ranges::unique(traces);
+  traces.erase(twice.begin(), twice.end());
+  return traces;
+}
+
 store::TimeRange range_of(const std::vector<SlowestRow>& rows) {
   store::TimeRange range{UINT64_MAX, 0};
   for (const SlowestRow& row : rows) {
@@ -54,6 +73,13 @@ Result<> mark_stepped(const Stores& stores, std::vector<SlowestRow>& rows, store
 
 }  // namespace
 
+std::optional<Kept> kept_of(std::string_view word) {
+  if (word == "captured") return Kept::kCaptured;
+  if (word == "recorded") return Kept::kRecorded;
+  if (word == "any") return Kept::kAny;
+  return std::nullopt;
+}
+
 Result<SlowestAnswer> run_slowest(const Stores& stores, SlowestQuery query, store::QueryBudget& budget) {
   uint64_t hash = query_hash(query);
   std::optional<store::Cursor> cursor;
@@ -62,6 +88,11 @@ Result<SlowestAnswer> run_slowest(const Stores& stores, SlowestQuery query, stor
     if (!position) return position.error();
     query.filter.range = position->range;
     cursor = position->cursor;
+  }
+  if (query.kept != Kept::kNoMatter) {
+    auto traces = kept_traces(stores, query.kept, budget);
+    if (!traces) return traces.error();
+    query.filter.traces = *std::move(traces);
   }
   auto page = stores.spans.slowest(query.filter, query.by, query.limit, cursor, budget);
   if (!page) return page.error();
@@ -76,27 +107,31 @@ Result<SlowestAnswer> run_slowest(const Stores& stores, SlowestQuery query, stor
   return answer;
 }
 
-Result<std::vector<ServiceAnswer>> run_services(store::SpanStore& store, const store::TimeRange& range,
-                                                store::QueryBudget& budget) {
+Result<ServicesAnswer> run_services(store::SpanStore& store, const store::TimeRange& range, uint64_t now_unix_nano,
+                                    store::QueryBudget& budget) {
+  auto counted = counted_time(store, range, now_unix_nano, budget);
+  if (!counted) return counted.error();
   auto operations = store.operations(range, std::nullopt, budget);
   if (!operations) return operations.error();
   std::map<std::pair<std::string, std::string>, ServiceAnswer> services;
   for (const auto& operation : *operations) {
     add_operation(services[{operation.key.service, operation.key.service_namespace}], operation);
   }
-  std::vector<ServiceAnswer> answer;
-  for (auto& [name, service] : services) answer.push_back(std::move(service));
+  ServicesAnswer answer{{}, *counted};
+  for (auto& [name, service] : services) answer.services.push_back(std::move(service));
   return answer;
 }
 
-Result<std::vector<store::OperationStats>> run_operations(store::SpanStore& store, const store::TimeRange& range,
-                                                          const std::optional<std::string>& service,
-                                                          store::QueryBudget& budget) {
+Result<OperationsAnswer> run_operations(store::SpanStore& store, const store::TimeRange& range,
+                                        const std::optional<std::string>& service, uint64_t now_unix_nano,
+                                        store::QueryBudget& budget) {
+  auto counted = counted_time(store, range, now_unix_nano, budget);
+  if (!counted) return counted.error();
   auto operations = store.operations(range, service, budget);
-  if (!operations) return operations;
+  if (!operations) return operations.error();
   std::sort(operations->begin(), operations->end(),
             [](const auto& a, const auto& b) { return operation_order(a) < operation_order(b); });
-  return operations;
+  return OperationsAnswer{*std::move(operations), *counted};
 }
 
 }  // namespace fathom::query

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -27,10 +28,16 @@ struct AskedRange {
   std::string text;  // as it was asked for: "the last hour" stays the same question while its bounds move
 };
 
+// Of whose trace something was kept, a capture or a snapshot, for whoever wants to look further than at spans.
+enum class Kept { kNoMatter, kCaptured, kRecorded, kAny };
+// Nothing for a word that names none.
+std::optional<Kept> kept_of(std::string_view word);
+
 struct SlowestQuery {
   store::Filter filter;
   std::string range_text;
   store::By by = store::By::kTrace;
+  Kept kept = Kept::kNoMatter;  // looked up anew by each page: what was kept meanwhile may be on the later ones
   size_t limit = kDefaultRows;
   std::string cursor;  // empty: the first page
 };
@@ -58,13 +65,21 @@ struct ServiceAnswer {
   store::Histogram durations;
 };
 
-// By service, then namespace.
-Result<std::vector<ServiceAnswer>> run_services(store::SpanStore& store, const store::TimeRange& range,
-                                                store::QueryBudget& budget);
-// By service, then operation, then kind.
-Result<std::vector<store::OperationStats>> run_operations(store::SpanStore& store, const store::TimeRange& range,
-                                                          const std::optional<std::string>& service,
-                                                          store::QueryBudget& budget);
+struct ServicesAnswer {
+  std::vector<ServiceAnswer> services;  // by service, then namespace
+  store::TimeRange counted;             // counted.h
+};
+
+struct OperationsAnswer {
+  std::vector<store::OperationStats> operations;  // by service, then operation, then kind
+  store::TimeRange counted;
+};
+
+Result<ServicesAnswer> run_services(store::SpanStore& store, const store::TimeRange& range, uint64_t now_unix_nano,
+                                    store::QueryBudget& budget);
+Result<OperationsAnswer> run_operations(store::SpanStore& store, const store::TimeRange& range,
+                                        const std::optional<std::string>& service, uint64_t now_unix_nano,
+                                        store::QueryBudget& budget);
 
 struct LatencyQuery {
   store::TimeRange range;

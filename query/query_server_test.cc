@@ -207,14 +207,19 @@ TEST_F(QueryServerTest, OnlyGetAndHeadAreTaken) {
 
 TEST_F(QueryServerTest, ListsServicesOperationsAndAttributes) {
   start();
-  auto services = ask("/api/v1/services?" + kRange)["services"].as_array();
+  auto services_answer = ask("/api/v1/services?" + kRange);
+  EXPECT_EQ(services_answer["counted_nano"].as_int64(), 60 * static_cast<int64_t>(kNanosPerSecond));
+  EXPECT_EQ(services_answer["counted_from_unix_nano"].as_string(), std::to_string(kSampleStart));
+  auto services = services_answer["services"].as_array();
   ASSERT_EQ(services.size(), 2u);
   EXPECT_EQ(services[0].at("service").as_string(), "catalog");
   EXPECT_EQ(services[0].at("service_namespace").as_string(), "shop");
   EXPECT_EQ(services[0].at("spans").as_int64(), 30);
   EXPECT_EQ(services[0].at("errors").as_int64(), 10);
   EXPECT_EQ(services[1].at("max_nano").as_int64(), static_cast<int64_t>(300 * kMilli));
-  auto operations = ask("/api/v1/operations?service=gateway&" + kRange)["operations"].as_array();
+  auto operations_answer = ask("/api/v1/operations?service=gateway&" + kRange);
+  EXPECT_EQ(operations_answer["counted_nano"].as_int64(), 60 * static_cast<int64_t>(kNanosPerSecond));
+  auto operations = operations_answer["operations"].as_array();
   ASSERT_EQ(operations.size(), 1u);
   EXPECT_EQ(operations[0].at("operation").as_string(), "GET /cart");
   EXPECT_EQ(operations[0].at("kind").as_string(), "server");

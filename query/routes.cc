@@ -32,6 +32,14 @@ Result<std::string> written(Result<Answer> answer) {
   return to_json(*answer);
 }
 
+Kept kept_asked(Params& params) {
+  const auto word = params.text("kept");
+  if (!word) return Kept::kNoMatter;
+  const auto kept = kept_of(*word);
+  if (!kept) params.blame("'kept' must be captured, recorded or any");
+  return kept.value_or(Kept::kNoMatter);
+}
+
 RoutedQuery slowest_route(Params& params) {
   SlowestQuery query;
   auto asked = params.range();
@@ -41,6 +49,7 @@ RoutedQuery slowest_route(Params& params) {
   query.filter.min_duration_nano = params.duration_nano("min_duration").value_or(0);
   query.filter.max_duration_nano = params.duration_nano("max_duration").value_or(UINT64_MAX);
   query.by = params.choice("by", "trace", "span") ? store::By::kSpan : store::By::kTrace;
+  query.kept = kept_asked(params);
   query.limit = params.number("limit", 1, kMaxRows, kDefaultRows);
   query.cursor = params.text("cursor").value_or("");
   return {.name = "slowest", .work = [query](const Stores& stores, QueryBudget& budget) {
@@ -49,16 +58,18 @@ RoutedQuery slowest_route(Params& params) {
 }
 
 RoutedQuery services_route(Params& params) {
-  return {.name = "services", .work = [range = params.range().range](const Stores& stores, QueryBudget& budget) {
-            return written(run_services(stores.spans, range, budget));
-          }};
+  return {
+      .name = "services",
+      .work = [range = params.range().range, now = params.now_unix_nano()](const Stores& stores, QueryBudget& budget) {
+        return written(run_services(stores.spans, range, now, budget));
+      }};
 }
 
 RoutedQuery operations_route(Params& params) {
   return {.name = "operations",
-          .work = [range = params.range().range, service = params.text("service")](const Stores& stores,
-                                                                                   QueryBudget& budget) {
-            return written(run_operations(stores.spans, range, service, budget));
+          .work = [range = params.range().range, service = params.text("service"), now = params.now_unix_nano()](
+                      const Stores& stores, QueryBudget& budget) {
+            return written(run_operations(stores.spans, range, service, now, budget));
           }};
 }
 

@@ -96,6 +96,8 @@ class CaptureStore {
   virtual Result<StoredCapture> info(const CaptureId& id) = 0;
   // All of a trace, by start, then id, ascending.
   virtual Result<std::vector<StoredCapture>> of_trace(const TraceId& trace_id, QueryBudget& budget) = 0;
+  // Those that have any, ascending.
+  virtual Result<std::vector<TraceId>> traces(QueryBudget& budget) = 0;
   virtual Result<CapturePage> find(const CaptureFilter& filter, size_t limit,
                                    const std::optional<CaptureCursor>& cursor, QueryBudget& budget) = 0;
   // At most `size` bytes from `offset`; fewer at the end, none behind it. kCorrupt: damaged. Size is what is looked at

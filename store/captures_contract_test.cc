@@ -231,7 +231,11 @@ TEST_P(CaptureContract, FoundByWhatTheyAreOf) {
   EXPECT_EQ(ids(store().of_trace(test_trace_id(1), budget).value()), (Numbers{0, 7}));
   EXPECT_EQ(ids(store().of_trace(test_trace_id(9), budget).value()), Numbers());
   EXPECT_EQ(ids(store().of_trace(TraceId(), budget).value()), Numbers());
+  std::vector<TraceId> traces;
+  for (uint64_t trace = 1; trace <= 7; ++trace) traces.push_back(test_trace_id(trace));
+  EXPECT_EQ(store().traces(budget).value(), traces);
   budget.cancel();
+  EXPECT_EQ(store().traces(budget).error().code, ErrorCode::kCancelled);
   EXPECT_EQ(store().find({}, 5, std::nullopt, budget).error().code, ErrorCode::kCancelled);
 }
 

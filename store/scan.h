@@ -45,17 +45,20 @@ struct ServiceKey {
   auto operator<=>(const ServiceKey&) const = default;
 };
 
-// Spans of `callee` whose parent is a span of another service, `caller`.
+// Spans of `callee` whose parent is a span of another service, `caller`; and failed client spans of `caller` that have
+// no child of another service, where the services that have spans tell whom they called: their `peer.service` names
+// one, or else all calls by their operation that were looked at reached one.
 struct CallEdge {
   ServiceKey caller;
   ServiceKey callee;
   uint64_t calls = 0;
-  uint64_t errors = 0;  // of the callee's spans
-  Histogram durations;  // of the callee's spans
+  uint64_t errors = 0;  // calls of which either side's span says so: the callee's, or the client's that called
+  Histogram durations;  // of the callee's spans; of the caller's where there is none
 };
 
 struct CallSample {
-  std::vector<CallEdge> edges;  // by caller, then callee; counts are of what was looked at
+  std::vector<CallEdge> edges;   // by caller, then callee; counts are of what was looked at
+  uint64_t failed_unplaced = 0;  // failed client spans likewise, of which nothing tells whom they called
   uint64_t spans_looked_at = 0;
   uint64_t spans = 0;  // in the range; an estimate where not all were looked at
   uint64_t traces_looked_at = 0;

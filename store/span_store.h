@@ -90,6 +90,8 @@ struct Filter {
   bool errors = false;
   uint64_t min_duration_nano = 0;  // inclusive, of what `By` names
   uint64_t max_duration_nano = UINT64_MAX;
+  // Of these traces alone. slowest() and find() look each of them up, and nothing else; other questions do not ask.
+  std::optional<std::vector<TraceId>> traces = std::nullopt;
 
   bool has_span_conditions() const { return service || operation || !where.empty() || errors; }
 };
@@ -214,6 +216,9 @@ class SpanStore {
   virtual Result<std::vector<LatencyPoint>> latency(const TimeRange& range, const std::optional<std::string>& service,
                                                     const std::optional<std::string>& operation, uint64_t step_nano,
                                                     QueryBudget& budget) = 0;
+
+  // The earliest start of a span in the range; nothing where there is none.
+  virtual Result<std::optional<uint64_t>> first_start(const TimeRange& range, QueryBudget& budget) = 0;
 
   // What scan.h shows of spans, by start and own duration, in no order; `filter.range` to the nanosecond.
   virtual Result<> visit_times(const Filter& filter, const VisitTimes& visit, QueryBudget& budget) = 0;

@@ -87,6 +87,9 @@ class FakeStore : public store::SpanStore {
                                                    store::QueryBudget&) override {
     return no_queries();
   }
+  Result<std::optional<uint64_t>> first_start(const store::TimeRange&, store::QueryBudget&) override {
+    return no_queries();
+  }
   Result<> visit_times(const store::Filter&, const store::VisitTimes&, store::QueryBudget&) override {
     return no_queries();
   }

@@ -129,6 +129,12 @@ size_t SnapshotStore::count_of_trace(const TraceId& trace_id) const {
   return index_.count_of_trace(trace_id);
 }
 
+Result<std::vector<TraceId>> SnapshotStore::traces() const {
+  std::lock_guard lock(mutex_);
+  if (!read_) return still_reading();
+  return index_.traces();
+}
+
 std::vector<SteppedProcess> SnapshotStore::stepped(const store::TimeRange& range) const {
   const std::lock_guard guard(mutex_);
   return index_.stepped(range);

@@ -71,6 +71,7 @@ class SnapshotStore {
   std::vector<SharedSummary> of_trace(const TraceId& trace_id) const;
   // All of them; a look-up.
   size_t count_of_trace(const TraceId& trace_id) const;
+  Result<std::vector<TraceId>> traces() const;  // that have any, in no order
   std::vector<SteppedProcess> stepped(const store::TimeRange& range) const;
   Result<SharedSummary> find(const SnapshotId& id) const;
   size_t missing_images(const SnapshotSummary& summary) const;

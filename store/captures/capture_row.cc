@@ -184,10 +184,20 @@ std::string all_series() {
   return index_key(Index::kAll);
 }
 
+std::string traces() {
+  return index_key(Index::kTrace);
+}
+
 std::string trace_series(const TraceId& id) {
-  std::string key = index_key(Index::kTrace);
+  std::string key = traces();
   key.append(id.view());
   return key;
+}
+
+TraceId trace_of(std::string_view trace_key) {
+  const size_t before = traces().size();
+  if (trace_key.size() < before) return {};
+  return TraceId::from_bytes(trace_key.substr(before, sizeof(TraceId))).value_or(TraceId{});
 }
 
 std::string service_series(std::string_view service) {

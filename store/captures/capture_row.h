@@ -37,6 +37,8 @@ std::string content(const Sha256& hash, const CaptureId& id);
 // compares the row), a process.
 std::string all_series();
 std::string trace_series(const TraceId& id);
+std::string traces();                          // what the series of traces begin with
+TraceId trace_of(std::string_view trace_key);  // zero for a key that is too short
 std::string service_series(std::string_view service);
 std::string process_series(const CaptureProcess& process);
 std::string at(std::string series, uint64_t start_unix_nano, const CaptureId& id);

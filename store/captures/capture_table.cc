@@ -160,6 +160,18 @@ Result<> CaptureTable::descending(const std::string& series, const TimeRange& ra
   return rows.end();
 }
 
+Result<> CaptureTable::traces(const std::function<Result<>(const TraceId&)>& visit) const {
+  Rows rows(database_, capture_keys::traces());
+  TraceId last;
+  for (rows->Seek(capture_keys::traces()); rows.inside(); rows->Next()) {
+    const TraceId id = capture_keys::trace_of(view_of(rows->key()));
+    if (id == last) continue;
+    last = id;
+    if (Result<> visited = visit(id); !visited) return visited;
+  }
+  return rows.end();
+}
+
 Result<> CaptureTable::contents(uint8_t bucket, const VisitContent& visit) const {
   Rows rows(database_, capture_keys::contents());
   Sha256 first;

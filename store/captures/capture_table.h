@@ -35,6 +35,8 @@ class CaptureTable {
   Result<> ascending(const std::string& series, const Visit& visit) const;
   Result<> descending(const std::string& series, const TimeRange& range, const std::optional<CaptureCursor>& cursor,
                       const Visit& visit) const;
+  // Of every trace that has any, once each, ascending.
+  Result<> traces(const std::function<Result<>(const TraceId&)>& visit) const;
   // Contents of a bucket of files, ascending; the same one comes once for every capture that has it.
   using VisitContent = std::function<void(const Sha256& hash, Result<uint64_t> size_bytes)>;
   Result<> contents(uint8_t bucket, const VisitContent& visit) const;

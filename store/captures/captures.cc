@@ -143,6 +143,16 @@ Result<std::vector<StoredCapture>> Captures::of_trace(const TraceId& trace_id, Q
   return found;
 }
 
+Result<std::vector<TraceId>> Captures::traces(QueryBudget& budget) {
+  std::vector<TraceId> found;
+  Result<> read = keeper_.table().traces([&](const TraceId& id) -> Result<> {
+    found.push_back(id);
+    return budget.spend(sizeof id);
+  });
+  if (!read) return read.error();
+  return found;
+}
+
 Result<CapturePage> Captures::find(const CaptureFilter& filter, size_t limit,
                                    const std::optional<CaptureCursor>& cursor, QueryBudget& budget) {
   CapturePage page;

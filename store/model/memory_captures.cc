@@ -1,6 +1,7 @@
 #include "store/model/memory_captures.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 
 #include "base/sha256.h"
@@ -122,6 +123,16 @@ Result<std::vector<StoredCapture>> MemoryCaptures::of_trace(const TraceId& trace
   if (!page) return page.error();
   std::reverse(page->rows.begin(), page->rows.end());
   return page->rows;
+}
+
+Result<std::vector<TraceId>> MemoryCaptures::traces(QueryBudget& budget) {
+  if (Result<> checked = budget.check(); !checked) return checked.error();
+  std::set<TraceId> found;
+  std::lock_guard lock(mutex_);
+  for (const auto& [id, kept] : kept_) {
+    if (!kept.info.trace_id.is_zero()) found.insert(kept.info.trace_id);
+  }
+  return std::vector<TraceId>(found.begin(), found.end());
 }
 
 Result<CapturePage> MemoryCaptures::find(const CaptureFilter& filter, size_t limit,

@@ -29,6 +29,7 @@ class MemoryCaptures : public CaptureStore {
   Result<std::unique_ptr<CaptureWriter>> begin(const CaptureInfo& info) override;
   Result<StoredCapture> info(const CaptureId& id) override;
   Result<std::vector<StoredCapture>> of_trace(const TraceId& trace_id, QueryBudget& budget) override;
+  Result<std::vector<TraceId>> traces(QueryBudget& budget) override;
   Result<CapturePage> find(const CaptureFilter& filter, size_t limit, const std::optional<CaptureCursor>& cursor,
                            QueryBudget& budget) override;
   Result<std::string> read(const CaptureId& id, uint64_t offset, size_t size) override;

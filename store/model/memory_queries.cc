@@ -59,9 +59,14 @@ void match_spans(const Trace& trace, const Filter& filter, SortedRows& out) {
   }
 }
 
+bool is_named(const TraceId& id, const Filter& filter) {
+  return !filter.traces || std::ranges::find(*filter.traces, id) != filter.traces->end();
+}
+
 SortedRows match(const Traces& traces, const Filter& filter, By by) {
   SortedRows out;
   for (const auto& [id, trace] : traces) {
+    if (!is_named(id, filter)) continue;
     if (by == By::kTrace) {
       match_trace(trace, filter, out);
     } else {

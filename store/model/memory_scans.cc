@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "store/call_tally.h"
 #include "store/model/memory_store.h"
 
 namespace fathom::store {
@@ -40,18 +41,36 @@ const Row* parent_of(const Trace& trace, const Row& child) {
   return found;
 }
 
-void count_call(const Trace& trace, const Row& row, std::map<std::pair<ServiceKey, ServiceKey>, CallEdge>& edges) {
+CallSpan call_span(const Row& row) {
+  return {row.operation_number, row.operation.kind, row.is_error(), row.stored.span.duration_nano()};
+}
+
+bool is_answered(const Trace& trace, const Row& call) {
+  return std::ranges::any_of(trace.spans, [&](const RowPtr& row) {
+    return !row->is_root() && row->stored.span.parent_span_id == call.stored.span.span_id &&
+           answers(service_of(*row) != service_of(call), row->operation.kind);
+  });
+}
+
+void count_call(const Trace& trace, const Row& row, CallTally& tally) {
+  if (is_failed_call(call_span(row)) && !is_answered(trace, row)) {
+    tally.add_unanswered(call_span(row), peer_of(row.stored.span, row.stored.resource));
+  }
   const Row* parent = parent_of(trace, row);
-  if (parent == nullptr || service_of(*parent) == service_of(row)) return;
-  CallEdge& edge = edges[{service_of(*parent), service_of(row)}];
-  edge.caller = service_of(*parent);
-  edge.callee = service_of(row);
-  ++edge.calls;
-  edge.errors += row.is_error();
-  edge.durations.record(row.stored.span.duration_nano());
+  if (parent != nullptr && service_of(*parent) != service_of(row)) tally.add(call_span(*parent), call_span(row));
 }
 
 }  // namespace
+
+Result<std::optional<uint64_t>> MemoryStore::first_start(const TimeRange& range, QueryBudget& budget) {
+  Result<std::vector<RowPtr>> rows = read_rows(budget);
+  if (!rows) return rows.error();
+  std::optional<uint64_t> first;
+  for (const RowPtr& row : *rows) {
+    if (range.contains(row->start_unix_nano)) first = std::min(first.value_or(UINT64_MAX), row->start_unix_nano);
+  }
+  return first;
+}
 
 Result<> MemoryStore::visit_times(const Filter& filter, const VisitTimes& visit, QueryBudget& budget) {
   Result<Traces> traces = read_traces(budget);
@@ -86,23 +105,41 @@ Result<SampleCount> MemoryStore::sample(const Filter& filter, const SampleLimits
   return count;
 }
 
+OperationKey MemoryStore::operation_numbered(uint64_t number) {
+  std::lock_guard lock(mutex_);
+  for (const auto& [operation, known] : operation_numbers_) {
+    if (known == number) return operation;
+  }
+  return {};
+}
+
+std::vector<ServiceKey> MemoryStore::services_named(const std::string& name) {
+  std::lock_guard lock(mutex_);
+  std::vector<ServiceKey> found;
+  for (const auto& [service, operations] : operations_) {
+    if (service.second == name && !operations.empty()) found.push_back({service.first, service.second});
+  }
+  return found;
+}
+
 Result<CallSample> MemoryStore::calls(const TimeRange& range, uint64_t, QueryBudget& budget) {
   Result<Traces> traces = read_traces(budget);
   if (!traces) return traces.error();
   CallSample sample;
-  std::map<std::pair<ServiceKey, ServiceKey>, CallEdge> edges;
+  CallTally tally;
   for (const auto& [id, trace] : *traces) {
     uint64_t before = sample.spans;
     for (const RowPtr& row : trace.spans) {
       if (!range.contains(row->start_unix_nano)) continue;
       ++sample.spans;
-      count_call(trace, *row, edges);
+      count_call(trace, *row, tally);
     }
     sample.traces += sample.spans > before;
   }
+  tally.finish([this](uint64_t number) { return operation_numbered(number); },
+               [this](const std::string& name) { return services_named(name); }, sample);
   sample.spans_looked_at = sample.spans;
   sample.traces_looked_at = sample.traces;
-  for (auto& [key, edge] : edges) sample.edges.push_back(std::move(edge));
   return sample;
 }
 

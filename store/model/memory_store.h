@@ -59,6 +59,7 @@ class MemoryStore : public SpanStore {
   Result<std::vector<LatencyPoint>> latency(const TimeRange& range, const std::optional<std::string>& service,
                                             const std::optional<std::string>& operation, uint64_t step_nano,
                                             QueryBudget& budget) override;
+  Result<std::optional<uint64_t>> first_start(const TimeRange& range, QueryBudget& budget) override;
   Result<> visit_times(const Filter& filter, const VisitTimes& visit, QueryBudget& budget) override;
   Result<uint64_t> spans_at_most(const TimeRange& range, QueryBudget& budget) override;
   Result<SampleCount> sample(const Filter& filter, const SampleLimits& limits, const VisitSpan& visit,
@@ -86,6 +87,8 @@ class MemoryStore : public SpanStore {
   Result<std::vector<model::RowPtr>> read_rows(QueryBudget& budget);
   Result<model::Traces> read_traces(QueryBudget& budget);
   uint64_t received_sequence();
+  OperationKey operation_numbered(uint64_t number);
+  std::vector<ServiceKey> services_named(const std::string& name);
 
   const MemoryOptions options_;
   std::mutex mutex_;

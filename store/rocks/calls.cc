@@ -54,11 +54,13 @@ Result<CallSample> Calls::run() {
   sample_.traces_looked_at = traces_.size();
   sample_.spans = scaled(sample_.spans_looked_at, rows_looked_at_, rows_left_out_);
   sample_.traces = scaled(sample_.traces_looked_at, rows_looked_at_, rows_left_out_);
-  for (auto& [key, edge] : edges_) sample_.edges.push_back(std::move(edge));
+  tally_.finish([this](uint64_t id) { return operation(static_cast<uint32_t>(id)); },
+                [this](const std::string& name) { return catalogue_.services_in_use(name); }, sample_);
   return std::move(sample_);
 }
 
 Result<> Calls::look_at(const SamplePlace& place) {
+  unanswered_.clear();  // of a place that was dropped in the midst
   return place.segment != nullptr ? look_at_block(place) : look_at_memory(place);
 }
 
@@ -73,15 +75,16 @@ Result<> Calls::look_at_block(const SamplePlace& place) {
   Result<std::span<const BlockTrace>> traces = reader.traces(place.block);
   if (!traces) return traces.error();
   for (const BlockTrace& trace : *traces) {
-    Piece piece{trace.id, {}};
+    Piece piece{trace.id, {}, {}};
     for (uint32_t i = trace.first_row; i < trace.first_row + trace.row_count; ++i) {
       if (i >= ids->span.size() || i >= times->start_unix_nano.size()) return corrupt("a block's columns disagree");
       piece.rows.push_back({ids->span[i], ids->parent[i], times->start_unix_nano[i], times->duration_nano[i],
                             times->sequence[i], times->operation[i], times->error[i] != 0});
+      piece.places.push_back(i);
     }
     if (Result<> counted = count(piece); !counted) return counted;
   }
-  return {};
+  return count_unanswered(reader, place.block);
 }
 
 // Rows in memory are in order of reception: a trace's are gathered from the stretch. The lock is let go before anything
@@ -95,50 +98,75 @@ Result<> Calls::look_at_memory(const SamplePlace& place) {
       const Generation::Row& row = place.generation->rows()[i];
       Piece& piece = pieces[place.generation->traces()[row.trace].id];
       piece.rows.push_back(place.generation->trace_row(row));
+      piece.places.push_back(i);
     }
   }
   for (auto& [id, piece] : pieces) {
     piece.trace = id;
     if (Result<> counted = count(piece); !counted) return counted;
   }
+  count_unanswered(*place.generation);
   return {};
 }
 
 Result<> Calls::count(const Piece& piece) {
-  std::optional<RowsById> others;
+  std::optional<Whole> whole;
   bool any = false;
-  for (const TraceRow& row : piece.rows) {
-    if (!filter_.range.contains(row.start_unix_nano)) continue;
+  for (size_t i = 0; i < piece.rows.size(); ++i) {
+    if (!filter_.range.contains(piece.rows[i].start_unix_nano)) continue;
     any = true;
     ++sample_.spans_looked_at;
-    if (Result<> counted = count_row(piece, row, others); !counted) return counted;
+    if (Result<> counted = count_row(piece, i, whole); !counted) return counted;
   }
   if (any) traces_.insert(piece.trace);
   return {};
 }
 
-Result<> Calls::count_row(const Piece& piece, const TraceRow& row, std::optional<RowsById>& others) {
-  if (row.parent_span_id.is_zero()) return {};
-  if (const TraceRow* parent = find_row(piece.rows, row.parent_span_id)) return count_call(*parent, row), Result<>();
-  if (!others) {
-    Result<RowsById> whole = whole_trace(piece.trace);
-    if (!whole) return whole.error();
-    others = std::move(*whole);
+Result<> Calls::count_row(const Piece& piece, size_t index, std::optional<Whole>& whole) {
+  const TraceRow& row = piece.rows[index];
+  const CallSpan span = call_span(row);
+  if (is_failed_call(span)) {
+    Result<bool> answered = is_answered(piece, row, whole);
+    if (!answered) return answered.error();
+    if (!*answered) unanswered_.push_back({span, piece.places[index]});
   }
-  auto parent = others->find(row.parent_span_id);
-  if (parent != others->end()) count_call(parent->second, row);
+  return row.parent_span_id.is_zero() ? Result<>() : count_answer(piece, row, whole);
+}
+
+Result<> Calls::count_answer(const Piece& piece, const TraceRow& row, std::optional<Whole>& whole) {
+  if (const TraceRow* parent = find_row(piece.rows, row.parent_span_id)) return count_call(*parent, row), Result<>();
+  Result<const Whole*> trace = whole_trace(piece.trace, whole);
+  if (!trace) return trace.error();
+  auto parent = (*trace)->rows.find(row.parent_span_id);
+  if (parent != (*trace)->rows.end()) count_call(parent->second, row);
   return {};
 }
 
-void Calls::add_rows(const std::vector<TraceRow>& rows, RowsById& out) {
+Result<bool> Calls::is_answered(const Piece& piece, const TraceRow& row, std::optional<Whole>& whole) {
+  const auto answers_it = [&](uint32_t child) {
+    return answers(!same_service(child, row.operation), operation(child).kind);
+  };
+  const auto is_answer = [&](const TraceRow& child) {
+    return child.parent_span_id == row.span_id && answers_it(child.operation);
+  };
+  if (std::ranges::any_of(piece.rows, is_answer)) return true;
+  Result<const Whole*> trace = whole_trace(piece.trace, whole);
+  if (!trace) return trace.error();
+  auto children = (*trace)->children.find(row.span_id);
+  return children != (*trace)->children.end() && std::ranges::any_of(children->second, answers_it);
+}
+
+void Calls::add_rows(const std::vector<TraceRow>& rows, Whole& out) {
   for (const TraceRow& row : rows) {
-    auto [known, is_new] = out.try_emplace(row.span_id, row);
+    auto [known, is_new] = out.rows.try_emplace(row.span_id, row);
     if (!is_new && row.sequence < known->second.sequence) known->second = row;
+    if (!row.parent_span_id.is_zero()) out.children[row.parent_span_id].insert(row.operation);
   }
 }
 
-Result<Calls::RowsById> Calls::whole_trace(const TraceId& id) {
-  RowsById all;
+Result<const Calls::Whole*> Calls::whole_trace(const TraceId& id, std::optional<Whole>& whole) {
+  if (whole) return &*whole;
+  Whole all;
   Result<std::vector<TracePart>> parts = rest_.parts(id);
   if (!parts) return parts.error();
   for (const TracePart& part : *parts) {
@@ -153,30 +181,60 @@ Result<Calls::RowsById> Calls::whole_trace(const TraceId& id) {
     generation->for_each_row(
         *found, [&](const Generation::Row& row, uint32_t) { add_rows({generation->trace_row(row)}, all); });
   }
-  return all;
+  return &whole.emplace(std::move(all));
 }
 
 void Calls::count_call(const TraceRow& parent, const TraceRow& row) {
-  const ServiceKey& caller = service(parent.operation);
-  const ServiceKey& callee = service(row.operation);
-  if (caller == callee) return;
-  CallEdge& edge = edges_[{caller, callee}];
-  if (edge.calls == 0) {
-    edge.caller = caller;
-    edge.callee = callee;
-  }
-  ++edge.calls;
-  edge.errors += row.error;
-  edge.durations.record(row.duration_nano);
+  if (!same_service(parent.operation, row.operation)) tally_.add(call_span(parent), call_span(row));
 }
 
-const ServiceKey& Calls::service(uint32_t operation) {
-  auto found = services_.find(operation);
-  if (found == services_.end()) {
-    OperationKey key = catalogue_.operation(operation);
-    found = services_.emplace(operation, ServiceKey{key.service_namespace, key.service}).first;
+Result<> Calls::count_unanswered(SegmentReader& reader, uint32_t block) {
+  if (unanswered_.empty()) return {};
+  std::map<uint32_t, std::string> peers;  // by row; of several values the least
+  Result<std::vector<ValueRows>> values = reader.value_counts(block, kPeerService);
+  if (!values && values.error().code != ErrorCode::kNotFound) return values.error();
+  for (const ValueRows& value : values ? *values : std::vector<ValueRows>()) {
+    Result<std::vector<uint32_t>> rows = reader.match(block, kPeerService, value.value);
+    if (!rows) return rows.error();
+    for (uint32_t row : *rows) {
+      auto [known, is_new] = peers.try_emplace(row, value.value);
+      if (!is_new) known->second = std::min(known->second, std::string(value.value));
+    }
   }
+  for (const Unanswered& call : unanswered_) {
+    auto peer = peers.find(call.place);
+    tally_.add_unanswered(call.caller, peer == peers.end() ? "" : peer->second);
+  }
+  unanswered_.clear();
+  return {};
+}
+
+void Calls::count_unanswered(const Generation& generation) {
+  auto lock = generation.read();
+  Batch::Scratch scratch;
+  for (const Unanswered& call : unanswered_) {
+    const Generation::Row& row = generation.rows()[call.place];
+    const Batch& batch = generation.batch(row);
+    const Batch::Row& stored = generation.stored(row);
+    tally_.add_unanswered(call.caller, peer_of(batch.span(stored, scratch), batch.resource(stored.resource)));
+  }
+  unanswered_.clear();
+}
+
+const OperationKey& Calls::operation(uint32_t id) {
+  auto found = operations_.find(id);
+  if (found == operations_.end()) found = operations_.emplace(id, catalogue_.operation(id)).first;
   return found->second;
+}
+
+CallSpan Calls::call_span(const TraceRow& row) {
+  return {row.operation, operation(row.operation).kind, row.error, row.duration_nano};
+}
+
+bool Calls::same_service(uint32_t one, uint32_t other) {
+  const OperationKey& a = operation(one);
+  const OperationKey& b = operation(other);
+  return a.service == b.service && a.service_namespace == b.service_namespace;
 }
 
 }  // namespace fathom::store

@@ -2,15 +2,20 @@
 //
 // Purpose: the graph of services. What is drawn is the part of a trace that lies in a block, as a rule all of it; a
 // parent that is not in it is looked for where the trace index says that the rest is. So each span counts once, as its
-// own caller's callee, whatever its trace is scattered over. Thread safety: one query, one thread.
+// own caller's callee, whatever its trace is scattered over; a failed call that nobody answered counts as the span of
+// the client that it is. Thread safety: one query, one thread.
 #pragma once
 
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
+#include "store/call_tally.h"
 #include "store/rocks/engine.h"
 #include "store/rocks/sample_places.h"
 
@@ -26,20 +31,35 @@ class Calls {
   struct Piece {
     TraceId trace;
     std::vector<TraceRow> rows;
+    std::vector<uint32_t> places;  // of the rows, in their block or generation
+  };
+  // A failed call without an answer.
+  struct Unanswered {
+    CallSpan caller;
+    uint32_t place = 0;
+  };
+  // Of a trace: its rows, wherever they are; of those with one id the first that was received.
+  struct Whole {
+    std::unordered_map<SpanId, TraceRow, IdHash> rows;
+    std::unordered_map<SpanId, std::set<uint32_t>, IdHash> children;  // by parent: their operations
   };
 
   Result<> look_at(const SamplePlace& place);
   Result<> look_at_block(const SamplePlace& place);
   Result<> look_at_memory(const SamplePlace& place);
   Result<> count(const Piece& piece);
-  using RowsById = std::unordered_map<SpanId, TraceRow, IdHash>;
-
-  Result<> count_row(const Piece& piece, const TraceRow& row, std::optional<RowsById>& others);
-  // All rows of the trace, wherever they are; of those with one id the first that was received.
-  Result<RowsById> whole_trace(const TraceId& id);
-  static void add_rows(const std::vector<TraceRow>& rows, RowsById& out);
+  Result<> count_row(const Piece& piece, size_t index, std::optional<Whole>& whole);
+  Result<> count_answer(const Piece& piece, const TraceRow& row, std::optional<Whole>& whole);
+  Result<bool> is_answered(const Piece& piece, const TraceRow& row, std::optional<Whole>& whole);
+  Result<const Whole*> whole_trace(const TraceId& id, std::optional<Whole>& whole);
+  static void add_rows(const std::vector<TraceRow>& rows, Whole& out);
   void count_call(const TraceRow& parent, const TraceRow& row);
-  const ServiceKey& service(uint32_t operation);
+  // The values of kPeerService of those that are unanswered, who are counted with them.
+  Result<> count_unanswered(SegmentReader& reader, uint32_t block);
+  void count_unanswered(const Generation& generation);
+  const OperationKey& operation(uint32_t id);
+  CallSpan call_span(const TraceRow& row);
+  bool same_service(uint32_t one, uint32_t other);
 
   const uint64_t most_spans_;
   QueryBudget& budget_;
@@ -49,8 +69,9 @@ class Calls {
   SealedReader sealed_;
   SealedReader rest_;  // for looking into other blocks, while sealed_ is in the midst of one
   SpanRows meant_;
-  std::unordered_map<uint32_t, ServiceKey> services_;
-  std::map<std::pair<ServiceKey, ServiceKey>, CallEdge> edges_;
+  std::unordered_map<uint32_t, OperationKey> operations_;
+  CallTally tally_;
+  std::vector<Unanswered> unanswered_;          // of the place that is looked at
   std::unordered_set<TraceId, IdHash> traces_;  // looked at; a trace may lie in several places
   uint64_t rows_looked_at_ = 0;
   uint64_t rows_left_out_ = 0;

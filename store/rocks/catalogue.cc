@@ -354,6 +354,16 @@ std::vector<uint32_t> Catalogue::services_named(std::string_view service) const 
   return found;
 }
 
+std::vector<ServiceKey> Catalogue::services_in_use(std::string_view service) const {
+  std::shared_lock lock(mutex_);
+  std::vector<ServiceKey> found;
+  for (const auto& [number, known] : services_) {
+    if (known.name == service && known.in_use > 0) found.push_back({known.service_namespace, known.name});
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
 std::vector<uint32_t> Catalogue::operations(const std::optional<std::string>& service,
                                             const std::optional<std::string>& operation) const {
   std::shared_lock lock(mutex_);

@@ -99,6 +99,8 @@ class Catalogue {
   OperationKey operation(uint32_t id) const;
   uint32_t service_of(uint32_t id) const;  // a service is numbered by its first operation
   std::vector<uint32_t> services_named(std::string_view service) const;
+  // Of this name, in whatever namespace, that spans are stored of; by namespace.
+  std::vector<ServiceKey> services_in_use(std::string_view service) const;
   // Operations that match, ascending; nothing given matches everything.
   std::vector<uint32_t> operations(const std::optional<std::string>& service,
                                    const std::optional<std::string>& operation) const;

@@ -168,6 +168,10 @@ Result<std::vector<LatencyPoint>> RocksStore::latency(const TimeRange& range, co
   return Statistics(impl_->engine, budget).latency(range, service, operation, step_nano);
 }
 
+Result<std::optional<uint64_t>> RocksStore::first_start(const TimeRange& range, QueryBudget& budget) {
+  return Statistics(impl_->engine, budget).first_start(range);
+}
+
 Result<std::vector<std::string>> RocksStore::attribute_keys(const TimeRange& range, QueryBudget& budget) {
   return Statistics(impl_->engine, budget).attribute_keys(range);
 }

@@ -79,6 +79,7 @@ class RocksStore : public SpanStore {
   Result<std::vector<LatencyPoint>> latency(const TimeRange& range, const std::optional<std::string>& service,
                                             const std::optional<std::string>& operation, uint64_t step_nano,
                                             QueryBudget& budget) override;
+  Result<std::optional<uint64_t>> first_start(const TimeRange& range, QueryBudget& budget) override;
   Result<> visit_times(const Filter& filter, const VisitTimes& visit, QueryBudget& budget) override;
   Result<uint64_t> spans_at_most(const TimeRange& range, QueryBudget& budget) override;
   Result<SampleCount> sample(const Filter& filter, const SampleLimits& limits, const VisitSpan& visit,

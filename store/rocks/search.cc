@@ -41,6 +41,21 @@ SlowEntry Search::entry_of(const Generation::Trace& trace) {
   return {trace.duration_nano(), trace.start_unix_nano, trace.id, SpanId{}, trace.first_sequence, 0, false};
 }
 
+SlowEntry Search::entry_of(const Generation& generation, const Generation::Row& row) {
+  return {row.duration_nano,
+          row.start_unix_nano,
+          generation.traces()[row.trace].id,
+          generation.stored(row).span_id,
+          generation.sequence(row),
+          row.operation,
+          row.error};
+}
+
+SlowEntry Search::entry_of(const TraceId& id, const BlockIds& ids, const BlockTimes& times, uint32_t row) {
+  return {times.duration_nano[row], times.start_unix_nano[row], id, ids.span[row], times.sequence[row],
+          times.operation[row],     times.error[row] != 0};
+}
+
 SortKey Search::floor_bound(uint64_t duration_nano) {
   return {duration_nano, 0, TraceId{}, SpanId{}};
 }
@@ -89,6 +104,7 @@ Result<SlowPage> Search::run() {
 }
 
 Result<> Search::begin() {
+  if (filter_.traces) return begin_named();
   Node memory;
   memory.kind = Kind::kMemoryScan;
   memory.bound = first_possible();
@@ -125,6 +141,8 @@ Result<> Search::step(const Node& node) {
       return scan_blocks(node);
     case Kind::kMemoryScan:
       return scan_memory(node);
+    case Kind::kNamedScan:
+      return scan_named(node);
   }
   return {};
 }

@@ -5,6 +5,7 @@
 // about its trace and emitted; a rest is expanded, hours into minutes, minutes into a scan of blocks. So an answer
 // needs a few lists when those prove it, and is still exact when they do not. The truth is that of one moment of
 // reception, the first page's: a trace that grew since is brought back to its place of then (search_grown.cc).
+// Where the filter names traces, these are the candidates, and no list is read (search_named.cc).
 // Thread safety: one query, one thread.
 // Ownership: it borrows everything. Source of the idea: Fagin, Lotem, Naor (2001).
 #pragma once
@@ -32,7 +33,7 @@ class Search {
   Result<SlowPage> run();
 
  private:
-  enum class Kind { kCandidate, kHourRest, kMinuteRest, kBlockScan, kMemoryScan };
+  enum class Kind { kCandidate, kHourRest, kMinuteRest, kBlockScan, kMemoryScan, kNamedScan };
 
   using TraceIds = std::unordered_set<TraceId, IdHash>;
   using GrownPtr = std::shared_ptr<const GrownTraces>;
@@ -67,6 +68,8 @@ class Search {
   SortKey rank(const SlowEntry& entry) const;
   static SlowEntry entry_of(const TraceId& id, const TraceSummary& summary);
   static SlowEntry entry_of(const Generation::Trace& trace);  // as far as this generation knows
+  static SlowEntry entry_of(const Generation& generation, const Generation::Row& row);
+  static SlowEntry entry_of(const TraceId& id, const BlockIds& ids, const BlockTimes& times, uint32_t row);
   bool in_bounds(const SlowEntry& entry) const;
   static bool contains(const std::vector<TimeRange>& ranges, uint64_t at);
   SortKey first_possible() const;
@@ -108,6 +111,12 @@ class Search {
   Result<> scan_block_traces(SegmentReader& reader, uint32_t block, const std::vector<TimeRange>& ranges, Best& best);
   Result<> scan_block_spans(SegmentReader& reader, uint32_t block, const std::vector<TimeRange>& ranges, Best& best);
   bool block_may_help(const BlockZone& zone, const std::vector<TimeRange>& ranges, const Best& best) const;
+
+  Result<> begin_named();
+  Result<> scan_named(const Node& node);
+  Result<> scan_named_trace(const TraceId& id, Best& best);
+  Result<> scan_named_rows(const TraceId& id, SegmentReader& reader, uint32_t segment, const RowRange& range,
+                           Best& best);
 
   Result<> scan_memory(const Node& node);
   void scan_generation_traces(const Generation& generation, size_t position, Best& best);

@@ -8,6 +8,9 @@
 
 namespace fathom::store {
 
+// More than a page, so that the few candidates that turn out to be outdated seldom cost another scan.
+inline constexpr size_t kScanSlack = 64;
+
 class Search::Best {
  public:
   struct Found {

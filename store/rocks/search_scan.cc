@@ -8,9 +8,6 @@ namespace fathom::store {
 
 namespace {
 
-// More than a page, so that the few candidates that turn out to be outdated seldom cost another scan.
-constexpr size_t kScanSlack = 64;
-
 bool touches(const std::vector<TimeRange>& ranges, uint64_t first, uint64_t last) {
   return std::any_of(ranges.begin(), ranges.end(), [&](const TimeRange& range) {
     return last >= range.from_unix_nano && first < range.to_unix_nano;
@@ -159,8 +156,7 @@ Result<> Search::scan_block_spans(SegmentReader& reader, uint32_t block, const s
   for (uint32_t row : *matched) {
     if (row >= ids->span.size()) return corrupt("a block's columns disagree");
     while (trace + 1 < traces->size() && row - (*traces)[trace].first_row >= (*traces)[trace].row_count) ++trace;
-    SlowEntry entry{times->duration_nano[row], times->start_unix_nano[row], (*traces)[trace].id,   ids->span[row],
-                    times->sequence[row],      times->operation[row],       times->error[row] != 0};
+    SlowEntry entry = entry_of((*traces)[trace].id, *ids, *times, row);
     if (contains(ranges, entry.start_unix_nano) && in_bounds(entry)) best.add(rank(entry), entry, false);
   }
   return {};
@@ -209,13 +205,7 @@ void Search::scan_generation_spans(const Generation& generation, Best& best) {
   };
   for (const Generation::Row& row : generation.rows()) {
     if (!filter_.range.contains(row.start_unix_nano) || best.too_late(leading(row))) continue;
-    SlowEntry entry{row.duration_nano,
-                    row.start_unix_nano,
-                    generation.traces()[row.trace].id,
-                    generation.stored(row).span_id,
-                    generation.sequence(row),
-                    row.operation,
-                    row.error};
+    SlowEntry entry = entry_of(generation, row);
     if (!in_bounds(entry) || !best.may_keep(rank(entry))) continue;
     if (matcher_.everything() || matcher_.row_matches(generation, row)) best.add(rank(entry), entry, false);
   }

@@ -1,8 +1,8 @@
 // Statistics: latency and counts per operation and time, and what attributes there are.
 //
 // Purpose: answers from the latency cells (minutes, and hours where a whole hour is asked for) and from the
-// dictionaries of columns, plus the rows that are still in memory. Ranges are widened to whole minutes. Thread safety:
-// one query, one thread.
+// dictionaries of columns, plus the rows that are still in memory. Ranges are widened to whole minutes, but for
+// first_start(). Thread safety: one query, one thread.
 #pragma once
 
 #include <functional>
@@ -25,6 +25,7 @@ class Statistics {
   Result<std::vector<OperationStats>> operations(const TimeRange& range, const std::optional<std::string>& service);
   Result<std::vector<LatencyPoint>> latency(const TimeRange& range, const std::optional<std::string>& service,
                                             const std::optional<std::string>& operation, uint64_t step_nano);
+  Result<std::optional<uint64_t>> first_start(const TimeRange& range);
   Result<std::vector<std::string>> attribute_keys(const TimeRange& range);
   Result<std::vector<ValueCount>> attribute_values(const TimeRange& range, const std::string& key, size_t limit);
 
@@ -39,6 +40,7 @@ class Statistics {
   Result<> visit_cells(const TimeRange& range, uint64_t longest_nano, const Visit& visit);
   Result<> visit_level(uint32_t partition, keys::Level level, uint32_t first, uint32_t last, const Visit& visit);
   Result<> visit_memory(const TimeRange& range, const Visit& visit);
+  Result<> first_start_in(const SegmentInfo& info, const TimeRange& range, uint64_t& first);
   Result<> add_count(const std::string& value, uint64_t rows, std::map<std::string, uint64_t>& counts);
   Result<> count_sealed_values(const TimeRange& range, const std::string& key, std::map<std::string, uint64_t>& counts);
   Result<> count_memory_values(const TimeRange& range, const std::string& key, std::map<std::string, uint64_t>& counts);

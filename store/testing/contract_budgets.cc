@@ -39,6 +39,7 @@ std::vector<Query> all_queries() {
          return outcome(s.sample(
              {}, {}, [](const StoredSpan&) {}, b));
        }},
+      {"first start", [](auto& s, auto& b) { return outcome(s.first_start({}, b)); }},
       {"calls", [](auto& s, auto& b) { return outcome(s.calls({}, 1000, b)); }},
   };
 }

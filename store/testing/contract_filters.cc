@@ -33,6 +33,34 @@ TEST_P(StoreContract, ServiceOperationAndErrors) {
   });
 }
 
+Filter of_traces(std::vector<uint64_t> numbers) {
+  Filter filter;
+  filter.traces.emplace();
+  for (uint64_t number : numbers) filter.traces->push_back(test_trace_id(number));
+  return filter;
+}
+
+TEST_P(StoreContract, OnlyTheTracesThatAreNamed) {
+  add({test_span(1, 1, 0, 10), test_span(2, 1, 0, 20).of_service("stock"), test_span(3, 1, 0, 30)});
+  add({test_span(3, 2, 5, 40).parent(1).of_service("stock"), test_span(4, 1, 0, 5).of_service("stock")});
+  always([&] {
+    EXPECT_EQ(slowest_ids(of_traces({})), Ids{});
+    EXPECT_EQ(slowest_ids(of_traces({9})), Ids{}) << "nothing is stored of it";
+    EXPECT_EQ(slowest_ids(of_traces({2, 1, 9, 3, 2})), (Ids{"3:1", "2:1", "1:1"}));
+    EXPECT_EQ(slowest_ids(of_traces({1, 3}), By::kSpan), (Ids{"3:2", "3:1", "1:1"}));
+    EXPECT_EQ(ids(find(of_traces({4}))), Ids{"4:1"});
+    Filter filter = of_traces({1, 3, 4});
+    filter.service = "stock";
+    EXPECT_EQ(slowest_ids(filter), (Ids{"3:1", "4:1"}));
+    EXPECT_EQ(slowest_ids(filter, By::kSpan), (Ids{"3:2", "4:1"}));
+    filter.min_duration_nano = 45;
+    EXPECT_EQ(slowest_ids(filter), Ids{"3:1"});
+    EXPECT_EQ(slowest_ids(filter, By::kSpan), Ids{});
+    filter.range.from_unix_nano = kTestNow + 1;
+    EXPECT_EQ(slowest_ids(filter), Ids{});
+  });
+}
+
 TEST_P(StoreContract, NamesThatNobodySent) {
   add({test_span(1, 1, 0, 10)});
   always([&] {

@@ -140,6 +140,7 @@ std::vector<std::string> edges(SpanStore& store, const TimeRange& range) {
     found.push_back(edge.caller.service + ">" + edge.callee.service + " " + std::to_string(edge.calls) + " " +
                     std::to_string(edge.errors) + " " + std::to_string(edge.durations.max_nano()));
   }
+  if (sample->failed_unplaced > 0) found.push_back(std::to_string(sample->failed_unplaced) + " unplaced");
   found.push_back(std::to_string(sample->spans_looked_at) + " of " + std::to_string(sample->spans) + ", " +
                   std::to_string(sample->traces_looked_at) + " of " + std::to_string(sample->traces));
   return found;
@@ -163,6 +164,73 @@ TEST_P(StoreContract, CallersAreFoundInOtherBatches) {
     EXPECT_EQ(found[1], "stock>bank 1 0 20");
     EXPECT_EQ(found[2], "4 of 4, 2 of 2") << "a trace in two pieces is one";
     EXPECT_EQ(edges(store(), {kTestNow + 2, UINT64_MAX}).front(), "stock>bank 1 0 20");
+  });
+}
+
+TestSpan client(uint64_t trace, uint64_t id, uint64_t parent) {
+  TestSpan span = test_span(trace, id, static_cast<int64_t>(id), 1000 + id).parent(parent).named("call");
+  span.kind = SpanKind::kClient;
+  return span;
+}
+TestSpan answer(uint64_t trace, uint64_t id, uint64_t parent) {
+  return test_span(trace, id, static_cast<int64_t>(id), 10 + id).parent(parent).of_service("stock");
+}
+
+// A call fails where either side says so, once where both do; and only the call's own span speaks for the caller.
+TEST_P(StoreContract, ACallFailsWhereEitherSideDoes) {
+  add({test_span(1, 1, 0, 100), client(1, 2, 1), answer(1, 3, 2)});
+  add({test_span(2, 1, 0, 100), client(2, 2, 1).failed(), answer(2, 3, 2)});
+  add({test_span(3, 1, 0, 100), client(3, 2, 1).failed(), answer(3, 3, 2).failed()});
+  add({test_span(4, 1, 0, 100), client(4, 2, 1), answer(4, 3, 2).failed()});
+  add({test_span(5, 1, 0, 100).failed(), answer(5, 3, 1)});
+  always([&] { EXPECT_EQ(edges(store(), {}), (Ids{"shop>stock 5 3 13", "14 of 14, 5 of 5"})); });
+}
+
+TEST_P(StoreContract, AFailedCallWithoutAnAnswerIsPlacedByThoseThatWereAnswered) {
+  add({test_span(1, 1, 0, 100), client(1, 2, 1), answer(1, 3, 2)});
+  add({test_span(2, 1, 0, 100), client(2, 4, 1).failed(), client(2, 5, 1), client(2, 6, 1).failed().named("other")});
+  always([&] { EXPECT_EQ(edges(store(), {}), (Ids{"shop>stock 2 1 1004", "1 unplaced", "7 of 7, 2 of 2"})); });
+  // Now calls by this name go to two services, so that of the failed one is open.
+  add({test_span(3, 1, 0, 100), client(3, 2, 1), answer(3, 3, 2).of_service("bank")});
+  always([&] {
+    EXPECT_EQ(edges(store(), {}), (Ids{"shop>bank 1 0 13", "shop>stock 1 0 13", "2 unplaced", "10 of 10, 3 of 3"}));
+  });
+}
+
+TEST_P(StoreContract, AFailedCallWithoutAnAnswerIsPlacedByItsPeer) {
+  add({test_span(1, 1, 0, 100).of_service("stock"), test_span(1, 2, 0, 100).of_service("north", "bank"),
+       test_span(1, 3, 0, 100).of_service("south", "bank")});
+  add({client(2, 4, 0).failed().with({"peer.service", "stock"}), client(2, 5, 0).with({"peer.service", "stock"}),
+       client(2, 6, 0).failed().with({"peer.service", "database"}),
+       client(2, 7, 0).failed().with({"peer.service", "bank"}),
+       client(2, 8, 0).failed().of_service("south", "shop").with({"peer.service", "bank"})});
+  always([&] {
+    EXPECT_EQ(edges(store(), {}), (Ids{"shop>stock 1 1 1004", "shop>bank 1 1 1008", "2 unplaced", "8 of 8, 2 of 2"}))
+        << "a service without spans is none of the graph, and one of two namespaces is not guessed";
+  });
+}
+
+// Its answer may be in another batch; what is below it in its own service is none, but for another client's span.
+TEST_P(StoreContract, OnlyTheInnermostUnansweredSpanIsTheCall) {
+  add({test_span(1, 1, 0, 100), client(1, 2, 1).failed(), client(1, 4, 2).failed(), test_span(1, 5, 0, 1).parent(4)});
+  add({client(2, 2, 1).failed()});
+  ASSERT_TRUE(store().settle().ok());
+  add({answer(2, 3, 2)});
+  always([&] { EXPECT_EQ(edges(store(), {}), (Ids{"shop>stock 2 2 1004", "6 of 6, 2 of 2"})); });
+}
+
+TEST_P(StoreContract, TheFirstStartInARange) {
+  QueryBudget budget;
+  const auto first = [&](const TimeRange& range) { return store().first_start(range, budget).value(); };
+  always([&] { EXPECT_EQ(first({}), std::nullopt); });
+  add({test_span(1, 1, 100, 10), test_span(1, 2, 300, 10)});
+  add({test_span(2, 1, 200, 10), test_span(2, 2, 50, 1000)}, ClockOffset{5, 0});
+  always([&] {
+    EXPECT_EQ(first({}), kTestNow + 55);
+    EXPECT_EQ(first({kTestNow + 56, kTestNow + 1000}), kTestNow + 100);
+    EXPECT_EQ(first({kTestNow + 101, kTestNow + 206}), kTestNow + 205);
+    EXPECT_EQ(first({kTestNow + 101, kTestNow + 205}), std::nullopt);
+    EXPECT_EQ(first({kTestNow + 301, UINT64_MAX}), std::nullopt);
   });
 }
 

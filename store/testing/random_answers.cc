@@ -108,6 +108,8 @@ std::string filter_text(const Filter& filter, By by) {
   if (filter.operation) out += " operation=" + *filter.operation;
   for (const Condition& condition : filter.where) out += " where " + condition.key + "=" + condition.value;
   if (filter.errors) out += " errors";
+  if (filter.traces) out += " traces";
+  for (const TraceId& id : filter.traces.value_or(std::vector<TraceId>())) out += " " + number(number_of(id));
   out += " min=" + number(filter.min_duration_nano);
   return out + " max=" + number(filter.max_duration_nano);
 }

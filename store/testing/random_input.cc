@@ -63,6 +63,7 @@ TestSpan RandomInput::span() {
   span.status = pick({StatusCode::kUnset, StatusCode::kUnset, StatusCode::kOk, StatusCode::kError});
   span.of_service(pick({"", "", "eu"}), pick({"shop", "shop", "stock", ""}));
   if (chance(20)) span.resource.attributes.push_back({"host", pick({"a", "b"})});
+  if (chance(10)) span.with({"peer.service", pick({"shop", "stock", "nobody", ""})});
   add_attributes(span);
   add_rare_parts(span);
   return span;
@@ -108,6 +109,13 @@ std::optional<std::string> RandomInput::operation() {
   return pick({"GET /", "POST /", "SELECT", "push", "", "__other__", "nothing"});
 }
 
+// In any order, some of them twice, some of them of nothing.
+std::vector<TraceId> RandomInput::trace_ids() {
+  std::vector<TraceId> ids(below(8));
+  for (TraceId& id : ids) id = test_trace_id(1 + below(16));
+  return ids;
+}
+
 Filter RandomInput::filter() {
   static const std::vector<Condition> kConditions = {
       {"method", "GET"}, {"method", "POST"}, {"code", "200"},         {"code", "404"}, {"code", "teapot"},
@@ -122,6 +130,7 @@ Filter RandomInput::filter() {
   filter.errors = chance(15);
   if (chance(25)) filter.min_duration_nano = duration();
   if (chance(25)) filter.max_duration_nano = duration() + below(2);
+  if (chance(15)) filter.traces = trace_ids();
   return filter;
 }
 

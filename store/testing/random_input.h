@@ -26,6 +26,7 @@ class RandomInput {
     return values.begin()[below(values.size())];
   }
 
+  std::vector<TraceId> trace_ids();
   TraceId trace_id() { return test_trace_id(1 + below(14)); }
   uint64_t time();
   uint64_t duration();

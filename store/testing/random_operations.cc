@@ -158,7 +158,9 @@ class Sequence {
     std::optional<std::string> service = input_.service();
     return {"operations " + service.value_or("*") + range_text(range), [=](Session& session) {
               QueryBudget budget;
-              return answer_text(session.store().operations(range, service, budget));
+              Result<std::optional<uint64_t>> first = session.store().first_start(range, budget);
+              return answer_text(session.store().operations(range, service, budget)) + "first start " +
+                     (first && *first ? std::to_string(**first) : "none") + "\n";
             }};
   }
 

@@ -87,7 +87,8 @@ std::string calls_text(SpanStore& store, const TimeRange& range, bool unique) {
   if (!sample) return error_text(sample.error());
   if (!unique) return "calls\n";
   std::string out = number(sample->spans_looked_at) + " of " + number(sample->spans) + " spans, " +
-                    number(sample->traces_looked_at) + " of " + number(sample->traces) + " traces\n";
+                    number(sample->traces_looked_at) + " of " + number(sample->traces) + " traces, " +
+                    number(sample->failed_unplaced) + " unplaced\n";
   for (const CallEdge& edge : sample->edges) {
     const auto name = [](const ServiceKey& key) { return key.service_namespace + "/" + key.service; };
     out += name(edge.caller) + " > " + name(edge.callee) + " calls=" + number(edge.calls) +
