@@ -332,8 +332,9 @@ constexpr const char* kBareTrace =
     R"({"span_id":"0000000000000001","service":"shop","operation":"GET /x","start_time_unix_nano":"1795226400000000001",)"
     R"("duration_nano":4000000000},{"span_id":"0000000000000002","parent_span_id":"0000000000000001",)"
     R"("service":"stock","operation":"it's slow","start_time_unix_nano":"1795226400000000001",)"
-    R"("duration_nano":3000000000},{"span_id":"0000000000000003","parent_span_id":"0000000000000002",)"
+    R"("duration_nano":3000000000,"resource":0},{"span_id":"0000000000000003","parent_span_id":"0000000000000002",)"
     R"("service":"disk","operation":"read","start_time_unix_nano":"1795226400000000001","duration_nano":5}],)"
+    R"("resources":[{"attributes":{"telemetry.sdk.name":"fathom"}}],)"
     R"("captures":[)";
 
 std::string other_row(const std::string& id, int captures, int snapshots) {
