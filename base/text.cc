@@ -186,8 +186,11 @@ std::string group_digits(uint64_t number) {
 
 std::string slowdown_text(double slowdown) {
   if (!(slowdown > 0)) return "";
-  if (slowdown >= 10)
-    return group_digits(static_cast<uint64_t>(std::llrint(std::min(slowdown, 1e18)))) + " times slower";
+  if (slowdown >= 10) {
+    const double size = std::min(slowdown, 1e18);
+    const auto unit = static_cast<uint64_t>(std::llrint(std::pow(10, std::max(std::floor(std::log10(size)) - 2, 0.0))));
+    return group_digits(static_cast<uint64_t>(std::llrint(size / static_cast<double>(unit))) * unit) + " times slower";
+  }
   char text[48];
   std::snprintf(text, sizeof text, "%.1f times slower", slowdown);
   return text;

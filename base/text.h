@@ -42,7 +42,8 @@ std::string short_instant(uint64_t unix_nano);
 // "1,234,567"
 std::string group_digits(uint64_t number);
 
-// "812 times slower", "1.4 times slower" where a digit behind the point says something; empty for 0: not measured.
+// "812 times slower", "591,000 times slower": three figures are all that it is worth; "1.4 times slower" where a digit
+// behind the point says something; empty for 0: not measured.
 std::string slowdown_text(double slowdown);
 
 }  // namespace fathom

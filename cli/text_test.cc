@@ -117,7 +117,9 @@ TEST(Text, ASlowdownIsRounded) {
   EXPECT_EQ(slowdown_text(0), "");
   EXPECT_EQ(slowdown_text(-1), "");
   EXPECT_EQ(slowdown_text(1.42), "1.4 times slower");
-  EXPECT_EQ(slowdown_text(591057.3), "591,057 times slower");
+  EXPECT_EQ(slowdown_text(591057.3), "591,000 times slower") << "no more is known of it";
+  EXPECT_EQ(slowdown_text(999'600), "1,000,000 times slower");
+  EXPECT_EQ(slowdown_text(812.4), "812 times slower");
   EXPECT_EQ(slowdown_text(1e300), "1,000,000,000,000,000,000 times slower");
 }
 

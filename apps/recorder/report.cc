@@ -4,8 +4,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmath>
-
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/whole_io.h"
@@ -19,12 +17,6 @@ using snapshot::step::StepOutcome;
 
 std::string counted(uint64_t count, const std::string& what) {
   return group_digits(count) + " " + what + (count == 1 ? "" : "s");
-}
-
-// Two figures are all that it is worth.
-std::string rounded(double value) {
-  const double unit = std::pow(10, std::floor(std::log10(value)) - 1);
-  return group_digits(static_cast<uint64_t>(std::llround(value / unit) * std::llround(unit < 1 ? 1 : unit)));
 }
 
 std::string windows_text(const RecorderOptions& options, const StepOutcome& outcome) {
@@ -61,7 +53,7 @@ std::string report_text(const RecorderOptions& options, const StepOutcome& outco
   if (!outcome.id) return report_line("nothing was recorded: " + outcome.fault.value_or("the program did not start"));
   std::string text = report_line("recorded " + counted(outcome.instructions, "instruction") + " of " +
                                  counted(outcome.threads, "thread") + windows_text(options, outcome) + " by stepping" +
-                                 (outcome.slowdown >= 10 ? ", " + rounded(outcome.slowdown) + " times slower" : ""));
+                                 (outcome.slowdown >= 10 ? ", " + slowdown_text(outcome.slowdown) : ""));
   if (outcome.reached_limit)
     text += report_line("that is as many as --steps " + std::to_string(options.limits.most_steps) +
                         " allows; the program went on from there unrecorded");

@@ -27,7 +27,7 @@ TEST(RecorderReport, TellsWhatWasRecordedAndWhatToDoNext) {
   options.directory = "/snaps";
   options.function = "checkout";
   const std::string text = report_text(options, sample());
-  EXPECT_NE(text.find("recorded 1,234,567 instructions of 1 thread in 2 calls of checkout by stepping, 51,000 times "
+  EXPECT_NE(text.find("recorded 1,234,567 instructions of 1 thread in 2 calls of checkout by stepping, 51,200 times "
                       "slower"),
             std::string::npos)
       << text;
