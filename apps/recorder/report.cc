@@ -7,6 +7,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/whole_io.h"
+#include "cli/exit_codes.h"
 #include "net/json_writer.h"
 #include "snapshot/format/deadly_signal.h"
 
@@ -137,9 +138,11 @@ Result<> ReportFile::write(const std::string& json) const {
   return write_whole(file_.get(), json, "cannot write to " + printable(path_));
 }
 
-int exit_status_of(int wait_status) {
+int exit_status_of(int wait_status, bool recorded) {
   constexpr int kSignalled = 128;
-  return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : kSignalled + WTERMSIG(wait_status);
+  if (!WIFEXITED(wait_status)) return kSignalled + WTERMSIG(wait_status);
+  const bool well = WEXITSTATUS(wait_status) == 0;
+  return well && !recorded ? static_cast<int>(cli::ExitCode::kNothingRecorded) : WEXITSTATUS(wait_status);
 }
 
 }  // namespace fathom
