@@ -4,6 +4,7 @@
 #include "cli/api.h"
 #include "cli/command.h"
 #include "cli/filter_flags.h"
+#include "cli/known_names.h"
 #include "cli/slowest.h"
 #include "cli/table.h"
 #include "cli/value_text.h"
@@ -104,10 +105,11 @@ Result<boost::json::array> fetch_list(const Args& args, const Context& context, 
   return array_of(*answer, list);
 }
 
-std::string nothing(const Args& args) {
+std::string nothing(const Args& args, const Context& context) {
   auto service = args.given("--service");
   std::string whose = service ? " of service '" + printable(*service) + "'" : "";
-  return "no spans" + whose + " in this time" + further_back(args) + "\n";
+  return "no spans" + whose + " in this time" + further_back(args) + "\n" +
+         (service ? unknown_names(*connect(args, context), args, context) : "");
 }
 
 ExitCode run_services(const Args& args, const Context& context) {
@@ -117,7 +119,7 @@ ExitCode run_services(const Args& args, const Context& context) {
   Result<boost::json::array> rows = fetch_list(args, context, by_operation ? "operations" : "services");
   if (!rows) return failed(context, rows.error());
   if (*format == "json") context.out(rows_json(*rows));
-  if (*format == "table" && rows->empty()) context.err(nothing(args));
+  if (*format == "table" && rows->empty()) context.err(nothing(args, context));
   if (*format == "table" && !rows->empty()) {
     context.out(by_operation ? operations_table(*rows, context.columns) : services_table(*rows, context.columns));
   }

@@ -5,6 +5,7 @@
 #include "base/time.h"
 #include "cli/command.h"
 #include "cli/filter_flags.h"
+#include "cli/known_names.h"
 #include "cli/pages.h"
 #include "cli/table.h"
 #include "cli/value_text.h"
@@ -160,7 +161,9 @@ ExitCode run_slowest(const Args& args, const Context& context) {
   Result<Found> found = find_rows(*api, *target, wanted, *limit);
   if (!found) return failed(context, found.error());
   context.out(render(found->rows, *format, args, context));
-  if (*format != "json") context.err(remark_on(*found, wanted, *limit, args) + remark_on_stepped(found->rows));
+  if (*format == "json") return ExitCode::kOk;
+  context.err(remark_on(*found, wanted, *limit, args) + remark_on_stepped(found->rows));
+  if (found->looked_at == 0) context.err(unknown_names(*api, args, context));
   return ExitCode::kOk;
 }
 
