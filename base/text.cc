@@ -178,6 +178,10 @@ std::string short_instant(uint64_t unix_nano) {
   return full.substr(0, 10) + " " + full.substr(11, 12);
 }
 
+uint64_t lines_shown(uint64_t all, uint64_t most) {
+  return most == 0 || all - std::min(all, most) <= 1 ? all : most;
+}
+
 std::string group_digits(uint64_t number) {
   std::string digits = std::to_string(number);
   for (size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");

@@ -39,6 +39,10 @@ std::string pad_to_width(std::string_view text, size_t width, Align align);
 // "2026-11-21 02:00:00.123", UTC.
 std::string short_instant(uint64_t unix_nano);
 
+// Of `all` lines, at most `most` (0: all of them): but one that is left over, as the line that would tell of it is as
+// long.
+uint64_t lines_shown(uint64_t all, uint64_t most);
+
 // "1,234,567"
 std::string group_digits(uint64_t number);
 

@@ -28,8 +28,9 @@ bool has(const Names& names, std::string_view name) {
 
 // Those that are like `word` first.
 std::string listed(std::string_view word, const Names& known) {
-  Names shown = nearest_few(word, known, kNamed);
-  for (size_t i = 0; i < known.size() && shown.size() < kNamed; ++i) {
+  const size_t most = lines_shown(known.size(), kNamed);
+  Names shown = nearest_few(word, known, most);
+  for (size_t i = 0; i < known.size() && shown.size() < most; ++i) {
     if (!has(shown, known[i])) shown.push_back(known[i]);
   }
   std::string text;

@@ -53,6 +53,14 @@ TEST(Width, CutsWithoutBreakingCharacters) {
   EXPECT_EQ(pad_to_width("abc", 2, Align::kLeft), "abc");
 }
 
+TEST(Lines, OneThatIsLeftOverIsShown) {
+  EXPECT_EQ(lines_shown(10, 0), 10u);
+  EXPECT_EQ(lines_shown(10, 12), 10u);
+  EXPECT_EQ(lines_shown(10, 9), 10u);
+  EXPECT_EQ(lines_shown(10, 8), 8u);
+  EXPECT_EQ(lines_shown(0, 1), 0u);
+}
+
 TEST(Numbers, AreGrouped) {
   EXPECT_EQ(group_digits(0), "0");
   EXPECT_EQ(group_digits(999), "999");
