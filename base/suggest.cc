@@ -1,6 +1,7 @@
 #include "base/suggest.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace fathom {
 
@@ -8,6 +9,16 @@ namespace {
 
 // Words are typed by hand: beyond this, a table of distances is work without sense.
 constexpr size_t kLongestWord = 64;
+
+// Nothing: too far to be meant. Of short words few letters are a lot: whoever typed "x" did not mean "os".
+std::optional<size_t> near_distance(std::string_view word, std::string_view candidate) {
+  const size_t most = std::max(word.size(), candidate.size()) / 3;
+  const bool abbreviated = word.size() >= 4 && candidate.starts_with(word);
+  if (abbreviated) return candidate.size() == word.size() ? 0 : 1;
+  if (std::max(word.size(), candidate.size()) - std::min(word.size(), candidate.size()) > most) return std::nullopt;
+  const size_t distance = edit_distance(word, candidate);
+  return distance <= most ? std::optional(distance) : std::nullopt;
+}
 
 }  // namespace
 
@@ -27,24 +38,35 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return cost[a.size()][b.size()];
 }
 
-std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& known) {
-  std::optional<std::string> best;
-  size_t best_distance = SIZE_MAX;
+std::vector<std::string> nearest_few(std::string_view word, const std::vector<std::string>& known, size_t most) {
+  std::vector<std::pair<size_t, const std::string*>> near;
   for (const std::string& candidate : known) {
-    bool abbreviated = word.size() >= 4 && candidate.starts_with(word);
-    size_t distance = abbreviated ? 1 : edit_distance(word, candidate);
-    // Of short words few letters are a lot: whoever typed "x" did not mean "os".
-    bool near = distance <= std::max(word.size(), candidate.size()) / 3;
-    if (!near || distance >= best_distance) continue;
-    best_distance = distance;
-    best = candidate;
+    const auto distance = near_distance(word, candidate);
+    if (distance) near.emplace_back(*distance, &candidate);
   }
-  return best;
+  std::ranges::stable_sort(near, {}, [](const auto& one) { return one.first; });
+  std::vector<std::string> few;
+  for (size_t i = 0; i < near.size() && few.size() < most; ++i) {
+    if (std::ranges::find(few, *near[i].second) == few.end()) few.push_back(*near[i].second);
+  }
+  return few;
+}
+
+std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& known) {
+  const std::vector<std::string> few = nearest_few(word, known, 1);
+  return few.empty() ? std::nullopt : std::optional(few.front());
+}
+
+std::string did_you_mean(const std::vector<std::string>& meant) {
+  std::string text;
+  for (size_t i = 0; i < meant.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == meant.size() ? " or " : ", ") + meant[i];
+  }
+  return text.empty() ? "" : " (did you mean " + text + "?)";
 }
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& known) {
-  auto found = nearest(word, known);
-  return found ? " (did you mean " + *found + "?)" : "";
+  return did_you_mean(nearest_few(word, known, 1));
 }
 
 }  // namespace fathom

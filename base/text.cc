@@ -178,6 +178,10 @@ std::string short_instant(uint64_t unix_nano) {
   return full.substr(0, 10) + " " + full.substr(11, 12);
 }
 
+uint64_t lines_shown(uint64_t all, uint64_t most) {
+  return most == 0 || all - std::min(all, most) <= 1 ? all : most;
+}
+
 std::string group_digits(uint64_t number) {
   std::string digits = std::to_string(number);
   for (size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
@@ -186,8 +190,11 @@ std::string group_digits(uint64_t number) {
 
 std::string slowdown_text(double slowdown) {
   if (!(slowdown > 0)) return "";
-  if (slowdown >= 10)
-    return group_digits(static_cast<uint64_t>(std::llrint(std::min(slowdown, 1e18)))) + " times slower";
+  if (slowdown >= 10) {
+    const double size = std::min(slowdown, 1e18);
+    const auto unit = static_cast<uint64_t>(std::llrint(std::pow(10, std::max(std::floor(std::log10(size)) - 2, 0.0))));
+    return group_digits(static_cast<uint64_t>(std::llrint(size / static_cast<double>(unit))) * unit) + " times slower";
+  }
   char text[48];
   std::snprintf(text, sizeof text, "%.1f times slower", slowdown);
   return text;

@@ -39,10 +39,15 @@ std::string pad_to_width(std::string_view text, size_t width, Align align);
 // "2026-11-21 02:00:00.123", UTC.
 std::string short_instant(uint64_t unix_nano);
 
+// Of `all` lines, at most `most` (0: all of them): but one that is left over, as the line that would tell of it is as
+// long.
+uint64_t lines_shown(uint64_t all, uint64_t most);
+
 // "1,234,567"
 std::string group_digits(uint64_t number);
 
-// "812 times slower", "1.4 times slower" where a digit behind the point says something; empty for 0: not measured.
+// "812 times slower", "591,000 times slower": three figures are all that it is worth; "1.4 times slower" where a digit
+// behind the point says something; empty for 0: not measured.
 std::string slowdown_text(double slowdown);
 
 }  // namespace fathom

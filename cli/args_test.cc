@@ -122,6 +122,16 @@ TEST(Suggest, CountsChangesAndSwaps) {
   EXPECT_EQ(edit_distance(std::string(10'000, 'a'), "b"), 10'000u) << "never quadratic in what is typed";
 }
 
+TEST(Suggest, TheNearestComeFirstEachOnce) {
+  const std::vector<std::string> known = {"gateways", "gateway", "load", "gateway", "gatewax"};
+  EXPECT_EQ(nearest_few("gatewya", known, 5), (std::vector<std::string>{"gateway", "gateways", "gatewax"}));
+  EXPECT_EQ(nearest_few("gatewya", known, 1), (std::vector<std::string>{"gateway"}));
+  EXPECT_EQ(nearest_few("gateway", known, 2), (std::vector<std::string>{"gateway", "gateways"})) << "and itself";
+  EXPECT_EQ(did_you_mean({"a"}), " (did you mean a?)");
+  EXPECT_EQ(did_you_mean({"a", "b", "c"}), " (did you mean a, b or c?)");
+  EXPECT_EQ(did_you_mean(std::vector<std::string>{}), "");
+}
+
 TEST(Suggest, SaysNothingRatherThanNonsense) {
   EXPECT_EQ(nearest("up", {"trace", "services"}), std::nullopt);
   EXPECT_EQ(nearest("trase", {"trace", "services"}), "trace");

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/small_file.h"
+#include "cli/config_line.h"
 #include "cli/help.h"
 #include "cli/suggest.h"
 #include "cli/text.h"
@@ -56,9 +57,8 @@ class ConfigParser {
     const size_t equals = line.find('=');
     const std::string key(trimmed(line.substr(0, equals)));
     const Flag* flag = find(key);
-    if (flag == nullptr) return unknown(key);
-    if (equals == std::string_view::npos)
-      return fault("'" + key + "' has no value; write " + key + " = " + sample(*flag));
+    if (flag == nullptr) return of_another_format(line);
+    if (equals == std::string_view::npos) return fault("'" + key + "' has no value; " + write(*flag, ""));
     return take_value(*flag, std::string(trimmed(line.substr(equals + 1))));
   }
 
@@ -67,9 +67,15 @@ class ConfigParser {
     if (!is_new && !flag.repeatable) {
       return fault("'" + key_of(flag) + "' is given twice; line " + std::to_string(known->second) + " has it, too");
     }
+    if (unquoted(value) != value) return fault("values have no quotes; " + write(flag, unquoted(value)));
     const bool is_switch = flag.value.empty();
     if (is_switch && value != "yes" && value != "no") {
-      return fault("'" + key_of(flag) + "' takes yes or no, not '" + printable(value) + "'");
+      const std::string meant = switch_word(value);
+      const std::string cure = meant == value ? "" : "; " + write(flag, meant);
+      return fault("'" + key_of(flag) + "' takes yes or no, not '" + printable(value) + "'" + cure);
+    }
+    if (flag.repeatable && is_section(value)) {
+      return fault("lists are written a line each: " + key_of(flag) + " = " + flag.value);
     }
     words_.push_back(flag.name + "=" + value);
     return {};
@@ -79,6 +85,24 @@ class ConfigParser {
     auto found = std::find_if(line_.flags.begin(), line_.flags.end(),
                               [&](const Flag& flag) { return !flag.only_typed && key_of(flag) == key; });
     return found == line_.flags.end() ? nullptr : &*found;
+  }
+
+  // Lines that YAML, TOML, JSON or a shell would take.
+  Error of_another_format(std::string_view line) const {
+    const std::string shown = "'" + printable(line) + "'";
+    if (is_section(line)) return fault("there are no sections; leave " + shown + " out, its keys stand alone");
+    const std::string_view comment = other_comment(line);
+    if (!comment.empty()) return fault("a comment begins with '#'; write # " + printable(comment));
+    const MeantLine meant = meant_by(line);
+    const Flag* flag = find(meant.key);
+    if (flag == nullptr) return unknown(meant.key);
+    return fault(shown + " is no line of this file; " + write(*flag, meant.value));
+  }
+
+  // "write data = /x"
+  static std::string write(const Flag& flag, std::string_view value) {
+    const std::string meant = flag.value.empty() ? switch_word(value) : printable(value);
+    return "write " + key_of(flag) + " = " + (meant.empty() ? sample(flag) : meant);
   }
 
   Error unknown(const std::string& key) const {

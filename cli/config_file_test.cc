@@ -57,12 +57,33 @@ TEST(ConfigFile, WrongLinesAreNamedWithTheirCure) {
             "all");
   EXPECT_EQ(refused("--data = /x"), "a.conf:1: keys are written without '--': data");
   EXPECT_EQ(refused("data"), "a.conf:1: 'data' has no value; write data = DIR");
-  EXPECT_EQ(refused("pt = on"), "a.conf:1: 'pt' takes yes or no, not 'on'");
+  EXPECT_EQ(refused("pt = on"), "a.conf:1: 'pt' takes yes or no, not 'on'; write pt = yes");
+  EXPECT_EQ(refused("pt = maybe"), "a.conf:1: 'pt' takes yes or no, not 'maybe'");
   EXPECT_EQ(refused("data = a\ndata = b"), "a.conf:2: 'data' is given twice; line 1 has it, too");
   EXPECT_EQ(refused("ready-fd = 3"), "a.conf:1: 'ready-fd' is of the command line only");
   EXPECT_EQ(refused("config = b.conf"), "a.conf:1: 'config' is of the command line only");
   EXPECT_NE(refused("\x1b[2J = 1").find("\\x1b"), std::string::npos);
   EXPECT_NE(refused("= 1").find("a.conf:1: unknown key ''"), std::string::npos);
+}
+
+TEST(ConfigFile, LinesOfOtherFormatsAreShownAsTheyShouldBe) {
+  EXPECT_EQ(refused("\ndata: /x"), "a.conf:2: 'data: /x' is no line of this file; write data = /x");
+  EXPECT_EQ(refused("  data:"), "a.conf:1: 'data:' is no line of this file; write data = DIR");
+  EXPECT_EQ(refused("\"retention-age\": \"2d\","),
+            "a.conf:1: '\"retention-age\": \"2d\",' is no line of this file; write retention-age = 2d");
+  EXPECT_EQ(refused("data /srv/a b"), "a.conf:1: 'data /srv/a b' is no line of this file; write data = /srv/a b");
+  EXPECT_EQ(refused("export data=/x;"), "a.conf:1: 'export data=/x;' is no line of this file; write data = /x");
+  EXPECT_EQ(refused("pt: true"), "a.conf:1: 'pt: true' is no line of this file; write pt = yes");
+  EXPECT_EQ(refused("pt: Off"), "a.conf:1: 'pt: Off' is no line of this file; write pt = no");
+  EXPECT_EQ(refused("data = \"/srv/a b\""), "a.conf:1: values have no quotes; write data = /srv/a b");
+  EXPECT_EQ(refused("data = ''"), "a.conf:1: values have no quotes; write data = DIR");
+  EXPECT_EQ(refused("[server]"), "a.conf:1: there are no sections; leave '[server]' out, its keys stand alone");
+  EXPECT_EQ(refused("; where it is"), "a.conf:1: a comment begins with '#'; write # where it is");
+  EXPECT_EQ(refused("where = [\"a=1\", \"b=2\"]"), "a.conf:1: lists are written a line each: where = K=V");
+  EXPECT_NE(refused("retention-aeg: 7d").find("unknown key 'retention-aeg' (did you mean retention-age?)"),
+            std::string::npos);
+  EXPECT_EQ(args_of("data = it's").get("--data"), "it's");
+  EXPECT_EQ(args_of("data = \"").get("--data"), "\"");
 }
 
 TEST(ConfigFile, WrongValuesAreOfTheirLine) {

@@ -13,6 +13,7 @@ enum class ExitCode : int {
   kServerRefused = 4,  // the server answered with an error
   kLocalFailure =
       5,  // something here failed: a program did not start, a file could not be written, doctor found a fault
+  kNothingRecorded = 6,  // 'record' recorded nothing, of a program that ended with 0
   kInterrupted = 130,  // Ctrl-C before what was asked for was done
 };
 

@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/filter_flags.h"
 #include "cli/heatmap.h"
+#include "cli/known_names.h"
 #include "cli/table.h"
 #include "cli/trace_text.h"
 
@@ -72,12 +73,12 @@ Result<Target> latency_target(const Args& args, const Context& context) {
   return target;
 }
 
-ExitCode print_human(const std::string& body, const Args& args, const Context& context) {
+ExitCode print_human(const Api& api, const std::string& body, const Args& args, const Context& context) {
   Result<boost::json::value> latency = parse_json(body);
   if (!latency) return failed(context, latency.error());
   const boost::json::array& points = array_of(*latency, "points");
   if (points.empty()) {
-    context.err("no such spans in this time" + further_back(args) + "\n");
+    context.err("no such spans in this time" + further_back(args) + "\n" + unknown_names(api, args, context));
   } else {
     context.out(args.has("--heatmap") ? heatmap_text(*latency, context.columns)
                                       : latency_table(points, context.columns));
@@ -94,7 +95,7 @@ ExitCode run_latency(const Args& args, const Context& context) {
   if (!api) return failed(context, api.error());
   Result<std::string> body = api->fetch(*target);
   if (!body) return failed(context, body.error());
-  if (*format == "table") return print_human(*body, args, context);
+  if (*format == "table") return print_human(*api, *body, args, context);
   Result<boost::json::value> checked = parse_json(*body);
   if (!checked) return failed(context, checked.error());
   context.out(json_safe(*body));

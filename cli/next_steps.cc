@@ -19,7 +19,8 @@ constexpr size_t kNamed = 3;
 constexpr uint64_t kAroundNano = kNanosPerHour;
 
 constexpr uint64_t kNanosPerMilli = 1'000'000;
-constexpr uint64_t kHintedSteps = 50'000;  // some seconds; whoever waits for a lock is told at once
+constexpr uint64_t kLeastBoundNano = kNanosPerMilli;  // what is shorter may be over before the recorder looks
+constexpr uint64_t kHintedSteps = 50'000;             // some seconds; whoever waits for a lock is told at once
 constexpr size_t kNone = TreeLine::kNone;
 
 void take_longer(size_t& longest, size_t candidate, const std::vector<TreeSpan>& spans) {
@@ -83,29 +84,87 @@ std::vector<size_t> longest_children(const TraceTree& tree) {
   return longest;
 }
 
+bool is_call(const TreeSpan& span) {
+  return span.kind == "client" || span.kind == "producer";
+}
+
+// Half of what the span took, so that one like it is still open then. 0: too short for a bound.
+uint64_t bound_nano_of(const TreeSpan& span) {
+  const uint64_t half = span.duration_nano / 2;
+  return half < kLeastBoundNano ? 0 : half;
+}
+
+// Whether the time of a span went into this child: most of it, or what was called has any worth a bound: the rest of a
+// call is its way, and its waiting for a thread.
+bool leads_on(const TreeSpan& above, const TreeSpan& child) {
+  if (is_call(above) && bound_nano_of(child) > 0) return true;
+  return child.duration_nano >= above.duration_nano / 2;
+}
+
+// From the root to where most of the time went.
+std::vector<size_t> hot_path(const TraceTree& tree) {
+  std::vector<size_t> path;
+  const std::vector<size_t> children = longest_children(tree);
+  for (size_t at = longest_root(tree); at != kNone; at = children[at]) {
+    if (!path.empty() && !leads_on(tree.spans[path.back()], tree.spans[at])) break;
+    path.push_back(at);
+  }
+  return path;
+}
+
+std::string sdk_of(const TraceTree& tree, const TreeSpan& span) {
+  if (tree.document == nullptr || member_of(*span.source, "resource").is_null()) return "";
+  const boost::json::array& resources = array_of(*tree.document, "resources");
+  const uint64_t index = number_of(*span.source, "resource");
+  if (index >= resources.size()) return "";
+  return text_of(member_of(resources[index], "attributes"), "telemetry.sdk.name");
+}
+
+bool is_recordable(const TraceTree& tree, const TreeSpan& span) {
+  return !is_call(span) && sdk_of(tree, span) == "fathom";
+}
+
+std::string anew(const TreeSpan& span) {
+  return "COMMAND starts " + name_text(span.service) + " anew, by single steps\n";
+}
+
+std::string command_words(const std::string& what) {
+  return "  fathom record " + what + " --threads all --steps " + std::to_string(kHintedSteps) + " -- COMMAND\n";
+}
+
+std::string span_words(const TreeSpan& span) {
+  const std::string words = "--span " + shell_word(span.name.empty() ? span.operation : span.name);
+  const uint64_t millis = bound_nano_of(span) / kNanosPerMilli;
+  return words + (millis == 0 ? "" : " --min-duration " + std::to_string(millis) + "ms");
+}
+
+std::string function_hint(const TreeSpan& span) {
+  return "down to the lines of source: 'fathom record --span' sees spans of fathom's client, which are not here or "
+         "only "
+         "calls; so name a function of the program: " +
+         anew(span) + command_words("--function FUNCTION");
+}
+
 }  // namespace
 
-size_t hot_span(const TraceTree& tree) {
-  size_t hot = longest_root(tree);
-  if (hot == kNone) return kNone;
-  const std::vector<size_t> children = longest_children(tree);
-  auto takes_half = [&](size_t child) {
-    return child != kNone && tree.spans[child].duration_nano >= tree.spans[hot].duration_nano / 2;
-  };
-  while (takes_half(children[hot])) hot = children[hot];
-  return hot;
+size_t recordable_span(const TraceTree& tree) {
+  const std::vector<size_t> path = hot_path(tree);
+  const auto found =
+      std::find_if(path.rbegin(), path.rend(), [&](size_t at) { return is_recordable(tree, tree.spans[at]); });
+  return found == path.rend() ? kNone : *found;
 }
 
 std::string record_hint(const TraceTree& tree) {
-  const size_t hot = hot_span(tree);
-  if (hot == kNone) return "";
-  const TreeSpan& span = tree.spans[hot];
-  const uint64_t half_millis = std::max<uint64_t>(span.duration_nano / 2 / kNanosPerMilli, 1);
-  return "down to the lines of source, of the next one like it: COMMAND starts " + name_text(span.service) +
-         " anew, by single steps\n  fathom record --span " + shell_word(span.operation) + " --min-duration " +
-         std::to_string(half_millis) + "ms --threads all --steps " + std::to_string(kHintedSteps) +
-         " -- COMMAND\n"
-         "or, with Intel PT, of programs that run already: fathom up --pt (fathom doctor --pt says whether it works)\n";
+  const size_t root = longest_root(tree);
+  if (root == kNone) return "";
+  const size_t chosen = recordable_span(tree);
+  const std::string steps = chosen == kNone
+                                ? function_hint(tree.spans[hot_path(tree).back()])
+                                : "down to the lines of source, of the next one like it: " + anew(tree.spans[chosen]) +
+                                      command_words(span_words(tree.spans[chosen]));
+  return steps +
+         "or, with Intel PT, of programs that run already: fathom up --pt (fathom doctor --pt says whether it "
+         "works)\n";
 }
 
 std::string next_steps(const Api& api, const TraceTree& tree) {

@@ -13,11 +13,12 @@
 
 namespace fathom::cli {
 
-// Where most of the request's time went: from the root down, the longest child, while it takes half of its parent.
-// SIZE_MAX: there is no span.
-size_t hot_span(const TraceTree& tree);
+// What 'fathom record --span' would have seen of this request, where most of its time went: from the root down, the
+// longest child, while it takes half of its parent, and from a call to whoever served it. No call itself, which waits
+// in another program than the one that is slow, and nothing that another SDK than fathom's client sent. SIZE_MAX: none.
+size_t recordable_span(const TraceTree& tree);
 
-// How to have such a request recorded. Empty without spans.
+// How to have such a request recorded: a command that this very request would have set off. Empty without spans.
 std::string record_hint(const TraceTree& tree);
 
 // The slowest requests of the same operation of which something was captured or recorded, and record_hint().

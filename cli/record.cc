@@ -55,7 +55,7 @@ CommandLine make_line() {
       "Runs COMMAND and leaves a snapshot: every instruction of a stretch of it, with times, system calls and signals. "
       "Without --function or --span that is the program from main() on; better is to say where it is slow. Outside of "
       "the stretch the program runs at full speed, and after it for good; its output and its exit status are passed "
-      "on. Two engines write the same packets. 'pt' is Intel PT, which costs a program up to a quarter of its speed "
+      "on, but for 0 where nothing was recorded, which becomes 6. Two engines write the same packets. 'pt' is Intel PT, which costs a program up to a quarter of its speed "
       "and needs a processor that has it. 'step' works anywhere: it stops the program at each instruction, so that the "
       "recorded "
       "stretch runs some hundred thousand times slower, locks held longer and timeouts included; what "

@@ -85,7 +85,8 @@ net::ClientSecurity client_security(const Args& args, const std::string& prefix)
           .certificate = args.get(prefix + "certificate"),
           .key = args.get(prefix + "key"),
           .token_file = args.get(prefix + "token-file"),
-          .flags = prefix};
+          .flags = prefix,
+          .address_flag = prefix == "--" ? "--url" : prefix.substr(0, prefix.size() - 1)};
 }
 
 bool is_loopback(const std::string& address) {

@@ -6,6 +6,7 @@
 #include "cli/api.h"
 #include "cli/command.h"
 #include "cli/filter_flags.h"
+#include "cli/known_names.h"
 #include "cli/slowest.h"
 #include "cli/table.h"
 #include "cli/value_text.h"
@@ -147,10 +148,11 @@ Result<Busy> fetch_list(const Args& args, const Context& context, const std::str
               number_of(*answer, "counted_nano")};
 }
 
-std::string nothing(const Args& args) {
+std::string nothing(const Args& args, const Context& context) {
   auto service = args.given("--service");
   std::string whose = service ? " of service '" + printable(*service) + "'" : "";
-  return "no spans" + whose + " in this time" + further_back(args) + "\n";
+  return "no spans" + whose + " in this time" + further_back(args) + "\n" +
+         (service ? unknown_names(*connect(args, context), args, context) : "");
 }
 
 std::string remark_on_rates(const Busy& busy) {
@@ -168,7 +170,7 @@ ExitCode run_services(const Args& args, const Context& context) {
   if (*format == "json") {
     context.out(rows_json(with_counted(*busy)));
   } else if (busy->rows.empty()) {
-    context.err(nothing(args));
+    context.err(nothing(args, context));
   } else {
     context.out(by_operation ? operations_table(*busy, context.columns) : services_table(*busy, context.columns));
     context.err(remark_on_rates(*busy));

@@ -6,6 +6,7 @@
 #include "base/time.h"
 #include "cli/command.h"
 #include "cli/filter_flags.h"
+#include "cli/known_names.h"
 #include "cli/pages.h"
 #include "cli/table.h"
 #include "cli/value_text.h"
@@ -139,7 +140,9 @@ ExitCode run_slowest(const Args& args, const Context& context) {
   Result<boost::json::array> rows = fetch_pages(*api, *target, "rows", *limit, wanted(args));
   if (!rows) return failed(context, rows.error());
   context.out(render(*rows, *format, args, context));
-  if (*format != "json") context.err(remark_on(*rows, args));
+  if (*format == "json") return ExitCode::kOk;
+  context.err(remark_on(*rows, args));
+  if (rows->empty()) context.err(unknown_names(*api, args, context));
   return ExitCode::kOk;
 }
 

@@ -156,7 +156,7 @@ TEST(SnapshotNote, IsALineForEachAndHarmless) {
                          R"({"id":"ef56","tid":-1,"host":"","reason":"slow","engine":"stand_in"}]})");
   const std::string note = snapshots_note(document);
   EXPECT_TRUE(note.starts_with(
-      "\nsnapshot ab12 of thread 43 on n1 (overdue, stepped, 591,057 times slower): fathom snapshot calls ab12 "
+      "\nsnapshot ab12 of thread 43 on n1 (overdue, stepped, 591,000 times slower): fathom snapshot calls ab12 "
       "--tid 77   # who held the lock\n"))
       << note;
   EXPECT_NE(note.find("snapshot cd34 ("), std::string::npos) << note;

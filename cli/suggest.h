@@ -8,5 +8,6 @@ namespace fathom::cli {
 using fathom::did_you_mean;
 using fathom::edit_distance;
 using fathom::nearest;
+using fathom::nearest_few;
 
 }  // namespace fathom::cli

@@ -34,6 +34,9 @@ uint64_t Supervised::due_monotonic_nano() const {
 
 Result<> Supervised::start_if_due(uint64_t now_monotonic_nano) {
   if (running() || now_monotonic_nano < due_monotonic_nano_) return {};
+  if (!ever_ready_ && options_.may_start) {
+    if (Result<> may = options_.may_start(); !may) return may;
+  }
   Result<> started = start();
   if (started || !ever_ready_) return started;
   start_again(started.error().message);

@@ -25,6 +25,7 @@ struct SupervisedOptions {
   // Asked before each start, so that it can say what was learned since; --ready-fd N is added.
   std::function<std::vector<std::string>()> command;
   std::function<Result<>(std::string_view line)> on_ready;
+  std::function<Result<>()> may_start;     // asked before the first start; an error: it cannot run here
   FdStore* store = nullptr;                // what it may keep descriptors in
   bool reloads = false;                    // on SIGHUP, which would end it otherwise
   uint64_t first_pause_nano = 50'000'000;  // before a restart; doubles with every death that follows soon

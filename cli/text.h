@@ -11,6 +11,7 @@ using fathom::cut_to_width;
 using fathom::display_width;
 using fathom::group_digits;
 using fathom::json_safe;
+using fathom::lines_shown;
 using fathom::pad_to_width;
 using fathom::printable;
 using fathom::short_instant;

@@ -53,6 +53,14 @@ TEST(Width, CutsWithoutBreakingCharacters) {
   EXPECT_EQ(pad_to_width("abc", 2, Align::kLeft), "abc");
 }
 
+TEST(Lines, OneThatIsLeftOverIsShown) {
+  EXPECT_EQ(lines_shown(10, 0), 10u);
+  EXPECT_EQ(lines_shown(10, 12), 10u);
+  EXPECT_EQ(lines_shown(10, 9), 10u);
+  EXPECT_EQ(lines_shown(10, 8), 8u);
+  EXPECT_EQ(lines_shown(0, 1), 0u);
+}
+
 TEST(Numbers, AreGrouped) {
   EXPECT_EQ(group_digits(0), "0");
   EXPECT_EQ(group_digits(999), "999");
@@ -117,7 +125,9 @@ TEST(Text, ASlowdownIsRounded) {
   EXPECT_EQ(slowdown_text(0), "");
   EXPECT_EQ(slowdown_text(-1), "");
   EXPECT_EQ(slowdown_text(1.42), "1.4 times slower");
-  EXPECT_EQ(slowdown_text(591057.3), "591,057 times slower");
+  EXPECT_EQ(slowdown_text(591057.3), "591,000 times slower") << "no more is known of it";
+  EXPECT_EQ(slowdown_text(999'600), "1,000,000 times slower");
+  EXPECT_EQ(slowdown_text(812.4), "812 times slower");
   EXPECT_EQ(slowdown_text(1e300), "1,000,000,000,000,000,000 times slower");
 }
 

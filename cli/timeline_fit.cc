@@ -42,7 +42,7 @@ void join_faults(std::vector<TimelineLine>& lines) {
   lines.resize(kept);
 }
 
-// Chooses `most` of the lines.
+// Chooses `most` of the lines, or some more where single ones are left out between them.
 class Choice {
  public:
   explicit Choice(const std::vector<TimelineLine>& lines) : lines_(lines), stays_(lines.size()) {
@@ -89,8 +89,8 @@ class Choice {
 
 TimelineLine gap_line(const TimelineLine& first, const TimelineLine& last, uint64_t many) {
   TimelineLine gap{.kind = Kind::kGap, .offset_nano = first.offset_nano};
-  if (many > 1) gap.duration_nano = static_cast<uint64_t>(last.offset_nano) - static_cast<uint64_t>(first.offset_nano);
-  gap.text = "... " + group_digits(many) + " more line" + (many == 1 ? "" : "s");
+  gap.duration_nano = static_cast<uint64_t>(last.offset_nano) - static_cast<uint64_t>(first.offset_nano);
+  gap.text = "... " + group_digits(many) + " more lines";
   return gap;
 }
 
@@ -99,8 +99,12 @@ ThreadLines chosen(std::vector<TimelineLine> lines, const std::vector<bool>& sta
   for (size_t i = 0; i < lines.size();) {
     size_t behind = i;
     while (behind < lines.size() && !stays[behind]) ++behind;
-    kept.left_out += behind - i;
-    if (behind > i) kept.lines.push_back(gap_line(lines[i], lines[behind - 1], behind - i));
+    if (behind - i == 1) {
+      kept.lines.push_back(std::move(lines[i]));  // to say that it is left out takes a line, too
+    } else if (behind > i) {
+      kept.left_out += behind - i;
+      kept.lines.push_back(gap_line(lines[i], lines[behind - 1], behind - i));
+    }
     if (behind < lines.size()) kept.lines.push_back(std::move(lines[behind]));
     i = behind + 1;
   }

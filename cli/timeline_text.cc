@@ -103,16 +103,28 @@ class Writer {
 
   std::string window_text(const boost::json::value& capture) {
     std::string text = "from " + offset_of(capture, "offset_nano") + " for " +
-                       format_duration(number_of(capture, "duration_nano")) + "; events complete from " +
-                       offset_of(capture, "events_complete_from_offset_nano");
+                       format_duration(number_of(capture, "duration_nano")) + "; events " +
+                       completeness(capture, "events_complete_from_offset_nano", "complete from ");
     std::string missing = text_of(capture, "kernel_missing");
     if (member_of(capture, "kernel_complete_from_offset_nano").is_null()) {
       bool said = !missing.empty() && !said_missing_.insert(missing).second;
       if (said) return text + "; nothing of the kernel, as above";
       return text + "; nothing of the kernel" + (missing.empty() ? "" : ": " + printable(missing));
     }
-    text += ", the kernel's from " + offset_of(capture, "kernel_complete_from_offset_nano");
+    text += ", the kernel's " + completeness(capture, "kernel_complete_from_offset_nano", "from ");
     return text + (lacks_changes(capture) ? " but for what was lost" : "");
+  }
+
+  // From when on nothing is missing, as far as that is a time that the window has.
+  std::string completeness(const boost::json::value& capture, std::string_view key, const char* words) const {
+    const int64_t from_nano = signed_of(capture, key);
+    const TimelineLine window{.offset_nano = signed_of(capture, "offset_nano"),
+                              .duration_nano = number_of(capture, "duration_nano")};
+    if (from_nano > window.offset_nano && from_nano >= window.end_nano()) return "not complete, some are overwritten";
+    const bool is_trace = !text_of(timeline_, "trace_id").empty();
+    const bool after =
+        is_trace && from_nano > 0 && static_cast<uint64_t>(from_nano) >= number_of(timeline_, "duration_nano");
+    return words + offset(from_nano) + (after ? " (after the request)" : "");
   }
 
   // Of what is said to be complete otherwise.

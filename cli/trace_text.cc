@@ -38,7 +38,7 @@ class Writer {
 
   std::string write() {
     header();
-    size_t shown = options_.max_lines == 0 ? tree_.lines.size() : std::min(options_.max_lines, tree_.lines.size());
+    size_t shown = lines_shown(tree_.lines.size(), options_.max_lines);
     for (size_t i = 0; i < shown; ++i) line(i);
     if (shown < tree_.lines.size()) {
       out_ += "... " + plural(tree_.lines.size() - shown, "more line") + " (--limit 0 shows all)\n";

@@ -228,6 +228,8 @@ TEST(TraceText, LongTracesEndWithAWord) {
   TraceTextOptions options;
   options.max_lines = 2;
   EXPECT_NE(text_of_spans(spans, options).find("... 4 more lines (--limit 0 shows all)\n"), std::string::npos);
+  options.max_lines = 5;
+  EXPECT_EQ(text_of_spans(spans, options).find("more line"), std::string::npos) << "the sixth takes no more room";
 }
 
 TEST(TraceText, AChainOfAHundredThousandSpans) {

@@ -88,6 +88,7 @@ struct Plan {
   std::vector<std::string> agent_words;
   std::string asked_ingest;
   Addresses addresses;
+  UpSecurity security;
   bool reloads = false;
   bool agent_reloads = false;
 
@@ -131,6 +132,7 @@ SupervisedOptions agent_of(Plan& plan, FdStore& store) {
     command.insert(command.end(), plan.agent_words.begin(), plan.agent_words.end());
     return command;
   };
+  agent.may_start = [&plan] { return try_as_agent(plan.security, plan.agents_address()); };
   agent.on_ready = [&plan](std::string_view line) -> Result<> {
     Result<std::string> socket = parse_agent_socket(line);
     if (!socket) return socket.error();
@@ -208,6 +210,7 @@ Result<Plan> plan_of(const Args& args, const Context& context) {
   plan.agent_words.insert(plan.agent_words.end(), security->agent_words.begin(), security->agent_words.end());
   plan.reloads = !security->server_words.empty();
   plan.agent_reloads = plan.reloads && !args.get("--agent-http").empty();
+  plan.security = *std::move(security);
   return plan;
 }
 

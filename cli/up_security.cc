@@ -1,12 +1,19 @@
 #include "cli/up_security.h"
 
+#include <algorithm>
+
+#include "base/time.h"
 #include "cli/filter_flags.h"
 #include "cli/security_flags.h"
 #include "cli/server_flags.h"
+#include "cli/text.h"
+#include "net/tokens.h"
 
 namespace fathom::cli {
 
 namespace {
+
+constexpr uint64_t kHandshakeNano = 10 * kNanosPerSecond;
 
 // The agent's names of them, in words of who starts both.
 std::vector<Flag> collector_flags() {
@@ -17,6 +24,19 @@ std::vector<Flag> collector_flags() {
           {"--collector-key", "FILE", "that certificate's private key (PEM)"},
           {"--collector-token-file", "FILE",
            "the agent sends its first token to the server (default: the first of --token-file)"}};
+}
+
+// Files that cannot be read are told by the program that they are for.
+Result<> check_tokens(const Args& args, const std::string& of_server) {
+  const auto of_agent = args.given("--collector-token-file");
+  if (!of_agent || of_server.empty()) return {};
+  const auto sent = net::read_tokens(*of_agent);
+  const auto known = net::read_tokens(of_server);
+  if (!sent || !known || sent->empty()) return {};
+  if (std::ranges::find(*known, sent->front()) != known->end()) return {};
+  return invalid("--collector-token-file: the first token in '" + printable(*of_agent) +
+                 "', which the agent sends, is none of those in --token-file '" + printable(of_server) +
+                 "'; leave it out, and the agent sends the first of these");
 }
 
 std::string host_of(const std::string& address) {
@@ -41,7 +61,12 @@ Result<UpSecurity> up_security(const Args& args, const std::vector<std::string>&
     return invalid(
         "--tls-client-ca: the agent must show a certificate, too: --collector-certificate FILE --collector-key FILE");
   }
-  if (tls) security.agent_words.emplace_back("--collector-tls");
+  if (Result<> known = check_tokens(args, files->token_file); !known) return known.error();
+  if (tls) {
+    security.agent_words.emplace_back("--collector-tls");
+    security.of_agent = client_security(args, "--collector-");
+    security.of_agent->address_flag = "--ingest";
+  }
   if (!files->token_file.empty() && !args.given("--collector-token-file")) {
     security.agent_words.push_back("--collector-token-file=" + files->token_file);
   }
@@ -50,6 +75,14 @@ Result<UpSecurity> up_security(const Args& args, const std::vector<std::string>&
     security.agent_words.insert(security.agent_words.end(), security.server_words.begin(), security.server_words.end());
   }
   return security;
+}
+
+Result<> try_as_agent(const UpSecurity& security, const std::string& address) {
+  if (!security.of_agent) return {};
+  Result<> tried = net::try_tls(address, *security.of_agent, "h2", kHandshakeNano);
+  if (tried) return tried;
+  return Error{tried.error().code == ErrorCode::kInvalid ? ErrorCode::kUnavailable : tried.error().code,
+               "the agent cannot send to its server: " + tried.error().message};
 }
 
 std::string address_for_agent(const std::string& asked, const std::string& bound) {

@@ -107,12 +107,13 @@ std::string TlsClient::explain_certificate() const {
   const std::string fault = "the certificate of '" + host_ + "' is refused: " + certificate_fault_;
   switch (verify_error_) {
     case X509_V_ERR_CERT_HAS_EXPIRED:
-      return fault + "; who runs the server must have a new one made";
+      return fault + "; the server needs a new one: --tls-certificate FILE, there";
     case X509_V_ERR_CERT_NOT_YET_VALID:
       return fault + "; is this host's clock wrong?";
     case X509_V_ERR_HOSTNAME_MISMATCH:
     case X509_V_ERR_IP_ADDRESS_MISMATCH:
-      return fault + "; connect by one of these names, or have a certificate made for this one";
+      return fault + "; connect by one of these names (" + security_.address_flag +
+             "), or have a certificate made for this one";
     default:
       return fault + " that is not in " + (security_.ca.empty() ? "this host's list" : "'" + security_.ca + "'") +
              "; give the CA that signed it: " + security_.flags + "ca FILE";

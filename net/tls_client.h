@@ -14,8 +14,9 @@ struct ClientSecurity {
   std::string ca;           // PEM; the server's certificate must be signed by it; empty: by one that this host trusts
   std::string certificate;  // PEM, shown to a server that asks for it
   std::string key;
-  std::string token_file;    // net/tokens.h; its first token is sent
-  std::string flags = "--";  // what the flags of these begin with, for messages that name a cure
+  std::string token_file;              // net/tokens.h; its first token is sent
+  std::string flags = "--";            // what the flags of these begin with, for messages that name a cure
+  std::string address_flag = "--url";  // the one that says where the server is, likewise
 
   bool operator==(const ClientSecurity&) const = default;
 };

@@ -23,6 +23,7 @@ HOLDER = str(BIN / "span_holder")
 SHELL = ["/bin/sh", "-c", "echo it runs; exec sleep 600"]
 SUBJECT = str(BIN / "step_subject")
 LONGEST_SECONDS = 120  # against hanging
+NOTHING_RECORDED = 6
 INTERRUPTED = 128 + signal.SIGINT
 
 
@@ -138,6 +139,18 @@ class Record(unittest.TestCase):
         self.assertIn("nothing was recorded", text)
         self.assertEqual(recorder.returncode, INTERRUPTED)
         self.assertEqual(json.loads(self.report.read_text())["snapshot_id"], None)
+
+    def test_nothing_recorded_is_a_status_of_its_own_and_says_what_may_be_meant(self):
+        for words, status, why in (
+                (["--function", "overlaping_cal", "--", SUBJECT, "overlap"], NOTHING_RECORDED,
+                 "no function is called overlaping_cal in .*did you mean overlapping_call"),
+                (["--function", "exit", "--", "/bin/sh", "-c", "kill -KILL $$"], 128 + signal.SIGKILL, ""),
+                (["--span", "nosuch", "--", "/bin/sh", "-c", "exit 7"], 7, "no span 'nosuch' was open"),
+                (["--span", "nosuch", "--", "/bin/true"], NOTHING_RECORDED, "no span 'nosuch' was open")):
+            with self.subTest(words=words):
+                ran = self.record(*words)
+                self.assertRegex(ran.stderr, f"nothing was recorded: .*{why}")
+                self.assertEqual(ran.returncode, status, ran.stderr)
 
     def test_several_windows(self):
         for window, many in ((["--function", "fathom_span_end"], 3), (["--span", "hold"], 3),

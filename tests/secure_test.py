@@ -19,7 +19,7 @@ from harness.http2 import DATA, END_HEADERS, HEADERS, PREFACE, SETTINGS, frame, 
 from harness.main import main
 from harness.server import PATIENCE_S, Server, cli, until
 
-USAGE, UNREACHABLE, REFUSED = 2, 3, 4
+USAGE, UNREACHABLE, REFUSED, LOCAL_FAILURE = 2, 3, 4, 5
 END_STREAM = 1
 TOKEN = "right-" + "0" * 26
 WRONG = "wrong-" + "0" * 26
@@ -443,8 +443,28 @@ class Up(unittest.TestCase):
     def test_what_its_agent_lacks_is_said(self):
         for words, says in ((["--collector-ca", "/ca"], "the server speaks no TLS: --tls-certificate FILE --tls-key FILE"),
                             (["--tls-certificate", "/c"], "its key is missing: --tls-key FILE"),
-                            (["--token-file", "/t", "--http", "0.0.0.0:0"], "tokens would go to 0.0.0.0:0 in the clear")):
+                            (["--token-file", "/t", "--http", "0.0.0.0:0"], "tokens would go to 0.0.0.0:0 in the clear"),
+                            (["--token-file", made.path("tokens"), "--collector-token-file", made.path("wrong-tokens")],
+                             "--collector-token-file: the first token in")):
             self.assertIn(says, cli("up", *words, check=USAGE).stderr)
+
+    def test_it_ends_where_its_agent_and_its_server_would_not_agree(self):
+        free = ["--http", "127.0.0.1:0", "--otlp-grpc", "127.0.0.1:0", "--otlp-http", "127.0.0.1:0", "--ingest", "127.0.0.1:0"]
+        ca = ["--collector-ca", made.path("ca.crt")]
+        mine = lambda name: ["--tls-client-ca", made.path("ca.crt"), "--collector-certificate", made.path(name + ".crt"),
+                             "--collector-key", made.path(name + ".key")]
+        for name, words, says in (
+                ("server", ["--collector-ca", made.path("other.crt")], "give the CA that signed it: --collector-ca FILE"),
+                ("server", [], "that is not in this host's list; give the CA that signed it: --collector-ca FILE"),
+                ("elsewhere", ca, "it is for traces.example only; connect by one of these names (--ingest)"),
+                ("server", [*ca, *mine("stranger")], "show one of its client CA: --collector-certificate FILE --collector-key FILE")):
+            with self.subTest(name=name, words=words), tempfile.TemporaryDirectory(prefix="fathom-test-") as data:
+                ended = cli("up", *free, "--data", data, "--agent-socket", data + "/a.sock", "--tls-certificate",
+                            made.path(name + ".crt"), "--tls-key", made.path(name + ".key"), *words, check=LOCAL_FAILURE)
+                self.assertEqual(ended.stdout, "")
+                last = ended.stderr.splitlines()[-1]
+                self.assertTrue(last.startswith("fathom: the agent cannot send to its server: 127.0.0.1:"), last)
+                self.assertIn(says, last)
 
 
 if __name__ == "__main__":

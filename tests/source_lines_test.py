@@ -61,6 +61,16 @@ class SourceLines(unittest.TestCase):
         head = self.ask("calls").partition("\n\n")[0]
         self.assertRegex(head, f"lock: thread {lock['holder']} .* holds a mutex that thread {lock['waiters'][0]} ")
 
+    def test_whoever_holds_the_lock_comes_first(self):
+        lock = json.loads(self.ask("calls", "--format", "json"))["held_locks"][0]
+        holder, waiter = str(lock["holder"]), str(lock["waiters"][0])
+        head, _, table = self.ask("calls").partition("\n\n")
+        self.assertIn(f"(--tid {holder} shows it)\n", head)
+        self.assertEqual(re.findall(r" thread (\d+) ", table)[:2], [holder, waiter])
+        threads = json.loads(self.ask("stats", "--format", "json"))["threads"]
+        self.assertEqual([str(row["tid"]) for row in threads][:2], [holder, waiter])
+        self.assertEqual(re.findall(r"^-- thread (\d+) ", self.ask("insns"), re.MULTILINE)[:2], [holder, waiter])
+
     def test_calls_have_the_line_of_their_caller_not_of_a_header(self):
         locks = [row for row in self.rows("calls") if row["name"].endswith("pthread_mutex_lock")]
         self.assertEqual([row["called_from_line"] for row in locks], [f"programs/lock_holder.cc:{WAITS_AT}"])

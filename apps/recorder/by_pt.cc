@@ -110,7 +110,7 @@ std::optional<int> record_by_pt(const RecorderOptions& options, const ReportFile
     return static_cast<int>(cli::ExitCode::kLocalFailure);
   }
   report(file, *outcome);
-  return exit_status_of(outcome->wait_status);
+  return exit_status_of(outcome->wait_status, !outcome->taken.empty());
 }
 
 std::string pt_doctor_answer() {

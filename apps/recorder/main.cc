@@ -71,7 +71,9 @@ int record_by_stepping(const RecorderOptions& options, const ReportFile& file) {
     start.ran(ip);
     progress.step(start.reached_main() ? "" : "in the dynamic linker (ld.so), before main()");
   };
+  bool recorded = false;
   request.written = [&](step::StepOutcome outcome) {
+    recorded = outcome.id.has_value();
     progress.clear();
     outcome.reached_main = start.reached_main();
     report(options, file, outcome);
@@ -79,7 +81,7 @@ int record_by_stepping(const RecorderOptions& options, const ReportFile& file) {
   auto status = step::record_command(*directory, window ? *window : start, request);
   progress.clear();
   if (!status) return refuse(cli::ExitCode::kLocalFailure, status.error().message);
-  return exit_status_of(*status);
+  return exit_status_of(*status, recorded);
 }
 
 int record(const RecorderOptions& options, const ReportFile& file) {

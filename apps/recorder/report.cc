@@ -4,11 +4,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmath>
-
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/whole_io.h"
+#include "cli/exit_codes.h"
 #include "net/json_writer.h"
 #include "snapshot/format/deadly_signal.h"
 
@@ -19,12 +18,6 @@ using snapshot::step::StepOutcome;
 
 std::string counted(uint64_t count, const std::string& what) {
   return group_digits(count) + " " + what + (count == 1 ? "" : "s");
-}
-
-// Two figures are all that it is worth.
-std::string rounded(double value) {
-  const double unit = std::pow(10, std::floor(std::log10(value)) - 1);
-  return group_digits(static_cast<uint64_t>(std::llround(value / unit) * std::llround(unit < 1 ? 1 : unit)));
 }
 
 std::string windows_text(const RecorderOptions& options, const StepOutcome& outcome) {
@@ -61,7 +54,7 @@ std::string report_text(const RecorderOptions& options, const StepOutcome& outco
   if (!outcome.id) return report_line("nothing was recorded: " + outcome.fault.value_or("the program did not start"));
   std::string text = report_line("recorded " + counted(outcome.instructions, "instruction") + " of " +
                                  counted(outcome.threads, "thread") + windows_text(options, outcome) + " by stepping" +
-                                 (outcome.slowdown >= 10 ? ", " + rounded(outcome.slowdown) + " times slower" : ""));
+                                 (outcome.slowdown >= 10 ? ", " + slowdown_text(outcome.slowdown) : ""));
   if (outcome.reached_limit)
     text += report_line("that is as many as --steps " + std::to_string(options.limits.most_steps) +
                         " allows; the program went on from there unrecorded");
@@ -145,9 +138,11 @@ Result<> ReportFile::write(const std::string& json) const {
   return write_whole(file_.get(), json, "cannot write to " + printable(path_));
 }
 
-int exit_status_of(int wait_status) {
+int exit_status_of(int wait_status, bool recorded) {
   constexpr int kSignalled = 128;
-  return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : kSignalled + WTERMSIG(wait_status);
+  if (!WIFEXITED(wait_status)) return kSignalled + WTERMSIG(wait_status);
+  const bool well = WEXITSTATUS(wait_status) == 0;
+  return well && !recorded ? static_cast<int>(cli::ExitCode::kNothingRecorded) : WEXITSTATUS(wait_status);
 }
 
 }  // namespace fathom

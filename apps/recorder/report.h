@@ -43,7 +43,7 @@ class ReportFile {
   std::string path_;
 };
 
-// A command's wait status as shells have it.
-int exit_status_of(int wait_status);
+// A command's wait status as shells have it; cli::ExitCode::kNothingRecorded where it is 0, and nothing was recorded.
+int exit_status_of(int wait_status, bool recorded);
 
 }  // namespace fathom

@@ -27,7 +27,7 @@ TEST(RecorderReport, TellsWhatWasRecordedAndWhatToDoNext) {
   options.directory = "/snaps";
   options.function = "checkout";
   const std::string text = report_text(options, sample());
-  EXPECT_NE(text.find("recorded 1,234,567 instructions of 1 thread in 2 calls of checkout by stepping, 51,000 times "
+  EXPECT_NE(text.find("recorded 1,234,567 instructions of 1 thread in 2 calls of checkout by stepping, 51,200 times "
                       "slower"),
             std::string::npos)
       << text;
@@ -41,7 +41,8 @@ TEST(RecorderReport, LeadsToTheHolderOfTheLock) {
   snapshot::step::StepOutcome outcome = sample();
   outcome.locks = {{42, "shop", "mutex", 16, {7}}};
   const std::string text = report_text({}, outcome);
-  EXPECT_NE(text.find("thread 42 (shop) holds a mutex that thread 7 waits for"), std::string::npos) << text;
+  EXPECT_NE(text.find("thread 42 (shop) holds a mutex that thread 7 waits for (--tid 42 shows it)"), std::string::npos)
+      << text;
   EXPECT_NE(text.find("fathom snapshot calls 30313233 --tid 42 "), std::string::npos) << text;
   EXPECT_NE(report_json(outcome).find("\"lock_holder\":42"), std::string::npos);
 }

@@ -153,6 +153,7 @@ class Courier {
   uint64_t away_since_nano_ = 0;  // without a welcome
   uint64_t reconnect_nano_ = 0;
   uint32_t failures_ = 0;  // in a row
+  uint64_t next_told_nano_ = 0;
   uint64_t paused_until_nano_ = 0;
   bool cautious_ = false;  // after a RETRY: one at a time
 

@@ -14,6 +14,7 @@ constexpr uint64_t kWelcomeNano = 5 * kNanosPerSecond;  // for a stream to be we
 constexpr uint64_t kStableNano = 2 * kNanosPerSecond;   // a stream that lived so long was no failure
 constexpr uint64_t kLeastBackoffNano = 100 * kMilli;
 constexpr uint64_t kMostBackoffNano = 5 * kNanosPerSecond;
+constexpr uint64_t kTellAgainNano = 60 * kNanosPerSecond;  // what is wrong with a flag nobody mends who has not read it
 constexpr uint64_t kReportNano = 5 * kNanosPerSecond;
 constexpr size_t kMostUntold = 4;                    // reports that wait for their answers
 constexpr uint64_t kFarewellNano = kNanosPerSecond;  // for the last report to be heard
@@ -67,7 +68,10 @@ void Courier::link_ended(const std::string& why) {
   bool lived = was_welcome && now - opened_nano_ >= kStableNano;
   failures_ = lived ? 0 : std::min<uint32_t>(failures_ + 1, 16);
   if (was_welcome) away_since_nano_ = now;
-  if (was_welcome || failures_ == 1) log_warning("no stream to " + options_.collector_address + ": " + why);
+  if (was_welcome || failures_ == 1 || now >= next_told_nano_) {
+    log_warning("no stream to " + options_.collector_address + ": " + why);
+    next_told_nano_ = now + kTellAgainNano;
+  }
   uint64_t backoff = std::min(kLeastBackoffNano << std::min(failures_, 10u), kMostBackoffNano);
   reconnect_nano_ = now + backoff / 2 + random_() % (backoff / 2 + 1);
   link_.reset();

@@ -54,11 +54,12 @@ std::string trigger_text(const Trigger& trigger) {
 std::string locks_text(const Snapshot& snapshot) {
   std::string text;
   const std::vector<HeldLock> locks = held_locks(snapshot);
-  for (size_t i = 0; i < std::min(locks.size(), kMostShownLocks); ++i) {
+  const size_t shown = lines_shown(locks.size(), kMostShownLocks);
+  for (size_t i = 0; i < shown; ++i) {
     text += "lock: " + printable(held_lock_text(locks[i])) + "\n";
   }
-  if (locks.size() <= kMostShownLocks) return text;
-  return text + "lock: and " + group_digits(locks.size() - kMostShownLocks) + " more; --format json has all\n";
+  if (locks.size() == shown) return text;
+  return text + "lock: and " + group_digits(locks.size() - shown) + " more; --format json has all\n";
 }
 
 void locks_json(net::JsonWriter& json, const Snapshot& snapshot) {

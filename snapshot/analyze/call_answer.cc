@@ -5,6 +5,7 @@
 
 #include "snapshot/analyze/answer_head.h"
 #include "snapshot/analyze/code_extents.h"
+#include "snapshot/format/held_locks.h"
 
 namespace fathom::snapshot {
 
@@ -22,7 +23,8 @@ NamedCalls DecodedCalls::named(bool by_thread) const {
     };
   }
   return name_calls(
-      stacks->threads(), [this](const CallFunction& function) { return name(function); }, threads);
+      stacks->threads(), [this](const CallFunction& function) { return name(function); }, threads,
+      foremost_threads(snapshot()));
 }
 
 Result<DecodedCalls> decode_calls(const SnapshotDirectory& directory, const SnapshotId& id, const Question& question,

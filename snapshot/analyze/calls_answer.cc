@@ -96,7 +96,7 @@ RowLines row_lines(const DecodedCalls& decoded, SourceNotes& notes, const CallRo
 std::string calls_table(const NamedCalls& calls, const TraceTime& time, uint64_t limit, const CallLines& lines) {
   NumberTable table({"calls", "insns", "self insns", "time", "self time", "paused", "a call took (min .. max)",
                      lines ? "function (where it was called; where it ran)" : "function"});
-  const std::vector<bool> chosen = greatest_rows(calls, limit);
+  const std::vector<bool> chosen = greatest_rows(calls, lines_shown(calls.rows.size(), limit));
   bool uncalled = false;
   for (size_t i = 0; i < calls.rows.size(); ++i) {
     const CallRow& row = calls.rows[i];

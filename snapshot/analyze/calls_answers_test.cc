@@ -119,6 +119,26 @@ TEST_F(CallsAnswers, CallsAreATreeWithTimes) {
   expect_golden("calls.svg", calls_svg(calls, time(), "engine: step"));
 }
 
+// However much the others ran: of a few rows, half are the foremost thread's.
+TEST_F(CallsAnswers, ForemostThreadsComeFirst) {
+  auto busy = run(9, false);
+  auto waiting = run(2, false);
+  std::vector<ThreadCalls> threads = busy->threads();
+  threads.push_back(waiting->threads().front());
+  threads.back().key.tid = 99;
+  const ThreadNames names = [](const ThreadKey& key) { return "thread " + std::to_string(key.tid); };
+  const auto first_of = [&](const std::vector<int32_t>& foremost) {
+    return name_calls(threads, test_name, names, foremost).rows[1].name;
+  };
+  EXPECT_NE(first_of({}), "thread 99");
+  EXPECT_EQ(first_of({7, 99}), "thread 99") << "thread 7 did not run";
+  EXPECT_EQ(first_of({threads.front().key.tid, 99}), first_of({}));
+  const NamedCalls calls = name_calls(threads, test_name, names, {99});
+  const std::vector<bool> chosen = greatest_rows(calls, 6);
+  EXPECT_EQ(std::count(chosen.begin(), chosen.begin() + calls.rows[1].end, true), 3) << "everything, and two of it";
+  EXPECT_EQ(std::count(chosen.begin(), chosen.end(), true), 6);
+}
+
 // Who called nobody has the line where it ran, beside the one that called it.
 TEST_F(CallsAnswers, LeavesHaveTheLineWhereTheyRan) {
   auto stacks = run(4, false);

@@ -100,7 +100,7 @@ std::string functions_table(const std::vector<FunctionRow>& rows, const TraceTim
   NumberTable table(
       {"count", "took p50", "p99", "max", "calls", "time", "self time", "paused", "insns", "self insns", "function"});
   bool uncalled = false;
-  for (size_t i = 0; i < shown(rows, limit); ++i) {
+  for (size_t i = 0; i < lines_shown(rows.size(), limit); ++i) {
     const FunctionRow& row = rows[i];
     uncalled = uncalled || row.self.calls == 0;
     table.add({count_cell(row.ticks.count()), quantile_cell(row, time, 0.5), quantile_cell(row, time, 0.99),

@@ -5,6 +5,7 @@
 #include "snapshot/analyze/answer_head.h"
 #include "snapshot/analyze/insns_picture.h"
 #include "snapshot/analyze/insns_rows.h"
+#include "snapshot/format/held_locks.h"
 
 namespace fathom::snapshot {
 namespace {
@@ -119,7 +120,8 @@ Result<> answer_rows(const AnswerContext& context, const Question& question, Ans
                            " since the beginning\n"));
   InsnsRows rows(context, question, writer);
   Print print(rows);
-  auto summary = context.decode(question, print, {.part_bytes = kPartBytes});
+  auto summary =
+      context.decode(question, print, {.part_bytes = kPartBytes, .foremost = foremost_threads(context.snapshot())});
   if (!summary) return summary.error();
   json ? end_json(*summary, writer) : end_table(*summary, rows, writer);
   return {};

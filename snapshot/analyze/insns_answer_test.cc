@@ -53,10 +53,18 @@ TEST_F(InsnsAnswer, SourceTextStandsAboveWhatRanOfIt) {
   question.source_directories = {{"/build", directory}};
   const std::string table = run_.answer_to(question);
   EXPECT_NE(table.find("                build/sample.cc:11: line 11 says"), std::string::npos) << table;
-  EXPECT_NE(table.find("source: no text of /build/sample.cc is here as it was compiled\n"), std::string::npos)
+  EXPECT_NE(table.find("source: no text of /build/sample.cc is here as it was compiled; looked below " + directory +
+                       " for /build; --source-dir /build=DIR reads it below DIR\n"),
+            std::string::npos)
       << "line 23 is behind its end: " << table;
   question.source_directories = {{"/elsewhere", directory}};
-  EXPECT_NE(run_.answer_to(question).find("compiled; --source-dir FROM=TO"), std::string::npos);
+  question.source_directories.push_back({"/", "/"});
+  const std::string nowhere = run_.answer_to(question);
+  EXPECT_NE(
+      nowhere.find("looked below " + directory + " for /elsewhere, and where its name says; --source-dir /build=DIR"),
+      std::string::npos)
+      << nowhere;
+  EXPECT_EQ(nowhere.find("source: "), nowhere.rfind("source: ")) << "once";
   question.source_directories = {{"/build", directory}};
   question.format = Format::kJson;
   EXPECT_NE(run_.answer_to(question).find("\"line\":11,\"source\":\"line 11 says"), std::string::npos);

@@ -14,14 +14,25 @@ uint64_t instructions_of(const CallRow& row) {
   return row.total.instructions;
 }
 
+std::pair<uint32_t, uint64_t> place_of(const CallRow& row) {
+  return {row.precedence, instructions_of(row)};
+}
+
+// Of the first of `foremost` the greatest; 0 of all others.
+uint32_t precedence_of(const std::vector<int32_t>& foremost, int32_t tid) {
+  return static_cast<uint32_t>(foremost.end() - std::ranges::find(foremost, tid));
+}
+
 class Builder {
  public:
-  Builder(const FunctionNames& functions, const ThreadNames& threads) : functions_(functions), threads_(threads) {}
+  Builder(const FunctionNames& functions, const ThreadNames& threads, const std::vector<int32_t>& foremost)
+      : functions_(functions), threads_(threads), foremost_(foremost) {}
 
   void add(const ThreadCalls& thread) {
     std::vector<uint32_t> places(thread.tree->size());
     places[0] = threads_ ? tree_.child(0, threads_(thread.key)) : 0;
     tree_[places[0]].self.add((*thread.tree)[0].stats);
+    if (threads_) tree_[places[0]].precedence = precedence_of(foremost_, thread.key.tid);
     for (uint32_t i = 1; i < places.size(); ++i) {
       const CallNode& node = (*thread.tree)[i];
       places[i] = tree_.child(places[node.parent], name_of(*node.function));
@@ -38,7 +49,7 @@ class Builder {
     std::vector<CallRow>& rows = tree_.rows();
     for (CallRow& row : rows) row.total = row.self;
     for (size_t i = rows.size(); i-- > 1;) rows[rows[i].parent].total.add(rows[i].total);
-    NamedCalls calls{std::move(tree_).in_order(instructions_of)};
+    NamedCalls calls{std::move(tree_).in_order(place_of)};
     set_ends(calls.rows);
     return calls;
   }
@@ -59,6 +70,7 @@ class Builder {
 
   const FunctionNames& functions_;
   const ThreadNames& threads_;
+  const std::vector<int32_t>& foremost_;
   RowTree<CallRow> tree_;
   std::unordered_map<const CallFunction*, std::string> function_names_;
 };
@@ -66,15 +78,17 @@ class Builder {
 }  // namespace
 
 NamedCalls name_calls(const std::vector<ThreadCalls>& threads, const FunctionNames& functions,
-                      const ThreadNames& thread_names) {
-  Builder builder(functions, thread_names);
+                      const ThreadNames& thread_names, const std::vector<int32_t>& foremost) {
+  Builder builder(functions, thread_names, foremost);
   for (const ThreadCalls& thread : threads) builder.add(thread);
   return builder.finish();
 }
 
 std::vector<bool> greatest_rows(const NamedCalls& calls, uint64_t limit) {
   const auto any = [](const CallRow&) { return true; };
-  return greatest_rows(calls.rows, limit, instructions_of, any);
+  const bool has_foremost = calls.rows.size() > 1 && calls.rows[1].precedence > 0;
+  const PreferredRows preferred = has_foremost ? PreferredRows{1, calls.rows[1].end, limit / 2} : PreferredRows{};
+  return greatest_rows(calls.rows, limit, instructions_of, any, preferred);
 }
 
 }  // namespace fathom::snapshot

@@ -1,8 +1,9 @@
 // NamedCalls: the call trees of a snapshot's threads as one tree of names, in the order in which it is written.
 //
 // Purpose: what tables, JSON and pictures of calls are made from. The same name below the same names is one row,
-// whichever process showed it where. Rows are in depth-first order, children by their instructions, the most first, so
-// that nobody who writes them needs to recurse. Thread safety: a plain value. Units: ticks. Errors: none.
+// whichever process showed it where. Rows are in depth-first order, so that nobody who writes them needs to recurse;
+// children by their instructions, the most first, but for threads that are to come before the others. Thread safety: a
+// plain value. Units: ticks. Errors: none.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +25,7 @@ struct CallRow {
   uint64_t called_from = 0;  // the address of a call of it; 0: none was seen
   uint64_t seen_at = 0;      // an instruction that it ran itself, likely a hot one; 0: it ran too few
   bool is_gap = false;
+  uint32_t precedence = 0;                 // of a thread that comes before those with less
   const CallFunction* function = nullptr;  // one of that name; nullptr: a thread, or everything
 };
 
@@ -34,11 +36,12 @@ struct NamedCalls {
 using FunctionNames = std::function<std::string(const CallFunction&)>;
 using ThreadNames = std::function<std::string(const ThreadKey&)>;  // empty: threads are not told apart
 
+// `foremost`: threads that come first, in this order.
 NamedCalls name_calls(const std::vector<ThreadCalls>& threads, const FunctionNames& functions,
-                      const ThreadNames& thread_names);
+                      const ThreadNames& thread_names, const std::vector<int32_t>& foremost = {});
 
-// Which of the rows are the `limit` greatest (0: all), by instructions with what they called. Whoever is there has its
-// parent there.
+// Which of the rows are the `limit` greatest (0: all), by instructions with what they called. Half of them are of the
+// thread that comes before the others, where it has so many. Whoever is there has its parent there.
 std::vector<bool> greatest_rows(const NamedCalls& calls, uint64_t limit);
 
 }  // namespace fathom::snapshot

@@ -86,12 +86,13 @@ class ChosenRows {
  public:
   ChosenRows(const std::vector<Row>& rows, uint64_t limit) : rows_(rows), chosen_(rows.size()), left_(limit) {}
 
-  // Unless that were more rows than may be chosen.
-  void choose(uint32_t row) {
+  // Unless that were more rows than may be chosen, or than `most` in all.
+  void choose(uint32_t row, uint64_t most = UINT64_MAX) {
     uint64_t missing = 0;
     each_missing(row, [&](uint32_t) { ++missing; });
-    if (missing > left_) return;
+    if (missing > left_ || taken_ + missing > most) return;
     left_ -= missing;
+    taken_ += missing;
     each_missing(row, [&](uint32_t one) { chosen_[one] = true; });
   }
   bool full() const { return left_ == 0; }
@@ -109,12 +110,21 @@ class ChosenRows {
   const std::vector<Row>& rows_;
   std::vector<bool> chosen_;
   uint64_t left_;
+  uint64_t taken_ = 0;
+};
+
+// Rows [begin, end) that are chosen before all others, until `most` rows are.
+struct PreferredRows {
+  uint32_t begin = 0;
+  uint32_t end = 0;
+  uint64_t most = 0;
 };
 
 // Which rows are the `limit` greatest (0: all) by `size_of(row)`, of those that are `wanted(row)`; the root, and
 // whoever they are below, are chosen and count with them. Equal ones are taken from the front.
 template <typename Row, typename SizeOf, typename Wanted>
-std::vector<bool> greatest_rows(const std::vector<Row>& rows, uint64_t limit, SizeOf size_of, Wanted wanted) {
+std::vector<bool> greatest_rows(const std::vector<Row>& rows, uint64_t limit, SizeOf size_of, Wanted wanted,
+                                PreferredRows preferred = {}) {
   std::vector<uint32_t> order(rows.size());
   std::iota(order.begin(), order.end(), 0);
   std::erase_if(order, [&](uint32_t row) { return row != 0 && !wanted(rows[row]); });
@@ -122,6 +132,9 @@ std::vector<bool> greatest_rows(const std::vector<Row>& rows, uint64_t limit, Si
   std::ranges::stable_sort(
       order, [&](uint32_t a, uint32_t b) { return a == 0 || b == 0 ? a < b : size_of(rows[a]) > size_of(rows[b]); });
   ChosenRows<Row> chosen(rows, limit == 0 ? rows.size() : limit);
+  for (uint32_t row : order) {
+    if (row >= preferred.begin && row < preferred.end) chosen.choose(row, preferred.most);
+  }
   for (size_t i = 0; i < order.size() && !chosen.full(); ++i) chosen.choose(order[i]);
   return std::move(chosen).take();
 }

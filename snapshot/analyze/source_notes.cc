@@ -1,5 +1,7 @@
 #include "snapshot/analyze/source_notes.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "snapshot/analyze/code_labels.h"
 
@@ -16,6 +18,24 @@ std::string_view without_blanks(std::string_view text) {
   const size_t begin = text.find_first_not_of(" \t");
   return begin == std::string_view::npos ? std::string_view()
                                          : text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
+}
+
+// "for its own name, and below /srv for /build/src"
+std::string looked_text(const std::vector<SourceDirectory>& directories) {
+  std::string text;
+  for (const SourceDirectory& one : directories) {
+    const bool own = one.from == one.to;
+    const std::string what = own && one.to == "/" ? "where its name says"
+                             : own                ? "below " + one.to
+                                                  : "below " + one.to + " for " + one.from;
+    text += (text.empty() ? "" : ", and ") + what;
+  }
+  return text;
+}
+
+// As --source-dir takes it: '.' stands before all names that are relative.
+std::string directory_of(const std::string& file) {
+  return file.starts_with('/') ? file.substr(0, std::max<size_t>(file.rfind('/'), 1)) : ".";
 }
 
 bool is_same(const SourceLine& a, const SourceLine& b) {
@@ -75,19 +95,24 @@ std::string SourceNotes::text(const SourceLine& line) {
   if (!fresh) return at->second;
   auto found = files_.text(line.file, line.line, 0);
   if (found) {
-    any_found_ = true;
     at->second = printable(without_blanks(found->lines.front()));
-  } else if (missing_.size() < kMostMissing) {
-    missing_.insert(line.file);
+  } else if (missing_.size() < kMostMissing || missing_.contains(line.file)) {
+    ++missing_[line.file];
   }
   return at->second;
 }
 
+// Of the file that would have said most; those of distributions' libraries are mostly relative.
 std::string SourceNotes::missing_text() const {
   if (missing_.empty()) return "";
-  const std::string others = missing_.size() == 1 ? "" : " and of " + group_digits(missing_.size() - 1) + " others";
-  const std::string cure = any_found_ ? "" : "; --source-dir FROM=TO looks for what begins with FROM below TO";
-  return "source: no text of " + printable(*missing_.begin()) + others + " is here as it was compiled" + cure + "\n";
+  const auto weight = [](const auto& one) { return std::pair(one.first.starts_with('/'), one.second); };
+  const std::string& file = std::ranges::max_element(missing_, {}, weight)->first;
+  const size_t others = missing_.size() - 1;
+  const std::string and_of =
+      others == 0 ? "" : " and of " + group_digits(others) + (others == 1 ? " other" : " others");
+  return printable("source: no text of " + file + and_of + " is here as it was compiled; looked " +
+                   looked_text(directories_) + "; --source-dir " + directory_of(file) + "=DIR reads it below DIR") +
+         "\n";
 }
 
 }  // namespace fathom::snapshot

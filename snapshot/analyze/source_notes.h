@@ -6,8 +6,8 @@
 #pragma once
 
 #include <map>
-#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "net/json_writer.h"
@@ -22,6 +22,7 @@ class SourceNotes {
       : names_(names),
         inlines_(question.inlines),
         wanted_(!question.source_directories.empty()),
+        directories_(question.source_directories),
         files_(question.source_directories) {}
 
   // What stands above an instruction: a line per function, outermost first; "" where its own row says it all.
@@ -30,7 +31,7 @@ class SourceNotes {
   void write(net::JsonWriter& json, int32_t pid, uint64_t tsc, uint64_t address);
   // Without the blanks around it, and harmless; "" where none is wanted, or it is not here.
   std::string text(const SourceLine& line);
-  // A line of its own; "" where nothing was missing.
+  // A line of its own: of what there was no text, where it was looked for, and the cure; "" where nothing was missing.
   std::string missing_text() const;
 
  private:
@@ -39,10 +40,10 @@ class SourceNotes {
   const CodeNames& names_;
   const bool inlines_;
   const bool wanted_;
+  const std::vector<SourceDirectory> directories_;
   const SourceFiles files_;
   std::map<std::pair<std::string, uint32_t>, std::string> texts_;
-  std::set<std::string> missing_;  // files
-  bool any_found_ = false;
+  std::map<std::string, uint64_t> missing_;  // files, and how many lines of them
 };
 
 }  // namespace fathom::snapshot

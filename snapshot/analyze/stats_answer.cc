@@ -10,6 +10,7 @@
 #include "snapshot/analyze/svg.h"
 #include "snapshot/analyze/time_resolution.h"
 #include "snapshot/decode/packets.h"
+#include "snapshot/format/held_locks.h"
 
 namespace fathom::snapshot {
 namespace {
@@ -154,6 +155,14 @@ std::string packets_text(const Stats& stats) {
   return text;
 }
 
+// Those whose doings explain a slow request first.
+std::vector<std::pair<int32_t, ThreadCount>> threads_of(const Stats& stats) {
+  const std::vector<int32_t> foremost = foremost_threads(stats.context.snapshot());
+  std::vector<std::pair<int32_t, ThreadCount>> threads(stats.flow.threads.begin(), stats.flow.threads.end());
+  std::ranges::stable_sort(threads, {}, [&](const auto& row) { return std::ranges::find(foremost, row.first); });
+  return threads;
+}
+
 // Names come last: however long they are, they move no other column.
 std::string threads_text(const Stats& stats) {
   Table table({{"THREAD", Align::kRight},
@@ -161,7 +170,7 @@ std::string threads_text(const Stats& stats) {
                {"INSTRUCTIONS", Align::kRight},
                {"GAPS", Align::kRight},
                {"NAME"}});
-  for (const auto& [tid, count] : stats.flow.threads) {
+  for (const auto& [tid, count] : threads_of(stats)) {
     table.add({tid < 0 ? "unknown" : std::to_string(tid), count.pid < 0 ? "unknown" : std::to_string(count.pid),
                group_digits(count.instructions), group_digits(count.gaps), stats.context.thread_name(tid)});
   }
@@ -273,7 +282,7 @@ void unused_json(net::JsonWriter& json, const Stats& stats) {
 
 void threads_json(net::JsonWriter& json, const Stats& stats) {
   json.key("threads").begin_array();
-  for (const auto& [tid, count] : stats.flow.threads) {
+  for (const auto& [tid, count] : threads_of(stats)) {
     json.begin_object().member("tid", tid).member("pid", count.pid);
     json.member("name", std::string_view(stats.context.thread_name(tid)));
     json.member("instructions", count.instructions).member("gaps", count.gaps).end_object();

@@ -37,7 +37,7 @@ class Analysis {
   virtual ~Analysis() = default;
   // A new part of stream `stream` (index into Snapshot::streams).
   virtual std::unique_ptr<FlowPart> part(size_t stream) = 0;
-  // In order: all parts of stream 0 first. False: enough has been seen, decoding may stop.
+  // In order: all parts of the first stream first. False: enough has been seen, decoding may stop.
   virtual bool merge(std::unique_ptr<FlowPart> part) = 0;
 };
 
@@ -66,6 +66,8 @@ struct DecodeOptions {
   ByteProgress progress;  // empty: nobody asks
   // Items between two times that packets tell get times between them; else they keep the one before.
   bool estimate_times = true;
+  // Threads whose own streams are merged before the others, in this order.
+  std::vector<int32_t> foremost;
 };
 
 // Decodes all streams of `file`; images come from `directory`.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <numeric>
 #include <thread>
 
 #include "snapshot/decode/analysis.h"
@@ -29,14 +30,22 @@ void add(DecodeSummary& all, const DecodeSummary& part) {
   all.last_tsc = std::max(all.last_tsc, part.last_tsc);
 }
 
+// The order in which streams are merged.
+std::vector<size_t> stream_order(const std::vector<Stream>& streams, const std::vector<int32_t>& foremost) {
+  std::vector<size_t> order(streams.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](size_t i) { return std::ranges::find(foremost, streams[i].tid); });
+  return order;
+}
+
 // The parts, their way through the threads, and the merging in order.
 class Work {
  public:
   Work(const DecodeContext& context, Analysis& analysis, unsigned threads, const ByteProgress& progress)
       : context_(context), analysis_(analysis), progress_(progress), threads_(threads), slots_(2 * threads) {}
 
-  Result<> cut(uint64_t part_bytes) {
-    for (size_t stream = 0; stream < context_.packets.size(); ++stream) {
+  Result<> cut(const std::vector<size_t>& order, uint64_t part_bytes) {
+    for (size_t stream : order) {
       auto parts = cut_stream(context_.packets[stream], stream, part_bytes);
       if (!parts) return parts.error();
       parts_.insert(parts_.end(), parts->begin(), parts->end());
@@ -150,7 +159,8 @@ Result<DecodeSummary> decode_flow(const SnapshotFile& file, const SnapshotDirect
                                   const DecodeOptions& options, Analysis& analysis) {
   const DecodeContext context(file, directory, options.estimate_times);
   Work work(context, analysis, thread_count(options.threads), options.progress);
-  if (auto cut = work.cut(options.part_bytes); !cut) return cut.error();
+  if (auto cut = work.cut(stream_order(file.snapshot().streams, options.foremost), options.part_bytes); !cut)
+    return cut.error();
   return work.run();
 }
 

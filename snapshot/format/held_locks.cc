@@ -46,8 +46,19 @@ std::string held_lock_text(const HeldLock& lock) {
   text += " holds a " + lock.lock + " that ";
   const size_t others = lock.waiters.size() - 1;
   text += "thread " + std::to_string(lock.waiters.front());
-  if (others == 0) return text + " waits for";
-  return text + " and " + std::to_string(others) + (others == 1 ? " other wait for" : " others wait for");
+  text += others == 0 ? " waits for"
+                      : " and " + std::to_string(others) + (others == 1 ? " other" : " others") + " wait for";
+  return text + " (--tid " + std::to_string(lock.holder) + " shows it)";
+}
+
+std::vector<int32_t> foremost_threads(const Snapshot& snapshot) {
+  std::vector<int32_t> tids;
+  const auto add = [&](int32_t tid) {
+    if (tid >= 0 && std::ranges::find(tids, tid) == tids.end()) tids.push_back(tid);
+  };
+  for (const HeldLock& lock : held_locks(snapshot)) add(lock.holder);
+  add(snapshot.trigger.tid);
+  return tids;
 }
 
 }  // namespace fathom::snapshot

@@ -23,7 +23,10 @@ struct HeldLock {
 // In the order of recording; the one that the trigger's thread waits for first.
 std::vector<HeldLock> held_locks(const Snapshot& snapshot);
 
-// "thread 12 (shop) holds a mutex that thread 7 and 2 others wait for"
+// "thread 12 (shop) holds a mutex that thread 7 and 2 others wait for (--tid 12 shows it)"
 std::string held_lock_text(const HeldLock& lock);
+
+// Whose doings explain a slow request, before the bystanders': who holds the locks, as above, then the trigger's own.
+std::vector<int32_t> foremost_threads(const Snapshot& snapshot);
 
 }  // namespace fathom::snapshot

@@ -27,8 +27,18 @@ TEST(HeldLocks, TheTriggersComesFirst) {
   const auto locks = held_locks(snapshot);
   ASSERT_EQ(locks.size(), 2U);
   EXPECT_EQ(locks[0].waiters, (std::vector<int32_t>{7, 5}));
-  EXPECT_EQ(held_lock_text(locks[0]), "thread 9 (shop) holds a mutex that thread 7 and 1 other wait for");
-  EXPECT_EQ(held_lock_text(locks[1]), "thread 4 holds a mutex that thread 3 waits for");
+  EXPECT_EQ(held_lock_text(locks[0]),
+            "thread 9 (shop) holds a mutex that thread 7 and 1 other wait for (--tid 9 shows it)");
+  EXPECT_EQ(held_lock_text(locks[1]), "thread 4 holds a mutex that thread 3 waits for (--tid 4 shows it)");
+}
+
+TEST(ForemostThreads, AreTheHoldersThenTheTriggersOwn) {
+  Snapshot snapshot;
+  EXPECT_TRUE(foremost_threads(snapshot).empty());
+  snapshot.trigger.tid = 7;
+  EXPECT_EQ(foremost_threads(snapshot), (std::vector<int32_t>{7}));
+  snapshot.sideband = {wait(3, 4, 16), wait(7, 9, 32), wait(7, 9, 48), wait(8, 7, 64)};
+  EXPECT_EQ(foremost_threads(snapshot), (std::vector<int32_t>{9, 4, 7})) << "each once";
 }
 
 }  // namespace

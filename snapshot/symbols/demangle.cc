@@ -20,16 +20,6 @@ struct Free {
   void operator()(char* text) const { std::free(text); }
 };
 
-// Up to the parameters.
-std::string_view plain_name(std::string_view name) {
-  for (size_t at = name.find('('); at != std::string_view::npos; at = name.find('(', at + 1)) {
-    if (name.substr(at).starts_with(kAnonymous)) continue;
-    if (name.substr(0, at).ends_with("operator")) continue;
-    return name.substr(0, at);
-  }
-  return name;
-}
-
 bool begins_word(std::string_view name, size_t at) {
   return at == 0 || name[at - 1] == ' ' || name.substr(0, at).ends_with("::");
 }
@@ -39,6 +29,15 @@ bool ends_word(std::string_view name, size_t at) {
 }
 
 }  // namespace
+
+std::string_view function_without_parameters(std::string_view name) {
+  for (size_t at = name.find('('); at != std::string_view::npos; at = name.find('(', at + 1)) {
+    if (name.substr(at).starts_with(kAnonymous)) continue;
+    if (name.substr(0, at).ends_with("operator")) continue;
+    return name.substr(0, at);
+  }
+  return name;
+}
 
 std::string demangled(std::string_view raw) {
   if (raw.ends_with(kPlt)) return demangled(raw.substr(0, raw.size() - kPlt.size())) + std::string(kPlt);
@@ -54,7 +53,7 @@ std::string demangled(std::string_view raw) {
 bool means_function(std::string_view wanted, std::string_view name) {
   if (wanted.empty() || (name.ends_with(kPlt) && !wanted.ends_with(kPlt))) return false;
   if (wanted == name) return true;
-  const std::string_view plain = plain_name(name);
+  const std::string_view plain = function_without_parameters(name);
   for (size_t at = plain.find(wanted); at != std::string_view::npos; at = plain.find(wanted, at + 1)) {
     if (begins_word(plain, at) && ends_word(plain, at + wanted.size())) return true;
   }

@@ -10,6 +10,9 @@ namespace fathom::snapshot {
 
 std::string demangled(std::string_view raw);
 
+// "int shop::handle" of "int shop::handle(Request&)".
+std::string_view function_without_parameters(std::string_view name);
+
 // Whether a person who writes `wanted` can mean `name`: "handle" and "shop::handle" mean "int shop::handle(Request&)".
 // A pattern with '*' or '?' is held against all of the name, with and without its parameters. An entry of a linkage
 // table is meant by its own name alone ("malloc@plt").

@@ -10,7 +10,7 @@ namespace fathom::snapshot {
 std::optional<std::string> PtFromFunction::find(HeldProgram& program) {
   addresses_ = step::find_function(program.pid(), name_);
   if (addresses_.empty() && program.run_to_entry()) addresses_ = step::find_function(program.pid(), name_);
-  if (addresses_.empty()) return step::no_function(name_);
+  if (addresses_.empty()) return step::no_function(name_, step::code_files(program.pid()));
   if (addresses_.size() > step::tracee::kBreakpoints)
     return step::too_many_functions(name_, step::tracee::kBreakpoints);
   return std::nullopt;

@@ -7,10 +7,15 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/suggest.h"
 #include "snapshot/symbols/image_symbols.h"
+#include "snapshot/symbols/near_functions.h"
 
 namespace fathom::snapshot::step {
 namespace {
+
+constexpr size_t kMostNamesCompared = 100'000;
+constexpr size_t kMostMeant = 3;
 
 Image image_of(const MappedFile& map) {
   Image image;
@@ -41,6 +46,18 @@ void add_from(pid_t pid, const MappedFile& map, const std::string& name, Found& 
   }
 }
 
+// The program's own come first.
+std::vector<std::string> names_in(const std::vector<std::string>& files) {
+  std::vector<std::string> names;
+  for (const std::string& file : files) {
+    Image image;
+    image.name = file;
+    const auto more = ImageSymbols::load(file, image)->some_names(kMostNamesCompared - names.size());
+    names.insert(names.end(), more.begin(), more.end());
+  }
+  return names;
+}
+
 }  // namespace
 
 std::vector<uint64_t> find_function(pid_t pid, const std::string& name) {
@@ -64,9 +81,19 @@ std::string place_name(const std::vector<MappedFile>& code, uint64_t ip) {
   return function->name + text;
 }
 
-std::string no_function(const std::string& name) {
-  return "no function is called " + name +
-         " in the program and the libraries that it is linked with (stripped? inlined? loaded by dlopen()?)";
+std::vector<std::string> code_files(pid_t pid) {
+  std::vector<std::string> files;
+  for (const MappedFile& map : read_maps(pid)) {
+    if (map.executable && map.inode != 0 && std::ranges::find(files, map.path) == files.end())
+      files.push_back(map.path);
+  }
+  return files;
+}
+
+std::string no_function(const std::string& name, const std::vector<std::string>& files) {
+  return "no function is called " + name + " in the program and the libraries that it is linked with" +
+         did_you_mean(nearest_functions(name, names_in(files), kMostMeant)) +
+         "; one that was stripped, inlined, or is loaded by dlopen() is not seen";
 }
 
 std::string too_many_functions(const std::string& name, size_t most) {

@@ -1,5 +1,7 @@
 #include "snapshot/record/step/from_function.h"
 
+#include <algorithm>
+
 #include "snapshot/record/step/find_function.h"
 #include "snapshot/record/step/span_pool_view.h"
 #include "snapshot/record/step/tracee.h"
@@ -31,11 +33,20 @@ void FromFunction::settle(StepProcess& process) {
   if (too_many_) process.breakpoints.clear();
 }
 
+void FromFunction::remember_files(pid_t pid) {
+  constexpr size_t kMostFiles = 100;
+  for (std::string& file : code_files(pid)) {
+    const bool known = std::ranges::find(files_, file) != files_.end();
+    if (!known && files_.size() < kMostFiles) files_.push_back(std::move(file));
+  }
+}
+
 std::optional<WindowReason> FromFunction::at_breakpoint(StepThread& thread) {
   StepProcess& process = *thread.process;
   if (process.awaits_libraries) {
     process.awaits_libraries = false;
     process.breakpoints = find_function(process.pid, name_);
+    if (process.breakpoints.empty()) remember_files(process.pid);
     settle(process);
     return std::nullopt;
   }
@@ -61,7 +72,7 @@ bool FromFunction::ends(StepThread& thread) {
 
 std::optional<std::string> FromFunction::fault() const {
   if (too_many_) return too_many_functions(name_, tracee::kBreakpoints);
-  if (!found_) return no_function(name_);
+  if (!found_) return no_function(name_, files_);
   return name_ + " was never called";
 }
 

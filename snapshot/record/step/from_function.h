@@ -26,10 +26,12 @@ class FromFunction : public StepTrigger {
  private:
   static WindowReason reason_of(const StepThread& thread);
   void settle(StepProcess& process);
+  void remember_files(pid_t pid);
 
   std::string name_;
   bool found_ = false;
   bool too_many_ = false;
+  std::vector<std::string> files_;  // where it is not
 };
 
 }  // namespace fathom::snapshot::step
