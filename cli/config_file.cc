@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "base/small_file.h"
+#include "cli/agent_program_flags.h"
 #include "cli/help.h"
+#include "cli/server_flags.h"
 #include "cli/suggest.h"
 #include "cli/text.h"
 
@@ -14,6 +16,7 @@ namespace {
 constexpr size_t kWidth = 100;
 constexpr std::string_view kDashes = "--";
 constexpr std::string_view kBlanks = " \t\r";
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 std::string_view trimmed(std::string_view text) {
   const size_t begin = text.find_first_not_of(kBlanks);
@@ -28,8 +31,21 @@ std::string_view without_comment(std::string_view line) {
   return line;
 }
 
+bool is_quoted(std::string_view value) {
+  return value.size() >= 2 && value.front() == value.back() && (value.front() == '"' || value.front() == '\'');
+}
+
 std::string key_of(const Flag& flag) {
   return flag.name.substr(kDashes.size());
+}
+
+// The program that has this key; it is asked for when the one that reads has not.
+std::string owner_of(const std::string& key) {
+  const auto has = [&](const std::vector<Flag>& flags) {
+    return std::any_of(flags.begin(), flags.end(), [&](const Flag& flag) { return key_of(flag) == key; });
+  };
+  if (has(agent_program_flags())) return "fathom-agent";
+  return has(server_flags()) || has(place_flags()) ? "fathom-server" : "";
 }
 
 class ConfigParser {
@@ -37,6 +53,7 @@ class ConfigParser {
   ConfigParser(const CommandLine& line, const std::string& path) : line_(line) { file_.path = path; }
 
   Result<ConfigFile> parse(std::string_view text) {
+    if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
     while (!text.empty()) {
       ++number_;
       const size_t end = text.find('\n');
@@ -53,19 +70,38 @@ class ConfigParser {
  private:
   Result<> take(std::string_view line) {
     if (line.empty()) return {};
+    if (line.front() == '[') return fault("there are no sections: take the line '" + printable(line) + "' out");
+    if (line.front() == ';') return fault("a comment begins with '#', not ';'");
     const size_t equals = line.find('=');
     const std::string key(trimmed(line.substr(0, equals)));
+    if (equals == std::string_view::npos) return without_equals(line);
+    if (key.empty()) return fault("there is no key before the '='; a line is KEY = VALUE");
     const Flag* flag = find(key);
     if (flag == nullptr) return unknown(key);
-    if (equals == std::string_view::npos)
-      return fault("'" + key + "' has no value; write " + key + " = " + sample(*flag));
     return take_value(*flag, std::string(trimmed(line.substr(equals + 1))));
+  }
+
+  // "key", "key value", "key: value".
+  Error without_equals(std::string_view line) const {
+    const size_t end = std::min(line.find_first_of(": \t"), line.size());
+    const std::string key(line.substr(0, end));
+    const Flag* flag = find(key);
+    if (flag == nullptr) return unknown(std::string(line));
+    const size_t value = line.find_first_not_of(": \t", end);
+    if (value == std::string_view::npos) {
+      return fault("'" + key + "' has no value; write " + key + " = " + sample(*flag));
+    }
+    return fault("a '=' is missing; write " + key + " = " + printable(line.substr(value)));
   }
 
   Result<> take_value(const Flag& flag, const std::string& value) {
     auto [known, is_new] = file_.lines.emplace(flag.name, number_);
     if (!is_new && !flag.repeatable) {
       return fault("'" + key_of(flag) + "' is given twice; line " + std::to_string(known->second) + " has it, too");
+    }
+    if (is_quoted(value)) {
+      return fault("'" + key_of(flag) + "': values stand without quotes: write " + key_of(flag) + " = " +
+                   printable(value.substr(1, value.size() - 2)));
     }
     const bool is_switch = flag.value.empty();
     if (is_switch && value != "yes" && value != "no") {
@@ -88,6 +124,8 @@ class ConfigParser {
       if (flag.only_typed && key_of(flag) == key) return fault("'" + key + "' is of the command line only");
       if (!flag.only_typed) keys.push_back(key_of(flag));
     }
+    const std::string owner = owner_of(key);
+    if (!owner.empty()) return fault("'" + key + "' is a key of " + owner + ", whose configuration is another file");
     return fault("unknown key '" + printable(key) + "'" + did_you_mean(key, keys) + "; '" + line_.name +
                  " --print-config' shows all");
   }
@@ -146,6 +184,7 @@ std::vector<Flag> config_flags() {
       {"--print-config", "", "print such a file, with every key and its default as a comment; then end", "", false,
        true},
       {"--check-config", "", "say whether flags, file, certificates and tokens are right; then end", "", false, true},
+      {"--version", "", "print the version; then end", "", false, true},
       {"--log-level", "debug|info|warning|error", "the least that is logged", "info"}};
 }
 
@@ -192,6 +231,7 @@ Result<Settings> parse_settings(const CommandLine& line, const std::vector<std::
 
 Result<Settings> read_again(const CommandLine& line, const Settings& settings) {
   const std::string path = settings.typed.get("--config");
+  if (path.empty() && settings.typed.given("--config")) return invalid("--config: names no file");
   if (path.empty()) return Settings{.typed = settings.typed, .file = {}, .args = settings.typed};
   Result<ConfigFile> file = read_config(line, path);
   if (!file) return file.error();

@@ -41,12 +41,17 @@ std::string id_text(const Bytes16& id) {
   return to_hex({reinterpret_cast<const char*>(id.data()), id.size()}) + "\n";
 }
 
+constexpr const char* kOfAnother =
+    " belongs to another user than this program runs as; give it to that one (chown -R), or choose another: --state "
+    "DIR";
+
 // A directory that another user could write to would let them choose what this program, often root's, overwrites.
 Result<Fd> open_directory(const std::string& path) {
   Fd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   struct stat status {};
+  if (!directory.open() && errno == EACCES) return invalid(path + kOfAnother);
   if (!directory.open() || ::fstat(directory.get(), &status) != 0) return system_error("cannot open " + path);
-  if (status.st_uid != ::geteuid()) return invalid(path + " belongs to another user; choose a directory of your own");
+  if (status.st_uid != ::geteuid()) return invalid(path + kOfAnother);
   if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
     return invalid(path + " can be written to by others; take that away (chmod go-w) or choose another directory");
   }
@@ -75,7 +80,7 @@ Result<Fd> lock(const Fd& directory, const std::string& path) {
   if (!file.open()) return system_error("cannot open " + path + "/lock");
   if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
   if (errno == EWOULDBLOCK)
-    return unavailable("another agent uses " + path + "; stop that one or choose another directory");
+    return unavailable("another agent uses " + path + "; stop that one or choose another directory: --state DIR");
   return system_error("cannot lock " + path);
 }
 

@@ -3,7 +3,9 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -214,10 +216,15 @@ rocksdb::Options family_options(Family which, const RocksOptions& options, const
 }
 
 Result<> write_version(const std::string& file) {
+  errno = 0;
   std::ofstream out(file);
   out << kFormatVersion << "\n";
   out.close();
-  if (!out) return invalid("cannot write " + file + "; check the directory's permissions and free space");
+  const int fault = errno;
+  if (!out) {
+    return invalid("cannot write " + file + ": " + std::strerror(fault) +
+                   "; the directory must belong to the user that this program runs as (chown -R), and have room");
+  }
   return {};
 }
 
