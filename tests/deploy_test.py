@@ -138,6 +138,15 @@ class Kubernetes(unittest.TestCase):
         self.assertTrue(text.startswith("# ") and "\nFROM debian:12-slim\n" in text)
 
 
+class Units(unittest.TestCase):
+    def test_they_run_what_every_debian_has(self):
+        """A bare one has no procps, and so no `kill` but the shell's."""
+        for name in PROGRAMS.values():
+            text = (ROOT / f"deploy/systemd/{name}.service").read_text(encoding="utf-8")
+            run = re.findall(r"^Exec\w+=(\S+)", text, re.MULTILINE)
+            self.assertEqual(set(run), {f"/usr/bin/{name}", "/bin/sh"})
+
+
 class Dashboard(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
