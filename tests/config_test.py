@@ -192,7 +192,8 @@ class Places(unittest.TestCase):
         with tempfile.TemporaryDirectory(prefix="fathom-test-") as place:
             os.chmod(place, 0o755)
             for program, flags, words in (
-                    ("fathom-server", ["--data", place], f"cannot write {place}/version: Permission denied; the directory must belong to"),
+                    ("fathom-server", ["--data", place + "/new"], "new: Permission denied; it must belong to"),
+                    ("fathom-server", ["--data", place], f"cannot write {place}/version: Permission denied; it must belong to"),
                     ("fathom-agent", ["--state", place, "--agent-socket", "/tmp/fathom-no.sock"], f"{place} belongs to another user")):
                 command = ["setpriv", "--reuid", "nobody", "--clear-groups", str(BIN / program), *flags]
                 outcome = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)

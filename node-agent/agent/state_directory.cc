@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "base/directory_cure.h"
 #include "base/ids.h"
 #include "base/replace_file.h"
 
@@ -102,7 +103,7 @@ Bytes16 boot_id() {
 Result<StateDirectory> StateDirectory::open(const std::string& path) {
   std::error_code fault;
   bool is_new = std::filesystem::create_directories(path, fault);
-  if (fault) return internal("cannot make " + path + ": " + fault.message());
+  if (fault) return internal("cannot make " + path + ": " + fault.message() + directory_cure(path, fault.value()));
   if (is_new && ::chmod(path.c_str(), 0700) != 0) return system_error("cannot make " + path);
   Result<Fd> directory = open_directory(path);
   if (!directory) return directory.error();

@@ -17,6 +17,7 @@
 #include <rocksdb/sst_partitioner.h>
 #include <rocksdb/table.h>
 
+#include "base/directory_cure.h"
 #include "base/lock_holder.h"
 #include "base/thread_priority.h"
 #include "store/rocks/block_cuts.h"
@@ -215,15 +216,14 @@ rocksdb::Options family_options(Family which, const RocksOptions& options, const
   return family;
 }
 
-Result<> write_version(const std::string& file) {
+Result<> write_version(const std::string& path, const std::string& file) {
   errno = 0;
   std::ofstream out(file);
   out << kFormatVersion << "\n";
   out.close();
   const int fault = errno;
   if (!out) {
-    return invalid("cannot write " + file + ": " + std::strerror(fault) +
-                   "; the directory must belong to the user that this program runs as (chown -R), and have room");
+    return invalid("cannot write " + file + ": " + std::strerror(fault) + directory_cure(path, fault));
   }
   return {};
 }
@@ -241,18 +241,22 @@ Result<> check_version(const std::string& path) {
       return corrupt(file + " does not hold a version; is " + path + " a data directory?");
     }
     if (version == kFormatVersion) return {};
-    if (version < kFormatVersion) return write_version(file);  // what is written from now on, older servers cannot read
+    if (version < kFormatVersion)
+      return write_version(path, file);  // what is written from now on, older servers cannot read
     return Error{ErrorCode::kUnsupported, path + " was written by a newer fathom (format " + std::to_string(version) +
                                               ", this program reads up to " + std::to_string(kFormatVersion) +
                                               "); use that version, or another --data directory"};
   }
-  return write_version(file);
+  return write_version(path, file);
 }
 
 Result<> prepare_directory(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
-  if (error) return invalid("cannot create the data directory " + path + ": " + error.message());
+  if (error) {
+    return invalid("cannot create the data directory " + path + ": " + error.message() +
+                   directory_cure(path, error.value()));
+  }
   if (Result<> version = check_version(path); !version) return version;
   std::filesystem::create_directories(path + "/ingest", error);
   if (error) return invalid("cannot create " + path + "/ingest: " + error.message());
