@@ -188,6 +188,17 @@ class Addresses(unittest.TestCase):
 
 class Places(unittest.TestCase):
     @unittest.skipUnless(os.geteuid() == 0, "only root can give a directory away")
+    def test_data_that_root_wrote_is_named_with_the_cure(self):
+        with tempfile.TemporaryDirectory(prefix="fathom-test-") as place:
+            with Daemon("fathom-server", f"{FREE_PORTS}data = {place}\n"):
+                pass
+            os.chmod(place, 0o755)
+            command = ["setpriv", "--reuid", "nobody", "--clear-groups", str(BIN / "fathom-server"), "--data", place]
+            outcome = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+            self.assertEqual(outcome.returncode, 5)
+            self.assertIn(f"Permission denied; it must belong to the user that this program runs as: chown -R USER {place}", outcome.stderr)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can give a directory away")
     def test_a_directory_of_another_user_is_named_with_the_cure(self):
         with tempfile.TemporaryDirectory(prefix="fathom-test-") as place:
             os.chmod(place, 0o755)

@@ -282,6 +282,7 @@ Error open_error(const rocksdb::Status& status, const std::string& path) {
     return in_use(path, "another process");
   }
   Error error = from_status(status, "open " + path);
+  if (forbidden) error.message += directory_cure(path, EACCES);
   // Only a lock that is held and a disk that is full pass by themselves.
   if (status.IsIOError() && !status.IsNoSpace()) error.code = ErrorCode::kInvalid;
   return error;

@@ -22,13 +22,6 @@ constexpr auto kLongestPause = std::chrono::seconds(10);
 constexpr auto kWatchInterval = std::chrono::seconds(1);
 constexpr uint64_t kUnmergedFiles = 32;
 
-void tell_full(const RocksOptions& options, const DiskSpace& space) {
-  constexpr uint64_t kMebibyte = 1 << 20;
-  log_warning("the disk of " + options.path + " is nearly full (" + std::to_string(space.free_bytes / kMebibyte) +
-              " MiB free; --reserve-disk keeps the last ones): writes are refused until there is room; make some, or "
-              "keep less: --retention-size, --retention-age");
-}
-
 }  // namespace
 
 Maintenance::Maintenance(Engine& engine, Committer& committer)
@@ -164,7 +157,7 @@ void Maintenance::watch_disk() {
   bool was_writable = engine_.writable.load();
   gauge("fathom_disk_free_bytes", "Free space on the data directory's file system")
       .set(static_cast<int64_t>(space->free_bytes));
-  if (!room && was_writable) tell_full(engine_.options, *space);
+  if (!room) refuse_writes(engine_, *space);
   if (room) {
     // RocksDB stops after a failed write, its own or ours, until it is told that the fault is gone. Where nothing is
     // stopped this does nothing. Not while a segment is published: see Database::may_ingest().
