@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include "base/journal.h"
 #include "base/time.h"
 
 namespace fathom {
@@ -35,8 +36,8 @@ void set_log_level(LogLevel lowest) {
 
 void log(LogLevel level, std::string_view message) {
   if (level < lowest_level.load(std::memory_order_relaxed)) return;
-  std::string line = format_instant(now_unix_nano());
-  line.append(" ").append(level_name(level)).append(" ").append(message).append("\n");
+  std::string line = stderr_is_journal() ? std::string(journal_prefix(level)) : format_instant(now_unix_nano()) + " ";
+  line.append(level_name(level)).append(" ").append(message).append("\n");
   // One write per line keeps lines of several threads apart; a full or closed standard error is nobody's fault here.
   [[maybe_unused]] ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
 }

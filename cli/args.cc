@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/ids.h"
+#include "base/in_flag.h"
 #include "base/time.h"
 #include "cli/sizes.h"
 #include "cli/suggest.h"
@@ -29,10 +30,6 @@ Error unknown_flag(const CommandLine& line, std::string_view name) {
   std::vector<std::string> known{"--help"};
   for (const Flag& flag : line.flags) known.push_back(flag.name);
   return invalid("unknown flag " + printable(name) + did_you_mean(name, known) + see_help(line));
-}
-
-Error in_flag(std::string_view flag, const Error& error) {
-  return {error.code, std::string(flag) + ": " + error.message};
 }
 
 }  // namespace
@@ -202,7 +199,9 @@ Result<std::string> Args::address(std::string_view flag) const {
   std::string text = get(flag);
   auto split = net::split_address(text);
   if (split) return text;
-  return invalid(std::string(flag) + ": '" + printable(text) + "' is not HOST:PORT, like 127.0.0.1:7070");
+  const bool may_be_v6 = std::count(text.begin(), text.end(), ':') > 1 && text.find('/') == std::string::npos;
+  const std::string example = may_be_v6 ? "[::1]:7070 (an IPv6 address stands in brackets)" : "127.0.0.1:7070";
+  return invalid(std::string(flag) + ": '" + printable(text) + "' is not HOST:PORT, like " + example);
 }
 
 Result<std::string> Args::one_of(std::string_view flag, const std::vector<std::string>& choices) const {

@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "base/small_file.h"
+#include "cli/agent_program_flags.h"
 #include "cli/config_line.h"
 #include "cli/help.h"
+#include "cli/server_flags.h"
 #include "cli/suggest.h"
 #include "cli/text.h"
 
@@ -15,6 +17,7 @@ namespace {
 constexpr size_t kWidth = 100;
 constexpr std::string_view kDashes = "--";
 constexpr std::string_view kBlanks = " \t\r";
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 std::string_view trimmed(std::string_view text) {
   const size_t begin = text.find_first_not_of(kBlanks);
@@ -33,11 +36,21 @@ std::string key_of(const Flag& flag) {
   return flag.name.substr(kDashes.size());
 }
 
+// The program that has this key; it is asked for when the one that reads has not.
+std::string owner_of(const std::string& key) {
+  const auto has = [&](const std::vector<Flag>& flags) {
+    return std::any_of(flags.begin(), flags.end(), [&](const Flag& flag) { return key_of(flag) == key; });
+  };
+  if (has(agent_program_flags())) return "fathom-agent";
+  return has(server_flags()) || has(place_flags()) ? "fathom-server" : "";
+}
+
 class ConfigParser {
  public:
   ConfigParser(const CommandLine& line, const std::string& path) : line_(line) { file_.path = path; }
 
   Result<ConfigFile> parse(std::string_view text) {
+    if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
     while (!text.empty()) {
       ++number_;
       const size_t end = text.find('\n');
@@ -56,6 +69,7 @@ class ConfigParser {
     if (line.empty()) return {};
     const size_t equals = line.find('=');
     const std::string key(trimmed(line.substr(0, equals)));
+    if (equals == 0) return fault("there is no key before the '='; a line is KEY = VALUE");
     const Flag* flag = find(key);
     if (flag == nullptr) return of_another_format(line);
     if (equals == std::string_view::npos) return fault("'" + key + "' has no value; " + write(*flag, ""));
@@ -112,6 +126,8 @@ class ConfigParser {
       if (flag.only_typed && key_of(flag) == key) return fault("'" + key + "' is of the command line only");
       if (!flag.only_typed) keys.push_back(key_of(flag));
     }
+    const std::string owner = owner_of(key);
+    if (!owner.empty()) return fault("'" + key + "' is a key of " + owner + ", whose configuration is another file");
     return fault("unknown key '" + printable(key) + "'" + did_you_mean(key, keys) + "; '" + line_.name +
                  " --print-config' shows all");
   }
@@ -170,6 +186,7 @@ std::vector<Flag> config_flags() {
       {"--print-config", "", "print such a file, with every key and its default as a comment; then end", "", false,
        true},
       {"--check-config", "", "say whether flags, file, certificates and tokens are right; then end", "", false, true},
+      {"--version", "", "print the version; then end", "", false, true},
       {"--log-level", "debug|info|warning|error", "the least that is logged", "info"}};
 }
 
@@ -216,6 +233,7 @@ Result<Settings> parse_settings(const CommandLine& line, const std::vector<std::
 
 Result<Settings> read_again(const CommandLine& line, const Settings& settings) {
   const std::string path = settings.typed.get("--config");
+  if (path.empty() && settings.typed.given("--config")) return invalid("--config: names no file");
   if (path.empty()) return Settings{.typed = settings.typed, .file = {}, .args = settings.typed};
   Result<ConfigFile> file = read_config(line, path);
   if (!file) return file.error();

@@ -63,7 +63,9 @@ TEST(ConfigFile, WrongLinesAreNamedWithTheirCure) {
   EXPECT_EQ(refused("ready-fd = 3"), "a.conf:1: 'ready-fd' is of the command line only");
   EXPECT_EQ(refused("config = b.conf"), "a.conf:1: 'config' is of the command line only");
   EXPECT_NE(refused("\x1b[2J = 1").find("\\x1b"), std::string::npos);
-  EXPECT_NE(refused("= 1").find("a.conf:1: unknown key ''"), std::string::npos);
+  EXPECT_EQ(refused("= 1"), "a.conf:1: there is no key before the '='; a line is KEY = VALUE");
+  EXPECT_EQ(refused("collector = h:1"),
+            "a.conf:1: 'collector' is a key of fathom-agent, whose configuration is another file");
 }
 
 TEST(ConfigFile, LinesOfOtherFormatsAreShownAsTheyShouldBe) {
@@ -82,6 +84,10 @@ TEST(ConfigFile, LinesOfOtherFormatsAreShownAsTheyShouldBe) {
   EXPECT_EQ(refused("where = [\"a=1\", \"b=2\"]"), "a.conf:1: lists are written a line each: where = K=V");
   EXPECT_NE(refused("retention-aeg: 7d").find("unknown key 'retention-aeg' (did you mean retention-age?)"),
             std::string::npos);
+  EXPECT_EQ(args_of("\xef\xbb\xbf"
+                    "data = /x")
+                .get("--data"),
+            "/x");  // a byte order mark
   EXPECT_EQ(args_of("data = it's").get("--data"), "it's");
   EXPECT_EQ(args_of("data = \"").get("--data"), "\"");
 }

@@ -1,5 +1,7 @@
 #include "cli/doctor.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -69,9 +71,13 @@ std::string ingest_of(const Args& args) {
 
 using Findings = std::vector<Finding>;
 
+// Where the package's server has its data; who may not write there is told of a directory of their own.
+constexpr const char* kPackagedData = "/var/lib/fathom";
+
 // Of where the spans are, or would be, kept.
 Findings examine_disk(const Args& args, const Context& context) {
   std::string data = args.get("--data");
+  if (data.empty() && ::access(kPackagedData, W_OK | X_OK) == 0) data = kPackagedData;
   if (data.empty()) data = default_data_directory(context.env("XDG_DATA_HOME"), context.env("HOME"));
   if (data.empty()) {
     return {{"data directory", Health::kWarn, "there is no home directory ($HOME is not set), so nobody knows which",
@@ -104,7 +110,13 @@ Findings examine_ports(const Args& args, bool reachable) {
 }
 
 Findings examine_demo(const Context& context) {
-  return {check_shop(context), check_otel_shop(context), check_node(), check_npm()};
+  const Finding shop = check_shop(context);
+  const Finding otel_shop = check_otel_shop(context);
+  // An installed fathom has neither, and wants for nothing.
+  if (shop.health != Health::kOk && otel_shop.health != Health::kOk) {
+    return {{"demo", Health::kOk, "not installed, and not needed: a clone of the sources has it (./dev demo)", ""}};
+  }
+  return {shop, otel_shop, check_node(), check_npm()};
 }
 
 Findings examine(const Args& args, const Context& context) {

@@ -12,6 +12,12 @@ std::string listed(const std::vector<std::string>& keys) {
   return text;
 }
 
+bool names_files(const Args& args) {
+  const auto named = [&](const char* flag) { return args.given(flag).has_value(); };
+  return named("--tls-certificate") || named("--token-file") || named("--collector-ca") ||
+         named("--collector-certificate") || named("--collector-token-file");
+}
+
 }  // namespace
 
 Reloader::Reloader(const CommandLine& line, Settings settings, std::vector<std::string> keys, Apply apply)
@@ -45,13 +51,12 @@ void Reloader::report(const std::vector<std::string>& changed) {
   std::erase_if(waiting,
                 [&](const std::string& key) { return std::find(keys_.begin(), keys_.end(), key) != keys_.end(); });
   log_info("read again: changed=" + (effective.empty() ? "nothing" : listed(effective)) +
-           " certificates and tokens loaded anew");
+           (names_files(started_with_.args) ? ", certificates and tokens loaded anew" : ""));
   if (!waiting.empty()) log_warning("these keys take effect after a restart: " + listed(waiting));
 }
 
 bool can_reload(const Args& args) {
-  const auto named = [&](const char* flag) { return !args.get(flag).empty(); };
-  return named("--config") || named("--tls-certificate") || named("--token-file");
+  return args.given("--config") || args.given("--tls-certificate") || args.given("--token-file");
 }
 
 }  // namespace fathom::cli

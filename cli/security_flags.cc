@@ -16,8 +16,25 @@ std::vector<Flag> listener_security_flags() {
            "let in only who sends one of these bearer tokens: lines TOKEN or NAME:TOKEN; /healthz stays open"}};
 }
 
+namespace {
+
+// A variable that was not set where the file was written must not mean: no TLS, no tokens.
+Result<> name_files(const Args& args, const std::string& prefix, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    const auto given = args.given(prefix + name);
+    if (given && given->empty()) return invalid(prefix + name + ": names no file; leave it out, or name one");
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<ListenerFiles> listener_files(const Args& args, const std::vector<std::string>& addresses) {
-  ListenerFiles files{{args.get("--tls-certificate"), args.get("--tls-key"), args.get("--tls-client-ca")},
+  if (Result<> named = name_files(args, "--tls-", {"certificate", "key", "client-ca"}); !named) return named.error();
+  if (Result<> named = name_files(args, "--", {"token-file"}); !named) return named.error();
+  ListenerFiles files{{.certificate = args.get("--tls-certificate"),
+                       .key = args.get("--tls-key"),
+                       .client_ca = args.get("--tls-client-ca")},
                       args.get("--token-file")};
   if (files.tls.certificate.empty() && !files.tls.key.empty()) {
     return invalid("--tls-key: its certificate is missing: --tls-certificate FILE");
@@ -41,7 +58,7 @@ Result<net::ListenerSecurity> load(const ListenerFiles& files) {
   net::ListenerSecurity security;
   if (!files.tls.certificate.empty()) {
     auto tls = net::TlsServer::load(files.tls);
-    if (!tls) return invalid("--tls-certificate: " + tls.error().message);
+    if (!tls) return tls.error();
     security.tls = *std::move(tls);
   }
   if (files.token_file.empty()) return security;
@@ -55,7 +72,7 @@ Result<> reload(const net::ListenerSecurity& security) {
   std::optional<net::TlsServer::Loaded> tls;
   if (security.tls) {
     auto loaded = security.tls->read();
-    if (!loaded) return invalid("--tls-certificate: " + loaded.error().message);
+    if (!loaded) return loaded.error();
     tls = *std::move(loaded);
   }
   if (security.tokens) {
@@ -65,6 +82,10 @@ Result<> reload(const net::ListenerSecurity& security) {
   }
   if (tls) security.tls->use(*std::move(tls));  // now that nothing can be wrong any more
   return {};
+}
+
+void warn_of_expiry(const net::ListenerSecurity& security) {
+  if (security.tls) security.tls->warn_of_expiry();
 }
 
 std::vector<Flag> client_security_flags(const std::string& prefix, const std::string& of_whom,
@@ -78,6 +99,10 @@ std::vector<Flag> client_security_flags(const std::string& prefix, const std::st
           {prefix + "key", "FILE", "that certificate's private key (PEM)" + fallback("KEY")},
           {prefix + "token-file", "FILE",
            "its first token is sent to " + of_whom + ": a line TOKEN or NAME:TOKEN" + fallback("TOKEN_FILE")}};
+}
+
+Result<> client_files_named(const Args& args, const std::string& prefix) {
+  return name_files(args, prefix, {"ca", "certificate", "key", "token-file"});
 }
 
 net::ClientSecurity client_security(const Args& args, const std::string& prefix) {

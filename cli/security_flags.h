@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/time.h"
 #include "cli/args.h"
 #include "net/listener_security.h"
 #include "net/tls_client.h"
@@ -27,11 +28,17 @@ Result<ListenerFiles> listener_files(const Args& args, const std::vector<std::st
 Result<net::ListenerSecurity> load(const ListenerFiles& files);
 // Loads anew what `security` has: all of it or, with an error, nothing.
 Result<> reload(const net::ListenerSecurity& security);
+// Says in the log what of it ends soon.
+void warn_of_expiry(const net::ListenerSecurity& security);
+// How often daemons do.
+inline constexpr uint64_t kExpiryWarningNano = 24 * kNanosPerHour;
 
 // --PREFIXca, --PREFIXcertificate, --PREFIXkey, --PREFIXtoken-file of a client; `prefix` is "--" or "--collector-".
 std::vector<Flag> client_security_flags(const std::string& prefix, const std::string& of_whom,
                                         const std::string& environment);
 net::ClientSecurity client_security(const Args& args, const std::string& prefix);
+// An error when one of them is given, but names no file.
+Result<> client_files_named(const Args& args, const std::string& prefix);
 
 // Whether "HOST:PORT" is of this host alone.
 bool is_loopback(const std::string& address);

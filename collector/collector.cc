@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/in_flag.h"
 #include "collector/agents/ingest_server.h"
 #include "collector/ingest.h"
 #include "collector/otlp_grpc.h"
@@ -60,13 +61,13 @@ struct Collector::Impl {
         OtlpGrpcOptions{options.otlp_grpc_address, options.grpc_buffer_bytes, options.grpc_connection_age_nano,
                         options.grpc_connection_grace_nano, options.security},
         ingest);
-    return bound(grpc->start(), addresses.otlp_grpc);
+    return bound(in_flag("--otlp-grpc", grpc->start()), addresses.otlp_grpc);
   }
   Result<> start_http(CollectorAddresses& addresses) {
     if (options.otlp_http_address.empty()) return {};
     http = std::make_unique<net::HttpServer>(http_options(options),
                                              make_otlp_http_handler(ingest, options.cors_allow_origin));
-    return bound(http->start(), addresses.otlp_http);
+    return bound(in_flag("--otlp-http", http->start()), addresses.otlp_http);
   }
   Result<> start_ingest(CollectorAddresses& addresses) {
     if (options.ingest_address.empty()) return {};
@@ -77,7 +78,7 @@ struct Collector::Impl {
                                                                 .snapshots = snapshots,
                                                                 .security = options.security},
                                             session_context());
-    return bound(agents->start(), addresses.ingest);
+    return bound(in_flag("--ingest", agents->start()), addresses.ingest);
   }
   SessionContext session_context() {
     if (options.captures != nullptr)

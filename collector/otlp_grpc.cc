@@ -156,7 +156,7 @@ Result<std::string> OtlpGrpcServer::start() {
                        .connection_age_nano = impl_->options.connection_age_nano,
                        .connection_grace_nano = impl_->options.connection_grace_nano});
   impl_->server = builder.BuildAndStart();
-  Result<std::string> bound = impl_->door.open(impl_->server.get(), " for OTLP over gRPC; is the port taken?");
+  Result<std::string> bound = impl_->door.open(impl_->server.get());
   if (!bound) {
     impl_->server.reset();
     return bound;

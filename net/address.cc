@@ -14,11 +14,19 @@ Error bad_address(std::string_view address) {
                  "' is not an address; write HOST:PORT, such as 127.0.0.1:7070 or [::1]:7070");
 }
 
+std::string cure_of(const boost::system::error_code& fault) {
+  if (fault == boost::asio::error::address_in_use) {
+    return "; another program has this port: stop it (ss -ltnp names it), or choose another port";
+  }
+  if (fault == boost::system::errc::address_not_available) {
+    return "; this host has no such address: take one of its own (ip address), or 0.0.0.0 for all of them";
+  }
+  if (fault == boost::system::errc::permission_denied) return "; ports below 1024 are root's: choose a higher one";
+  return "";
+}
+
 Error cannot_listen(std::string_view address, const boost::system::error_code& fault) {
-  std::string cure = fault == boost::asio::error::address_in_use
-                         ? "; another program has this port: stop it, or choose another port"
-                         : "";
-  return unavailable("cannot listen on " + std::string(address) + ": " + fault.message() + cure);
+  return unavailable("cannot listen on " + std::string(address) + ": " + fault.message() + cure_of(fault));
 }
 
 }  // namespace
@@ -67,6 +75,13 @@ Result<std::string> listen_on(boost::asio::ip::tcp::acceptor& acceptor, std::str
   boost::system::error_code ignored;
   acceptor.close(ignored);
   return cannot_listen(address, fault);
+}
+
+std::string why_not_listening(std::string_view address) {
+  boost::asio::io_context context;
+  boost::asio::ip::tcp::acceptor acceptor(context);
+  Result<std::string> bound = listen_on(acceptor, address);
+  return bound ? "cannot listen on " + std::string(address) : bound.error().message;
 }
 
 std::string endpoint_text(const boost::asio::ip::tcp::endpoint& endpoint) {

@@ -15,6 +15,8 @@ namespace fathom::net {
 Result<boost::asio::ip::tcp::endpoint> resolve(std::string_view address);
 // Binds and listens; the bound "HOST:PORT". The message names the address and the cure; `acceptor` is closed then.
 Result<std::string> listen_on(boost::asio::ip::tcp::acceptor& acceptor, std::string_view address);
+// What listen_on() says of an address that somebody else (gRPC) could not listen on, without a word why.
+std::string why_not_listening(std::string_view address);
 std::string endpoint_text(const boost::asio::ip::tcp::endpoint& endpoint);  // "127.0.0.1:80", "[::1]:80"
 
 }  // namespace fathom::net

@@ -6,9 +6,15 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
+#include <algorithm>
 #include <memory>
+#include <string_view>
+#include <utility>
 
+#include "base/in_flag.h"
+#include "base/log.h"
 #include "base/small_file.h"
+#include "base/time.h"
 
 namespace fathom::net {
 
@@ -40,26 +46,64 @@ std::string date_text(const ASN1_TIME* time) {
   return std::string(text, static_cast<size_t>(bytes));
 }
 
-Result<Owned<X509>> first_certificate(const std::string& path) {
+bool is_der_certificate(const std::string& text) {
+  const auto* at = reinterpret_cast<const unsigned char*>(text.data());
+  return Owned<X509>(d2i_X509(nullptr, &at, static_cast<long>(text.size()))) != nullptr;
+}
+
+bool is_der_key(const std::string& text) {
+  const auto* at = reinterpret_cast<const unsigned char*>(text.data());
+  return Owned<EVP_PKEY>(d2i_AutoPrivateKey(nullptr, &at, static_cast<long>(text.size()))) != nullptr;
+}
+
+bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::string why_no_certificate(const std::string& path, const std::string& text) {
+  if (is_der_certificate(text)) {
+    return "; it is in DER, which openssl turns into PEM: openssl x509 -inform DER -in " + path + " -out NEW_FILE";
+  }
+  if (has(text, "BEGIN CERTIFICATE")) return "; it begins one that is damaged: copy the file anew";
+  if (has(text, "PRIVATE KEY") || is_der_key(text)) return "; it has a private key: are two files mixed up?";
+  return text.empty() ? "; it is empty" : "";
+}
+
+std::string why_no_key(const std::string& path, const std::string& text) {
+  if (has(text, "ENCRYPTED")) {
+    return " that can be read without a passphrase; take it away: openssl pkey -in " + path + " -out NEW_FILE";
+  }
+  if (is_der_key(text)) {
+    return "; it is in DER, which openssl turns into PEM: openssl pkey -inform DER -in " + path + " -out NEW_FILE";
+  }
+  if (has(text, "PRIVATE KEY")) return "; it begins one that is damaged: copy the file anew";
+  if (has(text, "BEGIN CERTIFICATE")) return "; it has a certificate: are two files mixed up?";
+  return text.empty() ? "; it is empty" : "";
+}
+
+Result<std::vector<Owned<X509>>> certificates_of(const std::string& path) {
   Result<std::string> text = read_small_file(path);
-  if (!text) return text.error();
+  if (!text) return invalid(text.error().message);
   Owned<BIO> bio = bio_of(*text);
-  Owned<X509> certificate(PEM_read_bio_X509(bio.get(), nullptr, no_passphrase, nullptr));
+  std::vector<Owned<X509>> certificates;
+  while (X509* one = PEM_read_bio_X509(bio.get(), nullptr, no_passphrase, nullptr)) certificates.emplace_back(one);
   ERR_clear_error();
-  if (certificate) return certificate;
-  return invalid("'" + path + "' has no certificate in PEM (-----BEGIN CERTIFICATE-----)");
+  if (!certificates.empty()) return certificates;
+  const std::string why = why_no_certificate(path, *text);
+  ERR_clear_error();
+  return invalid("'" + path + "' has no certificate in PEM (-----BEGIN CERTIFICATE-----)" + why);
 }
 
 Result<Owned<EVP_PKEY>> key_of(const std::string& path) {
   Result<std::string> text = read_small_file(path);
-  if (!text) return text.error();
+  if (!text) return invalid(text.error().message);
   Owned<BIO> bio = bio_of(*text);
   Owned<EVP_PKEY> key(PEM_read_bio_PrivateKey(bio.get(), nullptr, no_passphrase, nullptr));
   ERR_clear_error();
   if (key) return key;
-  const bool locked = text->find("ENCRYPTED") != std::string::npos;
-  return invalid("'" + path + "' has no private key in PEM" +
-                 (locked ? " that can be read without a passphrase; take it away: openssl pkey -in " + path : ""));
+  const std::string why = why_no_key(path, *text);
+  ERR_clear_error();
+  return invalid("'" + path + "' has no private key in PEM" + why);
 }
 
 Result<> check_dates(const std::string& path, const X509* certificate) {
@@ -77,6 +121,24 @@ Result<> check_dates(const std::string& path, const X509* certificate) {
 int64_t unix_seconds(const ASN1_TIME* time) {
   tm parts{};
   return ASN1_TIME_to_tm(time, &parts) == 1 ? static_cast<int64_t>(::timegm(&parts)) : 0;
+}
+
+// When the first of them expires, and when the last.
+std::pair<int64_t, int64_t> ends(const std::vector<Owned<X509>>& certificates) {
+  std::vector<int64_t> times;
+  for (const auto& one : certificates) times.push_back(unix_seconds(X509_get0_notAfter(one.get())));
+  const auto [first, last] = std::minmax_element(times.begin(), times.end());
+  return {*first, *last};
+}
+
+std::string day_text(int64_t unix_seconds) {
+  const auto since_1970 = static_cast<uint64_t>(std::max<int64_t>(unix_seconds, 0));
+  const std::string instant = format_instant(since_1970 * kNanosPerSecond);  // 2026-11-22T14:03:05...
+  return instant.substr(0, 10) + " " + instant.substr(11, 5) + " UTC";
+}
+
+std::string counted(int64_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
 std::string name_text(const GENERAL_NAME* name) {
@@ -98,32 +160,57 @@ std::string subject_of(const X509* certificate) {
 
 }  // namespace
 
-Result<int64_t> use_certificate(boost::asio::ssl::context& context, const std::string& certificate,
-                                const std::string& key) {
-  Result<Owned<X509>> leaf = first_certificate(certificate);
-  if (!leaf) return leaf.error();
+Result<Expiry> use_certificate(boost::asio::ssl::context& context, const std::string& flags,
+                               const std::string& certificate, const std::string& key) {
+  const std::string flag = flags + "certificate";
+  auto chain = certificates_of(certificate);
+  if (!chain) return in_flag(flag, chain.error());
   Result<Owned<EVP_PKEY>> secret = key_of(key);
-  if (!secret) return secret.error();
-  if (X509_check_private_key(leaf->get(), secret->get()) != 1) {
+  if (!secret) return in_flag(flags + "key", secret.error());
+  const X509* leaf = chain->front().get();
+  if (X509_check_private_key(leaf, secret->get()) != 1) {
     ERR_clear_error();
-    return invalid("the key in '" + key + "' is not that of the certificate in '" + certificate + "'");
+    return invalid(flags + "key: the key in '" + key + "' is not that of the certificate in '" + certificate +
+                   "', which is the first one there; name those two that were made together");
   }
-  if (Result<> dates = check_dates(certificate, leaf->get()); !dates) return dates.error();
+  if (Result<> dates = check_dates(certificate, leaf); !dates) return in_flag(flag, dates.error());
   boost::system::error_code fault;
   context.use_certificate_chain_file(certificate, fault);
   if (!fault && SSL_CTX_use_PrivateKey(context.native_handle(), secret->get()) != 1) {
     fault = boost::system::error_code(static_cast<int>(ERR_get_error()), boost::asio::error::get_ssl_category());
   }
-  if (fault) return invalid("cannot use the certificate in '" + certificate + "': " + fault.message());
-  return unix_seconds(X509_get0_notAfter(leaf->get()));
+  if (fault) return invalid(flag + ": cannot use the certificate in '" + certificate + "': " + fault.message());
+  return Expiry{flag, certificate, ends(*chain).first};
 }
 
-Result<> trust(boost::asio::ssl::context& context, const std::string& ca) {
-  if (Result<Owned<X509>> first = first_certificate(ca); !first) return first.error();
+Result<Expiry> trust(boost::asio::ssl::context& context, const std::string& flag, const std::string& ca) {
+  auto authorities = certificates_of(ca);
+  if (!authorities) return in_flag(flag, authorities.error());
   boost::system::error_code fault;
   context.load_verify_file(ca, fault);
-  if (fault) return invalid("cannot use the CA in '" + ca + "': " + fault.message());
-  return {};
+  if (fault) return invalid(flag + ": cannot use the CA in '" + ca + "': " + fault.message());
+  return Expiry{flag, ca, ends(*authorities).second};
+}
+
+std::optional<std::string> expiry_warning(const Expiry& expiry, int64_t now_unix_seconds) {
+  constexpr int64_t kDay = 24 * 60 * 60;
+  constexpr int64_t kEarly = 14 * kDay;
+  const int64_t left = expiry.unix_seconds - now_unix_seconds;
+  if (left > kEarly) return std::nullopt;
+  const std::string date = day_text(expiry.unix_seconds);
+  const std::string when =
+      left <= 0 ? " expired on " + date
+                : " expires on " + date + ", in " + (left < kDay ? "less than a day" : counted(left / kDay, "day"));
+  return expiry.flag + ": what is in '" + expiry.file + "'" + when +
+         ", and connections are refused from then on; have a new one made, and have the program read it (systemctl "
+         "reload, SIGHUP)";
+}
+
+void warn_of_expiry(const std::vector<Expiry>& expiries) {
+  const auto now = static_cast<int64_t>(now_unix_nano() / kNanosPerSecond);
+  for (const Expiry& expiry : expiries) {
+    if (auto warning = expiry_warning(expiry, now)) log_warning(*warning);
+  }
 }
 
 std::string expiry_text(const X509* certificate) {

@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "net/address.h"
 #include "net/listener_security.h"
 #include "net/tls_front.h"
 #include "net/tokens.h"
@@ -48,11 +49,9 @@ class GrpcDoor {
     if (!security_.tls) builder.AddListeningPort(address_, grpc::InsecureServerCredentials(), &port_);
   }
 
-  // What was built is null when its port could not be had; `fault` is said behind the address then.
-  Result<std::string> open(grpc::Server* server, const std::string& fault) {
-    if (server == nullptr || (!security_.tls && port_ == 0)) {
-      return unavailable("cannot listen on " + address_ + fault);
-    }
+  // What was built is null when its port could not be had.
+  Result<std::string> open(grpc::Server* server) {
+    if (server == nullptr || (!security_.tls && port_ == 0)) return unavailable(why_not_listening(address_));
     if (!security_.tls) return address_.substr(0, address_.rfind(':') + 1) + std::to_string(port_);
     front_ = std::make_unique<TlsFront>(TlsFrontOptions{.listener = listener_, .address = address_, .protocol = "h2"},
                                         security_.tls, [this, server](Fd socket, const std::string& peer) {

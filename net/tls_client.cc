@@ -23,22 +23,31 @@ using Fault = boost::system::error_code;
 
 namespace {
 
-Result<std::shared_ptr<ssl::context>> make_context(const ClientSecurity& security) {
-  auto context = std::make_shared<ssl::context>(ssl::context::tls_client);
-  SSL_CTX_set_min_proto_version(context->native_handle(), TLS1_2_VERSION);
-  context->set_verify_mode(ssl::verify_peer);
+struct ClientContext {
+  std::shared_ptr<ssl::context> context;
+  std::vector<Expiry> expiries;
+};
+
+Result<ClientContext> make_context(const ClientSecurity& security) {
+  ClientContext made{std::make_shared<ssl::context>(ssl::context::tls_client), {}};
+  SSL_CTX_set_min_proto_version(made.context->native_handle(), TLS1_2_VERSION);
+  made.context->set_verify_mode(ssl::verify_peer);
   Fault ignored;
-  if (security.ca.empty()) context->set_default_verify_paths(ignored);
+  if (security.ca.empty()) made.context->set_default_verify_paths(ignored);
   if (!security.ca.empty()) {
-    if (Result<> trusted = trust(*context, security.ca); !trusted) return trusted.error();
+    Result<Expiry> trusted = trust(*made.context, security.flags + "ca", security.ca);
+    if (!trusted) return trusted.error();
+    made.expiries.push_back(*trusted);
   }
   if (security.certificate.empty() != security.key.empty()) {
-    return invalid(security.flags + "certificate and " + security.flags + "key go together; give both");
+    return invalid(security.flags + (security.key.empty() ? "certificate" : "key") + ": " + security.flags +
+                   "certificate and " + security.flags + "key go together; give both");
   }
-  if (security.certificate.empty()) return context;
-  Result<int64_t> used = use_certificate(*context, security.certificate, security.key);
+  if (security.certificate.empty()) return made;
+  Result<Expiry> used = use_certificate(*made.context, security.flags, security.certificate, security.key);
   if (!used) return used.error();
-  return context;
+  made.expiries.push_back(*used);
+  return made;
 }
 
 int reason_of(const Fault& fault) {
@@ -48,10 +57,16 @@ int reason_of(const Fault& fault) {
 
 }  // namespace
 
-Result<> check(const ClientSecurity& security) {
-  if (auto context = make_context(security); !context) return context.error();
+Result<std::vector<Expiry>> expiries(const ClientSecurity& security) {
+  auto made = make_context(security);
+  if (!made) return made.error();
   if (auto token = first_token(security); !token) return token.error();
-  return {};
+  return std::move(made->expiries);
+}
+
+Result<> check(const ClientSecurity& security) {
+  auto checked = expiries(security);
+  return checked ? Result<>() : Result<>(checked.error());
 }
 
 Result<std::string> first_token(const ClientSecurity& security) {
@@ -63,9 +78,9 @@ Result<std::string> first_token(const ClientSecurity& security) {
 
 Result<std::unique_ptr<TlsClient>> TlsClient::make(boost::beast::tcp_stream& stream, const std::string& host,
                                                    const ClientSecurity& security) {
-  auto context = make_context(security);
-  if (!context) return context.error();
-  std::unique_ptr<TlsClient> client(new TlsClient(stream, *std::move(context), host, security));
+  auto made = make_context(security);
+  if (!made) return made.error();
+  std::unique_ptr<TlsClient> client(new TlsClient(stream, std::move(made->context), host, security));
   if (Result<> expects = client->expect_host(); !expects) return expects.error();
   return client;
 }
@@ -120,6 +135,13 @@ std::string TlsClient::explain_certificate() const {
   }
 }
 
+// Who has an address instead of a URL has flags that say TLS.
+std::string TlsClient::without_tls() const {
+  if (security_.flags == ClientSecurity().flags) return "is http:// meant, or another port?";
+  return "leave " + security_.flags + "ca, " + security_.flags + "certificate and " + security_.flags +
+         "tls out, or give it a certificate (--tls-certificate there); or is another port meant?";
+}
+
 std::string TlsClient::explain(const Fault& fault) const {
   if (!certificate_fault_.empty()) return explain_certificate();
   const std::string show = security_.flags + "certificate FILE " + security_.flags + "key FILE";
@@ -129,7 +151,7 @@ std::string TlsClient::explain(const Fault& fault) const {
     case SSL_R_WRONG_VERSION_NUMBER:
     case SSL_R_PACKET_LENGTH_TOO_LONG:
     case SSL_R_HTTP_REQUEST:
-      return "what answers there speaks no TLS; is http:// meant, or another port?";
+      return "what answers there speaks no TLS; " + without_tls();
     case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
     case SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE:
       if (security_.certificate.empty()) return "the server wants a certificate of its clients: " + show;

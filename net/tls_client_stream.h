@@ -29,6 +29,7 @@ class TlsClient {
             ClientSecurity security);
   Result<> expect_host();
   std::string explain_certificate() const;
+  std::string without_tls() const;
 
   const std::shared_ptr<boost::asio::ssl::context> context_;
   Stream stream_;

@@ -41,16 +41,17 @@ Result<TlsServer::Loaded> make_context(const TlsFiles& files) {
   SSL_CTX_set_options(native, SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE);
   SSL_CTX_set_mode(native, SSL_MODE_RELEASE_BUFFERS);  // a thousand idle peers
   SSL_CTX_set_alpn_select_cb(native, choose_protocol, nullptr);
-  Result<int64_t> expires = use_certificate(*context, files.certificate, files.key);
+  Result<Expiry> expires = use_certificate(*context, files.flags, files.certificate, files.key);
   if (!expires) return expires.error();
-  if (files.client_ca.empty()) return TlsServer::Loaded{context, *expires};
-  if (Result<> trusted = trust(*context, files.client_ca); !trusted) return trusted.error();
+  if (files.client_ca.empty()) return TlsServer::Loaded{context, {*expires}};
+  Result<Expiry> trusted = trust(*context, files.flags + "client-ca", files.client_ca);
+  if (!trusted) return trusted.error();
   SSL_CTX_set_client_CA_list(native, SSL_load_client_CA_file(files.client_ca.c_str()));
   context->set_verify_mode(ssl::verify_peer | ssl::verify_fail_if_no_peer_cert);
   // Sessions are resumed only within what they were verified for.
   constexpr std::string_view kName = "fathom";
   SSL_CTX_set_session_id_context(native, reinterpret_cast<const unsigned char*>(kName.data()), kName.size());
-  return TlsServer::Loaded{context, *expires};
+  return TlsServer::Loaded{context, {*expires, *trusted}};
 }
 
 }  // namespace
@@ -73,9 +74,22 @@ Result<TlsServer::Loaded> TlsServer::read() const {
 
 void TlsServer::use(Loaded loaded) {
   gauge("fathom_tls_certificate_expires_seconds", "When the certificate of the listeners expires, in Unix time.")
-      .set(loaded.expires_unix_seconds);
-  std::lock_guard lock(mutex_);
-  context_ = std::move(loaded.context);
+      .set(loaded.expiries.front().unix_seconds);
+  {
+    std::lock_guard lock(mutex_);
+    context_ = std::move(loaded.context);
+    expiries_ = std::move(loaded.expiries);
+  }
+  warn_of_expiry();
+}
+
+void TlsServer::warn_of_expiry() const {
+  std::vector<Expiry> expiries;
+  {
+    std::lock_guard lock(mutex_);
+    expiries = expiries_;
+  }
+  net::warn_of_expiry(expiries);
 }
 
 std::shared_ptr<ssl::context> TlsServer::context() const {

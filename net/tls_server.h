@@ -2,7 +2,7 @@
 // use.
 //
 // TLS 1.2 and 1.3. Thread safety: all of it; connections keep the context that they began with. Ownership: shared by
-// the listeners. Errors: kInvalid, naming the file and the cure.
+// the listeners. Errors: kInvalid, naming the flag, the file and the cure.
 // Metrics: fathom_tls_certificate_expires_seconds, in Unix time.
 #pragma once
 
@@ -10,15 +10,18 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
+#include "net/certificate_expiry.h"
 
 namespace fathom::net {
 
 struct TlsFiles {
   std::string certificate;  // PEM, those between it and its CA behind it
   std::string key;
-  std::string client_ca;  // peers must show a certificate of it; empty: they need none
+  std::string client_ca;         // peers must show a certificate of it; empty: they need none
+  std::string flags = "--tls-";  // what the flags of these begin with, for messages
 };
 
 class TlsServer {
@@ -26,12 +29,13 @@ class TlsServer {
   // What files had: nothing of it is in use before use().
   struct Loaded {
     std::shared_ptr<boost::asio::ssl::context> context;
-    int64_t expires_unix_seconds = 0;
+    std::vector<Expiry> expiries;  // of the certificate, then of the CA
   };
 
   static Result<std::shared_ptr<TlsServer>> load(TlsFiles files);
   Result<Loaded> read() const;  // of the files as they are now
-  void use(Loaded loaded);
+  void use(Loaded loaded);      // and warns in the log when something of it ends soon
+  void warn_of_expiry() const;
   std::shared_ptr<boost::asio::ssl::context> context() const;
 
  private:
@@ -40,6 +44,7 @@ class TlsServer {
   const TlsFiles files_;
   mutable std::mutex mutex_;
   std::shared_ptr<boost::asio::ssl::context> context_;
+  std::vector<Expiry> expiries_;
 };
 
 // What this connection takes by ALPN; `protocol` outlives it.

@@ -145,6 +145,42 @@ TEST_F(Tls, FilesThatAreNoCertificatesAreNamed) {
   EXPECT_HAS(check({.certificate = files.certificate}).error().message, "--certificate and --key go together");
 }
 
+TEST_F(Tls, FilesInOtherFormsAreNamedWithTheCure) {
+  const TlsFiles files = certificates_->server("server");
+  certificates_->run("x509 -in server.crt -outform DER -out der.crt");
+  certificates_->run("pkey -in server.key -outform DER -out der.key");
+  certificates_->run("pkey -in server.key -aes256 -passout pass:x -out locked.key");
+  certificates_->write("torn.crt", "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n");
+  certificates_->write("empty", "");
+  auto fault_of = [&](const std::string& certificate, const std::string& key) {
+    auto tls = TlsServer::load({.certificate = certificate, .key = key, .client_ca = ""});
+    return tls.ok() ? "" : tls.error().message;
+  };
+  const auto path = [&](const char* file) { return certificates_->path(file); };
+  EXPECT_HAS(fault_of(path("der.crt"), files.key), "openssl x509 -inform DER -in " + path("der.crt") + " -out");
+  EXPECT_HAS(fault_of(files.certificate, path("der.key")), "openssl pkey -inform DER -in " + path("der.key") + " -out");
+  EXPECT_HAS(fault_of(files.certificate, path("locked.key")), "openssl pkey -in " + path("locked.key") + " -out");
+  EXPECT_HAS(fault_of(path("torn.crt"), files.key), "damaged");
+  EXPECT_HAS(fault_of(path("empty"), files.key), "it is empty");
+  EXPECT_HAS(fault_of(files.key, files.certificate), "--tls-certificate: '" + files.key);
+  EXPECT_HAS(fault_of(files.key, files.certificate), "it has a private key: are two files mixed up?");
+  EXPECT_HAS(fault_of(files.certificate, files.certificate), "it has a certificate: are two files mixed up?");
+  EXPECT_EQ(fault_of(files.certificate, "/nowhere").rfind("--tls-key: ", 0), 0u);
+}
+
+TEST(Expiry, IsSaidFourteenDaysBefore) {
+  constexpr int64_t kDay = 24 * 60 * 60;
+  constexpr int64_t kEnd = 1'795'000'000;  // 2026-11-18 11:06:40
+  const Expiry expiry{"--tls-certificate", "/srv/a.crt", kEnd};
+  const auto said = [&](int64_t now) { return expiry_warning(expiry, now).value_or("nothing"); };
+  EXPECT_EQ(said(kEnd - 14 * kDay - 1), "nothing");
+  EXPECT_HAS(said(kEnd - 14 * kDay),
+             "--tls-certificate: what is in '/srv/a.crt' expires on 2026-11-18 11:06 UTC, in 14 days,");
+  EXPECT_HAS(said(kEnd - 2 * kDay + 1), "in 1 day,");
+  EXPECT_HAS(said(kEnd - kDay + 1), "in less than a day,");
+  EXPECT_HAS(said(kEnd), "expired on 2026-11-18 11:06 UTC");
+}
+
 TEST_F(Tls, ClientsShowACertificateWhereOneIsAskedFor) {
   start("server", "ca");
   auto reply = get(certificates_->client("ca", "client"));

@@ -323,8 +323,7 @@ Result<std::string> GrpcFace::start() {
   builder.RegisterService(&impl_->service);
   builder.RegisterCallbackGenericService(&impl_->unknown);
   impl_->server = builder.BuildAndStart();
-  Result<std::string> bound =
-      impl_->door.open(impl_->server.get(), "; another program may have this port: choose another");
+  Result<std::string> bound = impl_->door.open(impl_->server.get());
   if (!bound) {
     impl_->server.reset();
     return bound;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/byte_budget.h"
+#include "base/in_flag.h"
 #include "base/metrics.h"
 #include "base/time.h"
 #include "net/http_server.h"
@@ -52,11 +53,11 @@ QueryServer::~QueryServer() {
 
 Result<std::string> QueryServer::start() {
   if (!impl_->options.grpc_address.empty()) {
-    auto bound = impl_->grpc.start();
+    auto bound = in_flag("--query-grpc", impl_->grpc.start());
     if (!bound) return bound;
     impl_->grpc_address = *bound;
   }
-  return impl_->http.start();
+  return in_flag("--http", impl_->http.start());
 }
 
 std::string QueryServer::grpc_address() const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/log.h"
 #include "base/metrics.h"
 #include "base/time.h"
 #include "query/counters.h"
@@ -34,6 +35,10 @@ QueryRunner::~QueryRunner() {
 
 void QueryRunner::set_limits(const QueryOptions& options) {
   options_.deadline_nano = options.deadline_nano;
+  if (options.deadline_nano > options_.max_deadline_nano) {
+    log_warning("--query-deadline: no query may take longer than " + format_duration(options_.max_deadline_nano) +
+                " before a restart");
+  }
   options_.byte_budget = options.byte_budget;
 }
 

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shutil
 import signal
 import socket
 import subprocess
@@ -203,6 +204,14 @@ class Answers(unittest.TestCase):
         outcome = cli("doctor", "--url", self.server.url, "--format", "json")
         checks = [check["check"] for check in json.loads(outcome.stdout)["checks"]]
         self.assertIn("kernel events", checks)
+
+    def test_doctor_misses_no_demo_where_it_is_installed(self):
+        with tempfile.TemporaryDirectory(prefix="fathom-test-") as elsewhere:
+            alone = shutil.copy(FATHOM, elsewhere)
+            outcome = subprocess.run([alone, "doctor", "--url", self.server.url], capture_output=True, text=True, check=False,
+                                     env={**os.environ, "FATHOM_EXAMPLES": elsewhere})
+            self.assertRegex(outcome.stdout, r"ok +demo +not installed, and not needed")
+            self.assertNotIn("apt install nodejs", outcome.stdout)
 
 
 class Up(unittest.TestCase):

@@ -1,7 +1,10 @@
 """Configuration files of the real programs: what is wrong is named with its line, and SIGHUP takes over what it can."""
 
 import json
+import os
 import pathlib
+import socket
+import subprocess
 import tempfile
 import unittest
 import urllib.request
@@ -9,7 +12,7 @@ import urllib.request
 from harness import otlp
 from harness.daemon import FREE_PORTS, Daemon, run
 from harness.main import main
-from harness.server import until
+from harness.server import BIN, PATIENCE_S, until
 
 
 class Files(unittest.TestCase):
@@ -28,7 +31,7 @@ class Files(unittest.TestCase):
             self.assertEqual(status, 0)
             flags = [line.split()[0] for line in run(program, "--help")[1].splitlines() if line.startswith("  --")]
             keys = [line[1:].split(" = ")[0] for line in text.splitlines() if line.startswith("#") and line[1:2].isalpha()]
-            typed = {"--config", "--print-config", "--check-config", "--ready-fd", "--print-sources", "--help"}
+            typed = {"--config", "--print-config", "--check-config", "--version", "--ready-fd", "--print-sources", "--help"}
             self.assertEqual([flag[2:] for flag in flags if flag not in typed], keys)
             self.assertEqual(self.check(program, text)[0], 0)
 
@@ -44,6 +47,25 @@ class Files(unittest.TestCase):
                 ("fathom-server", "tls-key = /k", "a.conf:1: tls-key: its certificate is missing"),
                 ("fathom-server", "http = 0.0.0.0:7070\ntoken-file = /t", "tokens would go to 0.0.0.0:7070 in the clear"),
                 ("fathom-server", "token-file = /nowhere", "token-file: cannot read '/nowhere'"),
+                ("fathom-server", "retention-age 7d", "a.conf:1: a '=' is missing; write retention-age = 7d"),
+                ("fathom-server", "\n[server]", "a.conf:2: there are no sections: take the line '[server]' out"),
+                ("fathom-server", "; mine", "a.conf:1: a comment begins with '#', not ';'"),
+                ("fathom-server", "= 7d", "a.conf:1: there is no key before the '='; a line is KEY = VALUE"),
+                ("fathom-server", 'data = "/srv/f"', "a.conf:1: 'data': values stand without quotes: write data = /srv/f"),
+                ("fathom-server", "collector = h:1", "a.conf:1: 'collector' is a key of fathom-agent, whose configuration is another file"),
+                ("fathom-agent", "otlp-grpc = h:1", "a.conf:1: 'otlp-grpc' is a key of fathom-server, whose configuration is another file"),
+                ("fathom-server", "http = ::1:7070", "like [::1]:7070 (an IPv6 address stands in brackets)"),
+                ("fathom-server", "http = 127.0.0.1:7000\notlp-http = 127.0.0.1:7000",
+                 "a.conf:2: otlp-http: 127.0.0.1:7000 is that of --http, too"),
+                ("fathom-server", "max-request-bytes = 0", "a.conf:1: max-request-bytes: with 0 all would be refused"),
+                ("fathom-server", "query-deadline = 0s", "a.conf:1: query-deadline: with 0 all would be refused"),
+                ("fathom-server", "page = /nowhere", "a.conf:1: page: there is no directory /nowhere"),
+                ("fathom-server", "tls-certificate =\ntls-key =", "a.conf:1: tls-certificate: names no file"),
+                ("fathom-agent", "collector-token-file =", "a.conf:1: collector-token-file: names no file"),
+                ("fathom-agent", "spool-limit = 5", "a.conf:1: spool-limit: '5' is 5 B, too little"),
+                ("fathom-agent", "state =", "a.conf:1: state: the directory's name is empty"),
+                ("fathom-agent", "agent-socket = /" + 120 * "a", "a.conf:1: agent-socket: the path of a socket has from 1 to 107 bytes"),
+                ("fathom-agent", "pt = yes\npt-symbol = handle", "a.conf:2: pt-symbol: FILE:FUNCTION"),
                 ("fathom-agent", "colector = h:1", "a.conf:1: unknown key 'colector' (did you mean collector?)"),
                 ("fathom-agent", "pt = on", "a.conf:1: 'pt' takes yes or no, not 'on'"),
                 ("fathom-agent", "collector = h:1\ncollector-token-file = /t", "the token would go to h:1 in the clear")):
@@ -52,7 +74,28 @@ class Files(unittest.TestCase):
                 self.assertEqual(status, 2)
                 self.assertIn(words, says)
 
+    def test_what_editors_leave_behind_is_taken(self):
+        for text in ("\ufeffretention-age = 7d\n", "retention-age = 7d\r\ncache = 1MiB\r\n", "\tretention-age\t=\t7d\t# a week",
+                     "retention-age = 7d"):
+            with self.subTest(text=text):
+                status, says, _ = self.check("fathom-server", text + "\n")
+                self.assertEqual((status, says), (0, "the configuration is right\n"))
+
+    def test_a_worker_that_is_missing_is_said(self):
+        status, _, says = self.check("fathom-server", "snapshot-worker = /nowhere")
+        self.assertEqual(status, 0)
+        self.assertIn("--snapshot-worker: /nowhere cannot be run (No such file or directory)", says)
+
+    def test_versions(self):
+        for program in ("fathom", "fathom-server", "fathom-agent", "fathom-worker", "fathom-recorder"):
+            status, says, _ = run(program, "--version")
+            self.assertEqual(status, 0, program)
+            self.assertRegex(says, rf"^{program} \d+\.\d+\.\d+\n$")
+
     def test_a_file_that_is_not_there(self):
+        status, _, says = run("fathom-server", "--config=", "--check-config")
+        self.assertEqual(status, 2)
+        self.assertIn("--config: names no file", says)
         status, _, says = run("fathom-server", "--config", "/nowhere/a.conf")
         self.assertEqual(status, 2)
         self.assertIn("--config: cannot read '/nowhere/a.conf': No such file or directory", says)
@@ -94,6 +137,9 @@ class Reload(unittest.TestCase):
                 server.says("these keys take effect after a restart: cache", end)
                 self.assertEqual(len(self.attributes(server, self.span(server, a=1, b=2, c=3))), 1)
 
+                server.config.write_text(before + "attributes-per-span = 1\nquery-deadline = 5m\n", encoding="utf-8")
+                server.says("--query-deadline: no query may take longer than 1 min 00 s before a restart", server.hang_up())
+
                 server.config.write_text(before + "retention-aeg = 1s\nattributes-per-span = 2\n", encoding="utf-8")
                 end = server.hang_up()
                 server.says("all stays as it was: ", end)
@@ -121,6 +167,58 @@ class Reload(unittest.TestCase):
                 end = agent.hang_up()
                 agent.says("read again: changed=log-level", end)
                 agent.says("after a restart: spool-limit", end)
+
+
+class Addresses(unittest.TestCase):
+    def test_one_that_cannot_be_had_is_named_with_its_flag(self):
+        with socket.socket() as taken, tempfile.TemporaryDirectory(prefix="fathom-test-") as data:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            port = taken.getsockname()[1]
+            for key in ("http", "query-grpc", "otlp-grpc", "otlp-http", "ingest"):
+                for address, words in ((f"127.0.0.1:{port}", "another program has this port"),
+                                       ("192.0.2.1:7", "this host has no such address")):
+                    free = [f"--{other}=127.0.0.1:0" for other in ("http", "otlp-grpc", "otlp-http", "ingest") if other != key]
+                    with self.subTest(key=key, address=address):
+                        status, _, says = run("fathom-server", f"--data={data}", *free, f"--{key}={address}")
+                        self.assertEqual(status, 5)
+                        self.assertIn(f"fathom-server: --{key}: cannot listen on {address}: ", says)
+                        self.assertIn(words, says)
+
+
+class Places(unittest.TestCase):
+    @unittest.skipUnless(os.geteuid() == 0, "only root can give a directory away")
+    def test_data_that_root_wrote_is_named_with_the_cure(self):
+        with tempfile.TemporaryDirectory(prefix="fathom-test-") as place:
+            with Daemon("fathom-server", f"{FREE_PORTS}data = {place}\n"):
+                pass
+            os.chmod(place, 0o755)
+            command = ["setpriv", "--reuid", "nobody", "--clear-groups", str(BIN / "fathom-server"), "--data", place]
+            outcome = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+            self.assertEqual(outcome.returncode, 5)
+            self.assertIn(f"Permission denied; it must belong to the user that this program runs as: chown -R USER {place}", outcome.stderr)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can give a directory away")
+    def test_a_directory_of_another_user_is_named_with_the_cure(self):
+        with tempfile.TemporaryDirectory(prefix="fathom-test-") as place:
+            os.chmod(place, 0o755)
+            for program, flags, words in (
+                    ("fathom-server", ["--data", place + "/new"], "new: Permission denied; it must belong to"),
+                    ("fathom-server", ["--data", place], f"cannot write {place}/version: Permission denied; it must belong to"),
+                    ("fathom-agent", ["--state", place, "--agent-socket", "/tmp/fathom-no.sock"], f"{place} belongs to another user")):
+                command = ["setpriv", "--reuid", "nobody", "--clear-groups", str(BIN / program), *flags]
+                outcome = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+                self.assertEqual(outcome.returncode, 5, outcome.stderr)
+                self.assertIn(words, outcome.stderr)
+                self.assertIn("chown -R", outcome.stderr)
+
+    def test_an_agent_says_where_it_looked_for_its_collector(self):
+        with tempfile.TemporaryDirectory(prefix="fathom-test-") as state:
+            text = f"agent-socket = {state}/a.sock\nstate = {state}/s\nkernel-events = off\ncollector = "
+            for collector, words in (("127.0.0.1:1", "nobody listens there (connection refused); is fathom-server running"),
+                                     ("nowhere.invalid:1", "no host is known by that name")):
+                with Daemon("fathom-agent", text + collector) as agent:
+                    agent.says(f"no stream to {collector}: {words}")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,18 @@
 """What deploy/ says against what is: Kubernetes' manifests hold together and name ports that the configuration binds, and every metric
 of Grafana's dashboard is in the /metrics of a real server or agent."""
 
+import contextlib
 import json
 import re
+import ssl
 import subprocess
+import tempfile
 import unittest
 import urllib.request
 
 from harness import otlp
+from harness.certificates import Certificates
+from harness.daemon import FREE_PORTS, Daemon
 from harness.main import main
 from harness.server import BIN, ROOT, Server, until
 
@@ -105,6 +110,7 @@ class Kubernetes(unittest.TestCase):
             self.assertTrue(security["readOnlyRootFilesystem"])
             self.assertFalse(pod["automountServiceAccountToken"])
             self.assertNotIn("hostNetwork", pod)
+            self.assertEqual(pod["nodeSelector"], {"kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}, name)
             self.assertEqual(pod.get("hostPID", False), name == "agent")
         unit = (ROOT / "deploy/systemd/fathom-agent.service").read_text(encoding="utf-8")
         bounding = re.search(r"^CapabilityBoundingSet=(.*)$", unit, re.MULTILINE)[1].split()
@@ -132,6 +138,15 @@ class Kubernetes(unittest.TestCase):
         self.assertTrue(text.startswith("# ") and "\nFROM debian:12-slim\n" in text)
 
 
+class Units(unittest.TestCase):
+    def test_they_run_what_every_debian_has(self):
+        """A bare one has no procps, and so no `kill` but the shell's."""
+        for name in PROGRAMS.values():
+            text = (ROOT / f"deploy/systemd/{name}.service").read_text(encoding="utf-8")
+            run = re.findall(r"^Exec\w+=(\S+)", text, re.MULTILINE)
+            self.assertEqual(set(run), {f"/usr/bin/{name}", "/bin/sh"})
+
+
 class Dashboard(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -156,10 +171,25 @@ class Dashboard(unittest.TestCase):
             otlp.send(server.otlp_http, otlp.request("shop", [otlp.span(otlp.trace_id(), "GET /", 1_000_000)]))
             address = until(lambda: re.search(r"metrics at (http://\S+)", server.log_text()), "the agent says where its metrics are")[1]
             text = server.get("/metrics")[1] + self.fetch(address)
+        text += self.metrics_with_certificates()
         found = {}
         for name, labels in re.findall(r"^(\w+)(?:\{(.*)\})? ", text, re.MULTILINE):
             found.setdefault(name, set()).update(re.findall(r'(\w+)="', labels))
         return found
+
+    @staticmethod
+    def metrics_with_certificates():
+        made = Certificates()
+        with contextlib.closing(made), tempfile.TemporaryDirectory(prefix="fathom-test-") as data:
+            made.make("server")
+            tokens = made.write("tokens", "0123456789abcdef0123456789abcdef\n")
+            keys = f"{FREE_PORTS}data = {data}\ntoken-file = {tokens}\n{made.keys('server')}"
+            with Daemon("fathom-server", keys) as server:
+                request = urllib.request.Request(f"https://{server.addresses['http']}/metrics",
+                                                 headers={"Authorization": "Bearer 0123456789abcdef0123456789abcdef"})
+                trusted = ssl.create_default_context(cafile=made.path("ca.crt"))
+                with urllib.request.urlopen(request, timeout=60, context=trusted) as response:
+                    return response.read().decode()
 
     @staticmethod
     def fetch(address):

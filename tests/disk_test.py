@@ -78,6 +78,7 @@ class FullDisk(unittest.TestCase):
             self.assertGreater(len(stored), 0)
             self.assertIn("Retry-After", headers)
             until(lambda: not server.ready(), "/readyz says that nothing can be written")
+            self.assertRegex(server.log_text(), rf"the disk of {self.disk}/data\S* is nearly full \(\d+ MiB free, .*make some, or keep less: --retention-size")
             self.verify(server, stored)
             rows = server.ask("/api/v1/slowest", {"service": "writer", "since": "1h", "limit": 20})["rows"]
             self.assertEqual(len(rows), min(20, len(stored)))

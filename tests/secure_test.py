@@ -284,14 +284,39 @@ class AtTheStart(unittest.TestCase):
         for program, keys, words in (
                 ("fathom-server", tls_keys("old"), "expired on 2020-02-01"),
                 ("fathom-server", tls_keys().replace("server.key", "client.key"), "is not that of the certificate in"),
-                ("fathom-server", tls_keys("nowhere"), "No such file"),
-                ("fathom-server", tls_keys(client_ca="nowhere"), "nowhere.crt': No such file"),
-                ("fathom-agent", f"collector-ca = {made.path('ca.key')}", "has no certificate in PEM"),
+                ("fathom-server", tls_keys().replace("server.key", "client.key"), "bad.conf:2: tls-key: "),
+                ("fathom-server", tls_keys("nowhere"), "bad.conf:1: tls-certificate: cannot read"),
+                ("fathom-server", tls_keys().replace("server.key", "nowhere"), "bad.conf:2: tls-key: cannot read"),
+                ("fathom-server", tls_keys(client_ca="nowhere"), "bad.conf:3: tls-client-ca: cannot read"),
+                ("fathom-server", tls_keys() + "token-file = /nowhere", "bad.conf:3: token-file: cannot read"),
+                ("fathom-agent", f"collector-ca = {made.path('ca.key')}", "bad.conf:1: collector-ca: '"),
+                ("fathom-agent", f"collector-ca = {made.path('ca.key')}", "has a private key: are two files mixed up?"),
                 ("fathom-agent", f"collector-certificate = {made.path('client.crt')}", "go together; give both")):
             with self.subTest(keys=keys):
                 status, _, says = run(program, "--config", made.write("bad.conf", keys), "--check-config")
                 self.assertEqual(status, USAGE)
                 self.assertIn(words, says)
+
+
+class Ending(Case):
+    """Certificates that end within 14 days: said at the start, by --check-config, and when they are read again."""
+
+    def test_a_server_says_which_and_when(self):
+        made.make("live", days=40)
+        server = self.start(tls_keys("live", client_ca="ca"))
+        self.assertNotIn("expires on", server.log_text())
+        made.make("live", days=5)
+        server.says(f"--tls-certificate: what is in '{made.path('live.crt')}' expires on ", server.hang_up())
+        server.says("and connections are refused from then on; have a new one made")
+        self.assertRegex(server.log_text(), r"expires on \d{4}-\d\d-\d\d \d\d:\d\d UTC, in [45] days,")
+
+    def test_an_agent_says_it_of_what_it_shows(self):
+        made.make("live", days=5)
+        keys = f"collector-certificate = {made.path('live.crt')}\ncollector-key = {made.path('live.key')}\n"
+        status, _, says = run("fathom-agent", "--config", made.write("ending.conf", keys), "--check-config")
+        self.assertEqual(status, 0)
+        self.assertIn("--collector-certificate: what is in", says)
+        self.assertRegex(says, "in [45] days,")
 
 
 class Commands(Case):

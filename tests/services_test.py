@@ -137,8 +137,8 @@ class Services(packages.Built):
         path.write_text(f"{before}{line}\n", encoding="utf-8")
         return lambda: path.write_text(before, encoding="utf-8")
 
-    def journal(self, name):
-        return self.inside.run("journalctl", "--no-pager", "-u", name).stdout
+    def journal(self, name, *words):
+        return self.inside.run("journalctl", "--no-pager", "-u", name, *words).stdout
 
     def check_reload(self):
         for name in packages.SERVICES:
@@ -157,7 +157,7 @@ class Services(packages.Built):
         restore = self.configure("fathom-server", "data = /elsewhere")
         self.assertNotEqual(self.inside.run("systemctl", "restart", "fathom-server", check=False).returncode, 0)
         until(lambda: self.show("fathom-server", "ActiveState") == "failed", "it has failed for good")
-        self.assertIn("given twice", self.journal("fathom-server"))
+        self.assertIn("given twice", self.journal("fathom-server", "-p", "err"))
         restore()
         self.inside.run("systemctl", "restart", "fathom-server")
         until(lambda: self.inside.find(self.stored), "what was stored before")

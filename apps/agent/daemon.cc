@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
+#include <chrono>
 
+#include "base/in_flag.h"
 #include "base/log.h"
 #include "base/time.h"
+#include "net/certificate_expiry.h"
 #include "node-agent/agent/descriptor_budget.h"
 #include "node-agent/agent/metrics_face.h"
 #include "node-agent/snapshots/snapshot_metrics.h"
@@ -126,13 +129,34 @@ Result<> Daemon::load_security() {
   auto security = cli::load(options_.security);
   if (!security) return security.error();
   security_ = *std::move(security);
-  return net::check(options_.collector_security);
+  return check_collector_files();
+}
+
+Result<> Daemon::check_collector_files() {
+  auto expiries = net::expiries(options_.collector_security);
+  if (!expiries) return expiries.error();
+  net::warn_of_expiry(*expiries);
+  return {};
+}
+
+// While all goes on, nobody else would look at the calendar.
+void Daemon::watch_expiry() {
+  expiry_.expires_after(std::chrono::nanoseconds(cli::kExpiryWarningNano));
+  expiry_.async_wait([this](const boost::system::error_code& fault) {
+    if (fault) return;
+    cli::warn_of_expiry(security_);
+    if (Result<> files = check_collector_files(); !files) log_warning(files.error().message);
+    watch_expiry();
+  });
 }
 
 // The collector's are read with each connection to it.
 Result<> Daemon::reload(const AgentProgramOptions& options) {
-  if (Result<> checked = net::check(options.collector_security); !checked) return checked;
-  return cli::reload(security_);
+  auto expiries = net::expiries(options.collector_security);
+  if (!expiries) return expiries.error();
+  if (Result<> loaded = cli::reload(security_); !loaded) return loaded;
+  net::warn_of_expiry(*expiries);
+  return {};
 }
 
 Result<> Daemon::start() {
@@ -167,7 +191,7 @@ Result<> Daemon::start_http() {
       std::make_shared<agent::MetricsFace>([this](std::function<void(agent::Agent&)> ask) {
         boost::asio::post(loop_, [this, ask = std::move(ask)] { ask(*agent_); });
       }));
-  Result<std::string> bound = http_->start();
+  Result<std::string> bound = in_flag("--http", http_->start());
   if (!bound) return bound.error();
   log_info(std::string("metrics at http") + (security_.tls ? "s" : "") + "://" + *bound + "/metrics");
   return {};
@@ -177,6 +201,7 @@ void Daemon::run(cli::Signals& signals, std::function<void()> on_reload) {
   on_reload_ = std::move(on_reload);
   signal_.assign(::fcntl(signals.descriptor(), F_DUPFD_CLOEXEC, 0));
   wait_for_signal(signals);
+  watch_expiry();
   loop_.run();
   if (http_) http_->stop(kHttpGraceNano);
 }

@@ -6,6 +6,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -38,6 +39,8 @@ class Daemon {
 
  private:
   Result<> load_security();
+  Result<> check_collector_files();
+  void watch_expiry();
   Result<> start_http();
   agent::UplinkOptions uplink_options() const;
   agent::AgentOptions agent_options() const;
@@ -56,6 +59,7 @@ class Daemon {
   agent::HostClock clock_;
   boost::asio::io_context loop_{1};
   boost::asio::posix::stream_descriptor signal_{loop_};
+  boost::asio::steady_timer expiry_{loop_};
   std::optional<agent::StateDirectory> state_;
   std::unique_ptr<agent::Uplink> uplink_;
   std::unique_ptr<agent::NodeSnapshots> snapshots_;  // null: none are cut, and none are left from before

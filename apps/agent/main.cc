@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "apps/agent/daemon.h"
+#include "base/journal.h"
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/open_files.h"
@@ -36,7 +37,8 @@ AgentEnvironment agent_environment() {
 }
 
 void announce(const AgentProgramOptions& options) {
-  log_info("ready agent_socket=" + options.agent_socket + " collector=" + options.collector);
+  log_info("ready version=" FATHOM_VERSION " agent_socket=" + options.agent_socket + " collector=" + options.collector +
+           " state=" + options.state_directory);
   if (!options.ready_fd) return;
   std::string line = cli::addresses_line({.agent_socket = options.agent_socket});
   // Shorter than a pipe's atomic write; whoever asked for it and went away does not need it.
@@ -45,7 +47,8 @@ void announce(const AgentProgramOptions& options) {
 }
 
 cli::ExitCode refuse(cli::ExitCode code, const std::string& message) {
-  std::fprintf(stderr, "fathom-agent: %s\n", message.c_str());
+  const std::string prefix(journal_prefix(LogLevel::kError));
+  std::fprintf(stderr, "%sfathom-agent: %s\n", prefix.c_str(), message.c_str());
   return code;
 }
 
@@ -71,7 +74,7 @@ cli::ExitCode serve(const cli::Settings& settings, const AgentProgramOptions& op
   gauge("fathom_build_info", "1, with what this agent is.", "version=\"" FATHOM_VERSION "\"").set(1);
   Daemon daemon(options, std::move(store), std::move(inherited));
   Result<> started = daemon.start();
-  if (!started) return refuse(cli::ExitCode::kLocalFailure, started.error().message);
+  if (!started) return refuse(cli::ExitCode::kLocalFailure, settings.located(started.error()).message);
   announce(options);
   cli::Reloader reloader(agent_command_line(), settings, {"log-level"},
                          [&daemon](const cli::Settings& anew) -> Result<> {
@@ -83,11 +86,12 @@ cli::ExitCode serve(const cli::Settings& settings, const AgentProgramOptions& op
   return cli::ExitCode::kOk;
 }
 
-cli::ExitCode check(const AgentProgramOptions& options) {
+cli::ExitCode check(const cli::Settings& settings, const AgentProgramOptions& options) {
   auto security = cli::load(options.security);
-  if (!security) return refuse(cli::ExitCode::kUsage, security.error().message);
-  Result<> shown = net::check(options.collector_security);
-  if (!shown) return refuse(cli::ExitCode::kUsage, shown.error().message);
+  if (!security) return refuse(cli::ExitCode::kUsage, settings.located(security.error()).message);
+  auto expiries = net::expiries(options.collector_security);
+  if (!expiries) return refuse(cli::ExitCode::kUsage, settings.located(expiries.error()).message);
+  net::warn_of_expiry(*expiries);
   return print("the configuration is right\n");
 }
 
@@ -96,11 +100,12 @@ cli::ExitCode run(const std::vector<std::string>& words) {
   Result<cli::Settings> settings = cli::parse_settings(line, words);
   if (!settings) return refuse(cli::ExitCode::kUsage, settings.error().message);
   if (settings->typed.wants_help()) return print(cli::command_help(line));
+  if (settings->typed.has("--version")) return print("fathom-agent " FATHOM_VERSION "\n");
   if (settings->typed.has("--print-config")) return print(cli::config_text(line));
   if (settings->typed.has("--print-sources")) return print(agent::kernel_sources_json(agent::kernel_sources()));
   Result<AgentProgramOptions> options = options_of(*settings);
   if (!options) return refuse(cli::ExitCode::kUsage, options.error().message);
-  if (settings->typed.has("--check-config")) return check(*options);
+  if (settings->typed.has("--check-config")) return check(*settings, *options);
   set_log_level(*cli::log_level(settings->args));
   return serve(*settings, *options);
 }

@@ -2,12 +2,17 @@
 
 #include <bit>
 
+#include "cli/agent_program_flags.h"
 #include "cli/config_file.h"
 #include "cli/filter_flags.h"
+#include "cli/sizes.h"
 
 namespace fathom {
 
 namespace {
+
+constexpr uint64_t kLeastSpoolBytes = 1 << 20;
+constexpr size_t kMostSocketBytes = 107;  // sockaddr_un
 
 cli::CommandLine make_line() {
   return {
@@ -15,47 +20,14 @@ cli::CommandLine make_line() {
       "takes the spans of this host's programs out of their memory and brings them to a collector",
       "One per host; usually started by 'fathom up' or systemd, which start it again should it die and keep the "
       "programs' memory meanwhile. The log goes to standard error. SIGTERM and SIGINT end it: what programs have "
-      "left until then is sent or spooled first. The exit status is 0 then, 2 for a wrong command line or "
+      "left until then is sent or spooled first. SIGHUP has it read --config, certificates and tokens again. The exit "
+      "status is 0 then, 2 for a wrong command line or "
       "configuration file, and 5 when it cannot start.",
       {},
       cli::join(
           {cli::config_flags(),
-           cli::client_security_flags("--collector-", "the collector", ""),
-           cli::listener_security_flags(),
-           {{"--agent-socket", "PATH",
-             "the unix socket where programs offer their memory (default: $FATHOM_AGENT_SOCKET; /run/fathom/agent.sock "
-             "for root, $XDG_RUNTIME_DIR/fathom/agent.sock for others)"},
-            {"--collector", "ADDR", "HOST:PORT where a server takes agents' spans (its --ingest)", "127.0.0.1:7072"},
-            {"--collector-tls", "", "speak TLS with the collector; a CA or a certificate for it says so, too"},
-            {"--state", "DIR",
-             "the node's id, and the spool (default: /var/lib/fathom-agent for root, $XDG_STATE_HOME/fathom-agent or "
-             "~/.local/state/fathom-agent for others)"},
-            {"--node-name", "NAME", "what this host is called in 'fathom nodes' (default: its host name)"},
-            {"--spool-limit", "SIZE", "spans on disk while the collector is away; 0: no more", "256MiB"},
-            {"--http", "ADDR", "HOST:PORT of /metrics, /healthz and /tracepoints (default: off)"},
-            {"--kernel-events", "off|requested|scheduling|traced",
-             "what the kernel tells of traced programs: context switches, wake-ups and page faults "
-             "(scheduling), or system calls too (traced: some 280 ns for each of theirs, and half of that for every "
-             "other "
-             "process's). While a request for a capture waits for its window, everything; 'requested': only then; "
-             "'off': "
-             "never",
-             "scheduling"},
-            {"--capture-budget", "SIZE", "events in one capture, 1MiB to 64MiB; beyond it the oldest are left out",
-             "16MiB"},
-            {"--overdue-after", "D",
-             "a span that takes longer is captured, where its operation's usual duration is not learnt yet (default: "
-             "none is)"},
-            {"--no-captures", "", "make none, whatever triggers or asks for them"},
-            {"--pt", "",
-             "record what the processors run by Intel PT, and cut a snapshot at each trigger; programs lose up to a "
-             "quarter "
-             "of their speed. `fathom doctor --pt` says whether this host can"},
-            {"--pt-buffer-mib", "N", "the last so many MiB of packets of each CPU, a power of two up to 1024", "16"},
-            {"--pt-window", "D", "of a snapshot, before its trigger, 1ms to 5s", "50ms"},
-            {"--pt-symbol", "FILE:FUNCTION", "cut one when a traced program reaches this function, too"},
-            {"--pt-spool", "SIZE", "snapshots and their images on disk while the collector is away", "1GiB"},
-            {"--print-sources", "",
+           cli::agent_program_flags(),
+           {{"--print-sources", "",
              "say as JSON which events of the kernel this user's agent may record, and why not the others; then end",
              "", false, true},
             {"--ready-fd", "N", "a descriptor that gets one line of JSON, the socket's path, when all is ready", "",
@@ -81,6 +53,16 @@ std::string default_state(const AgentEnvironment& environment) {
   if (environment.root) return "/var/lib/fathom-agent";
   if (is_absolute(environment.xdg_state_home)) return *environment.xdg_state_home + "/fathom-agent";
   return is_absolute(environment.home) ? *environment.home + "/.local/state/fathom-agent" : "";
+}
+
+Result<> check_places(const cli::Args& args) {
+  const auto socket = args.given("--agent-socket");
+  if (socket && (socket->empty() || socket->size() > kMostSocketBytes)) {
+    return invalid("--agent-socket: the path of a socket has from 1 to " + std::to_string(kMostSocketBytes) + " bytes");
+  }
+  const auto state = args.given("--state");
+  if (state && state->empty()) return invalid("--state: the directory's name is empty");
+  return {};
 }
 
 Result<> capture_options(const cli::Args& args, AgentProgramOptions& options) {
@@ -117,6 +99,9 @@ Result<> pt_options(const cli::Args& args, AgentProgramOptions& options) {
   options.pt_window_nano = *window;
   options.pt_symbol = args.get("--pt-symbol");
   if (!options.pt_symbol.empty() && !options.pt) return invalid("--pt-symbol: only with --pt");
+  if (!options.pt_symbol.empty() && options.pt_symbol.find(':') == std::string::npos) {
+    return invalid("--pt-symbol: FILE:FUNCTION, like /usr/bin/shop:handle");
+  }
   Result<uint64_t> spool = args.size_bytes("--pt-spool");
   if (!spool) return spool.error();
   options.pt_spool_bytes = *spool;
@@ -127,6 +112,7 @@ Result<> security_options(const cli::Args& args, AgentProgramOptions& options) {
   auto files = cli::listener_files(args, {options.http_address});
   if (!files) return files.error();
   options.security = *std::move(files);
+  if (Result<> named = cli::client_files_named(args, "--collector-"); !named) return named;
   options.collector_security = cli::client_security(args, "--collector-");
   const net::ClientSecurity& shown = options.collector_security;
   options.collector_tls = args.has("--collector-tls") || !shown.ca.empty() || !shown.certificate.empty();
@@ -144,6 +130,7 @@ const cli::CommandLine& agent_command_line() {
 
 Result<AgentProgramOptions> agent_options(const cli::Args& args, const AgentEnvironment& environment) {
   AgentProgramOptions options;
+  if (Result<> named = check_places(args); !named) return named.error();
   options.agent_socket = args.given("--agent-socket").value_or(default_socket(environment));
   if (options.agent_socket.empty())
     return invalid("there is no usual place for the socket; say where: --agent-socket PATH");
@@ -157,6 +144,10 @@ Result<AgentProgramOptions> agent_options(const cli::Args& args, const AgentEnvi
   Result<uint64_t> spool = args.size_bytes("--spool-limit");
   if (!spool) return spool.error();
   options.spool_limit_bytes = *spool;
+  if (*spool != 0 && *spool < kLeastSpoolBytes) {
+    return invalid("--spool-limit: '" + args.get("--spool-limit") + "' is " + cli::format_size(*spool) +
+                   ", too little to keep anything in; write 1MiB or more, or 0 for no more than what there is");
+  }
   if (!args.get("--http").empty()) {
     Result<std::string> http = args.address("--http");
     if (!http) return http.error();

@@ -101,6 +101,10 @@ int run(const std::vector<std::string>& words) {
     std::fputs(pt_doctor_answer().c_str(), stdout);
     return 0;
   }
+  if (words == std::vector<std::string>{"--version"}) {
+    std::puts("fathom-recorder " FATHOM_VERSION);
+    return 0;
+  }
   auto args = cli::parse_args(cli::record_line(), words);
   if (!args) return refuse(cli::ExitCode::kUsage, args.error().message);
   if (args->wants_help()) {

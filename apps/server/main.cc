@@ -6,11 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "apps/server/page.h"
 #include "apps/server/server.h"
+#include "apps/server/snapshot_worker.h"
+#include "base/journal.h"
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/notify_socket.h"
 #include "base/open_files.h"
+#include "base/time.h"
 #include "cli/config_file.h"
 #include "cli/exit_codes.h"
 #include "cli/help.h"
@@ -31,10 +35,10 @@ std::optional<std::string> environment(const char* name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-void announce(const cli::Addresses& addresses, const std::optional<int>& ready_fd) {
+void announce(const cli::Addresses& addresses, const std::string& data, const std::optional<int>& ready_fd) {
   std::string query_grpc = addresses.query_grpc.empty() ? "" : " query_grpc=" + addresses.query_grpc;
-  log_info("ready http=" + addresses.http + " otlp_grpc=" + addresses.otlp_grpc + " otlp_http=" + addresses.otlp_http +
-           " ingest=" + addresses.ingest + query_grpc);
+  log_info("ready version=" FATHOM_VERSION " data=" + data + " http=" + addresses.http + " otlp_grpc=" +
+           addresses.otlp_grpc + " otlp_http=" + addresses.otlp_http + " ingest=" + addresses.ingest + query_grpc);
   if (!ready_fd) return;
   std::string line = cli::addresses_line(addresses);
   // Shorter than a pipe's atomic write; whoever asked for it and went away does not need it.
@@ -43,7 +47,8 @@ void announce(const cli::Addresses& addresses, const std::optional<int>& ready_f
 }
 
 cli::ExitCode refuse(cli::ExitCode code, const std::string& message) {
-  std::fprintf(stderr, "fathom-server: %s\n", message.c_str());
+  const std::string prefix(journal_prefix(LogLevel::kError));
+  std::fprintf(stderr, "%sfathom-server: %s\n", prefix.c_str(), message.c_str());
   return code;
 }
 
@@ -63,8 +68,24 @@ void quiet_grpc() {
   ::setenv("GRPC_VERBOSITY", "NONE", 0);
 }
 
+// Children end and wake us up, too: what is done once a day has a time of its own.
+void until_stopped(cli::Signals& signals, const Server& server, cli::Reloader& reloader) {
+  uint64_t look_nano = now_monotonic_nano() + cli::kExpiryWarningNano;
+  while (true) {
+    const uint64_t now = now_monotonic_nano();
+    if (now >= look_nano) {
+      server.warn_of_expiry();
+      look_nano = now + cli::kExpiryWarningNano;
+    }
+    const cli::Signals::Wakeup wakeup = signals.wait(-1, look_nano - now);
+    if (wakeup.stop) return;
+    if (wakeup.reload) reloader.reload();
+  }
+}
+
 cli::ExitCode serve(const cli::Settings& settings, ServerOptions options) {
-  std::optional<int> ready_fd = options.ready_fd;
+  const std::optional<int> ready_fd = options.ready_fd;
+  const std::string data = options.store.path;
   NotifySocket supervisor = NotifySocket::of_environment();
   // Before any thread, so that they all leave these signals to us.
   cli::Signals signals(cli::can_reload(settings.args));
@@ -75,17 +96,15 @@ cli::ExitCode serve(const cli::Settings& settings, ServerOptions options) {
   Server server(std::move(options));
   Result<cli::Addresses> started = server.start(signals);
   if (!started && started.error().code == ErrorCode::kCancelled) return cli::ExitCode::kOk;
-  if (!started) return refuse(cli::ExitCode::kLocalFailure, started.error().message);
-  announce(*started, ready_fd);
+  if (!started) return refuse(cli::ExitCode::kLocalFailure, settings.located(started.error()).message);
+  announce(*started, data, ready_fd);
   cli::Reloader reloader(server_command_line(), settings, kReloadable,
                          [&server](const cli::Settings& anew) -> Result<> {
                            Result<ServerOptions> read = options_of(anew);
                            return read ? server.reload(*read) : read.error();
                          });
   supervisor.say("READY=1\n");
-  for (auto wakeup = signals.wait(-1, UINT64_MAX); !wakeup.stop; wakeup = signals.wait(-1, UINT64_MAX)) {
-    if (wakeup.reload) reloader.reload();
-  }
+  until_stopped(signals, server, reloader);
   log_info("stopping");
   supervisor.say("STOPPING=1\n");
   server.stop();
@@ -93,10 +112,13 @@ cli::ExitCode serve(const cli::Settings& settings, ServerOptions options) {
   return cli::ExitCode::kOk;
 }
 
-cli::ExitCode check(const ServerOptions& options) {
-  if (auto security = cli::load(options.security); !security) {
-    return refuse(cli::ExitCode::kUsage, security.error().message);
+cli::ExitCode check(const cli::Settings& settings, const ServerOptions& options) {
+  auto security = cli::load(options.security);
+  if (!security) return refuse(cli::ExitCode::kUsage, settings.located(security.error()).message);
+  if (auto page = read_page(options.page); !page) {
+    return refuse(cli::ExitCode::kUsage, settings.located(page.error()).message);
   }
+  warn_if_missing(options.snapshot_worker);
   return print("the configuration is right\n");
 }
 
@@ -105,10 +127,11 @@ cli::ExitCode run(const std::vector<std::string>& words) {
   Result<cli::Settings> settings = cli::parse_settings(line, words);
   if (!settings) return refuse(cli::ExitCode::kUsage, settings.error().message);
   if (settings->typed.wants_help()) return print(cli::command_help(line));
+  if (settings->typed.has("--version")) return print("fathom-server " FATHOM_VERSION "\n");
   if (settings->typed.has("--print-config")) return print(cli::config_text(line));
   Result<ServerOptions> options = options_of(*settings);
   if (!options) return refuse(cli::ExitCode::kUsage, options.error().message);
-  if (settings->typed.has("--check-config")) return check(*options);
+  if (settings->typed.has("--check-config")) return check(*settings, *options);
   set_log_level(*cli::log_level(settings->args));
   return serve(*settings, *std::move(options));
 }

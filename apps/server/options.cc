@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
+#include <map>
+#include <utility>
 
 #include "base/log.h"
 #include "cli/config_file.h"
@@ -26,7 +28,8 @@ cli::CommandLine make_line() {
       "fathom-server",
       "takes spans over OTLP, keeps them, and answers questions about them",
       "Usually started by 'fathom up' or systemd, which start it again should it die. The log goes to standard error. "
-      "SIGTERM and SIGINT end it: requests under way are answered first. The exit status is 0 then, 2 for a wrong "
+      "SIGTERM and SIGINT end it: requests under way are answered first. SIGHUP has it read --config, certificates and "
+      "tokens again. The exit status is 0 then, 2 for a wrong "
       "command line or configuration file, and 5 when it cannot start.",
       {},
       cli::join({cli::config_flags(),
@@ -71,6 +74,11 @@ class Reader {
   }
   uint32_t small_size(const char* flag) { return static_cast<uint32_t>(size(flag, UINT32_MAX / 4)); }
   uint64_t large_size(const char* flag) { return size(flag, UINT64_MAX); }
+  // Of what nothing could be done with none of.
+  uint64_t some(const char* flag, uint64_t amount) {
+    if (amount == 0) fault(std::string(flag) + ": with 0 all would be refused; leave it out for the default");
+    return amount;
+  }
   uint32_t count(const char* flag, uint64_t least = 0, uint64_t most = kMostCount) {
     return static_cast<uint32_t>(take(args_.number(flag, least, most)));
   }
@@ -144,7 +152,8 @@ void read_collector(Reader& reader, collector::CollectorOptions& collector) {
   collector.otlp_http_address = reader.address("--otlp-http");
   collector.ingest_address = reader.ingest_address();
   collector.version = FATHOM_VERSION;
-  collector.max_request_bytes = reader.size("--max-request-bytes", INT_MAX);  // what gRPC can count to
+  collector.max_request_bytes =
+      reader.some("--max-request-bytes", reader.size("--max-request-bytes", INT_MAX));  // what gRPC can count to
   collector.budget_bytes = reader.ingest_memory("--ingest-memory");
   collector.grpc_connection_age_nano = reader.duration("--grpc-connection-age");
   collector.cors_allow_origin = reader.text("--cors-allow-origin");
@@ -161,9 +170,9 @@ void read_query(Reader& reader, query::QueryOptions& query) {
   if (!reader.text("--query-grpc").empty()) query.grpc_address = reader.address("--query-grpc");
   query.grpc_connection_age_nano = reader.duration("--grpc-connection-age");
   query.threads = reader.count("--query-threads", 1, 1024);
-  query.deadline_nano = reader.duration("--query-deadline");
+  query.deadline_nano = reader.some("--query-deadline", reader.duration("--query-deadline"));
   query.max_deadline_nano = std::max<uint64_t>(query.max_deadline_nano, query.deadline_nano);
-  query.byte_budget = reader.large_size("--query-bytes");
+  query.byte_budget = reader.some("--query-bytes", reader.large_size("--query-bytes"));
   query.version = FATHOM_VERSION;
 }
 
@@ -178,6 +187,23 @@ void read_snapshots(Reader& reader, ServerOptions& options) {
   options.query.snapshot_workers = reader.count("--snapshot-workers", 1, 64);
   options.snapshot_worker = reader.text("--snapshot-worker");
   snapshots.source_directories = reader.source_directories("--source-dir");
+}
+
+// The second one would find its port taken, by a program that the user would look for in vain: us.
+void check_addresses(Reader& reader, const ServerOptions& options) {
+  std::map<std::string, std::string> taken;
+  const std::pair<const char*, std::string> listeners[] = {{"--http", options.query.http_address},
+                                                           {"--query-grpc", options.query.grpc_address},
+                                                           {"--otlp-grpc", options.collector.otlp_grpc_address},
+                                                           {"--otlp-http", options.collector.otlp_http_address},
+                                                           {"--ingest", options.collector.ingest_address}};
+  for (const auto& [flag, address] : listeners) {
+    if (address.empty() || address.ends_with(":0")) continue;
+    const auto [other, is_new] = taken.emplace(address, flag);
+    if (!is_new) {
+      reader.fault(std::string(flag) + ": " + address + " is that of " + other->second + ", too; each wants its own");
+    }
+  }
 }
 
 void read_security(Reader& reader, const cli::Args& args, ServerOptions& options) {
@@ -209,6 +235,7 @@ Result<ServerOptions> server_options(const cli::Args& args, const std::optional<
   read_thresholds(reader, options.thresholds);
   read_snapshots(reader, options);
   options.page = reader.text("--page");
+  check_addresses(reader, options);
   read_security(reader, args, options);
   if (Result<LogLevel> level = cli::log_level(args); !level) reader.fault(level.error().message);
   if (args.given("--ready-fd")) options.ready_fd = static_cast<int>(reader.count("--ready-fd", 1, 1023));

@@ -81,6 +81,7 @@ Result<cli::Addresses> Server::start(cli::Signals& signals) {
   options_.collector.security = options_.query.security = security_;
   Result<> opened = open_store(signals);
   if (!opened) return opened.error();
+  warn_if_missing(options_.snapshot_worker);
   auto snapshots = query::SnapshotStore::open(options_.snapshots, snapshot_worker(options_.snapshot_worker),
                                               view_workers({.program = options_.snapshot_worker}));
   if (snapshots) {

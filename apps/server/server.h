@@ -9,6 +9,7 @@
 #include "apps/server/options.h"
 #include "base/result.h"
 #include "cli/addresses.h"
+#include "cli/security_flags.h"
 #include "cli/signals.h"
 #include "collector/control/control_router.h"
 
@@ -24,6 +25,8 @@ class Server {
   // Limits, retention, certificates and tokens as `options` has them, while all goes on; what else differs is as it
   // was. With an error all of it is.
   Result<> reload(const ServerOptions& options);
+  // Says in the log which certificates end soon.
+  void warn_of_expiry() const { cli::warn_of_expiry(security_); }
   // Takes nothing more, answers what is under way, closes the store. Idempotent.
   void stop();
 

@@ -5,12 +5,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <system_error>
 #include <utility>
 #include <vector>
 
 #include "base/fd.h"
+#include "base/log.h"
 #include "base/thread_priority.h"
 #include "base/time.h"
 #include "cli/child.h"
@@ -132,6 +135,13 @@ Error worker_missing(const std::string& program) {
 
 std::string worker_program(const std::string& program) {
   return program.empty() ? beside_us() : program;
+}
+
+void warn_if_missing(const std::string& program) {
+  const std::string path = worker_program(program);
+  if (::access(path.c_str(), X_OK) == 0) return;
+  log_warning("--snapshot-worker: " + path + " cannot be run (" + std::strerror(errno) +
+              "), and nobody is answered about snapshots; install fathom-worker, or name where it is");
 }
 
 query::RunWorker snapshot_worker(const std::string& program) {

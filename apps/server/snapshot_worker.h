@@ -20,6 +20,8 @@ inline constexpr size_t kMostAnswerBytes = 8 << 20;
 // `program`: empty for fathom-worker beside our own executable.
 query::RunWorker snapshot_worker(const std::string& program);
 std::string worker_program(const std::string& program);
+// A line in the log when it cannot be run: all but snapshots goes on without it.
+void warn_if_missing(const std::string& program);
 
 // What its end says, by its exit status and its last words.
 Error worker_failure(int wait_status, std::string_view said);

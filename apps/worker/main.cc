@@ -75,6 +75,10 @@ cli::ExitCode code_of(const Error& error) {
 }
 
 cli::ExitCode run(const std::vector<std::string>& words) {
+  if (words == std::vector<std::string>{"--version"}) {
+    std::puts("fathom-worker " FATHOM_VERSION);
+    return cli::ExitCode::kOk;
+  }
   Result<cli::Args> args = cli::parse_args(worker_command_line(), words);
   if (!args) return refuse(cli::ExitCode::kUsage, args.error().message);
   if (args->wants_help()) {

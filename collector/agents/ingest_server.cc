@@ -147,7 +147,7 @@ Result<std::string> IngestServer::start() {
                        .keepalive_timeout_nano = 5'000'000'000});
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, kFrameBytes);
   impl_->server = builder.BuildAndStart();
-  Result<std::string> bound = impl_->door.open(impl_->server.get(), " for agents; is the port taken?");
+  Result<std::string> bound = impl_->door.open(impl_->server.get());
   if (!bound) impl_->server.reset();
   return bound;
 }

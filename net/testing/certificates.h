@@ -22,13 +22,14 @@ class Certificates {
   std::string path(const std::string& file) const { return directory_ + "/" + file; }
   void write(const std::string& file, const std::string& text) const;
 
+  void run(const std::string& arguments) const;  // openssl(1), where the files are
+
   TlsFiles server(const std::string& name, const std::string& client_ca = "") const;
   ClientSecurity client(const std::string& ca, const std::string& name = "") const;
 
  private:
   void make_ca(const std::string& name);
   void sign(const std::string& name, const std::string& ca, const std::string& names, const std::string& dates);
-  void run(const std::string& arguments) const;
 
   std::string directory_;
 };

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "base/directory_cure.h"
 #include "base/ids.h"
 #include "base/replace_file.h"
 
@@ -41,12 +42,17 @@ std::string id_text(const Bytes16& id) {
   return to_hex({reinterpret_cast<const char*>(id.data()), id.size()}) + "\n";
 }
 
+constexpr const char* kOfAnother =
+    " belongs to another user than this program runs as; give it to that one (chown -R), or choose another: --state "
+    "DIR";
+
 // A directory that another user could write to would let them choose what this program, often root's, overwrites.
 Result<Fd> open_directory(const std::string& path) {
   Fd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   struct stat status {};
+  if (!directory.open() && errno == EACCES) return invalid(path + kOfAnother);
   if (!directory.open() || ::fstat(directory.get(), &status) != 0) return system_error("cannot open " + path);
-  if (status.st_uid != ::geteuid()) return invalid(path + " belongs to another user; choose a directory of your own");
+  if (status.st_uid != ::geteuid()) return invalid(path + kOfAnother);
   if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
     return invalid(path + " can be written to by others; take that away (chmod go-w) or choose another directory");
   }
@@ -75,7 +81,7 @@ Result<Fd> lock(const Fd& directory, const std::string& path) {
   if (!file.open()) return system_error("cannot open " + path + "/lock");
   if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
   if (errno == EWOULDBLOCK)
-    return unavailable("another agent uses " + path + "; stop that one or choose another directory");
+    return unavailable("another agent uses " + path + "; stop that one or choose another directory: --state DIR");
   return system_error("cannot lock " + path);
 }
 
@@ -97,7 +103,7 @@ Bytes16 boot_id() {
 Result<StateDirectory> StateDirectory::open(const std::string& path) {
   std::error_code fault;
   bool is_new = std::filesystem::create_directories(path, fault);
-  if (fault) return internal("cannot make " + path + ": " + fault.message());
+  if (fault) return internal("cannot make " + path + ": " + fault.message() + directory_cure(path, fault.value()));
   if (is_new && ::chmod(path.c_str(), 0700) != 0) return system_error("cannot make " + path);
   Result<Fd> directory = open_directory(path);
   if (!directory) return directory.error();

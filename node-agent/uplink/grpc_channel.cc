@@ -44,6 +44,19 @@ void show_token(grpc::ClientContext& call, const CollectorAccess& access) {
   if (token && !token->empty()) call.AddMetadata("authorization", "Bearer " + *token);
 }
 
+// In words, of what gRPC and the resolver say.
+std::string unreachable(std::string says, const std::string& address) {
+  if (says.starts_with(address + ": ")) says.erase(0, address.size() + 2);
+  if (says.find("Connection refused") != std::string::npos) {
+    return "nobody listens there (connection refused); is fathom-server running, and does its --ingest have an address "
+           "that this host reaches? By default only its own host does";
+  }
+  if (says.find("DNS resolution failed") != std::string::npos || says.find("Host not found") != std::string::npos) {
+    return "no host is known by that name; is it right, and in the DNS or /etc/hosts?";
+  }
+  return says;
+}
+
 std::string explain_failure(const grpc::Status& status, const CollectorAccess& access) {
   const std::string& says = status.error_message();
   const std::string& flags = access.security.flags;
@@ -51,11 +64,12 @@ std::string explain_failure(const grpc::Status& status, const CollectorAccess& a
   if (status.error_code() != grpc::StatusCode::UNAVAILABLE) return says;
   if (access.tls) {
     Result<> tried = net::try_tls(access.address, access.security, "h2", kDiagnosisNano);
-    return tried ? says : tried.error().message;
+    return tried ? says : unreachable(tried.error().message, access.address);
   }
   // Our collectors say why to whoever does not speak the TLS that they want, but gRPC does not hand that on.
   const bool was_sent_away = says.find("GOAWAY") != std::string::npos;
-  return was_sent_away ? says + "; where the collector speaks TLS: " + flags + "tls, or " + flags + "ca FILE" : says;
+  return was_sent_away ? says + "; where the collector speaks TLS: " + flags + "tls, or " + flags + "ca FILE"
+                       : unreachable(says, access.address);
 }
 
 }  // namespace fathom::agent

@@ -326,7 +326,7 @@ bool Committer::room_on_disk(const std::vector<Pending>& group) {
   uint64_t bytes = 0;
   for (const Pending& pending : group) bytes += pending.batch->encoded().size();
   if (!space || space->has_room_for(2 * bytes)) return true;
-  engine_.writable = false;
+  refuse_writes(engine_, *space);
   return false;
 }
 

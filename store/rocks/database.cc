@@ -3,7 +3,9 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -15,6 +17,7 @@
 #include <rocksdb/sst_partitioner.h>
 #include <rocksdb/table.h>
 
+#include "base/directory_cure.h"
 #include "base/lock_holder.h"
 #include "base/thread_priority.h"
 #include "store/rocks/block_cuts.h"
@@ -213,11 +216,15 @@ rocksdb::Options family_options(Family which, const RocksOptions& options, const
   return family;
 }
 
-Result<> write_version(const std::string& file) {
+Result<> write_version(const std::string& path, const std::string& file) {
+  errno = 0;
   std::ofstream out(file);
   out << kFormatVersion << "\n";
   out.close();
-  if (!out) return invalid("cannot write " + file + "; check the directory's permissions and free space");
+  const int fault = errno;
+  if (!out) {
+    return invalid("cannot write " + file + ": " + std::strerror(fault) + directory_cure(path, fault));
+  }
   return {};
 }
 
@@ -234,18 +241,22 @@ Result<> check_version(const std::string& path) {
       return corrupt(file + " does not hold a version; is " + path + " a data directory?");
     }
     if (version == kFormatVersion) return {};
-    if (version < kFormatVersion) return write_version(file);  // what is written from now on, older servers cannot read
+    if (version < kFormatVersion)
+      return write_version(path, file);  // what is written from now on, older servers cannot read
     return Error{ErrorCode::kUnsupported, path + " was written by a newer fathom (format " + std::to_string(version) +
                                               ", this program reads up to " + std::to_string(kFormatVersion) +
                                               "); use that version, or another --data directory"};
   }
-  return write_version(file);
+  return write_version(path, file);
 }
 
 Result<> prepare_directory(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
-  if (error) return invalid("cannot create the data directory " + path + ": " + error.message());
+  if (error) {
+    return invalid("cannot create the data directory " + path + ": " + error.message() +
+                   directory_cure(path, error.value()));
+  }
   if (Result<> version = check_version(path); !version) return version;
   std::filesystem::create_directories(path + "/ingest", error);
   if (error) return invalid("cannot create " + path + "/ingest: " + error.message());
@@ -271,6 +282,7 @@ Error open_error(const rocksdb::Status& status, const std::string& path) {
     return in_use(path, "another process");
   }
   Error error = from_status(status, "open " + path);
+  if (forbidden) error.message += directory_cure(path, EACCES);
   // Only a lock that is held and a disk that is full pass by themselves.
   if (status.IsIOError() && !status.IsNoSpace()) error.code = ErrorCode::kInvalid;
   return error;

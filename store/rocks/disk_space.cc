@@ -4,7 +4,18 @@
 
 #include <algorithm>
 
+#include "base/log.h"
+
 namespace fathom::store {
+
+void refuse_writes(Engine& engine, const DiskSpace& space) {
+  constexpr uint64_t kMebibyte = 1 << 20;
+  if (!engine.writable.exchange(false)) return;
+  log_warning("the disk of " + engine.options.path + " is nearly full (" +
+              std::to_string(space.free_bytes / kMebibyte) + " MiB free, of which --reserve-disk keeps " +
+              std::to_string(space.reserve_bytes / kMebibyte) +
+              "): writes are refused until there is room; make some, or keep less: --retention-size, --retention-age");
+}
 
 std::optional<DiskSpace> measure_disk(Engine& engine) {
   struct statvfs disk {};

@@ -157,7 +157,7 @@ void Maintenance::watch_disk() {
   bool was_writable = engine_.writable.load();
   gauge("fathom_disk_free_bytes", "Free space on the data directory's file system")
       .set(static_cast<int64_t>(space->free_bytes));
-  if (!room && was_writable) log_warning("the disk is nearly full: writes are refused until there is room");
+  if (!room) refuse_writes(engine_, *space);
   if (room) {
     // RocksDB stops after a failed write, its own or ours, until it is told that the fault is gone. Where nothing is
     // stopped this does nothing. Not while a segment is published: see Database::may_ingest().

@@ -1,0 +1,16 @@
+// The flags of the program fathom-agent, which are the keys of its configuration file, too (cli/server_flags.h has
+// those that `fathom up` hands on to it).
+//
+// Purpose: here, and not with the program, because a server says by them what was written into the wrong file.
+// Thread safety: a plain function.
+#pragma once
+
+#include <vector>
+
+#include "cli/args.h"
+
+namespace fathom::cli {
+
+std::vector<Flag> agent_program_flags();
+
+}  // namespace fathom::cli
