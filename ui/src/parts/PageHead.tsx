@@ -1,14 +1,7 @@
-import { formatPlace, type View } from "@/state/place";
+import { formatPlace } from "@/state/place";
+import { TABS } from "@/state/views";
 import { place } from "@/state/navigation";
 import { appearance, chooseAppearance, type Appearance } from "@/state/appearance";
-
-const TABS: readonly (readonly [View, string])[] = [
-  ["explore", "Explore"],
-  ["services", "Services"],
-  ["nodes", "Nodes"],
-  ["captures", "Captures"],
-  ["snapshots", "Snapshots"],
-];
 
 const NEXT: Readonly<Record<Appearance, Appearance>> = { system: "dark", dark: "light", light: "system" };
 
@@ -23,13 +16,13 @@ export function PageHead({ help }: { help: () => void }) {
         fathom
       </a>
       <nav aria-label="Views">
-        {TABS.map(([view, name]) => (
+        {TABS.map(({ view, title }) => (
           <a
             key={view}
             href={formatPlace({ view, query: {} })}
             aria-current={place.value?.view === view ? "page" : undefined}
           >
-            {name}
+            {title}
           </a>
         ))}
       </nav>

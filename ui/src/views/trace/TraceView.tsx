@@ -5,12 +5,13 @@ import { useAnswer } from "@/api/answer";
 import { useKeys } from "@/keys/keys";
 import { Problem, Waiting } from "@/parts/Problem";
 import type { Place } from "@/state/place";
+import { useShownName } from "@/state/title";
 import { Actions, placeOf } from "./actions";
 import { useChoices, type Choices } from "./choices";
 import { Comparison } from "./Comparison";
 import { Evidence, evidenceOf } from "./Evidence";
 import { Minimap } from "./Minimap";
-import { lookUp, makeModel } from "./model";
+import { lookUp, makeModel, nameOf, titleSpan } from "./model";
 import { PathSummary, RunDetail } from "./PathSummary";
 import { visibleRows } from "./rows";
 import { SpanDetail } from "./SpanDetail";
@@ -46,6 +47,8 @@ export function TraceView({ place }: { place: Place }) {
 function Loaded({ answer, choices }: { answer: TraceAnswer; choices: Choices }) {
   const { clock, folding, find, span } = choices.words.value;
   const model = useMemo(() => makeModel(answer, clock), [answer, clock]);
+  const title = titleSpan(model);
+  useShownName(title && `${title.service} ${nameOf(title)}`);
   const rows = useMemo(() => visibleRows(model.tree, folding), [model, folding]);
   const hits = useMemo(() => model.search.find(find), [model, find]);
   const hitSet = useMemo(() => new Set(hits), [hits]);
