@@ -94,15 +94,15 @@ function Head({ place, zone }: { place: Place; zone: Zone }) {
     go(withQuery(place, { ...NO_RANGE, ...(isBetween(next) ? rangeWords(next) : { since: next.since }) }));
   return (
     <>
-      <div class="list-head">
+      <div class="list-range">
         <h1>Captures</h1>
         {range && (
-        <RangePicker
-          range={range}
-          zone={zone}
-          chooseRange={chooseRange}
-          chooseZone={(next) => go(withQuery(place, { zone: next === "utc" ? "utc" : undefined }))}
-        />
+          <RangePicker
+            range={range}
+            zone={zone}
+            chooseRange={chooseRange}
+            chooseZone={(next) => go(withQuery(place, { zone: next === "utc" ? "utc" : undefined }))}
+          />
         )}
       </div>
       <div class="list-head">
@@ -112,7 +112,8 @@ function Head({ place, zone }: { place: Place; zone: Zone }) {
         {trace && (
           <span>
             of trace <span class="mono">{trace.slice(0, 8)}</span>
-            {!range && ", of any time"}{" · "}
+            {!range && ", of any time"}
+            {" · "}
             <a href={formatPlace(withQuery(place, { trace_id: undefined }))}>of all</a>
           </span>
         )}

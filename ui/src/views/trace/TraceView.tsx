@@ -8,7 +8,7 @@ import type { Place } from "@/state/place";
 import { useShownName } from "@/state/title";
 import { Actions, placeOf } from "./actions";
 import { useChoices, type Choices } from "./choices";
-import { Comparison } from "./Comparison";
+import { Comparison, USUAL } from "./Comparison";
 import { Evidence, evidenceOf } from "./Evidence";
 import { Minimap } from "./Minimap";
 import { lookUp, makeModel, nameOf, titleSpan } from "./model";
@@ -20,6 +20,7 @@ import { TraceHead } from "./TraceHead";
 import { traceKeys } from "./traceKeys";
 import { nodeAt } from "./tree";
 import { useHeld } from "./useHeld";
+import { UsualComparison } from "./UsualComparison";
 import { Waterfall } from "./Waterfall";
 import "./trace.css";
 import "./detail.css";
@@ -38,7 +39,10 @@ export function TraceView({ place }: { place: Place }) {
       {!answer.data && <h1 class="visually-hidden">Trace {id}</h1>}
       {answer.error && <Problem error={answer.error} again={answer.again} />}
       {!answer.data && !answer.error && <Waiting what="Asking for the trace" />}
-      {answer.data && compared && <Comparison place={place} answer={answer.data} otherId={compared} />}
+      {answer.data && compared === USUAL && <UsualComparison place={place} answer={answer.data} />}
+      {answer.data && compared && compared !== USUAL && (
+        <Comparison place={place} answer={answer.data} otherId={compared} />
+      )}
       {answer.data && !compared && <Loaded answer={answer.data} choices={choices} />}
     </div>
   );
