@@ -1,16 +1,9 @@
 import { ZoneChoice } from "@/parts/ZoneChoice";
-import { formatPlace, withQuery, type View } from "@/state/place";
+import { formatPlace, withQuery } from "@/state/place";
+import { TABS, type View } from "@/state/views";
 import { fromHere, go, place } from "@/state/navigation";
 import { readZone } from "@/time/nano";
 import { appearance, chooseAppearance, type Appearance } from "@/state/appearance";
-
-const TABS: readonly (readonly [View, string])[] = [
-  ["explore", "Explore"],
-  ["services", "Services"],
-  ["nodes", "Nodes"],
-  ["captures", "Captures"],
-  ["snapshots", "Snapshots"],
-];
 
 /** Their range picker has the choice of the clock. */
 const HAVE_A_RANGE: readonly View[] = ["explore", "services"];
@@ -28,13 +21,13 @@ export function PageHead({ help }: { help: () => void }) {
         fathom
       </a>
       <nav aria-label="Views">
-        {TABS.map(([view, name]) => (
+        {TABS.map(({ view, title }) => (
           <a
             key={view}
             href={formatPlace(fromHere({ view, query: {} }))}
             aria-current={place.value?.view === view ? "page" : undefined}
           >
-            {name}
+            {title}
           </a>
         ))}
       </nav>

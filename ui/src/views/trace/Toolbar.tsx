@@ -1,11 +1,11 @@
 // The buttons above the waterfall; each has a key, too.
 import type { RefObject } from "preact";
-import { useState } from "preact/hooks";
 import { useKeys } from "@/keys/keys";
 import { go, place } from "@/state/navigation";
 import { withQuery } from "@/state/place";
 import type { Actions } from "./actions";
-import { findUsual, subjectOf } from "./usual";
+import { USUAL } from "./Comparison";
+import { subjectOf } from "./usual";
 
 interface Props {
   readonly act: Actions;
@@ -107,37 +107,16 @@ function SearchField({
 }
 
 function Usual({ act }: { act: Actions }) {
-  const [state, setState] = useState<{ readonly busy: boolean; readonly problem?: string }>({ busy: false });
   const { answer, tree, path } = act.model;
   const subject = subjectOf(answer.trace_id, tree, path.root);
-  const compare = async () => {
-    if (!subject) return;
-    setState({ busy: true });
-    try {
-      const usual = await findUsual(subject);
-      const here = place.peek();
-      setState({ busy: false });
-      if (here?.view === "trace" && here.id === answer.trace_id) go(withQuery(here, { compare: usual }));
-    } catch (problem) {
-      setState({ busy: false, problem: problem instanceof Error ? problem.message : "it could not be found" });
-    }
+  const compare = () => {
+    const here = place.peek();
+    if (subject && here?.view === "trace") go(withQuery(here, { compare: USUAL }));
   };
-  useKeys("Another trace", [{ key: "u", what: "compare with a usual one", run: () => void compare() }]);
+  useKeys("Another trace", [{ key: "u", what: "compare with usual ones", run: compare }]);
   return (
-    <>
-      <button
-        disabled={state.busy}
-        onClick={compare}
-        hidden={!subject}
-        title={`With one of ${subject?.operation} of its median duration  u`}
-      >
-        {state.busy ? "Looking for a usual one …" : "Compare with a usual one"}
-      </button>
-      {state.problem && (
-        <span class="bad" role="alert">
-          {state.problem}
-        </span>
-      )}
-    </>
+    <button onClick={compare} hidden={!subject} title={`With those of ${subject?.operation} of its median duration  u`}>
+      Compare with usual ones
+    </button>
   );
 }

@@ -5,12 +5,13 @@ import { useAnswer } from "@/api/answer";
 import { useKeys } from "@/keys/keys";
 import { Problem, Waiting } from "@/parts/Problem";
 import type { Place } from "@/state/place";
+import { useShownName } from "@/state/title";
 import { Actions, placeOf } from "./actions";
 import { useChoices, type Choices } from "./choices";
-import { Comparison } from "./Comparison";
+import { Comparison, USUAL } from "./Comparison";
 import { Evidence, evidenceOf } from "./Evidence";
 import { Minimap } from "./Minimap";
-import { lookUp, makeModel } from "./model";
+import { lookUp, makeModel, nameOf, titleSpan } from "./model";
 import { PathSummary, RunDetail } from "./PathSummary";
 import { visibleRows } from "./rows";
 import { SpanDetail } from "./SpanDetail";
@@ -19,6 +20,7 @@ import { TraceHead } from "./TraceHead";
 import { traceKeys } from "./traceKeys";
 import { nodeAt } from "./tree";
 import { useHeld } from "./useHeld";
+import { UsualComparison } from "./UsualComparison";
 import { Waterfall } from "./Waterfall";
 import "./trace.css";
 import "./detail.css";
@@ -37,7 +39,10 @@ export function TraceView({ place }: { place: Place }) {
       {!answer.data && <h1 class="visually-hidden">Trace {id}</h1>}
       {answer.error && <Problem error={answer.error} again={answer.again} />}
       {!answer.data && !answer.error && <Waiting what="Asking for the trace" />}
-      {answer.data && compared && <Comparison place={place} answer={answer.data} otherId={compared} />}
+      {answer.data && compared === USUAL && <UsualComparison place={place} answer={answer.data} />}
+      {answer.data && compared && compared !== USUAL && (
+        <Comparison place={place} answer={answer.data} otherId={compared} />
+      )}
       {answer.data && !compared && <Loaded answer={answer.data} choices={choices} />}
     </div>
   );
@@ -46,6 +51,8 @@ export function TraceView({ place }: { place: Place }) {
 function Loaded({ answer, choices }: { answer: TraceAnswer; choices: Choices }) {
   const { clock, folding, find, span } = choices.words.value;
   const model = useMemo(() => makeModel(answer, clock), [answer, clock]);
+  const title = titleSpan(model);
+  useShownName(title && `${title.service} ${nameOf(title)}`);
   const rows = useMemo(() => visibleRows(model.tree, folding), [model, folding]);
   const hits = useMemo(() => model.search.find(find), [model, find]);
   const hitSet = useMemo(() => new Set(hits), [hits]);

@@ -7,7 +7,6 @@ import { flip, NOTHING_FOLDED, placeOfNode, reveal, rowKey, visibleRows, type Fo
 import { searchable, stepThrough } from "./search";
 import { around, lengthOf, panned, ticksOf, within, zoomed } from "./timeWindow";
 import { buildTree } from "./tree";
-import { boundsAround, medianOf, mostUsual, rangeAround } from "./usual";
 import { valueText } from "./values";
 import { readWords, writeWords, type Words } from "./words";
 
@@ -197,29 +196,5 @@ describe("two traces", () => {
   it("are told with the greatest difference first", () => {
     expect(ordered(rows, "self").map((row) => row.operation)).toEqual(["SELECT", "lock", "cache", "GET"]);
     expect(ordered(rows, "tree")).toEqual(rows);
-  });
-});
-
-describe("a usual trace", () => {
-  const row = (trace_id: string, duration_nano: number, more = {}) => ({
-    ...{ trace_id, duration_nano, complete: true, error: false },
-    ...more,
-  });
-  it("is near the median, complete, without an error, and another one", () => {
-    const rows = [row("self", 100), row("error", 101, { error: true }), row("near", 90), row("far", 120)];
-    expect(mostUsual(rows, "self", 100)?.trace_id).toBe("near");
-    expect(mostUsual([row("self", 100)], "self", 100)).toBeUndefined();
-    expect(mostUsual([row("cut", 100, { complete: false })], "self", 100)?.trace_id).toBe("cut");
-  });
-  it("is asked for exactly", () => {
-    expect(boundsAround(1000, 0.1)).toEqual({ min_duration: "900ns", max_duration: "1100ns" });
-    expect(rangeAround(1795221003123456789n).from).toBe("1795217403123456789");
-    const subject = { traceId: "", service: "s", operation: "op", kind: "server", startUnixNano: 0n };
-    const known = [
-      { operation: "op", kind: "client", spans: 1, p50_nano: 5 },
-      { operation: "op", kind: "server", spans: 1, p50_nano: 7 },
-    ];
-    expect(medianOf(known, subject)).toBe(7);
-    expect(medianOf([], subject)).toBeUndefined();
   });
 });
