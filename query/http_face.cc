@@ -176,6 +176,11 @@ std::optional<HttpResponse> HttpFace::page_answer(const HttpRequest& request) {
   return no_page_response(kWelcome);
 }
 
+std::optional<HttpResponse> HttpFace::lost_page(const Error& fault, const HttpRequest& request) const {
+  if (fault.code != ErrorCode::kNotFound || !options_.page) return std::nullopt;
+  return options_.page->lost(request);
+}
+
 std::optional<HttpResponse> HttpFace::plain_answer(const std::string& path) {
   if (path == "/") return text_response(kWelcome);
   if (path == "/healthz") return text_response("ok\n");
@@ -203,6 +208,7 @@ void HttpFace::run_query(HttpRequest request, net::HttpRespond respond) {
   auto routed = route(request, now_unix_nano(), options_.max_deadline_nano);
   if (!routed) {
     count_refused(error_code_name(routed.error().code));
+    if (auto page = lost_page(routed.error(), request)) return respond(*std::move(page));
     return respond(fault_response(routed.error()));
   }
   QueryRunner& runner = runner_of(routed->lane);

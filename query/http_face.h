@@ -34,6 +34,7 @@ class HttpFace : public net::HttpHandler {
 
  private:
   std::optional<net::HttpResponse> page_answer(const net::HttpRequest& request);
+  std::optional<net::HttpResponse> lost_page(const Error& fault, const net::HttpRequest& request) const;
   std::optional<net::HttpResponse> plain_answer(const std::string& path);
   net::HttpResponse readiness();
   QueryRunner& runner_of(Lane lane);

@@ -128,6 +128,13 @@ std::optional<HttpResponse> PageFiles::answer(const HttpRequest& request) const 
   return give(found->second, request);
 }
 
+std::optional<HttpResponse> PageFiles::lost(const HttpRequest& request) const {
+  if (empty() || request.path.starts_with("/api/") || !takes_html(request)) return std::nullopt;
+  HttpResponse response = give(files_.at("/index.html"), request);
+  if (response.status == 200) response.status = 404;
+  return response;
+}
+
 HttpResponse PageFiles::give(const File& file, const HttpRequest& request) {
   HttpResponse response{.content_type = file.content_type};
   add_page_headers(response);

@@ -29,6 +29,9 @@ class PageFiles {
   bool empty() const { return files_.empty(); }
   // Nothing: the request is for none of the page's files and addresses, or not a browser's.
   std::optional<net::HttpResponse> answer(const net::HttpRequest& request) const;
+  // For a browser at an address that nothing is at: the page, which says so and leads on, with status 404. Nothing: not
+  // a browser's request for a page.
+  std::optional<net::HttpResponse> lost(const net::HttpRequest& request) const;
 
  private:
   struct File {

@@ -80,6 +80,18 @@ TEST_F(PageFilesTest, ProgramsAndOtherAddressesDoNot) {
   }
 }
 
+TEST_F(PageFilesTest, ABrowserThatIsLostGetsThePageThatSaysSo) {
+  PageFiles page = read();
+  auto answer = page.lost(get("/nonsense"));
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_EQ(answer->status, 404);
+  EXPECT_EQ(answer->content_type, "text/html; charset=utf-8");
+  EXPECT_EQ(answer->body, "<!doctype html><title>fathom</title>");
+  EXPECT_FALSE(page.lost(get("/api/v1/nonsense")).has_value());
+  EXPECT_FALSE(page.lost(get("/nonsense", {{"accept", "*/*"}})).has_value());
+  EXPECT_FALSE(PageFiles().lost(get("/nonsense")).has_value());
+}
+
 TEST_F(PageFilesTest, OnlyWhatWasReadAtTheStartHasAName) {
   PageFiles page = read();
   write("late.js", "late");

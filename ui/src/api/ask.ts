@@ -15,6 +15,10 @@ export class AskError extends Error {
   get wantsToken(): boolean {
     return this.status === 401;
   }
+  /** The same question may be answered the next time: what is not there, or not understood, stays so. */
+  get mayPass(): boolean {
+    return this.status !== 400 && this.status !== 404;
+  }
   get away(): boolean {
     return this.status === 0 || this.status === 502 || this.status === 503;
   }

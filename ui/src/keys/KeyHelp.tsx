@@ -1,5 +1,5 @@
 import { useEffect, useRef } from "preact/hooks";
-import { keyGroups } from "./keys";
+import { keyGroups, signOf } from "./keys";
 
 /** What the keyboard does here. */
 export function KeyHelp({ close }: { close: () => void }) {
@@ -10,18 +10,19 @@ export function KeyHelp({ close }: { close: () => void }) {
     dialog.current?.focus();
     dialog.current?.scrollTo(0, 0);
   }, []);
+  const groups = keyGroups.value.filter(({ bindings }) => bindings.length > 0);
   const outside = (event: Event) => event.target === dialog.current && dialog.current?.close();
   return (
     <dialog ref={dialog} class="key-help" aria-label="Keys" tabIndex={-1} onClose={close} onClick={outside}>
       <h2>Keys</h2>
-      {keyGroups.value.map((group) => (
+      {groups.map((group) => (
         <section key={group.title}>
           <h3>{group.title}</h3>
           <dl>
             {group.bindings.map((binding) => (
               <div key={binding.key}>
                 <dt>
-                  <kbd>{binding.key === " " ? "Space" : binding.key}</kbd>
+                  <kbd>{signOf(binding.key)}</kbd>
                 </dt>
                 <dd>{binding.what}</dd>
               </div>

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { bindingFor, isTaken, nameOf, type KeyGroup } from "./keys";
+import { bindingFor, isTaken, nameOf, signOf, type KeyGroup } from "./keys";
 
 const key = (name: string, more: Partial<KeyboardEvent> = {}) => ({
   key: name,
@@ -47,4 +47,10 @@ it("leaves keys to what has the focus and needs them", () => {
   expect(isTaken(within("[data-scrolls]"), "j")).toBe(false);
   expect(isTaken(within("div"), " ")).toBe(false);
   expect(isTaken(null, " ")).toBe(false);
+});
+
+it("shows keys as they stand on keyboards", () => {
+  expect(["ArrowLeft", "Shift+ArrowUp", "Ctrl+ArrowRight", " ", "+", "Ctrl++", "Shift+ ", "j"].map(signOf)).toEqual([
+    ...["←", "Shift+↑", "Ctrl+→", "Space", "+", "Ctrl++", "Shift+Space", "j"],
+  ]);
 });

@@ -28,6 +28,17 @@ export function nameOf(event: Pick<KeyboardEvent, "key" | "ctrlKey" | "altKey" |
   return `${event.ctrlKey ? "Ctrl+" : ""}${event.altKey ? "Alt+" : ""}${shift ? "Shift+" : ""}${event.key}`;
 }
 
+const SIGNS: Readonly<Record<string, string>> = {
+  ...{ ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓" },
+  " ": "Space",
+};
+
+/** As it stands on keyboards: "Shift+←". */
+export function signOf(key: string): string {
+  const at = key.lastIndexOf("+", key.length - 2) + 1;
+  return key.slice(0, at) + (SIGNS[key.slice(at)] ?? key.slice(at));
+}
+
 export function bindingFor(
   groups: readonly KeyGroup[],
   name: string,

@@ -6,7 +6,7 @@ export function Problem({ error, again }: { error: AskError; again?: () => void 
   return (
     <div class="problem" role="alert">
       <span>{error.message}</span>{" "}
-      {error.wantsToken ? <TokenForm /> : again && <button onClick={again}>Try again</button>}
+      {error.wantsToken ? <TokenForm /> : again && error.mayPass && <button onClick={again}>Try again</button>}
     </div>
   );
 }

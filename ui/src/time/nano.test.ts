@@ -12,6 +12,8 @@ describe("formatDuration", () => {
     [90e9, "1.5 min"],
     [-2_500_000, "−2.5 ms"],
     [7200e9, "2 h"],
+    [36 * 3600e9, "1.5 d"],
+    [2016144 * 3600e9, "230 y"],
   ])("%d is %s", (nano, text) => expect(formatDuration(nano)).toBe(text));
 });
 

@@ -6,6 +6,8 @@ export type UnixNano = bigint;
 export const NANOS_PER_SECOND = 1_000_000_000n;
 
 const UNITS: readonly (readonly [number, string])[] = [
+  [365.25 * 86400e9, "y"],
+  [86400e9, "d"],
   [3600e9, "h"],
   [60e9, "min"],
   [1e9, "s"],

@@ -4,7 +4,8 @@ import type { Params } from "@/api/ask";
 import type { Place } from "@/state/place";
 import { lossText } from "@/parts/loss";
 import { formatDuration } from "@/time/nano";
-import { rangeParams, readRange, sinceNano, type Range } from "@/time/range";
+import { rangeParams, readRange, type Range } from "@/time/range";
+import { sinceNano } from "@/time/since";
 
 export const TRIGGERS: Readonly<Record<CaptureTrigger, string>> = {
   overdue: "still running beyond its threshold",

@@ -1,6 +1,7 @@
 // The bar above the heatmap: which spans, and of when.
 import { Conditions } from "./Conditions";
 import type { Show } from "./Explorer";
+import { useKeys } from "@/keys/keys";
 import { RangePicker } from "@/parts/RangePicker";
 import type { Lists } from "./lists";
 import { isBetween } from "@/time/range";
@@ -27,7 +28,7 @@ export function Bar(props: BarProps) {
             checked={words.errors}
             onChange={(event) => show({ ...words, errors: event.currentTarget.checked })}
           />
-          Errors only
+          Errors only <kbd>e</kbd>
         </label>
         <Conditions words={words} show={show} refused={props.refused} />
       </div>
@@ -37,7 +38,13 @@ export function Bar(props: BarProps) {
 
 function RangeChoice({ words, show }: BarProps) {
   const { range, zone, follow } = words;
-  const live: Words = { ...withRange(words, isBetween(range) ? { since: "15m" } : range), follow: !follow };
+  // What ends at a fixed time has nothing to follow; another range would not be what the reader asked for.
+  const fixed = isBetween(range);
+  const toggle = () => !fixed && show({ ...withRange(words, range), follow: !follow });
+  useKeys("Which spans", [
+    { key: "l", what: "follow live, or not; of the last minutes or hours", run: toggle },
+    { key: "e", what: "errors only, or all", run: () => show({ ...words, errors: !words.errors }) },
+  ]);
   return (
     <div class="explore-range">
       <RangePicker
@@ -46,8 +53,15 @@ function RangeChoice({ words, show }: BarProps) {
         chooseRange={(next) => show(withRange(words, next))}
         chooseZone={(next) => show({ ...words, zone: next })}
       />
-      <button aria-pressed={follow} onClick={() => show(live)} title="asked again every five seconds">
-        Live
+      <button
+        aria-pressed={follow}
+        disabled={fixed}
+        title={
+          fixed ? "this range ends at a fixed time: choose one of the last … first" : "asked again every five seconds"
+        }
+        onClick={toggle}
+      >
+        Live <kbd>l</kbd>
       </button>
     </div>
   );

@@ -5,7 +5,9 @@ import { formatDuration } from "@/time/nano";
 import { rowOfSlowest, type Heat } from "./heat";
 import { Heatmap } from "./Heatmap";
 import { formatBetween, isBetween } from "@/time/range";
-import { selectionOf } from "./selection";
+import { selectionOf, zooms } from "./selection";
+import { Empty } from "./Empty";
+import { useKeys } from "@/keys/keys";
 import { zoomedIn, zoomedOut, type Selection, type Words } from "./words";
 
 interface Props {
@@ -36,25 +38,18 @@ export function Picture({ words, show, heat, stale, failed, children }: Props) {
           zoomOut={() => show(zoomedOut(words))}
         />
       ) : (
-        <Nothing words={words} waits={heat === undefined && !failed} failed={failed} />
+        <Nothing words={words} show={show} waits={heat === undefined && !failed} failed={failed} />
       )}
       {children}
     </section>
   );
 }
 
-function Nothing({ words, waits, failed }: { words: Words; waits: boolean; failed: boolean }) {
-  const narrow = words.service || words.operation || words.where.length > 0 || words.errors;
+function Nothing({ words, show, waits, failed }: Pick<Props, "words" | "show" | "failed"> & { waits: boolean }) {
   return (
     <div class="heatmap heatmap-empty" role="status">
       {waits && "Asking …"}
-      {!waits && !failed && (
-        <p>
-          No spans {narrow ? "fit these conditions" : "were started"} in this range.
-          <br />
-          {narrow ? "Take a condition away, or choose a longer range." : "Choose a longer range."}
-        </p>
-      )}
+      {!waits && !failed && <Empty words={words} show={show} />}
     </div>
   );
 }
@@ -66,29 +61,50 @@ interface HeadProps extends Pick<Props, "words" | "show" | "heat"> {
 function Head({ words, show, heat, select }: HeadProps) {
   const slowest = heat && rowOfSlowest(heat, 0.01);
   const box = heat && slowest !== undefined && { left: 0, right: heat.columns - 1, low: slowest, high: heat.rows - 1 };
+  const selectSlowest = () => heat && box && select(selectionOf(heat, box));
+  useKeys("Selection", [{ key: "s", what: "select the slowest hundredth", run: selectSlowest }]);
+  const { selection, range, zone, outer } = words;
+  const useless = selection !== undefined && heat !== undefined && !zooms(heat, selection);
+  const name = words.operation || words.service || "All services";
+  const time = isBetween(range) ? formatBetween(range, zone) : `last ${range.since}`;
+  const figures = [
+    heat && `${formatCount(heat.spans)} spans`,
+    time,
+    heat && `a column is ${formatDuration(heat.stepNano)}`,
+  ];
+  const said = figures.filter(Boolean).join(" · ");
   return (
-    <div class="explore-head">
-      <h2>{words.operation || words.service || "All services"}</h2>
-      <span class="faint">
-        {heat && `${formatCount(heat.spans)} spans · `}
-        {isBetween(words.range) ? formatBetween(words.range, words.zone) : `last ${words.range.since}`}
-        {heat && ` · one column is ${formatDuration(heat.stepNano)}`}
+    <div class="explore-head picture-head">
+      <h2 title={name}>{name}</h2>
+      <span class="faint" title={said}>
+        {said}
       </span>
       <span class="explore-actions">
-        <button
-          disabled={!box}
-          title="select the slowest hundredth"
-          onClick={() => heat && box && select(selectionOf(heat, box))}
-        >
-          Slowest 1 %
+        <button disabled={!box} title="select the slowest hundredth" onClick={selectSlowest}>
+          Slowest 1 % <kbd>s</kbd>
         </button>
-        <button disabled={!words.selection} onClick={() => show(zoomedIn(words))}>
+        <button
+          disabled={!selection || useless}
+          title={
+            useless ? "the selection is as long as the range: there is nothing to zoom into" : "zoom into its time"
+          }
+          onClick={() => show(zoomedIn(words))}
+        >
           Zoom <kbd>z</kbd>
         </button>
-        <button disabled={words.outer.length === 0} onClick={() => show(zoomedOut(words))}>
+        <button disabled={outer.length === 0} onClick={() => show(zoomedOut(words))}>
           Undo <kbd>u</kbd>
         </button>
       </span>
     </div>
+  );
+}
+
+/** What the cells' colours say; for the foot of the picture. */
+export function Legend() {
+  return (
+    <span class="faint heat-legend">
+      one span <span class="heat-ramp" aria-hidden="true" /> most · redder, the greater the share of errors
+    </span>
   );
 }

@@ -29,6 +29,7 @@ export function ServiceTable({ words, show, lists }: Props) {
     <section class="explore-table explore-side" aria-label={narrowed ? `Operations of ${words.service}` : "Services"}>
       <div class="explore-head">
         <h2>{narrowed ? `Operations of ${words.service}` : "Services"}</h2>
+        {(words.where.length > 0 || words.errors) && <span class="faint">of all spans, whatever the conditions</span>}
         {narrowed && (
           <span class="explore-actions">
             <button onClick={() => show({ ...words, service: "", operation: "" })}>All services</button>
@@ -75,10 +76,12 @@ function Table({ rows, words, show, choose, current }: TableProps) {
           {sorted(rows, order).map((row) => (
             <tr key={row.key} aria-current={row.name === current ? "true" : undefined}>
               <td class="named">
-                <button class="plain" title={row.name} onClick={() => choose(row)}>
-                  {row.name}
-                </button>{" "}
-                {row.note && <span class="faint">{row.note}</span>}
+                <span>
+                  <button class="plain" title={row.name} onClick={() => choose(row)}>
+                    {row.name}
+                  </button>
+                  {row.note && <span class="faint">{row.note}</span>}
+                </span>
               </td>
               <td class="number">{formatRate(row.rate)}</td>
               <td class={`number ${row.errorShare >= 0.01 ? "bad" : row.errorShare > 0 ? "" : "faint"}`}>

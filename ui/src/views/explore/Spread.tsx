@@ -12,6 +12,7 @@ import { timesText } from "./describe";
 import type { Show } from "./Explorer";
 import { conditionOf } from "./condition_text";
 import { rowOfSlowest, type Heat } from "./heat";
+import { Legend } from "./Picture";
 import { paintStrip } from "./paint_strip";
 import { rangeParams } from "@/time/range";
 import { emptyText, inOrder, seenText, spreadOver, stripOf, type Strip } from "./spread";
@@ -47,12 +48,19 @@ export function Spread({ words: chosen, show, heat: current, stale, differences 
         {spread !== "" && slowAbove !== undefined && (
           <span class="faint">
             <span class="swatch selected" aria-hidden="true" /> over {formatDuration(slowAbove)}{" "}
-            <span class="swatch heat" aria-hidden="true" /> the others
+            <span class="swatch heat" aria-hidden="true" /> the others{words.service === "" && ", of all services"}
           </span>
         )}
+        {heat && <Legend />}
       </div>
       {spread !== "" && heat && (
-        <div class="strips" tabIndex={0} role="region" aria-label={`Values of ${spread} over time`}>
+        <div
+          class="strips"
+          data-done={found.done}
+          tabIndex={0}
+          role="region"
+          aria-label={`Values of ${spread} over time`}
+        >
           {strips.map(({ value, strip }) => (
             <ValueStrip
               key={value}
@@ -88,6 +96,9 @@ function useSettled(heat: Heat | undefined, follow: boolean): Heat | undefined {
   return kept.current.heat;
 }
 
+// A key of thousands would make the list as wide.
+const MOST_LETTERS = 60;
+
 function Choice({ keys, spread, choose }: { keys: readonly string[]; spread: string; choose: (key: string) => void }) {
   const all = [...new Set([...(spread ? [spread] : []), ...keys])].sort();
   return (
@@ -97,7 +108,7 @@ function Choice({ keys, spread, choose }: { keys: readonly string[]; spread: str
         <option value="">nothing</option>
         {all.map((key) => (
           <option key={key} value={key}>
-            {key}
+            {key.length > MOST_LETTERS ? `${key.slice(0, MOST_LETTERS)}…` : key}
           </option>
         ))}
       </select>

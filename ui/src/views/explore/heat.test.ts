@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { HeatmapAnswer } from "@/api/generated/answers";
-import { heatOf, rowOfSlowest, tally, warmth } from "./heat";
+import { heatOf, rowOfSlowest, tally, warmth, redness } from "./heat";
 import { boxBetween, boxOf, cellAt, moved, rowOf, selectionOf, slowestCell } from "./selection";
 
 const TWO = 1795269600000000000n; // 2026-11-21 14:00 UTC
@@ -90,4 +90,12 @@ describe("the cursor", () => {
     cursor = moved(heat, cursor, "ArrowLeft", false);
     expect(cursor.anchor).toEqual(cursor.at);
   });
+});
+
+it("reddens a cell by the share of its errors, not by one of them", () => {
+  expect(redness(1, 1000)).toBe(0);
+  expect(redness(0, 0)).toBe(0);
+  expect(redness(1, 100)).toBeCloseTo(0.1);
+  expect(redness(25, 100)).toBe(0.5);
+  expect(redness(3, 3)).toBe(1);
 });

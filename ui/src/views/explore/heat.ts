@@ -50,6 +50,15 @@ export function warmth(count: number, most: number): number {
   return most <= 1 ? 1 : Math.log(count) / Math.log(most);
 }
 
+/**
+ * How red a cell is, from 0 to 1: by the share of its spans that failed. Below a hundredth not at all: among a million
+ * spans some always fail.
+ */
+export function redness(errors: number, count: number): number {
+  const share = count > 0 ? errors / count : 0;
+  return share < 0.01 ? 0 : Math.min(1, Math.sqrt(share));
+}
+
 /** Cells from (column, row) to (column, row), both inclusive. */
 export interface Box {
   readonly left: number;

@@ -2,7 +2,7 @@
 import type { RefObject } from "preact";
 import { useKeys, type KeyBinding } from "@/keys/keys";
 import { tally } from "./heat";
-import { boxBetween, boxOf, moved, selectionOf, type Cursor } from "./selection";
+import { boxBetween, boxOf, moved, selectionOf, zooms, type Cursor } from "./selection";
 import type { HeatmapProps } from "./Heatmap";
 import type { Selection } from "./words";
 
@@ -35,7 +35,7 @@ export function useHeatmapKeys(keyed: Keyed): void {
   const zoom = (): void => {
     const into = drawn() ?? selection;
     setCursor(undefined);
-    if (into) keyed.zoomIn(into);
+    if (into && zooms(heat, into)) keyed.zoomIn(into);
   };
   useKeys("Heatmap", [
     { key: "h", what: "go to the heatmap", run: () => surface.current?.focus() },
@@ -59,7 +59,7 @@ export function useHeatmapKeys(keyed: Keyed): void {
     { key: "Enter", what: "keep what is drawn as the selection", when: (e) => ours(e) && !!cursor, run: keep },
     { key: "Escape", what: "clear the selection", run: clear },
     { key: "z", what: "zoom into the selection", run: zoom },
-    { key: "u", what: "undo the zoom", run: keyed.zoomOut },
+    { key: "u", what: "undo the zoom, back to what was selected", run: keyed.zoomOut },
   ]);
 }
 

@@ -1,7 +1,7 @@
-// Paints a heatmap: cells by the logarithm of their count, errors in them, the lane of errors, the axes.
+// Paints a heatmap: cells by the logarithm of their count, redder by their share of errors, the lane of errors, the axes.
 import { themeColor } from "@/draw/canvas";
 import type { Zone } from "@/time/nano";
-import { warmth, type Box, type Heat } from "./heat";
+import { redness, warmth, type Box, type Heat } from "./heat";
 import { plotOf, rectangleOf, type Plot } from "./plot";
 import { durationTicks, timeTicks, type Tick } from "./scales";
 
@@ -21,7 +21,7 @@ const FAINTEST = 0.22;
 const SHADES = 64;
 
 /** Colours from the faintest to the warmest. */
-export function heatRamp(): string[] {
+export function heatRamp(): number[][] {
   const stops = ["heat-0", "heat-1", "heat-2", "heat-3"].map((name) => channels(themeColor(name)));
   return Array.from({ length: SHADES }, (_, shade) => {
     const place = (FAINTEST + (1 - FAINTEST) * (shade / (SHADES - 1))) * (stops.length - 1);
@@ -34,8 +34,12 @@ function channels(hex: string): number[] {
   return [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
 }
 
-function mixed(one: readonly number[], other: readonly number[], share: number): string {
-  return `rgb(${one.map((value, at) => Math.round(value + ((other[at] ?? value) - value) * share)).join(" ")})`;
+function mixed(one: readonly number[], other: readonly number[], share: number): number[] {
+  return one.map((value, at) => Math.round(value + ((other[at] ?? value) - value) * share));
+}
+
+function css(color: readonly number[]): string {
+  return `rgb(${color.join(" ")})`;
 }
 
 export function paintHeatmap(context: Context, width: number, height: number, heat: Heat, zone: Zone): void {
@@ -49,7 +53,7 @@ export function paintHeatmap(context: Context, width: number, height: number, he
 
 function paintCells(context: Context, heat: Heat, plot: Plot): void {
   const ramp = heatRamp();
-  const bad = themeColor("bad");
+  const bad = channels(themeColor("bad"));
   const edges = columnEdges(heat.columns, plot);
   const rowEdges = Array.from({ length: heat.rows + 1 }, (_, row) =>
     Math.round(plot.top + plot.height * (1 - row / heat.rows)),
@@ -62,13 +66,11 @@ function paintCells(context: Context, heat: Heat, plot: Plot): void {
       if (count === 0) continue;
       const y = rowEdges[row + 1] ?? 0;
       const up = gapped((rowEdges[row] ?? y) - y);
-      context.fillStyle = ramp[Math.round(warmth(count, heat.mostInCell) * (SHADES - 1))] ?? bad;
-      context.fillRect(x, y, across, up);
       const errors = heat.errorsExact && !heat.onlyErrors ? (heat.errors[column * heat.rows + row] ?? 0) : 0;
-      if (errors === 0) continue;
-      const high = Math.min(up, Math.max(2, Math.round((errors / count) * up)));
-      context.fillStyle = bad;
-      context.fillRect(x, y + up - high, across, high);
+      const red = redness(errors, count);
+      const own = ramp[Math.round(warmth(count, heat.mostInCell) * (SHADES - 1))] ?? [];
+      context.fillStyle = css(red > 0 ? mixed(own, bad, red) : own);
+      context.fillRect(x, y, across, up);
     }
   }
 }

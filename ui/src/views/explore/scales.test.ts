@@ -49,4 +49,9 @@ describe("durations", () => {
   it("counts minutes beyond a minute", () => {
     expect(labels(durationTicks([1e9, 1e10, 1e11, 1e12], 0.5))).toEqual(["1 s", "10 s", "1 min", "10 min"]);
   });
+  it("counts seconds below a minute, and years beyond days", () => {
+    expect(labels(durationTicks([1e10, 3e10, 6e10], 0.3))).toEqual(["10 s", "20 s", "30 s", "40 s", "1 min"]);
+    const years = Array.from({ length: 12 }, (_, power) => 10 ** (10 + power));
+    for (const label of labels(durationTicks(years, 0.2))) expect(label).toMatch(/^\d+ (s|min|h|d|y)$/);
+  });
 });

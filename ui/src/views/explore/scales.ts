@@ -61,8 +61,16 @@ export function rowPosition(bounds: readonly number[], nano: number): number {
 const MINUTE = 60 * SECOND;
 // Round where people read them: tens below a minute, then 1, 2, 5 ... minutes and hours.
 const DECADES: readonly number[] = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, SECOND, 10 * SECOND];
-const LONG: readonly number[] = [1, 10, 60, 600, 3600].map((minutes) => minutes * MINUTE);
-const BETWEEN: readonly number[] = [2, 5];
+const LONG: readonly number[] = [1, 10, 60, 600, 1440, 14400].map((minutes) => minutes * MINUTE);
+// 365.25 days, as durations are written.
+const YEARS: readonly number[] = [1, 10, 100].map((years) => years * 525_960 * MINUTE);
+const FACTORS: readonly number[] = [2, 5];
+// A minute and an hour are no tens of what is before them.
+const BETWEEN: readonly number[] = [
+  ...[...DECADES.slice(0, -1), MINUTE, 10 * MINUTE, ...YEARS].flatMap((nano) => FACTORS.map((factor) => factor * nano)),
+  ...[20, 30, 40].map((seconds) => seconds * SECOND),
+  ...[30, 120, 360, 2880, 7200, 43_200, 144_000].map((minutes) => minutes * MINUTE),
+];
 
 /** At least `apart` rows lie between two of them; powers of ten come first. */
 export function durationTicks(bounds: readonly number[], apart: number): Tick[] {
@@ -73,8 +81,7 @@ export function durationTicks(bounds: readonly number[], apart: number): Tick[] 
     const at = rowPosition(bounds, nano);
     if (ticks.every((tick) => Math.abs(tick.at - at) >= apart)) ticks.push({ at, label: formatDuration(nano), major });
   };
-  const round = [...DECADES, ...LONG];
-  for (const nano of round) put(nano, true);
-  for (const nano of round) for (const factor of BETWEEN) put(nano * factor, false);
+  for (const nano of [...DECADES, ...LONG, ...YEARS]) put(nano, true);
+  for (const nano of BETWEEN) put(nano, false);
   return ticks.sort((one, other) => one.at - other.at);
 }

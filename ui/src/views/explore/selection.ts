@@ -40,6 +40,11 @@ export function boxOf(heat: Heat, { from, to, minNano, maxNano }: Selection): Bo
   };
 }
 
+/** Whether the picture becomes another one where one zooms into it: times are zoomed, durations are not. */
+export function zooms(heat: Heat, { from, to }: Selection): boolean {
+  return from > heat.start || to < heat.start + BigInt(heat.stepNano) * BigInt(heat.columns);
+}
+
 function floorDivided(value: bigint, by: bigint): bigint {
   return value >= 0n ? value / by : (value - by + 1n) / by;
 }

@@ -15,7 +15,10 @@ const FULL: Words = {
   selection: { from: TWO + 1n, to: TWO + MINUTE, minNano: 250_000_001, maxNano: 1_000_000_000 },
   spread: "host.name",
   sort: "-p99_nano",
-  outer: [{ since: "24h" }, { from: TWO - 60n * MINUTE, to: TWO + 120n * MINUTE }],
+  outer: [
+    { range: { since: "24h" } },
+    { range: { from: TWO - 60n * MINUTE, to: TWO + 120n * MINUTE }, durations: { minNano: 7, maxNano: 9_000_000_000 } },
+  ],
 };
 
 describe("the address", () => {
@@ -44,11 +47,13 @@ it("asks for exactly the selection", () => {
   expect(viewParams(PLAIN)).toEqual({ since: "1h", service: "", operation: "", where: [], errors: false });
 });
 
-it("zooms into the selection, and out again", () => {
-  const inside = zoomedIn({ ...PLAIN, selection: FULL.selection! });
+it("zooms into the selection, and out again to it", () => {
+  const selected = { ...PLAIN, selection: FULL.selection! };
+  const inside = zoomedIn(selected);
   expect(inside.range).toEqual({ from: TWO + 1n, to: TWO + MINUTE });
   expect(inside.selection).toBeUndefined();
-  expect(zoomedOut(inside)).toEqual(PLAIN);
+  expect(zoomedOut(inside)).toEqual(selected);
+  expect(zoomedOut(readWords(writeWords(inside)))).toEqual(selected);
   expect(zoomedOut(PLAIN)).toBe(PLAIN);
   expect(zoomedIn(PLAIN)).toBe(PLAIN);
 });

@@ -12,6 +12,12 @@ export interface Selection {
   readonly maxNano: number;
 }
 
+/** A range that was zoomed out of sight, and which durations were selected in it. */
+export interface Outer {
+  readonly range: Range;
+  readonly durations?: Pick<Selection, "minNano" | "maxNano">;
+}
+
 export interface Words {
   readonly range: Range;
   readonly service: string;
@@ -27,7 +33,7 @@ export interface Words {
   /** "p99_nano", or "-p99_nano" for the smallest first. */
   readonly sort: string;
   /** The ranges that were zoomed into, the outermost first. */
-  readonly outer: readonly Range[];
+  readonly outer: readonly Outer[];
 }
 
 export const DEFAULT_SPREAD = "service.version";
@@ -60,13 +66,18 @@ function readSelection(query: Query): Selection | undefined {
   return { from, to, minNano, maxNano };
 }
 
-function readOuter(text: string): Range {
-  const [from, to] = text.split("/");
-  return readRange(to === undefined ? { since: from } : { from, to });
+// "24h", "FROM/TO", either with "~MIN-MAX" behind it.
+function readOuter(text: string): Outer {
+  const [written = "", said = ""] = text.split("~");
+  const [from, to] = written.split("/");
+  const range = readRange(to === undefined ? { since: from } : { from, to });
+  const [, min, max] = /^(\d{1,16})-(\d{1,16})$/.exec(said) ?? [];
+  return min === undefined ? { range } : { range, durations: { minNano: Number(min), maxNano: Number(max) } };
 }
 
-function writeOuter(range: Range): string {
-  return isBetween(range) ? `${writeInstant(range.from)}/${writeInstant(range.to)}` : range.since;
+function writeOuter({ range, durations }: Outer): string {
+  const text = isBetween(range) ? `${writeInstant(range.from)}/${writeInstant(range.to)}` : range.since;
+  return durations ? `${text}~${durations.minNano}-${durations.maxNano}` : text;
 }
 
 export function writeWords(words: Words): Record<string, string> {
@@ -115,7 +126,7 @@ export function selectionParams({ from, to, minNano, maxNano }: Selection) {
 }
 
 /** Another range; a selection outside of it would be out of sight, so it goes. */
-export function withRange(words: Words, range: Range, outer: readonly Range[] = []): Words {
+export function withRange(words: Words, range: Range, outer: readonly Outer[] = []): Words {
   const { selection: _, ...rest } = words;
   return { ...rest, range, outer, follow: words.follow && !isBetween(range) };
 }
@@ -123,11 +134,16 @@ export function withRange(words: Words, range: Range, outer: readonly Range[] = 
 /** The range becomes the selection's; undone by zoomedOut(). */
 export function zoomedIn(words: Words): Words {
   if (!words.selection) return words;
-  const { from, to } = words.selection;
-  return withRange(words, { from, to }, [...words.outer, words.range]);
+  const { from, to, minNano, maxNano } = words.selection;
+  return withRange(words, { from, to }, [...words.outer, { range: words.range, durations: { minNano, maxNano } }]);
 }
 
+/** The range before, with what was selected in it then. */
 export function zoomedOut(words: Words): Words {
-  const range = words.outer[words.outer.length - 1];
-  return range ? withRange(words, range, words.outer.slice(0, -1)) : words;
+  const before = words.outer[words.outer.length - 1];
+  if (!before) return words;
+  const out = withRange(words, before.range, words.outer.slice(0, -1));
+  return before.durations && isBetween(words.range)
+    ? { ...out, selection: { ...words.range, ...before.durations } }
+    : out;
 }

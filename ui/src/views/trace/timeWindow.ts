@@ -58,17 +58,21 @@ export interface Tick {
 }
 
 const UNITS: readonly (readonly [number, string])[] = [
+  [365.25 * 86400e9, "y"],
+  [86400e9, "d"],
+  [3600e9, "h"],
   [60e9, "min"],
   [1e9, "s"],
   [1e6, "ms"],
   [1e3, "µs"],
   [1, "ns"],
 ];
+const SECOND = 1e9;
 
 /** Round instants of the window, `most` at most, in one unit and with as many digits as tell them apart. */
 export function ticksOf(window: TimeWindow, most: number): readonly Tick[] {
   const step = roundStep(lengthOf(window) / Math.max(1, most));
-  const [size, unit] = UNITS.find(([nano]) => window.toNano >= nano) ?? [1, "ns"];
+  const [size, unit] = unitOf(window.toNano, step);
   const digits = Math.max(0, Math.min(9, Math.ceil(-Math.log10(step / size) - 1e-9)));
   const ticks: Tick[] = [];
   for (let nth = Math.ceil(window.fromNano / step); nth * step <= window.toNano; ++nth)
@@ -76,8 +80,28 @@ export function ticksOf(window: TimeWindow, most: number): readonly Tick[] {
   return ticks;
 }
 
+// Parts of a minute are seconds, of an hour minutes: nobody counts tenths of them.
+function unitOf(largest: number, step: number): readonly [number, string] {
+  const fits = largest < 60 * SECOND ? largest : Math.max(step, SECOND);
+  return UNITS.find(([nano]) => fits >= nano) ?? [1, "ns"];
+}
+
+const LONG_STEPS: readonly number[] = [
+  ...[1, 2, 5, 10, 20, 30].map((seconds) => seconds * SECOND),
+  ...[1, 2, 5, 10, 20, 30].map((minutes) => minutes * 60 * SECOND),
+  ...[1, 2, 3, 6, 12].map((hours) => hours * 3600 * SECOND),
+  ...[1, 2, 5, 10, 20, 50, 100].map((days) => days * 86400 * SECOND),
+];
+const YEAR = 365.25 * 86400 * SECOND;
+
 function roundStep(atLeast: number): number {
   if (!(atLeast > 1)) return 1;
+  if (atLeast > SECOND) return LONG_STEPS.find((step) => step >= atLeast) ?? YEAR * decimalStep(atLeast / YEAR);
+  return decimalStep(atLeast);
+}
+
+function decimalStep(atLeast: number): number {
+  if (atLeast <= 1) return 1;
   const power = 10 ** Math.floor(Math.log10(atLeast));
   return power * ([1, 2, 5].find((factor) => factor * power >= atLeast) ?? 10);
 }
