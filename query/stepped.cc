@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <unordered_map>
 
 #include "query/snapshots/snapshot_store.h"
 #include "query/timeline/process_finder.h"
@@ -27,16 +26,11 @@ bool meets(const SteppedWindow& window, const store::TimeRange& range) {
   return window.begin_unix_nano < range.to_unix_nano && window.end_unix_nano > range.from_unix_nano;
 }
 
-bool is_of(const Origin& origin, const SteppedProcess& process) {
-  const bool here = origin.host.empty() || origin.host == process.host;
-  return here && origin.pid == std::to_string(process.window.pid);
-}
-
 uint64_t start_of(const StoredSpan& stored) {
   return store::corrected_unix_nano(stored.span.start_unix_nano, stored.clock);
 }
 
-using Spans = std::unordered_map<SpanId, const StoredSpan*, IdHash>;
+using Spans = SteppedFinder::Spans;
 
 Spans by_id(const store::StoredTrace& trace) {
   Spans spans;
@@ -59,15 +53,8 @@ store::TimeRange stepped_part(const Spans& spans, const StoredSpan& stored, cons
           store::corrected_unix_nano(std::min(end, window.end_unix_nano), stored.clock)};
 }
 
-bool was_stepped(const store::StoredTrace& trace, const Spans& spans, const SteppedProcess& process,
-                 const store::TimeRange& within) {
-  return std::ranges::any_of(trace.spans, [&](const StoredSpan& stored) {
-    const store::TimeRange part = stepped_part(spans, stored, process.window);
-    const bool inside =
-        std::max(part.from_unix_nano, within.from_unix_nano) < std::min(part.to_unix_nano, within.to_unix_nano);
-    return inside && is_of(origin_of(stored), process);
-  });
-}
+// Of every container: its id says nothing.
+constexpr int32_t kFirstProcess = 1;
 
 }  // namespace
 
@@ -86,17 +73,66 @@ Result<> SteppedFinder::mark(SlowestRow& row, store::QueryBudget& budget) const 
   auto trace = stores_.spans.trace(row.trace_id, budget);
   if (!trace) return trace.error().code == ErrorCode::kNotFound ? Result<>() : trace.error();
   const Spans spans = by_id(*trace);
-  row.stepped = std::ranges::any_of(
-      processes_, [&](const SteppedProcess& process) { return was_stepped(*trace, spans, process, range_of(row)); });
+  for (const SteppedProcess& process : processes_) {
+    auto stepped = was_stepped(*trace, spans, process, range_of(row), budget);
+    if (!stepped) return stepped.error();
+    if ((row.stepped = *stepped)) break;
+  }
   return {};
 }
 
-std::vector<SteppedProcess> SteppedFinder::of_trace(const store::StoredTrace& trace) const {
+Result<std::vector<SteppedProcess>> SteppedFinder::of_trace(const store::StoredTrace& trace,
+                                                            store::QueryBudget& budget) const {
   std::vector<SteppedProcess> found;
   const Spans spans = by_id(trace);
-  std::ranges::copy_if(processes_, std::back_inserter(found),
-                       [&](const SteppedProcess& process) { return was_stepped(trace, spans, process, {}); });
+  for (const SteppedProcess& process : processes_) {
+    auto stepped = was_stepped(trace, spans, process, {}, budget);
+    if (!stepped) return stepped.error();
+    if (*stepped) found.push_back(process);
+  }
   return found;
+}
+
+Result<bool> SteppedFinder::was_stepped(const store::StoredTrace& trace, const Spans& spans,
+                                        const SteppedProcess& process, const store::TimeRange& within,
+                                        store::QueryBudget& budget) const {
+  for (const StoredSpan& stored : trace.spans) {
+    const store::TimeRange part = stepped_part(spans, stored, process.window);
+    const bool inside =
+        std::max(part.from_unix_nano, within.from_unix_nano) < std::min(part.to_unix_nano, within.to_unix_nano);
+    if (!inside) continue;
+    auto is_its = is_of(stored, process, budget);
+    if (!is_its || *is_its) return is_its;
+  }
+  return false;
+}
+
+Result<bool> SteppedFinder::is_of(const StoredSpan& stored, const SteppedProcess& process,
+                                  store::QueryBudget& budget) const {
+  const Origin origin = origin_of(stored);
+  if (origin.pid != std::to_string(process.window.pid)) return false;
+  if (!origin.host.empty()) return origin.host == process.host;
+  const ProcessIdentity identity = identity_of(stored);
+  if (!may_run(identity, process.programs)) return false;
+  auto known = known_of(process, budget);
+  if (!known) return known.error();
+  const std::optional<ProcessIdentity>& other = **known;
+  if (other && contradict(*other, identity)) return false;
+  if (process.window.pid != kFirstProcess) return true;
+  return other && (stored.span.trace_id == process.trace_id || same_instance(*other, identity));
+}
+
+Result<const std::optional<ProcessIdentity>*> SteppedFinder::known_of(const SteppedProcess& process,
+                                                                      store::QueryBudget& budget) const {
+  const auto [at, is_new] = known_.try_emplace({process.snapshot, process.window.pid});
+  if (!is_new || process.trace_id.is_zero()) return &at->second;
+  auto trace = stores_.spans.trace(process.trace_id, budget);
+  if (!trace && trace.error().code != ErrorCode::kNotFound) return trace.error();
+  for (const StoredSpan& stored : trace ? trace->spans : std::vector<StoredSpan>()) {
+    const bool is_it = stored.span.span_id == process.span_id;
+    if (is_it && origin_of(stored).pid == std::to_string(process.window.pid)) at->second = identity_of(stored);
+  }
+  return &at->second;
 }
 
 void write_stepped(net::JsonWriter& json, const std::vector<SteppedProcess>& processes) {

@@ -24,6 +24,7 @@ struct Said {
   uint64_t from_nano = kStart;
   uint64_t duration_nano = 100 * kMilli;
   int64_t clock_nano = 0;
+  std::vector<std::pair<const char*, const char*>> more = {};  // of the resource
 };
 
 class SteppedTest : public ::testing::Test {
@@ -35,6 +36,7 @@ class SteppedTest : public ::testing::Test {
     std::vector<store::AttributeView> resource{{"service.name", store::ValueView::of_string("shop")},
                                                {"process.pid", store::ValueView::of_int(said.pid)}};
     if (said.host != nullptr) resource.push_back({"host.name", store::ValueView::of_string(said.host)});
+    for (const auto& [key, value] : said.more) resource.push_back({key, store::ValueView::of_string(value)});
     store::BatchBuilder builder({}, store::ClockOffset{said.clock_nano, 5});
     builder.set_resource({resource, "", 0});
     builder.add({.trace_id = sample_trace_id(n),
@@ -45,14 +47,20 @@ class SteppedTest : public ::testing::Test {
                  .name = "buy"});
     spans_.append(builder.finish(), [](store::AppendResult) {});
   }
-  // Of host "node-0".
-  SnapshotId add_window(uint64_t from_nano, uint64_t duration_nano, uint64_t n = 2) {
-    snapshot::Snapshot snapshot = testing::numbered_snapshot(n);
+  // Of host "node-0", whose image is /usr/bin/shop.
+  SnapshotId add_window(uint64_t from_nano, uint64_t duration_nano) {
+    return add_snapshot(stepped_snapshot(kPid, from_nano, duration_nano));
+  }
+  static snapshot::Snapshot stepped_snapshot(int32_t pid, uint64_t from_nano, uint64_t duration_nano) {
+    snapshot::Snapshot snapshot = testing::numbered_snapshot(2);
     snapshot.sideband.push_back({.kind = snapshot::SidebandKind::kStepped,
                                  .tsc = 1,
-                                 .pid = kPid,
+                                 .pid = pid,
                                  .address = from_nano,
                                  .length = duration_nano});
+    return snapshot;
+  }
+  SnapshotId add_snapshot(const snapshot::Snapshot& snapshot) {
     const auto made = testing::made_snapshot(snapshot);
     EXPECT_TRUE(snapshots_.upload(made).ok());
     return made.id;
@@ -119,6 +127,82 @@ TEST_F(SteppedTest, ACallThatWaitedUnreadCounts) {
   }
   add_window(kStart, 50 * kMilli);
   EXPECT_EQ(marks(), (std::vector<bool>{true, false}));
+}
+
+// Of a program that is not in the memory of the process that was held.
+TEST_F(SteppedTest, WithoutAHostTheProgramMustBeOneThatItRan) {
+  snapshot::Snapshot snapshot = stepped_snapshot(kPid, kStart, 50 * kMilli);
+  snapshot.sideband.push_back({.kind = snapshot::SidebandKind::kMap, .tsc = 1, .pid = kPid, .length = 1, .image = 0});
+  snapshot.images.push_back({.name = "/lib/libc.so.6", .build_id = "\x03", .content = {}, .missing = "gone"});
+  snapshot.sideband.push_back({.kind = snapshot::SidebandKind::kMap, .tsc = 1, .pid = kPid, .length = 1, .image = 1});
+  add_trace(1, {.host = nullptr, .more = {{"process.executable.name", "shop"}}});
+  add_trace(2, {.host = nullptr, .more = {{"process.executable.name", "cart"}}});
+  add_trace(3, {.host = nullptr, .more = {{"process.executable.path", "/opt/bin/cart"}}});
+  add_trace(4, {.host = nullptr, .more = {{"process.executable.path", "/opt/bin/shop"}}});
+  add_trace(5, {.more = {{"process.executable.name", "a title that it gave itself"}}});
+  add_trace(6, {.host = nullptr, .more = {{"process.executable.name", "shop2.1"}}});
+  add_snapshot(snapshot);
+  EXPECT_EQ(marks(), (std::vector<bool>{true, false, false, true, true, true}))
+      << "a host that agrees is enough, and a link's name is told by its begin";
+}
+
+// The span that the snapshot was made for says which process was held.
+TEST_F(SteppedTest, WithoutAHostNothingMayContradictTheSpanThatWasRecorded) {
+  snapshot::Snapshot snapshot = stepped_snapshot(kPid, kStart, 50 * kMilli);
+  snapshot.trigger.trace_id = sample_trace_id(1);
+  snapshot.trigger.span_id = sample_span_id(1);
+  add_trace(1, {.more = {{"service.instance.id", "a"}, {"service.namespace", "eu"}}});
+  add_trace(2, {.host = nullptr});
+  add_trace(3, {.host = nullptr, .more = {{"service.instance.id", "a"}}});
+  add_trace(4, {.host = nullptr, .more = {{"service.instance.id", "b"}}});
+  add_trace(5, {.host = nullptr, .more = {{"service.namespace", "us"}}});
+  add_trace(6, {.pid = kPid + 1, .host = nullptr, .more = {{"service.instance.id", "a"}}});
+  add_snapshot(snapshot);
+  EXPECT_EQ(marks(), (std::vector<bool>{true, true, true, false, false, false}));
+}
+
+// Two containers, each of whose only process is its first one.
+TEST_F(SteppedTest, OfFirstProcessesSomethingMustAgree) {
+  snapshot::Snapshot snapshot = stepped_snapshot(1, kStart, 50 * kMilli);
+  snapshot.trigger.trace_id = sample_trace_id(1);
+  snapshot.trigger.span_id = sample_span_id(1);
+  add_trace(1, {.pid = 1, .host = nullptr, .more = {{"container.id", "c1"}}});
+  add_trace(2, {.pid = 1, .host = nullptr});
+  add_trace(3, {.pid = 1, .host = nullptr, .more = {{"container.id", "c2"}}});
+  add_trace(4, {.pid = 1, .host = nullptr, .more = {{"container.id", "c1"}}});
+  add_trace(5, {.pid = 1});
+  add_snapshot(snapshot);
+  EXPECT_EQ(marks(), (std::vector<bool>{true, false, false, true, true}));
+  auto document = run_trace(stores(), sample_trace_id(3), budget_);
+  ASSERT_TRUE(document.ok());
+  EXPECT_EQ(document->find("\"stepped\""), std::string::npos);
+}
+
+// Where the request's spans are not stored, or none was recorded, nothing agrees.
+TEST_F(SteppedTest, AFirstProcessOfWhichNothingIsKnownIsNobodys) {
+  add_trace(1, {.pid = 1, .host = nullptr});
+  add_trace(2, {.pid = 1});
+  add_snapshot(stepped_snapshot(1, kStart, 50 * kMilli));
+  EXPECT_EQ(marks(), (std::vector<bool>{false, true}));
+}
+
+TEST_F(SteppedTest, ProgramsAreRememberedWhereTheyAreFew) {
+  snapshot::Snapshot snapshot = stepped_snapshot(kPid, kStart, 1);
+  for (uint32_t n = 0; n < kMostPrograms; ++n) {
+    snapshot.sideband.push_back({.kind = snapshot::SidebandKind::kMap, .tsc = 1, .pid = kPid, .image = n});
+    snapshot.images.resize(n + 2, snapshot.images[0]);
+    snapshot.images[n + 1].name = "/usr/bin/tool-" + std::to_string(n) + " (deleted)";
+  }
+  auto summary = summarize({}, snapshot);
+  ASSERT_TRUE(summary.ok());
+  ASSERT_EQ(summary->programs[kPid].size(), kMostPrograms);
+  EXPECT_EQ(summary->programs[kPid].front(), "shop");
+  EXPECT_EQ(summary->programs[kPid].back(), "tool-6");
+  EXPECT_GT(summary->memory_bytes(), summarize({}, stepped_snapshot(kPid, kStart, 1))->memory_bytes());
+  snapshot.sideband.push_back({.kind = snapshot::SidebandKind::kMap, .tsc = 1, .pid = kPid, .image = kMostPrograms});
+  EXPECT_TRUE(summarize({}, snapshot)->programs.empty()) << "what is not all is nothing to contradict by";
+  snapshot.sideband.push_back({.kind = snapshot::SidebandKind::kMap, .tsc = 1, .pid = kPid, .image = UINT32_MAX - 1});
+  EXPECT_TRUE(summarize({}, snapshot).ok());
 }
 
 // A stranger wrote it: what is remembered is bounded, and covers them all.

@@ -150,7 +150,9 @@ class TraceDocument {
     json_.end_array();
     write_snapshots(json_, snapshots_of(stores_, trace_.trace_id));
     const store::TimeRange range{trace_.start_unix_nano, store::end_of(trace_.start_unix_nano, trace_.duration_nano)};
-    write_stepped(json_, SteppedFinder(stores_, range).of_trace(trace_));
+    auto stepped = SteppedFinder(stores_, range).of_trace(trace_, budget);
+    if (!stepped) return stepped.error();
+    write_stepped(json_, *stepped);
     json_.end_object();
     out_ += "\n";
     return std::move(out_);

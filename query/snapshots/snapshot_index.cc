@@ -10,6 +10,20 @@ bool SnapshotFilter::matches(const SnapshotSummary& summary) const {
          (!trace_id || summary.trigger.trace_id == *trace_id) && (!host || summary.host == *host);
 }
 
+namespace {
+
+SteppedProcess stepped_process(const SnapshotSummary& summary, const SteppedWindow& window) {
+  const auto programs = summary.programs.find(window.pid);
+  return {.snapshot = summary.id,
+          .host = summary.host,
+          .window = window,
+          .trace_id = summary.trigger.trace_id,
+          .span_id = summary.trigger.span_id,
+          .programs = programs == summary.programs.end() ? std::vector<std::string>() : programs->second};
+}
+
+}  // namespace
+
 bool SnapshotIndex::add(SharedSummary summary) {
   if (!by_id_.emplace(summary->id, summary).second) return false;
   by_instant_.emplace(SnapshotCursor{summary->instant_unix_nano(), summary->id}, summary);
@@ -51,12 +65,18 @@ size_t SnapshotIndex::count_of_trace(const TraceId& trace_id) const {
   return found == of_traces_.end() ? 0 : found->second;
 }
 
+std::vector<TraceId> SnapshotIndex::traces() const {
+  std::vector<TraceId> found;
+  for (const auto& [trace_id, snapshots] : of_traces_) found.push_back(trace_id);
+  return found;
+}
+
 std::vector<SteppedProcess> SnapshotIndex::stepped(const store::TimeRange& range) const {
   std::vector<SteppedProcess> found;
   for (const auto& [id, summary] : stepped_) {
     for (const SteppedWindow& window : summary->stepped) {
       const bool meets = window.begin_unix_nano < range.to_unix_nano && window.end_unix_nano > range.from_unix_nano;
-      if (meets) found.push_back({id, summary->host, window});
+      if (meets) found.push_back(stepped_process(*summary, window));
     }
   }
   return found;
@@ -65,12 +85,6 @@ std::vector<SteppedProcess> SnapshotIndex::stepped(const store::TimeRange& range
 SharedSummary SnapshotIndex::find(const SnapshotId& id) const {
   auto found = by_id_.find(id);
   return found == by_id_.end() ? nullptr : found->second;
-std::vector<TraceId> SnapshotIndex::traces() const {
-  std::vector<TraceId> found;
-  for (const auto& [trace_id, snapshots] : of_traces_) found.push_back(trace_id);
-  return found;
-}
-
 }
 
 SharedSummary SnapshotIndex::oldest() const {

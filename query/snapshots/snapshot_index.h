@@ -48,6 +48,10 @@ struct SteppedProcess {
   SnapshotId snapshot;
   std::string host;
   SteppedWindow window;
+  // Of the request for which the snapshot was made, if it was for one; the span may be another process's.
+  TraceId trace_id;
+  SpanId span_id;
+  std::vector<std::string> programs;  // that it runs, by the base names of their files; empty: not known
 };
 
 struct SnapshotBytes {
@@ -68,11 +72,11 @@ class SnapshotIndex {
   SharedSummary oldest() const;  // by reception; null: there is none
   SnapshotPage page(const SnapshotFilter& filter, size_t limit, const std::optional<SnapshotCursor>& cursor) const;
   size_t count_of_trace(const TraceId& trace_id) const;
+  std::vector<TraceId> traces() const;  // that have any, in no order
   // Whose windows have anything of the range.
   std::vector<SteppedProcess> stepped(const store::TimeRange& range) const;
   size_t snapshots() const { return by_id_.size(); }
 
-  std::vector<TraceId> traces() const;  // that have any, in no order
   // `touched`: when somebody last cared for it, by bringing it or by asking whether it is here.
   void add_image(const Sha256& content, uint64_t bytes, uint64_t touched_unix_nano);
   void remove_image(const Sha256& content);

@@ -1,6 +1,7 @@
 #include "query/snapshots/summary.h"
 
 #include <algorithm>
+#include <set>
 
 namespace fathom::query {
 
@@ -83,12 +84,53 @@ std::vector<SteppedWindow> stepped_windows_of(const Snapshot& snapshot) {
   return windows;
 }
 
+// Empty: of no program.
+std::string program_of(const snapshot::Image& image) {
+  std::string name = image.name.substr(image.name.rfind('/') + 1);
+  if (const size_t gone = name.find(" (deleted)"); gone != std::string::npos) name.resize(gone);
+  const bool is_library = name.find(".so") != std::string::npos;
+  return image.kind == snapshot::ImageKind::kElf && !is_library && !name.starts_with('[') ? name : "";
+}
+
+// Nothing where that would not be all.
+std::vector<std::string> kept_programs(const std::set<std::string>& names) {
+  const auto is_long = [](const std::string& name) { return name.size() > kMostProgramBytes; };
+  if (names.size() > kMostPrograms || std::ranges::any_of(names, is_long)) return {};
+  return {names.begin(), names.end()};
+}
+
+std::map<int32_t, std::vector<std::string>> programs_of(const Snapshot& snapshot,
+                                                        const std::vector<SteppedWindow>& windows) {
+  std::map<int32_t, std::set<std::string>> names;
+  for (const SteppedWindow& window : windows) names[window.pid];
+  for (const snapshot::Sideband& row : snapshot.sideband) {
+    if (row.kind != snapshot::SidebandKind::kMap || row.image >= snapshot.images.size()) continue;
+    auto process = names.find(row.pid);
+    if (process == names.end() || process->second.size() > kMostPrograms) continue;
+    if (std::string name = program_of(snapshot.images[row.image]); !name.empty()) process->second.insert(name);
+  }
+  std::map<int32_t, std::vector<std::string>> programs;
+  for (const auto& [pid, of_it] : names) {
+    if (auto kept = kept_programs(of_it); !kept.empty()) programs.emplace(pid, std::move(kept));
+  }
+  return programs;
+}
+
+uint64_t bytes_of(const std::map<int32_t, std::vector<std::string>>& programs) {
+  uint64_t bytes = 0;
+  for (const auto& [pid, names] : programs) {
+    bytes += sizeof pid + names.size() * sizeof(std::string);
+    for (const std::string& name : names) bytes += name.size();
+  }
+  return bytes;
+}
+
 }  // namespace
 
 uint64_t SnapshotSummary::memory_bytes() const {
   uint64_t bytes = sizeof *this + host.size() + command.size() + trigger.reason.size();
   for (const auto& loss : losses) bytes += sizeof loss + loss.name.size();
-  return bytes + contents.size() * kReferenceBytes + stepped.size() * sizeof(SteppedWindow);
+  return bytes + contents.size() * kReferenceBytes + stepped.size() * sizeof(SteppedWindow) + bytes_of(programs);
 }
 
 Result<SnapshotSummary> summarize(const StoredSnapshot& stored, const Snapshot& snapshot) {
@@ -111,6 +153,7 @@ Result<SnapshotSummary> summarize(const StoredSnapshot& stored, const Snapshot& 
   summary.losses = snapshot.losses;
   summary.contents = contents_of(snapshot);
   summary.stepped = stepped_windows_of(snapshot);
+  summary.programs = programs_of(snapshot, summary.stepped);
   return summary;
 }
 

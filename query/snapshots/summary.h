@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,9 @@ inline constexpr size_t kMostImageTextBytes = 64 << 10;  // of a path, or of why
 inline constexpr size_t kMostShownTextBytes = 1024;      // of a host, a reason, the name of a loss
 // More are remembered as one from the first to the last, of as many processes.
 inline constexpr size_t kMostSteppedWindows = 64;
+// Of a stepped process; of one that has more, or one whose name is longer, nothing is remembered.
+inline constexpr size_t kMostPrograms = 8;
+inline constexpr size_t kMostProgramBytes = 255;
 
 // When the stepper held a process, by the clock of the snapshot's host.
 struct SteppedWindow {
@@ -52,6 +56,8 @@ struct SnapshotSummary {
   std::vector<snapshot::Loss> losses;
   std::vector<Sha256> contents;  // of its images, each once
   std::vector<SteppedWindow> stepped;
+  // Of stepped processes, by id: what they run, by the base names of the files in their memory that are no libraries.
+  std::map<int32_t, std::vector<std::string>> programs;
 
   uint64_t memory_bytes() const;
   // By which lists are ordered, newest first.
