@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 #include "base/sha256.h"
+#include "base/testing/temp_directory.h"
 #include "cli/snapshot_note.h"
 #include "cli/testing/fake_context.h"
 
@@ -17,13 +17,7 @@ const std::string kId(32, 'a');
 
 class SnapshotShareHereTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = testing::TempDir() + "snapshot_share_XXXXXX";
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    directory_ = name;
-    std::filesystem::create_directories(directory_ + "/snapshots");
-  }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
+  void SetUp() override { std::filesystem::create_directories(directory_ + "/snapshots"); }
   void add(const std::string& id, const std::string& content = "content") {
     std::ofstream(directory_ + "/snapshots/" + id + ".snapshot") << content;
   }
@@ -35,7 +29,8 @@ class SnapshotShareHereTest : public testing::Test {
     return Api(context.connect("", 0, {}), std::nullopt, nullptr, context.connect_put("", 0, {}));
   }
 
-  std::string directory_;
+  TempDirectory scratch_;
+  const std::string directory_ = scratch_.path();
 };
 
 TEST_F(SnapshotShareHereTest, IdsAreFoundByTheirBeginning) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/testing/temp_directory.h"
 #include "net/gzip.h"
 
 namespace fathom::query {
@@ -15,14 +16,11 @@ namespace fs = std::filesystem;
 class PageFilesTest : public ::testing::Test {
  protected:
   PageFilesTest() {
-    std::string name = (fs::temp_directory_path() / "fathom-page-XXXXXX").string();
-    directory_ = ::mkdtemp(name.data());
     write("index.html", "<!doctype html><title>fathom</title>");
     write("assets/index-1a2b.js", std::string(5000, 'x'));
     write("icon.svg", "<svg/>");
     write("notes.txt", "not for browsers");
   }
-  ~PageFilesTest() override { fs::remove_all(directory_); }
 
   void write(const std::string& name, const std::string& body) {
     fs::create_directories((directory_ / name).parent_path());
@@ -34,7 +32,8 @@ class PageFilesTest : public ::testing::Test {
     return page ? *std::move(page) : PageFiles();
   }
 
-  fs::path directory_;
+  TempDirectory scratch_;
+  const fs::path directory_ = scratch_.path();
 };
 
 using Headers = std::vector<std::pair<std::string, std::string>>;

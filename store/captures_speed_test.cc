@@ -9,10 +9,10 @@
 #include <cstdio>
 
 #include "base/fd.h"
+#include "base/testing/temp_directory.h"
 #include "base/time.h"
 #include "store/rocks/rocks_store.h"
 #include "store/testing/capture_builder.h"
-#include "store/testing/temp_directory.h"
 
 namespace fathom::store::testing {
 namespace {

@@ -2,10 +2,10 @@
 // many of them, and with segments of ordinary size.
 #include <cstdlib>
 
+#include "base/testing/temp_directory.h"
 #include "store/rocks/rocks_store.h"
 #include "store/testing/contract.h"
 #include "store/testing/random_ops.h"
-#include "store/testing/temp_directory.h"
 
 namespace fathom::store::testing {
 

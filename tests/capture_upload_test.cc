@@ -6,10 +6,10 @@
 #include <chrono>
 #include <cstdio>
 #include <ctime>
-#include <filesystem>
 #include <map>
 #include <random>
 
+#include "base/testing/temp_directory.h"
 #include "base/time.h"
 #include "collector/collector.h"
 #include "node-agent/uplink/uplink.h"
@@ -352,10 +352,9 @@ class CaptureUploadSpeed : public CaptureUpload {
 
 TEST_F(CaptureUploadSpeed, DISABLED_EightMiB) {
   time_uploads("in memory", captures_);
-  std::string directory = ::testing::TempDir() + "uploadXXXXXX";
-  ASSERT_NE(::mkdtemp(directory.data()), nullptr);
+  const TempDirectory directory;
   store::RocksOptions options;
-  options.path = directory + "/data";
+  options.path = directory / "data";
   Result<std::unique_ptr<store::RocksStore>> store = store::RocksStore::open(options);
   ASSERT_TRUE(store.ok());
   time_uploads("on disk", (*store)->captures());
@@ -363,7 +362,6 @@ TEST_F(CaptureUploadSpeed, DISABLED_EightMiB) {
   uplink_.reset();
   collector_.reset();
   store->reset();
-  std::filesystem::remove_all(directory);
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ class SnapshotShareTest : public testing::Test {
                     context_.connect_put(url_, kNanosPerMinute, {}));
   }
 
-  store::TempDirectory directory_;
+  TempDirectory directory_;
   query::testing::SampleSnapshots snapshots_;
   store::MemoryStore spans_;
   query::QueryServer server_{{}, {spans_, nullptr, &snapshots_.store()}};

@@ -1,12 +1,11 @@
 // Programs of a few lines in the place of fathom-worker.
 #include "apps/server/snapshot_worker.h"
+#include "base/testing/temp_directory.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <atomic>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -18,13 +17,6 @@ namespace {
 
 class SnapshotWorkerTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = testing::TempDir() + "snapshot_worker_XXXXXX";
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    directory_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
-
   query::RunWorker worker(const std::string& script) {
     std::string path = directory_ + "/worker";
     std::ofstream(path) << "#!/bin/sh\n" << script << "\n";
@@ -40,7 +32,8 @@ class SnapshotWorkerTest : public testing::Test {
     return text.str();
   }
 
-  std::string directory_;
+  TempDirectory scratch_;
+  const std::string directory_ = scratch_.path();
   store::QueryBudget budget_;
 };
 

@@ -6,13 +6,12 @@
 #include <sys/stat.h>
 
 #include <atomic>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <sstream>
 
 #include "apps/server/snapshot_worker.h"
+#include "base/testing/temp_directory.h"
 
 namespace fathom {
 namespace {
@@ -24,14 +23,7 @@ query::SnapshotId numbered(char digit) {
 class ViewWorkersTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string name = testing::TempDir() + "view_workers_XXXXXX";
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    directory_ = name;
     ::signal(SIGPIPE, SIG_IGN);  // as the server does
-  }
-  void TearDown() override {
-    workers_.reset();
-    std::filesystem::remove_all(directory_);
   }
 
   void script(const std::string& text, ViewWorkersOptions options = {}) {
@@ -55,7 +47,8 @@ class ViewWorkersTest : public testing::Test {
     EXPECT_TRUE(done());
   }
 
-  std::string directory_;
+  TempDirectory scratch_;
+  const std::string directory_ = scratch_.path();
   std::unique_ptr<ViewWorkers> workers_;
   store::QueryBudget budget_;
 };

@@ -2,11 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <thread>
 #include <vector>
 
+#include "base/testing/temp_directory.h"
 #include "base/whole_io.h"
 #include "snapshot/format/snapshot_file.h"
 
@@ -18,14 +17,9 @@ using snapshot::SnapshotDirectory;
 class ViewSessionTest : public testing::Test {
  protected:
   void SetUp() override {
-    ASSERT_NE(::mkdtemp(path_.data()), nullptr);
     auto directory = SnapshotDirectory::open(path_ + "/snapshots");
     ASSERT_TRUE(directory.ok());
     directory_.emplace(*std::move(directory));
-  }
-  void TearDown() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
   }
   // With packets that are none of a processor's.
   snapshot::SnapshotId damaged() {
@@ -52,7 +46,8 @@ class ViewSessionTest : public testing::Test {
                        }});
   }
 
-  std::string path_ = "/tmp/fathom-view-test-XXXXXX";
+  TempDirectory scratch_;
+  const std::string path_ = scratch_.path();
   std::optional<SnapshotDirectory> directory_;
   std::vector<std::string> answers_;
 };

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "base/fd.h"
+#include "base/testing/temp_directory.h"
 #include "snapshot/format/directory.h"
 
 namespace fathom {
@@ -14,14 +15,7 @@ namespace {
 
 class WorkTest : public testing::Test {
  protected:
-  void SetUp() override {
-    ASSERT_NE(::mkdtemp(path_.data()), nullptr);
-    options_.directory = path_ + "/snapshots";
-  }
-  void TearDown() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
+  void SetUp() override { options_.directory = path_ + "/snapshots"; }
   Result<> run(WorkerTask task) {
     options_.task = task;
     out_.clear();
@@ -58,7 +52,8 @@ class WorkTest : public testing::Test {
     return out_.substr(out_.find(':') + 2, 32);
   }
 
-  std::string path_ = "/tmp/fathom-worker-test-XXXXXX";
+  TempDirectory scratch_;
+  const std::string path_ = scratch_.path();
   WorkerOptions options_;
   std::string out_;
   std::string remarks_;

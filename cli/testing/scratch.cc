@@ -4,24 +4,14 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
 namespace fathom::cli {
 
-Scratch::Scratch() : path_("/tmp/fathom-cli-test-XXXXXX") {
-  if (::mkdtemp(path_.data()) == nullptr) std::abort();
-}
-
-Scratch::~Scratch() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
 std::string Scratch::write(const std::string& name, const std::string& text) const {
-  std::string file = path_ + "/" + name;
+  std::string file = directory_ / name;
   std::filesystem::create_directories(std::filesystem::path(file).parent_path());
   std::ofstream(file) << text;
   return file;

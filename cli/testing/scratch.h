@@ -4,21 +4,20 @@
 #include <functional>
 #include <string>
 
+#include "base/testing/temp_directory.h"
 #include "cli/fd.h"
 
 namespace fathom::cli {
 
 class Scratch {
  public:
-  Scratch();
-  ~Scratch();
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return directory_.path(); }
   std::string write(const std::string& name, const std::string& text) const;
   // An executable shell script.
   std::string script(const std::string& name, const std::string& body) const;
 
  private:
-  std::string path_;
+  TempDirectory directory_;
 };
 
 std::string read_file(const std::string& path);

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/testing/temp_directory.h"
 #include "collector/control/control_loop.h"
 #include "collector/testing/fake_nodes.h"
 
@@ -16,13 +17,10 @@ using Action = TracepointRequest::Action;
 class ControlRulesTest : public ::testing::Test {
  protected:
   ControlRulesTest() {
-    std::string name = "/tmp/fathom-control-XXXXXX";
-    directory_ = ::mkdtemp(name.data());
     options_.rules_directory = directory_;
     options_.now_monotonic_nano = [this] { return monotonic_; };
     start();
   }
-  ~ControlRulesTest() override { std::filesystem::remove_all(directory_); }
 
   void start() { loop_ = std::make_unique<ControlLoop>(options_, nodes_, learner_); }
   void connect(char node) {
@@ -43,7 +41,8 @@ class ControlRulesTest : public ::testing::Test {
   }
   void disable(const std::string& pattern) { ask({.action = Action::kDisable, .patterns = {pattern}}); }
 
-  std::string directory_;
+  TempDirectory scratch_;
+  const std::string directory_ = scratch_.path();
   uint64_t monotonic_ = 1000 * kNanosPerSecond;
   ControlOptions options_;
   FakeNodes nodes_;

@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include "base/testing/temp_directory.h"
 #include "collector/control/rules_file.h"
 #include "collector/testing/fake_nodes.h"
 #include "proto/ingest_limits.h"
@@ -91,13 +91,9 @@ TEST(TracepointRules, AreBoundedAndARefusalChangesNothing) {
 
 class RulesFile : public ::testing::Test {
  protected:
-  RulesFile() {
-    std::string name = "/tmp/fathom-rules-XXXXXX";
-    directory_ = ::mkdtemp(name.data());
-  }
-  ~RulesFile() override { std::filesystem::remove_all(directory_); }
   void put(const std::string& content) { std::ofstream(directory_ + "/tracepoint-rules") << content; }
-  std::string directory_;
+  TempDirectory scratch_;
+  const std::string directory_ = scratch_.path();
 };
 
 TEST_F(RulesFile, KeepsWhatWasSaid) {

@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/testing/temp_directory.h"
+
 namespace fathom::agent {
 namespace {
 
@@ -15,15 +17,12 @@ class StateDirectoryTest : public ::testing::Test {
  public:
   StateDirectoryTest() {
     ::umask(022);  // directories that tests make are for nobody else
-    std::string name = "/tmp/fathom-state-XXXXXX";
-    root_ = ::mkdtemp(name.data());
-    path_ = root_ + "/a/b";
   }
-  ~StateDirectoryTest() override { std::filesystem::remove_all(root_); }
 
  protected:
-  std::string root_;
-  std::string path_;
+  TempDirectory scratch_;
+  const std::string root_ = scratch_.path();
+  const std::string path_ = root_ + "/a/b";
 };
 
 TEST_F(StateDirectoryTest, ANodeKeepsItsId) {

@@ -4,9 +4,10 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+
+#include "base/testing/temp_directory.h"
 
 namespace fathom::agent {
 namespace {
@@ -27,15 +28,12 @@ TEST(LivingThreads, AreFoundByTheirOwnNumbers) {
 class Container : public ::testing::Test {
  protected:
   Container() {
-    std::string path = std::filesystem::temp_directory_path() / "living_threads_XXXXXX";
-    root_ = ::mkdtemp(path.data());
     write("4001/status", "Name:\tshop\nNSpid:\t4001\t1\n");
     thread("4001", "1", "main thread");
     thread("4017", "12", "worker");
     thread("wild", "13", "?");
     thread("4018", "no number", "?");
   }
-  ~Container() override { std::filesystem::remove_all(root_); }
   void thread(const std::string& number, const std::string& inner, const std::string& name) {
     write("4001/task/" + number + "/status", "Name:\t" + name + "\nNSpid:\t" + number + "\t" + inner + "\n");
     write("4001/task/" + number + "/comm", name + "\n");
@@ -44,7 +42,8 @@ class Container : public ::testing::Test {
     std::filesystem::create_directories(std::filesystem::path(root_ + "/" + path).parent_path());
     std::ofstream(root_ + "/" + path) << text;
   }
-  std::string root_;
+  TempDirectory scratch_;
+  const std::string root_ = scratch_.path();
 };
 
 TEST_F(Container, HasOtherNumbers) {

@@ -1,5 +1,6 @@
 // A node's snapshots on its disk, and their way to a collector that is scripted.
 #include "node-agent/snapshots/snapshot_courier.h"
+#include "base/testing/temp_directory.h"
 
 #include <gtest/gtest.h>
 
@@ -23,12 +24,6 @@ using State = PieceReply::State;
 
 class SnapshotSpoolTest : public testing::Test {
  protected:
-  SnapshotSpoolTest() {
-    std::string name = "/tmp/fathom-snapshots-XXXXXX";
-    path_ = ::mkdtemp(name.data());
-  }
-  ~SnapshotSpoolTest() override { fs::remove_all(path_); }
-
   void open(uint64_t limit_bytes = 1 << 30) {
     auto opened = SnapshotSpool::open(path_, limit_bytes);
     ASSERT_TRUE(opened.ok()) << opened.error().message;
@@ -52,7 +47,8 @@ class SnapshotSpoolTest : public testing::Test {
   }
   bool has(const SnapshotId& id) const { return fs::exists(spool_->directory().snapshot_path(id)); }
 
-  std::string path_;
+  TempDirectory scratch_;
+  const std::string path_ = scratch_.path();
   std::chrono::seconds age_{-1000};
   std::unique_ptr<SnapshotSpool> spool_;
 };

@@ -66,7 +66,7 @@ class SnapshotRoutesTest : public ::testing::Test {
     return made.id.hex();
   }
 
-  store::TempDirectory sources_;
+  TempDirectory sources_;
   SampleSnapshots snapshots_{{.source_directories = {{"/build", sources_.path()}}}};
   testing::SampleStore spans_;
   std::unique_ptr<QueryServer> server_;

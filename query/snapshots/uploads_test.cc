@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/sha256.h"
-#include "store/testing/temp_directory.h"
+#include "base/testing/temp_directory.h"
 
 namespace fathom::query {
 namespace {
@@ -45,7 +45,7 @@ class UploadsTest : public testing::Test {
     return static_cast<size_t>(std::distance(begin(entries), end(entries)));
   }
 
-  store::TempDirectory directory_;
+  TempDirectory directory_;
   snapshot::SnapshotDirectory snapshots_;
   std::optional<Error> verdict_;
   std::mutex mutex_;

@@ -24,7 +24,7 @@ std::string content_of(const std::string& path) {
 }  // namespace
 
 MadeSnapshot made_snapshot(snapshot::Snapshot snapshot, const std::string& packets) {
-  store::TempDirectory directory;
+  TempDirectory directory;
   const std::string path = directory.path() + "/one";
   if (snapshot.streams.empty()) snapshot.streams.resize(1);
   auto writer = snapshot::SnapshotWriter::begin(Fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)));

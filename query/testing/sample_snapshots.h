@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/testing/temp_directory.h"
 #include "query/snapshots/snapshot_store.h"
-#include "store/testing/temp_directory.h"
 
 namespace fathom::query::testing {
 
@@ -45,7 +45,7 @@ class SampleSnapshots {
   LookInto view;
 
  private:
-  store::TempDirectory directory_;
+  TempDirectory directory_;
   const std::string path_;
   SnapshotOptions options_;
   std::unique_ptr<SnapshotStore> store_;

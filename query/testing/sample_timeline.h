@@ -10,11 +10,11 @@
 #include <memory>
 #include <string>
 
+#include "base/testing/temp_directory.h"
 #include "capture/capture.h"
 #include "query/stores.h"
 #include "query/testing/sample_store.h"
 #include "store/rocks/rocks_store.h"
-#include "store/testing/temp_directory.h"
 
 namespace fathom::query::testing {
 
@@ -33,7 +33,7 @@ class SampleTimeline {
   void add_capture(const store::CaptureInfo& info, const std::string& content);
 
  private:
-  store::TempDirectory directory_;
+  TempDirectory directory_;
   std::unique_ptr<store::RocksStore> store_;
 };
 

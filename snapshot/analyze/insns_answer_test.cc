@@ -3,10 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 
+#include "base/testing/temp_directory.h"
 #include "snapshot/analyze/answer_context.h"
 #include "snapshot/analyze/insns_rows.h"
 #include "snapshot/analyze/testing/sample_run.h"
@@ -42,9 +41,9 @@ TEST_F(InsnsAnswer, ListsWhatRan) {
 }
 
 TEST_F(InsnsAnswer, SourceTextStandsAboveWhatRanOfIt) {
-  std::string directory = ::testing::TempDir() + "insns_answer_XXXXXX";
-  ASSERT_NE(::mkdtemp(directory.data()), nullptr);
-  std::ofstream file(directory + "/sample.cc");
+  const TempDirectory scratch;
+  const std::string& directory = scratch.path();
+  std::ofstream file(scratch / "sample.cc");
   for (int line = 1; line <= 22; ++line) file << "  line " << line << " says\tthis\n";
   file.close();
   run_.run_plain();
@@ -68,7 +67,6 @@ TEST_F(InsnsAnswer, SourceTextStandsAboveWhatRanOfIt) {
   question.source_directories = {{"/build", directory}};
   question.format = Format::kJson;
   EXPECT_NE(run_.answer_to(question).find("\"line\":11,\"source\":\"line 11 says"), std::string::npos);
-  std::filesystem::remove_all(directory);
 }
 
 TEST_F(InsnsAnswer, CountsInTwoNumbers) {

@@ -5,12 +5,12 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <random>
 #include <string>
 
+#include "base/testing/temp_directory.h"
 #include "base/whole_io.h"
 #include "snapshot/format/directory.h"
 #include "snapshot/format/testing/samples.h"
@@ -20,13 +20,6 @@ namespace {
 
 class SnapshotFileTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = testing::TempDir() + "snapshot_file_XXXXXX";
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    path_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(path_); }
-
   std::string file() const { return path_ + "/one"; }
   Fd fresh() const { return Fd(::open(file().c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)); }
   SnapshotId write(const Snapshot& snapshot, const std::string& packets) {
@@ -49,7 +42,8 @@ class SnapshotFileTest : public testing::Test {
     return bytes;
   }
 
-  std::string path_;
+  TempDirectory scratch_;
+  const std::string path_ = scratch_.path();
 };
 
 TEST_F(SnapshotFileTest, ReadsWhatWasWritten) {

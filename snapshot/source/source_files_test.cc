@@ -3,9 +3,10 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+
+#include "base/testing/temp_directory.h"
 
 namespace fathom::snapshot {
 namespace {
@@ -15,13 +16,9 @@ namespace fs = std::filesystem;
 class SourceFilesTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string name = ::testing::TempDir() + "source_files_XXXXXX";
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    path_ = name;
     write("src/shop/main.cc", "one\ntwo\r\nthree\nfour\nfive");
     write("secret", "password\n");
   }
-  void TearDown() override { fs::remove_all(path_); }
 
   void write(const std::string& name, const std::string& bytes) const {
     fs::create_directories(fs::path(path_ + "/" + name).parent_path());
@@ -38,7 +35,8 @@ class SourceFilesTest : public ::testing::Test {
     return text ? text->lines.at(0) : text.error().message;
   }
 
-  std::string path_;
+  TempDirectory scratch_;
+  const std::string path_ = scratch_.path();
 };
 
 TEST_F(SourceFilesTest, ALineAndThoseAroundIt) {

@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <random>
 #include <thread>
 
+#include "base/testing/temp_directory.h"
 #include "base/whole_io.h"
 #include "snapshot/symbols/debug_data.h"
 #include "snapshot/symbols/debug_file.h"
@@ -48,13 +48,6 @@ std::string line_at(const ImageSymbols& symbols, uint64_t offset) {
 
 class Folder : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = testing::TempDir() + "image_symbols_XXXXXX";
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    path_ = name;
-  }
-  void TearDown() override { fs::remove_all(path_); }
-
   std::string put(const std::string& from, const std::string& to) const {
     fs::create_directories(fs::path(path_ + "/" + to).parent_path());
     fs::copy_file(sample(from), path_ + "/" + to, fs::copy_options::overwrite_existing);
@@ -68,7 +61,8 @@ class Folder : public testing::Test {
 
   void look_at_damage(const std::string& path) const;
 
-  std::string path_;
+  TempDirectory scratch_;
+  const std::string path_ = scratch_.path();
 };
 
 using ImageSymbolsTest = Folder;

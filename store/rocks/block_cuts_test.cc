@@ -9,7 +9,7 @@
 #include <rocksdb/table.h>
 #include <rocksdb/table_properties.h>
 
-#include "store/testing/temp_directory.h"
+#include "base/testing/temp_directory.h"
 
 namespace fathom::store {
 namespace {

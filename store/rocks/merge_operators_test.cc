@@ -6,9 +6,9 @@
 #include <random>
 
 #include "base/metrics.h"
+#include "base/testing/temp_directory.h"
 #include "store/index/latency_cell.h"
 #include "store/index/slow_list.h"
-#include "store/testing/temp_directory.h"
 
 namespace fathom::store {
 namespace {

@@ -7,7 +7,7 @@
 #include <set>
 #include <sstream>
 
-#include "store/testing/temp_directory.h"
+#include "base/testing/temp_directory.h"
 
 namespace fathom::store {
 namespace {

@@ -7,8 +7,8 @@
 #include <random>
 #include <thread>
 
+#include "base/testing/temp_directory.h"
 #include "store/testing/fault_file_system.h"
-#include "store/testing/temp_directory.h"
 
 namespace fathom::store {
 namespace {

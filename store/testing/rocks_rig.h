@@ -12,10 +12,10 @@
 
 #include <rocksdb/env.h>
 
+#include "base/testing/temp_directory.h"
 #include "store/rocks/rocks_store.h"
 #include "store/testing/fault_file_system.h"
 #include "store/testing/span_builder.h"
-#include "store/testing/temp_directory.h"
 
 namespace fathom::store::testing {
 

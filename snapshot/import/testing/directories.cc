@@ -30,15 +30,6 @@ std::string note(const std::string& build_id) {
 
 }  // namespace
 
-ScratchDirectory::ScratchDirectory() : path_("/tmp/fathom-import-test-XXXXXX") {
-  if (::mkdtemp(path_.data()) == nullptr) std::abort();
-}
-
-ScratchDirectory::~ScratchDirectory() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
 std::string ScratchDirectory::write(const std::string& name, const std::string& content) const {
   const std::string file = path(name);
   std::filesystem::create_directories(std::filesystem::path(file).parent_path());

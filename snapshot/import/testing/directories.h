@@ -6,20 +6,19 @@
 #include <fstream>
 #include <string>
 
+#include "base/testing/temp_directory.h"
 #include "snapshot/format/directory.h"
 
 namespace fathom::snapshot {
 
 class ScratchDirectory {
  public:
-  ScratchDirectory();
-  ~ScratchDirectory();
-  std::string path(const std::string& name) const { return path_ + "/" + name; }
+  std::string path(const std::string& name) const { return directory_ / name; }
   std::string write(const std::string& name, const std::string& content) const;
   SnapshotDirectory snapshots() const { return *SnapshotDirectory::open(path("snapshots")); }
 
  private:
-  std::string path_;
+  TempDirectory directory_;
 };
 
 struct TestSegment {

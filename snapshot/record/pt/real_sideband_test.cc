@@ -9,6 +9,7 @@
 #include <fstream>
 #include <string>
 
+#include "base/testing/temp_directory.h"
 #include "snapshot/record/pt/pt_command.h"
 #include "snapshot/record/pt/pt_recorder.h"
 #include "snapshot/record/pt/stand_in_perf.h"
@@ -19,9 +20,6 @@ namespace {
 class RealSidebandTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string name = testing::TempDir() + "real_sideband_XXXXXX";
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    root_ = name;
     std::filesystem::create_directories(root_ + "/pmu");
     auto system = stand_in_perf_system(root_ + "/pmu");
     ASSERT_TRUE(system.ok()) << system.error().message;
@@ -31,7 +29,6 @@ class RealSidebandTest : public testing::Test {
     options_.most_snapshot_bytes = 1 << 20;
     options_.sideband_bytes = 1 << 20;
   }
-  void TearDown() override { std::filesystem::remove_all(root_); }
 
   // A program of its own, so that nobody else has its image.
   std::string own_program() {
@@ -75,7 +72,8 @@ class RealSidebandTest : public testing::Test {
     return record_pt_command(*system_, *directory_, trigger, std::move(request));
   }
 
-  std::string root_;
+  TempDirectory scratch_;
+  const std::string root_ = scratch_.path();
   std::unique_ptr<PerfSystem> system_;
   std::optional<SnapshotDirectory> directory_;
   PtOptions options_;

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <string>
 
-namespace fathom::store {
+namespace fathom {
 
 class TempDirectory {
  public:
@@ -32,4 +32,4 @@ class TempDirectory {
   std::string path_;
 };
 
-}  // namespace fathom::store
+}  // namespace fathom
