@@ -308,7 +308,8 @@ TEST(Trace, NotFoundIsOne) {
 }
 
 TEST(Trace, IdsAreCheckedHere) {
-  for (const char* id : {"", "xyz", "4bf92f3", "4bf92f3577b34da6a3ce929d0e0e47360", "00000000000000000000000000000000"}) {
+  for (const char* id :
+       {"", "xyz", "4bf92f3", "4bf92f3577b34da6a3ce929d0e0e47360", "00000000000000000000000000000000"}) {
     FakeWorld world;
     EXPECT_EQ(world.run({"trace", id}), ExitCode::kUsage);
     EXPECT_TRUE(world.targets.empty());
