@@ -56,7 +56,7 @@ Result<std::string> trace_of(const Args& args) {
   std::optional<std::string> text = args.given("--trace");
   if (!text) return std::string();
   auto id = TraceId::from_hex_text(*text);
-  if (!id || id->is_zero()) return invalid("--trace: " + not_an_id(*text, "a trace id").message);
+  if (!id || id->is_zero()) return invalid("--trace: " + not_an_id(*text, "a trace id", 32).message);
   return id->hex();
 }
 

@@ -334,7 +334,8 @@ TEST(Trace, NotFoundIsOne) {
 }
 
 TEST(Trace, IdsAreCheckedHere) {
-  for (const char* id : {"", "xyz", "4bf92f3577b34da6a3ce929d0e0e473", "00000000000000000000000000000000"}) {
+  for (const char* id :
+       {"", "xyz", "4bf92f3", "4bf92f3577b34da6a3ce929d0e0e47360", "00000000000000000000000000000000"}) {
     FakeWorld world;
     EXPECT_EQ(world.run({"trace", id}), ExitCode::kUsage);
     EXPECT_TRUE(world.targets.empty());
@@ -371,16 +372,32 @@ std::string other_row(const std::string& id, int captures, int snapshots) {
 
 TEST(Trace, APartOfAnIdIsToldFromWhatIsNone) {
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
-           {"trace", "4bf92f"}, {"timeline", "4bf92f3577b3"}, {"capture", "--trace", "4BF92F3577"}}) {
+           {"trace", "4bf92f"}, {"timeline", "4bf92f3"}, {"capture", "--trace", "4BF92F3577"}}) {
     FakeWorld world;
     EXPECT_EQ(world.run(words), ExitCode::kUsage);
     EXPECT_NE(world.err.find("is the beginning of an id; a trace"), std::string::npos) << world.err;
-    EXPECT_NE(world.err.find("must be whole: 32 hexadecimal digits"), std::string::npos) << world.err;
+    const char* must = words[0] == "capture" ? "it must be whole" : "at least 8 must be there";
+    EXPECT_NE(world.err.find(must), std::string::npos) << world.err;
     EXPECT_TRUE(world.targets.empty());
   }
   FakeWorld world;
   EXPECT_EQ(world.run({"trace", "slowest"}), ExitCode::kUsage);
   EXPECT_NE(world.err.find("'slowest' is not a trace id"), std::string::npos) << world.err;
+}
+
+TEST(Trace, GoesByTheBeginningOfItsId) {
+  for (const char* name : {"trace", "timeline"}) {
+    FakeWorld world;
+    world.answer(404, R"({"error":{"code":"not_found","message":"no span of a trace whose id begins so"}})");
+    EXPECT_EQ(world.run({name, "4BF92F35"}), ExitCode::kNothingFound);
+    EXPECT_TRUE(world.targets[0].starts_with("/api/v1/traces/4bf92f35")) << world.targets[0];
+    EXPECT_NE(world.err.find("begins so"), std::string::npos) << world.err;
+  }
+  FakeWorld several;
+  several.answer(400, R"({"error":{"code":"bad_request","message":"write more of it: aa, bb"}})");
+  EXPECT_EQ(several.run({"timeline", "4bf92f35"}), ExitCode::kServerRefused);
+  EXPECT_EQ(several.targets.size(), 1u);
+  EXPECT_NE(several.err.find("write more of it: aa, bb"), std::string::npos) << several.err;
 }
 
 TEST(Trace, WithoutACaptureSaysWhatToDoNext) {

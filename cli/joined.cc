@@ -1,13 +1,18 @@
 #include "cli/joined.h"
 
-#include "base/ids.h"
 #include "cli/text.h"
 
 namespace fathom::cli {
 
 namespace {
 
+constexpr size_t kLeastDigits = 8;  // of a trace's id; as the server
+constexpr size_t kAllDigits = 32;
 constexpr const char* kMostItems = "1000000";  // that a server gives
+
+bool is_hex(std::string_view text) {
+  return text.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
+}
 
 Result<Target> target_of(const std::string& path, const Args& args, const JoinedForm& form) {
   Target target(path);
@@ -23,7 +28,7 @@ Result<Target> target_of(const std::string& path, const Args& args, const Joined
 Result<> add_id(Target& target, const Args& args, const std::string& flag, std::string_view key, size_t digits) {
   auto given = args.given(flag);
   if (!given) return {};
-  bool right = given->size() == digits && given->find_first_not_of("0123456789abcdefABCDEF") == std::string::npos;
+  bool right = given->size() == digits && is_hex(*given);
   if (!right)
     return invalid(flag + " takes " + std::to_string(digits) + " hexadecimal digits, not '" + printable(*given) + "'");
   target.add(key, *given);
@@ -38,29 +43,37 @@ std::vector<Flag> part_flags() {
 }
 
 Positional id_positional() {
-  return {"ID", "a trace's or a capture's: 32 hexadecimal digits"};
+  return {"ID", "a trace's or a capture's: 32 hexadecimal digits; of a trace's, the first 8 or more will do"};
 }
 
-Error not_an_id(std::string_view text, const std::string& what) {
-  const bool beginning =
-      text.size() >= 4 && text.size() < 32 && text.find_first_not_of("0123456789abcdefABCDEF") == std::string::npos;
-  if (!beginning) return invalid("'" + printable(text) + "' is not " + what + ": 32 hexadecimal digits");
-  return invalid("'" + printable(text) + "' is the beginning of an id; " + what +
-                 " must be whole: 32 hexadecimal digits, as 'fathom slowest' and 'fathom captures' print them (only "
-                 "snapshots go by their beginning)");
+std::optional<std::string> id_or_beginning(std::string_view text) {
+  if (text.size() < kLeastDigits || text.size() > kAllDigits || !is_hex(text)) return std::nullopt;
+  if (text.size() == kAllDigits && text.find_first_not_of('0') == std::string_view::npos) return std::nullopt;
+  std::string lower(text);
+  for (char& c : lower) c = c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c;
+  return lower;
+}
+
+Error not_an_id(std::string_view text, const std::string& what, size_t least_digits) {
+  const std::string shown = "'" + printable(text) + "'";
+  const bool beginning = text.size() >= 4 && text.size() < least_digits && is_hex(text);
+  if (!beginning) return invalid(shown + " is not " + what + ": 32 hexadecimal digits");
+  const std::string must =
+      least_digits == kAllDigits ? "it must be whole" : "at least " + std::to_string(least_digits) + " must be there";
+  return invalid(shown + " is the beginning of an id; " + what + " has 32 hexadecimal digits, and " + must +
+                 ", as 'fathom slowest' and 'fathom captures' print them");
 }
 
 Result<std::string> fetch_joined(const Api& api, const Args& args, const JoinedForm& form) {
-  auto id = TraceId::from_hex_text(args.positional(0));
-  if (!id || id->is_zero()) {
-    return not_an_id(args.positional(0), "a trace's or a capture's id");
-  }
+  const auto id = id_or_beginning(args.positional(0));
+  if (!id) return not_an_id(args.positional(0), "a trace's or a capture's id", kLeastDigits);
   if (args.get("--capture") == args.positional(0)) return invalid("ID is the capture's already: leave out --capture");
-  std::string tail = id->hex() + "/" + form.name;
+  std::string tail = *id + "/" + form.name;
   auto of_trace = target_of("/api/v1/traces/" + tail, args, form);
   if (!of_trace) return of_trace.error();
   Result<std::string> body = api.fetch(*of_trace);
   if (body || body.error().code != ErrorCode::kNotFound || args.given("--capture")) return body;
+  if (id->size() < kAllDigits) return body;  // captures go by whole ids
   auto of_capture = target_of("/api/v1/captures/" + tail, args, form);
   Result<std::string> second = api.fetch(*of_capture);
   bool neither = !second && second.error().code == ErrorCode::kNotFound;

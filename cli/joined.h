@@ -4,6 +4,7 @@
 // trace's nor a capture's.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,8 +17,10 @@ namespace fathom::cli {
 // --capture, --span: what of it.
 std::vector<Flag> part_flags();
 Positional id_positional();
-// `text` is no `what`: of one that was copied in part, that it must be whole.
-Error not_an_id(std::string_view text, const std::string& what);
+// An id of a trace, or at least its first 8 digits, by which a server finds it, too; nothing: it is neither.
+std::optional<std::string> id_or_beginning(std::string_view text);
+// `text` is no `what`: of one that was copied in part, how much of it there must be.
+Error not_an_id(std::string_view text, const std::string& what, size_t least_digits);
 // An id of so many digits, where `flag` gives one; an error names the flag.
 Result<> add_id(Target& target, const Args& args, const std::string& flag, std::string_view key, size_t digits);
 

@@ -52,7 +52,8 @@ CommandLine calls_line() {
   return question_line(
       "calls", "where the time went, as a tree of calls",
       "A line is a function below the same callers: how often it was called there, its time and instructions with and "
-      "without what it called itself, and the line of source that called it. Who holds a lock that others wait for comes "
+      "without what it called itself, and the line of source that called it. Who holds a lock that others wait for "
+      "comes "
       "first, then the thread that the snapshot was taken for.",
       source_flags(),
       {{"fathom snapshot calls last", "the newest snapshot"},

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "base/ids.h"
 #include "cli/api.h"
 #include "cli/captures.h"
 #include "cli/command.h"
@@ -27,7 +26,7 @@ CommandLine trace_line() {
       "under a line that says so. Below the tree stands what was captured of its threads, which 'fathom timeline' "
       "shows, and which snapshots there are; of a request without any, which others like it have some, and how to have "
       "one recorded.",
-      {{"TRACE_ID", "32 hexadecimal digits, as 'fathom slowest' prints them"}},
+      {{"TRACE_ID", "32 hexadecimal digits, as 'fathom slowest' prints them; the first 8 or more will do"}},
       join({{{"--attributes", "", "what each span says too: its id, attributes, events, links, losses, resources"},
              {"--limit", "N", "at most so many lines of the tree; 0: all", kDefaultLines},
              format_flag("tree")},
@@ -46,12 +45,12 @@ std::string without_spans(const boost::json::value& trace) {
 }
 
 // Who was given a capture's id is told so.
-Error not_found_trace(const Api& api, const TraceId& id, const Error& error) {
+Error not_found_trace(const Api& api, const std::string& id, const Error& error) {
   if (error.code != ErrorCode::kNotFound) return error;
-  Result<boost::json::value> capture = api.json(Target("/api/v1/captures/" + id.hex()));
-  if (!capture || text_of(*capture, "id") != id.hex()) return error;
+  Result<boost::json::value> capture = api.json(Target("/api/v1/captures/" + id));
+  if (!capture || text_of(*capture, "id") != id) return error;
   std::string trace = text_of(*capture, "trace_id");
-  return not_found("this is a capture's id: fathom timeline " + id.hex() + " shows it" +
+  return not_found("this is a capture's id: fathom timeline " + id + " shows it" +
                    (trace.empty() ? "" : "; it is of trace " + printable(trace)));
 }
 
@@ -84,13 +83,11 @@ ExitCode print_tree(const Api& api, const std::string& body, const Args& args, c
 ExitCode run_trace(const Args& args, const Context& context) {
   Result<std::string> format = format_of(args, "tree");
   if (!format) return failed(context, format.error());
-  auto id = TraceId::from_hex_text(args.positional(0));
-  if (!id || id->is_zero()) {
-    return failed(context, not_an_id(args.positional(0), "a trace id"));
-  }
+  const auto id = id_or_beginning(args.positional(0));
+  if (!id) return failed(context, not_an_id(args.positional(0), "a trace id", 8));
   Result<Api> api = connect(args, context);
   if (!api) return failed(context, api.error());
-  Result<std::string> body = api->fetch(Target("/api/v1/traces/" + id->hex()));
+  Result<std::string> body = api->fetch(Target("/api/v1/traces/" + *id));
   if (!body) return not_fetched(context, not_found_trace(*api, *id, body.error()));
   if (*format == "tree") return print_tree(*api, *body, args, context);
   // The server's own words: a number that went through another parser might come out as another one.

@@ -119,7 +119,8 @@ TEST_F(Tls, AServerOfAnotherCaIsNamedWithTheCure) {
 
 TEST_F(Tls, AServerOfAnotherNameIsNamedWithItsNames) {
   start("elsewhere");
-  EXPECT_HAS(fault(certificates_->client("ca")), "it is for traces.example only; connect by one of these names (--url), or have");
+  EXPECT_HAS(fault(certificates_->client("ca")),
+             "it is for traces.example only; connect by one of these names (--url), or have");
 }
 
 TEST_F(Tls, ExpiredCertificatesAreRefusedWhereTheyAreLoaded) {

@@ -3,6 +3,7 @@
 #include "query/captures.h"
 #include "query/queries.h"
 #include "query/timeline/timeline_query.h"
+#include "query/trace_name.h"
 
 namespace fathom::query {
 
@@ -10,6 +11,7 @@ namespace {
 
 using store::QueryBudget;
 using Routed = Result<RoutedQuery>;
+using QueryWork = decltype(RoutedQuery::work);
 
 constexpr std::string_view kCaptures = "/api/v1/captures";
 constexpr std::string_view kCapture = "/api/v1/captures/";
@@ -87,21 +89,28 @@ TimelineQuery timeline_query(Params& params, std::optional<Error>& fault) {
   return query;
 }
 
+// What is asked of a trace that may be named by the beginning of its id.
+template <typename Run>
+QueryWork joined_work(Run run, const TimelineQuery& query, const std::optional<TraceName>& trace) {
+  return [=](const Stores& stores, QueryBudget& budget) -> Result<std::string> {
+    if (!trace) return run(stores, query, budget);
+    auto id = resolve(stores, *trace, budget);
+    if (!id) return id.error();
+    TimelineQuery of_trace = query;
+    of_trace.subject.trace = *id;
+    return run(stores, of_trace, budget);
+  };
+}
+
 // ID/timeline and ID/perfetto, of a trace and of a capture. For Perfetto all that there is, unless told otherwise.
-Routed joined_route(Params& params, TimelineSubject subject, bool perfetto) {
+Routed joined_route(Params& params, TimelineSubject subject, const std::optional<TraceName>& trace, bool perfetto) {
   std::optional<Error> fault;
   TimelineQuery query = timeline_query(params, fault);
   query.subject = subject;
   if (fault) return *fault;
-  if (perfetto) {
-    query.all = true;
-    return RoutedQuery{.name = "perfetto", .content_type = kBytes, .work = [query](const Stores& stores, auto& budget) {
-                         return run_perfetto(stores, query, budget);
-                       }};
-  }
-  return RoutedQuery{.name = "timeline", .work = [query](const Stores& stores, QueryBudget& budget) {
-                       return run_timeline(stores, query, budget);
-                     }};
+  if (!perfetto) return RoutedQuery{.name = "timeline", .work = joined_work(run_timeline, query, trace)};
+  query.all = true;
+  return RoutedQuery{.name = "perfetto", .content_type = kBytes, .work = joined_work(run_perfetto, query, trace)};
 }
 
 Routed capture_document(const store::CaptureId& id, bool content) {
@@ -131,7 +140,7 @@ std::optional<Routed> one_capture_route(std::string_view rest, Params& params) {
   if (!tail.empty() && tail != "/content" && !is_joined(tail)) return std::nullopt;
   auto id = id_of<store::CaptureId>("a capture id", text);
   if (!id) return id.error();
-  if (is_joined(tail)) return joined_route(params, {.capture = *id}, tail == "/perfetto");
+  if (is_joined(tail)) return joined_route(params, {.capture = *id}, std::nullopt, tail == "/perfetto");
   return capture_document(*id, tail == "/content");
 }
 
@@ -143,9 +152,9 @@ std::optional<Result<RoutedQuery>> capture_route(std::string_view path, Params& 
   if (!path.starts_with(kTrace)) return std::nullopt;
   auto [text, tail] = split_id(path.substr(kTrace.size()));
   if (!is_joined(tail)) return std::nullopt;
-  auto id = id_of<TraceId>("a trace id", text);
-  if (!id) return id.error();
-  return joined_route(params, {.trace = *id}, tail == "/perfetto");
+  auto name = trace_name(text);
+  if (!name) return name.error();
+  return joined_route(params, {}, *name, tail == "/perfetto");
 }
 
 }  // namespace fathom::query

@@ -252,6 +252,25 @@ TEST_F(QueryServerTest, LatencyHasPercentilesAndAHeatmap) {
   EXPECT_FALSE(ask("/api/v1/latency?" + kRange)["points"].as_array()[0].as_object().contains("cells"));
 }
 
+TEST_F(QueryServerTest, ATraceGoesByTheBeginningOfItsId) {
+  start();
+  const std::string whole = add_large_trace();
+  const std::string beginning = whole.substr(0, whole.size() - 1);
+  EXPECT_EQ(get(beginning).body, get(whole).body);
+  EXPECT_EQ(get(beginning + "/timeline").body, get(whole + "/timeline").body);
+  EXPECT_EQ(get(beginning + "/perfetto").status, 200);
+  const std::string several = refusal("/api/v1/traces/ab000000", 400);
+  EXPECT_TRUE(several.starts_with("'ab000000' begins the ids of several traces; write more of it: ab0000")) << several;
+  EXPECT_EQ(std::count(several.begin(), several.end(), ','), 10)
+      << "the first ten, and that there are more: " << several;
+  EXPECT_EQ(refusal("/api/v1/traces/ab000000/timeline", 400), several);
+  EXPECT_EQ(refusal("/api/v1/traces/12345678", 404), "no span of a trace whose id begins with 12345678 is stored");
+  for (const char* none : {"ab00000", "ab00000g", "000000000000000000000000000000000"}) {
+    EXPECT_NE(refusal("/api/v1/traces/" + std::string(none), 400).find("the first 8 of them, or more"),
+              std::string::npos);
+  }
+}
+
 TEST_F(QueryServerTest, ATraceHasEveryFieldOfTheIssue) {
   start();
   auto trace = ask("/api/v1/traces/" + sample_trace_id(3).hex());

@@ -10,6 +10,7 @@
 #include "query/picture_routes.h"
 #include "query/queries.h"
 #include "query/snapshots/snapshot_routes.h"
+#include "query/trace_name.h"
 
 namespace fathom::query {
 
@@ -106,10 +107,13 @@ RoutedQuery values_route(Params& params, std::string key) {
 }
 
 Result<RoutedQuery> trace_route(const std::string& text) {
-  auto id = TraceId::from_hex_text(text);
-  if (!id || id->is_zero()) return invalid("a trace id is 32 hexadecimal digits, not all of them zero");
-  return RoutedQuery{.name = "trace", .work = [id = *id](const Stores& stores, QueryBudget& budget) {
-                       return run_trace(stores, id, budget);
+  auto name = trace_name(text);
+  if (!name) return name.error();
+  return RoutedQuery{.name = "trace",
+                     .work = [name = *name](const Stores& stores, QueryBudget& budget) -> Result<std::string> {
+                       auto id = resolve(stores, name, budget);
+                       if (!id) return id.error();
+                       return run_trace(stores, *id, budget);
                      }};
 }
 

@@ -135,6 +135,13 @@ struct SlowPage {
   std::optional<Cursor> next;  // nothing when this was the last page
 };
 
+// Both included: what ids that begin alike have between them.
+struct TraceIdRange {
+  TraceId first;
+  TraceId last;
+  bool contains(const TraceId& id) const { return id >= first && id <= last; }
+};
+
 // A whole trace; owns what its spans' views point into.
 struct StoredTrace {
   TraceId trace_id;
@@ -203,6 +210,9 @@ class SpanStore {
   virtual Result<std::vector<SlowRow>> find(const Filter& filter, By by, size_t limit, QueryBudget& budget) = 0;
   // kNotFound when no span of it is stored.
   virtual Result<StoredTrace> trace(const TraceId& trace_id, QueryBudget& budget) = 0;
+  // Which traces of these are stored, ascending; the first `most` of them. A seek for what is sealed, a look at every
+  // trace that is not.
+  virtual Result<std::vector<TraceId>> trace_ids(const TraceIdRange& range, size_t most, QueryBudget& budget) = 0;
   // Spans by start; the range is widened to whole minutes. `service` limits to one service.
   virtual Result<std::vector<OperationStats>> operations(const TimeRange& range,
                                                          const std::optional<std::string>& service,

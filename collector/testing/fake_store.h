@@ -71,6 +71,9 @@ class FakeStore : public store::SpanStore {
     return no_queries();
   }
   Result<store::StoredTrace> trace(const TraceId&, store::QueryBudget&) override { return no_queries(); }
+  Result<std::vector<TraceId>> trace_ids(const store::TraceIdRange&, size_t, store::QueryBudget&) override {
+    return no_queries();
+  }
   Result<std::vector<store::OperationStats>> operations(const store::TimeRange&, const std::optional<std::string>&,
                                                         store::QueryBudget&) override {
     return no_queries();

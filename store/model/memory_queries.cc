@@ -161,6 +161,18 @@ Result<StoredTrace> MemoryStore::trace(const TraceId& trace_id, QueryBudget& bud
   return out;
 }
 
+Result<std::vector<TraceId>> MemoryStore::trace_ids(const TraceIdRange& range, size_t most, QueryBudget& budget) {
+  Result<Traces> traces = read_traces(budget);
+  if (!traces) return traces.error();
+  std::vector<TraceId> ids;
+  for (const auto& [id, trace] : *traces) {
+    if (range.contains(id)) ids.push_back(id);
+  }
+  std::ranges::sort(ids);
+  if (ids.size() > most) ids.resize(most);
+  return ids;
+}
+
 Result<std::vector<OperationStats>> MemoryStore::operations(const TimeRange& range,
                                                             const std::optional<std::string>& service,
                                                             QueryBudget& budget) {

@@ -105,6 +105,10 @@ inline std::string trace(const TraceId& id, uint32_t partition_id, uint32_t segm
   append_be32(key, segment_id);
   return key;
 }
+inline std::optional<TraceId> trace_id(std::string_view key) {
+  return key.size() >= kTracePrefix ? TraceId::from_bytes(key.substr(kTracePrefix - sizeof(TraceId), sizeof(TraceId)))
+                                    : std::nullopt;
+}
 struct TracePlace {
   uint32_t partition;
   uint32_t segment;

@@ -156,6 +156,13 @@ Result<StoredTrace> RocksStore::trace(const TraceId& trace_id, QueryBudget& budg
   });
 }
 
+Result<std::vector<TraceId>> RocksStore::trace_ids(const TraceIdRange& range, size_t most, QueryBudget& budget) {
+  return ask_again_after_drop(impl_->engine, [&] {
+    SealedReader sealed(impl_->engine.sealed(), impl_->engine.views.get(), budget);
+    return TraceReader(sealed, impl_->engine.catalogue).ids(range, most);
+  });
+}
+
 Result<std::vector<OperationStats>> RocksStore::operations(const TimeRange& range,
                                                            const std::optional<std::string>& service,
                                                            QueryBudget& budget) {

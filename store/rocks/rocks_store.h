@@ -71,6 +71,7 @@ class RocksStore : public SpanStore {
                            QueryBudget& budget) override;
   Result<std::vector<SlowRow>> find(const Filter& filter, By by, size_t limit, QueryBudget& budget) override;
   Result<StoredTrace> trace(const TraceId& trace_id, QueryBudget& budget) override;
+  Result<std::vector<TraceId>> trace_ids(const TraceIdRange& range, size_t most, QueryBudget& budget) override;
   Result<std::vector<OperationStats>> operations(const TimeRange& range, const std::optional<std::string>& service,
                                                  QueryBudget& budget) override;
   Result<std::vector<std::string>> attribute_keys(const TimeRange& range, QueryBudget& budget) override;

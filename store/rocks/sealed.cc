@@ -159,6 +159,25 @@ Result<std::vector<TracePart>> SealedReader::parts(const TraceId& id) {
   return parts;
 }
 
+Result<std::vector<TraceId>> SealedReader::trace_ids(const TraceIdRange& range, size_t most) {
+  rocksdb::ReadOptions options = read_options();
+  options.total_order_seek = true;  // the index is cut by whole ids
+  std::unique_ptr<rocksdb::Iterator> rows(
+      context_.database.db().NewIterator(options, context_.database.family(Family::kTrace)));
+  std::vector<TraceId> ids;
+  for (rows->Seek(keys::trace_prefix(range.first)); rows->Valid() && ids.size() < most; rows->Next()) {
+    const std::string_view key = view_of(rows->key());
+    keys::TracePlace place{};
+    const std::optional<TraceId> id = keys::trace_id(key);
+    if (!id || !keys::parse_trace(key, place) || *id > range.last || !key.starts_with(keys::tenant_prefix())) break;
+    if (Result<> paid = budget_.spend(key.size()); !paid) return paid.error();
+    const bool met = !ids.empty() && ids.back() == *id;
+    if (!met && context_.live.is_live(place.partition)) ids.push_back(*id);
+  }
+  if (!rows->status().ok()) return from_status(rows->status(), "read the trace index");
+  return ids;
+}
+
 Result<SegmentDirectoryPtr> SealedReader::directory(uint32_t partition, uint32_t segment) {
   SegmentDirectoryPtr known = context_.directories.find(segment);
   if (!known) {

@@ -77,6 +77,8 @@ class SealedReader {
 
   // Oldest first; empty when no live segment holds the trace.
   Result<std::vector<TracePart>> parts(const TraceId& id);
+  // Those that have parts, ascending, the first `most` of them.
+  Result<std::vector<TraceId>> trace_ids(const TraceIdRange& range, size_t most);
   // The segment's columns. The pointer stays valid until close().
   Result<SegmentReader*> segment(uint32_t partition, uint32_t segment);
   Result<SegmentReader*> segment(const SegmentInfo& info) { return segment(info.partition, info.id); }

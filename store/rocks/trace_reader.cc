@@ -139,6 +139,22 @@ Result<StoredTrace> TraceReader::load(const TraceId& id) {
   return trace;
 }
 
+Result<std::vector<TraceId>> TraceReader::ids(const TraceIdRange& range, size_t most) {
+  Result<std::vector<TraceId>> found = sealed_.trace_ids(range, most);
+  if (!found) return found;
+  for (const auto& generation : sealed_.view().generations) {
+    if (Result<> may = sealed_.budget().check(); !may) return may.error();
+    auto lock = generation->read();
+    for (const Generation::Trace& trace : generation->traces()) {
+      if (range.contains(trace.id)) found->push_back(trace.id);
+    }
+  }
+  std::ranges::sort(*found);
+  found->erase(std::unique(found->begin(), found->end()), found->end());
+  if (found->size() > most) found->resize(most);
+  return found;
+}
+
 bool TraceReader::in_memory(const TraceId& id) const {
   for (const auto& generation : sealed_.view().generations) {
     auto lock = generation->read();

@@ -21,6 +21,8 @@ class TraceReader {
 
   // kNotFound when no span of the trace is stored.
   Result<StoredTrace> load(const TraceId& id);
+  // Which of these are stored, the first `most` of them.
+  Result<std::vector<TraceId>> ids(const TraceIdRange& range, size_t most);
   // The summary over all stored spans; nothing when there are none.
   Result<std::optional<TraceSummary>> summary(const TraceId& id);
   // Whether the trace has rows that do not exist for this reader.

@@ -64,6 +64,41 @@ TEST_P(StoreContract, EveryFieldComesBack) {
   });
 }
 
+TEST_P(StoreContract, TracesAreFoundByWhatTheirIdsBeginWith) {
+  const auto id = [](const char* begin, char digit) {
+    std::string text(begin);
+    text.resize(32, digit);
+    return *TraceId::from_hex_text(text);
+  };
+  std::vector<TestSpan> spans;
+  for (const char* begin : {"4bf92f3", "4bf92f35771", "4bf92f35772", "4bf92f36"}) {
+    for (uint64_t n : {1, 2}) {
+      TestSpan span = test_span(1, n, 0, 500);
+      span.trace_id = id(begin, '4');
+      spans.push_back(span);
+    }
+  }
+  const auto found = [&](const char* begin, size_t most) {
+    QueryBudget budget;
+    Result<std::vector<TraceId>> ids = store().trace_ids({id(begin, '0'), id(begin, 'f')}, most, budget);
+    EXPECT_TRUE(ids.ok());
+    return ids ? *ids : std::vector<TraceId>{};
+  };
+  EXPECT_EQ(found("4bf92f35", 10), std::vector<TraceId>{});
+  add({spans[0], spans[2], spans[4], spans[6]});
+  add({spans[5], spans[3]});  // what has several parts is one trace
+  always([&] {
+    EXPECT_EQ(found("4bf92f35", 10), (std::vector<TraceId>{id("4bf92f35771", '4'), id("4bf92f35772", '4')}));
+    EXPECT_EQ(found("4bf92f35772", 10), (std::vector<TraceId>{id("4bf92f35772", '4')}));
+    EXPECT_EQ(found("4bf92f3", 2), (std::vector<TraceId>{id("4bf92f3", '4'), id("4bf92f35771", '4')}));
+    EXPECT_EQ(found("4bf92f38", 10), std::vector<TraceId>{});
+    EXPECT_EQ(found("ffffffff", 10), std::vector<TraceId>{});
+  });
+  harness().advance(2 * kNanosPerHour);
+  ASSERT_TRUE(store().drop_before(harness().now_unix_nano()).ok());
+  EXPECT_EQ(found("4bf92f35", 10), std::vector<TraceId>{});
+}
+
 TEST_P(StoreContract, ATraceStaysReadableWhateverBecomesOfItsRows) {
   TestSpan span = full_span();
   add({span});
