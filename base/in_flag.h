@@ -1,4 +1,4 @@
-// in_flag(): a fault, said of the flag (or the key of a configuration file) whose value led to it: "--http: cannot ...".
+// in_flag(): a fault, said of the flag (or the key of a file) whose value led to it: "--http: cannot listen ...".
 //
 // Purpose: who reads it knows what to change, and a program that read a file finds its line. Thread safety: plain
 // functions.
