@@ -190,7 +190,7 @@ export const checks = {
   },
 
   "a selection of another time is said to be that, and its range is a click away": async (page, told) => {
-    await opened(page, told, "sel_from=2020-01-01T10:00:00Z&sel_to=2020-01-01T10:01:00Z&sel_min=1000&sel_max=9000000");
+    await page.goto(at(told, "sel_from=2020-01-01T10:00:00Z&sel_to=2020-01-01T10:01:00Z&sel_min=1000&sel_max=9000000"));
     const notice = page.locator(".notice");
     assert.match(await notice.innerText(), /not in the range that is shown/);
     await notice.getByRole("button", { name: "Show its range" }).click();
@@ -203,10 +203,10 @@ export const checks = {
 
   "lists each request once": async (page, told) => {
     await opened(page, told);
+    await count(page, ".slow-list a", 2);
     const traces = await page
       .locator(".slow-list a")
       .evaluateAll((rows) => rows.map((row) => new URL(row.href).pathname));
-    assert.ok(traces.length > 1, "more than one");
     assert.equal(new Set(traces).size, traces.length);
   },
 
