@@ -85,6 +85,7 @@ export const checks = {
     await page.locator(".heatmap-cells").waitFor();
     await page.keyboard.press("u");
     await page.waitForURL((url) => !url.search.includes("outer="));
+    assert.ok(query(page, "sel_from"), "what was selected is so again");
     await page.locator(".heatmap:not([data-busy='true']) .heatmap-cells").waitFor();
     await page.keyboard.press("h");
     await page.keyboard.press("ArrowRight");
@@ -186,6 +187,48 @@ export const checks = {
   "says which words of the address it does not understand": async (page, told) => {
     await page.goto(`${told.base}/?from=banana`);
     assert.match(await page.locator(".range-picker .field-problem").innerText(), /banana.*last hour is shown/);
+  },
+
+  "a selection of another time is said to be that, and its range is a click away": async (page, told) => {
+    await page.goto(at(told, "sel_from=2020-01-01T10:00:00Z&sel_to=2020-01-01T10:01:00Z&sel_min=1000&sel_max=9000000"));
+    const notice = page.locator(".notice");
+    assert.match(await notice.innerText(), /not in the range that is shown/);
+    await notice.getByRole("button", { name: "Show its range" }).click();
+    await page.waitForURL(/from=2020-01-01T09/);
+    assert.equal(query(page, "sel_from"), "2020-01-01T10:00:00Z");
+    await page.getByText("The newest span is of").waitFor();
+    await page.getByRole("button", { name: "Show the time before that" }).click();
+    await page.locator(".heatmap-cells").waitFor();
+  },
+
+  "lists each request once": async (page, told) => {
+    await opened(page, told);
+    await count(page, ".slow-list a", 2);
+    const traces = await page
+      .locator(".slow-list a")
+      .evaluateAll((rows) => rows.map((row) => new URL(row.href).pathname));
+    assert.equal(new Set(traces).size, traces.length);
+  },
+
+  "a condition that is none is refused beside the field": async (page, told) => {
+    await opened(page, told);
+    const field = page.getByRole("combobox", { name: /^Add a condition/ });
+    await field.fill("tenant ~ acme");
+    await field.press("Enter");
+    assert.match(await page.locator(".condition-field .field-problem").innerText(), /no key/);
+    assert.equal(query(page, "where"), null);
+    await field.fill("  tenant = acme ");
+    await field.press("Enter");
+    await page.waitForURL(/where=tenant%3Dacme/);
+    assert.equal(await page.locator("#condition-completions li").count(), 0, "the list is closed");
+  },
+
+  "an address that nothing is at leads on": async (page, told) => {
+    told.may(/404 \(Not Found\)/);
+    await page.goto(`${told.base}/nonsense`);
+    await page.getByText("There is nothing at this address").waitFor();
+    await page.locator("main").getByRole("link", { name: "Explore" }).click();
+    await page.locator(".heatmap").waitFor();
   },
 
   "says what to do when the server is away": async (page, told) => {

@@ -1,4 +1,5 @@
 // Of when: the last hours, or from here to there, in local time or UTC.
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { place } from "@/state/navigation";
 import { nowUnixNano, type Zone } from "@/time/nano";
@@ -12,9 +13,11 @@ export interface RangePickerProps {
   readonly zone: Zone;
   readonly chooseRange: (range: Range) => void;
   readonly chooseZone: (zone: Zone) => void;
+  /** What else is chosen about time. */
+  readonly children?: ComponentChildren;
 }
 
-export function RangePicker({ range, zone, chooseRange, chooseZone }: RangePickerProps) {
+export function RangePicker({ range, zone, chooseRange, chooseZone, children }: RangePickerProps) {
   const shown = { from: textOf(range, "from", zone), to: textOf(range, "to", zone) };
   const misread = place.value && rangeProblem(place.value.query);
   return (
@@ -31,12 +34,13 @@ export function RangePicker({ range, zone, chooseRange, chooseZone }: RangePicke
         ))}
       </div>
       <FromTo key={`${shown.from} ${shown.to}`} shown={shown} zone={zone} choose={chooseRange} />
+      <ZoneChoice zone={zone} choose={chooseZone} {...(isBetween(range) && { at: range.from })} />
+      {children}
       {misread && (
-        <span class="field-problem" role="alert">
+        <span class="field-problem misread" role="alert">
           {misread}
         </span>
       )}
-      <ZoneChoice zone={zone} choose={chooseZone} {...(isBetween(range) && { at: range.from })} />
     </div>
   );
 }

@@ -52,17 +52,18 @@ function RangeChoice({ words, show }: BarProps) {
         zone={zone}
         chooseRange={(next) => show(withRange(words, next))}
         chooseZone={(next) => show({ ...words, zone: next })}
-      />
-      <button
-        aria-pressed={follow}
-        disabled={fixed}
-        title={
-          fixed ? "this range ends at a fixed time: choose one of the last … first" : "asked again every five seconds"
-        }
-        onClick={toggle}
       >
-        Live <kbd>l</kbd>
-      </button>
+        <button
+          aria-pressed={follow}
+          disabled={fixed}
+          title={
+            fixed ? "this range ends at a fixed time: choose one of the last … first" : "asked again every five seconds"
+          }
+          onClick={toggle}
+        >
+          Live <kbd>l</kbd>
+        </button>
+      </RangePicker>
     </div>
   );
 }

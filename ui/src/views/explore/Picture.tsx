@@ -103,8 +103,11 @@ function Head({ words, show, heat, select }: HeadProps) {
 /** What the cells' colours say; for the foot of the picture. */
 export function Legend() {
   return (
-    <span class="faint heat-legend">
-      one span <span class="heat-ramp" aria-hidden="true" /> most · redder, the greater the share of errors
+    <span
+      class="faint heat-legend"
+      title="a cell is darker (lighter on dark ground) the more spans it has, and redder the greater the share of them that failed"
+    >
+      one <span class="heat-ramp" aria-hidden="true" /> most · red: share of errors
     </span>
   );
 }

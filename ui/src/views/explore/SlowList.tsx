@@ -24,9 +24,11 @@ interface Props {
   readonly words: Words;
   readonly heat: Heat | undefined;
   readonly lists: Lists;
+  /** The heatmap is not to be had, so nothing is asked. */
+  readonly failed: boolean;
 }
 
-export function SlowList({ words, heat, lists }: Props) {
+export function SlowList({ words, heat, lists, failed }: Props) {
   const { selection } = words;
   const range = selection ? selectionParams(selection) : heat && wholeOf(heat);
   const params = { ...range, ...filterParams(words), by: "span", limit: MOST };
@@ -57,7 +59,7 @@ export function SlowList({ words, heat, lists }: Props) {
         <span class="faint">{selectionHead(words, heat)}</span>
       </div>
       {error && <Problem error={error} again={again} />}
-      {!rows && !error && <Waiting what="Asking" />}
+      {!rows && !error && (range || !failed) && <Waiting what="Asking" />}
       {rows?.length === 0 && <p class="faint">There are none.</p>}
       {rows && rows.length > 0 && (
         <ol class="slow-list" ref={list} data-busy={stale}>

@@ -15,6 +15,7 @@ export function wantsMore(requests: number, furtherPages: number): boolean {
 
 /** What is said of the request that the span is of: "of 1.24 s", "812 spans". */
 export function requestText({ duration_nano: span, root_duration_nano: root, spans }: SlowRow): string {
-  const whole = root > span ? `of ${formatDuration(root)}, ` : "";
+  const longer = root > span && formatDuration(root) !== formatDuration(span);
+  const whole = longer ? `of ${formatDuration(root)}, ` : "";
   return `${whole}${formatCount(spans)} ${spans === 1 ? "span" : "spans"}`;
 }
