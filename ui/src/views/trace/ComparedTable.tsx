@@ -1,5 +1,6 @@
 // Paths of operations beside each other: this request's and another's, or what is usual.
 import type { ServiceColors } from "@/draw/service_color";
+import { printable } from "@/parts/printable";
 import { isDark } from "@/state/appearance";
 import { formatDuration } from "@/time/nano";
 import { pathOf, type Amount, type Compared, type Order } from "./compare";
@@ -73,7 +74,7 @@ function ComparedRow({ row, nano, greatest, colors, said, usual, inTree }: RowPr
     <tr class={nano === 0 && !row.onlyIn ? "same" : ""}>
       <td style={indent}>
         {row.operation !== "" && <i class="chip" style={{ background: colors(row.service, isDark.value) }} />}
-        {row.operation || "a parent that is not stored"} <span class="faint">{row.service}</span>{" "}
+        {printable(row.operation) || "a parent that is not stored"} <span class="faint">{row.service}</span>{" "}
         {row.onlyIn && <span class="tag warn">{row.onlyIn === "one" ? "only here" : `only in ${others}`}</span>}
         {!inTree && above.length > 0 && (
           <div class="faint above" title={above.join(" › ")}>
@@ -103,7 +104,7 @@ function Said({ all, usual }: { all: readonly SaidOtherwise[]; usual: number | u
     <ul class="said" aria-label="What its spans say otherwise: this | other">
       {all.slice(0, MOST_SAID).map((one) => (
         <li key={one.key} title={textOf(one)}>
-          <b>{one.key}</b> {one.one} <span class="faint">|</span> {one.other}
+          <b>{printable(one.key)}</b> {printable(one.one)} <span class="faint">|</span> {printable(one.other)}
           {usual !== undefined && one.shared > 0 && (
             <span class="faint">
               {" "}

@@ -4,17 +4,19 @@ import { useKeys } from "@/keys/keys";
 import { go, place } from "@/state/navigation";
 import { withQuery } from "@/state/place";
 import type { Actions } from "./actions";
+import type { Hits } from "./search";
+import { isWhole } from "./timeWindow";
 import { USUAL } from "./Comparison";
 import { subjectOf } from "./usual";
 
 interface Props {
   readonly act: Actions;
-  readonly hits: readonly number[];
+  readonly hits: Hits;
   readonly search: RefObject<HTMLInputElement | null>;
 }
 
 export function Toolbar({ act, hits, search }: Props) {
-  const { follow, clock, folding, window } = act.choices.words.value;
+  const { follow, clock, folding } = act.choices.words.value;
   const measured = act.model.answer.spans.some((span) => span.clock);
   return (
     <div class="trace-toolbar" role="toolbar" aria-label="The waterfall">
@@ -40,7 +42,11 @@ export function Toolbar({ act, hits, search }: Props) {
           Corrected clocks
         </button>
       )}
-      <button disabled={!window} onClick={() => act.showAll()} title="All of the time  0">
+      <button
+        disabled={isWhole(act.window, act.model.tree.durationNano)}
+        onClick={() => act.showAll()}
+        title="All of the time  0"
+      >
         All time
       </button>
       <button
@@ -55,17 +61,12 @@ export function Toolbar({ act, hits, search }: Props) {
   );
 }
 
-function SearchField({
-  act,
-  hits,
-  field,
-}: {
-  act: Actions;
-  hits: readonly number[];
-  field: RefObject<HTMLInputElement | null>;
-}) {
+function SearchField({ act, hits, field }: { act: Actions; hits: Hits; field: RefObject<HTMLInputElement | null> }) {
   const { find } = act.choices.words.value;
-  const nth = hits.indexOf(act.found?.node ?? -1) + 1;
+  const { nodes, inNames } = hits;
+  const node = act.found?.node ?? -1;
+  const nth = nodes.indexOf(node) + 1;
+  const where = nth > 0 ? act.model.search.whereFound(node, find) : undefined;
   const key = (event: KeyboardEvent) => {
     if (event.key === "Enter") act.stepToHit(!event.shiftKey);
     else if (event.key === "Escape") field.current?.blur();
@@ -84,11 +85,11 @@ function SearchField({
         onKeyDown={key}
       />
       <span class="hit-count" role="status">
-        {find.trim() !== "" && (nth > 0 ? `${nth} of ${hits.length}` : `${hits.length} found`)}
+        {find.trim() !== "" && (nth > 0 ? `${nth} of ${nodes.length}` : `${nodes.length} found`)}
       </span>
       <button
         onClick={() => act.stepToHit(false)}
-        disabled={hits.length === 0}
+        disabled={nodes.length === 0}
         aria-label="Found before"
         title="Found before  N"
       >
@@ -96,12 +97,17 @@ function SearchField({
       </button>
       <button
         onClick={() => act.stepToHit(true)}
-        disabled={hits.length === 0}
+        disabled={nodes.length === 0}
         aria-label="Next found"
         title="Next found  n"
       >
         ↓
       </button>
+      {find.trim() !== "" && nodes.length > 0 && (
+        <span class="faint found-where">
+          {where ? `in ${where}` : inNames > 0 && inNames < nodes.length && `${inNames} by name, these first`}
+        </span>
+      )}
     </span>
   );
 }

@@ -4,7 +4,7 @@ import { contributions, percent } from "./contributions";
 import { findCriticalPath } from "./criticalPath";
 import { madeTrace, type SpanWords } from "./made";
 import { flip, NOTHING_FOLDED, placeOfNode, reveal, rowKey, visibleRows, type Folding } from "./rows";
-import { searchable, stepThrough } from "./search";
+import { searchable, stepThrough, stepThroughHits } from "./search";
 import { around, lengthOf, panned, ticksOf, within, zoomed } from "./timeWindow";
 import { buildTree } from "./tree";
 import { valueText } from "./values";
@@ -71,7 +71,7 @@ describe("search", () => {
   const find = (text: string) =>
     searchable(tree, { ...answer, resources: [{ service: "shop", attributes: { "host.name": "shop-1" } }] })
       .find(text)
-      .map((index) => tree.nodes[index]?.key);
+      .nodes.map((index) => tree.nodes[index]?.key);
 
   it.each([
     ["cart", ["a"]],
@@ -86,7 +86,31 @@ describe("search", () => {
     ["lost", ["?lost"]],
     ["nowhere", []],
     ["  ", []],
+    ['"GET cart"', []],
+    ['"get /cart"', ["a"]],
   ])("finds %s", (text, keys) => expect(find(text)).toEqual(keys));
+
+  it("has names before all else, and phrases before words that stand apart", () => {
+    const calls = [4, 3, 30].map((nth) => ({ id: `n${nth}`, from: nth, to: 99, operation: `rpc Call ${nth}` }));
+    const other = { id: "i", from: 50, to: 60, operation: "rpc Call", attributes: { i: 3 } };
+    const apart = { id: "x", from: 60, to: 61, operation: "3 Call rpc" };
+    const made = madeTrace([...calls, other, apart].map((span) => ({ ...span, parent: "" })));
+    const searched = searchable(buildTree(made, "sent"), made);
+    const hits = searched.find("rpc call 3");
+    const keyOf = (node: number) => buildTree(made, "sent").nodes[node]?.key ?? "";
+    expect(hits.nodes.map(keyOf)).toEqual(["n3", "n30", "x", "i"]);
+    expect(hits.inNames).toBe(3);
+    expect(hits.nodes.map((node) => searched.whereFound(node, "rpc call 3"))).toEqual([
+      ...["its name", "its name", "its name", "its name, attribute i"],
+    ]);
+    expect(searched.whereFound(hits.nodes[3] ?? -1, "i=3")).toBe("attribute i");
+    const [first = -1, second = -1, , last = -1] = hits.nodes;
+    expect(stepThroughHits(hits, -1, true)).toBe(first);
+    expect(stepThroughHits(hits, first, true)).toBe(second);
+    expect(stepThroughHits(hits, last, true)).toBe(first);
+    expect(stepThroughHits(hits, first, false)).toBe(last);
+    expect(stepThroughHits({ nodes: [], inNames: 0 }, first, true)).toBeUndefined();
+  });
 
   it("steps round the end", () => {
     expect(stepThrough([2, 5, 9], 5, true)).toBe(9);

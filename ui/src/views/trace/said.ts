@@ -70,7 +70,9 @@ function differing(here: Said | undefined, there: Said | undefined, others: numb
     const same = mine.size === 0 ? 1 - traces(theirs) / others : shared / others;
     if (same < MOST_SHARED && !unlike) found.push({ key, one: textOf(mine), other: textOf(theirs), shared });
   }
-  return found.sort((left, right) => rank(left) - rank(right) || (left.key < right.key ? -1 : 1));
+  return found.sort(
+    (left, right) => rank(left) - rank(right) || left.shared - right.shared || (left.key < right.key ? -1 : 1),
+  );
 }
 
 function traces(values: Values): number {
