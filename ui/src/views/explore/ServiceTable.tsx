@@ -4,7 +4,6 @@ import { formatRate, formatShare } from "@/parts/figures";
 import { formatDuration } from "@/time/nano";
 import type { Show } from "./Explorer";
 import type { Lists } from "./lists";
-import { lengthNano } from "@/time/range";
 import { COLUMNS, nextSort, operationRows, readOrder, serviceRows, sorted, type Column, type Row } from "./rows";
 import type { Words } from "./words";
 
@@ -15,8 +14,7 @@ interface Props {
 }
 
 export function ServiceTable({ words, show, lists }: Props) {
-  const seconds = lengthNano(words.range) / 1e9;
-  const { services, operations, error, again } = lists;
+  const { services, operations, seconds, error, again } = lists;
   const narrowed = words.service !== "";
   const rows = narrowed ? operations && operationRows(operations, seconds) : services && serviceRows(services, seconds);
   const choose = ({ name }: Row): void =>

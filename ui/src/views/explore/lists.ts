@@ -7,6 +7,8 @@ import type { Words } from "./words";
 
 export interface Lists {
   readonly services?: readonly ServiceRow[];
+  /** Their counts are of so long: the part of the range that the server may have spans of. */
+  readonly seconds: number;
   /** Undefined while no service is chosen. */
   readonly operations?: readonly OperationRow[];
   readonly error?: AskError;
@@ -25,6 +27,7 @@ export function useLists(words: Words, ready: boolean, everyMilliseconds: number
   return {
     ...(services.data && { services: services.data.services }),
     ...(narrowed && ofService && { operations: ofService }),
+    seconds: ((narrowed ? operations : services).data?.counted_nano ?? 0) / 1e9,
     ...(error && { error }),
     again: services.error ? services.again : operations.again,
   };

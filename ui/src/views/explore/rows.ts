@@ -55,7 +55,12 @@ function byName(one: Row, other: Row): number {
 type Measured = Pick<ServiceRow, "spans" | "errors" | "p50_nano" | "p99_nano">;
 
 function figures({ spans, errors, p50_nano, p99_nano }: Measured, seconds: number) {
-  return { rate: seconds > 0 ? spans / seconds : 0, errorShare: spans > 0 ? errors / spans : 0, p50_nano, p99_nano };
+  return {
+    rate: seconds > 0 ? spans / seconds : 0,
+    errorShare: spans > 0 ? errors / spans : 0,
+    p50_nano,
+    p99_nano,
+  };
 }
 
 export function serviceRows(services: readonly ServiceRow[], seconds: number): Row[] {

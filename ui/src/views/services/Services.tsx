@@ -7,7 +7,7 @@ import { Problem, Waiting } from "@/parts/Problem";
 import { RangePicker } from "@/parts/RangePicker";
 import { go } from "@/state/navigation";
 import { formatPlace, withQuery, type Place } from "@/state/place";
-import { lengthNano, rangeParams, rangeWords, readRange } from "@/time/range";
+import { rangeParams, rangeWords, readRange } from "@/time/range";
 import { callsOf, spansOf, type Calls } from "./calls";
 import { CallTable } from "./CallTable";
 import { focusing } from "./focus";
@@ -21,7 +21,7 @@ export function Services({ place }: { place: Place }) {
   const range = useMemo(() => readRange(place.query), [place]);
   const zone = place.query["zone"] === "utc" ? "utc" : "local";
   const { data, error, again, stale } = useAnswer<GraphAnswer>("graph", rangeParams(range));
-  const calls = useMemo(() => data && callsOf(data, lengthNano(range) / 1e9), [data, range]);
+  const calls = useMemo(() => data && callsOf(data), [data]);
   return (
     <>
       <div class="services-head">
@@ -77,12 +77,13 @@ function Shown({ calls, place, words }: ShownProps) {
   );
 }
 
-function Sample({ answer: { traces, traces_looked_at } }: { answer: GraphAnswer }) {
+function Sample({ answer: { traces, traces_looked_at, failed_unplaced } }: { answer: GraphAnswer }) {
   return (
     <span class="faint">
       {traces_looked_at >= traces
         ? `of ${formatCount(traces)} traces`
         : `calls are estimated from ${formatCount(traces_looked_at)} of ${formatCount(traces)} traces`}
+      {failed_unplaced > 0 && ` · ${formatCount(failed_unplaced)} failed calls reached nobody who sends spans`}
     </span>
   );
 }

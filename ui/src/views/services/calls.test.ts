@@ -9,14 +9,12 @@ const edge = (caller: string, callee: string, calls: number, errors: number): Gr
   ...percentiles,
 });
 const web = { service: "web", service_namespace: "", spans: 60, errors: 6, ...percentiles };
-const { services, calls } = callsOf(
-  {
-    services: [web],
-    edges: [edge("web", "cart", 600, 3), edge("web", "pay", 6, 0)],
-    ...{ traces: 1, traces_looked_at: 1 },
-  },
-  60,
-);
+const { services, calls } = callsOf({
+  services: [web],
+  edges: [edge("web", "cart", 600, 3), edge("web", "pay", 6, 0)],
+  ...{ traces: 1, traces_looked_at: 1, failed_unplaced: 0 },
+  ...{ counted_from_unix_nano: "0", counted_to_unix_nano: "60000000000", counted_nano: 60e9 },
+});
 
 it("has rates, and every service that an edge names", () => {
   expect(services.map(({ name, service, rate }) => [name, service, rate])).toEqual([

@@ -27,7 +27,8 @@ export interface Calls {
   readonly calls: readonly Call[];
 }
 
-export function callsOf({ services, edges }: GraphAnswer, seconds: number): Calls {
+export function callsOf({ services, edges, counted_nano }: GraphAnswer): Calls {
+  const seconds = counted_nano / 1e9;
   const nodes = new Map<string, ServiceNode>();
   for (const { service, service_namespace, spans, errors, p99_nano } of services) {
     const name = nameOf(service_namespace, service);
