@@ -16,12 +16,25 @@ export const checks = {
   "captures: j and Enter open the first": needing(["capture"], listed("captures")),
   "snapshots: j and Enter open the first": needing(["snapshot"], listed("snapshots")),
 
-  "a filter is in the address": async (page, { base }) => {
+  "captures: a trigger and an order are one click, and in the address": needing(["capture"], async (page, { base }) => {
     await page.goto(`${base}/captures`);
-    await page.waitForSelector(".list-head");
-    await page.selectOption("select", "crash");
+    const triggers = page.getByRole("group", { name: "Trigger" }).getByRole("button");
+    await triggers.nth(1).click();
     await settled(page);
-    assert.equal(query(page, "trigger"), "crash");
-    await page.locator(".rows tbody tr, main p").first().waitFor();
+    const trigger = query(page, "trigger");
+    assert.ok(trigger);
+    const named = await page.locator(".rows tbody tr td:nth-child(2)").allInnerTexts();
+    assert.ok(named.length > 0 && named.every((text) => text === trigger), named.join());
+    await page.getByRole("button", { name: "Window", exact: true }).click();
+    await settled(page);
+    assert.equal(query(page, "sort"), "window");
+    assert.equal(await page.locator('th[aria-sort="descending"]').innerText(), "Window ↓");
+  }),
+
+  "the window is called as what it shows": async (page, { base }) => {
+    await page.goto(`${base}/captures`);
+    await page.waitForFunction(() => document.title === "Captures · fathom");
+    await press(page, "1");
+    await page.waitForFunction(() => document.title === "Explore · fathom");
   },
 };

@@ -166,7 +166,8 @@ async function whatFails(page, { base, facts, may }) {
 async function theUsual(page, told) {
   await opened(page, told);
   await press(page, "u");
-  await page.waitForSelector(".compared, .trace-toolbar [role=alert]");
+  await page.waitForSelector(".compared, .problem[role=alert]");
+  assert.equal(query(page, "compare"), "usual");
 }
 
 async function comparing(page, { base, facts }) {

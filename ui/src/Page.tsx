@@ -5,20 +5,22 @@ import { PageHead, nextAppearance } from "@/parts/PageHead";
 import { Waiting } from "@/parts/Problem";
 import { fromHere, go, place } from "@/state/navigation";
 import type { Place, View } from "@/state/place";
-import { VIEWS, type ViewComponent } from "@/views/views";
+import { shownName } from "@/state/title";
+import { TABS, titleOf } from "@/state/views";
+import { LOAD, type ViewComponent } from "@/views/views";
 
 export function Page() {
   const [help, setHelp] = useState(false);
   const to = (view: View) => () => go(fromHere({ view, query: {} }));
   useKeys("Everywhere", [
     { key: "?", what: "show the keys", run: () => setHelp(true) },
-    { key: "1", what: "explore", run: to("explore") },
-    { key: "2", what: "services", run: to("services") },
-    { key: "3", what: "nodes", run: to("nodes") },
-    { key: "4", what: "captures", run: to("captures") },
-    { key: "5", what: "snapshots", run: to("snapshots") },
+    ...TABS.map(({ view, key, title }) => ({ key, what: title.toLowerCase(), run: to(view) })),
     { key: "D", what: "light, dark, or as the system says", run: nextAppearance },
   ]);
+  const title = titleOf(place.value?.view, place.value?.id, shownName.value);
+  useEffect(() => {
+    document.title = title;
+  }, [title]);
   return (
     <>
       <PageHead help={() => setHelp(true)} />
@@ -33,12 +35,11 @@ function Shown({ place: shown }: { place: Place }) {
   const [problem, setProblem] = useState(false);
   useEffect(() => {
     setProblem(false);
-    VIEWS[shown.view]?.().then(
+    LOAD[shown.view]().then(
       (component) => setLoaded({ view: shown.view, component }),
       () => setProblem(true),
     );
   }, [shown.view]);
-  if (!VIEWS[shown.view]) return <Nowhere />;
   if (problem)
     return <p class="problem">This part of the page did not come; is the server still there? Load it again.</p>;
   if (loaded?.view !== shown.view) return <Waiting what="Loading" />;

@@ -1,19 +1,16 @@
 import { ZoneChoice } from "@/parts/ZoneChoice";
-import { formatPlace, withQuery, type View } from "@/state/place";
 import { fromHere, go, place } from "@/state/navigation";
+import { formatPlace, withQuery, type Place, type View } from "@/state/place";
+import { TABS } from "@/state/views";
 import { readZone } from "@/time/nano";
 import { appearance, chooseAppearance, type Appearance } from "@/state/appearance";
 
-const TABS: readonly (readonly [View, string])[] = [
-  ["explore", "Explore"],
-  ["services", "Services"],
-  ["nodes", "Nodes"],
-  ["captures", "Captures"],
-  ["snapshots", "Snapshots"],
-];
-
 /** Their range picker has the choice of the clock. */
-const HAVE_A_RANGE: readonly View[] = ["explore", "services"];
+const HAVE_A_RANGE: readonly View[] = ["explore", "services", "captures"];
+
+function hasClock({ view, query }: Place): boolean {
+  return HAVE_A_RANGE.includes(view) && query["trace_id"] === undefined;
+}
 
 const NEXT: Readonly<Record<Appearance, Appearance>> = { system: "dark", dark: "light", light: "system" };
 
@@ -28,17 +25,17 @@ export function PageHead({ help }: { help: () => void }) {
         fathom
       </a>
       <nav aria-label="Views">
-        {TABS.map(([view, name]) => (
+        {TABS.map(({ view, title }) => (
           <a
             key={view}
             href={formatPlace(fromHere({ view, query: {} }))}
             aria-current={place.value?.view === view ? "page" : undefined}
           >
-            {name}
+            {title}
           </a>
         ))}
       </nav>
-      {place.value && !HAVE_A_RANGE.includes(place.value.view) && <Clock />}
+      {place.value && !hasClock(place.value) && <Clock />}
       <button onClick={nextAppearance}>Appearance: {appearance.value}</button>
       <button onClick={help}>
         Keys <kbd>?</kbd>

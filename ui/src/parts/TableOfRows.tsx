@@ -1,16 +1,19 @@
-// A table of which each row leads somewhere: its first cell has the link, j and k go from row to row.
+// A table of which each row leads somewhere: its first cell has the link, j and k go from row to row, heads sort.
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 import { useKeys } from "@/keys/keys";
+import { focusRow } from "./focus_row";
+import { SortedHead, type Sorting } from "./SortedHead";
 import "./table.css";
 
-interface Props {
+interface Props<Row> {
   readonly label: string;
-  readonly columns: readonly (readonly [name: string, numbers?: "number"])[];
-  readonly children: ComponentChildren;
+  readonly sorting: Sorting<Row>;
+  readonly rows: readonly Row[];
+  readonly children: (row: Row) => ComponentChildren;
 }
 
-export function TableOfRows({ label, columns, children }: Props) {
+export function TableOfRows<Row>({ label, sorting, rows, children }: Props<Row>) {
   const table = useRef<HTMLDivElement>(null);
   const step = (by: 1 | -1) => () => focusRow(table.current, by);
   useKeys(label, [
@@ -20,25 +23,9 @@ export function TableOfRows({ label, columns, children }: Props) {
   return (
     <div class="rows" ref={table} role="region" aria-label={label} tabIndex={0}>
       <table>
-        <thead>
-          <tr>
-            {columns.map(([name, numbers]) => (
-              <th key={name} scope="col" class={numbers ?? ""}>
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>{children}</tbody>
+        <SortedHead of={sorting} />
+        <tbody>{sorting.sorted(rows).map(children)}</tbody>
       </table>
     </div>
   );
-}
-
-function focusRow(table: HTMLElement | null, by: 1 | -1): void {
-  const links = [...(table?.querySelectorAll<HTMLAnchorElement>("tbody tr > :first-child a[href]") ?? [])];
-  const now = document.activeElement?.closest("tr");
-  const at = links.findIndex((link) => link.closest("tr") === now);
-  const next = at < 0 ? (by > 0 ? 0 : links.length - 1) : Math.min(links.length - 1, Math.max(0, at + by));
-  links[next]?.focus();
 }

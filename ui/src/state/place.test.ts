@@ -15,8 +15,21 @@ it.each(places)("an address brings back its place: %j", (place) => {
   expect(parsePlace(path, search)).toEqual(place);
 });
 
-it.each(["/nowhere", "/trace", "/trace/1/2/3", "/services/4", "/explore/5"])("%s is no place", (path) => {
+it.each([
+  "/nowhere",
+  "/trace",
+  "/trace/1/2/3",
+  "/services/4",
+  "/explore/5",
+  "/trace/%zz",
+  "/trace//timeline",
+  "/services/",
+])("%s is no place", (path) => {
   expect(parsePlace(path, "")).toBeUndefined();
+});
+
+it("/explore is the first view, too", () => {
+  expect(parsePlace("/explore", "?a=1")).toEqual({ view: "explore", query: { a: "1" } });
 });
 
 it("changes words of the query, and leaves the others", () => {

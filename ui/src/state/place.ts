@@ -3,16 +3,9 @@
 // parse(format(place)) is the same place. What an address does not say is not in the value, and what is in the value as
 // by default is not in the address. A view's own words (its query) are texts here; the view that owns them reads them.
 
-export type View =
-  | "explore"
-  | "trace"
-  | "timeline"
-  | "services"
-  | "nodes"
-  | "captures"
-  | "capture"
-  | "snapshots"
-  | "snapshot";
+import { pathOf, VIEW_NAMES, type View } from "./views";
+
+export type { View } from "./views";
 
 export interface Place {
   readonly view: View;
@@ -21,19 +14,31 @@ export interface Place {
   readonly query: Readonly<Record<string, string>>;
 }
 
-const WITH_ID: readonly View[] = ["trace", "capture", "snapshot"];
-const PLAIN: readonly View[] = ["services", "nodes", "captures", "snapshots"];
-
 export function parsePlace(pathname: string, search: string): Place | undefined {
   const query = readQuery(search);
-  const [first = "", id, last, ...more] = pathname.split("/").slice(1).map(decodeURIComponent);
-  if (more.length > 0) return undefined;
-  if (first === "" || first === "explore") return id === undefined ? { view: "explore", query } : undefined;
-  if (first === "trace" && id && last === "timeline") return { view: "timeline", id, query };
-  if (last !== undefined) return undefined;
-  const view = [...WITH_ID, ...PLAIN].find((name) => name === first);
-  if (!view || WITH_ID.includes(view) !== (id !== undefined && id !== "")) return undefined;
-  return id ? { view, id, query } : { view, query };
+  const parts = pathname === "/explore" ? [""] : pathname.split("/").slice(1);
+  for (const view of VIEW_NAMES) {
+    const found = matched(pathOf(view).split("/").slice(1), parts);
+    if (found) return { view, ...found, query };
+  }
+  return undefined;
+}
+
+function matched(pattern: readonly string[], parts: readonly string[]): { readonly id?: string } | undefined {
+  if (pattern.length !== parts.length) return undefined;
+  const at = pattern.indexOf(":id");
+  if (pattern.some((part, nth) => nth !== at && part !== parts[nth])) return undefined;
+  if (at < 0) return {};
+  const id = decoded(parts[at] ?? "");
+  return id ? { id } : undefined;
+}
+
+function decoded(part: string): string | undefined {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return undefined;
+  }
 }
 
 /** A word that is said more than once is one text of several lines. */
@@ -44,13 +49,8 @@ function readQuery(search: string): Record<string, string> {
 
 export function formatPlace(place: Place): string {
   const search = new URLSearchParams(Object.entries(place.query).filter(([, value]) => value !== "")).toString();
-  return pathOf(place) + (search ? `?${search}` : "");
-}
-
-function pathOf({ view, id }: Place): string {
-  if (view === "explore") return "/";
-  if (view === "timeline") return `/trace/${encodeURIComponent(id ?? "")}/timeline`;
-  return id === undefined ? `/${view}` : `/${view}/${encodeURIComponent(id)}`;
+  const path = pathOf(place.view).replace(":id", () => encodeURIComponent(place.id ?? ""));
+  return path + (search ? `?${search}` : "");
 }
 
 /** The same place with some words of its query changed; undefined takes one out. */

@@ -4,7 +4,8 @@ import type { Place, View } from "@/state/place";
 
 export type ViewComponent = ComponentType<{ place: Place }>;
 
-export const VIEWS: Readonly<Partial<Record<View, () => Promise<ViewComponent>>>> = {
+/** state/views.ts has all else that is said of a view. */
+export const LOAD: Readonly<Record<View, () => Promise<ViewComponent>>> = {
   explore: async () => (await import("./explore/Explorer")).Explorer,
   services: async () => (await import("./services/Services")).Services,
   nodes: async () => (await import("./nodes/Nodes")).Nodes,

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { CaptureRow } from "@/api/generated/answers";
-import { doubtsOf, durationOf, questionOf } from "./captures";
+import { countsOf, doubtsOf, durationOf, lastingAtLeast, questionOf } from "./captures";
 
 const row: CaptureRow = {
   id: "c0",
@@ -23,14 +23,35 @@ const row: CaptureRow = {
   losses: [],
 };
 
+const place = (query: Record<string, string>) => ({ view: "captures", query }) as const;
+
 it("asks for the last day, unless the address says when, or of which trace", () => {
-  expect(questionOf({ view: "captures", query: {} })["since"]).toBe("1d");
-  expect(questionOf({ view: "captures", query: { since: "15m" } })["since"]).toBe("15m");
-  expect(questionOf({ view: "captures", query: { from: "2026-11-21" } })).toMatchObject({
-    from: "2026-11-21",
-    since: undefined,
+  expect(questionOf(place({}))).toMatchObject({ since: "24h", trigger: undefined });
+  expect(questionOf(place({ since: "15m", trigger: "slow" }))).toMatchObject({ since: "15m", trigger: "slow" });
+  const between = questionOf(place({ from: "2026-11-21T14:00:00Z", to: "2026-11-21T15:00:00Z" }));
+  expect(between).toMatchObject({ from: "1795269600000000000", to: "1795273200000000000" });
+  expect(between["since"]).toBeUndefined();
+  expect(questionOf(place({ trace_id: "ab" }))["since"]).toBeUndefined();
+});
+
+it("counts all triggers, whichever is chosen", () => {
+  expect(questionOf(place({ trigger: "slow", service: "pay" }), "")).toMatchObject({
+    trigger: undefined,
+    service: "pay",
   });
-  expect(questionOf({ view: "captures", query: { trace_id: "ab" } })["since"]).toBeUndefined();
+  const rows = [row, { ...row, trigger: "error" as const }, { ...row, trigger: "error" as const }];
+  expect(countsOf(rows, undefined)).toEqual([
+    ["error", 2],
+    ["slow", 1],
+  ]);
+  expect(countsOf([], "crash")).toEqual([["crash", 0]]);
+});
+
+it("leaves out short windows where that is asked for", () => {
+  const long = { ...row, end_time_unix_nano: "1795226400020000001" };
+  expect(lastingAtLeast([row, long], "20ms")).toEqual([long]);
+  expect(lastingAtLeast([row, long], "21ms")).toEqual([]);
+  for (const text of [undefined, "", "long"]) expect(lastingAtLeast([row, long], text)).toHaveLength(2);
 });
 
 it("takes the window's length from exact instants", () => {

@@ -4,6 +4,8 @@ import type { Params } from "@/api/ask";
 import type { Place } from "@/state/place";
 import { lossText } from "@/parts/loss";
 import { formatDuration } from "@/time/nano";
+import { rangeParams, readRange, type Range } from "@/time/range";
+import { sinceNano } from "@/time/since";
 
 export const TRIGGERS: Readonly<Record<CaptureTrigger, string>> = {
   overdue: "still running beyond its threshold",
@@ -16,20 +18,38 @@ export const TRIGGERS: Readonly<Record<CaptureTrigger, string>> = {
   unknown: "not known",
 };
 
-export const RANGES: readonly (readonly [string, string])[] = [
-  ["15m", "15 minutes"],
-  ["1h", "hour"],
-  ["6h", "6 hours"],
-  ["", "day"],
-  ["7d", "7 days"],
-  ["30d", "30 days"],
-];
+/** Without any word about time, the last day; of a trace, any time. */
+export function rangeOf(query: Place["query"]): Range | undefined {
+  if ([query["since"], query["from"], query["to"]].some((word) => word !== undefined)) return readRange(query);
+  return query["trace_id"] === undefined ? LAST_DAY : undefined;
+}
 
-/** Without any word about time, the last day. */
-export function questionOf(place: Place): Params {
-  const { service, trigger, since, from, to, trace_id } = place.query;
-  const ranged = from !== undefined || to !== undefined || trace_id !== undefined;
-  return { service, trigger, trace_id, from, to, since: ranged ? undefined : (since ?? "1d"), limit: 100 };
+const LAST_DAY: Range = { since: "24h" };
+
+/** As many as the server gives at once, so that one sorts and counts all of what is usual. */
+const MOST_ROWS = 1000;
+
+/** `trigger` is not asked for where all are counted. */
+export function questionOf({ query }: Place, trigger = query["trigger"]): Params {
+  const { service, trace_id } = query;
+  const range = rangeOf(query);
+  return { service, trigger: trigger || undefined, trace_id, ...(range && rangeParams(range)), limit: MOST_ROWS };
+}
+
+/** How many of each trigger; those that there are none of are left out, the chosen one is not. */
+export function countsOf(
+  rows: readonly CaptureRow[],
+  chosen: string | undefined,
+): readonly (readonly [string, number])[] {
+  const counts = new Map<string, number>(chosen ? [[chosen, 0]] : []);
+  for (const { trigger } of rows) counts.set(trigger, (counts.get(trigger) ?? 0) + 1);
+  return [...counts].sort(([one, few], [other, many]) => many - few || one.localeCompare(other));
+}
+
+/** Windows that lasted at least so long; what is no duration keeps all. */
+export function lastingAtLeast(rows: readonly CaptureRow[], text: string | undefined): readonly CaptureRow[] {
+  const least = text === undefined ? undefined : sinceNano(text);
+  return least === undefined ? rows : rows.filter((row) => durationOf(row) >= Number(least));
 }
 
 export function durationOf(capture: CaptureRow): number {

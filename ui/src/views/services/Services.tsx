@@ -1,5 +1,5 @@
 // Services: who calls whom, drawn and as a table.
-import { useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { useAnswer } from "@/api/answer";
 import type { GraphAnswer } from "@/api/generated/answers";
 import { formatCount } from "@/parts/figures";
@@ -8,16 +8,12 @@ import { RangePicker } from "@/parts/RangePicker";
 import { go } from "@/state/navigation";
 import { formatPlace, withQuery, type Place } from "@/state/place";
 import { lengthNano, rangeParams, rangeWords, readRange } from "@/time/range";
-import { callsOf } from "./calls";
+import { callsOf, spansOf, type Calls } from "./calls";
 import { CallTable } from "./CallTable";
+import { focusing } from "./focus";
 import { Graph } from "./Graph";
+import { drawnOf, type Drawn } from "./neighbourhood";
 import "./services.css";
-
-/** What the pointer or the keyboard is at: a service's name, or a call's key. */
-export interface Focus {
-  readonly service?: string;
-  readonly call?: string;
-}
 
 const NO_RANGE = { since: undefined, from: undefined, to: undefined };
 
@@ -26,9 +22,6 @@ export function Services({ place }: { place: Place }) {
   const zone = place.query["zone"] === "utc" ? "utc" : "local";
   const { data, error, again, stale } = useAnswer<GraphAnswer>("graph", rangeParams(range));
   const calls = useMemo(() => data && callsOf(data, lengthNano(range) / 1e9), [data, range]);
-  const [focus, setFocus] = useState<Focus>({});
-  const explore = (service: string): string =>
-    formatPlace({ view: "explore", query: { ...rangeWords(range), ...(zone === "utc" && { zone }), service } });
   return (
     <>
       <div class="services-head">
@@ -46,23 +39,75 @@ export function Services({ place }: { place: Place }) {
       {calls?.services.length === 0 && <p class="faint">No spans were started in this range. Choose a longer one.</p>}
       {calls && calls.services.length > 0 && (
         <div data-busy={stale}>
-          <Graph {...{ calls, focus, setFocus, explore }} />
-          <CallTable {...{ calls: calls.calls, place, focus, setFocus, explore }} />
+          <Shown {...{ calls, place }} words={{ ...rangeWords(range), ...(zone === "utc" && { zone }) }} />
         </div>
       )}
     </>
   );
 }
 
+interface ShownProps {
+  readonly calls: Calls;
+  readonly place: Place;
+  /** Of the range, for whoever goes on from here. */
+  readonly words: Readonly<Record<string, string>>;
+}
+
+function Shown({ calls, place, words }: ShownProps) {
+  const at = place.query["at"];
+  const shown = useMemo(() => drawnOf(calls, at), [calls, at]);
+  const focus = useMemo(focusing, [calls]);
+  const addresses = useMemo(
+    () =>
+      new Map(
+        calls.services.map((node) => [
+          node.name,
+          formatPlace({ view: "explore", query: { ...words, ...spansOf(node, calls.services) } }),
+        ]),
+      ),
+    [calls, JSON.stringify(words)],
+  );
+  const explore = (name: string): string => addresses.get(name) ?? "/";
+  return (
+    <>
+      <Legend all={calls} shown={shown} place={place} />
+      <Graph calls={shown} {...{ focus, explore, place }} />
+      <CallTable calls={calls.calls} {...{ focus, explore }} />
+    </>
+  );
+}
+
 function Sample({ answer: { traces, traces_looked_at } }: { answer: GraphAnswer }) {
-  const what = "rate, errors (where there are any) and p99 · ";
-  const all = traces_looked_at >= traces;
   return (
     <span class="faint">
-      {what}
-      {all
+      {traces_looked_at >= traces
         ? `of ${formatCount(traces)} traces`
         : `calls are estimated from ${formatCount(traces_looked_at)} of ${formatCount(traces)} traces`}
     </span>
+  );
+}
+
+/** What the figures are, and of many services which one is in the middle. */
+function Legend({ all, shown, place }: { all: Calls; shown: Drawn; place: Place }) {
+  const names = useMemo(() => all.services.map(({ name }) => name).sort(), [all]);
+  const choose = (name: string) => go(withQuery(place, { at: name }));
+  return (
+    <p class="services-legend faint">
+      {shown.centre !== undefined && (
+        <label>
+          {formatCount(names.length)} services; drawn are those around{" "}
+          <select value={shown.centre} onChange={(event) => choose(event.currentTarget.value)}>
+            {names.map((name) => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>
+          {shown.hidden > 0 && ` (${formatCount(shown.hidden)} more beside it are in the table)`}.{" "}
+        </label>
+      )}
+      In a box: spans of every kind, errors (where there are any), p99. On a line: calls, errors, p99 of the callee.{" "}
+      {shown.centre === undefined
+        ? "A click explores the service."
+        : "A click draws what is around it, one in the middle explores it."}
+    </p>
   );
 }

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import type { GraphEdge } from "@/api/generated/answers";
-import { callsOf, inOrder, readOrder, strokeWidth } from "./calls";
+import { inOrder, readOrder } from "@/parts/order";
+import { callsNamed, callsOf, COLUMNS, spansOf, strokeWidths } from "./calls";
 
 const percentiles = { p50_nano: 1, p90_nano: 2, p95_nano: 3, p99_nano: 4, p999_nano: 5, max_nano: 6 };
 const edge = (caller: string, callee: string, calls: number, errors: number): GraphEdge => ({
@@ -30,7 +31,7 @@ it("has rates, and every service that an edge names", () => {
 });
 
 it("sorts the greatest first, names from a", () => {
-  const callees = (sort?: string) => inOrder(calls, readOrder(sort)).map(({ to }) => to);
+  const callees = (sort?: string) => inOrder(calls, COLUMNS, readOrder(sort, COLUMNS, "rate")).map(({ to }) => to);
   expect(callees()).toEqual(["shop/cart", "shop/pay"]);
   expect(callees("-rate")).toEqual(["shop/pay", "shop/cart"]);
   expect(callees("to")).toEqual(["shop/cart", "shop/pay"]);
@@ -38,8 +39,25 @@ it("sorts the greatest first, names from a", () => {
 });
 
 it("draws frequent calls thicker", () => {
-  expect(strokeWidth(10, calls)).toBe(6);
-  expect(strokeWidth(0.1, calls)).toBe(1);
-  expect(strokeWidth(0, calls)).toBe(1.5);
-  expect(strokeWidth(1, [])).toBe(1.5);
+  const widths = (...rates: number[]) => strokeWidths(rates.map((rate) => ({ ...calls[0]!, rate })));
+  expect(widths(10, 0.1, 0)).toEqual([6, 1, 1.5]);
+  expect(widths(1)).toEqual([1.5]);
+  expect(widths()).toEqual([]);
+});
+
+it("finds calls by either end", () => {
+  expect(callsNamed(calls, " CART").map(({ to }) => to)).toEqual(["shop/cart"]);
+  expect(callsNamed(calls, "web")).toHaveLength(2);
+  expect(callsNamed(calls, "")).toBe(calls);
+});
+
+it("names the namespace where two services have one name", () => {
+  const node = (namespace: string, service: string) => ({ ...services[0]!, namespace, service, name: service });
+  const all = [node("a", "web"), node("b", "web"), node("", "web"), node("a", "db")];
+  expect(all.map((one) => spansOf(one, all))).toEqual([
+    { service: "web", where: "service.namespace=a" },
+    { service: "web", where: "service.namespace=b" },
+    { service: "web" },
+    { service: "db" },
+  ]);
 });

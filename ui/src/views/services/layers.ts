@@ -16,10 +16,15 @@ export interface Layers {
   readonly paths: readonly (readonly string[])[];
 }
 
-export function layered(names: readonly string[], links: readonly Link[]): Layers {
+/** `layerOf`: where each lies, where that is not to be found out from the links. */
+export function layered(
+  names: readonly string[],
+  links: readonly Link[],
+  layerOf?: ReadonlyMap<string, number>,
+): Layers {
   const sortedNames = [...names].sort();
-  const forward = acyclic(sortedNames, links);
-  const depth = depths(sortedNames, forward);
+  const forward = layerOf ? rightwards(links, layerOf) : acyclic(sortedNames, links);
+  const depth = layerOf ?? depths(sortedNames, forward);
   const { layers, paths } = withPasses(sortedNames, forward, depth);
   const turned = new Map(forward.map((link, at) => [keyOf(link), paths[at] ?? []]));
   return {
@@ -57,9 +62,21 @@ export function acyclic(names: readonly string[], links: readonly Link[]): Link[
   return [...kept.values()];
 }
 
+function rightwards(links: readonly Link[], layerOf: ReadonlyMap<string, number>): Link[] {
+  const back = ({ from, to }: Link) => (layerOf.get(from) ?? 0) > (layerOf.get(to) ?? 0);
+  const turned = links
+    .filter(({ from, to }) => layerOf.get(from) !== layerOf.get(to))
+    .map((link) => (back(link) ? { from: link.to, to: link.from } : link));
+  return [...new Map(turned.map((link) => [keyOf(link), link])).values()];
+}
+
 function adjacency(links: readonly Link[]): Map<string, string[]> {
   const next = new Map<string, string[]>();
-  for (const { from, to } of links) next.set(from, [...(next.get(from) ?? []), to]);
+  for (const { from, to } of links) {
+    const known = next.get(from);
+    if (known) known.push(to);
+    else next.set(from, [to]);
+  }
   for (const list of next.values()) list.sort();
   return next;
 }
@@ -71,7 +88,7 @@ export function depths(names: readonly string[], links: readonly Link[]): Map<st
   const of = (name: string): number => {
     const known = depth.get(name);
     if (known !== undefined) return known;
-    const found = Math.max(0, ...(callers.get(name) ?? []).map((caller) => of(caller) + 1));
+    const found = (callers.get(name) ?? []).reduce((most, caller) => Math.max(most, of(caller) + 1), 0);
     depth.set(name, found);
     return found;
   };
@@ -81,7 +98,7 @@ export function depths(names: readonly string[], links: readonly Link[]): Map<st
 
 // A link over several layers passes each at a place of its own, so that no service lies on it.
 function withPasses(names: readonly string[], links: readonly Link[], depth: ReadonlyMap<string, number>) {
-  const layers: string[][] = [];
+  const layers: string[][] = Array.from({ length: 1 + Math.max(-1, ...depth.values()) }, () => []);
   const put = (name: string, layer: number): void => {
     (layers[layer] ??= []).push(name);
   };

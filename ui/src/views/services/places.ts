@@ -39,8 +39,14 @@ interface Point {
   readonly y: number;
 }
 
-export function drawn(names: readonly string[], links: readonly Link[], width: number, sizes: Sizes): Drawing {
-  const { layers, paths } = layered(names, links);
+export function drawn(
+  names: readonly string[],
+  links: readonly Link[],
+  width: number,
+  sizes: Sizes,
+  layerOf?: ReadonlyMap<string, number>,
+): Drawing {
+  const { layers, paths } = layered(names, links, layerOf);
   const step = layerStep(layers.length, width, sizes);
   const ys = heights(layers, paths, sizes);
   const at = new Map<string, Point>();

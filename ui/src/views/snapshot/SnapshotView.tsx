@@ -1,11 +1,11 @@
 // One snapshot: what it is of, its instructions, and what else can be asked of it.
-import { useEffect } from "preact/hooks";
 import { useAnswer } from "@/api/answer";
 import type { SnapshotAnswer } from "@/api/generated/answers";
 import { useKeys } from "@/keys/keys";
 import { Problem, Waiting } from "@/parts/Problem";
 import { go } from "@/state/navigation";
 import { formatPlace, withQuery, type Place } from "@/state/place";
+import { useShownName } from "@/state/title";
 import { formatInstant } from "@/time/nano";
 import { commandText, doubtsOf, engineText, whenOf } from "@/views/snapshots/snapshots";
 import { Answers } from "./answers/Answers";
@@ -16,9 +16,7 @@ import "./snapshot.css";
 export function SnapshotView({ place }: { place: Place }) {
   const id = place.id ?? "";
   const { data, error, again } = useAnswer<SnapshotAnswer>(`snapshots/${encodeURIComponent(id)}`);
-  useEffect(() => {
-    document.title = `Snapshot ${id.slice(0, 8)} · fathom`;
-  }, [id]);
+  useShownName(data && commandText(data.command));
   const shown = partOf(place.query["show"]);
   const turn = (by: 1 | -1) => () => go(withQuery(place, { show: wordOf(partBeside(shown, by)) }), "replace");
   useKeys("Snapshot", [

@@ -1,25 +1,26 @@
 // The snapshots that there are: recorded control flow, instruction by instruction.
-import { useEffect } from "preact/hooks";
 import type { SnapshotRow, SnapshotsAnswer } from "@/api/generated/answers";
 import { ChoiceFilter, FollowButton, followOf, TextFilter } from "@/parts/Filters";
 import { usePages } from "@/parts/pages";
 import { Problem, Waiting } from "@/parts/Problem";
-import { formatBytes } from "@/parts/size";
+import { formatBytes } from "@/parts/figures";
+import type { Column } from "@/parts/order";
+import { useSorting } from "@/parts/SortedHead";
 import { TableOfRows } from "@/parts/TableOfRows";
 import { formatPlace, type Place } from "@/state/place";
 import { formatInstant } from "@/time/nano";
 import { commandText, doubtsOf, engineText, questionOf, whenOf } from "./snapshots";
 
-const COLUMNS = [
-  ["Taken"],
-  ["Engine"],
-  ["Host"],
-  ["Command"],
-  ["Trigger"],
-  ["Trace"],
-  ["Size", "number"],
-  ["Doubts"],
-] as const;
+const COLUMNS: readonly Column<SnapshotRow>[] = [
+  { key: "taken", label: "Taken", kind: "number", value: (row) => whenOf(row).at },
+  { key: "engine", label: "Engine", value: engineText },
+  { key: "host", label: "Host", value: ({ host }) => host },
+  { key: "command", label: "Command", value: ({ command }) => commandText(command) },
+  { key: "trigger", label: "Trigger", value: ({ trigger }) => trigger.reason },
+  { key: "trace", label: "Trace" },
+  { key: "size", label: "Size", kind: "number", value: ({ bytes }) => bytes },
+  { key: "doubts", label: "Doubts" },
+];
 
 const RANGES: readonly (readonly [string, string])[] = [
   ["", "any time"],
@@ -29,9 +30,7 @@ const RANGES: readonly (readonly [string, string])[] = [
 ];
 
 export function SnapshotsView({ place }: { place: Place }) {
-  useEffect(() => {
-    document.title = "Snapshots · fathom";
-  }, []);
+  const sorting = useSorting(COLUMNS, "taken");
   const pages = usePages<SnapshotsAnswer, SnapshotRow>(
     "snapshots",
     questionOf(place),
@@ -51,10 +50,8 @@ export function SnapshotsView({ place }: { place: Place }) {
       {!pages.rows && !pages.error && <Waiting what="Looking for snapshots" />}
       {pages.rows && pages.rows.length === 0 && <Nothing />}
       {pages.rows && pages.rows.length > 0 && (
-        <TableOfRows label="Snapshots" columns={COLUMNS}>
-          {pages.rows.map((row) => (
-            <Row key={row.id} row={row} />
-          ))}
+        <TableOfRows label="Snapshots" sorting={sorting} rows={pages.rows}>
+          {(row) => <Row key={row.id} row={row} />}
         </TableOfRows>
       )}
       {pages.more && (

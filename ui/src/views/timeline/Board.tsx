@@ -1,5 +1,5 @@
 // The board: axis, lanes and details, with one viewport and one selection for all of them.
-import { useMemo, useRef } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import { AXIS_HEIGHT } from "@/draw/axis";
 import { Canvas } from "@/draw/canvas";
 import { Rubber } from "@/draw/Rubber";
@@ -21,7 +21,7 @@ import {
   type Found,
   type Selection,
 } from "./selection";
-import { Summary } from "./Summary";
+import { Legend, Summary } from "./Summary";
 import { useBoardKeys } from "./useBoardKeys";
 import { useFillingHeight } from "@/draw/useFillingHeight";
 import { useAxisGestures } from "@/draw/useAxisGestures";
@@ -58,8 +58,11 @@ export function Board({ place, model }: { place: Place; model: Model }) {
     if (strip) lanes.current?.reveal(strip.top, strip.track.height);
     show(found.begin, found.begin);
   };
+  const chosen = `${place.query["sel"]} ${place.query["span"]}`;
+  const [said, setSaid] = useState({ text: "", of: "" });
+  const say = (text: string) => setSaid({ text, of: chosen });
   const fold = (key: string) => change({ fold: formatFolded(toggled(folded, key)) || undefined });
-  const controls = { model, layout, selection, view, setView, choose, chooseFound, pointer };
+  const controls = { model, layout, selection, view, setView, choose, chooseFound, pointer, say };
   useBoardKeys(controls);
   return (
     <div class="timeline-body" ref={body}>
@@ -68,11 +71,15 @@ export function Board({ place, model }: { place: Place; model: Model }) {
         <Lanes handle={lanes} fold={fold} folded={folded} {...controls} />
       </div>
       <aside class="timeline-details" aria-label="Details" tabIndex={0} data-scrolls>
+        <p class="timeline-said" role="status">
+          {said.of === chosen && said.text}
+        </p>
         {selection ? (
-          <Details selection={selection} model={model} choose={choose} layout={layout} chooseFound={chooseFound} />
+          <Details {...{ selection, model, choose, layout, chooseFound, say }} />
         ) : (
           <Summary model={model} />
         )}
+        <Legend />
       </aside>
     </div>
   );

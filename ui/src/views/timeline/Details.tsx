@@ -5,10 +5,11 @@ import { formatDuration, formatExactNano, formatInstant } from "@/time/nano";
 import { partsOfLayout, type Layout } from "./layout";
 import type { Model } from "./model";
 import { describe, findThreadAt, type Found, type Selection } from "./selection";
+import { wakersOf, type WakerLink } from "./wakers";
 import { TimeShare, Swatch } from "./TimeShare";
 import { waitLine } from "./tracks/states";
-import type { Description } from "./tracks/track";
-import { toggleAll, toWaker } from "./useBoardKeys";
+import { whyUnknownIn } from "./unknown_parts";
+import { toggleAll } from "./useBoardKeys";
 
 interface Props {
   readonly selection: Selection;
@@ -31,7 +32,11 @@ export function Details({ selection, model, layout, choose, chooseFound }: Props
       </div>
       <p class="faint">{told.what}</p>
       <dl class="timeline-facts">
-        {told.end > told.begin && <Row label="lasted">{exactly(told.end - told.begin)}</Row>}
+        {told.end > told.begin && (
+          <Row label="lasted">
+            {told.cut ? `at least ${exactly(told.end - told.begin)}; ${told.cut}` : exactly(told.end - told.begin)}
+          </Row>
+        )}
         <Row label={told.end > told.begin ? "begins after" : "after"}>{exactly(told.begin)}</Row>
         <Row label="at">{formatInstant(model.start + BigInt(Math.round(told.begin)), 9)}</Row>
         {lane && lane.key !== "?" && (
@@ -50,24 +55,15 @@ export function Details({ selection, model, layout, choose, chooseFound }: Props
           </Row>
         ))}
       </dl>
-      {told.waker && (
-        <Waker
-          waker={told.waker}
-          model={model}
-          onGo={wakerLane(model, told) && (() => toWaker({ selection, model, chooseFound }))}
-        />
+      {told.waker && <Wakers links={wakersOf(model, told)} model={model} chooseFound={chooseFound} />}
+      {told.totals && (
+        <TimeShare totals={told.totals} why={whyUnknownIn(model, selection.strip, told.begin, told.end)} />
       )}
-      {told.totals && <TimeShare totals={told.totals} />}
       {told.longestWait && (
         <LongestWait wait={told.longestWait} selection={selection} model={model} chooseFound={chooseFound} />
       )}
     </>
   );
-}
-
-function wakerLane(model: Model, { waker, wokenAt }: Description): Found | undefined {
-  if (waker?.tid === undefined || wokenAt === undefined) return undefined;
-  return findThreadAt(model, waker.pid ?? 0, waker.tid, wokenAt);
 }
 
 function Row({ label, children }: { label: string; children: ComponentChildren }) {
@@ -85,25 +81,36 @@ function exactly(nano: number): string {
   return short === exact ? exact : `${short} (${exact})`;
 }
 
-interface WakerProps {
-  readonly waker: TimelineWaker;
-  readonly model: Model;
-  readonly onGo: (() => void) | undefined;
-}
-
 // Of a process that was captured, but not among the threads that are listed.
 function isHidden(model: Model, { pid, tid }: TimelineWaker): boolean {
   return tid !== undefined && model.processes.some(({ process }) => process.pid === pid && process.other_threads > 0);
 }
 
-function Waker({ waker, model, onGo }: WakerProps) {
+interface WakersProps extends Pick<Props, "model" | "chooseFound"> {
+  readonly links: readonly WakerLink[];
+}
+
+/** Who woke it, whom that one had waited for, and so on to where it is not known any more. */
+function Wakers({ links, model, chooseFound }: WakersProps) {
   return (
     <section>
       <h3>Woken by</h3>
-      <p>
-        {wakerText(waker)} {onGo && <button onClick={onGo}>Go there (u)</button>}
-        {!onGo && isHidden(model, waker) && <button onClick={toggleAll}>Show all threads (t)</button>}
-      </p>
+      <ol class="timeline-wakers">
+        {links.map(({ waker, at, ran, wait, waited }, nth) => (
+          <li key={nth}>
+            {wakerText(waker)} <span class="faint">at {formatDuration(at)}</span>{" "}
+            {ran && <button onClick={() => chooseFound(ran)}>Go there{nth === 0 && " (u)"}</button>}
+            {!ran && isHidden(model, waker) && <button onClick={toggleAll}>Show all threads (t)</button>}
+            {wait && waited && (
+              <div class="faint">
+                that had waited itself: <Swatch state={wait.state} /> {waitLine(wait)}{" "}
+                <button onClick={() => chooseFound(waited)}>Go there</button>
+                {wait.waker ? ", woken by" : "; who woke it is not known"}
+              </div>
+            )}
+          </li>
+        ))}
+      </ol>
     </section>
   );
 }

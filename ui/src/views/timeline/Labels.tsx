@@ -47,7 +47,7 @@ function LaneLabel({ box }: { box: LaneBox }) {
   const { lane } = box;
   let top = 3;
   const tracks = lane.tracks.map((track) => {
-    const label = { kind: track.kind, text: track.kind === "spans" ? "" : track.label, top, height: track.height };
+    const label = { kind: track.kind, text: track.isMain ? "" : track.label, top, height: track.height };
     top += track.height;
     return label;
   });
@@ -57,7 +57,7 @@ function LaneLabel({ box }: { box: LaneBox }) {
       style={{ top: `${box.top}px`, height: `${box.height}px` }}
     >
       <div
-        class={`timeline-thread${lane.tracks[0]?.kind === "spans" ? " timeline-thread-wide" : ""}`}
+        class={`timeline-thread${lane.tracks[0]?.isMain ? " timeline-thread-wide" : ""}`}
         title={`${lane.name} ${lane.key}`}
       >
         <span class="timeline-name">{lane.name}</span> {lane.key !== "?" && <span class="faint">{lane.key}</span>}

@@ -16,6 +16,14 @@ export function Summary({ model }: { model: Model }) {
         <Captured key={capture.id} capture={capture} />
       ))}
       {model.answer.captures.length === 0 && <p class="faint">none</p>}
+    </>
+  );
+}
+
+/** Always there: what the colours mean is asked most while one looks at an item. */
+export function Legend() {
+  return (
+    <>
       <h2>States of threads</h2>
       <ul class="timeline-legend">
         {STATES.map((state) => (

@@ -4,7 +4,8 @@ import { formatDuration } from "@/time/nano";
 import { shareRows, shareText } from "./time_share";
 import { STATE_WORDS } from "./tracks/states";
 
-export function TimeShare({ totals }: { totals: StateTotals }) {
+/** `why`: what is unknown is so for these reasons. */
+export function TimeShare({ totals, why = [] }: { totals: StateTotals; why?: readonly string[] }) {
   const rows = shareRows(totals);
   return (
     <section>
@@ -27,6 +28,9 @@ export function TimeShare({ totals }: { totals: StateTotals }) {
           ))}
         </tbody>
       </table>
+      {rows.some(({ state }) => state === "unknown") && why.length > 0 && (
+        <p class="faint">Unknown: {why.join("; ")}.</p>
+      )}
     </section>
   );
 }

@@ -15,7 +15,7 @@ export function axisPainter(model: Model, view: Viewport): Painter {
   };
 }
 
-// Bars: where there are captures; spans of the first rows as lines of their services would be too many colours.
+// Bars: where there are captures; the first rows of what one finds one's way by, as lines of their services would be too many colours.
 function drawOverview(pen: Pen, model: Model, view: Viewport): void {
   const { context, palette, width } = pen;
   context.fillStyle = palette.color.panel;
@@ -26,8 +26,8 @@ function drawOverview(pen: Pen, model: Model, view: Viewport): void {
     process.captures?.rows.forEach((row) => {
       for (let item = 0; item < row.length; ++item) bar(pen, row.beginOf(item), row.endOf(item), top, band, "line");
     });
-    const spans = process.lanes.flatMap((lane) => lane.tracks.filter(({ kind }) => kind === "spans"));
-    for (const track of spans) {
+    const main = process.lanes.flatMap((lane) => lane.tracks.filter(({ isMain }) => isMain));
+    for (const track of main) {
       const row = track.rows[0];
       row?.forEachRun(pen.view, width, (run) => {
         bar(pen, row.beginOf(run.first), row.endOf(run.last - 1), top + band * 0.25, band * 0.5, "accent");

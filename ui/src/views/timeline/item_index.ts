@@ -3,7 +3,8 @@
 //
 // An item has a kind (a small number, which decides its colour). Where many fall on a pixel they are told as one run:
 // how many, how much of the pixel's time each kind has (of instants: how many there are of each). Units: nanoseconds
-// from the timeline's start. Cost: a run takes O(log items + kinds).
+// from the timeline's start. Cost: a run takes O(log items + kinds), a row 8 bytes per item and kind: kinds are few, such as
+// states; what has many names (functions) is told by classes of them, and named by its text.
 import { endOf, type Viewport } from "@/draw/viewport";
 
 export interface Interval {
@@ -27,7 +28,7 @@ export interface Run {
 export class ItemIndex {
   readonly begin: Float64Array;
   readonly end: Float64Array;
-  readonly kind: Uint8Array;
+  readonly kind: Uint16Array;
   private readonly sums: readonly Float64Array[];
 
   /** `items` by begin, each begins where the one before it ends or later. `instants`: none has a duration. */
@@ -38,7 +39,7 @@ export class ItemIndex {
   ) {
     this.begin = Float64Array.from(items, (item) => item.begin);
     this.end = Float64Array.from(items, (item) => item.end);
-    this.kind = Uint8Array.from(items, (item) => item.kind);
+    this.kind = Uint16Array.from(items, (item) => item.kind);
     this.sums = Array.from({ length: kinds }, () => new Float64Array(items.length + 1));
     items.forEach((item, at) => this.add(item, at));
   }

@@ -108,6 +108,7 @@ function lanesOf({ answer, colors }: Whole, key: string, process: TimelineProces
     answer,
     colors,
     service: process.service,
+    edges: readable.flatMap(windowOf).flatMap((part) => (part.duration > 0 ? [part.begin, endOf(part)] : [])),
     unknownOfKernel: unknownOfKernel(readable, bounds),
     unknownOfEvents: unknownOfEvents(readable, bounds),
   };

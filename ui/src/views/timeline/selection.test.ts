@@ -37,6 +37,22 @@ it("goes into the address and comes back", () => {
   }
 });
 
+it("tells items apart that begin at the same moment", () => {
+  const events = [0, 5, 5, 9].map((offset_nano) => ({ offset_nano, name: `at ${offset_nano}` }));
+  const thread = threadOf({ events });
+  const same = layOut(modelOf(answerOf({ processes: [processOf({ threads: [thread] })] })), new Set());
+  let at = parseSelection(same, "events~0~0~8~7@shop-1");
+  const texts: string[] = [];
+  for (let step = 0; at && step < 4; ++step) {
+    texts.push(formatSelection(at));
+    expect(parseSelection(same, texts.at(-1))).toEqual(at);
+    at = beside(at, 1);
+  }
+  expect(texts.map((text) => text.split("~")[2])).toEqual(["0", "5", "5.1", "9"]);
+  for (const wrong of ["5.2", "5.-1", "5.x", "0.1"])
+    expect(parseSelection(same, `events~0~${wrong}~8~7@shop-1`)).toBeUndefined();
+});
+
 it("steps through a row, and stays at its ends", () => {
   const first = select("states~0~0~8~7@shop-1");
   expect(beside(first, 1).item).toBe(1);

@@ -1,6 +1,6 @@
 // Selection: which item is chosen, how keys go from one to the next, and how the address says it.
 import { stripOf, type Layout, type Strip } from "./layout";
-import type { Model } from "./model";
+import type { Lane, Model } from "./model";
 import type { Description } from "./tracks/track";
 
 export interface Selection {
@@ -13,19 +13,22 @@ export function describe(selection: Selection): Description {
   return selection.strip.track.describe(selection);
 }
 
-/** "states~0~-2500~8~7@shop-1": kind, row, begin, lane, process. */
+/** "states~0~-2500~8~7@shop-1": kind, row, begin, lane, process; "events~0~50.1~...": the second that begins then. */
 export function formatSelection({ strip, row, item }: Selection): string {
-  const begin = strip.track.rows[row]?.beginOf(item) ?? 0;
-  return [strip.track.kind, row, begin, strip.laneKey, strip.processKey].join("~");
+  const index = strip.track.rows[row];
+  const begin = index?.beginOf(item) ?? 0;
+  const nth = item - (index?.firstFrom(begin) ?? item);
+  return [strip.track.kind, row, nth > 0 ? `${begin}.${nth}` : begin, strip.laneKey, strip.processKey].join("~");
 }
 
 /** Undefined: there is no such item (any more), or it is folded away. */
 export function parseSelection(layout: Layout, text: string | undefined): Selection | undefined {
-  const [kind = "", row = "", begin = "", laneKey = "", ...process] = (text ?? "").split("~");
+  const [kind = "", row = "", when = "", laneKey = "", ...process] = (text ?? "").split("~");
+  const [begin = "", nth = "0"] = when.split(".");
   const strip = stripOf(layout, process.join("~"), laneKey, kind);
   const index = strip?.track.rows[Number(row)];
-  const item = index?.firstFrom(Number(begin)) ?? 0;
-  if (!strip || !index || begin === "" || item >= index.length || index.beginOf(item) !== Number(begin))
+  const item = (index?.firstFrom(Number(begin)) ?? 0) + Math.floor(Number(nth));
+  if (!strip || !index || begin === "" || !(item < index.length) || index.beginOf(item) !== Number(begin))
     return undefined;
   return { strip, row: Number(row), item };
 }
@@ -53,9 +56,9 @@ export function across(layout: Layout, from: Selection, step: 1 | -1, nano: numb
   return from;
 }
 
-/** Where keys begin while nothing is chosen: the first span, or the first of anything. */
+/** Where keys begin while nothing is chosen: what one reads first, or the first of anything. */
 export function firstOf(layout: Layout, nano: number): Selection | undefined {
-  const strip = layout.strips.find(({ track }) => track.kind === "spans") ?? layout.strips[0];
+  const strip = layout.strips.find(({ track }) => track.isMain) ?? layout.strips[0];
   const item = strip?.track.rows[0]?.nearest(nano);
   return strip && item !== undefined ? { strip, row: 0, item } : undefined;
 }
@@ -98,11 +101,16 @@ export function findThreadAt(model: Model, pid: number, tid: number, nano: numbe
   for (const { key, process, lanes } of model.processes) {
     if (process.pid !== pid) continue;
     const lane = lanes.find((one) => one.thread?.tid === tid);
-    const index = lane?.tracks.find(({ kind }) => kind === "states")?.rows[0];
-    const item = index?.nearest(nano);
-    if (lane && index && item !== undefined) {
-      return { processKey: key, laneKey: lane.key, kind: "states", row: 0, begin: index.beginOf(item) };
-    }
+    const found = lane && foundAt({ key }, lane, nano);
+    if (found) return found;
   }
   return undefined;
+}
+
+/** The state that a thread was in at that moment, or the nearest. */
+export function foundAt(process: { readonly key: string }, lane: Lane, nano: number): Found | undefined {
+  const index = lane.tracks.find(({ kind }) => kind === "states")?.rows[0];
+  const item = index?.nearest(nano);
+  if (!index || item === undefined) return undefined;
+  return { processKey: process.key, laneKey: lane.key, kind: "states", row: 0, begin: index.beginOf(item) };
 }

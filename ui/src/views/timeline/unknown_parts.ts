@@ -1,6 +1,7 @@
 // Unknown parts: where a process's recorders may have overwritten something, and where nothing was captured of it. A
 // picture that leaves these blank would say that nothing happened there.
 import type { TimelineCapture } from "@/api/generated/answers";
+import type { Model } from "./model";
 import type { Lasting } from "./nesting";
 import { endOf, type Viewport } from "@/draw/viewport";
 
@@ -75,4 +76,17 @@ function join(parts: UnknownPart[], part: UnknownPart): void {
 
 export function partOver(parts: readonly UnknownPart[], nano: number): UnknownPart | undefined {
   return parts.find((part) => part.begin <= nano && nano < part.end);
+}
+
+/** Why of a stretch of a lane not all states are known, each reason once. */
+export function whyUnknownIn(model: Model, { processKey, laneKey }: Whose, begin: number, end: number): string[] {
+  const lane = model.processes.find(({ key }) => key === processKey)?.lanes.find(({ key }) => key === laneKey);
+  const states = lane?.tracks.find(({ kind }) => kind === "states");
+  const parts = (states?.unknown ?? []).filter((part) => part.begin < end && part.end > begin);
+  return [...new Set(parts.map(({ why }) => why))];
+}
+
+interface Whose {
+  readonly processKey: string;
+  readonly laneKey: string;
 }

@@ -4,7 +4,8 @@ import { go, place } from "@/state/navigation";
 import { withQuery } from "@/state/place";
 import type { Layout } from "./layout";
 import type { Model } from "./model";
-import { across, beside, describe, findThreadAt, firstOf, type Found, type Selection } from "./selection";
+import { across, beside, describe, firstOf, type Found, type Selection } from "./selection";
+import { stepToWaker } from "./wakers";
 import { endOf, fitted, panned, zoomed, type Viewport } from "@/draw/viewport";
 
 export interface BoardControls {
@@ -15,6 +16,8 @@ export interface BoardControls {
   readonly setView: (next: (before: Viewport) => Viewport) => void;
   readonly choose: (next: Selection | undefined) => void;
   readonly chooseFound: (found: Found | undefined) => void;
+  /** To the reader, until something else is chosen. */
+  readonly say: (text: string) => void;
   /** Where the pointer is, as a share of the width: zooming keeps it. */
   readonly pointer: { current: number | undefined };
 }
@@ -61,7 +64,7 @@ function itemKeys(board: BoardControls): KeyBinding[] {
     { key: "ArrowDown", what: "what is below it", run: vertically(1) },
     { key: "ArrowUp", what: "what is above it", run: vertically(-1) },
     { key: "Enter", what: "zoom to the item", run: () => zoomTo(board) },
-    { key: "u", what: "to who woke it", run: () => toWaker(board) },
+    { key: "u", what: "to who woke it, then to what that one had waited for", run: () => toWaker(board) },
     { key: "Escape", what: "choose nothing", run: () => choose(undefined) },
   ];
 }
@@ -83,8 +86,12 @@ function zoomTo({ selection, setView }: BoardControls): void {
   );
 }
 
-export function toWaker({ selection, model, chooseFound }: Pick<BoardControls, "selection" | "model" | "chooseFound">) {
-  const { waker, wokenAt } = selection ? describe(selection) : {};
-  if (waker?.tid === undefined || wokenAt === undefined) return;
-  chooseFound(findThreadAt(model, waker.pid ?? 0, waker.tid, wokenAt));
+/** Goes to who woke what is chosen, or says why that is nowhere. */
+export function toWaker({ selection, model, chooseFound, say }: WakerControls): void {
+  if (!selection) return say("choose a wait first: who ended it is found from there");
+  const found = stepToWaker(model, selection, describe(selection));
+  if ("nobody" in found) say(found.nobody);
+  else chooseFound(found);
 }
+
+export type WakerControls = Pick<BoardControls, "selection" | "model" | "chooseFound" | "say">;

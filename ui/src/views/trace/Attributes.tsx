@@ -1,4 +1,5 @@
 // Attributes as a table: keys in order, values exact, and what of them is missing.
+import { printable } from "@/parts/printable";
 import { Breakable } from "./Breakable";
 import { sortedAttributes, valueText } from "./values";
 
@@ -17,10 +18,10 @@ export function Attributes({ of }: { of: HasAttributes }) {
           {pairs.map(([key, value]) => (
             <div key={key}>
               <dt>
-                <Breakable text={key} />
+                <Breakable text={printable(key)} />
               </dt>
               <dd class={typeof value === "string" ? "" : "typed"}>
-                {valueText(value)}
+                {printable(valueText(value))}
                 {of.cut_attributes?.includes(key) && <span class="tag warn">cut</span>}
               </dd>
             </div>

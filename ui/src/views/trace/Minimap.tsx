@@ -67,7 +67,7 @@ function Overlay({ act }: { act: Actions }) {
   const handlers = useMemo(() => dragging(() => acting.current), []);
   const { durationNano } = act.model.tree;
   const whole = wholeWindow(durationNano);
-  const window = act.choices.window.value ?? whole;
+  const window = (act.choices.window.value, act.window);
   const [from, to] = [window.fromNano / whole.toNano, window.toNano / whole.toNano];
   return (
     <div class="minimap-hand" {...handlers}>

@@ -1,5 +1,6 @@
 // Where the time went: what is shown while no span is selected.
 import { useMemo } from "preact/hooks";
+import { printable } from "@/parts/printable";
 import { isDark } from "@/state/appearance";
 import { formatDuration } from "@/time/nano";
 import { Breakable } from "./Breakable";
@@ -57,7 +58,7 @@ function ContributionRow({ one, act }: { one: Contribution; act: Actions }) {
         <span class="contribution-name">
           <i class="chip" style={{ background: act.model.colors(one.service, isDark.value) }} />
           <span>
-            <Breakable text={one.operation} /> <span class="faint">{one.service}</span>
+            <Breakable text={printable(one.operation)} /> <span class="faint">{one.service}</span>
             {one.spans > 1 && (
               <span class="faint">
                 {" "}

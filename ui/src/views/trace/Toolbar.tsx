@@ -1,20 +1,22 @@
 // The buttons above the waterfall; each has a key, too.
 import type { RefObject } from "preact";
-import { useState } from "preact/hooks";
 import { useKeys } from "@/keys/keys";
 import { go, place } from "@/state/navigation";
 import { withQuery } from "@/state/place";
 import type { Actions } from "./actions";
-import { findUsual, subjectOf } from "./usual";
+import type { Hits } from "./search";
+import { isWhole } from "./timeWindow";
+import { USUAL } from "./Comparison";
+import { subjectOf } from "./usual";
 
 interface Props {
   readonly act: Actions;
-  readonly hits: readonly number[];
+  readonly hits: Hits;
   readonly search: RefObject<HTMLInputElement | null>;
 }
 
 export function Toolbar({ act, hits, search }: Props) {
-  const { follow, clock, folding, window } = act.choices.words.value;
+  const { follow, clock, folding } = act.choices.words.value;
   const measured = act.model.answer.spans.some((span) => span.clock);
   return (
     <div class="trace-toolbar" role="toolbar" aria-label="The waterfall">
@@ -40,7 +42,11 @@ export function Toolbar({ act, hits, search }: Props) {
           Corrected clocks
         </button>
       )}
-      <button disabled={!window} onClick={() => act.showAll()} title="All of the time  0">
+      <button
+        disabled={isWhole(act.window, act.model.tree.durationNano)}
+        onClick={() => act.showAll()}
+        title="All of the time  0"
+      >
         All time
       </button>
       <button
@@ -55,17 +61,12 @@ export function Toolbar({ act, hits, search }: Props) {
   );
 }
 
-function SearchField({
-  act,
-  hits,
-  field,
-}: {
-  act: Actions;
-  hits: readonly number[];
-  field: RefObject<HTMLInputElement | null>;
-}) {
+function SearchField({ act, hits, field }: { act: Actions; hits: Hits; field: RefObject<HTMLInputElement | null> }) {
   const { find } = act.choices.words.value;
-  const nth = hits.indexOf(act.found?.node ?? -1) + 1;
+  const { nodes, inNames } = hits;
+  const node = act.found?.node ?? -1;
+  const nth = nodes.indexOf(node) + 1;
+  const where = nth > 0 ? act.model.search.whereFound(node, find) : undefined;
   const key = (event: KeyboardEvent) => {
     if (event.key === "Enter") act.stepToHit(!event.shiftKey);
     else if (event.key === "Escape") field.current?.blur();
@@ -84,11 +85,11 @@ function SearchField({
         onKeyDown={key}
       />
       <span class="hit-count" role="status">
-        {find.trim() !== "" && (nth > 0 ? `${nth} of ${hits.length}` : `${hits.length} found`)}
+        {find.trim() !== "" && (nth > 0 ? `${nth} of ${nodes.length}` : `${nodes.length} found`)}
       </span>
       <button
         onClick={() => act.stepToHit(false)}
-        disabled={hits.length === 0}
+        disabled={nodes.length === 0}
         aria-label="Found before"
         title="Found before  N"
       >
@@ -96,48 +97,32 @@ function SearchField({
       </button>
       <button
         onClick={() => act.stepToHit(true)}
-        disabled={hits.length === 0}
+        disabled={nodes.length === 0}
         aria-label="Next found"
         title="Next found  n"
       >
         ↓
       </button>
+      {find.trim() !== "" && nodes.length > 0 && (
+        <span class="faint found-where">
+          {where ? `in ${where}` : inNames > 0 && inNames < nodes.length && `${inNames} by name, these first`}
+        </span>
+      )}
     </span>
   );
 }
 
 function Usual({ act }: { act: Actions }) {
-  const [state, setState] = useState<{ readonly busy: boolean; readonly problem?: string }>({ busy: false });
   const { answer, tree, path } = act.model;
   const subject = subjectOf(answer.trace_id, tree, path.root);
-  const compare = async () => {
-    if (!subject) return;
-    setState({ busy: true });
-    try {
-      const usual = await findUsual(subject);
-      const here = place.peek();
-      setState({ busy: false });
-      if (here?.view === "trace" && here.id === answer.trace_id) go(withQuery(here, { compare: usual }));
-    } catch (problem) {
-      setState({ busy: false, problem: problem instanceof Error ? problem.message : "it could not be found" });
-    }
+  const compare = () => {
+    const here = place.peek();
+    if (subject && here?.view === "trace") go(withQuery(here, { compare: USUAL }));
   };
-  useKeys("Another trace", [{ key: "u", what: "compare with a usual one", run: () => void compare() }]);
+  useKeys("Another trace", [{ key: "u", what: "compare with usual ones", run: compare }]);
   return (
-    <>
-      <button
-        disabled={state.busy}
-        onClick={compare}
-        hidden={!subject}
-        title={`With one of ${subject?.operation} of its median duration  u`}
-      >
-        {state.busy ? "Looking for a usual one …" : "Compare with a usual one"}
-      </button>
-      {state.problem && (
-        <span class="bad" role="alert">
-          {state.problem}
-        </span>
-      )}
-    </>
+    <button onClick={compare} hidden={!subject} title={`With those of ${subject?.operation} of its median duration  u`}>
+      Compare with usual ones
+    </button>
   );
 }

@@ -3,7 +3,9 @@ import type { TraceStepped } from "@/api/generated/answers";
 import { formatPlace } from "@/state/place";
 import { formatDuration, formatExactNano, formatInstant } from "@/time/nano";
 import { Evidence, evidenceOf, type Held } from "./Evidence";
+import { firstWindow, outsideOf } from "./fitting";
 import { missingParents, nameOf, titleSpan, type TraceModel } from "./model";
+import { isWhole } from "./timeWindow";
 
 export function TraceHead({ model, held }: { model: TraceModel; held: Held | undefined }) {
   const { answer, tree } = model;
@@ -11,7 +13,7 @@ export function TraceHead({ model, held }: { model: TraceModel; held: Held | und
   return (
     <header class="trace-head">
       <div class="trace-title">
-        <h1>
+        <h1 title={title && `${nameOf(title)} ${title.service}`}>
           {title ? nameOf(title) : "A trace without spans"} {title && <span class="faint">{title.service}</span>}
         </h1>
         <Duration model={model} />
@@ -21,6 +23,7 @@ export function TraceHead({ model, held }: { model: TraceModel; held: Held | und
         </span>
         <span class="mono faint trace-id">{answer.trace_id}</span>
       </div>
+      <Fitted model={model} />
       <Incomplete model={model} />
       <Stepped all={answer.stepped ?? []} />
       <Evidence trace={answer} found={evidenceOf(answer)} held={held} />
@@ -54,6 +57,20 @@ function Counts({ model }: { model: TraceModel }) {
       {several(answer.spans.length, "span")} · {several(services, "service")} ·{" "}
       <span class={errors.length > 0 ? "bad" : "faint"}>{several(errors.length, "error")}</span>
     </span>
+  );
+}
+
+/** A picture of a part says that it is one. */
+function Fitted({ model }: { model: TraceModel }) {
+  const window = firstWindow(model);
+  const { durationNano } = model.tree;
+  if (isWhole(window, durationNano)) return null;
+  const outside = outsideOf(model, window);
+  return (
+    <p class="note" role="status">
+      <b>Fitted to the root:</b> {several(outside, "span begins or ends", "spans begin or end")} outside of it, so that
+      all would be {formatDuration(durationNano)}; a clock may be wrong. <kbd>0</kbd> shows all of the time.
+    </p>
   );
 }
 

@@ -5,6 +5,7 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import { Canvas, type Painter } from "@/draw/canvas";
 import { isDark } from "@/state/appearance";
 import type { Actions } from "./actions";
+import { Divider, namesShare, namesStyle } from "./Divider";
 import { NameRows } from "./NameRows";
 import { BarPainter, type Picture } from "./paintBars";
 import { useTimePointer } from "./timePointer";
@@ -24,8 +25,9 @@ export function Waterfall({ act, hits, selected }: Props) {
   useEffect(() => keepInSight(scroller.current, viewport.peek(), selected), [selected, act.rows, rowHeight]);
   return (
     <div class="waterfall" ref={scroller}>
-      <div class="waterfall-pane">
+      <div class="waterfall-pane" style={namesStyle(namesShare.value)}>
         <NameRows act={act} hits={hits} selected={selected} viewport={viewport} />
+        <Divider />
         <Bars act={act} selected={selected} viewport={viewport} />
       </div>
       <div style={{ height: `calc(${size}px - 100%)` }} />

@@ -1,9 +1,10 @@
 // What a reader can do in the waterfall, as changes of the choices; keys, pointers and buttons all come here.
 import type { Choices } from "./choices";
+import { firstWindow } from "./fitting";
 import { lookUp, type Found, type TraceModel } from "./model";
 import { deepest, flip, placeOfNode, reveal, rowKey, type Folding, type Row } from "./rows";
-import { stepThrough } from "./search";
-import { around, isWhole, panned, wholeWindow, within, zoomed, type TimeWindow } from "./timeWindow";
+import { stepThrough, stepThroughHits } from "./search";
+import { around, panned, wholeWindow, within, zoomed, type TimeWindow } from "./timeWindow";
 import { nodeAt } from "./tree";
 
 export class Actions {
@@ -60,7 +61,9 @@ export class Actions {
   }
 
   stepToHit(forward: boolean): void {
-    this.step(this.model.search.find(this.choices.words.peek().find), forward);
+    const hits = this.model.search.find(this.choices.words.peek().find);
+    const to = stepThroughHits(hits, this.found?.node ?? (forward ? -1 : Infinity), forward);
+    if (to !== undefined) this.select(to);
   }
 
   toggle(place: number): void {
@@ -98,7 +101,7 @@ export class Actions {
   }
 
   get window(): TimeWindow {
-    return this.choices.window.peek() ?? wholeWindow(this.model.tree.durationNano);
+    return this.choices.window.peek() ?? firstWindow(this.model);
   }
 
   zoom(factor: number, share = 0.5): void {
@@ -112,11 +115,13 @@ export class Actions {
   show(window: TimeWindow): void {
     const { durationNano } = this.model.tree;
     const shown = within(window, durationNano);
-    this.choices.change({ window: isWhole(shown, durationNano) ? undefined : shown });
+    const first = firstWindow(this.model);
+    const asFirst = shown.fromNano === first.fromNano && shown.toNano === first.toNano;
+    this.choices.change({ window: asFirst ? undefined : shown });
   }
 
   showAll(): void {
-    this.choices.change({ window: undefined });
+    this.show(wholeWindow(this.model.tree.durationNano));
   }
 
   showSelected(): void {
@@ -150,9 +155,9 @@ export class Actions {
 
   /** The window moved so that a span outside of it is inside. */
   #shown(node: number): { window?: TimeWindow } {
-    const window = this.choices.window.peek();
+    const { window } = this;
     const { startNano, endNano } = nodeAt(this.model.tree, node);
-    if (!window || (startNano < window.toNano && endNano > window.fromNano)) return {};
+    if (startNano < window.toNano && endNano > window.fromNano) return {};
     const middle = (startNano + endNano) / 2;
     const half = (window.toNano - window.fromNano) / 2;
     return { window: within({ fromNano: middle - half, toNano: middle + half }, this.model.tree.durationNano) };

@@ -81,10 +81,21 @@ function placeFor(among: Map<string, Place>, node: SpanNode, above: Place | unde
   const name = `${service}\u0000${operation}`;
   const known = among.get(name);
   if (known) return known;
-  const key = `${above?.key ?? ""}\u0001${name}`;
+  const key = keyBelow(above?.key, node);
   const made = { key, service, operation, depth: node.depth, one: NONE, other: NONE, below: new Map<string, Place>() };
   among.set(name, made);
   return made;
+}
+
+/** Of each node the key of its path, as in the rows. */
+export function keysOfNodes(tree: TraceTree): readonly string[] {
+  const keys: string[] = [];
+  for (const node of tree.nodes) keys.push(keyBelow(keys[node.parent], node));
+  return keys;
+}
+
+function keyBelow(above: string | undefined, { span }: SpanNode): string {
+  return `${above ?? ""}\u0001${span?.service ?? ""}\u0000${span?.operation ?? ""}`;
 }
 
 function plus(amount: Amount, { tree, path }: Side, node: SpanNode): Amount {

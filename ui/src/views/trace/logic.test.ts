@@ -4,10 +4,9 @@ import { contributions, percent } from "./contributions";
 import { findCriticalPath } from "./criticalPath";
 import { madeTrace, type SpanWords } from "./made";
 import { flip, NOTHING_FOLDED, placeOfNode, reveal, rowKey, visibleRows, type Folding } from "./rows";
-import { searchable, stepThrough } from "./search";
+import { searchable, stepThrough, stepThroughHits } from "./search";
 import { around, lengthOf, panned, ticksOf, within, zoomed } from "./timeWindow";
 import { buildTree } from "./tree";
-import { boundsAround, medianOf, mostUsual, rangeAround } from "./usual";
 import { valueText } from "./values";
 import { readWords, writeWords, type Words } from "./words";
 
@@ -72,7 +71,7 @@ describe("search", () => {
   const find = (text: string) =>
     searchable(tree, { ...answer, resources: [{ service: "shop", attributes: { "host.name": "shop-1" } }] })
       .find(text)
-      .map((index) => tree.nodes[index]?.key);
+      .nodes.map((index) => tree.nodes[index]?.key);
 
   it.each([
     ["cart", ["a"]],
@@ -87,7 +86,31 @@ describe("search", () => {
     ["lost", ["?lost"]],
     ["nowhere", []],
     ["  ", []],
+    ['"GET cart"', []],
+    ['"get /cart"', ["a"]],
   ])("finds %s", (text, keys) => expect(find(text)).toEqual(keys));
+
+  it("has names before all else, and phrases before words that stand apart", () => {
+    const calls = [4, 3, 30].map((nth) => ({ id: `n${nth}`, from: nth, to: 99, operation: `rpc Call ${nth}` }));
+    const other = { id: "i", from: 50, to: 60, operation: "rpc Call", attributes: { i: 3 } };
+    const apart = { id: "x", from: 60, to: 61, operation: "3 Call rpc" };
+    const made = madeTrace([...calls, other, apart].map((span) => ({ ...span, parent: "" })));
+    const searched = searchable(buildTree(made, "sent"), made);
+    const hits = searched.find("rpc call 3");
+    const keyOf = (node: number) => buildTree(made, "sent").nodes[node]?.key ?? "";
+    expect(hits.nodes.map(keyOf)).toEqual(["n3", "n30", "x", "i"]);
+    expect(hits.inNames).toBe(3);
+    expect(hits.nodes.map((node) => searched.whereFound(node, "rpc call 3"))).toEqual([
+      ...["its name", "its name", "its name", "its name, attribute i"],
+    ]);
+    expect(searched.whereFound(hits.nodes[3] ?? -1, "i=3")).toBe("attribute i");
+    const [first = -1, second = -1, , last = -1] = hits.nodes;
+    expect(stepThroughHits(hits, -1, true)).toBe(first);
+    expect(stepThroughHits(hits, first, true)).toBe(second);
+    expect(stepThroughHits(hits, last, true)).toBe(first);
+    expect(stepThroughHits(hits, first, false)).toBe(last);
+    expect(stepThroughHits({ nodes: [], inNames: 0 }, first, true)).toBeUndefined();
+  });
 
   it("steps round the end", () => {
     expect(stepThrough([2, 5, 9], 5, true)).toBe(9);
@@ -197,29 +220,5 @@ describe("two traces", () => {
   it("are told with the greatest difference first", () => {
     expect(ordered(rows, "self").map((row) => row.operation)).toEqual(["SELECT", "lock", "cache", "GET"]);
     expect(ordered(rows, "tree")).toEqual(rows);
-  });
-});
-
-describe("a usual trace", () => {
-  const row = (trace_id: string, duration_nano: number, more = {}) => ({
-    ...{ trace_id, duration_nano, complete: true, error: false },
-    ...more,
-  });
-  it("is near the median, complete, without an error, and another one", () => {
-    const rows = [row("self", 100), row("error", 101, { error: true }), row("near", 90), row("far", 120)];
-    expect(mostUsual(rows, "self", 100)?.trace_id).toBe("near");
-    expect(mostUsual([row("self", 100)], "self", 100)).toBeUndefined();
-    expect(mostUsual([row("cut", 100, { complete: false })], "self", 100)?.trace_id).toBe("cut");
-  });
-  it("is asked for exactly", () => {
-    expect(boundsAround(1000, 0.1)).toEqual({ min_duration: "900ns", max_duration: "1100ns" });
-    expect(rangeAround(1795221003123456789n).from).toBe("1795217403123456789");
-    const subject = { traceId: "", service: "s", operation: "op", kind: "server", startUnixNano: 0n };
-    const known = [
-      { operation: "op", kind: "client", spans: 1, p50_nano: 5 },
-      { operation: "op", kind: "server", spans: 1, p50_nano: 7 },
-    ];
-    expect(medianOf(known, subject)).toBe(7);
-    expect(medianOf([], subject)).toBeUndefined();
   });
 });

@@ -1,6 +1,7 @@
 // All that is worked out of a trace's document once, for a choice of clock.
 import type { TraceAnswer, TraceSpan } from "@/api/generated/answers";
 import { colorsOf, type ServiceColors } from "@/draw/service_color";
+import { printable } from "@/parts/printable";
 import { findCriticalPath, type CriticalPath } from "./criticalPath";
 import type { ClockChoice } from "./instants";
 import { searchable, type Searchable } from "./search";
@@ -60,8 +61,9 @@ export function rowSums(model: TraceModel, row: Row): RowSums {
   return { errors: within(errorsBefore), ownNano: within(ownBefore) };
 }
 
+/** As it is shown. */
 export function nameOf(span: TraceSpan): string {
-  return span.name ?? span.operation;
+  return printable(span.name ?? span.operation);
 }
 
 /** What the trace is called: its root, or its earliest span. */

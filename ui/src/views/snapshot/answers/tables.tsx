@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useAnswer } from "@/api/answer";
 import type { Params } from "@/api/ask";
-import { formatBytes } from "@/parts/size";
+import { formatBytes } from "@/parts/figures";
 import { Problem, Waiting } from "@/parts/Problem";
 import { shortName } from "@/parts/code_names";
 import { lengthText } from "../flow/offsets";

@@ -8,7 +8,7 @@ import type { Track } from "./track";
 import { tracksOf } from "./tracks";
 
 function trackOf(kind: string, thread: Partial<TimelineThread>): Track {
-  const known = { unknownOfKernel: [], unknownOfEvents: [] };
+  const known = { unknownOfKernel: [], unknownOfEvents: [], edges: [] };
   const source = { answer: answerOf(), service: "checkout", colors: colorsOf([]), spans: [], ...known };
   const track = tracksOf({ ...source, thread: threadOf(thread) }).find((one) => one.kind === kind);
   if (!track) throw new Error(`no track of ${kind}`);

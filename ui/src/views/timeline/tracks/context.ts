@@ -13,6 +13,8 @@ export interface TrackSource {
   readonly spans: readonly TimelineSpan[];
   readonly unknownOfKernel: readonly UnknownPart[];
   readonly unknownOfEvents: readonly UnknownPart[];
+  /** Begins and ends of the windows that were captured. */
+  readonly edges: readonly number[];
 }
 
 export interface Offset {

@@ -19,6 +19,7 @@ export function spanTrack(source: TrackSource): Track | undefined {
     kind: "spans",
     label: "spans",
     one: "span",
+    isMain: true,
     rows: rows.map(
       (row) =>
         new ItemIndex(

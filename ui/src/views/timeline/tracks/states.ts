@@ -27,6 +27,8 @@ export const STATE_WORDS: Readonly<Record<ThreadStateName, string>> = {
   unknown: "what would say it was lost",
 };
 
+const NOBODY_KNOWN = "slept; who woke it, if anybody did, is not known";
+
 export function stateColor(state: ThreadStateName): ColorName {
   return state;
 }
@@ -51,8 +53,25 @@ export function stateTrack(source: TrackSource): Track | undefined {
     text: (_, item) => textOf(at(item)),
     guessed: (_, item) => at(item).guessed ?? false,
     kindName: (kind) => STATES[kind] ?? "unknown",
-    describe: ({ item }) => describeState(at(item)),
+    describe: ({ item }) => describeState(at(item), cutOf(states, item, source)),
   });
+}
+
+// Clocks of windows and of what is in them differ by less.
+const NEAR_NANO = 1000;
+
+/** Why a state is not told to its end, or from its begin; undefined: it is. */
+function cutOf(states: readonly TimelineState[], item: number, { edges, thread }: TrackSource): string | undefined {
+  const state = states[item];
+  const next = states[item + 1];
+  if (!state || state.state === "unknown") return undefined;
+  const isNear = (nano: number) => edges.some((edge) => Math.abs(edge - nano) <= NEAR_NANO);
+  const end = state.offset_nano + state.duration_nano;
+  const last = (!next || next.state === "unknown") && !state.waker;
+  if (last && isNear(end)) return "the capture ends here";
+  const told = (thread?.offset_nano ?? 0) + (thread?.duration_nano ?? 0);
+  if (last && state.state !== "running" && end >= told) return "what is shown of the thread ends here";
+  return item === 0 && isNear(state.offset_nano) ? "the capture begins within it" : undefined;
 }
 
 function textOf(state: TimelineState): string {
@@ -60,15 +79,16 @@ function textOf(state: TimelineState): string {
   return state.in ? `${state.state} in ${state.in}` : state.state;
 }
 
-export function describeState(state: TimelineState): Description {
+export function describeState(state: TimelineState, cut?: string): Description {
   const end = state.offset_nano + state.duration_nano;
   const woken = state.state === "runnable" ? state.offset_nano : end;
   return {
     title: state.state,
-    what: STATE_WORDS[state.state],
+    what: state.state === "sleeping" && !state.waker ? NOBODY_KNOWN : STATE_WORDS[state.state],
     begin: state.offset_nano,
     end,
     facts: factsOf(state),
+    ...(cut && { cut }),
     ...(state.waker && { waker: state.waker, wokenAt: woken }),
   };
 }

@@ -1,7 +1,7 @@
 // Track: one kind of what is told of a thread (or of a process), drawn as rows of items below each other.
 //
 // A new kind (function intervals, locks, samples) is one file that makes a Track, and its line in tracks.ts; lanes,
-// keys, the pointer, the address and the details know tracks by this interface alone. Items of a row are an ItemIndex;
+// keys, the pointer, the address and the details know tracks by this interface alone (ui/README.md says how). Items of a row are an ItemIndex;
 // units are nanoseconds from the timeline's start and CSS pixels.
 import type { StateTotals, TimelineState, TimelineWaker } from "@/api/generated/answers";
 import type { ItemIndex, Run } from "../item_index";
@@ -39,6 +39,8 @@ export interface Description {
   readonly begin: number;
   readonly end: number;
   readonly facts: readonly Fact[];
+  /** Why it lasted longer than is told: "the capture ends here". */
+  readonly cut?: string;
   readonly totals?: StateTotals;
   readonly longestWait?: TimelineState;
   readonly waker?: TimelineWaker;
@@ -53,6 +55,8 @@ export interface Track {
   readonly label: string;
   /** Of one: "state". */
   readonly one: string;
+  /** What one finds one's way by: keys begin there, the overview draws it, its lane's name stands above it. */
+  readonly isMain?: boolean;
   readonly rows: readonly ItemIndex[];
   readonly rowHeight: number;
   readonly height: number;
