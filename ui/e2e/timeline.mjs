@@ -11,7 +11,7 @@ const SURFACE = ".timeline-surface canvas";
 // Work of a processor, not the wall's time: other programs of the host do not change it. `./dev bench ui` has the wall's.
 const MOST_FRAME_WORK_MS = 33;
 const durationIn = (page) => Number(query(page, "at")?.split("~")[1]);
-const chosenTitle = (page) => page.locator(".timeline-details h2").innerText();
+const chosenTitle = (page) => page.locator(".timeline-details h2").first().innerText();
 
 async function opened(page, { base, facts }, more = "") {
   await page.goto(`${base}/trace/${facts.captured}/timeline${more}`);

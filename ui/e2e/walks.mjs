@@ -59,7 +59,7 @@ async function toTheWaker(page, { base, facts }) {
   await page.waitForSelector(".timeline-surface canvas");
   await settled(page);
   await press(page, "ArrowDown");
-  assert.ok(await page.locator(".timeline-details h2").innerText(), "something is chosen");
+  assert.ok(await page.locator(".timeline-details h2").first().innerText(), "something is chosen");
 }
 
 /** What is drawn of source: the line, its number and the file's name. */

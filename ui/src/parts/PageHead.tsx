@@ -1,12 +1,16 @@
 import { ZoneChoice } from "@/parts/ZoneChoice";
-import { formatPlace, withQuery } from "@/state/place";
-import { TABS, type View } from "@/state/views";
 import { fromHere, go, place } from "@/state/navigation";
+import { formatPlace, withQuery, type Place, type View } from "@/state/place";
+import { TABS } from "@/state/views";
 import { readZone } from "@/time/nano";
 import { appearance, chooseAppearance, type Appearance } from "@/state/appearance";
 
 /** Their range picker has the choice of the clock. */
-const HAVE_A_RANGE: readonly View[] = ["explore", "services"];
+const HAVE_A_RANGE: readonly View[] = ["explore", "services", "captures"];
+
+function hasClock({ view, query }: Place): boolean {
+  return HAVE_A_RANGE.includes(view) && query["trace_id"] === undefined;
+}
 
 const NEXT: Readonly<Record<Appearance, Appearance>> = { system: "dark", dark: "light", light: "system" };
 
@@ -31,7 +35,7 @@ export function PageHead({ help }: { help: () => void }) {
           </a>
         ))}
       </nav>
-      {place.value && !HAVE_A_RANGE.includes(place.value.view) && <Clock />}
+      {place.value && !hasClock(place.value) && <Clock />}
       <button onClick={nextAppearance}>Appearance: {appearance.value}</button>
       <button onClick={help}>
         Keys <kbd>?</kbd>

@@ -26,6 +26,13 @@ it("goes behind what the link says, and never mixes two ranges", () => {
   expect(onward(explorer, link).query).toEqual({ since: "6h", service: "cart", zone: "utc" });
 });
 
+it("leaves the time behind where a list is of one trace", () => {
+  expect(onward(explorer, { view: "captures", query: { trace_id: "ab" } }).query).toEqual({
+    trace_id: "ab",
+    zone: "utc",
+  });
+});
+
 it("gives a snapshot no instants: there these words are patterns", () => {
   expect(onward(explorer, { view: "snapshot", id: "1", query: {} }).query).toEqual({ zone: "utc" });
   const snapshot: Place = { view: "snapshot", id: "1", query: { from: "call", to: "return" } };

@@ -34,7 +34,9 @@ export function onward(from: Place | undefined, to: Place): Place {
 
 /** As the tabs lead there: from a view to itself, too, the time is kept. */
 export function withWordsOf(from: Place, to: Place): Place {
-  const taken = GROUPS[to.view].filter((group) => GROUPS[from.view].includes(group) && !saysAny(to, group));
+  // What is of one trace is of any time.
+  const wanted = to.query["trace_id"] ? [CLOCK] : GROUPS[to.view];
+  const taken = wanted.filter((group) => GROUPS[from.view].includes(group) && !saysAny(to, group));
   const words = taken.flat().flatMap((word) => {
     const value = from.query[word];
     return value === undefined ? [] : [[word, value] as const];
