@@ -65,15 +65,18 @@ export interface RingLabel {
   readonly letters: number;
 }
 
-const LETTER_PIXELS = 6.6;
+const LETTER_PIXELS = 6;
+const LETTER_HEIGHT = 9;
 const LEAST_LETTERS = 5;
 
 /** Where an arc's name is written: across its middle, where there is room for some letters. */
 export function labelOf({ ring, from, to }: SnapshotRing, pixels: number): RingLabel | undefined {
-  if (ring === 0 || pixels < 14) return undefined;
+  if (ring === 0 || pixels < LETTER_HEIGHT + 2) return undefined;
   const radius = (ring + 0.5) * pixels;
   const middle = (from + to) / 2;
-  const across = Math.min((to - from) * 2 * Math.PI, 1.2) * radius * 0.92;
+  // A straight line of letters leaves the ring where that bends away by more than is left above and below them.
+  const straight = Math.sqrt(8 * radius * (pixels - LETTER_HEIGHT));
+  const across = Math.min((to - from) * 2 * Math.PI * radius * 0.92, straight);
   const letters = Math.floor(across / LETTER_PIXELS);
   if (letters < LEAST_LETTERS) return undefined;
   const degrees = middle * 360;
