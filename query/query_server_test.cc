@@ -227,11 +227,13 @@ TEST_F(QueryServerTest, ListsServicesOperationsAndAttributes) {
   EXPECT_EQ(boost::json::serialize(ask("/api/v1/attributes?" + kRange)["keys"]),
             R"(["service.name","service.namespace","tier"])");
   auto values = ask("/api/v1/attributes/tier/values?limit=1&" + kRange);
-  EXPECT_EQ(boost::json::serialize(values), R"({"key":"tier","values":[{"value":"gold","spans":15}]})");
+  EXPECT_EQ(boost::json::serialize(values),
+            R"({"key":"tier","values":[{"value":"gold","spans":15}],"estimated":false})");
   auto of_none = ask("/api/v1/attributes/tier/values?service=nobody&" + kRange);
-  EXPECT_EQ(boost::json::serialize(of_none), R"({"key":"tier","values":[]})");
+  EXPECT_EQ(boost::json::serialize(of_none), R"({"key":"tier","values":[],"estimated":false})");
   auto of_one = ask("/api/v1/attributes/service.name/values?service=gateway&" + kRange);
-  EXPECT_EQ(boost::json::serialize(of_one), R"({"key":"service.name","values":[{"value":"gateway","spans":30}]})");
+  EXPECT_EQ(boost::json::serialize(of_one),
+            R"({"key":"service.name","values":[{"value":"gateway","spans":30}],"estimated":false})");
 }
 
 TEST_F(QueryServerTest, LatencyHasPercentilesAndAHeatmap) {
