@@ -2,6 +2,7 @@
 //
 // Errors: AskError, whose message is for people and names the cure. `status` is 0 when the server did not answer at all.
 
+import type { ErrorAnswer } from "./generated/answers";
 import { credentials } from "./token";
 
 export class AskError extends Error {
@@ -58,8 +59,9 @@ async function reach(address: string, options: RequestInit): Promise<Response> {
 
 function messageOf(text: string, status: number): string {
   try {
-    const message: unknown = (JSON.parse(text) as { error?: { message?: unknown } }).error?.message;
-    if (typeof message === "string") return message;
+    // What answers may be another server.
+    const answer = JSON.parse(text) as Partial<{ error: Partial<ErrorAnswer["error"]> }> | null;
+    if (typeof answer?.error?.message === "string") return answer.error.message;
   } catch {
     // not ours: a proxy's page
   }
