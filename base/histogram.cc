@@ -67,6 +67,19 @@ bool holds_no_duration(uint32_t bucket) {
   return bucket >= kBuckets || (bucket > 0 && kHigh[bucket] == kHigh[bucket - 1]);
 }
 
+using Buckets = std::vector<std::pair<uint32_t, uint64_t>>;
+
+// How many of `others` are not among `buckets`.
+size_t missing_buckets(const Buckets& buckets, const Buckets& others) {
+  size_t missing = 0;
+  auto mine = buckets.begin();
+  for (const auto& [bucket, count] : others) {
+    while (mine != buckets.end() && mine->first < bucket) ++mine;
+    missing += mine == buckets.end() || mine->first != bucket;
+  }
+  return missing;
+}
+
 // 1 to count: the nearest rank. The factor keeps 0.07 * 100 from becoming 7.000000000000001 and thus 8.
 uint64_t rank_of(double q, uint64_t count) {
   if (!(q > 0)) return 1;
@@ -112,18 +125,18 @@ void Histogram::record(uint64_t duration_nano, uint64_t count) {
   max_nano_ = std::max(max_nano_, duration_nano);
 }
 
+// From the back, into the room that new buckets take: answers add up hundreds of thousands of small histograms, mostly
+// into buckets that are there.
 void Histogram::merge(const Histogram& other) {
-  if (other.empty()) return;
-  std::vector<std::pair<uint32_t, uint64_t>> merged;
-  merged.reserve(buckets_.size() + other.buckets_.size());
-  auto mine = buckets_.begin();
-  for (const auto& [bucket, count] : other.buckets_) {
-    while (mine != buckets_.end() && mine->first < bucket) merged.push_back(*mine++);
-    bool shared = mine != buckets_.end() && mine->first == bucket;
-    merged.emplace_back(bucket, shared ? add_saturating(count, (mine++)->second) : count);
+  size_t from = buckets_.size(), to = from + missing_buckets(buckets_, other.buckets_);
+  buckets_.resize(to);
+  for (size_t theirs = other.buckets_.size(); theirs-- > 0;) {
+    const auto [bucket, count] = other.buckets_[theirs];
+    while (from > 0 && buckets_[from - 1].first > bucket) buckets_[--to] = buckets_[--from];
+    const bool shared = from > 0 && buckets_[from - 1].first == bucket;
+    const uint64_t mine = shared ? buckets_[--from].second : 0;
+    buckets_[--to] = {bucket, add_saturating(count, mine)};
   }
-  merged.insert(merged.end(), mine, buckets_.end());
-  buckets_ = std::move(merged);
   count_ = add_saturating(count_, other.count_);
   max_nano_ = std::max(max_nano_, other.max_nano_);
 }

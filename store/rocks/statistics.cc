@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <type_traits>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -128,7 +129,7 @@ Statistics::Wanted Statistics::wanted_operations(const std::optional<std::string
 
 Result<std::vector<OperationStats>> Statistics::operations(const TimeRange& range,
                                                            const std::optional<std::string>& service) {
-  std::map<uint32_t, LatencyCell> sums;
+  std::unordered_map<uint32_t, LatencyCell> sums;
   Wanted wanted = wanted_operations(service, std::nullopt);
   Result<> visited = visit_cells(range, UINT64_MAX, [&](uint32_t operation, uint64_t, const LatencyCell& cell) {
     if (!wanted || wanted->contains(operation)) sums[operation].merge(cell);
