@@ -4,6 +4,8 @@
 #include <atomic>
 #include <thread>
 
+#include "base/time.h"
+
 #include "store/testing/rocks_rig.h"
 
 namespace fathom::store::testing {
@@ -78,6 +80,30 @@ TEST(RocksSearch, APageOfSpansReadsTheirTraceOnce) {
     return budget.spent_bytes();
   };
   EXPECT_LT(bytes_read(1000), 10 * bytes_read(10));
+}
+
+// With too little time for all blocks there is an answer of some, scaled up, and not none.
+TEST(RocksCalls, TellOfWhatWasLookedAtInTime) {
+  constexpr uint64_t kTraces = 40'000;
+  RocksRig rig;
+  rig.options().segment_spans = 1'000'000;
+  ASSERT_EQ(rig.open(), "");
+  std::vector<TestSpan> spans;
+  for (uint64_t i = 1; i <= kTraces; ++i) {
+    spans.push_back(test_span(i, 1, 0, 10));
+    spans.push_back(test_span(i, 2, 0, 5).parent(1).of_service("stock"));
+  }
+  ASSERT_EQ(append_once(rig.store(), make_batch(spans)).outcome, AppendOutcome::kDurable);
+  for (uint64_t allowed_nano = 10 * kMicro;; allowed_nano = allowed_nano * 5 / 4) {
+    QueryBudget budget(now_monotonic_nano() + allowed_nano, UINT64_MAX);
+    Result<CallSample> sample = rig.store().calls({}, UINT64_MAX, budget);
+    if (!sample) continue;  // too little for anything
+    ASSERT_EQ(sample->edges.size(), 1u);
+    EXPECT_LT(sample->spans_looked_at, 2 * kTraces) << "of the last attempt's time half was enough for all";
+    EXPECT_NEAR(static_cast<double>(sample->spans), 2.0 * kTraces, 2);
+    EXPECT_NEAR(static_cast<double>(sample->traces), 1.0 * kTraces, 2);
+    break;
+  }
 }
 
 }  // namespace

@@ -54,6 +54,7 @@ class QueryBudget {
   Result<> spend(uint64_t bytes);
   Result<> check() { return spend(0); }
   uint64_t spent_bytes() const { return spent_.load(std::memory_order_relaxed); }
+  uint64_t deadline_monotonic_nano() const { return deadline_; }
   // What may still be spent: for who has to know before it takes memory.
   uint64_t left_bytes() const { return bytes_ - std::min(bytes_, spent_bytes()); }
 

@@ -1,6 +1,9 @@
 #include "store/rocks/calls.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "base/time.h"
 
 namespace fathom::store {
 
@@ -12,19 +15,16 @@ Filter filter_of(const TimeRange& range) {
   return filter;
 }
 
-// The first that was received, of rows that have the id.
-const TraceRow* find_row(const std::vector<TraceRow>& rows, const SpanId& id) {
-  const TraceRow* found = nullptr;
-  for (const TraceRow& row : rows) {
-    if (row.span_id == id && (found == nullptr || row.sequence < found->sequence)) found = &row;
-  }
-  return found;
-}
-
 uint64_t scaled(uint64_t count, uint64_t looked_at, uint64_t left_out) {
   if (left_out == 0 || looked_at == 0) return count;
   double whole = static_cast<double>(looked_at) + static_cast<double>(left_out);
   return static_cast<uint64_t>(static_cast<double>(count) * whole / static_cast<double>(looked_at));
+}
+
+// When half of the time that is left is gone: the other half is for the answer, and for a last block that takes long.
+uint64_t half_way_nano(const QueryBudget& budget) {
+  const uint64_t now = now_monotonic_nano(), deadline = budget.deadline_monotonic_nano();
+  return deadline == UINT64_MAX || deadline < now ? deadline : now + (deadline - now) / 2;
 }
 
 }  // namespace
@@ -42,8 +42,10 @@ Calls::Calls(Engine& engine, const TimeRange& range, uint64_t most_spans, QueryB
 Result<CallSample> Calls::run() {
   Result<std::vector<SamplePlace>> places = sample_places(sealed_, meant_);
   if (!places) return places.error();
+  const uint64_t stop_at = half_way_nano(budget_);
   for (const SamplePlace& place : *places) {
-    if (sample_.spans_looked_at >= most_spans_) {
+    const bool enough = sample_.spans_looked_at >= most_spans_;
+    if (enough || (rows_looked_at_ > 0 && now_monotonic_nano() > stop_at)) {
       rows_left_out_ += place.rows;
       continue;
     }
@@ -75,14 +77,16 @@ Result<> Calls::look_at_block(const SamplePlace& place) {
   Result<std::span<const BlockTrace>> traces = reader.traces(place.block);
   if (!traces) return traces.error();
   for (const BlockTrace& trace : *traces) {
-    Piece piece{trace.id, {}, {}};
+    std::vector<TraceRow> rows;
+    std::vector<uint32_t> places;
     for (uint32_t i = trace.first_row; i < trace.first_row + trace.row_count; ++i) {
       if (i >= ids->span.size() || i >= times->start_unix_nano.size()) return corrupt("a block's columns disagree");
-      piece.rows.push_back({ids->span[i], ids->parent[i], times->start_unix_nano[i], times->duration_nano[i],
-                            times->sequence[i], times->operation[i], times->error[i] != 0});
-      piece.places.push_back(i);
+      rows.push_back({ids->span[i], ids->parent[i], times->start_unix_nano[i], times->duration_nano[i],
+                      times->sequence[i], times->operation[i], times->error[i] != 0});
+      places.push_back(i);
     }
-    if (Result<> counted = count(piece); !counted) return counted;
+    Result<> counted = count({trace.id, Relatives(std::move(rows)), std::move(places)});
+    if (!counted) return counted;
   }
   return count_unanswered(reader, place.block);
 }
@@ -91,97 +95,98 @@ Result<> Calls::look_at_block(const SamplePlace& place) {
 // is read from elsewhere.
 Result<> Calls::look_at_memory(const SamplePlace& place) {
   if (Result<> alive = budget_.check(); !alive) return alive;
-  std::map<TraceId, Piece> pieces;
+  std::map<TraceId, std::pair<std::vector<TraceRow>, std::vector<uint32_t>>> pieces;
   {
     auto lock = place.generation->read();
     for (uint32_t i = place.block; i < place.block + place.rows; ++i) {
       const Generation::Row& row = place.generation->rows()[i];
-      Piece& piece = pieces[place.generation->traces()[row.trace].id];
-      piece.rows.push_back(place.generation->trace_row(row));
-      piece.places.push_back(i);
+      auto& [rows, places] = pieces[place.generation->traces()[row.trace].id];
+      rows.push_back(place.generation->trace_row(row));
+      places.push_back(i);
     }
   }
   for (auto& [id, piece] : pieces) {
-    piece.trace = id;
-    if (Result<> counted = count(piece); !counted) return counted;
+    Result<> counted = count({id, Relatives(std::move(piece.first)), std::move(piece.second)});
+    if (!counted) return counted;
   }
   count_unanswered(*place.generation);
   return {};
 }
 
 Result<> Calls::count(const Piece& piece) {
-  std::optional<Whole> whole;
+  const std::vector<TraceRow>& rows = piece.relatives.rows();
   bool any = false;
-  for (size_t i = 0; i < piece.rows.size(); ++i) {
-    if (!filter_.range.contains(piece.rows[i].start_unix_nano)) continue;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (!filter_.range.contains(rows[i].start_unix_nano)) continue;
     any = true;
     ++sample_.spans_looked_at;
-    if (Result<> counted = count_row(piece, i, whole); !counted) return counted;
+    if (Result<> counted = count_row(piece, i); !counted) return counted;
   }
   if (any) traces_.insert(piece.trace);
   return {};
 }
 
-Result<> Calls::count_row(const Piece& piece, size_t index, std::optional<Whole>& whole) {
-  const TraceRow& row = piece.rows[index];
+Result<> Calls::count_row(const Piece& piece, size_t index) {
+  const TraceRow& row = piece.relatives.rows()[index];
   const CallSpan span = call_span(row);
   if (is_failed_call(span)) {
-    Result<bool> answered = is_answered(piece, row, whole);
+    Result<bool> answered = is_answered(piece, row);
     if (!answered) return answered.error();
     if (!*answered) unanswered_.push_back({span, piece.places[index]});
   }
-  return row.parent_span_id.is_zero() ? Result<>() : count_answer(piece, row, whole);
+  return row.parent_span_id.is_zero() ? Result<>() : count_answer(piece, row);
 }
 
-Result<> Calls::count_answer(const Piece& piece, const TraceRow& row, std::optional<Whole>& whole) {
-  if (const TraceRow* parent = find_row(piece.rows, row.parent_span_id)) return count_call(*parent, row), Result<>();
-  Result<const Whole*> trace = whole_trace(piece.trace, whole);
-  if (!trace) return trace.error();
-  auto parent = (*trace)->rows.find(row.parent_span_id);
-  if (parent != (*trace)->rows.end()) count_call(parent->second, row);
+Result<> Calls::count_answer(const Piece& piece, const TraceRow& row) {
+  const TraceRow* parent = piece.relatives.find(row.parent_span_id);
+  if (parent == nullptr) {
+    Result<const Relatives*> trace = whole_trace(piece.trace);
+    if (!trace) return trace.error();
+    parent = (*trace)->find(row.parent_span_id);
+  }
+  if (parent != nullptr) count_call(*parent, row);
   return {};
 }
 
-Result<bool> Calls::is_answered(const Piece& piece, const TraceRow& row, std::optional<Whole>& whole) {
-  const auto answers_it = [&](uint32_t child) {
-    return answers(!same_service(child, row.operation), operation(child).kind);
-  };
+Result<bool> Calls::is_answered(const Piece& piece, const TraceRow& row) {
   const auto is_answer = [&](const TraceRow& child) {
-    return child.parent_span_id == row.span_id && answers_it(child.operation);
+    return answers(!same_service(child.operation, row.operation), operation(child.operation).kind);
   };
-  if (std::ranges::any_of(piece.rows, is_answer)) return true;
-  Result<const Whole*> trace = whole_trace(piece.trace, whole);
+  if (piece.relatives.any_child(row.span_id, is_answer)) return true;
+  Result<const Relatives*> trace = whole_trace(piece.trace);
   if (!trace) return trace.error();
-  auto children = (*trace)->children.find(row.span_id);
-  return children != (*trace)->children.end() && std::ranges::any_of(children->second, answers_it);
+  return (*trace)->any_child(row.span_id, is_answer);
 }
 
-void Calls::add_rows(const std::vector<TraceRow>& rows, Whole& out) {
-  for (const TraceRow& row : rows) {
-    auto [known, is_new] = out.rows.try_emplace(row.span_id, row);
-    if (!is_new && row.sequence < known->second.sequence) known->second = row;
-    if (!row.parent_span_id.is_zero()) out.children[row.parent_span_id].insert(row.operation);
+Result<const Relatives*> Calls::whole_trace(const TraceId& id) {
+  if (auto known = wholes_.find(id); known != wholes_.end()) return &known->second;
+  Result<std::vector<TraceRow>> rows = rows_of(id);
+  if (!rows) return rows.error();
+  if (kept_rows_ + rows->size() > kMostKeptRows) {
+    wholes_.clear();
+    kept_rows_ = 0;
   }
+  kept_rows_ += rows->size();
+  return &wholes_.emplace(id, Relatives(*std::move(rows))).first->second;
 }
 
-Result<const Calls::Whole*> Calls::whole_trace(const TraceId& id, std::optional<Whole>& whole) {
-  if (whole) return &*whole;
-  Whole all;
+Result<std::vector<TraceRow>> Calls::rows_of(const TraceId& id) {
+  std::vector<TraceRow> all;
   Result<std::vector<TracePart>> parts = rest_.parts(id);
   if (!parts) return parts.error();
   for (const TracePart& part : *parts) {
     Result<std::vector<TraceRow>> sealed = rest_.rows(id, part);
     if (!sealed) return sealed.error();
-    add_rows(*sealed, all);
+    all.insert(all.end(), sealed->begin(), sealed->end());
   }
   for (const auto& generation : view_->generations) {
     auto lock = generation->read();
     const Generation::Trace* found = generation->find(id);
     if (found == nullptr) continue;
-    generation->for_each_row(
-        *found, [&](const Generation::Row& row, uint32_t) { add_rows({generation->trace_row(row)}, all); });
+    generation->for_each_row(*found,
+                             [&](const Generation::Row& row, uint32_t) { all.push_back(generation->trace_row(row)); });
   }
-  return &whole.emplace(std::move(all));
+  return all;
 }
 
 void Calls::count_call(const TraceRow& parent, const TraceRow& row) {
