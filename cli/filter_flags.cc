@@ -91,9 +91,11 @@ Result<> add_operation(Target& target, const Args& args) {
 }
 
 std::vector<Flag> condition_flags() {
-  return {{"--where", "KEY=VALUE",
-           "a span with this attribute, its own or its resource's; all of them must hold. "
-           "Numbers match however they are written (3, 3.0, 3e0); of several '=' any may end KEY",
+  return {{"--where", "CONDITION",
+           "a span whose attribute, its own or its resource's, is so; all of them must hold on one span. KEY=VALUE; "
+           "KEY!=VALUE, with other values alone; KEY>N, KEY>=N, KEY<N, KEY<=N, of numbers; KEY, has it; !KEY, lacks "
+           "it. Numbers match however they are written (3, 3.0, 3e0). In double quotes KEY and VALUE may hold "
+           "anything: '\"a=b\"=\"x > y\"'",
            "", true},
           {"--errors", "", "a span with an error status"},
           {"--min-duration", "D", "no shorter than this, like 250ms"},
@@ -102,9 +104,8 @@ std::vector<Flag> condition_flags() {
 
 Result<> add_conditions(Target& target, const Args& args) {
   for (const std::string& condition : args.all("--where")) {
-    if (condition.find('=', 1) == std::string::npos) {
-      return invalid("--where: '" + printable(condition) + "' is not KEY=VALUE, like http.status_code=500");
-    }
+    // All others the server reads, or says how they are written; to it an empty one is none.
+    if (condition.empty()) return invalid("--where: there is no condition, like http.status_code=500");
     target.add("where", condition);
   }
   if (args.has("--errors")) target.add("errors", "true");

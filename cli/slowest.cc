@@ -74,6 +74,7 @@ CommandLine slowest_line() {
        {"fathom slowest --service inventory --by span --since 1d", "the slowest spans of one service today"},
        {"fathom slowest --where http.route=/checkout --where user.tier=gold --errors",
         "failed checkouts of gold users"},
+       {"fathom slowest --where 'payment.amount >= 500' --where '!coupon'", "large payments without a coupon"},
        {"fathom slowest --captured --limit 5", "those whose threads 'fathom timeline' can show"},
        {"fathom slowest --from 2026-11-21T02:00:00Z --to 2026-11-21T02:05:00Z --min-duration 250ms", "one bad moment"},
        {"fathom trace $(fathom slowest --limit 1 --format json | jq -r '.[0].trace_id')",

@@ -120,14 +120,14 @@ std::string keys_json(const std::vector<std::string>& keys) {
       "keys", keys, [](JsonWriter& json, const std::string& key) { json.string(key); }, [](JsonWriter&) {});
 }
 
-std::string values_json(const std::string& key, const std::vector<store::ValueCount>& values) {
+std::string values_json(const std::string& key, const ValuesAnswer& answer) {
   std::string out;
   JsonWriter json(out);
   json.begin_object().member("key", std::string_view(key)).key("values").begin_array();
-  for (const auto& value : values) {
+  for (const auto& value : answer.values) {
     json.begin_object().member("value", std::string_view(value.value)).member("spans", value.spans).end_object();
   }
-  json.end_array().end_object();
+  json.end_array().member("estimated", answer.estimated).end_object();
   return out += "\n";
 }
 

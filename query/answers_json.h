@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "net/json_writer.h"
+#include "query/attribute_values.h"
 #include "query/queries.h"
 
 namespace fathom::query {
@@ -16,7 +17,7 @@ std::string to_json(const ServicesAnswer& answer);
 std::string to_json(const OperationsAnswer& answer);
 std::string to_json(const LatencyAnswer& answer);
 std::string keys_json(const std::vector<std::string>& keys);
-std::string values_json(const std::string& key, const std::vector<store::ValueCount>& values);
+std::string values_json(const std::string& key, const ValuesAnswer& answer);
 // Members p50_nano to max_nano of the object at hand.
 void write_percentiles(net::JsonWriter& json, const store::Histogram& durations);
 std::string status_json(const std::string& version, bool ready, const store::StoreStats& stats);

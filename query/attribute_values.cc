@@ -21,9 +21,11 @@ class Values {
     if (resource && resource != own) ++counts_[*resource];
   }
 
-  std::vector<store::ValueCount> most_frequent(size_t limit) const {
+  std::vector<store::ValueCount> most_frequent(const std::string& containing, size_t limit) const {
     std::vector<store::ValueCount> values;
-    for (const auto& [value, spans] : counts_) values.push_back({value, spans});
+    for (const auto& [value, spans] : counts_) {
+      if (store::contains_folded(value, containing)) values.push_back({value, spans});
+    }
     std::stable_sort(values.begin(), values.end(),
                      [](const store::ValueCount& a, const store::ValueCount& b) { return a.spans > b.spans; });
     if (values.size() > limit) values.resize(limit);
@@ -46,15 +48,18 @@ class Values {
 
 }  // namespace
 
-Result<std::vector<store::ValueCount>> run_values(store::SpanStore& store, const ValuesQuery& query,
-                                                  store::QueryBudget& budget) {
-  if (!query.service) return store.attribute_values(query.range, query.key, query.limit, budget);
+Result<ValuesAnswer> run_values(store::SpanStore& store, const ValuesQuery& query, store::QueryBudget& budget) {
+  if (!query.service) {
+    auto counted = store.attribute_values(query.range, query.key, query.prefix, query.limit, budget);
+    if (!counted) return counted.error();
+    return ValuesAnswer{*std::move(counted), false};
+  }
   Values values(query.key);
   auto shown = store.sample(
       {.range = query.range, .service = query.service}, kLimits,
       [&](const store::StoredSpan& stored) { values.add(stored); }, budget);
   if (!shown) return shown.error();
-  return values.most_frequent(query.limit);
+  return ValuesAnswer{values.most_frequent(query.prefix, query.limit), shown->shown < shown->spans};
 }
 
 }  // namespace fathom::query

@@ -18,11 +18,15 @@ struct ValuesQuery {
   store::TimeRange range;
   std::string key;
   std::optional<std::string> service;
+  std::string prefix;  // only values that contain it, whatever the case; who types a word's middle means it, too
   size_t limit = 0;
 };
 
-// Most frequent first, then by value.
-Result<std::vector<store::ValueCount>> run_values(store::SpanStore& store, const ValuesQuery& query,
-                                                  store::QueryBudget& budget);
+struct ValuesAnswer {
+  std::vector<store::ValueCount> values;  // most frequent first, then by value
+  bool estimated = false;                 // counts are of a sample, which is not all
+};
+
+Result<ValuesAnswer> run_values(store::SpanStore& store, const ValuesQuery& query, store::QueryBudget& budget);
 
 }  // namespace fathom::query

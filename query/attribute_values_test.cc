@@ -25,14 +25,16 @@ void add_span(testing::SampleStore& store, uint64_t n, const std::string& servic
   store.add(span, resource);
 }
 
-std::vector<store::ValueCount> ask(const std::string& key, std::optional<std::string> service, size_t limit = 10) {
+std::vector<store::ValueCount> ask(const std::string& key, std::optional<std::string> service, size_t limit = 10,
+                                   const std::string& prefix = "") {
   testing::SampleStore store;
   for (uint64_t n = 0; n < 60; ++n) add_span(store, n, "checkout", n % 3 == 0 ? "gold" : "lead");
   for (uint64_t n = 60; n < 80; ++n) add_span(store, n, "search", "iron");
   store::QueryBudget budget;
-  auto values = run_values(store, {{kFrom, kFrom + kNanosPerHour}, key, std::move(service), limit}, budget);
+  auto values = run_values(store, {{kFrom, kFrom + kNanosPerHour}, key, std::move(service), prefix, limit}, budget);
   EXPECT_TRUE(values.ok());
-  return values ? *values : std::vector<store::ValueCount>();
+  EXPECT_FALSE(values && values->estimated) << "all were looked at";
+  return values ? values->values : std::vector<store::ValueCount>();
 }
 
 std::string text(const std::vector<store::ValueCount>& values) {
@@ -48,6 +50,28 @@ TEST(AttributeValues, OfOneServiceAreThoseOfItsSpansAndResources) {
   EXPECT_EQ(text(ask("tier", "checkout", 1)), "all=60 ");
   EXPECT_EQ(text(ask("tier", "nobody")), "");
   EXPECT_EQ(text(ask("no.such.key", "checkout")), "");
+}
+
+TEST(AttributeValues, ThatContainWhatSomebodyTypes) {
+  for (const auto& service : {std::optional<std::string>("checkout"), std::optional<std::string>()}) {
+    EXPECT_EQ(text(ask("tier", service, 1, "LEA")), "lead=40 ");
+    EXPECT_EQ(text(ask("tier", service, 10, "l")).substr(0, 4), "all=");
+    EXPECT_EQ(text(ask("tier", service, 10, "old")), "gold=20 ");
+    EXPECT_EQ(text(ask("tier", service, 10, "golden")), "");
+  }
+}
+
+TEST(AttributeValues, OfASampleAreEstimated) {
+  testing::SampleStore store;
+  for (uint64_t n = 0; n < 5001; ++n) add_span(store, n % 1000, n < 5000 ? "checkout" : "search", std::to_string(n));
+  store::QueryBudget budget;
+  const auto estimated = [&](const std::string& service) {
+    return run_values(store, {{kFrom, UINT64_MAX}, "tier", service, "", 1}, budget)->estimated;
+  };
+  EXPECT_FALSE(estimated("search"));
+  EXPECT_FALSE(estimated("checkout"));
+  add_span(store, 1, "checkout", "one more");
+  EXPECT_TRUE(estimated("checkout"));
 }
 
 TEST(AttributeValues, OfAllServicesAreTheStores) {

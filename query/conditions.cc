@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 namespace fathom::query {
 
@@ -39,8 +40,76 @@ std::optional<int64_t> integer_of(double value) {
   return static_cast<int64_t>(value);
 }
 
-void add_alternatives(store::Condition& condition, const std::string& key, const std::string& value) {
-  for (std::string& text : other_number_texts(value)) condition.alternatives.emplace_back(key, std::move(text));
+std::optional<store::ValueView> number_of(std::string_view text) {
+  if (auto integer = whole_text_as<int64_t>(text)) return store::ValueView::of_int(*integer);
+  const auto real = whole_text_as<double>(text);
+  return real && !std::isnan(*real) ? std::optional(store::ValueView::of_double(*real)) : std::nullopt;
+}
+
+constexpr std::string_view kBlanks = " \t\r\n";
+constexpr std::string_view kGrammar =
+    "a condition is KEY=VALUE, KEY!=VALUE, KEY>N, KEY>=N, KEY<N, KEY<=N, KEY (has it) or !KEY (lacks it), such as "
+    "http.route=/cart; in double quotes KEY and VALUE may hold anything: \"a=b\"=\"x y\"";
+
+Error not_understood(const std::string& why) {
+  return invalid(why + ": " + std::string(kGrammar));
+}
+
+std::string_view trimmed(std::string_view text) {
+  const size_t begin = text.find_first_not_of(kBlanks);
+  return begin == text.npos ? "" : text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
+}
+
+// Takes "..." from the front of `text`.
+Result<std::string> take_quoted(std::string_view& text) {
+  std::string out;
+  for (size_t at = 1; at < text.size(); ++at) {
+    if (text[at] == '"') {
+      text = trimmed(text.substr(at + 1));
+      return out;
+    }
+    if (text[at] == '\\' && ++at < text.size() && text[at] != '"' && text[at] != '\\') {
+      return not_understood("in double quotes a \\ is written \\\\, and a \" as \\\"");
+    }
+    if (at < text.size()) out.push_back(text[at]);
+  }
+  return not_understood("a double quote is not closed");
+}
+
+Result<std::string> take_key(std::string_view& text) {
+  if (text.starts_with('"')) return take_quoted(text);
+  const size_t end = std::min(text.find_first_of("=!<>"), text.size());
+  const std::string_view key = trimmed(text.substr(0, end));
+  if (key.find_first_of(" \t\r\n~\"") != key.npos) {
+    return not_understood("'" + std::string(key) + "' is no key unless it is in double quotes");
+  }
+  text.remove_prefix(end);
+  return std::string(key);
+}
+
+std::optional<store::Compare> take_operator(std::string_view& text) {
+  using store::Compare;
+  for (Compare compare :
+       {Compare::kNotEqual, Compare::kAtLeast, Compare::kAtMost, Compare::kEqual, Compare::kGreater, Compare::kLess}) {
+    const std::string_view sign = store::compare_text(compare);
+    if (!text.starts_with(sign)) continue;
+    text = trimmed(text.substr(sign.size()));
+    return compare;
+  }
+  return std::nullopt;
+}
+
+Result<std::string> value_of(std::string_view text) {
+  if (text.starts_with('"')) {
+    auto value = take_quoted(text);
+    if (value && !text.empty()) return not_understood("something follows the closing double quote");
+    return value;
+  }
+  const bool odd = !text.empty() && std::string_view("=~<>").find(text.front()) != text.npos;
+  if (odd || text.find("&&") != text.npos || text.find("||") != text.npos) {
+    return not_understood("'" + std::string(text) + "' is no value unless it is in double quotes");
+  }
+  return std::string(text);
 }
 
 }  // namespace
@@ -59,24 +128,42 @@ std::vector<std::string> other_number_texts(std::string_view text) {
   return texts;
 }
 
-Result<store::Condition> condition_of(std::string key, std::string value) {
-  if (key.empty()) return invalid("a condition needs a key");
+Result<store::Condition> condition_of(std::string key, std::string value, store::Compare compare) {
+  using store::Compare;
+  if (key.empty()) return not_understood("the key is missing");
   store::Condition condition{std::move(key), std::move(value)};
-  add_alternatives(condition, condition.key, condition.value);
+  condition.compare = compare;
+  if (compare == Compare::kEqual || compare == Compare::kNotEqual) {
+    for (std::string& text : other_number_texts(condition.value)) {
+      condition.alternatives.emplace_back(condition.key, std::move(text));
+    }
+  } else if (condition.is_range()) {
+    const auto bound = number_of(condition.value);
+    if (!bound) {
+      return not_understood(std::string(store::compare_text(compare)) + " takes a number, and '" + condition.value +
+                            "' is none");
+    }
+    condition.bound = *bound;
+  } else if (!condition.value.empty()) {
+    return not_understood("there is no value to having a key, or lacking it");
+  }
   return condition;
 }
 
 Result<store::Condition> parse_condition(std::string_view text) {
-  size_t end = text.find('=', 1);
-  if (end == std::string_view::npos) return invalid("must be KEY=VALUE, such as http.route=/cart");
-  auto condition = condition_of(std::string(text.substr(0, end)), std::string(text.substr(end + 1)));
-  for (size_t ends = 1; condition && ends < kKeyEnds; ++ends) {
-    end = text.find('=', end + 1);
-    if (end == std::string_view::npos) break;
-    const auto& [key, value] = condition->alternatives.emplace_back(text.substr(0, end), text.substr(end + 1));
-    add_alternatives(*condition, std::string(key), std::string(value));
-  }
-  return condition;
+  using store::Compare;
+  text = trimmed(text);
+  const bool lacks = text.starts_with('!');
+  if (lacks) text = trimmed(text.substr(1));
+  auto key = take_key(text);
+  if (!key) return key.error();
+  if (text.empty()) return condition_of(*std::move(key), "", lacks ? Compare::kLacks : Compare::kExists);
+  if (lacks) return not_understood("!KEY takes no value");
+  const auto compare = take_operator(text);
+  if (!compare) return not_understood("'" + std::string(text) + "' is not understood");
+  auto value = value_of(text);
+  if (!value) return value.error();
+  return condition_of(*std::move(key), *std::move(value), *compare);
 }
 
 }  // namespace fathom::query

@@ -90,27 +90,84 @@ TEST(Conditions, WhatIsNoNumberHasOneText) {
   EXPECT_TRUE(other_number_texts("3").empty()) << "its only text";
 }
 
-TEST(Conditions, EverySplitThatLeavesAKey) {
-  auto condition = parse_condition("k=eq=v");
-  ASSERT_TRUE(condition.ok());
-  EXPECT_EQ(condition->key, "k");
-  EXPECT_EQ(condition->value, "eq=v");
-  EXPECT_EQ(condition->alternatives, (Pairs{{"k=eq", "v"}}));
-  EXPECT_EQ(parse_condition("k==")->alternatives, (Pairs{{"k=", ""}}));
-  EXPECT_EQ(parse_condition("k=a=1e2")->alternatives, (Pairs{{"k=a", "1e2"}, {"k=a", "100"}}));
-  EXPECT_EQ(parse_condition("=k=v")->key, "=k");
+// How a condition was understood, or "" for one that was not.
+std::string read(const std::string& text) {
+  auto condition = parse_condition(text);
+  if (!condition) {
+    EXPECT_NE(condition.error().message.find("KEY>=N"), std::string::npos) << "the message shows the grammar";
+    return "";
+  }
+  return condition->key + "|" + std::string(store::compare_text(condition->compare)) + "|" + condition->value;
+}
+
+TEST(Conditions, EachOperator) {
+  EXPECT_EQ(read("k=v"), "k|=|v");
+  EXPECT_EQ(read("k!=v"), "k|!=|v");
+  EXPECT_EQ(read("k>5"), "k|>|5");
+  EXPECT_EQ(read("k>=-5.5"), "k|>=|-5.5");
+  EXPECT_EQ(read("k<1e3"), "k|<|1e3");
+  EXPECT_EQ(read("k<=5"), "k|<=|5");
+  EXPECT_EQ(read("k"), "k||");
+  EXPECT_EQ(read("!k"), "k|!|");
+  EXPECT_EQ(read("k="), "k|=|") << "an empty text is a value";
+}
+
+TEST(Conditions, BlanksAroundThePartsAreNothing) {
+  for (const char* text : {"k=a b", " k = a b ", "k =a b", "\tk=  a b\n", "\"k\" = \"a b\"", "k=\"a b\" "}) {
+    EXPECT_EQ(read(text), "k|=|a b") << text;
+  }
+  EXPECT_EQ(read(" payment.amount >= 500 "), "payment.amount|>=|500");
+  EXPECT_EQ(read(" ! k "), "k|!|");
+}
+
+TEST(Conditions, QuotesMayHoldAnything) {
+  EXPECT_EQ(read(R"("a=b" = "x > y")"), "a=b|=|x > y");
+  EXPECT_EQ(read(R"("!k")"), "!k||");
+  EXPECT_EQ(read(R"(!"a b")"), "a b|!|");
+  EXPECT_EQ(read(R"(k="say \"a\\b\"")"), R"(k|=|say "a\b")");
+  EXPECT_EQ(read(R"(k=" v ")"), "k|=| v ");
+  EXPECT_EQ(read(R"(k="")"), "k|=|");
+  EXPECT_EQ(read(R"(k!="= && ||")"), "k|!=|= && ||");
+}
+
+TEST(Conditions, TheFirstOperatorEndsTheKey) {
+  EXPECT_EQ(read("k=eq=v"), "k|=|eq=v");
+  EXPECT_EQ(read("k=a>b"), "k|=|a>b");
+  EXPECT_EQ(read("k!=a<b"), "k|!=|a<b");
+  EXPECT_EQ(read(R"(k=["a","b"])"), R"(k|=|["a","b"])");
   EXPECT_TRUE(parse_condition("k=v")->alternatives.empty());
-  EXPECT_EQ(parse_condition("k=" + std::string(1000, '='))->alternatives.size(), kKeyEnds - 1);
-  for (const char* bad : {"", "k", "=", "=v"}) EXPECT_FALSE(parse_condition(bad).ok()) << bad;
+  EXPECT_EQ(parse_condition("k!=1e2")->alternatives, (Pairs{{"k", "100"}}));
+}
+
+TEST(Conditions, WhatIsNotUnderstoodIsRefused) {
+  for (const char* bad :
+       {"",         " ",          "!",       "=",        "=v",         ">5",       "!=v",  "!k=v",   "k>",
+        "k>abc",    "k>5ms",      "k<=nan",  "k>=1e999", "k==v",       "k=~v",     "k<>5", "k=>5",   "k=<5",
+        "k!~v",     "k~v",        "a b",     "is it=v",  "k!",         "k!v",      "\"k",  "\"k\"x", "k=\"a",
+        "k=\"a\"b", "k=\"a\\n\"", "k=\"a\\", "\"\"=v",   "a=1 && b=2", "a=1||b=2", "!k=",  "k<\"\""}) {
+    EXPECT_EQ(read(bad), "") << bad;
+  }
+}
+
+TEST(Conditions, ABoundIsTheNumberThatIsWritten) {
+  EXPECT_EQ(parse_condition("k>9007199254740993")->bound, ValueView::of_int(9007199254740993));
+  EXPECT_EQ(parse_condition("k>=-9223372036854775808")->bound, ValueView::of_int(INT64_MIN));
+  EXPECT_EQ(parse_condition("k<9223372036854775808")->bound, ValueView::of_double(0x1p63));
+  EXPECT_EQ(parse_condition("k<=0.1")->bound, ValueView::of_double(0.1));
+  EXPECT_EQ(parse_condition("k<-Infinity")->bound, ValueView::of_double(-std::numeric_limits<double>::infinity()));
 }
 
 TEST(Conditions, ApartTheyAreTakenAsTheyAre) {
-  auto condition = condition_of("k=a", "b=c");
+  auto condition = condition_of("k=a", " \"b=c");
   ASSERT_TRUE(condition.ok());
   EXPECT_EQ(condition->key, "k=a");
+  EXPECT_EQ(condition->value, " \"b=c");
   EXPECT_TRUE(condition->alternatives.empty());
   EXPECT_EQ(condition_of("k", "1e2")->alternatives, (Pairs{{"k", "100"}}));
   EXPECT_FALSE(condition_of("", "v").ok());
+  EXPECT_FALSE(condition_of("k", "v", store::Compare::kExists).ok());
+  EXPECT_FALSE(condition_of("k", "", store::Compare::kAtMost).ok());
+  EXPECT_TRUE(condition_of("k", "", store::Compare::kLacks).ok());
 }
 
 }  // namespace

@@ -40,17 +40,12 @@ uint64_t query_hash(const SlowestQuery& query) {
   for (const auto& condition : query.filter.where) {
     out.string(condition.key);
     out.string(condition.value);
-    // They say how the condition was asked: k=a=b in one text, or key and value apart.
-    out.varint(condition.alternatives.size());
-    for (const auto& [key, value] : condition.alternatives) {
-      out.string(key);
-      out.string(value);
-    }
+    out.u8(static_cast<uint8_t>(condition.compare));
   }
   out.u8(query.filter.errors);
   out.u64(query.filter.min_duration_nano);
   out.u64(query.filter.max_duration_nano);
-  out.u8(query.by == store::By::kSpan);
+  out.u8(static_cast<uint8_t>(query.by));
   out.u8(static_cast<uint8_t>(query.kept));
   return hash64(bytes);
 }

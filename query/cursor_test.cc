@@ -50,7 +50,8 @@ TEST(Cursor, TheHashSeesEveryPartOfTheQuery) {
   differs({.filter = {.operation = "a"}});
   differs({.filter = {.where = {{"a", "b"}}}});
   differs({.filter = {.where = {{"ab", ""}}}});
-  differs({.filter = {.where = {{"a", "b", {{"a", "c"}}}}}});
+  differs({.filter = {.where = {{"a", "b", {}, store::Compare::kNotEqual}}}});
+  differs({.by = store::By::kSpanOfTrace});
   differs({.filter = {.where = {{"a", "b"}, {"a", "c"}}}});
   differs({.filter = {.errors = true}});
   differs({.filter = {.min_duration_nano = 1}});

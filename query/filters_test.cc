@@ -71,11 +71,36 @@ TEST_F(FiltersTest, ValuesAreFoundAsTheAnswersPrintThem) {
   EXPECT_EQ(rows("where=ratio=Infinity"), 0u);
 }
 
-TEST_F(FiltersTest, AKeyMayHaveAnEqualsSign) {
+TEST_F(FiltersTest, AKeyWithAnEqualsSignIsQuoted) {
   add(100, "k", ValueView::of_string("eq=v"));
   add(101, "k=eq", ValueView::of_string("v"));
-  EXPECT_EQ(rows("where=k=eq=v"), 2u);
+  EXPECT_EQ(rows("where=k=eq=v"), 1u);
+  EXPECT_EQ(rows("where=%22k=eq%22=v"), 1u);
+  EXPECT_EQ(rows("where=%22k=eq%22&where=!k"), 1u);
   EXPECT_EQ(rows("where=k=eq"), 0u);
+}
+
+TEST_F(FiltersTest, RangesAreOfNumbers) {
+  add(100, "amount", ValueView::of_int(500));
+  add(101, "amount", ValueView::of_double(500.5));
+  add(102, "amount", ValueView::of_int(1500));
+  add(103, "amount", ValueView::of_string("600"));
+  EXPECT_EQ(rows("where=amount>=500"), 3u);
+  EXPECT_EQ(rows("where=amount%20%3E%20500"), 2u);
+  EXPECT_EQ(rows("where=amount>500&where=amount<1e3"), 1u);
+  EXPECT_EQ(rows("where=amount!=500"), 3u);
+  EXPECT_EQ(rows("where=amount"), 4u);
+  EXPECT_EQ(rows("from=0&to=now&where=!amount"), testing::kTraces);
+}
+
+TEST_F(FiltersTest, WhatIsNoConditionIsRefusedWhereverConditionsAre) {
+  for (const char* path : {"slowest", "heatmap", "differences"}) {
+    auto refused = ask(std::string("/api/v1/") + path + "?where=amount%20%3E%20many");
+    ASSERT_FALSE(refused.ok()) << path;
+    EXPECT_EQ(refused.error().message.find("'where': > takes a number, and 'many' is none: a condition is KEY=VALUE"),
+              0u)
+        << refused.error().message;
+  }
 }
 
 TEST_F(FiltersTest, OverGrpcKeyAndValueAreApart) {
@@ -88,19 +113,49 @@ TEST_F(FiltersTest, OverGrpcKeyAndValueAreApart) {
   EXPECT_TRUE(query->filter.where[0].alternatives.empty());
   where->set_value("3.0");
   EXPECT_EQ(query_of(request, kSomeNow)->filter.where[0].alternatives.size(), 1u);
+  where->set_compare(v1::COMPARE_AT_LEAST);
+  EXPECT_EQ(query_of(request, kSomeNow)->filter.where[0].compare, store::Compare::kAtLeast);
+  where->set_value("three");
+  EXPECT_FALSE(query_of(request, kSomeNow).ok());
+  where->set_compare(static_cast<v1::Compare>(99));
+  EXPECT_FALSE(query_of(request, kSomeNow).ok());
+  where->set_compare(v1::COMPARE_EQUAL);
   where->set_key("");
   EXPECT_FALSE(query_of(request, kSomeNow).ok());
 }
 
-TEST_F(FiltersTest, ACursorGoesOnWithAConditionOfManySpellings) {
-  for (uint64_t i = 0; i < 5; ++i) add(100 + i, i % 2 ? "k" : "k=1", ValueView::of_string(i % 2 ? "1=2.0" : "2"));
-  std::string filter = "from=0&where=k=1=2.0";
+TEST_F(FiltersTest, EachTraceOnceOverGrpc) {
+  v1::SlowestRequest request;
+  request.set_once_per_trace(true);
+  EXPECT_FALSE(query_of(request, kSomeNow).ok()) << "by trace";
+  request.set_by(v1::BY_SPAN);
+  EXPECT_EQ(query_of(request, kSomeNow)->by, store::By::kSpanOfTrace);
+}
+
+TEST_F(FiltersTest, EachTraceOnceByItsSlowestSpan) {
+  const std::string range = "from=2026-11-21T00:30&to=2026-11-21T00:31&by=span";
+  EXPECT_EQ(rows(range), 2 * testing::kTraces);
+  EXPECT_EQ(rows(range + "&once=trace"), testing::kTraces);
+  EXPECT_EQ(rows(range + "&once=trace&service=catalog&errors"), testing::kTraces / 3);
+  for (const char* bad : {"once=trace", "by=trace&once=trace", "by=span&once=span"}) {
+    EXPECT_FALSE(ask(std::string("/api/v1/slowest?") + bad).ok()) << bad;
+  }
+  auto first = ask("/api/v1/slowest?limit=3&once=trace&" + range);
+  ASSERT_TRUE(first.ok());
+  const auto cursor = boost::json::value_to<std::string>(boost::json::parse(*first).at("next_cursor"));
+  EXPECT_EQ(rows(range + "&once=trace&cursor=" + cursor), testing::kTraces - 3);
+  EXPECT_FALSE(ask("/api/v1/slowest?" + range + "&cursor=" + cursor).ok()) << "it is of another question";
+}
+
+TEST_F(FiltersTest, ACursorGoesOnWithItsConditionAlone) {
+  for (uint64_t i = 0; i < 5; ++i) add(100 + i, "k", ValueView::of_int(2));
+  std::string filter = "from=0&where=k=2.0";
   ASSERT_EQ(rows(filter), 5u);
   auto first = ask("/api/v1/slowest?limit=3&" + filter);
   ASSERT_TRUE(first.ok());
   auto cursor = boost::json::value_to<std::string>(boost::json::parse(*first).at("next_cursor"));
   EXPECT_EQ(rows(filter + "&cursor=" + cursor), 2u);
-  EXPECT_FALSE(ask("/api/v1/slowest?from=0&where=k=1=2&cursor=" + cursor).ok());
+  EXPECT_FALSE(ask("/api/v1/slowest?from=0&where=k!=2.0&cursor=" + cursor).ok());
 }
 
 TEST_F(FiltersTest, TimesAsPeopleWriteThem) {

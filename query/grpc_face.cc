@@ -223,11 +223,10 @@ class Service : public RawService {
     return {};
   }
 
-  Result<std::vector<store::ValueCount>> values(const v1::AttributeValuesRequest& in, const store::TimeRange& range,
-                                                Budget& budget) {
+  Result<ValuesAnswer> values(const v1::AttributeValuesRequest& in, const store::TimeRange& range, Budget& budget) {
     if (in.key().empty()) return invalid("key must name an attribute");
     if (in.limit() > kMaxValues) return invalid("limit may be at most " + std::to_string(kMaxValues));
-    ValuesQuery query{range, in.key(), std::nullopt, in.limit() == 0 ? kDefaultValues : in.limit()};
+    ValuesQuery query{range, in.key(), std::nullopt, in.prefix(), in.limit() == 0 ? kDefaultValues : in.limit()};
     if (!in.service().empty()) query.service = in.service();
     return run_values(stores_.spans, query, budget);
   }

@@ -110,7 +110,7 @@ std::vector<store::Condition> Params::conditions(std::string_view key) {
   for (const std::string& text : texts(key)) {
     auto condition = parse_condition(text);
     if (!condition) {
-      blame("'" + std::string(key) + "' " + condition.error().message);
+      blame("'" + std::string(key) + "': " + condition.error().message);
       continue;
     }
     conditions.push_back(*std::move(condition));

@@ -14,10 +14,43 @@ Result<size_t> rows_of(uint32_t asked, size_t otherwise, size_t most) {
   return asked == 0 ? otherwise : asked;
 }
 
+Result<store::Compare> compare_of(v1::Compare compare) {
+  using store::Compare;
+  switch (compare) {
+    case v1::COMPARE_EQUAL:
+      return Compare::kEqual;
+    case v1::COMPARE_NOT_EQUAL:
+      return Compare::kNotEqual;
+    case v1::COMPARE_GREATER:
+      return Compare::kGreater;
+    case v1::COMPARE_AT_LEAST:
+      return Compare::kAtLeast;
+    case v1::COMPARE_LESS:
+      return Compare::kLess;
+    case v1::COMPARE_AT_MOST:
+      return Compare::kAtMost;
+    case v1::COMPARE_EXISTS:
+      return Compare::kExists;
+    case v1::COMPARE_LACKS:
+      return Compare::kLacks;
+    default:
+      return invalid("compare must be one of the values of proto/query.proto; " + std::to_string(compare) + " is none");
+  }
+}
+
+Result<store::By> by_of(const v1::SlowestRequest& request) {
+  const bool spans = request.by() == v1::BY_SPAN;
+  if (!request.once_per_trace()) return spans ? store::By::kSpan : store::By::kTrace;
+  if (!spans) return invalid("once_per_trace goes with BY_SPAN: by trace every row is another one anyway");
+  return store::By::kSpanOfTrace;
+}
+
 Result<std::vector<store::Condition>> conditions_of(const v1::SlowestRequest& request) {
   std::vector<store::Condition> conditions;
   for (const auto& condition : request.where()) {
-    auto read = condition_of(condition.key(), condition.value());
+    auto compare = compare_of(condition.compare());
+    if (!compare) return compare.error();
+    auto read = condition_of(condition.key(), condition.value(), *compare);
     if (!read) return read.error();
     conditions.push_back(*std::move(read));
   }
@@ -115,6 +148,8 @@ Result<SlowestQuery> query_of(const v1::SlowestRequest& request, uint64_t now_un
   if (!conditions) return conditions.error();
   auto limit = rows_of(request.limit(), kDefaultRows, kMaxRows);
   if (!limit) return limit.error();
+  auto by = by_of(request);
+  if (!by) return by.error();
   auto kept = kept_of(request.kept());
   if (!kept) return kept.error();
   query.filter.range = asked->range;
@@ -125,7 +160,7 @@ Result<SlowestQuery> query_of(const v1::SlowestRequest& request, uint64_t now_un
   query.filter.errors = request.errors();
   query.filter.min_duration_nano = request.min_duration_nano();
   if (request.max_duration_nano() > 0) query.filter.max_duration_nano = request.max_duration_nano();
-  query.by = request.by() == v1::BY_SPAN ? store::By::kSpan : store::By::kTrace;
+  query.by = *by;
   query.kept = *kept;
   query.limit = *limit;
   query.cursor = request.cursor();
@@ -179,8 +214,9 @@ void fill(v1::AttributeKeysResponse& out, const std::vector<std::string>& keys) 
   for (const auto& key : keys) out.add_keys(key);
 }
 
-void fill(v1::AttributeValuesResponse& out, const std::vector<store::ValueCount>& values) {
-  for (const auto& value : values) {
+void fill(v1::AttributeValuesResponse& out, const ValuesAnswer& answer) {
+  out.set_estimated(answer.estimated);
+  for (const auto& value : answer.values) {
     auto& filled = *out.add_values();
     filled.set_value(value.value);
     filled.set_spans(value.spans);

@@ -5,6 +5,7 @@
 
 #include "base/result.h"
 #include "query.pb.h"
+#include "query/attribute_values.h"
 #include "query/captures.h"
 #include "query/queries.h"
 #include "query/timeline/timeline_query.h"
@@ -25,7 +26,7 @@ void fill(v1::SlowestResponse& out, const SlowestAnswer& answer);
 void fill(v1::ServicesResponse& out, const ServicesAnswer& answer);
 void fill(v1::OperationsResponse& out, const OperationsAnswer& answer);
 void fill(v1::AttributeKeysResponse& out, const std::vector<std::string>& keys);
-void fill(v1::AttributeValuesResponse& out, const std::vector<store::ValueCount>& values);
+void fill(v1::AttributeValuesResponse& out, const ValuesAnswer& answer);
 void fill(v1::LatencyResponse& out, const LatencyAnswer& answer);
 
 }  // namespace fathom::query

@@ -182,7 +182,7 @@ TEST_F(QueryServerTest, MistakesAreNamedWithTheirCure) {
   EXPECT_NE(refusal("/api/v1/services?limit=3", 400).find("takes from, since, timeout, to"), std::string::npos);
   EXPECT_NE(refusal("/api/v1/slowest?limit=0", 400).find("from 1 to 1000"), std::string::npos);
   EXPECT_NE(refusal("/api/v1/slowest?limit=x", 400).find("'limit'"), std::string::npos);
-  EXPECT_NE(refusal("/api/v1/slowest?where=tier", 400).find("KEY=VALUE"), std::string::npos);
+  EXPECT_NE(refusal("/api/v1/slowest?where=tier==gold", 400).find("KEY=VALUE"), std::string::npos);
   EXPECT_NE(refusal("/api/v1/slowest?by=day", 400).find("trace or span"), std::string::npos);
   EXPECT_NE(refusal("/api/v1/slowest?min_duration=5", 400).find("'min_duration'"), std::string::npos);
   EXPECT_NE(refusal("/api/v1/slowest?since=1h&from=0", 400).find("one or the other"), std::string::npos);
@@ -227,11 +227,13 @@ TEST_F(QueryServerTest, ListsServicesOperationsAndAttributes) {
   EXPECT_EQ(boost::json::serialize(ask("/api/v1/attributes?" + kRange)["keys"]),
             R"(["service.name","service.namespace","tier"])");
   auto values = ask("/api/v1/attributes/tier/values?limit=1&" + kRange);
-  EXPECT_EQ(boost::json::serialize(values), R"({"key":"tier","values":[{"value":"gold","spans":15}]})");
+  EXPECT_EQ(boost::json::serialize(values),
+            R"({"key":"tier","values":[{"value":"gold","spans":15}],"estimated":false})");
   auto of_none = ask("/api/v1/attributes/tier/values?service=nobody&" + kRange);
-  EXPECT_EQ(boost::json::serialize(of_none), R"({"key":"tier","values":[]})");
+  EXPECT_EQ(boost::json::serialize(of_none), R"({"key":"tier","values":[],"estimated":false})");
   auto of_one = ask("/api/v1/attributes/service.name/values?service=gateway&" + kRange);
-  EXPECT_EQ(boost::json::serialize(of_one), R"({"key":"service.name","values":[{"value":"gateway","spans":30}]})");
+  EXPECT_EQ(boost::json::serialize(of_one),
+            R"({"key":"service.name","values":[{"value":"gateway","spans":30}],"estimated":false})");
 }
 
 TEST_F(QueryServerTest, LatencyHasPercentilesAndAHeatmap) {

@@ -40,6 +40,15 @@ Kept kept_asked(Params& params) {
   return kept.value_or(Kept::kNoMatter);
 }
 
+store::By by_asked(Params& params) {
+  const bool spans = params.choice("by", "trace", "span");
+  const auto once = params.text("once");
+  if (!once) return spans ? store::By::kSpan : store::By::kTrace;
+  if (once != "trace") params.blame("'once' must be trace");
+  if (!spans) params.blame("'once=trace' goes with 'by=span': by trace every row is another one anyway");
+  return store::By::kSpanOfTrace;
+}
+
 RoutedQuery slowest_route(Params& params) {
   SlowestQuery query;
   auto asked = params.range();
@@ -48,7 +57,7 @@ RoutedQuery slowest_route(Params& params) {
   read_span_conditions(params, query.filter);
   query.filter.min_duration_nano = params.duration_nano("min_duration").value_or(0);
   query.filter.max_duration_nano = params.duration_nano("max_duration").value_or(UINT64_MAX);
-  query.by = params.choice("by", "trace", "span") ? store::By::kSpan : store::By::kTrace;
+  query.by = by_asked(params);
   query.kept = kept_asked(params);
   query.limit = params.number("limit", 1, kMaxRows, kDefaultRows);
   query.cursor = params.text("cursor").value_or("");
@@ -95,7 +104,7 @@ RoutedQuery keys_route(Params& params) {
 }
 
 RoutedQuery values_route(Params& params, std::string key) {
-  ValuesQuery query{params.range().range, std::move(key), params.text("service"),
+  ValuesQuery query{params.range().range, std::move(key), params.text("service"), params.text("prefix").value_or(""),
                     params.number("limit", 1, kMaxValues, kDefaultValues)};
   return {.name = "attribute_values",
           .work = [query = std::move(query)](const Stores& stores, QueryBudget& budget) -> Result<std::string> {

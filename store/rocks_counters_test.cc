@@ -166,7 +166,7 @@ TEST(RocksCounters, AttributeKeysBeyondTheLimitAreKeptAndNotListed) {
     ASSERT_TRUE(page.ok());
     ASSERT_EQ(page->rows.size(), 1u) << key;
     EXPECT_EQ(page->rows[0].trace_id, test_trace_id(7));
-    Result<std::vector<ValueCount>> values = rig.store().attribute_values({}, key, 100, budget);
+    Result<std::vector<ValueCount>> values = rig.store().attribute_values({}, key, "", 100, budget);
     ASSERT_TRUE(values.ok());
     EXPECT_EQ(values->size(), 30u) << key;
   }

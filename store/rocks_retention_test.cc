@@ -85,7 +85,7 @@ class RocksRetention : public ::testing::Test {
       note(rig_.store().find({}, By::kSpan, 20, budget));
       note(rig_.store().operations({}, std::nullopt, budget));
       note(rig_.store().attribute_keys({}, budget));
-      note(rig_.store().attribute_values({}, "bulk", 5, budget));
+      note(rig_.store().attribute_values({}, "bulk", "", 5, budget));
       note(rig_.store().latency({}, std::nullopt, std::nullopt, 60 * kSecond, budget));
       read_pages(By::kTrace);
       read_pages(By::kSpan);

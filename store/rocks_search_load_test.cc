@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <set>
 #include <thread>
+#include <utility>
 
 #include "base/time.h"
 
@@ -80,6 +82,45 @@ TEST(RocksSearch, APageOfSpansReadsTheirTraceOnce) {
     return budget.spent_bytes();
   };
   EXPECT_LT(bytes_read(1000), 10 * bytes_read(10));
+}
+
+// A trace of very many slow spans stands between others on the first page, and costs the later ones next to nothing.
+TEST(RocksSearch, ATraceOfVeryManySlowSpansIsOneOfThePage) {
+  constexpr uint64_t kSpans = 100'000, kOthers = 300;
+  RocksRig rig;
+  ASSERT_EQ(rig.open(), "");
+  std::vector<TestSpan> spans;
+  for (uint64_t i = 1; i <= kSpans; ++i) {
+    spans.push_back(test_span(1000, i, 0, 10 * kMilli + i));
+    if (i % 20'000 == 0) {
+      ASSERT_EQ(append_once(rig.store(), make_batch(std::exchange(spans, {}))).outcome, AppendOutcome::kDurable);
+    }
+  }
+  // Of each 300 one is slower than all of it, one faster.
+  for (uint64_t i = 1; i <= kOthers; ++i) {
+    spans.push_back(test_span(i, 1, 0, i % 2 ? 20 * kMilli + i : i));
+    spans.push_back(test_span(i, 2, 0, 1));
+  }
+  ASSERT_EQ(append_once(rig.store(), make_batch(spans)).outcome, AppendOutcome::kDurable);
+  for (bool sealed : {false, true}) {
+    if (sealed) {
+      ASSERT_TRUE(rig.store().settle().ok());
+    }
+    std::vector<uint64_t> traces;
+    std::optional<Cursor> cursor;
+    do {
+      QueryBudget budget;
+      Result<SlowPage> page = rig.store().slowest({}, By::kSpanOfTrace, 40, cursor, budget);
+      ASSERT_TRUE(page.ok());
+      for (const SlowRow& row : page->rows) traces.push_back(number_of(row.trace_id));
+      cursor = page->next;
+    } while (cursor);
+    ASSERT_EQ(traces.size(), kOthers + 1);
+    EXPECT_EQ(traces[kOthers / 2 - 1], 1u);
+    EXPECT_EQ(traces[kOthers / 2], 1000u);
+    EXPECT_EQ(traces[kOthers / 2 + 1], kOthers);
+    EXPECT_EQ(std::set<uint64_t>(traces.begin(), traces.end()).size(), traces.size());
+  }
 }
 
 // With too little time for all blocks there is an answer of some, scaled up, and not none.

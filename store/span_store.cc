@@ -11,6 +11,11 @@ bool slower(const SortKey& a, const SortKey& b) {
   return std::tie(a.start_unix_nano, a.trace_id, a.span_id) < std::tie(b.start_unix_nano, b.trace_id, b.span_id);
 }
 
+bool contains_folded(std::string_view text, std::string_view part) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return std::ranges::search(text, part, {}, lower, lower).begin() != text.end() || part.empty();
+}
+
 Result<> QueryBudget::spend(uint64_t bytes) {
   if (cancelled_.load(std::memory_order_relaxed)) return Error{ErrorCode::kCancelled, "the query was cancelled"};
   if (spent_.fetch_add(bytes, std::memory_order_relaxed) + bytes > bytes_) {

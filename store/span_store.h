@@ -10,7 +10,7 @@
 //    time: sent + clock offset.
 //  - Rows equal in every field collapse into one; equal ids with other content are both kept, and flagged.
 //  - service, operation, where and errors must hold on one span; a trace matches if any of its spans does.
-//  - `where` looks at the span's attributes and its resource's, as value_text() spells them.
+//  - `where` looks at the span's attributes and its resource's (condition.h).
 //  - Order of slowest(): duration descending, then start, trace id, span id ascending. Spans equal in all four are one
 //  row.
 //
@@ -24,12 +24,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/ids.h"
 #include "base/result.h"
 #include "store/batch.h"
+#include "store/condition.h"
 #include "store/histogram.h"
 #include "store/scan.h"
 #include "store/span.h"
@@ -65,24 +67,6 @@ class QueryBudget {
   std::atomic<bool> cancelled_{false};
 };
 
-// Holds where an attribute `key` has `value`, or any of `alternatives` (key, value) is there: one question of a
-// person's may be spelled in several ways.
-struct Condition {
-  std::string key;
-  std::string value;
-  std::vector<std::pair<std::string, std::string>> alternatives = {};
-
-  // True when `test(key, value)` is, for the condition's own pair or an alternative.
-  template <typename Test>
-  bool any_of(Test test) const {
-    if (test(key, value)) return true;
-    for (const auto& [other_key, other_value] : alternatives) {
-      if (test(other_key, other_value)) return true;
-    }
-    return false;
-  }
-};
-
 struct Filter {
   TimeRange range;
   std::optional<std::string> service;
@@ -97,7 +81,8 @@ struct Filter {
   bool has_span_conditions() const { return service || operation || !where.empty() || errors; }
 };
 
-enum class By { kTrace, kSpan };
+// What a row is. kSpanOfTrace: of each trace the first of its spans that match, in the order of the answer.
+enum class By { kTrace, kSpan, kSpanOfTrace };
 
 struct SortKey {
   uint64_t duration_nano = 0;
@@ -109,6 +94,9 @@ struct SortKey {
 
 // The order of slowest(): true when `a` comes before `b`.
 bool slower(const SortKey& a, const SortKey& b);
+
+// Whether `part` is in `text`, whatever the case of the Latin letters A to Z.
+bool contains_folded(std::string_view text, std::string_view part);
 
 // Where a page ended, and the moment of reception that all pages tell of: what came after `received_sequence` does not
 // exist for them. Pages therefore neither repeat nor skip what was there when the first one was read, and a trace that
@@ -210,7 +198,9 @@ class SpanStore {
                                                          QueryBudget& budget) = 0;
   virtual Result<std::vector<std::string>> attribute_keys(const TimeRange& range, QueryBudget& budget) = 0;
   // Most frequent first. Span attributes and resource attributes; counts are of spans in blocks that touch the range.
-  virtual Result<std::vector<ValueCount>> attribute_values(const TimeRange& range, const std::string& key, size_t limit,
+  // Only values that contains_folded() finds `containing` in.
+  virtual Result<std::vector<ValueCount>> attribute_values(const TimeRange& range, const std::string& key,
+                                                           const std::string& containing, size_t limit,
                                                            QueryBudget& budget) = 0;
   // Spans by start, per `step_nano` (a whole number of minutes), the range widened to whole minutes; empty steps are
   // left out. Filters by service and operation only.

@@ -87,8 +87,15 @@ class Answers(unittest.TestCase):
         self.ask("LatencyAnswer", "/api/v1/latency", heatmap="true")
         self.ask("AttributeKeysAnswer", "/api/v1/attributes")
         self.ask("AttributeValuesAnswer", "/api/v1/attributes/tier/values")
+        self.ask("AttributeValuesAnswer", "/api/v1/attributes/tier/values", service="checkout", prefix="OL")
         self.ask("NodesAnswer", "/api/v1/nodes")
         self.ask("StatusAnswer", "/api/v1/status")
+
+    def test_errors_have_a_schema_too(self):
+        for path, status in (("/api/v1/slowest?where=a==b", 400), ("/api/v1/nothing", 404), ("/api/v1/traces/" + "1" * 32, 404)):
+            given, said = self.server.get(path)
+            self.assertEqual(given, status)
+            self.assertEqual([fault.message for fault in validator("ErrorAnswer").iter_errors(json.loads(said))], [], path)
 
     def test_the_schema_can_be_failed(self):
         self.assertTrue(list(validator("StatusAnswer").iter_errors({"version": "1", "ready": True})))

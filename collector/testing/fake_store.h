@@ -78,8 +78,8 @@ class FakeStore : public store::SpanStore {
   Result<std::vector<std::string>> attribute_keys(const store::TimeRange&, store::QueryBudget&) override {
     return no_queries();
   }
-  Result<std::vector<store::ValueCount>> attribute_values(const store::TimeRange&, const std::string&, size_t,
-                                                          store::QueryBudget&) override {
+  Result<std::vector<store::ValueCount>> attribute_values(const store::TimeRange&, const std::string&,
+                                                          const std::string&, size_t, store::QueryBudget&) override {
     return no_queries();
   }
   Result<std::vector<store::LatencyPoint>> latency(const store::TimeRange&, const std::optional<std::string>&,

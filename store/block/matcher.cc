@@ -113,23 +113,45 @@ Result<std::vector<uint32_t>> Matcher::match(std::string_view key, std::string_v
   Result<FilterHalves> may_contain = cache_.may_contain(key, text);
   if (!may_contain) return may_contain.error();
   if (!may_contain->any()) return std::vector<uint32_t>();
-  Result<std::vector<uint32_t>> spans = match_spans(key, text);
+  return match_either(
+      key, {std::string(text), false}, [text](const ValueTable& values) { return values.find(text); },
+      [text](const ValueView& value) { return spells(value, text); });
+}
+
+Result<std::vector<uint32_t>> Matcher::match_if(std::string_view key, const ValueTest& test) {
+  const auto find = [&test](const ValueTable& values) {
+    Arena arena;
+    const std::vector<ValueView> views = values.views(arena);
+    std::vector<uint32_t> found;
+    for (uint32_t i = 0; i < views.size(); ++i) {
+      if (test.passes(views[i])) found.push_back(i);
+    }
+    return found;
+  };
+  return match_either(key, {test.name, true}, find, test.passes);
+}
+
+template <typename Find, typename Passes>
+Result<std::vector<uint32_t>> Matcher::match_either(std::string_view key, const Question& question, Find find,
+                                                    Passes passes) {
+  Result<std::vector<uint32_t>> spans = match_spans(key, find);
   if (!spans) return spans;
-  Result<std::vector<uint32_t>> resources = match_resources(key, text);
+  Result<std::vector<uint32_t>> resources = match_resources(key, question, passes);
   if (!resources || spans->empty()) return resources;
   spans->insert(spans->end(), resources->begin(), resources->end());
   sort_unique(*spans);
   return spans;
 }
 
-Result<std::vector<uint32_t>> Matcher::match_spans(std::string_view key, std::string_view text) {
+template <typename Find>
+Result<std::vector<uint32_t>> Matcher::match_spans(std::string_view key, Find find) {
   std::vector<uint32_t> rows, codes;
   if (!possible(key, &Key::on_spans)) return rows;
   Column column;
   Result<bool> opened = open_column(key, column);
   if (!opened) return opened.error();
   if (!*opened) return rows;
-  std::vector<uint32_t> found = column.reader.values().find(text);
+  std::vector<uint32_t> found = find(column.reader.values());
   if (found.empty()) return rows;
   if (!column.reader.read_codes(column.in, codes)) return damaged("column");
   std::vector<uint32_t> entries = marked_positions(codes, marks(found, column.reader.values().size()));
@@ -164,12 +186,14 @@ Result<> Matcher::each_record_value(std::string_view key, Each each) {
   return {};
 }
 
-Result<const std::vector<uint8_t>*> Matcher::matching_records(std::string_view key, std::string_view text) {
-  auto [at, is_new] = records_.try_emplace({std::string(key), std::string(text)});
+template <typename Passes>
+Result<const std::vector<uint8_t>*> Matcher::matching_records(std::string_view key, const Question& question,
+                                                              Passes passes) {
+  auto [at, is_new] = records_.try_emplace({std::string(key), question});
   if (is_new) {
     at->second.assign(cache_.parts().shared_records, 0);
     Result<> read = each_record_value(key, [&](uint32_t record, const ValueView& value) {
-      if (spells(value, text)) at->second[record] = 1;
+      if (passes(value)) at->second[record] = 1;
     });
     if (!read) {
       records_.erase(at);
@@ -179,9 +203,10 @@ Result<const std::vector<uint8_t>*> Matcher::matching_records(std::string_view k
   return &at->second;
 }
 
-Result<std::vector<uint32_t>> Matcher::match_resources(std::string_view key, std::string_view text) {
+template <typename Passes>
+Result<std::vector<uint32_t>> Matcher::match_resources(std::string_view key, const Question& question, Passes passes) {
   if (!possible(key, &Key::on_resources)) return std::vector<uint32_t>();
-  Result<const std::vector<uint8_t>*> matching = matching_records(key, text);
+  Result<const std::vector<uint8_t>*> matching = matching_records(key, question, passes);
   if (!matching) return matching.error();
   const std::vector<uint8_t>& marked = **matching;
   if (std::find(marked.begin(), marked.end(), 1) == marked.end()) return std::vector<uint32_t>();

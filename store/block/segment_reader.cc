@@ -78,6 +78,11 @@ Result<std::vector<uint32_t>> SegmentReader::match(uint32_t block, std::string_v
   return impl_->matcher.match(key, text);
 }
 
+Result<std::vector<uint32_t>> SegmentReader::match_if(uint32_t block, std::string_view key, const ValueTest& test) {
+  if (Result<> there = impl_->cache.visit(block); !there) return there.error();
+  return impl_->matcher.match_if(key, test);
+}
+
 Result<std::vector<ValueRows>> SegmentReader::value_counts(uint32_t block, std::string_view key) {
   if (Result<> there = impl_->cache.visit(block); !there) return there.error();
   return impl_->matcher.value_counts(key);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -126,6 +127,12 @@ struct ValueRows {
   uint64_t rows = 0;
 };
 
+// A question about single values. `name` tells it from others: what it found of a segment is kept under that.
+struct ValueTest {
+  std::string name;
+  std::function<bool(const ValueView&)> passes;
+};
+
 struct StoredRow {
   SpanView span;
   ResourceView resource;
@@ -164,6 +171,8 @@ class SegmentReader {
   // Rows of which the span or its resource has `key` with a value whose value_text() is `text`; ascending. Absent text
   // costs a look into the column's dictionary.
   Result<std::vector<uint32_t>> match(uint32_t block, std::string_view key, std::string_view text);
+  // Rows of which the span or its resource has `key` with a value that passes the test; ascending.
+  Result<std::vector<uint32_t>> match_if(uint32_t block, std::string_view key, const ValueTest& test);
   // Every value of `key` and the number of rows that have it, in no order.
   Result<std::vector<ValueRows>> value_counts(uint32_t block, std::string_view key);
   Result<StoredRows> rows(uint32_t block, uint32_t first_row, uint32_t row_count);

@@ -76,6 +76,13 @@ SortedRows match(const Traces& traces, const Filter& filter, By by) {
   return out;
 }
 
+// Rows in the order of the answer: of each trace the first one stays.
+template <typename Rows, typename Row>
+void keep_first_of_traces(Rows& rows, Row row) {
+  std::set<TraceId> seen;
+  std::erase_if(rows, [&](const auto& entry) { return !seen.insert(row(entry).trace_id).second; });
+}
+
 // Takes the traces back to what they were at a moment of reception.
 void forget_later_rows(Traces& traces, uint64_t last_sequence) {
   for (auto& [id, trace] : traces) {
@@ -122,6 +129,7 @@ Result<SlowPage> MemoryStore::slowest(const Filter& filter, By by, size_t limit,
   if (!traces) return traces.error();
   forget_later_rows(*traces, received);
   SortedRows rows = match(*traces, filter, by);
+  if (by == By::kSpanOfTrace) keep_first_of_traces(rows, [](const auto& entry) { return entry.second; });
   SlowPage page;
   auto at = cursor ? rows.upper_bound(cursor->last) : rows.begin();
   for (; at != rows.end() && page.rows.size() < limit; ++at) {
@@ -140,6 +148,7 @@ Result<std::vector<SlowRow>> MemoryStore::find(const Filter& filter, By by, size
   std::ranges::sort(rows, {}, [](const SlowRow& row) {
     return std::tuple(UINT64_MAX - row.start_unix_nano, row.duration_nano, row.trace_id, row.span_id);
   });
+  if (by == By::kSpanOfTrace) keep_first_of_traces(rows, [](const SlowRow& row) { return row; });
   if (rows.size() > limit) rows.resize(limit);
   return rows;
 }
@@ -192,7 +201,8 @@ Result<std::vector<std::string>> MemoryStore::attribute_keys(const TimeRange& ra
 }
 
 Result<std::vector<ValueCount>> MemoryStore::attribute_values(const TimeRange& range, const std::string& key,
-                                                              size_t limit, QueryBudget& budget) {
+                                                              const std::string& containing, size_t limit,
+                                                              QueryBudget& budget) {
   Result<Traces> traces = read_traces(budget);
   if (!traces) return traces.error();
   std::map<std::string, uint64_t> counts;
@@ -200,7 +210,9 @@ Result<std::vector<ValueCount>> MemoryStore::attribute_values(const TimeRange& r
     for (const std::string& value : values_of(row, key)) ++counts[value];
   });
   std::vector<ValueCount> out;
-  for (const auto& [value, spans] : counts) out.push_back({value, spans});
+  for (const auto& [value, spans] : counts) {
+    if (contains_folded(value, containing)) out.push_back({value, spans});
+  }
   std::ranges::stable_sort(out, std::greater(), &ValueCount::spans);
   if (out.size() > limit) out.resize(limit);
   return out;

@@ -70,14 +70,6 @@ bool earlier(const RowPtr& a, const RowPtr& b) {
   return key(*a) < key(*b);
 }
 
-bool has_attribute(std::span<const AttributeView> attributes, const Condition& condition) {
-  return std::ranges::any_of(attributes, [&](const AttributeView& attribute) {
-    return condition.any_of([&](const std::string& key, const std::string& value) {
-      return attribute.key == key && value_text(attribute.value) == value;
-    });
-  });
-}
-
 }  // namespace
 
 Traces group_traces(const std::vector<RowPtr>& rows) {
@@ -94,8 +86,7 @@ bool matches_conditions(const Row& row, const Filter& filter) {
   if (filter.operation && row.stored.operation != *filter.operation) return false;
   if (filter.errors && !row.is_error()) return false;
   return std::ranges::all_of(filter.where, [&](const Condition& condition) {
-    return has_attribute(row.stored.span.attributes, condition) ||
-           has_attribute(row.stored.resource.attributes, condition);
+    return holds(condition, row.stored.span.attributes, row.stored.resource.attributes);
   });
 }
 

@@ -7,17 +7,24 @@ namespace fathom::store {
 
 namespace {
 
-bool value_matches(const ValueView& value, std::string_view text) {
-  if (value.type == ValueType::kString) return value.text == text;
-  return value_text(value) == text;
+std::vector<uint32_t> all_rows(uint32_t rows) {
+  std::vector<uint32_t> all(rows);
+  std::iota(all.begin(), all.end(), 0);
+  return all;
 }
 
-bool has_attribute(std::span<const AttributeView> attributes, const Condition& condition) {
-  return std::any_of(attributes.begin(), attributes.end(), [&](const AttributeView& attribute) {
-    return condition.any_of([&](const std::string& key, const std::string& value) {
-      return attribute.key == key && value_matches(attribute.value, value);
-    });
-  });
+std::vector<uint32_t> without(const std::vector<uint32_t>& rows, const std::vector<uint32_t>& others) {
+  std::vector<uint32_t> left;
+  std::ranges::set_difference(rows, others, std::back_inserter(left));
+  return left;
+}
+
+// Of one value; whether any other has it, too, is the rows' affair.
+ValueTest test_of(const Condition& condition) {
+  if (!condition.is_range()) return {"", [](const ValueView&) { return true; }};
+  const char type = condition.bound.type == ValueType::kInt ? 'i' : 'd';
+  return {std::string(compare_text(condition.compare)) + type + std::to_string(condition.bound.bits),
+          [&condition](const ValueView& value) { return condition.in_range(value); }};
 }
 
 }  // namespace
@@ -39,7 +46,7 @@ bool Matcher::row_matches(const Generation& generation, const Generation::Row& r
   SpanView span = batch.span(stored, scratch_);
   const ResourceView& resource = batch.resource(stored.resource);
   return std::all_of(filter_.where.begin(), filter_.where.end(), [&](const Condition& condition) {
-    return has_attribute(span.attributes, condition) || has_attribute(resource.attributes, condition);
+    return holds(condition, span.attributes, resource.attributes);
   });
 }
 
@@ -54,20 +61,31 @@ bool Matcher::any_row(const Generation& generation, const Generation::Trace& tra
 Result<FilterHalves> Matcher::may_match(SegmentReader& reader, uint32_t block) const {
   if (!may_match(reader.directory().zone(block))) return FilterHalves{};
   FilterHalves all{true, true};
-  Result<> asked;
   for (const Condition& condition : filter_.where) {
-    FilterHalves either;
-    condition.any_of([&](const std::string& key, const std::string& value) {
-      Result<FilterHalves> has = reader.may_contain(block, key, value);
-      if (!has) asked = has.error();
-      if (has) either = {either.slow || has->slow, either.rest || has->rest};
-      return !has || (either.slow && either.rest);
-    });
-    if (!asked) return asked.error();
-    all = {all.slow && either.slow, all.rest && either.rest};
+    Result<FilterHalves> one = may_meet(reader, block, condition);
+    if (!one) return one;
+    all = {all.slow && one->slow, all.rest && one->rest};
     if (!all.any()) break;
   }
   return all;
+}
+
+// Filters know of single values; of all else it is known only which segments have the key at all.
+Result<FilterHalves> Matcher::may_meet(SegmentReader& reader, uint32_t block, const Condition& condition) {
+  if (condition.compare != Compare::kEqual) {
+    const bool may = condition.compare == Compare::kLacks || reader.directory().may_have_key(condition.key);
+    return FilterHalves{may, may};
+  }
+  Result<> asked;
+  FilterHalves either;
+  condition.any_of([&](const std::string& key, const std::string& value) {
+    Result<FilterHalves> has = reader.may_contain(block, key, value);
+    if (!has) asked = has.error();
+    if (has) either = {either.slow || has->slow, either.rest || has->rest};
+    return !has || (either.slow && either.rest);
+  });
+  if (!asked) return asked.error();
+  return either;
 }
 
 bool Matcher::may_match(const BlockZone& zone) const {
@@ -97,6 +115,17 @@ Result<const std::vector<uint32_t>*> Matcher::remembered_rows(SegmentReader& rea
 }
 
 Result<std::vector<uint32_t>> Matcher::rows_with(SegmentReader& reader, uint32_t block, const Condition& condition) {
+  if (condition.compare == Compare::kEqual) return rows_equal(reader, block, condition);
+  Result<std::vector<uint32_t>> rows = reader.match_if(block, condition.key, test_of(condition));
+  if (!rows) return rows;
+  if (condition.compare == Compare::kLacks) return without(all_rows(reader.directory().zone(block).rows), *rows);
+  if (condition.compare != Compare::kNotEqual || rows->empty()) return rows;
+  Result<std::vector<uint32_t>> equal = rows_equal(reader, block, condition);
+  if (!equal) return equal;
+  return without(*rows, *equal);
+}
+
+Result<std::vector<uint32_t>> Matcher::rows_equal(SegmentReader& reader, uint32_t block, const Condition& condition) {
   Result<std::vector<uint32_t>> rows = reader.match(block, condition.key, condition.value);
   for (const auto& [key, value] : condition.alternatives) {
     if (!rows) return rows;
@@ -118,10 +147,7 @@ Result<std::vector<uint32_t>> Matcher::rows(SegmentReader& reader, uint32_t bloc
   Result<FilterHalves> read = may_match(reader, block);
   if (!read) return read.error();
   if (!read->any()) return rows;
-  if (filter_.where.empty()) {
-    rows.resize(zone.rows);
-    std::iota(rows.begin(), rows.end(), 0);
-  }
+  if (filter_.where.empty()) rows = all_rows(zone.rows);
   for (size_t i = 0; i < filter_.where.size(); ++i) {
     Result<std::vector<uint32_t>> matched = rows_with(reader, block, filter_.where[i]);
     if (!matched) return matched.error();

@@ -44,8 +44,10 @@ class Matcher {
   Result<const std::vector<uint32_t>*> remembered_rows(SegmentReader& reader, uint32_t segment, uint32_t block);
 
  private:
-  // Rows that meet one condition of `where`, by any of its spellings, ascending.
+  // Rows that meet one condition of `where`, ascending; those that have its value, by any of its spellings.
   static Result<std::vector<uint32_t>> rows_with(SegmentReader& reader, uint32_t block, const Condition& condition);
+  static Result<std::vector<uint32_t>> rows_equal(SegmentReader& reader, uint32_t block, const Condition& condition);
+  static Result<FilterHalves> may_meet(SegmentReader& reader, uint32_t block, const Condition& condition);
   Result<std::vector<uint32_t>> by_times(SegmentReader& reader, uint32_t block, std::vector<uint32_t> rows) const;
   bool all_operations_match(const BlockZone& zone) const;
 

@@ -177,8 +177,9 @@ Result<std::vector<std::string>> RocksStore::attribute_keys(const TimeRange& ran
 }
 
 Result<std::vector<ValueCount>> RocksStore::attribute_values(const TimeRange& range, const std::string& key,
-                                                             size_t limit, QueryBudget& budget) {
-  return Statistics(impl_->engine, budget).attribute_values(range, key, limit);
+                                                             const std::string& containing, size_t limit,
+                                                             QueryBudget& budget) {
+  return Statistics(impl_->engine, budget).attribute_values(range, key, containing, limit);
 }
 
 Result<> RocksStore::visit_times(const Filter& filter, const VisitTimes& visit, QueryBudget& budget) {

@@ -74,7 +74,8 @@ class RocksStore : public SpanStore {
   Result<std::vector<OperationStats>> operations(const TimeRange& range, const std::optional<std::string>& service,
                                                  QueryBudget& budget) override;
   Result<std::vector<std::string>> attribute_keys(const TimeRange& range, QueryBudget& budget) override;
-  Result<std::vector<ValueCount>> attribute_values(const TimeRange& range, const std::string& key, size_t limit,
+  Result<std::vector<ValueCount>> attribute_values(const TimeRange& range, const std::string& key,
+                                                   const std::string& containing, size_t limit,
                                                    QueryBudget& budget) override;
   Result<std::vector<LatencyPoint>> latency(const TimeRange& range, const std::optional<std::string>& service,
                                             const std::optional<std::string>& operation, uint64_t step_nano,

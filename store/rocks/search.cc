@@ -8,7 +8,8 @@ Search::Search(Engine& engine, const Filter& filter, By by, SearchOrder order, s
                const std::optional<Cursor>& cursor, QueryBudget& budget)
     : engine_(engine),
       filter_(filter),
-      by_(by),
+      by_(by == By::kTrace ? By::kTrace : By::kSpan),
+      once_(by == By::kSpanOfTrace),
       order_(order),
       limit_(limit),
       cursor_(cursor),
@@ -66,14 +67,17 @@ SortKey Search::first_possible() const {
 }
 
 bool Search::in_bounds(const SlowEntry& entry) const {
+  return fits(entry) && is_of_this_page(entry);
+}
+
+bool Search::fits(const SlowEntry& entry) const {
   if (!filter_.range.contains(entry.start_unix_nano)) return false;
   if (entry.duration_nano < filter_.min_duration_nano || entry.duration_nano > filter_.max_duration_nano) return false;
-  if (entry.first_sequence > received_sequence_) return false;
-  return !cursor_ || slower(cursor_->last, rank(entry));
+  return entry.first_sequence <= received_sequence_;
 }
 
 void Search::push_candidate(const SlowEntry& entry, bool check, GrownPtr grown) {
-  if (!in_bounds(entry)) return;
+  if (!in_bounds(entry)) return remember_shown(entry);
   Node node;
   node.bound = rank(entry);
   node.entry = entry;
@@ -191,6 +195,12 @@ Result<> Search::consider_span(const Node& node) {
     // Spans equal in all that orders them are one row, and an error of any of them is an error of the row.
     if (*last_emitted_ == node.bound) join_equal(node.entry);
     return {};
+  }
+  if (once_) {
+    Result<bool> shown = was_shown(node.entry.trace_id);
+    if (!shown) return shown.error();
+    if (*shown) return {};
+    seen_.insert(node.entry.trace_id);
   }
   Result<const TraceSummary*> summary = summary_for_spans(node.entry.trace_id);
   if (!summary) return summary.error();

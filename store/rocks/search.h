@@ -5,11 +5,14 @@
 // about its trace and emitted; a rest is expanded, hours into minutes, minutes into a scan of blocks. So an answer
 // needs a few lists when those prove it, and is still exact when they do not. The truth is that of one moment of
 // reception, the first page's: a trace that grew since is brought back to its place of then (search_grown.cc).
+// Where each trace is wanted once, by a span, the page before need not be remembered: it had those traces that have a
+// matching span before its end (search_once.cc).
 // Where the filter names traces, these are the candidates, and no list is read (search_named.cc).
 // Thread safety: one query, one thread.
 // Ownership: it borrows everything. Source of the idea: Fagin, Lotem, Naor (2001).
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <queue>
 #include <unordered_map>
@@ -71,6 +74,9 @@ class Search {
   static SlowEntry entry_of(const Generation& generation, const Generation::Row& row);
   static SlowEntry entry_of(const TraceId& id, const BlockIds& ids, const BlockTimes& times, uint32_t row);
   bool in_bounds(const SlowEntry& entry) const;
+  // The same but for where the page before ended.
+  bool fits(const SlowEntry& entry) const;
+  bool is_of_this_page(const SlowEntry& entry) const { return !cursor_ || slower(cursor_->last, rank(entry)); }
   static bool contains(const std::vector<TimeRange>& ranges, uint64_t at);
   SortKey first_possible() const;
   static SortKey floor_bound(uint64_t duration_nano);
@@ -114,9 +120,17 @@ class Search {
 
   Result<> begin_named();
   Result<> scan_named(const Node& node);
-  Result<> scan_named_trace(const TraceId& id, Best& best);
-  Result<> scan_named_rows(const TraceId& id, SegmentReader& reader, uint32_t segment, const RowRange& range,
-                           Best& best);
+  // Calls `visit` for each span of the trace that matches, wherever it is.
+  using VisitEntry = std::function<void(const SlowEntry&)>;
+  Result<> each_match(const TraceId& id, const VisitEntry& visit);
+  Result<> each_match(const TraceId& id, SegmentReader& reader, uint32_t segment, const RowRange& range,
+                      const VisitEntry& visit);
+
+  // Each trace once, by a span (search_once.cc).
+  Best make_best(const SortKey& bound) const;
+  void offer_span(const SlowEntry& entry, Best& best);
+  void remember_shown(const SlowEntry& entry);
+  Result<bool> was_shown(const TraceId& id);
 
   Result<> scan_memory(const Node& node);
   void scan_generation_traces(const Generation& generation, size_t position, Best& best);
@@ -135,6 +149,7 @@ class Search {
   Engine& engine_;
   const Filter& filter_;
   const By by_;
+  const bool once_;  // by span: each trace by the first that matches
   const SearchOrder order_;
   const size_t limit_;
   const std::optional<Cursor>& cursor_;
@@ -147,7 +162,7 @@ class Search {
   Matcher matcher_;
 
   std::priority_queue<Node, std::vector<Node>, Later> heap_;
-  TraceIds seen_;
+  TraceIds seen_;  // traces that are in the answer; those of earlier pages, as far as they were met
   std::unordered_map<uint32_t, GrownPtr> grown_;                 // per segment, as far as they were read
   std::vector<GrownPtr> newer_;                                  // while scanning: of the segments done, newest first
   std::unordered_map<TraceId, TraceSummary, IdHash> summaries_;  // by span: of the traces whose spans were emitted

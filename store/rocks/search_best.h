@@ -19,8 +19,9 @@ class Search::Best {
     bool check;
   };
 
-  // Keeps `keep` candidates that come after `bound`; one exactly there has been found already.
-  Best(const SortKey& bound, size_t keep) : bound_(bound), keep_(keep) {}
+  // Keeps `keep` candidates that come after `bound`; one exactly there has been found already. With `seen`: of each
+  // trace the best alone, of those in `seen` none; what is left out so is no reason for another scan.
+  Best(const SortKey& bound, size_t keep, const TraceIds* seen = nullptr) : bound_(bound), keep_(keep), seen_(seen) {}
 
   // Whether something of this rank could still be kept.
   bool may_keep(const SortKey& rank) const { return slower(bound_, rank) && (!worst_ || !slower(*worst_, rank)); }
@@ -28,14 +29,14 @@ class Search::Best {
   bool too_late(uint64_t leading) const { return worst_ && leading < worst_->duration_nano; }
 
   void add(const SortKey& rank, const SlowEntry& entry, bool check) {
-    if (!may_keep(rank)) return;
+    if (!may_keep(rank) || (seen_ != nullptr && seen_->contains(entry.trace_id))) return;
     found_.push_back({rank, entry, check});
     if (found_.size() >= 2 * keep_) cut();
   }
 
   // Best first; at most `keep`.
   std::vector<Found>& finish() {
-    std::sort(found_.begin(), found_.end(), [](const Found& a, const Found& b) { return slower(a.rank, b.rank); });
+    sort();
     if (found_.size() > keep_) {
       found_.resize(keep_);
       truncated_ = true;
@@ -45,7 +46,19 @@ class Search::Best {
   bool truncated() const { return truncated_; }
 
  private:
+  void sort() {
+    std::sort(found_.begin(), found_.end(), [](const Found& a, const Found& b) { return slower(a.rank, b.rank); });
+    if (seen_ == nullptr) return;
+    // What is equal to the best of its trace is one row with it.
+    std::unordered_map<TraceId, SortKey, IdHash> first;
+    std::erase_if(found_, [&](const Found& found) {
+      if (seen_->contains(found.entry.trace_id)) return true;
+      return first.try_emplace(found.entry.trace_id, found.rank).first->second != found.rank;
+    });
+  }
   void cut() {
+    if (seen_ != nullptr) sort();
+    if (found_.size() <= keep_) return;
     auto middle = found_.begin() + static_cast<ptrdiff_t>(keep_ - 1);
     std::nth_element(found_.begin(), middle, found_.end(),
                      [](const Found& a, const Found& b) { return slower(a.rank, b.rank); });
@@ -56,6 +69,7 @@ class Search::Best {
 
   const SortKey bound_;
   const size_t keep_;
+  const TraceIds* const seen_;
   std::optional<SortKey> worst_;
   std::vector<Found> found_;
   bool truncated_ = false;

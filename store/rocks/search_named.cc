@@ -17,24 +17,25 @@ Result<> Search::begin_named() {
 }
 
 Result<> Search::scan_named(const Node& node) {
-  Best best(node.bound, limit_ + kScanSlack);
+  Best best = make_best(node.bound);
+  const VisitEntry offer = [&](const SlowEntry& entry) { offer_span(entry, best); };
   for (const TraceId& id : *filter_.traces) {
     if (Result<> alive = budget_.check(); !alive) return alive;
-    Result<> scanned = scan_named_trace(id, best);
+    Result<> scanned = each_match(id, offer);
     if (!scanned && scanned.error().code != ErrorCode::kNotFound) return scanned;
   }
   finish_scan(best, Kind::kNamedScan, node);
   return {};
 }
 
-Result<> Search::scan_named_trace(const TraceId& id, Best& best) {
+Result<> Search::each_match(const TraceId& id, const VisitEntry& visit) {
   for (const auto& generation : view_->generations) {
     auto lock = generation->read();
     const Generation::Trace* trace = generation->find(id);
     if (trace == nullptr) continue;
     generation->for_each_row(*trace, [&](const Generation::Row& row, uint32_t) {
       const SlowEntry entry = entry_of(*generation, row);
-      if (in_bounds(entry) && matcher_.row_matches(*generation, row)) best.add(rank(entry), entry, false);
+      if (fits(entry) && matcher_.row_matches(*generation, row)) visit(entry);
     });
   }
   Result<std::vector<TracePart>> parts = sealed_.parts(id);
@@ -43,15 +44,15 @@ Result<> Search::scan_named_trace(const TraceId& id, Best& best) {
     Result<LocatedPart> located = sealed_.locate(id, part);
     if (!located) return located.error();
     for (const RowRange& range : located->ranges) {
-      Result<> scanned = scan_named_rows(id, *located->reader, part.segment, range, best);
+      Result<> scanned = each_match(id, *located->reader, part.segment, range, visit);
       if (!scanned) return scanned;
     }
   }
   return {};
 }
 
-Result<> Search::scan_named_rows(const TraceId& id, SegmentReader& reader, uint32_t segment, const RowRange& range,
-                                 Best& best) {
+Result<> Search::each_match(const TraceId& id, SegmentReader& reader, uint32_t segment, const RowRange& range,
+                            const VisitEntry& visit) {
   Result<const std::vector<uint32_t>*> rows = matcher_.remembered_rows(reader, segment, range.block);
   if (!rows) return rows.error();
   auto row = std::lower_bound((*rows)->begin(), (*rows)->end(), range.first_row);
@@ -63,7 +64,7 @@ Result<> Search::scan_named_rows(const TraceId& id, SegmentReader& reader, uint3
   for (; row != (*rows)->end() && *row - range.first_row < range.row_count; ++row) {
     if (*row >= ids->span.size() || *row >= times->duration_nano.size()) return corrupt("a block's columns disagree");
     const SlowEntry entry = entry_of(id, *ids, *times, *row);
-    if (in_bounds(entry)) best.add(rank(entry), entry, false);
+    if (fits(entry)) visit(entry);
   }
   return {};
 }

@@ -35,7 +35,7 @@ void Search::finish_scan(Best& best, Kind kind, const Node& node) {
 // The slowest of many that match are mostly in blocks of which a slow trace matches. So those are scanned first; the
 // others wait in the heap, behind what can be no faster than they are, and are mostly never read.
 Result<> Search::scan_blocks(const Node& node) {
-  Best best(node.bound, limit_ + kScanSlack);
+  Best best = make_best(node.bound);
   BlockScan scan{node, best, {}};
   newer_.clear();
   for (auto it = view_->segments.rbegin(); it != view_->segments.rend(); ++it) {
@@ -157,13 +157,13 @@ Result<> Search::scan_block_spans(SegmentReader& reader, uint32_t block, const s
     if (row >= ids->span.size()) return corrupt("a block's columns disagree");
     while (trace + 1 < traces->size() && row - (*traces)[trace].first_row >= (*traces)[trace].row_count) ++trace;
     SlowEntry entry = entry_of((*traces)[trace].id, *ids, *times, row);
-    if (contains(ranges, entry.start_unix_nano) && in_bounds(entry)) best.add(rank(entry), entry, false);
+    if (contains(ranges, entry.start_unix_nano)) offer_span(entry, best);
   }
   return {};
 }
 
 Result<> Search::scan_memory(const Node& node) {
-  Best best(node.bound, limit_ + kScanSlack);
+  Best best = make_best(node.bound);
   TraceIds grown;
   for (size_t i = 0; i < view_->generations.size(); ++i) {
     if (Result<> alive = budget_.check(); !alive) return alive;
@@ -206,8 +206,8 @@ void Search::scan_generation_spans(const Generation& generation, Best& best) {
   for (const Generation::Row& row : generation.rows()) {
     if (!filter_.range.contains(row.start_unix_nano) || best.too_late(leading(row))) continue;
     SlowEntry entry = entry_of(generation, row);
-    if (!in_bounds(entry) || !best.may_keep(rank(entry))) continue;
-    if (matcher_.everything() || matcher_.row_matches(generation, row)) best.add(rank(entry), entry, false);
+    if (!fits(entry) || (is_of_this_page(entry) ? !best.may_keep(rank(entry)) : !once_)) continue;
+    if (matcher_.everything() || matcher_.row_matches(generation, row)) offer_span(entry, best);
   }
 }
 

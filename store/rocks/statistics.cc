@@ -240,12 +240,14 @@ Result<> Statistics::add_count(const std::string& value, uint64_t rows, std::map
 }
 
 Result<std::vector<ValueCount>> Statistics::attribute_values(const TimeRange& range, const std::string& key,
-                                                             size_t limit) {
+                                                             const std::string& containing, size_t limit) {
   std::map<std::string, uint64_t> counts;
   if (Result<> counted = count_sealed_values(range, key, counts); !counted) return counted.error();
   if (Result<> counted = count_memory_values(range, key, counts); !counted) return counted.error();
   std::vector<ValueCount> values;
-  for (auto& [value, spans] : counts) values.push_back({value, spans});
+  for (auto& [value, spans] : counts) {
+    if (contains_folded(value, containing)) values.push_back({value, spans});
+  }
   std::stable_sort(values.begin(), values.end(),
                    [](const ValueCount& a, const ValueCount& b) { return a.spans > b.spans; });
   if (values.size() > limit) values.resize(limit);

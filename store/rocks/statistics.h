@@ -27,7 +27,8 @@ class Statistics {
                                             const std::optional<std::string>& operation, uint64_t step_nano);
   Result<std::optional<uint64_t>> first_start(const TimeRange& range);
   Result<std::vector<std::string>> attribute_keys(const TimeRange& range);
-  Result<std::vector<ValueCount>> attribute_values(const TimeRange& range, const std::string& key, size_t limit);
+  Result<std::vector<ValueCount>> attribute_values(const TimeRange& range, const std::string& key,
+                                                   const std::string& containing, size_t limit);
 
  private:
   using Visit = std::function<void(uint32_t operation, uint64_t start_unix_nano, const LatencyCell& cell)>;

@@ -25,7 +25,7 @@ std::vector<Query> all_queries() {
       {"trace", [](auto& s, auto& b) { return outcome(s.trace(test_trace_id(1), b)); }},
       {"operations", [](auto& s, auto& b) { return outcome(s.operations({}, std::nullopt, b)); }},
       {"keys", [](auto& s, auto& b) { return outcome(s.attribute_keys({}, b)); }},
-      {"values", [](auto& s, auto& b) { return outcome(s.attribute_values({}, "db", 10, b)); }},
+      {"values", [](auto& s, auto& b) { return outcome(s.attribute_values({}, "db", "", 10, b)); }},
       {"latency",
        [](auto& s, auto& b) { return outcome(s.latency({}, std::nullopt, std::nullopt, kNanosPerMinute, b)); }},
       {"times",

@@ -177,9 +177,9 @@ TEST_P(StoreContract, AttributeValuesMostFrequentFirst) {
   add({test_span(1, 1, 0, 1).with({"code", 200}), test_span(2, 1, 0, 1).with({"code", "200"}),
        test_span(3, 1, 0, 1).with({"code", 404}), test_span(4, 1, 0, 1).with({"code", 500}),
        test_span(5, 1, 0, 1).with({"code", 500}).with({"code", 500}), test_span(6, 1, 0, 1).with({"code", 500})});
-  auto values = [&](const std::string& key, size_t limit) {
+  auto values = [&](const std::string& key, size_t limit, const std::string& containing = "") {
     QueryBudget budget;
-    Result<std::vector<ValueCount>> found = store().attribute_values({}, key, limit, budget);
+    Result<std::vector<ValueCount>> found = store().attribute_values({}, key, containing, limit, budget);
     EXPECT_TRUE(found.ok());
     Ids out;
     for (const ValueCount& one : *found) out.push_back(one.value + " x" + std::to_string(one.spans));
@@ -191,6 +191,9 @@ TEST_P(StoreContract, AttributeValuesMostFrequentFirst) {
     EXPECT_EQ(values("code", 0), Ids{});
     EXPECT_EQ(values("service.name", 10), Ids{"shop x6"});
     EXPECT_EQ(values("nothing", 10), Ids{});
+    EXPECT_EQ(values("code", 1, "4"), Ids{"404 x1"}) << "what is left out does not count";
+    EXPECT_EQ(values("service.name", 10, "HO"), Ids{"shop x6"});
+    EXPECT_EQ(values("service.name", 10, "hop "), Ids{});
   });
 }
 

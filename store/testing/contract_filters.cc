@@ -219,6 +219,45 @@ TEST_P(StoreContract, ARepeatedKeyMatchesByAnyOfItsValues) {
   });
 }
 
+Filter compared(std::string key, Compare compare, std::string value, const ValueView& bound = {}) {
+  Filter filter;
+  filter.where = {{std::move(key), std::move(value), {}, compare, bound}};
+  return filter;
+}
+
+TEST_P(StoreContract, ConditionsThatCompare) {
+  TestSpan resourced = test_span(4, 1, 0, 40);
+  resourced.resource.attributes.push_back({"amount", 700});
+  add({test_span(1, 1, 0, 10).with({"amount", 500}),
+       test_span(2, 1, 0, 20).with({"amount", ValueView::of_double(500.5)}),
+       test_span(3, 1, 0, 30).with({"amount", "900"}), resourced, test_span(5, 1, 0, 50),
+       test_span(6, 1, 0, 60).with({"rare", "yes"}).with({"amount", 500}).with({"amount", 1})});
+  always([&] {
+    for (By by : {By::kTrace, By::kSpan, By::kSpanOfTrace}) {
+      const auto found = [&](const Filter& filter) {
+        EXPECT_EQ(ids(find(filter, by)).size(), slowest_ids(filter, by).size());
+        return slowest_ids(filter, by);
+      };
+      const ValueView bound = ValueView::of_int(500);
+      EXPECT_EQ(found(compared("amount", Compare::kGreater, "", bound)), (Ids{"4:1", "2:1"}));
+      EXPECT_EQ(found(compared("amount", Compare::kAtLeast, "", bound)), (Ids{"6:1", "4:1", "2:1", "1:1"}));
+      EXPECT_EQ(found(compared("amount", Compare::kLess, "", bound)), Ids{"6:1"});
+      EXPECT_EQ(found(compared("amount", Compare::kAtMost, "", ValueView::of_double(500.5))),
+                (Ids{"6:1", "2:1", "1:1"}));
+      EXPECT_EQ(found(compared("amount", Compare::kNotEqual, "500")), (Ids{"4:1", "3:1", "2:1"}));
+      EXPECT_EQ(found(compared("amount", Compare::kExists, "")), (Ids{"6:1", "4:1", "3:1", "2:1", "1:1"}));
+      EXPECT_EQ(found(compared("amount", Compare::kLacks, "")), Ids{"5:1"});
+      EXPECT_EQ(found(compared("rare", Compare::kExists, "")), Ids{"6:1"});
+      EXPECT_EQ(found(compared("none", Compare::kNotEqual, "x")), Ids{});
+      EXPECT_EQ(found(compared("none", Compare::kLacks, "")).size(), 6u);
+      Filter both = compared("amount", Compare::kAtLeast, "", bound);
+      both.where.push_back(compared("amount", Compare::kNotEqual, "700").where[0]);
+      both.where.push_back(compared("rare", Compare::kLacks, "").where[0]);
+      EXPECT_EQ(found(both), (Ids{"2:1", "1:1"}));
+    }
+  });
+}
+
 TEST_P(StoreContract, AConditionHoldsByAnyOfItsPairs) {
   TestSpan on_resource = test_span(4, 1, 0, 60);
   on_resource.resource.attributes.push_back({"k=a", "b"});

@@ -41,6 +41,43 @@ TEST_P(StoreContract, PagesJoinToTheWholeAnswer) {
   });
 }
 
+// All spans of a page's traces are met again by the next page, which must know them by its cursor alone.
+TEST_P(StoreContract, EachTraceOnceByItsSlowestSpan) {
+  std::vector<TestSpan> spans;
+  Ids expected;
+  for (uint64_t i = 1; i <= 40; ++i) {
+    expected.insert(expected.begin(), std::to_string(i) + ":3");
+    for (uint64_t span = 1; span <= 3; ++span) {
+      // The slowest are others' than those that fit.
+      spans.push_back(test_span(i, span, 0, 100 * i + span).with({"fits", "yes"}));
+      spans.push_back(test_span(41 - i, 10 + span, 0, 10'000 + 100 * i + span));
+    }
+  }
+  for (uint64_t span = 1; span <= 150; ++span)
+    spans.push_back(test_span(99, span, 0, 500 + span).with({"fits", "yes"}));
+  expected.insert(expected.begin() + 34, "99:150");
+  add(spans);
+  Filter filter;
+  filter.where.push_back({"fits", "yes"});
+  always([&] {
+    EXPECT_EQ(slowest_ids(filter, By::kSpanOfTrace), expected);
+    for (size_t limit : {7, 40, 41}) {
+      Ids joined;
+      std::optional<Cursor> cursor;
+      do {
+        SlowPage one = page(filter, By::kSpanOfTrace, limit, cursor);
+        ASSERT_FALSE(one.rows.empty());
+        for (const std::string& id : ids(one.rows)) joined.push_back(id);
+        cursor = one.next;
+      } while (cursor);
+      EXPECT_EQ(joined_text(joined), joined_text(expected)) << "limit " << limit;
+    }
+    Filter fast = filter;
+    fast.max_duration_nano = 4000;
+    EXPECT_EQ(ids(page(fast, By::kSpanOfTrace, 2).rows), (Ids{"39:3", "38:3"})) << "a faster span of it fits";
+  });
+}
+
 // Many match, slow ones and others: pages end where one kind of block does, too.
 TEST_P(StoreContract, PagesOfAConditionJoinToAllThatMatch) {
   constexpr uint64_t kTraces = 1500;

@@ -32,6 +32,11 @@ std::vector<std::string> span_lines(std::vector<StoredSpan> spans) {
   return lines;
 }
 
+std::string condition_text(const Condition& condition) {
+  return condition.key + std::string(compare_text(condition.compare)) +
+         (condition.is_range() ? value_text(condition.bound) : condition.value);
+}
+
 }  // namespace
 
 std::string histogram_text(const Histogram& histogram) {
@@ -102,11 +107,11 @@ std::string error_text(const Error& error) {
 }
 
 std::string filter_text(const Filter& filter, By by) {
-  std::string out = by == By::kTrace ? "by trace" : "by span";
+  std::string out = by == By::kTrace ? "by trace" : by == By::kSpan ? "by span" : "by span of a trace";
   out += " from=" + number(filter.range.from_unix_nano) + " to=" + number(filter.range.to_unix_nano);
   if (filter.service) out += " service=" + *filter.service;
   if (filter.operation) out += " operation=" + *filter.operation;
-  for (const Condition& condition : filter.where) out += " where " + condition.key + "=" + condition.value;
+  for (const Condition& condition : filter.where) out += " where " + condition_text(condition);
   if (filter.errors) out += " errors";
   if (filter.traces) out += " traces";
   for (const TraceId& id : filter.traces.value_or(std::vector<TraceId>())) out += " " + number(number_of(id));

@@ -116,6 +116,19 @@ std::vector<TraceId> RandomInput::trace_ids() {
   return ids;
 }
 
+Condition RandomInput::condition() {
+  Condition condition{pick({"method", "code", "code", "ratio", "ratio", "cached", "raw", "host", "rare.3", "none"}),
+                      ""};
+  condition.compare = pick({Compare::kNotEqual, Compare::kGreater, Compare::kAtLeast, Compare::kLess, Compare::kAtMost,
+                            Compare::kExists, Compare::kLacks});
+  if (condition.compare == Compare::kNotEqual) condition.value = pick({"GET", "200", "0.5", "true", "a", ""});
+  if (condition.is_range()) {
+    condition.bound = pick({ValueView::of_int(200), ValueView::of_int(300), ValueView::of_double(0.5),
+                            ValueView::of_double(404), ValueView::of_int(-1), ValueView::of_double(-1e300)});
+  }
+  return condition;
+}
+
 Filter RandomInput::filter() {
   static const std::vector<Condition> kConditions = {
       {"method", "GET"}, {"method", "POST"}, {"code", "200"},         {"code", "404"}, {"code", "teapot"},
@@ -127,6 +140,7 @@ Filter RandomInput::filter() {
   filter.operation = operation();
   if (chance(30)) filter.where.push_back(kConditions[below(kConditions.size())]);
   if (chance(10)) filter.where.push_back(kConditions[below(kConditions.size())]);
+  if (chance(20)) filter.where.push_back(condition());
   filter.errors = chance(15);
   if (chance(25)) filter.min_duration_nano = duration();
   if (chance(25)) filter.max_duration_nano = duration() + below(2);

@@ -27,6 +27,7 @@ class RandomInput {
   }
 
   std::vector<TraceId> trace_ids();
+  Condition condition();  // that does not ask for one value
   TraceId trace_id() { return test_trace_id(1 + below(14)); }
   uint64_t time();
   uint64_t duration();

@@ -68,7 +68,7 @@ class Sequence {
 
   Operation slowest() {
     Filter filter = input_.filter();
-    By by = input_.pick({By::kTrace, By::kSpan});
+    By by = input_.pick({By::kTrace, By::kSpan, By::kSpanOfTrace});
     size_t limit = input_.limit();
     return {"slowest " + std::to_string(limit) + " " + filter_text(filter, by), [=](Session& session) {
               QueryBudget budget;
@@ -78,7 +78,7 @@ class Sequence {
 
   Operation find() {
     Filter filter = input_.filter();
-    By by = input_.pick({By::kTrace, By::kSpan});
+    By by = input_.pick({By::kTrace, By::kSpan, By::kSpanOfTrace});
     size_t limit = input_.limit();
     return {"find " + std::to_string(limit) + " " + filter_text(filter, by), [=](Session& session) {
               QueryBudget budget;
@@ -109,7 +109,8 @@ class Sequence {
   }
 
   Operation first_page() {
-    Paging paging{input_.filter(), input_.pick({By::kTrace, By::kSpan}), input_.pick<size_t>({1, 2, 3, 7, 20})};
+    Paging paging{input_.filter(), input_.pick({By::kTrace, By::kSpan, By::kSpanOfTrace}),
+                  input_.pick<size_t>({1, 2, 3, 7, 20})};
     paging_.push_back(paging);
     return turn(paging_.size() - 1, true);
   }
@@ -186,9 +187,10 @@ class Sequence {
 
   Operation values() {
     std::string key = input_.pick({"method", "code", "host", "service.name", "rare.1", "none"});
-    return {"attribute values of " + key, [=](Session& session) {
+    std::string containing = input_.pick({"", "", "T", "0", "nothing"});
+    return {"attribute values of " + key + " with '" + containing + "'", [=](Session& session) {
               QueryBudget budget;
-              return answer_text(session.store().attribute_values({}, key, 1000, budget));
+              return answer_text(session.store().attribute_values({}, key, containing, 1000, budget));
             }};
   }
 
