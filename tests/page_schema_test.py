@@ -5,13 +5,14 @@ import http.client
 import json
 import os
 import pathlib
+import subprocess
 import tempfile
 import time
 import unittest
 
 from harness import otlp, pt
 from harness.main import main
-from harness.server import ROOT, Server, cli, until
+from harness.server import BIN, PATIENCE_S, ROOT, Server, cli, until
 
 try:
     import jsonschema
@@ -163,6 +164,13 @@ class Answers(unittest.TestCase):
         other, _ = self.push_calls(90)
         self.ask("SnapshotDiffAnswer", f"{whole}/diff/{other}")
 
+    def test_a_snapshot_and_the_list_of_them(self):
+        identity, _ = self.push_calls(60)
+        listed = self.ask("SnapshotsAnswer", "/api/v1/snapshots")["snapshots"]
+        self.assertIn(identity, [row["id"] for row in listed])
+        for row in listed:
+            self.ask("SnapshotAnswer", f"/api/v1/snapshots/{row['id']}")
+
     def test_mistakes_in_looking_into_a_snapshot(self):
         identity, _ = self.push_calls(60)
         view = f"/api/v1/snapshots/{identity}/view"
@@ -180,6 +188,45 @@ class Answers(unittest.TestCase):
         edge = answer["edges"][0]
         self.assertEqual((edge["caller"], edge["callee"], edge["calls"], edge["errors"]), ("checkout", "stock", 200, 50))
         self.assertEqual(edge["max_nano"], 2 * MS)
+
+
+@unittest.skipIf(jsonschema is None, "python3-jsonschema is not installed")
+class CapturedRequests(unittest.TestCase):
+    """What programs did, captured by an agent: the documents of traces, captures and timelines as they really are."""
+
+    ask = Answers.ask
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server(arguments=["--capture-threshold", "2ms"])
+        cls.server.__enter__()
+        cls.addClassCleanup(cls.server.__exit__, None, None, None)
+        with tempfile.TemporaryDirectory(prefix="fathom-test-") as directory:
+            subprocess.run([BIN / "shop", "run", "--seconds", "3", "--rate", "25", "--directory", directory], check=True,
+                           capture_output=True, timeout=PATIENCE_S,
+                           env={**os.environ, "FATHOM_AGENT_SOCKET": cls.server.agent_socket})
+        cls.captures = until(lambda: [row for row in cls.server.ask("/api/v1/captures")["captures"] if row["trace_id"]],
+                             "a slow request of the shop was captured")
+        for row in cls.captures:
+            until(lambda trace=row["trace_id"]: cls.server.trace(trace), "its spans are stored")
+
+    def test_captures(self):
+        self.assertGreater(len(self.ask("CapturesAnswer", "/api/v1/captures")["captures"]), 0)
+        self.ask("CapturesAnswer", "/api/v1/captures", trigger="crash")
+        for row in self.captures[:5]:
+            self.ask("CaptureAnswer", f"/api/v1/captures/{row['id']}")
+
+    def test_traces(self):
+        for row in self.captures[:5]:
+            answer = self.ask("TraceAnswer", f"/api/v1/traces/{row['trace_id']}")
+            self.assertIn(row["id"], [one["id"] for one in answer["captures"]])
+
+    def test_timelines(self):
+        for row in self.captures[:3]:
+            whole = self.ask("TimelineAnswer", f"/api/v1/traces/{row['trace_id']}/timeline", all="true")
+            self.assertGreater(sum(len(process["threads"]) for process in whole["processes"]), 0)
+            self.ask("TimelineAnswer", f"/api/v1/captures/{row['id']}/timeline")
+            self.ask("TimelineAnswer", f"/api/v1/traces/{row['trace_id']}/timeline", limit=5)
 
 
 class Page(unittest.TestCase):

@@ -3,28 +3,59 @@ import { useMemo } from "preact/hooks";
 import { useAnswer } from "@/api/answer";
 import type { NodeRow, NodesAnswer } from "@/api/generated/answers";
 import { formatBytes, formatCount } from "@/parts/figures";
+import { TextFilter } from "@/parts/Filters";
 import { lossWords } from "@/parts/loss";
+import type { Column } from "@/parts/order";
 import { Problem, Waiting } from "@/parts/Problem";
+import { useSorting } from "@/parts/SortedHead";
+import { TableOfRows } from "@/parts/TableOfRows";
 import { formatPlace, type Place } from "@/state/place";
 import { formatInstant, nowUnixNano } from "@/time/nano";
-import { agoText, clockText, patients, type Patient } from "./health";
+import { agoText, clockText, lostOf, matching, patients, weight, type Patient } from "./health";
 import "./nodes.css";
 
 const EVERY_MILLISECONDS = 5000;
 
-export function Nodes(_: { place: Place }) {
+const COLUMNS: readonly Column<Patient>[] = [
+  { key: "host", label: "Host", value: ({ node }) => node.host_name },
+  { key: "state", label: "State", kind: "number", title: "the sick first", value: weight },
+  { key: "seen", label: "Last seen", kind: "number", value: ({ node }) => BigInt(node.last_seen_unix_nano) },
+  { key: "version", label: "Version", value: ({ node }) => node.agent_version },
+  {
+    ...{ key: "clock", label: "Clock", kind: "number" },
+    title: "the server's clock minus the node's; by how much that may be wrong",
+    value: ({ node }) => node.clock && Math.abs(node.clock.offset_nano),
+  },
+  { key: "losses", label: "Losses", kind: "number", value: ({ node }) => lostOf(node) },
+  { key: "spool", label: "Spool", kind: "number", value: ({ node }) => node.spool_bytes },
+  { key: "memory", label: "Memory", kind: "number", value: ({ node }) => node.resident_bytes },
+  { key: "programs", label: "Programs", kind: "number", value: ({ node }) => node.programs },
+  { key: "spans", label: "Spans", kind: "number", value: ({ node }) => node.acknowledged_spans },
+];
+
+export function Nodes({ place }: { place: Place }) {
   const { data, error, again } = useAnswer<NodesAnswer>("nodes", {}, EVERY_MILLISECONDS);
   const all = useMemo(() => data && patients(data.nodes), [data]);
+  const found = all && matching(all, place.query["find"]);
+  const sorting = useSorting(COLUMNS, "state");
   return (
     <>
-      <div class="nodes-head">
+      <div class="list-head">
         <h1>Nodes</h1>
+        {all && all.length > 0 && <TextFilter place={place} name="find" label="Host, version or state" first />}
         {all && all.length > 0 && <span class="faint">{summary(all)}</span>}
+        {found && found.length < (all?.length ?? 0) && <span role="status">{found.length} of them shown</span>}
       </div>
       {error && <Problem error={error} again={again} />}
       {!all && !error && <Waiting what="Asking" />}
       {all?.length === 0 && <Nobody />}
-      {all && all.length > 0 && <NodeTable all={all} />}
+      {found && found.length > 0 && (
+        <div class="nodes-table">
+          <TableOfRows label="Agents by host" sorting={sorting} rows={found}>
+            {(patient) => <Row key={patient.node.node_id} patient={patient} />}
+          </TableOfRows>
+        </div>
+      )}
     </>
   );
 }
@@ -32,7 +63,7 @@ export function Nodes(_: { place: Place }) {
 function summary(all: readonly Patient[]): string {
   const sick = all.filter(({ ailments }) => ailments.length > 0).length;
   const connected = all.filter(({ node }) => node.connected).length;
-  return `${connected} of ${all.length} connected · ${sick === 0 ? "all well" : `${sick} to look at, first`}`;
+  return `${connected} of ${all.length} connected · ${sick === 0 ? "all well" : `${sick} to look at`}`;
 }
 
 function Nobody() {
@@ -41,36 +72,6 @@ function Nobody() {
       No agent has said anything since this server was started. <code>fathom-agent</code> runs on every host and is told
       with <code>--collector</code> where this server takes spans; those that programs send as OTLP need none.
     </p>
-  );
-}
-
-function NodeTable({ all }: { all: readonly Patient[] }) {
-  return (
-    <div class="nodes-table" tabIndex={0} role="region" aria-label="Agents by host">
-      <table>
-        <thead>
-          <tr>
-            <th>Host</th>
-            <th>State</th>
-            <th>Last seen</th>
-            <th>Version</th>
-            <th class="number" title="the server's clock minus the node's; by how much that may be wrong">
-              Clock
-            </th>
-            <th>Losses</th>
-            <th class="number">Spool</th>
-            <th class="number">Memory</th>
-            <th class="number">Programs</th>
-            <th class="number">Spans</th>
-          </tr>
-        </thead>
-        <tbody>
-          {all.map((patient) => (
-            <Row key={patient.node.node_id} patient={patient} />
-          ))}
-        </tbody>
-      </table>
-    </div>
   );
 }
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { NodeRow } from "@/api/generated/answers";
-import { agoText, clockText, patients } from "./health";
+import { agoText, clockText, matching, patients } from "./health";
 
 const well: NodeRow = {
   ...{ node_id: "1", host_name: "well", agent_version: "0.6.0", connected: true },
@@ -50,4 +50,14 @@ it("tells clocks with what they may be wrong by", () => {
   expect(clockText(unclocked)).toBe("unknown");
   expect(agoText(0n, 1_000_000_000n)).toBe("now");
   expect(agoText(0n, 900_000_000_000n)).toBe("15 min ago");
+});
+
+it("is filtered by host, version and what is wrong", () => {
+  const all = patients([node("shop-1"), node("shop-2", { connected: false }), node("db", { agent_version: "0.5.0" })]);
+  const hosts = (text?: string) => matching(all, text).map((patient) => patient.node.host_name);
+  expect(hosts()).toHaveLength(3);
+  expect(hosts("SHOP")).toEqual(["shop-2", "shop-1"]);
+  expect(hosts("shop not connected")).toEqual(["shop-2"]);
+  expect(hosts("well")).toEqual(["shop-1"]);
+  expect(hosts("0.5")).toEqual(["db"]);
 });

@@ -25,7 +25,8 @@ export function patients(nodes: readonly NodeRow[]): Patient[] {
   );
 }
 
-function weight({ ailments }: Patient): number {
+/** How sick it is: bad things before any number of doubtful ones. */
+export function weight({ ailments }: Patient): number {
   return ailments.reduce((sum, { severity }) => sum + (severity === "bad" ? 100 : 1), 0);
 }
 
@@ -48,8 +49,12 @@ function warn(what: string): Ailment {
   return { severity: "warn", what };
 }
 
-function lossAilments({ losses }: NodeRow): Ailment[] {
-  const lost = losses.reduce((sum, { count }) => sum + count, 0);
+export function lostOf({ losses }: NodeRow): number {
+  return losses.reduce((sum, { count }) => sum + count, 0);
+}
+
+function lossAilments(node: NodeRow): Ailment[] {
+  const lost = lostOf(node);
   return lost > 0 ? [bad(`lost ${formatCount(lost)}`)] : [];
 }
 
@@ -73,6 +78,16 @@ function clockAilments({ clock }: NodeRow): Ailment[] {
   return far
     ? [warn(`its clock is ${formatDuration(Math.abs(offset_nano))} ${offset_nano < 0 ? "ahead" : "behind"}`), ...error]
     : error;
+}
+
+/** Those of whose host, version or ailments ("well" where there are none) all words are said. */
+export function matching(all: readonly Patient[], text: string | undefined): readonly Patient[] {
+  const words = (text ?? "").toLowerCase().split(/\s+/).filter(Boolean);
+  const saidOf = ({ node, ailments }: Patient) =>
+    [node.host_name, node.agent_version, ...ailments.map(({ what }) => what), ailments.length === 0 ? "well" : ""]
+      .join("\n")
+      .toLowerCase();
+  return words.length === 0 ? all : all.filter((patient) => words.every((word) => saidOf(patient).includes(word)));
 }
 
 /** "+12.3 µs ± 84 µs": the server's clock minus the node's. */

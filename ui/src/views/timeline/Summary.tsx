@@ -24,7 +24,7 @@ export function Summary({ model }: { model: Model }) {
 export function Legend() {
   return (
     <>
-      <h2>States of threads</h2>
+      <h3>States of threads</h3>
       <ul class="timeline-legend">
         {STATES.map((state) => (
           <li key={state}>

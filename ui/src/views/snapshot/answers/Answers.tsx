@@ -4,7 +4,8 @@ import { Download } from "@/parts/Download";
 import { go } from "@/state/navigation";
 import { withQuery, type Place } from "@/state/place";
 import { commandOf, pictureAddress, threadsOf, type Part } from "../snapshot";
-import { Calls, Functions, Stats, Syscalls } from "./tables";
+import { Calls } from "./CallTree";
+import { Functions, Stats, Syscalls } from "./tables";
 import { Delta } from "./Delta";
 import { Diff } from "./Diff";
 import { Sunburst } from "./Sunburst";
@@ -68,7 +69,9 @@ function ThreadChoice({ place, of }: Pick<Props, "place" | "of">) {
       Thread{" "}
       <select
         value={place.query["tid"] ?? ""}
-        onChange={(event) => go(withQuery(place, { tid: event.currentTarget.value }))}
+        onChange={(event) =>
+          go(withQuery(place, { tid: event.currentTarget.value, thread: undefined, at: undefined, range: undefined }))
+        }
       >
         <option value="">all</option>
         {threads.map((tid) => (

@@ -17,7 +17,7 @@ export function Histogram({ columns, unit, width = 160, height = 22 }: Props) {
   const said = (value: number) => (unit ? lengthText(unit, value) : Math.round(value).toLocaleString("en"));
   const some = columns.filter(({ count }) => count > 0);
   const [first, last] = [some[0], some[some.length - 1]];
-  if (!first || !last) return <span class="faint">none</span>;
+  if (!first || !last) return <span class="faint">not seen to its end</span>;
   const label = `from ${said(first.low)} to ${said(last.high)}`;
   return (
     <svg class="histogram" role="img" aria-label={label} width={width} height={height}>

@@ -7,7 +7,7 @@ import { shortName } from "@/parts/code_names";
 import { HUES, lookOf } from "../flow/looks";
 import type { SnapshotRing, SnapshotSunburstAnswer } from "@/api/generated/answers";
 import type { Asked } from "./Answers";
-import { arcPath, RADIUS, ringBeside, ringPixels, type RingMove } from "./shapes";
+import { arcPath, labelOf, RADIUS, ringBeside, ringPixels, type RingMove } from "./shapes";
 import { counted, Verb } from "./tables";
 
 const MOST_RINGS = 600;
@@ -84,8 +84,22 @@ function Picture({
       aria-label="Instructions by calls; arrow keys go from arc to arc"
     >
       {arcs}
+      {rings.map((ring) => (
+        <RingName key={ring.id} ring={ring} pixels={pixels} />
+      ))}
       <path class="sunburst-chosen" d={arcPath(at, pixels)} />
     </svg>
+  );
+}
+
+function RingName({ ring, pixels }: { ring: SnapshotRing; pixels: number }) {
+  const label = labelOf(ring, pixels);
+  if (!label) return null;
+  const name = shortName(ring.name);
+  return (
+    <text class="sunburst-name" transform={`translate(${label.x} ${label.y}) rotate(${label.turn})`}>
+      {name.length <= label.letters ? name : `${name.slice(0, label.letters - 1)}…`}
+    </text>
   );
 }
 

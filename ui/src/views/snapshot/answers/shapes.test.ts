@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { SnapshotRing } from "@/api/generated/answers";
-import { arcPath, changeText, columnsOf, columnsOfBuckets, ringBeside, ringPixels } from "./shapes";
+import { arcPath, changeText, columnsOf, columnsOfBuckets, ringBeside, ringPixels, labelOf } from "./shapes";
 
 it("puts bars together where there is no room for all, and loses none", () => {
   const bars = Array.from({ length: 25 }, (_, at) => ({ low: at, high: at + 1, count: at }));
@@ -49,4 +49,16 @@ it("goes from ring to ring", () => {
 
 it("says what changed", () => {
   expect([changeText(1, 1), changeText(1, 1201), changeText(9, 2)]).toEqual(["", "+1,200", "−7"]);
+});
+
+it("names an arc where there is room, along it and never upside down", () => {
+  const ring = (from: number, to: number) =>
+    ({ id: 1, parent: 0, ring: 2, from, to, name: "f", instructions: 1, total_instructions: 1, calls: 1 }) as const;
+  expect(labelOf(ring(0, 0.01), 60)).toBeUndefined();
+  expect(labelOf(ring(0, 0.2), 10)).toBeUndefined();
+  const top = labelOf(ring(0, 0.1), 60);
+  expect(top?.turn).toBeCloseTo(18);
+  expect(top?.letters).toBeGreaterThan(8);
+  expect(labelOf(ring(0.45, 0.55), 60)?.turn).toBeCloseTo(0);
+  expect(labelOf(ring(0.45, 0.55), 60)?.y).toBeCloseTo(150);
 });

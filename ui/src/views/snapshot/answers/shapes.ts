@@ -56,6 +56,35 @@ export function arcPath({ ring, from, to }: SnapshotRing, pixels: number): strin
   return `M ${point(outer, from)} A ${outer} ${outer} 0 ${large} 1 ${point(outer, end)} ${back} Z`;
 }
 
+export interface RingLabel {
+  readonly x: number;
+  readonly y: number;
+  /** Degrees: along the ring, never upside down. */
+  readonly turn: number;
+  /** How many letters have room. */
+  readonly letters: number;
+}
+
+const LETTER_PIXELS = 6;
+const LETTER_HEIGHT = 9;
+const LEAST_LETTERS = 5;
+
+/** Where an arc's name is written: across its middle, where there is room for some letters. */
+export function labelOf({ ring, from, to }: SnapshotRing, pixels: number): RingLabel | undefined {
+  if (ring === 0 || pixels < LETTER_HEIGHT + 2) return undefined;
+  const radius = (ring + 0.5) * pixels;
+  const middle = (from + to) / 2;
+  // A straight line of letters leaves the ring where that bends away by more than is left above and below them.
+  const straight = Math.sqrt(8 * radius * (pixels - LETTER_HEIGHT));
+  const across = Math.min((to - from) * 2 * Math.PI * radius * 0.92, straight);
+  const letters = Math.floor(across / LETTER_PIXELS);
+  if (letters < LEAST_LETTERS) return undefined;
+  const degrees = middle * 360;
+  const turn = degrees > 90 && degrees < 270 ? degrees - 180 : degrees;
+  const angle = 2 * Math.PI * middle;
+  return { x: radius * Math.sin(angle), y: -radius * Math.cos(angle), turn, letters };
+}
+
 export type RingMove = "in" | "out" | "next" | "previous";
 
 /** From ring to ring by key; the same one where there is no other. */

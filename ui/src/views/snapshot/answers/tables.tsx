@@ -3,12 +3,12 @@ import type { ComponentChildren } from "preact";
 import { useAnswer } from "@/api/answer";
 import type { Params } from "@/api/ask";
 import { formatBytes } from "@/parts/figures";
+import type { Column } from "@/parts/order";
 import { Problem, Waiting } from "@/parts/Problem";
+import { SortedHead, useSorting, type Sorting } from "@/parts/SortedHead";
 import { shortName } from "@/parts/code_names";
 import { lengthText } from "../flow/offsets";
 import type {
-  SnapshotCallRow,
-  SnapshotCallsAnswer,
   SnapshotDistribution,
   SnapshotFunctionRow,
   SnapshotFunctionsAnswer,
@@ -20,7 +20,7 @@ import type { Asked } from "./Answers";
 import { Histogram } from "./Histogram";
 import { columnsOf, columnsOfBuckets } from "./shapes";
 
-const MOST_ROWS = 300;
+export const MOST_ROWS = 300;
 const COLUMNS = 24;
 
 export const counted = (count: number) => count.toLocaleString("en");
@@ -61,6 +61,25 @@ export function Table({ label, head, children }: { label: string; head: Head; ch
   );
 }
 
+export function SortedTable<Row>({
+  label,
+  sorting,
+  children,
+}: {
+  label: string;
+  sorting: Sorting<Row>;
+  children: ComponentChildren;
+}) {
+  return (
+    <div class="rows snapshot-rows" role="region" aria-label={label} tabIndex={0} data-scrolls>
+      <table>
+        <SortedHead of={sorting} />
+        <tbody>{children}</tbody>
+      </table>
+    </div>
+  );
+}
+
 export function Numbers({ values }: { values: readonly (number | string | undefined)[] }) {
   return (
     <>
@@ -73,69 +92,29 @@ export function Numbers({ values }: { values: readonly (number | string | undefi
   );
 }
 
-const CALLS_HEAD: Head = [
-  ["calls", "number"],
-  ["instructions", "number"],
-  ["itself", "number"],
-  ["time", "number"],
-  ["itself, time", "number"],
-  ["paused", "number"],
-  ["a call took", "number"],
-  ["function (where it was called)"],
-];
-
-export function Calls({ id, tid }: Asked) {
-  return (
-    <Verb<SnapshotCallsAnswer> id={id} verb="calls" params={{ limit: MOST_ROWS, tid }}>
-      {({ rows, time_unit: unit }) => (
-        <Table label="Call tree" head={CALLS_HEAD}>
-          {rows.map((row) => (
-            <CallTreeRow key={row.id} row={row} unit={unit} />
-          ))}
-        </Table>
-      )}
-    </Verb>
-  );
-}
-
-function CallTreeRow({ row, unit }: { row: SnapshotCallRow; unit: SnapshotViewUnit }) {
-  const { took } = row;
-  const some = (length: number | undefined) => (length ? lengthText(unit, length) : "");
-  const range = took.min === undefined ? "" : `${some(took.min) || "0"} … ${some(took.max) || "0"}`;
-  const place = row.called_from_line ?? row.self_line;
-  return (
-    <tr class={row.kind === "gap" ? "warning" : ""}>
-      <Numbers values={[row.calls || "", row.total_instructions, row.instructions]} />
-      <Numbers values={[some(row.total_time), some(row.time), some(row.total_paused), range]} />
-      <td title={row.name} style={{ paddingLeft: `${0.6 + row.depth}rem` }}>
-        {shortName(row.name)} {place && <span class="faint">({place})</span>}
-      </td>
-    </tr>
-  );
-}
-
-const FUNCTIONS_HEAD: Head = [
-  ["calls", "number"],
-  ["p50", "number"],
-  ["p99", "number"],
-  ["max", "number"],
-  ["how long calls took"],
-  ["time", "number"],
-  ["itself, time", "number"],
-  ["instructions", "number"],
-  ["itself", "number"],
-  ["function"],
+const FUNCTION_COLUMNS: readonly Column<SnapshotFunctionRow>[] = [
+  { key: "calls", label: "calls", kind: "number", value: ({ calls }) => calls },
+  { key: "p50", label: "p50", kind: "number", value: ({ took }) => took.p50 },
+  { key: "p99", label: "p99", kind: "number", value: ({ took }) => took.p99 },
+  { key: "max", label: "max", kind: "number", value: ({ took }) => took.max },
+  { key: "took", label: "how long calls took" },
+  { key: "total_time", label: "time", kind: "number", value: (row) => row.total_time },
+  { key: "time", label: "itself, time", kind: "number", value: (row) => row.time },
+  { key: "total", label: "instructions", kind: "number", value: (row) => row.total_instructions },
+  { key: "own", label: "itself", kind: "number", value: (row) => row.instructions },
+  { key: "function", label: "function", value: ({ name }) => shortName(name) },
 ];
 
 export function Functions({ id, tid }: Asked) {
+  const sorting = useSorting(FUNCTION_COLUMNS, "own");
   return (
     <Verb<SnapshotFunctionsAnswer> id={id} verb="functions" params={{ limit: MOST_ROWS, tid }}>
       {({ functions, time_unit: unit }) => (
-        <Table label="Functions" head={FUNCTIONS_HEAD}>
-          {functions.map((row) => (
+        <SortedTable label="Functions" sorting={sorting}>
+          {sorting.sorted(functions).map((row) => (
             <FunctionTableRow key={row.name} row={row} unit={unit} />
           ))}
-        </Table>
+        </SortedTable>
       )}
     </Verb>
   );
@@ -156,27 +135,32 @@ function FunctionTableRow({ row, unit }: { row: SnapshotFunctionRow; unit: Snaps
   );
 }
 
-const SYSCALLS_HEAD: Head = [
-  ["system call"],
-  ["count", "number"],
-  ["interrupted", "number"],
-  ["min", "number"],
-  ["p50", "number"],
-  ["p99", "number"],
-  ["max", "number"],
-  ["how long they took"],
-  ["the longest in thread", "number"],
+type SyscallRow = SnapshotSyscallsAnswer["calls"][number];
+
+const SYSCALL_COLUMNS: readonly Column<SyscallRow>[] = [
+  { key: "call", label: "system call", value: ({ call }) => call },
+  { key: "count", label: "count", kind: "number", value: ({ count }) => count },
+  { key: "interrupted", label: "interrupted", kind: "number", value: ({ interrupted }) => interrupted },
+  ...(["min", "p50", "p99", "max"] as const).map(
+    (key): Column<SyscallRow> => ({
+      ...{ key, label: key, kind: "number" },
+      value: ({ latency }) => (latency.count > 0 ? latency[key] : undefined),
+    }),
+  ),
+  { key: "took", label: "how long they took" },
+  { key: "longest", label: "the longest in thread", kind: "number", value: ({ longest }) => longest?.tid },
 ];
 
 export function Syscalls({ id, tid }: Asked) {
+  const sorting = useSorting(SYSCALL_COLUMNS, "max");
   return (
     <Verb<SnapshotSyscallsAnswer> id={id} verb="syscalls" params={{ limit: MOST_ROWS, tid }}>
       {(answer) => (
         <>
           {answer.calls.length === 0 && <p>No system call was seen from its beginning to its end.</p>}
           <LeftOut of={answer} />
-          <Table label="System calls" head={SYSCALLS_HEAD}>
-            {answer.calls.map(({ call, count, interrupted, latency, longest }) => (
+          <SortedTable label="System calls" sorting={sorting}>
+            {sorting.sorted(answer.calls).map(({ call, count, interrupted, latency, longest }) => (
               <tr key={call}>
                 <td>{call}</td>
                 <Numbers values={[count, interrupted || "", ...figuresOf(latency, answer.time_unit)]} />
@@ -186,7 +170,7 @@ export function Syscalls({ id, tid }: Asked) {
                 <Numbers values={[longest ? String(longest.tid) : ""]} />
               </tr>
             ))}
-          </Table>
+          </SortedTable>
         </>
       )}
     </Verb>
@@ -247,9 +231,15 @@ function StatsFacts({ of }: { of: SnapshotStatsAnswer }) {
   return (
     <p>
       {formatBytes(of.packet_bytes)} of packets in {lengthText(of.time_unit, of.length)}
-      {of.mb_per_s !== null && `, ${of.mb_per_s.toFixed(1)} MB/s`}; {of.bytes_per_instruction.toFixed(3)} bytes per
+      {of.mb_per_s !== null && `, ${speedText(of.mb_per_s)}`}; {of.bytes_per_instruction.toFixed(3)} bytes per
       instruction. Time is newly known every {lengthText(of.time_unit, time)} or {counted(instructions)} instructions,
       at the median.
     </p>
   );
+}
+
+/** "12.3 MB/s", "0.42 kB/s": of slow engines, too. */
+function speedText(mbPerSecond: number): string {
+  const [value, unit] = mbPerSecond >= 1 ? [mbPerSecond, "MB/s"] : [mbPerSecond * 1000, "kB/s"];
+  return `${Number(value.toPrecision(3))} ${unit}`;
 }

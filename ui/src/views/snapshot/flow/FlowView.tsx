@@ -1,5 +1,5 @@
 // Calls over time, and beside them the instructions: one instant in both.
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useAnswer } from "@/api/answer";
 import type { SnapshotViewAnswer, SnapshotViewThread } from "@/api/generated/answers";
 import { useFillingHeight } from "@/draw/useFillingHeight";
@@ -8,8 +8,17 @@ import { HeldLockLine, useHeldLock } from "@/parts/HeldLockLine";
 import { heldPlace } from "@/parts/held_lock";
 import { useKeys } from "@/keys/keys";
 import { go } from "@/state/navigation";
-import type { Place } from "@/state/place";
-import { searchOf, sourceOfPlace, threadText, unitOf, viewPath, type Source } from "./address";
+import { withQuery, type Place } from "@/state/place";
+import {
+  firstThread,
+  searchOf,
+  sourceOfPlace,
+  threadText,
+  threadWords,
+  unitOf,
+  viewPath,
+  type Source,
+} from "./address";
 import { Chart, type ChartHandle } from "./Chart";
 import { selectedCall, useFlow, type Flow } from "./flow";
 import { FlowAxis } from "./FlowAxis";
@@ -26,6 +35,9 @@ import "./flow.css";
 
 export function FlowView({ place }: { place: Place }) {
   const { data, error, again } = useAnswer<SnapshotViewAnswer>(viewPath(place.id ?? ""));
+  const lock = useHeldLock(data?.snapshot_id);
+  // Chosen once: what is found out later of a lock moves nobody who looks already.
+  const first = useFirstThread(place, data, lock?.thread);
   if (error) return <Problem error={error} again={again} />;
   if (!data) return <Waiting what="Decoding the snapshot; a large one takes some seconds" />;
   if (data.threads.length === 0)
@@ -35,14 +47,39 @@ export function FlowView({ place }: { place: Place }) {
         {data.gap_reasons.map(({ reason, cause }) => `${reason}${cause && `: ${cause}`}`).join("; ")}
       </p>
     );
-  const { thread, axis } = sourceOfPlace(place, data);
+  const { thread, axis } = sourceOfPlace(place, data, first);
   const shown = data.threads[thread];
   return (
     <>
       <LockOf id={data.snapshot_id} />
-      {shown && <FlowBoard key={`${thread} ${axis}`} place={place} answer={data} thread={shown} />}
+      {shown && <FlowBoard key={`${thread} ${axis}`} place={place} answer={data} thread={shown} first={first} />}
     </>
   );
+}
+
+/**
+ * Which thread is shown where the address says none; the address says it as soon as it is shown. A lock's holder may become
+ * known a moment later: it is gone to, unless the reader has chosen anything meanwhile.
+ */
+function useFirstThread(place: Place, answer: SnapshotViewAnswer | undefined, holder: number | undefined): number {
+  const first = answer ? firstThread(answer, holder) : 0;
+  const shown = answer && sourceOfPlace(place, answer, first).thread;
+  const { thread, tid } = answer && shown !== undefined ? threadWords(answer, shown) : {};
+  const taken = useRef<string | undefined>(undefined);
+  const { query } = place;
+  useEffect(() => {
+    if (thread === undefined || (query["thread"] === thread && query["tid"] === tid)) return;
+    const chosen = ["thread", "tid", "at", "range"].some((word) => query[word] !== undefined);
+    if (!chosen) taken.current = thread;
+    go(withQuery(place, { thread, tid }), "replace");
+  }, [thread, tid, query["thread"], query["tid"]]);
+  useEffect(() => {
+    const untouched = query["thread"] === taken.current && !query["at"] && !query["range"];
+    if (!answer || holder === undefined || taken.current === undefined || !untouched) return;
+    taken.current = undefined;
+    go(withQuery(place, threadWords(answer, holder)), "replace");
+  }, [holder]);
+  return first;
 }
 
 function LockOf({ id }: { id: string }) {
@@ -56,10 +93,11 @@ interface BoardProps {
   readonly place: Place;
   readonly answer: SnapshotViewAnswer;
   readonly thread: SnapshotViewThread;
+  readonly first: number;
 }
 
-function FlowBoard({ place, answer, thread }: BoardProps) {
-  const said = sourceOfPlace(place, answer);
+function FlowBoard({ place, answer, thread, first }: BoardProps) {
+  const said = sourceOfPlace(place, answer, first);
   const source: Source = useMemo(() => said, [said.id, said.thread, said.axis]);
   const flow = useFlow(source, thread, unitOf(thread, source));
   const body = useFillingHeight();
@@ -117,7 +155,10 @@ function Bar({ answer, flow }: { answer: SnapshotViewAnswer; flow: Flow }) {
     <div class="flow-bar">
       <label>
         Thread{" "}
-        <select value={String(source.thread)} onChange={(event) => changeFlow({ thread: event.currentTarget.value })}>
+        <select
+          value={String(source.thread)}
+          onChange={(event) => changeFlow({ tid: undefined, thread: event.currentTarget.value })}
+        >
           {answer.threads.map((thread, at) => (
             <option key={at} value={String(at)}>
               {threadText(thread)}

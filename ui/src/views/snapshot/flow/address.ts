@@ -1,6 +1,6 @@
 // What the address says of a snapshot's flow, and what is asked of the server: pure.
 //
-//     thread=N          of the snapshot's threads
+//     thread=N tid=TID  of the snapshot's threads; the other parts of the view know it by its id
 //     at=ROW            the selected instruction; at=ROW~DEPTH: and of the calls that are under way there, this one
 //     range=A~B         what of the calls is in sight: begin and length
 //     axis=rows         calls over instructions instead of over time
@@ -36,11 +36,37 @@ export interface Source {
   readonly axis: "time" | "rows";
 }
 
-export function sourceOfPlace(place: Place, answer: SnapshotViewAnswer): Source {
-  const said = Number(place.query["thread"] ?? answer.thread);
-  const thread = answer.threads[said] ? said : answer.thread;
+/** `first`: what is shown where the address says nothing. */
+export function sourceOfPlace(place: Place, answer: SnapshotViewAnswer, first = answer.thread): Source {
+  const thread = saidThread(place, answer) ?? first;
   const rows = place.query["axis"] === "rows" || answer.threads[thread]?.unit === "rows";
   return { id: place.id ?? "", thread, axis: rows ? "rows" : "time" };
+}
+
+/** Undefined: the address says none that there is. What it says to be selected is of the trigger's thread then. */
+function saidThread({ query }: Place, { threads, thread: ofTrigger }: SnapshotViewAnswer): number | undefined {
+  if (query["thread"] !== undefined && threads[Number(query["thread"])]) return Number(query["thread"]);
+  const byId = threads.findIndex(({ tid }) => String(tid) === query["tid"]);
+  if (byId >= 0) return byId;
+  return query["at"] || query["range"] ? ofTrigger : undefined;
+}
+
+/**
+ * The thread that one opens a snapshot for: the one that held the lock which was waited for; while that is not known, the
+ * one with most instructions, as a thread that waits executes few.
+ */
+export function firstThread({ threads, thread }: SnapshotViewAnswer, holder: number | undefined): number {
+  if (holder !== undefined && threads[holder]) return holder;
+  return threads.reduce(
+    (most, { instructions }, at) => (instructions > (threads[most]?.instructions ?? -1) ? at : most),
+    thread,
+  );
+}
+
+/** What the address says of the thread that is shown, so that all parts show it and a link to what is selected is right. */
+export function threadWords({ threads }: SnapshotViewAnswer, thread: number): { thread: string; tid?: string } {
+  const tid = threads[thread]?.tid ?? -1;
+  return { thread: String(thread), ...(tid >= 0 && { tid: String(tid) }) };
 }
 
 export const viewPath = (id: string, what = "") => `snapshots/${encodeURIComponent(id)}/view${what}`;

@@ -5,7 +5,9 @@ import {
   findParams,
   formatSelection,
   parseSelection,
+  firstThread,
   sourceOfPlace,
+  threadWords,
   stackParams,
   threadText,
   tileParams,
@@ -45,6 +47,11 @@ const place = (query: Record<string, string>) => ({ view: "snapshot" as const, i
 it("takes the thread that the address says, else the one that the server names", () => {
   expect(sourceOfPlace(place({ thread: "0" }), ANSWER)).toEqual({ id: "ab", thread: 0, axis: "time" });
   expect(sourceOfPlace(place({ thread: "77" }), ANSWER).thread).toBe(1);
+  expect(sourceOfPlace(place({}), ANSWER, 0).thread).toBe(0);
+  expect(sourceOfPlace(place({ at: "4" }), ANSWER, 0).thread).toBe(1);
+  expect(sourceOfPlace(place({ tid: "12" }), { ...ANSWER, threads: [thread, { ...thread, tid: 12 }] }, 0).thread).toBe(
+    1,
+  );
   expect(sourceOfPlace(place({ axis: "rows" }), ANSWER).axis).toBe("rows");
   expect(sourceOfPlace(place({}), { ...ANSWER, threads: [thread, { ...thread, unit: "rows" }] }).axis).toBe("rows");
   expect(threadText({ ...thread, of_trigger: true })).toBe("shop 9, 299 instructions, the trigger's");
@@ -90,4 +97,15 @@ it("says what is doubtful", () => {
     "2,000 instructions too many are not shown",
   ]);
   expect(doubtsOf({ ...ANSWER, nominal_tsc_hz: 2_400_000_000 }, { ...thread, gaps: 0 })[0]).toContain("2.400 GHz");
+});
+
+it("begins with who held the lock, or else with who did most", () => {
+  const threads = [5, 90, 90, 7].map((instructions, tid) => ({ ...thread, tid, instructions }));
+  const answer = { ...ANSWER, threads, thread: 0 };
+  expect(firstThread(answer, undefined)).toBe(1);
+  expect(firstThread({ ...answer, thread: 2 }, undefined)).toBe(2);
+  expect(firstThread(answer, 3)).toBe(3);
+  expect(firstThread(answer, 9)).toBe(1);
+  expect(threadWords(answer, 3)).toEqual({ thread: "3", tid: "3" });
+  expect(threadWords({ ...answer, threads: [{ ...thread, tid: -1 }] }, 0)).toEqual({ thread: "0" });
 });

@@ -29,7 +29,8 @@ function viewKeys({ flow, threads }: Controls): KeyBinding[] {
   const { setView, bounds, pointer } = flow;
   const zoom = (factor: number) => () => setView((before) => zoomed(before, factor, pointer.current ?? 0.5, bounds));
   const pan = (share: number) => () => setView((before) => panned(before, before.duration * share, bounds));
-  const nextThread = () => changeFlow({ thread: String((flow.source.thread + 1) % Math.max(1, threads)) });
+  const nextThread = () =>
+    changeFlow({ tid: undefined, thread: String((flow.source.thread + 1) % Math.max(1, threads)) });
   return [
     { key: "w", what: "zoom in, at the pointer", run: zoom(0.7) },
     { key: "s", what: "zoom out", run: zoom(1 / 0.7) },
