@@ -16,20 +16,17 @@ export interface Pages<Row> {
   readonly again: () => void;
   /** Undefined: there are no more. */
   readonly more: (() => void) | undefined;
-  /** How many there are of those behind the first. */
-  readonly further: number;
 }
 
 interface Further<Row> {
   readonly address: string;
   readonly rows: readonly Row[];
   readonly cursor: string;
-  readonly pages: number;
 }
 
 /**
  * `idOf` tells rows apart: one that moved to a later page while it was read is shown once. `path` undefined: nothing
- * is asked yet. `laterParams`: what later pages are asked for instead, as more rows each.
+ * is asked yet.
  */
 export function usePages<Answer extends Paged, Row>(
   path: string | undefined,
@@ -37,7 +34,6 @@ export function usePages<Answer extends Paged, Row>(
   rowsOf: (answer: Answer) => readonly Row[],
   idOf: (row: Row) => string,
   everyMilliseconds = 0,
-  laterParams: Params = {},
 ): Pages<Row> {
   const address = addressOf(path ?? "", params);
   const first = useAnswer<Answer>(path, params, everyMilliseconds);
@@ -51,11 +47,11 @@ export function usePages<Answer extends Paged, Row>(
   const pages = further?.address === address ? further : undefined;
   const cursor = pages ? pages.cursor : (first.data?.next_cursor ?? "");
   const more = async () =>
-    ask<Answer>(path ?? "", { ...params, ...laterParams, cursor }).then(
+    ask<Answer>(path ?? "", { ...params, cursor }).then(
       (answer) => {
         setProblem(undefined);
         const rows = [...(pages?.rows ?? []), ...rowsOf(answer)];
-        setFurther({ address, rows, cursor: answer.next_cursor, pages: (pages?.pages ?? 0) + 1 });
+        setFurther({ address, rows, cursor: answer.next_cursor });
       },
       (error: AskError) => setProblem(error),
     );
@@ -64,7 +60,6 @@ export function usePages<Answer extends Paged, Row>(
     error: first.error ?? problem,
     stale: first.stale,
     again: first.error ? first.again : more,
-    further: pages?.pages ?? 0,
     more: cursor === "" || first.stale ? undefined : () => void more(),
   };
 }

@@ -5,7 +5,8 @@ import { useAnswer } from "@/api/answer";
 import type { AttributeKeysAnswer, AttributeValuesAnswer } from "@/api/generated/answers";
 import { formatCount } from "@/parts/figures";
 import { useKeys } from "@/keys/keys";
-import { conditionWords, GRAMMAR } from "./condition_text";
+import { useRested } from "@/state/useRested";
+import { conditionWords, GRAMMAR, typedSoFar } from "./condition_text";
 import { completions, faultOf, keyOf, withCondition, withoutCondition, type Completion } from "./conditions";
 import type { Show } from "./Explorer";
 import { rangeParams } from "@/time/range";
@@ -38,12 +39,17 @@ export function Conditions(props: Props) {
   );
 }
 
+const RESTS_MILLISECONDS = 150;
+
 function useCompletions(typed: string, active: boolean, words: Words): Completion[] {
   const range = rangeParams(words.range);
   const keys = useAnswer<AttributeKeysAnswer>(active ? "attributes" : undefined, range).data?.keys ?? [];
   const key = keyOf(typed);
   const path = active && key !== undefined ? `attributes/${encodeURIComponent(key)}/values` : undefined;
-  const values = useAnswer<AttributeValuesAnswer>(path, { ...range, service: words.service, limit: 200 }).data;
+  // What is typed of the value, once the keys rest: among thousands it may be none of the most frequent.
+  const prefix = useRested(typedSoFar(typed).rest, RESTS_MILLISECONDS);
+  const params = { ...range, service: words.service, limit: 200, prefix };
+  const values = useAnswer<AttributeValuesAnswer>(path, params).data;
   return active ? completions(typed, keys, values?.key === key ? (values?.values ?? []) : []) : [];
 }
 

@@ -1,5 +1,5 @@
 // The slowest requests of the selection, or of all that is shown, by their slowest span there; each leads to its trace.
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
 import type { SlowRow, SlowestAnswer } from "@/api/generated/answers";
 import { useKeys } from "@/keys/keys";
 import { colorsOf, type ServiceColors } from "@/draw/service_color";
@@ -12,13 +12,12 @@ import { formatPlace } from "@/state/place";
 import { formatDuration, formatInstant, type Zone } from "@/time/nano";
 import type { Heat } from "./heat";
 import type { Lists } from "./lists";
-import { requestText, wantsMore } from "./slow_rows";
+import { requestText } from "./slow_rows";
 import { selectionHead, wholeOf } from "./selection_words";
 import { filterParams, selectionParams, type Words } from "./words";
 
-// Spans: of one request, several may be among the slowest. Later pages are for requests that hide behind one such.
-const MOST = 120;
-const LATER = { limit: 1000 };
+// Requests, each by its slowest span that fits.
+const MOST = 50;
 
 interface Props {
   readonly words: Words;
@@ -31,19 +30,13 @@ interface Props {
 export function SlowList({ words, heat, lists, failed }: Props) {
   const { selection } = words;
   const range = selection ? selectionParams(selection) : heat && wholeOf(heat);
-  const params = { ...range, ...filterParams(words), by: "span", limit: MOST };
-  const { rows, error, again, stale, more, further } = usePages<SlowestAnswer, SlowRow>(
+  const params = { ...range, ...filterParams(words), by: "span", once: "trace", limit: MOST };
+  const { rows, error, again, stale, more } = usePages<SlowestAnswer, SlowRow>(
     range && "slowest",
     params,
     (answer) => answer.rows,
     (row) => row.trace_id,
-    0,
-    LATER,
   );
-  const goesOn = more && !error && rows && wantsMore(rows.length, further);
-  useEffect(() => {
-    if (goesOn) more();
-  }, [goesOn, further]);
   const list = useRef<HTMLOListElement>(null);
   const step = (by: number) => () => focusRow(list.current, by);
   useKeys("Slowest requests", [
@@ -68,7 +61,7 @@ export function SlowList({ words, heat, lists, failed }: Props) {
               <Row {...{ row, longest, colors }} zone={words.zone} />
             </li>
           ))}
-          {more && !goesOn && (
+          {more && (
             <li>
               <button class="list-more" onClick={more}>
                 More
