@@ -263,7 +263,7 @@ Result<> Committer::write(std::vector<Pending>& group, uint64_t now) {
   rocksdb::Status status = database.db().Write(options, &batch);
   if (status.ok()) write_durations().observe(seconds(now_monotonic_nano() - began_nano));
   if (!status.ok()) {
-    engine_.writable = false;
+    set_writable(engine_, false);
     refused_batches("write_failed").add(group.size());
     log_error("a write failed, refusing writes until the disk recovers: " + status.ToString());
     return from_status(status, "write to the store");

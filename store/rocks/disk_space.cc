@@ -5,12 +5,18 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "base/metrics.h"
 
 namespace fathom::store {
 
+bool set_writable(Engine& engine, bool writable) {
+  gauge("fathom_store_writable", "1 while the store takes writes").set(writable);
+  return engine.writable.exchange(writable);
+}
+
 void refuse_writes(Engine& engine, const DiskSpace& space) {
   constexpr uint64_t kMebibyte = 1 << 20;
-  if (!engine.writable.exchange(false)) return;
+  if (!set_writable(engine, false)) return;
   log_warning("the disk of " + engine.options.path + " is nearly full (" +
               std::to_string(space.free_bytes / kMebibyte) + " MiB free, of which --reserve-disk keeps " +
               std::to_string(space.reserve_bytes / kMebibyte) +

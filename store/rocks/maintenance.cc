@@ -171,8 +171,7 @@ void Maintenance::watch_disk() {
     engine_.options.on_unrecoverable("a fault of the disk has stopped RocksDB; only opening the store again helps");
   }
   if (room) engine_.database->ballast().take_on();
-  engine_.writable = room;
-  gauge("fathom_store_writable", "1 while the store takes writes").set(room);
+  set_writable(engine_, room);
 }
 
 void Maintenance::apply_retention() {
