@@ -119,8 +119,8 @@ std::map<int32_t, std::vector<std::string>> programs_of(const Snapshot& snapshot
 uint64_t bytes_of(const std::map<int32_t, std::vector<std::string>>& programs) {
   uint64_t bytes = 0;
   for (const auto& [pid, names] : programs) {
-    bytes += sizeof pid + sizeof names;
-    for (const std::string& name : names) bytes += sizeof name + name.size();
+    bytes += sizeof pid + sizeof(std::vector<std::string>) + names.size() * sizeof(std::string);
+    for (const std::string& name : names) bytes += name.size();
   }
   return bytes;
 }
