@@ -61,7 +61,7 @@ export function Explorer({ place }: { place: Place }) {
         {beside(
           words.selection !== undefined,
           <ServiceTable key="services" words={words} show={show} lists={lists} />,
-          <SlowList key="slow" {...{ words, heat, lists }} failed={answer.error !== undefined} />,
+          <SlowList key="slow" show={show} {...{ words, heat, lists }} failed={answer.error !== undefined} />,
           <Differences key="differences" words={words} show={show} answer={differences} />,
         )}
       </div>

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from "preact";
 import type { Show } from "./Explorer";
-import { formatCount } from "@/parts/figures";
+import { formatCount, formatShare } from "@/parts/figures";
 import { formatDuration } from "@/time/nano";
-import { rowOfSlowest, type Heat } from "./heat";
+import { rowOfSlowest, slowestShare, type Heat } from "./heat";
 import { Heatmap } from "./Heatmap";
 import { formatBetween, isBetween } from "@/time/range";
 import { selectionOf, zooms } from "./selection";
@@ -59,10 +59,11 @@ interface HeadProps extends Pick<Props, "words" | "show" | "heat"> {
 }
 
 function Head({ words, show, heat, select }: HeadProps) {
-  const slowest = heat && rowOfSlowest(heat, 0.01);
+  const share = heat ? slowestShare(heat) : 0.01;
+  const slowest = heat && rowOfSlowest(heat, share);
   const box = heat && slowest !== undefined && { left: 0, right: heat.columns - 1, low: slowest, high: heat.rows - 1 };
   const selectSlowest = () => heat && box && select(selectionOf(heat, box));
-  useKeys("Selection", [{ key: "s", what: "select the slowest hundredth", run: selectSlowest }]);
+  useKeys("Selection", [{ key: "s", what: "select the slowest ones", run: selectSlowest }]);
   const { selection, range, zone, outer } = words;
   const useless = selection !== undefined && heat !== undefined && !zooms(heat, selection);
   const name = words.operation || words.service || "All services";
@@ -80,8 +81,8 @@ function Head({ words, show, heat, select }: HeadProps) {
         {said}
       </span>
       <span class="explore-actions">
-        <button disabled={!box} title="select the slowest hundredth" onClick={selectSlowest}>
-          Slowest 1 % <kbd>s</kbd>
+        <button disabled={!box} title="select these, to see how they differ from the others" onClick={selectSlowest}>
+          Slowest {formatShare(share)} <kbd>s</kbd>
         </button>
         <button
           disabled={!selection || useless}

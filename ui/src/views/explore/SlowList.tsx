@@ -10,6 +10,7 @@ import { isDark } from "@/state/appearance";
 import { fromHere } from "@/state/navigation";
 import { formatPlace } from "@/state/place";
 import { formatDuration, formatInstant, type Zone } from "@/time/nano";
+import type { Show } from "./Explorer";
 import type { Heat } from "./heat";
 import type { Lists } from "./lists";
 import { requestText } from "./slow_rows";
@@ -21,16 +22,24 @@ const MOST = 50;
 
 interface Props {
   readonly words: Words;
+  readonly show: Show;
   readonly heat: Heat | undefined;
   readonly lists: Lists;
   /** The heatmap is not to be had, so nothing is asked. */
   readonly failed: boolean;
 }
 
-export function SlowList({ words, heat, lists, failed }: Props) {
-  const { selection } = words;
+export function SlowList({ words, show, heat, lists, failed }: Props) {
+  const { selection, kept } = words;
   const range = selection ? selectionParams(selection) : heat && wholeOf(heat);
-  const params = { ...range, ...filterParams(words), by: "span", once: "trace", limit: MOST };
+  const params = {
+    ...range,
+    ...filterParams(words),
+    by: "span",
+    once: "trace",
+    ...(kept && { kept: "any" }),
+    limit: MOST,
+  };
   const { rows, error, again, stale, more } = usePages<SlowestAnswer, SlowRow>(
     range && "slowest",
     params,
@@ -50,10 +59,14 @@ export function SlowList({ words, heat, lists, failed }: Props) {
       <div class="explore-head">
         <h2>Slowest requests</h2>
         <span class="faint">{selectionHead(words, heat)}</span>
+        <label class="check explore-actions">
+          <input type="checkbox" checked={kept} onChange={() => show({ ...words, kept: !kept }, "replace")} />
+          captured or recorded only
+        </label>
       </div>
       {error && <Problem error={error} again={again} />}
       {!rows && !error && (range || !failed) && <Waiting what="Asking" />}
-      {rows?.length === 0 && <p class="faint">There are none.</p>}
+      {rows?.length === 0 && <p class="faint">There are none{kept && " of which a capture or a snapshot was kept"}.</p>}
       {rows && rows.length > 0 && (
         <ol class="slow-list" ref={list} data-busy={stale}>
           {rows.map((row) => (

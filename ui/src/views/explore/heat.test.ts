@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { HeatmapAnswer } from "@/api/generated/answers";
-import { heatOf, rowOfSlowest, tally, warmth, redness } from "./heat";
+import { heatOf, rowOfSlowest, slowestShare, tally, warmth, redness } from "./heat";
 import { boxBetween, boxOf, cellAt, moved, rowOf, selectionOf, slowestCell } from "./selection";
 
 const TWO = 1795269600000000000n; // 2026-11-21 14:00 UTC
@@ -46,6 +46,11 @@ it("finds the row above which the slowest hundredth lies", () => {
   expect(rowOfSlowest(heat, 0.01)).toBe(1);
   expect(rowOfSlowest(heat, 0.001)).toBe(2);
   expect(rowOfSlowest(heatOf({ ...answer, cells: [], spans: 0 }), 0.01)).toBeUndefined();
+});
+
+it("calls a hundredth the slowest, and more where that is next to nothing", () => {
+  const shares = [1e6, 2000, 1999, 1000, 500, 300, 10].map((spans) => slowestShare({ ...heat, spans }));
+  expect(shares).toEqual([0.01, 0.01, 0.02, 0.02, 0.05, 0.1, 0.1]);
 });
 
 describe("a selection", () => {

@@ -83,6 +83,14 @@ export function tally({ counts, errors, rows }: Heat, box: Box): Tally {
   return { count, errors: failed };
 }
 
+// Fewer of them than that differ from the others by chance alone.
+const FEWEST_SLOW = 20;
+
+/** Which share of the spans is called the slowest: a hundredth, unless that is too few to tell anything. */
+export function slowestShare({ spans }: Heat): number {
+  return [0.01, 0.02, 0.05].find((share) => share * spans >= FEWEST_SLOW) ?? 0.1;
+}
+
 /** The lowest row so that at most this share of all spans lies in it and above; undefined for an empty heatmap. */
 export function rowOfSlowest(heat: Heat, share: number): number | undefined {
   if (heat.spans === 0) return undefined;

@@ -28,6 +28,8 @@ export interface Words {
   readonly zone: Zone;
   readonly follow: boolean;
   readonly selection?: Selection;
+  /** The list has only requests of which more than spans was kept. */
+  readonly kept: boolean;
   /** The attribute whose values are shown over time; "": none. */
   readonly spread: string;
   /** "p99_nano", or "-p99_nano" for the smallest first. */
@@ -52,6 +54,7 @@ export function readWords(query: Query): Words {
     zone: readZone(query["zone"]),
     follow: query["follow"] === "true" && !isBetween(range),
     ...(selection && { selection }),
+    kept: query["kept"] === "any",
     spread: query["spread"] === "none" ? "" : (query["spread"] ?? DEFAULT_SPREAD),
     sort: query["sort"] ?? DEFAULT_SORT,
     outer: (query["outer"] ?? "").split(" ").filter(Boolean).map(readOuter),
@@ -91,6 +94,7 @@ export function writeWords(words: Words): Record<string, string> {
     zone: words.zone === "utc" ? "utc" : "",
     follow: words.follow ? "true" : "",
     ...(selection && selectionWords(selection)),
+    kept: words.kept ? "any" : "",
     spread: spread === DEFAULT_SPREAD ? "" : spread || "none",
     sort: sort === DEFAULT_SORT ? "" : sort,
     outer: words.outer.map(writeOuter).join(" "),
