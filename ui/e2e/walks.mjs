@@ -18,7 +18,7 @@ async function whichCustomersAndSinceWhen(page, told) {
   await page.getByRole("button", { name: service, exact: true }).click();
   await page.waitForURL(/service=/);
   await page.locator(".heatmap:not([data-busy='true']) .heatmap-cells").waitFor();
-  await page.getByRole("button", { name: "Slowest 1 %" }).click();
+  await page.getByRole("button", { name: /^Slowest \d/ }).click();
   await page.locator(".differences[data-busy='false'] li").first().waitFor();
   const found = (await differences(page)).slice(0, 3).join("\n");
   assert.ok(found.includes(customer), `the customer is among the first three:\n${found}`);
