@@ -10,6 +10,13 @@ describe("colours of services", () => {
     expect(new Set(names(36).map((name) => colors(name, true))).size).toBe(36);
   });
 
+  it("of four are no neighbours on the wheel", () => {
+    for (const all of [["gateway", "orders", "payments", "catalog"], names(4), ["load", "shop", "inventory", "a"]]) {
+      const slots = [...slotsOf(all).values()].sort((one, other) => one - other);
+      slots.forEach((slot, at) => expect(((slots[(at + 1) % 4] ?? 0) - slot + 12) % 12).toBeGreaterThan(1));
+    }
+  });
+
   it("do not depend on the order, nor on how often one is named", () => {
     const all = ["payments", "orders", "gateway", "catalog"];
     expect(slotsOf([...all].reverse().concat(all))).toEqual(slotsOf(all));

@@ -28,13 +28,13 @@ export function slotsOf(services: Iterable<string>): ReadonlyMap<string, number>
   return slots;
 }
 
+// While there are few, next to none of the others; then any hue that is free; then any lightness of one.
 function freeSlot(first: number, taken: ReadonlySet<number>): number {
-  for (const tier of TIERS.keys())
-    for (let tries = 0; tries < HUES.length; ++tries) {
-      const slot = tier * HUES.length + ((first + tries * STEP) % HUES.length);
-      if (!taken.has(slot)) return slot;
-    }
-  return first;
+  const hues = HUES.map((_, tries) => (first + tries * STEP) % HUES.length);
+  const isApart = (hue: number): boolean =>
+    [-1, 0, 1].every((by) => !taken.has((hue + by + HUES.length) % HUES.length));
+  const slots = TIERS.flatMap((_, tier) => hues.map((hue) => tier * HUES.length + hue));
+  return hues.find(isApart) ?? slots.find((slot) => !taken.has(slot)) ?? first;
 }
 
 function preferred(service: string): number {
