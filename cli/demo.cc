@@ -83,11 +83,19 @@ std::string snapshot_commands(const std::optional<RecordedRequest>& recorded) {
          id + tid + "\n";
 }
 
+std::string in_browser(const Addresses& addresses, const std::optional<RecordedRequest>& recorded) {
+  const std::string page = "http://" + addresses.http + "/";
+  const bool leads = recorded && !recorded->trace_id.empty();
+  return "\nThe shop goes on. In a browser:\n\n  " + page + "\n" +
+         (leads ? "  " + page + "trace/" + recorded->trace_id + "   # recorded; key i: the line that held the lock\n"
+                : "");
+}
+
 std::string next_commands(const Addresses& addresses, const ShownRequest& shown,
                           const std::optional<RecordedRequest>& recorded, const Context& context) {
-  return "\nThe shop goes on. In another terminal:\n\n" + path_command(context) + "  export FATHOM_URL=http://" +
-         addresses.http + "\n  export FATHOM_AGENT_SOCKET=" + addresses.agent_socket + "\n" + request_commands(shown) +
-         snapshot_commands(recorded) +
+  return in_browser(addresses, recorded) + "\nIn another terminal:\n\n" + path_command(context) +
+         "  export FATHOM_URL=http://" + addresses.http + "\n  export FATHOM_AGENT_SOCKET=" + addresses.agent_socket +
+         "\n" + request_commands(shown) + snapshot_commands(recorded) +
          "\nPrograms of your own can send their spans here too, with fathom's client or with OpenTelemetry's SDK:\n\n"
          "  ./my-program\n"
          "  OTEL_EXPORTER_OTLP_ENDPOINT=http://" +
