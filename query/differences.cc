@@ -17,8 +17,9 @@ namespace {
 using net::JsonWriter;
 using store::SampleCount;
 
-constexpr store::SampleLimits kSelectedLimits{.shown = 2000, .scanned = 1'000'000, .blocks = 96};
-constexpr store::SampleLimits kViewLimits{.shown = 3000, .scanned = 200'000, .blocks = 40};
+// As many as it takes to show enough of few; a count of many does not need more.
+constexpr store::SampleLimits kSelectedLimits{.shown = 2000, .scanned = 1'000'000, .counted = 100'000, .blocks = 96};
+constexpr store::SampleLimits kViewLimits{.shown = 3000, .scanned = 200'000, .counted = 100'000, .blocks = 40};
 
 // A request takes some ten times of what a span does.
 constexpr uint64_t kSelectedRequests = 200;

@@ -30,6 +30,7 @@ using VisitSpan = std::function<void(const StoredSpan&)>;
 struct SampleLimits {
   uint64_t shown = 2000;         // spans that are shown
   uint64_t scanned = 1'000'000;  // spans whose times are looked at; beyond them the count is an estimate
+  uint64_t counted = 1'000'000;  // the same once no more are shown: what is looked at only to be counted
   uint32_t blocks = 128;         // blocks whose attributes are decoded
 };
 

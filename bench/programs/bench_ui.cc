@@ -1,5 +1,6 @@
 // bench-ui: how soon the page shows what is asked for, in a browser, before a server with ten million spans. See
 // bench/README.md.
+#include <cstdio>
 #include <filesystem>
 
 #include "base/time.h"
@@ -77,6 +78,7 @@ class UiBench {
   }
 
   Result<> measure(const std::string& step, const std::string& subject, const std::string& times) {
+    std::fprintf(stderr, "ui: measuring %s\n", step.c_str());
     const std::vector<std::string> command = {"node",
                                               script("speed.mjs"),
                                               "http://" + busy_.server->http(),
@@ -114,6 +116,7 @@ class UiBench {
       report_.add_unmeasured("deploy.deb_to_first_trace_s", program + " is not there");
       return {};
     }
+    std::fprintf(stderr, "ui: measuring deploy\n");
     return add_measured(report_, {"python3", program, "--measure"}, places(), kScriptSeconds);
   }
 

@@ -60,6 +60,11 @@ size_t Sampler::wanted(size_t matches) const {
   return std::min({matches, shown_per_place_, static_cast<size_t>(limits_.shown - count_.shown)});
 }
 
+bool Sampler::has_scanned_enough() const {
+  bool shows_more = count_.shown < limits_.shown && blocks_decoded_ < limits_.blocks;
+  return scanned_ >= (shows_more ? limits_.scanned : std::min(limits_.scanned, limits_.counted));
+}
+
 Result<> Sampler::look_at_block(const SamplePlace& place) {
   Result<SegmentReader*> reader = sealed_.segment(*place.segment);
   if (!reader) return reader.error();
@@ -67,7 +72,7 @@ Result<> Sampler::look_at_block(const SamplePlace& place) {
     known_ += place.rows;
     return wanted(place.rows) == 0 ? Result<>() : show_block(**reader, place.block, all_rows(place.rows));
   }
-  if (scanned_ >= limits_.scanned) {
+  if (has_scanned_enough()) {
     not_scanned_ += place.rows;
     return {};
   }

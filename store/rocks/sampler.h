@@ -24,6 +24,7 @@ class Sampler {
   Result<> look_at_memory(const SamplePlace& place);
   void count(uint64_t rows, uint64_t matches);
   size_t wanted(size_t matches) const;
+  bool has_scanned_enough() const;
   Result<> show_block(SegmentReader& reader, uint32_t block, const std::vector<uint32_t>& rows);
   void show_memory(const Generation& generation, const std::vector<uint32_t>& rows);
   const OperationKey& operation(uint32_t id);

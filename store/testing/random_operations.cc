@@ -97,6 +97,7 @@ class Sequence {
     SampleLimits limits;
     limits.shown = input_.pick<uint64_t>({0, 1, 3, 40});
     limits.scanned = input_.pick<uint64_t>({0, 30, limits.scanned});
+    limits.counted = input_.pick<uint64_t>({0, 20, limits.counted});
     limits.blocks = input_.pick<uint32_t>({0, 1, limits.blocks});
     return {"sample " + std::to_string(limits.shown) + " of " + filter_text(filter, By::kSpan),
             [=, unique = unique_](Session& session) { return sample_text(session.store(), filter, limits, unique); }};

@@ -13,7 +13,7 @@ namespace {
 
 using Lines = std::multiset<std::string>;
 
-constexpr SampleLimits kAll{.shown = 1'000'000, .scanned = UINT64_MAX, .blocks = UINT32_MAX};
+constexpr SampleLimits kAll{.shown = 1'000'000, .scanned = UINT64_MAX, .counted = UINT64_MAX, .blocks = UINT32_MAX};
 
 std::string number(uint64_t value) {
   return std::to_string(value);
