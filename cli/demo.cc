@@ -85,10 +85,11 @@ std::string snapshot_commands(const std::optional<RecordedRequest>& recorded) {
 
 std::string in_browser(const Addresses& addresses, const std::optional<RecordedRequest>& recorded) {
   const std::string page = "http://" + addresses.http + "/";
-  const bool leads = recorded && !recorded->trace_id.empty();
-  return "\nThe shop goes on. In a browser:\n\n  " + page + "\n" +
-         (leads ? "  " + page + "trace/" + recorded->trace_id + "   # recorded; key i: the line that held the lock\n"
-                : "");
+  std::string text = "\nThe shop goes on. In a browser:\n\n  " + page + "\n";
+  if (!recorded || recorded->trace_id.empty()) return text;
+  const bool has_lock = !recorded->lock_holder.empty();
+  return text + "  " + page + "trace/" + recorded->trace_id +
+         (has_lock ? "   # recorded; key i: the line that held the lock\n" : "   # recorded\n");
 }
 
 std::string next_commands(const Addresses& addresses, const ShownRequest& shown,

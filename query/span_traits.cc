@@ -11,8 +11,15 @@ bool is_told_otherwise(TraitOf of, std::string_view key) {
   return of == TraitOf::kResource && (key == "service.name" || key == "service.namespace");
 }
 
+// A number that names one thing of many: a bound of it says nothing.
+bool is_name(std::string_view key) {
+  std::string_view last = key.substr(key.find_last_of("._") + 1);
+  return last == "id" || last == "pid" || last == "tid" || last == "port" || last == "line" || last == "lineno";
+}
+
 void tally_value(TraitView trait, const store::ValueView& value, TraitTally& tally) {
-  if (value.type == ValueType::kInt) tally.have_number(trait, static_cast<double>(value.as_int()), true);
+  if (value.type == ValueType::kInt && !is_name(trait.key))
+    tally.have_number(trait, static_cast<double>(value.as_int()), true);
   if (value.type == ValueType::kDouble) tally.have_number(trait, value.as_double(), false);
   if (value.type == ValueType::kString) {
     trait.value = value.text;

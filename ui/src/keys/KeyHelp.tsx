@@ -15,21 +15,23 @@ export function KeyHelp({ close }: { close: () => void }) {
   return (
     <dialog ref={dialog} class="key-help" aria-label="Keys" tabIndex={-1} onClose={close} onClick={outside}>
       <h2>Keys</h2>
-      {groups.map((group) => (
-        <section key={group.title}>
-          <h3>{group.title}</h3>
-          <dl>
-            {group.bindings.map((binding) => (
-              <div key={binding.key}>
-                <dt>
-                  <kbd>{signOf(binding.key)}</kbd>
-                </dt>
-                <dd>{binding.what}</dd>
-              </div>
-            ))}
-          </dl>
-        </section>
-      ))}
+      <div class="key-groups">
+        {groups.map((group) => (
+          <section key={group.title}>
+            <h3>{group.title}</h3>
+            <dl>
+              {group.bindings.map((binding) => (
+                <div key={binding.key}>
+                  <dt>
+                    <kbd>{signOf(binding.key)}</kbd>
+                  </dt>
+                  <dd>{binding.what}</dd>
+                </div>
+              ))}
+            </dl>
+          </section>
+        ))}
+      </div>
       <form method="dialog">
         <button>Close</button>
       </form>

@@ -70,5 +70,5 @@ export function lossWords(name: string): string {
 
 /** "1,200 events of the kernel that it did not tell". */
 export function lossText({ name, count }: Loss): string {
-  return `${count.toLocaleString("en")} ${lossWords(name)}`;
+  return count === 1 ? `one of the ${lossWords(name)}` : `${count.toLocaleString("en")} ${lossWords(name)}`;
 }

@@ -11,6 +11,8 @@ export interface Column<Row> {
   /** Said by the pointer over the head. */
   readonly title?: string;
   readonly kind?: "number";
+  /** As of numbers: a click begins with the greatest. */
+  readonly greatestFirst?: true;
   /** What is sorted by; without it the column is not sorted by. */
   readonly value?: (row: Row) => Value;
 }
@@ -24,7 +26,9 @@ export interface Order {
 export function readOrder<Row>(sort: string | undefined, columns: readonly Column<Row>[], fallback: string): Order {
   const known = (text: string) => columns.find((column) => column.value && column.key === text.replace(/^-/, ""));
   const said = sort !== undefined && known(sort) ? sort : fallback;
-  return { key: said.replace(/^-/, ""), rising: said.startsWith("-") === (known(said)?.kind === "number") };
+  const column = known(said);
+  const falls = column?.kind === "number" || column?.greatestFirst === true;
+  return { key: said.replace(/^-/, ""), rising: said.startsWith("-") === falls };
 }
 
 /** What a click on a column's head makes of the word; undefined: what is so without any word. */

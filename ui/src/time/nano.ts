@@ -19,7 +19,8 @@ const UNITS: readonly (readonly [number, string])[] = [
 export function formatDuration(nano: number): string {
   if (nano < 0) return `−${formatDuration(-nano)}`;
   for (const [size, unit] of UNITS) {
-    if (nano >= size) return `${threeDigits(nano / size)} ${unit}`;
+    // 999.6 ms are a second, with three digits.
+    if (nano >= size * 0.9995) return `${threeDigits(nano / size)} ${unit}`;
   }
   return `${Math.round(nano)} ns`;
 }

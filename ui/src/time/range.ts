@@ -12,7 +12,7 @@ export interface Between {
 export type Range = { readonly since: string } | Between;
 
 export const DEFAULT_RANGE: Range = { since: "1h" };
-export const RECENT: readonly string[] = ["15m", "1h", "6h", "24h", "7d"];
+export const RECENT: readonly string[] = ["5m", "15m", "1h", "6h", "24h", "7d"];
 
 type Words = Readonly<Record<string, string | undefined>>;
 

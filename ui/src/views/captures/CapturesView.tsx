@@ -28,7 +28,7 @@ import {
 } from "./captures";
 
 const COLUMNS: readonly Column<CaptureRow>[] = [
-  { key: "begin", label: "Window begins", kind: "number", value: (row) => BigInt(row.start_time_unix_nano) },
+  { key: "begin", label: "Window begins", greatestFirst: true, value: (row) => BigInt(row.start_time_unix_nano) },
   { key: "trigger", label: "Trigger", value: ({ trigger }) => trigger },
   { key: "service", label: "Service", value: ({ service }) => service },
   { key: "operation", label: "Operation", value: reasonOf },

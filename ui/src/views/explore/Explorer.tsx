@@ -1,15 +1,18 @@
 // The explorer: a heatmap of durations over time; what is selected in it is listed, and compared with the rest.
 import type { VNode } from "preact";
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import type { HeatmapAnswer } from "@/api/generated/answers";
 import { useAnswer } from "@/api/answer";
 import type { AskError } from "@/api/ask";
 import { Problem } from "@/parts/Problem";
 import { go } from "@/state/navigation";
+import { nowUnixNano } from "@/time/nano";
 import type { Place } from "@/state/place";
+import { DEFAULT_RANGE, type Range } from "@/time/range";
 import { Bar } from "./Bar";
 import { Differences, useDifferences } from "./Differences";
-import { heatOf } from "./heat";
+import { fittingRange, saysTime } from "./fitting_range";
+import { heatOf, type Heat } from "./heat";
 import { useLists } from "./lists";
 import { Picture } from "./Picture";
 import { SelectionNotice } from "./SelectionNotice";
@@ -35,6 +38,7 @@ export function Explorer({ place }: { place: Place }) {
   const every = words.follow ? FOLLOW_MILLISECONDS : 0;
   const answer = useAnswer<HeatmapAnswer>("heatmap", { ...viewParams(words), columns, rows: 40 }, every);
   const heat = useMemo(() => answer.data && heatOf(answer.data), [answer.data]);
+  useFittingRange(place, answer.stale ? undefined : heat, (range) => show({ ...words, range }, "replace"));
   // The heatmap goes before all else: nothing is asked beside it until it is there.
   const ready = heat !== undefined || answer.error !== undefined;
   const lists = useLists(words, ready, every);
@@ -67,6 +71,18 @@ export function Explorer({ place }: { place: Place }) {
       </div>
     </>
   );
+}
+
+// Whoever comes back to an hour afterwards has chosen it.
+let isFirstPicture = true;
+
+function useFittingRange({ query }: Place, heat: Heat | undefined, choose: (range: Range) => void): void {
+  useEffect(() => {
+    if (!heat || heat.spans === 0 || !isFirstPicture) return;
+    isFirstPicture = false;
+    const range = saysTime(query) ? undefined : fittingRange(DEFAULT_RANGE, heat, nowUnixNano());
+    if (range) choose(range);
+  }, [heat]);
 }
 
 /** What the server has against the conditions is said beside them. */

@@ -1,5 +1,5 @@
 // The slowest requests of the selection, or of all that is shown, by their slowest span there; each leads to its trace.
-import { useMemo, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { SlowRow, SlowestAnswer } from "@/api/generated/answers";
 import { useKeys } from "@/keys/keys";
 import { colorsOf, type ServiceColors } from "@/draw/service_color";
@@ -13,12 +13,14 @@ import { formatDuration, formatInstant, type Zone } from "@/time/nano";
 import type { Show } from "./Explorer";
 import type { Heat } from "./heat";
 import type { Lists } from "./lists";
-import { requestText } from "./slow_rows";
+import { requestText, withoutStepped } from "./slow_rows";
 import { selectionHead, wholeOf } from "./selection_words";
 import { filterParams, selectionParams, type Words } from "./words";
 
 // Requests, each by its slowest span that fits.
 const MOST = 50;
+const FEWEST_SHOWN = 20;
+const MOST_HIDDEN = 1000;
 
 interface Props {
   readonly words: Words;
@@ -40,12 +42,18 @@ export function SlowList({ words, show, heat, lists, failed }: Props) {
     ...(kept && { kept: "any" }),
     limit: MOST,
   };
-  const { rows, error, again, stale, more } = usePages<SlowestAnswer, SlowRow>(
+  const pages = usePages<SlowestAnswer, SlowRow>(
     range && "slowest",
     params,
     (answer) => answer.rows,
     (row) => row.trace_id,
   );
+  const { error, again, stale, more } = pages;
+  const { rows, hidden } = withoutStepped(pages.rows, words.unstepped);
+  // A page of which much is left out is no page.
+  useEffect(() => {
+    if (more && !stale && hidden > 0 && hidden < MOST_HIDDEN && (rows?.length ?? 0) < FEWEST_SHOWN) more();
+  }, [rows?.length, hidden, stale]);
   const list = useRef<HTMLOListElement>(null);
   const step = (by: number) => () => focusRow(list.current, by);
   useKeys("Slowest requests", [
@@ -56,17 +64,12 @@ export function SlowList({ words, show, heat, lists, failed }: Props) {
   const longest = rows?.[0]?.duration_nano ?? 1;
   return (
     <section class="explore-slow" aria-label="Slowest requests">
-      <div class="explore-head">
-        <h2>Slowest requests</h2>
-        <span class="faint">{selectionHead(words, heat)}</span>
-        <label class="check explore-actions">
-          <input type="checkbox" checked={kept} onChange={() => show({ ...words, kept: !kept }, "replace")} />
-          captured or recorded only
-        </label>
-      </div>
+      <SlowHead {...{ words, show, heat }} stepped={pages.rows?.some((row) => row.stepped) === true} />
       {error && <Problem error={error} again={again} />}
       {!rows && !error && (range || !failed) && <Waiting what="Asking" />}
-      {rows?.length === 0 && <p class="faint">There are none{kept && " of which a capture or a snapshot was kept"}.</p>}
+      {rows?.length === 0 && (
+        <p class="faint">There are none{words.kept && " of which a capture or a snapshot was kept"}.</p>
+      )}
       {rows && rows.length > 0 && (
         <ol class="slow-list" ref={list} data-busy={stale}>
           {rows.map((row) => (
@@ -84,6 +87,39 @@ export function SlowList({ words, show, heat, lists, failed }: Props) {
         </ol>
       )}
     </section>
+  );
+}
+
+type HeadProps = Pick<Props, "words" | "show" | "heat"> & {
+  /** Some of the requests were slowed by single steps. */
+  readonly stepped: boolean;
+};
+
+function SlowHead({ words, show, heat, stepped }: HeadProps) {
+  const { kept, unstepped } = words;
+  return (
+    <div class="explore-head">
+      <h2>Slowest requests</h2>
+      <span class="faint">{selectionHead(words, heat)}</span>
+      <span class="explore-actions slow-choices">
+        {(unstepped || stepped) && (
+          <Check is={unstepped} choose={() => show({ ...words, unstepped: !unstepped }, "replace")}>
+            without those slowed by single steps
+          </Check>
+        )}
+        <Check is={kept} choose={() => show({ ...words, kept: !kept }, "replace")}>
+          captured or recorded only
+        </Check>
+      </span>
+    </div>
+  );
+}
+
+function Check({ is, choose, children }: { is: boolean; choose: () => void; children: string }) {
+  return (
+    <label class="check">
+      <input type="checkbox" checked={is} onChange={choose} /> {children}
+    </label>
   );
 }
 

@@ -68,7 +68,12 @@ export function Spread({ words: chosen, show, heat: current, stale, differences 
               choose={() => show(withCondition(chosen, conditionOf(spread, value)))}
             />
           ))}
-          {held && <button onClick={permit}>Look at each value of {spread}</button>}
+          {held && (
+            <p class="strips-held">
+              <button onClick={permit}>Look at each value of {spread}</button>{" "}
+              <span class="faint">takes some seconds: each is a heatmap of {formatCount(heat.spans)} spans</span>
+            </p>
+          )}
           {!held && strips.length === 0 && (
             <p class="faint">{emptyText({ spread, some, failed: error ?? found.error, done: !stale && found.done })}</p>
           )}

@@ -14,6 +14,7 @@ const FULL: Words = {
   follow: false,
   selection: { from: TWO + 1n, to: TWO + MINUTE, minNano: 250_000_001, maxNano: 1_000_000_000 },
   kept: true,
+  unstepped: true,
   spread: "host.name",
   sort: "-p99_nano",
   outer: [

@@ -30,6 +30,8 @@ export interface Words {
   readonly selection?: Selection;
   /** The list has only requests of which more than spans was kept. */
   readonly kept: boolean;
+  /** The list leaves out requests that a recording's single steps made slow. */
+  readonly unstepped: boolean;
   /** The attribute whose values are shown over time; "": none. */
   readonly spread: string;
   /** "p99_nano", or "-p99_nano" for the smallest first. */
@@ -55,6 +57,7 @@ export function readWords(query: Query): Words {
     follow: query["follow"] === "true" && !isBetween(range),
     ...(selection && { selection }),
     kept: query["kept"] === "any",
+    unstepped: query["stepped"] === "hide",
     spread: query["spread"] === "none" ? "" : (query["spread"] ?? DEFAULT_SPREAD),
     sort: query["sort"] ?? DEFAULT_SORT,
     outer: (query["outer"] ?? "").split(" ").filter(Boolean).map(readOuter),
@@ -95,6 +98,7 @@ export function writeWords(words: Words): Record<string, string> {
     follow: words.follow ? "true" : "",
     ...(selection && selectionWords(selection)),
     kept: words.kept ? "any" : "",
+    stepped: words.unstepped ? "hide" : "",
     spread: spread === DEFAULT_SPREAD ? "" : spread || "none",
     sort: sort === DEFAULT_SORT ? "" : sort,
     outer: words.outer.map(writeOuter).join(" "),

@@ -18,15 +18,15 @@ const EVERY_MILLISECONDS = 5000;
 
 const COLUMNS: readonly Column<Patient>[] = [
   { key: "host", label: "Host", value: ({ node }) => node.host_name },
-  { key: "state", label: "State", kind: "number", title: "the sick first", value: weight },
-  { key: "seen", label: "Last seen", kind: "number", value: ({ node }) => BigInt(node.last_seen_unix_nano) },
+  { key: "state", label: "State", greatestFirst: true, title: "the sick first", value: weight },
+  { key: "seen", label: "Last seen", greatestFirst: true, value: ({ node }) => BigInt(node.last_seen_unix_nano) },
   { key: "version", label: "Version", value: ({ node }) => node.agent_version },
   {
     ...{ key: "clock", label: "Clock", kind: "number" },
     title: "the server's clock minus the node's; by how much that may be wrong",
     value: ({ node }) => node.clock && Math.abs(node.clock.offset_nano),
   },
-  { key: "losses", label: "Losses", kind: "number", value: ({ node }) => lostOf(node) },
+  { key: "losses", label: "Losses", greatestFirst: true, value: ({ node }) => lostOf(node) },
   { key: "spool", label: "Spool", kind: "number", value: ({ node }) => node.spool_bytes },
   { key: "memory", label: "Memory", kind: "number", value: ({ node }) => node.resident_bytes },
   { key: "programs", label: "Programs", kind: "number", value: ({ node }) => node.programs },

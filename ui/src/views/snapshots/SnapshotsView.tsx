@@ -12,7 +12,7 @@ import { formatInstant } from "@/time/nano";
 import { commandText, doubtsOf, engineText, questionOf, whenOf } from "./snapshots";
 
 const COLUMNS: readonly Column<SnapshotRow>[] = [
-  { key: "taken", label: "Taken", kind: "number", value: (row) => whenOf(row).at },
+  { key: "taken", label: "Taken", greatestFirst: true, value: (row) => whenOf(row).at },
   { key: "engine", label: "Engine", value: engineText },
   { key: "host", label: "Host", value: ({ host }) => host },
   { key: "command", label: "Command", value: ({ command }) => commandText(command) },

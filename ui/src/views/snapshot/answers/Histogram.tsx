@@ -11,9 +11,13 @@ interface Props {
   readonly height?: number;
 }
 
+// Of one duration there is one column, and not a full row.
+const LEAST_COLUMNS = 12;
+
 export function Histogram({ columns, unit, width = 160, height = 22 }: Props) {
   const most = Math.max(1, ...columns.map(({ count }) => count));
   const each = width / Math.max(1, columns.length);
+  const wide = Math.max(1, Math.min(each - 1, width / LEAST_COLUMNS));
   const said = (value: number) => (unit ? lengthText(unit, value) : Math.round(value).toLocaleString("en"));
   const some = columns.filter(({ count }) => count > 0);
   const [first, last] = [some[0], some[some.length - 1]];
@@ -24,7 +28,7 @@ export function Histogram({ columns, unit, width = 160, height = 22 }: Props) {
       {columns.map(({ low, high, count }, at) => {
         const tall = count === 0 ? 0 : Math.max(2, Math.sqrt(count / most) * height);
         return (
-          <rect key={at} x={at * each} y={height - tall} width={Math.max(1, each - 1)} height={tall}>
+          <rect key={at} x={at * each + (each - 1 - wide) / 2} y={height - tall} width={wide} height={tall}>
             <title>{`${said(low)} to ${said(high)}: ${count.toLocaleString("en")}`}</title>
           </rect>
         );

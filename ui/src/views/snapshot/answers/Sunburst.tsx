@@ -1,5 +1,5 @@
 // Where instructions went: a ring for each depth of calls, an arc as wide as what ran there.
-import { useMemo, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useKeys } from "@/keys/keys";
 import { formatShare } from "@/parts/figures";
 import { isDark } from "@/state/appearance";
@@ -7,10 +7,12 @@ import { shortName } from "@/parts/code_names";
 import { HUES, lookOf } from "../flow/looks";
 import type { SnapshotRing, SnapshotSunburstAnswer } from "@/api/generated/answers";
 import type { Asked } from "./Answers";
-import { arcPath, labelOf, RADIUS, ringBeside, ringPixels, type RingMove } from "./shapes";
+import { arcPath, extentOf, labelOf, ringBeside, ringPixels, type RingMove } from "./shapes";
 import { counted, Verb } from "./tables";
 
 const MOST_RINGS = 600;
+const LETTERS = 10.5; // pixels of the screen
+const EDGE = 3; // for the line around what is chosen
 
 export function Sunburst({ id, tid }: Asked) {
   return (
@@ -75,25 +77,46 @@ function Picture({
       )),
     [rings, dark],
   );
-  const size = `${-RADIUS - 3} ${-RADIUS - 3} ${2 * RADIUS + 6} ${2 * RADIUS + 6}`;
+  const { left, top, width, height } = useMemo(() => extentOf(rings, pixels), [rings, pixels]);
+  const { svg, scale } = useScale(width + 2 * EDGE, height + 2 * EDGE);
+  const size = `${left - EDGE} ${top - EDGE} ${width + 2 * EDGE} ${height + 2 * EDGE}`;
   return (
     <svg
+      ref={svg}
       class="sunburst-picture"
+      style={{ "--letters": `${LETTERS / scale}px` }}
       viewBox={size}
       role="img"
       aria-label="Instructions by calls; arrow keys go from arc to arc"
     >
       {arcs}
       {rings.map((ring) => (
-        <RingName key={ring.id} ring={ring} pixels={pixels} />
+        <RingName key={ring.id} {...{ ring, pixels, scale }} />
       ))}
       <path class="sunburst-chosen" d={arcPath(at, pixels)} />
     </svg>
   );
 }
 
-function RingName({ ring, pixels }: { ring: SnapshotRing; pixels: number }) {
-  const label = labelOf(ring, pixels);
+/** How many pixels of the screen one of a picture that is `width` by `height` takes. */
+function useScale(width: number, height: number) {
+  const svg = useRef<SVGSVGElement>(null);
+  const [scale, setScale] = useState(1);
+  useLayoutEffect(() => {
+    const measure = () => {
+      const box = svg.current?.getBoundingClientRect();
+      if (box && box.width > 0) setScale(Math.min(box.width / width, box.height / height));
+    };
+    measure();
+    const observer = new ResizeObserver(measure);
+    if (svg.current) observer.observe(svg.current);
+    return () => observer.disconnect();
+  }, [width, height]);
+  return { svg, scale };
+}
+
+function RingName({ ring, pixels, scale }: { ring: SnapshotRing; pixels: number; scale: number }) {
+  const label = labelOf(ring, pixels, scale);
   if (!label) return null;
   const name = shortName(ring.name);
   return (

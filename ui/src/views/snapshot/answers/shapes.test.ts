@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { SnapshotRing } from "@/api/generated/answers";
-import { arcPath, changeText, columnsOf, columnsOfBuckets, ringBeside, ringPixels, labelOf } from "./shapes";
+import { arcPath, changeText, columnsOf, columnsOfBuckets, extentOf, ringBeside, ringPixels, labelOf } from "./shapes";
 
 it("puts bars together where there is no room for all, and loses none", () => {
   const bars = Array.from({ length: 25 }, (_, at) => ({ low: at, high: at + 1, count: at }));
@@ -61,4 +61,12 @@ it("names an arc where there is room, along it and never upside down", () => {
   expect(top?.letters).toBeGreaterThan(8);
   expect(labelOf(ring(0.45, 0.55), 60)?.turn).toBeCloseTo(0);
   expect(labelOf(ring(0.45, 0.55), 60)?.y).toBeCloseTo(150);
+});
+
+it("takes no more room than the arcs do", () => {
+  const whole = extentOf([ring(0, null, 0, 0, 1), ring(1, 0, 1, 0, 1)], 10);
+  expect(whole).toEqual({ left: -20, top: -20, width: 40, height: 40 });
+  // A deep stack of calls in the first quarter alone: up and to the right.
+  const { left, top, width, height } = extentOf([ring(0, null, 0, 0, 1), ring(1, 0, 9, 0, 0.25)], 10);
+  expect([left, top, width, height].map(Math.round)).toEqual([-10, -100, 110, 110]);
 });

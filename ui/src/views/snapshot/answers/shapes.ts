@@ -56,6 +56,27 @@ export function arcPath({ ring, from, to }: SnapshotRing, pixels: number): strin
   return `M ${point(outer, from)} A ${outer} ${outer} 0 ${large} 1 ${point(outer, end)} ${back} Z`;
 }
 
+export interface Extent {
+  readonly left: number;
+  readonly top: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** What the arcs take up: one deep stack of calls would leave most of the circle empty. */
+export function extentOf(rings: readonly SnapshotRing[], pixels: number): Extent {
+  const [xs, ys]: [number[], number[]] = [[], []];
+  for (const { ring, from, to } of rings) {
+    const quarters = [0.25, 0.5, 0.75, 1].filter((turn) => from < turn && turn < to);
+    for (const turn of [from, to, ...quarters]) {
+      xs.push((ring + 1) * pixels * Math.sin(2 * Math.PI * turn));
+      ys.push(-(ring + 1) * pixels * Math.cos(2 * Math.PI * turn));
+    }
+  }
+  const [left, top] = [Math.min(-pixels, ...xs), Math.min(-pixels, ...ys)];
+  return { left, top, width: Math.max(pixels, ...xs) - left, height: Math.max(pixels, ...ys) - top };
+}
+
 export interface RingLabel {
   readonly x: number;
   readonly y: number;
@@ -69,15 +90,19 @@ const LETTER_PIXELS = 6;
 const LETTER_HEIGHT = 9;
 const LEAST_LETTERS = 5;
 
-/** Where an arc's name is written: across its middle, where there is room for some letters. */
-export function labelOf({ ring, from, to }: SnapshotRing, pixels: number): RingLabel | undefined {
-  if (ring === 0 || pixels < LETTER_HEIGHT + 2) return undefined;
+/**
+ * Where an arc's name is written: across its middle, where there is room for some letters. `scale`: pixels of the screen
+ * for one of the picture; letters are as large on any screen.
+ */
+export function labelOf({ ring, from, to }: SnapshotRing, pixels: number, scale = 1): RingLabel | undefined {
+  const [letter, tall] = [LETTER_PIXELS / scale, LETTER_HEIGHT / scale];
+  if (ring === 0 || pixels < tall + 2 / scale) return undefined;
   const radius = (ring + 0.5) * pixels;
   const middle = (from + to) / 2;
   // A straight line of letters leaves the ring where that bends away by more than is left above and below them.
-  const straight = Math.sqrt(8 * radius * (pixels - LETTER_HEIGHT));
+  const straight = Math.sqrt(8 * radius * (pixels - tall));
   const across = Math.min((to - from) * 2 * Math.PI * radius * 0.92, straight);
-  const letters = Math.floor(across / LETTER_PIXELS);
+  const letters = Math.floor(across / letter);
   if (letters < LEAST_LETTERS) return undefined;
   const degrees = middle * 360;
   const turn = degrees > 90 && degrees < 270 ? degrees - 180 : degrees;
