@@ -175,6 +175,9 @@ class PageInABrowser(unittest.TestCase):
     def test_timelines(self):
         self.look("timeline", "lists")
 
+    def test_snapshots(self):
+        self.look("snapshot")
+
     def test_strangers(self):
         self.look("walks")
 

@@ -58,6 +58,12 @@ std::string place_at(const Delta& delta, const Occurrence& occurrence, uint64_t 
   return text;
 }
 
+// Of an end of an interval; every one is an occurrence.
+std::string place_at(const Delta& delta, uint64_t address) {
+  const auto found = delta.findings.occurrences.find(address);
+  return found == delta.findings.occurrences.end() ? hex_address(address) : place_at(delta, found->second, address);
+}
+
 std::string pattern_text(std::string_view side, const InstructionPattern& pattern, uint64_t count) {
   return std::string(side) + printable(pattern.text()) + " (" + pattern.meaning() + "), ran " + group_digits(count) +
          " times\n";
@@ -91,7 +97,7 @@ std::string longest_text(const Delta& delta) {
   for (const LongInterval& one : delta.findings.longest) {
     table.add({delta.time_text(one.interval), group_digits(one.interval.instructions),
                delta.context.since_begin_text(one.interval.begin_tsc), std::to_string(one.tid),
-               hex_address(one.interval.from), hex_address(one.interval.to)});
+               place_at(delta, one.interval.from), place_at(delta, one.interval.to)});
   }
   return table.empty() ? "  none\n" : table.render(0);
 }
@@ -135,7 +141,9 @@ void longest_json(net::JsonWriter& json, const Delta& delta) {
     begin ? json.number(*begin) : json.null();
     json.member("instructions", one.interval.instructions).member("tid", one.tid);
     json.member("from", std::string_view(hex_address(one.interval.from)));
-    json.member("to", std::string_view(hex_address(one.interval.to))).end_object();
+    json.member("from_place", std::string_view(place_at(delta, one.interval.from)));
+    json.member("to", std::string_view(hex_address(one.interval.to)));
+    json.member("to_place", std::string_view(place_at(delta, one.interval.to))).end_object();
   }
   json.end_array();
 }

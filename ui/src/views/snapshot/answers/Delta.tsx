@@ -79,12 +79,20 @@ function Measured({ of }: { of: SnapshotDeltaAnswer }) {
             <Numbers values={[one.time === null ? "unknown" : lengthText(unit, one.time)]} />
             <Numbers values={[one.begin === null ? "unknown" : lengthText(unit, one.begin), one.instructions]} />
             <Numbers values={[String(one.tid)]} />
-            <td class="mono">{one.from}</td>
-            <td class="mono">{one.to}</td>
+            <Where address={one.from} place={one.from_place} />
+            <Where address={one.to} place={one.to_place} />
           </tr>
         ))}
       </Table>
     </>
+  );
+}
+
+function Where({ address, place }: { address: string; place: string }) {
+  return (
+    <td class="mono wide" title={address}>
+      {place}
+    </td>
   );
 }
 

@@ -3,7 +3,16 @@ import type { RefObject } from "preact";
 import { useEffect, useImperativeHandle, useMemo, useRef, useState } from "preact/hooks";
 import type { Flow, ListHandle } from "./flow";
 import { ListRow } from "./ListRow";
-import { areaHeight, clampTop, positionOf, revealing, rowsInSight, topAfter, type ListSize } from "./row_scroll";
+import {
+  areaHeight,
+  clampTop,
+  isInSight,
+  positionOf,
+  revealing,
+  rowsInSight,
+  topAfter,
+  type ListSize,
+} from "./row_scroll";
 import { pageKey, rowIn, wantedPages } from "./rows";
 
 const REST_MILLISECONDS = 150;
@@ -29,6 +38,12 @@ export function List({ flow, handle, seen }: Props) {
   useEffect(() => {
     if (selection && size.height > 0) scrollTo(revealing(size, top, selection.row));
   }, [flow.revealed, size.height > 0]);
+  const before = useRef(size);
+  useEffect(() => {
+    // The source of what is selected takes room from below: a row that was in sight stays there.
+    if (selection && isInSight(before.current, top, selection.row)) scrollTo(revealing(size, top, selection.row));
+    before.current = size;
+  }, [size]);
   useEffect(() => seen(first, end), [first, end]);
   const selected = selection && selection.row >= first && selection.row < end ? [pageKey(selection.row)] : [];
   if (size.height > 0) pieces.pages.want([...new Set([...selected, ...wantedPages(first, end, thread.rows)])]);

@@ -59,7 +59,9 @@ export function useFlow(source: Source, thread: SnapshotViewThread, unit: Snapsh
   const extent = useMemo(() => extentOf(thread, source.axis), [thread, source.axis]);
   const bounds = useMemo(() => boundsOf(extent), [extent]);
   const [view, setView] = useViewport(fitted(bounds), "range");
-  const [selection, change] = useResting("at", parseSelection, formatSelection);
+  const [said, change] = useResting("at", parseSelection, formatSelection);
+  // An address may be of another thread, which had more rows.
+  const selection = said && said.row < thread.rows ? said : undefined;
   const pieces = usePieces(source, extent);
   const [revealed, setRevealed] = useState(0);
   const [problem, setProblem] = useState<AskError>();

@@ -51,6 +51,11 @@ export function rowsInSight(size: ListSize, top: number): { first: number; end: 
   return { first, end: Math.min(size.rows, Math.ceil((top + size.height) / size.rowHeight)) };
 }
 
+export function isInSight(size: ListSize, top: number, row: number): boolean {
+  const { first, end } = rowsInSight(size, top);
+  return size.height > 0 && row >= first && row < end;
+}
+
 /** Moved as little as needed so that the row is in sight; one that is far away comes to the middle. */
 export function revealing(size: ListSize, top: number, row: number): number {
   const { rowHeight, height } = size;
