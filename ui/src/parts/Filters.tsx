@@ -60,20 +60,25 @@ export function ChoiceFilter({ place, name, label, choices }: ChoiceProps) {
   );
 }
 
-/** Asks again every two seconds. */
+/** Asks again every few seconds. */
 export function FollowButton({ place }: { place: Place }) {
-  const follows = place.query["follow"] === "1";
-  const toggle = () => go(withQuery(place, { follow: follows ? undefined : "1" }), "replace");
+  const follows = isFollowing(place);
+  const toggle = () => go(withQuery(place, { follow: follows ? undefined : "true" }), "replace");
   useKeys("List", [{ key: "l", what: "follow live, or not", run: toggle }]);
   return (
     <button aria-pressed={follows} onClick={toggle}>
-      Follow live
+      Live <kbd>l</kbd>
     </button>
   );
 }
 
-export const FOLLOW_MILLISECONDS = 2000;
+const FOLLOW_MILLISECONDS = 2000;
 
-export function followOf(place: Place): number {
-  return place.query["follow"] === "1" ? FOLLOW_MILLISECONDS : 0;
+/** 0: not. */
+export function followOf(place: Place, milliseconds = FOLLOW_MILLISECONDS): number {
+  return isFollowing(place) ? milliseconds : 0;
+}
+
+function isFollowing({ query }: Place): boolean {
+  return query["follow"] === "true";
 }

@@ -3,11 +3,12 @@ import { useMemo } from "preact/hooks";
 import { useAnswer } from "@/api/answer";
 import type { GraphAnswer } from "@/api/generated/answers";
 import { formatCount } from "@/parts/figures";
+import { FollowButton, followOf } from "@/parts/Filters";
 import { Problem, Waiting } from "@/parts/Problem";
 import { RangePicker } from "@/parts/RangePicker";
 import { go } from "@/state/navigation";
 import { formatPlace, withQuery, type Place } from "@/state/place";
-import { rangeParams, rangeWords, readRange } from "@/time/range";
+import { isBetween, rangeParams, rangeWords, readRange } from "@/time/range";
 import { callsOf, spansOf, type Calls } from "./calls";
 import { CallTable } from "./CallTable";
 import { focusing } from "./focus";
@@ -15,12 +16,15 @@ import { Graph } from "./Graph";
 import { drawnOf, type Drawn } from "./neighbourhood";
 import "./services.css";
 
+// A graph costs a server more than a list.
+const FOLLOW_MILLISECONDS = 5000;
 const NO_RANGE = { since: undefined, from: undefined, to: undefined };
 
 export function Services({ place }: { place: Place }) {
   const range = useMemo(() => readRange(place.query), [place]);
   const zone = place.query["zone"] === "utc" ? "utc" : "local";
-  const { data, error, again, stale } = useAnswer<GraphAnswer>("graph", rangeParams(range));
+  const every = isBetween(range) ? 0 : followOf(place, FOLLOW_MILLISECONDS);
+  const { data, error, again, stale } = useAnswer<GraphAnswer>("graph", rangeParams(range), every);
   const calls = useMemo(() => data && callsOf(data), [data]);
   return (
     <>
@@ -31,7 +35,9 @@ export function Services({ place }: { place: Place }) {
           zone={zone}
           chooseRange={(next) => go(withQuery(place, { ...NO_RANGE, ...rangeWords(next) }))}
           chooseZone={(next) => go(withQuery(place, { zone: next === "utc" ? "utc" : undefined }))}
-        />
+        >
+          {!isBetween(range) && <FollowButton place={place} />}
+        </RangePicker>
         {data && <Sample answer={data} />}
       </div>
       {error && <Problem error={error} again={again} />}
@@ -46,6 +52,11 @@ export function Services({ place }: { place: Place }) {
   );
 }
 
+/** The service that was looked at in the view before. */
+function nameOf({ services }: Calls, chosen: string | undefined): string | undefined {
+  return services.find(({ service }) => service === chosen)?.name;
+}
+
 interface ShownProps {
   readonly calls: Calls;
   readonly place: Place;
@@ -54,7 +65,7 @@ interface ShownProps {
 }
 
 function Shown({ calls, place, words }: ShownProps) {
-  const at = place.query["at"];
+  const at = place.query["at"] ?? nameOf(calls, place.query["service"]);
   const shown = useMemo(() => drawnOf(calls, at), [calls, at]);
   const focus = useMemo(focusing, [calls]);
   const addresses = useMemo(

@@ -149,7 +149,10 @@ function SideRow({ model, name, longest, href }: { model: TraceModel; name: stri
   return (
     <div class="side">
       <span>{name}</span>
-      <a href={href}>{title ? `${nameOf(title)} ${title.service}` : model.answer.trace_id}</a>
+      <span>
+        <a href={href}>{title ? nameOf(title) : model.answer.trace_id}</a>{" "}
+        {title && <span class="faint">{title.service}</span>}
+      </span>
       <span class="faint">
         {model.answer.spans.length} spans, {formatInstant(model.tree.originNano, 3)}
       </span>

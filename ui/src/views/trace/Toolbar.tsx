@@ -49,11 +49,7 @@ export function Toolbar({ act, hits, search }: Props) {
       >
         All time
       </button>
-      <button
-        aria-pressed={follow}
-        onClick={() => act.choices.change({ follow: !follow })}
-        title="Ask again every two seconds"
-      >
+      <button aria-pressed={follow} onClick={() => act.toggleFollow()} title="Ask again every two seconds  f">
         Follow
       </button>
       <Usual act={act} />

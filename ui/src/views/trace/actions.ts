@@ -133,6 +133,10 @@ export class Actions {
     this.show(around(first.startNano, Math.max(first.endNano, last.endNano), tree.durationNano));
   }
 
+  toggleFollow(): void {
+    this.choices.change({ follow: !this.choices.words.value.follow });
+  }
+
   toggleClock(): void {
     this.choices.change({ clock: this.choices.words.peek().clock === "sent" ? "corrected" : "sent" });
   }

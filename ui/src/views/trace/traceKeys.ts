@@ -60,6 +60,7 @@ function looking(act: Actions): readonly KeyBinding[] {
     { key: "z", what: "the selected span's time", run: () => act.showSelected() },
     { key: "ArrowLeft", what: "earlier", run: () => act.pan(-0.2) },
     { key: "ArrowRight", what: "later", run: () => act.pan(0.2) },
+    { key: "f", what: "follow: ask again every two seconds, or not", run: () => act.toggleFollow() },
     { key: "t", what: "corrected times, or as they were sent", run: () => act.toggleClock() },
   ];
 }

@@ -29,7 +29,7 @@ export function readWords(query: Query): Words {
       flipped: new Set((query["flip"] ?? "").split(",").filter(Boolean)),
     },
     find: query["find"] ?? "",
-    follow: query["follow"] === "1",
+    follow: query["follow"] === "true",
   };
 }
 
@@ -42,7 +42,7 @@ export function writeWords({ span, window, clock, folding, find, follow }: Words
     runs: folding.runsOpen ? "open" : undefined,
     flip: [...folding.flipped].join(","),
     find,
-    follow: follow ? "1" : undefined,
+    follow: follow ? "true" : undefined,
   };
 }
 
