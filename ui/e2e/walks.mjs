@@ -121,10 +121,23 @@ async function toTheLineByKeys(page, told) {
   await isWhereTheLockWasHeld(page);
 }
 
+/** Who opened the snapshot by itself is led there, too. */
+async function fromTheSnapshotToTheLine(page, { base, facts }) {
+  for (const show of [() => page.keyboard.press("l"), () => page.locator(".held-lock").click()]) {
+    await page.goto(`${base}/snapshot/${facts.recorded.snapshot}`);
+    await page.locator(".held-lock", { hasText: "shelves.cc" }).waitFor();
+    await page.waitForSelector(".flow-row[aria-posinset]:not(.flow-row-waiting)");
+    await show();
+    await page.locator('.flow-row[aria-selected="true"]').waitFor();
+    await isWhereTheLockWasHeld(page);
+  }
+}
+
 export const checks = {
   "which customers were slow, and since which version": needing(["incident"], whichCustomersAndSinceWhen),
   "by keys alone": needing(["incident"], byKeysAlone),
   "from a slow request to what its threads did": needing(["captured"], toTheWaker),
   "from the slowest request to the line that held the lock, by mouse": needing(["recorded"], toTheLineByMouse),
   "from the slowest request to the line that held the lock, by keys": needing(["recorded"], toTheLineByKeys),
+  "from a snapshot to the line that held the lock": needing(["recorded"], fromTheSnapshotToTheLine),
 };

@@ -8,16 +8,20 @@ const REST_MILLISECONDS = 200;
 
 export type Change<Value> = (next: (before: Value) => Value) => void;
 
-/** `parse` reads the word's text, or its absence; `format` writes it, undefined: the address does not have it. */
+/**
+ * `parse` reads the word's text, or its absence; `format` writes it, undefined: the address does not have it. The last
+ * of the three counts how often the address was changed by somebody else.
+ */
 export function useResting<Value>(
   word: string,
   parse: (text: string | undefined) => Value,
   format: (value: Value) => string | undefined,
-): [Value, Change<Value>] {
+): [Value, Change<Value>, number] {
   const said = place.value?.query[word];
   const written = useRef(said);
   const timer = useRef(0);
   const [value, setValue] = useState(() => parse(said));
+  const [changes, setChanges] = useState(0);
 
   // The address was changed by somebody else: back, forward, a link.
   useEffect(() => {
@@ -25,6 +29,7 @@ export function useResting<Value>(
     window.clearTimeout(timer.current);
     written.current = said;
     setValue(parse(said));
+    setChanges((before) => before + 1);
   }, [said]);
   useEffect(() => () => window.clearTimeout(timer.current), []);
 
@@ -41,5 +46,5 @@ export function useResting<Value>(
       return after;
     });
   };
-  return [value, change];
+  return [value, change, changes];
 }

@@ -8,6 +8,7 @@ import { viewPath } from "./address";
 import type { Flow } from "./flow";
 import { rowIn } from "./rows";
 import {
+  outerOf,
   pieceFor,
   shownLines,
   sourceLine,
@@ -21,8 +22,7 @@ const REST_MILLISECONDS = 60;
 
 /** `firstRow`: that of the list, which is told of as long as nothing is selected. */
 export function SourcePane({ flow, firstRow }: { flow: Flow; firstRow: number }) {
-  const at = useRested(useLine(flow, firstRow), REST_MILLISECONDS);
-  const { lines, missing } = useLines(flow.source.id, at);
+  const { at, lines, missing } = useText(flow.source.id, useRested(useLine(flow, firstRow), REST_MILLISECONDS));
   return (
     <section class="flow-source" aria-label="Source" data-told={lines ? "text" : "nothing"}>
       <h2>
@@ -41,6 +41,14 @@ function useLine({ selection, stack, pieces }: Flow, firstRow: number): SourceLi
   // The same line is the same value: what rests on it waits for another one only.
   if (JSON.stringify(kept.current) !== JSON.stringify(found)) kept.current = found;
   return kept.current;
+}
+
+/** Of a header's function that was inlined the text is seldom there; that of the line that it is at is what one reads. */
+function useText(id: string, at: SourceLine | undefined) {
+  const own = useLines(id, at);
+  const outer = at && own.missing !== undefined ? outerOf(at) : undefined;
+  const around = useLines(id, outer);
+  return outer && around.lines ? { at: outer, ...around } : { at, ...own };
 }
 
 function useLines(id: string, at: SourceLine | undefined) {
@@ -62,6 +70,11 @@ function Title({ at }: { at: SourceLine | undefined }) {
       <span class="mono" title={`${at.file}:${at.line}`}>
         {lineText(at)}
       </span>{" "}
+      {at.inlined && (
+        <span class="faint" title={`${at.inlined.file}:${at.inlined.line}`}>
+          inlined here: {lineText(at.inlined)}
+        </span>
+      )}
       {at.function && (
         <span class="faint" title={at.function}>
           {shortName(at.function)} {at.begins && "begins here; where it was is not known"}

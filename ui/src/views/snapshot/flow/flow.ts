@@ -59,7 +59,7 @@ export function useFlow(source: Source, thread: SnapshotViewThread, unit: Snapsh
   const extent = useMemo(() => extentOf(thread, source.axis), [thread, source.axis]);
   const bounds = useMemo(() => boundsOf(extent), [extent]);
   const [view, setView] = useViewport(fitted(bounds), "range");
-  const [said, change] = useResting("at", parseSelection, formatSelection);
+  const [said, change, led] = useResting("at", parseSelection, formatSelection);
   // An address may be of another thread, which had more rows.
   const selection = said && said.row < thread.rows ? said : undefined;
   const pieces = usePieces(source, extent);
@@ -76,6 +76,10 @@ export function useFlow(source: Source, thread: SnapshotViewThread, unit: Snapsh
     follow.current = from !== "chart";
     if (from !== "list") setRevealed((before) => before + 1);
   };
+  // A link within the page leads there as a key does.
+  useEffect(() => {
+    if (led > 0) follow.current = true;
+  }, [led]);
   useEffect(() => {
     if (at === undefined || !follow.current) return;
     follow.current = false;
@@ -85,7 +89,7 @@ export function useFlow(source: Source, thread: SnapshotViewThread, unit: Snapsh
   const selectAt = useRowAt(source, thread, select, setProblem);
   const told = problem ?? error ?? pieces.tiles.problem ?? pieces.pages.problem;
   const parts = { source, thread, unit, extent, bounds, view, setView, pieces, selection, at, stack, pointer };
-  return { ...parts, select, selectAt, revealed, problem: told };
+  return { ...parts, select, selectAt, revealed: revealed + led, problem: told };
 }
 
 /** The calls that are under way where the selection is; asked for when it rests. */

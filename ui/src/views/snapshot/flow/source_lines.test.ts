@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { SnapshotViewSourceAnswer } from "@/api/generated/answers";
-import { pieceFor, shownLines, sourceLine } from "./source_lines";
+import { outerOf, pieceFor, shownLines, sourceLine } from "./source_lines";
 
 const call = (depth: number, more = {}) => ({
   ...{ start: 0, end: 0, depth, function: depth, first_row: 0, last_row: 9, instructions: 1, self_instructions: 1 },
@@ -22,6 +22,16 @@ it("is the instruction's own line, unless a call further out is chosen", () => {
   expect(sourceLine({ row: 5 }, ROW, stack(CALLED))).toEqual({ file: "b.cc", line: 25 });
   expect(sourceLine({ row: 5, depth: 1 }, ROW, stack(CALLED))).toEqual({ file: "b.cc", line: 25 });
   expect(sourceLine({ row: 5, depth: 0 }, ROW, stack(CALLED))).toEqual({ file: "a.cc", line: 14, function: "outer" });
+});
+
+it("is that of the call where what was inlined into it is deeper, and leads there else", () => {
+  const inlined = { ...ROW, file: "stl_map.h", inlined_at: { file: "b.cc", line: 22 } };
+  const chosen = sourceLine({ row: 5, depth: 1 }, inlined, stack(CALLED));
+  expect(chosen).toEqual({ file: "b.cc", line: 22, inlined: { file: "stl_map.h", line: 25 } });
+  const own = sourceLine({ row: 5 }, inlined, stack(CALLED));
+  expect(own).toMatchObject({ file: "stl_map.h", line: 25 });
+  expect(outerOf(own!)).toEqual(chosen);
+  expect(outerOf({ file: "a.cc", line: 1 })).toBeUndefined();
 });
 
 it("says so where the call was not seen, and takes no line of another instant's calls", () => {

@@ -10,6 +10,15 @@ export interface SourceLine {
   readonly function?: string;
   /** Not where it was, which was not seen, but where the function begins. */
   readonly begins?: boolean;
+  /** The line is of a function that was inlined here, in the text of the one that the instruction is in. */
+  readonly inlinedAt?: Place;
+  /** What was inlined at this line. */
+  readonly inlined?: Place;
+}
+
+interface Place {
+  readonly file: string;
+  readonly line: number;
 }
 
 /** Of the selected call: the line that it was at, which for all but the innermost is the line that called the next. */
@@ -21,13 +30,26 @@ export function sourceLine(
   const depth = selection?.depth;
   const inner = depth === undefined ? undefined : stack?.calls[depth + 1];
   const own = depth === undefined ? undefined : stack?.calls[depth];
-  if (!inner || !own || stack?.row !== selection?.row) return lineOf(row);
+  if (!inner || !own || stack?.row !== selection?.row) return ownLine(row, depth !== undefined);
   const function_ = stack?.functions[own.function];
   const name = function_?.name ?? "?";
   const called = lineOf(inner.called_from);
   if (called) return { ...called, function: name };
   const begins = lineOf(function_);
   return begins && { ...begins, function: name, begins: true };
+}
+
+/** `ofCall`: the call is what was chosen, and not what was inlined into it. */
+function ownLine(row: SnapshotViewRow | undefined, ofCall: boolean): SourceLine | undefined {
+  const line = lineOf(row);
+  if (!line || !row?.inlined_at) return line;
+  const inlined = { ...line, inlinedAt: row.inlined_at };
+  return ofCall ? outerOf(inlined) : inlined;
+}
+
+/** The line that an inlined one is at: what is shown where the other's text is not to be had. */
+export function outerOf({ inlinedAt, file, line }: SourceLine): SourceLine | undefined {
+  return inlinedAt && { ...inlinedAt, inlined: { file, line } };
 }
 
 function lineOf(place: { readonly file?: string; readonly line?: number } | undefined): SourceLine | undefined {
