@@ -15,9 +15,9 @@ import { rowOfSlowest, slowestShare, type Heat } from "./heat";
 import { Legend } from "./Picture";
 import { paintStrip } from "./paint_strip";
 import { rangeParams } from "@/time/range";
-import { emptyText, inOrder, seenText, spreadOver, stripOf, type Strip } from "./spread";
+import { emptyText, inOrder, leftOutText, seenText, spreadOver, stripOf, type Strip } from "./spread";
 import { useStripValues } from "./strip_values";
-import { useValueHeats } from "./strips";
+import { MOST_STRIPS, useValueHeats } from "./strips";
 import type { Words } from "./words";
 
 interface Props {
@@ -41,6 +41,8 @@ export function Spread({ words: chosen, show, heat: current, stale, differences 
     () => inOrder(found.heats.map(({ value, heat: one }) => ({ value, strip: stripOf(one, slowAbove ?? Infinity) }))),
     [found, slowAbove],
   );
+  const more = some || strips.length >= MOST_STRIPS;
+  const leftOut = heat && found.done ? leftOutText({ spread, strips, spans: heat.spans, some: more }) : undefined;
   return (
     <div class="spread">
       <div class="spread-head">
@@ -68,6 +70,7 @@ export function Spread({ words: chosen, show, heat: current, stale, differences 
               choose={() => show(withCondition(chosen, conditionOf(spread, value)))}
             />
           ))}
+          {leftOut && <p class="faint strips-left-out">{leftOut}</p>}
           {held && (
             <p class="strips-held">
               <button onClick={permit}>Look at each value of {spread}</button>{" "}

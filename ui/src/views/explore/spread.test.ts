@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { Difference } from "@/api/generated/answers";
 import { heatOf } from "./heat";
-import { candidates, inOrder, seenText, spreadOver, stripOf, emptyText } from "./spread";
+import { candidates, inOrder, leftOutText, seenText, spreadOver, stripOf, emptyText } from "./spread";
 
 const heat = heatOf({
   ...{ start_time_unix_nano: "1795269600000000000", step_nano: 60e9, columns: 4, row_bounds_nano: [0, 1e6, 1e7, 1e8] },
@@ -65,6 +65,17 @@ it("shows versions over time by default where spans have them, otherwise what di
   expect(spreadOver("service.version", ["tenant"], [])).toBe("");
   expect(spreadOver("gone", ["tenant"], differences)).toBe("gone");
   expect(spreadOver("", ["tenant"], differences)).toBe("");
+});
+
+it("says what is in no strip", () => {
+  const strips = [{ strip: { spans: 700 } }, { strip: { spans: 200 } }];
+  const shown = { spread: "tenant", strips, spans: 1000, some: false };
+  expect(leftOutText(shown)).toBe("100 of 1,000 spans have no tenant.");
+  expect(leftOutText({ ...shown, some: true })).toBe("100 of 1,000 spans are of other values, or have no tenant.");
+  // A span may have two values: the resource's and its own.
+  expect(leftOutText({ ...shown, spans: 850 })).toBeUndefined();
+  expect(leftOutText({ ...shown, spans: 900 })).toBeUndefined();
+  expect(leftOutText({ ...shown, strips: [] })).toBeUndefined();
 });
 
 it("says that no span has the attribute only once that is known", () => {

@@ -1,6 +1,7 @@
 // Spread: how one value of an attribute lies over time, next to the heatmap of everything.
 import type { UnixNano } from "@/time/nano";
 import type { Difference } from "@/api/generated/answers";
+import { formatCount } from "@/parts/figures";
 import type { Heat } from "./heat";
 import { DEFAULT_SPREAD } from "./words";
 
@@ -64,6 +65,23 @@ function lastWithAny(counts: readonly number[]): number {
   let at = counts.length - 1;
   while (at >= 0 && !counts[at]) --at;
   return at;
+}
+
+interface Shown {
+  readonly spread: string;
+  readonly strips: readonly { readonly strip: Pick<Strip, "spans"> }[];
+  /** Of the picture. */
+  readonly spans: number;
+  /** Not every value was looked at. */
+  readonly some: boolean;
+}
+
+/** What of the picture is in no strip; undefined where nothing is missing. */
+export function leftOutText({ spread, strips, spans, some }: Shown): string | undefined {
+  const missing = spans - sum(strips.map(({ strip }) => strip.spans));
+  if (strips.length === 0 || missing <= 0) return undefined;
+  const of = `${formatCount(missing)} of ${formatCount(spans)} spans`;
+  return some ? `${of} are of other values, or have no ${spread}.` : `${of} have no ${spread}.`;
 }
 
 /** By when they were first seen, as versions follow one another; of those that were there first, the slow ones. */
