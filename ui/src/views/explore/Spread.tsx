@@ -8,7 +8,7 @@ import { formatCount, formatShare } from "@/parts/figures";
 import { isDark } from "@/state/appearance";
 import { formatDuration, type Zone } from "@/time/nano";
 import { withCondition } from "./conditions";
-import { timesText } from "./describe";
+import { instantWriter } from "./describe";
 import type { Show } from "./Explorer";
 import { conditionOf } from "./condition_text";
 import { rowOfSlowest, slowestShare, type Heat } from "./heat";
@@ -16,6 +16,7 @@ import { Legend } from "./Picture";
 import { paintStrip } from "./paint_strip";
 import { rangeParams } from "@/time/range";
 import { emptyText, inOrder, leftOutText, seenText, spreadOver, stripOf, type Strip } from "./spread";
+import { timesOf } from "./selection_words";
 import { useStripValues } from "./strip_values";
 import { MOST_STRIPS, useValueHeats } from "./strips";
 import type { Words } from "./words";
@@ -132,14 +133,16 @@ interface StripProps {
   readonly choose: () => void;
 }
 
+// One slow span of four says nothing.
+const FEWEST_TOLD = 20;
+
 function ValueStrip({ value, strip, heat, zone, choose }: StripProps) {
   const dark = isDark.value;
   const paint = useCallback<Painter>(
     (context, w, h) => paintStrip(context, w, h, strip, heat, zone),
     [strip, heat, zone, dark],
   );
-  const at = (instant: bigint): string =>
-    timesText({ from: instant, to: instant }, heat.stepNano, zone).split(" – ")[0] ?? "";
+  const at = instantWriter(timesOf(heat), heat.stepNano, zone);
   const share = strip.spans > 0 ? strip.slowSpans / strip.spans : 0;
   return (
     <div class="strip">
@@ -147,7 +150,9 @@ function ValueStrip({ value, strip, heat, zone, choose }: StripProps) {
         <button class="plain" title="look at these only" onClick={choose}>
           <b>{value || "(empty)"}</b>
         </button>
-        <span class={share >= 0.1 ? "selected-text" : "faint"}>{formatShare(share)} slow</span>
+        <span class={share >= 0.1 && strip.spans >= FEWEST_TOLD ? "selected-text" : "faint"}>
+          {formatShare(share)} slow
+        </span>
         <span class="faint">of {formatCount(strip.spans)}</span>
         <span class="seen">{seenText(strip, heat, at)}</span>
       </div>

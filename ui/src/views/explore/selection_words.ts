@@ -7,8 +7,14 @@ import { boxOf } from "./selection";
 import type { Selection, Words } from "./words";
 
 /** From the heatmap's first to its last column. */
-export function wholeOf({ start, stepNano, columns }: Heat): { from: string; to: string } {
-  return { from: start.toString(), to: (start + BigInt(stepNano) * BigInt(columns)).toString() };
+export function timesOf({ start, stepNano, columns }: Heat): Between {
+  return { from: start, to: start + BigInt(stepNano) * BigInt(columns) };
+}
+
+/** The same, for the server. */
+export function wholeOf(heat: Heat): { from: string; to: string } {
+  const { from, to } = timesOf(heat);
+  return { from: from.toString(), to: to.toString() };
 }
 
 export function selectionHead({ selection, zone }: Words, heat: Heat | undefined): string {

@@ -101,7 +101,9 @@ function begin({ counts }: Strip): number {
 export function seenText(strip: Strip, heat: Heat, write: (at: UnixNano) => string): string {
   const { first, last } = strip;
   if (first === undefined || last === undefined) return "";
-  const begun = first > heat.start ? [`first seen ${write(first)}`] : [];
+  // That the first few columns have none is chance.
+  const early = Math.max(3, heat.columns / 20);
+  const begun = first >= instantAt(heat, Math.ceil(early)) ? [`first seen ${write(first)}`] : [];
   const ended = last < instantAt(heat, heat.columns - 1) ? [`last seen ${write(last)}`] : [];
   const gap = longestGap(strip.counts);
   const away = gap && [`not seen ${write(instantAt(heat, gap.from))} – ${write(instantAt(heat, gap.to))}`];
