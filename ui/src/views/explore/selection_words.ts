@@ -19,8 +19,15 @@ export function wholeOf(heat: Heat): { from: string; to: string } {
 
 export function selectionHead({ selection, zone }: Words, heat: Heat | undefined): string {
   if (!selection) return "of all that is shown";
-  return `${timesText(selection, heat?.stepNano ?? 1e9, zone)}, ${durationsText(selection)}`;
+  return `${timesText(selection, precision(selection, heat?.stepNano ?? 1e9), zone)}, ${durationsText(selection)}`;
 }
+
+// Seconds that are none are left out.
+function precision({ from, to }: Selection, stepNano: number): number {
+  return from % MINUTE === 0n && to % MINUTE === 0n ? Math.max(stepNano, Number(MINUTE)) : stepNano;
+}
+
+const MINUTE = 60_000_000_000n;
 
 /** Whether a selection can be seen: it may be of another time, or nothing of what is shown now may lie in it. */
 export type Held = "something" | "nothing" | "elsewhere";
