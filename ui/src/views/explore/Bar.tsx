@@ -5,6 +5,8 @@ import { useKeys } from "@/keys/keys";
 import { RangePicker } from "@/parts/RangePicker";
 import type { Lists } from "./lists";
 import { isBetween } from "@/time/range";
+import { nowUnixNano } from "@/time/nano";
+import { withChosenRange } from "./other_time";
 import { withRange, type Words } from "./words";
 
 export interface BarProps {
@@ -50,7 +52,7 @@ function RangeChoice({ words, show }: BarProps) {
       <RangePicker
         range={range}
         zone={zone}
-        chooseRange={(next) => show(withRange(words, next))}
+        chooseRange={(next) => show(withChosenRange(words, next, nowUnixNano()))}
         chooseZone={(next) => show({ ...words, zone: next })}
       >
         <button

@@ -1,5 +1,6 @@
 // Differences, the greatest first: what it is, and the shares that have it on both sides.
 import { Fragment, type VNode } from "preact";
+import { useState } from "preact/hooks";
 import type { Answer } from "@/api/answer";
 import type { Difference, DifferencesAnswer, Trait } from "@/api/generated/answers";
 import { formatCount, formatShare } from "@/parts/figures";
@@ -11,19 +12,32 @@ interface Props {
   readonly answer: Answer<DifferencesAnswer>;
   readonly words: Words;
   readonly show: Show;
+  /** As many are shown at first. */
+  readonly most: number;
 }
 
-export function DifferenceList({ answer: { data, stale }, words, show }: Props) {
+export function DifferenceList({ answer: { data, stale }, words, show, most }: Props) {
+  const [all, setAll] = useState(false);
   if (!data) return null;
+  // A button in one row's place saves nothing.
+  const hidden = data.differences.length > most + 1 ? data.differences.length - most : 0;
+  const shown = all || hidden === 0 ? data.differences : data.differences.slice(0, most);
   return (
-    <ol class="differences" data-busy={stale}>
-      {data.differences.map((difference, at) => (
-        <Row
-          key={JSON.stringify(traitOf(difference))}
-          {...{ difference, words, show, first: isFirstOfKey(data.differences, at) }}
-        />
-      ))}
-    </ol>
+    <>
+      <ol class="differences" data-busy={stale}>
+        {shown.map((difference, at) => (
+          <Row
+            key={JSON.stringify(traitOf(difference))}
+            {...{ difference, words, show, first: isFirstOfKey(data.differences, at) }}
+          />
+        ))}
+      </ol>
+      {hidden > 0 && (
+        <button class="more-differences" aria-expanded={all} onClick={() => setAll(!all)}>
+          {all ? `Without the last ${hidden}` : `${hidden} more`}
+        </button>
+      )}
+    </>
   );
 }
 

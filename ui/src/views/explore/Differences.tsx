@@ -1,12 +1,13 @@
 // How the selected spans differ from the others that are shown: the greatest difference first.
 import { useAnswer, type Answer } from "@/api/answer";
-import type { DifferenceSide, DifferencesAnswer } from "@/api/generated/answers";
+import type { DifferencesAnswer } from "@/api/generated/answers";
 import { formatCount } from "@/parts/figures";
 import { Problem, Waiting } from "@/parts/Problem";
 import { DifferenceList } from "./DifferenceList";
 import type { Show } from "./Explorer";
 import type { Heat } from "./heat";
 import { wholeOf } from "./selection_words";
+import { countedSides, sideText } from "./sides";
 import { filterParams, selectionParams, type Words } from "./words";
 import "./differences.css";
 
@@ -38,15 +39,29 @@ interface Props {
   readonly words: Words;
   readonly show: Show;
   readonly answer: Compared | undefined;
+  /** Of the same spans, unless it is still on its way. */
+  readonly heat: Heat | undefined;
 }
 
-export function Differences({ words, show, answer }: Props) {
-  const { data, error, again } = answer?.own ?? {};
+// What the requests say is the telling part: it is to be in sight below what the spans themselves say.
+const MOST_OWN = 4;
+const MOST_OF_REQUESTS = 8;
+
+export function Differences({ words, show, answer, heat }: Props) {
+  const { data, error, again, stale } = answer?.own ?? {};
+  const sides = data && countedSides(data, stale ? undefined : heat?.spans);
+  const alone = answer?.requests.data?.differences.length === 0 || answer?.requests.error !== undefined;
+  const of = JSON.stringify(words.selection && selectionParams(words.selection));
   return (
     <section class="explore-differences explore-side" aria-label="How the selection differs">
       <div class="explore-head">
         <h2>How the selection differs</h2>
-        {data && <Sides selected={data.selected} rest={data.rest} />}
+        {sides && (
+          <span class="faint" title="how many of them were looked at">
+            <Swatch of="selected" /> {sideText(sides.selected)} selected <Swatch of="rest" /> {sideText(sides.rest)}{" "}
+            others
+          </span>
+        )}
       </div>
       {!answer && <Hint />}
       {error && <Problem error={error} {...(again && { again })} />}
@@ -54,8 +69,10 @@ export function Differences({ words, show, answer }: Props) {
       {answer && data && (
         <div class="difference-lists" data-scrolls tabIndex={0} role="region" aria-label="Differences">
           {data.differences.length === 0 && <p class="faint">{nothingText(data)}</p>}
-          <DifferenceList answer={answer.own} words={words} show={show} />
-          {data.selected.spans > 0 && <OfRequests answer={answer.requests} words={words} show={show} />}
+          <DifferenceList key={of} answer={answer.own} {...{ words, show }} most={alone ? Infinity : MOST_OWN} />
+          {data.selected.spans > 0 && (
+            <OfRequests key={`requests ${of}`} answer={answer.requests} {...{ words, show }} />
+          )}
         </div>
       )}
     </section>
@@ -66,9 +83,10 @@ function OfRequests({ answer, words, show }: { answer: Answer<DifferencesAnswer>
   const { data, error, again } = answer;
   return (
     <section aria-label="In the rest of their requests">
-      <h3 title={data && `${sideText(data.selected)} and ${sideText(data.rest)} requests were looked at`}>
-        In the rest of their requests
-      </h3>
+      <div class="difference-head">
+        <h3>In the rest of their requests</h3>
+        {data && data.differences.length > 0 && <RequestSides {...data} />}
+      </div>
       {error && <Problem error={error} again={again} />}
       {!data && !error && <Waiting what="Reading requests" />}
       {data?.differences.length === 0 && (
@@ -77,8 +95,18 @@ function OfRequests({ answer, words, show }: { answer: Answer<DifferencesAnswer>
           {formatCount(data.rest.looked_at)} other requests that were looked at are alike.
         </p>
       )}
-      <DifferenceList answer={answer} words={words} show={show} />
+      <DifferenceList answer={answer} words={words} show={show} most={MOST_OF_REQUESTS} />
     </section>
+  );
+}
+
+// How many requests there are is not known, only how many were looked at.
+function RequestSides({ selected, rest }: Pick<DifferencesAnswer, "selected" | "rest">) {
+  return (
+    <span class="faint" title="as many requests were looked at">
+      <Swatch of="selected" /> of {formatCount(selected.looked_at)} selected <Swatch of="rest" /> of{" "}
+      {formatCount(rest.looked_at)} other requests
+    </span>
   );
 }
 
@@ -98,17 +126,6 @@ function Hint() {
   );
 }
 
-function Sides({ selected, rest }: { selected: DifferenceSide; rest: DifferenceSide }) {
-  return (
-    <span class="faint" title="how many of them were looked at">
-      <span class="swatch selected" aria-hidden="true" /> {sideText(selected)} selected{" "}
-      <span class="swatch rest" aria-hidden="true" /> {sideText(rest)} others
-    </span>
-  );
-}
-
-// "321 of 418": as many were looked at.
-function sideText({ spans, looked_at, estimated }: DifferenceSide): string {
-  const all = `${estimated ? "about " : ""}${formatCount(spans)}`;
-  return looked_at < spans ? `${formatCount(looked_at)} of ${all}` : all;
+function Swatch({ of }: { of: "selected" | "rest" }) {
+  return <span class={`swatch ${of}`} aria-hidden="true" />;
 }

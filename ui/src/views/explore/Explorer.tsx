@@ -66,7 +66,11 @@ export function Explorer({ place }: { place: Place }) {
           words.selection !== undefined,
           <ServiceTable key="services" words={words} show={show} lists={lists} />,
           <SlowList key="slow" show={show} {...{ words, heat, lists }} failed={answer.error !== undefined} />,
-          <Differences key="differences" words={words} show={show} answer={differences} />,
+          <Differences
+            {...{ words, show, answer: differences }}
+            key="differences"
+            heat={answer.stale ? undefined : heat}
+          />,
         )}
       </div>
     </>

@@ -1,10 +1,11 @@
 import type { ComponentChildren } from "preact";
 import type { Show } from "./Explorer";
 import { formatCount, formatShare } from "@/parts/figures";
-import { formatDuration } from "@/time/nano";
+import { formatDuration, nowUnixNano } from "@/time/nano";
 import { rowOfSlowest, slowestShare, type Heat } from "./heat";
 import { Heatmap } from "./Heatmap";
 import { formatBetween, isBetween } from "@/time/range";
+import { dayAround } from "./other_time";
 import { selectionOf, zooms } from "./selection";
 import { Empty } from "./Empty";
 import { useKeys } from "@/keys/keys";
@@ -63,7 +64,14 @@ function Head({ words, show, heat, select }: HeadProps) {
   const slowest = heat && rowOfSlowest(heat, share);
   const box = heat && slowest !== undefined && { left: 0, right: heat.columns - 1, low: slowest, high: heat.rows - 1 };
   const selectSlowest = () => heat && box && select(selectionOf(heat, box));
-  useKeys("Selection", [{ key: "s", what: "select the slowest ones", run: selectSlowest }]);
+  const selectDay = (): void => {
+    const day = dayAround(words, nowUnixNano());
+    if (day) show(day);
+  };
+  useKeys("Selection", [
+    { key: "s", what: "select the slowest ones", run: selectSlowest },
+    { key: "d", what: "select its durations in the day around it", run: selectDay },
+  ]);
   const { selection, range, zone, outer } = words;
   const useless = selection !== undefined && heat !== undefined && !zooms(heat, selection);
   const name = words.operation || words.service || "All services";

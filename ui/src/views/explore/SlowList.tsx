@@ -9,10 +9,11 @@ import { Problem, Waiting } from "@/parts/Problem";
 import { isDark } from "@/state/appearance";
 import { fromHere } from "@/state/navigation";
 import { formatPlace } from "@/state/place";
-import { formatDuration, formatInstant, type Zone } from "@/time/nano";
+import { formatDuration, formatInstant, nowUnixNano, type Zone } from "@/time/nano";
 import type { Show } from "./Explorer";
 import type { Heat } from "./heat";
 import type { Lists } from "./lists";
+import { dayAround } from "./other_time";
 import { requestText, withoutStepped } from "./slow_rows";
 import { selectionHead, wholeOf } from "./selection_words";
 import { filterParams, selectionParams, type Words } from "./words";
@@ -101,6 +102,7 @@ function SlowHead({ words, show, heat, stepped }: HeadProps) {
     <div class="explore-head">
       <h2>Slowest requests</h2>
       <span class="faint">{selectionHead(words, heat)}</span>
+      <DayAround words={words} show={show} />
       <span class="explore-actions slow-choices">
         {(unstepped || stepped) && (
           <Check is={unstepped} choose={() => show({ ...words, unstepped: !unstepped }, "replace")}>
@@ -112,6 +114,17 @@ function SlowHead({ words, show, heat, stepped }: HeadProps) {
         </Check>
       </span>
     </div>
+  );
+}
+
+/** Since when there are such, be it since which version, is seen in a day, seldom in an hour. */
+function DayAround({ words, show }: Pick<Props, "words" | "show">) {
+  const day = dayAround(words, nowUnixNano());
+  if (!day) return null;
+  return (
+    <button title="the same durations, twelve hours before and after" onClick={() => show(day)}>
+      The day around it <kbd>d</kbd>
+    </button>
   );
 }
 

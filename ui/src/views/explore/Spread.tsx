@@ -8,16 +8,17 @@ import { formatCount, formatShare } from "@/parts/figures";
 import { isDark } from "@/state/appearance";
 import { formatDuration, type Zone } from "@/time/nano";
 import { withCondition } from "./conditions";
-import { timesText } from "./describe";
+import { instantWriter } from "./describe";
 import type { Show } from "./Explorer";
 import { conditionOf } from "./condition_text";
 import { rowOfSlowest, slowestShare, type Heat } from "./heat";
 import { Legend } from "./Picture";
 import { paintStrip } from "./paint_strip";
 import { rangeParams } from "@/time/range";
-import { emptyText, inOrder, seenText, spreadOver, stripOf, type Strip } from "./spread";
+import { emptyText, inOrder, leftOutText, seenText, spreadOver, stripOf, type Strip } from "./spread";
+import { timesOf } from "./selection_words";
 import { useStripValues } from "./strip_values";
-import { useValueHeats } from "./strips";
+import { MOST_STRIPS, useValueHeats } from "./strips";
 import type { Words } from "./words";
 
 interface Props {
@@ -41,6 +42,8 @@ export function Spread({ words: chosen, show, heat: current, stale, differences 
     () => inOrder(found.heats.map(({ value, heat: one }) => ({ value, strip: stripOf(one, slowAbove ?? Infinity) }))),
     [found, slowAbove],
   );
+  const more = some || strips.length >= MOST_STRIPS;
+  const leftOut = heat && found.done ? leftOutText({ spread, strips, spans: heat.spans, some: more }) : undefined;
   return (
     <div class="spread">
       <div class="spread-head">
@@ -68,6 +71,7 @@ export function Spread({ words: chosen, show, heat: current, stale, differences 
               choose={() => show(withCondition(chosen, conditionOf(spread, value)))}
             />
           ))}
+          {leftOut && <p class="faint strips-left-out">{leftOut}</p>}
           {held && (
             <p class="strips-held">
               <button onClick={permit}>Look at each value of {spread}</button>{" "}
@@ -129,14 +133,16 @@ interface StripProps {
   readonly choose: () => void;
 }
 
+// One slow span of four says nothing.
+const FEWEST_TOLD = 20;
+
 function ValueStrip({ value, strip, heat, zone, choose }: StripProps) {
   const dark = isDark.value;
   const paint = useCallback<Painter>(
     (context, w, h) => paintStrip(context, w, h, strip, heat, zone),
     [strip, heat, zone, dark],
   );
-  const at = (instant: bigint): string =>
-    timesText({ from: instant, to: instant }, heat.stepNano, zone).split(" – ")[0] ?? "";
+  const at = instantWriter(timesOf(heat), heat.stepNano, zone);
   const share = strip.spans > 0 ? strip.slowSpans / strip.spans : 0;
   return (
     <div class="strip">
@@ -144,7 +150,9 @@ function ValueStrip({ value, strip, heat, zone, choose }: StripProps) {
         <button class="plain" title="look at these only" onClick={choose}>
           <b>{value || "(empty)"}</b>
         </button>
-        <span class={share >= 0.1 ? "selected-text" : "faint"}>{formatShare(share)} slow</span>
+        <span class={share >= 0.1 && strip.spans >= FEWEST_TOLD ? "selected-text" : "faint"}>
+          {formatShare(share)} slow
+        </span>
         <span class="faint">of {formatCount(strip.spans)}</span>
         <span class="seen">{seenText(strip, heat, at)}</span>
       </div>

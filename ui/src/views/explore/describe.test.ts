@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { describe as inWords, sentence, timesText } from "./describe";
+import { describe as inWords, durationsText, sentence, timesText } from "./describe";
 import { heatOf, tally } from "./heat";
 import { selectionOf } from "./selection";
 
@@ -27,4 +27,17 @@ it("has as many digits as columns need", () => {
   expect(timesText(times, 250e6, "utc")).toBe("14:00:00.250 – 14:00:00.500");
   expect(timesText(times, 10e9, "utc")).toBe("14:00:00 – 14:00:00");
   expect(timesText(times, 7200e9, "utc")).toBe("11-21 14:00 – 11-21 14:00");
+});
+
+it("has dates where they differ", () => {
+  const [from, hour] = [1795269600000000000n, 3_600_000_000_000n];
+  const text = (hours: bigint, stepNano = 60e9) => timesText({ from, to: from + hours * hour }, stepNano, "utc");
+  expect(text(9n)).toBe("14:00 – 23:00");
+  expect(text(10n)).toBe("11-21 14:00 – 11-22 00:00");
+  expect(text(24n)).toBe("11-21 14:00 – 11-22 14:00");
+  expect(text(10n, 10e9)).toBe("11-21 14:00:00 – 11-22 00:00:00");
+});
+
+it("says that there is no upper bound", () => {
+  expect(durationsText({ minNano: 5e6, maxNano: Number.MAX_SAFE_INTEGER })).toBe("5 ms and longer");
 });

@@ -59,7 +59,7 @@ export function useHeatmapKeys(keyed: Keyed): void {
     { key: "Enter", what: "keep what is drawn as the selection", when: (e) => ours(e) && !!cursor, run: keep },
     { key: "Escape", what: "clear the selection", run: clear },
     { key: "z", what: "zoom into the selection", run: zoom },
-    { key: "u", what: "undo the zoom, back to what was selected", run: keyed.zoomOut },
+    { key: "u", what: "undo the zoom, or the day: back to what was selected", run: keyed.zoomOut },
   ]);
 }
 

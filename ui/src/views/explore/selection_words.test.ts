@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { heatOf } from "./heat";
-import { heldBy, rangeAround } from "./selection_words";
-import type { Selection } from "./words";
+import { heldBy, rangeAround, selectionHead } from "./selection_words";
+import { readWords, type Selection } from "./words";
 
 const TWO = 1795269600000000000n;
 const MINUTE = 60_000_000_000n;
@@ -25,6 +25,13 @@ describe("a selection", () => {
   it("may be of another time", () => {
     expect(heldBy(heat, at(-60n, 10n))).toBe("elsewhere");
     expect(heldBy(heat, at(10n, 10n))).toBe("elsewhere");
+  });
+  it("is told without seconds where it has none", () => {
+    const words = readWords({ zone: "utc" });
+    const say = (selection: Selection) => selectionHead({ ...words, selection }, { ...heat, stepNano: 30e9 });
+    expect(say(at(1n, 3n))).toBe("14:01 – 14:04, 1 ms – 10 ms");
+    expect(say({ ...at(1n, 3n), from: TWO + MINUTE / 2n })).toBe("14:00:30 – 14:04:00, 1 ms – 10 ms");
+    expect(selectionHead(words, heat)).toBe("of all that is shown");
   });
   it("is in the middle of its range, which does not go beyond now", () => {
     const later = TWO + 1000n * MINUTE;

@@ -7,14 +7,27 @@ import { boxOf } from "./selection";
 import type { Selection, Words } from "./words";
 
 /** From the heatmap's first to its last column. */
-export function wholeOf({ start, stepNano, columns }: Heat): { from: string; to: string } {
-  return { from: start.toString(), to: (start + BigInt(stepNano) * BigInt(columns)).toString() };
+export function timesOf({ start, stepNano, columns }: Heat): Between {
+  return { from: start, to: start + BigInt(stepNano) * BigInt(columns) };
+}
+
+/** The same, for the server. */
+export function wholeOf(heat: Heat): { from: string; to: string } {
+  const { from, to } = timesOf(heat);
+  return { from: from.toString(), to: to.toString() };
 }
 
 export function selectionHead({ selection, zone }: Words, heat: Heat | undefined): string {
   if (!selection) return "of all that is shown";
-  return `${timesText(selection, heat?.stepNano ?? 1e9, zone)}, ${durationsText(selection)}`;
+  return `${timesText(selection, precision(selection, heat?.stepNano ?? 1e9), zone)}, ${durationsText(selection)}`;
 }
+
+// Seconds that are none are left out.
+function precision({ from, to }: Selection, stepNano: number): number {
+  return from % MINUTE === 0n && to % MINUTE === 0n ? Math.max(stepNano, Number(MINUTE)) : stepNano;
+}
+
+const MINUTE = 60_000_000_000n;
 
 /** Whether a selection can be seen: it may be of another time, or nothing of what is shown now may lie in it. */
 export type Held = "something" | "nothing" | "elsewhere";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { Difference } from "@/api/generated/answers";
 import { heatOf } from "./heat";
-import { candidates, inOrder, seenText, spreadOver, stripOf, emptyText } from "./spread";
+import { candidates, inOrder, leftOutText, seenText, spreadOver, stripOf, emptyText } from "./spread";
 
 const heat = heatOf({
   ...{ start_time_unix_nano: "1795269600000000000", step_nano: 60e9, columns: 4, row_bounds_nano: [0, 1e6, 1e7, 1e8] },
@@ -34,17 +34,20 @@ it("looks at telling values before frequent ones", () => {
 });
 
 it("says what began or ended within the picture, and no more", () => {
-  const say = (first: number, last: number) =>
-    seenText(
-      { ...stripOf(heat, 0), first: heat.start + BigInt(first), last: heat.start + BigInt(last) },
-      heat,
-      (at) => `+${at - heat.start}`,
-    );
-  expect(say(60e9, 120e9)).toBe("first seen +60000000000 · last seen +120000000000");
-  expect(say(0, 240e9)).toBe("all the time");
-  expect(say(60e9, 240e9)).toBe("first seen +60000000000");
+  const write = (at: bigint) => `+${(at - heat.start) / 60_000_000_000n}`;
+  const say = (first: number, last: number, columns: number) => {
+    const [begin, end] = [first, last].map((column) => heat.start + BigInt(column) * 60_000_000_000n);
+    return seenText({ ...stripOf(heat, 0), first: begin!, last: end! }, { ...heat, columns }, write);
+  };
+  expect(say(3, 12, 20)).toBe("first seen +3 · last seen +12");
+  expect(say(0, 20, 20)).toBe("all the time");
+  expect(say(3, 20, 20)).toBe("first seen +3");
+  // What merely misses the first columns was there before.
+  expect(say(2, 20, 20)).toBe("all the time");
+  expect(say(5, 120, 120)).toBe("all the time");
+  expect(say(6, 120, 120)).toBe("first seen +6");
   const left = { ...stripOf(heat, 0), counts: [1, 0, 0, 1], first: heat.start, last: heat.start + 240_000_000_000n };
-  expect(seenText(left, heat, (at) => `+${at - heat.start}`)).toBe("not seen +60000000000 – +180000000000");
+  expect(seenText(left, heat, write)).toBe("not seen +1 – +3");
 });
 
 it("has versions in the order of their coming, then the slow ones", () => {
@@ -65,6 +68,17 @@ it("shows versions over time by default where spans have them, otherwise what di
   expect(spreadOver("service.version", ["tenant"], [])).toBe("");
   expect(spreadOver("gone", ["tenant"], differences)).toBe("gone");
   expect(spreadOver("", ["tenant"], differences)).toBe("");
+});
+
+it("says what is in no strip", () => {
+  const strips = [{ strip: { spans: 700 } }, { strip: { spans: 200 } }];
+  const shown = { spread: "tenant", strips, spans: 1000, some: false };
+  expect(leftOutText(shown)).toBe("100 of 1,000 spans have no tenant.");
+  expect(leftOutText({ ...shown, some: true })).toBe("100 of 1,000 spans are of other values, or have no tenant.");
+  // A span may have two values: the resource's and its own.
+  expect(leftOutText({ ...shown, spans: 850 })).toBeUndefined();
+  expect(leftOutText({ ...shown, spans: 900 })).toBeUndefined();
+  expect(leftOutText({ ...shown, strips: [] })).toBeUndefined();
 });
 
 it("says that no span has the attribute only once that is known", () => {

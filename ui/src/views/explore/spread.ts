@@ -1,6 +1,7 @@
 // Spread: how one value of an attribute lies over time, next to the heatmap of everything.
 import type { UnixNano } from "@/time/nano";
 import type { Difference } from "@/api/generated/answers";
+import { formatCount } from "@/parts/figures";
 import type { Heat } from "./heat";
 import { DEFAULT_SPREAD } from "./words";
 
@@ -66,6 +67,23 @@ function lastWithAny(counts: readonly number[]): number {
   return at;
 }
 
+interface Shown {
+  readonly spread: string;
+  readonly strips: readonly { readonly strip: Pick<Strip, "spans"> }[];
+  /** Of the picture. */
+  readonly spans: number;
+  /** Not every value was looked at. */
+  readonly some: boolean;
+}
+
+/** What of the picture is in no strip; undefined where nothing is missing. */
+export function leftOutText({ spread, strips, spans, some }: Shown): string | undefined {
+  const missing = spans - sum(strips.map(({ strip }) => strip.spans));
+  if (strips.length === 0 || missing <= 0) return undefined;
+  const of = `${formatCount(missing)} of ${formatCount(spans)} spans`;
+  return some ? `${of} are of other values, or have no ${spread}.` : `${of} have no ${spread}.`;
+}
+
 /** By when they were first seen, as versions follow one another; of those that were there first, the slow ones. */
 export function inOrder<T extends { readonly strip: Strip }>(all: readonly T[]): T[] {
   const first = ({ strip }: T): number => begin(strip);
@@ -83,7 +101,9 @@ function begin({ counts }: Strip): number {
 export function seenText(strip: Strip, heat: Heat, write: (at: UnixNano) => string): string {
   const { first, last } = strip;
   if (first === undefined || last === undefined) return "";
-  const begun = first > heat.start ? [`first seen ${write(first)}`] : [];
+  // That the first few columns have none is chance.
+  const early = Math.max(3, heat.columns / 20);
+  const begun = first >= instantAt(heat, Math.ceil(early)) ? [`first seen ${write(first)}`] : [];
   const ended = last < instantAt(heat, heat.columns - 1) ? [`last seen ${write(last)}`] : [];
   const gap = longestGap(strip.counts);
   const away = gap && [`not seen ${write(instantAt(heat, gap.from))} – ${write(instantAt(heat, gap.to))}`];

@@ -34,7 +34,9 @@ export function useStripValues(
   const [permitted, setPermitted] = useState<Heat>();
   const held = heat !== undefined && heat.spans > UNASKED_SPANS && permitted !== heat;
   const path = heat && spread && !held ? `attributes/${encodeURIComponent(spread)}/values` : undefined;
-  const answer = useAnswer<AttributeValuesAnswer>(path, { ...rangeParams(words.range), limit: MOST_CANDIDATES });
+  // Of the chosen service: the most frequent values of all may have none of a small one's.
+  const params = { ...rangeParams(words.range), service: words.service, limit: MOST_CANDIDATES };
+  const answer = useAnswer<AttributeValuesAnswer>(path, params);
   // The selection's list and differences go first.
   const waits = differences !== undefined && differences.stale;
   const frequent = answer.data?.key === spread ? answer.data : undefined;
@@ -47,7 +49,7 @@ export function useStripValues(
     values: path && !waits && !answer.stale ? values : undefined,
     held: held && spread !== "",
     permit: () => setPermitted(heat),
-    some: (frequent?.values.length ?? 0) >= MOST_CANDIDATES,
+    some: (frequent?.values.length ?? 0) >= MOST_CANDIDATES || frequent?.estimated === true,
     ...(answer.error && { error: answer.error }),
   };
 }

@@ -24,6 +24,26 @@ describe("looking at a difference is", () => {
     expect(withTrait(plain, trait("service", { value: "cart" }))).toMatchObject({ service: "cart", operation: "" });
   });
   it("errors only", () => expect(withTrait(plain, trait("status", { value: "error" })).errors).toBe(true));
+  it("an operation, and its service where that is told", () => {
+    const all = readWords({ service: "", where: "a=b" });
+    const load = trait("operation", { value: "load" });
+    expect(withTrait(all, load)).toMatchObject({ service: "", operation: "load" });
+    expect(withTrait(all, { ...load, service: "cart" })).toMatchObject({
+      ...{ service: "cart", operation: "load", where: ["a=b"] },
+    });
+    expect(withTrait(plain, load)).toMatchObject({ service: "shop", operation: "load" });
+  });
+  it("what is slow of another operation, in the selection's time", () => {
+    const selection = { from: 0n, to: 9n, minNano: 100, maxNano: 2000 };
+    const own = trait("self_time", { service: "cart", operation: "load", is: ">=", value: "150" });
+    const slow = withTrait({ ...plain, selection }, own);
+    expect(slow).toMatchObject({ service: "cart", operation: "load", where: [] });
+    expect(slow.selection).toEqual({ ...selection, minNano: 150 });
+    // Several together may last longer than the selected.
+    const longer = withTrait({ ...plain, selection }, { ...own, value: "3000" });
+    expect(longer.selection).toEqual({ ...selection, minNano: 3000, maxNano: Number.MAX_SAFE_INTEGER });
+    expect(withTrait(plain, own).selection).toBeUndefined();
+  });
   it("another service's spans by themselves", () => {
     const narrowed = readWords({ service: "shop", operation: "GET /", where: "a=b", from: "0", to: "1" });
     const theirs = withTrait(narrowed, trait("attribute", { service: "cart", key: "tenant", value: "acme" }));

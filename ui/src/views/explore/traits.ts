@@ -36,7 +36,8 @@ export function wordsOf(trait: Trait): TraitWords {
 
 /** Looks only at spans that have it; those of another service are looked at by themselves. */
 export function withTrait(words: Words, trait: Trait): Words {
-  return trait.service === "" ? withOwn(words, trait) : withOthers(words, trait);
+  if (trait.of === "self_time") return withSlow(words, trait);
+  return trait.service === "" || trait.of === "operation" ? withOwn(words, trait) : withOthers(words, trait);
 }
 
 function withOwn(words: Words, trait: Trait): Words {
@@ -45,7 +46,7 @@ function withOwn(words: Words, trait: Trait): Words {
     case "service":
       return { ...words, service: value, operation: words.service === value ? words.operation : "" };
     case "operation":
-      return { ...words, operation: value };
+      return { ...words, service: trait.service || words.service, operation: value };
     case "status":
       return { ...words, errors: value === "error" };
     default:
@@ -58,6 +59,16 @@ function withOthers({ selection: _, ...words }: Words, trait: Trait): Words {
   const { of, service, operation } = trait;
   const where = of === "attribute" || of === "resource" ? [conditionOn(trait)] : [];
   return { ...words, service, operation, where, errors: of === "error" };
+}
+
+// Spans of the operation that may have taken that long themselves, while the selected ones ran.
+function withSlow(words: Words, trait: Trait): Words {
+  const others = withOthers(words, trait);
+  const minNano = Number(trait.value);
+  if (!words.selection || !Number.isSafeInteger(minNano)) return others;
+  const { maxNano } = words.selection;
+  const most = maxNano >= minNano ? maxNano : Number.MAX_SAFE_INTEGER;
+  return { ...others, selection: { ...words.selection, minNano, maxNano: most } };
 }
 
 export function conditionOn({ key, is, value }: Trait): string {

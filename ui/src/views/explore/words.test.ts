@@ -20,6 +20,7 @@ const FULL: Words = {
   outer: [
     { range: { since: "24h" } },
     { range: { from: TWO - 60n * MINUTE, to: TWO + 120n * MINUTE }, durations: { minNano: 7, maxNano: 9_000_000_000 } },
+    { range: { since: "6h" }, durations: { minNano: 7, maxNano: 8 }, times: { from: TWO - 1n, to: TWO + MINUTE } },
   ],
 };
 

@@ -1,7 +1,7 @@
 // What the explorer shows, as a value: read from the address's query, and written to it. What is by default is not written.
 import { readZone, type UnixNano, type Zone } from "@/time/nano";
 import { readInstant, writeInstant } from "@/time/rfc3339";
-import { isBetween, rangeParams, rangeWords, readRange, type Range } from "@/time/range";
+import { isBetween, rangeParams, rangeWords, readRange, type Between, type Range } from "@/time/range";
 import { decodeConditions, encodeConditions } from "./conditions";
 
 /** Spans that were started in [from, to) and lasted minNano to maxNano, both inclusive. */
@@ -12,10 +12,12 @@ export interface Selection {
   readonly maxNano: number;
 }
 
-/** A range that was zoomed out of sight, and which durations were selected in it. */
+/** A range that was left for another one, and what was selected in it. */
 export interface Outer {
   readonly range: Range;
   readonly durations?: Pick<Selection, "minNano" | "maxNano">;
+  /** The selection's, where it is not the range that was zoomed into. */
+  readonly times?: Between;
 }
 
 export interface Words {
@@ -72,18 +74,30 @@ function readSelection(query: Query): Selection | undefined {
   return { from, to, minNano, maxNano };
 }
 
-// "24h", "FROM/TO", either with "~MIN-MAX" behind it.
+// "24h", "FROM/TO", either with "~MIN-MAX" behind it, and that with "~FROM/TO".
 function readOuter(text: string): Outer {
-  const [written = "", said = ""] = text.split("~");
+  const [written = "", said = "", selected = ""] = text.split("~");
   const [from, to] = written.split("/");
   const range = readRange(to === undefined ? { since: from } : { from, to });
   const [, min, max] = /^(\d{1,16})-(\d{1,16})$/.exec(said) ?? [];
-  return min === undefined ? { range } : { range, durations: { minNano: Number(min), maxNano: Number(max) } };
+  if (min === undefined) return { range };
+  const times = readTimes(selected);
+  return { range, durations: { minNano: Number(min), maxNano: Number(max) }, ...(times && { times }) };
 }
 
-function writeOuter({ range, durations }: Outer): string {
-  const text = isBetween(range) ? `${writeInstant(range.from)}/${writeInstant(range.to)}` : range.since;
-  return durations ? `${text}~${durations.minNano}-${durations.maxNano}` : text;
+function readTimes(text: string): Between | undefined {
+  const [from, to] = text.split("/").map((instant) => readInstant(instant));
+  return from !== undefined && to !== undefined && from < to ? { from, to } : undefined;
+}
+
+function writeOuter({ range, durations, times }: Outer): string {
+  const text = isBetween(range) ? writeTimes(range) : range.since;
+  if (!durations) return text;
+  return `${text}~${durations.minNano}-${durations.maxNano}${times ? `~${writeTimes(times)}` : ""}`;
+}
+
+function writeTimes({ from, to }: Between): string {
+  return `${writeInstant(from)}/${writeInstant(to)}`;
 }
 
 export function writeWords(words: Words): Record<string, string> {
@@ -151,7 +165,6 @@ export function zoomedOut(words: Words): Words {
   const before = words.outer[words.outer.length - 1];
   if (!before) return words;
   const out = withRange(words, before.range, words.outer.slice(0, -1));
-  return before.durations && isBetween(words.range)
-    ? { ...out, selection: { ...words.range, ...before.durations } }
-    : out;
+  const times = before.times ?? (isBetween(words.range) ? words.range : undefined);
+  return before.durations && times ? { ...out, selection: { ...times, ...before.durations } } : out;
 }
