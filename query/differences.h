@@ -30,9 +30,10 @@ struct DifferencesQuery {
 
 struct Difference {
   Trait trait;
-  Sides sides;              // members that have it, of those looked at
-  Shares shares;            // among their like
-  std::vector<Trait> also;  // what exactly the same members have
+  Sides sides;                           // members that have it, of those looked at
+  Shares shares;                         // among their like
+  std::vector<Trait> also;               // what exactly the same members have
+  std::vector<std::string> values = {};  // of kOneOf, the most telling first; the trait's own value is empty
 };
 
 struct DifferencesAnswer {

@@ -209,6 +209,77 @@ TEST(Differences, NumbersAreToldByTheBoundThatPartsThem) {
   EXPECT_EQ(answer.differences[0].sides.others, 0u) << "a pid parts them as well, but is a name";
 }
 
+uint64_t drawn(uint64_t n, uint64_t below) {
+  uint64_t word = (n + 1) * 0x9e3779b97f4a7c15ULL;
+  word = (word ^ word >> 31) * 0xbf58476d1ce4e5b9ULL;
+  return (word ^ word >> 29) % below;
+}
+
+// Payments of five hundred customers; `is_slow` says of a customer and a payment whether it is.
+void add_payments(testing::SampleStore& store, uint64_t payments, bool (*is_slow)(uint64_t customer, uint64_t n)) {
+  for (uint64_t n = 0; n < payments; ++n) {
+    uint64_t customer = drawn(n, 500);
+    std::string name = "cust-" + std::to_string(customer);
+    store::AttributeView own[] = {{"customer", store::ValueView::of_string(name)}};
+    store::SpanView span;
+    span.name = "pay";
+    span.trace_id = testing::sample_trace_id(1000 + n);
+    span.span_id = testing::sample_span_id(1);
+    span.start_unix_nano = kFrom + n * kNanosPerSecond / 2;
+    span.end_unix_nano = span.start_unix_nano + (is_slow(customer, n) ? kNanosPerSecond : testing::kMilli);
+    span.attributes = own;
+    store.add(span, {});
+  }
+}
+
+TEST(Differences, ManyValuesThatTogetherAreSlowAreOneDifference) {
+  testing::SampleStore store;
+  add_payments(store, 3000, [](uint64_t customer, uint64_t) { return customer % 50 == 7; });
+  DifferencesAnswer answer = ask(slow_ones(), store);
+  ASSERT_EQ(answer.differences.size(), 1u);
+  const Difference& group = answer.differences[0];
+  EXPECT_EQ(words(group.trait), "attribute   customer in ");
+  EXPECT_EQ(group.sides.selected, answer.selected.shown);
+  EXPECT_EQ(group.sides.others, 0u);
+  EXPECT_EQ(std::set(group.values.begin(), group.values.end()),
+            (std::set<std::string>{"cust-7", "cust-57", "cust-107", "cust-157", "cust-207", "cust-257", "cust-307",
+                                   "cust-357", "cust-407", "cust-457"}));
+  EXPECT_NE(to_json(answer).find(R"("is":"in","value":"",)"), std::string::npos);
+  EXPECT_NE(to_json(answer).find(R"("also":[],"values":["cust-)"), std::string::npos);
+}
+
+TEST(Differences, ValuesThatGatherByChanceAreNone) {
+  for (uint64_t spans : {300, 1000, 3000}) {
+    testing::SampleStore store;
+    add_payments(store, spans, [](uint64_t, uint64_t n) { return drawn(n + 77'777, 20) == 0; });
+    EXPECT_TRUE(ask(slow_ones(), store).differences.empty()) << spans;
+  }
+}
+
+// Some are slow among many more of other kinds: they are compared with their like, of which there are enough.
+TEST(Differences, RequestsAreComparedWithOthersOfTheirKind) {
+  testing::SampleStore store;
+  for (uint64_t n = 0; n < 3000; ++n) {
+    if (n % 50 != 0) {
+      add_span(store, "gateway", {.name = "GET /"}, n, 1, testing::kMilli);
+      continue;
+    }
+    bool slow = n % 300 == 0;
+    store::AttributeView card[] = {{"card", store::ValueView::of_string(slow ? "jcb" : "visa")}};
+    add_span(store, "gateway", {.name = "POST /"}, n, 1, slow ? kNanosPerSecond : testing::kMilli);
+    add_span(store, "payments", {.name = "charge", .attributes = card}, n, 2, testing::kMilli / 2);
+  }
+  DifferencesQuery query = slow_ones();
+  query.requests = true;
+  DifferencesAnswer answer = ask(query, store);
+  EXPECT_EQ(answer.selected.shown, 10u);
+  EXPECT_EQ(answer.rest.shown, 50u);
+  ASSERT_FALSE(answer.differences.empty());
+  std::set<std::string> told;
+  for (const Difference& difference : answer.differences) told.insert(words(difference.trait));
+  EXPECT_TRUE(told.contains("attribute payments  card = jcb"));
+}
+
 // Of requests: the root knows nothing, the slow child's tenant and the host of the one that failed are told.
 TEST(Differences, OfRequestsAreWhatTheirOtherSpansSay) {
   testing::SampleStore store;

@@ -38,7 +38,7 @@ std::string like_of(const store::StoredSpan& stored) {
 }
 
 void tally_span(const store::StoredSpan& stored, TraitTally& tally) {
-  tally.have({.of = TraitOf::kOperation, .value = stored.operation});
+  tally.have({.of = TraitOf::kOperation, .service = stored.service, .value = stored.operation});
   tally.have({.of = TraitOf::kService, .value = stored.service});
   tally.have({.of = TraitOf::kStatus, .value = store::status_code_name(stored.span.status)});
   tally_attributes(TraitOf::kAttribute, "", stored.span.attributes, tally);

@@ -32,6 +32,8 @@ std::string_view trait_is_name(TraitIs is) {
       return ">=";
     case TraitIs::kAtMost:
       return "<=";
+    case TraitIs::kOneOf:
+      return "in";
   }
   return "";
 }

@@ -22,8 +22,8 @@ enum class TraitOf : uint8_t {
 };
 std::string_view trait_of_name(TraitOf of);
 
-enum class TraitIs : uint8_t { kEqual, kAtLeast, kAtMost };
-std::string_view trait_is_name(TraitIs is);  // "=", ">=", "<="
+enum class TraitIs : uint8_t { kEqual, kAtLeast, kAtMost, kOneOf };
+std::string_view trait_is_name(TraitIs is);  // "=", ">=", "<=", "in"
 
 struct TraitView {
   TraitOf of = TraitOf::kOperation;

@@ -48,21 +48,23 @@ bool comes_before(const Difference& a, const Difference& b) {
   return order(a.trait) < order(b.trait);
 }
 
-std::string key_of(const Trait& trait) {
-  std::string name;
-  name_trait({.of = trait.of, .service = trait.service, .operation = trait.operation, .key = trait.key}, name);
-  return name;
+// Where the time went says more than what else all of these have.
+int rank_beside(const Trait& trait) {
+  if (trait.of == TraitOf::kSelfTime) return 0;
+  return trait.of == TraitOf::kError ? 1 : 2;
 }
 
 // The answer as it grows, the most surprising first.
 class Answer {
  public:
   void add(Difference difference, uint64_t fingerprint) {
-    std::string key = key_of(difference.trait);
+    std::string key = question_of(difference.trait);
     // A bound says what the values within it say, and the other way round.
     auto [how, is_new_key] = told_.try_emplace(key, difference.trait.is);
     if (how->second != difference.trait.is) return;
     auto [place, is_new] = places_.try_emplace(fingerprint, all_.size());
+    // The hosts of a version are some values, too, but not what one looks for.
+    if (!is_new && difference.trait.is == TraitIs::kOneOf) return;
     if (is_new) {
       all_.push_back(std::move(difference));
     } else {
@@ -72,6 +74,7 @@ class Answer {
 
   std::vector<Difference> take(size_t limit) {
     if (all_.size() > limit) all_.resize(limit);
+    for (Difference& one : all_) std::ranges::stable_sort(one.also, {}, rank_beside);
     return std::move(all_);
   }
 
@@ -82,6 +85,12 @@ class Answer {
 };
 
 }  // namespace
+
+std::string question_of(const Trait& trait) {
+  std::string name;
+  name_trait({.of = trait.of, .service = trait.service, .operation = trait.operation, .key = trait.key}, name);
+  return name;
+}
 
 void TraitTally::begin(bool is_selected, std::string_view stratum, const TraceId& trace_id) {
   members_.push_back({.is_selected = is_selected,
@@ -157,6 +166,7 @@ std::vector<Difference> TraitTally::differences(size_t limit) const {
   std::vector<Found> found;
   for (const auto& [name, count] : counts_) judge(count, 0, found);
   for (const auto& [name, numbers] : numbers_) judge(numbers, found);
+  judge_groups(found);
   std::sort(found.begin(), found.end(),
             [](const Found& a, const Found& b) { return comes_before(a.difference, b.difference); });
   Answer answer;

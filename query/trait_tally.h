@@ -16,6 +16,9 @@
 
 namespace fathom::query {
 
+// What a trait's value answers: the same of two traits that differ in their values alone.
+std::string question_of(const Trait& trait);
+
 class TraitTally {
  public:
   // What comes next is of this member, which is compared with others of `stratum`; what one trace alone has is no
@@ -36,8 +39,9 @@ class TraitTally {
     Sides sides;
     std::vector<StratumSides> strata;
     uint32_t last_member = UINT32_MAX;
-    uint64_t fingerprint = 0;  // of the set of members that have it
-    uint64_t traces = 0;       // of selected members that have it: one bit each, by hash
+    uint64_t fingerprint = 0;       // of the set of members that have it
+    uint64_t traces = 0;            // of selected members that have it: one bit each, by hash
+    void join(const Count& other);  // as if its value were this one, too
   };
   struct Numbers {
     Trait trait;
@@ -52,6 +56,8 @@ class TraitTally {
   Shares compare(const Count& count) const;
   void judge(const Count& count, double penalty, std::vector<Found>& found) const;
   void judge(const Numbers& numbers, std::vector<Found>& found) const;
+  void judge_groups(std::vector<Found>& found) const;
+  void judge_group(std::vector<const Count*> values, std::vector<Found>& found) const;
   double least_surprise() const;
 
   Strata strata_;

@@ -5,7 +5,7 @@ import type { Answer } from "@/api/answer";
 import type { Difference, DifferencesAnswer, Trait } from "@/api/generated/answers";
 import { formatCount, formatShare } from "@/parts/figures";
 import type { Show } from "./Explorer";
-import { traitsOf, withTrait, wordsOf } from "./traits";
+import { eachOf, traitsOf, withTrait, wordsOf } from "./traits";
 import type { Words } from "./words";
 
 interface Props {
@@ -66,7 +66,7 @@ function Row({ difference, words, show, first }: RowProps) {
   return (
     <li>
       <div title={shares}>
-        <Traits all={traits} />
+        {difference.is === "in" ? <OneOf {...{ difference, words, show }} /> : <Traits all={traits} />}
         <span class="visually-hidden">{shares}</span>
         <button
           class="plain over-time"
@@ -83,16 +83,48 @@ function Row({ difference, words, show, first }: RowProps) {
   );
 }
 
+/** Values that differ together: how many, and each. */
+function OneOf({ difference, words, show }: Pick<RowProps, "difference" | "words" | "show">) {
+  const { whose, name } = wordsOf(difference);
+  const each = eachOf(difference);
+  return (
+    <>
+      {whose && <Broken name={`${whose} `} />}
+      <span class="faint">
+        <Broken name={name} />
+      </span>{" "}
+      <b>one of {each.length}:</b>{" "}
+      <Folded
+        all={each.map((trait) => (
+          <button
+            key={trait.value}
+            class="plain one-value"
+            title={`look at ${whose || "these"} only`}
+            onClick={() => show(withTrait(words, trait))}
+          >
+            {trait.value || "(empty)"}
+          </button>
+        ))}
+        rest={(hidden) => `${hidden} more`}
+      />
+    </>
+  );
+}
+
 // What the same spans have in common may be a lot: a process's whole description. The first ones say it.
 const MOST_TRAITS = 4;
 
 function Traits({ all }: { all: readonly VNode[] }) {
+  return <Folded all={all} rest={(hidden) => `and ${hidden} more alike`} />;
+}
+
+function Folded({ all, rest }: { all: readonly VNode[]; rest: (hidden: number) => string }) {
   if (all.length <= MOST_TRAITS + 1) return <>{all}</>;
   return (
     <>
       {all.slice(0, MOST_TRAITS)}
       <details class="more-traits">
-        <summary>and {all.length - MOST_TRAITS} more alike</summary>
+        <summary>{rest(all.length - MOST_TRAITS)}</summary>
         {all.slice(MOST_TRAITS)}
       </details>
     </>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Trait } from "@/api/generated/answers";
-import { withTrait, wordsOf } from "./traits";
+import type { Difference, Trait } from "@/api/generated/answers";
+import { eachOf, withTrait, wordsOf } from "./traits";
 import { readWords } from "./words";
 
 const plain = readWords({ service: "shop", operation: "GET /" });
@@ -63,4 +63,12 @@ it("says whose it is, and what", () => {
   expect(wordsOf(trait("self_time", { ...charge, is: ">=", value: "200000000" })).value).toBe("≥ 200 ms");
   expect(wordsOf(trait("attribute", { key: "n", is: "<=", value: "3" })).value).toBe("≤ 3");
   expect(wordsOf(trait("operation")).value).toBe("(empty)");
+});
+
+it("each of the values that differ together is looked at by itself", () => {
+  const group = { ...trait("attribute", { service: "payment", key: "customer", is: "in" }), values: ["a", "b"] };
+  const each = eachOf(group as Difference);
+  expect(each.map(({ is, value }) => `${is}${value}`)).toEqual(["=a", "=b"]);
+  expect(withTrait(plain, each[1]!)).toMatchObject({ service: "payment", where: ["customer=b"] });
+  expect(eachOf(version as Difference)).toEqual([]);
 });

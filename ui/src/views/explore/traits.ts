@@ -14,7 +14,7 @@ export interface TraitWords {
   readonly value: string;
 }
 
-const SIGNS: Readonly<Record<Trait["is"], string>> = { "=": "", ">=": "≥ ", "<=": "≤ " };
+const SIGNS: Readonly<Record<Trait["is"], string>> = { "=": "", ">=": "≥ ", "<=": "≤ ", in: "" };
 
 export function wordsOf(trait: Trait): TraitWords {
   const whose = [trait.service, trait.operation].filter(Boolean).join(" ");
@@ -71,8 +71,15 @@ function withSlow(words: Words, trait: Trait): Words {
   return { ...others, selection: { ...words.selection, minNano, maxNano: most } };
 }
 
+/** Of some values that differ together each by itself, as one looks at them one by one; of others themselves. */
+export function eachOf(difference: Difference): Trait[] {
+  const { of, service, operation, key } = difference;
+  return (difference.values ?? []).map((value) => ({ of, service, operation, key, is: "=", value }));
+}
+
 export function conditionOn({ key, is, value }: Trait): string {
-  const compare: Compare = is;
+  // Conditions have no alternatives: of some values nothing is asked but that there is one.
+  const compare: Compare = is === "in" ? "has" : is;
   return formatCondition({ key, compare, value });
 }
 
