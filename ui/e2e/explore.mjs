@@ -95,6 +95,27 @@ export const checks = {
     await page.waitForURL((url) => !url.search.includes("sel_from"));
   },
 
+  "the day around a selection has its durations, and is undone": async (page, told) => {
+    const durations = () => ["sel_min", "sel_max"].map((word) => query(page, word));
+    await opened(page, told, "zone=utc");
+    await drag(page);
+    await page.waitForURL(/sel_from=/);
+    const [from, chosen] = [query(page, "sel_from"), durations()];
+    await page.getByRole("button", { name: /^The day around it/ }).click();
+    await page.waitForURL(/outer=/);
+    assert.equal(query(page, "sel_from"), query(page, "from"));
+    assert.equal(query(page, "sel_to"), query(page, "to"));
+    assert.deepEqual(durations(), chosen);
+    await page.keyboard.press("u");
+    await page.waitForURL((url) => !url.search.includes("outer="));
+    assert.equal(query(page, "sel_from"), from);
+    await page.keyboard.press("d");
+    await page.waitForURL(/outer=/);
+    await page.getByRole("button", { name: "5m", exact: true }).click();
+    await page.waitForURL(/since=5m/);
+    assert.deepEqual(durations(), chosen, "another range keeps the durations");
+  },
+
   "j and Enter open a trace": async (page, told) => {
     await opened(page, told);
     await page.keyboard.press("j");

@@ -1,4 +1,5 @@
 // How the selected spans differ from the others that are shown: the greatest difference first.
+import { useRef } from "preact/hooks";
 import { useAnswer, type Answer } from "@/api/answer";
 import type { DifferencesAnswer } from "@/api/generated/answers";
 import { formatCount } from "@/parts/figures";
@@ -48,8 +49,9 @@ const MOST_OWN = 4;
 const MOST_OF_REQUESTS = 8;
 
 export function Differences({ words, show, answer, heat }: Props) {
-  const { data, error, again, stale } = answer?.own ?? {};
-  const sides = data && countedSides(data, stale ? undefined : heat?.spans);
+  const { data, error, again } = answer?.own ?? {};
+  const shown = useShownSpans(answer?.own, heat);
+  const sides = data && countedSides(data, shown);
   const alone = answer?.requests.data?.differences.length === 0 || answer?.requests.error !== undefined;
   const of = JSON.stringify(words.selection && selectionParams(words.selection));
   return (
@@ -77,6 +79,13 @@ export function Differences({ words, show, answer, heat }: Props) {
       )}
     </section>
   );
+}
+
+/** What the heatmap counted of the view that this answer is of: while one follows live, the next one may be there. */
+function useShownSpans(answer: Answer<DifferencesAnswer> | undefined, heat: Heat | undefined): number | undefined {
+  const known = useRef<{ data: DifferencesAnswer; spans: number } | undefined>(undefined);
+  if (answer?.data && !answer.stale && heat) known.current = { data: answer.data, spans: heat.spans };
+  return known.current && known.current.data === answer?.data ? known.current.spans : undefined;
 }
 
 function OfRequests({ answer, words, show }: { answer: Answer<DifferencesAnswer>; words: Words; show: Show }) {
