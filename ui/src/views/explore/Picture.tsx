@@ -2,10 +2,10 @@ import type { ComponentChildren } from "preact";
 import type { Show } from "./Explorer";
 import { formatCount, formatShare } from "@/parts/figures";
 import { formatDuration } from "@/time/nano";
-import { rowOfSlowest, slowestShare, type Heat } from "./heat";
+import { rowOfSlowest, slowestApart, slowestShare, type Heat } from "./heat";
 import { Heatmap } from "./Heatmap";
 import { formatBetween, isBetween } from "@/time/range";
-import { selectionOf, zooms } from "./selection";
+import { holdsApart, selectionOf, zooms } from "./selection";
 import { Empty } from "./Empty";
 import { useKeys } from "@/keys/keys";
 import { zoomedIn, zoomedOut, type Selection, type Words } from "./words";
@@ -58,11 +58,22 @@ interface HeadProps extends Pick<Props, "words" | "show" | "heat"> {
   readonly select: (selection: Selection) => void;
 }
 
-function Head({ words, show, heat, select }: HeadProps) {
+const SELECT_THESE = "select these, to see how they differ from the others";
+
+/** Those that stand apart, and once these are selected, a share of all. */
+function slowestOf({ selection }: Words, heat: Heat | undefined) {
+  const apart = heat && !holdsApart(heat, selection) ? slowestApart(heat) : undefined;
   const share = heat ? slowestShare(heat) : 0.01;
-  const slowest = heat && rowOfSlowest(heat, share);
-  const box = heat && slowest !== undefined && { left: 0, right: heat.columns - 1, low: slowest, high: heat.rows - 1 };
-  const selectSlowest = () => heat && box && select(selectionOf(heat, box));
+  const row = heat && (apart?.row ?? rowOfSlowest(heat, share));
+  const box = heat && row !== undefined && { left: 0, right: heat.columns - 1, low: row, high: heat.rows - 1 };
+  const many = apart ? formatCount(apart.count) : formatShare(share);
+  const why = apart ? `${SELECT_THESE}, from which a gap parts them; once more, a share of all` : SELECT_THESE;
+  return { box, many, why };
+}
+
+function Head({ words, show, heat, select }: HeadProps) {
+  const slowest = slowestOf(words, heat);
+  const selectSlowest = () => heat && slowest.box && select(selectionOf(heat, slowest.box));
   useKeys("Selection", [{ key: "s", what: "select the slowest ones", run: selectSlowest }]);
   const { selection, range, zone, outer } = words;
   const useless = selection !== undefined && heat !== undefined && !zooms(heat, selection);
@@ -81,8 +92,8 @@ function Head({ words, show, heat, select }: HeadProps) {
         {said}
       </span>
       <span class="explore-actions">
-        <button disabled={!box} title="select these, to see how they differ from the others" onClick={selectSlowest}>
-          Slowest {formatShare(share)} <kbd>s</kbd>
+        <button disabled={!slowest.box} title={slowest.why} onClick={selectSlowest}>
+          Slowest {slowest.many} <kbd>s</kbd>
         </button>
         <button
           disabled={!selection || useless}

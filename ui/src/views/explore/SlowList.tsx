@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { SlowRow, SlowestAnswer } from "@/api/generated/answers";
 import { useKeys } from "@/keys/keys";
 import { colorsOf, type ServiceColors } from "@/draw/service_color";
+import { formatCount } from "@/parts/figures";
 import { focusRow } from "@/parts/focus_row";
 import { usePages } from "@/parts/pages";
 import { Problem, Waiting } from "@/parts/Problem";
@@ -11,9 +12,10 @@ import { fromHere } from "@/state/navigation";
 import { formatPlace } from "@/state/place";
 import { formatDuration, formatInstant, type Zone } from "@/time/nano";
 import type { Show } from "./Explorer";
-import type { Heat } from "./heat";
+import { slowestApart, type Heat } from "./heat";
 import type { Lists } from "./lists";
 import { requestText, withoutStepped } from "./slow_rows";
+import { holdsApart } from "./selection";
 import { selectionHead, wholeOf } from "./selection_words";
 import { filterParams, selectionParams, type Words } from "./words";
 
@@ -100,7 +102,10 @@ function SlowHead({ words, show, heat, stepped }: HeadProps) {
   return (
     <div class="explore-head">
       <h2>Slowest requests</h2>
-      <span class="faint">{selectionHead(words, heat)}</span>
+      <span class="faint">
+        {apartText(words, heat)}
+        {selectionHead(words, heat)}
+      </span>
       <span class="explore-actions slow-choices">
         {(unstepped || stepped) && (
           <Check is={unstepped} choose={() => show({ ...words, unstepped: !unstepped }, "replace")}>
@@ -113,6 +118,11 @@ function SlowHead({ words, show, heat, stepped }: HeadProps) {
       </span>
     </div>
   );
+}
+
+function apartText({ selection }: Words, heat: Heat | undefined): string {
+  const apart = heat && holdsApart(heat, selection) ? slowestApart(heat) : undefined;
+  return apart ? `the slowest ${formatCount(apart.count)} spans: ` : "";
 }
 
 function Check({ is, choose, children }: { is: boolean; choose: () => void; children: string }) {
