@@ -79,16 +79,12 @@ function Head({ words, show, heat, select }: HeadProps) {
   const useless = selection !== undefined && heat !== undefined && !zooms(heat, selection);
   const name = words.operation || words.service || "All services";
   const time = isBetween(range) ? formatBetween(range, zone) : `last ${range.since}`;
-  const figures = [
-    heat && `${formatCount(heat.spans)} spans`,
-    time,
-    heat && `a column is ${formatDuration(heat.stepNano)}`,
-  ];
-  const said = figures.filter(Boolean).join(" · ");
+  // The fields above say the range.
+  const said = heat ? `${formatCount(heat.spans)} spans · a column is ${formatDuration(heat.stepNano)}` : "";
   return (
     <div class="explore-head picture-head">
       <h2 title={name}>{name}</h2>
-      <span class="faint" title={said}>
+      <span class="faint" title={[said, time].filter(Boolean).join(" · ")}>
         {said}
       </span>
       <span class="explore-actions">

@@ -17,7 +17,7 @@ import type { Lists } from "./lists";
 import { requestText, withoutStepped } from "./slow_rows";
 import { holdsApart } from "./selection";
 import { selectionHead, wholeOf } from "./selection_words";
-import { filterParams, selectionParams, type Words } from "./words";
+import { filterParams, KEPT, selectionParams, type Kept, type Words } from "./words";
 
 // Requests, each by its slowest span that fits.
 const MOST = 50;
@@ -41,7 +41,7 @@ export function SlowList({ words, show, heat, lists, failed }: Props) {
     ...filterParams(words),
     by: "span",
     once: "trace",
-    ...(kept && { kept: "any" }),
+    ...(kept && { kept }),
     limit: MOST,
   };
   const pages = usePages<SlowestAnswer, SlowRow>(
@@ -69,9 +69,7 @@ export function SlowList({ words, show, heat, lists, failed }: Props) {
       <SlowHead {...{ words, show, heat }} stepped={pages.rows?.some((row) => row.stepped) === true} />
       {error && <Problem error={error} again={again} />}
       {!rows && !error && (range || !failed) && <Waiting what="Asking" />}
-      {rows?.length === 0 && (
-        <p class="faint">There are none{words.kept && " of which a capture or a snapshot was kept"}.</p>
-      )}
+      {rows?.length === 0 && <p class="faint">There are none{NONE_KEPT[kept]}.</p>}
       {rows && rows.length > 0 && (
         <ol class="slow-list" ref={list} data-busy={stale}>
           {rows.map((row) => (
@@ -91,6 +89,13 @@ export function SlowList({ words, show, heat, lists, failed }: Props) {
     </section>
   );
 }
+
+const NONE_KEPT: Readonly<Record<Kept, string>> = {
+  "": "",
+  any: " of which a capture or a snapshot was kept",
+  captured: " of which a capture was kept",
+  recorded: " of which a snapshot was kept",
+};
 
 type HeadProps = Pick<Props, "words" | "show" | "heat"> & {
   /** Some of the requests were slowed by single steps. */
@@ -112,9 +117,7 @@ function SlowHead({ words, show, heat, stepped }: HeadProps) {
             without those slowed by single steps
           </Check>
         )}
-        <Check is={kept} choose={() => show({ ...words, kept: !kept }, "replace")}>
-          captured or recorded only
-        </Check>
+        <KeptChoice kept={kept} choose={(next) => show({ ...words, kept: next }, "replace")} />
       </span>
     </div>
   );
@@ -123,6 +126,32 @@ function SlowHead({ words, show, heat, stepped }: HeadProps) {
 function apartText({ selection }: Words, heat: Heat | undefined): string {
   const apart = heat && holdsApart(heat, selection) ? slowestApart(heat) : undefined;
   return apart ? `the slowest ${formatCount(apart.count)} spans: ` : "";
+}
+
+const KEPT_TEXTS: Readonly<Record<Kept, string>> = {
+  "": "any",
+  any: "captured or recorded",
+  captured: "captured",
+  recorded: "recorded",
+};
+
+function KeptChoice({ kept, choose }: { kept: Kept; choose: (kept: Kept) => void }) {
+  return (
+    <label class="check">
+      kept
+      <select
+        title="a capture has what the threads did, a recording every instruction of a stretch"
+        value={kept}
+        onChange={({ currentTarget }) => choose(KEPT.find((word) => word === currentTarget.value) ?? "")}
+      >
+        {KEPT.map((word) => (
+          <option key={word} value={word}>
+            {KEPT_TEXTS[word]}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
 }
 
 function Check({ is, choose, children }: { is: boolean; choose: () => void; children: string }) {
