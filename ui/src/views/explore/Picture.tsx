@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import type { Show } from "./Explorer";
 import { formatCount, formatShare } from "@/parts/figures";
+import { Name } from "@/parts/Name";
 import { formatDuration } from "@/time/nano";
 import { rowOfSlowest, slowestApart, slowestShare, type Heat } from "./heat";
 import { Heatmap } from "./Heatmap";
@@ -83,7 +84,9 @@ function Head({ words, show, heat, select }: HeadProps) {
   const said = heat ? `${formatCount(heat.spans)} spans · a column is ${formatDuration(heat.stepNano)}` : "";
   return (
     <div class="explore-head picture-head">
-      <h2 title={name}>{name}</h2>
+      <h2>
+        <Name text={name} />
+      </h2>
       <span class="faint" title={[said, time].filter(Boolean).join(" · ")}>
         {said}
       </span>
