@@ -84,7 +84,7 @@ function OperationChoice({ words, show, lists }: BarProps) {
 
 /** What is chosen is seen in the field itself, which is wider in wide windows (explore.css); the list has room for all. */
 function chosenLetters(): number {
-  return window.innerWidth < 1800 ? 17 : 38;
+  return window.innerWidth < 1800 ? 17 : 35;
 }
 
 interface ChoiceProps {

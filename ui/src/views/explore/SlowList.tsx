@@ -5,6 +5,7 @@ import { useKeys } from "@/keys/keys";
 import { colorsOf, type ServiceColors } from "@/draw/service_color";
 import { formatCount } from "@/parts/figures";
 import { focusRow } from "@/parts/focus_row";
+import { Name } from "@/parts/Name";
 import { usePages } from "@/parts/pages";
 import { Problem, Waiting } from "@/parts/Problem";
 import { isDark } from "@/state/appearance";
@@ -181,12 +182,16 @@ function Row({ row, longest, colors, zone }: RowProps) {
       <span class="number slow-duration">{formatDuration(row.duration_nano)}</span>
       <span class="faint slow-time">{formatInstant(BigInt(row.start_time_unix_nano), 3, zone).slice(5)}</span>
       <span class="slow-name">
-        <i aria-hidden="true" style={{ background: colors(row.service, isDark.value) }} /> {row.service}{" "}
-        <b>{row.operation}</b> {row.error && <span class="bad">error</span>}
-        {!row.complete && <span class="faint"> incomplete</span>}
+        <i aria-hidden="true" style={{ background: colors(row.service, isDark.value) }} />
+        <span class="slow-service">{row.service}</span>
+        <b>
+          <Name text={row.operation} />
+        </b>
+        {row.error && <span class="bad">error</span>}
+        {!row.complete && <span class="faint">incomplete</span>}
         {row.captures > 0 && <span class="slow-kept">captured</span>}
         {row.snapshots > 0 && <span class="slow-kept">snapshot</span>}
-        {row.stepped && <span class="faint"> slowed by single steps</span>}
+        {row.stepped && <span class="faint">slowed by single steps</span>}
       </span>
       <span class="faint slow-request">{requestText(row)}</span>
     </a>
