@@ -106,7 +106,7 @@ export const checks = {
   "what was kept of the slowest is chosen": async (page, told) => {
     await opened(page, told);
     for (const kept of ["captured", "recorded", "any"]) {
-      await page.getByLabel("kept").selectOption(kept);
+      await page.getByLabel("kept").selectOption({ value: kept });
       await page.waitForURL((url) => url.searchParams.get("kept") === kept);
       await page.locator(".slow-list[data-busy='false'], .explore-slow p.faint").first().waitFor();
     }
