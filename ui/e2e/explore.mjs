@@ -72,8 +72,7 @@ export const checks = {
   "the keyboard selects, zooms, undoes and clears": async (page, told) => {
     await opened(page, told);
     await page.keyboard.press("h");
-    await page.keyboard.press("ArrowLeft");
-    assert.match(await page.locator("#heatmap-cell").innerText(), /span/);
+    await page.locator("#heatmap-cell", { hasText: /span/ }).waitFor({ state: "attached" });
     await page.keyboard.press("Shift+ArrowLeft");
     await page.keyboard.press("Shift+ArrowLeft");
     await page.keyboard.press("Shift+ArrowDown");
@@ -114,6 +113,26 @@ export const checks = {
     await page.getByRole("button", { name: "5m", exact: true }).click();
     await page.waitForURL(/since=5m/);
     assert.deepEqual(durations(), chosen, "another range keeps the durations");
+  },
+
+  "keys go on behind a click on a checkbox": async (page, told) => {
+    await opened(page, told);
+    await page.getByLabel("Errors only").focus();
+    await page.keyboard.press("Space");
+    await page.waitForURL(/errors=true/);
+    await page.keyboard.press("e");
+    await page.waitForURL((url) => !url.search.includes("errors="));
+  },
+
+  "what was kept of the slowest is chosen": async (page, told) => {
+    await opened(page, told);
+    for (const kept of ["captured", "recorded", "any"]) {
+      await page.getByLabel("kept").selectOption({ value: kept });
+      await page.waitForURL((url) => url.searchParams.get("kept") === kept);
+      await page.locator(".slow-list[data-busy='false'], .explore-slow p.faint").first().waitFor();
+    }
+    await page.getByLabel("kept").selectOption({ label: "any" });
+    await page.waitForURL((url) => !url.search.includes("kept="));
   },
 
   "j and Enter open a trace": async (page, told) => {

@@ -1,5 +1,6 @@
+// @vitest-environment jsdom
 import { expect, it } from "vitest";
-import { bindingFor, isTaken, nameOf, signOf, type KeyGroup } from "./keys";
+import { bindingFor, isTaken, nameOf, signOf, writes, type KeyGroup } from "./keys";
 
 const key = (name: string, more: Partial<KeyboardEvent> = {}) => ({
   key: name,
@@ -47,6 +48,19 @@ it("leaves keys to what has the focus and needs them", () => {
   expect(isTaken(within("[data-scrolls]"), "j")).toBe(false);
   expect(isTaken(within("div"), " ")).toBe(false);
   expect(isTaken(null, " ")).toBe(false);
+});
+
+it("leaves every key to what one writes in, to a checkbox only what ticks it", () => {
+  const made = (markup: string): Element => {
+    document.body.innerHTML = markup;
+    return document.body.firstElementChild!;
+  };
+  for (const markup of ["<input>", "<input type=search>", "<textarea></textarea>", "<select></select>"]) {
+    expect(writes(made(markup)), markup).toBe(true);
+  }
+  const box = made("<input type=checkbox>");
+  expect([writes(box), writes(made("<button>")), writes(document)]).toEqual([false, false, false]);
+  expect([" ", "s", "Enter"].map((key) => isTaken(box, key))).toEqual([true, false, false]);
 });
 
 it("shows keys as they stand on keyboards", () => {

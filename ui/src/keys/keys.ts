@@ -72,17 +72,19 @@ export function useKeys(title: string, bindings: readonly KeyBinding[]): void {
   }, [title, shape]);
 }
 
-function writes(target: EventTarget | null): boolean {
-  return (
-    target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
-  );
+/** One writes in it, or chooses with letters: every key is its own. A box that is ticked is not such. */
+export function writes(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  if (target instanceof HTMLInputElement) return target.type !== "checkbox";
+  return target.isContentEditable || /^(TEXTAREA|SELECT)$/.test(target.tagName);
 }
 
 const PRESSES: readonly string[] = [" ", "Enter"];
 const SCROLLS: readonly string[] = ["ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End", " "];
 
-/** What has the focus needs the key itself: a button is pressed by it, what has `data-scrolls` is scrolled. */
+/** What has the focus needs the key itself: a button is pressed by it, a box ticked, what has `data-scrolls` scrolled. */
 export function isTaken(target: Pick<Element, "closest"> | null, key: string): boolean {
+  if (key === " " && target?.closest("input")) return true;
   if (PRESSES.includes(key) && target?.closest("button, a[href], summary")) return true;
   return SCROLLS.includes(key) && Boolean(target?.closest("[data-scrolls]"));
 }

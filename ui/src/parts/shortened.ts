@@ -14,3 +14,15 @@ function cut(text: string, kept: number): string {
   const end = Math.floor(kept / 3);
   return `${text.slice(0, kept - end)}…${end > 0 ? text.slice(-end) : ""}`;
 }
+
+/** "shop.CurrencyService/Convert", "/api/cart/items": what tells it from others stands last; "GET /cart" is none. */
+export function isQualified(name: string): boolean {
+  return /[^./:\s][./:]+[^./:\s]/.test(name) && !/\s/.test(name);
+}
+
+/** At most so many letters, where one can measure nothing: a qualified name loses what it begins with, others the end. */
+export function fitted(name: string, letters: number): string {
+  if (name.length <= letters) return name;
+  if (!isQualified(name)) return `${name.slice(0, letters - 1)}…`;
+  return `…${name.slice(1 - letters)}`;
+}

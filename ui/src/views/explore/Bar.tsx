@@ -4,6 +4,7 @@ import type { Show } from "./Explorer";
 import { useKeys } from "@/keys/keys";
 import { RangePicker } from "@/parts/RangePicker";
 import type { Lists } from "./lists";
+import { fitted } from "@/parts/shortened";
 import { isBetween } from "@/time/range";
 import { nowUnixNano } from "@/time/nano";
 import { withChosenRange } from "./other_time";
@@ -83,6 +84,11 @@ function OperationChoice({ words, show, lists }: BarProps) {
   return <Choice label="Operation" any={any} value={words.operation} names={names} choose={choose} />;
 }
 
+/** What is chosen is seen in the field itself, which is wider in wide windows (explore.css); the list has room for all. */
+function chosenLetters(): number {
+  return window.innerWidth < 1800 ? 17 : 35;
+}
+
 interface ChoiceProps {
   readonly label: string;
   readonly any: string;
@@ -96,11 +102,16 @@ function Choice({ label, any, value, names, choose }: ChoiceProps) {
   return (
     <label class="choice">
       {label}
-      <select value={value} disabled={all.length === 0} onChange={(event) => choose(event.currentTarget.value)}>
+      <select
+        title={value}
+        value={value}
+        disabled={all.length === 0}
+        onChange={(event) => choose(event.currentTarget.value)}
+      >
         <option value="">{any}</option>
         {all.map((name) => (
           <option key={name} value={name}>
-            {name}
+            {name === value ? fitted(name, chosenLetters()) : name}
           </option>
         ))}
       </select>

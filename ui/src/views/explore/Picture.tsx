@@ -1,12 +1,13 @@
 import type { ComponentChildren } from "preact";
 import type { Show } from "./Explorer";
 import { formatCount, formatShare } from "@/parts/figures";
+import { Name } from "@/parts/Name";
 import { formatDuration, nowUnixNano } from "@/time/nano";
-import { rowOfSlowest, slowestShare, type Heat } from "./heat";
+import { rowOfSlowest, slowestApart, slowestShare, type Heat } from "./heat";
 import { Heatmap } from "./Heatmap";
 import { formatBetween, isBetween } from "@/time/range";
 import { dayAround } from "./other_time";
-import { selectionOf, zooms } from "./selection";
+import { holdsApart, selectionOf, zooms } from "./selection";
 import { Empty } from "./Empty";
 import { useKeys } from "@/keys/keys";
 import { zoomedIn, zoomedOut, type Selection, type Words } from "./words";
@@ -59,11 +60,22 @@ interface HeadProps extends Pick<Props, "words" | "show" | "heat"> {
   readonly select: (selection: Selection) => void;
 }
 
-function Head({ words, show, heat, select }: HeadProps) {
+const SELECT_THESE = "select these, to see how they differ from the others";
+
+/** Those that stand apart, and once these are selected, a share of all. */
+function slowestOf({ selection }: Words, heat: Heat | undefined) {
+  const apart = heat && !holdsApart(heat, selection) ? slowestApart(heat) : undefined;
   const share = heat ? slowestShare(heat) : 0.01;
-  const slowest = heat && rowOfSlowest(heat, share);
-  const box = heat && slowest !== undefined && { left: 0, right: heat.columns - 1, low: slowest, high: heat.rows - 1 };
-  const selectSlowest = () => heat && box && select(selectionOf(heat, box));
+  const row = heat && (apart?.row ?? rowOfSlowest(heat, share));
+  const box = heat && row !== undefined && { left: 0, right: heat.columns - 1, low: row, high: heat.rows - 1 };
+  const many = apart ? formatCount(apart.count) : formatShare(share);
+  const why = apart ? `${SELECT_THESE}, from which a gap parts them; once more, a share of all` : SELECT_THESE;
+  return { box, many, why };
+}
+
+function Head({ words, show, heat, select }: HeadProps) {
+  const slowest = slowestOf(words, heat);
+  const selectSlowest = () => heat && slowest.box && select(selectionOf(heat, slowest.box));
   const selectDay = (): void => {
     const day = dayAround(words, nowUnixNano());
     if (day) show(day);
@@ -76,21 +88,19 @@ function Head({ words, show, heat, select }: HeadProps) {
   const useless = selection !== undefined && heat !== undefined && !zooms(heat, selection);
   const name = words.operation || words.service || "All services";
   const time = isBetween(range) ? formatBetween(range, zone) : `last ${range.since}`;
-  const figures = [
-    heat && `${formatCount(heat.spans)} spans`,
-    time,
-    heat && `a column is ${formatDuration(heat.stepNano)}`,
-  ];
-  const said = figures.filter(Boolean).join(" · ");
+  // The fields above say the range.
+  const said = heat ? `${formatCount(heat.spans)} spans · a column is ${formatDuration(heat.stepNano)}` : "";
   return (
     <div class="explore-head picture-head">
-      <h2 title={name}>{name}</h2>
-      <span class="faint" title={said}>
+      <h2>
+        <Name text={name} />
+      </h2>
+      <span class="faint" title={[said, time].filter(Boolean).join(" · ")}>
         {said}
       </span>
       <span class="explore-actions">
-        <button disabled={!box} title="select these, to see how they differ from the others" onClick={selectSlowest}>
-          Slowest {formatShare(share)} <kbd>s</kbd>
+        <button disabled={!slowest.box} title={slowest.why} onClick={selectSlowest}>
+          Slowest {slowest.many} <kbd>s</kbd>
         </button>
         <button
           disabled={!selection || useless}

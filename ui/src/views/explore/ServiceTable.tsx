@@ -1,4 +1,5 @@
 // Services, or the operations of the chosen one, with rate, errors and percentiles; a click narrows.
+import { Name } from "@/parts/Name";
 import { Problem, Waiting } from "@/parts/Problem";
 import { formatRate, formatShare } from "@/parts/figures";
 import { formatDuration } from "@/time/nano";
@@ -75,8 +76,8 @@ function Table({ rows, words, show, choose, current }: TableProps) {
             <tr key={row.key} aria-current={row.name === current ? "true" : undefined}>
               <td class="named">
                 <span>
-                  <button class="plain" title={row.name} onClick={() => choose(row)}>
-                    {row.name}
+                  <button class="plain" onClick={() => choose(row)}>
+                    <Name text={row.name} />
                   </button>
                   {row.note && <span class="faint">{row.note}</span>}
                 </span>

@@ -3,7 +3,9 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { SlowRow, SlowestAnswer } from "@/api/generated/answers";
 import { useKeys } from "@/keys/keys";
 import { colorsOf, type ServiceColors } from "@/draw/service_color";
+import { formatCount } from "@/parts/figures";
 import { focusRow } from "@/parts/focus_row";
+import { Name } from "@/parts/Name";
 import { usePages } from "@/parts/pages";
 import { Problem, Waiting } from "@/parts/Problem";
 import { isDark } from "@/state/appearance";
@@ -11,12 +13,13 @@ import { fromHere } from "@/state/navigation";
 import { formatPlace } from "@/state/place";
 import { formatDuration, formatInstant, nowUnixNano, type Zone } from "@/time/nano";
 import type { Show } from "./Explorer";
-import type { Heat } from "./heat";
+import { slowestApart, type Heat } from "./heat";
 import type { Lists } from "./lists";
 import { dayAround } from "./other_time";
 import { requestText, withoutStepped } from "./slow_rows";
+import { holdsApart } from "./selection";
 import { selectionHead, wholeOf } from "./selection_words";
-import { filterParams, selectionParams, type Words } from "./words";
+import { filterParams, KEPT, selectionParams, type Kept, type Words } from "./words";
 
 // Requests, each by its slowest span that fits.
 const MOST = 50;
@@ -40,7 +43,7 @@ export function SlowList({ words, show, heat, lists, failed }: Props) {
     ...filterParams(words),
     by: "span",
     once: "trace",
-    ...(kept && { kept: "any" }),
+    ...(kept && { kept }),
     limit: MOST,
   };
   const pages = usePages<SlowestAnswer, SlowRow>(
@@ -68,9 +71,7 @@ export function SlowList({ words, show, heat, lists, failed }: Props) {
       <SlowHead {...{ words, show, heat }} stepped={pages.rows?.some((row) => row.stepped) === true} />
       {error && <Problem error={error} again={again} />}
       {!rows && !error && (range || !failed) && <Waiting what="Asking" />}
-      {rows?.length === 0 && (
-        <p class="faint">There are none{words.kept && " of which a capture or a snapshot was kept"}.</p>
-      )}
+      {rows?.length === 0 && <p class="faint">There are none{NONE_KEPT[kept]}.</p>}
       {rows && rows.length > 0 && (
         <ol class="slow-list" ref={list} data-busy={stale}>
           {rows.map((row) => (
@@ -91,6 +92,13 @@ export function SlowList({ words, show, heat, lists, failed }: Props) {
   );
 }
 
+const NONE_KEPT: Readonly<Record<Kept, string>> = {
+  "": "",
+  any: " of which a capture or a snapshot was kept",
+  captured: " of which a capture was kept",
+  recorded: " of which a snapshot was kept",
+};
+
 type HeadProps = Pick<Props, "words" | "show" | "heat"> & {
   /** Some of the requests were slowed by single steps. */
   readonly stepped: boolean;
@@ -101,7 +109,10 @@ function SlowHead({ words, show, heat, stepped }: HeadProps) {
   return (
     <div class="explore-head">
       <h2>Slowest requests</h2>
-      <span class="faint">{selectionHead(words, heat)}</span>
+      <span class="faint">
+        {apartText(words, heat)}
+        {selectionHead(words, heat)}
+      </span>
       <DayAround words={words} show={show} />
       <span class="explore-actions slow-choices">
         {(unstepped || stepped) && (
@@ -109,9 +120,7 @@ function SlowHead({ words, show, heat, stepped }: HeadProps) {
             without those slowed by single steps
           </Check>
         )}
-        <Check is={kept} choose={() => show({ ...words, kept: !kept }, "replace")}>
-          captured or recorded only
-        </Check>
+        <KeptChoice kept={kept} choose={(next) => show({ ...words, kept: next }, "replace")} />
       </span>
     </div>
   );
@@ -125,6 +134,37 @@ function DayAround({ words, show }: Pick<Props, "words" | "show">) {
     <button title="the same durations, twelve hours before and after" onClick={() => show(day)}>
       The day around it <kbd>d</kbd>
     </button>
+  );
+}
+
+function apartText({ selection }: Words, heat: Heat | undefined): string {
+  const apart = heat && holdsApart(heat, selection) ? slowestApart(heat) : undefined;
+  return apart ? `the slowest ${formatCount(apart.count)} spans: ` : "";
+}
+
+const KEPT_TEXTS: Readonly<Record<Kept, string>> = {
+  "": "any",
+  any: "captured or recorded",
+  captured: "captured",
+  recorded: "recorded",
+};
+
+function KeptChoice({ kept, choose }: { kept: Kept; choose: (kept: Kept) => void }) {
+  return (
+    <label class="check">
+      kept
+      <select
+        title="a capture has what the threads did, a recording every instruction of a stretch"
+        value={kept}
+        onChange={({ currentTarget }) => choose(KEPT.find((word) => word === currentTarget.value) ?? "")}
+      >
+        {KEPT.map((word) => (
+          <option key={word} value={word}>
+            {KEPT_TEXTS[word]}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }
 
@@ -155,12 +195,16 @@ function Row({ row, longest, colors, zone }: RowProps) {
       <span class="number slow-duration">{formatDuration(row.duration_nano)}</span>
       <span class="faint slow-time">{formatInstant(BigInt(row.start_time_unix_nano), 3, zone).slice(5)}</span>
       <span class="slow-name">
-        <i aria-hidden="true" style={{ background: colors(row.service, isDark.value) }} /> {row.service}{" "}
-        <b>{row.operation}</b> {row.error && <span class="bad">error</span>}
-        {!row.complete && <span class="faint"> incomplete</span>}
+        <i aria-hidden="true" style={{ background: colors(row.service, isDark.value) }} />
+        <span class="slow-service">{row.service}</span>
+        <b>
+          <Name text={row.operation} />
+        </b>
+        {row.error && <span class="bad">error</span>}
+        {!row.complete && <span class="faint">incomplete</span>}
         {row.captures > 0 && <span class="slow-kept">captured</span>}
         {row.snapshots > 0 && <span class="slow-kept">snapshot</span>}
-        {row.stepped && <span class="faint"> slowed by single steps</span>}
+        {row.stepped && <span class="faint">slowed by single steps</span>}
       </span>
       <span class="faint slow-request">{requestText(row)}</span>
     </a>

@@ -11,7 +11,7 @@ import { withCondition } from "./conditions";
 import { instantWriter } from "./describe";
 import type { Show } from "./Explorer";
 import { conditionOf } from "./condition_text";
-import { rowOfSlowest, slowestShare, type Heat } from "./heat";
+import { slowestRow, type Heat } from "./heat";
 import { Legend } from "./Picture";
 import { paintStrip } from "./paint_strip";
 import { rangeParams } from "@/time/range";
@@ -89,7 +89,7 @@ export function Spread({ words: chosen, show, heat: current, stale, differences 
 
 function slowBound(heat: Heat, { selection }: Words): number | undefined {
   if (selection) return Math.max(selection.minNano - 1, 0);
-  const row = rowOfSlowest(heat, slowestShare(heat));
+  const row = slowestRow(heat);
   return row === undefined ? undefined : heat.bounds[row];
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { HeatmapAnswer } from "@/api/generated/answers";
-import { heatOf, rowOfSlowest, slowestShare, tally, warmth, redness } from "./heat";
-import { boxBetween, boxOf, cellAt, moved, rowOf, selectionOf, slowestCell } from "./selection";
+import { heatOf, rowOfSlowest, slowestApart, slowestRow, slowestShare, tally, warmth, redness } from "./heat";
+import { boxBetween, boxOf, cellAt, holdsApart, moved, rowOf, selectionOf, slowestCell } from "./selection";
 
 const TWO = 1795269600000000000n; // 2026-11-21 14:00 UTC
 const answer: HeatmapAnswer = {
@@ -51,6 +51,49 @@ it("finds the row above which the slowest hundredth lies", () => {
 it("calls a hundredth the slowest, and more where that is next to nothing", () => {
   const shares = [1e6, 2000, 1999, 1000, 500, 300, 10].map((spans) => slowestShare({ ...heat, spans }));
   expect(shares).toEqual([0.01, 0.01, 0.02, 0.02, 0.05, 0.1, 0.1]);
+});
+
+describe("the slowest that stand apart", () => {
+  // Rows of a factor of 1.25; what is in them, from the lowest.
+  const rowsOf = (...counts: number[]) =>
+    heatOf({
+      ...answer,
+      row_bounds_nano: [0, ...counts.map((_, row) => 1e6 * 1.25 ** row)],
+      cells: counts.map((count, row): [number, number, number, number] => [row % 4, row, count, 0]),
+      spans: counts.reduce((sum, count) => sum + count, 0),
+    });
+  it("are those above the gap", () => {
+    const heat = rowsOf(10, 80, 0, 0, 3, 1);
+    expect(slowestApart(heat)).toEqual({ row: 4, count: 4 });
+    expect(slowestRow(heat)).toBe(4);
+  });
+  it("are known when they are selected", () => {
+    const heat = rowsOf(10, 80, 0, 0, 3, 1);
+    const selected = (low: number, right = 3) => selectionOf(heat, { left: 0, right, low, high: 5 });
+    expect([selected(4), selected(3), selected(4, 0)].map((one) => holdsApart(heat, one))).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    expect(holdsApart(heat, undefined)).toBe(false);
+    expect(holdsApart(rowsOf(90, 10), selected(4))).toBe(false);
+  });
+  it("are those above the widest gap", () => {
+    expect(slowestApart(rowsOf(100, 0, 0, 0, 0, 2, 0, 0, 4))?.row).toBe(5);
+    expect(slowestApart(rowsOf(100, 0, 0, 2, 0, 0, 0, 0, 4))?.row).toBe(8);
+  });
+  it("are not there without a gap", () => {
+    expect(slowestApart(rowsOf(10, 80, 0, 3, 1))).toBeUndefined();
+    expect(slowestRow(rowsOf(10, 80, 0, 3, 1))).toBe(3);
+    const dense = { ...rowsOf(90, 0, 0, 5), bounds: [0, 1e6, 1.1e6, 1.2e6, 1.3e6] };
+    expect(slowestApart(dense)).toBeUndefined();
+  });
+  it("are neither three nor many", () => {
+    expect(slowestApart(rowsOf(100, 0, 0, 3))).toBeUndefined();
+    expect(slowestApart(rowsOf(90, 0, 0, 10))?.count).toBe(10);
+    expect(slowestApart(rowsOf(89, 0, 0, 11))).toBeUndefined();
+    expect(slowestApart(rowsOf())).toBeUndefined();
+  });
 });
 
 describe("a selection", () => {

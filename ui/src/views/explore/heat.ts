@@ -91,18 +91,56 @@ export function slowestShare({ spans }: Heat): number {
   return [0.01, 0.02, 0.05].find((share) => share * spans >= FEWEST_SLOW) ?? 0.1;
 }
 
+function countOfRow(heat: Heat, row: number): number {
+  return tally(heat, { left: 0, right: heat.columns - 1, low: row, high: row }).count;
+}
+
 /** The lowest row so that at most this share of all spans lies in it and above; undefined for an empty heatmap. */
 export function rowOfSlowest(heat: Heat, share: number): number | undefined {
   if (heat.spans === 0) return undefined;
-  const right = heat.columns - 1;
   let above = 0;
   let found: number | undefined;
   for (let row = heat.rows - 1; row >= 0; --row) {
-    const { count } = tally(heat, { left: 0, right, low: row, high: row });
+    const count = countOfRow(heat, row);
     if (count === 0) continue;
     if (found !== undefined && above + count > share * heat.spans) return found;
     above += count;
     found = row;
   }
   return found;
+}
+
+const FEWEST_APART = 4;
+const MOST_APART = 0.1;
+const GAP_ROWS = 2;
+const GAP_FACTOR = 1.3;
+
+/** Those above a gap: `row` is the lowest that has any of them. */
+export interface Apart {
+  readonly row: number;
+  readonly count: number;
+}
+
+/**
+ * The few that are slow, where nothing lies between them and the others: a share would cut through these. Of several
+ * gaps the widest tells them apart.
+ */
+export function slowestApart(heat: Heat): Apart | undefined {
+  let [above, row, widest] = [0, heat.rows, GAP_FACTOR];
+  let found: Apart | undefined;
+  for (let next = heat.rows - 1; next >= 0 && above <= MOST_APART * heat.spans; --next) {
+    const count = countOfRow(heat, next);
+    if (count === 0) continue;
+    const factor = (heat.bounds[row] ?? 0) / (heat.bounds[next + 1] ?? 1);
+    if (above >= FEWEST_APART && row - next > GAP_ROWS && factor > widest)
+      [found, widest] = [{ row, count: above }, factor];
+    above += count;
+    row = next;
+  }
+  return found;
+}
+
+/** What the page calls the slowest, before anything is selected. */
+export function slowestRow(heat: Heat): number | undefined {
+  return slowestApart(heat)?.row ?? rowOfSlowest(heat, slowestShare(heat));
 }

@@ -18,6 +18,11 @@ const SIDES = { ArrowLeft: "left", ArrowRight: "right", ArrowUp: "slower", Arrow
 export function useHeatmapKeys(keyed: Keyed): void {
   const { heat, surface, cursor, setCursor, select, selection } = keyed;
   const ours = (event: KeyboardEvent): boolean => hasFocus(event, surface.current);
+  // Where a selection is, or where the picture is slowest, so that one sees from where the arrows go on.
+  const begin = (): void => {
+    surface.current?.focus();
+    setCursor(cursor ?? cursorOf(keyed) ?? moved(heat, undefined, "", false));
+  };
   const step = (key: string, extend: boolean, by = 1): void => {
     surface.current?.focus({ preventScroll: true });
     setCursor(moved(heat, cursor ?? cursorOf(keyed), key, extend, by));
@@ -38,7 +43,7 @@ export function useHeatmapKeys(keyed: Keyed): void {
     if (into && zooms(heat, into)) keyed.zoomIn(into);
   };
   useKeys("Heatmap", [
-    { key: "h", what: "go to the heatmap", run: () => surface.current?.focus() },
+    { key: "h", what: "go to the heatmap", run: begin },
     ...ARROWS.map((key): KeyBinding => ({ key, what: SIDES[key], when: ours, run: () => step(key, false) })),
     ...ARROWS.map(
       (key): KeyBinding => ({

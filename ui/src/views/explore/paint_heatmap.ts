@@ -147,7 +147,8 @@ export function paintMarks(
   const { selected, draft, hovered } = marks;
   const shown = draft ?? selected;
   if (shown) paintShade(context, heat, plot, shown);
-  if (shown) outline(context, heat, plot, shown, themeColor("selected"), draft ? [4, 3] : []);
+  if (selected) outline(context, heat, plot, selected, themeColor("selected"), []);
+  if (draft) outline(context, heat, plot, draft, themeColor("selected"), [4, 3]);
   if (hovered) outline(context, heat, plot, hovered, themeColor("text"), []);
 }
 

@@ -1,5 +1,5 @@
 // Selections: between boxes of cells, which hands draw, and times and durations, which the address and the server have.
-import type { Box, Heat } from "./heat";
+import { slowestApart, tally, type Box, type Heat } from "./heat";
 import type { Selection } from "./words";
 
 export interface Cell {
@@ -38,6 +38,13 @@ export function boxOf(heat: Heat, { from, to, minNano, maxNano }: Selection): Bo
     ...{ left: Math.max(left, 0), right: Math.min(right, heat.columns - 1) },
     ...{ low: Math.max(low, 0), high: Math.min(high, heat.rows - 1) },
   };
+}
+
+/** Whether the selection is of those that stand apart, and of all of them, also where a live picture has gone on. */
+export function holdsApart(heat: Heat, selection: Selection | undefined): boolean {
+  const apart = slowestApart(heat);
+  const box = selection && boxOf(heat, selection);
+  return box !== undefined && box.low === apart?.row && tally(heat, box).count === apart.count;
 }
 
 /** Whether the picture becomes another one where one zooms into it: times are zoomed, durations are not. */

@@ -13,7 +13,7 @@ const FULL: Words = {
   zone: "utc",
   follow: false,
   selection: { from: TWO + 1n, to: TWO + MINUTE, minNano: 250_000_001, maxNano: 1_000_000_000 },
-  kept: true,
+  kept: "recorded",
   unstepped: true,
   spread: "host.name",
   sort: "-p99_nano",
@@ -33,6 +33,11 @@ describe("the address", () => {
   it("is empty by default", () => expect(writeWords(PLAIN)).toEqual({}));
   it("can say that no attribute is spread", () => {
     expect(readWords(writeWords({ ...PLAIN, spread: "" })).spread).toBe("");
+  });
+  it("says which requests the list has", () => {
+    expect(["any", "captured", "all", undefined].map((kept) => readWords({ kept }).kept)).toEqual([
+      ...["any", "captured", "", ""],
+    ]);
   });
   it("has no selection that cannot be one", () => {
     const query = { ...writeWords(FULL), sel_max: "12" };

@@ -20,6 +20,10 @@ export interface Outer {
   readonly times?: Between;
 }
 
+/** As the server has them. */
+export const KEPT = ["", "any", "captured", "recorded"] as const;
+export type Kept = (typeof KEPT)[number];
+
 export interface Words {
   readonly range: Range;
   readonly service: string;
@@ -30,8 +34,8 @@ export interface Words {
   readonly zone: Zone;
   readonly follow: boolean;
   readonly selection?: Selection;
-  /** The list has only requests of which more than spans was kept. */
-  readonly kept: boolean;
+  /** The list has only requests of which more than spans was kept: a capture, a snapshot; "": all. */
+  readonly kept: Kept;
   /** The list leaves out requests that a recording's single steps made slow. */
   readonly unstepped: boolean;
   /** The attribute whose values are shown over time; "": none. */
@@ -58,7 +62,7 @@ export function readWords(query: Query): Words {
     zone: readZone(query["zone"]),
     follow: query["follow"] === "true" && !isBetween(range),
     ...(selection && { selection }),
-    kept: query["kept"] === "any",
+    kept: KEPT.find((word) => word === query["kept"]) ?? "",
     unstepped: query["stepped"] === "hide",
     spread: query["spread"] === "none" ? "" : (query["spread"] ?? DEFAULT_SPREAD),
     sort: query["sort"] ?? DEFAULT_SORT,
@@ -111,7 +115,7 @@ export function writeWords(words: Words): Record<string, string> {
     zone: words.zone === "utc" ? "utc" : "",
     follow: words.follow ? "true" : "",
     ...(selection && selectionWords(selection)),
-    kept: words.kept ? "any" : "",
+    kept: words.kept,
     stepped: words.unstepped ? "hide" : "",
     spread: spread === DEFAULT_SPREAD ? "" : spread || "none",
     sort: sort === DEFAULT_SORT ? "" : sort,

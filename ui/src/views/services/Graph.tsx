@@ -23,6 +23,7 @@ interface Props {
 // With more edges than that, only those at the focus are labelled.
 const MOST_LABELS = 30;
 const EDGE_ROOM = 12;
+const SMALLEST = 0.7;
 
 export function Graph({ calls, focus, explore, place }: Props) {
   const frame = useRef<HTMLDivElement>(null);
@@ -41,10 +42,12 @@ export function Graph({ calls, focus, explore, place }: Props) {
   const addressOf = (name: string): string =>
     calls.centre === undefined || calls.centre === name ? explore(name) : formatPlace(withQuery(place, { at: name }));
   const all = { width: drawing.width + 2 * EDGE_ROOM, height: drawing.height + 2 * EDGE_ROOM };
+  const scale = scaleFor(all.width, width);
   return (
     <div class="graph" ref={frame} tabIndex={0} role="region" aria-label="Graph of calls">
       <svg
-        {...all}
+        width={all.width * scale}
+        height={all.height * scale}
         viewBox={`${-EDGE_ROOM} ${-EDGE_ROOM} ${all.width} ${all.height}`}
         role="group"
         aria-label="Who calls whom"
@@ -76,6 +79,11 @@ export function Graph({ calls, focus, explore, place }: Props) {
       </svg>
     </div>
   );
+}
+
+// What does not fit is drawn smaller, as long as one can read it; then one scrolls.
+function scaleFor(needed: number, room: number): number {
+  return Math.max(SMALLEST, Math.min(1, room / needed));
 }
 
 function drawingOf(calls: Drawn, width: number, em: number, sizes: Sizes): Drawing {

@@ -10,7 +10,7 @@ import { formatInstant } from "@/time/nano";
 import { commandText, doubtsOf, engineText, whenOf } from "@/views/snapshots/snapshots";
 import { Answers } from "./answers/Answers";
 import { FlowView } from "./flow/FlowView";
-import { partBeside, partOf, PARTS } from "./snapshot";
+import { causeText, partBeside, partOf, PARTS } from "./snapshot";
 import "./snapshot.css";
 
 export function SnapshotView({ place }: { place: Place }) {
@@ -58,7 +58,8 @@ function Parts({ place }: { place: Place }) {
 }
 
 function Head({ of }: { of: SnapshotAnswer }) {
-  const { reason, tid, trace_id: trace, span_id: span } = of.trigger;
+  const { trace_id: trace, span_id: span } = of.trigger;
+  const cause = causeText(of.trigger);
   const doubts = doubtsOf(of);
   return (
     <header class="snapshot-head">
@@ -69,9 +70,9 @@ function Head({ of }: { of: SnapshotAnswer }) {
         {formatInstant(whenOf(of).at, 3)} by {engineText(of)}
         {of.host && ` on ${of.host}`}
       </span>
-      {reason && (
+      {cause && (
         <span>
-          because of {reason} {tid >= 0 && `in thread ${tid}`}{" "}
+          {cause}{" "}
           {trace && <a href={formatPlace({ view: "trace", id: trace, query: span ? { span } : {} })}>its trace</a>}
         </span>
       )}

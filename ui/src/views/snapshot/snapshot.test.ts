@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { SnapshotAnswer } from "@/api/generated/answers";
-import { commandOf, partBeside, partOf, pictureAddress, threadsOf } from "./snapshot";
+import { causeText, commandOf, partBeside, partOf, pictureAddress, threadsOf } from "./snapshot";
 
 it("knows the parts that there are, and begins with the instructions", () => {
   expect(partOf("sunburst")).toBe("sunburst");
@@ -28,4 +28,21 @@ it("lists each thread once, and no processors", () => {
   const thread = (tid: number) => ({ cpu: 0, pid: 1, tid, bytes: 1 });
   const answer = { threads: [thread(7), thread(-1), thread(7), thread(9)] } as unknown as SnapshotAnswer;
   expect(threadsOf(answer)).toEqual([7, 9]);
+});
+
+it("says why there is one", () => {
+  const said = [
+    ["overdue", 7],
+    ["slow", -1],
+    ["requested", 7],
+    ["window", 7],
+    ["", -1],
+  ] as const;
+  expect(said.map(([reason, tid]) => causeText({ reason, tid }))).toEqual([
+    "because a span of thread 7 was overdue",
+    "because a span was over its threshold at its end",
+    "asked for by a person",
+    "because of window in thread 7",
+    "",
+  ]);
 });

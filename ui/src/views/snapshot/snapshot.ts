@@ -35,6 +35,23 @@ export function threadsOf(answer: SnapshotAnswer): readonly number[] {
   return [...new Set((answer.threads ?? []).map(({ tid }) => tid).filter((tid) => tid >= 0))];
 }
 
+/** "because a span of thread 7 was overdue"; "" where nothing asked for it. */
+export function causeText({ reason, tid }: Pick<SnapshotAnswer["trigger"], "reason" | "tid">): string {
+  const span = tid >= 0 ? `because a span of thread ${tid}` : "because a span";
+  const texts: Readonly<Record<string, string>> = {
+    "": "",
+    overdue: `${span} was overdue`,
+    slow: `${span} was over its threshold at its end`,
+    error: `${span} ended with an error`,
+    requested: "asked for by a person",
+    program: "asked for by the program",
+    crash: "because the process crashed",
+    remote: "because another node of its trace was triggered",
+    symbol: `because ${tid >= 0 ? `thread ${tid}` : "a thread"} called the function that was waited for`,
+  };
+  return texts[reason] ?? `because of ${reason}${tid >= 0 ? ` in thread ${tid}` : ""}`;
+}
+
 export interface Wanted {
   readonly tid?: string | undefined;
   readonly from?: string | undefined;

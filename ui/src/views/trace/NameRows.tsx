@@ -1,5 +1,6 @@
 // The names of the spans in sight, as a tree that is worked by the keyboard through its selected row.
 import type { ReadonlySignal } from "@preact/signals";
+import { Name } from "@/parts/Name";
 import { isDark } from "@/state/appearance";
 import { formatDuration } from "@/time/nano";
 import type { Actions } from "./actions";
@@ -116,7 +117,8 @@ function RowName({ row, model, errors }: { row: Row; model: TraceModel; errors: 
     <>
       <i class="chip" style={{ background: model.colors(span.service, isDark.value) }} />
       <span class="what" title={`${span.service} ${nameOf(span)}`}>
-        {row.run && <b class="times">× {row.run.length}</b>} {nameOf(span)} <span class="faint">{span.service}</span>
+        {row.run && <b class="times">× {row.run.length}</b>} <Name text={nameOf(span)} />{" "}
+        <span class="faint">{span.service}</span>
       </span>
       {below > 0 && <span class="tag">+{below}</span>}
       {span.conflicting && <span class="tag warn">conflict</span>}

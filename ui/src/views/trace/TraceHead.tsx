@@ -6,6 +6,7 @@ import { Evidence, evidenceOf, type Held } from "./Evidence";
 import { firstWindow, outsideOf } from "./fitting";
 import { missingParents, nameOf, titleSpan, type TraceModel } from "./model";
 import { isWhole } from "./timeWindow";
+import { nodeAt } from "./tree";
 
 export function TraceHead({ model, held }: { model: TraceModel; held: Held | undefined }) {
   const { answer, tree } = model;
@@ -33,13 +34,19 @@ export function TraceHead({ model, held }: { model: TraceModel; held: Held | und
 
 /** The request's, which is its root's; that of all its spans beside it where they go on. */
 function Duration({ model: { tree, path } }: { model: TraceModel }) {
-  const all = `${formatDuration(tree.durationNano)} in all`;
+  const root = path.root === undefined ? undefined : nodeAt(tree, path.root);
+  const beside = root && root.startNano > 0 ? "what runs beside it" : "what follows";
+  const all = `with ${beside} ${formatDuration(tree.durationNano)}`;
   return (
     <span>
       <b class="trace-duration" title={formatExactNano(path.totalNano)}>
         {formatDuration(path.totalNano)}
       </b>
-      {tree.durationNano > path.totalNano && <span class="faint"> {all}</span>}
+      {tree.durationNano > path.totalNano && (
+        <span class="faint" title="from the earliest start to the latest end of its spans">
+          , {all}
+        </span>
+      )}
     </span>
   );
 }

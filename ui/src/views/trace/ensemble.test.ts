@@ -48,12 +48,23 @@ it("takes the nearest rank", () => {
   expect(nearestRank([], 0.5)).toBe(0);
 });
 
-it("tells what spans say that most of the usual ones do not say, versions first, and no ids", () => {
+it("tells what spans say that the usual ones do not say, versions first, and no ids", () => {
   const select = compareWithMany(slow, usual).find(({ operation }) => operation === "SELECT")?.key ?? "";
   expect(saidOtherwise(slow, usual, new Set([select])).get(select)).toEqual([
     { key: "service.version", one: "2", other: "1", shared: 0 },
     { key: "tenant", one: "umbrella", other: "acme, umbrella", shared: 1 },
   ]);
+});
+
+it("tells nothing that is so in more than a fifth of the usual ones", () => {
+  const on = (host: string) => side(request(10), { "host.name": host });
+  const told = (hosts: readonly string[]) => {
+    const others = hosts.map(on);
+    const key = compareWithMany(on("a"), others).find(({ operation }) => operation === "SELECT")?.key ?? "";
+    return saidOtherwise(on("a"), others, new Set([key])).get(key);
+  };
+  expect(told(["b", "b", "b", "b", "a"])).toMatchObject([{ key: "host.name", one: "a", shared: 1 }]);
+  expect(told(["b", "b", "a", "b", "a"])).toEqual([]);
 });
 
 it("tells of two traces what each of them says", () => {

@@ -1,5 +1,5 @@
 // What spans say, side by side: which attributes of a path's spans, or of their resources, have other values in the other
-// trace, or in most of the usual ones. Versions and hosts first: they explain most.
+// trace, or in nearly all of the usual ones. Versions and hosts first: they explain most.
 import type { TraceAnswer } from "@/api/generated/answers";
 import { keysOfNodes, type Side } from "./compare";
 import { valueText } from "./values";
@@ -21,8 +21,8 @@ type Values = Map<string, number>;
 type Said = Map<string, Values>;
 
 const FIRST = ["service.version", "host.name", "deployment.environment", "k8s.pod.name"];
-/** A value that most of the others have as well explains nothing. */
-const MOST_SHARED = 0.5;
+/** A value that more of the others have as well explains nothing. */
+const MOST_SHARED = 0.2;
 
 /** For each of the paths. */
 export function saidOtherwise(
@@ -68,7 +68,7 @@ function differing(here: Said | undefined, there: Said | undefined, others: numb
     // What is another one in each request (an id) is no difference between slow and usual ones.
     const unlike = others > 2 && theirs.size > others / 2 && [...theirs.values()].every((times) => times === 1);
     const same = mine.size === 0 ? 1 - traces(theirs) / others : shared / others;
-    if (same < MOST_SHARED && !unlike) found.push({ key, one: textOf(mine), other: textOf(theirs), shared });
+    if (same <= MOST_SHARED + 1e-9 && !unlike) found.push({ key, one: textOf(mine), other: textOf(theirs), shared });
   }
   return found.sort(
     (left, right) => rank(left) - rank(right) || left.shared - right.shared || (left.key < right.key ? -1 : 1),
