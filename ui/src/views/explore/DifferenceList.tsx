@@ -112,7 +112,7 @@ function OneOf({ difference, words, show }: Pick<RowProps, "difference" | "words
 }
 
 // What the same spans have in common may be a lot: a process's whole description. The first ones say it.
-const MOST_TRAITS = 4;
+const MOST_TRAITS = 3;
 
 function Traits({ all }: { all: readonly VNode[] }) {
   return <Folded all={all} rest={(hidden) => `and ${hidden} more alike`} />;
