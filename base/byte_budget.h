@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/metrics.h"
+#include "base/settable.h"
 
 namespace fathom {
 
@@ -51,6 +52,8 @@ class ByteBudget {
   }
   uint64_t used() const { return used_.load(std::memory_order_relaxed); }
   uint64_t limit() const { return limit_; }
+  // For what is taken from now on: nobody gives back what they hold for a smaller one.
+  void set_limit(uint64_t limit) { limit_ = limit; }
 
  private:
   friend class Reservation;
@@ -68,7 +71,7 @@ class ByteBudget {
     if (shown_ != nullptr) shown_->add(change);
   }
 
-  const uint64_t limit_;
+  Settable<uint64_t> limit_;
   Gauge* const shown_;
   std::atomic<uint64_t> used_{0};
 };

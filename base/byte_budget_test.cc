@@ -55,6 +55,20 @@ TEST(Budget, MovingKeepsOneOwner) {
   EXPECT_TRUE(replaced.grow(10)) << "a released reservation can grow again";
 }
 
+TEST(Budget, AnotherLimitIsForWhatIsTakenFromThenOn) {
+  ByteBudget budget(100);
+  Reservation one = budget.open();
+  ASSERT_TRUE(one.grow(80));
+  budget.set_limit(50);
+  EXPECT_EQ(one.bytes(), 80u) << "nobody gives anything back";
+  EXPECT_FALSE(budget.open().grow(1));
+  one.release();
+  EXPECT_FALSE(one.grow(51));
+  EXPECT_TRUE(one.grow(50));
+  budget.set_limit(200);
+  EXPECT_TRUE(one.grow(150));
+}
+
 TEST(Budget, ADefaultReservationHasNothingToGive) {
   Reservation none;
   EXPECT_FALSE(none.grow(1));

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/in_flag.h"
+#include "base/log.h"
 #include "collector/agents/ingest_server.h"
 #include "collector/ingest.h"
 #include "collector/otlp_grpc.h"
@@ -22,13 +23,16 @@ IngestOptions ingest_options(const CollectorOptions& options) {
   return {options.max_request_bytes, options.budget_bytes, options.retry_delay_nano, options.limits, options.observer};
 }
 
+// Over the wire twice and decoded four times, a batch of half of it fits the budget; so many are four of it.
+constexpr uint64_t kBudgetPerBatch = 4;
+
 SessionLimits session_limits(const CollectorOptions& options) {
   SessionLimits limits;
   limits.collector_version = options.version;
   // Not what OTLP requests may have: agents cannot make their batches as small as any exporter. But so small that the
   // budget has room for one that agents make of it, half as large: twice over the wire and four times decoded.
   limits.max_batch_bytes =
-      std::clamp(options.budget_bytes / 4, ingest::kBatchBytesBeforeWelcome, limits.max_batch_bytes);
+      std::clamp(options.budget_bytes / kBudgetPerBatch, ingest::kBatchBytesBeforeWelcome, limits.max_batch_bytes);
   return limits;
 }
 
@@ -133,7 +137,15 @@ Result<CollectorAddresses> Collector::start() {
 }
 
 void Collector::set_limits(const CollectorOptions& options) {
-  impl_->ingest->set_limits(options.max_request_bytes, options.limits);
+  IngestOptions limits = ingest_options(options);
+  const uint64_t least =
+      std::min(impl_->options.budget_bytes, kBudgetPerBatch * session_limits(impl_->options).max_batch_bytes);
+  if (options.budget_bytes < least) {
+    log_warning("--ingest-memory: " + std::to_string(least) +
+                " bytes at least before a restart, for batches that agents were told they may make");
+    limits.budget_bytes = least;
+  }
+  impl_->ingest->set_limits(limits);
 }
 
 void Collector::stop(uint64_t grace_nano) {

@@ -73,7 +73,8 @@ class Collector {
   ~Collector();  // stop(0)
 
   Result<CollectorAddresses> start();
-  // Takes max_request_bytes and limits of `options`, for requests to come.
+  // Takes max_request_bytes, budget_bytes and limits of `options`, for requests to come. Of a budget that has no room
+  // for the batches that agents were told they may make the log says so, and the least that has is taken.
   void set_limits(const CollectorOptions& options);
   // Takes no more requests, lets those under way be answered for `grace_nano`, and cuts off the rest. Idempotent.
   void stop(uint64_t grace_nano);

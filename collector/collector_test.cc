@@ -47,7 +47,7 @@ std::vector<std::string> expected_series() {
   all.insert(all.end(), {"fathom_ingest_streams", "fathom_ingest_streams_refused_total", "fathom_nodes_connected",
                          "fathom_ingest_unknown_messages_total"});
   add(labelled("fathom_ingest_streams_ended_total", "reason",
-               {"finished", "invalid", "too_much", "replaced", "silent", "stopping", "gone"}));
+               {"finished", "invalid", "too_much", "replaced", "silent", "stopping", "gone", "revoked"}));
   add(labelled("fathom_ingest_acks_total", "outcome", {"durable", "retry", "refused"}));
   add(labelled("fathom_lost_nodes_total", "reason", {"forgotten", "not_listed"}));
   return all;

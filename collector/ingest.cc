@@ -43,10 +43,12 @@ std::string Ingest::why_rejected(const Pending& pending) {
 Ingest::Ingest(const IngestOptions& options, store::SpanStore& store)
     : options_(options), store_(store), budget_(options.budget_bytes, metrics_.budget_used()) {}
 
-void Ingest::set_limits(uint64_t max_request_bytes, const store::BatchLimits& limits) {
+void Ingest::set_limits(const IngestOptions& options) {
+  budget_.set_limit(options.budget_bytes);
   std::lock_guard lock(limits_mutex_);
-  options_.max_request_bytes = max_request_bytes;
-  options_.limits = limits;
+  options_.max_request_bytes = options.max_request_bytes;
+  options_.budget_bytes = options.budget_bytes;
+  options_.limits = options.limits;
 }
 
 store::BatchLimits Ingest::limits() const {
@@ -60,7 +62,8 @@ Result<> Ingest::take(Reservation& reservation, uint64_t bytes) {
 }
 
 Result<> Ingest::has_room(uint64_t bytes) const {
-  if (bytes <= budget_.limit() && budget_.used() <= budget_.limit() - bytes) return {};
+  const uint64_t limit = budget_.limit();  // once: it may be set anew meanwhile
+  if (bytes <= limit && budget_.used() <= limit - bytes) return {};
   return no_room(bytes);
 }
 

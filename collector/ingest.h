@@ -23,7 +23,7 @@ namespace fathom::collector {
 
 struct IngestOptions {
   Settable<uint64_t> max_request_bytes = 64ull << 20;
-  uint64_t budget_bytes = 160ull << 20;
+  Settable<uint64_t> budget_bytes = 160ull << 20;
   uint64_t retry_delay_nano = 1'000'000'000;
   store::BatchLimits limits;
   std::shared_ptr<SpanObserver> observer;  // sees what is handed to the store; may be none
@@ -52,8 +52,8 @@ class Ingest : public std::enable_shared_from_this<Ingest> {
   Answer answer(const Error& error) const;
   // Counts a request that was answered without submit().
   void refused(Transport transport, Verdict verdict) { metrics_.answered(transport, verdict); }
-  // From then on; the rest of the options stays.
-  void set_limits(uint64_t max_request_bytes, const store::BatchLimits& limits);
+  // Takes max_request_bytes, budget_bytes and limits of `options`, from then on; the rest stays.
+  void set_limits(const IngestOptions& options);
   IngestMetrics& metrics() { return metrics_; }
   const IngestOptions& options() const { return options_; }
 

@@ -168,6 +168,19 @@ TEST_F(IngestTest, WhatCanNeverFitIsOversizedNotRetryable) {
   EXPECT_EQ((*answer)->verdict, Verdict::kOversized);
 }
 
+TEST_F(IngestTest, LimitsMayBeSetAnew) {
+  auto ingest = make({.max_request_bytes = 1000, .budget_bytes = 100 * 1024});
+  const std::string body = simple_request(5000).SerializeAsString();
+  EXPECT_EQ((*submit(*ingest, body))->verdict, Verdict::kOversized);
+  ingest->set_limits({.max_request_bytes = 2000, .budget_bytes = 64 << 20, .limits = {.spans_per_batch = 10}});
+  EXPECT_EQ(ingest->options().max_request_bytes, 2000u);
+  EXPECT_EQ((*submit(*ingest, body))->verdict, Verdict::kOk);
+  EXPECT_EQ(store_.batches().size(), 500u);
+  ingest->set_limits({.budget_bytes = 100 * 1024});
+  EXPECT_FALSE(ingest->has_room(101 * 1024).ok());
+  EXPECT_EQ((*submit(*ingest, body))->verdict, Verdict::kOversized);
+}
+
 TEST_F(IngestTest, TheGaugeShowsTheBudgetAtEveryMoment) {
   auto ingest = make({.budget_bytes = 1 << 20});
   Gauge& used = gauge("fathom_otlp_budget_used_bytes", "");

@@ -24,6 +24,7 @@ struct FreeSsl {
   void operator()(BIO* bio) const { BIO_free(bio); }
   void operator()(X509* certificate) const { X509_free(certificate); }
   void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
+  void operator()(X509_STORE_CTX* store) const { X509_STORE_CTX_free(store); }
   void operator()(GENERAL_NAMES* names) const { GENERAL_NAMES_free(names); }
 };
 template <typename T>
@@ -250,6 +251,22 @@ std::string certificate_fault(X509_STORE_CTX* store) {
     default:
       return X509_verify_cert_error_string(X509_STORE_CTX_get_error(store));
   }
+}
+
+std::optional<std::string> peer_fault(SSL* connection, SSL_CTX* context) {
+  if ((SSL_CTX_get_verify_mode(context) & SSL_VERIFY_PEER) == 0) return std::nullopt;
+  const Owned<X509> certificate(SSL_get1_peer_certificate(connection));
+  const Owned<X509_STORE_CTX> store(X509_STORE_CTX_new());
+  if (!certificate) return "there is none";
+  if (!store || X509_STORE_CTX_init(store.get(), SSL_CTX_get_cert_store(context), certificate.get(),
+                                    SSL_get_peer_cert_chain(connection)) != 1) {
+    return "it cannot be looked at";
+  }
+  X509_STORE_CTX_set_default(store.get(), "ssl_client");
+  if (X509_verify_cert(store.get()) == 1) return std::nullopt;
+  std::string fault = certificate_fault(store.get());
+  ERR_clear_error();
+  return fault;
 }
 
 }  // namespace fathom::net

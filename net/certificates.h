@@ -5,6 +5,7 @@
 #pragma once
 
 #include <boost/asio/ssl/context.hpp>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -23,6 +24,9 @@ Result<Expiry> trust(boost::asio::ssl::context& context, const std::string& flag
 
 // What is wrong with a peer's certificate that `store` has just refused, for people: "it expired on ...".
 std::string certificate_fault(X509_STORE_CTX* store);
+// What is wrong with the certificate that a connection's peer has shown, as `context` would have it; nothing where it
+// is right, or none is asked for.
+std::optional<std::string> peer_fault(SSL* connection, SSL_CTX* context);
 // The names that a certificate is for: "a.example, 127.0.0.1".
 std::string names_of(const X509* certificate);
 std::string expiry_text(const X509* certificate);

@@ -79,6 +79,11 @@ class GrpcDoor {
     return grpc::Status(grpc::StatusCode::UNAUTHENTICATED, *why);
   }
 
+  // For calls that go on for long: `told` is called when other tokens are in use. Null where none are asked for.
+  [[nodiscard]] Watchers::Watch watch_tokens(Watchers::Told told) const {
+    return security_.tokens ? security_.tokens->watch(std::move(told)) : nullptr;
+  }
+
  private:
   // gRPC knows those whom it did not accept itself by their descriptors alone.
   void note_peer(int descriptor, const std::string& peer) {

@@ -64,6 +64,13 @@ void TlsConnection::abort() {
   asio::post(stream_.get_executor(), [self = shared_from_this()] { self->close(); });
 }
 
+void TlsConnection::look_at_certificate() {
+  asio::post(stream_.get_executor(), [self = shared_from_this()] {
+    const bool relays = !self->closed_ && self->inner_.is_open();  // else it is looked at before it does
+    if (relays && !self->is_trusted()) self->close();
+  });
+}
+
 void TlsConnection::begin() {
   Fault fault;
   const tcp::endpoint peer = stream_.next_layer().remote_endpoint(fault);
@@ -173,7 +180,17 @@ void TlsConnection::end_in_time() {
   });
 }
 
+// By what is asked for now, which may be more than when its handshake began.
+bool TlsConnection::is_trusted() {
+  const auto now = front_.tls->context();
+  if (now == context_) return true;
+  const std::optional<std::string> fault = peer_fault(stream_.native_handle(), now->native_handle());
+  if (fault) front_.refused(TlsRefusal::kCertificate, peer_, "its certificate: " + *fault);
+  return !fault;
+}
+
 void TlsConnection::relay() {
+  if (!is_trusted()) return close();
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) {
     front_.refused(TlsRefusal::kAcceptFailed, peer_, "there is no file descriptor for it");

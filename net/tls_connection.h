@@ -20,6 +20,8 @@ class TlsConnection : public std::enable_shared_from_this<TlsConnection> {
 
   void start();  // from any thread
   void abort();  // from any thread
+  // Cuts it off where the CA that is trusted now did not sign it; from any thread.
+  void look_at_certificate();
 
  private:
   using Fault = boost::system::error_code;
@@ -35,6 +37,7 @@ class TlsConnection : public std::enable_shared_from_this<TlsConnection> {
   void linger();
   void discard();
   void end_in_time();
+  bool is_trusted();
   void relay();
   void read_peer();
   void on_peer_ended();

@@ -100,6 +100,11 @@ void TlsFront::Impl::refused(TlsRefusal reason, const std::string& peer, const s
               ": " + why);
 }
 
+void TlsFront::Impl::look_at_peers() {
+  std::lock_guard lock(mutex);
+  for (const auto& connection : open) connection->look_at_certificate();
+}
+
 void TlsFront::Impl::close_door() {
   {
     std::lock_guard lock(delivery);
@@ -137,7 +142,11 @@ TlsFront::~TlsFront() {
 
 Result<std::string> TlsFront::start() {
   Result<std::string> bound = listen_on(impl_->acceptor, impl_->options.address);
-  if (bound) impl_->run();
+  if (!bound) return bound;
+  impl_->watch = impl_->tls->watch([weak = impl_->weak_from_this()] {
+    if (auto impl = weak.lock()) impl->look_at_peers();
+  });
+  impl_->run();
   return bound;
 }
 

@@ -1,10 +1,11 @@
 // TlsFront: a listener that speaks TLS, and hands what is within it to one that does not know of it.
 //
 // Purpose: one TLS for every listener, whether HTTP or gRPC is spoken within: handshakes are bounded in time and
-// number, those that fail are counted and named, and certificates can be loaded anew. Each peer becomes one end of a
-// socket pair; a relay of 16 KiB each way stands between. Whoever speaks no TLS is told so. Thread safety: start(),
-// close_door() and stop() from one thread; deliveries come from the front's threads, one at a time. Errors: start()
-// fails with a message that names the address. Losses: fathom_tls_refused_total{listener,reason}.
+// number, those that fail are counted and named, and certificates can be loaded anew: whose own is then of no CA that
+// is trusted is cut off. Each peer becomes one end of a socket pair; a relay of 16 KiB each way stands between. Whoever
+// speaks no TLS is told so. Thread safety: start(), close_door() and stop() from one thread; deliveries come from the
+// front's threads, one at a time. Errors: start() fails with a message that names the address. Losses:
+// fathom_tls_refused_total{listener,reason}.
 #pragma once
 
 #include <cstdint>

@@ -49,6 +49,8 @@ struct TlsFront::Impl : std::enable_shared_from_this<TlsFront::Impl> {
   bool deliver(Fd socket, const std::string& peer);
   // Counts, and says so in the log, though of each reason not more than once a second.
   void refused(TlsRefusal reason, const std::string& peer, const std::string& why);
+  // By the CA that is trusted now: cuts off who would not be let in any more.
+  void look_at_peers();
   void close_door();
   void stop();
 
@@ -57,6 +59,7 @@ struct TlsFront::Impl : std::enable_shared_from_this<TlsFront::Impl> {
   const TlsFrontOptions options;
   const std::shared_ptr<TlsServer> tls;
   const Deliver hand_on;
+  Watchers::Watch watch;
   boost::asio::ip::tcp::acceptor acceptor;
   boost::asio::steady_timer accept_pause;
   std::vector<std::thread> threads;

@@ -81,6 +81,7 @@ void TlsServer::use(Loaded loaded) {
     expiries_ = std::move(loaded.expiries);
   }
   warn_of_expiry();
+  watchers_.tell();
 }
 
 void TlsServer::warn_of_expiry() const {

@@ -14,6 +14,7 @@
 
 #include "base/result.h"
 #include "net/certificate_expiry.h"
+#include "net/watchers.h"
 
 namespace fathom::net {
 
@@ -34,7 +35,9 @@ class TlsServer {
 
   static Result<std::shared_ptr<TlsServer>> load(TlsFiles files);
   Result<Loaded> read() const;  // of the files as they are now
-  void use(Loaded loaded);      // and warns in the log when something of it ends soon
+  void use(Loaded loaded);      // tells who watches, and warns in the log when something of it ends soon
+  // `told` is called when another context is in use.
+  [[nodiscard]] Watchers::Watch watch(Watchers::Told told) { return watchers_.add(std::move(told)); }
   void warn_of_expiry() const;
   std::shared_ptr<boost::asio::ssl::context> context() const;
 
@@ -42,6 +45,7 @@ class TlsServer {
   explicit TlsServer(TlsFiles files) : files_(std::move(files)) {}
 
   const TlsFiles files_;
+  Watchers watchers_;
   mutable std::mutex mutex_;
   std::shared_ptr<boost::asio::ssl::context> context_;
   std::vector<Expiry> expiries_;

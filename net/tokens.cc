@@ -95,8 +95,11 @@ Result<Tokens::Digests> Tokens::read() const {
 }
 
 void Tokens::use(Digests digests) {
-  std::lock_guard lock(mutex_);
-  digests_.swap(digests);
+  {
+    std::lock_guard lock(mutex_);
+    digests_.swap(digests);
+  }
+  watchers_.tell();
 }
 
 // Of digests, so that not even the length shows; all are looked at, so that it does not show which was met.

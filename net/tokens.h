@@ -18,6 +18,7 @@
 #include "base/log_pace.h"
 #include "base/result.h"
 #include "base/sha256.h"
+#include "net/watchers.h"
 
 namespace fathom::net {
 
@@ -39,7 +40,9 @@ class Tokens {
   using Digests = std::vector<Sha256>;
   // What the file has now; nothing of it is in use before use().
   Result<Digests> read() const;
-  void use(Digests digests);
+  void use(Digests digests);  // and tells who watches
+  // For those whose calls go on for long: `told` is called when other tokens are in use.
+  [[nodiscard]] Watchers::Watch watch(Watchers::Told told) { return watchers_.add(std::move(told)); }
 
   // Nothing when the bearer of this `authorization` header may come in; else what it is to be told.
   std::optional<std::string> refuse(const Caller& caller, std::string_view authorization) const;
@@ -53,6 +56,7 @@ class Tokens {
   LogPace& pace(std::string_view listener, Reason reason) const;
 
   const std::string path_;
+  Watchers watchers_;
   mutable std::mutex mutex_;
   Digests digests_;
   // Of each listener and reason, so that nobody hides another.

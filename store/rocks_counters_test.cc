@@ -141,6 +141,29 @@ TEST(RocksCounters, LimitsOfTheCatalogue) {
   EXPECT_EQ(counted_spans(rig.store()), 9u);
 }
 
+TEST(RocksCounters, LimitsMayBeSetAnew) {
+  RocksOptions options;
+  options.operations_per_service = 1;
+  options.listed_attribute_keys = 1;
+  RocksRig rig(options);
+  ASSERT_EQ(rig.open(), "");
+  const auto stores = [&](uint64_t trace, const std::string& operation) {
+    BatchPtr batch =
+        make_batch({test_span(trace, 1, 0, 10).named(operation).of_service("s").with({"a", 1}).with({"b", 1})});
+    return append_once(rig.store(), batch).outcome == AppendOutcome::kDurable && rig.store().settle().ok();
+  };
+  Growth operations(limited("operations_per_service")), unlisted(limited("listed_attribute_keys"));
+  ASSERT_TRUE(stores(1, "first") && stores(2, "second"));
+  EXPECT_EQ(operations.value(), 1u);
+  EXPECT_EQ(unlisted.value(), 4u);  // two of a, b and service.name, twice
+  options.operations_per_service = 2;
+  options.listed_attribute_keys = 3;
+  rig.store().set_limits(options);
+  ASSERT_TRUE(stores(3, "second") && stores(4, "third"));
+  EXPECT_EQ(operations.value(), 2u);
+  EXPECT_EQ(unlisted.value(), 4u);
+}
+
 TEST(RocksCounters, AttributeKeysBeyondTheLimitAreKeptAndNotListed) {
   RocksOptions options;
   options.listed_attribute_keys = 2;

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import socket
 import subprocess
 import tempfile
@@ -156,6 +157,41 @@ class Reload(unittest.TestCase):
                 server.says("error the configuration is not read again", end)
                 self.assertNotIn(" info ", server.log_text()[end:])
 
+    def test_hangup_applies_limits_of_memory_and_of_names(self):
+        with tempfile.TemporaryDirectory(prefix="fathom-test-") as data:
+            before = f"{FREE_PORTS}data = {data}\n"
+            keys = {"ingest-memory": "8MiB", "services": "1", "operations-per-service": "1", "catalogue-memory": "1MiB",
+                    "listed-attribute-keys": "100"}
+            with Daemon("fathom-server", before) as server:
+                self.assertEqual(self.request_of(server, 24), 200)
+                self.span(server)
+                server.config.write_text(before + "".join(f"{key} = {value}\n" for key, value in keys.items()), encoding="utf-8")
+                end = server.hang_up()
+                server.says("read again: changed=", end)
+                said = re.search(r"changed=(\S+)", server.log_text()[end:]).group(1)
+                self.assertEqual(set(said.split(",")), set(keys))
+                server.says("--ingest-memory: 16777216 bytes at least before a restart", end)
+                self.assertNotIn("take effect after a restart", server.log_text()[end:])
+                self.assertEqual(self.request_of(server, 24), 413, "24 MiB are more than there may be of all requests")
+                self.assertEqual(self.request_of(server, 4), 200)
+                self.assertEqual(self.service_of(server, "another"), "__other__")
+
+                server.config.write_text(before, encoding="utf-8")
+                server.says("read again: changed=", server.hang_up())
+                self.assertEqual(self.request_of(server, 24), 200)
+                self.assertEqual(self.service_of(server, "one more"), "one more")
+
+    def request_of(self, server, mebibytes):
+        """The status of a request with attributes of so many MiB together, all of it cut to what a span may have."""
+        trace = otlp.trace_id()
+        request = otlp.request("checkout", [otlp.span(trace, "pay", 1_000_000, text="x" * (mebibytes << 20))])
+        return otlp.post(server.addresses["otlp_http"], json.dumps(request))[0]
+
+    def service_of(self, server, service):
+        trace = otlp.trace_id()
+        self.assertEqual(otlp.post(server.addresses["otlp_http"], json.dumps(otlp.request(service, [otlp.span(trace, "go", 1_000)])))[0], 200)
+        return until(lambda: self.trace(server, trace), "the trace")["spans"][0]["service"]
+
     def attributes(self, server, trace):
         return until(lambda: self.trace(server, trace), "the trace")["spans"][0]["attributes"]
 
@@ -163,10 +199,13 @@ class Reload(unittest.TestCase):
         with tempfile.TemporaryDirectory(prefix="fathom-test-") as state:
             text = f"agent-socket = {state}/a.sock\nstate = {state}/s\ncollector = 127.0.0.1:1\nkernel-events = off\n"
             with Daemon("fathom-agent", text) as agent:
-                agent.config.write_text(text + "log-level = warning\nspool-limit = 1MiB\n", encoding="utf-8")
+                more = "capture-budget = 1MiB\nlog-level = warning\npt-spool = 1MiB\nspool-limit = 1MiB\npt-window = 1s\n"
+                agent.config.write_text(text + more, encoding="utf-8")
                 end = agent.hang_up()
-                agent.says("read again: changed=log-level", end)
-                agent.says("after a restart: spool-limit", end)
+                agent.says("read again: changed=", end)
+                said = re.search(r"changed=(\S+)", agent.log_text()[end:]).group(1)
+                self.assertEqual(set(said.split(",")), {"capture-budget", "log-level", "pt-spool", "spool-limit"})
+                agent.says("after a restart: pt-window", end)
 
 
 class Addresses(unittest.TestCase):

@@ -80,10 +80,16 @@ agent::AgentOptions Daemon::agent_options() const {
   return agent::fit_descriptors(options, shares ? most - kSnapshotFiles : most);
 }
 
+agent::CaptureWorkerOptions Daemon::worker_options(const AgentProgramOptions& options) {
+  agent::CaptureWorkerOptions worker;
+  worker.budget_bytes = options.capture_budget_bytes;
+  worker.most_held_bytes = std::max<uint64_t>(worker.most_held_bytes, 3 * options.capture_budget_bytes);
+  return worker;
+}
+
 agent::CaptureServiceOptions Daemon::capture_options() const {
   agent::CaptureServiceOptions options;
-  options.worker.budget_bytes = options_.capture_budget_bytes;
-  options.worker.most_held_bytes = std::max(options.worker.most_held_bytes, 3 * options_.capture_budget_bytes);
+  options.worker = worker_options(options_);
   options.kernel_events = kernel_events_mode(options_.kernel_events);
   options.overdue_after_nano = options_.overdue_after_nano.value_or(agent::kNever);
   options.snapshots = snapshots_ ? snapshots_->bell() : nullptr;
@@ -156,6 +162,9 @@ Result<> Daemon::reload(const AgentProgramOptions& options) {
   if (!expiries) return expiries.error();
   if (Result<> loaded = cli::reload(security_); !loaded) return loaded;
   net::warn_of_expiry(*expiries);
+  uplink_->set_spool_limit(options.spool_limit_bytes);
+  if (captures_) captures_->set_limits(worker_options(options));
+  if (snapshots_) snapshots_->set_spool_limit(options.pt_spool_bytes);
   return {};
 }
 

@@ -31,7 +31,7 @@ class Daemon {
   ~Daemon();
 
   Result<> start();
-  // Certificates and tokens anew, while all goes on.
+  // Limits, certificates and tokens as `options` has them, while all goes on; with an error all is as it was.
   Result<> reload(const AgentProgramOptions& options);
   // Until a signal says stop, calling `on_reload` when one says so, and then until all is sent or spooled, within
   // bounds.
@@ -45,6 +45,7 @@ class Daemon {
   agent::UplinkOptions uplink_options() const;
   agent::AgentOptions agent_options() const;
   agent::NodeFacts facts() const;
+  static agent::CaptureWorkerOptions worker_options(const AgentProgramOptions& options);
   agent::CaptureServiceOptions capture_options() const;
   agent::NodeSnapshotOptions snapshot_options() const;
   Result<> start_snapshots();

@@ -22,6 +22,9 @@ namespace fathom {
 
 namespace {
 
+// What Daemon::reload() takes, and the log's level.
+const std::vector<std::string> kReloadable = {"log-level", "spool-limit", "capture-budget", "pt-spool"};
+
 std::optional<std::string> environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
@@ -76,11 +79,10 @@ cli::ExitCode serve(const cli::Settings& settings, const AgentProgramOptions& op
   Result<> started = daemon.start();
   if (!started) return refuse(cli::ExitCode::kLocalFailure, settings.located(started.error()).message);
   announce(options);
-  cli::Reloader reloader(agent_command_line(), settings, {"log-level"},
-                         [&daemon](const cli::Settings& anew) -> Result<> {
-                           Result<AgentProgramOptions> read = options_of(anew);
-                           return read ? daemon.reload(*read) : read.error();
-                         });
+  cli::Reloader reloader(agent_command_line(), settings, kReloadable, [&daemon](const cli::Settings& anew) -> Result<> {
+    Result<AgentProgramOptions> read = options_of(anew);
+    return read ? daemon.reload(*read) : read.error();
+  });
   daemon.run(signals, [&reloader] { reloader.reload(); });
   log_info("stopped");
   return cli::ExitCode::kOk;

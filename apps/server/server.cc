@@ -115,7 +115,7 @@ Result<cli::Addresses> Server::start(cli::Signals& signals) {
 
 Result<> Server::reload(const ServerOptions& options) {
   if (Result<> loaded = cli::reload(security_); !loaded) return loaded;
-  store_->set_retention(options.store);
+  store_->set_limits(options.store);
   if (snapshots_) snapshots_->set_retention(options.snapshots);
   collector_->set_limits(options.collector);
   query_->set_limits(options.query);

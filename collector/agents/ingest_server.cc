@@ -31,7 +31,7 @@ class RefusedStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   void OnDone() override { delete this; }
 };
 
-// The streams that live, so that stop() can let them end.
+// The streams that live, so that stop() can let them end, and whose token is none any more.
 class IngestService : public Service::WithRawCallbackMethod_Stream<Service::WithRawCallbackMethod_PutSnapshotPiece<
                           Service::WithRawCallbackMethod_MissingImages<Service::Service>>> {
  public:
@@ -43,18 +43,10 @@ class IngestService : public Service::WithRawCallbackMethod_Stream<Service::With
   }
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Stream(grpc::CallbackServerContext* call) override {
-    if (auto refusal = door_.refusal(*call)) {
-      refused_.add();
-      return new RefusedStream(*refusal);
-    }
-    std::shared_ptr<AgentStream> stream = admit(*call);
-    if (stream == nullptr) {
-      refused_.add();
-      return new RefusedStream(
-          {grpc::StatusCode::UNAVAILABLE, "the collector has all the agents' streams that it takes, or is ending"});
-    }
-    stream->open(options_.hello_nano, options_.silence_nano);
-    return stream.get();
+    std::optional<grpc::Status> refusal;
+    if (AgentStream* stream = admit(*call, refusal)) return stream;
+    refused_.add();
+    return new RefusedStream(*refusal);
   }
 
   grpc::ServerUnaryReactor* PutSnapshotPiece(grpc::CallbackServerContext* call, const grpc::ByteBuffer* request,
@@ -68,13 +60,27 @@ class IngestService : public Service::WithRawCallbackMethod_Stream<Service::With
     return answer_snapshot_call(options_.snapshots, &SnapshotIntake::missing, *call, *request, *response);
   }
 
+  // Who came with a token that is none any more: the agent comes anew, and is refused until it has another.
+  void end_refused() {
+    std::vector<std::pair<std::shared_ptr<AgentStream>, std::string>> ended;
+    {
+      std::lock_guard lock(mutex_);  // with which the calls live
+      for (const auto& [key, open] : streams_) {
+        auto refusal = door_.refusal(*open.call);
+        auto alive = open.stream.lock();
+        if (refusal && alive) ended.emplace_back(std::move(alive), refusal->error_message());
+      }
+    }
+    for (const auto& [stream, why] : ended) stream->revoke(why);
+  }
+
   void drain() {
     std::vector<std::shared_ptr<AgentStream>> streams;
     {
       std::lock_guard lock(mutex_);
       stopping_ = true;
-      for (const auto& [key, stream] : streams_) {
-        if (auto alive = stream.lock()) streams.push_back(std::move(alive));
+      for (const auto& [key, open] : streams_) {
+        if (auto alive = open.stream.lock()) streams.push_back(std::move(alive));
       }
     }
     for (const auto& stream : streams) stream->drain();
@@ -86,19 +92,31 @@ class IngestService : public Service::WithRawCallbackMethod_Stream<Service::With
     reactor->Finish(status);
     return reactor;
   }
-  std::shared_ptr<AgentStream> admit(grpc::CallbackServerContext& call) {
+  // All of it within the lock: who comes while other tokens are read is seen here by these, or by end_refused().
+  AgentStream* admit(grpc::CallbackServerContext& call, std::optional<grpc::Status>& refusal) {
     std::lock_guard lock(mutex_);
-    if (stopping_ || streams_.size() >= options_.max_streams) return nullptr;
+    refusal = door_.refusal(call);
+    if (!refusal && (stopping_ || streams_.size() >= options_.max_streams)) {
+      refusal.emplace(grpc::StatusCode::UNAVAILABLE,
+                      "the collector has all the agents' streams that it takes, or is ending");
+    }
+    if (refusal) return nullptr;
     auto stream = std::make_shared<AgentStream>(context_, call, [this](AgentStream* ended) { remove(ended); });
-    streams_[stream.get()] = stream;
+    streams_[stream.get()] = {stream, &call};
     open_.set(static_cast<int64_t>(streams_.size()));
-    return stream;
+    stream->open(options_.hello_nano, options_.silence_nano);
+    return stream.get();
   }
   void remove(AgentStream* stream) {
     std::lock_guard lock(mutex_);
     streams_.erase(stream);
     open_.set(static_cast<int64_t>(streams_.size()));
   }
+
+  struct Open {
+    std::weak_ptr<AgentStream> stream;
+    grpc::CallbackServerContext* call = nullptr;  // until remove()
+  };
 
   const IngestServerOptions options_;
   const net::GrpcDoor& door_;
@@ -107,7 +125,7 @@ class IngestService : public Service::WithRawCallbackMethod_Stream<Service::With
   Counter& refused_ = counter("fathom_ingest_streams_refused_total", "Streams of agents that were not let in");
   std::mutex mutex_;
   bool stopping_ = false;
-  std::map<AgentStream*, std::weak_ptr<AgentStream>> streams_;
+  std::map<AgentStream*, Open> streams_;
 };
 
 }  // namespace
@@ -122,6 +140,7 @@ struct IngestServer::Impl {
   net::GrpcDoor door;
   IngestService service;
   std::unique_ptr<grpc::Server> server;
+  net::Watchers::Watch watch;
 };
 
 IngestServer::IngestServer(IngestServerOptions options, SessionContext context)
@@ -149,11 +168,13 @@ Result<std::string> IngestServer::start() {
   impl_->server = builder.BuildAndStart();
   Result<std::string> bound = impl_->door.open(impl_->server.get());
   if (!bound) impl_->server.reset();
+  if (bound) impl_->watch = impl_->door.watch_tokens([impl = impl_.get()] { impl->service.end_refused(); });
   return bound;
 }
 
 void IngestServer::stop(uint64_t grace_nano) {
   if (impl_->server == nullptr) return;
+  impl_->watch.reset();
   impl_->door.close();
   impl_->service.drain();
   impl_->server->Shutdown(std::chrono::system_clock::now() + std::chrono::nanoseconds(grace_nano));

@@ -2,8 +2,9 @@
 //
 // Purpose: messages come out of gRPC as bytes and go to an AgentSession as bytes; this side only moves them. What gRPC
 // buffers is bounded by its resource quota, what is parsed by Ingest's budget, what waits to be read by the agent by a
-// count of messages and of bytes. A dead connection is noticed within a quarter of a minute. Thread safety: start() and
-// stop() from one thread. Ownership: `context` is shared with the sessions. Errors: start() fails with a message that
+// count of messages and of bytes. A dead connection is noticed within a quarter of a minute. Streams whose token is
+// none any more end when other tokens are in use. Thread safety: start() and stop() from one thread, which is that of
+// Tokens::use(), too. Ownership: `context` is shared with the sessions. Errors: start() fails with a message that
 // names the address.
 #pragma once
 

@@ -2,7 +2,10 @@
 #include "collector/agents/ingest_server.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <cstdio>
+#include <fstream>
 #include <thread>
 
 #include <grpcpp/grpcpp.h>
@@ -12,6 +15,7 @@
 #include "collector/testing/fake_store.h"
 #include "collector/testing/requests.h"
 #include "ingest.grpc.pb.h"
+#include "net/tokens.h"
 #include "proto/ingest_limits.h"
 
 namespace fathom::collector {
@@ -29,8 +33,8 @@ std::shared_ptr<grpc::Channel> channel_to(const std::string& address) {
 // One agent's stream, spoken by hand.
 class Peer {
  public:
-  explicit Peer(const std::string& address)
-      : stub_(wire::Ingest::NewStub(channel_to(address))), stream_(stub_->Stream(&context_)) {}
+  explicit Peer(const std::string& address, const std::string& token = "")
+      : stub_(wire::Ingest::NewStub(channel_to(address))), stream_(stub_->Stream(with(token))) {}
   ~Peer() { context_.TryCancel(), finish(); }
 
   bool say(const wire::AgentMessage& message) { return stream_->Write(message); }
@@ -51,6 +55,11 @@ class Peer {
   }
 
  private:
+  grpc::ClientContext* with(const std::string& token) {
+    if (!token.empty()) context_.AddMetadata("authorization", "Bearer " + token);
+    return &context_;
+  }
+
   grpc::ClientContext context_;
   std::unique_ptr<wire::Ingest::Stub> stub_;
   std::unique_ptr<grpc::ClientReaderWriter<wire::AgentMessage, wire::CollectorMessage>> stream_;
@@ -89,6 +98,28 @@ TEST_F(IngestServerTest, TakesBatches) {
   EXPECT_TRUE(nodes_->nodes().at(0).connected);
   peer.say_no_more();
   EXPECT_EQ(peer.finish(), grpc::StatusCode::OK);
+}
+
+TEST_F(IngestServerTest, AStreamWhoseTokenIsRevokedEnds) {
+  const std::string kept_token(32, 'k'), old_token(32, 'o');
+  const std::string path = ::testing::TempDir() + "tokens-" + std::to_string(::getpid());
+  std::ofstream(path) << kept_token << "\n" << old_token << "\n";
+  auto tokens = net::Tokens::load(path);
+  std::remove(path.c_str());
+  ASSERT_TRUE(tokens.ok()) << tokens.error().message;
+  start({.security = {.tls = nullptr, .tokens = *tokens}});
+  Peer kept(address_, kept_token), old(address_, old_token);
+  kept.greet('k');
+  old.greet('o');
+  (*tokens)->use({sha256(old_token), sha256(kept_token)});
+  ASSERT_TRUE(old.say(batch(1, otlp_)));
+  EXPECT_EQ(old.hear().ack().outcome(), wire::Ack::DURABLE)
+      << "of the same tokens in another order nobody is sent away";
+  (*tokens)->use({sha256(kept_token)});
+  EXPECT_EQ(old.finish(), grpc::StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(Peer(address_, old_token).finish(), grpc::StatusCode::UNAUTHENTICATED);
+  ASSERT_TRUE(kept.say(batch(1, otlp_, 'k')));
+  EXPECT_EQ(kept.hear().ack().outcome(), wire::Ack::DURABLE);
 }
 
 TEST_F(IngestServerTest, TakesLargeBatchesInManySlices) {

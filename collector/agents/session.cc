@@ -54,7 +54,7 @@ AckMessage ack_of(uint64_t sequence, const Answer& answer) {
 
 std::string_view stream_end_label(StreamEnd end) {
   constexpr std::string_view kLabels[kStreamEnds] = {"finished", "invalid",  "too_much", "replaced",
-                                                     "silent",   "stopping", "gone"};
+                                                     "silent",   "stopping", "gone",     "revoked"};
   return kLabels[static_cast<size_t>(end)];
 }
 

@@ -35,6 +35,8 @@ grpc::StatusCode code_of(StreamEnd end) {
       return grpc::StatusCode::DEADLINE_EXCEEDED;
     case StreamEnd::kStopping:
       return grpc::StatusCode::UNAVAILABLE;
+    case StreamEnd::kRevoked:
+      return grpc::StatusCode::UNAUTHENTICATED;
     case StreamEnd::kGone:
       break;
   }

@@ -33,6 +33,7 @@ class AgentStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteB
   // each `silence_nano`: what is begun and never ends holds memory that all streams share.
   void open(uint64_t hello_nano, uint64_t silence_nano);
   void drain() { session_->drain(); }
+  void revoke(const std::string& why) { session_->refuse(StreamEnd::kRevoked, why); }
 
   bool send(std::string message) override;
   void end(StreamEnd end, const std::string& message) override;

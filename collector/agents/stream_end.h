@@ -18,8 +18,9 @@ enum class StreamEnd : uint8_t {
   kSilent,    // no Hello in time, or nothing whole for too long
   kStopping,  // this collector ends
   kGone,      // the connection broke
+  kRevoked,   // its token is none of ours any more
 };
-inline constexpr size_t kStreamEnds = 7;
+inline constexpr size_t kStreamEnds = 8;
 std::string_view stream_end_label(StreamEnd end);
 
 // A rule that an agent broke, and so its stream's end.

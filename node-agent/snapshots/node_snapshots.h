@@ -34,6 +34,8 @@ class NodeSnapshots {
                                                      const std::function<std::unique_ptr<SnapshotLink>()>& open_link);
   // Null: not asked for.
   SnapshotBell* bell() const { return bell_.get(); }
+  // What is beyond it goes with the next snapshot.
+  void set_spool_limit(uint64_t bytes) { spool_->set_limit(bytes); }
   bool records() const { return system_ != nullptr; }
   // What programs write by PTWRITE is recorded, too.
   bool marks_spans() const { return marks_spans_; }

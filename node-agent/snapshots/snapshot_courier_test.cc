@@ -68,6 +68,19 @@ TEST_F(SnapshotSpoolTest, TheOldestGoWhenThereIsNoRoomAndAreCounted) {
   EXPECT_TRUE(SnapshotSpool::has_any(path_));
 }
 
+TEST_F(SnapshotSpoolTest, ItsLimitMayBeSetAnew) {
+  open(100'000);
+  const SnapshotId first = add("first", 100'000);
+  spool_->set_limit(300'000);
+  spool_->trim();
+  const SnapshotId second = add("second", 100'000);
+  EXPECT_EQ(spool_->waiting(), (std::vector{first, second}));
+  spool_->set_limit(150'000);
+  EXPECT_EQ(spool_->waiting(), (std::vector{first, second})) << "what is beyond it goes with the next";
+  spool_->trim();
+  EXPECT_EQ(spool_->waiting(), std::vector{second});
+}
+
 TEST_F(SnapshotSpoolTest, ImagesThatNobodyWaitsForGoFirst) {
   open(250'000);
   const std::string image(100'000, 'i'), other(100'000, 'o');

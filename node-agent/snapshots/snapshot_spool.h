@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/settable.h"
 #include "snapshot/format/directory.h"
 
 namespace fathom::agent {
@@ -25,6 +26,8 @@ class SnapshotSpool {
   const snapshot::SnapshotDirectory& directory() const { return directory_; }
   std::vector<snapshot::SnapshotId> waiting() const;  // the oldest first
   void trim();
+  // What is beyond it goes when trim() is called next.
+  void set_limit(uint64_t bytes) { limit_bytes_ = bytes; }
   // The collector has it.
   void sent(const snapshot::SnapshotId& id);
   // Nobody ever will; `reason` as fathom_agent_lost_snapshots_total has it.
@@ -46,7 +49,7 @@ class SnapshotSpool {
   void show(uint64_t bytes) const;
 
   const std::string path_;
-  const uint64_t limit_bytes_;
+  Settable<uint64_t> limit_bytes_;
   const snapshot::SnapshotDirectory directory_;
   std::mutex mutex_;  // of removals
 };

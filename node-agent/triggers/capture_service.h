@@ -54,6 +54,8 @@ class CaptureService : public ControlHandler, public AgentObserver, public Trigg
   FinishedSpans& finished_spans() { return finished_; }
   // Whose tracepoints are asked for; null: nobody's yet, or not any more.
   void set_agent(Agent* agent);
+  // As CaptureWorker has it.
+  void set_limits(const CaptureWorkerOptions& worker) { worker_->set_limits(worker); }
 
   void thresholds(std::vector<OperationThreshold> operations, bool replaces) override;
   void capture(CaptureRequest request, std::function<void(CaptureAnswer)> answer) override;

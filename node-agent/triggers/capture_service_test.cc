@@ -137,6 +137,19 @@ TEST_F(LostCaptureTest, ForWhichTheWorkerHadNoTime) {
   end_span_and_expect_all_of_it(2);
 }
 
+TEST_F(LostCaptureTest, ForWhichThereWasNoMemoryUntilTheBudgetWasSetAnew) {
+  begin_with_program();
+  CaptureWorkerOptions worker;
+  worker.most_held_bytes = uint64_t{worker.budget_bytes} - 1;
+  service_->set_limits(worker);
+  uint64_t before = skipped(SkipReason::kMemory);
+  begin_overdue_span();
+  ASSERT_TRUE(until([&] { return skipped(SkipReason::kMemory) == before + 1; }));
+  worker.budget_bytes = worker.most_held_bytes;
+  service_->set_limits(worker);
+  end_span_and_expect_all_of_it(0);
+}
+
 TEST_F(CaptureServiceTest, WhoeverBeganBeforeWhatIsCapturedIsCapturedAsAWhole) {
   begin_with_program();
   threshold(50 * kMilli);

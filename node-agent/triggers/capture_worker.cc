@@ -75,6 +75,11 @@ void CaptureWorker::changed(const std::shared_ptr<const WatchedProgram>& program
   changed_.notify_one();
 }
 
+void CaptureWorker::set_limits(const CaptureWorkerOptions& options) {
+  options_.budget_bytes = options.budget_bytes;
+  options_.most_held_bytes = options.most_held_bytes;
+}
+
 void CaptureWorker::post(std::function<void()> work) {
   {
     std::lock_guard lock(mutex_);
@@ -97,11 +102,12 @@ void CaptureWorker::give_back(uint64_t bytes) {
 
 bool CaptureWorker::copy_now(CaptureJob& job) {
   DetailPool* detail = job.program->detail.get();
-  if (detail == nullptr || !reserve(options_.budget_bytes)) return false;
+  const uint64_t budget_bytes = options_.budget_bytes;  // once: it may be set anew meanwhile
+  if (detail == nullptr || !reserve(budget_bytes)) return false;
   pool::Clock clock = detail->file().shape().clock;
   TickWindow window = times_.window(clock, job.begin_nano, job.end_nano, now_monotonic_nano());
-  job.events = detail->snapshot(window, options_.budget_bytes);
-  give_back(options_.budget_bytes - job.events->bytes());
+  job.events = detail->snapshot(window, budget_bytes);
+  give_back(budget_bytes - job.events->bytes());
   return true;
 }
 

@@ -13,6 +13,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/settable.h"
 #include "base/sha256.h"
 #include "node-agent/capture/capture_maker.h"
 #include "node-agent/triggers/capture_job.h"
@@ -22,8 +23,8 @@
 namespace fathom::agent {
 
 struct CaptureWorkerOptions {
-  uint64_t budget_bytes = 16 << 20;  // of events, of one capture
-  uint64_t most_held_bytes = 96 << 20;
+  Settable<uint64_t> budget_bytes = 16 << 20;  // of events, of one capture
+  Settable<uint64_t> most_held_bytes = 96 << 20;
   size_t most_jobs = 16;
   size_t most_waiting = 32;  // for windows that lie ahead, beside those
 };
@@ -56,6 +57,8 @@ class CaptureWorker {
   bool copy_now(CaptureJob& job);
   // What is known of a program is this now: jobs that wait for its first events need not wait any longer.
   void changed(const std::shared_ptr<const WatchedProgram>& program);
+  // Takes the settable members of `options`, for copies to come.
+  void set_limits(const CaptureWorkerOptions& options);
   // Something short, between two captures.
   void post(std::function<void()> work);
 
@@ -71,7 +74,7 @@ class CaptureWorker {
   bool reserve(uint64_t bytes);
   void give_back(uint64_t bytes);
 
-  const CaptureWorkerOptions options_;
+  CaptureWorkerOptions options_;  // constant but for what set_limits() changes
   SharedTimes& times_;
   KernelEvents& kernel_;
   const Encode encode_;

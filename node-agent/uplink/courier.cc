@@ -233,6 +233,13 @@ void Courier::complete(Parcel& parcel, Outcome outcome) {
 
 // ---- the spool ------------------------------------------------------------------------------------------------------
 
+// What waits since the spool was full need not wait any longer.
+void Courier::set_spool_limit(uint64_t bytes) {
+  options_.spool_limit_bytes = bytes;
+  spool_blocked_until_nano_ = 0;
+  if (spool_) spool_->set_limit(bytes);
+}
+
 void Courier::spool_what_is_due(uint64_t now) {
   if (!may_spool() || now < spool_blocked_until_nano_) return;
   bool away = !welcome_ && now - away_since_nano_ >= options_.spool_after_nano;

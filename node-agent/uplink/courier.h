@@ -56,6 +56,7 @@ class Courier {
   // What time brings: to be called ten times a second or more.
   void tick();
   void finish(uint64_t grace_nano, std::function<void()> done);
+  void set_spool_limit(uint64_t bytes);
 
   UplinkStatus status();
   std::optional<ClockOffset> clock() { return estimator_.at(surroundings_.instant()); }
@@ -123,7 +124,7 @@ class Courier {
   void finish_if_done(uint64_t now);
   bool captures_are_over(uint64_t now);
 
-  const UplinkOptions options_;
+  UplinkOptions options_;  // constant but for the spool's limit
   const Surroundings surroundings_;
   const std::unique_ptr<SpoolPort> spool_;
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);  // answers of the spool and of links ask for it

@@ -190,6 +190,29 @@ TEST_F(CourierTest, WithoutALimitNothingIsSpooledAndWhatLiesThereIsSent) {
   EXPECT_TRUE(outcome(1).empty()) << "the pool still has it";
 }
 
+TEST_F(CourierTest, AnotherLimitOfTheSpoolTakesAtOnce) {
+  make({.spool_limit_bytes = 0});
+  send(1);
+  pass(3 * kSecond);
+  EXPECT_TRUE(world_.spool->entries.empty());
+  courier_->set_spool_limit(5000);
+  EXPECT_EQ(world_.spool->limit_bytes, 5000u);
+  pass(100 * kMilli);
+  EXPECT_EQ(world_.spool->entries.size(), 1u);
+  world_.spool->room = 1;
+  send(2);
+  pass(1500 * kMilli);
+  EXPECT_EQ(world_.spool->entries.size(), 1u) << "it is full";
+  world_.spool->room = 2;
+  courier_->set_spool_limit(6000);
+  pass(100 * kMilli);
+  EXPECT_EQ(world_.spool->entries.size(), 2u) << "nobody waits until it is tried again";
+  courier_->set_spool_limit(0);
+  send(3);
+  pass(3 * kSecond);
+  EXPECT_EQ(world_.spool->entries.size(), 2u);
+}
+
 TEST_F(CourierTest, FinishesWhenAllIsAcknowledged) {
   make();
   connect();

@@ -61,6 +61,8 @@ class Spool {
   void remove(uint64_t id);
   // Tries again what could not be marked as sent, or deleted: to be called now and then.
   void tend();
+  // For what is appended from now on; nothing that lies there goes.
+  void set_limit(uint64_t bytes) { options_.limit_bytes = bytes; }
 
   uint64_t bytes() const { return bytes_; }
   uint64_t waiting() const { return waiting_; }
@@ -115,7 +117,7 @@ class Spool {
   void forget_file(Files::iterator file);
   void count_damage(uint64_t spans);
 
-  const SpoolOptions options_;
+  SpoolOptions options_;  // constant but for the limit
   Files files_;
   uint64_t next_id_ = 1;
   uint64_t next_number_ = 1;  // of a file, in its name

@@ -83,6 +83,18 @@ TEST_F(SpoolTest, IsBounded) {
   EXPECT_TRUE(spool_->append(head(n), payload(n, 100), false).ok()) << "a file went";
 }
 
+TEST_F(SpoolTest, ItsLimitMayBeSetAnew) {
+  options_.limit_bytes = 2000;
+  open();
+  uint64_t n = 1;
+  while (spool_->append(head(n), payload(n, 100), false).ok()) ++n;
+  spool_->set_limit(3000);
+  ASSERT_TRUE(spool_->append(head(n), payload(n, 100), false).ok());
+  spool_->set_limit(0);
+  EXPECT_EQ(spool_->append(head(n), payload(n, 100), false).error().code, ErrorCode::kExhausted);
+  for (uint64_t left = 1; left <= n; ++left) EXPECT_EQ(take(100), left) << "nothing goes of what lies there";
+}
+
 TEST_F(SpoolTest, WhatIsNoDirectoryIsNamed) {
   std::string file = options_.directory;
   std::ofstream(file) << "x";

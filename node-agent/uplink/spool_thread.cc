@@ -41,6 +41,9 @@ class SpoolThread : public SpoolPort {
   void remove(uint64_t id) override {
     work([this, id] { spool_->remove(id); });
   }
+  void set_limit(uint64_t bytes) override {
+    work([this, bytes] { spool_->set_limit(bytes); });
+  }
   // Once at a time: while the disk stands still, calls come and none ends.
   void tend() override {
     if (tending_.exchange(true)) return;

@@ -34,6 +34,7 @@ class SpoolPort {
   virtual void release(uint64_t id) = 0;
   virtual void remove(uint64_t id) = 0;
   virtual void tend() = 0;
+  virtual void set_limit(uint64_t bytes) = 0;
   virtual Figures figures() const = 0;  // as of the last answer
 };
 

@@ -117,7 +117,7 @@ struct Uplink::Impl : std::enable_shared_from_this<Impl> {
   }
 
   boost::asio::io_context& loop;
-  const UplinkOptions options;
+  UplinkOptions options;  // constant but for the spool's limit
   const std::function<NodeFacts()> facts;
   const std::array<uint8_t, 16> instance_id = random_id();
   boost::asio::steady_timer timer;
@@ -154,6 +154,11 @@ void Uplink::send(OutgoingCapture capture, std::function<void(CaptureFate)> done
 
 void Uplink::set_control(ControlHandler* handler) {
   impl_->control = handler;
+}
+
+void Uplink::set_spool_limit(uint64_t bytes) {
+  impl_->options.spool_limit_bytes = bytes;
+  impl_->courier->set_spool_limit(bytes);
 }
 
 void Uplink::finish(uint64_t grace_nano, std::function<void()> done) {

@@ -90,6 +90,9 @@ class Uplink : public Outbox, public CaptureOutbox {
   // must outlive this, or be taken back.
   void set_control(ControlHandler* handler);
 
+  // For what is spooled from now on; what lies there is sent all the same. Between start() and finish().
+  void set_spool_limit(uint64_t bytes);
+
   // For an orderly end, when the last batch was handed over: waits up to `grace_nano` for acknowledgements (not at all
   // without a stream), spools what is left, reports once more, waits a second at most until that is heard, and calls
   // `done`. Captures have half of that time to become durable; then they are lost, and reported as such. Batches that

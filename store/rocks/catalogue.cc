@@ -146,6 +146,11 @@ Catalogue::Number Catalogue::intern(std::string_view service_namespace, std::str
   return {entry.id, limit};
 }
 
+void Catalogue::set_limits(const CatalogueLimits& limits) {
+  std::unique_lock lock(mutex_);
+  limits_ = limits;
+}
+
 // What is retired counts anew when it comes again; its names are still there.
 const char* Catalogue::limit_for(const Key& key) const {
   const Entry* known = find(key);

@@ -77,6 +77,8 @@ class Catalogue {
   // The number of an operation, given out at first sight.
   Number intern(std::string_view service_namespace, std::string_view service, std::string_view name, SpanKind kind,
                 Hold& hold);
+  // For names to come: those that are in use stay, and count.
+  void set_limits(const CatalogueLimits& limits);
   // Rows that are not yet written.
   std::vector<Row> take_pending();
 
@@ -148,8 +150,8 @@ class Catalogue {
   void count(const Entry& entry, bool in_use);
   void remove(Entry& entry);
 
-  const CatalogueLimits limits_;
   mutable std::shared_mutex mutex_;
+  CatalogueLimits limits_;
   uint32_t next_ = 0;
   uint64_t bytes_ = 0;
   uint32_t services_in_use_ = 0;  // without "__other__"

@@ -64,6 +64,20 @@ TEST_F(CatalogueTest, NamesBeyondTheBytesAreOther) {
   EXPECT_LT(catalogue_.bytes(), 4500u);
 }
 
+TEST_F(CatalogueTest, LimitsMayBeSetAnew) {
+  const uint32_t first = intern("cart", "a").id;
+  intern("cart", "b");
+  EXPECT_EQ(limit(intern("cart", "c")), "operations_per_service");
+  catalogue_.set_limits({.operations_per_service = 3, .services = 1, .bytes = 4200});
+  EXPECT_EQ(limit(intern("cart", "c")), "");
+  EXPECT_EQ(limit(intern("cart", "d")), "operations_per_service");
+  EXPECT_EQ(limit(intern("stock", "a")), "services");
+  catalogue_.set_limits({.operations_per_service = 1, .services = 2, .bytes = 1});
+  EXPECT_EQ(intern("cart", "a").id, first) << "what is known stays so";
+  EXPECT_EQ(limit(intern("cart", "c")), "");
+  EXPECT_EQ(limit(intern("stock", "a")), "catalogue_bytes");
+}
+
 TEST_F(CatalogueTest, OnlyWhatLivePartitionsUseCounts) {
   use("cart", "a", 1);
   use("cart", "b", 2);

@@ -18,6 +18,8 @@
 
 namespace fathom::store {
 
+CatalogueLimits catalogue_limits(const RocksOptions& options);
+
 struct Engine {
   explicit Engine(RocksOptions given);
 
@@ -28,7 +30,7 @@ struct Engine {
     return static_cast<uint32_t>(received_unix_nano / options.partition_nano);
   }
 
-  RocksOptions options;  // constant but for what set_retention() changes
+  RocksOptions options;  // constant but for what RocksStore::set_limits() changes
   std::shared_ptr<LivePartitions> live = std::make_shared<LivePartitions>();
   std::unique_ptr<Database> database;
   DirectoryCache directories;

@@ -235,8 +235,13 @@ Result<> RocksStore::settle() {
   return impl_->maintenance->compact();
 }
 
-void RocksStore::set_retention(const RocksOptions& options) {
+void RocksStore::set_limits(const RocksOptions& options) {
   RocksOptions& ours = impl_->engine.options;
+  ours.operations_per_service = options.operations_per_service;
+  ours.services = options.services;
+  ours.catalogue_bytes = options.catalogue_bytes;
+  impl_->engine.catalogue.set_limits(catalogue_limits(ours));
+  ours.listed_attribute_keys = options.listed_attribute_keys;
   ours.retention_age_nano = options.retention_age_nano;
   ours.retention_bytes = options.retention_bytes;
   ours.reserve_disk_bytes = options.reserve_disk_bytes;

@@ -35,14 +35,14 @@ struct RocksOptions {
   size_t segment_bytes = 64 << 20;  // of encoded batches; whichever comes first
   uint64_t queue_bytes = 64 << 20;  // of batches that wait to become durable; more are refused as retryable
   size_t sealing_limit = 1;         // full generations that wait to be sealed; more are refused as retryable
-  uint32_t operations_per_service = 1000;
-  uint32_t services = 10'000;
-  uint64_t catalogue_bytes = 64 << 20;  // memory for names of operations and services
+  // The settable ones are what set_limits() changes.
+  Settable<uint32_t> operations_per_service = 1000;
+  Settable<uint32_t> services = 10'000;
+  Settable<uint64_t> catalogue_bytes = 64 << 20;  // memory for names of operations and services
   // Of a segment; the rest are stored and searched, but not listed. The format has no room for more than this.
-  uint32_t listed_attribute_keys = block::kMaxListedKeys;
+  Settable<uint32_t> listed_attribute_keys = block::kMaxListedKeys;
   uint64_t partition_nano = 3'600'000'000'000;
   uint64_t partition_bytes = 4ULL << 30;  // a partition ends early at this size, so that retention by size has steps
-  // The settable ones are what set_retention() changes.
   Settable<uint64_t> retention_age_nano = 0;          // 0: no limit
   Settable<uint64_t> retention_bytes = 0;             // 0: no limit
   Settable<uint64_t> reserve_disk_bytes = 256 << 20;  // writes are refused as retryable below this much free space, or
@@ -90,8 +90,9 @@ class RocksStore : public SpanStore {
   Result<> drop_before(uint64_t received_unix_nano) override;
   StoreStats stats() override;
   Result<> settle() override;
-  // Takes the settable members of `options`; what is beyond them goes within maintenance_interval_nano.
-  void set_retention(const RocksOptions& options);
+  // Takes the settable members of `options`. What is kept beyond them goes within maintenance_interval_nano; names that
+  // are known stay known, and segments that are sealed as they are.
+  void set_limits(const RocksOptions& options);
   // Lives as long as the store.
   CaptureStore& captures();
 

@@ -91,6 +91,7 @@ class FakeSpool : public SpoolPort {
     if (entries.erase(id) == 0) std::abort();
   }
   void tend() override { ++tended; }
+  void set_limit(uint64_t bytes) override { limit_bytes = bytes; }
   Figures figures() const override { return {entries.size() * 100, 0}; }
 
   std::map<uint64_t, Entry> entries;
@@ -98,6 +99,7 @@ class FakeSpool : public SpoolPort {
   bool readable = true;
   int takes = 0;
   int tended = 0;
+  uint64_t limit_bytes = UINT64_MAX;  // as it was last set
   uint64_t next_id = 1;
 
  private:
