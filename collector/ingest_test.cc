@@ -15,7 +15,7 @@ using store::AppendOutcome;
 
 class IngestTest : public ::testing::Test {
  protected:
-  std::shared_ptr<Ingest> make(IngestOptions options = {}) { return std::make_shared<Ingest>(options, store_); }
+  std::shared_ptr<Ingest> make(const IngestOptions& options = {}) { return std::make_shared<Ingest>(options, store_); }
 
   // Submits a request; the answer is there when the store has answered.
   static std::shared_ptr<std::optional<Answer>> submit(Ingest& ingest, const std::string& body,
