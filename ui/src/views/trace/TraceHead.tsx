@@ -5,6 +5,7 @@ import { formatDuration, formatExactNano, formatInstant } from "@/time/nano";
 import { Evidence, evidenceOf, type Held } from "./Evidence";
 import { firstWindow, outsideOf } from "./fitting";
 import { missingParents, nameOf, titleSpan, type TraceModel } from "./model";
+import { nodeAt } from "./tree";
 import { isWhole } from "./timeWindow";
 
 export function TraceHead({ model, held }: { model: TraceModel; held: Held | undefined }) {
@@ -33,10 +34,12 @@ export function TraceHead({ model, held }: { model: TraceModel; held: Held | und
 
 /** The request's, which is its root's; that of all its spans beside it where they go on. */
 function Duration({ model: { tree, path } }: { model: TraceModel }) {
+  // The sums of a tree lose digits beyond 2^53; what was sent of the root does not.
+  const exact = (path.root !== undefined && nodeAt(tree, path.root).span?.duration_nano) || path.totalNano;
   const all = `${formatDuration(tree.durationNano)} in all`;
   return (
     <span>
-      <b class="trace-duration" title={formatExactNano(path.totalNano)}>
+      <b class="trace-duration" title={formatExactNano(exact)}>
         {formatDuration(path.totalNano)}
       </b>
       {tree.durationNano > path.totalNano && <span class="faint"> {all}</span>}
