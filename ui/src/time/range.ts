@@ -1,7 +1,7 @@
 // The range of time that a view shows: until now ("since"), or between two instants. In the address as the server's own
 // parameters are called.
 import { formatClock, formatInstant, nowUnixNano, readZone, type UnixNano, type Zone } from "./nano";
-import { readInstant, writeInstant } from "./rfc3339";
+import { readInstant, sentBetween, writeInstant } from "./rfc3339";
 import { sinceNano } from "./since";
 import { parseRange } from "./when";
 
@@ -50,9 +50,9 @@ export function rangeWords(range: Range): { since?: string; from?: string; to?: 
   return range.since === "1h" ? {} : { since: range.since };
 }
 
-/** The same for the server, which is told instants as whole nanoseconds. */
+/** The same for the server. */
 export function rangeParams(range: Range): Readonly<Record<string, string>> {
-  return isBetween(range) ? { from: range.from.toString(), to: range.to.toString() } : { since: range.since };
+  return isBetween(range) ? sentBetween(range) : { since: range.since };
 }
 
 /** How long it is, as a number. */

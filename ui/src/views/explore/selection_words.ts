@@ -1,6 +1,7 @@
 // What is selected, said in a line; and what is looked at where nothing is.
 import type { UnixNano } from "@/time/nano";
 import { lengthNano, type Between } from "@/time/range";
+import { sentBetween } from "@/time/rfc3339";
 import { durationsText, timesText } from "./describe";
 import { tally, type Heat } from "./heat";
 import { boxOf } from "./selection";
@@ -8,7 +9,7 @@ import type { Selection, Words } from "./words";
 
 /** From the heatmap's first to its last column. */
 export function wholeOf({ start, stepNano, columns }: Heat): { from: string; to: string } {
-  return { from: start.toString(), to: (start + BigInt(stepNano) * BigInt(columns)).toString() };
+  return sentBetween({ from: start, to: start + BigInt(stepNano) * BigInt(columns) });
 }
 
 export function selectionHead({ selection, zone }: Words, heat: Heat | undefined): string {

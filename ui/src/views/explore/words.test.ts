@@ -41,8 +41,8 @@ describe("the address", () => {
 
 it("asks for exactly the selection", () => {
   expect(FULL.selection && selectionParams(FULL.selection)).toEqual({
-    from: "1795269600000000001",
-    to: "1795269660000000000",
+    from: "2026-11-21T14:00:00.000000001Z",
+    to: "2026-11-21T14:01:00Z",
     min_duration: "250000001ns",
     max_duration: "1000000000ns",
   });

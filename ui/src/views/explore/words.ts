@@ -1,6 +1,6 @@
 // What the explorer shows, as a value: read from the address's query, and written to it. What is by default is not written.
 import { readZone, type UnixNano, type Zone } from "@/time/nano";
-import { readInstant, writeInstant } from "@/time/rfc3339";
+import { readInstant, sentBetween, writeInstant } from "@/time/rfc3339";
 import { isBetween, rangeParams, rangeWords, readRange, type Range } from "@/time/range";
 import { decodeConditions, encodeConditions } from "./conditions";
 
@@ -126,10 +126,10 @@ export function viewParams(words: Words) {
 
 export function selectionParams({ from, to, minNano, maxNano }: Selection) {
   return {
-    from: from.toString(),
-    to: to.toString(),
+    ...sentBetween({ from, to }),
     min_duration: `${minNano}ns`,
-    max_duration: `${maxNano}ns`,
+    // What a number does not hold exactly is no bound.
+    max_duration: maxNano < Number.MAX_SAFE_INTEGER ? `${maxNano}ns` : undefined,
   };
 }
 
