@@ -30,6 +30,9 @@ describe("the address", () => {
     expect(readWords(Object.fromEntries(new URLSearchParams(search)))).toEqual(FULL);
   });
   it("is empty by default", () => expect(writeWords(PLAIN)).toEqual({}));
+  it.each(["none", '"none"', "host.name", '"', "a b"])("can spread an attribute that is called %s", (spread) => {
+    expect(readWords(writeWords({ ...PLAIN, spread })).spread).toBe(spread);
+  });
   it("can say that no attribute is spread", () => {
     expect(readWords(writeWords({ ...PLAIN, spread: "" })).spread).toBe("");
   });

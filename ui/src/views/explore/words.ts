@@ -58,10 +58,21 @@ export function readWords(query: Query): Words {
     ...(selection && { selection }),
     kept: query["kept"] === "any",
     unstepped: query["stepped"] === "hide",
-    spread: query["spread"] === "none" ? "" : (query["spread"] ?? DEFAULT_SPREAD),
+    spread: readSpread(query["spread"]),
     sort: query["sort"] ?? DEFAULT_SORT,
     outer: (query["outer"] ?? "").split(" ").filter(Boolean).map(readOuter),
   };
+}
+
+// "none" is no attribute; one that is called so stands in quotes, as in conditions.
+function readSpread(text = DEFAULT_SPREAD): string {
+  if (text === "none") return "";
+  return /^".*"$/.test(text) ? text.slice(1, -1) : text;
+}
+
+function writeSpread(spread: string): string {
+  if (spread === "") return "none";
+  return spread === "none" || /^".*"$/.test(spread) ? `"${spread}"` : spread;
 }
 
 function readSelection(query: Query): Selection | undefined {
@@ -99,7 +110,7 @@ export function writeWords(words: Words): Record<string, string> {
     ...(selection && selectionWords(selection)),
     kept: words.kept ? "any" : "",
     stepped: words.unstepped ? "hide" : "",
-    spread: spread === DEFAULT_SPREAD ? "" : spread || "none",
+    spread: spread === DEFAULT_SPREAD ? "" : writeSpread(spread),
     sort: sort === DEFAULT_SORT ? "" : sort,
     outer: words.outer.map(writeOuter).join(" "),
   };
