@@ -69,4 +69,7 @@ it("says a range to people, with no more digits than it needs", () => {
   expect(formatBetween({ from: TWO, to: TWO + HOUR }, "utc")).toBe("2026-11-21 14:00 – 15:00");
   expect(formatBetween({ from: TWO, to: TWO + 24n * HOUR }, "utc")).toBe("2026-11-21 14:00 – 2026-11-22 14:00");
   expect(formatBetween({ from: TWO, to: TWO + 1_500_000_000n }, "utc")).toBe("2026-11-21 14:00:00 – 14:00:01.500");
+  expect(formatBetween({ from: TWO + 7n, to: TWO + 20n }, "utc")).toBe(
+    "2026-11-21 14:00:00.000000007 – 14:00:00.000000020",
+  );
 });
