@@ -134,6 +134,31 @@ async function narrow(page, told) {
   await fitsItsWindow(page);
 }
 
+/** A canvas that follows its own height grows with every frame. */
+async function itStays(page, told) {
+  await opened(page, told);
+  const height = () => page.locator(BARS).evaluate((canvas) => canvas.height);
+  for (const size of [
+    { width: 1280, height: 900 },
+    { width: 1279, height: 767 },
+  ]) {
+    await page.setViewportSize(size);
+    await settled(page);
+    const before = await height();
+    await page.waitForTimeout(1000);
+    assert.equal(await height(), before, "the bars stay as high as they are");
+  }
+}
+
+/** 1280 by 720 at 200 %. */
+async function lowWindow(page, told) {
+  await page.setViewportSize({ width: 640, height: 360 });
+  await opened(page, told);
+  await press(page, "j", "j", "j");
+  const { y, height } = await page.locator(SELECTED).boundingBox();
+  assert.ok(y >= 0 && y + height <= 360, `the selected row is within the window: ${y}`);
+}
+
 async function whatIsWrong(page, { base }) {
   await page.route("**/api/v1/traces/**", (route) => route.fulfill({ json: brokenTrace() }));
   await page.goto(`${base}/trace/${"f".repeat(32)}?span=answer`);
@@ -188,6 +213,8 @@ export const checks = {
   "a search finds, and the address has it": needing(["trace"], searching),
   "the pointer chooses": needing(["trace"], thePointer),
   "it can be read at 200 %": needing(["trace"], narrow),
+  "a low window scrolls to what is selected": needing(["trace"], lowWindow),
+  "the bars do not grow": needing(["trace"], itStays),
   "what is wrong is said": whatIsWrong,
   "a server that fails is said to": needing(["trace"], whatFails),
   "a usual one is looked for": needing(["trace"], theUsual),

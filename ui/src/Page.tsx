@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { useKeys } from "@/keys/keys";
 import { KeyHelp } from "@/keys/KeyHelp";
+import { NotCome } from "@/parts/NotCome";
 import { PageHead, nextAppearance } from "@/parts/PageHead";
 import { Waiting } from "@/parts/Problem";
 import { fromHere, go, place } from "@/state/navigation";
@@ -33,28 +34,38 @@ export function Page() {
 function Shown({ place: shown }: { place: Place }) {
   const [loaded, setLoaded] = useState<{ view: View; component: ViewComponent }>();
   const [problem, setProblem] = useState(false);
+  const has = loaded?.view === shown.view;
+  // Every step is a new try, as that of the view's own key.
   useEffect(() => {
+    let gone = false;
     setProblem(false);
-    LOAD[shown.view]().then(
-      (component) => setLoaded({ view: shown.view, component }),
-      () => setProblem(true),
-    );
-  }, [shown.view]);
-  if (problem)
-    return <p class="problem">This part of the page did not come; is the server still there? Load it again.</p>;
-  if (loaded?.view !== shown.view) return <Waiting what="Loading" />;
+    if (!has) {
+      LOAD[shown.view]().then(
+        (component) => gone || setLoaded({ view: shown.view, component }),
+        () => gone || setProblem(true),
+      );
+    }
+    return () => {
+      gone = true;
+    };
+  }, [shown, has]);
+  if (problem) return <NotCome />;
+  if (!loaded || !has) return <Waiting what="Loading" />;
   const View = loaded.component;
   return <View place={shown} key={shown.id ?? ""} />;
 }
 
 function Nowhere() {
   return (
-    <p>
-      There is nothing at this address.{" "}
-      <a href="/" data-anew>
-        Explore
-      </a>{" "}
-      is where one begins.
-    </p>
+    <>
+      <h1>Nothing is here</h1>
+      <p>
+        There is nothing at this address.{" "}
+        <a href="/" data-anew>
+          Explore
+        </a>{" "}
+        is where one begins.
+      </p>
+    </>
   );
 }

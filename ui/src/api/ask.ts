@@ -72,7 +72,11 @@ function messageOf(text: string, status: number): string {
   return `the server answered with status ${status}`;
 }
 
-/** Integers beyond 2^53 (an attribute may have them) stay exact, as bigints. */
+/**
+ * Integers beyond 2^53 stay exact, as bigints, within what programs said (EXACT): there every digit is theirs. All others
+ * (durations, counts, offsets) are numbers whatever they are, as their types say: one reckons with them and draws them,
+ * and the two kinds do not mix. Instants come as texts.
+ */
 export function parseExactly(text: string): unknown {
   const marked = markLarge(text);
   return marked === text ? JSON.parse(text) : unmark(JSON.parse(marked));
@@ -81,6 +85,8 @@ export function parseExactly(text: string): unknown {
 // A reviver for each value would cost ten times what reading does, so the few large integers are made texts before, and
 // integers again behind it. No text of a server begins like this.
 const MARK = "\u0000large ";
+/** Attributes of spans, events, links and resources; values of a timeline's events. Of any depth. */
+const EXACT: ReadonlySet<string> = new Set(["attributes", "values"]);
 
 /** The text with integers of 16 digits and more as marked texts; those within texts are left. */
 function markLarge(text: string): string {
@@ -117,21 +123,22 @@ function isEscaped(text: string, at: number): boolean {
   return slashes % 2 === 1;
 }
 
-function unmark(value: unknown): unknown {
-  if (typeof value === "string") return value.startsWith(MARK) ? integerOf(value.slice(MARK.length)) : value;
-  if (Array.isArray(value)) return unmarkMembers(value as Record<number, unknown>);
-  return typeof value === "object" && value !== null ? unmarkMembers(value as Record<string, unknown>) : value;
+function unmark(value: unknown, exact = false): unknown {
+  if (typeof value === "string") return value.startsWith(MARK) ? integerOf(value.slice(MARK.length), exact) : value;
+  if (Array.isArray(value)) return unmarkMembers(value as Record<number, unknown>, exact);
+  return typeof value === "object" && value !== null ? unmarkMembers(value as Record<string, unknown>, exact) : value;
 }
 
-function unmarkMembers<Key extends string | number>(members: Record<Key, unknown>): unknown {
+function unmarkMembers<Key extends string | number>(members: Record<Key, unknown>, exact: boolean): unknown {
   for (const key in members) {
     const value = members[key];
-    if (typeof value === "string" ? value.startsWith(MARK) : typeof value === "object") members[key] = unmark(value);
+    const marked = typeof value === "string" ? value.startsWith(MARK) : typeof value === "object";
+    if (marked) members[key] = unmark(value, exact || EXACT.has(key));
   }
   return members;
 }
 
-function integerOf(digits: string): number | bigint {
+function integerOf(digits: string, exact: boolean): number | bigint {
   const close = Number(digits);
-  return Number.isSafeInteger(close) ? close : BigInt(digits);
+  return !exact || Number.isSafeInteger(close) ? close : BigInt(digits);
 }

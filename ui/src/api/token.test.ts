@@ -27,6 +27,16 @@ it("finds the token that the tab has kept", async () => {
   expect(credentials()).toEqual({ authorization: "Bearer of before" });
 });
 
+it("is nothing that a request cannot say", async () => {
+  stubStorage(new Map([["fathom.token", "“of before”"]]));
+  const { credentials, tokenProblem } = await import("./token");
+  expect(credentials()).toEqual({});
+  expect(tokenProblem(" secret+/=-._~ \n")).toBeUndefined();
+  expect(tokenProblem("“secret”")).toMatch(/no ““”/);
+  expect(tokenProblem("sec\nret")).toMatch(/U\+000A/);
+  expect(tokenProblem("sec\u200bret")).toMatch(/U\+200B/);
+});
+
 it("lasts as long as the page where nothing may be kept", async () => {
   vi.stubGlobal("sessionStorage", {
     getItem: () => null,

@@ -13,6 +13,19 @@ function storage(): Storage | undefined {
   }
 }
 
+/**
+ * Why this can be no token: a request says it in a header, which has letters, digits and signs of ASCII only. Undefined:
+ * it can be one.
+ */
+export function tokenProblem(token: string): string | undefined {
+  const odd = [...token.trim()].find((letter) => !/^[\x20-\x7e]$/.test(letter));
+  if (odd === undefined) return undefined;
+  const shown = /[\p{C}\p{Z}]/u.test(odd)
+    ? `U+${odd.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}`
+    : odd;
+  return `A token has no “${shown}”: was it copied with quotes around it, or with more than itself?`;
+}
+
 export function keepToken(token: string): void {
   kept = token.trim();
   try {
@@ -25,5 +38,7 @@ export function keepToken(token: string): void {
 /** What a request is to say of who asks. */
 export function credentials(): Record<string, string> {
   const token = kept ?? storage()?.getItem(KEY);
+  // Kept by whom it may: without it one is asked for another.
+  if (token && tokenProblem(token)) return {};
   return token ? { authorization: `Bearer ${token}` } : {};
 }

@@ -22,13 +22,18 @@ export function drawTicks({ context, view, width, palette }: AxisPen, label: Tic
   const largest = Math.max(Math.abs(view.begin), Math.abs(endOf(view)));
   context.font = "11px system-ui, 'DejaVu Sans', sans-serif";
   context.textBaseline = "alphabetic";
+  let free = -Infinity;
   for (const tick of at) {
     const left = Math.round(pixelOf(view, width, tick));
     context.fillStyle = palette.color.line;
     context.fillRect(left, AXIS_HEIGHT - 6, 1, 6);
     context.fillStyle = palette.color.faint;
     const text = label(tick, step, largest);
-    context.fillText(text, labelLeft(left, context.measureText(text).width, width), AXIS_HEIGHT - 8);
+    const long = context.measureText(text).width;
+    const begin = labelLeft(left, long, width);
+    // The last one's may have no room between its tick and the label before.
+    if (begin > free) context.fillText(text, begin, AXIS_HEIGHT - 8);
+    free = begin + long + 3;
   }
 }
 

@@ -33,7 +33,7 @@ export function RangePicker({ range, zone, chooseRange, chooseZone, children }: 
           </button>
         ))}
       </div>
-      <FromTo key={`${shown.from} ${shown.to}`} shown={shown} zone={zone} choose={chooseRange} />
+      <FromTo key={`${shown.from} ${shown.to}`} shown={shown} range={range} zone={zone} choose={chooseRange} />
       <ZoneChoice zone={zone} choose={chooseZone} {...(isBetween(range) && { at: range.from })} />
       {children}
       {misread && (
@@ -52,11 +52,12 @@ function textOf(range: Range, end: "from" | "to", zone: Zone): string {
 
 interface FromToProps {
   readonly shown: { readonly from: string; readonly to: string };
+  readonly range: Range;
   readonly zone: Zone;
   readonly choose: (range: Range) => void;
 }
 
-function FromTo({ shown, zone, choose }: FromToProps) {
+function FromTo({ shown, range: before, zone, choose }: FromToProps) {
   const [typed, setTyped] = useState(shown);
   const [problem, setProblem] = useState("");
   const type = (changes: Partial<typeof shown>): void => {
@@ -65,7 +66,11 @@ function FromTo({ shown, zone, choose }: FromToProps) {
   };
   const apply = (event: Event): void => {
     event.preventDefault();
-    const range = parseRange(typed.from, typed.to, nowUnixNano(), zone);
+    const kept = isBetween(before) && {
+      ...(typed.from === shown.from && { from: before.from }),
+      ...(typed.to === shown.to && { to: before.to }),
+    };
+    const range = parseRange(typed.from, typed.to, nowUnixNano(), zone, kept || {});
     if ("problem" in range) setProblem(range.problem);
     else choose(range);
   };

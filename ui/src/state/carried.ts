@@ -23,7 +23,7 @@ const GROUPS: Readonly<Record<View, readonly Words[]>> = {
   snapshot: [CLOCK],
 };
 
-function isSame(one: Place, other: Place): boolean {
+export function isSame(one: Place, other: Place): boolean {
   return one.view === other.view && one.id === other.id;
 }
 

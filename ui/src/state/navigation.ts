@@ -2,7 +2,7 @@
 // the words of carried.ts go along.
 import { effect, signal } from "@preact/signals";
 import { readZone, setUsualZone } from "@/time/nano";
-import { onward, withWordsOf } from "./carried";
+import { isSame, onward, withWordsOf } from "./carried";
 import { formatPlace, parsePlace, type Place } from "./place";
 
 /** Undefined: an address that leads nowhere. */
@@ -14,8 +14,21 @@ function read(): Place | undefined {
   return parsePlace(window.location.pathname, window.location.search);
 }
 
+const writers = new Set<() => void>();
+
+/** `write` is called before the page goes to another view: what the address is to have soon, it must have by then. */
+export function beforeLeaving(write: () => void): () => void {
+  writers.add(write);
+  return () => writers.delete(write);
+}
+
+function leave(to: Place | undefined): void {
+  if (place.value && !(to && isSame(place.value, to))) for (const write of writers) write();
+}
+
 /** Goes there. `replace` for what the back button should not step through, as a drag's every pixel. */
 export function go(target: Place, how: "push" | "replace" = "push"): void {
+  if (how === "push") leave(target);
   const to = onward(place.value, target);
   const address = formatPlace(to);
   if (how === "push") window.history.pushState(null, "", address);
@@ -46,6 +59,7 @@ export function followHistory(): void {
 function follow({ pathname, search, href }: URL, anew: boolean): void {
   const to = parsePlace(pathname, search);
   if (to && !anew) return go(to);
+  leave(to);
   window.history.pushState(null, "", href);
   place.value = to;
 }

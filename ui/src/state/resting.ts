@@ -1,7 +1,8 @@
 // What the address says under a word, as a component has it: changed as often as one likes (a drag, a key that is held),
-// and written into the address when it rests, because browsers limit how often an address may change.
+// and written into the address when it rests, because browsers limit how often an address may change; or before another
+// view is gone to, so that the way back leads to it.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { go, place } from "./navigation";
+import { beforeLeaving, go, place } from "./navigation";
 import { withQuery } from "./place";
 
 const REST_MILLISECONDS = 200;
@@ -20,20 +21,33 @@ export function useResting<Value>(
   const said = place.value?.query[word];
   const written = useRef(said);
   const timer = useRef(0);
+  const rests = useRef<(() => void) | undefined>(undefined);
   const [value, setValue] = useState(() => parse(said));
   const [changes, setChanges] = useState(0);
+
+  const forget = () => {
+    window.clearTimeout(timer.current);
+    rests.current = undefined;
+  };
 
   // The address was changed by somebody else: back, forward, a link.
   useEffect(() => {
     if (said === written.current) return;
-    window.clearTimeout(timer.current);
+    forget();
     written.current = said;
     setValue(parse(said));
     setChanges((before) => before + 1);
   }, [said]);
-  useEffect(() => () => window.clearTimeout(timer.current), []);
+  useEffect(() => {
+    const stop = beforeLeaving(() => rests.current?.());
+    return () => {
+      stop();
+      forget();
+    };
+  }, []);
 
   const write = (after: Value) => {
+    forget();
     if (!place.value) return;
     written.current = format(after);
     go(withQuery(place.value, { [word]: written.current }), "replace");
@@ -41,8 +55,9 @@ export function useResting<Value>(
   const change: Change<Value> = (next) => {
     setValue((before) => {
       const after = next(before);
-      window.clearTimeout(timer.current);
-      timer.current = window.setTimeout(() => write(after), REST_MILLISECONDS);
+      forget();
+      rests.current = () => write(after);
+      timer.current = window.setTimeout(rests.current, REST_MILLISECONDS);
       return after;
     });
   };

@@ -27,6 +27,8 @@ it("shows every nanosecond of an instant", () => {
 it("groups the digits of an exact duration", () => {
   expect(formatExactNano(1240000007)).toBe("1,240,000,007 ns");
   expect(formatExactNano(12n)).toBe("12 ns");
+  expect(formatExactNano(9223372036854775807n)).toBe("9,223,372,036,854,775,807 ns");
+  expect(formatExactNano(9223372036854775807)).toBe("about 9,223,372,036,854,775,808 ns");
 });
 
 it("reads instants by the clock that the address says, where nobody else does", () => {

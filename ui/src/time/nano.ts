@@ -1,5 +1,5 @@
 // Times as the server says them: instants are whole nanoseconds since 1970 in a bigint, because no floating point number
-// holds them; durations fit in a number (104 days are below 2^53) and stay one.
+// holds them; durations are numbers (104 days are below 2^53; beyond them the last digits are lost).
 
 export type UnixNano = bigint;
 
@@ -33,9 +33,10 @@ function trimmed(text: string): string {
   return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
 }
 
-/** Every digit: "1,240,000,007 ns". */
+/** Every digit: "1,240,000,007 ns"; a number beyond 2^53, which has lost some, says so. */
 export function formatExactNano(nano: number | bigint): string {
-  return `${nano.toString().replace(/\B(?=(\d{3})+$)/g, ",")} ns`;
+  const lossy = typeof nano === "number" && !Number.isSafeInteger(nano);
+  return `${lossy ? "about " : ""}${(lossy ? BigInt(Math.round(nano)) : nano).toString().replace(/\B(?=(\d{3})+$)/g, ",")} ns`;
 }
 
 export type Zone = "local" | "utc";

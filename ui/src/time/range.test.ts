@@ -33,12 +33,16 @@ describe("the address", () => {
     });
     expect(readRange({ from: "1795269600", to: "1795273200" })).toEqual({ from: TWO, to: TWO + HOUR });
     expect(readRange({ from: "1795269600" }, now)).toEqual({ from: TWO, to: now });
+    expect(readRange({ from: "1795269600000000", to: "1795273200000000" })).toEqual({ from: TWO, to: TWO + HOUR });
     expect(rangeProblem({ from: "now-24h", to: "now" })).toBeUndefined();
     expect(rangeProblem({})).toBeUndefined();
   });
   it("says what it does not understand, and what is shown instead", () => {
     expect(rangeProblem({ from: "banana" })).toMatch(/banana.*The last hour is shown/);
     expect(rangeProblem({ from: "now-1h", to: "banana" })).toMatch(/banana/);
+    expect(rangeProblem({ from: "2026-02-30T00:00:00Z", to: "2026-03-04T00:00:00Z" })).toMatch(
+      /2026-02-30.* is no time/,
+    );
     expect(rangeProblem({ to: "now" })).toMatch(/from/);
     expect(rangeProblem({ since: "soon" })).toMatch(/since=soon/);
     expect(rangeProblem({ from: "2026-11-21T15:00:00Z", to: "2026-11-21T14:00:00Z" })).toMatch(/ends before it begins/);
@@ -47,8 +51,8 @@ describe("the address", () => {
 
 it("tells the server whole nanoseconds", () => {
   expect(rangeParams({ from: TWO + 7n, to: TWO + 9n })).toEqual({
-    from: "1795269600000000007",
-    to: "1795269600000000009",
+    from: "2026-11-21T14:00:00.000000007Z",
+    to: "2026-11-21T14:00:00.000000009Z",
   });
 });
 
@@ -65,4 +69,7 @@ it("says a range to people, with no more digits than it needs", () => {
   expect(formatBetween({ from: TWO, to: TWO + HOUR }, "utc")).toBe("2026-11-21 14:00 – 15:00");
   expect(formatBetween({ from: TWO, to: TWO + 24n * HOUR }, "utc")).toBe("2026-11-21 14:00 – 2026-11-22 14:00");
   expect(formatBetween({ from: TWO, to: TWO + 1_500_000_000n }, "utc")).toBe("2026-11-21 14:00:00 – 14:00:01.500");
+  expect(formatBetween({ from: TWO + 7n, to: TWO + 20n }, "utc")).toBe(
+    "2026-11-21 14:00:00.000000007 – 14:00:00.000000020",
+  );
 });

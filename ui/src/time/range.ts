@@ -1,7 +1,7 @@
 // The range of time that a view shows: until now ("since"), or between two instants. In the address as the server's own
 // parameters are called.
 import { formatClock, formatInstant, nowUnixNano, readZone, type UnixNano, type Zone } from "./nano";
-import { readInstant, writeInstant } from "./rfc3339";
+import { readInstant, sentBetween, writeInstant } from "./rfc3339";
 import { sinceNano } from "./since";
 import { parseRange } from "./when";
 
@@ -50,9 +50,9 @@ export function rangeWords(range: Range): { since?: string; from?: string; to?: 
   return range.since === "1h" ? {} : { since: range.since };
 }
 
-/** The same for the server, which is told instants as whole nanoseconds. */
+/** The same for the server. */
 export function rangeParams(range: Range): Readonly<Record<string, string>> {
-  return isBetween(range) ? { from: range.from.toString(), to: range.to.toString() } : { since: range.since };
+  return isBetween(range) ? sentBetween(range) : { since: range.since };
 }
 
 /** How long it is, as a number. */
@@ -67,13 +67,20 @@ export function between(range: Range, now: UnixNano): Between {
 
 /** "2026-11-21 14:00 – 15:00": the second date only where it is another one. */
 export function formatBetween({ from, to }: Between, zone: Zone): string {
-  const exact = Number(to - from) < 180e9;
+  const exact = Number(to - from) < 180e9 && digitsFor(from, to);
   const [begin, end] = [formatInstant(from, 0, zone), formatInstant(to, 0, zone)];
   const sameDay = begin.slice(0, 10) === end.slice(0, 10);
   return `${begin.slice(0, 10)} ${clock(from, exact, zone)} – ${sameDay ? "" : `${end.slice(0, 10)} `}${clock(to, exact, zone)}`;
 }
 
-function clock(at: UnixNano, exact: boolean, zone: Zone): string {
-  if (exact && at % 1_000_000_000n !== 0n) return formatInstant(at, 3, zone).slice(11);
-  return formatClock(at, exact || at % 60_000_000_000n !== 0n, zone);
+// As many as tell the two ends apart.
+function digitsFor(from: UnixNano, to: UnixNano): number {
+  const length = to - from;
+  return length >= 1_000_000_000n ? 3 : length >= 1_000_000n ? 6 : 9;
+}
+
+/** `digits` behind the point where the instant has any there; false: not even seconds, where it has none. */
+function clock(at: UnixNano, digits: number | false, zone: Zone): string {
+  if (digits !== false && at % 1_000_000_000n !== 0n) return formatInstant(at, digits, zone).slice(11);
+  return formatClock(at, digits !== false || at % 60_000_000_000n !== 0n, zone);
 }

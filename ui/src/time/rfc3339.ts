@@ -9,13 +9,36 @@ export function writeInstant(at: UnixNano): string {
   return `${second}${fraction && `.${fraction}`}Z`;
 }
 
+const LATEST: UnixNano = 2n ** 64n - 1n;
+
+/**
+ * As the server is told instants: what is bare digits it would read by their magnitude, 1970's nanoseconds as seconds. It
+ * has no instants beyond 64 bits of nanoseconds.
+ */
+export function sentInstant(at: UnixNano): string {
+  return writeInstant(at < 0n ? 0n : at > LATEST ? LATEST : at);
+}
+
+/** The same for the two ends of a stretch of time. */
+export function sentBetween({ from, to }: { readonly from: UnixNano; readonly to: UnixNano }) {
+  return { from: sentInstant(from), to: sentInstant(to) };
+}
+
 const WRITTEN = /^(\d{4}-\d\d-\d\dT\d\d:\d\d)(:\d\d)?(?:\.(\d{1,9}))?Z$/;
 
-/** What writeInstant() writes, or whole nanoseconds; undefined for anything else. */
+/** What writeInstant() writes, or a count since 1970; undefined for anything else, and for days that no month has. */
 export function readInstant(text: string | undefined): UnixNano | undefined {
-  if (text && /^\d{16,20}$/.test(text)) return BigInt(text);
+  if (text && /^\d{9,20}$/.test(text)) return byMagnitude(BigInt(text));
   const [, minute, second = ":00", fraction = ""] = WRITTEN.exec(text ?? "") ?? [];
   const milliseconds = minute === undefined ? NaN : Date.parse(`${minute}${second}Z`);
-  if (Number.isNaN(milliseconds)) return undefined;
+  // The thirtieth of February would be the second of March.
+  if (Number.isNaN(milliseconds) || new Date(milliseconds).toISOString().slice(0, 16) !== minute) return undefined;
   return BigInt(milliseconds) * 1_000_000n + BigInt(fraction.padEnd(9, "0"));
+}
+
+/** Seconds, milliseconds, microseconds or nanoseconds, told apart as the server does. */
+function byMagnitude(count: bigint): UnixNano {
+  if (count < 10n ** 11n) return count * NANOS_PER_SECOND;
+  if (count < 10n ** 14n) return count * 1_000_000n;
+  return count < 10n ** 17n ? count * 1000n : count;
 }

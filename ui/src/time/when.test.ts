@@ -81,6 +81,20 @@ it("keeps until now what is until now, and says what is wrong", () => {
   expect(parseRange("14:00", "13:00", NOW, "utc")).toEqual({ problem: "The range ends before it begins." });
 });
 
+it("leaves alone what nobody changed: the clock may show an instant twice", () => {
+  const kept = { from: 1795269600000000007n };
+  expect(parseRange("what it says", "15:00", NOW, "utc", kept)).toEqual({ ...kept, to: 1795273200000000000n });
+  expect(parseRange("14:00", "now", NOW, "utc", { to: NOW - 1n })).toEqual({
+    from: NOW - 9_000_000_000_000n,
+    to: NOW - 1n,
+  });
+});
+
+it.each(["2026-04-31 14:00", "2026-02-29", "02-30 14:00", "2026-13-01", "2026-00-10"])("%s is no day", (text) => {
+  expect(parseWhen(text, NOW, "utc")).toBeUndefined();
+  expect(parseRange(text, "now", NOW, "utc")).toHaveProperty("problem");
+});
+
 it("takes a zone that is written for that, whatever the reader sees", () => {
   expect(parseWhen("2026-11-21 14:00:00Z", NOW, "local")).toBe(1795269600000000000n);
   expect(parseWhen("2026-11-21 16:00+02:00", NOW, "local")).toBe(1795269600000000000n);

@@ -2,7 +2,7 @@
 // "2026-11-21 14:00:00Z", "2026-11-21T14:00+02:00", seconds or milliseconds since 1970.
 import { formatInstant, NANOS_PER_SECOND, type UnixNano, type Zone } from "./nano";
 import { readInstant } from "./rfc3339";
-import type { Range } from "./range";
+import type { Between, Range } from "./range";
 import { sinceNano } from "./since";
 
 const WEEKDAYS = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
@@ -31,11 +31,11 @@ function dayAt(word: string, time: string, now: UnixNano, zone: Zone): UnixNano 
   return day && at(day, time, zone);
 }
 
-/** Seconds or milliseconds since 1970. */
+/** Seconds since 1970, with a fraction; whole numbers are read before. */
 function sinceEpoch(words: string): UnixNano | undefined {
   const [, seconds, fraction = ""] = /^(\d{10})(?:\.(\d{1,9}))?$/.exec(words) ?? [];
   if (seconds) return BigInt(seconds) * NANOS_PER_SECOND + BigInt(fraction.padEnd(9, "0"));
-  return /^\d{13}$/.test(words) ? BigInt(words) * 1_000_000n : undefined;
+  return undefined;
 }
 
 /** With a zone of its own behind it: "14:00 utc", "2026-11-21 14:00:00Z"; hours and minutes only behind a date. */
@@ -84,8 +84,15 @@ function dayOf(word: string, now: UnixNano, zone: Zone): Day | undefined {
   const weekday = word.length >= 3 ? WEEKDAYS.findIndex((name) => name.startsWith(word)) : -1;
   if (weekday >= 0) return { ...current, day: current.day - daysSince(weekday, current) };
   const [, year, month, day] = /^(?:(\d{4})-)?(\d\d)-(\d\d)$/.exec(word) ?? [];
-  if (!month || !day || Number(month) > 12 || Number(day) > 31) return undefined;
-  return { year: year ? Number(year) : current.year, month: Number(month) - 1, day: Number(day) };
+  if (!month || !day) return undefined;
+  const said = { year: year ? Number(year) : current.year, month: Number(month) - 1, day: Number(day) };
+  return exists(said) ? said : undefined;
+}
+
+// The 31st of April would be the first of May.
+function exists({ year, month, day }: Day): boolean {
+  const when = new Date(Date.UTC(year, month, day));
+  return when.getUTCMonth() === month && when.getUTCDate() === day;
 }
 
 // The last such day before today.
@@ -109,15 +116,24 @@ function hourOf(said: number, half: string | undefined): number | undefined {
   return said < 1 || said > 12 ? undefined : (said % 12) + (half === "pm" ? 12 : 0);
 }
 
-/** What two fields say together, or what is wrong with them. A second time without a day is of the first one's day. */
-export function parseRange(from: string, to: string, now: UnixNano, zone: Zone): Range | { readonly problem: string } {
+/**
+ * What two fields say together, or what is wrong with them. A second time without a day is of the first one's day. `kept`:
+ * the instants of fields that nobody changed; their texts say less, as where a clock that is set back shows an hour twice.
+ */
+export function parseRange(
+  from: string,
+  to: string,
+  now: UnixNano,
+  zone: Zone,
+  kept: Partial<Between> = {},
+): Range | { readonly problem: string } {
   const [, day, begin, end] = /^(\S+) (\d{1,2}(?::\d\d)?) ?h? ?[-–] ?(\d{1,2}(?::\d\d)?) ?h?$/.exec(from.trim()) ?? [];
   if (day && begin && end) return parseRange(`${day} ${begin}`, `${day} ${end}`, now, zone);
   const since = /^now ?- ?(\S+)$/.exec(from.trim())?.[1];
   if (since && sinceNano(since) !== undefined && /^(now)?$/.test(to.trim())) return { since };
-  const first = parseWhen(from, now, zone);
+  const first = kept.from ?? parseWhen(from, now, zone);
   if (first === undefined) return { problem: `“${from}” is no time; ${EXAMPLES}` };
-  const last = to.trim() === "" ? now : parseWhen(to, CLOCK.test(cleaned(to)) ? first : now, zone);
+  const last = kept.to ?? (to.trim() === "" ? now : parseWhen(to, CLOCK.test(cleaned(to)) ? first : now, zone));
   if (last === undefined) return { problem: `“${to}” is no time; ${EXAMPLES}` };
   return first < last ? { from: first, to: last } : { problem: "The range ends before it begins." };
 }

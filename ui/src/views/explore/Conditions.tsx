@@ -7,6 +7,7 @@ import { formatCount } from "@/parts/figures";
 import { useKeys } from "@/keys/keys";
 import { useRested } from "@/state/useRested";
 import { conditionWords, GRAMMAR, typedSoFar } from "./condition_text";
+import { valuesPath } from "./attribute_path";
 import { completions, faultOf, keyOf, withCondition, withoutCondition, type Completion } from "./conditions";
 import type { Show } from "./Explorer";
 import { rangeParams } from "@/time/range";
@@ -45,7 +46,7 @@ function useCompletions(typed: string, active: boolean, words: Words): Completio
   const range = rangeParams(words.range);
   const keys = useAnswer<AttributeKeysAnswer>(active ? "attributes" : undefined, range).data?.keys ?? [];
   const key = keyOf(typed);
-  const path = active && key !== undefined ? `attributes/${encodeURIComponent(key)}/values` : undefined;
+  const path = active && key !== undefined ? valuesPath(key) : undefined;
   // What is typed of the value, once the keys rest: among thousands it may be none of the most frequent.
   const prefix = useRested(typedSoFar(typed).rest, RESTS_MILLISECONDS);
   const params = { ...range, service: words.service, limit: 200, prefix };

@@ -7,6 +7,7 @@ import { Canvas, type Painter } from "@/draw/canvas";
 import { formatCount, formatShare } from "@/parts/figures";
 import { isDark } from "@/state/appearance";
 import { formatDuration, type Zone } from "@/time/nano";
+import { canBeAsked } from "./attribute_path";
 import { withCondition } from "./conditions";
 import { instantWriter } from "./describe";
 import type { Show } from "./Explorer";
@@ -109,7 +110,7 @@ function useSettled(heat: Heat | undefined, follow: boolean): Heat | undefined {
 const MOST_LETTERS = 60;
 
 function Choice({ keys, spread, choose }: { keys: readonly string[]; spread: string; choose: (key: string) => void }) {
-  const all = [...new Set([...(spread ? [spread] : []), ...keys])].sort();
+  const all = [...new Set([...(spread ? [spread] : []), ...keys.filter(canBeAsked)])].sort();
   return (
     <label>
       Over time, by{" "}

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { readInstant } from "@/time/rfc3339";
 import { newestSpan, rangeEndingWith, type AskHeatmap } from "./newest";
 
 const NOW = 1795269600000000000n;
@@ -9,7 +10,7 @@ function serverWith(instants: readonly bigint[]): { ask: AskHeatmap; asked: () =
   let asked = 0;
   const ask: AskHeatmap = async ({ from, to, columns }) => {
     ++asked;
-    const [begin, end] = [BigInt(from ?? 0), BigInt(to ?? 0)];
+    const [begin, end] = [readInstant(String(from)) ?? 0n, readInstant(String(to)) ?? 0n];
     const step = (end - begin) / BigInt(columns ?? 1) + 1n;
     const cells = instants.filter((at) => at >= begin && at < end).map((at) => [Number((at - begin) / step), 0, 1, 0]);
     return {

@@ -4,6 +4,7 @@ import type { HeatmapAnswer } from "@/api/generated/answers";
 import { heatOf } from "./heat";
 import type { UnixNano } from "@/time/nano";
 import type { Between } from "@/time/range";
+import { sentBetween } from "@/time/rfc3339";
 
 const MINUTE = 60_000_000_000n;
 const DAY = 1440n * MINUTE;
@@ -17,9 +18,7 @@ export async function newestSpan(ask: AskHeatmap, now: UnixNano): Promise<Betwee
   // Clocks may be ahead.
   let range: Between = { from: now - 3650n * DAY, to: now + DAY };
   for (let question = 0; question < MOST_QUESTIONS && range.to - range.from > NEAR; ++question) {
-    const column = lastColumn(
-      await ask({ from: range.from.toString(), to: range.to.toString(), columns: 1000, rows: 1 }),
-    );
+    const column = lastColumn(await ask({ ...sentBetween(range), columns: 1000, rows: 1 }));
     if (!column) return undefined;
     range = within(column, range);
   }

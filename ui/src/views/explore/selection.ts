@@ -16,13 +16,16 @@ export function boxBetween(one: Cell, other: Cell): Box {
   };
 }
 
+/** So long and longer: beyond it numbers are not exact. */
+const LONGEST = Number.MAX_SAFE_INTEGER;
+
 /** Exactly the spans that the box's cells count: a row begins above its low bound. */
 export function selectionOf(heat: Heat, box: Box): Selection {
   return {
     from: heat.start + BigInt(box.left) * BigInt(heat.stepNano),
     to: heat.start + BigInt(box.right + 1) * BigInt(heat.stepNano),
-    minNano: (heat.bounds[box.low] ?? 0) + (box.low > 0 ? 1 : 0),
-    maxNano: heat.bounds[box.high + 1] ?? Number.MAX_SAFE_INTEGER,
+    minNano: Math.min((heat.bounds[box.low] ?? 0) + (box.low > 0 ? 1 : 0), LONGEST),
+    maxNano: Math.min(heat.bounds[box.high + 1] ?? LONGEST, LONGEST),
   };
 }
 
@@ -32,7 +35,7 @@ export function boxOf(heat: Heat, { from, to, minNano, maxNano }: Selection): Bo
   const left = Number(floorDivided(from - heat.start, step));
   const right = Number(floorDivided(to - 1n - heat.start, step));
   const low = rowOf(heat, minNano);
-  const high = rowOf(heat, maxNano);
+  const high = maxNano === LONGEST ? heat.rows : rowOf(heat, maxNano);
   if (right < 0 || left >= heat.columns || low >= heat.rows || high < 0) return undefined;
   return {
     ...{ left: Math.max(left, 0), right: Math.min(right, heat.columns - 1) },

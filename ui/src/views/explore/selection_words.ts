@@ -1,6 +1,7 @@
 // What is selected, said in a line; and what is looked at where nothing is.
 import type { UnixNano } from "@/time/nano";
 import { lengthNano, type Between } from "@/time/range";
+import { sentBetween } from "@/time/rfc3339";
 import { durationsText, timesText } from "./describe";
 import { tally, type Heat } from "./heat";
 import { boxOf } from "./selection";
@@ -13,8 +14,7 @@ export function timesOf({ start, stepNano, columns }: Heat): Between {
 
 /** The same, for the server. */
 export function wholeOf(heat: Heat): { from: string; to: string } {
-  const { from, to } = timesOf(heat);
-  return { from: from.toString(), to: to.toString() };
+  return sentBetween(timesOf(heat));
 }
 
 export function selectionHead({ selection, zone }: Words, heat: Heat | undefined): string {

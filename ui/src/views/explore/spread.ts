@@ -3,6 +3,7 @@ import type { UnixNano } from "@/time/nano";
 import type { Difference } from "@/api/generated/answers";
 import { formatCount } from "@/parts/figures";
 import type { Heat } from "./heat";
+import { canBeAsked } from "./attribute_path";
 import { DEFAULT_SPREAD } from "./words";
 
 export interface Strip {
@@ -52,8 +53,8 @@ export function spreadOver(
   keys: readonly string[] | undefined,
   differences: readonly Difference[],
 ): string {
-  if (chosen !== DEFAULT_SPREAD || !keys || keys.includes(chosen)) return chosen;
-  return differences.find(({ key }) => key !== "" && keys.includes(key))?.key ?? "";
+  if (chosen !== DEFAULT_SPREAD || !keys || keys.includes(chosen)) return canBeAsked(chosen) ? chosen : "";
+  return differences.find(({ key }) => canBeAsked(key) && keys.includes(key))?.key ?? "";
 }
 
 /** Values to look at, the most telling first: those of the differences, then the most frequent; each once. */

@@ -5,6 +5,7 @@ import type { AskError } from "@/api/ask";
 import type { AttributeValuesAnswer, DifferencesAnswer } from "@/api/generated/answers";
 import { rangeParams } from "@/time/range";
 import type { Heat } from "./heat";
+import { valuesPath } from "./attribute_path";
 import { traitsOf } from "./traits";
 import { candidates } from "./spread";
 import type { Words } from "./words";
@@ -33,7 +34,7 @@ export function useStripValues(
   const { spread } = words;
   const [permitted, setPermitted] = useState<Heat>();
   const held = heat !== undefined && heat.spans > UNASKED_SPANS && permitted !== heat;
-  const path = heat && spread && !held ? `attributes/${encodeURIComponent(spread)}/values` : undefined;
+  const path = heat && !held ? valuesPath(spread) : undefined;
   // Of the chosen service: the most frequent values of all may have none of a small one's.
   const params = { ...rangeParams(words.range), service: words.service, limit: MOST_CANDIDATES };
   const answer = useAnswer<AttributeValuesAnswer>(path, params);

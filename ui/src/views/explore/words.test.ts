@@ -31,6 +31,9 @@ describe("the address", () => {
     expect(readWords(Object.fromEntries(new URLSearchParams(search)))).toEqual(FULL);
   });
   it("is empty by default", () => expect(writeWords(PLAIN)).toEqual({}));
+  it.each(["none", '"none"', "host.name", '"', "a b"])("can spread an attribute that is called %s", (spread) => {
+    expect(readWords(writeWords({ ...PLAIN, spread })).spread).toBe(spread);
+  });
   it("can say that no attribute is spread", () => {
     expect(readWords(writeWords({ ...PLAIN, spread: "" })).spread).toBe("");
   });
@@ -47,8 +50,8 @@ describe("the address", () => {
 
 it("asks for exactly the selection", () => {
   expect(FULL.selection && selectionParams(FULL.selection)).toEqual({
-    from: "1795269600000000001",
-    to: "1795269660000000000",
+    from: "2026-11-21T14:00:00.000000001Z",
+    to: "2026-11-21T14:01:00Z",
     min_duration: "250000001ns",
     max_duration: "1000000000ns",
   });

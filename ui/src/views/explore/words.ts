@@ -1,6 +1,6 @@
 // What the explorer shows, as a value: read from the address's query, and written to it. What is by default is not written.
 import { readZone, type UnixNano, type Zone } from "@/time/nano";
-import { readInstant, writeInstant } from "@/time/rfc3339";
+import { readInstant, sentBetween, writeInstant } from "@/time/rfc3339";
 import { isBetween, rangeParams, rangeWords, readRange, type Between, type Range } from "@/time/range";
 import { decodeConditions, encodeConditions } from "./conditions";
 
@@ -64,10 +64,21 @@ export function readWords(query: Query): Words {
     ...(selection && { selection }),
     kept: KEPT.find((word) => word === query["kept"]) ?? "",
     unstepped: query["stepped"] === "hide",
-    spread: query["spread"] === "none" ? "" : (query["spread"] ?? DEFAULT_SPREAD),
+    spread: readSpread(query["spread"]),
     sort: query["sort"] ?? DEFAULT_SORT,
     outer: (query["outer"] ?? "").split(" ").filter(Boolean).map(readOuter),
   };
+}
+
+// "none" is no attribute; one that is called so stands in quotes, as in conditions.
+function readSpread(text = DEFAULT_SPREAD): string {
+  if (text === "none") return "";
+  return /^".*"$/.test(text) ? text.slice(1, -1) : text;
+}
+
+function writeSpread(spread: string): string {
+  if (spread === "") return "none";
+  return spread === "none" || /^".*"$/.test(spread) ? `"${spread}"` : spread;
 }
 
 function readSelection(query: Query): Selection | undefined {
@@ -117,7 +128,7 @@ export function writeWords(words: Words): Record<string, string> {
     ...(selection && selectionWords(selection)),
     kept: words.kept,
     stepped: words.unstepped ? "hide" : "",
-    spread: spread === DEFAULT_SPREAD ? "" : spread || "none",
+    spread: spread === DEFAULT_SPREAD ? "" : writeSpread(spread),
     sort: sort === DEFAULT_SORT ? "" : sort,
     outer: words.outer.map(writeOuter).join(" "),
   };
@@ -144,10 +155,10 @@ export function viewParams(words: Words) {
 
 export function selectionParams({ from, to, minNano, maxNano }: Selection) {
   return {
-    from: from.toString(),
-    to: to.toString(),
+    ...sentBetween({ from, to }),
     min_duration: `${minNano}ns`,
-    max_duration: `${maxNano}ns`,
+    // What a number does not hold exactly is no bound.
+    max_duration: maxNano < Number.MAX_SAFE_INTEGER ? `${maxNano}ns` : undefined,
   };
 }
 

@@ -31,6 +31,8 @@ it("says what is wrong", () => {
   expect(said({ spool_bytes: 100 })).toEqual(["warn: 100 B wait in its spool"]);
   expect(said({ agent_version: "0.5.0" })).toEqual(["warn: version 0.5.0, most have 0.6.0"]);
   const far = { offset_nano: 2e9, error_nano: 2e7, measured_unix_nano: "0" };
+  const unset = { offset_nano: -1795454000123456789, error_nano: 84_000, measured_unix_nano: "0" };
+  expect(said({ clock: unset })).toEqual(["warn: its clock is 56.9 y ahead"]);
   expect(said({ clock: far })).toEqual(["warn: its clock is 2 s behind", "warn: its clock is known only to 20 ms"]);
 });
 

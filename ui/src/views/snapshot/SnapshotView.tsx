@@ -23,8 +23,14 @@ export function SnapshotView({ place }: { place: Place }) {
     { key: "]", what: "what else can be asked: the next part", run: turn(1) },
     { key: "[", what: "the part before", run: turn(-1) },
   ]);
-  if (error) return <Problem error={error} again={again} />;
-  if (!data) return <Waiting what="Looking for the snapshot" />;
+  if (error || !data) {
+    return (
+      <>
+        <h1 class="visually-hidden">Snapshot {place.id}</h1>
+        {error ? <Problem error={error} again={again} /> : <Waiting what="Looking for the snapshot" />}
+      </>
+    );
+  }
   return (
     <>
       <Head of={data} />

@@ -79,7 +79,7 @@ export function Board({ place, model }: { place: Place; model: Model }) {
         ) : (
           <Summary model={model} />
         )}
-        <Legend />
+        <Legend model={model} />
       </aside>
     </div>
   );

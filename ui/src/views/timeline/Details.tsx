@@ -33,12 +33,13 @@ export function Details({ selection, model, layout, choose, chooseFound }: Props
       <p class="faint">{told.what}</p>
       <dl class="timeline-facts">
         {told.end > told.begin && (
-          <Row label="lasted">
-            {told.cut ? `at least ${exactly(told.end - told.begin)}; ${told.cut}` : exactly(told.end - told.begin)}
-          </Row>
+          <Row label="lasted">{told.cut ? `at least ${lengthOf(told)}; ${told.cut}` : lengthOf(told)}</Row>
         )}
         <Row label={told.end > told.begin ? "begins after" : "after"}>{exactly(told.begin)}</Row>
-        <Row label="at">{formatInstant(model.start + BigInt(Math.round(told.begin)), 9)}</Row>
+        <Row label="at">
+          {!isExact(told.begin) && "about "}
+          {formatInstant(model.start + BigInt(Math.round(told.begin)), 9)}
+        </Row>
         {lane && lane.key !== "?" && (
           <Row label="thread">
             {lane.name} {lane.key}
@@ -73,6 +74,15 @@ function Row({ label, children }: { label: string; children: ComponentChildren }
       <dd>{children}</dd>
     </div>
   );
+}
+
+// Offsets beyond 2^53 have lost their last digits, and so has what lies between two of them.
+function isExact(offset: number): boolean {
+  return Number.isSafeInteger(Math.round(offset));
+}
+
+function lengthOf({ begin, end }: { readonly begin: number; readonly end: number }): string {
+  return isExact(begin) && isExact(end) ? exactly(end - begin) : `about ${formatDuration(end - begin)}`;
 }
 
 function exactly(nano: number): string {

@@ -1,12 +1,15 @@
 // What stands beside the lanes while nothing is chosen: why there are captures, what they lack, what colours mean.
+import { useMemo } from "preact/hooks";
 import type { TimelineCapture } from "@/api/generated/answers";
 import { lossText } from "@/parts/loss";
 import { formatPlace } from "@/state/place";
 import { formatDuration } from "@/time/nano";
 import type { Model } from "./model";
+import type { Lasting } from "./nesting";
 import { Swatch } from "./TimeShare";
 import { lossesOf } from "./tracks/captures";
 import { STATES, STATE_WORDS } from "./tracks/states";
+import { whyHatched } from "./unknown_parts";
 
 export function Summary({ model }: { model: Model }) {
   return (
@@ -21,7 +24,7 @@ export function Summary({ model }: { model: Model }) {
 }
 
 /** Always there: what the colours mean is asked most while one looks at an item. */
-export function Legend() {
+export function Legend({ model }: { model: Model }) {
   return (
     <>
       <h3>States of threads</h3>
@@ -34,6 +37,7 @@ export function Legend() {
         <li>
           <span class="timeline-swatch timeline-hatched" aria-hidden="true" /> <b>hatched</b>{" "}
           <span class="faint">nothing, or not all, is known; point at it to see why</span>
+          <Hatched model={model} />
         </li>
       </ul>
       <p class="faint">
@@ -42,6 +46,34 @@ export function Legend() {
       </p>
     </>
   );
+}
+
+const MOST_PARTS = 5;
+
+/** What the pointer finds at each stretch, for whoever has none. */
+function Hatched({ model }: { model: Model }) {
+  const reasons = useMemo(() => whyHatched(model), [model]);
+  if (reasons.length === 0) return null;
+  return (
+    <details>
+      <summary>Why, and where</summary>
+      <ul>
+        {reasons.map(({ why, parts }) => (
+          <li key={why}>
+            {why}: <span class="faint">{partsText(parts)}</span>
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+function partsText(parts: readonly Lasting[]): string {
+  const texts = parts
+    .slice(0, MOST_PARTS)
+    .map(({ begin, end }) => `from ${formatDuration(begin)} to ${formatDuration(end)}`);
+  const more = parts.length - texts.length;
+  return `${texts.join("; ")}${more > 0 ? `; and ${more} more stretches` : ""}`;
 }
 
 function Captured({ capture }: { capture: TimelineCapture }) {

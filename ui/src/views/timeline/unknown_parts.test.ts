@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { TimelineCapture } from "@/api/generated/answers";
-import { partOver, unknownOfEvents, unknownOfKernel } from "./unknown_parts";
+import { partOver, unknownOfEvents, unknownOfKernel, whyHatched } from "./unknown_parts";
 import { captureOf } from "./testing";
 
 const bounds = { begin: 0, duration: 1000 };
@@ -34,4 +34,18 @@ it("says why nothing of the kernel was recorded, and what is known of events all
 
 it("tells that nothing was captured at all", () => {
   expect(shape([])).toEqual([[0, 1000, true]]);
+});
+
+it("tells all that is hatched, each stretch once", () => {
+  const [one, two] = [
+    { begin: 5, end: 9, why: "lost", outside: false },
+    { begin: 0, end: 4, why: "lost", outside: false },
+  ];
+  const lanes = [{ tracks: [{ unknown: [one, two] }, { unknown: [one] }] }];
+  const model = { processes: [{ lanes }, { lanes: [] }] } as unknown as Parameters<typeof whyHatched>[0];
+  const stretches = [
+    { begin: 0, end: 4 },
+    { begin: 5, end: 9 },
+  ];
+  expect(whyHatched(model)).toEqual([{ why: "lost", parts: stretches }]);
 });

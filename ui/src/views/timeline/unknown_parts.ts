@@ -86,6 +86,26 @@ export function whyUnknownIn(model: Model, { processKey, laneKey }: Whose, begin
   return [...new Set(parts.map(({ why }) => why))];
 }
 
+export interface Reason {
+  readonly why: string;
+  /** Each once, by time: mostly several tracks lack the same. */
+  readonly parts: readonly Lasting[];
+}
+
+/** All that is hatched, by its reasons. */
+export function whyHatched({ processes }: Pick<Model, "processes">): Reason[] {
+  const byWhy = new Map<string, Map<string, Lasting>>();
+  const tracks = processes.flatMap(({ lanes }) => lanes).flatMap((lane) => lane.tracks);
+  for (const { why, begin, end } of tracks.flatMap(({ unknown }) => unknown)) {
+    const parts = byWhy.get(why) ?? new Map<string, Lasting>();
+    byWhy.set(why, parts.set(`${begin} ${end}`, { begin, end }));
+  }
+  return [...byWhy].map(([why, parts]) => ({
+    why,
+    parts: [...parts.values()].sort((one, other) => one.begin - other.begin),
+  }));
+}
+
 interface Whose {
   readonly processKey: string;
   readonly laneKey: string;

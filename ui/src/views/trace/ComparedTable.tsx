@@ -114,8 +114,13 @@ function Said({ all, usual }: { all: readonly SaidOtherwise[]; usual: number | u
         </li>
       ))}
       {all.length > MOST_SAID && (
-        <li class="faint" title={all.slice(MOST_SAID).map(textOf).join("\n")}>
-          and {all.length - MOST_SAID} more
+        <li>
+          <details>
+            <summary class="faint">and {all.length - MOST_SAID} more</summary>
+            {all.slice(MOST_SAID).map((one) => (
+              <div key={one.key}>{printable(textOf(one))}</div>
+            ))}
+          </details>
         </li>
       )}
     </ul>

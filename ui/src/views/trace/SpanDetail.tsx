@@ -10,7 +10,7 @@ import { percent, shareOf } from "./contributions";
 import { startOf } from "./instants";
 import { nameOf } from "./model";
 import { Evidence, evidenceOf } from "./Evidence";
-import { durationOf, nodeAt, type SpanNode } from "./tree";
+import { nodeAt, type SpanNode } from "./tree";
 
 export function SpanDetail({ act, node }: { act: Actions; node: SpanNode }) {
   const { span } = node;
@@ -112,8 +112,8 @@ function Facts({ act, node, span }: { act: Actions; node: SpanNode; span: TraceS
   const error = startErrorNano(span);
   return (
     <dl class="facts">
-      <Fact name="Duration" title={formatExactNano(durationOf(node))}>
-        {formatDuration(durationOf(node))} <span class="faint">{formatExactNano(durationOf(node))}</span>
+      <Fact name="Duration" title={formatExactNano(span.duration_nano)}>
+        {formatDuration(span.duration_nano)} <span class="faint">{formatExactNano(span.duration_nano)}</span>
       </Fact>
       <Fact name="Adds to path">
         <b class={own > 0 ? "critical" : ""}>{own > 0 ? formatDuration(own) : "nothing"}</b>{" "}
@@ -124,7 +124,7 @@ function Facts({ act, node, span }: { act: Actions; node: SpanNode; span: TraceS
       <Fact name="Self time">
         {formatDuration(self)} <span class="faint">without its children</span>
       </Fact>
-      <Fact name="Begins">+{formatExactNano(node.startNano)}</Fact>
+      <Fact name="Begins">+{formatExactNano(startOf(span, model.clock) - model.tree.originNano)}</Fact>
       <Fact name={span.clock ? "Corrected" : "Start"}>
         <span class="mono">{formatInstant(startOf(span, "corrected"), 9)}</span>
         {error !== undefined && <span class="faint"> ± {formatDuration(error)}</span>}
@@ -169,8 +169,8 @@ function Events({ span, node, act }: { span: TraceSpan; node: SpanNode; act: Act
   return (
     <Section title="Events" count={span.events.length}>
       {span.events.slice(0, MOST_SHOWN).map((event, nth) => {
-        const since = Number(BigInt(event.time_unix_nano) - sent);
-        const at = startOf(span, act.model.clock) + BigInt(since);
+        const after = BigInt(event.time_unix_nano) - sent;
+        const [since, at] = [Number(after), startOf(span, act.model.clock) + after];
         return (
           <details key={nth} class="event" open={span.events.length <= 3}>
             <summary title={formatInstant(at, 9)}>

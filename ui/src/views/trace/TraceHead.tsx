@@ -37,9 +37,11 @@ function Duration({ model: { tree, path } }: { model: TraceModel }) {
   const root = path.root === undefined ? undefined : nodeAt(tree, path.root);
   const beside = root && root.startNano > 0 ? "what runs beside it" : "what follows";
   const all = `with ${beside} ${formatDuration(tree.durationNano)}`;
+  // The sums of a tree lose digits beyond 2^53; what was sent of the root does not.
+  const exact = root?.span?.duration_nano || path.totalNano;
   return (
     <span>
-      <b class="trace-duration" title={formatExactNano(path.totalNano)}>
+      <b class="trace-duration" title={formatExactNano(exact)}>
         {formatDuration(path.totalNano)}
       </b>
       {tree.durationNano > path.totalNano && (

@@ -24,6 +24,7 @@ import { useHeld } from "./useHeld";
 import { UsualComparison } from "./UsualComparison";
 import { Waterfall } from "./Waterfall";
 import "./trace.css";
+import "./low_window.css";
 import "./detail.css";
 import "./compared.css";
 

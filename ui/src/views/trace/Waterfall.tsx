@@ -46,6 +46,15 @@ function keepInSight(element: HTMLElement | null, viewport: Viewport, place: num
   if (far) element.scrollTop = top - room / 2;
   else if (top - rowHeight < element.scrollTop) element.scrollTop = top - rowHeight;
   else if (under > element.scrollTop) element.scrollTop = under;
+  const { top: above } = element.getBoundingClientRect();
+  inWindow(above + headHeight + top - element.scrollTop, rowHeight);
+}
+
+/** In a low window the page scrolls, too. */
+function inWindow(top: number, height: number): void {
+  const low = document.documentElement.scrollHeight > window.innerHeight;
+  if (low && (top < 0 || top + height > window.innerHeight))
+    window.scrollBy(0, top + height / 2 - window.innerHeight / 2);
 }
 
 function Bars({ act, selected, viewport }: Omit<Props, "hits"> & { viewport: ReadonlySignal<Viewport> }) {

@@ -2,7 +2,7 @@
 // it in a second, and the pointer makes sixty. An address that somebody else changed is taken over.
 import { computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
-import { go, place as currentPlace } from "@/state/navigation";
+import { beforeLeaving, go, place as currentPlace } from "@/state/navigation";
 import { withQuery, type Place } from "@/state/place";
 import type { TimeWindow } from "./timeWindow";
 import { readWords, writeWords, type Words } from "./words";
@@ -51,8 +51,10 @@ function followWords({ words }: Choices): () => void {
     window.clearTimeout(timer);
     timer = window.setTimeout(write, SETTLE_MILLISECONDS);
   });
+  const stay = beforeLeaving(write);
   return () => {
     window.clearTimeout(timer);
+    stay();
     stop();
   };
 }

@@ -2,6 +2,7 @@
 // on the same host. Of ten requests that wait for one lock one is recorded. Pure but for `ask`, which is given.
 import type { SnapshotAnswer, SnapshotRow, SnapshotsAnswer, TraceAnswer } from "@/api/generated/answers";
 import type { Asker } from "@/parts/held_lock";
+import { sentBetween } from "@/time/rfc3339";
 
 /** What is told says how far apart they are. */
 const NEAR_NANO = 3_600_000_000_000n;
@@ -43,7 +44,7 @@ export async function findNearby(answer: TraceAnswer, ask: Asker): Promise<Nearb
   if (processes.size === 0) return undefined;
   const start = BigInt(answer.start_time_unix_nano);
   const end = start + BigInt(answer.duration_nano);
-  const range = { from: String(start - NEAR_NANO), to: String(end + NEAR_NANO), limit: MOST_LISTED };
+  const range = { ...sentBetween({ from: start - NEAR_NANO, to: end + NEAR_NANO }), limit: MOST_LISTED };
   const { snapshots } = await ask<SnapshotsAnswer>("snapshots", range);
   const near = nearest(snapshots, new Set(processes.keys()), (start + end) / 2n).slice(0, MOST_LOOKED_AT);
   const found = (row: SnapshotRow, same: Nearby["same"]) =>

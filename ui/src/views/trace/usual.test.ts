@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { readInstant } from "@/time/rfc3339";
 import type { OperationRow, SlowRow } from "@/api/generated/answers";
 import { baselines, boundsAround, findUsual, medianOf, mostUsual, placesWithin, type Subject } from "./usual";
 
@@ -57,7 +58,7 @@ describe("a search", () => {
   const server = (medians: Record<string, number>, rows: (from: bigint, most: number) => SlowRow[]) => {
     const asked: string[] = [];
     const ask = async (path: string, params: Readonly<Record<string, unknown>> = {}) => {
-      const from = BigInt(String(params["from"]));
+      const from = readInstant(String(params["from"])) ?? 0n;
       const hours = String((START - from) / HOUR);
       asked.push(`${path} ${hours}`);
       if (path === "operations")

@@ -4,6 +4,7 @@
 import type { ask as askServer, Params } from "@/api/ask";
 import type { OperationRow, OperationsAnswer, SlowestAnswer, SlowRow } from "@/api/generated/answers";
 import { formatDuration } from "@/time/nano";
+import { sentBetween } from "@/time/rfc3339";
 import { nodeAt, type TraceTree } from "./tree";
 
 export interface Subject {
@@ -102,7 +103,7 @@ export async function findUsual(subject: Subject, ask: Ask, signal?: AbortSignal
   const { service, operation } = subject;
   let known: number | undefined;
   for (const { around, ...of } of baselines(subject.startUnixNano)) {
-    const { operations } = await ask<OperationsAnswer>("operations", { service, ...words(of) }, signal);
+    const { operations } = await ask<OperationsAnswer>("operations", { service, ...sentBetween(of) }, signal);
     const median = medianOf(operations, subject);
     if (median === undefined) continue;
     known ??= median;
@@ -121,7 +122,7 @@ async function rowsOf(subject: Subject, of: Stretch, median: number, ask: Ask, s
   const all: SlowRow[] = [];
   for (const place of placesWithin(of)) {
     for (const bounds of boundsAround(median)) {
-      const what = { by: "span", service, operation, ...words(place), ...bounds, limit: PER_QUESTION };
+      const what = { by: "span", service, operation, ...sentBetween(place), ...bounds, limit: PER_QUESTION };
       const { rows } = await ask<SlowestAnswer>("slowest", what, signal);
       all.push(...rows);
     }
@@ -129,8 +130,4 @@ async function rowsOf(subject: Subject, of: Stretch, median: number, ask: Ask, s
     if (usual.length >= ENOUGH) return usual;
   }
   return mostUsual(all, subject, median);
-}
-
-function words({ from, to }: Stretch): { readonly from: string; readonly to: string } {
-  return { from: from.toString(), to: to.toString() };
 }

@@ -61,6 +61,8 @@ export function Answers({ place, part, of }: Props) {
   );
 }
 
+const OF_ONE_THREAD = { thread: undefined, at: undefined, range: undefined, ring: undefined };
+
 function ThreadChoice({ place, of }: Pick<Props, "place" | "of">) {
   const threads = threadsOf(of);
   if (threads.length < 2) return null;
@@ -69,9 +71,7 @@ function ThreadChoice({ place, of }: Pick<Props, "place" | "of">) {
       Thread{" "}
       <select
         value={place.query["tid"] ?? ""}
-        onChange={(event) =>
-          go(withQuery(place, { tid: event.currentTarget.value, thread: undefined, at: undefined, range: undefined }))
-        }
+        onChange={(event) => go(withQuery(place, { ...OF_ONE_THREAD, tid: event.currentTarget.value }))}
       >
         <option value="">all</option>
         {threads.map((tid) => (

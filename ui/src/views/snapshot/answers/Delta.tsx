@@ -1,5 +1,5 @@
 // From one instruction to another: how long, how many instructions, how often.
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { go } from "@/state/navigation";
 import { withQuery } from "@/state/place";
 import { lengthText } from "../flow/offsets";
@@ -14,6 +14,8 @@ const MOST_ROWS = 50;
 export function Delta({ id, place, tid }: Asked) {
   const { from = "", to = "" } = place.query;
   const [typed, setTyped] = useState({ from, to });
+  // The address was changed by going back, or a link.
+  useEffect(() => setTyped({ from, to }), [from, to]);
   const submit = (event: Event) => {
     event.preventDefault();
     go(withQuery(place, { from: typed.from.trim(), to: typed.to.trim() }));

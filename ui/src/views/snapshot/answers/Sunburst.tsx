@@ -1,8 +1,9 @@
-// Where instructions went: a ring for each depth of calls, an arc as wide as what ran there.
+// Where instructions went: a ring for each depth of calls, an arc as wide as what ran there. The address has the chosen one.
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useKeys } from "@/keys/keys";
 import { formatShare } from "@/parts/figures";
 import { isDark } from "@/state/appearance";
+import { useResting } from "@/state/resting";
 import { shortName } from "@/parts/code_names";
 import { HUES, lookOf } from "../flow/looks";
 import type { SnapshotRing, SnapshotSunburstAnswer } from "@/api/generated/answers";
@@ -23,9 +24,10 @@ export function Sunburst({ id, tid }: Asked) {
 }
 
 function Rings({ rings }: { rings: readonly SnapshotRing[] }) {
-  const [chosen, setChosen] = useState(rings[0]);
-  const at = rings.find(({ id }) => id === chosen?.id) ?? rings[0];
-  const go = (move: RingMove) => () => setChosen(at && ringBeside(rings, at, move));
+  const [chosen, setChosen] = useResting("ring", readRing, writeRing);
+  const at = rings.find(({ id }) => id === chosen) ?? rings[0];
+  const choose = (ring: SnapshotRing) => setChosen(() => ring.id);
+  const go = (move: RingMove) => () => at && choose(ringBeside(rings, at, move) ?? at);
   useKeys("Sunburst", [
     { key: "ArrowDown", what: "to what it calls most", run: go("in") },
     { key: "ArrowUp", what: "to its caller", run: go("out") },
@@ -35,7 +37,7 @@ function Rings({ rings }: { rings: readonly SnapshotRing[] }) {
   if (!at) return <p>No instruction of this snapshot could be decoded.</p>;
   return (
     <div class="sunburst">
-      <Picture rings={rings} at={at} choose={setChosen} />
+      <Picture rings={rings} at={at} choose={choose} />
       <section aria-live="polite">
         <h2>{at.name}</h2>
         <p>
@@ -45,7 +47,7 @@ function Rings({ rings }: { rings: readonly SnapshotRing[] }) {
         <ol class="sunburst-path">
           {pathTo(rings, at).map((ring) => (
             <li key={ring.id}>
-              <button aria-pressed={ring.id === at.id} onClick={() => setChosen(ring)}>
+              <button aria-pressed={ring.id === at.id} onClick={() => choose(ring)}>
                 {shortName(ring.name)}
               </button>{" "}
               <span class="faint">{formatShare(ring.to - ring.from)}</span>
@@ -55,6 +57,14 @@ function Rings({ rings }: { rings: readonly SnapshotRing[] }) {
       </section>
     </div>
   );
+}
+
+function readRing(text: string | undefined): number | undefined {
+  return /^\d{1,15}$/.test(text ?? "") ? Number(text) : undefined;
+}
+
+function writeRing(id: number | undefined): string | undefined {
+  return id?.toString();
 }
 
 function Picture({
