@@ -193,6 +193,13 @@ async function theUsual(page, told) {
   await press(page, "u");
   await page.waitForSelector(".compared, .problem[role=alert]");
   assert.equal(query(page, "compare"), "usual");
+  const field = page.getByPlaceholder(/another trace/);
+  await field.fill("no id");
+  assert.ok(await page.getByRole("button", { name: "Compare", exact: true }).isDisabled(), "what is no id");
+  await field.fill(told.facts.other.slice(0, 12).toUpperCase());
+  await page.keyboard.press("Enter");
+  await page.waitForSelector(".sides");
+  assert.equal(query(page, "compare"), told.facts.other.slice(0, 12), "any other by the beginning of its id");
 }
 
 async function comparing(page, { base, facts }) {
@@ -217,6 +224,6 @@ export const checks = {
   "the bars do not grow": needing(["trace"], itStays),
   "what is wrong is said": whatIsWrong,
   "a server that fails is said to": needing(["trace"], whatFails),
-  "a usual one is looked for": needing(["trace"], theUsual),
+  "a usual one is looked for": needing(["trace", "other"], theUsual),
   "two are compared": needing(["trace", "other"], comparing),
 };

@@ -1,5 +1,5 @@
 // Two traces by their paths of operations: what only one of them has, and where one took longer.
-import { useMemo } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { useAnswer } from "@/api/answer";
 import type { TraceAnswer } from "@/api/generated/answers";
 import { colorsOf } from "@/draw/service_color";
@@ -50,9 +50,39 @@ export function CompareHead({ place, title }: { place: Place; title: string }) {
   const alone = aloneOf(place);
   useKeys("Comparison", [{ key: "Escape", what: "the first trace alone", run: () => go(alone) }]);
   return (
-    <h1>
-      {title} <a href={formatPlace(alone)}>Back to the first alone</a>
-    </h1>
+    <div class="compare-head">
+      <h1>
+        {title} <a href={formatPlace(alone)}>Back to the first alone</a>
+      </h1>
+      <OtherChoice place={place} />
+    </div>
+  );
+}
+
+/** As it is copied from elsewhere, whole or its beginning. */
+const TRACE_ID = /^[0-9a-f]{8,32}$/i;
+
+function OtherChoice({ place }: { place: Place }) {
+  const [typed, setTyped] = useState("");
+  const id = typed.trim();
+  const compare = (event: Event) => {
+    event.preventDefault();
+    if (TRACE_ID.test(id)) go(withQuery(place, { compare: id.toLowerCase() }));
+  };
+  return (
+    <form onSubmit={compare}>
+      <label>
+        with{" "}
+        <input
+          value={typed}
+          size={34}
+          placeholder="another trace’s id, or its first 8 digits"
+          aria-invalid={id !== "" && !TRACE_ID.test(id)}
+          onInput={(event) => setTyped(event.currentTarget.value)}
+        />
+      </label>{" "}
+      <button disabled={!TRACE_ID.test(id)}>Compare</button>
+    </form>
   );
 }
 
