@@ -256,6 +256,19 @@ TEST(Differences, ValuesThatGatherByChanceAreNone) {
   }
 }
 
+// All spans of a request have its id, and those of some requests are slow.
+TEST(Differences, IdsThatSpansOfATraceShareAreNoGroup) {
+  testing::SampleStore store;
+  for (uint64_t n = 0; n < 200; ++n) {
+    const std::string id = "id-" + std::to_string(n);
+    store::AttributeView own[] = {{"request", store::ValueView::of_string(id)}};
+    for (uint64_t i = 1; i <= 10; ++i)
+      add_span(store, "cart", {.name = "step", .attributes = own}, n, i,
+               n % 20 == 0 ? kNanosPerSecond : testing::kMilli);
+  }
+  EXPECT_TRUE(ask(slow_ones(), store).differences.empty());
+}
+
 // Some are slow among many more of other kinds: they are compared with their like, of which there are enough.
 TEST(Differences, RequestsAreComparedWithOthersOfTheirKind) {
   testing::SampleStore store;

@@ -1,7 +1,9 @@
 // Some values of one key that together say what none of them says alone: ten customers of five hundred, who make up all
 // that is slow. Of so many values some always gather on one side by chance; so a group's surprise is less what choosing
-// its members from all there may be is worth (a union bound), and a value that was selected once is no candidate.
+// its values from all there may be is worth (a union bound), and what one trace alone says, as an id does, is no
+// candidate.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <unordered_map>
 
@@ -12,7 +14,7 @@ namespace fathom::query {
 namespace {
 
 constexpr size_t kFewestValues = 3;
-constexpr uint64_t kFewestOfValue = 2;  // selected members
+constexpr int kFewestTraces = 2;  // of each value, selected
 
 }  // namespace
 
@@ -33,7 +35,7 @@ void TraitTally::judge_groups(std::vector<Found>& found) const {
   std::unordered_map<std::string, std::vector<const Count*>> by_key;
   for (const auto& [name, count] : counts_) {
     bool has_values = count.trait.of == TraitOf::kAttribute || count.trait.of == TraitOf::kResource;
-    if (has_values && count.sides.selected >= kFewestOfValue) by_key[question_of(count.trait)].push_back(&count);
+    if (has_values && std::popcount(count.traces) >= kFewestTraces) by_key[question_of(count.trait)].push_back(&count);
   }
   for (auto& [key, values] : by_key) {
     if (values.size() >= kFewestValues) judge_group(std::move(values), found);
