@@ -1,14 +1,9 @@
 #include "query/differences.h"
 
 #include <algorithm>
-#include <map>
-#include <optional>
-#include <set>
-#include <tuple>
-#include <utility>
 
 #include "net/json_writer.h"
-#include "query/request_traits.h"
+#include "query/requests.h"
 #include "query/span_traits.h"
 #include "query/trait_tally.h"
 
@@ -28,7 +23,6 @@ constexpr uint64_t kSelectedRequests = 200;
 constexpr uint64_t kOtherRequests = 300;
 constexpr size_t kMostKinds = 4;
 constexpr uint64_t kFewestOfKind = 50;
-constexpr uint64_t kLargestRequestBytes = 4 << 20;  // larger ones are not looked at
 
 store::Filter view_filter(const DifferencesQuery& query) {
   store::Filter view = query.selected;
@@ -75,88 +69,6 @@ void write_difference(JsonWriter& json, const Difference& difference) {
   }
   json.end_object();
 }
-
-// What a request is an example of: that of its root, or where spans are asked for by what they say, of the one found.
-struct Kind {
-  std::string service;
-  std::string operation;
-  uint64_t selected = 0;
-};
-
-const store::StoredSpan& root_of(const store::StoredTrace& trace) {
-  auto is_root = [](const store::StoredSpan& stored) { return stored.span.parent_span_id.is_zero(); };
-  auto found = std::find_if(trace.spans.begin(), trace.spans.end(), is_root);
-  return found == trace.spans.end() ? trace.spans.front() : *found;
-}
-
-const store::StoredSpan& span_of(const store::StoredTrace& trace, const SpanId& id) {
-  auto is_it = [&](const store::StoredSpan& stored) { return stored.span.span_id == id; };
-  auto found = std::find_if(trace.spans.begin(), trace.spans.end(), is_it);
-  return found == trace.spans.end() ? root_of(trace) : *found;
-}
-
-class Requests {
- public:
-  Requests(store::SpanStore& store, bool by_root, store::QueryBudget& budget)
-      : store_(store), by_root_(by_root), budget_(budget) {}
-
-  // Each trace once, and on the side that it came to first.
-  void pick(const store::StoredSpan& stored) {
-    if (seen_.insert(stored.span.trace_id).second) picked_.push_back({stored.span.trace_id, stored.span.span_id});
-  }
-
-  Result<> tally(bool is_selected, TraitTally& tally) {
-    for (const Picked& one : std::exchange(picked_, {})) {
-      auto trace = read(one.trace_id);
-      if (!trace) return trace.error();
-      if (!*trace || (*trace)->spans.empty()) continue;
-      const store::StoredSpan& own = by_root_ ? root_of(**trace) : span_of(**trace, one.span_id);
-      if (is_selected) count_kind(own);
-      tally.begin(is_selected, like_of(own), one.trace_id);
-      tally_request(**trace, own.span.span_id, tally);
-    }
-    return {};
-  }
-
-  // Of the selected ones, the most frequent first.
-  std::vector<Kind> kinds() const {
-    std::vector<Kind> all;
-    for (const auto& [like, kind] : kinds_) all.push_back(kind);
-    std::sort(all.begin(), all.end(), [](const Kind& a, const Kind& b) {
-      return std::tie(b.selected, a.service, a.operation) < std::tie(a.selected, b.service, b.operation);
-    });
-    return all;
-  }
-
- private:
-  struct Picked {
-    TraceId trace_id;
-    SpanId span_id;
-  };
-
-  void count_kind(const store::StoredSpan& own) {
-    auto [kind, is_new] = kinds_.try_emplace(like_of(own));
-    if (is_new) kind->second = {std::string(own.service), std::string(own.operation)};
-    ++kind->second.selected;
-  }
-
-  // Nothing where it is too large, or gone meanwhile.
-  Result<std::optional<store::StoredTrace>> read(const TraceId& id) {
-    store::QueryBudget own(UINT64_MAX, std::min(kLargestRequestBytes, budget_.left_bytes()));
-    auto trace = store_.trace(id, own);
-    if (auto spent = budget_.spend(own.spent_bytes()); !spent) return spent.error();
-    if (trace) return std::optional(*std::move(trace));
-    bool is_left_out = trace.error().code == ErrorCode::kExhausted || trace.error().code == ErrorCode::kNotFound;
-    return is_left_out ? Result<std::optional<store::StoredTrace>>(std::nullopt) : trace.error();
-  }
-
-  store::SpanStore& store_;
-  const bool by_root_;
-  store::QueryBudget& budget_;
-  std::set<TraceId> seen_;
-  std::vector<Picked> picked_;
-  std::map<std::string, Kind> kinds_;
-};
 
 store::SampleLimits limited(store::SampleLimits limits, uint64_t shown) {
   limits.shown = shown;
