@@ -9,6 +9,7 @@
 
 namespace fathom {
 
+inline constexpr uint64_t kNanosPerMilli = 1'000'000;
 inline constexpr uint64_t kNanosPerSecond = 1'000'000'000;
 inline constexpr uint64_t kNanosPerMinute = 60 * kNanosPerSecond;
 inline constexpr uint64_t kNanosPerHour = 60 * kNanosPerMinute;

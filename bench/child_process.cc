@@ -26,13 +26,6 @@ namespace {
 
 constexpr int kReadyFd = 3;
 
-std::vector<char*> pointers(std::vector<std::string>& strings) {
-  std::vector<char*> out;
-  for (std::string& text : strings) out.push_back(text.data());
-  out.push_back(nullptr);
-  return out;
-}
-
 std::vector<std::string> environment_with(const std::vector<std::pair<std::string, std::string>>& more) {
   std::vector<std::string> all;
   for (const auto& [name, value] : more) all.push_back(name + "=" + value);
@@ -76,6 +69,13 @@ double seconds_of(const timeval& time) {
 
 }  // namespace
 
+std::vector<char*> exec_pointers(std::vector<std::string>& strings) {
+  std::vector<char*> out;
+  for (std::string& text : strings) out.push_back(text.data());
+  out.push_back(nullptr);
+  return out;
+}
+
 ChildProcess::~ChildProcess() {
   if (pid_ <= 0) return;
   ::kill(pid_, SIGKILL);
@@ -98,7 +98,7 @@ Result<std::string> ChildProcess::spawn(const ChildOptions& options, int ready_w
   std::vector<std::string> command = options.command;
   command.insert(command.end(), {"--ready-fd", std::to_string(kReadyFd)});
   std::vector<std::string> environment = environment_with(options.environment);
-  std::vector<char*> words = pointers(command), variables = pointers(environment);
+  std::vector<char*> words = exec_pointers(command), variables = exec_pointers(environment);
   if (::access(command[0].c_str(), X_OK) != 0) return system_error("cannot start " + command[0]);
   const Fd log(::open(options.log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   // Above 3, so that the duplicate at 3 is another one and loses the close-on-exec mark.

@@ -16,6 +16,9 @@
 
 namespace fathom::bench {
 
+// As exec() takes them, with a null behind; good for as long as the strings are.
+std::vector<char*> exec_pointers(std::vector<std::string>& strings);
+
 struct ChildOptions {
   std::vector<std::string> command;                              // "--ready-fd N" is added at its end
   std::vector<std::pair<std::string, std::string>> environment;  // besides our own

@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "base/time.h"
+#include "bench/testing/schedule.h"
 #include "otlp/trace_service.pb.h"
 
 namespace fathom::bench {
@@ -14,9 +14,8 @@ namespace {
 
 using ExportProto = opentelemetry::proto::collector::trace::v1::ExportTraceServiceRequest;
 
-constexpr Schedule kSchedule{1'780'000'000 * kNanosPerSecond, 160'000};
-constexpr uint64_t kTraces = 20'000;
-constexpr Fleet kFleet{5, kTraces / 2};
+constexpr uint64_t kExportedTraces = 20'000;
+constexpr Fleet kFleet{5, kExportedTraces / 2};
 
 std::map<std::string, std::string> resource_of(const ExportProto& request) {
   std::map<std::string, std::string> all;
@@ -27,8 +26,8 @@ std::map<std::string, std::string> resource_of(const ExportProto& request) {
 
 template <typename Visit>
 void for_each_request(const Fleet& fleet, Visit visit) {
-  const Workload workload(Shape::kShop, 1, kSchedule);
-  Exporters exporters(workload, 0, kTraces, fleet);
+  const Workload workload(Shape::kShop, 1, kTestSchedule);
+  Exporters exporters(workload, 0, kExportedTraces, fleet);
   for (ExportRequest request; exporters.next(request);) {
     ExportProto proto;
     ASSERT_TRUE(proto.ParseFromString(std::string(request.head) + std::string(request.body)));
@@ -44,16 +43,16 @@ TEST(Fleet, EachServiceHasItsProcessesAndTwoVersions) {
     versions[resource["service.name"]].insert(resource["service.version"]);
     spans += static_cast<uint64_t>(request.resource_spans(0).scope_spans(0).spans_size());
   });
-  EXPECT_EQ(spans, kTraces * kPositions);
+  EXPECT_EQ(spans, kExportedTraces * kPositions);
   ASSERT_EQ(hosts.size(), kServices);
   for (const auto& [service, names] : hosts) EXPECT_EQ(names.size(), kFleet.processes()) << service;
   for (const auto& [service, names] : versions) EXPECT_EQ(names.size(), 2u) << service;
 }
 
 TEST(Fleet, TheNextVersionComesLaterAndStallsMoreOften) {
-  const Workload workload(Shape::kShop, 1, kSchedule);
+  const Workload workload(Shape::kShop, 1, kTestSchedule);
   uint64_t stalls = 0, there = 0, usual = 0, usual_there = 0;
-  for (uint64_t index = 0; index < 10 * kTraces; ++index) {
+  for (uint64_t index = 0; index < 10 * kExportedTraces; ++index) {
     const TraceFacts facts = workload.facts(index);
     const auto stalled = facts.stalled();
     const uint32_t service = stalled ? position_facts(*stalled).service : 0;

@@ -16,7 +16,7 @@ namespace fathom::bench {
 namespace {
 
 using Workers = std::unique_ptr<KernelWorker>;
-using Question = Result<double> (KernelWorker::*)();
+using WorkerQuestion = Result<double> (KernelWorker::*)();
 
 struct Turns {
   std::vector<double> untraced, added, added_not_chosen;
@@ -34,7 +34,7 @@ std::string words_in(const std::string& path) {
 class CostSteps {
  public:
   // `watch`: the program that chooses a process, or begins to record it, when "--pid PID --ready-fd N" is added.
-  CostSteps(const KernelCostOptions& options, Question question, std::vector<std::string> watch)
+  CostSteps(const KernelCostOptions& options, WorkerQuestion question, std::vector<std::string> watch)
       : options_(options),
         question_(question),
         watch_(std::move(watch)),
@@ -79,7 +79,7 @@ class CostSteps {
   }
 
   const KernelCostOptions& options_;
-  const Question question_;
+  const WorkerQuestion question_;
   const std::vector<std::string> watch_;
   const std::string log_;
 };

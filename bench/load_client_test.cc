@@ -6,6 +6,7 @@
 
 #include "base/time.h"
 #include "bench/live_load.h"
+#include "bench/testing/schedule.h"
 #include "bench/testing/scripted_grpc_server.h"
 #include "otlp/trace_service.pb.h"
 
@@ -14,7 +15,6 @@ namespace {
 
 constexpr int kUnavailable = 14;
 constexpr int kInvalidArgument = 3;
-constexpr Schedule kSchedule{1'780'000'000 * kNanosPerSecond, 160'000};
 
 ScriptedAnswer accept(size_t) {
   return {};
@@ -32,7 +32,7 @@ uint64_t distinct_spans(const std::vector<std::string>& requests) {
 
 LoadCounts send_shop(const ScriptedGrpcServer& server, LoadOptions options, uint64_t traces) {
   options.target = server.address();
-  Workload workload(Shape::kShop, 1, kSchedule);
+  Workload workload(Shape::kShop, 1, kTestSchedule);
   Exporters exporters(workload, 0, traces);
   LoadClient client(options);
   send_closed_loop(exporters, client, [](uint64_t) {});
@@ -68,7 +68,7 @@ TEST(LoadClient, LeavesWhatWasRefusedWhenTold) {
 
 TEST(LoadClient, GivesUpOnAServerThatIsGone) {
   std::string gone = ScriptedGrpcServer(accept).address();
-  Workload workload(Shape::kShop, 1, kSchedule);
+  Workload workload(Shape::kShop, 1, kTestSchedule);
   Exporters exporters(workload, 0, 100);
   LoadClient client({gone, 1, 4, true, 200'000'000});
   send_closed_loop(exporters, client, [](uint64_t) {});
@@ -93,7 +93,7 @@ TEST(LoadClient, CountsAPartialSuccessAsAFailure) {
 
 TEST(LoadClient, MeasuresFromWhenTheRequestWasDue) {
   ScriptedGrpcServer server(accept);
-  Workload workload(Shape::kShop, 1, kSchedule);
+  Workload workload(Shape::kShop, 1, kTestSchedule);
   Exporters exporters(workload, 0, 1);
   LoadClient client({server.address()});
   ExportRequest request;

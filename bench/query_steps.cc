@@ -16,10 +16,6 @@ constexpr uint64_t kDay = 24 * kNanosPerHour;
 constexpr uint64_t kFoundWithinNano = 10 * kNanosPerSecond;
 constexpr uint64_t kProbeDurationNano = 1'000'000;  // short, so that no probe is among the slowest
 
-uint64_t scaled(uint64_t draw, uint64_t bound) {
-  return static_cast<uint64_t>((static_cast<unsigned __int128>(draw) * bound) >> 64);
-}
-
 // The error again, with the request that it was about.
 Error about(const Error& error, const std::string& target) {
   return {error.code, "GET " + target + "\n" + error.message};

@@ -10,14 +10,14 @@ namespace fathom::bench {
 namespace {
 
 // Two hours with 20,000 traces each, so that an hour has a fiftieth page.
-constexpr Schedule kSchedule{1'780'000'000 * kNanosPerSecond, 180'000'000};
-constexpr uint64_t kTraces = 40'000;
+constexpr Schedule kSparseSchedule{1'780'000'000 * kNanosPerSecond, 180'000'000};
+constexpr uint64_t kQueriedTraces = 40'000;
 constexpr size_t kRounds = 4;
 
 class QueryStepsTest : public testing::Test {
  protected:
-  Workload workload_{Shape::kShop, 4, kSchedule};
-  TraceTable table_{workload_, kTraces};
+  Workload workload_{Shape::kShop, 4, kSparseSchedule};
+  TraceTable table_{workload_, kQueriedTraces};
   QueryPlan plan_{table_, 9, kRounds};
   ScriptedGrpcServer collector_{[](size_t) { return ScriptedAnswer{}; }};
 
@@ -62,8 +62,8 @@ TEST_F(QueryStepsTest, RangesAreOfTheStatedLengthAndArbitrary) {
     const Question& hour = plan_.hour(round).question;
     EXPECT_EQ(hour.to_unix_nano - hour.from_unix_nano, kNanosPerHour);
     EXPECT_NE(hour.from_unix_nano % 1000, 0u);
-    EXPECT_GE(hour.from_unix_nano, kSchedule.start_unix_nano);
-    EXPECT_LE(hour.to_unix_nano, table_.start_unix_nano(kTraces - 1));
+    EXPECT_GE(hour.from_unix_nano, kSparseSchedule.start_unix_nano);
+    EXPECT_LE(hour.to_unix_nano, table_.start_unix_nano(kQueriedTraces - 1));
     EXPECT_TRUE(plan_.where(round).question.canary);
     EXPECT_EQ(plan_.page(round).expected.size(), kFiftiethPageFirst + kPageRows);
   }
@@ -71,7 +71,7 @@ TEST_F(QueryStepsTest, RangesAreOfTheStatedLengthAndArbitrary) {
 
 TEST_F(QueryStepsTest, VerifiesWhatCameInAfterwards) {
   FakeQueryServer right(table_);
-  Workload none(Shape::kShop, 5, {kSchedule.start_unix_nano + kNanosPerHour, 100});
+  Workload none(Shape::kShop, 5, {kSparseSchedule.start_unix_nano + kNanosPerHour, 100});
   TraceTable other(none, 50);
   EXPECT_FALSE(verify_after(right.address(), table_, other, 4).ok()) << "the fake does not know the other table";
 }

@@ -27,8 +27,8 @@ Result<Certificate> make_certificate(const std::string& directory) {
   return made;
 }
 
-Result<RelayCost> measure(const ServerOptions& options, const std::vector<std::string>& agent, uint64_t rate,
-                          double seconds) {
+Result<RelayCost> relay_cost(const ServerOptions& options, const std::vector<std::string>& agent, uint64_t rate,
+                             double seconds) {
   auto server = Server::start(options);
   if (!server) return server.error();
   const double before = (*server)->process().cpu_seconds();
@@ -45,9 +45,9 @@ Result<Relay> measure_in(const std::string& directory, const ServerOptions& opti
   ServerOptions secure = options;
   secure.arguments.insert(secure.arguments.end(),
                           {"--tls-certificate", certificate->certificate, "--tls-key", certificate->key});
-  auto plain = measure(options, {}, rate, seconds);
+  auto plain = relay_cost(options, {}, rate, seconds);
   if (!plain) return plain.error();
-  auto tls = measure(secure, {"--collector-ca", certificate->certificate}, rate, seconds);
+  auto tls = relay_cost(secure, {"--collector-ca", certificate->certificate}, rate, seconds);
   if (!tls) return tls.error();
   return Relay{*plain, *tls};
 }

@@ -139,7 +139,7 @@ struct OneAndTwo {
 
 // Each thread beside the other over the same thread alone, on its processor: one may have a busier neighbour than the
 // other. Turns of some milliseconds, so that what the machine does meanwhile falls on all.
-OneAndTwo measure(Body body, client::testing::PoolReader& reader, int rounds) {
+OneAndTwo measure_body(Body body, client::testing::PoolReader& reader, int rounds) {
   constexpr int kTurns = 25;
   const int rounds_of_turn = rounds / kTurns;
   std::vector<double> one, ratios;
@@ -161,8 +161,8 @@ SpanCost measure_span_cost(int rounds) {
   pin_this_thread(0);
   one_span(0);
   auto reader = client::testing::PoolReader::of_this_process();
-  const OneAndTwo span = measure(one_span, reader, rounds);
-  const OneAndTwo bare = measure(bare_work, reader, rounds);
+  const OneAndTwo span = measure_body(one_span, reader, rounds);
+  const OneAndTwo bare = measure_body(bare_work, reader, rounds);
   const double ticks_ns = alone(two_ticks, reader, rounds / 25);
   return {span.one,           span.two_over_one, bare.two_over_one, ticks_ns, alone(copy_record, reader, rounds / 25),
           fathom_lost_spans()};

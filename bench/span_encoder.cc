@@ -31,18 +31,18 @@ std::string method_of(uint32_t route, uint32_t position) {
   return name.substr(0, name.find(' '));
 }
 
-std::string route_of(uint32_t route, uint32_t position) {
+std::string route_path(uint32_t route, uint32_t position) {
   const std::string& name = operation_name(route, position);
   return name.substr(name.find(' ') + 1);
 }
 
 std::string query_text(uint32_t route, uint32_t position) {
-  return "SELECT id, title, price FROM " + route_of(route, position) + " WHERE id = $1";
+  return "SELECT id, title, price FROM " + route_path(route, position) + " WHERE id = $1";
 }
 
 void server_constants(WireWriter& out, uint32_t route, uint32_t position) {
   out.string_attribute(kAttributes, "http.method", method_of(route, position));
-  out.string_attribute(kAttributes, "http.route", route_of(route, position));
+  out.string_attribute(kAttributes, "http.route", route_path(route, position));
   out.string_attribute(kAttributes, "net.host.name", address_of(position));
 }
 
@@ -74,7 +74,7 @@ void constants(WireWriter& out, uint32_t route, uint32_t position) {
 
 // The route up to its "{id}", which the product's number replaces.
 std::string path_before_number(uint32_t route, uint32_t position) {
-  std::string path = route_of(route, position);
+  std::string path = route_path(route, position);
   if (!path.ends_with("{id}")) return {};
   path.resize(path.size() - 4);
   if (position_facts(position).type != SpanType::kHttpClient) return path;

@@ -18,13 +18,6 @@ namespace fathom::bench {
 
 namespace {
 
-std::vector<char*> pointers(std::vector<std::string>& strings) {
-  std::vector<char*> out;
-  for (std::string& text : strings) out.push_back(text.data());
-  out.push_back(nullptr);
-  return out;
-}
-
 Result<client::SpanPage*> make_page(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (fd < 0 || ::ftruncate(fd, sizeof(client::SpanPage)) != 0) return unavailable("cannot make " + path);
@@ -83,8 +76,8 @@ Result<std::unique_ptr<SpanWriter>> SpanWriter::start(const TracedNode& node, co
   std::vector<std::string> command = command_of(options, path);
   std::vector<std::string> environment{"FATHOM_AGENT_SOCKET=" + node.socket(), "OTEL_SERVICE_NAME=writer",
                                        "FATHOM_POOL_MIB=" + std::to_string(options.pool_mib)};
-  const int error = ::posix_spawn(&writer->pid_, command[0].c_str(), nullptr, nullptr, pointers(command).data(),
-                                  pointers(environment).data());
+  const int error = ::posix_spawn(&writer->pid_, command[0].c_str(), nullptr, nullptr, exec_pointers(command).data(),
+                                  exec_pointers(environment).data());
   if (error == 0) return writer;
   writer->pid_ = -1;
   return unavailable("cannot start " + command[0] + ": " + std::strerror(error));

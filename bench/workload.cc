@@ -61,7 +61,7 @@ std::array<std::array<std::string, kPositions>, kRoutes> make_operations() {
 // Cumulative shares of the routes, in 1/256: 38, 24, 16, 11, 8 and 3 %.
 constexpr std::array<uint32_t, kRoutes> kRouteShare256 = {97, 159, 200, 228, 248, 256};
 
-uint32_t route_of(uint64_t draw) {
+uint32_t drawn_route(uint64_t draw) {
   uint32_t at = below(draw, 256);
   uint32_t route = 0;
   while (at >= kRouteShare256[route]) ++route;
@@ -118,11 +118,6 @@ std::array<uint64_t, kPositions> self_times(const TraceFacts& facts) {
   for (uint32_t position = 0; position < kPositions; ++position)
     whole[position] = static_cast<uint64_t>(std::min(nanos[position], kLongestSelfNano));
   return whole;
-}
-
-// `draw` scaled to [0, bound).
-uint64_t scaled(uint64_t draw, uint64_t bound) {
-  return static_cast<uint64_t>((static_cast<unsigned __int128>(draw) * bound) >> 64);
 }
 
 // Lays a span out at `start`: its own time is split before, between and after its children.
@@ -211,7 +206,7 @@ TraceFacts Workload::facts(uint64_t index) const {
   Draws draws(seed_, index);
   return {draws,
           index,
-          route_of(draws(lane::kRoute)),
+          drawn_route(draws(lane::kRoute)),
           tier_of(draws(lane::kTier)),
           outcome_of(draws(lane::kOutcome)),
           below(draws(lane::kProduct), kProducts),

@@ -58,6 +58,11 @@ class Draws {
   uint64_t base_;
 };
 
+// A draw scaled to [0, bound).
+inline uint64_t scaled(uint64_t draw, uint64_t bound) {
+  return static_cast<uint64_t>((static_cast<unsigned __int128>(draw) * bound) >> 64);
+}
+
 struct SpanTimes {
   uint64_t start_unix_nano = 0;
   uint64_t end_unix_nano = 0;

@@ -9,6 +9,7 @@
 #include "base/time.h"
 #include "bench/exporters.h"
 #include "bench/span_encoder.h"
+#include "bench/testing/schedule.h"
 #include "otlp/trace_service.pb.h"
 
 namespace fathom::bench {
@@ -16,8 +17,6 @@ namespace {
 
 using ExportProto = opentelemetry::proto::collector::trace::v1::ExportTraceServiceRequest;
 using SpanProto = opentelemetry::proto::trace::v1::Span;
-
-constexpr Schedule kSchedule{1'780'000'000 * kNanosPerSecond, 160'000};
 
 struct Sent {
   std::vector<ExportProto> requests;
@@ -68,7 +67,7 @@ void for_each_span(const Sent& sent, Visit visit) {
 }
 
 TEST(Workload, SendsEverySpanOnceInRequestsOf512) {
-  Workload workload(Shape::kShop, 1, kSchedule);
+  Workload workload(Shape::kShop, 1, kTestSchedule);
   Sent sent = send_all(workload, 3000);
   std::set<std::string> ids;
   size_t partial = 0;
@@ -80,7 +79,7 @@ TEST(Workload, SendsEverySpanOnceInRequestsOf512) {
 }
 
 TEST(Workload, EachServiceSendsByEndTime) {
-  Sent sent = send_all(Workload(Shape::kShop, 1, kSchedule), 3000);
+  Sent sent = send_all(Workload(Shape::kShop, 1, kTestSchedule), 3000);
   std::map<std::string, uint64_t> last_end;
   for_each_span(sent, [&](const std::string& service, const SpanProto& span) {
     EXPECT_GE(span.end_time_unix_nano(), last_end[service]);
@@ -91,19 +90,19 @@ TEST(Workload, EachServiceSendsByEndTime) {
 
 TEST(Workload, IsTheSameEveryTime) {
   std::string all;
-  for (const std::string& bytes : send_all(Workload(Shape::kShop, 7, kSchedule), 600).bytes) all += bytes;
+  for (const std::string& bytes : send_all(Workload(Shape::kShop, 7, kTestSchedule), 600).bytes) all += bytes;
   std::string again;
-  for (const std::string& bytes : send_all(Workload(Shape::kShop, 7, kSchedule), 600).bytes) again += bytes;
+  for (const std::string& bytes : send_all(Workload(Shape::kShop, 7, kTestSchedule), 600).bytes) again += bytes;
   EXPECT_EQ(all, again);
   // Pinned: a change of this number is another workload, and needs another name.
   EXPECT_EQ(hash64(all), 3056241380250662567u);
   std::string other;
-  for (const std::string& bytes : send_all(Workload(Shape::kShop, 8, kSchedule), 600).bytes) other += bytes;
+  for (const std::string& bytes : send_all(Workload(Shape::kShop, 8, kTestSchedule), 600).bytes) other += bytes;
   EXPECT_NE(all, other);
 }
 
 TEST(Workload, SpansAreWhatTheFactsSay) {
-  Workload workload(Shape::kShop, 3, kSchedule);
+  Workload workload(Shape::kShop, 3, kTestSchedule);
   std::map<std::string, SpanProto> by_id;
   for_each_span(send_all(workload, 500),
                 [&](const std::string&, const SpanProto& span) { by_id[span.span_id()] = span; });
@@ -123,13 +122,13 @@ TEST(Workload, SpansAreWhatTheFactsSay) {
 }
 
 TEST(Workload, ParentsContainTheirChildren) {
-  Workload workload(Shape::kShop, 3, kSchedule);
+  Workload workload(Shape::kShop, 3, kTestSchedule);
   uint64_t last_start = 0;
   for (uint64_t index = 0; index < 5000; ++index) {
     auto times = workload.times(workload.facts(index));
     EXPECT_GE(times[0].start_unix_nano, last_start);
     last_start = times[0].start_unix_nano;
-    EXPECT_EQ((last_start - kSchedule.start_unix_nano) / kSchedule.trace_period_nano, index);
+    EXPECT_EQ((last_start - kTestSchedule.start_unix_nano) / kTestSchedule.trace_period_nano, index);
     for (uint32_t position = 1; position < kPositions; ++position) {
       const SpanTimes& parent = times[static_cast<size_t>(position_facts(position).parent)];
       EXPECT_GE(times[position].start_unix_nano, parent.start_unix_nano);
@@ -145,7 +144,7 @@ TEST(Workload, HasTheStatedCardinalities) {
   std::map<std::string, std::set<std::string>> sessions_of_trace;
   std::set<std::string> operations;
   uint64_t canaries = 0;
-  Sent sent = send_all(Workload(Shape::kShop, 5, kSchedule), 6000);
+  Sent sent = send_all(Workload(Shape::kShop, 5, kTestSchedule), 6000);
   for_each_span(sent, [&](const std::string& service, const SpanProto& span) {
     EXPECT_EQ(span.attributes_size(), static_cast<int>(kAttributesPerSpan));
     operations.insert(service + "|" + span.name() + "|" + std::to_string(span.kind()));
@@ -171,21 +170,21 @@ TEST(Workload, HasTheStatedCardinalities) {
 }
 
 TEST(Workload, OneTraceInAThousandIsCanary) {
-  Workload workload(Shape::kShop, 5, kSchedule);
+  Workload workload(Shape::kShop, 5, kTestSchedule);
   uint64_t canaries = 0;
   for (uint64_t index = 0; index < 1'000'000; ++index) canaries += workload.facts(index).tier == Tier::kCanary;
   EXPECT_NEAR(static_cast<double>(canaries), 1000, 150);
 }
 
 TEST(Workload, SpansAreOfTheStatedSize) {
-  Sent shop = send_all(Workload(Shape::kShop, 1, kSchedule), 4000);
-  Sent single = send_all(Workload(Shape::kSingle, 1, kSchedule), 32000);
+  Sent shop = send_all(Workload(Shape::kShop, 1, kTestSchedule), 4000);
+  Sent single = send_all(Workload(Shape::kSingle, 1, kTestSchedule), 32000);
   EXPECT_NEAR(static_cast<double>(shop.size) / static_cast<double>(shop.spans), 418, 1);
   EXPECT_NEAR(static_cast<double>(single.size) / static_cast<double>(single.spans), 410, 1);
 }
 
 TEST(Workload, SingleTracesHaveOneRootSpan) {
-  Workload workload(Shape::kSingle, 1, kSchedule);
+  Workload workload(Shape::kSingle, 1, kTestSchedule);
   std::set<std::string> traces;
   std::set<std::string> services;
   Sent sent = send_all(workload, 2000);
@@ -199,7 +198,7 @@ TEST(Workload, SingleTracesHaveOneRootSpan) {
 }
 
 TEST(Workload, DurationsAreLogNormalWithAHeavyTail) {
-  Workload workload(Shape::kShop, 2, kSchedule);
+  Workload workload(Shape::kShop, 2, kTestSchedule);
   std::vector<uint64_t> durations;
   for (uint64_t index = 0; index < 100'000; ++index)
     durations.push_back(workload.root_times(workload.facts(index)).duration_nano());

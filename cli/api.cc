@@ -33,7 +33,7 @@ std::string refusal_text(const std::string& body) {
 
 // Refusals of the query face are {"error":{...}}, and /readyz has words of its own; another face of fathom, or another
 // program, says something else.
-bool is_ours(const std::string& body) {
+bool is_from_fathom(const std::string& body) {
   if (body.starts_with("not ready: ")) return true;
   auto document = parse_json(body);
   return document && !member_of(*document, "error").is_null();
@@ -42,8 +42,8 @@ bool is_ours(const std::string& body) {
 Error refusal(const net::HttpReply& reply) {
   std::string says = refusal_text(reply.body);
   if (reply.status == 401) return {ErrorCode::kInternal, "401: " + says + "; give one: --token-file FILE"};
-  if (reply.status == 404 && is_ours(reply.body)) return not_found(says.empty() ? "not found" : says);
-  std::string hint = is_ours(reply.body) ? "" : kWrongFace;
+  if (reply.status == 404 && is_from_fathom(reply.body)) return not_found(says.empty() ? "not found" : says);
+  std::string hint = is_from_fathom(reply.body) ? "" : kWrongFace;
   return internal("the server answered " + std::to_string(reply.status) + (says.empty() ? "" : ": " + says) + hint);
 }
 
@@ -125,7 +125,8 @@ Result<boost::json::value> Api::post(const Target& target, std::string_view json
 Result<net::HttpReply> Api::put(const Target& target, std::string_view bytes) const {
   Result<net::HttpReply> reply = put_(target.text(), bytes);
   if (!reply) return reply.error();
-  const bool ours = reply->status == 200 || ((reply->status == 409 || reply->status == 503) && is_ours(reply->body));
+  const bool ours =
+      reply->status == 200 || ((reply->status == 409 || reply->status == 503) && is_from_fathom(reply->body));
   if (!ours) return refusal(*reply);
   return reply;
 }

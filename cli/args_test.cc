@@ -23,20 +23,20 @@ CommandLine example_line() {
           {{"fathom find x", "finds x"}}};
 }
 
-const CommandLine& line() {
+const CommandLine& find_line() {
   static const CommandLine kLine = example_line();
   return kLine;
 }
 
-Args parsed(std::vector<std::string> words) {
+Args parsed_args(std::vector<std::string> words) {
   words.push_back("thing");
-  Result<Args> args = parse_args(line(), words);
+  Result<Args> args = parse_args(find_line(), words);
   EXPECT_TRUE(args.ok()) << args.error().message;
   return args ? *args : Args();
 }
 
-std::string refused(const std::vector<std::string>& words) {
-  Result<Args> args = parse_args(line(), words);
+std::string refused_words(const std::vector<std::string>& words) {
+  Result<Args> args = parse_args(find_line(), words);
   EXPECT_FALSE(args.ok());
   if (args) return "";
   EXPECT_EQ(args.error().code, ErrorCode::kInvalid);
@@ -44,73 +44,74 @@ std::string refused(const std::vector<std::string>& words) {
 }
 
 TEST(ParseArgs, BothSpellingsOfAValue) {
-  EXPECT_EQ(parsed({"--service", "a b"}).get("--service"), "a b");
-  EXPECT_EQ(parsed({"--service=a=b"}).get("--service"), "a=b");
-  EXPECT_EQ(parsed({"--service="}).get("--service"), "");
-  EXPECT_EQ(parsed({"--service", "-"}).get("--service"), "-");
-  EXPECT_EQ(parsed({"--service", "-x"}).get("--service"), "-x");
-  EXPECT_EQ(parsed({"--service=--x"}).get("--service"), "--x");
+  EXPECT_EQ(parsed_args({"--service", "a b"}).get("--service"), "a b");
+  EXPECT_EQ(parsed_args({"--service=a=b"}).get("--service"), "a=b");
+  EXPECT_EQ(parsed_args({"--service="}).get("--service"), "");
+  EXPECT_EQ(parsed_args({"--service", "-"}).get("--service"), "-");
+  EXPECT_EQ(parsed_args({"--service", "-x"}).get("--service"), "-x");
+  EXPECT_EQ(parsed_args({"--service=--x"}).get("--service"), "--x");
 }
 
 TEST(ParseArgs, WhatIsNotGivenFallsBack) {
-  Args args = parsed({});
+  Args args = parsed_args({});
   EXPECT_EQ(args.get("--limit"), "20");
   EXPECT_FALSE(args.given("--limit"));
   EXPECT_FALSE(args.has("--errors"));
-  EXPECT_TRUE(parsed({"--errors"}).has("--errors"));
+  EXPECT_TRUE(parsed_args({"--errors"}).has("--errors"));
   EXPECT_TRUE(args.all("--where").empty());
 }
 
 TEST(ParseArgs, RepeatableFlagsKeepTheirOrder) {
-  EXPECT_EQ(parsed({"--where", "b=1", "--where=a=2"}).all("--where"), (std::vector<std::string>{"b=1", "a=2"}));
-  EXPECT_EQ(refused({"x", "--limit", "1", "--limit", "2"}), "--limit is given twice");
+  EXPECT_EQ(parsed_args({"--where", "b=1", "--where=a=2"}).all("--where"), (std::vector<std::string>{"b=1", "a=2"}));
+  EXPECT_EQ(refused_words({"x", "--limit", "1", "--limit", "2"}), "--limit is given twice");
 }
 
 TEST(ParseArgs, UnknownFlagsAreNamedWithTheNearest) {
-  EXPECT_EQ(refused({"--servise", "x"}), "unknown flag --servise (did you mean --service?); see fathom find --help");
-  EXPECT_EQ(refused({"--zzzzzz"}), "unknown flag --zzzzzz; see fathom find --help");
-  EXPECT_EQ(refused({"--serv=x"}), "unknown flag --serv (did you mean --service?); see fathom find --help");
-  EXPECT_NE(refused({"--\x1b[31m"}).find("\\x1b"), std::string::npos);
+  EXPECT_EQ(refused_words({"--servise", "x"}),
+            "unknown flag --servise (did you mean --service?); see fathom find --help");
+  EXPECT_EQ(refused_words({"--zzzzzz"}), "unknown flag --zzzzzz; see fathom find --help");
+  EXPECT_EQ(refused_words({"--serv=x"}), "unknown flag --serv (did you mean --service?); see fathom find --help");
+  EXPECT_NE(refused_words({"--\x1b[31m"}).find("\\x1b"), std::string::npos);
 }
 
 TEST(ParseArgs, MissingAndSurplusWords) {
-  EXPECT_EQ(refused({}), "missing THING; see fathom find --help");
-  EXPECT_EQ(refused({"a", "b"}), "unexpected argument 'b'; see fathom find --help");
-  EXPECT_NE(refused({"x", "--service"}).find("--service needs a value: --service S"), std::string::npos);
-  EXPECT_NE(refused({"x", "--service", "--errors"}).find("--service needs a value"), std::string::npos);
-  EXPECT_EQ(refused({"x", "--errors=yes"}), "--errors takes no value");
+  EXPECT_EQ(refused_words({}), "missing THING; see fathom find --help");
+  EXPECT_EQ(refused_words({"a", "b"}), "unexpected argument 'b'; see fathom find --help");
+  EXPECT_NE(refused_words({"x", "--service"}).find("--service needs a value: --service S"), std::string::npos);
+  EXPECT_NE(refused_words({"x", "--service", "--errors"}).find("--service needs a value"), std::string::npos);
+  EXPECT_EQ(refused_words({"x", "--errors=yes"}), "--errors takes no value");
 }
 
 TEST(ParseArgs, DoubleDashEndsTheFlags) {
-  Result<Args> args = parse_args(line(), {"--", "--service"});
+  Result<Args> args = parse_args(find_line(), {"--", "--service"});
   ASSERT_TRUE(args.ok());
   EXPECT_EQ(args->positional(0), "--service");
 }
 
 TEST(ParseArgs, HelpNeedsNothingElse) {
-  EXPECT_TRUE(parse_args(line(), {"--help"})->wants_help());
-  EXPECT_TRUE(parse_args(line(), {"--limit", "3", "-h"})->wants_help());
+  EXPECT_TRUE(parse_args(find_line(), {"--help"})->wants_help());
+  EXPECT_TRUE(parse_args(find_line(), {"--limit", "3", "-h"})->wants_help());
 }
 
 TEST(ParseArgs, TypedValues) {
-  EXPECT_EQ(*parsed({}).duration_nano("--since"), 3'600'000'000'000u);
-  EXPECT_EQ(*parsed({"--limit=7"}).number("--limit", 1, 10), 7u);
-  EXPECT_EQ(*parsed({}).size_bytes("--size"), 1024u);
-  EXPECT_EQ(*parsed({"--by=span"}).one_of("--by", {"trace", "span"}), "span");
+  EXPECT_EQ(*parsed_args({}).duration_nano("--since"), 3'600'000'000'000u);
+  EXPECT_EQ(*parsed_args({"--limit=7"}).number("--limit", 1, 10), 7u);
+  EXPECT_EQ(*parsed_args({}).size_bytes("--size"), 1024u);
+  EXPECT_EQ(*parsed_args({"--by=span"}).one_of("--by", {"trace", "span"}), "span");
 }
 
 TEST(ParseArgs, WrongValuesNameTheFlagAndTheCure) {
-  EXPECT_NE(parsed({"--since=5"}).duration_nano("--since").error().message.find("--since: '5' is not a duration"),
+  EXPECT_NE(parsed_args({"--since=5"}).duration_nano("--since").error().message.find("--since: '5' is not a duration"),
             std::string::npos);
   for (const char* text :
        {"--limit=0", "--limit=11", "--limit=", "--limit=3x", "--limit=-1", "--limit=99999999999999999999"}) {
-    Result<uint64_t> number = parsed({text}).number("--limit", 1, 10);
+    Result<uint64_t> number = parsed_args({text}).number("--limit", 1, 10);
     ASSERT_FALSE(number.ok()) << text;
     EXPECT_NE(number.error().message.find("is not a whole number from 1 to 10"), std::string::npos);
   }
-  EXPECT_EQ(parsed({"--by=spam"}).one_of("--by", {"trace", "span"}).error().message,
+  EXPECT_EQ(parsed_args({"--by=spam"}).one_of("--by", {"trace", "span"}).error().message,
             "--by: 'spam' is none of trace, span (did you mean span?)");
-  EXPECT_FALSE(parsed({"--size=many"}).size_bytes("--size").ok());
+  EXPECT_FALSE(parsed_args({"--size=many"}).size_bytes("--size").ok());
 }
 
 TEST(Suggest, CountsChangesAndSwaps) {
@@ -141,7 +142,7 @@ TEST(Suggest, SaysNothingRatherThanNonsense) {
 }
 
 TEST(Help, IsTheTableInWords) {
-  EXPECT_EQ(command_help(line()),
+  EXPECT_EQ(command_help(find_line()),
             "fathom find: finds things\n"
             "\n"
             "usage: fathom find THING [flags]\n"

@@ -44,7 +44,7 @@ CommandLine capture_line() {
        {"fathom capture --service checkout --ahead --duration 10s", "what a service does in the next ten seconds"}}};
 }
 
-struct Ask {
+struct CaptureAsk {
   NodeChoice choice;
   std::string trace;
   uint64_t duration_nano = 0;
@@ -60,7 +60,7 @@ Result<std::string> trace_of(const Args& args) {
   return id->hex();
 }
 
-Result<uint64_t> duration_of(const Args& args) {
+Result<uint64_t> capture_duration(const Args& args) {
   if (!args.given("--duration")) return uint64_t{0};
   Result<uint64_t> duration = args.duration_nano("--duration");
   if (!duration) return duration;
@@ -68,19 +68,19 @@ Result<uint64_t> duration_of(const Args& args) {
   return duration;
 }
 
-Result<Ask> read_ask(const Args& args) {
+Result<CaptureAsk> read_capture_ask(const Args& args) {
   Result<NodeChoice> choice = node_choice(args);
   Result<std::string> trace = trace_of(args);
-  Result<uint64_t> duration = duration_of(args);
+  Result<uint64_t> duration = capture_duration(args);
   if (!choice) return choice.error();
   if (!trace) return trace.error();
   if (!duration) return duration.error();
   int given = int{!trace->empty()} + int{choice->pid != 0} + int{!choice->service.empty()};
   if (given != 1) return invalid("say whose threads: one of --trace, --pid and --service");
-  return Ask{*std::move(choice), *std::move(trace), *duration, args.has("--ahead"), args.get("--reason")};
+  return CaptureAsk{*std::move(choice), *std::move(trace), *duration, args.has("--ahead"), args.get("--reason")};
 }
 
-std::string body_of(const Ask& ask) {
+std::string body_of(const CaptureAsk& ask) {
   std::string body;
   net::JsonWriter json(body);
   json.begin_object();
@@ -95,7 +95,7 @@ std::string body_of(const Ask& ask) {
   return body;
 }
 
-std::string asking(const Ask& ask) {
+std::string asking(const CaptureAsk& ask) {
   std::string where = ask.choice.node.empty() ? "all nodes" : "node " + printable(ask.choice.node);
   if (!ask.ahead) return "asking " + where + "\n";
   uint64_t duration = ask.duration_nano == 0 ? 5 * kNanosPerSecond : ask.duration_nano;
@@ -153,7 +153,7 @@ Result<bool> wait_until_stored(const Api& api, const Context& context, uint64_t 
   }
 }
 
-std::string captures_table(const std::vector<Kept>& captures, size_t columns) {
+std::string kept_table(const std::vector<Kept>& captures, size_t columns) {
   Table table({{"CAPTURE"},
                {"HOST", Align::kLeft, true},
                {"SERVICE", Align::kLeft, true},
@@ -168,14 +168,14 @@ std::string captures_table(const std::vector<Kept>& captures, size_t columns) {
   return table.render(columns);
 }
 
-std::string what_next(const Ask& ask, const std::vector<Kept>& captures) {
+std::string next_after_capture(const CaptureAsk& ask, const std::vector<Kept>& captures) {
   auto size = [](const Kept& capture) { return number_of(capture.stored, "size_bytes"); };
   const Kept& best = *std::ranges::max_element(captures, {}, size);
   std::string id = !ask.trace.empty() ? ask.trace : text_of(best.stored, "trace_id");
   return "next: fathom timeline " + printable(id.empty() ? best.id : id) + "\n";
 }
 
-std::string nothing(const Ask& ask, const boost::json::array& nodes) {
+std::string nothing_captured(const CaptureAsk& ask, const boost::json::array& nodes) {
   std::string text = "nothing was captured\n" + node_notes(nodes, "skipped") + node_notes(nodes, "failure");
   if (!ask.trace.empty()) {
     return text + "flight recorders hold some seconds: a trace must be asked for soon after it ended\n";
@@ -186,28 +186,28 @@ std::string nothing(const Ask& ask, const boost::json::array& nodes) {
          "services' lists names, 'fathom nodes' the agents\n";
 }
 
-ExitCode show(const Ask& ask, const Args& args, const Context& context, const Api& api,
+ExitCode show(const CaptureAsk& ask, const Args& args, const Context& context, const Api& api,
               const boost::json::array& nodes) {
   std::vector<Kept> captures = captures_of(nodes);
   if (captures.empty()) {
-    context.err(nothing(ask, nodes));
+    context.err(nothing_captured(ask, nodes));
     return ExitCode::kNothingFound;
   }
   context.err(node_notes(nodes, "failure"));
   Result<uint64_t> patience = args.duration_nano("--timeout");
   if (!patience) return failed(context, patience.error());
   Result<bool> stored = wait_until_stored(api, context, *patience, captures);
-  if (args.get("--format") == "text") context.out(captures_table(captures, context.columns));
+  if (args.get("--format") == "text") context.out(kept_table(captures, context.columns));
   if (!stored) return failed(context, stored.error());
   if (!*stored) context.err("not all are stored yet; nodes go on sending\n");
-  context.err(what_next(ask, captures));
+  context.err(next_after_capture(ask, captures));
   return ExitCode::kOk;
 }
 
 ExitCode run_capture(const Args& args, const Context& context) {
   Result<std::string> format = format_of(args, "text");
   if (!format) return failed(context, format.error());
-  Result<Ask> ask = read_ask(args);
+  Result<CaptureAsk> ask = read_capture_ask(args);
   if (!ask) return failed(context, ask.error());
   Result<Api> api = connect(args, context, ask->ahead ? kMostCaptureNano : 0);
   if (!api) return failed(context, api.error());

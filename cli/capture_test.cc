@@ -1,12 +1,12 @@
 #include <gtest/gtest.h>
 
 #include "cli/testing/fake_context.h"
+#include "cli/testing/slow_rows.h"
 
 namespace fathom::cli {
 namespace {
 
-constexpr const char* kTrace = "4bf92f3577b34da6a3ce929d0e0e4736";
-constexpr const char* kId = "00000000000000000000000000000abc";
+constexpr const char* kCaptureId = "00000000000000000000000000000abc";
 
 std::string reply_of(const std::string& nodes) {
   return R"({"request_id":1,"nodes":[)" + nodes + "]}";
@@ -17,10 +17,10 @@ std::string node(const std::string& host, const std::string& captures, const std
          R"(","failure":")" + failure + "\"}";
 }
 std::string stored(const std::string& trace = "") {
-  return R"({"id":")" + std::string(kId) + R"(","trace_id":")" + trace +
+  return R"({"id":")" + std::string(kCaptureId) + R"(","trace_id":")" + trace +
          R"(","service":"shop","pid":4711,"size_bytes":1048576})";
 }
-const std::string kQuoted = "\"" + std::string(kId) + "\"";
+const std::string kQuoted = "\"" + std::string(kCaptureId) + "\"";
 constexpr const char* kNotStored = R"({"error":{"code":"not_found","message":"no such capture is stored"}})";
 
 TEST(Capture, OfATraceIsAskedForAndWaitedFor) {
@@ -28,18 +28,18 @@ TEST(Capture, OfATraceIsAskedForAndWaitedFor) {
   world.answer(200, reply_of(node("db-1", kQuoted) + "," + node("db-2", "", "nothing of this trace")));
   world.answer(404, kNotStored);
   world.answer(404, kNotStored);
-  world.answer(200, stored(kTrace));
-  EXPECT_EQ(world.run({"capture", "--trace", kTrace, "--reason", "why \"not\""}), ExitCode::kOk);
+  world.answer(200, stored(kTraceId));
+  EXPECT_EQ(world.run({"capture", "--trace", kTraceId, "--reason", "why \"not\""}), ExitCode::kOk);
   ASSERT_EQ(world.posted.size(), 1u);
-  EXPECT_EQ(world.posted[0], R"({"trace_id":")" + std::string(kTrace) + R"(","reason":"why \"not\""})");
+  EXPECT_EQ(world.posted[0], R"({"trace_id":")" + std::string(kTraceId) + R"(","reason":"why \"not\""})");
   ASSERT_EQ(world.targets.size(), 4u);
   EXPECT_EQ(world.targets[0], "/api/v1/captures");
-  EXPECT_EQ(world.targets[3], "/api/v1/captures/" + std::string(kId));
+  EXPECT_EQ(world.targets[3], "/api/v1/captures/" + std::string(kCaptureId));
   EXPECT_EQ(world.out,
             "CAPTURE                           HOST  SERVICE   PID     SIZE\n"
             "00000000000000000000000000000abc  db-1  shop     4711  1.0 MiB\n");
-  EXPECT_EQ(world.err, "asking all nodes\nwaiting for 1 of them to be stored\nstored: " + std::string(kId) +
-                           " of db-1\nnext: fathom timeline " + kTrace + "\n");
+  EXPECT_EQ(world.err, "asking all nodes\nwaiting for 1 of them to be stored\nstored: " + std::string(kCaptureId) +
+                           " of db-1\nnext: fathom timeline " + kTraceId + "\n");
 }
 
 TEST(Capture, EveryFlagReachesTheServer) {
@@ -50,7 +50,7 @@ TEST(Capture, EveryFlagReachesTheServer) {
             ExitCode::kOk);
   EXPECT_EQ(world.posted.at(0), R"({"service":"shop","node":"db-1","duration_nano":2000000000,"ahead":true})");
   EXPECT_NE(world.err.find("asking node db-1; this takes 2 s\n"), std::string::npos) << world.err;
-  EXPECT_NE(world.err.find("next: fathom timeline " + std::string(kId)), std::string::npos) << world.err;
+  EXPECT_NE(world.err.find("next: fathom timeline " + std::string(kCaptureId)), std::string::npos) << world.err;
   FakeWorld by_process;
   by_process.answer(200, reply_of(""));
   EXPECT_EQ(by_process.run({"capture", "--pid", "7"}), ExitCode::kNothingFound);
@@ -62,7 +62,7 @@ TEST(Capture, WhereNobodyHasAnythingEachNodeSaysWhy) {
   world.answer(200, reply_of(node("db-1", "", "no process of this service") + "," +
                              node("e\\u001b[2J", "", "too many captures: \\\"requested\\\"") + "," +
                              node("db-3", "", "", "the node did not answer in time")));
-  EXPECT_EQ(world.run({"capture", "--trace", kTrace}), ExitCode::kNothingFound);
+  EXPECT_EQ(world.run({"capture", "--trace", kTraceId}), ExitCode::kNothingFound);
   EXPECT_EQ(world.out, "");
   EXPECT_EQ(world.err,
             "asking all nodes\nnothing was captured\ndb-1: no process of this service\n"
@@ -111,7 +111,7 @@ TEST(Capture, AServerThatIsBusyForOneLookIsAskedAgain) {
   world.answer(404, kNotStored);
   world.answer(200, stored());
   EXPECT_EQ(world.run({"capture", "--pid", "7"}), ExitCode::kOk);
-  EXPECT_NE(world.err.find("stored: " + std::string(kId)), std::string::npos) << world.err;
+  EXPECT_NE(world.err.find("stored: " + std::string(kCaptureId)), std::string::npos) << world.err;
   EXPECT_EQ(world.err.find("503"), std::string::npos) << world.err;
 }
 
@@ -136,7 +136,7 @@ TEST(Capture, FaultsOfTheServerAreItsOwnWords) {
   dies.answer(200, reply_of(node("db-1", kQuoted)));
   dies.answer(unavailable("nobody answers"));
   EXPECT_EQ(dies.run({"capture", "--pid", "7"}), ExitCode::kUnreachable);
-  EXPECT_NE(dies.out.find(kId), std::string::npos) << "it is known, and may be stored";
+  EXPECT_NE(dies.out.find(kCaptureId), std::string::npos) << "it is known, and may be stored";
 }
 
 TEST(Capture, JsonIsWhatTheNodesSaid) {
@@ -151,7 +151,7 @@ TEST(Capture, WrongFlagsAskNobody) {
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{},
                                              {"--trace", "abc"},
-                                             {"--trace", kTrace, "--pid", "7"},
+                                             {"--trace", kTraceId, "--pid", "7"},
                                              {"--pid", "7", "--service", "x"},
                                              {"--pid", "0"},
                                              {"--service", ""},

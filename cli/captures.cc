@@ -15,14 +15,12 @@ namespace fathom::cli {
 
 namespace {
 
-constexpr uint64_t kMostRows = 1'000'000;
-
 uint64_t window_nano(const boost::json::value& capture) {
   uint64_t start = number_of(capture, "start_time_unix_nano");
   return std::max(number_of(capture, "end_time_unix_nano"), start) - start;
 }
 
-std::string marks_of(const boost::json::value& capture) {
+std::string capture_marks(const boost::json::value& capture) {
   std::string marks;
   for (const char* mark : {"damaged", "truncated", "crosses_clock_jump"}) {
     if (flag_of(capture, mark)) marks += (marks.empty() ? "" : ", ") + std::string(mark);
@@ -33,7 +31,7 @@ std::string marks_of(const boost::json::value& capture) {
   return marks;
 }
 
-std::vector<std::string> cells_of(const boost::json::value& capture) {
+std::vector<std::string> capture_cells(const boost::json::value& capture) {
   std::string trace = text_of(capture, "trace_id");
   return {short_instant(number_of(capture, "start_time_unix_nano")),
           format_duration(window_nano(capture)),
@@ -42,7 +40,7 @@ std::vector<std::string> cells_of(const boost::json::value& capture) {
           name_text(text_of(capture, "host_name")),
           std::to_string(number_of(capture, "pid")),
           text_of(capture, "operation"),
-          marks_of(capture),
+          capture_marks(capture),
           trace.empty() ? text_of(capture, "id") : trace};
 }
 
@@ -125,7 +123,7 @@ std::string captures_table(const boost::json::array& captures, size_t columns) {
                {"OPERATION", Align::kLeft, true},
                {"NOTE"},
                {"TRACE, OR CAPTURE ID"}});
-  for (const boost::json::value& capture : captures) table.add(cells_of(capture));
+  for (const boost::json::value& capture : captures) table.add(capture_cells(capture));
   return table.render(columns);
 }
 
@@ -134,7 +132,7 @@ std::string captures_note(const boost::json::value& trace) {
   if (captures.empty()) return "";
   std::string text = "\n";
   for (const boost::json::value& capture : captures) {
-    std::string marks = marks_of(capture);
+    std::string marks = capture_marks(capture);
     text += "captured: " + name_text(text_of(capture, "service")) + " on " + name_text(text_of(capture, "host_name")) +
             ", pid " + std::to_string(number_of(capture, "pid")) + ", " + format_duration(window_nano(capture)) + ", " +
             printable(text_of(capture, "trigger")) + (marks.empty() ? "" : " (" + marks + ")") + "\n";

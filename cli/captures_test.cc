@@ -5,24 +5,24 @@
 #include <sstream>
 
 #include "cli/testing/fake_context.h"
+#include "cli/testing/slow_rows.h"
 
 namespace fathom::cli {
 namespace {
 
-constexpr const char* kTraceId = "4bf92f3577b34da6a3ce929d0e0e4736";
 constexpr const char* kCapture =
     R"({"id":"ca000000000000000000000000000001","trace_id":"4bf92f3577b34da6a3ce929d0e0e4736","host_name":"shop-1",)"
     R"("service":"checkout","pid":4711,"trigger":"slow","operation":"POST /checkout",)"
     R"("start_time_unix_nano":"1795226400000000000","end_time_unix_nano":"1795226401188000000","size_bytes":8192,)"
     R"("damaged":false,"truncated":true,"losses":[{"name":"overwritten","count":3}]})";
 
-std::string page(const std::string& rows, const std::string& cursor = "") {
+std::string captures_page(const std::string& rows, const std::string& cursor = "") {
   return R"({"captures":[)" + rows + R"(],"next_cursor":")" + cursor + "\"}";
 }
 
 TEST(Captures, AreATableOfTheLastHour) {
   FakeWorld world;
-  world.answer(200, page(kCapture));
+  world.answer(200, captures_page(kCapture));
   EXPECT_EQ(world.run({"captures", "--service", "checkout", "--trigger", "slow"}), ExitCode::kOk);
   ASSERT_EQ(world.targets.size(), 1u);
   EXPECT_TRUE(world.targets[0].starts_with("/api/v1/captures?service=checkout&trigger=slow&from=")) << world.targets[0];
@@ -31,7 +31,7 @@ TEST(Captures, AreATableOfTheLastHour) {
   EXPECT_NE(world.out.find(std::string(kTraceId) + "\n"), std::string::npos) << world.out;
   EXPECT_EQ(world.out.find("ca000000000000000000000000000001"), std::string::npos) << "one id is enough";
   FakeWorld of_none;
-  of_none.answer(200, page(R"({"id":"ca000000000000000000000000000001","trace_id":"","service":"s"})"));
+  of_none.answer(200, captures_page(R"({"id":"ca000000000000000000000000000001","trace_id":"","service":"s"})"));
   EXPECT_EQ(of_none.run({"captures"}), ExitCode::kOk);
   EXPECT_NE(of_none.out.find("ca000000000000000000000000000001\n"), std::string::npos) << of_none.out;
 }
@@ -60,8 +60,8 @@ TEST(Captures, ATraceOfWhichNoSpanEndedSaysWhy) {
 
 TEST(Captures, OfATraceAreOfAnyTime) {
   FakeWorld world;
-  world.answer(200, page(kCapture, "c1"));
-  world.answer(200, page(""));
+  world.answer(200, captures_page(kCapture, "c1"));
+  world.answer(200, captures_page(""));
   EXPECT_EQ(world.run({"captures", "--trace", kTraceId, "--format", "json"}), ExitCode::kOk);
   ASSERT_EQ(world.targets.size(), 2u);
   EXPECT_EQ(world.targets[0], std::string("/api/v1/captures?trace_id=") + kTraceId + "&limit=20");
@@ -71,7 +71,7 @@ TEST(Captures, OfATraceAreOfAnyTime) {
 
 TEST(Captures, NoneIsSuccess) {
   FakeWorld world;
-  world.answer(200, page(""));
+  world.answer(200, captures_page(""));
   EXPECT_EQ(world.run({"captures"}), ExitCode::kOk);
   EXPECT_EQ(world.err, "no captures; --since 1d looks further back\n");
 }

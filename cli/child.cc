@@ -66,7 +66,7 @@ int highest_target(const ChildOptions& options) {
   return highest;
 }
 
-[[noreturn]] void give_up(const Prepared& prepared) {
+[[noreturn]] void end_unstarted(const Prepared& prepared) {
   int reason = errno;
   [[maybe_unused]] ssize_t written = ::write(prepared.error_pipe, &reason, sizeof reason);
   ::_exit(127);
@@ -95,17 +95,17 @@ void clear_targets(Prepared& prepared) {
   for (auto& [target, ours] : prepared.descriptors) {
     if (ours > highest || ours == target) continue;
     ours = ::fcntl(ours, F_DUPFD_CLOEXEC, highest + 1);
-    if (ours < 0) give_up(prepared);
+    if (ours < 0) end_unstarted(prepared);
   }
 }
 
 void place_descriptors(Prepared& prepared) {
   clear_targets(prepared);
-  if (::dup2(prepared.dev_null, STDIN_FILENO) < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) give_up(prepared);
+  if (::dup2(prepared.dev_null, STDIN_FILENO) < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) end_unstarted(prepared);
   for (auto [target, ours] : prepared.descriptors) {
     // dup2() onto itself would keep close-on-exec.
     bool placed = target == ours ? ::fcntl(ours, F_SETFD, 0) == 0 : ::dup2(ours, target) >= 0;
-    if (!placed) give_up(prepared);
+    if (!placed) end_unstarted(prepared);
   }
 }
 
@@ -126,10 +126,10 @@ void write_own_pid(const Prepared& prepared) {
   ::setpgid(0, 0);
   die_with_parent(prepared);
   place_descriptors(prepared);
-  if (prepared.directory != nullptr && ::chdir(prepared.directory) != 0) give_up(prepared);
+  if (prepared.directory != nullptr && ::chdir(prepared.directory) != 0) end_unstarted(prepared);
   write_own_pid(prepared);
   ::execvpe(prepared.argv[0], prepared.argv.data(), prepared.envp.data());
-  give_up(prepared);
+  end_unstarted(prepared);
 }
 
 // Nothing when exec() succeeded: the pipe then closed without a word.

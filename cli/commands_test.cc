@@ -2,19 +2,9 @@
 
 #include "cli/testing/fake_context.h"
 #include "cli/testing/slow_rows.h"
-#include "net/uri.h"
 
 namespace fathom::cli {
 namespace {
-
-// A target as it was meant, however it was encoded: "/path key=value key=value".
-std::string decoded(const std::string& text) {
-  Result<net::Target> target = net::parse_target(text);
-  if (!target) return "malformed: " + text;
-  std::string out = target->path;
-  for (const auto& [key, value] : target->query) out += " " + key + "=" + value;
-  return out;
-}
 
 TEST(Connection, TheEnvironmentNamesTheServer) {
   FakeWorld world;
@@ -175,7 +165,7 @@ TEST(Trace, WithoutACaptureSaysWhatToDoNext) {
                          other_row(captured, 1, 0) + "," + other_row(recorded, 1, 1)));
   EXPECT_EQ(world.run({"trace", kTraceId}), ExitCode::kOk);
   ASSERT_EQ(world.targets.size(), 2u);
-  EXPECT_EQ(decoded(world.targets[1]),
+  EXPECT_EQ(decoded_target(world.targets[1]),
             "/api/v1/slowest service=shop operation=GET /x from=2026-11-21T01:00:00.000000001Z "
             "to=2026-11-21T03:00:00.000000001Z by=trace limit=200");
   const size_t begin = world.out.find("\nnothing of its threads was captured, and there is no snapshot of it\n");

@@ -14,20 +14,20 @@ namespace fathom::cli {
 
 namespace {
 
-constexpr size_t kWidth = 100;
+constexpr size_t kConfigColumns = 100;
 constexpr std::string_view kDashes = "--";
-constexpr std::string_view kBlanks = " \t\r";
+constexpr std::string_view kLineBlanks = " \t\r";
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 std::string_view trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(kBlanks);
+  const size_t begin = text.find_first_not_of(kLineBlanks);
   if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+  return text.substr(begin, text.find_last_not_of(kLineBlanks) - begin + 1);
 }
 
 std::string_view without_comment(std::string_view line) {
   for (size_t at = line.find('#'); at != std::string_view::npos; at = line.find('#', at + 1)) {
-    if (at == 0 || kBlanks.find(line[at - 1]) != std::string_view::npos) return line.substr(0, at);
+    if (at == 0 || kLineBlanks.find(line[at - 1]) != std::string_view::npos) return line.substr(0, at);
   }
   return line;
 }
@@ -148,7 +148,7 @@ class ConfigParser {
 };
 
 std::string commented(const std::string& text) {
-  return "# " + wrap(text, kWidth - 2, 0) + "\n";
+  return "# " + wrap(text, kConfigColumns - 2, 0) + "\n";
 }
 
 // wrap() indents with blanks; here each line begins anew.

@@ -8,7 +8,7 @@
 namespace fathom::cli {
 namespace {
 
-const CommandLine& line() {
+const CommandLine& thing_line() {
   static const CommandLine kLine{"fathom-thing",
                                  "does things",
                                  "",
@@ -25,13 +25,13 @@ const CommandLine& line() {
 }
 
 Args args_of(std::string_view text) {
-  Result<ConfigFile> file = parse_config(line(), "a.conf", text);
+  Result<ConfigFile> file = parse_config(thing_line(), "a.conf", text);
   EXPECT_TRUE(file.ok()) << file.error().message;
   return file ? file->args : Args();
 }
 
-std::string refused(std::string_view text) {
-  Result<ConfigFile> file = parse_config(line(), "a.conf", text);
+std::string refused_text(std::string_view text) {
+  Result<ConfigFile> file = parse_config(thing_line(), "a.conf", text);
   EXPECT_FALSE(file.ok()) << text;
   if (file) return "";
   EXPECT_EQ(file.error().code, ErrorCode::kInvalid);
@@ -52,37 +52,37 @@ TEST(ConfigFile, ReadsKeysSwitchesCommentsAndBlanks) {
 }
 
 TEST(ConfigFile, WrongLinesAreNamedWithTheirCure) {
-  EXPECT_EQ(refused("\n# x\nretention-aeg = 7d\n"),
+  EXPECT_EQ(refused_text("\n# x\nretention-aeg = 7d\n"),
             "a.conf:3: unknown key 'retention-aeg' (did you mean retention-age?); 'fathom-thing --print-config' shows "
             "all");
-  EXPECT_EQ(refused("--data = /x"), "a.conf:1: keys are written without '--': data");
-  EXPECT_EQ(refused("data"), "a.conf:1: 'data' has no value; write data = DIR");
-  EXPECT_EQ(refused("pt = on"), "a.conf:1: 'pt' takes yes or no, not 'on'; write pt = yes");
-  EXPECT_EQ(refused("pt = maybe"), "a.conf:1: 'pt' takes yes or no, not 'maybe'");
-  EXPECT_EQ(refused("data = a\ndata = b"), "a.conf:2: 'data' is given twice; line 1 has it, too");
-  EXPECT_EQ(refused("ready-fd = 3"), "a.conf:1: 'ready-fd' is of the command line only");
-  EXPECT_EQ(refused("config = b.conf"), "a.conf:1: 'config' is of the command line only");
-  EXPECT_NE(refused("\x1b[2J = 1").find("\\x1b"), std::string::npos);
-  EXPECT_EQ(refused("= 1"), "a.conf:1: there is no key before the '='; a line is KEY = VALUE");
-  EXPECT_EQ(refused("collector = h:1"),
+  EXPECT_EQ(refused_text("--data = /x"), "a.conf:1: keys are written without '--': data");
+  EXPECT_EQ(refused_text("data"), "a.conf:1: 'data' has no value; write data = DIR");
+  EXPECT_EQ(refused_text("pt = on"), "a.conf:1: 'pt' takes yes or no, not 'on'; write pt = yes");
+  EXPECT_EQ(refused_text("pt = maybe"), "a.conf:1: 'pt' takes yes or no, not 'maybe'");
+  EXPECT_EQ(refused_text("data = a\ndata = b"), "a.conf:2: 'data' is given twice; line 1 has it, too");
+  EXPECT_EQ(refused_text("ready-fd = 3"), "a.conf:1: 'ready-fd' is of the command line only");
+  EXPECT_EQ(refused_text("config = b.conf"), "a.conf:1: 'config' is of the command line only");
+  EXPECT_NE(refused_text("\x1b[2J = 1").find("\\x1b"), std::string::npos);
+  EXPECT_EQ(refused_text("= 1"), "a.conf:1: there is no key before the '='; a line is KEY = VALUE");
+  EXPECT_EQ(refused_text("collector = h:1"),
             "a.conf:1: 'collector' is a key of fathom-agent, whose configuration is another file");
 }
 
 TEST(ConfigFile, LinesOfOtherFormatsAreShownAsTheyShouldBe) {
-  EXPECT_EQ(refused("\ndata: /x"), "a.conf:2: 'data: /x' is no line of this file; write data = /x");
-  EXPECT_EQ(refused("  data:"), "a.conf:1: 'data:' is no line of this file; write data = DIR");
-  EXPECT_EQ(refused("\"retention-age\": \"2d\","),
+  EXPECT_EQ(refused_text("\ndata: /x"), "a.conf:2: 'data: /x' is no line of this file; write data = /x");
+  EXPECT_EQ(refused_text("  data:"), "a.conf:1: 'data:' is no line of this file; write data = DIR");
+  EXPECT_EQ(refused_text("\"retention-age\": \"2d\","),
             "a.conf:1: '\"retention-age\": \"2d\",' is no line of this file; write retention-age = 2d");
-  EXPECT_EQ(refused("data /srv/a b"), "a.conf:1: 'data /srv/a b' is no line of this file; write data = /srv/a b");
-  EXPECT_EQ(refused("export data=/x;"), "a.conf:1: 'export data=/x;' is no line of this file; write data = /x");
-  EXPECT_EQ(refused("pt: true"), "a.conf:1: 'pt: true' is no line of this file; write pt = yes");
-  EXPECT_EQ(refused("pt: Off"), "a.conf:1: 'pt: Off' is no line of this file; write pt = no");
-  EXPECT_EQ(refused("data = \"/srv/a b\""), "a.conf:1: values have no quotes; write data = /srv/a b");
-  EXPECT_EQ(refused("data = ''"), "a.conf:1: values have no quotes; write data = DIR");
-  EXPECT_EQ(refused("[server]"), "a.conf:1: there are no sections; leave '[server]' out, its keys stand alone");
-  EXPECT_EQ(refused("; where it is"), "a.conf:1: a comment begins with '#'; write # where it is");
-  EXPECT_EQ(refused("where = [\"a=1\", \"b=2\"]"), "a.conf:1: lists are written a line each: where = K=V");
-  EXPECT_NE(refused("retention-aeg: 7d").find("unknown key 'retention-aeg' (did you mean retention-age?)"),
+  EXPECT_EQ(refused_text("data /srv/a b"), "a.conf:1: 'data /srv/a b' is no line of this file; write data = /srv/a b");
+  EXPECT_EQ(refused_text("export data=/x;"), "a.conf:1: 'export data=/x;' is no line of this file; write data = /x");
+  EXPECT_EQ(refused_text("pt: true"), "a.conf:1: 'pt: true' is no line of this file; write pt = yes");
+  EXPECT_EQ(refused_text("pt: Off"), "a.conf:1: 'pt: Off' is no line of this file; write pt = no");
+  EXPECT_EQ(refused_text("data = \"/srv/a b\""), "a.conf:1: values have no quotes; write data = /srv/a b");
+  EXPECT_EQ(refused_text("data = ''"), "a.conf:1: values have no quotes; write data = DIR");
+  EXPECT_EQ(refused_text("[server]"), "a.conf:1: there are no sections; leave '[server]' out, its keys stand alone");
+  EXPECT_EQ(refused_text("; where it is"), "a.conf:1: a comment begins with '#'; write # where it is");
+  EXPECT_EQ(refused_text("where = [\"a=1\", \"b=2\"]"), "a.conf:1: lists are written a line each: where = K=V");
+  EXPECT_NE(refused_text("retention-aeg: 7d").find("unknown key 'retention-aeg' (did you mean retention-age?)"),
             std::string::npos);
   EXPECT_EQ(args_of("\xef\xbb\xbf"
                     "data = /x")
@@ -93,7 +93,7 @@ TEST(ConfigFile, LinesOfOtherFormatsAreShownAsTheyShouldBe) {
 }
 
 TEST(ConfigFile, WrongValuesAreOfTheirLine) {
-  Result<ConfigFile> file = parse_config(line(), "a.conf", "\nretention-age = 7\n");
+  Result<ConfigFile> file = parse_config(thing_line(), "a.conf", "\nretention-age = 7\n");
   ASSERT_TRUE(file.ok());
   Result<uint64_t> age = file->args.duration_nano("--retention-age");
   ASSERT_FALSE(age.ok());
@@ -106,7 +106,7 @@ TEST(ConfigFile, TheCommandLineGoesBefore) {
   Scratch scratch;
   const std::string path = scratch.write("a.conf", "retention-age = 2d\npt = yes\ndurability = os\nwhere = a=1\n");
   Result<Settings> settings =
-      parse_settings(line(), {"--config", path, "--retention-age=3d", "--pt=no", "--where=b=2"});
+      parse_settings(thing_line(), {"--config", path, "--retention-age=3d", "--pt=no", "--where=b=2"});
   ASSERT_TRUE(settings.ok()) << settings.error().message;
   EXPECT_EQ(settings->args.get("--retention-age"), "3d");
   EXPECT_FALSE(settings->args.has("--pt"));
@@ -120,32 +120,32 @@ TEST(ConfigFile, TheCommandLineGoesBefore) {
 TEST(ConfigFile, IsReadAgain) {
   Scratch scratch;
   const std::string path = scratch.write("a.conf", "retention-age = 7d\npt = yes\n");
-  Result<Settings> before = parse_settings(line(), {"--config", path, "--durability=os"});
+  Result<Settings> before = parse_settings(thing_line(), {"--config", path, "--durability=os"});
   ASSERT_TRUE(before.ok());
   scratch.write("a.conf", "data = /x\ndurability = fsync\n");
-  Result<Settings> after = read_again(line(), *before);
+  Result<Settings> after = read_again(thing_line(), *before);
   ASSERT_TRUE(after.ok());
-  EXPECT_EQ(changed_keys(line(), before->args, after->args), (std::vector<std::string>{"data", "pt"}));
+  EXPECT_EQ(changed_keys(thing_line(), before->args, after->args), (std::vector<std::string>{"data", "pt"}));
   scratch.write("a.conf", "nonsense");
-  EXPECT_FALSE(read_again(line(), *before).ok());
+  EXPECT_FALSE(read_again(thing_line(), *before).ok());
 }
 
 TEST(ConfigFile, AFileThatIsNotThereIsNamed) {
-  Result<Settings> settings = parse_settings(line(), {"--config=/nowhere/a.conf"});
+  Result<Settings> settings = parse_settings(thing_line(), {"--config=/nowhere/a.conf"});
   ASSERT_FALSE(settings.ok());
   EXPECT_EQ(settings.error().message, "--config: cannot read '/nowhere/a.conf': No such file or directory");
 }
 
 TEST(ConfigFile, WhatIsPrintedHasEveryKeyAndCanBeRead) {
-  std::string text = config_text(line());
-  EXPECT_TRUE(parse_config(line(), "printed", text)->lines.empty()) << text;
+  std::string text = config_text(thing_line());
+  EXPECT_TRUE(parse_config(thing_line(), "printed", text)->lines.empty()) << text;
   EXPECT_EQ(text.find("ready-fd"), std::string::npos);
   std::string switched_on;
   for (const char* key : {"data = DIR", "retention-age = 7d", "durability = fsync", "where = K=V", "pt = no"}) {
     ASSERT_NE(text.find("\n#" + std::string(key) + "\n"), std::string::npos) << key << " is not in\n" << text;
     switched_on += std::string(key) + "\n";
   }
-  EXPECT_TRUE(parse_config(line(), "switched on", switched_on).ok());
+  EXPECT_TRUE(parse_config(thing_line(), "switched on", switched_on).ok());
   for (size_t at = 0; at < text.size(); at = text.find('\n', at) + 1) {
     EXPECT_LE(text.find('\n', at) - at, 100u) << text.substr(at, 120);
   }

@@ -15,7 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uint64_t kNpmPatienceNano = 10 * kNanosPerMinute;
-constexpr const char* kNodeCure = "; otel-shop needs Node 18.19 or later and npm ('fathom doctor' says what is here)";
+constexpr const char* kOtelShopNeeds =
+    "; otel-shop needs Node 18.19 or later and npm ('fathom doctor' says what is here)";
 
 // ---- shop -----------------------------------------------------------------------------------------------------------
 
@@ -51,7 +52,7 @@ Result<> install_packages(const Context& context, Signals& signals, const std::s
   context.err("fetching the shop's packages (npm ci) ...\n");
   Result<Child> npm =
       Child::start({{"npm", "ci", "--omit=dev", "--no-audit", "--no-fund", "--loglevel=error"}, directory, {}});
-  if (!npm) return internal(npm.error().message + kNodeCure);
+  if (!npm) return internal(npm.error().message + kOtelShopNeeds);
   uint64_t give_up = now_monotonic_nano() + kNpmPatienceNano;
   std::optional<int> status = npm->poll();
   for (; !status && now_monotonic_nano() < give_up; status = npm->poll()) {
@@ -89,7 +90,7 @@ ChildOptions otel_shop_command(const DemoShop& shop, const Addresses& addresses,
 const std::vector<DemoApp>& demo_apps() {
   static const std::vector<DemoApp> kApps{
       {"shop", "three gRPC services in C++ with fathom's client", "", true, prepare_shop, shop_command},
-      {"otel-shop", "three HTTP services in Node with OpenTelemetry's SDK", kNodeCure, false, prepare_otel_shop,
+      {"otel-shop", "three HTTP services in Node with OpenTelemetry's SDK", kOtelShopNeeds, false, prepare_otel_shop,
        otel_shop_command}};
   return kApps;
 }

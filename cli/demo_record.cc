@@ -22,9 +22,9 @@ constexpr const char* kSeconds = "8";  // of load; the fault shows every second
 // request finds the recorded one.
 constexpr const char* kRate = "25";
 constexpr const char* kSteps = "40000";  // a second or so
-constexpr const char* kRows = "14";
+constexpr const char* kShownCalls = "14";
 constexpr int kTries = 3;  // on a busy machine a request may be slow for want of a processor, and not for the lock
-constexpr uint64_t kAnswerPatienceNano = 30 * kNanosPerSecond;
+constexpr uint64_t kWorkerTimeoutNano = 30 * kNanosPerSecond;
 
 std::string content_of(const std::string& path) {
   std::ifstream file(path);
@@ -121,11 +121,11 @@ Result<RecordedRequest> record_request(DemoStage& stage, const Addresses& addres
 Result<> show_recorded(const RecordedRequest& recorded, const Context& context) {
   Result<std::string> worker = sibling_program(context, "fathom-worker");
   if (!worker) return worker.error();
-  std::vector<std::string> command{*worker, "--directory", recorded.directory, "--limit", kRows};
+  std::vector<std::string> command{*worker, "--directory", recorded.directory, "--limit", kShownCalls};
   if (!recorded.lock_holder.empty()) command.insert(command.end(), {"--tid", recorded.lock_holder});
   if (auto shop = example_directory(context, "shop")) command.push_back("--source-dir=" + *shop);
   command.insert(command.end(), {"calls", recorded.snapshot_id});
-  Result<std::string> calls = run_and_capture(command, kAnswerPatienceNano);
+  Result<std::string> calls = run_and_capture(command, kWorkerTimeoutNano);
   if (!calls) return calls.error();
   const std::string whose = recorded.lock_holder.empty() ? "" : ", of the thread that held the lock";
   context.out("\nDown to the instructions" + whose +

@@ -16,10 +16,10 @@ namespace fathom::cli {
 
 namespace {
 
-constexpr uint64_t kRows = 10;
+constexpr uint64_t kShownRequests = 10;
 // Whose threads may be shown: of requests that took about as long, one is captured, and mostly not the first.
 constexpr uint64_t kCandidates = 40;
-constexpr uint64_t kAnswerPatienceNano = 30 * kNanosPerSecond;
+constexpr uint64_t kServerTimeoutNano = 30 * kNanosPerSecond;
 constexpr uint64_t kArrivalPatienceNano = 5 * kNanosPerSecond;
 constexpr size_t kTimelineLines = 12;
 
@@ -113,14 +113,14 @@ void show_timeline(const Told& told, const Context& context) {
 }  // namespace
 
 Result<ShownRequest> show_slowest(const std::string& http, const Context& context) {
-  Api api(context.connect(http, kAnswerPatienceNano, {}));
+  Api api(context.connect(http, kServerTimeoutNano, {}));
   Result<boost::json::array> rows = slowest_rows(api);
   if (!rows) return rows.error();
   if (rows->empty()) return internal("the shop ran, but no request of it was stored");
   Told told = choose(api, *rows);
   Result<boost::json::value> trace = api.json(Target("/api/v1/traces/" + told.trace_id));
   if (!trace) return trace.error();
-  if (rows->size() > kRows) rows->erase(rows->begin() + kRows, rows->end());
+  if (rows->size() > kShownRequests) rows->erase(rows->begin() + kShownRequests, rows->end());
   context.out("\nThe slowest requests:\n\n" + slowest_table(*rows, false, context.columns));
   context.out("\n" + which(told) + ", as a tree:\n\n" +
               trace_text(build_trace_tree(*trace), {context.columns, context.colour, false, 200}));

@@ -18,7 +18,7 @@ constexpr const char* kRows =
     R"({"rows":[{"trace_id":"4bf92f3577b34da6a3ce929d0e0e4736","span_id":"00f067aa0ba902b7","service":"gateway",)"
     R"("operation":"GET /x","start_time_unix_nano":"1795226400000000001","duration_nano":5,"root_duration_nano":5,)"
     R"("complete":true,"error":false,"spans":1}],"next_cursor":""})";
-constexpr const char* kTrace =
+constexpr const char* kTraceAnswer =
     R"({"trace_id":"4bf92f3577b34da6a3ce929d0e0e4736","complete":true,"spans":[{"span_id":"00f067aa0ba902b7",)"
     R"("service":"gateway","operation":"GET /x","start_time_unix_nano":"1795226400000000001","duration_nano":5}]})";
 
@@ -44,7 +44,7 @@ class DemoTest : public ::testing::Test {
     old_path_ = std::getenv("PATH");
     ::setenv("PATH", (scratch_.path() + "/bin:" + old_path_).c_str(), 1);
     world_.answer(200, kRows);
-    world_.answer(200, kTrace);
+    world_.answer(200, kTraceAnswer);
   }
   void TearDown() override { ::setenv("PATH", old_path_.c_str(), 1); }
 
@@ -108,7 +108,7 @@ TEST_F(DemoTest, SpansThatAreStillOnTheirWayAreWaitedFor) {
   slow.answer(200, R"({"rows":[],"next_cursor":""})");
   slow.answer(200, R"({"rows":[],"next_cursor":""})");
   slow.answer(200, kRows);
-  slow.answer(200, kTrace);
+  slow.answer(200, kTraceAnswer);
   EXPECT_EQ(slow.run({"demo", "--once"}), ExitCode::kOk) << slow.err;
   EXPECT_NE(slow.out.find("trace 4bf92f3577b34da6a3ce929d0e0e4736\n"), std::string::npos);
 }

@@ -13,8 +13,8 @@ namespace fathom::cli {
 
 namespace {
 
-constexpr uint64_t kPatienceNano = 10 * kNanosPerSecond;
-constexpr const char* kCheck = "kernel events";
+constexpr uint64_t kAgentTimeoutNano = 10 * kNanosPerSecond;
+constexpr const char* kKernelCheck = "kernel events";
 
 void append(std::string& list, const std::string& name) {
   list += (list.empty() ? "" : ", ") + name;
@@ -46,19 +46,19 @@ std::vector<Finding> judge_kernel_sources(const boost::json::array& sources) {
       add(lacks, source);
   }
   std::vector<Finding> findings;
-  if (!available.empty()) findings.push_back({kCheck, Health::kOk, available, ""});
+  if (!available.empty()) findings.push_back({kKernelCheck, Health::kOk, available, ""});
   for (const Lack& lack : lacks)
-    findings.push_back({kCheck, Health::kWarn, "no " + lack.names + ": " + lack.why, lack.cure, lack.names});
+    findings.push_back({kKernelCheck, Health::kWarn, "no " + lack.names + ": " + lack.why, lack.cure, lack.names});
   return findings;
 }
 
 std::vector<Finding> check_kernel_sources(const Context& context) {
   Result<std::string> agent = sibling_program(context, "fathom-agent");
   if (!agent) return {};  // check_programs() says so
-  Result<std::string> said = run_and_capture({*agent, "--print-sources"}, kPatienceNano);
+  Result<std::string> said = run_and_capture({*agent, "--print-sources"}, kAgentTimeoutNano);
   Result<boost::json::value> sources = said ? parse_exactly(*said) : said.error();
   if (sources && sources->is_array()) return judge_kernel_sources(sources->get_array());
-  return {{kCheck, Health::kWarn, "fathom-agent does not say what it may see of the kernel",
+  return {{kKernelCheck, Health::kWarn, "fathom-agent does not say what it may see of the kernel",
            "it is of another version than this program: update the older one"}};
 }
 

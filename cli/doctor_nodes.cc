@@ -11,7 +11,6 @@ namespace fathom::cli {
 namespace {
 
 constexpr size_t kMostFindings = 8;
-constexpr size_t kShownIdDigits = 8;
 
 struct Reason {
   std::string_view name;  // docs/node-agent.md says what each means
@@ -72,11 +71,10 @@ bool is_worse(const Loss& a, const Loss& b) {
   return spans_a != spans_b ? spans_a : a.count > b.count;
 }
 
-std::vector<Loss> losses_of(const boost::json::array& nodes) {
+std::vector<Loss> worst_losses(const boost::json::array& nodes) {
   std::vector<Loss> all;
   for (const boost::json::value& node : nodes) {
-    std::string name =
-        name_text(text_of(node, "host_name")) + " (" + text_of(node, "node_id").substr(0, kShownIdDigits) + ")";
+    std::string name = name_text(text_of(node, "host_name")) + " (" + short_node_id(text_of(node, "node_id")) + ")";
     for (const boost::json::value& loss : array_of(node, "losses")) {
       uint64_t count = number_of(loss, "count");
       if (count > 0) all.push_back({name, text_of(loss, "reason"), count});
@@ -102,7 +100,7 @@ Finding finding_of(const Loss& loss) {
 }  // namespace
 
 std::vector<Finding> judge_nodes(const boost::json::array& nodes) {
-  std::vector<Loss> losses = losses_of(nodes);
+  std::vector<Loss> losses = worst_losses(nodes);
   if (losses.empty()) return {{"nodes", Health::kOk, no_losses(nodes.size()), ""}};
   size_t shown = std::min(losses.size(), kMostFindings);
   std::vector<Finding> findings;

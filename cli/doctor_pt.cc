@@ -10,23 +10,23 @@ namespace fathom::cli {
 
 namespace {
 
-constexpr uint64_t kPatienceNano = 60 * kNanosPerSecond;
-constexpr const char* kCheck = "Intel PT";
+constexpr uint64_t kRecorderTimeoutNano = 60 * kNanosPerSecond;
+constexpr const char* kPtCheck = "Intel PT";
 
 }  // namespace
 
 Finding check_intel_pt(const Context& context) {
   Result<std::string> recorder = sibling_program(context, "fathom-recorder");
   if (!recorder)
-    return {kCheck, Health::kFail, recorder.error().message, "install fathom-recorder beside this program"};
-  Result<std::string> said = run_and_capture({*recorder, "--doctor-pt"}, kPatienceNano);
+    return {kPtCheck, Health::kFail, recorder.error().message, "install fathom-recorder beside this program"};
+  Result<std::string> said = run_and_capture({*recorder, "--doctor-pt"}, kRecorderTimeoutNano);
   Result<boost::json::value> report = said ? parse_exactly(*said) : said.error();
   if (!report || text_of(*report, "says").empty()) {
-    return {kCheck, Health::kFail, "fathom-recorder does not say whether Intel PT works",
+    return {kPtCheck, Health::kFail, "fathom-recorder does not say whether Intel PT works",
             "it is of another version than this program: update the older one"};
   }
   const Health health = flag_of(*report, "works") ? Health::kOk : Health::kFail;
-  return {kCheck, health, text_of(*report, "says"), text_of(*report, "cure")};
+  return {kPtCheck, health, text_of(*report, "says"), text_of(*report, "cure")};
 }
 
 }  // namespace fathom::cli

@@ -16,10 +16,10 @@ namespace fathom::cli {
 namespace {
 
 constexpr uint64_t kProgramPatienceNano = 10 * kNanosPerSecond;
-constexpr const char* kNodeCure =
+constexpr const char* kNodeJsCure =
     "only 'fathom demo --app otel-shop' needs it: apt install nodejs npm (18.19 or later)";
 
-std::string trimmed(std::string text) {
+std::string printable_line(std::string text) {
   text.erase(text.find_last_not_of(" \r\n") + 1);
   return printable(text);
 }
@@ -57,7 +57,7 @@ Finding check_server(const Context& context, const Args& args, bool& reachable) 
   if (!api) return not_reachable(api.error());
   Result<std::string> alive = api->fetch(Target("/healthz"));
   if (!alive) return not_reachable(alive.error());
-  if (trimmed(*alive) != "ok") {
+  if (printable_line(*alive) != "ok") {
     return {"server", Health::kFail, "what answers there is not fathom", "say where fathom is: --url, $FATHOM_URL"};
   }
   reachable = true;
@@ -83,19 +83,19 @@ Finding judge_node_version(const std::string& version) {
   std::sscanf(version.c_str(), "v%d.%d", &major, &minor);
   bool enough = major > 20 || (major == 20 && minor >= 6) || (major == 18 && minor >= 19);
   if (enough) return {"node", Health::kOk, version, ""};
-  return {"node", Health::kWarn, version + " is too old, or of an odd line", kNodeCure};
+  return {"node", Health::kWarn, version + " is too old, or of an odd line", kNodeJsCure};
 }
 
 Finding check_node() {
   Result<std::string> version = run_and_capture({"node", "--version"}, kProgramPatienceNano);
-  if (!version) return {"node", Health::kWarn, version.error().message, kNodeCure};
-  return judge_node_version(trimmed(*version));
+  if (!version) return {"node", Health::kWarn, version.error().message, kNodeJsCure};
+  return judge_node_version(printable_line(*version));
 }
 
 Finding check_npm() {
   Result<std::string> version = run_and_capture({"npm", "--version"}, kProgramPatienceNano);
-  if (!version) return {"npm", Health::kWarn, version.error().message, kNodeCure};
-  return {"npm", Health::kOk, trimmed(*version), ""};
+  if (!version) return {"npm", Health::kWarn, version.error().message, kNodeJsCure};
+  return {"npm", Health::kOk, printable_line(*version), ""};
 }
 
 Finding check_shop(const Context& context) {

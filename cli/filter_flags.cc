@@ -37,15 +37,15 @@ Result<> add_since(Target& target, const Args& args, uint64_t now_unix_nano) {
   return {};
 }
 
-Result<uint64_t> duration_of(const Args& args, const char* flag, uint64_t otherwise) {
+Result<uint64_t> duration_flag(const Args& args, const char* flag, uint64_t otherwise) {
   if (!args.given(flag)) return otherwise;
   return args.duration_nano(flag);
 }
 
 Result<> add_durations(Target& target, const Args& args) {
-  Result<uint64_t> least = duration_of(args, "--min-duration", 0);
+  Result<uint64_t> least = duration_flag(args, "--min-duration", 0);
   if (!least) return least.error();
-  Result<uint64_t> most = duration_of(args, "--max-duration", UINT64_MAX);
+  Result<uint64_t> most = duration_flag(args, "--max-duration", UINT64_MAX);
   if (!most) return most.error();
   if (*least > *most) return invalid("--min-duration must not be greater than --max-duration");
   if (args.has("--min-duration")) target.add("min_duration", std::to_string(*least) + "ns");

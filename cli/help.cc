@@ -9,7 +9,7 @@ namespace fathom::cli {
 
 namespace {
 
-constexpr size_t kWidth = 100;
+constexpr size_t kHelpColumns = 100;
 constexpr size_t kIndent = 2;
 
 std::string flag_label(const Flag& flag) {
@@ -35,8 +35,8 @@ std::string list(const std::vector<std::pair<std::string, std::string>>& entries
   size_t indent = kIndent + widest + 2;
   std::string out;
   for (const auto& [label, text] : entries) {
-    out +=
-        std::string(kIndent, ' ') + pad_to_width(label, widest + 2, Align::kLeft) + wrap(text, kWidth, indent) + "\n";
+    out += std::string(kIndent, ' ') + pad_to_width(label, widest + 2, Align::kLeft) +
+           wrap(text, kHelpColumns, indent) + "\n";
   }
   return out;
 }
@@ -87,12 +87,12 @@ std::string group_help(const CommandLine& line, const std::vector<CommandLine>& 
   std::vector<std::pair<std::string, std::string>> entries;
   for (const CommandLine& part : parts) entries.emplace_back(part.name.substr(line.name.size() + 1), part.summary);
   return line.name + ": " + line.summary + "\n\nusage: " + line.name + " COMMAND [flags]\n\n" +
-         wrap(line.about, kWidth, 0) + "\n\ncommands:\n" + list(entries) + "\n" + line.name +
+         wrap(line.about, kHelpColumns, 0) + "\n\ncommands:\n" + list(entries) + "\n" + line.name +
          " COMMAND --help says more, with examples.\n" + examples_section(line);
 }
 
 std::string command_help(const CommandLine& line) {
-  std::string about = line.about.empty() ? "" : "\n" + wrap(line.about, kWidth, 0) + "\n";
+  std::string about = line.about.empty() ? "" : "\n" + wrap(line.about, kHelpColumns, 0) + "\n";
   return line.name + ": " + line.summary + "\n\n" + usage(line) + about + flags_section(line) + examples_section(line);
 }
 

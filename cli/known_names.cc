@@ -18,7 +18,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-constexpr size_t kNamed = 10;
+constexpr size_t kMostNamesListed = 10;
 constexpr size_t kMeant = 3;
 constexpr const char* kMostValues = "1000";
 
@@ -27,8 +27,8 @@ bool has(const Names& names, std::string_view name) {
 }
 
 // Those that are like `word` first.
-std::string listed(std::string_view word, const Names& known) {
-  const size_t most = lines_shown(known.size(), kNamed);
+std::string listed_names(std::string_view word, const Names& known) {
+  const size_t most = lines_shown(known.size(), kMostNamesListed);
   Names shown = nearest_few(word, known, most);
   for (size_t i = 0; i < known.size() && shown.size() < most; ++i) {
     if (!has(shown, known[i])) shown.push_back(known[i]);
@@ -93,11 +93,11 @@ class Lookup {
     Target target("/api/v1/attributes/" + net::percent_encode(key) + "/values");
     const auto known = names(target.add("limit", kMostValues), "values", "value");
     if (!known || known->empty() || has(*known, wanted)) return "";
-    return "--where: of " + printable(key) + " there are " + listed(wanted, *known) + "\n";
+    return "--where: of " + printable(key) + " there are " + listed_names(wanted, *known) + "\n";
   }
 
   static std::string those(std::string_view word, const Names& known) {
-    return known.empty() ? "; there is none at all\n" : "; there are " + listed(word, known) + "\n";
+    return known.empty() ? "; there is none at all\n" : "; there are " + listed_names(word, known) + "\n";
   }
 
   // Each once. Without `member` the list is of texts.

@@ -8,9 +8,9 @@ namespace fathom::cli {
 namespace {
 
 constexpr const char* kNothing = R"({"rows":[],"next_cursor":""})";
-constexpr const char* kServices =
+constexpr const char* kKnownServices =
     R"({"services":[{"service":"catalog"},{"service":"gateway"},{"service":"gateway","service_namespace":"b"},{"service":"load"}]})";
-constexpr const char* kOperations = R"({"operations":[{"operation":"GET /"},{"operation":"GET /cart"}]})";
+constexpr const char* kKnownOperations = R"({"operations":[{"operation":"GET /"},{"operation":"GET /cart"}]})";
 constexpr const char* kKeys = R"({"keys":["http.route","region","user.tier"]})";
 constexpr const char* kRegions = R"({"key":"region","values":[{"value":"eu","spans":9},{"value":"us","spans":2}]})";
 
@@ -26,22 +26,23 @@ std::string said(const std::vector<std::string>& words, const std::vector<std::s
 }
 
 TEST(UnknownNames, AServiceIsToldWithThoseThereAre) {
-  EXPECT_EQ(said({"slowest", "--service", "gatewya"}, {kNothing, kServices}),
+  EXPECT_EQ(said({"slowest", "--service", "gatewya"}, {kNothing, kKnownServices}),
             "--service: no service is called 'gatewya' in this time (did you mean gateway?); there are gateway, "
             "catalog, load\n");
-  EXPECT_EQ(said({"services", "--service", "x"}, {R"({"operations":[]})", kServices}),
+  EXPECT_EQ(said({"services", "--service", "x"}, {R"({"operations":[]})", kKnownServices}),
             "--service: no service is called 'x' in this time; there are catalog, gateway, load\n");
   EXPECT_EQ(said({"latency", "--service", "x"}, {R"({"points":[]})", R"({"services":[]})"}),
             "--service: no service is called 'x' in this time; there is none at all\n");
-  EXPECT_EQ(said({"slowest", "--service", "load"}, {kNothing, kServices}), "");
+  EXPECT_EQ(said({"slowest", "--service", "load"}, {kNothing, kKnownServices}), "");
   EXPECT_EQ(said({"slowest"}, {kNothing}), "");
 }
 
 TEST(UnknownNames, AnOperationIsOneOfItsService) {
-  EXPECT_EQ(said({"slowest", "--service", "gateway", "--operation", "GET /crat"}, {kNothing, kServices, kOperations}),
+  EXPECT_EQ(said({"slowest", "--service", "gateway", "--operation", "GET /crat"},
+                 {kNothing, kKnownServices, kKnownOperations}),
             "--operation: no operation of gateway is called 'GET /crat' in this time (did you mean GET /cart?); there "
             "are GET /cart, GET /\n");
-  EXPECT_EQ(said({"slowest", "--operation", "GET /"}, {kNothing, kOperations}), "");
+  EXPECT_EQ(said({"slowest", "--operation", "GET /"}, {kNothing, kKnownOperations}), "");
 }
 
 TEST(UnknownNames, AnAttributeThatNobodyHas) {

@@ -13,7 +13,7 @@ namespace fathom::cli {
 
 namespace {
 
-constexpr size_t kBarWidth = 20;
+constexpr size_t kLatencyBarWidth = 20;
 
 CommandLine latency_line() {
   return {"fathom latency",
@@ -34,7 +34,7 @@ CommandLine latency_line() {
            {"fathom latency --since 6h --heatmap", "all spans, as a picture"}}};
 }
 
-std::vector<std::string> cells_of(const boost::json::value& point, uint64_t highest_p99) {
+std::vector<std::string> latency_cells(const boost::json::value& point, uint64_t highest_p99) {
   uint64_t p99 = number_of(point, "p99_nano");
   return {short_instant(number_of(point, "start_time_unix_nano")).substr(0, 16),
           group_digits(number_of(point, "count")),
@@ -43,7 +43,7 @@ std::vector<std::string> cells_of(const boost::json::value& point, uint64_t high
           format_duration(number_of(point, "p90_nano")),
           format_duration(p99),
           format_duration(number_of(point, "max_nano")),
-          time_bar(0, p99, highest_p99, kBarWidth)};
+          time_bar(0, p99, highest_p99, kLatencyBarWidth)};
 }
 
 std::string latency_table(const boost::json::array& points, size_t columns) {
@@ -53,7 +53,7 @@ std::string latency_table(const boost::json::array& points, size_t columns) {
   for (const char* title : {"SPANS", "ERRORS", "P50", "P90", "P99", "MAX"}) titles.push_back({title, Align::kRight});
   titles.push_back({"P99", Align::kLeft, true});
   Table table(titles);
-  for (const boost::json::value& point : points) table.add(cells_of(point, highest));
+  for (const boost::json::value& point : points) table.add(latency_cells(point, highest));
   return table.render(columns);
 }
 

@@ -15,10 +15,9 @@ namespace fathom::cli {
 namespace {
 
 constexpr uint64_t kLookedAt = 200;  // of the slowest ones
-constexpr size_t kNamed = 3;
+constexpr size_t kMostSuggested = 3;
 constexpr uint64_t kAroundNano = kNanosPerHour;
 
-constexpr uint64_t kNanosPerMilli = 1'000'000;
 constexpr uint64_t kLeastBoundNano = kNanosPerMilli;  // what is shorter may be over before the recorder looks
 constexpr uint64_t kHintedSteps = 50'000;             // some seconds; whoever waits for a lock is told at once
 constexpr size_t kNone = TreeLine::kNone;
@@ -31,7 +30,7 @@ bool has_more(const boost::json::value& row) {
   return number_of(row, "captures") > 0 || number_of(row, "snapshots") > 0;
 }
 
-std::string line_of(const boost::json::value& row) {
+std::string suggestion_line(const boost::json::value& row) {
   const bool recorded = number_of(row, "snapshots") > 0;
   return pad_to_width(format_duration(number_of(row, "duration_nano")), 10, Align::kRight) +
          (recorded ? "  recorded: fathom trace    " : "  captured: fathom timeline ") +
@@ -53,9 +52,9 @@ std::string likes_note(const Api& api, const TraceTree& tree, const TreeSpan& ro
   std::string lines;
   size_t named = 0;
   for (const boost::json::value& row : *rows) {
-    if (named == kNamed) break;
+    if (named == kMostSuggested) break;
     if (!has_more(row) || flag_of(row, "stepped") || text_of(row, "trace_id") == tree.trace_id) continue;
-    lines += line_of(row);
+    lines += suggestion_line(row);
     ++named;
   }
   const std::string whose = name_text(root.operation) + " of " + name_text(root.service);

@@ -7,7 +7,7 @@
 namespace fathom::cli {
 namespace {
 
-struct Given {
+struct ChainedSpan {
   std::string operation;
   std::string kind;
   uint64_t micros = 0;
@@ -16,7 +16,7 @@ struct Given {
 };
 
 // Each the only child of the one before.
-boost::json::value chain_of(const std::vector<Given>& spans) {
+boost::json::value chain_of(const std::vector<ChainedSpan>& spans) {
   std::string json = R"({"trace_id":"0123456789abcdef0123456789abcdef","spans":[)";
   for (size_t i = 0; i < spans.size(); ++i) {
     json += (i == 0 ? "" : ",") + std::string(R"({"span_id":")") + std::to_string(i + 1) + R"(","parent_span_id":")" +
@@ -30,7 +30,7 @@ boost::json::value chain_of(const std::vector<Given>& spans) {
                                    R"({"attributes":{"telemetry.sdk.name":"opentelemetry"}}]})");
 }
 
-std::string hint_of(const std::vector<Given>& spans) {
+std::string hint_of(const std::vector<ChainedSpan>& spans) {
   const boost::json::value trace = chain_of(spans);
   return record_hint(build_trace_tree(trace));
 }

@@ -13,8 +13,6 @@ namespace fathom::cli {
 
 namespace {
 
-constexpr size_t kShownIdDigits = 8;
-
 CommandLine nodes_line() {
   return {
       "fathom nodes",
@@ -29,7 +27,7 @@ CommandLine nodes_line() {
        {"fathom nodes --format json | jq -r '.[] | select(.connected | not) | .host_name'", "who is away"}}};
 }
 
-std::string state_of(const boost::json::value& node, uint64_t now_unix_nano) {
+std::string connection_text(const boost::json::value& node, uint64_t now_unix_nano) {
   if (flag_of(node, "connected")) return "connected";
   uint64_t seen = number_of(node, "last_seen_unix_nano");
   return "away for " + format_duration(now_unix_nano - std::min(now_unix_nano, seen));
@@ -44,7 +42,7 @@ std::string clock_of(const boost::json::value& node) {
   return (behind ? "-" : "+") + format_duration(size) + " ± " + format_duration(number_of(clock, "error_nano"));
 }
 
-std::string losses_of(const boost::json::value& node) {
+std::string losses_text(const boost::json::value& node) {
   std::string text;
   for (const boost::json::value& loss : array_of(node, "losses")) {
     if (number_of(loss, "count") == 0) continue;
@@ -64,10 +62,10 @@ std::string nodes_table(const boost::json::array& nodes, const Context& context)
                {"SPOOL", Align::kRight},
                {"LOST", Align::kLeft, true}});
   for (const boost::json::value& node : nodes) {
-    table.add({name_text(text_of(node, "host_name")), text_of(node, "node_id").substr(0, kShownIdDigits),
-               text_of(node, "agent_version"), state_of(node, context.now_unix_nano()), clock_of(node),
+    table.add({name_text(text_of(node, "host_name")), short_node_id(text_of(node, "node_id")),
+               text_of(node, "agent_version"), connection_text(node, context.now_unix_nano()), clock_of(node),
                group_digits(number_of(node, "programs")), group_digits(number_of(node, "acknowledged_spans")),
-               format_size(number_of(node, "spool_bytes")), losses_of(node)});
+               format_size(number_of(node, "spool_bytes")), losses_text(node)});
   }
   return table.render(context.columns);
 }

@@ -5,7 +5,7 @@
 namespace fathom::cli {
 namespace {
 
-constexpr const char* kNodes =
+constexpr const char* kNodesAnswer =
     R"({"nodes":[{"node_id":"00ff00ff00ff00ff00ff00ff00ff00ff","host_name":"db-1","agent_version":"0.1.0",)"
     R"("connected":true,"first_seen_unix_nano":"1","last_seen_unix_nano":"1795226399000000000",)"
     R"("clock":{"offset_nano":-7200000000000,"error_nano":1200000,"measured_unix_nano":"3"},"programs":4,)"
@@ -17,7 +17,7 @@ constexpr const char* kNodes =
 
 TEST(Nodes, OneLineEach) {
   FakeWorld world;
-  world.answer(200, kNodes);
+  world.answer(200, kNodesAnswer);
   EXPECT_EQ(world.run({"nodes"}), ExitCode::kOk);
   EXPECT_EQ(world.targets.at(0), "/api/v1/nodes");
   EXPECT_EQ(world.err, "");
@@ -44,7 +44,7 @@ TEST(Nodes, AllLossesAreListed) {
 
 TEST(Nodes, JsonIsTheArray) {
   FakeWorld world;
-  world.answer(200, kNodes);
+  world.answer(200, kNodesAnswer);
   EXPECT_EQ(world.run({"nodes", "--format", "json"}), ExitCode::kOk);
   EXPECT_TRUE(world.out.starts_with("[\n{\"node_id\":\"00ff")) << world.out;
   EXPECT_NE(world.out.find("\"offset_nano\":-7200000000000"), std::string::npos);

@@ -12,6 +12,8 @@
 
 namespace fathom::cli {
 
+inline constexpr uint64_t kMostRows = 1'000'000;  // that a command may be asked to fetch
+
 // Of a row: whether it is one of those that are fetched.
 using IsWanted = std::function<bool(const boost::json::value& row)>;
 

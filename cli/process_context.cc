@@ -18,7 +18,7 @@ namespace fathom::cli {
 
 namespace {
 
-[[noreturn]] void give_up(int fault) {
+[[noreturn]] void end_unwritten(int fault) {
   std::fprintf(stderr, "fathom: cannot write to standard output: %s\n", std::strerror(fault));
   ::_exit(static_cast<int>(ExitCode::kLocalFailure));
 }
@@ -30,7 +30,7 @@ void write_all(int descriptor, std::string_view text) {
     ssize_t written = ::write(descriptor, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0 && descriptor == STDERR_FILENO) return;
-    if (written < 0) give_up(errno);
+    if (written < 0) end_unwritten(errno);
     text.remove_prefix(static_cast<size_t>(written));
   }
 }

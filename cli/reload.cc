@@ -6,7 +6,7 @@ namespace fathom::cli {
 
 namespace {
 
-std::string listed(const std::vector<std::string>& keys) {
+std::string joined_keys(const std::vector<std::string>& keys) {
   std::string text;
   for (const std::string& key : keys) text += (text.empty() ? "" : ",") + key;
   return text;
@@ -50,9 +50,9 @@ void Reloader::report(const std::vector<std::string>& changed) {
   std::vector<std::string> waiting = changed_keys(line_, started_with_.args, settings_.args);
   std::erase_if(waiting,
                 [&](const std::string& key) { return std::find(keys_.begin(), keys_.end(), key) != keys_.end(); });
-  log_info("read again: changed=" + (effective.empty() ? "nothing" : listed(effective)) +
+  log_info("read again: changed=" + (effective.empty() ? "nothing" : joined_keys(effective)) +
            (names_files(started_with_.args) ? ", certificates and tokens loaded anew" : ""));
-  if (!waiting.empty()) log_warning("these keys take effect after a restart: " + listed(waiting));
+  if (!waiting.empty()) log_warning("these keys take effect after a restart: " + joined_keys(waiting));
 }
 
 bool can_reload(const Args& args) {

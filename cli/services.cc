@@ -148,7 +148,7 @@ Result<Busy> fetch_list(const Args& args, const Context& context, const std::str
               number_of(*answer, "counted_nano")};
 }
 
-std::string nothing(const Args& args, const Context& context) {
+std::string no_spans_note(const Args& args, const Context& context) {
   auto service = args.given("--service");
   std::string whose = service ? " of service '" + printable(*service) + "'" : "";
   return "no spans" + whose + " in this time" + further_back(args) + "\n" +
@@ -170,7 +170,7 @@ ExitCode run_services(const Args& args, const Context& context) {
   if (*format == "json") {
     context.out(rows_json(with_counted(*busy)));
   } else if (busy->rows.empty()) {
-    context.err(nothing(args, context));
+    context.err(no_spans_note(args, context));
   } else {
     context.out(by_operation ? operations_table(*busy, context.columns) : services_table(*busy, context.columns));
     context.err(remark_on_rates(*busy));

@@ -6,7 +6,7 @@
 namespace fathom::cli {
 namespace {
 
-constexpr const char* kServices =
+constexpr const char* kBusyServices =
     R"({"services":[{"service":"gateway","service_namespace":"shop","operations":3,"spans":12345,"errors":7,)"
     R"("p50_nano":1000000,"p90_nano":2,"p99_nano":250000000,"max_nano":1500000000},)"
     R"({"service":"a\u001b[2J","service_namespace":"","operations":1,"spans":1,"errors":0,)"
@@ -14,7 +14,7 @@ constexpr const char* kServices =
     R"("counted_from_unix_nano":"1795226415000000000","counted_to_unix_nano":"1795227015000000000",)"
     R"("counted_nano":600000000000})";
 
-constexpr const char* kOperations =
+constexpr const char* kBusyOperations =
     R"({"operations":[{"service":"gateway","service_namespace":"","operation":"GET /x","kind":"server","spans":2,)"
     R"("errors":1,"p50_nano":1000,"p99_nano":2000,"max_nano":3000}]})";
 
@@ -34,7 +34,7 @@ std::vector<std::pair<std::string, std::string>> query_of(const std::string& tar
 
 TEST(Services, OneLineEach) {
   FakeWorld world;
-  world.answer(200, kServices);
+  world.answer(200, kBusyServices);
   EXPECT_EQ(world.run({"services"}), ExitCode::kOk);
   EXPECT_TRUE(world.targets[0].starts_with("/api/v1/services?from=")) << world.targets[0];
   EXPECT_EQ(world.out,
@@ -46,7 +46,7 @@ TEST(Services, OneLineEach) {
 
 TEST(Services, OperationsOfOne) {
   FakeWorld world;
-  world.answer(200, kOperations);
+  world.answer(200, kBusyOperations);
   EXPECT_EQ(world.run({"services", "--service", "gateway"}), ExitCode::kOk);
   EXPECT_TRUE(world.targets[0].starts_with("/api/v1/operations?service=gateway&from=")) << world.targets[0];
   EXPECT_EQ(world.out,
@@ -97,12 +97,12 @@ TEST(Services, LongNamesAreWholeWithoutATerminal) {
 
 TEST(Services, JsonIsTheArray) {
   FakeWorld world;
-  world.answer(200, kOperations);
+  world.answer(200, kBusyOperations);
   EXPECT_EQ(world.run({"services", "--operations", "--format", "json"}), ExitCode::kOk);
   EXPECT_TRUE(world.out.starts_with("[\n{\"service\":\"gateway\"")) << world.out;
   EXPECT_TRUE(world.out.ends_with("}\n]\n"));
   FakeWorld counted;
-  counted.answer(200, kServices);
+  counted.answer(200, kBusyServices);
   EXPECT_EQ(counted.run({"services", "--format", "json"}), ExitCode::kOk);
   EXPECT_NE(counted.out.find("\"max_nano\":1,\"counted_nano\":600000000000}"), std::string::npos) << counted.out;
   EXPECT_EQ(counted.err, "");

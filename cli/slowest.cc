@@ -15,9 +15,7 @@ namespace fathom::cli {
 
 namespace {
 
-constexpr uint64_t kMostRows = 1'000'000;
-
-std::string marks_of(const boost::json::value& row) {
+std::string request_marks(const boost::json::value& row) {
   const std::pair<bool, const char*> all[] = {{flag_of(row, "error"), "error"},
                                               {!flag_of(row, "complete"), "incomplete"},
                                               {number_of(row, "captures") > 0, "captured"},
@@ -37,13 +35,13 @@ std::string kept_asked(const Args& args) {
   return captured ? "captured" : "";
 }
 
-std::vector<std::string> cells_of(const boost::json::value& row, bool by_span) {
+std::vector<std::string> request_cells(const boost::json::value& row, bool by_span) {
   std::vector<std::string> cells{format_duration(number_of(row, "duration_nano")),
                                  short_instant(number_of(row, "start_time_unix_nano")),
                                  name_text(text_of(row, "service")),
                                  name_text(text_of(row, "operation")),
                                  group_digits(number_of(row, "spans")),
-                                 marks_of(row),
+                                 request_marks(row),
                                  text_of(row, "trace_id")};
   if (by_span) cells.push_back(text_of(row, "span_id"));
   return cells;
@@ -160,7 +158,7 @@ std::string slowest_table(const boost::json::array& rows, bool by_span, size_t c
                              {"TRACE ID"}};
   if (by_span) titles.push_back({"SPAN ID"});
   Table table(titles);
-  for (const boost::json::value& row : rows) table.add(cells_of(row, by_span));
+  for (const boost::json::value& row : rows) table.add(request_cells(row, by_span));
   return table.render(columns);
 }
 

@@ -2,19 +2,9 @@
 
 #include "cli/testing/fake_context.h"
 #include "cli/testing/slow_rows.h"
-#include "net/uri.h"
 
 namespace fathom::cli {
 namespace {
-
-// A target as it was meant, however it was encoded: "/path key=value key=value".
-std::string decoded(const std::string& text) {
-  Result<net::Target> target = net::parse_target(text);
-  if (!target) return "malformed: " + text;
-  std::string out = target->path;
-  for (const auto& [key, value] : target->query) out += " " + key + "=" + value;
-  return out;
-}
 
 TEST(Slowest, AsksForTheLastHourByTrace) {
   FakeWorld world;
@@ -22,7 +12,7 @@ TEST(Slowest, AsksForTheLastHourByTrace) {
   EXPECT_EQ(world.run({"slowest"}), ExitCode::kOk);
   EXPECT_EQ(world.urls, std::vector<std::string>{"http://127.0.0.1:7070"});
   ASSERT_EQ(world.targets.size(), 1u);
-  EXPECT_EQ(decoded(world.targets[0]),
+  EXPECT_EQ(decoded_target(world.targets[0]),
             "/api/v1/slowest from=2026-11-21T01:00:00.000000000Z to=2026-11-21T02:00:00.000000000Z by=trace limit=20");
   EXPECT_EQ(world.out,
             "DURATION  START (UTC)              SERVICE  OPERATION  SPANS  NOTE  TRACE ID\n"
@@ -60,7 +50,7 @@ TEST(Slowest, EveryFilterReachesTheServerEncoded) {
             ExitCode::kOk);
   EXPECT_EQ(world.urls, std::vector<std::string>{"http://h:1"});
   ASSERT_GE(world.targets.size(), 1u);
-  EXPECT_EQ(decoded(world.targets[0]),
+  EXPECT_EQ(decoded_target(world.targets[0]),
             "/api/v1/slowest service=a b operation=GET /x?y=1&z where=k=v=w where=u=\u00e9 errors=true "
             "min_duration=250000000ns max_duration=1500000000ns from=1970-01-01T00:00:00.500000000Z "
             "to=2026-11-21T01:59:00.000000000Z by=span limit=5");
@@ -216,7 +206,7 @@ TEST(Slowest, TimesAndDurationsMayMeet) {
             ExitCode::kOk)
       << world.err;
   ASSERT_GE(world.targets.size(), 1u);
-  EXPECT_EQ(decoded(world.targets[0]),
+  EXPECT_EQ(decoded_target(world.targets[0]),
             "/api/v1/slowest where=k >= 5 min_duration=5000000ns max_duration=5000000ns "
             "from=2026-11-21T00:00:00.000000000Z to=2026-11-21T00:00:00.000000000Z by=trace limit=20");
 }
@@ -226,8 +216,9 @@ TEST(Slowest, TimesAreThoseThatTheApiTakes) {
   world.answer(200, page(""));
   EXPECT_EQ(world.run({"slowest", "--from", "1795226400.5", "--to", "2026-11-21T03:00:00 00:00"}), ExitCode::kOk);
   ASSERT_EQ(world.targets.size(), 1u);
-  EXPECT_NE(decoded(world.targets[0]).find("from=2026-11-21T02:00:00.500000000Z to=2026-11-21T03:00:00.000000000Z"),
-            std::string::npos)
+  EXPECT_NE(
+      decoded_target(world.targets[0]).find("from=2026-11-21T02:00:00.500000000Z to=2026-11-21T03:00:00.000000000Z"),
+      std::string::npos)
       << world.targets[0];
 }
 

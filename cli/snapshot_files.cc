@@ -71,7 +71,7 @@ std::vector<Flag> export_passed_flags() {
                worker_flags()});
 }
 
-CommandLine export_line() {
+CommandLine snapshot_export_line() {
   return {"fathom snapshot export",
           "as a file for another program's page: Perfetto, pprof",
           "",
@@ -83,7 +83,7 @@ CommandLine export_line() {
 }
 
 // Each format in a file of its own, one after the other.
-ExitCode run_export(const Args& args, const Context& context) {
+ExitCode run_snapshot_export(const Args& args, const Context& context) {
   const auto perfetto = args.given("--perfetto"), pprof = args.given("--pprof");
   if (!perfetto && !pprof) {
     return failed(context, invalid("--perfetto FILE or --pprof FILE says where to write it, and in which format"));
@@ -104,7 +104,7 @@ ExitCode run_export(const Args& args, const Context& context) {
 
 std::vector<const Command*> snapshot_file_commands() {
   static const Command kImport{import_line(), run_import};
-  static const Command kExport{export_line(), run_export};
+  static const Command kExport{snapshot_export_line(), run_snapshot_export};
   static const Command kRemove{remove_line(), run_remove};
   return {&kImport, &snapshot_list_command(), &kExport, &kRemove};
 }

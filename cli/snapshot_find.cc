@@ -18,8 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kSuffix = ".snapshot";
-constexpr size_t kLeastDigits = 4;
-constexpr size_t kAllDigits = 32;
+constexpr size_t kLeastSnapshotIdDigits = 4;
+constexpr size_t kSnapshotIdDigits = 32;
 constexpr uint64_t kMostListed = 1'000'000;
 
 using SnapshotId = Id<16>;
@@ -54,7 +54,7 @@ std::string last_of(const std::vector<Dated>& newest_first, const std::string& d
 }
 
 bool may_begin_an_id(std::string_view text) {
-  return text.size() >= kLeastDigits && text.size() <= kAllDigits &&
+  return text.size() >= kLeastSnapshotIdDigits && text.size() <= kSnapshotIdDigits &&
          text.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
 }
 
@@ -97,7 +97,7 @@ Error not_pulled(const Error& here, const std::string& text, const std::string& 
 Result<std::string> find_here(const std::string& directory, std::string_view text) {
   std::vector<Dated> found = snapshots_here(directory);
   if (text == "last" && !found.empty()) return last_of(found, directory);
-  if (text.size() >= kLeastDigits) {
+  if (text.size() >= kLeastSnapshotIdDigits) {
     std::erase_if(found, [&](const Dated& dated) { return !dated.id.starts_with(text); });
     if (found.size() == 1) return found.front().id;
     if (found.size() > 1) {
@@ -112,7 +112,7 @@ Result<std::string> find_on_server(const Api& api, std::string_view text) {
   if (auto whole = SnapshotId::from_hex_text(text)) return whole->hex();
   if (text != "last" && !may_begin_an_id(text)) {
     return invalid("'" + printable(text) + "' is not a snapshot id: 32 hexadecimal digits, at least " +
-                   std::to_string(kLeastDigits) + " of them, or 'last'");
+                   std::to_string(kLeastSnapshotIdDigits) + " of them, or 'last'");
   }
   auto ids = ids_of_server(api, lower(text));
   if (!ids) return ids.error();

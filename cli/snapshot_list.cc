@@ -14,8 +14,6 @@ namespace fathom::cli {
 
 namespace {
 
-constexpr uint64_t kMostRows = 1'000'000;
-
 std::vector<Flag> list_flags() {
   return {{"--limit", "N", "the newest N; 0: all", "0"}, format_flag("table")};
 }
@@ -116,7 +114,7 @@ Result<boost::json::array> of_server(const Args& args, const Context& context) {
   return fetch_pages(*api, Target("/api/v1/snapshots"), "snapshots", kMostRows);
 }
 
-void print(const boost::json::array& rows, const std::string& format, const Context& context) {
+void print_list(const boost::json::array& rows, const std::string& format, const Context& context) {
   if (format == "json") return context.out(rows_json(rows));
   if (rows.empty()) return context.err("there is no snapshot, neither here nor on the server\n");
   std::vector<SnapshotRow> table;
@@ -139,7 +137,7 @@ ExitCode list_both(const Args& args, const Context& context) {
   if (!server) return failed(context, server.error());
   boost::json::array rows = joined(std::move(here->as_array()), *server);
   if (*limit != 0 && rows.size() > *limit) rows.resize(*limit);
-  print(rows, *format, context);
+  print_list(rows, *format, context);
   return ExitCode::kOk;
 }
 

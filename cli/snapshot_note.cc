@@ -30,7 +30,7 @@ std::string holder_of(const boost::json::value& snapshot) {
   return holder == 0 ? "" : " --tid " + std::to_string(holder) + "   # who held the lock";
 }
 
-std::string line_of(const boost::json::value& snapshot) {
+std::string note_line(const boost::json::value& snapshot) {
   const std::string id = printable(text_of(snapshot, "id"));
   const std::string host = printable(text_of(snapshot, "host"));
   const std::string how = how_of(snapshot);
@@ -42,7 +42,7 @@ std::string line_of(const boost::json::value& snapshot) {
 
 std::string snapshots_note(const boost::json::value& document) {
   std::string text;
-  for (const boost::json::value& snapshot : array_of(document, "snapshots")) text += line_of(snapshot);
+  for (const boost::json::value& snapshot : array_of(document, "snapshots")) text += note_line(snapshot);
   return text.empty() ? "" : "\n" + text;
 }
 

@@ -15,9 +15,9 @@ namespace fathom::cli {
 
 namespace {
 
-constexpr uint64_t kPieceBytes = 4 << 20;            // slow lines have their time for one
-constexpr uint64_t kMostBytes = 64ULL << 30;         // that servers have of one thing
-constexpr uint64_t kPatienceNano = kNanosPerMinute;  // with a server that says: later
+constexpr uint64_t kPieceBytes = 4 << 20;                     // slow lines have their time for one
+constexpr uint64_t kMostBytes = 64ULL << 30;                  // that servers have of one thing
+constexpr uint64_t kBusyServerTimeoutNano = kNanosPerMinute;  // with a server that says: later
 constexpr uint64_t kPauseNano = kNanosPerSecond / 5;
 constexpr size_t kMostBeginnings = 3;  // of one upload that others disturb
 
@@ -99,7 +99,7 @@ class Upload {
 
  private:
   Result<> put(uint64_t offset, std::string_view bytes) {
-    const uint64_t until = waited_nano_ + kPatienceNano;
+    const uint64_t until = waited_nano_ + kBusyServerTimeoutNano;
     while (true) {
       auto reply = api_.put(piece_target(content_, offset, "total", total_), bytes);
       if (!reply) return reply.error();

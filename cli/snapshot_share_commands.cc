@@ -13,7 +13,7 @@ std::vector<Flag> share_flags() {
   return join({{snapshot_directory_flag()}, connection_flags()});
 }
 
-ExitCode print(const Context& context, const std::string& id, const Result<Shared>& shared, const char* verb) {
+ExitCode print_shared(const Context& context, const std::string& id, const Result<Shared>& shared, const char* verb) {
   if (!shared && shared.error().code == ErrorCode::kNotFound) return not_fetched(context, shared.error());
   if (!shared) return failed(context, shared.error());
   context.err(shared_text(*shared, verb) + "\n");
@@ -39,7 +39,7 @@ ExitCode run_push(const Args& args, const Context& context) {
   if (!id) return not_fetched(context, id.error());
   Result<Api> api = connect(args, context);
   if (!api) return failed(context, api.error());
-  return print(context, *id, push_snapshot(context, *api, *directory, *id), "pushed");
+  return print_shared(context, *id, push_snapshot(context, *api, *directory, *id), "pushed");
 }
 
 CommandLine pull_line() {
@@ -62,7 +62,7 @@ ExitCode run_pull(const Args& args, const Context& context) {
   if (!api) return failed(context, api.error());
   Result<std::string> id = find_on_server(*api, args.positional(0));
   if (!id) return not_fetched(context, id.error());
-  const ExitCode code = print(context, *id, pull_snapshot(context, *api, *directory, *id), "pulled");
+  const ExitCode code = print_shared(context, *id, pull_snapshot(context, *api, *directory, *id), "pulled");
   if (code == ExitCode::kOk)
     context.err("next: fathom snapshot calls " + id->substr(0, 8) + directory_words(args) + "\n");
   return code;

@@ -13,7 +13,7 @@
 namespace fathom::cli {
 namespace {
 
-const std::string kId(32, 'a');
+const std::string kSnapshotId(32, 'a');
 
 class SnapshotShareHereTest : public testing::Test {
  protected:
@@ -21,7 +21,7 @@ class SnapshotShareHereTest : public testing::Test {
   void add(const std::string& id, const std::string& content = "content") {
     std::ofstream(directory_ + "/snapshots/" + id + ".snapshot") << content;
   }
-  Result<Shared> push(FakeWorld& world, const std::string& id = kId) {
+  Result<Shared> push(FakeWorld& world, const std::string& id = kSnapshotId) {
     Context context = world.context();
     return push_snapshot(context, api(context), directory_, id);
   }
@@ -39,7 +39,7 @@ TEST_F(SnapshotShareHereTest, IdsAreFoundByTheirBeginning) {
   add("caffee" + std::string(26, '0'));
   add("no-id");
   EXPECT_EQ(*find_here(directory_, "caff"), "caffee" + std::string(26, '0'));
-  EXPECT_EQ(*find_here(directory_, kId), kId);
+  EXPECT_EQ(*find_here(directory_, kSnapshotId), kSnapshotId);
   EXPECT_EQ(find_here(directory_, "aaaa").error().code, ErrorCode::kInvalid);
   EXPECT_EQ(find_here(directory_, "caf").error().code, ErrorCode::kNotFound);
   EXPECT_EQ(find_here(directory_, "dddd").error().code, ErrorCode::kNotFound);
@@ -58,21 +58,21 @@ TEST_F(SnapshotShareHereTest, WhatIsPulledDoesNotBecomeTheLastOne) {
   auto pulled = pull();
   ASSERT_TRUE(pulled.ok()) << pulled.error().message;
   EXPECT_EQ(*find_here(directory_, "last"), id) << "there is no other";
-  add(kId);
+  add(kSnapshotId);
   const auto yesterday = std::filesystem::file_time_type::clock::now() - std::chrono::hours(24);
-  std::filesystem::last_write_time(directory_ + "/snapshots/" + kId + ".snapshot", yesterday);
-  EXPECT_EQ(*find_here(directory_, "last"), kId);
+  std::filesystem::last_write_time(directory_ + "/snapshots/" + kSnapshotId + ".snapshot", yesterday);
+  EXPECT_EQ(*find_here(directory_, "last"), kSnapshotId);
   EXPECT_EQ(*find_here(directory_, id.substr(0, 6)), id);
 }
 
 TEST_F(SnapshotShareHereTest, WhatIsNotHereIsLookedForAtTheServer) {
-  const std::string rows = R"({"snapshots":[{"id":")" + kId + R"("},{"id":")" + std::string(31, 'a') +
+  const std::string rows = R"({"snapshots":[{"id":")" + kSnapshotId + R"("},{"id":")" + std::string(31, 'a') +
                            R"(b"},{"id":"../../../etc"},{"id":"caffee)" + std::string(26, '0') + R"("}]})";
   FakeWorld world;
   world.answer(200, rows);
   Context context = world.context();
   EXPECT_EQ(*find_on_server(api(context), "CAFF"), "caffee" + std::string(26, '0'));
-  EXPECT_EQ(*find_on_server(api(context), "last"), kId);
+  EXPECT_EQ(*find_on_server(api(context), "last"), kSnapshotId);
   EXPECT_TRUE(world.targets.back().ends_with("?limit=1")) << world.targets.back();
   EXPECT_EQ(find_on_server(api(context), "aaaa").error().code, ErrorCode::kInvalid);
   EXPECT_EQ(find_on_server(api(context), "dddd").error().code, ErrorCode::kNotFound);
@@ -84,14 +84,14 @@ TEST_F(SnapshotShareHereTest, WhatIsNotHereIsLookedForAtTheServer) {
 
 TEST_F(SnapshotShareHereTest, ABeginningThatNothingHereHasGoesToTheServer) {
   FakeWorld world;
-  world.answer(200, R"({"snapshots":[{"id":")" + kId + R"("}]})");
+  world.answer(200, R"({"snapshots":[{"id":")" + kSnapshotId + R"("}]})");
   world.answer(404, R"({"error":{"code":"not_found","message":"gone"}})");
   Context context = world.context();
   auto found = here_or_pulled(context, directory_, "aaaa", [&]() -> Result<Api> { return api(context); });
   EXPECT_EQ(found.error().code, ErrorCode::kNotFound);
   EXPECT_NE(found.error().message.find("the server has none either"), std::string::npos) << found.error().message;
   ASSERT_EQ(world.targets.size(), 2u);
-  EXPECT_EQ(world.targets[1], "/api/v1/snapshots/" + kId);
+  EXPECT_EQ(world.targets[1], "/api/v1/snapshots/" + kSnapshotId);
 }
 
 TEST_F(SnapshotShareHereTest, AServerThatCannotBeAskedIsSaid) {
@@ -105,7 +105,7 @@ TEST_F(SnapshotShareHereTest, AServerThatCannotBeAskedIsSaid) {
 }
 
 TEST_F(SnapshotShareHereTest, ABusyServerIsWaitedForAndAWrongOffsetMended) {
-  add(kId, "0123456789");
+  add(kSnapshotId, "0123456789");
   FakeWorld world;
   world.answer(503, R"({"error":{"code":"x","message":"later"}})");
   world.answer(200, R"({"offset":4,"stored":false})");
@@ -115,13 +115,13 @@ TEST_F(SnapshotShareHereTest, ABusyServerIsWaitedForAndAWrongOffsetMended) {
   auto pushed = push(world);
   ASSERT_TRUE(pushed.ok()) << pushed.error().message;
   EXPECT_EQ(world.put, (std::vector<std::string>{"", "", "456789", "789"}));
-  EXPECT_EQ(world.targets[3], "/api/v1/snapshots/" + kId + "/bytes?offset=7&total=10");
+  EXPECT_EQ(world.targets[3], "/api/v1/snapshots/" + kSnapshotId + "/bytes?offset=7&total=10");
   EXPECT_EQ(pushed->missing_images, 0u) << "a name that is none is overlooked";
   EXPECT_GT(world.slept_nano, 0u);
 }
 
 TEST_F(SnapshotShareHereTest, AServerThatNeverTakesAnythingIsGivenUp) {
-  add(kId, "0123456789");
+  add(kSnapshotId, "0123456789");
   FakeWorld busy;
   busy.answer(503, R"({"error":{"code":"x","message":"the disk is nearly full"}})");
   auto refused = push(busy);
@@ -140,7 +140,7 @@ TEST_F(SnapshotShareHereTest, AnAnswerWithoutEndIsNotTaken) {
   world.answer(200, R"({"id":"x","bytes":3,"image_files":[]})");
   world.answer(200, std::string((4 << 20) + 1, 'x'));
   Context context = world.context();
-  EXPECT_EQ(pull_snapshot(context, api(context), directory_, kId).error().code, ErrorCode::kCorrupt);
+  EXPECT_EQ(pull_snapshot(context, api(context), directory_, kSnapshotId).error().code, ErrorCode::kCorrupt);
 }
 
 TEST(SnapshotNote, IsALineForEachAndHarmless) {

@@ -13,7 +13,7 @@ std::string engine_text(const SnapshotRow& row) {
   return row.engine + (slower.empty() ? "" : ", " + slower);
 }
 
-std::vector<std::string> cells_of(const SnapshotRow& row) {
+std::vector<std::string> snapshot_cells(const SnapshotRow& row) {
   if (!row.problem.empty()) return {"?", "?", "?", "?", "?", row.problem};
   return {engine_text(row),
           row.from,
@@ -41,7 +41,7 @@ std::string snapshots_table(const std::vector<SnapshotRow>& rows, size_t columns
     std::vector<std::string> cells{row.id};
     if (tells_where) cells.push_back(row.where);
     cells.push_back(short_instant(row.added_unix_nano));
-    for (std::string& cell : cells_of(row)) cells.push_back(std::move(cell));
+    for (std::string& cell : snapshot_cells(row)) cells.push_back(std::move(cell));
     table.add(cells);
   }
   return table.render(columns);

@@ -48,7 +48,7 @@ std::string remark_on_format(const Args& args, const WorkerCall& call) {
 }
 
 // What is ours is not passed on.
-bool is_ours(const std::string& flag) {
+bool is_handled_here(const std::string& flag) {
   auto names_it = [&](const Flag& other) { return other.name == flag; };
   return flag == "-o" || flag == "--directory" || flag == "--format" ||
          std::ranges::any_of(connection_flags(), names_it);
@@ -70,7 +70,7 @@ void add_flags(const Args& args, const WorkerCall& call, std::vector<std::string
   if (call.json != nullptr) command.insert(command.end(), {"--format", "json"});
   for (const Flag& flag : call.flags) {
     if (flag.name == "--format") command.insert(command.end(), {flag.name, format_for(args, call.output)});
-    if (is_ours(flag.name) || !args.has(flag.name)) continue;
+    if (is_handled_here(flag.name) || !args.has(flag.name)) continue;
     if (flag.value.empty()) command.push_back(flag.name);
     // As one word: a value may begin with a dash.
     for (const std::string& value : args.all(flag.name)) command.push_back(flag.name + "=" + value);

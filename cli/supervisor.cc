@@ -9,7 +9,7 @@ namespace fathom::cli {
 
 namespace {
 
-constexpr uint64_t kPatienceNano = 10 * kNanosPerSecond;  // between two remarks that something is still starting
+constexpr uint64_t kRemarkIntervalNano = 10 * kNanosPerSecond;  // between two remarks that something is still starting
 
 }  // namespace
 
@@ -24,7 +24,7 @@ Result<> Supervisor::watch(const std::function<void()>& on_first_ready) {
   while (true) {
     Result<> started = start_those_due();
     if (!started) return started;
-    Signals::Wakeup wakeup = wait(std::min(until_next_start(), kPatienceNano));
+    Signals::Wakeup wakeup = wait(std::min(until_next_start(), kRemarkIntervalNano));
     if (wakeup.stop) return {};
     if (wakeup.reload) reload_all();
     for (Supervised& program : programs_) {

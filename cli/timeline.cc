@@ -11,7 +11,7 @@ namespace fathom::cli {
 
 namespace {
 
-constexpr const char* kDefaultLines = "100";
+constexpr const char* kDefaultTimelineLines = "100";
 
 CommandLine timeline_line() {
   return {
@@ -30,7 +30,7 @@ CommandLine timeline_line() {
              {"--limit", "N",
               "at most so many lines for each thread, spans not counted: the first and last events, the longest system "
               "calls and waits; 0: all",
-              kDefaultLines},
+              kDefaultTimelineLines},
              format_flag("text")},
             connection_flags()}),
       {{"fathom timeline 4bf92f3577b34da6a3ce929d0e0e4736", "where the time of a slow request went"},
@@ -41,7 +41,7 @@ CommandLine timeline_line() {
 }
 
 // The tree knows which requests are like it, and where its time went.
-std::string what_next(const Api& api, const boost::json::value& timeline) {
+std::string next_after_timeline(const Api& api, const boost::json::value& timeline) {
   const std::string id = text_of(timeline, "trace_id");
   const bool has_some = !array_of(timeline, "captures").empty() || !array_of(timeline, "snapshots").empty();
   if (has_some || !TraceId::from_hex_text(id)) return "";
@@ -56,7 +56,7 @@ ExitCode print_text(const Api& api, const std::string& body, uint64_t limit, con
   if (!timeline) return failed(context, timeline.error());
   context.out(timeline_text(*timeline, {context.columns, context.colour, limit}));
   context.out(snapshots_note(*timeline));
-  context.out(what_next(api, *timeline));
+  context.out(next_after_timeline(api, *timeline));
   return ExitCode::kOk;
 }
 

@@ -87,7 +87,7 @@ class Choice {
   std::vector<size_t> events_, waits_, faults_;
 };
 
-TimelineLine gap_line(const TimelineLine& first, const TimelineLine& last, uint64_t many) {
+TimelineLine left_out_line(const TimelineLine& first, const TimelineLine& last, uint64_t many) {
   TimelineLine gap{.kind = Kind::kGap, .offset_nano = first.offset_nano};
   gap.duration_nano = static_cast<uint64_t>(last.offset_nano) - static_cast<uint64_t>(first.offset_nano);
   gap.text = "... " + group_digits(many) + " more lines";
@@ -103,7 +103,7 @@ ThreadLines chosen(std::vector<TimelineLine> lines, const std::vector<bool>& sta
       kept.lines.push_back(std::move(lines[i]));  // to say that it is left out takes a line, too
     } else if (behind > i) {
       kept.left_out += behind - i;
-      kept.lines.push_back(gap_line(lines[i], lines[behind - 1], behind - i));
+      kept.lines.push_back(left_out_line(lines[i], lines[behind - 1], behind - i));
     }
     if (behind < lines.size()) kept.lines.push_back(std::move(lines[behind]));
     i = behind + 1;

@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::array<std::string_view, 7> kStates = {"running", "runnable", "sleeping", "uninterruptible",
                                                      "blocked", "stopped",  "unknown"};
-constexpr uint64_t kNanosPerMilli = 1'000'000;
 constexpr uint64_t kShortNano = 10 * kNanosPerMilli;
 constexpr uint64_t kSmallNumber = 65'536;  // beyond it an argument is mostly an address, or flags
 

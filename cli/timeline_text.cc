@@ -5,6 +5,7 @@
 
 #include "base/time.h"
 #include "cli/api.h"
+#include "cli/colours.h"
 #include "cli/text.h"
 #include "cli/timeline_lines.h"
 #include "cli/value_text.h"
@@ -16,20 +17,12 @@ namespace {
 constexpr size_t kNarrowest = 14;  // "+1650.312 ms"
 constexpr size_t kDurationWidth = 10;
 constexpr size_t kLongDurationWidth = 13;  // "23 h 59 min"
-constexpr size_t kDeepest = 24;
+constexpr size_t kDeepestIndent = 24;
 constexpr size_t kMostProcessors = 8;  // that are listed
-constexpr const char* kRed = "\x1b[31m";
-constexpr const char* kDim = "\x1b[2m";
-constexpr const char* kBold = "\x1b[1m";
-constexpr const char* kPlain = "\x1b[0m";
 
-std::string plural(uint64_t count, const std::string& noun) {
-  return group_digits(count) + " " + noun + (count == 1 ? "" : "s");
-}
-
-class Writer {
+class TimelineWriter {
  public:
-  Writer(const boost::json::value& timeline, const TimelineTextOptions& options)
+  TimelineWriter(const boost::json::value& timeline, const TimelineTextOptions& options)
       : timeline_(timeline), options_(options), digits_(offset_digits(number_of(timeline, "duration_nano"))) {
     widen(number_of(timeline, "duration_nano"), number_of(timeline, "duration_nano"));
     for (const auto& process : array_of(timeline, "processes")) {
@@ -74,7 +67,7 @@ class Writer {
   void add(const std::string& text, const char* colour = nullptr) {
     bool coloured = options_.colour && colour != nullptr;
     std::string shown = options_.columns == 0 ? text : cut_lines(text);
-    out_ += (coloured ? colour + shown + kPlain : shown) + "\n";
+    out_ += (coloured ? colour + shown + kColourOff : shown) + "\n";
   }
   // Line by line: a text may begin with an empty line.
   std::string cut_lines(const std::string& text) const {
@@ -225,7 +218,7 @@ class Writer {
     std::string duration = line.duration_nano ? format_duration(*line.duration_nano) : "";
     std::string numbers = pad_to_width(offset(line.offset_nano), number_width_, Align::kRight) +
                           pad_to_width(duration, duration_width_, Align::kRight) + "  ";
-    std::string indent(2 * std::min(line.depth, kDeepest), ' ');
+    std::string indent(2 * std::min(line.depth, kDeepestIndent), ' ');
     add(numbers + indent + line.text + (line.open ? open_mark_ : ""), colour_of(line));
     for (const std::string& more : line.below) add(std::string(display_width(numbers) + 2, ' ') + indent + more, kDim);
   }
@@ -249,7 +242,7 @@ class Writer {
 }  // namespace
 
 std::string timeline_text(const boost::json::value& timeline, const TimelineTextOptions& options) {
-  return Writer(timeline, options).write();
+  return TimelineWriter(timeline, options).write();
 }
 
 }  // namespace fathom::cli

@@ -28,7 +28,7 @@ boost::json::value server_document() {
   return document ? *document : boost::json::value();
 }
 
-boost::json::value parsed(const std::string& json) {
+boost::json::value parsed_json(const std::string& json) {
   auto document = parse_json(json);
   EXPECT_TRUE(document.ok()) << json;
   return document ? *document : boost::json::value();
@@ -59,15 +59,16 @@ TEST(TimelineText, ColoursAreForTerminalsOnly) {
 }
 
 TEST(TimelineText, WithoutCapturesItSaysSo) {
-  std::string text = timeline_text(parsed(R"({"trace_id":"ab","captures":[],"processes":[]})"), {});
+  std::string text = timeline_text(parsed_json(R"({"trace_id":"ab","captures":[],"processes":[]})"), {});
   EXPECT_NE(text.find("nothing of its threads was captured"), std::string::npos);
 }
 
 TEST(TimelineText, AWindowWithLostChangesIsNotCalledComplete) {
   auto text = [](const std::string& loss) {
-    return timeline_text(parsed(R"({"captures":[{"kernel_complete_from_offset_nano":0,"content_losses":[{"name":")" +
-                                loss + R"(","count":2}]}],"processes":[]})"),
-                         {});
+    return timeline_text(
+        parsed_json(R"({"captures":[{"kernel_complete_from_offset_nano":0,"content_losses":[{"name":")" + loss +
+                    R"(","count":2}]}],"processes":[]})"),
+        {});
   };
   EXPECT_NE(text("kernel_missed").find("the kernel's from +0.000000 ms but for what was lost\n"), std::string::npos);
   EXPECT_NE(text("overwritten").find("the kernel's from +0.000000 ms\n"), std::string::npos);
@@ -75,11 +76,12 @@ TEST(TimelineText, AWindowWithLostChangesIsNotCalledComplete) {
 
 TEST(TimelineText, ThereIsNoCompletenessBehindTheEnd) {
   auto text = [](int64_t events, int64_t kernel) {
-    return timeline_text(parsed(R"({"trace_id":"ab","duration_nano":357000000,"captures":[{"offset_nano":300000000,)"
-                                R"("duration_nano":100000000,"events_complete_from_offset_nano":)" +
-                                std::to_string(events) + R"(,"kernel_complete_from_offset_nano":)" +
-                                std::to_string(kernel) + R"(}],"processes":[]})"),
-                         {});
+    return timeline_text(
+        parsed_json(R"({"trace_id":"ab","duration_nano":357000000,"captures":[{"offset_nano":300000000,)"
+                    R"("duration_nano":100000000,"events_complete_from_offset_nano":)" +
+                    std::to_string(events) + R"(,"kernel_complete_from_offset_nano":)" + std::to_string(kernel) +
+                    R"(}],"processes":[]})"),
+        {});
   };
   const auto says = [&](int64_t events, int64_t kernel, const std::string& words) {
     EXPECT_NE(text(events, kernel).find(words), std::string::npos) << text(events, kernel);
@@ -92,7 +94,7 @@ TEST(TimelineText, ThereIsNoCompletenessBehindTheEnd) {
 }
 
 TEST(TimelineText, WhatTheServerLeftOutHasACure) {
-  auto timeline = parsed(R"({"trace_id":"ab","truncated":true,"left_out":596765})");
+  auto timeline = parsed_json(R"({"trace_id":"ab","truncated":true,"left_out":596765})");
   EXPECT_NE(timeline_text(timeline, {.max_lines = 100}).find("left out 596,765 items: --limit 0 shows them\n"),
             std::string::npos);
   EXPECT_NE(timeline_text(timeline, {}).find("left out 596,765 items: ask for less, by --span or --capture\n"),
@@ -102,8 +104,8 @@ TEST(TimelineText, WhatTheServerLeftOutHasACure) {
 TEST(TimelineText, WhatWasOpenWhenTheProcessEndedIsSaidSo) {
   auto text = [](const std::string& ended) {
     return timeline_text(
-        parsed(R"({"captures":[{"process_ended":)" + ended +
-               R"(}],"processes":[{"captures":[0],"threads":[{"spans":[{"operation":"s","open":true}]}]}]})"),
+        parsed_json(R"({"captures":[{"process_ended":)" + ended +
+                    R"(}],"processes":[{"captures":[0],"threads":[{"spans":[{"operation":"s","open":true}]}]}]})"),
         {});
   };
   EXPECT_NE(text("true").find("s  [open when the process ended]\n"), std::string::npos);
@@ -113,7 +115,7 @@ TEST(TimelineText, WhatWasOpenWhenTheProcessEndedIsSaidSo) {
 TEST(TimelineText, WhatIsMissingIsSaidOnce) {
   std::string capture = R"({"kernel_missing":"why not","losses":[{"name":"over_budget_chunks","count":2}],)"
                         R"("content_losses":[{"name":"over_budget_chunks","count":2},{"name":"torn","count":1}]})";
-  std::string text = timeline_text(parsed(R"({"captures":[)" + capture + "," + capture + "]}"), {});
+  std::string text = timeline_text(parsed_json(R"({"captures":[)" + capture + "," + capture + "]}"), {});
   EXPECT_EQ(text.find("why not"), text.rfind("why not"));
   EXPECT_NE(text.find("nothing of the kernel, as above"), std::string::npos);
   std::string lost = "  lost: 2 over_budget_chunks (the oldest events: more than --capture-budget)\n  lost: 1 torn\n\n";
@@ -121,17 +123,18 @@ TEST(TimelineText, WhatIsMissingIsSaidOnce) {
 }
 
 TEST(TimelineText, WhatStrangersWroteIsHarmless) {
-  std::string text = timeline_text(parsed(R"({"trace_id":"a\u001b","captures":[{"id":"\u001b","reason":"\u001b[2J"}],
+  std::string text =
+      timeline_text(parsed_json(R"({"trace_id":"a\u001b","captures":[{"id":"\u001b","reason":"\u001b[2J"}],
     "processes":[{"service":"\u001b","threads":[{"tid":1,"name":"\u001b","events":[{"name":"\u001b","values":
     {"\u001b":"\u001b"}}],"system_calls":[{"name":"\u001b","error":"\u001b"}],"states":[{"state":"\u001b",
     "waker":{"name":"\u001b"}}]}]}]})"),
-                                   {});
+                    {});
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
 }
 
 TEST(TimelineLines, SystemCallsSayWhatTheyReturned) {
   auto text = [](const std::string& call) {
-    return texts_of(thread_lines(parsed(R"({"system_calls":[)" + call + "]}"), 0));
+    return texts_of(thread_lines(parsed_json(R"({"system_calls":[)" + call + "]}"), 0));
   };
   EXPECT_EQ(text(R"({"name":"read","arguments":["7","4096"],"result":12})"), "read(7, 4096) = 12\n");
   EXPECT_EQ(text(R"({"name":"read","arguments":["7","4096"],"result":-11,"error":"EAGAIN"})"),
@@ -145,7 +148,9 @@ TEST(TimelineLines, SystemCallsSayWhatTheyReturned) {
 }
 
 TEST(TimelineLines, TotalsSayHowMuchWasSeen) {
-  auto text = [](const std::string& totals) { return totals_text(parsed(R"({"state_totals":{)" + totals + "}}")); };
+  auto text = [](const std::string& totals) {
+    return totals_text(parsed_json(R"({"state_totals":{)" + totals + "}}"));
+  };
   EXPECT_EQ(text(R"("running_nano":4000000,"runnable_nano":6000000,"unknown_nano":40000000)"),
             "seen 10 ms of 50 ms: running 4 ms, runnable 6 ms, unknown 40 ms");
   EXPECT_EQ(text(R"("running_nano":4000000)"), "running 4 ms");
@@ -154,7 +159,7 @@ TEST(TimelineLines, TotalsSayHowMuchWasSeen) {
 }
 
 TEST(TimelineText, LongDurationsStandApart) {
-  const std::string text = timeline_text(parsed(R"({"trace_id":"ab","duration_nano":118000000000,"processes":[{
+  const std::string text = timeline_text(parsed_json(R"({"trace_id":"ab","duration_nano":118000000000,"processes":[{
     "service":"s","threads":[{"tid":1,"offset_nano":0,"duration_nano":118000000000,"spans":[
       {"operation":"slow","span_id":"c","offset_nano":14416000,"duration_nano":118000000000},
       {"operation":"short","span_id":"d","offset_nano":15000000,"duration_nano":5000000}]}]}]})"),
@@ -165,7 +170,7 @@ TEST(TimelineText, LongDurationsStandApart) {
 
 TEST(TimelineLines, AnInterruptIsNobody) {
   auto text = [](const std::string& waker) {
-    return wait_text(parsed(R"({"state":"sleeping","duration_nano":5,"waker":{)" + waker + "}}"));
+    return wait_text(parsed_json(R"({"state":"sleeping","duration_nano":5,"waker":{)" + waker + "}}"));
   };
   EXPECT_EQ(text(R"("pid":7,"tid":8,"name":"holder")"), "sleeping 5 ns, woken by holder (8)");
   EXPECT_EQ(text(R"("interrupt":true,"name":"cc1plus")"), "sleeping 5 ns, woken by an interrupt (cc1plus ran then)");
@@ -174,7 +179,7 @@ TEST(TimelineLines, AnInterruptIsNobody) {
 
 TEST(TimelineLines, WhatIsOfAnotherRequestSaysOfWhich) {
   ThreadLines lines =
-      thread_lines(parsed(R"({"spans":[{"operation":"s","span_id":"a1","trace_id":"b2","offset_nano":0}],
+      thread_lines(parsed_json(R"({"spans":[{"operation":"s","span_id":"a1","trace_id":"b2","offset_nano":0}],
     "events":[{"name":"e","trace_id":"c3","span_id":"d4","other_request":true,"offset_nano":1}]})"),
                    0);
   EXPECT_EQ(texts_of(lines), "s\ne  [trace c3]\n");
@@ -182,7 +187,7 @@ TEST(TimelineLines, WhatIsOfAnotherRequestSaysOfWhich) {
 }
 
 TEST(TimelineLines, WhatIsWithinStandsDeeper) {
-  std::string text = texts_of(thread_lines(parsed(R"({
+  std::string text = texts_of(thread_lines(parsed_json(R"({
     "spans":[{"operation":"outer","offset_nano":0,"duration_nano":100},
              {"operation":"inner","offset_nano":10,"duration_nano":50},
              {"operation":"next","offset_nano":60,"duration_nano":40}],
@@ -200,7 +205,7 @@ TEST(TimelineLines, BeyondTheLimitTheShortestGoFirst) {
                      R"({"name":"short","offset_nano":2,"duration_nano":1},)"
                      R"({"name":"long","offset_nano":5,"duration_nano":50}],"page_faults":[{"offset_nano":3}]})";
   auto names = [&](size_t most) {
-    ThreadLines lines = thread_lines(parsed(json), most);
+    ThreadLines lines = thread_lines(parsed_json(json), most);
     std::string text;
     for (const auto& line : lines.lines) text += line.text.substr(0, line.text.find('(')) + " ";
     return text + std::to_string(lines.left_out);
@@ -218,7 +223,7 @@ TEST(TimelineLines, TheFirstAndTheLastEventsStay) {
     json += (i == 0 ? "" : ",") + std::string(R"({"name":"e)") + std::to_string(i) + R"(","offset_nano":)" +
             std::to_string(i) + "}";
   }
-  ThreadLines lines = thread_lines(parsed(R"({"events":[)" + json + "]}"), 5);
+  ThreadLines lines = thread_lines(parsed_json(R"({"events":[)" + json + "]}"), 5);
   EXPECT_EQ(texts_of(lines), "e0\ne1\n... 5 more lines\ne7\ne8\ne9\n");
   EXPECT_EQ(lines.lines[2].offset_nano, 2);
   EXPECT_EQ(lines.lines[2].duration_nano, 4u);
@@ -226,7 +231,7 @@ TEST(TimelineLines, TheFirstAndTheLastEventsStay) {
 }
 
 TEST(TimelineLines, WhatTheServerLeftOutStandsWhereItWas) {
-  std::string text = texts_of(thread_lines(parsed(R"({
+  std::string text = texts_of(thread_lines(parsed_json(R"({
     "events":[{"name":"first","offset_nano":1},{"name":"last","offset_nano":9}],
     "gaps":[{"items":"system_calls","count":1200,"offset_nano":2,"duration_nano":5}]})"),
                                            1));
@@ -234,7 +239,7 @@ TEST(TimelineLines, WhatTheServerLeftOutStandsWhereItWas) {
 }
 
 TEST(TimelineLines, PageFaultsThatNothingComesBetweenAreOneLine) {
-  ThreadLines lines = thread_lines(parsed(R"({
+  ThreadLines lines = thread_lines(parsed_json(R"({
     "spans":[{"operation":"s","offset_nano":0,"duration_nano":100}],
     "events":[{"name":"e","offset_nano":30}],
     "page_faults":[{"offset_nano":10,"address":"4096","write":true},{"offset_nano":20,"address":"16384"},

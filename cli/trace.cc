@@ -15,7 +15,7 @@ namespace fathom::cli {
 
 namespace {
 
-constexpr const char* kDefaultLines = "1000";
+constexpr const char* kDefaultTreeLines = "1000";
 
 CommandLine trace_line() {
   return {
@@ -28,7 +28,7 @@ CommandLine trace_line() {
       "one recorded.",
       {{"TRACE_ID", "32 hexadecimal digits, as 'fathom slowest' prints them; the first 8 or more will do"}},
       join({{{"--attributes", "", "what each span says too: its id, attributes, events, links, losses, resources"},
-             {"--limit", "N", "at most so many lines of the tree; 0: all", kDefaultLines},
+             {"--limit", "N", "at most so many lines of the tree; 0: all", kDefaultTreeLines},
              format_flag("tree")},
             connection_flags()}),
       {{"fathom trace 4bf92f3577b34da6a3ce929d0e0e4736", "the tree"},
@@ -54,7 +54,7 @@ Error not_found_trace(const Api& api, const std::string& id, const Error& error)
                    (trace.empty() ? "" : "; it is of trace " + printable(trace)));
 }
 
-std::string what_next(const Api& api, const boost::json::value& trace, const TraceTree& tree) {
+std::string next_after_trace(const Api& api, const boost::json::value& trace, const TraceTree& tree) {
   if (!array_of(trace, "snapshots").empty()) return "";
   if (!array_of(trace, "stepped").empty()) return "requests that were not held: fathom slowest --no-stepped\n";
   if (!array_of(trace, "captures").empty()) return record_hint(tree);
@@ -76,7 +76,7 @@ ExitCode print_tree(const Api& api, const std::string& body, const Args& args, c
   context.out(captures_note(*trace));
   context.out(snapshots_note(*trace));
   context.out(stepped_note(*trace));
-  context.out(what_next(api, *trace, tree));
+  context.out(next_after_trace(api, *trace, tree));
   return ExitCode::kOk;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/time.h"
 #include "cli/api.h"
+#include "cli/colours.h"
 #include "cli/span_details.h"
 #include "cli/text.h"
 #include "cli/value_text.h"
@@ -13,22 +14,15 @@ namespace fathom::cli {
 
 namespace {
 
-constexpr size_t kBarWidth = 24;
+constexpr size_t kSpanBarWidth = 24;
 constexpr size_t kNumberWidth = 12;
-constexpr uint32_t kDeepest = 24;  // deeper lines say their depth instead of drawing it
-constexpr const char* kRed = "\x1b[31m";
-constexpr const char* kDim = "\x1b[2m";
-constexpr const char* kPlain = "\x1b[0m";
+constexpr uint32_t kDeepestDrawn = 24;  // deeper lines say their depth instead of drawing it
 
 using Wide = unsigned __int128;
 
-std::string plural(uint64_t count, const std::string& noun) {
-  return group_digits(count) + " " + noun + (count == 1 ? "" : "s");
-}
-
-class Writer {
+class TraceWriter {
  public:
-  Writer(const TraceTree& tree, const TraceTextOptions& options) : tree_(tree), options_(options) {
+  TraceWriter(const TraceTree& tree, const TraceTextOptions& options) : tree_(tree), options_(options) {
     number_width_ = kNumberWidth;
     for (const TreeSpan& span : tree.spans) {
       uint64_t longest = std::max(span.start_unix_nano - tree.start_unix_nano, span.duration_nano);
@@ -54,7 +48,7 @@ class Writer {
             plural(services(), "service") + ", " + plural(errors(), "error") + ", started " +
             short_instant(tree_.start_unix_nano) + " UTC" + (tree_.complete ? "" : ", incomplete") + "\n\n";
     out_ += pad_to_width("OFFSET", number_width_, Align::kRight) +
-            pad_to_width("DURATION", number_width_, Align::kRight) + "  " + std::string(kBarWidth + 2, ' ') +
+            pad_to_width("DURATION", number_width_, Align::kRight) + "  " + std::string(kSpanBarWidth + 2, ' ') +
             "  SERVICE  OPERATION\n";
   }
 
@@ -82,12 +76,12 @@ class Writer {
     uint64_t offset = span.start_unix_nano - tree_.start_unix_nano;
     std::string numbers = pad_to_width("+" + format_duration(offset), number_width_, Align::kRight) +
                           pad_to_width(format_duration(span.duration_nano), number_width_, Align::kRight) + "  \u2502" +
-                          time_bar(offset, span.duration_nano, tree_.duration_nano, kBarWidth) + "\u2502  ";
+                          time_bar(offset, span.duration_nano, tree_.duration_nano, kSpanBarWidth) + "\u2502  ";
     finish(numbers, branches(index) + label(span), span.error() ? kRed : nullptr);
     if (options_.attributes) details(index, span);
   }
 
-  std::string blank_numbers() const { return std::string(2 * number_width_ + kBarWidth + 6, ' '); }
+  std::string blank_numbers() const { return std::string(2 * number_width_ + kSpanBarWidth + 6, ' '); }
 
   void finish(const std::string& numbers, const std::string& text, const char* colour) {
     size_t used = display_width(numbers);
@@ -98,7 +92,7 @@ class Writer {
 
   void add(const std::string& numbers, const std::string& text, const char* colour) {
     bool coloured = options_.colour && colour != nullptr;
-    out_ += numbers + (coloured ? colour + text + kPlain : text) + "\n";
+    out_ += numbers + (coloured ? colour + text + kColourOff : text) + "\n";
   }
 
   std::string label(const TreeSpan& span) const {
@@ -128,7 +122,7 @@ class Writer {
   // The lines that lead to a line from above, and with `own` its own connector.
   std::string branches(size_t index, bool own = true) const {
     const TreeLine& line = tree_.lines[index];
-    if (line.depth > kDeepest) return "(depth " + std::to_string(line.depth) + ") ";
+    if (line.depth > kDeepestDrawn) return "(depth " + std::to_string(line.depth) + ") ";
     std::string text;
     if (line.depth > 0) text = own ? (line.last_sibling ? "\u2514\u2500 " : "\u251c\u2500 ") : continuation(line);
     for (size_t at = line.above; at != TreeLine::kNone && tree_.lines[at].depth > 0; at = tree_.lines[at].above) {
@@ -144,7 +138,7 @@ class Writer {
     std::string before = branches(index, false) + "    ";
     for (const DetailLine& line : span_details(*span.source)) {
       std::string offset = line.at_unix_nano ? event_offset(span, *line.at_unix_nano) : "";
-      std::string blanks(kBarWidth + 6 + number_width_, ' ');
+      std::string blanks(kSpanBarWidth + 6 + number_width_, ' ');
       add(pad_to_width(offset, number_width_, Align::kRight) + blanks, before + line.text, kDim);
     }
   }
@@ -186,7 +180,7 @@ std::string time_bar(uint64_t offset_nano, uint64_t duration_nano, uint64_t tota
 }
 
 std::string trace_text(const TraceTree& tree, const TraceTextOptions& options) {
-  return Writer(tree, options).write();
+  return TraceWriter(tree, options).write();
 }
 
 }  // namespace fathom::cli

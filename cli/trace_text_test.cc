@@ -11,7 +11,7 @@
 namespace fathom::cli {
 namespace {
 
-struct Given {
+struct GivenSpan {
   std::string id;
   std::string parent;
   uint64_t start_ms = 0;
@@ -19,10 +19,10 @@ struct Given {
   std::string more;  // further members
 };
 
-boost::json::value trace_of(const std::vector<Given>& spans, bool complete = true) {
+boost::json::value trace_of(const std::vector<GivenSpan>& spans, bool complete = true) {
   std::string json = R"({"trace_id":"0123456789abcdef0123456789abcdef","complete":)";
   json += std::string(complete ? "true" : "false") + R"(,"spans":[)";
-  for (const Given& span : spans) {
+  for (const GivenSpan& span : spans) {
     if (json.back() == '}') json += ',';
     json += R"({"span_id":")" + span.id + R"(","parent_span_id":")" + span.parent +
             R"(","service":"s","operation":"op-)" + span.id + R"(","start_time_unix_nano":")" +
@@ -32,7 +32,7 @@ boost::json::value trace_of(const std::vector<Given>& spans, bool complete = tru
   return boost::json::parse(json + "]}");
 }
 
-std::string text_of_spans(const std::vector<Given>& spans, TraceTextOptions options = {}, bool complete = true) {
+std::string text_of_spans(const std::vector<GivenSpan>& spans, TraceTextOptions options = {}, bool complete = true) {
   boost::json::value trace = trace_of(spans, complete);
   std::string text = trace_text(build_trace_tree(trace), options);
   return text.substr(text.find("OPERATION\n") + 10);  // after the header, which has a test of its own
@@ -135,10 +135,10 @@ TEST(TraceText, AllThatASpanSays) {
 }
 
 TEST(TraceText, KindsThatTellSomething) {
-  std::vector<Given> spans{{"a1", "", 0, 10, R"(,"kind":"server","status":"error")"},
-                           {"b1", "a1", 1, 1, R"(,"kind":"internal")"},
-                           {"b2", "a1", 2, 1, R"(,"kind":"unspecified")"},
-                           {"b3", "a1", 3, 1, R"(,"kind":"\u001b[2J")"}};
+  std::vector<GivenSpan> spans{{"a1", "", 0, 10, R"(,"kind":"server","status":"error")"},
+                               {"b1", "a1", 1, 1, R"(,"kind":"internal")"},
+                               {"b2", "a1", 2, 1, R"(,"kind":"unspecified")"},
+                               {"b3", "a1", 3, 1, R"(,"kind":"\u001b[2J")"}};
   for (const char* kind : {"client", "producer", "consumer"})
     spans.push_back({kind, "a1", 4, 1, std::string(R"(,"kind":")") + kind + "\""});
   std::string text = text_of_spans(spans);
@@ -205,7 +205,7 @@ TEST(ExactJson, RefusesWhatIsNone) {
 }
 
 TEST(TraceText, ColourMarksErrorsOnlyWhenWanted) {
-  std::vector<Given> spans{{"a1", "", 0, 1, R"(,"status":"error")"}};
+  std::vector<GivenSpan> spans{{"a1", "", 0, 1, R"(,"status":"error")"}};
   TraceTextOptions options;
   EXPECT_EQ(text_of_spans(spans, options).find('\x1b'), std::string::npos);
   options.colour = true;
@@ -223,7 +223,7 @@ TEST(TraceText, CutsNamesToTheTerminal) {
 }
 
 TEST(TraceText, LongTracesEndWithAWord) {
-  std::vector<Given> spans{{"a1", "", 0, 10}};
+  std::vector<GivenSpan> spans{{"a1", "", 0, 10}};
   for (int i = 0; i < 5; ++i) spans.push_back({"b" + std::to_string(i), "a1", 1, 1});
   TraceTextOptions options;
   options.max_lines = 2;
@@ -266,7 +266,7 @@ TEST(TraceText, HostileNumbersStayInsideTheBar) {
 TEST(TraceTree, EverySpanIsOnExactlyOneLine) {
   // Every way in which five spans can name each other as parents, a missing one, or none.
   for (int code = 0; code < 7 * 7 * 7 * 7 * 7; ++code) {
-    std::vector<Given> spans;
+    std::vector<GivenSpan> spans;
     int rest = code;
     for (int i = 0; i < 5; ++i, rest /= 7) {
       int parent = rest % 7;

@@ -42,7 +42,7 @@ Places places_of(const boost::json::array& nodes) {
   return places;
 }
 
-std::string state_of(const Programs& programs) {
+std::string switch_text(const Programs& programs) {
   if (programs.on == 0) return "off";
   return programs.on == programs.all ? "on" : "on in " + std::to_string(programs.on);
 }
@@ -58,7 +58,7 @@ std::string tracepoint_table(const boost::json::array& nodes, size_t columns) {
                {"STATE"},
                {"PLACE", Align::kLeft, true}});
   for (const auto& [place, programs] : places) {
-    table.add({name_text(place.name), name_text(place.service), std::to_string(programs.all), state_of(programs),
+    table.add({name_text(place.name), name_text(place.service), std::to_string(programs.all), switch_text(programs),
                place.file + ":" + std::to_string(place.line)});
   }
   return table.render(columns);

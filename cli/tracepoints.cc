@@ -33,15 +33,15 @@ CommandLine tracepoints_line() {
        {"fathom tracepoints rules", "what was switched so far"}}};
 }
 
-struct Ask {
+struct TracepointAsk {
   std::string action;
   std::vector<std::string> patterns;
   NodeChoice choice;
   bool lists() const { return action == "list"; }
 };
 
-Result<Ask> read_ask(const Args& args) {
-  Ask ask{args.positional(0), args.positionals_from(1), {}};
+Result<TracepointAsk> read_tracepoint_ask(const Args& args) {
+  TracepointAsk ask{args.positional(0), args.positionals_from(1), {}};
   if (!ask.lists() && ask.action != "enable" && ask.action != "disable") {
     return invalid("'" + printable(ask.action) + "' is none of list, enable, disable and rules");
   }
@@ -54,7 +54,7 @@ Result<Ask> read_ask(const Args& args) {
   return ask;
 }
 
-Target list_target(const Ask& ask) {
+Target list_target(const TracepointAsk& ask) {
   Target target("/api/v1/tracepoints");
   for (const std::string& pattern : ask.patterns) target.add("pattern", pattern);
   if (!ask.choice.service.empty()) target.add("service", ask.choice.service);
@@ -63,7 +63,7 @@ Target list_target(const Ask& ask) {
   return target;
 }
 
-std::string switch_body(const Ask& ask) {
+std::string switch_body(const TracepointAsk& ask) {
   std::string body;
   net::JsonWriter json(body);
   json.begin_object().member("action", ask.action).key("patterns").begin_array();
@@ -76,11 +76,11 @@ std::string switch_body(const Ask& ask) {
   return body;
 }
 
-Result<boost::json::value> fetch(const Ask& ask, const Api& api) {
+Result<boost::json::value> fetch(const TracepointAsk& ask, const Api& api) {
   return ask.lists() ? api.json(list_target(ask)) : api.post(Target("/api/v1/tracepoints"), switch_body(ask));
 }
 
-std::string nothing(const Ask& ask) {
+std::string nothing_matches(const TracepointAsk& ask) {
   if (ask.lists() && ask.patterns.empty()) {
     return "no running program has a tracepoint that has run; FATHOM_EVENT makes one (docs/client.md)\n";
   }
@@ -108,7 +108,7 @@ ExitCode run_tracepoints(const Args& args, const Context& context) {
   Result<std::string> format = format_of(args, "text");
   if (!format) return failed(context, format.error());
   if (args.positional(0) == "rules") return run_rules(args, context, *format);
-  Result<Ask> ask = read_ask(args);
+  Result<TracepointAsk> ask = read_tracepoint_ask(args);
   if (!ask) return failed(context, ask.error());
   Result<Api> api = connect(args, context);
   if (!api) return failed(context, api.error());
@@ -117,7 +117,7 @@ ExitCode run_tracepoints(const Args& args, const Context& context) {
   const boost::json::array& nodes = array_of(*answer, "nodes");
   std::string table = tracepoint_table(nodes, context.columns);
   context.err(node_notes(nodes, "failure"));
-  if (table.empty()) context.err(nothing(*ask));
+  if (table.empty()) context.err(nothing_matches(*ask));
   if (is_truncated(nodes))
     context.err("there are more than one answer holds; a PATTERN, --service or --pid asks for fewer\n");
   context.out(*format == "json" ? rows_json(nodes) : table);

@@ -5,7 +5,7 @@
 namespace fathom::cli {
 namespace {
 
-constexpr const char* kNodes =
+constexpr const char* kTracepointsAnswer =
     R"({"request_id":1,"nodes":[{"node_id":"00ff","host_name":"db-1","failure":"","truncated":false,"programs":[)"
     R"({"pid":7,"service":"shop","truncated":false,"tracepoints":[{"name":"cache.miss","file":"a.cc","line":3,"on":true},)"
     R"({"name":"e\u001b[2J","file":"b.cc","line":4,"on":false}]},)"
@@ -16,7 +16,7 @@ constexpr const char* kNone = R"({"request_id":1,"nodes":[{"host_name":"db-1","p
 
 TEST(Tracepoints, AreListedWithTheirPrograms) {
   FakeWorld world;
-  world.answer(200, kNodes);
+  world.answer(200, kTracepointsAnswer);
   EXPECT_EQ(world.run({"tracepoints", "list", "cache.*", "e", "--service", "s&t", "--pid", "7", "--node", "db-1"}),
             ExitCode::kOk);
   EXPECT_EQ(world.targets.at(0), "/api/v1/tracepoints?pattern=cache.%2a&pattern=e&service=s%26t&pid=7&node=db-1");
@@ -31,7 +31,7 @@ TEST(Tracepoints, AreListedWithTheirPrograms) {
 
 TEST(Tracepoints, AreSwitched) {
   FakeWorld world;
-  world.answer(200, kNodes);
+  world.answer(200, kTracepointsAnswer);
   EXPECT_EQ(world.run({"tracepoints", "enable", "cache.*", "x", "--service", "shop"}), ExitCode::kOk);
   EXPECT_EQ(world.targets.at(0), "/api/v1/tracepoints");
   EXPECT_EQ(world.posted.at(0), R"({"action":"enable","patterns":["cache.*","x"],"service":"shop"})");

@@ -17,12 +17,12 @@ namespace {
 using pool::FieldType;
 using pool::ItemTag;
 using testing::DetailReader;
+using testing::kAgentTimeoutMs;
 using testing::Offered;
 using testing::PoolReader;
 using testing::ReadEvent;
 using testing::ReadSpan;
 
-constexpr int kPatienceMs = 60'000;
 const std::string kRemoteSpan = "b7ad6b7169203331";
 
 using Typed = std::pair<FieldType, std::string>;
@@ -40,7 +40,7 @@ class CProgram : public ::testing::Test {
     testing::ChildProgram program({FATHOM_PROGRAMS "/client_c_program"}, {"FATHOM_AGENT_SOCKET=" + agent.path()});
     EXPECT_EQ(program.wait(), 0);
     while (!span_pool_ || !detail_pool_) {
-      auto offered = agent.accept(kPatienceMs);
+      auto offered = agent.accept(kAgentTimeoutMs);
       ASSERT_TRUE(offered.has_value());
       auto& pool = offered->offer.magic == pool::kDetailOfferMagic ? detail_pool_ : span_pool_;
       pool = std::move(offered);

@@ -36,7 +36,7 @@ uint32_t used_chunks(const PoolView& view) {
   return used < view.chunk_count ? used : view.chunk_count;
 }
 
-pool::ChunkEntry* search(const PoolView& view, uint32_t tid, std::atomic<uint32_t>& hint, uint32_t probes) {
+pool::ChunkEntry* claim_used(const PoolView& view, uint32_t tid, std::atomic<uint32_t>& hint, uint32_t probes) {
   const uint32_t used = used_chunks(view);
   uint32_t at = hint.load(std::memory_order_relaxed);
   pool::ChunkEntry* found = nullptr;
@@ -53,7 +53,7 @@ bool may_ask_for_memory(const WriterThread& thread) {
   return thread.memory_again_nano == 0 || monotonic_nano() >= thread.memory_again_nano;
 }
 
-pool::ChunkEntry* extend(const PoolView& view, WriterThread& thread) {
+pool::ChunkEntry* claim_next(const PoolView& view, WriterThread& thread) {
   for (;;) {
     const uint32_t used = view.header->chunks_used.load(std::memory_order_relaxed);
     if (used >= view.chunk_count || !may_ask_for_memory(thread)) return nullptr;
@@ -70,9 +70,9 @@ pool::ChunkEntry* extend(const PoolView& view, WriterThread& thread) {
 }  // namespace
 
 pool::ChunkEntry* claim_chunk(PoolView view, WriterThread& thread, std::atomic<uint32_t>& hint) {
-  pool::ChunkEntry* found = search(view, thread.tid, hint, thread.starved ? kStarvedProbes : kProbes);
-  if (found == nullptr) found = extend(view, thread);
-  if (found == nullptr && !thread.starved) found = search(view, thread.tid, hint, view.chunk_count);
+  pool::ChunkEntry* found = claim_used(view, thread.tid, hint, thread.starved ? kStarvedProbes : kProbes);
+  if (found == nullptr) found = claim_next(view, thread);
+  if (found == nullptr && !thread.starved) found = claim_used(view, thread.tid, hint, view.chunk_count);
   thread.starved = found == nullptr;
   thread.fresh = true;
   return found;

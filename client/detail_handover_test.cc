@@ -16,10 +16,10 @@ namespace {
 using testing::ChildProgram;
 using testing::DetailReader;
 using testing::FakeAgent;
+using testing::kAgentTimeoutMs;
+using testing::kNodeId;
 using testing::Offered;
 
-constexpr int kPatienceMs = 60'000;
-const std::string kNode = "0123456789abcdef";
 using Switches = std::map<std::string, bool>;
 
 class DetailHandover : public ::testing::Test {
@@ -31,7 +31,7 @@ class DetailHandover : public ::testing::Test {
                                           environment);
   }
   Offered next_offer(uint32_t magic) {
-    auto offered = agent_.accept(kPatienceMs);
+    auto offered = agent_.accept(kAgentTimeoutMs);
     EXPECT_TRUE(offered.has_value());
     if (!offered) return {};
     EXPECT_EQ(offered->offer.magic, magic);
@@ -44,11 +44,11 @@ class DetailHandover : public ::testing::Test {
   }
   Offered answered(uint32_t abilities = pool::kTakesDetail) {
     Offered offered = next_offer(pool::kSocketMagic);
-    EXPECT_TRUE(offered.answer(pool::Verdict::kTaken, kNode, abilities));
+    EXPECT_TRUE(offered.answer(pool::Verdict::kTaken, kNodeId, abilities));
     return offered;
   }
   static Offered detail_over(const Offered& connection) {
-    auto offered = connection.next_offer(kPatienceMs);
+    auto offered = connection.next_offer(kAgentTimeoutMs);
     EXPECT_TRUE(offered.has_value());
     if (!offered) return {};
     EXPECT_EQ(offered->offer.magic, pool::kDetailOfferMagic);
@@ -68,7 +68,7 @@ class DetailHandover : public ::testing::Test {
   // Until the helper has obeyed.
   static bool becomes(const Offered& detail, const Switches& wanted) {
     DetailReader reader = DetailReader::of_file(detail.pool.get());
-    for (int i = 0; i < kPatienceMs; i++) {
+    for (int i = 0; i < kAgentTimeoutMs; i++) {
       if (reader.switches() == wanted) return true;
       usleep(1000);
     }
@@ -88,7 +88,7 @@ TEST_F(DetailHandover, APoolThatIsMadeLateIsOfferedAtOnceAndOverTheLastingConnec
   EXPECT_EQ(detail.inode, at_once.inode);
   EXPECT_NE(detail.inode, spans.inode);
   EXPECT_EQ(numbers(detail), std::vector<std::string>{"0"});
-  EXPECT_TRUE(at_once.wait_for_end(kPatienceMs));
+  EXPECT_TRUE(at_once.wait_for_end(kAgentTimeoutMs));
   tell(*program, "event");
   EXPECT_EQ(numbers(detail), (std::vector<std::string>{"0", "1"}));
 }
@@ -136,7 +136,7 @@ TEST_F(DetailHandover, AnAgentWithoutRoomIsAskedAgain) {
   EXPECT_EQ(program->line(), "ready");
   tell(*program, "event");
   detail_over(spans);
-  EXPECT_TRUE(spans.answer(pool::Verdict::kTooMany, kNode));
+  EXPECT_TRUE(spans.answer(pool::Verdict::kTooMany, kNodeId));
   EXPECT_EQ(numbers(detail_over(spans)), std::vector<std::string>{"0"});
 }
 
@@ -148,13 +148,13 @@ TEST_F(DetailHandover, AProgramThatMakesNoSpansHasAHelperToo) {
   next_offer(pool::kSocketMagic);
   uint64_t at_once = 0;
   for (int i = 0; i < 2; i++) {  // the helper does not wait for its maker
-    auto offered = agent_.accept(kPatienceMs);
+    auto offered = agent_.accept(kAgentTimeoutMs);
     ASSERT_TRUE(offered.has_value());
     if (offered->offer.magic == pool::kDetailOfferMagic) {
       at_once = offered->inode;
       continue;
     }
-    ASSERT_TRUE(offered->answer(pool::Verdict::kTaken, kNode, pool::kTakesDetail));
+    ASSERT_TRUE(offered->answer(pool::Verdict::kTaken, kNodeId, pool::kTakesDetail));
     EXPECT_EQ(numbers(detail_over(*offered)), std::vector<std::string>{"0"});
   }
   EXPECT_NE(at_once, 0U);
@@ -166,7 +166,7 @@ TEST_F(DetailHandover, AFirstEventInAHandler) {
   next_offer(pool::kSocketMagic);
   bool seen = false;
   for (int i = 0; i < 2 && !seen; i++) {
-    auto offered = agent_.accept(kPatienceMs);
+    auto offered = agent_.accept(kAgentTimeoutMs);
     ASSERT_TRUE(offered.has_value());
     seen = offered->offer.magic == pool::kDetailOfferMagic;
     if (seen) {
@@ -180,7 +180,7 @@ TEST_F(DetailHandover, AChildHasItsOwn) {
   auto program = start("event-in-child");
   std::map<uint64_t, Offered> pools;
   while (pools.size() < 2) {
-    auto offered = agent_.accept(kPatienceMs);
+    auto offered = agent_.accept(kAgentTimeoutMs);
     ASSERT_TRUE(offered.has_value());
     if (offered->offer.magic == pool::kDetailOfferMagic) pools[offered->inode] = std::move(*offered);
   }
@@ -207,7 +207,7 @@ TEST_F(DetailHandover, ThreadsThatBeginTogetherHaveOnePool) {
     ASSERT_EQ(done.substr(0, 5), "done ");
     std::optional<Offered> offered;
     do {
-      offered = agent_.accept(kPatienceMs);
+      offered = agent_.accept(kAgentTimeoutMs);
       ASSERT_TRUE(offered.has_value());
     } while (offered->offer.magic != pool::kDetailOfferMagic);
     // Those that came while another thread met the tracepoint are counted.

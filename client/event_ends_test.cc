@@ -32,7 +32,7 @@ bool is_full() {
   return number < view.large || fathom_writer_v1.cursor + kEventBytes > view.end_of(number);
 }
 
-void write(Fill fill) {
+void write_events(Fill fill) {
   const int least = fill == Fill::kNothing ? 0 : fill == Fill::kMuch ? pool::kSmallBytes / kEventBytes / 2 + 1 : 1;
   for (int i = 0; i < least; i++) testing::main_event(mains++);
   while (fill == Fill::kAll && !is_full()) testing::main_event(mains++);
@@ -45,10 +45,10 @@ struct Ending {
   int rounds = 0;
 };
 pthread_key_t ending_key;
-void step_through_the_end(void* state) {
+void step_through_writers_end(void* state) {
   auto& ending = *static_cast<Ending*>(state);
   if (++ending.rounds == 1) {
-    write(ending.fill);
+    write_events(ending.fill);
     pthread_setspecific(ending_key, state);
     step_on();
   } else {
@@ -73,7 +73,7 @@ void for_each_fill(std::initializer_list<Fill> fills, const Body& body) {
   in_own_process([&] {
     // The library's key comes first.
     testing::main_event(mains++);
-    ASSERT_EQ(pthread_key_create(&ending_key, step_through_the_end), 0);
+    ASSERT_EQ(pthread_key_create(&ending_key, step_through_writers_end), 0);
     for (const Fill fill : fills) body(fill);
     DetailReader reader = DetailReader::of_this_process();
     testing::settle();
@@ -144,10 +144,10 @@ bool is_worth_a_fork() {
   note_instruction();
   return since_it_left <= kUntilItIsDone || since_it_left % 13 == 0;
 }
-void fork_at_step(int signal, siginfo_t* info, void* context) {
+void fork_if_worth_it(int signal, siginfo_t* info, void* context) {
   if (is_worth_a_fork()) testing::fork_at_step(signal, info, context);
 }
-void raw_fork_at_step(int signal, siginfo_t* info, void* context) {
+void raw_fork_if_worth_it(int signal, siginfo_t* info, void* context) {
   if (is_worth_a_fork()) testing::raw_fork_at_step(signal, info, context);
 }
 void fork_through_the_end(Fill fill, void (*handler)(int, siginfo_t*, void*)) {
@@ -159,11 +159,11 @@ void fork_through_the_end(Fill fill, void (*handler)(int, siginfo_t*, void*)) {
 }
 
 TEST(EventSignals, AThreadsEndForkedAtEveryInstruction) {
-  for_each_fill({Fill::kLittle, Fill::kMuch}, [](Fill fill) { fork_through_the_end(fill, fork_at_step); });
+  for_each_fill({Fill::kLittle, Fill::kMuch}, [](Fill fill) { fork_through_the_end(fill, fork_if_worth_it); });
 }
 
 TEST(EventSignals, AThreadsEndForkedByTheKernelAtEveryInstruction) {
-  for_each_fill({Fill::kLittle, Fill::kMuch}, [](Fill fill) { fork_through_the_end(fill, raw_fork_at_step); });
+  for_each_fill({Fill::kLittle, Fill::kMuch}, [](Fill fill) { fork_through_the_end(fill, raw_fork_if_worth_it); });
 }
 
 }  // namespace

@@ -11,7 +11,26 @@
 namespace fathom::client {
 namespace {
 
-using namespace testing;
+using testing::at_every_step;
+using testing::at_every_step_with_context;
+using testing::check_child;
+using testing::DetailReader;
+using testing::event_at_step;
+using testing::expect_all;
+using testing::fork_at_step;
+using testing::forks;
+using testing::Found;
+using testing::in_own_process;
+using testing::is_child;
+using testing::look;
+using testing::main_event;
+using testing::mains;
+using testing::raw_fork_at_step;
+using testing::ReadEvent;
+using testing::step_off;
+using testing::step_on;
+using testing::stepped_event;
+using testing::steps;
 
 __attribute__((noinline)) void long_event(uint64_t number, const std::string& text) {
   FATHOM_EVENT_ON("main", "number", number, "twice", number * 2, "text", text);

@@ -16,10 +16,9 @@ namespace {
 
 using testing::ChildProgram;
 using testing::FakeAgent;
+using testing::kAgentTimeoutMs;
+using testing::kNodeId;
 using testing::PoolReader;
-
-constexpr int kPatienceMs = 30'000;
-const std::string kNode = "0123456789abcdef";
 
 // A path at which there may be an agent, and where there is none yet.
 class Place {
@@ -71,12 +70,12 @@ TEST(Flush, WaitsForAnAgentThatHasBeenThere) {
   const Place place;
   FakeAgent agent(place.socket());
   auto program = start_flush("flush-when-told", place.socket());
-  ASSERT_TRUE(agent.accept(kPatienceMs).has_value());
+  ASSERT_TRUE(agent.accept(kAgentTimeoutMs).has_value());
   {
-    auto first = agent.accept(kPatienceMs);
-    ASSERT_TRUE(first.has_value() && first->answer(pool::Verdict::kTaken, kNode));
+    auto first = agent.accept(kAgentTimeoutMs);
+    ASSERT_TRUE(first.has_value() && first->answer(pool::Verdict::kTaken, kNodeId));
   }
-  auto again = agent.accept(kPatienceMs);  // so the program has read the answer
+  auto again = agent.accept(kAgentTimeoutMs);  // so the program has read the answer
   ASSERT_TRUE(again.has_value());
   agent.close();
   ASSERT_FALSE(std::filesystem::exists(place.socket()));

@@ -24,7 +24,7 @@ using testing::PoolReader;
 using testing::ReadEvent;
 using testing::ReadSpan;
 
-constexpr int kThreads = 3;
+constexpr int kLoadThreads = 3;
 
 // Every span has an event that says which span it was made in.
 void work(uint64_t writer, uint64_t number) {
@@ -93,7 +93,7 @@ TEST(ForkLoad, ParentAndChildrenEachHaveTheirOwn) {
     settings.detail_mib = 4;
     Load load;
     std::vector<std::thread> threads;
-    for (uint64_t t = 0; t < kThreads; t++) threads.emplace_back([&, t] { load.run(t); });
+    for (uint64_t t = 0; t < kLoadThreads; t++) threads.emplace_back([&, t] { load.run(t); });
     PoolReader reader = PoolReader::of_this_process();
     std::vector<ReadSpan> last;
     uint64_t taken = 0;

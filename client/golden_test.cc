@@ -87,7 +87,7 @@ std::vector<char> full_record() {
 }
 
 // A thread that died while it wrote its second span, and one whose chunk is sealed.
-void fill(const MemoryPool& memory) {
+void fill_pool(const MemoryPool& memory) {
   const PoolView view = memory.view();
   WriterThread dying, ended;
   std::atomic<uint32_t> hint{0};
@@ -214,13 +214,13 @@ void expect_golden(const MemoryPool& memory, const std::string& golden) {
 
 TEST(GoldenPool, TodaysWriterWritesVersion1) {
   const MemoryPool memory(2);
-  fill(memory);
+  fill_pool(memory);
   expect_golden(memory, kWithoutSlots);
 }
 
 TEST(GoldenPool, TodaysWriterWritesVersion1WithOpenSpans) {
   const MemoryPool memory(2, 4);
-  fill(memory);
+  fill_pool(memory);
   fill_open_area(memory);
   expect_golden(memory, kWithSlots);
 }

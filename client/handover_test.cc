@@ -20,13 +20,12 @@ namespace {
 
 using testing::ChildProgram;
 using testing::FakeAgent;
+using testing::kAgentTimeoutMs;
+using testing::kNodeId;
 using testing::Offered;
 using testing::PoolReader;
 using testing::ReadSpan;
 using testing::Writer;
-
-constexpr int kPatienceMs = 30'000;
-const std::string kNode = "0123456789abcdef";
 
 class Handover : public ::testing::Test {
  protected:
@@ -37,7 +36,7 @@ class Handover : public ::testing::Test {
                                           environment);
   }
   Offered next_offer() {
-    auto offered = agent_.accept(kPatienceMs);
+    auto offered = agent_.accept(kAgentTimeoutMs);
     EXPECT_TRUE(offered.has_value());
     return offered ? std::move(*offered) : Offered{};
   }
@@ -45,7 +44,7 @@ class Handover : public ::testing::Test {
   Offered lasting_offer() {
     next_offer();
     Offered offered = next_offer();
-    EXPECT_TRUE(offered.answer(pool::Verdict::kTaken, kNode));
+    EXPECT_TRUE(offered.answer(pool::Verdict::kTaken, kNodeId));
     return offered;
   }
 
@@ -104,7 +103,7 @@ TEST_F(Handover, ANewAgentGetsTheSamePool) {
     agent_.listen();
     const Offered offered = next_offer();
     EXPECT_EQ(offered.inode, inode);
-    EXPECT_TRUE(offered.answer(pool::Verdict::kTaken, kNode));
+    EXPECT_TRUE(offered.answer(pool::Verdict::kTaken, kNodeId));
   }
   program->say("5");
   EXPECT_EQ(program->line(), "ready");
@@ -122,7 +121,7 @@ TEST_F(Handover, AnAgentThatComesLaterGetsThePoolToo) {
 TEST_F(Handover, ARefusedProgramGoesOnAndComesAgain) {
   auto program = start("obey");
   next_offer();
-  EXPECT_TRUE(next_offer().answer(pool::Verdict::kTooMany, kNode));
+  EXPECT_TRUE(next_offer().answer(pool::Verdict::kTooMany, kNodeId));
   program->say("100");
   EXPECT_EQ(program->line(), "ready");
   EXPECT_EQ(program->line(), "lost 0");
@@ -142,7 +141,7 @@ TEST_F(Handover, AConnectionEndsWithItsProgramAndNotWithItsChildren) {
   EXPECT_FALSE(offered.wait_for_end(0));
   program->say("die");
   EXPECT_EQ(program->wait(), 0);
-  EXPECT_TRUE(offered.wait_for_end(kPatienceMs));
+  EXPECT_TRUE(offered.wait_for_end(kAgentTimeoutMs));
 }
 
 TEST_F(Handover, AProgramMayCloseAllItsFiles) {
@@ -183,7 +182,7 @@ TEST_F(Handover, AReplacedProgramBeginsAnew) {
   EXPECT_EQ(program->line(), "ready");
   program->say("go");
   EXPECT_EQ(program->wait(), 0);
-  EXPECT_TRUE(before.wait_for_end(kPatienceMs));
+  EXPECT_TRUE(before.wait_for_end(kAgentTimeoutMs));
   const Offered after = next_offer();
   EXPECT_NE(before.inode, after.inode);
   EXPECT_EQ(read_file(before).size(), 1U);

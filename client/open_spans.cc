@@ -15,7 +15,7 @@ bool own(pool::ThreadSlot& slot, uint32_t tid) {
          slot.owner_tid.compare_exchange_strong(nobody, tid, std::memory_order_acquire, std::memory_order_relaxed);
 }
 
-pool::ThreadSlot* search(const OpenArea& area, uint32_t tid) {
+pool::ThreadSlot* claim_slot(const OpenArea& area, uint32_t tid) {
   const uint32_t present = live().slots_present.load(std::memory_order_acquire);
   uint32_t at = live().slot_hint.load(std::memory_order_relaxed);
   pool::ThreadSlot* found = nullptr;
@@ -36,7 +36,7 @@ void tell_present(pool::TriggerPage& page, uint32_t present) {
 }
 
 // A page more of slots, of which one is the caller's, unless others were quicker.
-pool::ThreadSlot* extend(const OpenArea& area, uint32_t tid) {
+pool::ThreadSlot* claim_new_slot(const OpenArea& area, uint32_t tid) {
   uint32_t present = live().slots_present.load(std::memory_order_acquire);
   while (present + kSlotsOfPage <= area.slot_count) {
     pool::ThreadSlot* slots = &area.slots[present];
@@ -115,8 +115,8 @@ void take_slot(ThreadState& thread) {
   if (thread.slot != nullptr) return;
   const OpenArea area = open_area(thread.pool);
   if (area.slots == nullptr) return;
-  pool::ThreadSlot* slot = search(area, thread.writer.tid);
-  if (slot == nullptr) slot = extend(area, thread.writer.tid);
+  pool::ThreadSlot* slot = claim_slot(area, thread.writer.tid);
+  if (slot == nullptr) slot = claim_new_slot(area, thread.writer.tid);
   if (slot == nullptr) return;
   describe_chain(thread, *slot, 0);
   thread.slot = slot;

@@ -13,6 +13,7 @@
 #include "client/testing/own_process.h"
 #include "client/testing/pool_reader.h"
 #include "client/testing/single_step.h"
+#include "client/testing/stepped_forks.h"
 
 #if defined(FATHOM_UNLOCKED)
 
@@ -21,7 +22,10 @@ namespace {
 
 using testing::at_every_step;
 using testing::at_every_step_with_context;
+using testing::expect_good_child;
+using testing::forks;
 using testing::in_own_process;
+using testing::is_child;
 using testing::OpenReader;
 using testing::PoolReader;
 using testing::ReadLevel;
@@ -39,7 +43,7 @@ void note(const ReadLevel& level) {
 }
 
 const pool::ThreadSlot* watched = nullptr;
-uint64_t steps = 0, completed = 0;
+uint64_t interruptions = 0, completed = 0;
 
 // A reader that is as slow as can be: it does one thing, then the program goes on by one instruction.
 class SlowReader {
@@ -106,11 +110,11 @@ void two_spans() {
 }
 
 void interrupted(int) {
-  steps++;
+  interruptions++;
   look_at_once();
   published_ids[published()]++;
   slow_reader.step();
-  if (steps % 3 != 0) two_spans();
+  if (interruptions % 3 != 0) two_spans();
   slow_reader.step();
   published_ids[published()]++;
 }
@@ -198,7 +202,7 @@ TEST(OpenSpanSignals, WhatIsSeenAtEveryInstructionBelongsTogether) {
       truth.learn(reader);
     }
     expect_truth(truth);
-    EXPECT_GT(steps, 10'000U);
+    EXPECT_GT(interruptions, 10'000U);
     EXPECT_GT(completed, 100U);
     EXPECT_GT(seen.size(), 300U);
   });
@@ -256,15 +260,6 @@ TEST(OpenSpanSignals, AlsoOfSpansThatAreRenamed) {
   });
 }
 
-bool is_child = false;
-uint64_t forks = 0;
-
-void expect_good_child(pid_t child) {
-  forks++;
-  int status = -1;
-  waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0) << "the child at step " << forks;
-}
 // `two_spans` in the child before it goes on: or it goes on with what it has.
 bool traces_in_handler = false;
 void go_on_as_child(void* context) {
@@ -272,13 +267,13 @@ void go_on_as_child(void* context) {
   is_child = true;
   if (traces_in_handler) const Span span("in the child's handler");
 }
-void fork_at_step(int, siginfo_t*, void* context) {
+void fork_span_at_step(int, siginfo_t*, void* context) {
   if (is_child) return;
   traces_in_handler = !traces_in_handler;
   const pid_t child = fork();
   child == 0 ? go_on_as_child(context) : expect_good_child(child);
 }
-void raw_fork_at_step(int, siginfo_t*, void* context) {
+void raw_fork_span_at_step(int, siginfo_t*, void* context) {
   if (is_child) return;
   traces_in_handler = !traces_in_handler;
   const auto child = static_cast<pid_t>(syscall(SYS_fork));
@@ -288,11 +283,11 @@ void raw_fork_at_step(int, siginfo_t*, void* context) {
 void fork_within_a_span(int, siginfo_t*, void* context) {
   if (is_child) return;
   const Span span("handler");
-  fork_at_step(0, nullptr, context);
+  fork_span_at_step(0, nullptr, context);
 }
 
 // The stepped span was its parent's, or, begun after the fork, its own.
-int check_child(const Span& outer) {
+int check_traced_child(const Span& outer) {
   if (published().substr(16) != bytes_of_hex(outer.context().traceparent().substr(36, 16))) return 1;
   {
     const Span own("own");
@@ -317,7 +312,7 @@ void stepped_activation() {
 
 void forked_span(const Span& outer, void (*stepped)()) {
   stepped();
-  if (is_child) _exit(check_child(outer));
+  if (is_child) _exit(check_traced_child(outer));
   EXPECT_EQ(watched->depth.load(), 1U);
   EXPECT_EQ(this_thread.open, 1U);
 }
@@ -338,10 +333,10 @@ void fork_everywhere(void (*handler)(int, siginfo_t*, void*), void (*stepped)())
 }
 
 TEST(OpenSpanSignals, ForkedAtEveryInstruction) {
-  fork_everywhere(fork_at_step, [] { stepped_span("forked"); });
+  fork_everywhere(fork_span_at_step, [] { stepped_span("forked"); });
 }
 TEST(OpenSpanSignals, ForkedByTheKernelAtEveryInstruction) {
-  fork_everywhere(raw_fork_at_step, stepped_activation);
+  fork_everywhere(raw_fork_span_at_step, stepped_activation);
 }
 TEST(OpenSpanSignals, ForkedWithinAHandlersSpanAtEveryInstruction) {
   fork_everywhere(fork_within_a_span, [] { stepped_span("forked"); });

@@ -103,6 +103,13 @@ inline std::string_view part(std::string_view text, size_t at, size_t size = ~si
   return {text.data() + at, size < text.size() - at ? size : text.size() - at};
 }
 
+// Without the blanks and tabs at its ends.
+inline std::string_view trim(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
 inline uint64_t monotonic_nano() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);

@@ -6,23 +6,18 @@
 #include <unistd.h>
 
 #include <fstream>
-#include <sstream>
 #include <thread>
 
 #include "client/process_context.h"
+#include "client/testing/hex.h"
 #include "client/testing/outside.h"
 
 namespace fathom::client {
 namespace {
 
 using testing::find_process_context;
+using testing::hex;
 using testing::PublishedContext;
-
-std::string hex(const uint8_t* bytes, size_t size) {
-  std::ostringstream out;
-  for (size_t i = 0; i < size; i++) out << "0123456789abcdef"[bytes[i] >> 4] << "0123456789abcdef"[bytes[i] & 15];
-  return out.str();
-}
 
 // As a profiler does for a thread that it has stopped: the symbol among the dynamic ones, then its value in the thread.
 struct Record {
@@ -38,7 +33,7 @@ Record record_of_this_thread() {
   EXPECT_EQ(attributes, 0);
   return {true, hex(*slot, 16) + "-" + hex(*slot + 16, 8), (*slot)[25]};
 }
-std::string ids_of(const Context& context) {
+std::string trace_and_span_ids(const Context& context) {
   return context.traceparent().substr(3, 49);
 }
 
@@ -49,16 +44,16 @@ TEST(PublishedThread, TheSymbolIsFound) {
 TEST(PublishedThread, TheActiveSpanIsThereAndTheOneBeforeComesBack) {
   {
     Span outer("outer");
-    EXPECT_EQ(record_of_this_thread().ids, ids_of(outer.context()));
+    EXPECT_EQ(record_of_this_thread().ids, trace_and_span_ids(outer.context()));
     EXPECT_EQ(record_of_this_thread().flags, 3);
     {
       Span inner("inner");
-      EXPECT_EQ(record_of_this_thread().ids, ids_of(inner.context()));
+      EXPECT_EQ(record_of_this_thread().ids, trace_and_span_ids(inner.context()));
       std::thread([] { EXPECT_FALSE(record_of_this_thread().there); }).join();
       const DetachedSpan detached("elsewhere");
-      EXPECT_EQ(record_of_this_thread().ids, ids_of(inner.context()));
+      EXPECT_EQ(record_of_this_thread().ids, trace_and_span_ids(inner.context()));
     }
-    EXPECT_EQ(record_of_this_thread().ids, ids_of(outer.context()));
+    EXPECT_EQ(record_of_this_thread().ids, trace_and_span_ids(outer.context()));
   }
   EXPECT_FALSE(record_of_this_thread().there);
 }

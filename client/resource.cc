@@ -15,12 +15,6 @@ constinit ResourceText editions[2] = {};
 constinit std::atomic<uint32_t> latest{0};
 constinit std::atomic<bool> set_before{false};
 
-std::string_view trim(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return part(text, first, text.find_last_not_of(" \t") - first + 1);
-}
-
 int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   c |= 0x20;

@@ -48,7 +48,7 @@ TEST_F(Room, ALongSpanBorrowsAndReturnsMemory) {
 }
 
 // With texts for which there is no rule but the record's end: those of a status.
-void fill(Span& span) {
+void fill_to_the_end(Span& span) {
   span.set("half", std::string(4096, 'h')).error(std::string(4096, 's'));
   ASSERT_EQ(state_of(span.raw()).bytes, pool::kMostRecordBytes);
 }
@@ -58,7 +58,7 @@ TEST_F(Room, WhatIsTooMuchIsCutOrDroppedAndCounted) {
                  details = lost(pool::kLostDetails);
   {
     Span span("x");
-    fill(span);
+    fill_to_the_end(span);
     span.set("more", 1).set("text", "text").set(std::string(9000, 'k'), 1);
     span.event("no room").detail("a", 1);
   }
@@ -171,7 +171,7 @@ TEST_F(Room, NamesThatAreTooLongAreCut) {
   {
     Span span(std::string(10'000, 'n'));
     span.set("a", 1);
-    fill(span);
+    fill_to_the_end(span);
     span.rename("short").error("").rename(std::string(5000, 'm'));
   }
   const ReadSpan span = take_one();
@@ -207,7 +207,7 @@ TEST_F(Room, WithoutMemoryToBorrowWhatDoesNotFitIsDropped) {
 TEST_F(Room, AnEmptyTextNeedsRoomToo) {
   {
     Span span("name5");
-    fill(span);
+    fill_to_the_end(span);
     span.set("user.agent", "").set("body", std::string(20'000, 'b')).event("").detail("d", "");
     EXPECT_EQ(state_of(span.raw()).bytes, pool::kMostRecordBytes);
   }

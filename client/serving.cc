@@ -41,7 +41,7 @@ bool is_begun(const ThreadState& thread, const ServingState& serving) {
   return false;
 }
 
-void fill(ServingState& serving, const fathom_context* contexts, size_t count) {
+void set_contexts(ServingState& serving, const fathom_context* contexts, size_t count) {
   serving.count = 0;
   for (size_t i = 0; i < count && contexts != nullptr; i++) {
     if (serving.count == FATHOM_MOST_SERVED) return count_loss(pool::kLostDetails, count - i);
@@ -89,7 +89,7 @@ void fathom_serve_begin(fathom_serving* serving, const fathom_context* contexts,
   if (thread.generation != live().generation.load(std::memory_order_relaxed)) enter(thread);
   ServingState& state = state_of(serving);
   if (is_begun(thread, state)) leave(thread, state);
-  fill(state, contexts, count);
+  set_contexts(state, contexts, count);
   fathom::pool::SpanRef under;
   state.under = active_span(thread, under) ? id_of(under) : 0;
   state.id = thread.ids.next();

@@ -182,11 +182,11 @@ TEST(Serving, ChunksRepeatTheSet) {
 #if defined(FATHOM_UNLOCKED)
 
 // A handler that serves others interrupts the begin, the event and the end of a set at every instruction.
-int steps = 1000;
+int next_handler_event = 1000;
 const std::vector<Context>* handlers_set = nullptr;
 void serve_at_step(int) {
   const Serving serving(*handlers_set);
-  event(steps++);
+  event(next_handler_event++);
 }
 
 TEST(Serving, AtEveryInstruction) {
@@ -216,7 +216,7 @@ TEST(Serving, AtEveryInstruction) {
           << number;
     }
     EXPECT_TRUE(reader.faults().empty()) << reader.faults()[0];
-    EXPECT_GT(steps, 2000);
+    EXPECT_GT(next_handler_event, 2000);
     EXPECT_EQ(fathom_lost_events(), 0U);
   });
 }

@@ -95,16 +95,16 @@ TEST(Signals, SpansInHandlersThatInterruptSpans) {
 using testing::step_off;
 using testing::step_on;
 
-std::atomic<uint64_t> steps{0};
+std::atomic<uint64_t> handler_steps{0};
 void span_at_step(int) {
   fathom_span span;
   fathom_span_start_here(&span, {"step", 4}, FATHOM_INTERNAL);
   fathom_span_activate(&span);
-  fathom_span_set_int(&span, {"number", 6}, static_cast<int64_t>(steps.fetch_add(1)));
+  fathom_span_set_int(&span, {"number", 6}, static_cast<int64_t>(handler_steps.fetch_add(1)));
   fathom_span_end(&span);
 }
 
-void stepped_span(uint64_t number) {
+void stepped_span_with_attributes(uint64_t number) {
   fathom_span span;
   step_on();
   fathom_span_start_here(&span, {"main", 4}, FATHOM_INTERNAL);
@@ -125,7 +125,7 @@ TEST(Signals, AtEveryInstruction) {
   std::set<std::string> ids, mains, numbers;
   constexpr uint64_t kSpans = 60;
   for (uint64_t i = 0; i < kSpans; i++) {
-    stepped_span(i);
+    stepped_span_with_attributes(i);
     EXPECT_FALSE(Context::active().has_value());
     for (const ReadSpan& span : reader.take()) {
       EXPECT_TRUE(ids.insert(span.span_id).second);
@@ -135,8 +135,8 @@ TEST(Signals, AtEveryInstruction) {
   }
   signal(SIGTRAP, SIG_DFL);
   EXPECT_EQ(mains.size(), kSpans);
-  EXPECT_EQ(numbers.size(), steps.load());
-  EXPECT_GT(steps.load(), kSpans * 100) << "instructions";
+  EXPECT_EQ(numbers.size(), handler_steps.load());
+  EXPECT_GT(handler_steps.load(), kSpans * 100) << "instructions";
   EXPECT_EQ(fathom_lost_spans(), lost_before);
   EXPECT_TRUE(reader.faults().empty()) << reader.faults()[0];
   // No chunk is left that no thread writes to: after this thread's, all are free.
@@ -147,7 +147,7 @@ TEST(Signals, AtEveryInstruction) {
 // The library's own destructor runs in the first round; this one's span brings the thread back, and the destructor of
 // the second round is interrupted at every instruction.
 pthread_key_t step_key;
-void step_through_the_end(void* rounds) {
+void step_through_tracers_end(void* rounds) {
   if (++*static_cast<int*>(rounds) == 1) {
     {
       const Span span("back");
@@ -163,9 +163,9 @@ TEST(Signals, AtEveryInstructionOfAThreadsEnd) {
   PoolReader reader = PoolReader::of_this_process();
   reader.take();
   const uint32_t owned = reader.chunks_in_state(pool::kOwned);
-  const uint64_t lost_before = fathom_lost_spans(), steps_before = steps.load();
+  const uint64_t lost_before = fathom_lost_spans(), steps_before = handler_steps.load();
   on_signal(SIGTRAP, span_at_step, 0);
-  ASSERT_EQ(pthread_key_create(&step_key, step_through_the_end), 0);
+  ASSERT_EQ(pthread_key_create(&step_key, step_through_tracers_end), 0);
   int rounds = 0;
   std::thread([&] {
     pthread_setspecific(step_key, &rounds);
@@ -174,8 +174,8 @@ TEST(Signals, AtEveryInstructionOfAThreadsEnd) {
   pthread_key_delete(step_key);
   signal(SIGTRAP, SIG_DFL);
   EXPECT_EQ(rounds, 2);
-  EXPECT_GT(steps.load(), steps_before + 100) << "instructions";
-  EXPECT_EQ(reader.take().size(), 2 + steps.load() - steps_before);
+  EXPECT_GT(handler_steps.load(), steps_before + 100) << "instructions";
+  EXPECT_EQ(reader.take().size(), 2 + handler_steps.load() - steps_before);
   EXPECT_EQ(fathom_lost_spans(), lost_before);
   EXPECT_EQ(reader.chunks_in_state(pool::kOwned), owned);
   EXPECT_EQ(reader.chunks_in_state(pool::kSealed), 0U);
@@ -184,7 +184,7 @@ TEST(Signals, AtEveryInstructionOfAThreadsEnd) {
 #endif
 
 bool seen_in_handler;
-void look(int) {
+void look_from_handler(int) {
   sigset_t now;
   pthread_sigmask(SIG_BLOCK, nullptr, &now);
   seen_in_handler = maybe_in_signal_handler(now);
@@ -199,7 +199,7 @@ class InHandler : public ::testing::TestWithParam<int> {};
 
 TEST_P(InHandler, IsRecognised) {
   seen_in_handler = false;
-  on_signal(SIGUSR2, look, GetParam());
+  on_signal(SIGUSR2, look_from_handler, GetParam());
   raise(SIGUSR2);
   EXPECT_TRUE(seen_in_handler);
   signal(SIGUSR2, SIG_DFL);
@@ -213,7 +213,7 @@ TEST(NotInHandler, IsRecognisedToo) {
 // Servers block their signals in all threads but one: that is no handler.
 TEST(NotInHandler, AlthoughTheSignalIsBlocked) {
   std::thread([] {
-    on_signal(SIGUSR2, look, 0);
+    on_signal(SIGUSR2, look_from_handler, 0);
     sigset_t blocked;
     sigemptyset(&blocked);
     sigaddset(&blocked, SIGUSR2);
@@ -228,7 +228,7 @@ TEST(InHandlerOnItsOwnStack, IsRecognised) {
   const stack_t stack = {memory, 0, sizeof memory};
   ASSERT_EQ(sigaltstack(&stack, nullptr), 0);
   seen_in_handler = false;
-  on_signal(SIGUSR2, look, SA_ONSTACK);
+  on_signal(SIGUSR2, look_from_handler, SA_ONSTACK);
   raise(SIGUSR2);
   EXPECT_TRUE(seen_in_handler);
   signal(SIGUSR2, SIG_DFL);

@@ -36,7 +36,7 @@ void look_at_next(int, siginfo_t*, void* context) {
   registers[REG_RIP] += sizeof kPtwrite;
 }
 
-std::string hex(uint64_t id) {
+std::string hex_id(uint64_t id) {
   char text[17];
   std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(id));
   return text;
@@ -44,7 +44,7 @@ std::string hex(uint64_t id) {
 
 std::vector<std::string> taken() {
   std::vector<std::string> all;
-  for (size_t i = 0; i < mark_count && i < kMost; i++) all.push_back(hex(marks[i]));
+  for (size_t i = 0; i < mark_count && i < kMost; i++) all.push_back(hex_id(marks[i]));
   mark_count = 0;
   return all;
 }

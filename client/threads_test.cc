@@ -16,7 +16,7 @@ namespace {
 using testing::PoolReader;
 using testing::ReadSpan;
 
-constexpr int kThreads = 8;
+constexpr int kTracedThreads = 8;
 constexpr int kSpansEach = 4000;
 
 // What each thread stored, by the numbers that it gave its spans.
@@ -45,9 +45,9 @@ TEST(Threads, WriteWhileAReaderReads) {
   PoolReader reader = PoolReader::of_this_process();
   reader.take();
   const uint64_t lost_before = fathom_lost_spans();
-  std::atomic<int> running{kThreads};
+  std::atomic<int> running{kTracedThreads};
   std::vector<std::thread> writers;
-  for (int t = 0; t < kThreads; t++) {
+  for (int t = 0; t < kTracedThreads; t++) {
     writers.emplace_back([t, &running] {
       make_spans(t);
       running--;
@@ -57,7 +57,7 @@ TEST(Threads, WriteWhileAReaderReads) {
   while (running.load() > 0) ledger.enter(reader.take());
   for (std::thread& writer : writers) writer.join();
   ledger.enter(reader.take());
-  EXPECT_EQ(ledger.size() + fathom_lost_spans() - lost_before, size_t{kThreads} * kSpansEach);
+  EXPECT_EQ(ledger.size() + fathom_lost_spans() - lost_before, size_t{kTracedThreads} * kSpansEach);
   EXPECT_TRUE(reader.faults().empty()) << reader.faults()[0];
 }
 

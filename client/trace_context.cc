@@ -11,14 +11,14 @@ namespace {
 constexpr size_t kMostMembers = 32;
 constexpr size_t kLongMember = 128;
 
-int hex_digit(char c) {
+int lower_hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;  // upper case is not allowed
 }
 
 bool read_hex(std::string_view text, uint8_t* out) {
   for (size_t i = 0; i + 1 < text.size(); i += 2) {
-    const int high = hex_digit(text[i]), low = hex_digit(text[i + 1]);
+    const int high = lower_hex_digit(text[i]), low = lower_hex_digit(text[i + 1]);
     if (high < 0 || low < 0) return false;
     *out++ = static_cast<uint8_t>(high * 16 + low);
   }
@@ -68,12 +68,6 @@ bool is_value(std::string_view value) {
     if (c < ' ' || c > '~' || c == ',' || c == '=') return false;
   }
   return true;
-}
-
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
 }
 
 std::string_view key_of(std::string_view member) {

@@ -20,7 +20,7 @@ std::string parent_of(const std::string& text) {
   format_parent(context, out);
   return out;
 }
-std::string state_of(const std::string& text) {
+std::string tracestate_of(const std::string& text) {
   char out[kMostStateBytes];
   return {out, parse_state(text, out)};
 }
@@ -69,39 +69,39 @@ TEST(TraceParent, WhatIsNotOneIsRefused) {
 }
 
 TEST(TraceState, MembersGoThroughWithoutTheSpaceAroundThem) {
-  EXPECT_EQ(state_of("a=1,b=2"), "a=1,b=2");
-  EXPECT_EQ(state_of(" a=1 ,\tb=2, ,,c@d=x y!"), "a=1,b=2,c@d=x y!");
-  EXPECT_EQ(state_of("0k_-*/@=v"), "0k_-*/@=v");
-  EXPECT_EQ(state_of(""), "");
+  EXPECT_EQ(tracestate_of("a=1,b=2"), "a=1,b=2");
+  EXPECT_EQ(tracestate_of(" a=1 ,\tb=2, ,,c@d=x y!"), "a=1,b=2,c@d=x y!");
+  EXPECT_EQ(tracestate_of("0k_-*/@=v"), "0k_-*/@=v");
+  EXPECT_EQ(tracestate_of(""), "");
 }
 
 TEST(TraceState, OneThatIsNotValidIsNone) {
   for (const char* text :
        {"a", "=1", "A=1", "a b=1", "a=", "a=1,b", "a=1=2", "a=\x7f", "a=\t", "_a=1", "a=1,B=2", "a=\xc3\xa4"}) {
-    EXPECT_EQ(state_of(text), "") << text;
+    EXPECT_EQ(tracestate_of(text), "") << text;
   }
-  EXPECT_EQ(state_of(std::string(257, 'a') + "=1"), "");
-  EXPECT_EQ(state_of("a=" + std::string(257, 'b')), "");
+  EXPECT_EQ(tracestate_of(std::string(257, 'a') + "=1"), "");
+  EXPECT_EQ(tracestate_of("a=" + std::string(257, 'b')), "");
 }
 
 TEST(TraceState, TheNewerOfTwoWithOneKeyStays) {
-  EXPECT_EQ(state_of("a=1,b=2,a=3"), "a=1,b=2");
+  EXPECT_EQ(tracestate_of("a=1,b=2,a=3"), "a=1,b=2");
 }
 
 TEST(TraceState, ThirtyTwoMembersAreTheMost) {
   std::string text = "k0=1";
   for (int i = 1; i < 32; i++) text += ",k" + std::to_string(i) + "=1";
-  EXPECT_EQ(state_of(text), text);
-  EXPECT_EQ(state_of(text + ",more=1"), "");
+  EXPECT_EQ(tracestate_of(text), text);
+  EXPECT_EQ(tracestate_of(text + ",more=1"), "");
 }
 
 TEST(TraceState, TooLongLosesLongMembersFirstThenTheRightmost) {
   const std::string a = member('a', 100), b = member('b', 200), c = member('c', 100), d = member('d', 100),
                     e = member('e', 100);
-  EXPECT_EQ(state_of(a + "," + b + "," + c + "," + d), a + "," + b + "," + c + "," + d);
-  EXPECT_EQ(state_of(a + "," + b + "," + c + "," + d + "," + e), a + "," + c + "," + d + "," + e);
+  EXPECT_EQ(tracestate_of(a + "," + b + "," + c + "," + d), a + "," + b + "," + c + "," + d);
+  EXPECT_EQ(tracestate_of(a + "," + b + "," + c + "," + d + "," + e), a + "," + c + "," + d + "," + e);
   const std::string f = member('f', 128);
-  EXPECT_EQ(state_of(a + "," + c + "," + d + "," + e + "," + f), a + "," + c + "," + d + "," + e);
+  EXPECT_EQ(tracestate_of(a + "," + c + "," + d + "," + e + "," + f), a + "," + c + "," + d + "," + e);
 }
 
 TEST(Breadcrumb, OursIsLeftmostAndTheOldOneGoes) {

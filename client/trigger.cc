@@ -22,7 +22,7 @@ void put_word(void* at, const void* from) {
   store_word(at, load_word(from), std::memory_order_relaxed);
 }
 
-void fill(pool::TriggerNote& note, const ThreadState& thread, fathom_text reason) {
+void fill_note(pool::TriggerNote& note, const ThreadState& thread, fathom_text reason) {
   pool::TriggerNote made = {};
   made.tid = thread.writer.tid;
   made.ticks = ticks();
@@ -68,6 +68,6 @@ extern "C" void fathom_trigger(fathom_text reason) {
   fathom::pool::TriggerNote& note = page->notes[ticket % fathom::pool::kTriggerNotes];
   if (!take_place(note, ticket)) return;
   std::atomic_thread_fence(std::memory_order_release);
-  fill(note, thread, checked(reason));
+  fill_note(note, thread, checked(reason));
   note.ticket_plus_one.store(ticket + 1, std::memory_order_release);
 }

@@ -15,11 +15,14 @@
 #include "client/testing/open_reader.h"
 #include "client/testing/own_process.h"
 #include "client/testing/single_step.h"
+#include "client/testing/stepped_forks.h"
 
 namespace fathom::client {
 namespace {
 
+using testing::forks;
 using testing::in_own_process;
+using testing::is_child;
 using testing::OpenReader;
 using testing::ReadNote;
 
@@ -86,12 +89,12 @@ TEST(Trigger, FromManyThreadsAtOnce) {
 
 #if defined(FATHOM_UNLOCKED)
 
-uint64_t steps = 0;
+uint64_t handler_triggers = 0;
 TEST(Trigger, AtEveryInstruction) {
   in_own_process([] {
     trigger("first");
     testing::at_every_step([](int) {
-      trigger("step " + std::to_string(++steps));
+      trigger("step " + std::to_string(++handler_triggers));
       for (const ReadNote& note : OpenReader::of_this_process().notes()) {
         EXPECT_TRUE(note.reason == "main" || note.reason == "first" || note.reason.rfind("step ", 0) == 0)
             << note.reason;
@@ -100,15 +103,13 @@ TEST(Trigger, AtEveryInstruction) {
     testing::step_on();
     fathom_trigger({"main", 4});
     testing::step_off();
-    EXPECT_GT(steps, 30U);
+    EXPECT_GT(handler_triggers, 30U);
     // The interrupted one was still at its place when its turn came again.
     EXPECT_GE(OpenReader::of_this_process().notes().size(), pool::kTriggerNotes - 1);
   });
 }
 
-uint64_t forks = 0;
-bool is_child = false;
-void fork_at_step(int, siginfo_t*, void* context) {
+void fork_trigger_at_step(int, siginfo_t*, void* context) {
   if (is_child) return;
   const pid_t child = fork();
   if (child == 0) {
@@ -116,16 +117,13 @@ void fork_at_step(int, siginfo_t*, void* context) {
     is_child = true;
     return;
   }
-  forks++;
-  int status = -1;
-  waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0) << "the child at step " << forks;
+  testing::expect_good_child(child);
 }
 // The child goes on with the note, which is nobody's, and makes one of its own.
 TEST(Trigger, ForkedAtEveryInstruction) {
   in_own_process([] {
     trigger("first");
-    testing::at_every_step_with_context(fork_at_step);
+    testing::at_every_step_with_context(fork_trigger_at_step);
     testing::step_on();
     fathom_trigger({"main", 4});
     testing::step_off();

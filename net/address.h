@@ -5,12 +5,16 @@
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
+#include <chrono>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
 
 namespace fathom::net {
+
+// How long a listener waits after it could not accept a connection.
+inline constexpr auto kAcceptPause = std::chrono::milliseconds(100);
 
 Result<boost::asio::ip::tcp::endpoint> resolve(std::string_view address);
 // Binds and listens; the bound "HOST:PORT". The message names the address and the cure; `acceptor` is closed then.

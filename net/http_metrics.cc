@@ -7,7 +7,7 @@ namespace fathom::net {
 namespace {
 
 // In the order of Refusal.
-constexpr std::array<std::string_view, kRefusals> kReasons = {
+constexpr std::array<std::string_view, kRefusals> kRefusalNames = {
     "malformed", "header_too_large", "header_timeout", "not_admitted",    "body_too_large",       "body_timeout",
     "cut_off",   "memory",           "answer_memory",  "reader_too_slow", "too_many_connections", "accept_failed",
     "no_token"};
@@ -22,7 +22,7 @@ HttpMetrics::HttpMetrics(const std::string& listener)
       open_connections_(gauge("fathom_http_connections", "Open connections of an HTTP listener.", label_)) {
   for (size_t i = 0; i < kRefusals; ++i) {
     refused_[i] = &counter("fathom_http_refused_total", "Connections and requests that an HTTP listener turned away.",
-                           label_ + "," + label("reason", kReasons[i]));
+                           label_ + "," + label("reason", kRefusalNames[i]));
   }
   for (int status : kUsualStatuses) answers(status);
 }

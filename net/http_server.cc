@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/asio/strand.hpp>
-#include <chrono>
 
 #include "base/log.h"
 #include "base/time.h"
@@ -20,7 +19,6 @@ using asio::ip::tcp;
 
 namespace {
 
-constexpr auto kAcceptPause = std::chrono::milliseconds(100);
 constexpr uint64_t kSmallBodyBytes = 64 * 1024;  // of requests and of answers
 
 }  // namespace

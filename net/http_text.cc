@@ -33,7 +33,7 @@ bool same_name(std::string_view a, std::string_view b) {
   return boost::beast::iequals({a.data(), a.size()}, {b.data(), b.size()});
 }
 
-std::string_view trimmed(std::string_view text) {
+std::string_view trimmed_field(std::string_view text) {
   while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
   while (text.ends_with(' ') || text.ends_with('\t') || text.ends_with('\r')) text.remove_suffix(1);
   return text;
@@ -82,11 +82,11 @@ std::string content_type_of(const BeastHeader& parsed, std::string_view rest) {
   auto known = parsed.find(boost::beast::http::field::content_type);
   if (known != parsed.end()) return std::string(view(known->value()));
   for (size_t end; (end = rest.find('\n')) != std::string_view::npos; rest.remove_prefix(end + 1)) {
-    std::string_view line = trimmed(rest.substr(0, end));
+    std::string_view line = trimmed_field(rest.substr(0, end));
     if (line.empty()) break;
     size_t colon = line.find(':');
     if (colon != std::string_view::npos && same_name(line.substr(0, colon), kContentType)) {
-      return std::string(trimmed(line.substr(colon + 1)));
+      return std::string(trimmed_field(line.substr(colon + 1)));
     }
   }
   return "";

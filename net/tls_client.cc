@@ -28,7 +28,7 @@ struct ClientContext {
   std::vector<Expiry> expiries;
 };
 
-Result<ClientContext> make_context(const ClientSecurity& security) {
+Result<ClientContext> make_client_context(const ClientSecurity& security) {
   ClientContext made{std::make_shared<ssl::context>(ssl::context::tls_client), {}};
   SSL_CTX_set_min_proto_version(made.context->native_handle(), TLS1_2_VERSION);
   made.context->set_verify_mode(ssl::verify_peer);
@@ -58,7 +58,7 @@ int reason_of(const Fault& fault) {
 }  // namespace
 
 Result<std::vector<Expiry>> expiries(const ClientSecurity& security) {
-  auto made = make_context(security);
+  auto made = make_client_context(security);
   if (!made) return made.error();
   if (auto token = first_token(security); !token) return token.error();
   return std::move(made->expiries);
@@ -78,7 +78,7 @@ Result<std::string> first_token(const ClientSecurity& security) {
 
 Result<std::unique_ptr<TlsClient>> TlsClient::make(boost::beast::tcp_stream& stream, const std::string& host,
                                                    const ClientSecurity& security) {
-  auto made = make_context(security);
+  auto made = make_client_context(security);
   if (!made) return made.error();
   std::unique_ptr<TlsClient> client(new TlsClient(stream, std::move(made->context), host, security));
   if (Result<> expects = client->expect_host(); !expects) return expects.error();

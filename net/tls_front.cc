@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/asio/strand.hpp>
-#include <chrono>
 
 #include "base/log.h"
 #include "net/address.h"
@@ -16,10 +15,8 @@ using asio::ip::tcp;
 
 namespace {
 
-constexpr auto kAcceptPause = std::chrono::milliseconds(100);
-
 // In the order of TlsRefusal.
-constexpr std::array<std::string_view, kTlsRefusals> kReasons = {
+constexpr std::array<std::string_view, kTlsRefusals> kTlsRefusalNames = {
     "not_tls", "timeout",   "cut_off",  "no_certificate",  "certificate",  "peer_refused",
     "version", "malformed", "too_many", "reader_too_slow", "accept_failed"};
 
@@ -35,7 +32,7 @@ TlsFront::Impl::Impl(TlsFrontOptions given, std::shared_ptr<TlsServer> server, D
       accept_pause(acceptor.get_executor()) {
   for (size_t i = 0; i < kTlsRefusals; ++i) {
     refusals[i] = &counter("fathom_tls_refused_total", "Connections that were turned away by a listener's TLS.",
-                           label("listener", options.listener) + "," + label("reason", kReasons[i]));
+                           label("listener", options.listener) + "," + label("reason", kTlsRefusalNames[i]));
   }
 }
 
@@ -96,8 +93,8 @@ void TlsFront::Impl::refused(TlsRefusal reason, const std::string& peer, const s
   const auto index = static_cast<size_t>(reason);
   refusals[index]->add();
   if (!paces[index].due()) return;
-  log_warning("refused listener=" + options.listener + " peer=" + peer + " reason=" + std::string(kReasons[index]) +
-              ": " + why);
+  log_warning("refused listener=" + options.listener + " peer=" + peer +
+              " reason=" + std::string(kTlsRefusalNames[index]) + ": " + why);
 }
 
 void TlsFront::Impl::look_at_peers() {

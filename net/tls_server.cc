@@ -34,7 +34,7 @@ int choose_protocol(SSL* connection, const unsigned char** chosen, unsigned char
   return SSL_TLSEXT_ERR_NOACK;
 }
 
-Result<TlsServer::Loaded> make_context(const TlsFiles& files) {
+Result<TlsServer::Loaded> make_server_context(const TlsFiles& files) {
   auto context = std::make_shared<ssl::context>(ssl::context::tls_server);
   SSL_CTX* native = context->native_handle();
   SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION);
@@ -69,7 +69,7 @@ Result<std::shared_ptr<TlsServer>> TlsServer::load(TlsFiles files) {
 }
 
 Result<TlsServer::Loaded> TlsServer::read() const {
-  return make_context(files_);
+  return make_server_context(files_);
 }
 
 void TlsServer::use(Loaded loaded) {

@@ -18,7 +18,7 @@ namespace {
 constexpr const char* kToken = "0123456789abcdef0123456789abcdef";
 constexpr uint64_t kPatienceNano = 20'000'000'000;
 
-uint64_t refused(const std::string& reason) {
+uint64_t tls_refused(const std::string& reason) {
   return counter("fathom_tls_refused_total", "", "listener=\"tls\",reason=\"" + reason + "\"").value();
 }
 
@@ -69,9 +69,9 @@ class Tls : public ::testing::Test {
   }
   // Counters follow the peer's answer by a moment.
   static void expect_counted(const std::string& reason, uint64_t before) {
-    for (int i = 0; i < 1000 && refused(reason) == before; ++i)
+    for (int i = 0; i < 1000 && tls_refused(reason) == before; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    EXPECT_EQ(refused(reason), before + 1) << reason;
+    EXPECT_EQ(tls_refused(reason), before + 1) << reason;
   }
 
   static testing::Certificates* certificates_;
@@ -109,7 +109,7 @@ TEST_F(Tls, ARefusalIsReadThoughTheBodyWasNotTaken) {
 
 TEST_F(Tls, AServerOfAnotherCaIsNamedWithTheCure) {
   start();
-  uint64_t before = refused("peer_refused");
+  uint64_t before = tls_refused("peer_refused");
   const std::string says = fault(certificates_->client("other"));
   EXPECT_HAS(says, "it is signed by another CA that is not in '" + certificates_->path("other.crt") + "'");
   EXPECT_HAS(says, "--ca FILE");
@@ -186,17 +186,17 @@ TEST_F(Tls, ClientsShowACertificateWhereOneIsAskedFor) {
   start("server", "ca");
   auto reply = get(certificates_->client("ca", "client"));
   ASSERT_TRUE(reply.ok()) << reply.error().message;
-  uint64_t before = refused("no_certificate");
+  uint64_t before = tls_refused("no_certificate");
   EXPECT_HAS(fault(certificates_->client("ca")), "the server wants a certificate of its clients: --certificate FILE");
   expect_counted("no_certificate", before);
-  before = refused("certificate");
+  before = tls_refused("certificate");
   EXPECT_HAS(fault(certificates_->client("ca", "stranger")), "the server does not know the CA of");
   expect_counted("certificate", before);
 }
 
 TEST_F(Tls, WhoSpeaksNoTlsIsToldSo) {
   start();
-  uint64_t before = refused("not_tls");
+  uint64_t before = tls_refused("not_tls");
   auto reply = HttpClient("http://" + address_).get("/x");
   ASSERT_TRUE(reply.ok()) << reply.error().message;
   EXPECT_EQ(reply->status, 400);
@@ -214,7 +214,7 @@ TEST_F(Tls, AClientWithTlsIsToldThatTheServerHasNone) {
 
 TEST_F(Tls, HandshakesThatComeSlowlyOrNotWholeAreCounted) {
   start("server", "", 300'000'000);
-  uint64_t slow = refused("timeout"), cut = refused("cut_off");
+  uint64_t slow = tls_refused("timeout"), cut = tls_refused("cut_off");
   testing::RawClient silent(address_);
   EXPECT_EQ(silent.read_all(), "");
   expect_counted("timeout", slow);
@@ -224,7 +224,7 @@ TEST_F(Tls, HandshakesThatComeSlowlyOrNotWholeAreCounted) {
   half.read_all();
   expect_counted("cut_off", cut);
   testing::RawClient noise(address_);
-  uint64_t malformed = refused("malformed");
+  uint64_t malformed = tls_refused("malformed");
   noise.send(std::string("\x16") + std::string(2000, 'z'));
   noise.read_all();
   expect_counted("malformed", malformed);

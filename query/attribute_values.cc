@@ -8,7 +8,7 @@ namespace fathom::query {
 
 namespace {
 
-constexpr store::SampleLimits kLimits{.shown = 5000};
+constexpr store::SampleLimits kSampleLimits{.shown = 5000};
 
 class Values {
  public:
@@ -56,7 +56,7 @@ Result<ValuesAnswer> run_values(store::SpanStore& store, const ValuesQuery& quer
   }
   Values values(query.key);
   auto shown = store.sample(
-      {.range = query.range, .service = query.service}, kLimits,
+      {.range = query.range, .service = query.service}, kSampleLimits,
       [&](const store::StoredSpan& stored) { values.add(stored); }, budget);
   if (!shown) return shown.error();
   return ValuesAnswer{values.most_frequent(query.prefix, query.limit), shown->shown < shown->spans};

@@ -8,8 +8,8 @@ namespace fathom::query {
 
 namespace {
 
-constexpr uint8_t kVersion = 1;
-constexpr size_t kPayloadBytes = 1 + 3 * 8 + 16;
+constexpr uint8_t kCaptureCursorVersion = 1;
+constexpr size_t kCaptureCursorBytes = 1 + 3 * 8 + 16;
 
 }  // namespace
 
@@ -30,7 +30,7 @@ uint64_t query_hash(const CapturesQuery& query) {
 std::string encode_capture_cursor(const CapturePosition& position, uint64_t query_hash) {
   std::string bytes;
   ByteWriter out(bytes);
-  out.u8(kVersion);
+  out.u8(kCaptureCursorVersion);
   out.u64(position.range.from_unix_nano);
   out.u64(position.range.to_unix_nano);
   out.u64(position.cursor.start_unix_nano);
@@ -39,7 +39,7 @@ std::string encode_capture_cursor(const CapturePosition& position, uint64_t quer
 }
 
 Result<CapturePosition> decode_capture_cursor(std::string_view text, uint64_t query_hash) {
-  Result<std::string> payload = open_cursor(text, kPayloadBytes, kVersion, query_hash);
+  Result<std::string> payload = open_cursor(text, kCaptureCursorBytes, kCaptureCursorVersion, query_hash);
   if (!payload) return payload.error();
   ByteReader in(std::string_view(*payload).substr(1));
   CapturePosition position;

@@ -1,5 +1,6 @@
 // The JSON of captures: headers, lists, and the summary of one; docs/api.md describes them.
 #include "query/captures.h"
+#include "query/instant_json.h"
 
 namespace fathom::query {
 
@@ -9,9 +10,6 @@ using net::JsonWriter;
 
 void member_id(JsonWriter& json, std::string_view name, const std::string& hex, bool is_none) {
   json.member(name, std::string_view(is_none ? "" : hex));
-}
-void instant(JsonWriter& json, std::string_view name, uint64_t unix_nano) {
-  json.member(name, std::string_view(std::to_string(unix_nano)));
 }
 
 void write_losses(JsonWriter& json, const std::vector<store::CaptureLoss>& losses) {
@@ -47,9 +45,9 @@ void write_capture(JsonWriter& json, const store::StoredCapture& stored) {
   json.member("pid", info.pid).member("trigger", store::capture_trigger_name(info.trigger));
   json.member("operation", std::string_view(info.operation));
   member_id(json, "span_id", info.span_id.hex(), info.span_id.is_zero());
-  instant(json, "start_time_unix_nano", info.start_unix_nano);
-  instant(json, "end_time_unix_nano", info.end_unix_nano);
-  instant(json, "received_unix_nano", info.received_unix_nano);
+  write_instant(json, "start_time_unix_nano", info.start_unix_nano);
+  write_instant(json, "end_time_unix_nano", info.end_unix_nano);
+  write_instant(json, "received_unix_nano", info.received_unix_nano);
   json.member("size_bytes", info.size_bytes);
   if (info.clock) {
     json.key("clock").begin_object().member("offset_nano", info.clock->offset_nano);

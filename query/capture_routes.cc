@@ -13,7 +13,6 @@ using store::QueryBudget;
 using Routed = Result<RoutedQuery>;
 using QueryWork = decltype(RoutedQuery::work);
 
-constexpr std::string_view kCaptures = "/api/v1/captures";
 constexpr std::string_view kCapture = "/api/v1/captures/";
 constexpr std::string_view kTrace = "/api/v1/traces/";
 constexpr std::string_view kBytes = "application/octet-stream";
@@ -147,7 +146,7 @@ std::optional<Routed> one_capture_route(std::string_view rest, Params& params) {
 }  // namespace
 
 std::optional<Result<RoutedQuery>> capture_route(std::string_view path, Params& params) {
-  if (path == kCaptures) return list_route(params);
+  if (path == kCapturesPath) return list_route(params);
   if (path.starts_with(kCapture)) return one_capture_route(path.substr(kCapture.size()), params);
   if (!path.starts_with(kTrace)) return std::nullopt;
   auto [text, tail] = split_id(path.substr(kTrace.size()));

@@ -11,6 +11,8 @@
 
 namespace fathom::query {
 
+inline constexpr std::string_view kCapturesPath = "/api/v1/captures";
+
 // Nothing: the address is none of these.
 std::optional<Result<RoutedQuery>> capture_route(std::string_view path, Params& params);
 

@@ -26,7 +26,7 @@ using testing::sample_capture_info;
 using testing::sample_trace_id;
 using testing::SampleTimeline;
 
-const std::string kRange = "from=2026-11-21T00:29:00Z&to=2026-11-21T00:31:00Z";
+const std::string kCaptureRange = "from=2026-11-21T00:29:00Z&to=2026-11-21T00:31:00Z";
 
 class CaptureRoutesTest : public ::testing::Test {
  protected:
@@ -114,11 +114,11 @@ TEST_F(CaptureRoutesTest, ATraceOfWhichNothingButACaptureIsStoredIsThere) {
 TEST_F(CaptureRoutesTest, TheListIsNewestFirstAndFiltered) {
   add_more(3);
   using Ids = std::vector<std::string>;
-  EXPECT_EQ(ids(kRange), (Ids{id(12), id(11), id(10), id(2), id(1)}));
-  EXPECT_EQ(ids("service=pay&" + kRange), (Ids{id(12), id(11), id(10)}));
-  EXPECT_EQ(ids("trigger=slow&" + kRange), (Ids{id(2), id(1)}));
+  EXPECT_EQ(ids(kCaptureRange), (Ids{id(12), id(11), id(10), id(2), id(1)}));
+  EXPECT_EQ(ids("service=pay&" + kCaptureRange), (Ids{id(12), id(11), id(10)}));
+  EXPECT_EQ(ids("trigger=slow&" + kCaptureRange), (Ids{id(2), id(1)}));
   EXPECT_EQ(ids("trace_id=" + sample_trace_id(1).hex()), (Ids{id(2), id(1)})) << "of any time";
-  EXPECT_EQ(ids("pid=4711&node_id=0d000000000000000000000000000000&" + kRange), (Ids{id(2), id(1)}));
+  EXPECT_EQ(ids("pid=4711&node_id=0d000000000000000000000000000000&" + kCaptureRange), (Ids{id(2), id(1)}));
   EXPECT_EQ(ids(""), Ids()) << "of the last hour";
 }
 
@@ -127,15 +127,15 @@ TEST_F(CaptureRoutesTest, PagesNeitherRepeatNorSkip) {
   std::string cursor;
   std::vector<std::string> seen;
   for (size_t page = 0; page < 10; ++page) {
-    auto answer = ask("/api/v1/captures?limit=2&" + kRange + (cursor.empty() ? "" : "&cursor=" + cursor));
+    auto answer = ask("/api/v1/captures?limit=2&" + kCaptureRange + (cursor.empty() ? "" : "&cursor=" + cursor));
     for (const auto& capture : answer["captures"].as_array()) seen.emplace_back(capture.at("id").as_string());
     cursor = std::string(answer["next_cursor"].as_string());
     if (cursor.empty()) break;
   }
-  EXPECT_EQ(seen, ids(kRange));
+  EXPECT_EQ(seen, ids(kCaptureRange));
   EXPECT_EQ(seen.size(), 7u);
-  auto first = ask("/api/v1/captures?limit=2&" + kRange);
-  std::string foreign = "/api/v1/captures?service=pay&" + kRange + "&cursor=";
+  auto first = ask("/api/v1/captures?limit=2&" + kCaptureRange);
+  std::string foreign = "/api/v1/captures?service=pay&" + kCaptureRange + "&cursor=";
   EXPECT_NE(refusal(foreign + std::string(first["next_cursor"].as_string()), 400).find("cursor"), std::string::npos);
   EXPECT_NE(refusal(foreign + "AAAA", 400).find("cursor"), std::string::npos);
 }

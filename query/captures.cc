@@ -11,7 +11,7 @@ namespace fathom::query {
 namespace {
 
 constexpr size_t kPieceBytes = 1 << 20;
-constexpr capture::DecodeLimits kLimits{.most_bytes = 256 << 20, .most_memory_bytes = 512 << 20};
+constexpr capture::DecodeLimits kDecodeLimits{.most_bytes = 256 << 20, .most_memory_bytes = 512 << 20};
 
 Error no_capture(const store::CaptureId& id) {
   return not_found("no capture " + id.hex() + " is stored; the oldest are dropped beyond the budget of captures");
@@ -32,7 +32,7 @@ Result<std::string> read_all(store::CaptureStore& store, const store::CaptureInf
 }
 
 capture::DecodeLimits limits_within(const store::QueryBudget& budget) {
-  capture::DecodeLimits limits = kLimits;
+  capture::DecodeLimits limits = kDecodeLimits;
   limits.most_memory_bytes = std::min(limits.most_memory_bytes, budget.left_bytes());
   return limits;
 }
@@ -85,7 +85,7 @@ Result<capture::Capture> decoded_content(const Stores& stores, const store::Stor
   auto decoded = capture::decode(*content, limits, &taken);
   // One that needs more than its limit is a capture's fault; one that needs more than is left ends the query.
   bool too_much = !decoded && decoded.error().code == ErrorCode::kExhausted;
-  if (too_much && limits.most_memory_bytes < kLimits.most_memory_bytes) taken = limits.most_memory_bytes + 1;
+  if (too_much && limits.most_memory_bytes < kDecodeLimits.most_memory_bytes) taken = limits.most_memory_bytes + 1;
   if (auto paid = budget.spend(taken); !paid) return paid.error();
   return decoded;
 }

@@ -18,7 +18,7 @@ std::optional<Number> whole_text_as(std::string_view text) {
   return number;
 }
 
-std::string text_of(double value) {
+std::string double_text(double value) {
   return value_text(store::ValueView::of_double(value));
 }
 
@@ -120,8 +120,8 @@ std::vector<std::string> other_number_texts(std::string_view text) {
   auto integer = integer_of(*value);
   auto spelled = whole_text_as<int64_t>(text);
   if (spelled && spelled != integer) return {};
-  std::vector<std::string> texts{text_of(*value)};
-  if (std::isnan(*value)) texts.push_back(text_of(-*value));
+  std::vector<std::string> texts{double_text(*value)};
+  if (std::isnan(*value)) texts.push_back(double_text(-*value));
   if (integer) texts.push_back(std::to_string(*integer));
   std::erase(texts, text);
   texts.erase(std::unique(texts.begin(), texts.end()), texts.end());

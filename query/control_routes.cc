@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/time.h"
+#include "query/capture_routes.h"
 #include "query/control_asks.h"
 #include "query/counters.h"
 #include "query/foreign_page.h"
@@ -18,7 +19,6 @@ using net::HttpRequest;
 using net::HttpRespond;
 using net::HttpResponse;
 
-constexpr std::string_view kCaptures = "/api/v1/captures";
 constexpr std::string_view kTracepoints = "/api/v1/tracepoints";
 constexpr std::string_view kRules = "/api/v1/tracepoints/rules";
 
@@ -43,7 +43,7 @@ Result<TracepointAsk> tracepoint_ask(const HttpRequest& request) {
 }  // namespace
 
 bool ControlRoutes::takes(const HttpRequest& request) {
-  if (request.method == "POST") return request.path == kCaptures || request.path == kTracepoints;
+  if (request.method == "POST") return request.path == kCapturesPath || request.path == kTracepoints;
   return (request.path == kTracepoints || request.path == kRules) &&
          (request.method == "GET" || request.method == "HEAD");
 }
@@ -59,7 +59,8 @@ void ControlRoutes::handle(const HttpRequest& request, HttpRespond respond) cons
     return refuse_ask({ErrorCode::kUnsupported, "this server asks nothing of nodes"}, respond);
   }
   if (request.path == kRules) return tracepoint_rules(request, std::move(respond));
-  return request.path == kCaptures ? capture(request, std::move(respond)) : tracepoints(request, std::move(respond));
+  return request.path == kCapturesPath ? capture(request, std::move(respond))
+                                       : tracepoints(request, std::move(respond));
 }
 
 void ControlRoutes::capture(const HttpRequest& request, HttpRespond respond) const {

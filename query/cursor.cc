@@ -8,8 +8,8 @@ namespace fathom::query {
 
 namespace {
 
-constexpr uint8_t kVersion = 1;
-constexpr size_t kPayloadBytes = 1 + 5 * 8 + 16 + 8;
+constexpr uint8_t kCursorVersion = 1;
+constexpr size_t kCursorBytes = 1 + 5 * 8 + 16 + 8;
 
 void write_optional(ByteWriter& out, const std::optional<std::string>& text) {
   out.u8(text.has_value());
@@ -53,7 +53,7 @@ uint64_t query_hash(const SlowestQuery& query) {
 std::string encode_cursor(const PagePosition& position, uint64_t query_hash) {
   std::string bytes;
   ByteWriter out(bytes);
-  out.u8(kVersion);
+  out.u8(kCursorVersion);
   out.u64(position.range.from_unix_nano);
   out.u64(position.range.to_unix_nano);
   out.u64(position.cursor.received_sequence);
@@ -65,7 +65,7 @@ std::string encode_cursor(const PagePosition& position, uint64_t query_hash) {
 }
 
 Result<PagePosition> decode_cursor(std::string_view text, uint64_t query_hash) {
-  Result<std::string> payload = open_cursor(text, kPayloadBytes, kVersion, query_hash);
+  Result<std::string> payload = open_cursor(text, kCursorBytes, kCursorVersion, query_hash);
   if (!payload) return payload.error();
   ByteReader in(std::string_view(*payload).substr(1));
   return read_position(in);

@@ -11,8 +11,8 @@
 namespace fathom::query {
 namespace {
 
+using testing::kAfterSample;
 using testing::kSampleStart;
-constexpr uint64_t kFrom = kSampleStart + kNanosPerHour;
 
 // A thousand requests of which every tenth is slow; all slow ones are of version 2, most of a gold customer's.
 void add_requests(testing::SampleStore& store) {
@@ -34,26 +34,26 @@ void add_requests(testing::SampleStore& store) {
     span.name = "pay";
     span.trace_id = testing::sample_trace_id(1000 + n);
     span.span_id = testing::sample_span_id(1);
-    span.start_unix_nano = kFrom + n * kNanosPerSecond;
+    span.start_unix_nano = kAfterSample + n * kNanosPerSecond;
     span.end_unix_nano = span.start_unix_nano + (slow ? kNanosPerSecond : testing::kMilli);
     span.attributes = own;
     store.add(span, resource);
   }
 }
 
-DifferencesAnswer ask(DifferencesQuery query, store::SpanStore& store) {
+DifferencesAnswer ask_differences(DifferencesQuery query, store::SpanStore& store) {
   store::QueryBudget budget;
-  query.selected.range = {kFrom, kFrom + kNanosPerHour};
+  query.selected.range = {kAfterSample, kAfterSample + kNanosPerHour};
   query.view = query.selected.range;
   auto answer = run_differences(store, query, budget);
   EXPECT_TRUE(answer.ok());
   return answer ? *answer : DifferencesAnswer();
 }
 
-DifferencesAnswer ask(const DifferencesQuery& query) {
+DifferencesAnswer ask_differences(const DifferencesQuery& query) {
   testing::SampleStore store;
   add_requests(store);
-  return ask(query, store);
+  return ask_differences(query, store);
 }
 
 std::string words(const Trait& trait) {
@@ -68,7 +68,7 @@ void add_span(testing::SampleStore& store, std::string_view service, store::Span
   span.trace_id = testing::sample_trace_id(9000 + trace);
   span.span_id = testing::sample_span_id(id);
   if (id > 1) span.parent_span_id = testing::sample_span_id(1);
-  span.start_unix_nano = kFrom + trace * kNanosPerSecond + id * testing::kMilli;
+  span.start_unix_nano = kAfterSample + trace * kNanosPerSecond + id * testing::kMilli;
   span.end_unix_nano = span.start_unix_nano + nanos;
   store.add(span, resource);
 }
@@ -91,7 +91,7 @@ DifferencesQuery slow_ones() {
 }
 
 TEST(Differences, GreatestFirstWithCounts) {
-  DifferencesAnswer answer = ask(slow_ones());
+  DifferencesAnswer answer = ask_differences(slow_ones());
   EXPECT_EQ(answer.selected.spans, 100u);
   EXPECT_EQ(answer.rest.spans, 900u);
   ASSERT_EQ(answer.differences.size(), 3u);
@@ -109,15 +109,16 @@ TEST(Differences, GreatestFirstWithCounts) {
 }
 
 TEST(Differences, WhatEachSpanHasOnceIsNoDifference) {
-  for (const Difference& difference : ask(slow_ones()).differences) EXPECT_NE(difference.trait.key, "request.id");
+  for (const Difference& difference : ask_differences(slow_ones()).differences)
+    EXPECT_NE(difference.trait.key, "request.id");
 }
 
 TEST(Differences, OfASelectionOfNothingOrOfEverything) {
   DifferencesQuery none = slow_ones();
   none.selected.min_duration_nano = kNanosPerHour;
-  EXPECT_EQ(ask(none).selected.spans, 0u);
-  EXPECT_TRUE(ask(none).differences.empty());
-  DifferencesAnswer all = ask({});
+  EXPECT_EQ(ask_differences(none).selected.spans, 0u);
+  EXPECT_TRUE(ask_differences(none).differences.empty());
+  DifferencesAnswer all = ask_differences({});
   EXPECT_EQ(all.rest.spans, 0u);
   EXPECT_TRUE(all.differences.empty());
 }
@@ -132,14 +133,14 @@ TEST(Differences, WhatOneTraceHasIsNoDifference) {
     span.name = "pay";
     span.trace_id = testing::sample_trace_id(1000);
     span.span_id = testing::sample_span_id(n);
-    span.start_unix_nano = kFrom;
-    span.end_unix_nano = kFrom + kNanosPerSecond;
+    span.start_unix_nano = kAfterSample;
+    span.end_unix_nano = kAfterSample + kNanosPerSecond;
     span.attributes = own;
     store.add(span, {});
   }
   store::QueryBudget budget;
   DifferencesQuery query = slow_ones();
-  query.selected.range = {kFrom, kFrom + kNanosPerHour};
+  query.selected.range = {kAfterSample, kAfterSample + kNanosPerHour};
   query.view = query.selected.range;
   auto answer = run_differences(store, query, budget);
   ASSERT_TRUE(answer.ok());
@@ -150,7 +151,7 @@ TEST(Differences, WhatOneTraceHasIsNoDifference) {
 TEST(Differences, ConditionsHoldForTheRestToo) {
   DifferencesQuery query = slow_ones();
   query.selected.where = {{"region", "north"}};
-  DifferencesAnswer answer = ask(query);
+  DifferencesAnswer answer = ask_differences(query);
   EXPECT_EQ(answer.selected.spans, 100u);
   EXPECT_EQ(answer.rest.spans, 400u);
 }
@@ -166,13 +167,13 @@ TEST(Differences, AreAmongSpansOfTheSameOperation) {
     span.name = "charge";
     span.trace_id = testing::sample_trace_id(5000 + n);
     span.span_id = testing::sample_span_id(1);
-    span.start_unix_nano = kFrom + n * kNanosPerSecond;
+    span.start_unix_nano = kAfterSample + n * kNanosPerSecond;
     span.end_unix_nano = span.start_unix_nano + (n % 4 < 2 ? kNanosPerSecond : testing::kMilli);
     span.attributes = own;
     store.add(span, {});
   }
   DifferencesQuery query = slow_ones();
-  DifferencesAnswer answer = ask(query, store);
+  DifferencesAnswer answer = ask_differences(query, store);
   ASSERT_FALSE(answer.differences.empty());
   EXPECT_EQ(answer.differences[0].trait.value, "charge");
   bool gold = false;
@@ -195,12 +196,12 @@ TEST(Differences, NumbersAreToldByTheBoundThatPartsThem) {
     span.name = "pay";
     span.trace_id = testing::sample_trace_id(1000 + n);
     span.span_id = testing::sample_span_id(1);
-    span.start_unix_nano = kFrom + n * kNanosPerSecond;
+    span.start_unix_nano = kAfterSample + n * kNanosPerSecond;
     span.end_unix_nano = span.start_unix_nano + (slow ? kNanosPerSecond : testing::kMilli);
     span.attributes = own;
     store.add(span, {});
   }
-  DifferencesAnswer answer = ask(slow_ones(), store);
+  DifferencesAnswer answer = ask_differences(slow_ones(), store);
   ASSERT_EQ(answer.differences.size(), 1u);
   EXPECT_EQ(answer.differences[0].trait.key, "cart.items");
   EXPECT_EQ(trait_is_name(answer.differences[0].trait.is), ">=");
@@ -225,7 +226,7 @@ void add_payments(testing::SampleStore& store, uint64_t payments, bool (*is_slow
     span.name = "pay";
     span.trace_id = testing::sample_trace_id(1000 + n);
     span.span_id = testing::sample_span_id(1);
-    span.start_unix_nano = kFrom + n * kNanosPerSecond / 2;
+    span.start_unix_nano = kAfterSample + n * kNanosPerSecond / 2;
     span.end_unix_nano = span.start_unix_nano + (is_slow(customer, n) ? kNanosPerSecond : testing::kMilli);
     span.attributes = own;
     store.add(span, {});
@@ -235,7 +236,7 @@ void add_payments(testing::SampleStore& store, uint64_t payments, bool (*is_slow
 TEST(Differences, ManyValuesThatTogetherAreSlowAreOneDifference) {
   testing::SampleStore store;
   add_payments(store, 3000, [](uint64_t customer, uint64_t) { return customer % 50 == 7; });
-  DifferencesAnswer answer = ask(slow_ones(), store);
+  DifferencesAnswer answer = ask_differences(slow_ones(), store);
   ASSERT_EQ(answer.differences.size(), 1u);
   const Difference& group = answer.differences[0];
   EXPECT_EQ(words(group.trait), "attribute   customer in ");
@@ -252,7 +253,7 @@ TEST(Differences, ValuesThatGatherByChanceAreNone) {
   for (uint64_t spans : {300, 1000, 3000}) {
     testing::SampleStore store;
     add_payments(store, spans, [](uint64_t, uint64_t n) { return drawn(n + 77'777, 20) == 0; });
-    EXPECT_TRUE(ask(slow_ones(), store).differences.empty()) << spans;
+    EXPECT_TRUE(ask_differences(slow_ones(), store).differences.empty()) << spans;
   }
 }
 
@@ -266,7 +267,7 @@ TEST(Differences, IdsThatSpansOfATraceShareAreNoGroup) {
       add_span(store, "cart", {.name = "step", .attributes = own}, n, i,
                n % 20 == 0 ? kNanosPerSecond : testing::kMilli);
   }
-  EXPECT_TRUE(ask(slow_ones(), store).differences.empty());
+  EXPECT_TRUE(ask_differences(slow_ones(), store).differences.empty());
 }
 
 // Some are slow among many more of other kinds: they are compared with their like, of which there are enough.
@@ -284,7 +285,7 @@ TEST(Differences, RequestsAreComparedWithOthersOfTheirKind) {
   }
   DifferencesQuery query = slow_ones();
   query.requests = true;
-  DifferencesAnswer answer = ask(query, store);
+  DifferencesAnswer answer = ask_differences(query, store);
   EXPECT_EQ(answer.selected.shown, 10u);
   EXPECT_EQ(answer.rest.shown, 50u);
   ASSERT_FALSE(answer.differences.empty());
@@ -299,9 +300,9 @@ TEST(Differences, OfRequestsAreWhatTheirOtherSpansSay) {
   for (uint64_t n = 0; n < 400; ++n) add_request_of_three(store, n, n % 20 == 0);
   DifferencesQuery query = slow_ones();
   query.selected.service = "gateway";
-  EXPECT_TRUE(ask(query, store).differences.empty());
+  EXPECT_TRUE(ask_differences(query, store).differences.empty());
   query.requests = true;
-  DifferencesAnswer answer = ask(query, store);
+  DifferencesAnswer answer = ask_differences(query, store);
   EXPECT_EQ(answer.selected.shown, 20u);
   std::set<std::string> told;
   for (const Difference& difference : answer.differences) {

@@ -3,6 +3,7 @@
 
 #include <boost/json.hpp>
 
+#include "base/time.h"
 #include "net/uri.h"
 #include "query.pb.h"
 #include "query/proto_convert.h"
@@ -19,8 +20,7 @@ using testing::kSampleStart;
 using testing::sample_span_id;
 using testing::sample_trace_id;
 
-constexpr uint64_t kSixtySeconds = 60'000'000'000;
-constexpr uint64_t kSomeNow = kSampleStart + kSixtySeconds;
+constexpr uint64_t kSomeNow = kSampleStart + kNanosPerMinute;
 
 class FiltersTest : public ::testing::Test {
  protected:
@@ -43,7 +43,7 @@ class FiltersTest : public ::testing::Test {
     net::HttpRequest request;
     request.path = parsed->path;
     request.query = parsed->query;
-    auto routed = route(request, kSomeNow, kSixtySeconds);
+    auto routed = route(request, kSomeNow, kNanosPerMinute);
     if (!routed) return routed.error();
     store::QueryBudget budget;
     return routed->work(store_, budget);

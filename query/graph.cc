@@ -15,7 +15,7 @@ void scale(uint64_t& count, const store::CallSample& sample) {
   count = static_cast<uint64_t>(static_cast<unsigned __int128>(count) * sample.spans / sample.spans_looked_at);
 }
 
-void write_service(net::JsonWriter& json, const ServiceAnswer& service) {
+void write_graph_service(net::JsonWriter& json, const ServiceAnswer& service) {
   json.begin_object().member("service", std::string_view(service.service));
   json.member("service_namespace", std::string_view(service.service_namespace));
   json.member("spans", service.spans).member("errors", service.errors);
@@ -53,7 +53,7 @@ std::string to_json(const GraphAnswer& answer) {
   std::string out;
   net::JsonWriter json(out);
   json.begin_object().key("services").begin_array();
-  for (const ServiceAnswer& service : answer.services.services) write_service(json, service);
+  for (const ServiceAnswer& service : answer.services.services) write_graph_service(json, service);
   json.end_array().key("edges").begin_array();
   for (const store::CallEdge& edge : answer.calls.edges) write_edge(json, edge);
   json.end_array().member("failed_unplaced", answer.calls.failed_unplaced);

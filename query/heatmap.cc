@@ -5,6 +5,7 @@
 
 #include "base/time.h"
 #include "net/json_writer.h"
+#include "query/ceil_div.h"
 
 namespace fathom::query {
 
@@ -17,10 +18,6 @@ constexpr uint64_t kMostCountedOneByOne = 1'500'000;
 
 constexpr std::array<uint64_t, 20> kRoundSeconds{1,   2,    5,    10,   15,    30,    60,    120,   300,    600,
                                                  900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800};
-
-uint64_t ceil_div(uint64_t a, uint64_t b) {
-  return a / b + (a % b != 0);
-}
 
 uint64_t round_below_a_second(uint64_t nano) {
   uint64_t power = 1;

@@ -28,7 +28,7 @@ TEST(HeatmapStep, IsRoundAndGivesNoMoreColumnsThanAskedFor) {
   }
 }
 
-HeatmapAnswer ask(const HeatmapQuery& query) {
+HeatmapAnswer ask_heatmap(const HeatmapQuery& query) {
   testing::SampleStore store;
   store::QueryBudget budget;
   auto answer = run_heatmap(store, query, kSampleStart + kNanosPerHour, budget);
@@ -44,7 +44,7 @@ HeatmapQuery first_minute() {
 }
 
 TEST(Heatmap, CountsEverySpanInItsSecondAndItsRow) {
-  HeatmapAnswer answer = ask(first_minute());
+  HeatmapAnswer answer = ask_heatmap(first_minute());
   EXPECT_EQ(answer.start_unix_nano, kSampleStart);
   EXPECT_EQ(answer.step_nano, kNanosPerSecond);
   EXPECT_EQ(answer.columns, 60u);
@@ -69,10 +69,10 @@ TEST(Heatmap, CountsEverySpanInItsSecondAndItsRow) {
 TEST(Heatmap, OfConditions) {
   HeatmapQuery query = first_minute();
   query.filter.service = "gateway";
-  EXPECT_EQ(ask(query).spans, testing::kTraces);
+  EXPECT_EQ(ask_heatmap(query).spans, testing::kTraces);
   query.filter.service.reset();
   query.filter.errors = true;
-  HeatmapAnswer errors = ask(query);
+  HeatmapAnswer errors = ask_heatmap(query);
   EXPECT_EQ(errors.spans, testing::kTraces / 3);
   EXPECT_EQ(errors.errors, errors.spans);
 }
@@ -80,12 +80,12 @@ TEST(Heatmap, OfConditions) {
 TEST(Heatmap, OfNothing) {
   HeatmapQuery query;
   query.filter.range = {kSampleStart + 2 * kNanosPerHour, kSampleStart + 3 * kNanosPerHour};
-  HeatmapAnswer answer = ask(query);
+  HeatmapAnswer answer = ask_heatmap(query);
   EXPECT_EQ(answer.spans, 0u);
   EXPECT_TRUE(answer.bins.empty());
   EXPECT_TRUE(answer.row_bounds_nano.empty());
   query.filter.range = {kSampleStart, kSampleStart};
-  EXPECT_EQ(ask(query).columns, 0u);
+  EXPECT_EQ(ask_heatmap(query).columns, 0u);
 }
 
 TEST(Heatmap, NeedsABegin) {
@@ -112,7 +112,7 @@ TEST(Heatmap, OfManySpansAddsUpMinutes) {
   EXPECT_EQ(answer->spans, 2 * testing::kTraces);
   EXPECT_EQ(answer->errors, testing::kTraces / 3);
   EXPECT_FALSE(answer->errors_exact);
-  EXPECT_EQ(answer->max_nano, ask(first_minute()).max_nano);
+  EXPECT_EQ(answer->max_nano, ask_heatmap(first_minute()).max_nano);
 }
 
 }  // namespace

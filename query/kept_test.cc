@@ -4,6 +4,7 @@
 #include <boost/json.hpp>
 #include <set>
 
+#include "base/time.h"
 #include "net/uri.h"
 #include "query.pb.h"
 #include "query/proto_convert.h"
@@ -20,7 +21,6 @@ using testing::kTraces;
 using testing::sample_trace_id;
 using Numbers = std::set<uint64_t>;
 
-constexpr uint64_t kSixtySeconds = 60'000'000'000;
 const Numbers kCaptured{3, 10, 20};
 const Numbers kRecorded{10, 25};
 const Numbers kEither{3, 10, 20, 25};
@@ -54,7 +54,7 @@ class KeptTest : public ::testing::Test {
     net::HttpRequest request;
     request.path = parsed->path;
     request.query = parsed->query;
-    auto routed = route(request, kSampleStart + kSixtySeconds, kSixtySeconds);
+    auto routed = route(request, kSampleStart + kNanosPerMinute, kNanosPerMinute);
     if (!routed) return routed.error();
     store::QueryBudget budget;
     return routed->work(stores, budget);
@@ -137,7 +137,7 @@ TEST_F(KeptTest, OtherWordsAreRefused) {
 TEST_F(KeptTest, OverGrpc) {
   v1::SlowestRequest request;
   request.mutable_range()->set_from_unix_nano(kSampleStart);
-  request.mutable_range()->set_to_unix_nano(kSampleStart + kSixtySeconds);
+  request.mutable_range()->set_to_unix_nano(kSampleStart + kNanosPerMinute);
   for (const auto& [kept, numbers] : {std::pair{v1::KEPT_NO_MATTER, kTraces},
                                       {v1::KEPT_CAPTURED, kCaptured.size()},
                                       {v1::KEPT_RECORDED, kRecorded.size()},

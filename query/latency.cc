@@ -2,6 +2,7 @@
 #include <array>
 
 #include "base/time.h"
+#include "query/ceil_div.h"
 #include "query/queries.h"
 
 namespace fathom::query {
@@ -12,10 +13,6 @@ constexpr uint64_t kChosenPoints = 200;
 constexpr uint32_t kHeatmapRows = 40;
 constexpr uint64_t kMinutesPerDay = 24 * 60;
 constexpr std::array<uint64_t, 12> kRoundMinutes{1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, kMinutesPerDay};
-
-uint64_t ceil_div(uint64_t a, uint64_t b) {
-  return a / b + (a % b != 0);
-}
 
 // An open end is no width to divide: it counts as now.
 uint64_t width_nano(const store::TimeRange& range, uint64_t now_unix_nano) {

@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 4> kOtherKeys = {"service.namespace", "ho
                                                         kExecutablePath};
 constexpr std::string_view kService = "service.name";
 
-bool holds(const auto& keys, std::string_view key) {
+bool has_key(const auto& keys, std::string_view key) {
   return std::ranges::find(keys, key) != keys.end();
 }
 
@@ -68,7 +68,7 @@ bool contradict(const ProcessIdentity& a, const ProcessIdentity& b) {
 bool same_instance(const ProcessIdentity& a, const ProcessIdentity& b) {
   return std::ranges::any_of(a.said, [&](const auto& said) {
     const std::string* other = find(b, said.first);
-    return holds(kInstanceKeys, said.first) && other != nullptr && *other == said.second;
+    return has_key(kInstanceKeys, said.first) && other != nullptr && *other == said.second;
   });
 }
 

@@ -57,7 +57,7 @@ Result<std::vector<store::Condition>> conditions_of(const v1::SlowestRequest& re
   return conditions;
 }
 
-Result<Kept> kept_of(v1::Kept kept) {
+Result<Kept> kept_from_proto(v1::Kept kept) {
   switch (kept) {
     case v1::KEPT_NO_MATTER:
       return Kept::kNoMatter;
@@ -150,7 +150,7 @@ Result<SlowestQuery> query_of(const v1::SlowestRequest& request, uint64_t now_un
   if (!limit) return limit.error();
   auto by = by_of(request);
   if (!by) return by.error();
-  auto kept = kept_of(request.kept());
+  auto kept = kept_from_proto(request.kept());
   if (!kept) return kept.error();
   query.filter.range = asked->range;
   query.range_text = asked->text;

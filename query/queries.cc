@@ -53,7 +53,7 @@ Result<std::vector<TraceId>> kept_traces(const Stores& stores, Kept kept, store:
   return traces;
 }
 
-store::TimeRange range_of(const std::vector<SlowestRow>& rows) {
+store::TimeRange range_of_rows(const std::vector<SlowestRow>& rows) {
   store::TimeRange range{UINT64_MAX, 0};
   for (const SlowestRow& row : rows) {
     range.from_unix_nano = std::min(range.from_unix_nano, row.start_unix_nano);
@@ -64,7 +64,7 @@ store::TimeRange range_of(const std::vector<SlowestRow>& rows) {
 
 Result<> mark_stepped(const Stores& stores, std::vector<SlowestRow>& rows, store::QueryBudget& budget) {
   if (rows.empty()) return {};
-  const SteppedFinder finder(stores, range_of(rows));
+  const SteppedFinder finder(stores, range_of_rows(rows));
   for (SlowestRow& row : rows) {
     if (auto marked = finder.mark(row, budget); !marked) return marked;
   }

@@ -24,7 +24,7 @@ using testing::sample_span_id;
 using testing::sample_trace_id;
 using testing::SampleStore;
 
-const std::string kRange = "from=2026-11-21T00:30:00Z&to=2026-11-21T00:31:00Z";
+const std::string kMinuteRange = "from=2026-11-21T00:30:00Z&to=2026-11-21T00:31:00Z";
 
 uint64_t count_of(const std::string& query, const std::string& result) {
   return counter("fathom_query_requests_total", "", "query=\"" + query + "\",result=\"" + result + "\"").value();
@@ -81,7 +81,7 @@ class QueryServerTest : public ::testing::Test {
 
 TEST_F(QueryServerTest, TheSlowestTraceHasEveryFieldOfTheIssue) {
   start();
-  auto answer = ask("/api/v1/slowest?limit=1&" + kRange);
+  auto answer = ask("/api/v1/slowest?limit=1&" + kMinuteRange);
   auto row = answer["rows"].as_array().at(0).as_object();
   uint64_t n = kTraces - 1;
   EXPECT_EQ(
@@ -126,7 +126,7 @@ TEST_F(QueryServerTest, WithoutASourceThereAreNoNodes) {
 TEST_F(QueryServerTest, FiltersAreUnderstood) {
   start();
   auto rows = [this](const std::string& filter) {
-    return ask("/api/v1/slowest?limit=1000&" + kRange + "&" + filter)["rows"].as_array().size();
+    return ask("/api/v1/slowest?limit=1000&" + kMinuteRange + "&" + filter)["rows"].as_array().size();
   };
   EXPECT_EQ(rows(""), kTraces);
   EXPECT_EQ(rows("by=span"), 2 * kTraces);
@@ -143,7 +143,7 @@ TEST_F(QueryServerTest, FiltersAreUnderstood) {
 
 TEST_F(QueryServerTest, PagesJoinToTheWholeWhileDataComesIn) {
   start();
-  std::string target = "/api/v1/slowest?limit=7&" + kRange;
+  std::string target = "/api/v1/slowest?limit=7&" + kMinuteRange;
   std::vector<std::string> seen;
   std::string cursor;
   do {
@@ -164,11 +164,11 @@ TEST_F(QueryServerTest, PagesJoinToTheWholeWhileDataComesIn) {
 
 TEST_F(QueryServerTest, ACursorBelongsToItsQuery) {
   start();
-  std::string target = "/api/v1/slowest?limit=2&" + kRange;
+  std::string target = "/api/v1/slowest?limit=2&" + kMinuteRange;
   auto text = ask(target)["next_cursor"].as_string();
   std::string cursor = "&cursor=" + std::string(text.data(), text.size());
   EXPECT_EQ(ask(target + cursor)["rows"].as_array().size(), 2u);
-  EXPECT_EQ(ask("/api/v1/slowest?limit=5&" + kRange + cursor)["rows"].as_array().size(), 5u);
+  EXPECT_EQ(ask("/api/v1/slowest?limit=5&" + kMinuteRange + cursor)["rows"].as_array().size(), 5u);
   for (const char* other : {"&service=gateway", "&by=span", "&errors=true", "&where=tier=gold", "&min_duration=1ns"}) {
     EXPECT_NE(refusal(target + cursor + other, 400).find("does not belong"), std::string::npos) << other;
   }
@@ -207,7 +207,7 @@ TEST_F(QueryServerTest, OnlyGetAndHeadAreTaken) {
 
 TEST_F(QueryServerTest, ListsServicesOperationsAndAttributes) {
   start();
-  auto services_answer = ask("/api/v1/services?" + kRange);
+  auto services_answer = ask("/api/v1/services?" + kMinuteRange);
   EXPECT_EQ(services_answer["counted_nano"].as_int64(), 60 * static_cast<int64_t>(kNanosPerSecond));
   EXPECT_EQ(services_answer["counted_from_unix_nano"].as_string(), std::to_string(kSampleStart));
   auto services = services_answer["services"].as_array();
@@ -217,28 +217,28 @@ TEST_F(QueryServerTest, ListsServicesOperationsAndAttributes) {
   EXPECT_EQ(services[0].at("spans").as_int64(), 30);
   EXPECT_EQ(services[0].at("errors").as_int64(), 10);
   EXPECT_EQ(services[1].at("max_nano").as_int64(), static_cast<int64_t>(300 * kMilli));
-  auto operations_answer = ask("/api/v1/operations?service=gateway&" + kRange);
+  auto operations_answer = ask("/api/v1/operations?service=gateway&" + kMinuteRange);
   EXPECT_EQ(operations_answer["counted_nano"].as_int64(), 60 * static_cast<int64_t>(kNanosPerSecond));
   auto operations = operations_answer["operations"].as_array();
   ASSERT_EQ(operations.size(), 1u);
   EXPECT_EQ(operations[0].at("operation").as_string(), "GET /cart");
   EXPECT_EQ(operations[0].at("kind").as_string(), "server");
   EXPECT_NEAR(static_cast<double>(operations[0].at("p50_nano").as_int64()), 150e6, 150e6 * 0.05);
-  EXPECT_EQ(boost::json::serialize(ask("/api/v1/attributes?" + kRange)["keys"]),
+  EXPECT_EQ(boost::json::serialize(ask("/api/v1/attributes?" + kMinuteRange)["keys"]),
             R"(["service.name","service.namespace","tier"])");
-  auto values = ask("/api/v1/attributes/tier/values?limit=1&" + kRange);
+  auto values = ask("/api/v1/attributes/tier/values?limit=1&" + kMinuteRange);
   EXPECT_EQ(boost::json::serialize(values),
             R"({"key":"tier","values":[{"value":"gold","spans":15}],"estimated":false})");
-  auto of_none = ask("/api/v1/attributes/tier/values?service=nobody&" + kRange);
+  auto of_none = ask("/api/v1/attributes/tier/values?service=nobody&" + kMinuteRange);
   EXPECT_EQ(boost::json::serialize(of_none), R"({"key":"tier","values":[],"estimated":false})");
-  auto of_one = ask("/api/v1/attributes/service.name/values?service=gateway&" + kRange);
+  auto of_one = ask("/api/v1/attributes/service.name/values?service=gateway&" + kMinuteRange);
   EXPECT_EQ(boost::json::serialize(of_one),
             R"({"key":"service.name","values":[{"value":"gateway","spans":30}],"estimated":false})");
 }
 
 TEST_F(QueryServerTest, LatencyHasPercentilesAndAHeatmap) {
   start();
-  auto answer = ask("/api/v1/latency?service=gateway&heatmap=true&step=1m&" + kRange);
+  auto answer = ask("/api/v1/latency?service=gateway&heatmap=true&step=1m&" + kMinuteRange);
   EXPECT_EQ(answer["step_nano"].as_int64(), 60'000'000'000);
   ASSERT_EQ(answer["points"].as_array().size(), 1u);
   auto point = answer["points"].as_array()[0].as_object();
@@ -251,7 +251,7 @@ TEST_F(QueryServerTest, LatencyHasPercentilesAndAHeatmap) {
   }
   EXPECT_EQ(cells, 30);
   EXPECT_LE(point["cells"].as_array().size(), 41u);
-  EXPECT_FALSE(ask("/api/v1/latency?" + kRange)["points"].as_array()[0].as_object().contains("cells"));
+  EXPECT_FALSE(ask("/api/v1/latency?" + kMinuteRange)["points"].as_array()[0].as_object().contains("cells"));
 }
 
 TEST_F(QueryServerTest, ATraceGoesByTheBeginningOfItsId) {

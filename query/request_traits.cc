@@ -19,12 +19,8 @@ struct Interval {
   uint64_t to = 0;
 };
 
-uint64_t start_of(const StoredSpan& stored) {
-  return corrected_unix_nano(stored.span.start_unix_nano, stored.clock);
-}
-
 Interval interval_of(const StoredSpan& stored) {
-  uint64_t from = start_of(stored);
+  uint64_t from = corrected_start_unix_nano(stored);
   return {0, from, from + std::min(stored.span.duration_nano(), UINT64_MAX - from)};
 }
 

@@ -26,13 +26,6 @@ std::optional<std::string> between(std::string_view path, std::string_view prefi
   return std::string(path.substr(prefix.size(), path.size() - prefix.size() - suffix.size()));
 }
 
-// The tail that all work shares: run, and write what came of it.
-template <typename Answer>
-Result<std::string> written(Result<Answer> answer) {
-  if (!answer) return answer.error();
-  return to_json(*answer);
-}
-
 Kept kept_asked(Params& params) {
   const auto word = params.text("kept");
   if (!word) return Kept::kNoMatter;
@@ -63,7 +56,7 @@ RoutedQuery slowest_route(Params& params) {
   query.limit = params.number("limit", 1, kMaxRows, kDefaultRows);
   query.cursor = params.text("cursor").value_or("");
   return {.name = "slowest", .work = [query](const Stores& stores, QueryBudget& budget) {
-            return written(run_slowest(stores, query, budget));
+            return written_answer(run_slowest(stores, query, budget));
           }};
 }
 
@@ -71,7 +64,7 @@ RoutedQuery services_route(Params& params) {
   return {
       .name = "services",
       .work = [range = params.range().range, now = params.now_unix_nano()](const Stores& stores, QueryBudget& budget) {
-        return written(run_services(stores.spans, range, now, budget));
+        return written_answer(run_services(stores.spans, range, now, budget));
       }};
 }
 
@@ -79,7 +72,7 @@ RoutedQuery operations_route(Params& params) {
   return {.name = "operations",
           .work = [range = params.range().range, service = params.text("service"), now = params.now_unix_nano()](
                       const Stores& stores, QueryBudget& budget) {
-            return written(run_operations(stores.spans, range, service, now, budget));
+            return written_answer(run_operations(stores.spans, range, service, now, budget));
           }};
 }
 
@@ -91,7 +84,7 @@ RoutedQuery latency_route(Params& params) {
   query.step_nano = params.duration_nano("step").value_or(0);
   query.heatmap = params.flag("heatmap");
   return {.name = "latency", .work = [query](const Stores& stores, QueryBudget& budget) {
-            return written(run_latency(stores.spans, query, budget));
+            return written_answer(run_latency(stores.spans, query, budget));
           }};
 }
 

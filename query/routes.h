@@ -26,6 +26,13 @@ struct RoutedQuery {
   Lane lane = Lane::kQueries;
 };
 
+// The tail that all work shares: what came of it as JSON.
+template <typename Answer>
+Result<std::string> written_answer(Result<Answer> answer) {
+  if (!answer) return answer.error();
+  return to_json(*answer);
+}
+
 // kNotFound: no such address; kInvalid: parameters.
 Result<RoutedQuery> route(const net::HttpRequest& request, uint64_t now_unix_nano, uint64_t max_timeout_nano);
 

@@ -18,16 +18,12 @@ store::TimeRange widened(const store::TimeRange& range) {
           store::end_of(range.to_unix_nano, kMostSkewNano)};
 }
 
-store::TimeRange range_of(const SlowestRow& row) {
+store::TimeRange range_of_row(const SlowestRow& row) {
   return {row.start_unix_nano, store::end_of(row.start_unix_nano, row.duration_nano)};
 }
 
 bool meets(const SteppedWindow& window, const store::TimeRange& range) {
   return window.begin_unix_nano < range.to_unix_nano && window.end_unix_nano > range.from_unix_nano;
-}
-
-uint64_t start_of(const StoredSpan& stored) {
-  return store::corrected_unix_nano(stored.span.start_unix_nano, stored.clock);
 }
 
 using Spans = SteppedFinder::Spans;
@@ -42,7 +38,9 @@ Spans by_id(const store::StoredTrace& trace) {
 // let go.
 uint64_t awaited_since(const Spans& spans, const StoredSpan& stored) {
   const auto caller = spans.find(stored.span.parent_span_id);
-  return caller == spans.end() ? start_of(stored) : std::min(start_of(stored), start_of(*caller->second));
+  return caller == spans.end()
+             ? store::corrected_start_unix_nano(stored)
+             : std::min(store::corrected_start_unix_nano(stored), store::corrected_start_unix_nano(*caller->second));
 }
 
 // The part of the time that the span was waited for in which it was stepped; `from` is not before `to` where there is
@@ -64,7 +62,7 @@ SteppedFinder::SteppedFinder(const Stores& stores, store::TimeRange range) : sto
 
 bool SteppedFinder::may_touch(const SlowestRow& row) const {
   if (row.spans > kMostSteppedSpans) return false;
-  const store::TimeRange near = widened(range_of(row));
+  const store::TimeRange near = widened(range_of_row(row));
   return std::ranges::any_of(processes_, [&](const auto& process) { return meets(process.window, near); });
 }
 
@@ -74,7 +72,7 @@ Result<> SteppedFinder::mark(SlowestRow& row, store::QueryBudget& budget) const 
   if (!trace) return trace.error().code == ErrorCode::kNotFound ? Result<>() : trace.error();
   const Spans spans = by_id(*trace);
   for (const SteppedProcess& process : processes_) {
-    auto stepped = was_stepped(*trace, spans, process, range_of(row), budget);
+    auto stepped = was_stepped(*trace, spans, process, range_of_row(row), budget);
     if (!stepped) return stepped.error();
     if ((row.stepped = *stepped)) break;
   }

@@ -11,17 +11,17 @@
 namespace fathom::query {
 namespace {
 
+using testing::kMilli;
+using testing::kSampleStart;
 using testing::sample_span_id;
 using testing::sample_trace_id;
 
-constexpr uint64_t kStart = testing::kSampleStart;
-constexpr uint64_t kMilli = testing::kMilli;
 constexpr int32_t kPid = 4711;
 
 struct Said {
   int64_t pid = kPid;
   const char* host = "node-0";  // null: not said
-  uint64_t from_nano = kStart;
+  uint64_t from_nano = kSampleStart;
   uint64_t duration_nano = 100 * kMilli;
   int64_t clock_nano = 0;
   std::vector<std::pair<const char*, const char*>> more = {};  // of the resource
@@ -88,9 +88,9 @@ TEST_F(SteppedTest, RequestsThatAHeldProcessServedMeanwhileAreMarked) {
   add_trace(2, {.pid = kPid + 1});
   add_trace(3, {.host = "node-1"});
   add_trace(4, {.host = nullptr});
-  add_trace(5, {.from_nano = kStart + 200 * kMilli});
+  add_trace(5, {.from_nano = kSampleStart + 200 * kMilli});
   EXPECT_EQ(marks(), (std::vector<bool>{false, false, false, false, false})) << "nothing was stepped yet";
-  add_window(kStart + 99 * kMilli, 101 * kMilli);
+  add_window(kSampleStart + 99 * kMilli, 101 * kMilli);
   EXPECT_EQ(marks(), (std::vector<bool>{true, false, false, true, false}));
   EXPECT_EQ(marks(store::By::kSpan), (std::vector<bool>{true, false, false, true, false}));
 }
@@ -98,15 +98,15 @@ TEST_F(SteppedTest, RequestsThatAHeldProcessServedMeanwhileAreMarked) {
 // Window and span were told by the clock of one host, whatever the server makes of it.
 TEST_F(SteppedTest, TheClockOfTheHostCounts) {
   add_trace(1, {.clock_nano = 2'000'000'000});
-  add_trace(2, {.from_nano = kStart - 1000 * kMilli, .clock_nano = 1'000'000'000});
-  add_window(kStart, 50 * kMilli);
+  add_trace(2, {.from_nano = kSampleStart - 1000 * kMilli, .clock_nano = 1'000'000'000});
+  add_window(kSampleStart, 50 * kMilli);
   EXPECT_EQ(marks(), (std::vector<bool>{true, false}));
 }
 
 TEST_F(SteppedTest, ATraceSaysWhatWasHeldAndForHowLong) {
   add_trace(1, {});
   add_trace(2, {.pid = 5});
-  const SnapshotId id = add_window(kStart + kMilli, 7 * kMilli);
+  const SnapshotId id = add_window(kSampleStart + kMilli, 7 * kMilli);
   auto document = run_trace(stores(), sample_trace_id(1), budget_);
   ASSERT_TRUE(document.ok());
   EXPECT_EQ(
@@ -121,17 +121,17 @@ TEST_F(SteppedTest, ATraceSaysWhatWasHeldAndForHowLong) {
 // The call came while the process was held, and was read when that was over.
 TEST_F(SteppedTest, ACallThatWaitedUnreadCounts) {
   for (uint64_t n : {1, 2}) {
-    Said caller{.pid = 5, .from_nano = n == 1 ? kStart : kStart + 60 * kMilli};
+    Said caller{.pid = 5, .from_nano = n == 1 ? kSampleStart : kSampleStart + 60 * kMilli};
     add_trace(n, caller);
-    add_child(n, {.from_nano = kStart + 70 * kMilli, .duration_nano = 10 * kMilli});
+    add_child(n, {.from_nano = kSampleStart + 70 * kMilli, .duration_nano = 10 * kMilli});
   }
-  add_window(kStart, 50 * kMilli);
+  add_window(kSampleStart, 50 * kMilli);
   EXPECT_EQ(marks(), (std::vector<bool>{true, false}));
 }
 
 // Of a program that is not in the memory of the process that was held.
 TEST_F(SteppedTest, WithoutAHostTheProgramMustBeOneThatItRan) {
-  snapshot::Snapshot snapshot = stepped_snapshot(kPid, kStart, 50 * kMilli);
+  snapshot::Snapshot snapshot = stepped_snapshot(kPid, kSampleStart, 50 * kMilli);
   snapshot.sideband.push_back({.kind = snapshot::SidebandKind::kMap, .tsc = 1, .pid = kPid, .length = 1, .image = 0});
   snapshot.images.push_back({.name = "/lib/libc.so.6", .build_id = "\x03", .content = {}, .missing = "gone"});
   snapshot.sideband.push_back({.kind = snapshot::SidebandKind::kMap, .tsc = 1, .pid = kPid, .length = 1, .image = 1});
@@ -148,7 +148,7 @@ TEST_F(SteppedTest, WithoutAHostTheProgramMustBeOneThatItRan) {
 
 // The span that the snapshot was made for says which process was held.
 TEST_F(SteppedTest, WithoutAHostNothingMayContradictTheSpanThatWasRecorded) {
-  snapshot::Snapshot snapshot = stepped_snapshot(kPid, kStart, 50 * kMilli);
+  snapshot::Snapshot snapshot = stepped_snapshot(kPid, kSampleStart, 50 * kMilli);
   snapshot.trigger.trace_id = sample_trace_id(1);
   snapshot.trigger.span_id = sample_span_id(1);
   add_trace(1, {.more = {{"service.instance.id", "a"}, {"service.namespace", "eu"}}});
@@ -163,7 +163,7 @@ TEST_F(SteppedTest, WithoutAHostNothingMayContradictTheSpanThatWasRecorded) {
 
 // Two containers, each of whose only process is its first one.
 TEST_F(SteppedTest, OfFirstProcessesSomethingMustAgree) {
-  snapshot::Snapshot snapshot = stepped_snapshot(1, kStart, 50 * kMilli);
+  snapshot::Snapshot snapshot = stepped_snapshot(1, kSampleStart, 50 * kMilli);
   snapshot.trigger.trace_id = sample_trace_id(1);
   snapshot.trigger.span_id = sample_span_id(1);
   add_trace(1, {.pid = 1, .host = nullptr, .more = {{"container.id", "c1"}}});
@@ -182,12 +182,12 @@ TEST_F(SteppedTest, OfFirstProcessesSomethingMustAgree) {
 TEST_F(SteppedTest, AFirstProcessOfWhichNothingIsKnownIsNobodys) {
   add_trace(1, {.pid = 1, .host = nullptr});
   add_trace(2, {.pid = 1});
-  add_snapshot(stepped_snapshot(1, kStart, 50 * kMilli));
+  add_snapshot(stepped_snapshot(1, kSampleStart, 50 * kMilli));
   EXPECT_EQ(marks(), (std::vector<bool>{false, true}));
 }
 
 TEST_F(SteppedTest, ProgramsAreRememberedWhereTheyAreFew) {
-  snapshot::Snapshot snapshot = stepped_snapshot(kPid, kStart, 1);
+  snapshot::Snapshot snapshot = stepped_snapshot(kPid, kSampleStart, 1);
   for (uint32_t n = 0; n < kMostPrograms; ++n) {
     snapshot.sideband.push_back({.kind = snapshot::SidebandKind::kMap, .tsc = 1, .pid = kPid, .image = n});
     snapshot.images.resize(n + 2, snapshot.images[0]);
@@ -198,7 +198,7 @@ TEST_F(SteppedTest, ProgramsAreRememberedWhereTheyAreFew) {
   ASSERT_EQ(summary->programs[kPid].size(), kMostPrograms);
   EXPECT_EQ(summary->programs[kPid].front(), "shop");
   EXPECT_EQ(summary->programs[kPid].back(), "tool-6");
-  EXPECT_GT(summary->memory_bytes(), summarize({}, stepped_snapshot(kPid, kStart, 1))->memory_bytes());
+  EXPECT_GT(summary->memory_bytes(), summarize({}, stepped_snapshot(kPid, kSampleStart, 1))->memory_bytes());
   snapshot.sideband.push_back({.kind = snapshot::SidebandKind::kMap, .tsc = 1, .pid = kPid, .image = kMostPrograms});
   EXPECT_TRUE(summarize({}, snapshot)->programs.empty()) << "what is not all is nothing to contradict by";
   snapshot.sideband.push_back({.kind = snapshot::SidebandKind::kMap, .tsc = 1, .pid = kPid, .image = UINT32_MAX - 1});

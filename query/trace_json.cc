@@ -5,6 +5,7 @@
 
 #include "net/json_writer.h"
 #include "query/captures.h"
+#include "query/instant_json.h"
 #include "query/queries.h"
 #include "query/snapshots/snapshot_queries.h"
 #include "query/stepped.h"
@@ -43,9 +44,6 @@ void member_if(JsonWriter& json, std::string_view name, uint64_t number) {
 void member_if(JsonWriter& json, std::string_view name, std::string_view text) {
   if (!text.empty()) json.member(name, text);
 }
-void instant(JsonWriter& json, std::string_view name, uint64_t unix_nano) {
-  json.member(name, std::string_view(std::to_string(unix_nano)));
-}
 
 std::string resource_text(const StoredSpan& stored) {
   std::string text;
@@ -74,7 +72,7 @@ std::string scope_text(const store::ScopeView& scope) {
 
 void write_event(JsonWriter& json, const store::EventView& event) {
   json.begin_object().member("name", event.name);
-  instant(json, "time_unix_nano", event.time_unix_nano);
+  write_instant(json, "time_unix_nano", event.time_unix_nano);
   write_attributes(json.key("attributes"), event.attributes);
   write_cut_keys(json, event.attributes);
   member_if(json, "dropped_attributes_count", event.dropped_attributes_count);
@@ -94,7 +92,7 @@ void write_link(JsonWriter& json, const store::LinkView& link) {
 
 void write_clock(JsonWriter& json, const StoredSpan& stored) {
   if (!stored.clock) return;
-  instant(json, "corrected_start_time_unix_nano", corrected_unix_nano(stored.span.start_unix_nano, stored.clock));
+  write_instant(json, "corrected_start_time_unix_nano", corrected_start_unix_nano(stored));
   json.key("clock").begin_object();
   json.member("offset_nano", stored.clock->offset_nano).member("error_nano", stored.clock->error_nano);
   json.end_object();
@@ -107,7 +105,7 @@ void write_identity(JsonWriter& json, const StoredSpan& stored) {
   json.member("service", stored.service).member("operation", stored.operation);
   if (stored.operation != span.name) json.member("name", span.name);
   json.member("kind", store::span_kind_name(span.kind));
-  instant(json, "start_time_unix_nano", span.start_unix_nano);
+  write_instant(json, "start_time_unix_nano", span.start_unix_nano);
   json.member("duration_nano", span.duration_nano());
   write_clock(json, stored);
   json.member("status", store::status_code_name(span.status));
@@ -131,7 +129,7 @@ class TraceDocument {
 
   Result<std::string> write(store::QueryBudget& budget) {
     json_.begin_object().member("trace_id", std::string_view(trace_.trace_id.hex()));
-    instant(json_, "start_time_unix_nano", trace_.start_unix_nano);
+    write_instant(json_, "start_time_unix_nano", trace_.start_unix_nano);
     json_.member("duration_nano", trace_.duration_nano).member("complete", trace_.complete);
     json_.key("spans").begin_array();
     for (const StoredSpan& stored : trace_.spans) {

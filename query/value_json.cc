@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kDepth = 20;          // of a value, so that common readers take the whole document
 constexpr size_t kFewAttributes = 32;  // up to here comparing pairs is cheaper than a table
 
-bool is_json(std::string_view text) {
+bool is_json_text(std::string_view text) {
   boost::json::parse_options options;
   options.max_depth = kDepth;
   boost::json::basic_parser<net::JsonEvents> parser(options);
@@ -63,7 +63,7 @@ void write_value(net::JsonWriter& json, const store::ValueView& value) {
       json.string(store::value_text(value));
       return;
     case store::ValueType::kJson:
-      is_json(value.text) ? json.raw(value.text) : json.string(value.text);
+      is_json_text(value.text) ? json.raw(value.text) : json.string(value.text);
       return;
     case store::ValueType::kString:
     case store::ValueType::kCut:

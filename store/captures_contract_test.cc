@@ -9,14 +9,14 @@
 namespace fathom::store::testing {
 namespace {
 
-constexpr uint64_t kBudget = 100 << 12;
-constexpr uint64_t kMost = 20 << 12;
+constexpr uint64_t kBudgetBytes = 100 << 12;
+constexpr uint64_t kMostCaptureBytes = 20 << 12;
 
 class CaptureContract : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    rig_.options().capture_bytes = kBudget;
-    rig_.options().capture_most_bytes = kMost;
+    rig_.options().capture_bytes = kBudgetBytes;
+    rig_.options().capture_most_bytes = kMostCaptureBytes;
     bool rocks = GetParam() == std::string("Rocks");
     if (rocks) {
       ASSERT_EQ(rig_.open(), "");
@@ -44,7 +44,7 @@ class CaptureContract : public ::testing::TestWithParam<const char*> {
   }
 
   RocksRig rig_;
-  MemoryCaptures model_{{kBudget, kMost, [this] { return rig_.now_unix_nano(); }}};
+  MemoryCaptures model_{{kBudgetBytes, kMostCaptureBytes, [this] { return rig_.now_unix_nano(); }}};
   CaptureStore* store_ = nullptr;
 };
 
@@ -141,13 +141,13 @@ TEST_P(CaptureContract, PiecesFollowOneAnother) {
 }
 
 TEST_P(CaptureContract, WhatIsTooLargeIsRefusedForGood) {
-  EXPECT_EQ(send(store(), test_capture(1), test_content(1, kMost)).outcome, AppendOutcome::kDurable);
+  EXPECT_EQ(send(store(), test_capture(1), test_content(1, kMostCaptureBytes)).outcome, AppendOutcome::kDurable);
   Result<std::unique_ptr<CaptureWriter>> writer = store().begin(test_capture(2));
-  ASSERT_TRUE((*writer)->append(0, test_content(1, kMost)).ok());
-  EXPECT_EQ((*writer)->append(kMost, "x").error().code, ErrorCode::kExhausted);
+  ASSERT_TRUE((*writer)->append(0, test_content(1, kMostCaptureBytes)).ok());
+  EXPECT_EQ((*writer)->append(kMostCaptureBytes, "x").error().code, ErrorCode::kExhausted);
   EXPECT_EQ((*writer)->finish().outcome, AppendOutcome::kRejected);
   CaptureInfo info = test_capture(3);
-  info.size_bytes = kMost + 1;
+  info.size_bytes = kMostCaptureBytes + 1;
   EXPECT_EQ(store().begin(info).error().code, ErrorCode::kExhausted);
 }
 
@@ -246,13 +246,13 @@ TEST_P(CaptureContract, TheOldestGoForTheBudget) {
     rig_.advance(1);
     if (number == 5) continue;
     ASSERT_EQ(send(store(), test_capture(number), test_content(number, 19 << 12)).outcome, AppendOutcome::kDurable);
-    EXPECT_LE(store().stats().bytes, kBudget);
+    EXPECT_LE(store().stats().bytes, kBudgetBytes);
   }
   EXPECT_EQ(find({}), (std::vector<uint64_t>{9, 8, 7, 6, 4}));
   EXPECT_EQ(store().stats().oldest_received_unix_nano, kTestNow + 5);
   EXPECT_EQ(send(store(), test_capture(20), "").outcome, AppendOutcome::kDurable);
   EXPECT_EQ(find({}), (std::vector<uint64_t>{20, 9, 8, 7, 6}));
-  EXPECT_EQ(store().stats().bytes, kBudget - (19 << 12));
+  EXPECT_EQ(store().stats().bytes, kBudgetBytes - (19 << 12));
 }
 
 TEST_P(CaptureContract, AnUploadThatTookLongIsTheOldestAllTheSame) {

@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint64_t kIds = 12;
 constexpr size_t kUploads = 4;
-constexpr uint64_t kBudget = 30 << 12, kMost = 12 << 12;
+constexpr uint64_t kTightBudgetBytes = 30 << 12, kMostUploadBytes = 12 << 12;
 
 std::string text_of(const CaptureInfo& info) {
   return info.id.hex().substr(28) + " " + to_hex(encode_capture(info)).substr(0, 400);
@@ -48,8 +48,8 @@ struct Side {
 class Sequence {
  public:
   explicit Sequence(uint64_t seed) : random_(seed) {
-    rig_.options().capture_bytes = kBudget;
-    rig_.options().capture_most_bytes = kMost;
+    rig_.options().capture_bytes = kTightBudgetBytes;
+    rig_.options().capture_most_bytes = kMostUploadBytes;
     expected_.store = [this]() -> CaptureStore& { return model_; };
     actual_.store = [this]() -> CaptureStore& { return rig_.store().captures(); };
   }
@@ -89,7 +89,7 @@ class Sequence {
     CaptureInfo info = test_capture(up_to(kIds), static_cast<int64_t>(up_to(4)));
     if (up_to(5) == 0) info.trace_id = {};
     if (up_to(4) == 0) info.sha256 = sha256(content(up_to(3)));
-    if (up_to(6) == 0) info.size_bytes = up_to(2) ? content(0).size() : kMost + 1;
+    if (up_to(6) == 0) info.size_bytes = up_to(2) ? content(0).size() : kMostUploadBytes + 1;
     if (up_to(30) == 0) info.id = {};
     return info;
   }
@@ -118,7 +118,7 @@ class Sequence {
       if (upload == side.uploads.end()) return "none";
       uint64_t at = upload->second->size_bytes();
       std::string piece = at < contents_[slot].size() ? contents_[slot].substr(at, size) : "";
-      if (more) piece.append(kMost, 'x');
+      if (more) piece.append(kMostUploadBytes, 'x');
       Result<> taken = upload->second->append(at + elsewhere, piece);
       return (taken ? "taken " : text_of(taken.error())) + std::to_string(upload->second->size_bytes());
     });
@@ -217,7 +217,7 @@ class Sequence {
 
   std::mt19937_64 random_;
   RocksRig rig_;
-  MemoryCaptures model_{{kBudget, kMost, [this] { return rig_.now_unix_nano(); }}};
+  MemoryCaptures model_{{kTightBudgetBytes, kMostUploadBytes, [this] { return rig_.now_unix_nano(); }}};
   std::map<size_t, std::string> contents_;
   Side expected_, actual_;
 };

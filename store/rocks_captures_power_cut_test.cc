@@ -18,7 +18,7 @@
 namespace fathom::store::testing {
 namespace {
 
-constexpr uint64_t kSenders = 3;
+constexpr uint64_t kCaptureSenders = 3;
 
 std::string content_of(uint64_t number) {
   return test_content(number, 1 + number * 7919 % 20'000);
@@ -88,7 +88,7 @@ class CapturePowerCuts {
     std::atomic<bool> cut = false;
     std::mutex mutex;
     std::vector<std::jthread> threads;
-    for (uint64_t sender = 0; sender < kSenders; ++sender) {
+    for (uint64_t sender = 0; sender < kCaptureSenders; ++sender) {
       threads.emplace_back([&] {
         while (!cut) {
           uint64_t number = next_++;
@@ -122,7 +122,7 @@ class CapturePowerCuts {
   std::set<uint64_t> sent_, acknowledged_;
 };
 
-uint64_t lost_in_cuts(Durability durability, uint64_t last_seed) {
+uint64_t captures_lost_in_cuts(Durability durability, uint64_t last_seed) {
   uint64_t lost = 0;
   for (uint64_t seed = 1; seed <= last_seed; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -132,11 +132,11 @@ uint64_t lost_in_cuts(Durability durability, uint64_t last_seed) {
 }
 
 TEST(RocksCapturesPowerCut, WhatWasAcknowledgedIsThere) {
-  EXPECT_EQ(lost_in_cuts(Durability::kFsync, seeds(6)), 0u);
+  EXPECT_EQ(captures_lost_in_cuts(Durability::kFsync, seeds(6)), 0u);
 }
 
 TEST(RocksCapturesPowerCut, WithoutSyncsTheyAreLost) {
-  EXPECT_GT(lost_in_cuts(Durability::kOs, seeds(3)), 0u) << "a power cut that loses nothing proves nothing";
+  EXPECT_GT(captures_lost_in_cuts(Durability::kOs, seeds(3)), 0u) << "a power cut that loses nothing proves nothing";
 }
 
 constexpr const char* kChildDirectory = "FATHOM_TEST_CAPTURES_CHILD";

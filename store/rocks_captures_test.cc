@@ -50,10 +50,10 @@ class RocksCaptures : public ::testing::Test {
   RocksRig rig_;
 };
 
-uint64_t dropped(const std::string& reason) {
+uint64_t dropped_captures(const std::string& reason) {
   return metric("fathom_dropped_captures_total{reason=\"" + reason + "\"}");
 }
-uint64_t refused(const std::string& reason) {
+uint64_t refused_captures(const std::string& reason) {
   return metric("fathom_captures_refused_total{reason=\"" + reason + "\"}");
 }
 
@@ -185,12 +185,12 @@ TEST_F(RocksCaptures, ASmallerBudgetHoldsAtTheNextStart) {
     rig_.advance(1);
     send_all(number, number, 10);
   }
-  uint64_t before = dropped("size");
+  uint64_t before = dropped_captures("size");
   rig_.options().capture_bytes = 10 * 8192;
   ASSERT_EQ(rig_.reopen(), "");
   EXPECT_EQ(store().stats().captures, 10u);
   EXPECT_EQ(store().stats().bytes, 10u * 8192);
-  EXPECT_EQ(dropped("size"), before + 590);
+  EXPECT_EQ(dropped_captures("size"), before + 590);
   EXPECT_EQ(metric("fathom_captures"), 10u);
   EXPECT_EQ(metric("fathom_capture_bytes"), 10u * 8192);
   EXPECT_TRUE(eventually([&] { return files() == 10; }));
@@ -201,13 +201,13 @@ TEST_F(RocksCaptures, AgeTakesThemAway) {
   rig_.options().retention_age_nano = 1'000'000;
   rig_.options().maintenance_interval_nano = 1'000'000;
   open();
-  uint64_t before = dropped("age");
+  uint64_t before = dropped_captures("age");
   send_all(1, 3);
   rig_.advance(500'000);
   send_all(4, 4);
   rig_.advance(500'001);
   EXPECT_TRUE(eventually([&] { return store().stats().captures == 1; }));
-  EXPECT_EQ(dropped("age"), before + 3);
+  EXPECT_EQ(dropped_captures("age"), before + 3);
   EXPECT_TRUE(eventually([&] { return files() == 1; }));
   check(4);
 }
@@ -229,11 +229,11 @@ TEST_F(RocksCaptures, AnUploadThatNothingComesOfEnds) {
 TEST_F(RocksCaptures, OnlySoManyUploadsAtOnce) {
   rig_.options().capture_writers = 2;
   open();
-  uint64_t before = refused("writers");
+  uint64_t before = refused_captures("writers");
   Result<std::unique_ptr<CaptureWriter>> a = store().begin(test_capture(1)), b = store().begin(test_capture(2));
   ASSERT_TRUE(a.ok() && b.ok());
   EXPECT_EQ(store().begin(test_capture(3)).error().code, ErrorCode::kUnavailable);
-  EXPECT_EQ(refused("writers"), before + 1);
+  EXPECT_EQ(refused_captures("writers"), before + 1);
   EXPECT_EQ(files(), 2u);
   b->reset();
   EXPECT_EQ(files(), 1u);
@@ -260,7 +260,7 @@ TEST_F(RocksCaptures, AreRefusedBeforeSpansWhenTheDiskIsNearlyFull) {
   auto append = [&](uint64_t trace) {
     return append_once(rig_.store(), make_batch({test_span(trace, 1, 0, 10)})).outcome;
   };
-  uint64_t before = refused("disk_nearly_full");
+  uint64_t before = refused_captures("disk_nearly_full");
   Result<std::unique_ptr<CaptureWriter>> under_way = store().begin(test_capture(2));
   rig_.disk().set_free_bytes(2 * kReserve - 1);
   Result<> taken = (*under_way)->append(0, "abc");
@@ -269,7 +269,7 @@ TEST_F(RocksCaptures, AreRefusedBeforeSpansWhenTheDiskIsNearlyFull) {
   EXPECT_NE(taken.error().message.find("disk is nearly full"), std::string::npos);
   EXPECT_EQ((*under_way)->finish().outcome, AppendOutcome::kRetryable);
   EXPECT_EQ(store().begin(test_capture(3)).error().code, ErrorCode::kUnavailable);
-  EXPECT_EQ(refused("disk_nearly_full"), before + 2);
+  EXPECT_EQ(refused_captures("disk_nearly_full"), before + 2);
   EXPECT_EQ(append(1), AppendOutcome::kDurable);
   EXPECT_TRUE(rig_.store().stats().writable);
   check(1);
@@ -280,7 +280,7 @@ TEST_F(RocksCaptures, AreRefusedBeforeSpansWhenTheDiskIsNearlyFull) {
 TEST_F(RocksCaptures, AFullDiskLeavesNothingBehind) {
   open();
   send_all(1, 1);
-  auto all_refused = [] { return refused("write_failed") + refused("disk_nearly_full"); };
+  auto all_refused = [] { return refused_captures("write_failed") + refused_captures("disk_nearly_full"); };
   uint64_t before = all_refused();
   rig_.disk().set_free_bytes(3'000);
   AppendResult answer = send(store(), test_capture(2), test_content(2, 5'000), 1'000);

@@ -6,6 +6,7 @@
 #include "store/rocks/rocks_store.h"
 #include "store/testing/contract.h"
 #include "store/testing/random_ops.h"
+#include "store/testing/rocks_rig.h"
 
 namespace fathom::store::testing {
 
@@ -53,35 +54,29 @@ StoreFactory rocks_factory(const std::string& name, size_t segment_spans) {
           }};
 }
 
-StoreFactory small_segments() {
+StoreFactory small_segment_factory() {
   return rocks_factory("RocksSmallSegments", 50);
 }
-StoreFactory ordinary_segments() {
+StoreFactory ordinary_segment_factory() {
   return rocks_factory("RocksOrdinarySegments", RocksOptions().segment_spans);
 }
 
-// FATHOM_SEEDS asks for more than the few of every test run.
-uint64_t seeds() {
-  const char* wanted = std::getenv("FATHOM_SEEDS");
-  return wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : 10;
-}
-
 TEST(RocksRandomOps, EqualsTheModelInSmallSegments) {
-  for (uint64_t seed = 1; seed <= seeds(); ++seed) {
-    std::optional<std::string> difference = compare_stores(model_factory(), small_segments(), seed, 150);
+  for (uint64_t seed = 1; seed <= seeds(10); ++seed) {
+    std::optional<std::string> difference = compare_stores(model_factory(), small_segment_factory(), seed, 150);
     ASSERT_FALSE(difference) << *difference;
   }
 }
 
 TEST(RocksRandomOps, EqualsTheModelInOrdinarySegments) {
-  for (uint64_t seed = 1001; seed <= 1000 + seeds() / 2; ++seed) {
-    std::optional<std::string> difference = compare_stores(model_factory(), ordinary_segments(), seed, 150);
+  for (uint64_t seed = 1001; seed <= 1000 + seeds(10) / 2; ++seed) {
+    std::optional<std::string> difference = compare_stores(model_factory(), ordinary_segment_factory(), seed, 150);
     ASSERT_FALSE(difference) << *difference;
   }
 }
 
 }  // namespace
 
-INSTANTIATE_TEST_SUITE_P(RocksEngines, StoreContract, ::testing::Values(small_segments()), factory_name);
+INSTANTIATE_TEST_SUITE_P(RocksEngines, StoreContract, ::testing::Values(small_segment_factory()), factory_name);
 
 }  // namespace fathom::store::testing

@@ -10,10 +10,10 @@
 namespace fathom::store::testing {
 namespace {
 
-std::string refused(const std::string& reason) {
+std::string refused_series(const std::string& reason) {
   return "fathom_store_refused_total{reason=\"" + reason + "\"}";
 }
-std::string limited(const std::string& limit) {
+std::string limited_series(const std::string& limit) {
   return "fathom_limited_total{limit=\"" + limit + "\"}";
 }
 
@@ -50,7 +50,7 @@ TEST(RocksCounters, AFullQueueRefuses) {
   options.queue_bytes = 1;
   RocksRig rig(options);
   ASSERT_EQ(rig.open(), "");
-  Growth growth(refused("queue_full"));
+  Growth growth(refused_series("queue_full"));
   EXPECT_EQ(append_once(rig.store(), one_span(1)).outcome, AppendOutcome::kRetryable);
   EXPECT_EQ(growth.value(), 1u);
 }
@@ -72,7 +72,7 @@ TEST(RocksCounters, HowLongSendersWaitIsOfWhatBecameDurable) {
 TEST(RocksCounters, AFailedWriteRefuses) {
   RocksRig rig;
   ASSERT_EQ(rig.open(), "");
-  Growth growth(refused("write_failed"));
+  Growth growth(refused_series("write_failed"));
   rig.disk().fail_writes(true);
   EXPECT_EQ(append_once(rig.store(), one_span(1)).outcome, AppendOutcome::kRetryable);
   EXPECT_EQ(growth.value(), 1u);
@@ -87,7 +87,7 @@ TEST(RocksCounters, ADiskBelowItsReserveRefuses) {
   rig.disk().set_free_bytes(1 << 20);
   EXPECT_TRUE(eventually([&] { return !rig.store().stats().writable; }));
   EXPECT_EQ(metric("fathom_store_writable"), 0u);
-  Growth growth(refused("not_writable"));
+  Growth growth(refused_series("not_writable"));
   EXPECT_EQ(append_once(rig.store(), one_span(2)).outcome, AppendOutcome::kRetryable);
   EXPECT_EQ(growth.value(), 1u);
   rig.disk().release_space();
@@ -101,7 +101,7 @@ TEST(RocksCounters, SealingThatIsBehindRefuses) {
   RocksRig rig(options);
   ASSERT_EQ(rig.open(), "");
   ASSERT_EQ(append_once(rig.store(), one_span(1)).outcome, AppendOutcome::kDurable);
-  Growth growth(refused("sealing_behind")), failures("fathom_seal_failures_total");
+  Growth growth(refused_series("sealing_behind")), failures("fathom_seal_failures_total");
   rig.disk().fail_writes(true);
   EXPECT_FALSE(rig.store().settle().ok());
   EXPECT_GE(failures.value(), 1u);
@@ -117,7 +117,7 @@ TEST(RocksCounters, LimitsOfTheCatalogue) {
   options.services = 2;
   RocksRig rig(options);
   ASSERT_EQ(rig.open(), "");
-  Growth operations(limited("operations_per_service")), services(limited("services"));
+  Growth operations(limited_series("operations_per_service")), services(limited_series("services"));
   for (uint64_t i = 1; i <= 3; ++i) {
     BatchPtr batch = make_batch({test_span(i, 1, 0, 10).named("operation-" + std::to_string(i)).of_service("a")});
     ASSERT_EQ(append_once(rig.store(), batch).outcome, AppendOutcome::kDurable);
@@ -152,7 +152,7 @@ TEST(RocksCounters, LimitsMayBeSetAnew) {
         make_batch({test_span(trace, 1, 0, 10).named(operation).of_service("s").with({"a", 1}).with({"b", 1})});
     return append_once(rig.store(), batch).outcome == AppendOutcome::kDurable && rig.store().settle().ok();
   };
-  Growth operations(limited("operations_per_service")), unlisted(limited("listed_attribute_keys"));
+  Growth operations(limited_series("operations_per_service")), unlisted(limited_series("listed_attribute_keys"));
   ASSERT_TRUE(stores(1, "first") && stores(2, "second"));
   EXPECT_EQ(operations.value(), 1u);
   EXPECT_EQ(unlisted.value(), 4u);  // two of a, b and service.name, twice
@@ -169,7 +169,7 @@ TEST(RocksCounters, AttributeKeysBeyondTheLimitAreKeptAndNotListed) {
   options.listed_attribute_keys = 2;
   RocksRig rig(options);
   ASSERT_EQ(rig.open(), "");
-  Growth unlisted(limited("listed_attribute_keys"));
+  Growth unlisted(limited_series("listed_attribute_keys"));
   std::vector<TestSpan> spans;
   for (int i = 1; i <= 30; ++i) {
     uint64_t number = static_cast<uint64_t>(i);
@@ -201,7 +201,7 @@ TEST(RocksCounters, ABatchWhoseIdentityCannotBeReadIsRefused) {
   ASSERT_EQ(rig.open(), "");
   ASSERT_EQ(append_once(rig.store(), one_span(1)).outcome, AppendOutcome::kDurable);
   ASSERT_TRUE(rig.store().settle().ok());  // to where it must be read from
-  Growth growth(refused("lookup_failed"));
+  Growth growth(refused_series("lookup_failed"));
   rig.disk().fail_reads(true);
   EXPECT_EQ(append_once(rig.store(), one_span(1)).outcome, AppendOutcome::kRetryable);
   EXPECT_EQ(growth.value(), 1u);
@@ -291,8 +291,9 @@ TEST(RocksCounters, LimitsOfABatch) {
   limits.bytes_per_name = 20;
   limits.events_per_span = 1;
   limits.links_per_span = 1;
-  Growth attributes(limited("attributes_per_span")), values(limited("bytes_per_value")),
-      names(limited("bytes_per_name")), events(limited("events_per_span")), links(limited("links_per_span"));
+  Growth attributes(limited_series("attributes_per_span")), values(limited_series("bytes_per_value")),
+      names(limited_series("bytes_per_name")), events(limited_series("events_per_span")),
+      links(limited_series("links_per_span"));
   TestSpan span = test_span(1, 1, 0, 10).named(std::string(21, 'n'));
   span.with({"a", std::string(11, 'v')}).with({"b", 1}).with({"c", 1}).with({"d", 1});
   span.events = {{kTestNow, "first", {}, 0}, {kTestNow, "second", {}, 0}};

@@ -11,7 +11,7 @@ namespace {
 
 const std::string kSealFailures = "fathom_seal_failures_total";
 
-BatchPtr batch_of(uint64_t trace) {
+BatchPtr two_span_batch(uint64_t trace) {
   return make_batch({test_span(trace, 1, 0, trace), test_span(trace, 2, 1, 5).parent(1)});
 }
 
@@ -21,7 +21,7 @@ class RocksFullDisk : public ::testing::Test {
     rig_.options().segment_spans = segment_spans;
     ASSERT_EQ(rig_.open(), "");
   }
-  AppendOutcome append(uint64_t trace) { return append_once(rig_.store(), batch_of(trace)).outcome; }
+  AppendOutcome append(uint64_t trace) { return append_once(rig_.store(), two_span_batch(trace)).outcome; }
   void append_all(uint64_t first, uint64_t last) {
     for (uint64_t trace = first; trace <= last; ++trace) ASSERT_EQ(append(trace), AppendOutcome::kDurable) << trace;
   }

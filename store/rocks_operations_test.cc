@@ -5,6 +5,7 @@
 #include <map>
 #include <random>
 
+#include "base/time.h"
 #include "store/rocks/database.h"
 #include "store/rocks/keys.h"
 #include "store/testing/rocks_rig.h"
@@ -12,14 +13,12 @@
 namespace fathom::store::testing {
 namespace {
 
-constexpr uint64_t kSecond = 1'000'000'000;
-
 RocksOptions small_limits() {
   RocksOptions options;
   options.operations_per_service = 2;
   options.services = 3;
   options.segment_spans = 8;
-  options.partition_nano = 10 * kSecond;
+  options.partition_nano = 10 * kNanosPerSecond;
   options.maintenance_interval_nano = 1'000'000;
   return options;
 }
@@ -37,7 +36,7 @@ class RocksOperations : public ::testing::Test {
     return stored ? std::string(stored->spans.at(0).service) + "/" + std::string(stored->spans.at(0).operation) : "";
   }
   void drop_everything() {
-    rig_.advance(100 * kSecond);
+    rig_.advance(100 * kNanosPerSecond);
     ASSERT_TRUE(rig_.store().drop_before(rig_.now_unix_nano()).ok());
     ASSERT_EQ(rig_.store().stats().spans_stored, 0u);
   }
@@ -79,7 +78,7 @@ TEST_F(RocksOperations, LimitsAreForWhatIsStored) {
 
 TEST_F(RocksOperations, RowsGoWithTheirSpans) {
   ASSERT_TRUE(store(1, "a", "first"));
-  rig_.advance(20 * kSecond);
+  rig_.advance(20 * kNanosPerSecond);
   ASSERT_TRUE(store(2, "a", "second"));
   uint64_t cut = rig_.now_unix_nano();
   ASSERT_TRUE(rig_.store().drop_before(cut).ok());
@@ -105,7 +104,7 @@ TEST_F(RocksOperations, RowsGoWithTheirSpans) {
 // What is asked for a service is found through the service's number, which outlives the operation it came from.
 TEST_F(RocksOperations, AServiceIsFoundWithoutItsFirstOperation) {
   ASSERT_TRUE(store(1, "a", "first"));
-  rig_.advance(20 * kSecond);
+  rig_.advance(20 * kNanosPerSecond);
   ASSERT_TRUE(store(2, "a", "second"));
   ASSERT_TRUE(rig_.store().drop_before(rig_.now_unix_nano()).ok());
   for (bool restarted : {false, true}) {
@@ -173,9 +172,9 @@ void names_through_power_cuts(uint64_t seed) {
     uint64_t trace = next++;
     BatchPtr batch = make_batch({test_span(trace, 1, 0, 10).of_service("a").named(name)});
     if (append_once(rig.store(), batch).outcome == AppendOutcome::kDurable) names[trace] = name;
-    rig.advance(random() % (4 * kSecond));
+    rig.advance(random() % (4 * kNanosPerSecond));
     if (random() % 8 == 0) {
-      ASSERT_TRUE(rig.store().drop_before(rig.now_unix_nano() - random() % (40 * kSecond)).ok());
+      ASSERT_TRUE(rig.store().drop_before(rig.now_unix_nano() - random() % (40 * kNanosPerSecond)).ok());
     }
     if (random() % 12 == 0) {
       ASSERT_EQ(rig.cut_power(random()), "");

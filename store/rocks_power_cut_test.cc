@@ -11,8 +11,8 @@
 namespace fathom::store::testing {
 namespace {
 
-constexpr uint64_t kSenders = 3;
-constexpr uint64_t kSpansPerBatch = 3;
+constexpr uint64_t kSpanSenders = 3;
+constexpr uint64_t kSpansPerSenderBatch = 3;
 
 uint64_t own_trace(uint64_t sender, uint64_t number) {
   return sender * 1'000'000 + number;
@@ -26,7 +26,7 @@ std::string operation_of(uint64_t number) {
 }
 
 // Two spans in a trace of their own, and one more in the sender's long trace.
-BatchPtr batch_of(uint64_t sender, uint64_t number) {
+BatchPtr sender_batch(uint64_t sender, uint64_t number) {
   uint64_t trace = own_trace(sender, number);
   std::vector<TestSpan> spans = {test_span(trace, 1, 0, 100 + number), test_span(trace, 2, 10, 5).parent(1),
                                  test_span(sender, number + 1, static_cast<int64_t>(number), 7)};
@@ -73,13 +73,13 @@ class PowerCuts {
     std::atomic<uint64_t> acknowledged = 0;
     std::atomic<bool> cut = false;
     std::vector<std::jthread> threads;
-    for (uint64_t sender = 1; sender <= kSenders; ++sender) {
+    for (uint64_t sender = 1; sender <= kSpanSenders; ++sender) {
       threads.emplace_back([&, sender] {
         std::vector<Sent>& sent = sent_[sender - 1];
         do {
           sent.emplace_back();
           sent.back().acknowledged =
-              append_once(rig_.store(), batch_of(sender, sent.size() - 1)).outcome == AppendOutcome::kDurable;
+              append_once(rig_.store(), sender_batch(sender, sent.size() - 1)).outcome == AppendOutcome::kDurable;
           acknowledged += sent.back().acknowledged;
         } while (!cut || sent.back().acknowledged);
       });
@@ -99,7 +99,7 @@ class PowerCuts {
 
   void check() {
     uint64_t stored = 0;
-    for (uint64_t sender = 1; sender <= kSenders; ++sender) {
+    for (uint64_t sender = 1; sender <= kSpanSenders; ++sender) {
       std::vector<Sent>& sent = sent_[sender - 1];
       uint64_t of_sender = 0;
       for (uint64_t number = 0; number < sent.size(); ++number) {
@@ -110,8 +110,8 @@ class PowerCuts {
       EXPECT_EQ(long_trace ? long_trace->spans.size() : 0, of_sender);
       stored += of_sender;
     }
-    EXPECT_EQ(counted_spans(rig_.store()), stored * kSpansPerBatch);
-    EXPECT_EQ(rig_.store().stats().spans_stored, stored * kSpansPerBatch);
+    EXPECT_EQ(counted_spans(rig_.store()), stored * kSpansPerSenderBatch);
+    EXPECT_EQ(rig_.store().stats().spans_stored, stored * kSpansPerSenderBatch);
   }
 
   void check_batch(uint64_t sender, uint64_t number, Sent& sent) {
@@ -131,10 +131,10 @@ class PowerCuts {
 
   // As a sender does with what was not acknowledged; and also with what was, because acknowledgements get lost.
   void send_again() {
-    for (uint64_t sender = 1; sender <= kSenders; ++sender) {
+    for (uint64_t sender = 1; sender <= kSpanSenders; ++sender) {
       std::vector<Sent>& sent = sent_[sender - 1];
       for (uint64_t number = 0; number < sent.size(); ++number) {
-        AppendResult again = append_once(rig_.store(), batch_of(sender, number));
+        AppendResult again = append_once(rig_.store(), sender_batch(sender, number));
         EXPECT_EQ(again.outcome, AppendOutcome::kDurable) << again.message;
         EXPECT_EQ(again.duplicate, sent[number].stored) << sender << "/" << number;
         sent[number].acknowledged = true;
@@ -144,12 +144,12 @@ class PowerCuts {
 
   RocksRig rig_;
   std::mt19937_64 random_;
-  std::vector<Sent> sent_[kSenders];
+  std::vector<Sent> sent_[kSpanSenders];
   uint64_t lost_ = 0;
 };
 
 // Cuts of many seeds, a few at a time: RocksDB pauses for a second when its disk dies under a compaction.
-uint64_t lost_in_cuts(Durability durability, uint64_t last_seed) {
+uint64_t spans_lost_in_cuts(Durability durability, uint64_t last_seed) {
   std::atomic<uint64_t> next = 1, lost = 0;
   std::vector<std::jthread> threads;
   for (int i = 0; i < 5; ++i) {
@@ -167,11 +167,11 @@ uint64_t lost_in_cuts(Durability durability, uint64_t last_seed) {
 }
 
 TEST(RocksPowerCut, WhatWasAcknowledgedIsThereOnce) {
-  EXPECT_EQ(lost_in_cuts(Durability::kFsync, seeds(9)), 0u);
+  EXPECT_EQ(spans_lost_in_cuts(Durability::kFsync, seeds(9)), 0u);
 }
 
 TEST(RocksPowerCut, WithoutSyncsSpansAreLostButNeverTorn) {
-  EXPECT_GT(lost_in_cuts(Durability::kOs, seeds(5)), 0u) << "a power cut that loses nothing proves nothing";
+  EXPECT_GT(spans_lost_in_cuts(Durability::kOs, seeds(5)), 0u) << "a power cut that loses nothing proves nothing";
 }
 
 // Closing in good order is no reason for the next cut to take anything.
@@ -179,26 +179,26 @@ TEST(RocksPowerCut, ACutAfterARestartTakesNothing) {
   RocksRig rig(small_segments(Durability::kFsync));
   ASSERT_EQ(rig.open(), "");
   for (uint64_t number = 0; number < 40; ++number) {
-    ASSERT_EQ(append_once(rig.store(), batch_of(1, number)).outcome, AppendOutcome::kDurable);
+    ASSERT_EQ(append_once(rig.store(), sender_batch(1, number)).outcome, AppendOutcome::kDurable);
   }
   ASSERT_EQ(rig.reopen(), "");
   ASSERT_EQ(rig.cut_power(), "");
   for (uint64_t number = 0; number < 40; ++number) EXPECT_TRUE(stored_trace(rig.store(), own_trace(1, number)));
-  EXPECT_EQ(counted_spans(rig.store()), 40 * kSpansPerBatch);
+  EXPECT_EQ(counted_spans(rig.store()), 40 * kSpansPerSenderBatch);
 }
 
 // A disk that fails a sync may have lost what it was told: nothing is acknowledged on it until it is proven again.
 TEST(RocksPowerCut, NothingIsAcknowledgedOnAFailedSync) {
   RocksRig rig(small_segments(Durability::kFsync));
   ASSERT_EQ(rig.open(), "");
-  ASSERT_EQ(append_once(rig.store(), batch_of(1, 0)).outcome, AppendOutcome::kDurable);
+  ASSERT_EQ(append_once(rig.store(), sender_batch(1, 0)).outcome, AppendOutcome::kDurable);
   rig.disk().fail_syncs(true);
-  EXPECT_EQ(append_once(rig.store(), batch_of(1, 1)).outcome, AppendOutcome::kRetryable);
-  EXPECT_EQ(append_once(rig.store(), batch_of(1, 2)).outcome, AppendOutcome::kRetryable);
+  EXPECT_EQ(append_once(rig.store(), sender_batch(1, 1)).outcome, AppendOutcome::kRetryable);
+  EXPECT_EQ(append_once(rig.store(), sender_batch(1, 2)).outcome, AppendOutcome::kRetryable);
   rig.disk().fail_syncs(false);
   std::vector<bool> acknowledged;
   for (uint64_t number = 3; number < 50; ++number) {
-    acknowledged.push_back(append_once(rig.store(), batch_of(1, number)).outcome == AppendOutcome::kDurable);
+    acknowledged.push_back(append_once(rig.store(), sender_batch(1, number)).outcome == AppendOutcome::kDurable);
   }
   ASSERT_EQ(rig.cut_power(), "");
   EXPECT_TRUE(stored_trace(rig.store(), own_trace(1, 0)));
@@ -207,7 +207,7 @@ TEST(RocksPowerCut, NothingIsAcknowledgedOnAFailedSync) {
       EXPECT_TRUE(stored_trace(rig.store(), own_trace(1, number))) << number;
     }
   }
-  EXPECT_EQ(append_once(rig.store(), batch_of(1, 1)).outcome, AppendOutcome::kDurable);
+  EXPECT_EQ(append_once(rig.store(), sender_batch(1, 1)).outcome, AppendOutcome::kDurable);
   EXPECT_TRUE(stored_trace(rig.store(), own_trace(1, 1)));
 }
 

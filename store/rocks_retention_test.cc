@@ -6,15 +6,15 @@
 #include <random>
 #include <thread>
 
+#include "base/time.h"
 #include "store/testing/rocks_rig.h"
 
 namespace fathom::store::testing {
 namespace {
 
-constexpr uint64_t kSecond = 1'000'000'000;
-constexpr uint64_t kSpansPerBatch = 10;
+constexpr uint64_t kSpansPerBulkBatch = 10;
 
-std::string dropped(const std::string& reason) {
+std::string dropped_spans_series(const std::string& reason) {
   return "fathom_dropped_spans_total{reason=\"" + reason + "\"}";
 }
 
@@ -26,10 +26,10 @@ std::string bulk(std::mt19937_64& random) {
 }
 
 // A trace of its own, and one span in a trace that grows over all partitions.
-BatchPtr batch_of(uint64_t number) {
+BatchPtr bulk_batch(uint64_t number) {
   std::mt19937_64 random(number);
   std::vector<TestSpan> spans;
-  for (uint64_t i = 1; i < kSpansPerBatch; ++i) {
+  for (uint64_t i = 1; i < kSpansPerBulkBatch; ++i) {
     spans.push_back(test_span(number + 10, i, static_cast<int64_t>(i), 1000 + number).with({"bulk", bulk(random)}));
   }
   spans.push_back(test_span(1, number, static_cast<int64_t>(number), 5));
@@ -40,7 +40,7 @@ RocksOptions small_partitions() {
   RocksOptions options;
   options.durability = Durability::kOs;
   options.segment_spans = 100;
-  options.partition_nano = 10 * kSecond;
+  options.partition_nano = 10 * kNanosPerSecond;
   options.maintenance_interval_nano = 1'000'000;
   return options;
 }
@@ -49,15 +49,15 @@ class RocksRetention : public ::testing::Test {
  protected:
   void write(uint64_t batches) {
     for (uint64_t i = 0; i < batches; ++i) {
-      AppendResult result = append_once(rig_.store(), batch_of(++written_));
+      AppendResult result = append_once(rig_.store(), bulk_batch(++written_));
       ASSERT_EQ(result.outcome, AppendOutcome::kDurable) << result.message;
-      rig_.advance(kSecond / 10);
+      rig_.advance(kNanosPerSecond / 10);
     }
   }
 
   // Writes with a reader beside and a restart in the middle; then what is stored and what was dropped add up.
   void run_under_load(const std::string& reason, const std::function<bool()>& limit_holds) {
-    uint64_t dropped_before = metric(dropped(reason)), stored_before = metric("fathom_spans_stored_total");
+    uint64_t dropped_before = metric(dropped_spans_series(reason)), stored_before = metric("fathom_spans_stored_total");
     for (int run = 0; run < 2; ++run) {
       ASSERT_EQ(rig_.reopen(), "");
       uint64_t rounds = rounds_ + 3;
@@ -69,11 +69,12 @@ class RocksRetention : public ::testing::Test {
     }
     ASSERT_TRUE(rig_.store().settle().ok());
     EXPECT_TRUE(eventually(limit_holds));
-    auto gone = [&] { return metric(dropped(reason)) - dropped_before; };
+    auto gone = [&] { return metric(dropped_spans_series(reason)) - dropped_before; };
     EXPECT_GT(gone(), 0u);
-    EXPECT_EQ(metric("fathom_spans_stored_total") - stored_before, written_ * kSpansPerBatch);
+    EXPECT_EQ(metric("fathom_spans_stored_total") - stored_before, written_ * kSpansPerBulkBatch);
     // A drop may be under way, which counts and takes away one after the other.
-    EXPECT_TRUE(eventually([&] { return rig_.store().stats().spans_stored + gone() == written_ * kSpansPerBatch; }));
+    EXPECT_TRUE(
+        eventually([&] { return rig_.store().stats().spans_stored + gone() == written_ * kSpansPerBulkBatch; }));
   }
 
   // Asks everything, over and over; any answer but success and "not found" is a fault.
@@ -86,7 +87,7 @@ class RocksRetention : public ::testing::Test {
       note(rig_.store().operations({}, std::nullopt, budget));
       note(rig_.store().attribute_keys({}, budget));
       note(rig_.store().attribute_values({}, "bulk", "", 5, budget));
-      note(rig_.store().latency({}, std::nullopt, std::nullopt, 60 * kSecond, budget));
+      note(rig_.store().latency({}, std::nullopt, std::nullopt, 60 * kNanosPerSecond, budget));
       read_pages(By::kTrace);
       read_pages(By::kSpan);
       ++rounds_;
@@ -126,15 +127,15 @@ class RocksRetention : public ::testing::Test {
 };
 
 TEST_F(RocksRetention, ByAge) {
-  rig_.options().retention_age_nano = 20 * kSecond;
+  rig_.options().retention_age_nano = 20 * kNanosPerSecond;
   // 30 s of spans at the most: the limit and the partition that is half beyond it.
-  run_under_load("age", [&] { return rig_.store().stats().spans_stored <= 310 * kSpansPerBatch; });
+  run_under_load("age", [&] { return rig_.store().stats().spans_stored <= 310 * kSpansPerBulkBatch; });
   EXPECT_TRUE(stored_trace(rig_.store(), 10 + written_));
   EXPECT_TRUE(stored_trace(rig_.store(), 10 + written_ - 190));
   EXPECT_FALSE(stored_trace(rig_.store(), 10 + 1));
   // Nothing arrives any more, and all of it becomes too old.
   uint64_t full = rig_.store().stats().disk_bytes;
-  rig_.advance(100 * kSecond);
+  rig_.advance(100 * kNanosPerSecond);
   EXPECT_TRUE(eventually([&] { return rig_.store().stats().spans_stored == 0; }));
   EXPECT_TRUE(eventually([&] { return rig_.store().stats().disk_bytes < full - full / 3; }))
       << rig_.store().stats().disk_bytes << " of " << full;
@@ -143,7 +144,7 @@ TEST_F(RocksRetention, ByAge) {
   write(3);
   ASSERT_TRUE(rig_.store().settle().ok());
   EXPECT_TRUE(stored_trace(rig_.store(), 10 + 5001));
-  EXPECT_EQ(counted_spans(rig_.store()), 3 * kSpansPerBatch);
+  EXPECT_EQ(counted_spans(rig_.store()), 3 * kSpansPerBulkBatch);
 }
 
 TEST_F(RocksRetention, BySize) {
@@ -162,7 +163,7 @@ TEST_F(RocksRetention, TheDiskIsMeasuredWithItsLogsAndGivenBack) {
   rig_.options().segment_spans = 10'000;
   ASSERT_EQ(rig_.open(), "");
   uint64_t encoded = 0;
-  for (uint64_t i = 0; i < 50; ++i) encoded += batch_of(i + 1)->encoded().size();
+  for (uint64_t i = 0; i < 50; ++i) encoded += bulk_batch(i + 1)->encoded().size();
   write(50);
   EXPECT_EQ(rig_.store().stats().segments, 0u);
   EXPECT_TRUE(eventually([&] { return rig_.store().stats().disk_bytes > encoded; }))
@@ -171,7 +172,7 @@ TEST_F(RocksRetention, TheDiskIsMeasuredWithItsLogsAndGivenBack) {
   ASSERT_EQ(rig_.reopen(), "");
   write(400);
   EXPECT_TRUE(eventually([&] { return rig_.store().stats().disk_bytes > 3 * encoded; }));
-  rig_.advance(100 * kSecond);
+  rig_.advance(100 * kNanosPerSecond);
   ASSERT_TRUE(rig_.store().drop_before(rig_.now_unix_nano()).ok());
   ASSERT_EQ(rig_.store().stats().spans_stored, 0u);
   // Identities stay for an hour.
@@ -183,35 +184,36 @@ TEST_F(RocksRetention, TheDiskIsMeasuredWithItsLogsAndGivenBack) {
 class RocksRetentionUnderPressure : public RocksRetention {
  protected:
   void drop_while_the_queue_is_full(const std::string& reason) {
-    rig_.options().queue_bytes = 3 * batch_of(1)->encoded().size();
+    rig_.options().queue_bytes = 3 * bulk_batch(1)->encoded().size();
     ASSERT_EQ(rig_.open(), "");
-    uint64_t dropped_before = metric(dropped(reason)), full_before = metric(kQueueFull);
+    uint64_t dropped_before = metric(dropped_spans_series(reason)), full_before = metric(kQueueFull);
     {
       std::atomic<bool> stop = false;
       std::jthread one([&] { send_until(stop); }), other([&] { send_until(stop); });
       // In the middle of it: dropping goes on while batches are taken and while they are refused.
       EXPECT_TRUE(eventually([&] {
-        return metric(dropped(reason)) - dropped_before >= 2000 && metric(kQueueFull) - full_before >= 1000;
-      })) << metric(dropped(reason)) - dropped_before
+        return metric(dropped_spans_series(reason)) - dropped_before >= 2000 &&
+               metric(kQueueFull) - full_before >= 1000;
+      })) << metric(dropped_spans_series(reason)) - dropped_before
           << " dropped, " << metric(kQueueFull) - full_before << " refused";
       stop = true;
     }
     EXPECT_TRUE(eventually([&] { return answered_ == sent_; }));
     ASSERT_TRUE(rig_.store().settle().ok());
     EXPECT_TRUE(eventually([&] {
-      uint64_t gone = metric(dropped(reason)) - dropped_before;
-      return rig_.store().stats().spans_stored + gone == written_ * kSpansPerBatch;
+      uint64_t gone = metric(dropped_spans_series(reason)) - dropped_before;
+      return rig_.store().stats().spans_stored + gone == written_ * kSpansPerBulkBatch;
     }));
     EXPECT_EQ(counted_spans(rig_.store()), rig_.store().stats().spans_stored);
   }
 
   void send_until(const std::atomic<bool>& stop) {
     while (!stop) {
-      BatchPtr batch = batch_of(++sent_);
+      BatchPtr batch = bulk_batch(++sent_);
       rig_.store().append(batch, [this](const AppendResult& result) {
         if (result.outcome == AppendOutcome::kDurable) {
           ++written_;
-          rig_.advance(kSecond / 10);
+          rig_.advance(kNanosPerSecond / 10);
         } else {
           // A full queue answers at once, on the sender's own thread, which leaves the processor to the committer: that
           // is nicer than it.
@@ -229,7 +231,7 @@ class RocksRetentionUnderPressure : public RocksRetention {
   }
   void expect_refused() {
     EXPECT_TRUE(eventually([&] { return !rig_.store().stats().writable; }));
-    EXPECT_EQ(append_once(rig_.store(), batch_of(100'000)).outcome, AppendOutcome::kRetryable);
+    EXPECT_EQ(append_once(rig_.store(), bulk_batch(100'000)).outcome, AppendOutcome::kRetryable);
   }
 
   static constexpr const char* kQueueFull = "fathom_store_refused_total{reason=\"queue_full\"}";
@@ -238,7 +240,7 @@ class RocksRetentionUnderPressure : public RocksRetention {
 };
 
 TEST_F(RocksRetentionUnderPressure, ByAgeWhileTheQueueIsFull) {
-  rig_.options().retention_age_nano = 20 * kSecond;
+  rig_.options().retention_age_nano = 20 * kNanosPerSecond;
   drop_while_the_queue_is_full("age");
 }
 
@@ -250,7 +252,7 @@ TEST_F(RocksRetentionUnderPressure, BySizeWhileTheQueueIsFull) {
 
 // Room comes from dropping, so that must not wait for writes: not even for what is still unsealed.
 TEST_F(RocksRetentionUnderPressure, ByAgeWhileWritesAreRefused) {
-  rig_.options().retention_age_nano = 20 * kSecond;
+  rig_.options().retention_age_nano = 20 * kNanosPerSecond;
   ASSERT_EQ(rig_.open(), "");
   write(155);
   rig_.close();
@@ -258,10 +260,10 @@ TEST_F(RocksRetentionUnderPressure, ByAgeWhileWritesAreRefused) {
   ASSERT_EQ(rig_.open(), "");
   expect_refused();
   EXPECT_GT(rig_.store().stats().spans_unsealed, 0u);
-  uint64_t before = metric(dropped("age")), stored = rig_.store().stats().spans_stored;
-  rig_.advance(100 * kSecond);
+  uint64_t before = metric(dropped_spans_series("age")), stored = rig_.store().stats().spans_stored;
+  rig_.advance(100 * kNanosPerSecond);
   EXPECT_TRUE(eventually([&] { return rig_.store().stats().spans_stored == 0; }));
-  EXPECT_GE(metric(dropped("age")) - before, stored);
+  EXPECT_GE(metric(dropped_spans_series("age")) - before, stored);
   expect_refused();
   // What needs room before it gives room back waits for it.
   uint64_t left = rig_.store().stats().disk_bytes;
@@ -275,7 +277,7 @@ TEST_F(RocksRetentionUnderPressure, BySizeWhileWritesAreRefused) {
   ASSERT_EQ(rig_.open(), "");
   write(600);
   ASSERT_TRUE(rig_.store().settle().ok());
-  uint64_t full = rig_.store().stats().disk_bytes, before = metric(dropped("size"));
+  uint64_t full = rig_.store().stats().disk_bytes, before = metric(dropped_spans_series("size"));
   rig_.close();
   refuse_below_reserve();
   rig_.options().retention_bytes = 200'000;
@@ -283,19 +285,20 @@ TEST_F(RocksRetentionUnderPressure, BySizeWhileWritesAreRefused) {
   expect_refused();
   EXPECT_TRUE(eventually([&] { return rig_.store().stats().disk_bytes < full / 2; }))
       << rig_.store().stats().disk_bytes << " of " << full;
-  EXPECT_EQ(metric(dropped("size")) - before + rig_.store().stats().spans_stored, written_ * kSpansPerBatch);
+  EXPECT_EQ(metric(dropped_spans_series("size")) - before + rig_.store().stats().spans_stored,
+            written_ * kSpansPerBulkBatch);
   EXPECT_TRUE(stored_trace(rig_.store(), 10 + written_));
   expect_refused();
 }
 
 // An age below a partition's length must not take what arrived a moment ago with what is old.
 TEST_F(RocksRetention, ABatchThatArrivesMeanwhileStays) {
-  rig_.options().partition_nano = 3600 * kSecond;
+  rig_.options().partition_nano = 3600 * kNanosPerSecond;
   ASSERT_EQ(rig_.open(), "");
   for (int round = 0; round < 30; ++round) {
     write(2);
     uint64_t cut = rig_.now_unix_nano();
-    rig_.advance(kSecond);
+    rig_.advance(kNanosPerSecond);
     uint64_t fresh = written_ + 1;
     std::jthread dropping([&] { EXPECT_TRUE(rig_.store().drop_before(cut).ok()); });
     write(1);

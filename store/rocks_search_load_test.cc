@@ -13,7 +13,7 @@
 namespace fathom::store::testing {
 namespace {
 
-constexpr uint64_t kBatches = 100, kSpansPerBatch = 1000;
+constexpr uint64_t kSearchedBatches = 100, kSpansPerSearchedBatch = 1000;
 
 class RocksSearchLoad : public ::testing::Test {
  protected:
@@ -22,9 +22,10 @@ class RocksSearchLoad : public ::testing::Test {
     rig_.options().segment_spans = 1'000'000;  // nothing is sealed: every search reads all rows in memory
     rig_.options().segment_bytes = 1 << 30;
     ASSERT_EQ(rig_.open(), "");
-    for (uint64_t batch = 1; batch <= kBatches; ++batch) {
+    for (uint64_t batch = 1; batch <= kSearchedBatches; ++batch) {
       std::vector<TestSpan> spans;
-      for (uint64_t i = 1; i <= kSpansPerBatch; ++i) spans.push_back(test_span(batch, i, 0, i).with({"key", "value"}));
+      for (uint64_t i = 1; i <= kSpansPerSearchedBatch; ++i)
+        spans.push_back(test_span(batch, i, 0, i).with({"key", "value"}));
       ASSERT_EQ(append_once(rig_.store(), make_batch(spans)).outcome, AppendOutcome::kDurable);
     }
   }

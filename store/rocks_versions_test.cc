@@ -20,7 +20,7 @@
 namespace fathom::store::testing {
 namespace {
 
-using Ids = std::vector<std::string>;
+using Lines = std::vector<std::string>;
 
 TraceId trace_id(uint64_t number) {
   std::string bytes(8, '\0');
@@ -42,8 +42,8 @@ class RocksVersions : public ::testing::TestWithParam<std::string> {
     ASSERT_EQ(rig_.open(), "");
   }
 
-  Ids names(uint64_t trace) {
-    Ids found;
+  Lines names(uint64_t trace) {
+    Lines found;
     QueryBudget budget;
     Result<StoredTrace> stored = rig_.store().trace(trace_id(trace), budget);
     if (!stored) return {stored.error().message};
@@ -54,9 +54,9 @@ class RocksVersions : public ::testing::TestWithParam<std::string> {
     return found;
   }
   // Traces from the slowest on, with their milliseconds.
-  Ids slowest(const Filter& filter = {}) {
+  Lines slowest(const Filter& filter = {}) {
     QueryBudget budget;
-    Ids found;
+    Lines found;
     Result<SlowPage> page = rig_.store().slowest(filter, By::kTrace, 10, std::nullopt, budget);
     if (!page) return {page.error().message};
     for (const SlowRow& row : page->rows) {
@@ -75,26 +75,26 @@ class RocksVersions : public ::testing::TestWithParam<std::string> {
   }
 
   void check() {
-    EXPECT_EQ(names(1), (Ids{"cart GET /cart", "stock SELECT", "stock UPDATE"}));
-    EXPECT_EQ(names(2), (Ids{"cart POST /cart", "cart render"}));
-    EXPECT_EQ(names(3), Ids{"stock SELECT"});
-    EXPECT_EQ(names(4), Ids{"cart GET /cart"});
-    EXPECT_EQ(slowest(), (Ids{"1: 130", "4: 40", "3: 30", "2: 20"}));
+    EXPECT_EQ(names(1), (Lines{"cart GET /cart", "stock SELECT", "stock UPDATE"}));
+    EXPECT_EQ(names(2), (Lines{"cart POST /cart", "cart render"}));
+    EXPECT_EQ(names(3), Lines{"stock SELECT"});
+    EXPECT_EQ(names(4), Lines{"cart GET /cart"});
+    EXPECT_EQ(slowest(), (Lines{"1: 130", "4: 40", "3: 30", "2: 20"}));
     Filter filter;
     filter.service = "stock";
-    EXPECT_EQ(slowest(filter), (Ids{"1: 130", "3: 30"}));
+    EXPECT_EQ(slowest(filter), (Lines{"1: 130", "3: 30"}));
     filter.operation = "UPDATE";
-    EXPECT_EQ(slowest(filter), Ids{"1: 130"});
+    EXPECT_EQ(slowest(filter), Lines{"1: 130"});
     Filter by_value;
     by_value.where = {{"user", "u1"}};
-    EXPECT_EQ(slowest(by_value), Ids{"1: 130"});
+    EXPECT_EQ(slowest(by_value), Lines{"1: 130"});
     by_value.where = {{"user", "u4"}};
-    EXPECT_EQ(slowest(by_value), Ids{"4: 40"});
+    EXPECT_EQ(slowest(by_value), Lines{"4: 40"});
     by_value.where = {{"db", "copy"}};
-    EXPECT_EQ(slowest(by_value), Ids{"3: 30"});
+    EXPECT_EQ(slowest(by_value), Lines{"3: 30"});
     Filter errors;
     errors.errors = true;
-    EXPECT_EQ(slowest(errors), Ids{"2: 20"});
+    EXPECT_EQ(slowest(errors), Lines{"2: 20"});
     EXPECT_EQ(operations(), (std::map<std::string, uint64_t>{{"cart GET /cart", 2},
                                                              {"cart POST /cart", 1},
                                                              {"cart render", 1},
@@ -153,11 +153,11 @@ TEST_P(RocksVersions, TheyTakeMoreAndGiveBackWhatIsOld) {
   ASSERT_EQ(append_once(rig_.store(), batch).outcome, AppendOutcome::kDurable);
   EXPECT_EQ(operations().at("cart GET /cart"), 3u);
   ASSERT_TRUE(rig_.store().drop_before(rig_.now_unix_nano()).ok());
-  EXPECT_EQ(slowest(), Ids{"5: 0"});
+  EXPECT_EQ(slowest(), Lines{"5: 0"});
   ASSERT_EQ(rig_.reopen(), "");
   EXPECT_EQ(operations(), (std::map<std::string, uint64_t>{{"cart GET /cart", 1}}));
   EXPECT_TRUE(stored_trace(rig_.store(), 5));
-  EXPECT_EQ(names(1), Ids{"trace 00000000000000000000000000000001 is not stored"});
+  EXPECT_EQ(names(1), Lines{"trace 00000000000000000000000000000001 is not stored"});
 }
 
 TestSpan golden_span(uint64_t trace, uint64_t span, uint64_t start_milli, uint64_t milli) {

@@ -139,4 +139,8 @@ struct StoredSpan {
   bool conflicting = false;  // another stored span has the same id and other content
 };
 
+inline uint64_t corrected_start_unix_nano(const StoredSpan& stored) {
+  return corrected_unix_nano(stored.span.start_unix_nano, stored.clock);
+}
+
 }  // namespace fathom::store

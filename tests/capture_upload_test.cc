@@ -19,6 +19,7 @@
 #include "store/rocks/rocks_store.h"
 #include "store/testing/capture_builder.h"
 #include "tests/testing/cutting_proxy.h"
+#include "tests/testing/timeout.h"
 
 namespace fathom {
 namespace {
@@ -29,8 +30,7 @@ using agent::Uplink;
 using store::testing::read_all;
 using store::testing::test_content;
 using testing::CuttingProxy;
-
-constexpr auto kPatience = std::chrono::seconds(120);
+using testing::kTestTimeout;
 
 // Answers what it is asked, and keeps what it is told.
 class RecordingHandler : public agent::ControlHandler {
@@ -103,7 +103,7 @@ OutgoingCapture make_capture(uint64_t number, size_t size) {
   return capture;
 }
 
-agent::OutgoingBatch make_batch(uint64_t number) {
+agent::OutgoingBatch one_span_batch(uint64_t number) {
   opentelemetry::proto::collector::trace::v1::ExportTraceServiceRequest request;
   auto& span = *request.add_resource_spans()->add_scope_spans()->add_spans();
   span.set_trace_id(std::string(15, 't') + static_cast<char>(number % 200 + 1));
@@ -155,7 +155,7 @@ class CaptureUpload : public ::testing::Test {
     uplink_->send(std::move(capture), [this, number](CaptureFate fate) { fates_[number].push_back(fate); });
   }
   bool run_until(const std::function<bool()>& holds) {
-    auto end = std::chrono::steady_clock::now() + kPatience;
+    auto end = std::chrono::steady_clock::now() + kTestTimeout;
     while (!holds()) {
       if (std::chrono::steady_clock::now() > end) return false;
       loop_.restart();
@@ -172,7 +172,7 @@ class CaptureUpload : public ::testing::Test {
   uint64_t time_a_batch(uint64_t number) {
     uint64_t began = now_monotonic_nano();
     bool kept = false;
-    uplink_->send(make_batch(number), [&kept](agent::Outcome) { kept = true; });
+    uplink_->send(one_span_batch(number), [&kept](agent::Outcome) { kept = true; });
     EXPECT_TRUE(run_until([&] { return kept; }));
     return now_monotonic_nano() - began;
   }

@@ -14,11 +14,13 @@
 #include "otlp/trace_service.pb.h"
 #include "store/model/memory_captures.h"
 #include "store/model/memory_store.h"
+#include "tests/testing/timeout.h"
 
 namespace fathom {
 namespace {
 
-constexpr auto kPatience = std::chrono::seconds(120);
+using testing::kTestTimeout;
+
 constexpr uint64_t kUsualNano = 10'000'000;
 
 // An agent without programs: it keeps what it is told and asked, and answers with its own number.
@@ -127,7 +129,7 @@ class ControlOverStreams : public ::testing::Test {
     return std::make_shared<collector::ControlRouter>(options);
   }
   bool run_until(const std::function<bool()>& holds) {
-    auto end = std::chrono::steady_clock::now() + kPatience;
+    auto end = std::chrono::steady_clock::now() + kTestTimeout;
     while (!holds()) {
       if (std::chrono::steady_clock::now() > end) return false;
       loop_.restart();

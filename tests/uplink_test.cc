@@ -21,6 +21,7 @@
 #include "otlp/trace_service.pb.h"
 #include "store/model/memory_store.h"
 #include "tests/testing/cutting_proxy.h"
+#include "tests/testing/timeout.h"
 
 namespace fathom {
 namespace {
@@ -30,9 +31,9 @@ using agent::OutgoingBatch;
 using agent::Uplink;
 using agent::UplinkOptions;
 using testing::CuttingProxy;
+using testing::kTestTimeout;
 
 constexpr uint32_t kSpansPerBatch = 5;
-constexpr auto kPatience = std::chrono::seconds(120);
 
 // Stores what it is given, now and then asks for it again later, and counts what was stored anew.
 class CountingStore : public store::MemoryStore {
@@ -160,7 +161,7 @@ class UplinkTest : public ::testing::Test {
     });
   }
   bool run_until(const std::function<bool()>& holds) {
-    auto end = std::chrono::steady_clock::now() + kPatience;
+    auto end = std::chrono::steady_clock::now() + kTestTimeout;
     while (!holds()) {
       if (std::chrono::steady_clock::now() > end) return false;
       loop_.restart();

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/server/worker_limits.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/thread_priority.h"
@@ -22,10 +23,7 @@ namespace fathom {
 
 namespace {
 
-constexpr int kLookMs = 50;  // how long the budget may be over before anybody notices
 constexpr uint64_t kLookNano = 50'000'000;
-constexpr size_t kReadBytes = 64 << 10;
-constexpr size_t kMostWordsBytes = 4096;  // of what it says when it fails
 constexpr const char* kWorker = "fathom-worker";
 
 std::string beside_us() {
@@ -43,7 +41,7 @@ struct Output {
 
   // False: it has ended.
   bool take() {
-    char buffer[kReadBytes];
+    char buffer[kWorkerReadBytes];
     const ssize_t got = ::read(end.get(), buffer, sizeof buffer);
     if (got < 0 && errno == EINTR) return true;
     if (got <= 0) return false;
@@ -75,7 +73,7 @@ Result<> read_both(Output& answer, Output& said, store::QueryBudget& budget) {
   for (bool answer_open = true, said_open = true; answer_open || said_open;) {
     if (auto going_on = budget.check(); !going_on) return going_on.error();
     pollfd ends[2] = {{answer_open ? answer.end.get() : -1, POLLIN, 0}, {said_open ? said.end.get() : -1, POLLIN, 0}};
-    if (::poll(ends, 2, kLookMs) <= 0) continue;
+    if (::poll(ends, 2, kWorkerLookMs) <= 0) continue;
     if (ends[0].revents != 0) answer_open = answer.take();
     if (answer.full) return too_long();
     if (ends[1].revents != 0) said_open = said.take();
@@ -108,7 +106,7 @@ Result<std::string> run(const std::string& program, const std::vector<std::strin
   out->write.close();
   err->write.close();
   Output answer{std::move(out->read), kMostAnswerBytes, false, {}};
-  Output said{std::move(err->read), kMostWordsBytes, true, {}};
+  Output said{std::move(err->read), kMostWorkerWordsBytes, true, {}};
   if (auto read = read_both(answer, said, budget); !read) return read.error();
   auto status = end_of(*child, budget);
   if (!status) return status.error();

@@ -8,6 +8,7 @@
 #include <chrono>
 
 #include "apps/server/snapshot_worker.h"
+#include "apps/server/worker_limits.h"
 #include "base/time.h"
 #include "base/whole_io.h"
 
@@ -15,11 +16,8 @@ namespace fathom {
 
 namespace {
 
-constexpr int kLookMs = 50;  // how long a budget may be over before anybody notices
 constexpr uint64_t kEndNano = kNanosPerSecond;
-constexpr size_t kReadBytes = 64 << 10;
 constexpr size_t kMostHeadBytes = 64;
-constexpr size_t kMostWordsBytes = 4096;
 
 Error no_answer() {
   return Error{ErrorCode::kCorrupt,
@@ -85,11 +83,12 @@ Result<> ViewWorker::start() {
 }
 
 void ViewWorker::listen() {
-  char bytes[kMostWordsBytes];
+  char bytes[kMostWorkerWordsBytes];
   const ssize_t got = ::read(running_->words.get(), bytes, sizeof bytes);
   if (got <= 0) return running_->words.close();
   running_->said.append(bytes, static_cast<size_t>(got));
-  if (running_->said.size() > kMostWordsBytes) running_->said.erase(0, running_->said.size() - kMostWordsBytes);
+  if (running_->said.size() > kMostWorkerWordsBytes)
+    running_->said.erase(0, running_->said.size() - kMostWorkerWordsBytes);
 }
 
 // Why it ended, or must.
@@ -110,10 +109,10 @@ Error ViewWorker::end() {
 Result<> ViewWorker::read_some() {
   pollfd ends[2] = {{running_->answers.get(), POLLIN, 0},
                     {running_->words.open() ? running_->words.get() : -1, POLLIN, 0}};
-  if (::poll(ends, 2, kLookMs) <= 0) return {};
+  if (::poll(ends, 2, kWorkerLookMs) <= 0) return {};
   if (ends[1].revents != 0) listen();
   if (ends[0].revents == 0) return {};
-  char bytes[kReadBytes];
+  char bytes[kWorkerReadBytes];
   const ssize_t got = ::read(running_->answers.get(), bytes, sizeof bytes);
   if (got < 0 && errno == EINTR) return {};
   if (got <= 0) return end();
@@ -154,7 +153,7 @@ Result<std::string> ViewWorker::ask_running(const std::string& line, store::Quer
 
 Result<std::string> ViewWorker::ask(const std::string& line, store::QueryBudget& budget) {
   std::unique_lock turn(turn_, std::defer_lock);
-  while (!turn.try_lock_for(std::chrono::milliseconds(kLookMs))) {
+  while (!turn.try_lock_for(std::chrono::milliseconds(kWorkerLookMs))) {
     if (auto going_on = budget.check(); !going_on) return going_on.error();
   }
   const bool answered_before = running_ && running_->answered;

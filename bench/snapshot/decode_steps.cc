@@ -6,6 +6,7 @@
 #include <future>
 #include <vector>
 
+#include "bench/loops.h"
 #include "bench/snapshot/written_stream.h"
 #include "snapshot/decode/analysis.h"
 #include "snapshot/decode/call_stack.h"
@@ -45,11 +46,6 @@ uint64_t build_calls(const DecodeSubject& subject, unsigned threads) {
   auto summary = decode_flow(subject.file, subject.directory, {.threads = threads}, stacks);
   stacks.finish();
   return summary && summary->gap_total == 0 ? summary->instructions : 0;
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 // Instructions per second; 0 when it found another number than ran.

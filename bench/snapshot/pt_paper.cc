@@ -4,6 +4,7 @@
 #include <boost/json.hpp>
 #include <limits>
 
+#include "bench/loops.h"
 #include "snapshot/analyze/question.h"
 
 namespace fathom::bench {
@@ -14,11 +15,6 @@ using namespace fathom::snapshot;
 constexpr double kNormal = 100;
 constexpr double kPercent = 100;
 constexpr double kMega = 1e6;
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
-}
 
 struct Resolution {
   double median_nano = 0;

@@ -24,7 +24,7 @@ constexpr uint64_t kHoldMs = 80;
 constexpr uint64_t kRecentNano = 10'000'000;
 constexpr uint64_t kRecordBytes = 32;
 // So that of the bursts before there is nothing in the window but what is in a few chunks.
-constexpr const char* kPoolMib = "9";
+constexpr const char* kCapturePoolMib = "9";
 
 ServerOptions with_threshold(ServerOptions options) {
   options.arguments.insert(options.arguments.end(),
@@ -72,9 +72,10 @@ Result<CaptureRounds> CaptureRounds::start(const ServerOptions& options) {
   if (!server) return server.error();
   auto node = TracedNode::start(options.work_directory, (*server)->ingest());
   if (!node) return node.error();
-  auto program = Subprocess::start({{beside_this_program("capture_writer")},
-                                    {{"FATHOM_AGENT_SOCKET", (*node)->socket()}, {"FATHOM_DETAIL_MIB", kPoolMib}},
-                                    (*node)->directory() + "/program.log"});
+  auto program =
+      Subprocess::start({{beside_this_program("capture_writer")},
+                         {{"FATHOM_AGENT_SOCKET", (*node)->socket()}, {"FATHOM_DETAIL_MIB", kCapturePoolMib}},
+                         (*node)->directory() + "/program.log"});
   if (!program) return program.error();
   return CaptureRounds(*std::move(server), *std::move(node), *std::move(program));
 }

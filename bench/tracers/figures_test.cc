@@ -104,7 +104,7 @@ TEST(EventTable, SaysWhereNoSlowPathWasFound) {
   EXPECT_EQ(table.find("empty loop): no slow path"), std::string::npos) << table;
 }
 
-SyscallTimesByRow calls() {
+SyscallTimesByRow syscall_times() {
   return {{"none", {{180}, {170}, {5}, {175}, {}}},
           {"perf_trace", {{1'180}, {1'200}, {90}, {1'300}, {1'000}}},
           {"fathom", {{430}, {440}, {20}, {450}, {250}}}};
@@ -112,13 +112,13 @@ SyscallTimesByRow calls() {
 
 TEST(SyscallFigures, CompareWhatIsAdded) {
   Report report("tracers", "a machine", "");
-  add_syscall_figures(calls(), report);
+  add_syscall_figures(syscall_times(), report);
   EXPECT_DOUBLE_EQ(figures_of(report).at("syscall.added_over_perf_trace").to_number<double>(), 0.25);
   EXPECT_DOUBLE_EQ(figures_of(report).at("syscall.fathom.added_ns").to_number<double>(), 250);
 }
 
 TEST(SyscallTable, SaysWhyARowIsMissing) {
-  const std::string table = syscall_table(calls(), {{"strace", "it is not installed"}});
+  const std::string table = syscall_table(syscall_times(), {{"strace", "it is not installed"}});
   EXPECT_NE(table.find("not available here: it is not installed"), std::string::npos);
   EXPECT_EQ(table.find("ftrace"), std::string::npos);
 }

@@ -1,6 +1,7 @@
 #include "cli/testing/fake_context.h"
 
 #include "cli/program.h"
+#include "net/uri.h"
 
 namespace fathom::cli {
 
@@ -59,6 +60,14 @@ Result<net::HttpReply> FakeWorld::reply(std::string_view target) {
   Result<net::HttpReply> next = answers_.front();
   if (answers_.size() > 1) answers_.pop_front();
   return next;
+}
+
+std::string decoded_target(const std::string& text) {
+  Result<net::Target> target = net::parse_target(text);
+  if (!target) return "malformed: " + text;
+  std::string out = target->path;
+  for (const auto& [key, value] : target->query) out += " " + key + "=" + value;
+  return out;
 }
 
 }  // namespace fathom::cli

@@ -37,4 +37,7 @@ class FakeWorld {
   std::deque<Result<net::HttpReply>> answers_;  // the last one is given again and again
 };
 
+// A target as it was meant, however it was encoded: "/path key=value key=value".
+std::string decoded_target(const std::string& text);
+
 }  // namespace fathom::cli

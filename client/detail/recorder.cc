@@ -9,7 +9,7 @@ using pool::DetailEntry;
 using pool::pack_detail;
 
 // A reader whose connection has ended holds nothing any more.
-bool void_reader(const View& view, uint64_t state) {
+bool is_of_past_reader(const View& view, uint64_t state) {
   return pool::reader_of(state) != (view.header->reader.load(std::memory_order_acquire) & pool::kReaderMask);
 }
 
@@ -26,7 +26,7 @@ bool may_take(const View& view, uint64_t state) {
     case pool::kDetailSealed:
       return !view.discard;
     case pool::kDetailReading:
-      return !view.discard && void_reader(view, state);
+      return !view.discard && is_of_past_reader(view, state);
     case pool::kDetailOwned:
       break;
   }
@@ -59,7 +59,7 @@ bool own(const View& view, uint32_t number, uint64_t state, uint32_t epoch, uint
   return true;
 }
 
-bool make_present(const View& view, uint32_t number) {
+bool make_chunk_present(const View& view, uint32_t number) {
   Limit& limit = view.limits[number];
   if (limit.present != 0) return true;
   const ErrnoKept errno_kept;
@@ -81,7 +81,7 @@ bool take_one(const View& view, uint32_t first, uint32_t chunks, std::atomic<uin
   if (!own(view, number, state, epoch, tid)) return false;
   // Another thread may have gone on in it between, and sealed it again: in the same epoch, and younger.
   if (pool::state_of(state) != pool::kDetailFree) note_overwritten(view, entry);
-  if (!make_present(view, number)) {
+  if (!make_chunk_present(view, number)) {
     uint64_t owned = pack_detail(epoch, pool::kDetailOwned);
     entry.state.compare_exchange_strong(owned, pack_detail(epoch, pool::kDetailFree), std::memory_order_release);
     return false;

@@ -8,8 +8,6 @@
 namespace fathom::grpc::testing {
 namespace {
 
-constexpr const char* kSay = "echo.Echo/Say";
-
 // A call whose end is waited for.
 ::grpc::Status say(Echo::Stub& stub, ::grpc::ClientContext& context, const Note& request, Note& reply) {
   std::promise<::grpc::Status> done;

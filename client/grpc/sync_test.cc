@@ -7,7 +7,6 @@
 namespace fathom::grpc::testing {
 namespace {
 
-constexpr const char* kSay = "echo.Echo/Say";
 constexpr const char* kParent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 constexpr const char* kStranger = "00-11111111111111111111111111111111-2222222222222222-01";
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "client/process.h"
+#include "client/testing/hex.h"
 
 namespace fathom::client::testing {
 namespace {
@@ -16,15 +17,6 @@ Word word_at(const std::string& bytes, size_t at) {
   Word word{};
   if (at + sizeof word <= bytes.size()) std::memcpy(&word, bytes.data() + at, sizeof word);
   return word;
-}
-
-std::string hex(const std::string& bytes) {
-  std::string text;
-  for (const unsigned char byte : bytes) {
-    text += "0123456789abcdef"[byte >> 4];
-    text += "0123456789abcdef"[byte & 15];
-  }
-  return text;
 }
 
 size_t width_of(uint8_t type) {

@@ -9,6 +9,9 @@
 
 namespace fathom::client::testing {
 
+inline constexpr int kAgentTimeoutMs = 60'000;  // what a program does that works takes less, whatever it is built with
+inline const std::string kNodeId = "0123456789abcdef";
+
 // Closes what it holds.
 class OwnedFd {
  public:

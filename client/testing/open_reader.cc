@@ -5,18 +5,10 @@
 
 #include "client/pool/layout.h"
 #include "client/process.h"
+#include "client/testing/hex.h"
 
 namespace fathom::client::testing {
 namespace {
-
-std::string hex(const uint8_t* bytes, size_t size) {
-  std::string text;
-  for (size_t i = 0; i < size; i++) {
-    text += "0123456789abcdef"[bytes[i] >> 4];
-    text += "0123456789abcdef"[bytes[i] & 15];
-  }
-  return text;
-}
 
 // Word by word, as the program stores it.
 template <typename T>

@@ -8,18 +8,10 @@
 #include <utility>
 
 #include "client/process.h"
+#include "client/testing/hex.h"
 
 namespace fathom::client::testing {
 namespace {
-
-std::string hex(const uint8_t* bytes, size_t size) {
-  std::string text;
-  for (size_t i = 0; i < size; i++) {
-    text += "0123456789abcdef"[bytes[i] >> 4];
-    text += "0123456789abcdef"[bytes[i] & 15];
-  }
-  return text;
-}
 
 bool parse_items(const char* at, const char* end, std::vector<ReadItem>& items) {
   while (at != end) {

@@ -13,6 +13,7 @@
 #include "client/testing/detail_reader.h"
 #include "client/testing/own_process.h"
 #include "client/testing/single_step.h"
+#include "client/testing/stepped_forks.h"
 
 #if defined(FATHOM_UNLOCKED)
 
@@ -69,20 +70,11 @@ inline void expect_all(DetailReader& reader) {
 // ---- forks ---------------------------------------------------------------------------------------------------------
 
 // The child goes on with the interrupted write, and then has a pool of its own, in which that write is not.
-inline bool is_child = false;
-inline uint64_t forks = 0;
-
 // In the child nothing is stepped any more: it blocks signals where it makes what is new in a process.
 inline void go_on_as_child(void* context) {
   step_no_more(context);
   is_child = true;
   event_at_step(0);
-}
-inline void expect_good_child(pid_t child) {
-  forks++;
-  int status = -1;
-  waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0) << "the child at step " << forks;
 }
 
 inline void fork_at_step(int, siginfo_t*, void* context) {

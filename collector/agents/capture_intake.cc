@@ -14,7 +14,7 @@ using State = CaptureProgressMessage::State;
 constexpr size_t kTurnBytes = 1 << 20;  // of one upload, before another one has its turn
 constexpr size_t kAroundPart = 256;     // bytes that a part takes besides its content, or somewhat less
 
-Gauge& budget_used() {
+Gauge& capture_budget_used() {
   return gauge("fathom_capture_budget_used_bytes", "Memory taken by captures' parts that are not written yet");
 }
 
@@ -41,7 +41,7 @@ class CaptureIntake::Upload {
 };
 
 CaptureIntake::CaptureIntake(CaptureIntakeOptions options, store::CaptureStore& store)
-    : options_(options), store_(store), budget_(options.budget_bytes, &budget_used()) {
+    : options_(options), store_(store), budget_(options.budget_bytes, &capture_budget_used()) {
   for (size_t i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { run(); });
 }
 

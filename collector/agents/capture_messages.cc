@@ -15,7 +15,7 @@ constexpr size_t kMostPrograms = 1024;
 constexpr size_t kMostTracepoints = 20'000;  // over all programs
 constexpr size_t kMostTracepointAnswerBytes = 1 << 20;
 
-bool read_loss(std::string_view message, store::CaptureInfo& info) {
+bool read_capture_loss(std::string_view message, store::CaptureInfo& info) {
   NamedCount loss;
   if (!read_named_count(message, loss)) return false;
   if (loss.name.empty() || info.losses.size() >= store::kMostCaptureLosses) return true;
@@ -45,7 +45,7 @@ bool read_capture_text(const WireField& field, store::CaptureInfo& info) {
     case bytes_field(10):
       return read_clock(field.bytes, info.clock);
     case bytes_field(13):
-      return read_loss(field.bytes, info);
+      return read_capture_loss(field.bytes, info);
     case bytes_field(15):
       return read_optional_id(field.bytes, info.sha256);
     default:

@@ -59,7 +59,7 @@ Result<AgentMessage> parse_probe(std::string_view message) {
   return AgentMessage(probe);
 }
 
-bool read_loss(std::string_view message, NodeReport& report) {
+bool read_node_loss(std::string_view message, NodeReport& report) {
   NamedCount loss;
   bool read = read_named_count(message, loss);
   if (report.losses.size() < kMostLosses) report.losses.emplace_back(std::move(loss.name), loss.count);
@@ -80,7 +80,7 @@ Result<AgentMessage> parse_report(std::string_view message) {
   NodeReport report;
   bool read = each_field(message, [&](const WireField& field) {
     if (field.tag == bytes_field(2)) return read_clock(field.bytes, report.clock);
-    if (field.tag == bytes_field(7)) return read_loss(field.bytes, report);
+    if (field.tag == bytes_field(7)) return read_node_loss(field.bytes, report);
     return read_report_number(field, report);
   });
   if (!read) return invalid("a NodeStatus is malformed");

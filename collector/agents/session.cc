@@ -31,7 +31,7 @@ struct SessionMetrics {
   }
 };
 
-SessionMetrics& metrics() {
+SessionMetrics& session_metrics() {
   static SessionMetrics all;
   return all;
 }
@@ -59,7 +59,7 @@ std::string_view stream_end_label(StreamEnd end) {
 }
 
 void list_session_metrics() {
-  metrics();
+  session_metrics();
   SessionCaptures::list_metrics();
 }
 
@@ -74,7 +74,7 @@ void AgentSession::message(std::string_view bytes, Reservation memory, uint64_t 
   if (ended()) return;
   Result<AgentMessage> parsed = parse_agent_message(bytes);
   if (!parsed) return fail(StreamEnd::kInvalid, parsed.error().message);
-  if (std::holds_alternative<UnknownMessage>(*parsed)) return metrics().unknown.add();
+  if (std::holds_alternative<UnknownMessage>(*parsed)) return session_metrics().unknown.add();
   bool is_hello = std::holds_alternative<HelloMessage>(*parsed);
   if (is_hello == open())
     return fail(StreamEnd::kInvalid, is_hello ? "a second Hello" : "the first message is a Hello");
@@ -194,7 +194,7 @@ void AgentSession::answered(const Charge& charge, const Answer& answer) {
 }
 
 void AgentSession::acknowledge(const AckMessage& ack) {
-  metrics().acks[static_cast<size_t>(ack.outcome)]->add();
+  session_metrics().acks[static_cast<size_t>(ack.outcome)]->add();
   auto wire = wire_.lock();
   if (wire && !wire->send(ack_message(ack))) fail(StreamEnd::kTooMuch, "the answers are not read");
 }
@@ -277,7 +277,7 @@ void AgentSession::leave(StreamEnd end) {
     stream = stream_;
     is_asked = is_asked_;
   }
-  metrics().ended[static_cast<size_t>(end)]->add();
+  session_metrics().ended[static_cast<size_t>(end)]->add();
   if (stream != 0) context_->nodes->detach(stream);
   if (is_asked) context_->streams->detach(stream, context_->answers.get());
   if (auto captures = this->captures()) captures->end_incomplete();

@@ -27,7 +27,7 @@ struct CaptureMetrics {
   }
 };
 
-CaptureMetrics& metrics() {
+CaptureMetrics& capture_metrics() {
   static CaptureMetrics all;
   return all;
 }
@@ -42,12 +42,12 @@ SessionCaptures::SessionCaptures(std::shared_ptr<CaptureIntake> intake, uint64_t
     : intake_(std::move(intake)), max_under_way_bytes_(max_under_way_bytes), peer_(std::move(peer)) {}
 
 void SessionCaptures::list_metrics() {
-  metrics();
+  capture_metrics();
 }
 
 SessionCaptures::Begun SessionCaptures::begin(store::CaptureInfo info) {
   std::unique_lock lock(mutex_);
-  if (ended_) return metrics().abandoned.add(), Begun();
+  if (ended_) return capture_metrics().abandoned.add(), Begun();
   if (std::optional<Breach> breach = refusal(info)) return {std::move(breach)};
   Begun begun;
   if (std::string why = why_not(info); !why.empty()) {
@@ -88,7 +88,7 @@ std::string SessionCaptures::why_not(const store::CaptureInfo& info) const {
 }
 
 std::optional<Breach> SessionCaptures::part(const CapturePartMessage& part) {
-  metrics().bytes.add(part.content.size());
+  capture_metrics().bytes.add(part.content.size());
   std::unique_lock lock(mutex_);
   auto found = entries_.find(part.id);
   if (found == entries_.end()) return std::nullopt;  // its answer is on its way to the agent
@@ -137,7 +137,7 @@ void SessionCaptures::end_incomplete() {
   for (auto at = entries_.begin(); at != entries_.end();) {
     const auto entry = at++;
     if (entry->second.whole()) continue;
-    metrics().abandoned.add();
+    capture_metrics().abandoned.add();
     release(entry);
   }
 }
@@ -178,7 +178,7 @@ void SessionCaptures::release(Entries::iterator entry) {
 }
 
 void SessionCaptures::answer(const CaptureProgressMessage& progress) {
-  metrics().answered[static_cast<size_t>(progress.state)]->add();
+  capture_metrics().answered[static_cast<size_t>(progress.state)]->add();
   say(progress);
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kAroundTask = 512;  // bytes that a task takes besides its message, or somewhat less
 
-Gauge& budget_used() {
+Gauge& snapshot_budget_used() {
   return gauge("fathom_agent_snapshot_budget_used_bytes", "Memory taken by agents' pieces of snapshots that wait");
 }
 Counter& answered(std::string_view outcome) {
@@ -26,7 +26,7 @@ void list_metrics() {
 }  // namespace
 
 SnapshotIntake::SnapshotIntake(SnapshotIntakeOptions options, SnapshotSink* sink)
-    : options_(options), sink_(sink), budget_(options.budget_bytes, &budget_used()) {
+    : options_(options), sink_(sink), budget_(options.budget_bytes, &snapshot_budget_used()) {
   list_metrics();
   for (size_t i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { run(); });
 }

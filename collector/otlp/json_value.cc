@@ -52,9 +52,9 @@ bool one_member(JsonCursor& json, Take take) {
 }
 
 // Writes nested values as compact JSON, until the text is longer than any that will be kept.
-class NestedJson {
+class NestedFromJson {
  public:
-  NestedJson(JsonCursor& json, SpanSink& sink) : json_(json), sink_(sink) {}
+  NestedFromJson(JsonCursor& json, SpanSink& sink) : json_(json), sink_(sink) {}
 
   // The array or map under the cursor; false when it is nested too deeply.
   bool write(Member member) {
@@ -185,7 +185,7 @@ bool read_member(Member member, JsonCursor& json, ValueView& value, SpanSink& si
     default:
       break;
   }
-  NestedJson nested(json, sink);
+  NestedFromJson nested(json, sink);
   if (!nested.write(member)) return false;
   value = {ValueType::kJson, sink.keep(nested.take()), 0};
   return true;

@@ -74,9 +74,9 @@ bool join_values(std::string_view message, ProtobufKeyValue& pair, SpanSink& sin
 }
 
 // Writes nested values as compact JSON, until the text is longer than any that will be kept.
-class NestedJson {
+class NestedFromProtobuf {
  public:
-  explicit NestedJson(SpanSink& sink) : sink_(sink) {}
+  explicit NestedFromProtobuf(SpanSink& sink) : sink_(sink) {}
 
   ValueOutcome write(const OneOf& value) {
     if (!member(value, 1)) return too_deep_ ? ValueOutcome::kTooDeep : ValueOutcome::kMalformed;
@@ -163,7 +163,7 @@ class NestedJson {
 };
 
 ValueOutcome read_nested(const OneOf& member, ValueView& value, SpanSink& sink) {
-  NestedJson json(sink);
+  NestedFromProtobuf json(sink);
   ValueOutcome outcome = json.write(member);
   if (outcome == ValueOutcome::kRead) value = {ValueType::kJson, sink.keep(json.take()), 0};
   return outcome;

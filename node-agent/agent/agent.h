@@ -61,7 +61,7 @@ struct ProgramDetail {
 class Agent : private OfferHandler {
  public:
   Agent(boost::asio::io_context& loop, const AgentOptions& options, ClockSource& clock, FdStore& store, Outbox& outbox);
-  ~Agent();
+  ~Agent() override;
 
   Result<> start(std::vector<InheritedFd> inherited);
   // Takes no more programs, reads every pool once more, waits for the batches under way; at most `grace_nano`. Then

@@ -18,7 +18,7 @@ using testing::make_record;
 using testing::ScriptedPool;
 using testing::Sleeper;
 using testing::SocketClient;
-using Stored = std::map<uint64_t, int>;
+using testing::Stored;
 
 class AgentTest : public testing::AgentTest {};
 

@@ -36,7 +36,7 @@ class Programs : public OfferHandler {
   // `marks_spans`: every program is asked to say its active span to Intel PT (PTWRITE), as long as we read its pool.
   Programs(FdStore& store, AgentLosses& losses, const ProgramLimits& limits, const ProgramTimes& times,
            bool marks_spans = false);
-  ~Programs();
+  ~Programs() override;
   Programs(const Programs&) = delete;
   Programs& operator=(const Programs&) = delete;
 

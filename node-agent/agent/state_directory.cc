@@ -76,7 +76,7 @@ Result<Bytes16> node_id_in(const Fd& directory, const std::string& path) {
   return *id;
 }
 
-Result<Fd> lock(const Fd& directory, const std::string& path) {
+Result<Fd> lock_directory(const Fd& directory, const std::string& path) {
   Fd file(::openat(directory.get(), "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644));
   if (!file.open()) return system_error("cannot open " + path + "/lock");
   if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
@@ -107,7 +107,7 @@ Result<StateDirectory> StateDirectory::open(const std::string& path) {
   if (is_new && ::chmod(path.c_str(), 0700) != 0) return system_error("cannot make " + path);
   Result<Fd> directory = open_directory(path);
   if (!directory) return directory.error();
-  Result<Fd> locked = lock(*directory, path);
+  Result<Fd> locked = lock_directory(*directory, path);
   if (!locked) return locked.error();
   Result<Bytes16> id = node_id_in(*directory, path);
   if (!id) return id.error();

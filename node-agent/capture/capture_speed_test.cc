@@ -19,7 +19,6 @@
 namespace fathom::agent {
 namespace {
 
-using pool::FieldType;
 using testing::detail_record;
 using testing::raw;
 using testing::ScriptedDetail;
@@ -44,8 +43,8 @@ std::string random_record(uint64_t ticks, std::mt19937_64& random) {
 }
 
 void fill(ScriptedDetail& pool, std::mt19937_64& random, const Contents& contents, uint64_t ticks) {
-  pool.describe(16, "small", {{FieldType::kUint32, "n"}});
-  pool.describe(17, "cache.miss", {{FieldType::kString, "key"}, {FieldType::kUint64, "bytes"}});
+  pool.describe(16, "small", {{pool::FieldType::kUint32, "n"}});
+  pool.describe(17, "cache.miss", {{pool::FieldType::kString, "key"}, {pool::FieldType::kUint64, "bytes"}});
   for (uint32_t chunk = 0; chunk < kChunks; ++chunk) {
     pool.claim(chunk, ticks, 100 + chunk % 4);
     pool.put(chunk, testing::owner_record(100 + chunk % 4, ticks));

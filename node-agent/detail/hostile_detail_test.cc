@@ -16,7 +16,7 @@ namespace {
 
 using testing::ScriptedDetail;
 
-constexpr uint32_t kLarge = 4, kSmall = 12, kChunks = kLarge + kSmall;
+constexpr uint32_t kLargeChunks = 4, kSmallChunks = 12, kChunks = kLargeChunks + kSmallChunks;
 constexpr uint64_t kBudget = 100 * 1024;
 constexpr size_t kWrittenOnce = 64;  // the begin of the header; other tests change that
 
@@ -81,8 +81,8 @@ TEST(HostileDetail, WildWordsAtRest) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
-    ScriptedDetail pool({.large = kLarge,
-                         .small = kSmall,
+    ScriptedDetail pool({.large = kLargeChunks,
+                         .small = kSmallChunks,
                          .mode = seed % 2 == 0 ? pool::DetailMode::kOverwrite : pool::DetailMode::kDiscard});
     fill(pool);
     DetailReader reader(testing::open_detail(pool));
@@ -99,7 +99,7 @@ TEST(HostileDetail, WildWordsBetweenTheReadersSteps) {
   for (uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
-    ScriptedDetail pool({.large = kLarge, .small = kSmall});
+    ScriptedDetail pool({.large = kLargeChunks, .small = kSmallChunks});
     fill(pool);
     DetailReader reader(testing::open_detail(pool), [&] {
       uint64_t value = wild(random);
@@ -116,7 +116,7 @@ TEST(HostileDetail, WildWordsBetweenTheReadersSteps) {
 }
 
 TEST(HostileDetail, MemoryThatChangesWhileItIsRead) {
-  ScriptedDetail pool({.large = kLarge, .small = kSmall});
+  ScriptedDetail pool({.large = kLargeChunks, .small = kSmallChunks});
   fill(pool);
   DetailReader reader(testing::open_detail(pool));
   std::atomic<bool> stop{false};
@@ -139,7 +139,7 @@ TEST(HostileDetail, MemoryThatChangesWhileItIsRead) {
 }
 
 TEST(HostileDetail, HolesInItsMemoryAreZeros) {
-  ScriptedDetail pool({.large = kLarge, .small = kSmall});
+  ScriptedDetail pool({.large = kLargeChunks, .small = kSmallChunks});
   fill(pool);
   DetailReader reader(testing::open_detail(pool));
   Fd file = pool.descriptor();

@@ -67,7 +67,7 @@ class Walked {
   }
 };
 
-using Numbers = std::vector<uint32_t>;
+using PayloadNumbers = std::vector<uint32_t>;
 
 TEST(RecordWalk, YieldsEventsWithTheirThreadAndSpans) {
   std::string bytes = event(1001, 1) + committed(owner_record(9, 1002)) + event(1003, 2) +
@@ -125,7 +125,7 @@ TEST(RecordWalk, ResumesBehindAHole) {
   std::string hole = detail_record(16, 1002, "a record that was never committed");
   std::string bytes = event(1001, 1) + hole + event(1003, 2) + hole + hole + event(1004, 3) + hole;
   Walked walked(bytes);
-  EXPECT_EQ(walked.numbers(), (Numbers{1, 2, 3}));
+  EXPECT_EQ(walked.numbers(), (PayloadNumbers{1, 2, 3}));
   EXPECT_EQ(walked.counts.holes, 2u) << "behind the last record there is none";
   EXPECT_EQ(walked.counts.hole_bytes, 3 * hole.size());
   EXPECT_EQ(walked.end, bytes.size() - hole.size());
@@ -134,7 +134,7 @@ TEST(RecordWalk, ResumesBehindAHole) {
 TEST(RecordWalk, AnEarlierLapIsAHole) {
   std::string old = committed(detail_record(16, 1002, "x"), kEpoch - 2);
   Walked walked(old + event(1003, 2) + old);
-  EXPECT_EQ(walked.numbers(), (Numbers{2}));
+  EXPECT_EQ(walked.numbers(), (PayloadNumbers{2}));
 }
 
 TEST(RecordWalk, BehindAHoleTheSpansAreUncertainUntilTheyAreTold) {
@@ -159,7 +159,7 @@ TEST(RecordWalk, InAHoleOnlyWhatIsLikelyIsARecord) {
       {"a pad with a time", committed(detail_record(0, 1500, raw(1)))}};
   for (const auto& [what, record] : unlikely) {
     Walked walked(hole + record + event(1600, 2), sealed);
-    EXPECT_EQ(walked.numbers(), (Numbers{2})) << what;
+    EXPECT_EQ(walked.numbers(), (PayloadNumbers{2})) << what;
     EXPECT_EQ(walked.counts.unknown_records, 0u) << what;
   }
 }
@@ -180,7 +180,7 @@ TEST(RecordWalk, InAHoleAnEventFitsItsDescription) {
       {"spans that do not add up", committed(detail_record(pool::kSpans, 1500, raw(uint32_t{2}) + "0123"))}};
   for (const auto& [what, record] : unlikely) {
     Walked walked(hole + record + event(1600, 2), chunk);
-    EXPECT_EQ(walked.numbers(), (Numbers{2})) << what;
+    EXPECT_EQ(walked.numbers(), (PayloadNumbers{2})) << what;
     EXPECT_EQ(walked.counts.malformed_records, 0u) << what;
   }
   Walked walked(hole + committed(detail_record(17, 1500, testing::sized("xx"))) + event(1600, 2), chunk);
@@ -189,7 +189,7 @@ TEST(RecordWalk, InAHoleAnEventFitsItsDescription) {
 
 TEST(RecordWalk, KindsOfLaterVersionsArePassedOver) {
   Walked walked(event(1001, 1) + committed(detail_record(9, 1002, "whatever")) + event(1003, 2));
-  EXPECT_EQ(walked.numbers(), (Numbers{1, 2}));
+  EXPECT_EQ(walked.numbers(), (PayloadNumbers{1, 2}));
   EXPECT_EQ(walked.counts.unknown_records, 1u);
   EXPECT_EQ(walked.counts.holes, 0u);
 }
@@ -244,7 +244,7 @@ struct Settled {
   }
   std::string second;
   size_t end = 0;
-  Numbers numbers;
+  PayloadNumbers numbers;
 };
 
 TEST(Settle, KeepsWhatWasCommittedBeforeTheSecondCopy) {
@@ -253,14 +253,14 @@ TEST(Settle, KeepsWhatWasCommittedBeforeTheSecondCopy) {
   std::string after = event(1001, 1) + event(1002, 2) + event(1003, 3) + event(1004, 4);
   before.resize(after.size(), '\0');
   Settled settled(before, after);
-  EXPECT_EQ(settled.numbers, (Numbers{1, 3}));
+  EXPECT_EQ(settled.numbers, (PayloadNumbers{1, 3}));
   EXPECT_EQ(settled.end, 48u);
 }
 
 // The first copy may have the epoch, and bytes from before it; the second has what the epoch stands for.
 TEST(Settle, BytesAreThoseOfTheSecondCopy) {
   Settled settled(committed(std::string(16, '\0')), event(1001, 7));
-  EXPECT_EQ(settled.numbers, (Numbers{7}));
+  EXPECT_EQ(settled.numbers, (PayloadNumbers{7}));
 }
 
 TEST(Settle, NothingNewNothingLost) {

@@ -24,7 +24,7 @@ struct EntryHead {
 };
 static_assert(sizeof(EntryHead) == sizeof(pool::TracepointEntry));
 
-uint32_t word_at(std::string_view bytes, size_t at) {
+uint32_t entry_bytes_at(std::string_view bytes, size_t at) {
   uint32_t word = 0;
   std::memcpy(&word, bytes.data() + at, sizeof word);
   return word;
@@ -77,8 +77,9 @@ TracepointTable TracepointTable::decode(std::string_view first, std::string_view
   second = second.substr(0, std::min(first.size(), second.size()));
   bool in_damage = false;
   for (size_t at = 0; at + sizeof(EntryHead) <= second.size();) {
-    uint32_t bytes = word_at(second, at);
-    bool there = bytes != 0 && bytes % kAlignment == 0 && bytes <= second.size() - at && word_at(first, at) == bytes;
+    uint32_t bytes = entry_bytes_at(second, at);
+    bool there =
+        bytes != 0 && bytes % kAlignment == 0 && bytes <= second.size() - at && entry_bytes_at(first, at) == bytes;
     if (there && table.add(second.substr(at, bytes))) {
       in_damage = false;
       at += bytes;

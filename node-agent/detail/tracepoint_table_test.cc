@@ -12,7 +12,7 @@ namespace {
 using pool::FieldType;
 using testing::table_entry;
 
-TracepointTable decode(const std::string& bytes) {
+TracepointTable decode_table(const std::string& bytes) {
   return TracepointTable::decode(bytes, bytes);
 }
 
@@ -22,7 +22,7 @@ std::string three() {
 }
 
 TEST(TracepointTable, ReadsDescriptions) {
-  TracepointTable table = decode(three() + std::string(64, '\0'));
+  TracepointTable table = decode_table(three() + std::string(64, '\0'));
   ASSERT_EQ(table.all().size(), 3u);
   EXPECT_EQ(table.damaged(), 0u);
   const Tracepoint* miss = table.find(16);
@@ -41,7 +41,7 @@ TEST(TracepointTable, GoesOnBehindWhatIsNotThereYet) {
   std::string bytes = three();
   uint32_t none = 0;
   std::memcpy(bytes.data(), &none, sizeof none);  // all but its size, which comes last
-  TracepointTable table = decode(bytes);
+  TracepointTable table = decode_table(bytes);
   EXPECT_EQ(table.find(16), nullptr);
   EXPECT_NE(table.find(17), nullptr);
   EXPECT_NE(table.find(4015), nullptr);
@@ -60,7 +60,7 @@ TEST(TracepointTable, AnEntryCountsWhenTheFirstCopyHasItsSize) {
 }
 
 TEST(TracepointTable, TheFirstDescriptionOfAKindStands) {
-  TracepointTable table = decode(table_entry(20, "one", {}) + table_entry(20, "two", {}));
+  TracepointTable table = decode_table(table_entry(20, "one", {}) + table_entry(20, "two", {}));
   EXPECT_EQ(table.find(20)->name, "one");
 }
 
@@ -74,7 +74,7 @@ class LyingEntry : public ::testing::TestWithParam<Lie> {};
 TEST_P(LyingEntry, IsPassedOver) {
   std::string bytes = table_entry(16, "name", {{FieldType::kInt8, "a"}}) + table_entry(17, "behind", {});
   std::memcpy(bytes.data() + GetParam().at, &GetParam().value, sizeof(uint16_t));
-  TracepointTable table = decode(bytes);
+  TracepointTable table = decode_table(bytes);
   EXPECT_EQ(table.find(16), nullptr) << GetParam().what;
   EXPECT_NE(table.find(17), nullptr) << GetParam().what;
   EXPECT_EQ(table.damaged(), 1u) << GetParam().what;

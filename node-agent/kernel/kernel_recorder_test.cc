@@ -26,7 +26,7 @@ using Link = ChildOfTest::Link;
 using Kind = KernelEventKind;
 
 constexpr uint64_t kPatienceNano = 120 * kNanosPerSecond;  // against hanging only
-constexpr long kNobody = 12'345'678;                       // no process is called so
+constexpr long kUnusedPid = 12'345'678;                    // no process is called so
 constexpr size_t kPages = 16;
 
 std::string why_not_here() {
@@ -60,7 +60,7 @@ bool is_call(const KernelEvent& event, long number, uint64_t first) {
 }
 
 void call_nobody(int times) {
-  for (int i = 0; i < times; ++i) ::syscall(SYS_getpgid, kNobody + i);
+  for (int i = 0; i < times; ++i) ::syscall(SYS_getpgid, kUnusedPid + i);
 }
 
 TEST_F(KernelRecorderTest, SystemCallsOfAChosenProcess) {
@@ -77,7 +77,7 @@ TEST_F(KernelRecorderTest, SystemCallsOfAChosenProcess) {
   ASSERT_TRUE(child.wait_until_said());
   KernelSnapshot seen = snapshot(*process);
   for (uint64_t i = 0; i < 100; ++i) {
-    const uint64_t first = kNobody + i;
+    const uint64_t first = kUnusedPid + i;
     auto found = std::ranges::find_if(seen.events, [&](auto& event) { return is_call(event, SYS_getpgid, first); });
     ASSERT_NE(found, seen.events.end()) << i;
     EXPECT_EQ(found->pid, child.pid());
@@ -239,7 +239,7 @@ TEST_F(KernelRecorderTest, ThreadsAndChildren) {
     pthread_t thread;
     if (::pthread_create(&thread, nullptr, named_thread, nullptr) == 0) ::pthread_join(thread, nullptr);
     if (const pid_t grandchild = ::fork(); grandchild == 0) {
-      ::syscall(SYS_getpgid, kNobody + 1);
+      ::syscall(SYS_getpgid, kUnusedPid + 1);
       ::_exit(0);
     } else {
       ::waitpid(grandchild, nullptr, 0);
@@ -264,8 +264,8 @@ TEST_F(KernelRecorderTest, ThreadsAndChildren) {
   EXPECT_EQ(renamed->name, "worker");
   EXPECT_EQ(exited->name, "worker");
   EXPECT_EQ(exited->tid, started->tid);
-  EXPECT_EQ(count(seen, [&](auto& e) { return is_call(e, SYS_getpgid, kNobody) && e.tid == started->tid; }), 1U);
-  EXPECT_EQ(count(seen, [&](auto& e) { return is_call(e, SYS_getpgid, kNobody + 1); }), 0U) << "a child of its own";
+  EXPECT_EQ(count(seen, [&](auto& e) { return is_call(e, SYS_getpgid, kUnusedPid) && e.tid == started->tid; }), 1U);
+  EXPECT_EQ(count(seen, [&](auto& e) { return is_call(e, SYS_getpgid, kUnusedPid + 1); }), 0U) << "a child of its own";
   EXPECT_EQ(count(seen, [&](auto& e) { return e.kind == Kind::kProcessStart && e.pid == child.pid(); }), 1U);
   EXPECT_TRUE(std::ranges::any_of(seen.threads,
                                   [&](auto& thread) { return thread.tid == started->tid && thread.name == "worker"; }));
@@ -283,7 +283,8 @@ TEST_F(KernelRecorderTest, AProcessThatEndedIsNoLongerChosen) {
   child.wait_for_end();
   EXPECT_TRUE(recorder_->chosen().empty());
   KernelSnapshot seen = snapshot(*process);
-  EXPECT_EQ(count(seen, [](auto& e) { return is_call(e, SYS_getpgid, kNobody); }), 1U) << "its last moments are kept";
+  EXPECT_EQ(count(seen, [](auto& e) { return is_call(e, SYS_getpgid, kUnusedPid); }), 1U)
+      << "its last moments are kept";
   EXPECT_EQ(count(seen, [](auto& e) { return e.kind == Kind::kThreadExit; }), 1U);
   EXPECT_EQ(count(seen, [](auto& e) { return e.kind == Kind::kSyscallUnderWay; }), 0U);
 }
@@ -328,7 +329,7 @@ TEST_F(KernelRecorderTest, ManyWhoChooseAndAsk) {
 
 TEST_F(KernelRecorderTest, ForgottenAndChosenAgain) {
   ChildOfTest child([](const Link& link) {
-    for (int i = 0; i < 3; ++i) link.await(), ::syscall(SYS_getpgid, kNobody + i), link.say();
+    for (int i = 0; i < 3; ++i) link.await(), ::syscall(SYS_getpgid, kUnusedPid + i), link.say();
     link.await();
   });
   auto process = recorder_->choose(child.pid());
@@ -347,12 +348,12 @@ TEST_F(KernelRecorderTest, ForgottenAndChosenAgain) {
   turn();
   KernelSnapshot seen = snapshot(*process);
   for (long i = 0; i < 3; ++i) {
-    EXPECT_EQ(count(seen, [&](auto& e) { return is_call(e, SYS_getpgid, kNobody + i); }), i == 1 ? 0U : 1U) << i;
+    EXPECT_EQ(count(seen, [&](auto& e) { return is_call(e, SYS_getpgid, kUnusedPid + i); }), i == 1 ? 0U : 1U) << i;
   }
 }
 
 TEST_F(KernelRecorderTest, RefusesWhatIsNoProcess) {
-  auto refused = recorder_->choose(static_cast<pid_t>(kNobody));
+  auto refused = recorder_->choose(static_cast<pid_t>(kUnusedPid));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kNotFound);
   EXPECT_FALSE(recorder_->choose(0));
@@ -385,7 +386,7 @@ TEST_F(KernelRecorderTest, SnapshotsOfAProcessThatNeverRests) {
     take();
     for (const KernelEvent& event : seen.events) {
       if (event.kind != Kind::kSyscall || event.syscall != SYS_getpgid || event.start_nano == 0) continue;
-      ASSERT_LT(event.arguments[0] - kNobody, 1000U);
+      ASSERT_LT(event.arguments[0] - kUnusedPid, 1000U);
       ASSERT_EQ(event.result, -ESRCH);
       ASSERT_LE(event.start_nano, event.monotonic_nano);
     }

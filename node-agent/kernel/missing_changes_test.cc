@@ -8,8 +8,8 @@
 namespace fathom::agent::kernel {
 namespace {
 
-constexpr ProcessId kProcess{.pid = 70, .started_ticks = 1};
-constexpr int32_t kNobody = 99;  // is not chosen
+constexpr ProcessId kChosenProcess{.pid = 70, .started_ticks = 1};
+constexpr int32_t kOtherPid = 99;  // is not chosen
 
 struct Turn {
   std::vector<KernelEvent> events = {};
@@ -20,11 +20,11 @@ struct Turn {
     events.push_back(event);
     return *this;
   }
-  Turn& left(int32_t tid, SwitchReason reason = SwitchReason::kSleeps, int32_t other_pid = kNobody,
-             int32_t other_tid = kNobody) {
+  Turn& left(int32_t tid, SwitchReason reason = SwitchReason::kSleeps, int32_t other_pid = kOtherPid,
+             int32_t other_tid = kOtherPid) {
     return add({.kind = KernelEventKind::kSwitch,
                 .reason = reason,
-                .pid = kProcess.pid,
+                .pid = kChosenProcess.pid,
                 .tid = tid,
                 .other_pid = other_pid,
                 .other_tid = other_tid});
@@ -32,19 +32,19 @@ struct Turn {
   Turn& came(int32_t tid) {
     return add({.kind = KernelEventKind::kSwitch,
                 .reason = SwitchReason::kSleeps,  // is the other one's
-                .pid = kNobody,
-                .tid = kNobody,
-                .other_pid = kProcess.pid,
+                .pid = kOtherPid,
+                .tid = kOtherPid,
+                .other_pid = kChosenProcess.pid,
                 .other_tid = tid});
   }
-  Turn& of(KernelEventKind kind, int32_t tid) { return add({.kind = kind, .pid = kProcess.pid, .tid = tid}); }
+  Turn& of(KernelEventKind kind, int32_t tid) { return add({.kind = kind, .pid = kChosenProcess.pid, .tid = tid}); }
   Turn& woken(int32_t tid) { return of(KernelEventKind::kWake, tid); }
   Turn& call(int32_t tid) { return of(KernelEventKind::kSyscall, tid); }
 };
 
 ChoiceFilter chosen(uint64_t begin_nano = 0, uint64_t end_nano = UINT64_MAX) {
   ChoiceFilter filter;
-  filter.add({kProcess, begin_nano, end_nano});
+  filter.add({kChosenProcess, begin_nano, end_nano});
   return filter;
 }
 
@@ -81,8 +81,8 @@ TEST(MissingChanges, WhatCannotFollowIsCounted) {
 }
 
 TEST(MissingChanges, EachThreadByItself) {
-  EXPECT_EQ(missing(Turn().came(1).left(1, SwitchReason::kSleeps, kProcess.pid, 2).call(2).left(2)), 0U);
-  EXPECT_EQ(missing(Turn().came(2).left(1, SwitchReason::kSleeps, kProcess.pid, 2)), 1U);
+  EXPECT_EQ(missing(Turn().came(1).left(1, SwitchReason::kSleeps, kChosenProcess.pid, 2).call(2).left(2)), 0U);
+  EXPECT_EQ(missing(Turn().came(2).left(1, SwitchReason::kSleeps, kChosenProcess.pid, 2)), 1U);
 }
 
 TEST(MissingChanges, AThreadOfTheSameNumberBeginsAnew) {
@@ -103,7 +103,7 @@ TEST(MissingChanges, OnlyWithinTheTimeOfWhichAllIsThere) {
 TEST(MissingChanges, BetweenTwoChoicesNothingIsTold) {
   Turn turn = Turn().came(1).left(1).call(1);
   ChoiceFilter filter = chosen(0, 1'025);
-  filter.add({kProcess, 1'028, UINT64_MAX});
+  filter.add({kChosenProcess, 1'028, UINT64_MAX});
   EXPECT_EQ(missing_changes(turn.events, filter, 0, UINT64_MAX), 0U);
 }
 

@@ -24,7 +24,7 @@ struct Seen {
   RingLosses losses;
 };
 
-Seen read(const RingMemory& ring, uint64_t begin_nano = 0) {
+Seen read_numbers(const RingMemory& ring, uint64_t begin_nano = 0) {
   Seen seen;
   seen.losses = read_ring(ring.view(), begin_nano, [&](const Record& r) { seen.numbers.push_back(r.sequence); });
   return seen;
@@ -37,7 +37,7 @@ Numbers down(uint64_t from, uint64_t to) {
 }
 
 TEST(RingReader, AnEmptyRingIsComplete) {
-  Seen seen = read(RingMemory(1024));
+  Seen seen = read_numbers(RingMemory(1024));
   EXPECT_TRUE(seen.numbers.empty());
   EXPECT_EQ(seen.losses.complete_from_nano, 0U);
 }
@@ -45,7 +45,7 @@ TEST(RingReader, AnEmptyRingIsComplete) {
 TEST(RingReader, TheNewestFirst) {
   RingMemory ring(1024);
   for (uint64_t i = 1; i <= 300; ++i) ring.write(record_at(kStart + i));
-  Seen seen = read(ring);
+  Seen seen = read_numbers(ring);
   EXPECT_EQ(seen.numbers, down(300, 1));
   EXPECT_EQ(seen.losses.overwritten + seen.losses.torn, 0U);
   EXPECT_EQ(seen.losses.complete_from_nano, 0U);
@@ -54,7 +54,7 @@ TEST(RingReader, TheNewestFirst) {
 TEST(RingReader, WhatWentRoundIsSaid) {
   RingMemory ring(256);
   for (uint64_t i = 1; i <= 1000; ++i) ring.write(record_at(kStart + i));
-  Seen seen = read(ring);
+  Seen seen = read_numbers(ring);
   EXPECT_EQ(seen.numbers, down(1000, 745));
   EXPECT_EQ(seen.losses.complete_from_nano, kStart + 745);
 }
@@ -63,7 +63,7 @@ TEST(RingReader, AWindowThatIsStillThereIsComplete) {
   RingMemory ring(256);
   const uint64_t step = kDisorderNano / 10;
   for (uint64_t i = 1; i <= 1000; ++i) ring.write(record_at(kStart + i * step));
-  Seen seen = read(ring, kStart + 900 * step);
+  Seen seen = read_numbers(ring, kStart + 900 * step);
   EXPECT_EQ(seen.numbers, down(1000, 890)) << "and what may have been written out of order";
   EXPECT_EQ(seen.losses.complete_from_nano, 0U);
 }
@@ -74,13 +74,13 @@ TEST(RingReader, WhatIsNotFinishedIsTorn) {
   const uint64_t open = ring.reserve();
   ring.fill(open, record_at(kStart + 301));
   ring.write(record_at(kStart + 302));
-  Seen seen = read(ring);
+  Seen seen = read_numbers(ring);
   EXPECT_EQ(seen.losses.torn, 1U);
   EXPECT_EQ(seen.numbers.size(), 255U);
   EXPECT_EQ(seen.numbers.front(), 302U);
   EXPECT_EQ(seen.numbers[1], 300U);
   ring.commit(open);
-  EXPECT_EQ(read(ring).numbers, down(302, 47));
+  EXPECT_EQ(read_numbers(ring).numbers, down(302, 47));
 }
 
 // The writer goes round while the reader hands over its first records.
@@ -116,7 +116,7 @@ TEST(RingReader, AHeaderThatMakesNoSenseCostsOnlyEvents) {
   RingMemory ring(256);
   for (uint64_t i = 1; i <= 256; ++i) ring.write(record_at(kStart + i));
   ring.header().reserved = UINT64_MAX;
-  Seen seen = read(ring);
+  Seen seen = read_numbers(ring);
   EXPECT_TRUE(seen.numbers.empty());
   EXPECT_EQ(seen.losses.torn, 256U);
   EXPECT_EQ(seen.losses.complete_from_nano, UINT64_MAX);
@@ -145,7 +145,7 @@ TEST(RingReader, NestedWritersAgainstAModel) {
         for (uint64_t n = newest; n > 0 && n + 64 > newest; --n) {
           if (slots[n % 64] == n) expected.push_back(n);
         }
-        Seen seen = read(ring);
+        Seen seen = read_numbers(ring);
         ASSERT_EQ(seen.numbers, expected) << "seed " << seed << ", step " << step;
         ASSERT_EQ(seen.numbers.size() + seen.losses.torn, std::min<uint64_t>(newest, 64));
       }
@@ -172,7 +172,7 @@ TEST(RingReader, NothingTornBesideAWriterAtFullSpeed) {
   std::thread writer([&] {
     for (uint64_t n = 1; !stop.load(std::memory_order_relaxed); ++n) ring.write(checked(n));
   });
-  while (read(ring).numbers.empty()) std::this_thread::yield();
+  while (read_numbers(ring).numbers.empty()) std::this_thread::yield();
   for (int round = 0; round < 2000; ++round) {
     uint64_t last = UINT64_MAX;
     uint64_t wrong = 0;

@@ -13,7 +13,7 @@ ThreadSlot a_slot(uint32_t pid, uint32_t tid, uint64_t start_nano) {
   return {.tid = tid, .pid = pid, .start_nano = start_nano, .arguments = {start_nano, ~start_nano}, .number = 7};
 }
 
-std::vector<KernelEvent> read(std::span<const SlotSet> slots) {
+std::vector<KernelEvent> events_of_slots(std::span<const SlotSet> slots) {
   std::vector<KernelEvent> events;
   read_slots(slots, 1'000, [&](const KernelEvent& event) { events.push_back(event); });
   return events;
@@ -24,7 +24,7 @@ TEST(ThreadSlots, OnlyCallsUnderWay) {
   slots[3].ways[2] = a_slot(10, 11, 500);
   slots[3].ways[3] = a_slot(10, 12, 0);
   slots[5].ways[0] = a_slot(20, 21, 600);
-  auto events = read(slots);
+  auto events = events_of_slots(slots);
   ASSERT_EQ(events.size(), 2U);
   EXPECT_EQ(events[0].kind, KernelEventKind::kSyscallUnderWay);
   EXPECT_EQ(events[0].pid, 10);
@@ -43,8 +43,8 @@ TEST(ThreadSlots, AForgottenProcessLeavesRoom) {
   slots[5].ways[0] = a_slot(20, 21, 600);
   free_slots(slots, 10);
   EXPECT_EQ(slots[3].ways[2].tid + slots[3].ways[3].tid, 0U);
-  ASSERT_EQ(read(slots).size(), 1U);
-  EXPECT_EQ(read(slots)[0].tid, 21);
+  ASSERT_EQ(events_of_slots(slots).size(), 1U);
+  EXPECT_EQ(events_of_slots(slots)[0].tid, 21);
 }
 
 // As note_start() of the BPF programs does, at full speed.
@@ -64,7 +64,7 @@ TEST(ThreadSlots, NoneIsReadHalf) {
     for (uint64_t n = 2; !stop.load(std::memory_order_relaxed); ++n) write(slots[0].ways[1], n);
   });
   for (int round = 0; round < 200'000; ++round) {
-    for (const KernelEvent& event : read(slots)) {
+    for (const KernelEvent& event : events_of_slots(slots)) {
       ASSERT_EQ(event.arguments[0], event.start_nano);
       ASSERT_EQ(event.arguments[1], ~event.start_nano);
     }

@@ -21,11 +21,11 @@ using testing::Items;
 using testing::make_record;
 using testing::ScriptedPool;
 
-constexpr uint32_t kChunks = 16;
-constexpr uint64_t kMost = 64 * 1024;
+constexpr uint32_t kPoolChunks = 16;
+constexpr uint64_t kMostCollectedBytes = 64 * 1024;
 
 void fill(ScriptedPool& pool) {
-  for (uint32_t chunk = 0; chunk < kChunks; ++chunk) {
+  for (uint32_t chunk = 0; chunk < kPoolChunks; ++chunk) {
     pool.claim(chunk);
     std::string items = Items().text("key", "value").number("n", chunk).event("e", 1).detail("d", "x").bytes();
     for (uint64_t i = 0; pool.put(chunk, make_record(chunk * 1000 + i, "name", items)); ++i) {
@@ -61,8 +61,9 @@ class HostilePool : public ::testing::Test {
       std::string resource = encode_resource(reader.new_resource(ended).value_or(""));
       encoder_.begin(pool::Clock::kTsc, resource, 0);
       bool resumed = reader.resumes();
-      Collected collected = resumed ? reader.collect_again(encoder_) : reader.collect(encoder_, kMost, ended);
-      EXPECT_LE(collected.read_bytes, resumed ? PoolReader::kMostBatchBytes : kMost + pool::kChunkBytes);
+      Collected collected =
+          resumed ? reader.collect_again(encoder_) : reader.collect(encoder_, kMostCollectedBytes, ended);
+      EXPECT_LE(collected.read_bytes, resumed ? PoolReader::kMostBatchBytes : kMostCollectedBytes + pool::kChunkBytes);
       size_t spans = 0;
       EXPECT_TRUE(testing::is_otlp(encoder_.finish(), &spans));
       EXPECT_EQ(spans, collected.spans);
@@ -82,7 +83,7 @@ TEST_F(HostilePool, WildWordsAtRest) {
   for (uint64_t seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
-    ScriptedPool pool(kChunks);
+    ScriptedPool pool(kPoolChunks);
     fill(pool);
     char* memory = reinterpret_cast<char*>(&pool.header());
     uint64_t area = seed % 3 == 0 ? pool::kPageBytes : seed % 3 == 1 ? pool::kPageBytes * 2 : pool.bytes();
@@ -97,24 +98,24 @@ TEST_F(HostilePool, WildWordsAtRest) {
 }
 
 TEST_F(HostilePool, MemoryThatChangesWhileItIsRead) {
-  ScriptedPool pool(kChunks);
+  ScriptedPool pool(kPoolChunks);
   fill(pool);
   std::atomic<bool> stop{false};
   std::thread program([&] {
     std::mt19937_64 random(5);
     auto* words = reinterpret_cast<std::atomic<uint64_t>*>(&pool.header());
     uint64_t count = pool.bytes() / sizeof(uint64_t);
-    uint64_t entries_end = (pool::kPageBytes + kChunks * sizeof(pool::ChunkEntry)) / sizeof(uint64_t);
+    uint64_t entries_end = (pool::kPageBytes + kPoolChunks * sizeof(pool::ChunkEntry)) / sizeof(uint64_t);
     while (!stop.load(std::memory_order_relaxed)) {
       uint64_t at = 8 + random() % ((random() % 2 == 0 ? entries_end : count) - 8);
       words[at].store(random() % 2 == 0 ? wild(random) : words[at].load(std::memory_order_relaxed) + 8,
                       std::memory_order_relaxed);
       if (random() % 64 == 0) {  // some of it must look right, or little is read
-        auto chunk = static_cast<uint32_t>(random() % kChunks);
+        auto chunk = static_cast<uint32_t>(random() % kPoolChunks);
         pool.entry(chunk).reserved.store(pool::kChunkBytes);
         pool.entry(chunk).committed.store(random() % 2 == 0 ? pool::kChunkBytes : 0);
         pool.entry(chunk).state.store(pool::pack_state(1, random() % 2 == 0 ? pool::kOwned : pool::kSealed));
-        pool.header().chunks_used.store(kChunks);
+        pool.header().chunks_used.store(kPoolChunks);
         pool.header().reader.store(1);
       }
     }
@@ -126,7 +127,7 @@ TEST_F(HostilePool, MemoryThatChangesWhileItIsRead) {
 }
 
 TEST_F(HostilePool, HolesInItsMemoryAreZeros) {
-  ScriptedPool pool(kChunks);
+  ScriptedPool pool(kPoolChunks);
   fill(pool);
   Fd file = pool.descriptor();
   ASSERT_EQ(::fallocate(file.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,

@@ -19,7 +19,7 @@ using testing::CollectingSink;
 using testing::make_record;
 using testing::ScriptedPool;
 
-constexpr uint32_t kChunks = 5;
+constexpr uint32_t kModelChunks = 5;
 
 struct Crash {};
 
@@ -29,7 +29,7 @@ class Writer {
   Writer(ScriptedPool& pool, std::mt19937_64& random) : pool_(pool), random_(random) {}
 
   void act() {
-    auto chunk = static_cast<uint32_t>(random_() % kChunks);
+    auto chunk = static_cast<uint32_t>(random_() % kModelChunks);
     switch (pool_.state(chunk)) {
       case pool::kFree:
         pool_.claim(chunk);
@@ -41,7 +41,7 @@ class Writer {
     }
   }
   void finish() {
-    for (uint32_t chunk = 0; chunk < kChunks; ++chunk) {
+    for (uint32_t chunk = 0; chunk < kModelChunks; ++chunk) {
       commit_all(chunk);
       if (pool_.state(chunk) == pool::kOwned) pool_.seal(chunk);
     }
@@ -73,7 +73,7 @@ class Writer {
 
   ScriptedPool& pool_;
   std::mt19937_64& random_;
-  std::vector<Open> open_[kChunks];
+  std::vector<Open> open_[kModelChunks];
   uint64_t next_ = 0;
 };
 
@@ -168,7 +168,7 @@ TEST_P(JournalModel, EverySpanIsStoredOnce) {
   for (uint64_t seed = GetParam() * 100; seed < GetParam() * 100 + 100; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
-    ScriptedPool pool(kChunks);
+    ScriptedPool pool(kModelChunks);
     Writer writer(pool, random);
     Collector collector;
     Agents agents(pool, random, collector);
@@ -183,7 +183,7 @@ TEST_P(JournalModel, EverySpanIsStoredOnce) {
     for (int i = 0; i < 200 && !agents.saw_nothing(); ++i) agents.act(false);
     for (int i = 0; i < 20; ++i) agents.act(false);
     collector.check(writer.written());
-    for (uint32_t chunk = 0; chunk < kChunks; ++chunk) EXPECT_EQ(pool.state(chunk), pool::kFree);
+    for (uint32_t chunk = 0; chunk < kModelChunks; ++chunk) EXPECT_EQ(pool.state(chunk), pool::kFree);
     if (HasFailure()) return;
   }
 }

@@ -13,7 +13,7 @@ using testing::make_record;
 using testing::ScriptedPool;
 using Numbers = std::vector<uint64_t>;
 
-constexpr uint64_t kMost = 1 << 20;
+constexpr uint64_t kPlentyBytes = 1 << 20;
 
 class PoolReaderTest : public ::testing::Test {
  protected:
@@ -24,7 +24,7 @@ class PoolReaderTest : public ::testing::Test {
   }
   static Numbers collect(PoolReader& reader, bool ended = false) {
     CollectingSink sink;
-    reader.collect(sink, kMost, ended);
+    reader.collect(sink, kPlentyBytes, ended);
     return sink.numbers;
   }
   // A whole batch.
@@ -126,7 +126,7 @@ TEST_F(PoolReaderTest, BehindTheGapsOfADeadProgramItGoesOn) {
   EXPECT_EQ(take(reader, true), (Numbers{1, 3, 5, 6}));
   EXPECT_EQ(losses_.unfinished_spans.value() - before, 2u);
   CollectingSink sink;
-  EXPECT_TRUE(reader.collect(sink, kMost, true).empty);
+  EXPECT_TRUE(reader.collect(sink, kPlentyBytes, true).empty);
 }
 
 TEST_F(PoolReaderTest, TheUnusedEndOfADeadProgramsChunkIsNoLoss) {

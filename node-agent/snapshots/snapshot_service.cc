@@ -15,7 +15,6 @@ namespace fathom::agent {
 
 namespace {
 
-constexpr uint64_t kNanosPerMilli = 1'000'000;
 constexpr size_t kMostNewPrograms = 1024;
 constexpr uint32_t kMostSlots = 4096;  // of a program's threads, as the watch has it
 

@@ -19,14 +19,13 @@
 #include "node-agent/agent/agent.h"
 #include "node-agent/testing/fake_outbox.h"
 #include "node-agent/testing/fake_supervisor.h"
+#include "node-agent/testing/nano.h"
 #include "node-agent/testing/scripted_detail.h"
 #include "node-agent/testing/scripted_pool.h"
 #include "node-agent/testing/socket_client.h"
 #include "node-agent/testing/steady_clock.h"
 
 namespace fathom::agent::testing {
-
-inline constexpr uint64_t kMilli = 1'000'000;
 
 // A process that does nothing until it is killed.
 class Sleeper {

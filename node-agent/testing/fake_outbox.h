@@ -14,6 +14,8 @@
 
 namespace fathom::agent::testing {
 
+using Stored = std::map<uint64_t, int>;  // a batch's number -> how often
+
 class FakeOutbox : public Outbox {
  public:
   struct Waiting {
@@ -64,7 +66,7 @@ class FakeOutbox : public Outbox {
   uint64_t largest_batch = UINT64_MAX;
   std::vector<Waiting> waiting;
   std::set<std::array<uint8_t, 16>> identities;
-  std::map<uint64_t, int> stored;  // number -> how often
+  Stored stored;
   int repeated = 0;
 };
 

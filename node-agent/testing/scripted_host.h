@@ -5,11 +5,9 @@
 
 #include "node-agent/clock/clock_source.h"
 #include "node-agent/clock/tick_clock.h"
+#include "node-agent/testing/nano.h"
 
 namespace fathom::agent::testing {
-
-inline constexpr uint64_t kSecond = 1'000'000'000;
-inline constexpr uint64_t kMilli = 1'000'000;
 
 class ScriptedHost : public ClockSource {
  public:

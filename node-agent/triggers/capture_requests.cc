@@ -45,7 +45,7 @@ Window window_of(const CaptureRequest& request, const CaptureServiceOptions& opt
 using WatchedList = std::vector<std::shared_ptr<const WatchedProgram>>;
 
 // Those of a service that are over count only where none of it runs: of them there is what they did long ago, at most.
-WatchedList programs_of(const CaptureRequest& request, WatchedList programs) {
+WatchedList requested_programs(const CaptureRequest& request, WatchedList programs) {
   bool by_pid = request.pid != 0;
   std::erase_if(programs, [&](const auto& program) {
     return by_pid ? static_cast<uint32_t>(program->process.pid) != request.pid
@@ -83,7 +83,7 @@ std::vector<CaptureService::Target> CaptureService::targets_of(const CaptureRequ
   } else {
     uint64_t duration_nano = std::min(request.duration_nano == 0 ? options_.request_window_nano : request.duration_nano,
                                       options_.longest_window_nano);
-    for (const ProgramPtr& program : programs_of(request, programs_.all())) {
+    for (const ProgramPtr& program : requested_programs(request, programs_.all())) {
       targets.push_back({program, {}, now_nano - std::min(now_nano, duration_nano), now_nano});
     }
   }

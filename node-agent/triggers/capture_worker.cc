@@ -10,7 +10,7 @@ namespace fathom::agent {
 
 namespace {
 
-constexpr uint64_t kClockNano = kNanosPerSecond;
+constexpr uint64_t kTimesUpdateNano = kNanosPerSecond;
 // Nobody may wait for longer.
 constexpr uint64_t kLongestWaitNano = 601 * kNanosPerSecond;
 
@@ -151,7 +151,7 @@ uint64_t CaptureWorker::next_ready_nano() const {
 }
 
 void CaptureWorker::wait(std::unique_lock<std::mutex>& lock) {
-  uint64_t until_nano = std::min(next_ready_nano(), now_monotonic_nano() + kClockNano);
+  uint64_t until_nano = std::min(next_ready_nano(), now_monotonic_nano() + kTimesUpdateNano);
   // now_monotonic_nano() is what steady_clock counts.
   std::chrono::steady_clock::time_point until{std::chrono::nanoseconds(until_nano)};
   changed_.wait_until(lock, until);

@@ -7,7 +7,7 @@
 namespace fathom::agent {
 namespace {
 
-struct Sink : FinishedSpanSink {
+struct SpanRecorder : FinishedSpanSink {
   void finished(uint32_t program, std::vector<FinishedSpan> found, const LeftOutSpans& more) override {
     last_program = program;
     for (FinishedSpan& span : found) spans.push_back(std::move(span));
@@ -33,7 +33,7 @@ class FinishedSpansTest : public ::testing::Test {
     finished_.note(span, 10'000, 10'000 + duration);
   }
   TraceMemory traces_{64};
-  Sink sink_;
+  SpanRecorder sink_;
   FinishedSpans finished_{traces_, sink_};
 };
 

@@ -19,7 +19,7 @@ bool is_meant(const ProgramDetail& program, const TracepointRequest& request) {
   return request.service.empty() || program.service == request.service;
 }
 
-std::vector<ProgramDetail> programs_of(const Agent& agent, const TracepointRequest& request) {
+std::vector<ProgramDetail> addressed_programs(const Agent& agent, const TracepointRequest& request) {
   std::vector<ProgramDetail> programs = agent.details();
   std::erase_if(programs, [&](const ProgramDetail& program) { return !is_meant(program, request); });
   return programs;
@@ -69,7 +69,7 @@ ProgramTracepoints list_of(const ProgramDetail& program, const TracepointRequest
 TracepointAnswer answer_now(const Agent& agent, const TracepointRequest& request) {
   TracepointAnswer answer{.request_id = request.request_id};
   size_t room = kMostListed;
-  for (const ProgramDetail& program : programs_of(agent, request)) {
+  for (const ProgramDetail& program : addressed_programs(agent, request)) {
     answer.programs.push_back(list_of(program, request, room));
   }
   return answer;
@@ -82,7 +82,7 @@ void TracepointRequests::ask(Agent& agent, TracepointRequest request, uint64_t n
   Result<> switched = switch_all(agent, request);
   if (!switched) return answer({.request_id = request.request_id, .failure = switched.error().message});
   if (switching_.size() >= kMostSwitching) return answer(answer_now(agent, request));
-  std::vector<ProgramDetail> left = programs_of(agent, request);
+  std::vector<ProgramDetail> left = addressed_programs(agent, request);
   switching_.push_back({std::move(request), std::move(answer), std::move(left), now_nano + kSwitchingNano});
 }
 

@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include "node-agent/testing/nano.h"
+
 namespace fathom::agent {
 namespace {
 
-constexpr uint64_t kSecond = 1'000'000'000;
+using testing::kSecond;
 
 TraceId trace(uint64_t number) {
   TraceId id;

@@ -7,7 +7,7 @@ namespace fathom::agent {
 
 namespace {
 
-constexpr uint64_t kClockNano = 50'000'000;
+constexpr uint64_t kClockUpdateNano = 50'000'000;
 constexpr uint64_t kIdleNano = 1'000'000'000;
 constexpr uint64_t kTriggerPatienceNano = 100'000'000;
 const CpuShare kShareOfUser(4, 2'000'000);
@@ -76,7 +76,7 @@ void WatchRound::set_thresholds(std::shared_ptr<const Thresholds> thresholds) {
 
 // The counter's rate is measured over a millisecond at least.
 void WatchRound::update_clock(uint64_t now_nano) {
-  uint64_t every_nano = clock_.ready() ? kClockNano : kShortestNano;
+  uint64_t every_nano = clock_.ready() ? kClockUpdateNano : kShortestNano;
   if (now_nano - clock_updated_nano_ < every_nano) return;
   clock_updated_nano_ = now_nano;
   clock_.update();

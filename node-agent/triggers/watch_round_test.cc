@@ -4,14 +4,14 @@
 
 #include <random>
 
+#include "node-agent/testing/nano.h"
 #include "node-agent/testing/scripted_pool.h"
 
 namespace fathom::agent {
 namespace {
 
+using testing::kMilli;
 using testing::ScriptedPool;
-
-constexpr uint64_t kMilli = 1'000'000;
 
 // A host whose time the test sets.
 struct SetClock : ClockSource {
@@ -19,7 +19,7 @@ struct SetClock : ClockSource {
   uint64_t now = 1'000'000 * kMilli;
 };
 
-struct Sink : TriggerSink {
+struct TriggerRecorder : TriggerSink {
   bool overdue(const std::shared_ptr<const WatchedProgram>& program, std::vector<OverdueSpan> found) override {
     for (OverdueSpan& span : found) spans.push_back(span);
     programs.push_back(program->serial);
@@ -72,7 +72,7 @@ class WatchRoundTest : public ::testing::Test {
 
   ScriptedPool pool_{1, pool::Clock::kTsc, -1, 64};
   SetClock clock_;
-  Sink sink_;
+  TriggerRecorder sink_;
   ThresholdBook book_{kNever};
   WatchRound round_{clock_, sink_, [this] { return clock_.now; }};
   uint64_t steps_ = 0;

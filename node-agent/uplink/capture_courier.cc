@@ -11,8 +11,7 @@ namespace fathom::agent {
 
 namespace {
 
-constexpr uint64_t kMilli = 1'000'000;
-constexpr uint64_t kMostRetryNano = 30 * kNanosPerSecond;
+constexpr uint64_t kMostCaptureRetryNano = 30 * kNanosPerSecond;
 constexpr size_t kMostUnderWay = 4;  // half of what collectors take (proto/ingest_limits.h)
 
 Counter& durable() {
@@ -159,7 +158,7 @@ void CaptureCourier::heard(const LinkProgress& progress) {
 
 void CaptureCourier::retry(const ParcelPtr& parcel, uint64_t delay_nano) {
   retries().add();
-  uint64_t delay = std::clamp(delay_nano, 10 * kMilli, kMostRetryNano);
+  uint64_t delay = std::clamp(delay_nano, 10 * kNanosPerMilli, kMostCaptureRetryNano);
   delay += random_() % (delay / 4 + 1);  // or all agents would come again together
   blocked_until_nano_ = std::max(blocked_until_nano_, surroundings_.now_nano() + delay);
   take_back(parcel);

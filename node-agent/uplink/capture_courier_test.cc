@@ -6,6 +6,7 @@
 #include <random>
 
 #include "base/metrics.h"
+#include "node-agent/testing/nano.h"
 #include "node-agent/uplink/testing/fake_world.h"
 #include "proto/ingest_limits.h"
 
@@ -14,10 +15,10 @@ namespace {
 
 using testing::FakeLink;
 using testing::FakeWorld;
+using testing::kMilli;
 using State = LinkProgress::State;
 using Fates = std::vector<CaptureFate>;
 
-constexpr uint64_t kMilli = 1'000'000;
 constexpr uint64_t kPart = CaptureCourier::kPartBytes;
 
 class CaptureCourierTest : public ::testing::Test {

@@ -7,17 +7,17 @@
 namespace fathom::agent {
 namespace {
 
-constexpr int64_t kSecond = 1'000'000'000;
-constexpr int64_t kHour = 3600 * kSecond;
-constexpr int64_t kMilli = 1'000'000;
+constexpr int64_t kSecondNano = 1'000'000'000;
+constexpr int64_t kHourNano = 3600 * kSecondNano;
+constexpr int64_t kMilliNano = 1'000'000;
 
 // A host and a collector whose clocks are functions of true time.
 struct World {
   int64_t boot_ppm = 0;  // how much faster than truth the host's clocks run
   int64_t collector_ppm = 0;
-  int64_t real_minus_boot = 1'700'000'000 * kSecond;
-  int64_t collector_at_0 = 1'700'000'000 * kSecond;
-  int64_t now = 1000 * kSecond;  // true time
+  int64_t real_minus_boot = 1'700'000'000 * kSecondNano;
+  int64_t collector_at_0 = 1'700'000'000 * kSecondNano;
+  int64_t now = 1000 * kSecondNano;  // true time
 
   int64_t boot() const { return now + now * boot_ppm / 1'000'000; }
   int64_t real() const { return boot() + real_minus_boot; }
@@ -51,16 +51,16 @@ TEST(OffsetEstimator, KnowsNothingAtFirst) {
 }
 
 TEST(OffsetEstimator, HoursOfSkewAreMeasuredToHalfTheRoundTrip) {
-  for (int64_t skew : {5 * kHour, -7 * kHour, int64_t{0}}) {
+  for (int64_t skew : {5 * kHourNano, -7 * kHourNano, int64_t{0}}) {
     World world;
     world.collector_at_0 += skew;
     OffsetEstimator estimator;
-    estimator.probed(world.probe(kMilli, 50'000, kMilli));
+    estimator.probed(world.probe(kMilliNano, 50'000, kMilliNano));
     std::optional<ClockOffset> offset = estimator.at(world.instant());
     ASSERT_TRUE(offset);
     EXPECT_LT(std::abs(offset->offset_nano - world.true_offset()), 3000);
-    EXPECT_GE(offset->error_nano, static_cast<uint64_t>(kMilli));
-    EXPECT_LT(offset->error_nano, static_cast<uint64_t>(kMilli + 3000));
+    EXPECT_GE(offset->error_nano, static_cast<uint64_t>(kMilliNano));
+    EXPECT_LT(offset->error_nano, static_cast<uint64_t>(kMilliNano + 3000));
   }
 }
 
@@ -75,24 +75,24 @@ TEST(OffsetEstimator, OnTheCollectorsOwnHostThereIsNone) {
         world.probe(static_cast<int64_t>(random() % 2'000'000), 1000, static_cast<int64_t>(random() % 90'000)));
     EXPECT_EQ(estimator.at(world.instant())->offset_nano, 0);
     expect_true(world, estimator);
-    world.now += kSecond;
+    world.now += kSecondNano;
   }
 }
 
 TEST(OffsetEstimator, WhatWasToldStaysUntilItCannotBeTrue) {
   World world;
-  world.collector_at_0 += 5 * kMilli;
+  world.collector_at_0 += 5 * kMilliNano;
   OffsetEstimator estimator;
-  estimator.probed(world.probe(kMilli, 0, kMilli / 2));
+  estimator.probed(world.probe(kMilliNano, 0, kMilliNano / 2));
   const int64_t told = estimator.at(world.instant())->offset_nano;
   EXPECT_NE(told, 0) << "it cannot be";
   for (int i = 0; i < 50; ++i) {
-    world.now += kSecond;
-    estimator.probed(world.probe(kMilli / 2, 0, kMilli));
+    world.now += kSecondNano;
+    estimator.probed(world.probe(kMilliNano / 2, 0, kMilliNano));
     EXPECT_EQ(estimator.at(world.instant())->offset_nano, told);
     expect_true(world, estimator);
   }
-  world.real_minus_boot += kHour;
+  world.real_minus_boot += kHourNano;
   EXPECT_NE(estimator.at(world.instant())->offset_nano, told);
   expect_true(world, estimator);
 }
@@ -100,21 +100,22 @@ TEST(OffsetEstimator, WhatWasToldStaysUntilItCannotBeTrue) {
 TEST(OffsetEstimator, UnequalWaysStayWithinTheError) {
   World world;
   OffsetEstimator estimator;
-  estimator.probed(world.probe(9 * kMilli, 0, 0));
+  estimator.probed(world.probe(9 * kMilliNano, 0, 0));
   expect_true(world, estimator);
   OffsetEstimator other;
-  other.probed(world.probe(0, 0, 9 * kMilli));
+  other.probed(world.probe(0, 0, 9 * kMilliNano));
   expect_true(world, other);
 }
 
 TEST(OffsetEstimator, TheLeastRoundTripCounts) {
   World world;
   OffsetEstimator estimator;
-  for (int64_t delay : {40 * kMilli, kMilli / 10, 70 * kMilli, 30 * kMilli}) {
+  for (int64_t delay : {40 * kMilliNano, kMilliNano / 10, 70 * kMilliNano, 30 * kMilliNano}) {
     estimator.probed(world.probe(delay, 0, delay / 3));
-    world.now += kSecond;
+    world.now += kSecondNano;
   }
-  EXPECT_LT(estimator.at(world.instant())->error_nano, static_cast<uint64_t>(4 * kMilli)) << "it is two seconds old";
+  EXPECT_LT(estimator.at(world.instant())->error_nano, static_cast<uint64_t>(4 * kMilliNano))
+      << "it is two seconds old";
   expect_true(world, estimator);
 }
 
@@ -124,7 +125,7 @@ TEST(OffsetEstimator, TheErrorGrowsWithAge) {
   OffsetEstimator estimator;
   estimator.probed(world.probe(1000, 0, 1000));
   uint64_t young = estimator.at(world.instant())->error_nano;
-  world.now += 600 * kSecond;
+  world.now += 600 * kSecondNano;
   expect_true(world, estimator);
   EXPECT_GT(estimator.at(world.instant())->error_nano, young + 600 * 200'000);
 }
@@ -136,19 +137,19 @@ TEST(OffsetEstimator, TheTruthIsAlwaysWithinTheError) {
     std::mt19937_64 random(seed);
     auto up_to = [&](int64_t most) { return static_cast<int64_t>(random() % static_cast<uint64_t>(most + 1)); };
     World world;
-    world.collector_at_0 += up_to(20 * kHour) - 10 * kHour;
+    world.collector_at_0 += up_to(20 * kHourNano) - 10 * kHourNano;
     world.boot_ppm = up_to(1000) - 500;  // NTP slews it
     world.collector_ppm = up_to(800) - 400;
-    int64_t base = up_to(50 * kMilli), jitter = up_to(200 * kMilli);
+    int64_t base = up_to(50 * kMilliNano), jitter = up_to(200 * kMilliNano);
     OffsetEstimator estimator;
     World early;
     for (int i = 0; i < 60; ++i) {
-      estimator.probed(world.probe(base + up_to(jitter), up_to(kMilli), base / 3 + up_to(jitter)));
+      estimator.probed(world.probe(base + up_to(jitter), up_to(kMilliNano), base / 3 + up_to(jitter)));
       if (i == 2) early = world;
-      world.now += i < 8 ? kSecond : 10 * kSecond;
+      world.now += i < 8 ? kSecondNano : 10 * kSecondNano;
       expect_true(world, estimator);
       if (i > 2) expect_true(early, estimator);
-      world.real_minus_boot += i % 7 == 0 ? up_to(kHour) : 0;  // steps of this host's clock change nothing
+      world.real_minus_boot += i % 7 == 0 ? up_to(kHourNano) : 0;  // steps of this host's clock change nothing
     }
     EXPECT_EQ(estimator.epochs(), 1u);
   }
@@ -161,7 +162,7 @@ TEST(OffsetEstimator, TheOffsetOfThenIsWithinTheErrorAndTheDrift) {
     world.boot_ppm = ppm;
     world.collector_ppm = -ppm / 2;
     World then = world;
-    world.now += 3600 * kSecond;
+    world.now += 3600 * kSecondNano;
     OffsetEstimator estimator;
     estimator.probed(world.probe(1000, 0, 1000));
     uint64_t age = static_cast<uint64_t>(world.boot() - then.boot());
@@ -177,13 +178,13 @@ TEST(OffsetEstimator, AStepOfTheCollectorsClockBeginsAnew) {
   World world;
   OffsetEstimator estimator;
   for (int i = 0; i < 5; ++i) {
-    estimator.probed(world.probe(kMilli, 0, kMilli));
-    world.now += kSecond;
+    estimator.probed(world.probe(kMilliNano, 0, kMilliNano));
+    world.now += kSecondNano;
   }
-  for (int64_t step : {kHour, -2 * kHour, 50 * kMilli}) {
+  for (int64_t step : {kHourNano, -2 * kHourNano, 50 * kMilliNano}) {
     size_t epochs = estimator.epochs();
     world.collector_at_0 += step;
-    estimator.probed(world.probe(kMilli, 0, kMilli));
+    estimator.probed(world.probe(kMilliNano, 0, kMilliNano));
     EXPECT_EQ(estimator.epochs(), epochs + 1);
     expect_true(world, estimator);
   }
@@ -192,7 +193,7 @@ TEST(OffsetEstimator, AStepOfTheCollectorsClockBeginsAnew) {
 TEST(OffsetEstimator, ProbesThatCannotBeTrueAreIgnored) {
   World world;
   OffsetEstimator estimator;
-  ProbeTimes good = world.probe(kMilli, kMilli, kMilli);
+  ProbeTimes good = world.probe(kMilliNano, kMilliNano, kMilliNano);
   auto ignored = [&](auto change) {
     ProbeTimes bad = good;
     change(bad);
@@ -202,7 +203,7 @@ TEST(OffsetEstimator, ProbesThatCannotBeTrueAreIgnored) {
   EXPECT_TRUE(ignored([](ProbeTimes& times) { times.received_boot_nano = times.sent_boot_nano - 1; }));
   EXPECT_TRUE(
       ignored([](ProbeTimes& times) { times.collector_sent_unix_nano = times.collector_received_unix_nano - 1; }));
-  EXPECT_TRUE(ignored([](ProbeTimes& times) { times.collector_sent_unix_nano += 10 * kMilli; }));
+  EXPECT_TRUE(ignored([](ProbeTimes& times) { times.collector_sent_unix_nano += 10 * kMilliNano; }));
   EXPECT_TRUE(ignored([](ProbeTimes& times) { times.collector_sent_unix_nano = UINT64_MAX; }));
   estimator.probed(good);
   EXPECT_TRUE(estimator.known());
@@ -215,23 +216,23 @@ TEST(StepWatch, SlewingIsNoStep) {
   World world;
   for (int i = 0; i < 100; ++i) {
     EXPECT_EQ(watch.mark(world.instant()).uncertain_nano, 0u);
-    world.now += kSecond;
+    world.now += kSecondNano;
     world.real_minus_boot += 500'000;  // 500 ppm
   }
 }
 
 TEST(StepWatch, AStepMakesUncertainForAWhile) {
-  for (int64_t step : {kHour, -kHour, 5 * kMilli}) {
+  for (int64_t step : {kHourNano, -kHourNano, 5 * kMilliNano}) {
     StepWatch watch;
     World world;
     watch.mark(world.instant());
-    world.now += kSecond / 10;
+    world.now += kSecondNano / 10;
     world.real_minus_boot += step;
     uint64_t uncertain = watch.mark(world.instant()).uncertain_nano;
     EXPECT_EQ(uncertain, static_cast<uint64_t>(std::abs(step)));
-    world.now += 2 * kSecond;
+    world.now += 2 * kSecondNano;
     EXPECT_EQ(watch.mark(world.instant()).uncertain_nano, uncertain);
-    world.now += 2 * kSecond;
+    world.now += 2 * kSecondNano;
     EXPECT_EQ(watch.mark(world.instant()).uncertain_nano, 0u);
   }
 }
@@ -241,10 +242,10 @@ TEST(StepWatch, TheTruthOfBothSidesOfAStepIsWithinTheError) {
   World world;
   StepWatch watch;
   OffsetEstimator estimator;
-  estimator.probed(world.probe(kMilli, 0, kMilli));
+  estimator.probed(world.probe(kMilliNano, 0, kMilliNano));
   watch.mark(world.instant());
   int64_t before = world.true_offset();
-  world.real_minus_boot -= kHour;
+  world.real_minus_boot -= kHourNano;
   ClockOffset offset = *estimator.at(watch.mark(world.instant()));
   for (int64_t truth : {before, world.true_offset()}) {
     EXPECT_LE(std::abs(offset.offset_nano - truth), static_cast<int64_t>(offset.error_nano));

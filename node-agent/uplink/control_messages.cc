@@ -148,7 +148,7 @@ AskedTracepoints read(const wire::TracepointRequest& request) {
   return asked;
 }
 
-size_t bytes_of(const wire::TracepointRules& rules) {
+size_t rules_bytes(const wire::TracepointRules& rules) {
   size_t bytes = 0;
   for (const wire::TracepointRule& rule : rules.rules()) bytes += ingest::bytes_of_rule(rule.pattern());
   return bytes;
@@ -157,7 +157,7 @@ size_t bytes_of(const wire::TracepointRules& rules) {
 // Not a part of them: what is left out might have switched off what the others switch on.
 std::optional<LinkControl> read(const wire::TracepointRules& rules) {
   bool too_many = rules.rules_size() > static_cast<int>(ingest::kMostRules);
-  if (too_many || bytes_of(rules) > ingest::kMostRulesBytes) {
+  if (too_many || rules_bytes(rules) > ingest::kMostRulesBytes) {
     log_warning("the collector has more rules for tracepoints than agents take; none of them is obeyed");
     return std::nullopt;
   }

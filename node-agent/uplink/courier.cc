@@ -11,9 +11,8 @@ namespace fathom::agent {
 
 namespace {
 
-constexpr uint64_t kMilli = 1'000'000;
 constexpr uint64_t kLoadedBytes = 4ull << 20;  // of spooled batches in memory at a time
-constexpr uint64_t kMostRetryNano = 30 * kNanosPerSecond;
+constexpr uint64_t kMostBatchRetryNano = 30 * kNanosPerSecond;
 constexpr uint64_t kSpoolFullNano = kNanosPerSecond;    // until it is tried again
 constexpr uint64_t kSpoolUnreadNano = kNanosPerSecond;  // likewise
 constexpr uint64_t kTendSpoolNano = 10 * kNanosPerSecond;
@@ -187,7 +186,7 @@ void Courier::count_refused(const Parcel& parcel, const std::string& message) {
 }
 
 void Courier::retry(const ParcelPtr& parcel, uint64_t delay_nano) {
-  uint64_t delay = std::clamp(delay_nano, 10 * kMilli, kMostRetryNano);
+  uint64_t delay = std::clamp(delay_nano, 10 * kNanosPerMilli, kMostBatchRetryNano);
   delay += random_() % (delay / 4 + 1);  // or all agents would come again together
   paused_until_nano_ = std::max(paused_until_nano_, surroundings_.now_nano() + delay);
   cautious_ = true;

@@ -9,10 +9,9 @@ namespace fathom::agent {
 
 namespace {
 
-constexpr uint64_t kMilli = 1'000'000;
 constexpr uint64_t kWelcomeNano = 5 * kNanosPerSecond;  // for a stream to be welcomed in
 constexpr uint64_t kStableNano = 2 * kNanosPerSecond;   // a stream that lived so long was no failure
-constexpr uint64_t kLeastBackoffNano = 100 * kMilli;
+constexpr uint64_t kLeastBackoffNano = 100 * kNanosPerMilli;
 constexpr uint64_t kMostBackoffNano = 5 * kNanosPerSecond;
 constexpr uint64_t kTellAgainNano = 60 * kNanosPerSecond;  // what is wrong with a flag nobody mends who has not read it
 constexpr uint64_t kReportNano = 5 * kNanosPerSecond;

@@ -10,7 +10,7 @@ constexpr const char* kHostsCas = "/etc/ssl/certs/ca-certificates.crt";
 constexpr uint64_t kDiagnosisNano = 1'000'000'000;
 
 // What cannot be read is missed by the handshake, after which explain_failure() names it.
-std::string text_of(const std::string& path) {
+std::string file_text(const std::string& path) {
   Result<std::string> text = path.empty() ? Result<std::string>(std::string()) : read_small_file(path);
   return text ? *text : "";
 }
@@ -19,9 +19,9 @@ std::shared_ptr<grpc::ChannelCredentials> credentials_of(const CollectorAccess& 
   if (!access.tls) return grpc::InsecureChannelCredentials();
   const net::ClientSecurity& files = access.security;
   grpc::SslCredentialsOptions options;
-  options.pem_root_certs = text_of(files.ca.empty() ? kHostsCas : files.ca);
-  options.pem_cert_chain = text_of(files.certificate);
-  options.pem_private_key = text_of(files.key);
+  options.pem_root_certs = file_text(files.ca.empty() ? kHostsCas : files.ca);
+  options.pem_cert_chain = file_text(files.certificate);
+  options.pem_private_key = file_text(files.key);
   return grpc::SslCredentials(options);
 }
 

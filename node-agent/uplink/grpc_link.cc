@@ -38,7 +38,7 @@ grpc::ByteBuffer buffer_of(const OutgoingMessage& message) {
   return grpc::ByteBuffer(slices.data(), slices.size());
 }
 
-std::string bytes_of(const grpc::ByteBuffer& buffer) {
+std::string buffer_bytes(const grpc::ByteBuffer& buffer) {
   std::vector<grpc::Slice> slices;
   std::string bytes;
   if (!buffer.Dump(&slices).ok()) return bytes;
@@ -78,7 +78,7 @@ class Reactor : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffe
   void OnReadDone(bool ok) override {
     if (ok) {
       LocalInstant received = options_.now();
-      hear(bytes_of(incoming_), received);
+      hear(buffer_bytes(incoming_), received);
       StartRead(&incoming_);
       return;
     }

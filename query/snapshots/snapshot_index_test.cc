@@ -131,7 +131,7 @@ TEST(SnapshotIndex, AgreesWithAModelWhateverHappens) {
           if (model.images.erase(n) > 0) index.remove_image(image(n));
       }
       model.check(index);
-      if (testing::Test::HasFailure()) FAIL() << "round " << round << ", step " << step;
+      if (::testing::Test::HasFailure()) FAIL() << "round " << round << ", step " << step;
     }
   }
 }

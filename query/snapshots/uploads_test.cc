@@ -16,7 +16,7 @@
 namespace fathom::query {
 namespace {
 
-class UploadsTest : public testing::Test {
+class UploadsTest : public ::testing::Test {
  protected:
   UploadsTest() : snapshots_(*snapshot::SnapshotDirectory::open(directory_.path())) { restart({}); }
 

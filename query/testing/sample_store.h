@@ -9,11 +9,13 @@
 #include <functional>
 #include <mutex>
 
+#include "base/time.h"
 #include "store/model/memory_store.h"
 
 namespace fathom::query::testing {
 
-inline constexpr uint64_t kSampleStart = 1'795'221'000'000'000'000;  // 2026-11-21T00:30:00Z
+inline constexpr uint64_t kSampleStart = 1'795'221'000'000'000'000;     // 2026-11-21T00:30:00Z
+inline constexpr uint64_t kAfterSample = kSampleStart + kNanosPerHour;  // nothing of the content begins here or later
 inline constexpr uint64_t kTraces = 30;
 inline constexpr uint64_t kMilli = 1'000'000;
 

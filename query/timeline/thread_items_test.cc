@@ -53,11 +53,11 @@ class ThreadItemsTest : public ::testing::Test {
   SampleTimeline sample_;
 };
 
-KernelEvent of_kind(KernelEventKind kind, uint64_t micro) {
+KernelEvent event_after(KernelEventKind kind, uint64_t micro) {
   return {.kind = kind, .monotonic_nano = sample_monotonic(micro)};
 }
-KernelEvent left(uint64_t micro) {
-  KernelEvent event = of_kind(KernelEventKind::kSwitchedOut, micro);
+KernelEvent left_after(uint64_t micro) {
+  KernelEvent event = event_after(KernelEventKind::kSwitchedOut, micro);
   event.reason = capture::SwitchReason::kSleeps;
   return event;
 }
@@ -71,7 +71,7 @@ KernelEvent unknown_begin(std::string_view name, uint64_t end_micro, int64_t res
 TEST_F(ThreadItemsTest, NothingIsToldOfAThreadFromBeforeItWasMade) {
   Timeline timeline =
       told({unknown_begin("clone3", 100'100, 0), unknown_begin("read", 200'000, 3),
-            of_kind(KernelEventKind::kThreadStart, 100'000), of_kind(KernelEventKind::kSwitchedIn, 100'050)});
+            event_after(KernelEventKind::kThreadStart, 100'000), event_after(KernelEventKind::kSwitchedIn, 100'050)});
   const TimelineThread& thread = timeline.processes.at(0).threads.at(0);
   ASSERT_EQ(thread.calls.size(), 1u) << "the call that made it is another thread's";
   EXPECT_EQ(thread.calls[0].begin_unix_nano, kSampleStart + 100 * kMilli);
@@ -123,11 +123,11 @@ TEST_F(ThreadItemsTest, WhereNothingOfTheKernelWasRecordedThereAreNoTotals) {
 }
 
 TEST_F(ThreadItemsTest, AWakerWithoutANumberIsAnInterrupt) {
-  KernelEvent woken = of_kind(KernelEventKind::kWoken, 200'000);
+  KernelEvent woken = event_after(KernelEventKind::kWoken, 200'000);
   woken.other_name = "cc1plus";
-  KernelEvent again = of_kind(KernelEventKind::kWoken, 400'000);
-  Timeline timeline = told({of_kind(KernelEventKind::kSwitchedIn, 50'000), left(100'000), woken,
-                            of_kind(KernelEventKind::kSwitchedIn, 200'100), left(300'000), again});
+  KernelEvent again = event_after(KernelEventKind::kWoken, 400'000);
+  Timeline timeline = told({event_after(KernelEventKind::kSwitchedIn, 50'000), left_after(100'000), woken,
+                            event_after(KernelEventKind::kSwitchedIn, 200'100), left_after(300'000), again});
   store::QueryBudget budget;
   auto json = timeline_json(timeline, budget);
   ASSERT_TRUE(json.ok());

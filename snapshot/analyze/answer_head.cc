@@ -1,12 +1,12 @@
 #include "snapshot/analyze/answer_head.h"
 
 #include <algorithm>
-#include <cinttypes>
 #include <cstdio>
 
 #include "base/text.h"
 #include "base/time.h"
 #include "snapshot/analyze/trace_time.h"
+#include "snapshot/decode/code_names.h"
 #include "snapshot/format/held_locks.h"
 
 namespace fathom::snapshot {
@@ -115,12 +115,6 @@ std::string cause_text(GapReason reason, const GapCount& gaps) {
 }
 
 }  // namespace
-
-std::string hex_address(uint64_t address) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%" PRIx64, address);
-  return text;
-}
 
 std::string engine_text(const Snapshot& snapshot) {
   const std::string slower = slowdown_text(snapshot.slowdown);

@@ -29,7 +29,4 @@ void gaps_json(net::JsonWriter& json, const DecodeSummary& summary);
 // One line below a picture.
 std::string caption_text(const Snapshot& snapshot, const DecodeSummary& summary);
 
-// "0x401000", as answers write addresses, in JSON too (a double would lose digits).
-std::string hex_address(uint64_t address);
-
 }  // namespace fathom::snapshot

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "snapshot/analyze/answer_head.h"
 #include "snapshot/analyze/code_labels.h"
+#include "snapshot/decode/code_names.h"
 
 namespace fathom::snapshot {
 

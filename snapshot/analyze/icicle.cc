@@ -11,7 +11,7 @@ namespace fathom::snapshot {
 
 namespace {
 
-constexpr double kWidth = 1200;
+constexpr double kIcicleWidth = 1200;
 constexpr double kRow = 18;
 constexpr double kLetter = 6.6;
 constexpr double kNarrowest = 0.1;
@@ -21,7 +21,7 @@ constexpr double kSize = 900;
 constexpr uint32_t kMostRings = 40;
 constexpr double kThinnest = 0.0015;  // of a turn
 
-std::string number(double value) {
+std::string svg_number(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.2f", value);
   return text;
@@ -33,14 +33,14 @@ struct Ring {
 
 std::string point(double radius, double turn) {
   const double angle = turn * 2 * std::numbers::pi - std::numbers::pi / 2;
-  return number(kSize / 2 + radius * std::cos(angle)) + " " + number(kSize / 2 + radius * std::sin(angle));
+  return svg_number(kSize / 2 + radius * std::cos(angle)) + " " + svg_number(kSize / 2 + radius * std::sin(angle));
 }
 
 // A whole turn is no arc for SVG: its end is its beginning.
 std::string arc_path(Ring ring, double from, double to) {
   to = std::min(to, from + 0.99999);
   const std::string large = to - from > 0.5 ? "1" : "0";
-  const std::string outer = number(ring.outer), inner = number(ring.inner);
+  const std::string outer = svg_number(ring.outer), inner = svg_number(ring.inner);
   return "M" + point(ring.outer, from) + "A" + outer + " " + outer + " 0 " + large + " 1 " + point(ring.outer, to) +
          "L" + point(ring.inner, to) + "A" + inner + " " + inner + " 0 " + large + " 0 " + point(ring.inner, from) +
          "Z";
@@ -72,9 +72,9 @@ std::vector<uint64_t> piece_offsets(const std::vector<IciclePiece>& pieces) {
 }
 
 std::string draw_icicle(const std::vector<IciclePiece>& pieces, std::string_view caption) {
-  const double scale = kWidth / whole(pieces);
-  const uint32_t depth = depth_of(pieces, kNarrowest / kWidth, kMostRows);
-  Svg svg(kWidth, (depth + 1) * kRow + 26);
+  const double scale = kIcicleWidth / whole(pieces);
+  const uint32_t depth = depth_of(pieces, kNarrowest / kIcicleWidth, kMostRows);
+  Svg svg(kIcicleWidth, (depth + 1) * kRow + 26);
   const std::vector<uint64_t> offsets = piece_offsets(pieces);
   for (size_t i = 0; i < pieces.size(); ++i) {
     const IciclePiece& piece = pieces[i];

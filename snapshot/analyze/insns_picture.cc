@@ -57,7 +57,7 @@ class Draw : public Analysis {
   int32_t tid_;
 };
 
-constexpr double kWidth = 1000;
+constexpr double kPictureWidth = 1000;
 constexpr double kHeight = 480;
 constexpr double kLeft = 20;
 constexpr double kChartWidth = 680;
@@ -103,7 +103,7 @@ void draw_legend(Svg& svg, const std::vector<Activity::Series>& all) {
 }
 
 std::string picture(const AnswerContext& context, const Activity& activity, const DecodeSummary& summary) {
-  Svg svg(kWidth, kHeight);
+  Svg svg(kPictureWidth, kHeight);
   svg.text(kLeft, 24, "Instructions by function over time", 16);
   const auto all = activity.busiest(kMostSeries);
   if (!all.empty()) {

@@ -4,8 +4,8 @@
 
 #include "base/text.h"
 #include "net/json_writer.h"
-#include "snapshot/analyze/answer_head.h"
 #include "snapshot/analyze/code_labels.h"
+#include "snapshot/decode/code_names.h"
 
 namespace fathom::snapshot {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 constexpr uint64_t kMostKeptLines = 200'000;
 constexpr size_t kTimeColumns = 14;
 constexpr size_t kAddressColumns = 14;
-constexpr size_t kTextColumns = 40;
+constexpr size_t kInstructionColumns = 40;
 
 CodePlace moved(CodePlace place, uint64_t from, uint64_t to) {
   place.function_offset += to - from;
@@ -135,7 +135,7 @@ std::string InsnsRows::line_of(const DecodedInstruction& one, const CodePlace& p
   const std::string target = target_text(one, place, tsc);
   if (!target.empty()) text += " <" + short_function_name(target) + ">";
   std::string line = pad_to_width(hex_address(one.address), kAddressColumns, Align::kLeft) + "  " +
-                     pad_to_width(text, kTextColumns, Align::kLeft) + "  " + with_offset(place, one.address);
+                     pad_to_width(text, kInstructionColumns, Align::kLeft) + "  " + with_offset(place, one.address);
   const auto source = context_.names().line(pid_, tsc, one.address);
   if (source) line += "  " + short_line(*source);
   return line;

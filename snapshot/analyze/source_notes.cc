@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kMostTexts = 50'000;
 constexpr size_t kMostMissing = 1000;
-constexpr size_t kTextColumns = 110;
+constexpr size_t kSourceNoteColumns = 110;
 constexpr size_t kIndent = 16;  // below the addresses
 
 std::string_view without_blanks(std::string_view text) {
@@ -63,7 +63,7 @@ std::string SourceNotes::above(int32_t pid, uint64_t tsc, uint64_t address) {
     if (!says_more) continue;
     out.append(kIndent, ' ').append(frame->at.line == 0 ? "(line not known)" : short_line(frame->at));
     if (inlines_ && frames.size() > 1) out += " in " + short_function_name(frame->function);
-    if (!source.empty()) out += ": " + cut_to_width(source, kTextColumns);
+    if (!source.empty()) out += ": " + cut_to_width(source, kSourceNoteColumns);
     out += "\n";
   }
   return out;

@@ -41,7 +41,7 @@ std::vector<Call> by_total(const SyscallFindings& findings, uint64_t limit) {
 }
 
 // What is no part of the table's numbers.
-std::string left_out_text(const SyscallFindings& findings) {
+std::string left_out_calls_text(const SyscallFindings& findings) {
   std::string text;
   const auto add = [&](uint64_t count, std::string_view what) {
     if (count > 0) text += (text.empty() ? "" : ", ") + group_digits(count) + " " + std::string(what);
@@ -73,7 +73,7 @@ std::string table_of(const Syscalls& answer) {
   std::string out = head_text(answer.context.snapshot());
   out += "the longest call's begin in " + std::string(answer.context.time().unit()) + " since the snapshot's\n\n";
   out += table.empty() ? "no system call was recorded\n" : table.render(0);
-  return out + "\n" + left_out_text(answer.findings) + gaps_text(answer.summary);
+  return out + "\n" + left_out_calls_text(answer.findings) + gaps_text(answer.summary);
 }
 
 void call_json(net::JsonWriter& json, const Syscalls& answer, const Call& call) {

@@ -9,18 +9,11 @@
 namespace fathom::snapshot {
 namespace {
 
-constexpr uint64_t kBase = 0x401000;
-constexpr uint64_t kOutside = kBase + 0x100;
+constexpr uint64_t kOutside = kProgramBase + 0x100;
 constexpr int kPlain = 6;
 constexpr int kRounds = 5;
 // Skylake, whose TIP.PGD need not have a target where a direct jump leaves a filter (SKL014).
 constexpr Cpu kSkylake{true, 6, 0x4e, 3};
-
-std::vector<uint64_t> ips(const std::vector<StreamBuilder::Executed>& executed) {
-  std::vector<uint64_t> all;
-  for (const auto& one : executed) all.push_back(one.ip);
-  return all;
-}
 
 class AddressFiltersTest : public testing::Test {
  protected:
@@ -41,11 +34,11 @@ class AddressFiltersTest : public testing::Test {
   std::string record() {
     StreamBuilder builder({});
     for (int round = 0; round < kRounds; ++round) {
-      builder.enable(kBase);
+      builder.enable(kProgramBase);
       for (int i = 0; i < kPlain; ++i) builder.step(code_.instruction(builder.ip()));
       builder.step_system_call(code_.instruction(builder.ip()));  // stops by a TIP.PGD without a target
     }
-    executed_ = ips(builder.executed());
+    executed_ = executed_ips(builder.executed());
     return builder.stream();
   }
 
@@ -57,7 +50,7 @@ class AddressFiltersTest : public testing::Test {
     return *summary;
   }
 
-  Program code_{kBase};
+  Program code_{kProgramBase};
   std::string bytes_;
   SnapshotPlace place_;
   Snapshot snapshot_;
@@ -66,22 +59,22 @@ class AddressFiltersTest : public testing::Test {
 };
 
 TEST_F(AddressFiltersTest, AJumpOutOfAFilterNeedsNoTarget) {
-  place_.add_code(snapshot_, bytes_, kBase);
+  place_.add_code(snapshot_, bytes_, kProgramBase);
   const std::string stream = record();
   decode(snapshot_, stream);
   EXPECT_NE(addresses(found_.items, code_), executed_) << "or this test proves nothing";
-  snapshot_.sideband.push_back(address_filter_row("", kBase, kOutside - kBase));
+  snapshot_.sideband.push_back(address_filter_row("", kProgramBase, kOutside - kProgramBase));
   const DecodeSummary summary = decode(snapshot_, stream);
   EXPECT_EQ(summary.gap_total, 0u);
   EXPECT_EQ(addresses(found_.items, code_), executed_);
 }
 
 TEST_F(AddressFiltersTest, AFilesFilterIsWhereTheProcessShowsIt) {
-  const uint32_t image = place_.add_code(snapshot_, bytes_, kBase, 42);
+  const uint32_t image = place_.add_code(snapshot_, bytes_, kProgramBase, 42);
   snapshot_.images[image].name = "/usr/bin/shop";
   snapshot_.streams.push_back({-1, 42, 42, {}});
   const std::string stream = record();
-  snapshot_.sideband.push_back(address_filter_row("/usr/bin/shop", 0, kOutside - kBase));
+  snapshot_.sideband.push_back(address_filter_row("/usr/bin/shop", 0, kOutside - kProgramBase));
   EXPECT_EQ(decode(snapshot_, stream).gap_total, 0u);
   EXPECT_EQ(addresses(found_.items, code_), executed_);
   snapshot_.sideband.back().text = "./shop";
@@ -91,7 +84,7 @@ TEST_F(AddressFiltersTest, AFilesFilterIsWhereTheProcessShowsIt) {
 
 // Without the erratum the packet's missing target means what it always does.
 TEST_F(AddressFiltersTest, OtherProcessorsAreDecodedAsBefore) {
-  place_.add_code(snapshot_, bytes_, kBase);
+  place_.add_code(snapshot_, bytes_, kProgramBase);
   StreamBuilder builder({});
   builder.enable(kOutside);
   for (int i = 0; i < kPlain; ++i) builder.step(code_.instruction(builder.ip()));
@@ -101,7 +94,7 @@ TEST_F(AddressFiltersTest, OtherProcessorsAreDecodedAsBefore) {
     snapshot_.sideband.resize(1);
     snapshot_.sideband.push_back(address_filter_row("", kOutside, 0x1000));
     EXPECT_EQ(decode(snapshot_, builder.stream()).gap_total, 0u);
-    EXPECT_EQ(addresses(found_.items, code_), ips(builder.executed()));
+    EXPECT_EQ(addresses(found_.items, code_), executed_ips(builder.executed()));
   }
 }
 

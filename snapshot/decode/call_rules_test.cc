@@ -9,12 +9,12 @@ namespace fathom::snapshot {
 namespace {
 
 constexpr uint64_t kMain = 0x1000, kWork = 0x2000, kLeaf = 0x3000, kHandler = 0x4000, kStub = 0x8000;
-constexpr uint64_t kUnnamed = 0x9000, kKernel = 0xffffffff81000000, kKernelWork = 0xffffffff81001000;
+constexpr uint64_t kUnnamed = 0x9000, kKernelEntry = 0xffffffff81000000, kKernelWork = 0xffffffff81001000;
 
 class CallRules : public testing::Test {
  protected:
   CallRules() {
-    for (uint64_t at : {kMain, kWork, kLeaf, kHandler, kKernel, kKernelWork}) extents_.add(at, 0x100);
+    for (uint64_t at : {kMain, kWork, kLeaf, kHandler, kKernelEntry, kKernelWork}) extents_.add(at, 0x100);
     extents_.add(kStub, 0x10, true, true);
     extents_.add(kUnnamed, 0x800, false);
   }
@@ -153,11 +153,11 @@ TEST_F(CallRules, AnotherProgramIsCalledByNobody) {
 // Where the kernel is recorded, the rest of what it does is still the old program's.
 TEST_F(CallRules, AnotherProgramBeginsBehindTheKernel) {
   block(kMain, kMain + 16, BlockEnd::kFarCall);
-  block(kKernel, kKernel + 4, BlockEnd::kCall);
+  block(kKernelEntry, kKernelEntry + 4, BlockEnd::kCall);
   block(kKernelWork, kKernelWork + 3, BlockEnd::kConditionalJump);
   event(FlowKind::kProgram);
   block(kKernelWork + 4, kKernelWork + 8, BlockEnd::kReturn);
-  block(kKernel + 9, kKernel + 12, BlockEnd::kFarReturn);
+  block(kKernelEntry + 9, kKernelEntry + 12, BlockEnd::kFarReturn);
   block(kWork, kWork + 4, BlockEnd::kOther);
   expect(
       "thread: \n"
@@ -232,9 +232,9 @@ TEST_F(CallRules, ASystemCallIsAPauseOrAFrameOfTheKernel) {
   event(FlowKind::kPause, kMain + 16);
   event(FlowKind::kResume, kMain + 18);
   block(kMain + 18, kMain + 20, BlockEnd::kFarCall);
-  block(kKernel, kKernel + 4, BlockEnd::kCall);
+  block(kKernelEntry, kKernelEntry + 4, BlockEnd::kCall);
   block(kKernelWork, kKernelWork + 4, BlockEnd::kReturn);
-  block(kKernel + 9, kKernel + 12, BlockEnd::kFarReturn);
+  block(kKernelEntry + 9, kKernelEntry + 12, BlockEnd::kFarReturn);
   block(kMain + 22, kMain + 30, BlockEnd::kOther);
   expect(
       "thread: \n"

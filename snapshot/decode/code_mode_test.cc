@@ -9,8 +9,6 @@
 namespace fathom::snapshot {
 namespace {
 
-constexpr uint64_t kBase = 0x401000;
-
 class CodeModeTest : public testing::Test {
  protected:
   CodeModeTest() {
@@ -32,7 +30,7 @@ class CodeModeTest : public testing::Test {
     program_.ret();
     program_.link();
     snapshot_.timing = StreamBuilder::timing();
-    place_.add_code(snapshot_, program_.link(), kBase);
+    place_.add_code(snapshot_, program_.link(), kProgramBase);
   }
   void step(StreamBuilder& builder, uint64_t to = 0) const {
     const Instruction& one = program_.instruction(builder.ip());
@@ -59,7 +57,7 @@ class CodeModeTest : public testing::Test {
     EXPECT_EQ(summary->gap_total, 0u);
   }
 
-  Program program_{kBase};
+  Program program_{kProgramBase};
   Program::Label wide_, narrow_, function_, jump_;
   SnapshotPlace place_;
   Snapshot snapshot_;
@@ -71,7 +69,7 @@ TEST_F(CodeModeTest, BothWays) {
     StreamOptions options;
     options.psb_bytes = psb_bytes;
     StreamBuilder builder(options);
-    builder.enable(kBase);
+    builder.enable(kProgramBase);
     for (int count = 0; count < 20; ++count) round(builder);
     builder.disable();
     decode(builder.stream());

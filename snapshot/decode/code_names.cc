@@ -14,12 +14,6 @@ namespace {
 
 constexpr uint64_t kMostKallsymsBytes = 64u << 20;
 
-std::string hex(uint64_t value) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%" PRIx64, value);
-  return text;
-}
-
 std::string_view file_name(std::string_view path) {
   const size_t slash = path.rfind('/');
   return slash == std::string_view::npos || slash + 1 == path.size() ? path : path.substr(slash + 1);
@@ -153,10 +147,16 @@ std::vector<const Function*> CodeNames::kernel_named(std::string_view name) cons
   return state_->kernel.named(name);
 }
 
+std::string hex_address(uint64_t address) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%" PRIx64, address);
+  return text;
+}
+
 std::string place_name(const CodePlace& place, uint64_t ip) {
   if (place.function != nullptr) return place.function->name;
-  if (place.image == nullptr) return hex(ip);
-  return std::string(file_name(place.image->name)) + "+" + hex(place.image_offset);
+  if (place.image == nullptr) return hex_address(ip);
+  return std::string(file_name(place.image->name)) + "+" + hex_address(place.image_offset);
 }
 
 }  // namespace fathom::snapshot

@@ -33,6 +33,8 @@ struct CodePlace {
 // As people write it: "shop::handle(Request&)", "[vdso]+0x7f0", "libc.so.6+0x1234", "0x7f001234" (without the offset in
 // a function).
 std::string place_name(const CodePlace& place, uint64_t ip);
+// "0x401000", as answers write addresses, in JSON too (a double would lose digits).
+std::string hex_address(uint64_t address);
 
 class CodeNames {
  public:

@@ -10,8 +10,7 @@
 namespace fathom::snapshot {
 namespace {
 
-constexpr uint64_t kBase = 0x7f0000000000;
-constexpr uint64_t kKernel = 0xffffffff81000000;
+constexpr uint64_t kLibraryBase = 0x7f0000000000;
 constexpr int32_t kPid = 42;
 
 class CodeNamesTest : public testing::Test {
@@ -25,7 +24,7 @@ class CodeNamesTest : public testing::Test {
     image.content = stored->content;
     image.bytes = stored->bytes;
     snapshot_.images.push_back(image);
-    map(kBase, 0x1000, 0, 0);
+    map(kLibraryBase, 0x1000, 0, 0);
   }
 
   void map(uint64_t address, uint64_t length, uint64_t tsc, uint64_t file_offset) {
@@ -67,19 +66,19 @@ class CodeNamesTest : public testing::Test {
 };
 
 TEST_F(CodeNamesTest, FunctionsWithTheirExtent) {
-  const CodePlace place = at(kBase + 0x3c0);
+  const CodePlace place = at(kLibraryBase + 0x3c0);
   EXPECT_EQ(name_, "shop::handle(shop::Request&)");
-  EXPECT_EQ(place.begin, kBase + 0x3bd);
-  EXPECT_EQ(place.end, kBase + 0x3d6);
+  EXPECT_EQ(place.begin, kLibraryBase + 0x3bd);
+  EXPECT_EQ(place.end, kLibraryBase + 0x3d6);
   EXPECT_EQ(place.image_offset, 0x3c0u);
   EXPECT_EQ(place.function_offset, 3u);
 }
 
 TEST_F(CodeNamesTest, CodeWithoutASymbolIsItsImages) {
-  const CodePlace place = at(kBase + 0x500);
+  const CodePlace place = at(kLibraryBase + 0x500);
   EXPECT_EQ(name_, "sample.so+0x500");
-  EXPECT_EQ(place.begin, kBase + 0x3f4);
-  EXPECT_EQ(place.end, kBase + 0x1000);
+  EXPECT_EQ(place.begin, kLibraryBase + 0x3f4);
+  EXPECT_EQ(place.end, kLibraryBase + 0x1000);
   EXPECT_EQ(name(0x1234), "0x1234");
   EXPECT_EQ(at(0x1234).begin, 0x1234u);
   EXPECT_EQ(at(0x1234).end, 0x1235u);
@@ -104,7 +103,7 @@ TEST_F(CodeNamesTest, AMapThatComesLaterIsUsed) {
 TEST_F(CodeNamesTest, Lines) {
   const MemoryMap map(snapshot_);
   const CodeNames names(snapshot_, place_.directory(), map);
-  const auto line = names.line(kPid, 100, kBase + 0x3b3);
+  const auto line = names.line(kPid, 100, kLibraryBase + 0x3b3);
   ASSERT_TRUE(line.has_value());
   EXPECT_EQ(line->line, 11u);
   EXPECT_FALSE(names.line(kPid, 100, 0x1234).has_value());
@@ -113,26 +112,26 @@ TEST_F(CodeNamesTest, Lines) {
 }
 
 TEST_F(CodeNamesTest, TheKernelIsNamedBySideband) {
-  kernel_symbol(kKernel, 0x100, "do_syscall_64");
-  kernel_symbol(kKernel + 0x100, 0, "without_size");
-  kernel_symbol(kKernel + 0x200, 0x10, "schedule");
-  const CodePlace place = at(kKernel + 0x10);
+  kernel_symbol(kKernelBase, 0x100, "do_syscall_64");
+  kernel_symbol(kKernelBase + 0x100, 0, "without_size");
+  kernel_symbol(kKernelBase + 0x200, 0x10, "schedule");
+  const CodePlace place = at(kKernelBase + 0x10);
   EXPECT_EQ(name_, "do_syscall_64");
-  EXPECT_EQ(place.begin, kKernel);
-  EXPECT_EQ(place.end, kKernel + 0x100);
+  EXPECT_EQ(place.begin, kKernelBase);
+  EXPECT_EQ(place.end, kKernelBase + 0x100);
   EXPECT_EQ(place.function_offset, 0x10u);
-  EXPECT_EQ(name(kKernel + 0x1ff), "without_size");
-  EXPECT_EQ(name(kKernel + 0x210), "0xffffffff81000210");
+  EXPECT_EQ(name(kKernelBase + 0x1ff), "without_size");
+  EXPECT_EQ(name(kKernelBase + 0x210), "0xffffffff81000210");
 }
 
 TEST_F(CodeNamesTest, KernelCodeComesAndGoes) {
-  kernel_symbol(kKernel, 0x100, "bpf_prog_1", 1000);
-  kernel_symbol(kKernel, 0x100, "bpf_prog_1", 2000, kFlagGone);
-  kernel_symbol(kKernel, 0x80, "bpf_prog_2", 3000);
-  EXPECT_EQ(name(kKernel + 0x10, 1500), "bpf_prog_1");
-  EXPECT_EQ(name(kKernel + 0x10, 2500), "0xffffffff81000010");
-  EXPECT_EQ(name(kKernel + 0x10, 3500), "bpf_prog_2");
-  EXPECT_EQ(name(kKernel + 0x90, 3500), "0xffffffff81000090");
+  kernel_symbol(kKernelBase, 0x100, "bpf_prog_1", 1000);
+  kernel_symbol(kKernelBase, 0x100, "bpf_prog_1", 2000, kFlagGone);
+  kernel_symbol(kKernelBase, 0x80, "bpf_prog_2", 3000);
+  EXPECT_EQ(name(kKernelBase + 0x10, 1500), "bpf_prog_1");
+  EXPECT_EQ(name(kKernelBase + 0x10, 2500), "0xffffffff81000010");
+  EXPECT_EQ(name(kKernelBase + 0x10, 3500), "bpf_prog_2");
+  EXPECT_EQ(name(kKernelBase + 0x90, 3500), "0xffffffff81000090");
 }
 
 TEST_F(CodeNamesTest, AListOfTheKernelsSymbolsIsAnImage) {
@@ -146,18 +145,18 @@ TEST_F(CodeNamesTest, AListOfTheKernelsSymbolsIsAnImage) {
   image.content = stored->content;
   image.bytes = stored->bytes;
   snapshot_.images.push_back(image);
-  EXPECT_EQ(name(kKernel + 0x3f), "_text");
-  EXPECT_EQ(name(kKernel + 0xa0), "helper");
+  EXPECT_EQ(name(kKernelBase + 0x3f), "_text");
+  EXPECT_EQ(name(kKernelBase + 0xa0), "helper");
   EXPECT_EQ(name(0x10), "0x10");
   const MemoryMap map(snapshot_);
   const CodeNames names(snapshot_, place_.directory(), map);
   ASSERT_EQ(names.kernel_named("helper").size(), 1u);
-  EXPECT_EQ(names.kernel_named("helper")[0]->begin, kKernel + 0x40);
+  EXPECT_EQ(names.kernel_named("helper")[0]->begin, kKernelBase + 0x40);
 }
 
 TEST_F(CodeNamesTest, AnImageThatIsNotThereHasNoNames) {
   snapshot_.images[0].content = {};
-  EXPECT_EQ(name(kBase + 0x3c0), "sample.so+0x3c0");
+  EXPECT_EQ(name(kLibraryBase + 0x3c0), "sample.so+0x3c0");
 }
 
 }  // namespace

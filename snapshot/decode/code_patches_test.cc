@@ -8,8 +8,6 @@
 namespace fathom::snapshot {
 namespace {
 
-constexpr uint64_t kBase = 0xffffffff81000000;
-
 // A jump that leads to one of two places, each of which jumps back through a register.
 struct Patched {
   explicit Patched(bool second) {
@@ -29,11 +27,11 @@ struct Patched {
   }
   void round(StreamBuilder& builder) const {
     while (program.instruction(builder.ip()).op != Op::kIndirectJump) builder.step(program.instruction(builder.ip()));
-    builder.step_indirect(program.instruction(builder.ip()), kBase);
+    builder.step_indirect(program.instruction(builder.ip()), kKernelBase);
   }
-  std::string site_bytes() const { return bytes.substr(site - kBase, 5); }
+  std::string site_bytes() const { return bytes.substr(site - kKernelBase, 5); }
 
-  Program program{kBase};
+  Program program{kKernelBase};
   uint64_t site = 0;
   std::string bytes;
 };
@@ -51,7 +49,7 @@ class CodePatchesTest : public testing::Test {
     snapshot_.sideband.push_back(row);
   }
   void add_kernel(const std::string& bytes) {
-    place_.add_code(snapshot_, bytes, kBase);
+    place_.add_code(snapshot_, bytes, kKernelBase);
     snapshot_.sideband.back().flags = kFlagKernel;
   }
   std::string bytes_at(uint64_t tsc) const {
@@ -79,7 +77,7 @@ TEST_F(CodePatchesTest, OldBytesBeforeAndNewOnesAfter) {
   const auto behind = map.find(1, 150, before_.site + 5);
   ASSERT_TRUE(behind);
   EXPECT_EQ(behind->patch, 0u);
-  EXPECT_EQ(behind->file_offset, before_.site + 5 - kBase);
+  EXPECT_EQ(behind->file_offset, before_.site + 5 - kKernelBase);
   EXPECT_EQ(map.find(1, 150, before_.site)->image, 0u);
 }
 
@@ -110,13 +108,13 @@ TEST_F(CodePatchesTest, ThousandsOfPatchesStaySmall) {
   add_kernel(std::string(1 << 20, '\x90'));
   for (uint64_t number = 0; number < 20000; ++number) {
     poke(number + 1, "12345", "67890");
-    snapshot_.sideband.back().address = kBase + 16 * number;
+    snapshot_.sideband.back().address = kKernelBase + 16 * number;
   }
   const MemoryMap map(snapshot_);
   EXPECT_LE(map.ranges(1, 30000).size(), 2 * CodePatches::kMostPatches + 1);
-  const auto last = map.find(1, 30000, kBase + 16 * 19999);
+  const auto last = map.find(1, 30000, kKernelBase + 16 * 19999);
   EXPECT_EQ(patch_bytes(snapshot_, *last), "67890");
-  EXPECT_EQ(patch_bytes(snapshot_, *map.find(1, 19999, kBase + 16 * 19999)), "12345");
+  EXPECT_EQ(patch_bytes(snapshot_, *map.find(1, 19999, kKernelBase + 16 * 19999)), "12345");
 }
 
 // Whatever state the image has.
@@ -124,12 +122,12 @@ TEST_F(CodePatchesTest, FlowIsDecodedWithTheBytesOfItsTime) {
   StreamOptions options;
   options.mtc = options.cyc = true;
   StreamBuilder builder(options);
-  builder.enable(kBase);
+  builder.enable(kKernelBase);
   for (int round = 0; round < 5; ++round) before_.round(builder);
   builder.disable();  // interrupted, and told of the patch
   builder.pass(2000);
   const uint64_t patched = builder.tsc() - 500;
-  builder.enable(kBase);
+  builder.enable(kKernelBase);
   for (int round = 0; round < 5; ++round) after_.round(builder);
   builder.disable();
   std::vector<uint64_t> executed;

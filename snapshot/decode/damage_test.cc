@@ -13,21 +13,20 @@
 namespace fathom::snapshot {
 namespace {
 
-constexpr uint64_t kBase = 0x401000;
 constexpr uint64_t kFarBase = 0x7f0000400000;
 
 class DamageTest : public testing::Test {
  protected:
   DamageTest() {
     snapshot_.timing = StreamBuilder::timing();
-    place_.add_code(snapshot_, code_.bytes(), kBase);
+    place_.add_code(snapshot_, code_.bytes(), kProgramBase);
     StreamOptions options;
     options.psb_bytes = 200;
     options.mtc = options.cyc = true;
     StreamBuilder builder(options);
     walk(code_, builder, {.seed = 3, .instructions = 4000});
     stream_ = builder.stream();
-    for (const auto& one : builder.executed()) executed_.push_back(one.ip);
+    executed_ = executed_ips(builder.executed());
   }
 
   DecodeSummary decode(const std::string& stream, unsigned threads = 1) {
@@ -53,7 +52,7 @@ class DamageTest : public testing::Test {
   }
   std::vector<uint64_t> found_addresses() const { return addresses(found_.items, code_.program()); }
 
-  WalkedProgram code_{kBase, 11};
+  WalkedProgram code_{kProgramBase, 11};
   SnapshotPlace place_;
   Snapshot snapshot_;
   std::string stream_;
@@ -135,13 +134,13 @@ TEST_F(DamageTest, ATruncatedImageShowsWhatItHas) {
   for (size_t kept = 0; kept < size; kept += 97) {
     std::filesystem::permissions(path, std::filesystem::perms::owner_all);
     std::ofstream(path, std::ios::binary | std::ios::trunc)
-        .write(WalkedProgram(kBase, 11).bytes().data(), static_cast<std::streamsize>(kept));
+        .write(WalkedProgram(kProgramBase, 11).bytes().data(), static_cast<std::streamsize>(kept));
     DecodeSummary summary = decode(stream_);
     const GapCount gaps = summary.gaps[GapReason::kMissingImage];
     EXPECT_EQ(gaps.count, summary.gap_total) << kept;
-    EXPECT_TRUE(gaps.count > 0 || kBase + kept > *whole.rbegin());
+    EXPECT_TRUE(gaps.count > 0 || kProgramBase + kept > *whole.rbegin());
     EXPECT_TRUE(gaps.count == 0 || gaps.first_cause == "[code]: its copy is cut short") << gaps.first_cause;
-    for (uint64_t ip : found_addresses()) EXPECT_TRUE(whole.contains(ip) && ip < kBase + kept);
+    for (uint64_t ip : found_addresses()) EXPECT_TRUE(whole.contains(ip) && ip < kProgramBase + kept);
   }
 }
 
@@ -165,7 +164,7 @@ TEST_F(DamageTest, EndlessCodeEnds) {
   EXPECT_LT(summary.instructions, 10u);
   EXPECT_EQ(summary.gap_total, 0u);
   // A packet that will never be reached.
-  builder.interrupt(kBase);
+  builder.interrupt(kProgramBase);
   Program elsewhere(kFarBase + 100);
   elsewhere.plain();
   StreamBuilder lost({});

@@ -10,15 +10,6 @@
 namespace fathom::snapshot {
 namespace {
 
-constexpr uint64_t kBase = 0x401000;
-
-std::vector<uint64_t> ips(const std::vector<StreamBuilder::Executed>& executed) {
-  std::vector<uint64_t> all;
-  all.reserve(executed.size());
-  for (const auto& one : executed) all.push_back(one.ip);
-  return all;
-}
-
 StreamOptions often(uint64_t psb_bytes, bool timed = true) {
   StreamOptions options;
   options.psb_bytes = psb_bytes;
@@ -30,14 +21,14 @@ class DecodeFlowTest : public testing::Test {
  protected:
   DecodeFlowTest() {
     snapshot_.timing = StreamBuilder::timing();
-    place_.add_code(snapshot_, code_.bytes(), kBase);
+    place_.add_code(snapshot_, code_.bytes(), kProgramBase);
   }
 
   std::string record(StreamOptions stream, WalkOptions options) {
     StreamBuilder builder(stream);
     walk(code_, builder, options);
     ran_ = builder.executed();
-    executed_ = ips(ran_);
+    executed_ = executed_ips(ran_);
     return builder.stream();
   }
 
@@ -53,13 +44,13 @@ class DecodeFlowTest : public testing::Test {
   // Until the first that is more than plain.
   int straight_instructions() const {
     int count = 0;
-    for (uint64_t ip = kBase; code_.program().instruction(ip).op == Op::kPlain; ++count) {
+    for (uint64_t ip = kProgramBase; code_.program().instruction(ip).op == Op::kPlain; ++count) {
       ip += code_.program().instruction(ip).size;
     }
     return count;
   }
 
-  WalkedProgram code_{kBase, 7};
+  WalkedProgram code_{kProgramBase, 7};
   SnapshotPlace place_;
   Snapshot snapshot_;
   std::vector<StreamBuilder::Executed> ran_;
@@ -79,7 +70,7 @@ TEST_F(DecodeFlowTest, FindsWhatRan) {
 TEST_F(DecodeFlowTest, GuestsOfAHypervisorAreAGapUntilTheHostRuns) {
   StreamBuilder builder({});
   const auto run = [&](int count) {
-    builder.enable(kBase);
+    builder.enable(kProgramBase);
     for (int i = 0; i < count; ++i) builder.step(code_.program().instruction(builder.ip()));
     builder.disable();
   };
@@ -106,7 +97,7 @@ TEST_F(DecodeFlowTest, OfARawStreamTheImagesAreTheGuestsToo) {
   const int straight = straight_instructions();
   for (const bool guest : {true, false, true}) {
     builder.paging(0x1000, guest);
-    builder.enable(kBase);
+    builder.enable(kProgramBase);
     for (int i = 0; i < straight; ++i) builder.step(code_.program().instruction(builder.ip()));
     builder.disable();
   }
@@ -118,7 +109,7 @@ TEST_F(DecodeFlowTest, OfARawStreamTheImagesAreTheGuestsToo) {
 // Its PSB+ says whose code a segment begins with.
 TEST_F(DecodeFlowTest, ASegmentThatBeginsInAGuestIsAGap) {
   StreamBuilder builder({});
-  builder.enable(kBase);
+  builder.enable(kProgramBase);
   for (int i = 0; i < straight_instructions(); ++i) builder.step(code_.program().instruction(builder.ip()));
   builder.disable();
   std::string stream = builder.stream();
@@ -137,7 +128,7 @@ std::vector<uint64_t> plain_loop(std::string stream, const std::string& image_pa
   config.begin = reinterpret_cast<uint8_t*>(stream.data());
   config.end = config.begin + stream.size();
   pt_insn_decoder* decoder = pt_insn_alloc_decoder(&config);
-  pt_image_add_file(pt_insn_get_image(decoder), image_path.c_str(), 0, image_bytes, nullptr, kBase);
+  pt_image_add_file(pt_insn_get_image(decoder), image_path.c_str(), 0, image_bytes, nullptr, kProgramBase);
   std::vector<uint64_t> all;
   int status = pt_insn_sync_forward(decoder);
   while (status >= 0) {
@@ -254,7 +245,7 @@ TEST_F(DecodeFlowTest, CyclesTellTimeWithoutTheCrystal) {
 
 // A loop, between times that only synchronisation points tell.
 TEST_F(DecodeFlowTest, TimesBetweenPacketsAreEstimated) {
-  Program program(kBase);
+  Program program(kProgramBase);
   const auto begin = program.here();
   program.plain(4);
   program.jcc(begin);
@@ -262,9 +253,9 @@ TEST_F(DecodeFlowTest, TimesBetweenPacketsAreEstimated) {
   SnapshotPlace place;
   Snapshot snapshot;
   snapshot.timing = StreamBuilder::timing();
-  place.add_code(snapshot, program.link(), kBase);
+  place.add_code(snapshot, program.link(), kProgramBase);
   StreamBuilder builder(often(500, false));
-  builder.enable(kBase);
+  builder.enable(kProgramBase);
   while (builder.executed().size() < 100'000) {
     const Instruction& instruction = program.instruction(builder.ip());
     instruction.op == Op::kJcc ? builder.step_jcc(instruction, true) : builder.step(instruction);

@@ -6,12 +6,14 @@
 #include <cstring>
 #include <memory>
 
+#include "snapshot/decode/psb.h"
+
 namespace fathom::snapshot {
 namespace {
 
 constexpr uint64_t kAddress = 0x1000;
 
-struct FreeDecoder {
+struct FreeInstructionDecoder {
   void operator()(pt_insn_decoder* decoder) const { pt_insn_free_decoder(decoder); }
 };
 
@@ -30,13 +32,12 @@ uint8_t mode_bits(CodeMode mode) {
 }
 
 // PSB, MODE.Exec, FUP of kAddress, PSBEND: recording is on there.
-constexpr size_t kPsbBytes = 16;
-struct Packets {
+struct StartPackets {
   uint8_t bytes[kPsbBytes + 2 + 3 + 2];
 };
 
-Packets packets_of(CodeMode mode) {
-  Packets packets{};
+StartPackets start_packets(CodeMode mode) {
+  StartPackets packets{};
   for (size_t at = 0; at < kPsbBytes; at += 2) std::memcpy(packets.bytes + at, "\x02\x82", 2);
   const uint8_t rest[] = {0x99, mode_bits(mode), 0x3d, kAddress & 0xff, kAddress >> 8, 0x02, 0x23};
   std::memcpy(packets.bytes + kPsbBytes, rest, sizeof rest);
@@ -46,12 +47,12 @@ Packets packets_of(CodeMode mode) {
 }  // namespace
 
 uint8_t instruction_length(std::span<const uint8_t> bytes, CodeMode mode) {
-  Packets packets = packets_of(mode);
+  StartPackets packets = start_packets(mode);
   pt_config config;
   pt_config_init(&config);
   config.begin = packets.bytes;
   config.end = packets.bytes + sizeof packets.bytes;
-  const std::unique_ptr<pt_insn_decoder, FreeDecoder> decoder(pt_insn_alloc_decoder(&config));
+  const std::unique_ptr<pt_insn_decoder, FreeInstructionDecoder> decoder(pt_insn_alloc_decoder(&config));
   if (!decoder) return 0;
   pt_image_set_callback(pt_insn_get_image(decoder.get()), read_code, &bytes);
   int status = pt_insn_sync_set(decoder.get(), 0);

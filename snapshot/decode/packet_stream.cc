@@ -7,8 +7,8 @@
 namespace fathom::snapshot {
 namespace {
 
-constexpr uint64_t kWindowBytes = 64 << 10;
-static_assert(kWindowBytes > kMostPsbHeaderBytes);
+constexpr uint64_t kPsbWindowBytes = 64 << 10;
+static_assert(kPsbWindowBytes > kMostPsbHeaderBytes);
 
 // PSBs of a stretch, through a window that moves on.
 class PsbFinder {
@@ -41,7 +41,7 @@ class PsbFinder {
     const uint64_t end = std::min(at + bytes, size_);
     if (at >= begin_ && end <= begin_ + window_.size()) return {};
     begin_ = at;
-    window_.resize(std::min(kWindowBytes, size_ - at));
+    window_.resize(std::min(kPsbWindowBytes, size_ - at));
     return packets_.read(stretch_, at, window_);
   }
 

@@ -12,7 +12,7 @@
 namespace fathom::snapshot {
 namespace {
 
-constexpr uint64_t kWindowBytes = 1 << 20;
+constexpr uint64_t kCountWindowBytes = 1 << 20;
 
 std::string_view name_of(const pt_packet& packet) {
   switch (packet.type) {
@@ -71,7 +71,7 @@ std::string_view name_of(const pt_packet& packet) {
 }
 
 // One by type (and leaf, of MODE): names are looked up once, at the end.
-class Tally {
+class PacketTally {
  public:
   void take(const pt_packet& packet) {
     Kind& kind = kinds_[packet.type * 2 + (packet.type == ppt_mode && packet.payload.mode.leaf == pt_mol_tsx ? 1 : 0)];
@@ -95,10 +95,10 @@ class Tally {
   Kind kinds_[2 * (ppt_ptw + 1)];
 };
 
-struct FreeDecoder {
+struct FreePacketDecoder {
   void operator()(pt_packet_decoder* decoder) const { pt_pkt_free_decoder(decoder); }
 };
-using PacketDecoder = std::unique_ptr<pt_packet_decoder, FreeDecoder>;
+using PacketDecoder = std::unique_ptr<pt_packet_decoder, FreePacketDecoder>;
 
 PacketDecoder decoder_of(std::span<uint8_t> bytes) {
   pt_config config;
@@ -113,12 +113,12 @@ PacketDecoder decoder_of(std::span<uint8_t> bytes) {
 // Packets of one stretch, window by window.
 class StretchCounter {
  public:
-  StretchCounter(const PacketStream& packets, size_t stretch, uint64_t bytes, Tally& tally, PacketCounts& all)
+  StretchCounter(const PacketStream& packets, size_t stretch, uint64_t bytes, PacketTally& tally, PacketCounts& all)
       : packets_(packets), stretch_(stretch), size_(bytes), tally_(tally), all_(all) {}
 
   Result<> count() {
     while (at_ < size_) {
-      window_.resize(std::min(kWindowBytes, size_ - at_));
+      window_.resize(std::min(kCountWindowBytes, size_ - at_));
       if (auto got = packets_.read(stretch_, at_, window_); !got) return got;
       at_ += in_step_ ? take_window() : find_step();
     }
@@ -162,7 +162,7 @@ class StretchCounter {
   const PacketStream& packets_;
   const size_t stretch_;
   const uint64_t size_;
-  Tally& tally_;
+  PacketTally& tally_;
   PacketCounts& all_;
   std::vector<uint8_t> window_;
   uint64_t at_ = 0;
@@ -174,7 +174,7 @@ class StretchCounter {
 
 Result<PacketCounts> count_packets(const SnapshotFile& file, uint64_t most_bytes) {
   PacketCounts all;
-  Tally tally;
+  PacketTally tally;
   for (size_t stream = 0; stream < file.snapshot().streams.size(); ++stream) {
     const PacketStream packets(file, stream);
     for (size_t stretch = 0; stretch < packets.stretches(); ++stretch) {

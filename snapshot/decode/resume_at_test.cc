@@ -9,8 +9,6 @@
 namespace fathom::snapshot {
 namespace {
 
-constexpr uint64_t kBase = 0x401000;
-
 // A piece of code that is there, and one that is not.
 class ResumeAtTest : public testing::Test {
  protected:
@@ -44,7 +42,7 @@ class ResumeAtTest : public testing::Test {
     SnapshotPlace place;
     Snapshot snapshot;
     snapshot.timing = StreamBuilder::timing();
-    place.add_code(snapshot, program_.link().substr(0, gone_begin_ - kBase), kBase);
+    place.add_code(snapshot, program_.link().substr(0, gone_begin_ - kProgramBase), kProgramBase);
     const SnapshotFile file = place.write(snapshot, {stream});
     found_ = Recorder();
     auto summary = decode_flow(file, place.directory(), {1, 500}, found_);
@@ -58,7 +56,7 @@ class ResumeAtTest : public testing::Test {
 
   Recorder found_;
   std::vector<uint64_t> shown_;
-  Program program_{kBase};
+  Program program_{kProgramBase};
   Program::Label begin_, handler_, branches_, gone_, leave_;
   uint64_t gone_begin_;
 };

@@ -10,8 +10,6 @@
 namespace fathom::snapshot {
 namespace {
 
-constexpr uint64_t kBase = 0x401000;
-
 bool in_order(const std::vector<uint64_t>& part, const std::vector<uint64_t>& whole) {
   auto at = whole.begin();
   for (uint64_t ip : part) {
@@ -25,10 +23,6 @@ pt_config plain_config() {
   pt_config config;
   pt_config_init(&config);
   return config;
-}
-
-std::span<const uint8_t> bytes_of(const std::string& stream) {
-  return {reinterpret_cast<const uint8_t*>(stream.data()), stream.size()};
 }
 
 class ResumeTest : public testing::Test {
@@ -54,12 +48,6 @@ class ResumeTest : public testing::Test {
   std::vector<uint64_t> shown_;
 };
 
-std::vector<uint64_t> ips(const StreamBuilder& builder) {
-  std::vector<uint64_t> all;
-  for (const auto& one : builder.executed()) all.push_back(one.ip);
-  return all;
-}
-
 std::vector<StreamOptions> all_styles() {
   std::vector<StreamOptions> all;
   for (int bits = 0; bits < 16; ++bits) {
@@ -74,18 +62,18 @@ std::vector<StreamOptions> all_styles() {
 }
 
 TEST_F(ResumeTest, DeferredTipsAreDecoded) {
-  WalkedProgram code(kBase, 7);
+  WalkedProgram code(kProgramBase, 7);
   StreamOptions options;
   options.defer_tips = options.mtc = options.cyc = true;
   StreamBuilder builder(options);
   walk(code, builder, {.instructions = 20000});
   Program program = code.program();
-  EXPECT_EQ(decode(builder.stream(), program, kBase, kBase).gap_total, 0u);
-  EXPECT_EQ(shown_, ips(builder));
+  EXPECT_EQ(decode(builder.stream(), program, kProgramBase, kProgramBase).gap_total, 0u);
+  EXPECT_EQ(shown_, executed_ips(builder.executed()));
 }
 
 TEST_F(ResumeTest, TheOrderOfTipsIsSeen) {
-  WalkedProgram code(kBase, 7);
+  WalkedProgram code(kProgramBase, 7);
   for (bool defer : {false, true}) {
     StreamOptions options;
     options.defer_tips = defer;
@@ -93,22 +81,22 @@ TEST_F(ResumeTest, TheOrderOfTipsIsSeen) {
     StreamBuilder builder(options);
     walk(code, builder, {.instructions = 20000});
     const std::string stream = builder.stream();
-    EXPECT_EQ(tips_send_bits(plain_config(), bytes_of(stream)), !defer);
-    EXPECT_FALSE(tips_send_bits(plain_config(), bytes_of(stream).first(200)));
+    EXPECT_EQ(tips_send_bits(plain_config(), packet_span(stream)), !defer);
+    EXPECT_FALSE(tips_send_bits(plain_config(), packet_span(stream).first(200)));
     // Bits that were sent early: one TNT of one bit, and the next one.
-    EXPECT_FALSE(tips_send_bits(plain_config(), bytes_of(stream + "\x06\x06")));
+    EXPECT_FALSE(tips_send_bits(plain_config(), packet_span(stream + "\x06\x06")));
   }
 }
 
 TEST_F(ResumeTest, WithoutAFunctionTheOthersAreASubsetInOrder) {
   for (unsigned seed = 1; seed <= 3; ++seed) {
-    WalkedProgram code(kBase, seed);
+    WalkedProgram code(kProgramBase, seed);
     Program program = code.program();
     for (auto options : all_styles()) {
       StreamBuilder builder(options);
       walk(code, builder, {.seed = seed, .instructions = 6000});
       const std::string stream = builder.stream();
-      const std::vector<uint64_t> whole = ips(builder);
+      const std::vector<uint64_t> whole = executed_ips(builder.executed());
       for (size_t gone = seed % 3; gone + 1 < code.functions().size(); gone += 3) {
         const DecodeSummary summary = decode(stream, program, code.function(gone), code.function(gone + 1));
         EXPECT_TRUE(in_order(shown_, whole)) << seed << " " << gone << " " << options.defer_tips;
@@ -121,14 +109,14 @@ TEST_F(ResumeTest, WithoutAFunctionTheOthersAreASubsetInOrder) {
 
 // Most of what has bytes is shown, although there is but one PSB.
 TEST_F(ResumeTest, LittleIsLostWithAFunction) {
-  WalkedProgram code(kBase, 7);
+  WalkedProgram code(kProgramBase, 7);
   Program program = code.program();
   for (bool defer : {false, true}) {
     StreamOptions options;
     options.defer_tips = defer;
     StreamBuilder builder(options);
     walk(code, builder, {.instructions = 20000});
-    const std::vector<uint64_t> whole = ips(builder);
+    const std::vector<uint64_t> whole = executed_ips(builder.executed());
     decode(builder.stream(), program, code.function(9), code.function(10));
     EXPECT_GT(shown_.size(), whole.size() / (defer ? 4 : 2));
     EXPECT_TRUE(in_order(shown_, whole));
@@ -136,7 +124,7 @@ TEST_F(ResumeTest, LittleIsLostWithAFunction) {
 }
 
 TEST_F(ResumeTest, SharesAndThreadsDoNotMatter) {
-  WalkedProgram code(kBase, 5);
+  WalkedProgram code(kProgramBase, 5);
   Program program = code.program();
   StreamOptions options;
   options.psb_bytes = 900;
@@ -153,7 +141,7 @@ TEST_F(ResumeTest, SharesAndThreadsDoNotMatter) {
 }
 
 TEST_F(ResumeTest, TimesGoOn) {
-  WalkedProgram code(kBase, 7);
+  WalkedProgram code(kProgramBase, 7);
   Program program = code.program();
   for (bool cycles : {false, true}) {
     StreamOptions options;
@@ -161,7 +149,7 @@ TEST_F(ResumeTest, TimesGoOn) {
     options.cyc = cycles;
     StreamBuilder builder(options);
     walk(code, builder, {.instructions = 20000});
-    decode(builder.stream(), program, kBase, kBase);
+    decode(builder.stream(), program, kProgramBase, kProgramBase);
     const std::vector<FlowItem> whole = found_.items;
     decode(builder.stream(), program, code.function(9), code.function(10));
     auto at = whole.begin();

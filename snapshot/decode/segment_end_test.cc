@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::string_literals;
 
-constexpr uint64_t kBase = 0x1000;
+constexpr uint64_t kCodeAddress = 0x1000;
 
 std::string with_address(char opcode, uint64_t ip) {
   std::string bytes(1, opcode);
@@ -46,7 +46,7 @@ using Addresses = std::vector<uint64_t>;
 
 class SegmentEndTest : public testing::Test {
  protected:
-  SegmentEndTest() { place_.add_code(snapshot_, kCode, kBase); }
+  SegmentEndTest() { place_.add_code(snapshot_, kCode, kCodeAddress); }
 
   // In one part, and in the smallest ones.
   Addresses decode(const std::string& stream) {
@@ -65,8 +65,8 @@ class SegmentEndTest : public testing::Test {
   static Addresses addresses(const std::vector<FlowItem>& items) {
     Addresses all;
     for (const auto& item : items) {
-      if (item.kind != FlowKind::kBlock || item.ip - kBase >= kCode.size()) continue;
-      for (uint64_t ip = item.ip; ip <= item.to; ip += kCode[ip - kBase] == '\x74' ? 2 : 1) all.push_back(ip);
+      if (item.kind != FlowKind::kBlock || item.ip - kCodeAddress >= kCode.size()) continue;
+      for (uint64_t ip = item.ip; ip <= item.to; ip += kCode[ip - kCodeAddress] == '\x74' ? 2 : 1) all.push_back(ip);
     }
     return all;
   }
@@ -83,7 +83,7 @@ TEST_F(SegmentEndTest, AnOverflowInAPsbSaysNothingOfWhatRanBefore) {
   const Addresses ran = {0x1000, 0x1010, 0x1011, 0x1012, 0x1013};
   const std::string rest = kOverflow + fup(0x1010) + fup(0x1014) + kStop;
   for (const std::string& header : {""s, kMode64}) {
-    EXPECT_EQ(decode(psb(kBase) + kTaken + psb_alone() + header + rest), ran);
+    EXPECT_EQ(decode(psb(kCodeAddress) + kTaken + psb_alone() + header + rest), ran);
     EXPECT_EQ(summary_.gap_total, 1u);
     EXPECT_EQ(summary_.gaps[GapReason::kOverflow].count, 1u);
   }
@@ -91,26 +91,26 @@ TEST_F(SegmentEndTest, AnOverflowInAPsbSaysNothingOfWhatRanBefore) {
 
 TEST_F(SegmentEndTest, AnAddressBeforeTheOverflowIsOneThatRan) {
   const std::string header = psb_alone() + kMode64 + fup(0x1006);
-  EXPECT_EQ(decode(psb(kBase) + kTaken + header + kOverflow + fup(0x1010) + fup(0x1011) + kStop),
+  EXPECT_EQ(decode(psb(kCodeAddress) + kTaken + header + kOverflow + fup(0x1010) + fup(0x1011) + kStop),
             (Addresses{0x1000, 0x1004, 0x1005, 0x1010}));
   EXPECT_EQ(summary_.gap_total, 1u);
 }
 
 TEST_F(SegmentEndTest, RecordingGoesOnElsewhereBehindAnOverflowInAPsb) {
   const std::string header = psb_alone() + kMode64 + kOverflow + kMode64;
-  EXPECT_EQ(decode(psb(kBase) + kTaken + header + pge(0x1010) + fup(0x1014) + kStop),
+  EXPECT_EQ(decode(psb(kCodeAddress) + kTaken + header + pge(0x1010) + fup(0x1014) + kStop),
             (Addresses{0x1000, 0x1010, 0x1011, 0x1012, 0x1013}));
   EXPECT_EQ(summary_.gap_total, 1u);
 }
 
 TEST_F(SegmentEndTest, APsbWithoutAnAddressWhileRecordingChangesNothing) {
-  EXPECT_EQ(decode(psb(kBase) + kTaken + psb_without_ip() + kTaken + fup(0x1010) + kStop),
+  EXPECT_EQ(decode(psb(kCodeAddress) + kTaken + psb_without_ip() + kTaken + fup(0x1010) + kStop),
             (Addresses{0x1000, 0x1004, 0x1005, 0x1006, 0x1007, 0x1008, 0x1009, 0x100a, 0x100e, 0x100f}));
   EXPECT_EQ(summary_.gap_total, 0u);
 }
 
 TEST_F(SegmentEndTest, NothingLeadsToABeginningWhileRecording) {
-  const Addresses all = decode(psb(kBase) + kTaken + psb_without_ip() + pge(0x1010) + fup(0x1012) + kStop);
+  const Addresses all = decode(psb(kCodeAddress) + kTaken + psb_without_ip() + pge(0x1010) + fup(0x1012) + kStop);
   EXPECT_EQ(all, Addresses{0x1000});
   EXPECT_EQ(summary_.gaps[GapReason::kDecodeError].count, 1u);
 }
@@ -118,13 +118,13 @@ TEST_F(SegmentEndTest, NothingLeadsToABeginningWhileRecording) {
 // Of that processor an overflow's address may be one where recording was off: what comes behind the PSB+ says so.
 TEST_F(SegmentEndTest, AnErratumLooksBeyondThePsb) {
   snapshot_.cpu = {.intel = true, .family = 6, .model = 92, .stepping = 9};
-  const std::string stream = psb(kBase) + kOverflow + fup(0x1001) + psb_without_ip() + pge(0x1002) + fup(0x1003);
+  const std::string stream = psb(kCodeAddress) + kOverflow + fup(0x1001) + psb_without_ip() + pge(0x1002) + fup(0x1003);
   EXPECT_EQ(decode(stream + kStop), (Addresses{0x1002}));
 }
 
 TEST_F(SegmentEndTest, APsbWithMuchPaddingIsNoBorder) {
   const std::string header = psb_alone() + kMode64 + std::string(5000, '\0') + fup(0x1008) + kPsbEnd;
-  EXPECT_EQ(decode(psb(kBase) + kTaken + header + fup(0x1009) + kStop),
+  EXPECT_EQ(decode(psb(kCodeAddress) + kTaken + header + fup(0x1009) + kStop),
             (Addresses{0x1000, 0x1004, 0x1005, 0x1006, 0x1007, 0x1008}));
   EXPECT_EQ(summary_.gap_total, 0u);
 }
@@ -139,7 +139,7 @@ TEST_F(SegmentEndTest, AnErratumLooksAtTheFirstInstruction) {
 
 // While recording is off there is nothing to lose, and each PSB is a border: long pauses are shared out.
 TEST_F(SegmentEndTest, PausesAreCut) {
-  std::string stream = psb(kBase) + kTaken + fup(0x1006) + kStop;
+  std::string stream = psb(kCodeAddress) + kTaken + fup(0x1006) + kStop;
   for (int i = 0; i < 10; ++i) stream += psb_without_ip();
   stream += pge(0x1010) + fup(0x1011) + kStop;
   EXPECT_EQ(decode(stream), (Addresses{0x1000, 0x1004, 0x1005, 0x1010}));
@@ -151,13 +151,13 @@ TEST_F(SegmentEndTest, PausesAreCut) {
 TEST_F(SegmentEndTest, BadPacketsEndBeforeAnyPsb) {
   const std::string bad = "\x02\x0b\xff"s;
   const std::string rest = kOverflow + fup(0x1010) + fup(0x1014) + kStop;
-  EXPECT_EQ(decode(psb(kBase) + kTaken + fup(0x1006) + kStop + bad + psb_alone() + kMode64 + rest),
+  EXPECT_EQ(decode(psb(kCodeAddress) + kTaken + fup(0x1006) + kStop + bad + psb_alone() + kMode64 + rest),
             (Addresses{0x1000, 0x1010, 0x1011, 0x1012, 0x1013}));
   EXPECT_EQ(summary_.gaps[GapReason::kBadPacket].count, 1u);
 }
 
 TEST_F(SegmentEndTest, ManyPsbsThatAreNotWholeAreReadOnce) {
-  std::string stream = psb(kBase) + kTaken;
+  std::string stream = psb(kCodeAddress) + kTaken;
   while (stream.size() < (2u << 20)) stream += psb_alone() + kMode64 + "\x02\x0b\xff"s;
   decode(place_.write(snapshot_, {stream + psb(0x1010) + fup(0x1012) + kStop}), 1);
   EXPECT_EQ(summary_.instructions, 3u);

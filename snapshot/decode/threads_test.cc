@@ -9,8 +9,6 @@
 namespace fathom::snapshot {
 namespace {
 
-constexpr uint64_t kBase = 0x401000;
-
 class ThreadsTest : public testing::Test {
  protected:
   ThreadsTest() {
@@ -66,7 +64,7 @@ class ThreadsTest : public testing::Test {
 
   // Runs plain code from the base on, then a pause in which a switch may lie.
   static void run(StreamBuilder& builder, const Program& code, int instructions) {
-    builder.enable(kBase);
+    builder.enable(kProgramBase);
     for (int number = 0; number < instructions; ++number) {
       const Instruction& next = code.instruction(builder.ip());
       next.op == Op::kJcc ? builder.step_jcc(next, true) : builder.step(next);
@@ -75,8 +73,8 @@ class ThreadsTest : public testing::Test {
     builder.pass(1000);
   }
 
-  Program one_{kBase};
-  Program other_{kBase};
+  Program one_{kProgramBase};
+  Program other_{kProgramBase};
   SnapshotPlace place_;
   Snapshot snapshot_;
   Recorder found_;
@@ -84,8 +82,8 @@ class ThreadsTest : public testing::Test {
 
 // Two processes show different code at one address: only the right switch decodes them both.
 TEST_F(ThreadsTest, ACpusStreamIsSplitBySwitches) {
-  place_.add_code(snapshot_, one_.link(), kBase, 10);
-  place_.add_code(snapshot_, other_.link(), kBase, 20);
+  place_.add_code(snapshot_, one_.link(), kProgramBase, 10);
+  place_.add_code(snapshot_, other_.link(), kProgramBase, 20);
   snapshot_.streams.resize(1);
   snapshot_.streams[0].cpu = 3;
   for (uint64_t psb_bytes : {uint64_t{0}, uint64_t{60}}) {
@@ -112,7 +110,7 @@ TEST_F(ThreadsTest, ACpusStreamIsSplitBySwitches) {
 }
 
 TEST_F(ThreadsTest, WhoRanBeforeTheFirstSwitchIsKnownByWhoLeft) {
-  place_.add_code(snapshot_, one_.link(), kBase);
+  place_.add_code(snapshot_, one_.link(), kProgramBase);
   snapshot_.streams.resize(2);
   snapshot_.streams[0].cpu = 0;
   snapshot_.streams[1].cpu = 1;
@@ -130,7 +128,7 @@ TEST_F(ThreadsTest, WhoRanBeforeTheFirstSwitchIsKnownByWhoLeft) {
 }
 
 TEST_F(ThreadsTest, AThreadsStreamIsOfIt) {
-  place_.add_code(snapshot_, one_.link(), kBase);
+  place_.add_code(snapshot_, one_.link(), kProgramBase);
   snapshot_.streams.resize(3);
   snapshot_.streams[0].pid = 5;
   snapshot_.streams[0].tid = 6;
@@ -150,19 +148,19 @@ TEST_F(ThreadsTest, AThreadsStreamIsOfIt) {
 
 // A map that the packets' time does not know yet, and one that it must not see any more.
 TEST_F(ThreadsTest, MapsChangeWithTime) {
-  place_.add_code(snapshot_, one_.link(), kBase, -1, 0);
+  place_.add_code(snapshot_, one_.link(), kProgramBase, -1, 0);
   StreamBuilder builder(timed());
   run(builder, one_, 5);
-  place_.add_code(snapshot_, other_.link(), kBase, -1, builder.tsc() - 500);
+  place_.add_code(snapshot_, other_.link(), kProgramBase, -1, builder.tsc() - 500);
   run(builder, other_, 50);
-  place_.add_code(snapshot_, one_.link(), kBase + 0x10000, -1, builder.tsc() + 1'000'000);
+  place_.add_code(snapshot_, one_.link(), kProgramBase + 0x10000, -1, builder.tsc() + 1'000'000);
   const DecodeSummary summary = decode({builder.stream()});
   EXPECT_EQ(summary.gap_total, 0u);
   EXPECT_EQ(summary.instructions, 55u);
 }
 
 TEST_F(ThreadsTest, CodeIsFoundThoughItsMapSeemsToComeLater) {
-  place_.add_code(snapshot_, one_.link(), kBase, -1, 50'000'000);
+  place_.add_code(snapshot_, one_.link(), kProgramBase, -1, 50'000'000);
   StreamBuilder builder(timed());
   run(builder, one_, 5);
   const DecodeSummary summary = decode({builder.stream()});
@@ -172,7 +170,7 @@ TEST_F(ThreadsTest, CodeIsFoundThoughItsMapSeemsToComeLater) {
 
 // Told once, in the stream of the process that did it.
 TEST_F(ThreadsTest, ExecIsToldWhereItHappened) {
-  place_.add_code(snapshot_, one_.link(), kBase);
+  place_.add_code(snapshot_, one_.link(), kProgramBase);
   snapshot_.streams = {{.pid = 5, .tid = 6, .pieces = {}}, {.pid = 7, .tid = 8, .pieces = {}}};
   StreamBuilder builder(timed(50));
   for (int round = 0; round < 10; ++round) run(builder, one_, 100);
@@ -194,7 +192,7 @@ TEST_F(ThreadsTest, ExecIsToldWhereItHappened) {
 }
 
 TEST_F(ThreadsTest, RecordedLossesAreGapsOnceEach) {
-  place_.add_code(snapshot_, other_.link(), kBase);
+  place_.add_code(snapshot_, other_.link(), kProgramBase);
   snapshot_.streams.resize(2);
   snapshot_.streams[0].cpu = 0;
   snapshot_.streams[1].cpu = 1;

@@ -10,7 +10,7 @@ constexpr uint8_t kFullTntBits = 6;
 constexpr uint64_t kFewest = 16;
 constexpr uint64_t kPartialForOneFull = 2;
 
-class Tally {
+class TipOrderTally {
  public:
   void take(const pt_packet& packet) {
     switch (packet.type) {
@@ -56,7 +56,7 @@ bool partial_tnt(const pt_packet& packet) {
 }
 
 bool tips_send_bits(const pt_config& config, std::span<const uint8_t> segment) {
-  Tally tally;
+  TipOrderTally tally;
   PacketWalk walk(config, segment);
   pt_packet packet;
   while (walk.next(packet)) tally.take(packet);

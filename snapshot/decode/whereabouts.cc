@@ -1,6 +1,6 @@
 #include "snapshot/decode/whereabouts.h"
 
-#include <cstdio>
+#include "snapshot/decode/code_names.h"
 
 namespace fathom::snapshot {
 namespace {
@@ -17,12 +17,6 @@ size_t first_at(const std::vector<T>& rows, uint64_t tsc) {
 template <typename T>
 uint64_t time_of(const std::vector<T>& rows, size_t at) {
   return at < rows.size() ? rows[at].tsc : UINT64_MAX;
-}
-
-std::string hex(uint64_t number) {
-  char text[20];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(number));
-  return text;
 }
 
 }  // namespace
@@ -153,7 +147,7 @@ std::optional<std::string> Whereabouts::missing_code(uint64_t address) const {
   if (guest_) return "a guest of a hypervisor ran: its code is not the host's";
   for (uint64_t at = address; at < address + pt_max_insn_size; ++at) {
     const MappedRange* range = find_range(space_.ranges, at);
-    if (range == nullptr) return "no image is known at " + hex(at);
+    if (range == nullptr) return "no image is known at " + hex_address(at);
     if (!spaces_.has(*range, at)) return spaces_.missing(*range);
   }
   return std::nullopt;

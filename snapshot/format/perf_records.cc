@@ -27,20 +27,20 @@ void read_tid(ByteReader& reader, PerfSampleId& id) {
   id.tid = reader.fixed<int32_t>();
 }
 
-void read_cpu(ByteReader& reader, PerfSampleId& id) {
+void read_sample_cpu(ByteReader& reader, PerfSampleId& id) {
   id.cpu = reader.fixed<int32_t>();
   reader.u32();
 }
 
 // What ends every record but a sample.
-PerfSampleId read_id(std::string_view bytes, uint64_t fields) {
+PerfSampleId read_sample_id(std::string_view bytes, uint64_t fields) {
   ByteReader reader(bytes);
   PerfSampleId id;
   if (fields & PERF_SAMPLE_TID) read_tid(reader, id);
   if (fields & PERF_SAMPLE_TIME) id.time_nano = reader.u64();
   if (fields & PERF_SAMPLE_ID) id.id = reader.u64();
   if (fields & PERF_SAMPLE_STREAM_ID) reader.u64();
-  if (fields & PERF_SAMPLE_CPU) read_cpu(reader, id);
+  if (fields & PERF_SAMPLE_CPU) read_sample_cpu(reader, id);
   if (fields & PERF_SAMPLE_IDENTIFIER) id.id = reader.u64();
   return id;
 }
@@ -56,7 +56,7 @@ std::optional<PerfSampleId> read_sample(std::string_view bytes, uint64_t fields)
   if (fields & PERF_SAMPLE_ADDR) reader.u64();
   if (fields & PERF_SAMPLE_ID) id.id = reader.u64();
   if (fields & PERF_SAMPLE_STREAM_ID) reader.u64();
-  if (fields & PERF_SAMPLE_CPU) read_cpu(reader, id);
+  if (fields & PERF_SAMPLE_CPU) read_sample_cpu(reader, id);
   if (reader.failed()) return std::nullopt;
   return id;
 }
@@ -86,7 +86,7 @@ Result<PerfRecord> parse_perf_record(std::string_view bytes, const PerfLayout& l
   }
   const size_t behind = id_bytes(layout);
   if (behind > record.payload.size()) return corrupt_record(header.type, "has no room for its id");
-  record.id = read_id(record.payload.substr(record.payload.size() - behind), behind ? layout.sample_type : 0);
+  record.id = read_sample_id(record.payload.substr(record.payload.size() - behind), behind ? layout.sample_type : 0);
   record.payload.remove_suffix(behind);
   return record;
 }

@@ -16,7 +16,6 @@ constexpr size_t kMostHeaders = 4096;  // a process's core file has some hundred
 constexpr uint64_t kMostNoteBytes = 1 << 20;
 constexpr uint64_t kMostBuildIdBytes = 64;
 constexpr uint64_t kPageMask = 0xfff;
-constexpr uint64_t kUpperHalf = uint64_t{1} << 63;
 
 uint64_t file_size(const Fd& file) {
   struct stat about {};

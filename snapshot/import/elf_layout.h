@@ -14,6 +14,8 @@
 
 namespace fathom::snapshot {
 
+inline constexpr uint64_t kUpperHalf = uint64_t{1} << 63;  // of the address space: the kernel's
+
 struct ElfSegment {
   uint64_t address = 0;
   uint64_t file_offset = 0;

@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::string_view kDeleted = " (deleted)";
 constexpr std::string_view kVdso = "[vdso]";
-constexpr uint64_t kUpperHalf = uint64_t{1} << 63;
 
 std::string base_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);

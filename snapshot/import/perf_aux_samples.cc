@@ -8,7 +8,6 @@
 namespace fathom::snapshot::perf {
 namespace {
 
-constexpr size_t kMostIds = 1 << 20;
 constexpr uint64_t kWordBytes = 8;
 constexpr uint64_t kBranchEntryBytes = 24;
 // Where <linux/perf_event.h> of one version lacks it.

@@ -11,8 +11,6 @@
 namespace fathom::snapshot::perf {
 namespace {
 
-constexpr uint64_t kMostEvents = 4096;
-constexpr uint64_t kMostIds = 1 << 20;           // of all events: one per event and processor
 constexpr uint64_t kMostAttrBytes = 4096;        // it has 136 today, and grows
 constexpr uint64_t kMostFeatureBytes = 8 << 20;  // the table of build-ids of a large host
 constexpr uint64_t kFeaturePlaceBytes = 16;      // of a part of the header: where it begins, and how long it is

@@ -18,6 +18,9 @@
 
 namespace fathom::snapshot::perf {
 
+inline constexpr size_t kMostEvents = 4096;
+inline constexpr size_t kMostIds = 1 << 20;  // of all events: one per event and processor
+
 struct EventKind {
   uint32_t type = 0;
   uint64_t config = 0;

@@ -18,6 +18,7 @@ inline constexpr std::string_view kMagicOld = "PERFFILE";
 inline constexpr uint64_t kPipeHeaderBytes = 16;
 inline constexpr uint64_t kFileHeaderBytes = 104;
 inline constexpr uint64_t kRecordHeaderBytes = 8;  // type:u32, misc:u16, size:u16
+inline constexpr size_t kBuildIdBytes = 20;        // the most that a field has room for
 
 // Records of the tool's own.
 enum UserRecord : uint32_t {

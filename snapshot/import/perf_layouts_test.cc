@@ -17,13 +17,6 @@ namespace {
 
 constexpr uint64_t kSampleType = kTestSampleType | PERF_SAMPLE_AUX;
 
-uint64_t loss(const Snapshot& snapshot, const std::string& name) {
-  for (const Loss& loss : snapshot.losses) {
-    if (loss.name == name) return loss.count;
-  }
-  return 0;
-}
-
 // What a recording comes to, with its packets.
 SnapshotFile written(const PerfInput& input) {
   auto recording = read_perf_data(input);
@@ -129,7 +122,7 @@ TEST(PerfLayouts, DamagedCompressionEndsWhatIsCompressedAndNothingElse) {
   ASSERT_TRUE(recording) << recording.error().message;
   EXPECT_EQ(recording->snapshot.sideband.size(), 101u);
   EXPECT_EQ(recording->chunks.size(), 1u);
-  EXPECT_EQ(loss(recording->snapshot, "compressed bytes of the perf.data from where they are damaged on"), 26u);
+  EXPECT_EQ(loss_count(recording->snapshot, "compressed bytes of the perf.data from where they are damaged on"), 26u);
 }
 
 TEST(PerfLayouts, ABombIsRefused) {
@@ -150,7 +143,7 @@ TEST(PerfLayouts, PacketsWithinCompressedRecordsAreDamage) {
   builder.packets(2, -1, 0, "").compress(begin, 1000).packets(2, -1, 0, test_packets(1, 1));
   auto recording = read_perf_data(test_input(builder.file()));
   ASSERT_TRUE(recording);
-  EXPECT_EQ(loss(recording->snapshot, "damaged records: AUXTRACE"), 1u);
+  EXPECT_EQ(loss_count(recording->snapshot, "damaged records: AUXTRACE"), 1u);
 }
 
 // perf's threads write what is in their rings, compressed with a context of their own, and packets.
@@ -182,7 +175,7 @@ TEST(PerfLayouts, FilesOfThreadsAreReadAsOne) {
   whole.feature(kDirectoryFeature, "");
   auto alone = read_perf_data(test_input(whole.file()));
   ASSERT_TRUE(alone);
-  EXPECT_EQ(loss(alone->snapshot, kThreadFilesMissing), 1u);
+  EXPECT_EQ(loss_count(alone->snapshot, kThreadFilesMissing), 1u);
 }
 
 TEST(PerfLayouts, SamplesHoldPiecesOfAProcessorsStream) {
@@ -205,7 +198,7 @@ TEST(PerfLayouts, SamplesHoldPiecesOfAProcessorsStream) {
   EXPECT_EQ(pieces[1].offset, 2000u) << "where the first ends";
   EXPECT_EQ(pieces[1].bytes, 903u);
   EXPECT_EQ(pieces[2].offset, 2904u) << "behind a loss";
-  EXPECT_EQ(loss(snapshot, "perf.data records not used: SAMPLE"), 1u) << "the one without packets";
+  EXPECT_EQ(loss_count(snapshot, "perf.data records not used: SAMPLE"), 1u) << "the one without packets";
 }
 
 TEST(PerfLayouts, CompressedSamplesAreAsGood) {

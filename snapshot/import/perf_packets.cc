@@ -11,7 +11,7 @@ namespace fathom::snapshot::perf {
 namespace {
 
 constexpr uint64_t kPaddingBytes = 7;
-constexpr uint64_t kWindowBytes = 1 << 20;
+constexpr uint64_t kPacketWindowBytes = 1 << 20;
 constexpr size_t kPsbBytes = 16;
 // A synchronisation point and what follows it: TSC and more, so that it stands once in a recording.
 constexpr size_t kMarkBytes = 64;
@@ -34,7 +34,7 @@ std::string psb() {
 Result<std::optional<uint64_t>> last_mark(const Fd& file, const PacketChunk& chunk) {
   if (chunk.bytes < kMarkBytes) return std::optional<uint64_t>();
   for (uint64_t end = chunk.bytes; end > 0;) {
-    const uint64_t begin = end > kWindowBytes ? end - kWindowBytes : 0;
+    const uint64_t begin = end > kPacketWindowBytes ? end - kPacketWindowBytes : 0;
     auto window = read_at(file, chunk.file_offset + begin, std::min(chunk.bytes, end + kPsbBytes) - begin);
     if (!window) return window.error();
     for (size_t at = window->rfind(psb()); at != std::string::npos;
@@ -53,8 +53,8 @@ struct Place {
 };
 
 Result<bool> equal_bytes(const Place& left, const Place& right, uint64_t bytes) {
-  for (uint64_t done = 0; done < bytes; done += kWindowBytes) {
-    const uint64_t some = std::min(kWindowBytes, bytes - done);
+  for (uint64_t done = 0; done < bytes; done += kPacketWindowBytes) {
+    const uint64_t some = std::min(kPacketWindowBytes, bytes - done);
     auto one = read_at(left.file, left.at + done, some);
     if (!one) return one.error();
     auto other = read_at(right.file, right.at + done, some);
@@ -134,9 +134,9 @@ Result<uint64_t> repeated_bytes(const PerfInput& input, const PacketChunk& earli
   const uint64_t tail = earlier.bytes - **at;  // from the mark to the end
   auto mark = read_at(earlier_file, earlier.file_offset + **at, kMarkBytes);
   if (!mark) return mark.error();
-  for (uint64_t begin = 0; begin + kMarkBytes <= later.bytes; begin += kWindowBytes) {
-    auto window =
-        read_at(later_file, later.file_offset + begin, std::min(kWindowBytes + kMarkBytes - 1, later.bytes - begin));
+  for (uint64_t begin = 0; begin + kMarkBytes <= later.bytes; begin += kPacketWindowBytes) {
+    auto window = read_at(later_file, later.file_offset + begin,
+                          std::min(kPacketWindowBytes + kMarkBytes - 1, later.bytes - begin));
     if (!window) return window.error();
     const size_t found = window->find(*mark);
     if (found == std::string::npos) continue;

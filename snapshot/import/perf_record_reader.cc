@@ -9,7 +9,7 @@
 namespace fathom::snapshot::perf {
 namespace {
 
-constexpr size_t kWindowBytes = 1 << 20;
+constexpr size_t kRecordWindowBytes = 1 << 20;
 constexpr uint64_t kCompressed2HeaderBytes = kRecordHeaderBytes + 8;  // and the number of bytes that are compressed
 constexpr uint64_t kMostPieceBytes = 65'519;                          // compressed, in one COMPRESSED2
 constexpr uint64_t kMostChainBytes = 64 << 20;                        // in several that were written as one
@@ -24,7 +24,7 @@ class Window {
     if (offset > end_ || count > end_ - offset) return std::string_view();
     const bool held = offset >= begin_ && offset + count <= begin_ + window_.size();
     if (!held) {
-      window_.resize(std::min<uint64_t>(std::max(count, kWindowBytes), end_ - offset));
+      window_.resize(std::min<uint64_t>(std::max(count, kRecordWindowBytes), end_ - offset));
       begin_ = offset;
       const std::span<uint8_t> to(reinterpret_cast<uint8_t*>(window_.data()), window_.size());
       if (auto got = read_whole(file_.get(), offset, to, "cannot read a perf.data"); !got) return got.error();

@@ -22,9 +22,7 @@ namespace {
 constexpr size_t kMostChunks = 1'000'000;
 constexpr size_t kMostStreams = 65'536;
 constexpr uint64_t kMostSpooledBytes = uint64_t{4} << 30;
-constexpr size_t kMostEvents = 4096;
 constexpr uint32_t kMostShift = 63;
-constexpr size_t kBuildIdBytes = 20;
 constexpr size_t kBuildIdFieldBytes = 24;
 // From this kind of AUXTRACE_INFO's on, the kernel told of all switches.
 constexpr uint64_t kSwitchRecords = 2;

@@ -28,13 +28,6 @@ Result<PerfRecording> read(const std::string& content) {
   return read_perf_data(test_input(content));
 }
 
-uint64_t loss(const Snapshot& snapshot, const std::string& name) {
-  for (const Loss& loss : snapshot.losses) {
-    if (loss.name == name) return loss.count;
-  }
-  return 0;
-}
-
 PerfBuilder whole() {
   PerfBuilder builder;
   builder.feature(kBuildIdFeature, PerfBuilder::build_id_entry(std::string(20, 'b'), "/bin/b") +
@@ -138,10 +131,10 @@ TEST(PerfRecording, StreamsAndLosses) {
   EXPECT_EQ(snapshot.streams[1], (Stream{-1, 100, 101, {}}));
   ASSERT_EQ(recording->chunks.size(), 2u);
   EXPECT_EQ(recording->chunks[1].stream, 1u);
-  EXPECT_EQ(loss(snapshot, "perf.data records not used: NAMESPACES"), 1u);
-  EXPECT_EQ(loss(snapshot, "packets lost by the recording"), 1u);
-  EXPECT_EQ(loss(snapshot, "records about processes that the kernel lost"), 5u);
-  EXPECT_EQ(loss(snapshot, "samples that the kernel lost"), 6u);
+  EXPECT_EQ(loss_count(snapshot, "perf.data records not used: NAMESPACES"), 1u);
+  EXPECT_EQ(loss_count(snapshot, "packets lost by the recording"), 1u);
+  EXPECT_EQ(loss_count(snapshot, "records about processes that the kernel lost"), 5u);
+  EXPECT_EQ(loss_count(snapshot, "samples that the kernel lost"), 6u);
   EXPECT_EQ(snapshot.losses.size(), 4u);
 }
 
@@ -157,7 +150,7 @@ TEST(PerfRecording, BpfEventsAreCountedByName) {
     auto recording = read(content);
     ASSERT_TRUE(recording) << recording.error().message;
     expect_whole(*recording);
-    EXPECT_EQ(loss(recording->snapshot, "perf.data records not used: BPF_EVENT"), 2u);
+    EXPECT_EQ(loss_count(recording->snapshot, "perf.data records not used: BPF_EVENT"), 2u);
     for (const Loss& one : recording->snapshot.losses) {
       EXPECT_TRUE(one.name.find("BPF_EVENT") == std::string::npos || !one.is_loss());
     }
@@ -174,7 +167,7 @@ TEST(PerfRecording, WithoutAClockOnlyWhatHoldsFromTheBeginningIsKept) {
   ASSERT_TRUE(recording);
   ASSERT_EQ(recording->snapshot.sideband.size(), 1u);
   EXPECT_EQ(recording->snapshot.sideband[0].tsc, 0u);
-  EXPECT_EQ(loss(recording->snapshot, "switches of threads without a clock that packets have, too"), 1u);
+  EXPECT_EQ(loss_count(recording->snapshot, "switches of threads without a clock that packets have, too"), 1u);
   const std::string time_conv = longs({1, 4, kTestZero});
   builder.record(kTimeConv, 0, time_conv);
   recording = read(builder.file());
@@ -243,17 +236,17 @@ TEST(PerfRecording, WhatIsCutOffIsCountedExactly) {
   for (const uint64_t cut : {1, 7, 100, 131, 300}) {
     auto recording = read(file.substr(0, records_end - cut));
     ASSERT_TRUE(recording) << recording.error().message;
-    EXPECT_EQ(loss(recording->snapshot, kBytesMissing), cut);
-    EXPECT_EQ(loss(recording->snapshot, "parts of the perf.data's header that are missing"), 4u);
+    EXPECT_EQ(loss_count(recording->snapshot, kBytesMissing), cut);
+    EXPECT_EQ(loss_count(recording->snapshot, "parts of the perf.data's header that are missing"), 4u);
   }
   for (const uint64_t cut : {1, 7, 100}) {
     auto recording = read(pipe.substr(0, pipe.size() - cut));
     ASSERT_TRUE(recording) << recording.error().message;
-    EXPECT_EQ(loss(recording->snapshot, kBytesMissing), cut) << "as the last record says, of itself";
+    EXPECT_EQ(loss_count(recording->snapshot, kBytesMissing), cut) << "as the last record says, of itself";
   }
   auto behind = read(file.substr(0, file.size() - 1));
-  EXPECT_EQ(loss(behind->snapshot, kBytesMissing), 0u);
-  EXPECT_EQ(loss(behind->snapshot, "parts of the perf.data's header that are missing"), 1u);
+  EXPECT_EQ(loss_count(behind->snapshot, kBytesMissing), 0u);
+  EXPECT_EQ(loss_count(behind->snapshot, "parts of the perf.data's header that are missing"), 1u);
   EXPECT_EQ(named_losses(behind->snapshot), losses_of_whole + 1);
 }
 
@@ -268,8 +261,8 @@ TEST(PerfRecording, WhatIsLeftOfACutRecordIsCountedToo) {
   for (const uint64_t there : {uint64_t{1}, uint64_t{8}, bytes - 1}) {
     auto recording = read(file.substr(0, begin + last + there));
     ASSERT_TRUE(recording) << recording.error().message;
-    EXPECT_EQ(loss(recording->snapshot, kBytesMissing), bytes - there);
-    EXPECT_EQ(loss(recording->snapshot, "bytes of records that the end of the perf.data cuts"), there);
+    EXPECT_EQ(loss_count(recording->snapshot, kBytesMissing), bytes - there);
+    EXPECT_EQ(loss_count(recording->snapshot, "bytes of records that the end of the perf.data cuts"), there);
   }
 }
 
@@ -279,8 +272,8 @@ TEST(PerfRecording, ARecordThatGoesOnBehindTheEndIsDamaged) {
   builder.raw(std::string("\x05\0\0\0\0\0\xff\xff", 8));
   auto recording = read(builder.file());
   ASSERT_TRUE(recording) << recording.error().message;
-  EXPECT_EQ(loss(recording->snapshot, kBytesMissing), 0u);
-  EXPECT_EQ(loss(recording->snapshot, "bytes behind a damaged record of the perf.data"), 8u);
+  EXPECT_EQ(loss_count(recording->snapshot, kBytesMissing), 0u);
+  EXPECT_EQ(loss_count(recording->snapshot, "bytes behind a damaged record of the perf.data"), 8u);
 }
 
 TEST(PerfRecording, WhatIsCutBeforeItsPacketsIsSaidToBe) {

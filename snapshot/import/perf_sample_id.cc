@@ -10,7 +10,6 @@ namespace {
 constexpr uint64_t kFields = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID |
                              PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER;
 constexpr size_t kFieldBytes = 8;
-constexpr size_t kMostIds = 1 << 20;
 
 SampleId read_fields(std::string_view bytes, uint64_t sample_type) {
   ByteReader in(bytes);

@@ -13,7 +13,6 @@ constexpr uint64_t kMostTextBytes = 64 << 20;
 constexpr size_t kMostImages = 100'000;
 constexpr size_t kMostBuildIds = 100'000;
 constexpr size_t kMostNameBytes = 4096;
-constexpr size_t kBuildIdBytes = 20;
 constexpr size_t kInodeBytes = 24;  // major, minor, inode and generation, which a build-id may stand in place of
 constexpr uint64_t kKernelAlignment = 2 << 20;
 constexpr uint16_t kKernelSymbolGone = 1;

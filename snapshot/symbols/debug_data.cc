@@ -9,9 +9,9 @@ namespace {
 
 constexpr uint64_t kMostDecoderBytes = 128u << 20;
 
-struct Stream {
+struct LzmaStream {
   lzma_stream state = LZMA_STREAM_INIT;
-  ~Stream() { lzma_end(&state); }
+  ~LzmaStream() { lzma_end(&state); }
 };
 
 // Bytes are asked for only as the input has grounds for them.
@@ -25,7 +25,7 @@ void make_room(std::string& out, lzma_stream& state, uint64_t most_bytes) {
 }  // namespace
 
 Result<std::string> unpack_debug_data(std::string_view packed, uint64_t most_bytes) {
-  Stream stream;
+  LzmaStream stream;
   lzma_stream& state = stream.state;
   if (lzma_stream_decoder(&state, kMostDecoderBytes, 0) != LZMA_OK) return internal("cannot unpack .gnu_debugdata");
   state.next_in = reinterpret_cast<const uint8_t*>(packed.data());

@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kMostMangledBytes = 4096;
 constexpr size_t kMostNameBytes = 16384;
 constexpr std::string_view kPlt = "@plt";
-constexpr std::string_view kAnonymous = "(anonymous namespace)";
+constexpr std::string_view kAnonymousNamespace = "(anonymous namespace)";
 
 struct Free {
   void operator()(char* text) const { std::free(text); }
@@ -32,7 +32,7 @@ bool ends_word(std::string_view name, size_t at) {
 
 std::string_view function_without_parameters(std::string_view name) {
   for (size_t at = name.find('('); at != std::string_view::npos; at = name.find('(', at + 1)) {
-    if (name.substr(at).starts_with(kAnonymous)) continue;
+    if (name.substr(at).starts_with(kAnonymousNamespace)) continue;
     if (name.substr(0, at).ends_with("operator")) continue;
     return name.substr(0, at);
   }

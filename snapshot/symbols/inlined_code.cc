@@ -11,8 +11,8 @@
 namespace fathom::snapshot {
 namespace {
 
-constexpr uint64_t kMostWork = 32u << 20;  // some seconds
-constexpr size_t kMostRanges = 1u << 20;   // of a unit's functions, or a function's copies
+constexpr uint64_t kMostWork = 32u << 20;        // some seconds
+constexpr size_t kMostInlinedRanges = 1u << 20;  // of a unit's functions, or a function's copies
 constexpr size_t kMostKeptCopies = 1u << 20;
 constexpr size_t kMostDepth = 64;
 
@@ -86,7 +86,7 @@ class InlinedCode::Walk {
     Dwarf_Addr begin = 0;
     Dwarf_Addr end = 0;
     ptrdiff_t next = 0;
-    while (++work_ <= kMostWork && ranges_++ < kMostRanges &&
+    while (++work_ <= kMostWork && ranges_++ < kMostInlinedRanges &&
            (next = dwarf_ranges(&die, next, &base, &begin, &end)) > 0) {
       if (begin < end && begin != 0) take(begin, end);
     }

@@ -9,13 +9,13 @@
 namespace fathom::snapshot {
 namespace {
 
-constexpr std::string_view kAnonymous = "(anonymous namespace)::";
+constexpr std::string_view kAnonymousPrefix = "(anonymous namespace)::";
 
 // As one would write it: "shop::reserve" of "int shop::reserve<int>(Cart&)".
 std::string_view written_name(std::string_view name) {
   std::string_view plain = function_without_parameters(name);
-  const size_t anonymous = plain.rfind(kAnonymous);
-  if (anonymous != std::string_view::npos) plain.remove_prefix(anonymous + kAnonymous.size());
+  const size_t anonymous = plain.rfind(kAnonymousPrefix);
+  if (anonymous != std::string_view::npos) plain.remove_prefix(anonymous + kAnonymousPrefix.size());
   plain = plain.substr(0, plain.find_first_of("<["));
   return plain.substr(plain.rfind(' ') + 1);
 }

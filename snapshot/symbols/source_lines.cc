@@ -10,7 +10,7 @@
 namespace fathom::snapshot {
 namespace {
 
-constexpr size_t kMostRanges = 4u << 20;
+constexpr size_t kMostUnitRanges = 4u << 20;
 // Rows and files that are looked at for one line; units may share their tables, so that a small file has many.
 constexpr uint64_t kMostLooks = 256u << 20;
 
@@ -74,7 +74,7 @@ void SourceLines::index_unit(Dwarf_Die& die) {
   Dwarf_Addr begin = 0;
   Dwarf_Addr end = 0;
   ptrdiff_t next = 0;
-  while (ranges_++ < kMostRanges && (next = dwarf_ranges(&die, next, &base, &begin, &end)) > 0) {
+  while (ranges_++ < kMostUnitRanges && (next = dwarf_ranges(&die, next, &base, &begin, &end)) > 0) {
     // What the linker threw away lies at 0.
     if (begin < end && begin != 0) units_.push_back({begin, end, dwarf_dieoffset(&die)});
   }
@@ -85,7 +85,7 @@ void SourceLines::index_units() {
   Dwarf_CU* unit = nullptr;
   Dwarf_Die die{};
   uint8_t kind = 0;
-  while (ranges_ < kMostRanges && dwarf_get_units(dwarf_.get(), unit, &unit, nullptr, &kind, &die, nullptr) == 0) {
+  while (ranges_ < kMostUnitRanges && dwarf_get_units(dwarf_.get(), unit, &unit, nullptr, &kind, &die, nullptr) == 0) {
     if (kind == DW_UT_compile) index_unit(die);
   }
   std::sort(units_.begin(), units_.end(), [](const Unit& a, const Unit& b) { return a.begin < b.begin; });

@@ -107,22 +107,22 @@ TEST(CallTile, HoldsEveryVisibleCallOnceAndNoMoreMarksThanThePictureHasRoomFor) 
   }
 }
 
-constexpr uint64_t kMain = 0x1000;
+constexpr uint64_t kFunction = 0x1000;
 
 // `calls` of a recursion that goes `depth` deep, one behind the other.
 CallIndex recursion(BlockTable& blocks, CallFunctions& functions, int calls, int depth) {
   PackedFlow flow(blocks);
   uint64_t tsc = 1000;
   const auto go = [&](uint64_t ip, BlockEnd end) { flow.add(block_item(ip, ip, 1, end, tsc += 10)); };
-  go(kMain, BlockEnd::kOther);
+  go(kFunction, BlockEnd::kOther);
   for (int i = 0; i < calls; ++i) {
     for (int d = 0; d < depth; ++d) {
-      go(kMain + 0x20, BlockEnd::kCall);
-      flow.add(block_item(kMain, kMain, 1, BlockEnd::kOther, tsc += 10));
+      go(kFunction + 0x20, BlockEnd::kCall);
+      flow.add(block_item(kFunction, kFunction, 1, BlockEnd::kOther, tsc += 10));
     }
     for (int d = 0; d < depth; ++d) {
-      go(kMain + 0x30, BlockEnd::kReturn);
-      flow.add(block_item(kMain + 0x21, kMain + 0x21, 1, BlockEnd::kOther, tsc += 10));
+      go(kFunction + 0x30, BlockEnd::kReturn);
+      flow.add(block_item(kFunction + 0x21, kFunction + 0x21, 1, BlockEnd::kOther, tsc += 10));
     }
   }
   return {flow, functions, 7, UINT32_MAX};
@@ -130,7 +130,7 @@ CallIndex recursion(BlockTable& blocks, CallFunctions& functions, int calls, int
 
 TEST(CallTile, BeyondSoManyMarksTheDeepestAreLeftOut) {
   ScriptedExtents extents;
-  extents.add(kMain, 0x100);
+  extents.add(kFunction, 0x100);
   CallFunctions functions(extents);
   BlockTable blocks;
   const CallIndex index = recursion(blocks, functions, 3000, 20);
@@ -150,16 +150,16 @@ TEST(CallTile, BeyondSoManyMarksTheDeepestAreLeftOut) {
 
 TEST(CallTile, NarrowBreaksAreOneAndTheGapSaysWhy) {
   ScriptedExtents extents;
-  extents.add(kMain, 0x100);
+  extents.add(kFunction, 0x100);
   CallFunctions functions(extents);
   BlockTable blocks;
   PackedFlow flow(blocks);
   for (uint64_t i = 0; i < 10; ++i) {
-    flow.add(block_item(kMain, kMain + 1, 2, BlockEnd::kOther, 1000 + 10 * i));
+    flow.add(block_item(kFunction, kFunction + 1, 2, BlockEnd::kOther, 1000 + 10 * i));
     const bool gap = i == 5;
-    flow.add(event_item(gap ? FlowKind::kGap : FlowKind::kPause, kMain + 2, 0, 1003 + 10 * i,
+    flow.add(event_item(gap ? FlowKind::kGap : FlowKind::kPause, kFunction + 2, 0, 1003 + 10 * i,
                         gap ? GapReason::kOverflow : GapReason::kNone));
-    if (!gap) flow.add(event_item(FlowKind::kResume, kMain, 0, 1007 + 10 * i));
+    if (!gap) flow.add(event_item(FlowKind::kResume, kFunction, 0, 1007 + 10 * i));
   }
   const CallIndex index(flow, functions, 7, UINT32_MAX);
   const CallTile coarse = cut_tile(index, {.from = 0, .to = 2000, .columns = 10});

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "snapshot/analyze/answer_head.h"
 #include "snapshot/decode/call_part.h"
+#include "snapshot/decode/code_names.h"
 #include "snapshot/view/view_answers.h"
 
 namespace fathom::snapshot {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "snapshot/analyze/answer_head.h"
+#include "snapshot/decode/code_names.h"
 #include "snapshot/view/view_answers.h"
 
 namespace fathom::snapshot {

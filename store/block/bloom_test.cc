@@ -15,7 +15,7 @@ std::vector<uint64_t> hashes(uint64_t seed, size_t count) {
   return made;
 }
 
-class BloomOfSize : public testing::TestWithParam<size_t> {};
+class BloomOfSize : public ::testing::TestWithParam<size_t> {};
 
 TEST_P(BloomOfSize, MissesNothingAndSeldomCriesWolf) {
   constexpr size_t kFilters = 200, kStrangers = 500;

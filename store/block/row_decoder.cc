@@ -36,7 +36,7 @@ struct WantedColumn {
   uint64_t next = 0;
 };
 
-uint64_t sum(const std::vector<uint32_t>& counts, size_t end) {
+uint64_t sum_before(const std::vector<uint32_t>& counts, size_t end) {
   return std::accumulate(counts.begin(), counts.begin() + static_cast<ptrdiff_t>(end), uint64_t{0});
 }
 
@@ -230,7 +230,7 @@ class RowDecoder {
   // The attribute lists [first, first + count) of events or links, appended to `out`; ends, per list, in `ends`.
   static void fill_lists(const DecodedLists& lists, uint64_t first, uint64_t count, std::vector<AttributeView>& out,
                          std::vector<size_t>& ends) {
-    uint64_t entry = sum(lists.counts, first);
+    uint64_t entry = sum_before(lists.counts, first);
     for (uint64_t list = first; list < first + count; ++list) {
       for (uint32_t i = 0; i < lists.counts[list]; ++i, ++entry) {
         out.push_back({lists.keys.at(entry).text, lists.values.at(entry)});
@@ -245,8 +245,8 @@ class RowDecoder {
     if (!chunk) return chunk.error();
     DecodedEvents& events = owner_->events;
     if (!decode_events(chunk->body, cache_.zone(), owner_->arena, events)) return damaged("events");
-    uint64_t begin = sum(events.counts, first_);
-    uint64_t count = sum(events.counts, first_ + count_) - begin;
+    uint64_t begin = sum_before(events.counts, first_);
+    uint64_t count = sum_before(events.counts, first_ + count_) - begin;
     std::vector<size_t> ends;
     fill_lists(events.attributes, begin, count, owner_->event_attributes, ends);
     std::vector<EventView>& views = owner_->event_views;
@@ -277,8 +277,8 @@ class RowDecoder {
     if (!chunk) return chunk.error();
     DecodedLinks& links = owner_->links;
     if (!decode_links(chunk->body, cache_.zone(), owner_->arena, links)) return damaged("links");
-    uint64_t begin = sum(links.counts, first_);
-    uint64_t count = sum(links.counts, first_ + count_) - begin;
+    uint64_t begin = sum_before(links.counts, first_);
+    uint64_t count = sum_before(links.counts, first_ + count_) - begin;
     std::vector<size_t> ends;
     fill_lists(links.attributes, begin, count, owner_->link_attributes, ends);
     size_t from = 0;

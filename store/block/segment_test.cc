@@ -70,7 +70,7 @@ void expect_same_rows(Sealed& sealed, uint32_t block, uint32_t first, uint32_t c
   }
 }
 
-class SegmentRoundTrip : public testing::TestWithParam<uint64_t> {};
+class SegmentRoundTrip : public ::testing::TestWithParam<uint64_t> {};
 
 TEST_P(SegmentRoundTrip, EveryFieldOfEveryRow) {
   Sealed sealed = wild(GetParam(), {.rows_per_block = 300});

@@ -5,7 +5,7 @@
 namespace fathom::store {
 namespace {
 
-constexpr uint8_t kVersion = 1;
+constexpr uint8_t kLatencyCellVersion = 1;
 
 }  // namespace
 
@@ -17,14 +17,14 @@ void LatencyCell::merge(const LatencyCell& other) {
 
 void LatencyCell::encode(std::string& out) const {
   ByteWriter writer(out);
-  writer.u8(kVersion);
+  writer.u8(kLatencyCellVersion);
   writer.varint(errors);
   durations.encode(out);
 }
 
 Result<LatencyCell> LatencyCell::decode(std::string_view in) {
   ByteReader reader(in);
-  if (reader.u8() != kVersion) return corrupt("latency cell: a version that this program does not know");
+  if (reader.u8() != kLatencyCellVersion) return corrupt("latency cell: a version that this program does not know");
   LatencyCell cell;
   cell.errors = reader.varint();
   if (reader.failed()) return corrupt("latency cell: cut short");

@@ -15,7 +15,7 @@ LatencyCell random_cell(std::mt19937_64& random) {
   return cell;
 }
 
-std::string encoded(const LatencyCell& cell) {
+std::string encoded_cell(const LatencyCell& cell) {
   std::string out;
   cell.encode(out);
   return out;
@@ -40,7 +40,7 @@ TEST(LatencyCell, MergesInAnyOrderAndComesBackFromItsBytes) {
     ba.merge(a);
     ASSERT_EQ(ab, ba);
     ASSERT_EQ(ab.errors, a.errors + b.errors);
-    std::string bytes = encoded(ab);
+    std::string bytes = encoded_cell(ab);
     ASSERT_EQ(LatencyCell::decode(bytes).value(), ab);
     for (size_t cut = 0; cut < bytes.size(); ++cut) ASSERT_FALSE(LatencyCell::decode(bytes.substr(0, cut)).ok());
     ASSERT_FALSE(LatencyCell::decode(bytes + '\0').ok());
@@ -55,14 +55,14 @@ TEST(LatencyCell, ErrorsNeverExceedACountThatSaturates) {
   more.record(1, true);
   cell.merge(more);
   EXPECT_EQ(cell.errors, UINT64_MAX);
-  EXPECT_EQ(LatencyCell::decode(encoded(cell)).value(), cell);
+  EXPECT_EQ(LatencyCell::decode(encoded_cell(cell)).value(), cell);
 }
 
 TEST(LatencyCell, HasTheseBytes) {
   LatencyCell cell;
   cell.record(1, true);
   cell.record(1, false);
-  EXPECT_EQ(to_hex(encoded(cell)),
+  EXPECT_EQ(to_hex(encoded_cell(cell)),
             "0101"
             "01010200");
 }

@@ -8,7 +8,7 @@
 namespace fathom::store {
 namespace {
 
-constexpr uint8_t kVersion = 1;
+constexpr uint8_t kSlowListVersion = 1;
 constexpr uint8_t kVersionMask = 0x0f;
 constexpr uint8_t kTruncated = 0x10;
 constexpr uint8_t kSpans = 0x20;         // entries carry span ids
@@ -20,7 +20,7 @@ struct Shared {
   uint64_t start_unix_nano = UINT64_MAX;
   uint64_t first_sequence = UINT64_MAX;
   uint32_t operation = 0;
-  uint8_t flags = kVersion;
+  uint8_t flags = kSlowListVersion;
 };
 
 Shared shared_by(const SlowList& list) {
@@ -122,7 +122,7 @@ Result<SlowList> SlowList::decode(std::string_view in) {
   ByteReader reader(in);
   Shared shared;
   shared.flags = reader.u8();
-  if ((shared.flags & kVersionMask) != kVersion || shared.flags & kUnknown) {
+  if ((shared.flags & kVersionMask) != kSlowListVersion || shared.flags & kUnknown) {
     return corrupt("slow list: a version that this program does not know");
   }
   SlowList list;

@@ -90,13 +90,13 @@ void expect_same(const SlowList& got, const SlowList& want, Of of, const std::st
   }
 }
 
-std::string encoded(const SlowList& list) {
+std::string encoded_list(const SlowList& list) {
   std::string out;
   list.encode(out);
   return out;
 }
 
-class SlowListOf : public testing::TestWithParam<Of> {};
+class SlowListOf : public ::testing::TestWithParam<Of> {};
 
 TEST_P(SlowListOf, CandidatesEqualsBruteForce) {
   for (uint64_t seed = 0; seed < 80; ++seed) {
@@ -134,7 +134,7 @@ TEST_P(SlowListOf, EntriesComesBackFromItsBytes) {
     if (seed % 3 == 0) {
       for (SlowEntry& entry : list.entries) entry.operation = 7;
     }
-    std::string bytes = encoded(list);
+    std::string bytes = encoded_list(list);
     Result<SlowList> decoded = SlowList::decode(bytes);
     ASSERT_TRUE(decoded.ok()) << decoded.error().message;
     ASSERT_EQ(*decoded, list);
@@ -196,8 +196,8 @@ TEST(SlowList, ExtremesComeBack) {
   list.add(longest);
   list.add(trace_entry(2, 0));
   list.raise_floor(UINT64_MAX);
-  EXPECT_EQ(SlowList::decode(encoded(list)).value(), list);
-  EXPECT_EQ(SlowList::decode(encoded(SlowList())).value(), SlowList());
+  EXPECT_EQ(SlowList::decode(encoded_list(list)).value(), list);
+  EXPECT_EQ(SlowList::decode(encoded_list(SlowList())).value(), SlowList());
 }
 
 TEST(SlowList, HasTheseBytes) {
@@ -219,7 +219,7 @@ TEST(SlowList, HasTheseBytes) {
   list.raise_floor(2);
   std::string trace = "aa" + std::string(28, '0') + "01";
   std::string span = "bb" + std::string(12, '0') + "01";
-  EXPECT_EQ(to_hex(encoded(list)),
+  EXPECT_EQ(to_hex(encoded_list(list)),
             "31"
             "02"
             "02"
@@ -239,7 +239,7 @@ TEST(SlowList, OfOneOperationHasTheseBytes) {
   entry.operation = 300;
   entry.error = true;
   list.add(entry);
-  EXPECT_EQ(to_hex(encoded(list)),
+  EXPECT_EQ(to_hex(encoded_list(list)),
             "41"
             "01"
             "05"

@@ -16,7 +16,7 @@ namespace {
 
 constexpr BlockCutOptions kCuts{1, 16'000};
 
-class BlockCuts : public testing::Test {
+class BlockCuts : public ::testing::Test {
  protected:
   BlockCuts() {
     rocksdb::BlockBasedTableOptions table;

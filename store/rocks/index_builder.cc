@@ -8,14 +8,14 @@ uint64_t cell_key(uint32_t operation, uint64_t unix_nano) {
   return uint64_t{operation} << 32 | keys::cell_of(keys::Level::kMinute, unix_nano);
 }
 
-uint32_t operation_of(uint64_t key) {
+uint32_t cell_operation(uint64_t key) {
   return static_cast<uint32_t>(key >> 32);
 }
-uint32_t minute_of(uint64_t key) {
+uint32_t cell_minute(uint64_t key) {
   return static_cast<uint32_t>(key);
 }
-uint32_t hour_of(uint64_t key) {
-  return minute_of(key) / 60;
+uint32_t cell_hour(uint64_t key) {
+  return cell_minute(key) / 60;
 }
 
 }  // namespace
@@ -36,11 +36,11 @@ void IndexBuilder::roll_up(By by, const Cells& cells, std::map<std::string, Slow
   using keys::Level;
   using keys::Scope;
   for (const auto& [key, list] : cells) {
-    uint32_t operation = operation_of(key);
+    uint32_t operation = cell_operation(key);
     uint32_t service = catalogue_.service_of(operation);
     auto merge = [&](Scope scope, uint32_t id) {
-      lists[keys::slow(partition_, by, Level::kMinute, scope, id, minute_of(key))].merge(list);
-      lists[keys::slow(partition_, by, Level::kHour, scope, id, hour_of(key))].merge(list);
+      lists[keys::slow(partition_, by, Level::kMinute, scope, id, cell_minute(key))].merge(list);
+      lists[keys::slow(partition_, by, Level::kHour, scope, id, cell_hour(key))].merge(list);
     };
     merge(Scope::kOperation, operation);
     merge(Scope::kService, service);
@@ -60,8 +60,8 @@ std::map<std::string, std::string> IndexBuilder::slow_operands() const {
 std::map<std::string, std::string> IndexBuilder::latency_operands() const {
   std::map<std::string, LatencyCell> cells;
   for (const auto& [key, cell] : latency_) {
-    cells[keys::latency(partition_, keys::Level::kMinute, minute_of(key), operation_of(key))].merge(cell);
-    cells[keys::latency(partition_, keys::Level::kHour, hour_of(key), operation_of(key))].merge(cell);
+    cells[keys::latency(partition_, keys::Level::kMinute, cell_minute(key), cell_operation(key))].merge(cell);
+    cells[keys::latency(partition_, keys::Level::kHour, cell_hour(key), cell_operation(key))].merge(cell);
   }
   std::map<std::string, std::string> operands;
   for (const auto& [key, cell] : cells) cell.encode(operands[key]);

@@ -5,13 +5,13 @@
 
 namespace fathom::store {
 
-namespace {
-
 std::vector<uint32_t> all_rows(uint32_t rows) {
   std::vector<uint32_t> all(rows);
   std::iota(all.begin(), all.end(), 0);
   return all;
 }
+
+namespace {
 
 std::vector<uint32_t> without(const std::vector<uint32_t>& rows, const std::vector<uint32_t>& others) {
   std::vector<uint32_t> left;

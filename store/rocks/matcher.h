@@ -15,6 +15,8 @@
 
 namespace fathom::store {
 
+std::vector<uint32_t> all_rows(uint32_t rows);  // 0 to rows - 1
+
 class Matcher {
  public:
   Matcher(const Filter& filter, const Catalogue& catalogue);

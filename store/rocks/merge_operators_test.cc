@@ -45,7 +45,7 @@ uint64_t lost(const char* index) {
   return counter("fathom_lost_index_values_total", "", std::string("index=\"") + index + "\"").value();
 }
 
-class MergeOperators : public testing::Test {
+class MergeOperators : public ::testing::Test {
  protected:
   void open(std::shared_ptr<rocksdb::MergeOperator> merge) {
     rocksdb::Options options;

@@ -9,10 +9,6 @@ namespace fathom::store {
 
 namespace {
 
-std::string_view view_of(const rocksdb::Slice& slice) {
-  return {slice.data(), slice.size()};
-}
-
 Result<> load_next(Engine& engine) {
   Database& database = *engine.database;
   std::string value;
@@ -32,7 +28,8 @@ Result<bool> load_rows(Engine& engine) {
       database.db().NewIterator(rocksdb::ReadOptions(), database.family(Family::kOperation)));
   bool current = true;
   for (rows->SeekToFirst(); rows->Valid(); rows->Next()) {
-    Result<bool> restored = engine.catalogue.restore(keys::last_be32(view_of(rows->key())), view_of(rows->value()));
+    Result<bool> restored =
+        engine.catalogue.restore(keys::last_be32(rows->key().ToStringView()), rows->value().ToStringView());
     if (!restored) return restored.error();
     current &= *restored;
   }
@@ -61,8 +58,9 @@ rocksdb::Status mark_used(Engine& engine, uint32_t partition, size_t& unknown) {
   std::unique_ptr<rocksdb::Iterator> cells(database.db().NewIterator(options, database.family(Family::kLatency)));
   std::string first = keys::latency_cell(partition, keys::Level::kHour, 0);
   std::string_view series = std::string_view(first).substr(0, first.size() - 4);
-  for (cells->Seek(first); unknown > 0 && cells->Valid() && view_of(cells->key()).starts_with(series); cells->Next()) {
-    unknown -= engine.catalogue.mark_used(keys::last_be32(view_of(cells->key())), partition) ? 1 : 0;
+  for (cells->Seek(first); unknown > 0 && cells->Valid() && cells->key().ToStringView().starts_with(series);
+       cells->Next()) {
+    unknown -= engine.catalogue.mark_used(keys::last_be32(cells->key().ToStringView()), partition) ? 1 : 0;
   }
   return cells->status();
 }

@@ -11,10 +11,6 @@ namespace fathom::store {
 
 namespace {
 
-std::string_view view_of(const rocksdb::Slice& slice) {
-  return {slice.data(), slice.size()};
-}
-
 // A trace whose correction is lost keeps an outdated summary, as one of the index's values that is lost does; that is
 // no reason to answer nothing at all.
 void lose(std::string_view index, const Error& why) {
@@ -88,8 +84,8 @@ Result<> Retention::correct_traces() {
   std::string end = keys::partition(engine_.live->oldest());
   std::unique_ptr<rocksdb::Iterator> notes(
       database.db().NewIterator(rocksdb::ReadOptions(), database.family(Family::kStraddle)));
-  for (notes->Seek(keys::partition(0)); notes->Valid() && view_of(notes->key()) < end; notes->Next()) {
-    std::optional<TraceId> id = keys::straddle_trace(view_of(notes->key()));
+  for (notes->Seek(keys::partition(0)); notes->Valid() && notes->key().ToStringView() < end; notes->Next()) {
+    std::optional<TraceId> id = keys::straddle_trace(notes->key().ToStringView());
     Result<> corrected = id ? correct_trace(reader, *id, batch) : Result<>(corrupt("the note itself is damaged"));
     if (!corrected && corrected.error().code != ErrorCode::kCorrupt) return corrected;
     if (!corrected) lose("straddle", corrected.error());
@@ -130,9 +126,9 @@ Result<> Retention::load_corrections() {
   std::unique_ptr<rocksdb::Iterator> rows(
       database.db().NewIterator(rocksdb::ReadOptions(), database.family(Family::kCorrected)));
   for (rows->SeekToFirst(); rows->Valid(); rows->Next()) {
-    std::optional<TraceId> id = keys::straddle_trace(view_of(rows->key()));
-    bool live = engine_.live->is_live(keys::partition_of(view_of(rows->key())));
-    Result<TracePart> part = decode_trace_part_value(view_of(rows->value()));
+    std::optional<TraceId> id = keys::straddle_trace(rows->key().ToStringView());
+    bool live = engine_.live->is_live(keys::partition_of(rows->key().ToStringView()));
+    Result<TracePart> part = decode_trace_part_value(rows->value().ToStringView());
     if (id && live && part) {
       corrected->emplace(*id, part->summary);
       continue;

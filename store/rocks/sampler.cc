@@ -1,19 +1,12 @@
 #include "store/rocks/sampler.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace fathom::store {
 
 namespace {
 
 constexpr size_t kSpread = 32;  // a sample comes from so many places, if there are as many
-
-std::vector<uint32_t> all_rows(uint32_t rows) {
-  std::vector<uint32_t> all(rows);
-  std::iota(all.begin(), all.end(), 0);
-  return all;
-}
 
 }  // namespace
 

@@ -14,10 +14,6 @@ constexpr uint32_t kDirectoryColumn = UINT32_MAX;
 constexpr uint32_t kGrownColumn = UINT32_MAX - 1;
 constexpr uint8_t kPartVersion = 1;
 
-std::string_view view_of(const rocksdb::Slice& slice) {
-  return {slice.data(), slice.size()};
-}
-
 Result<TracePart> decode_trace_part(std::string_view key, std::string_view value) {
   keys::TracePlace place;
   if (!keys::parse_trace(key, place)) return corrupt("a key of the trace index is damaged");
@@ -116,7 +112,7 @@ class SealedReader::Source : public ChunkSource {
     }
     if (status.IsNotFound()) return corrupt("segment " + std::to_string(segment_) + " lacks a chunk");
     if (!status.ok()) return from_status(status, "read segment " + std::to_string(segment_));
-    return ChunkBytes{view_of(*value), value};
+    return ChunkBytes{value->ToStringView(), value};
   }
 
   SealedReader& reader_;
@@ -150,8 +146,9 @@ Result<std::vector<TracePart>> SealedReader::parts(const TraceId& id) {
   std::vector<TracePart> parts;
   std::string prefix = keys::trace_prefix(id);
   for (trace_index_->Seek(prefix); trace_index_->Valid(); trace_index_->Next()) {
-    if (!view_of(trace_index_->key()).starts_with(prefix)) break;
-    Result<TracePart> part = decode_trace_part(view_of(trace_index_->key()), view_of(trace_index_->value()));
+    if (!trace_index_->key().ToStringView().starts_with(prefix)) break;
+    Result<TracePart> part =
+        decode_trace_part(trace_index_->key().ToStringView(), trace_index_->value().ToStringView());
     if (!part) return part.error();
     if (context_.live.is_live(part->partition)) parts.push_back(std::move(*part));
   }
@@ -166,7 +163,7 @@ Result<std::vector<TraceId>> SealedReader::trace_ids(const TraceIdRange& range, 
       context_.database.db().NewIterator(options, context_.database.family(Family::kTrace)));
   std::vector<TraceId> ids;
   for (rows->Seek(keys::trace_prefix(range.first)); rows->Valid() && ids.size() < most; rows->Next()) {
-    const std::string_view key = view_of(rows->key());
+    const std::string_view key = rows->key().ToStringView();
     keys::TracePlace place{};
     const std::optional<TraceId> id = keys::trace_id(key);
     if (!id || !keys::parse_trace(key, place) || *id > range.last || !key.starts_with(keys::tenant_prefix())) break;

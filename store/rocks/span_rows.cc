@@ -1,7 +1,5 @@
 #include "store/rocks/span_rows.h"
 
-#include <numeric>
-
 namespace fathom::store {
 
 namespace {
@@ -40,8 +38,7 @@ bool SpanRows::all_match(const BlockZone& zone) const {
 Result<MatchedRows> SpanRows::of_block(SegmentReader& reader, uint32_t block) const {
   MatchedRows matched;
   if (filter_.where.empty()) {
-    matched.rows.resize(reader.directory().zone(block).rows);
-    std::iota(matched.rows.begin(), matched.rows.end(), 0);
+    matched.rows = all_rows(reader.directory().zone(block).rows);
   } else {
     Result<std::vector<uint32_t>> rows = by_attributes_.rows(reader, block);
     if (!rows) return rows.error();

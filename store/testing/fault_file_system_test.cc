@@ -17,7 +17,7 @@ using rocksdb::IOOptions;
 using rocksdb::IOStatus;
 
 // The file system alone, on a directory of its own.
-class FaultFileSystemTest : public testing::Test {
+class FaultFileSystemTest : public ::testing::Test {
  protected:
   FaultFileSystemTest() : directory_(temp_ / "disk") { std::filesystem::create_directory(directory_); }
 

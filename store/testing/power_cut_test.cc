@@ -22,7 +22,7 @@ class NoAutomaticRecovery : public rocksdb::EventListener {
 };
 
 // RocksDB on top, the way the store uses it.
-class FaultFileSystemUnderRocksDb : public testing::Test {
+class FaultFileSystemUnderRocksDb : public ::testing::Test {
  protected:
   FaultFileSystemUnderRocksDb() : fs_(std::make_shared<FaultFileSystem>()), env_(rocksdb::NewCompositeEnv(fs_)) {
     open();

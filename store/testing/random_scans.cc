@@ -15,12 +15,8 @@ using Lines = std::multiset<std::string>;
 
 constexpr SampleLimits kAll{.shown = 1'000'000, .scanned = UINT64_MAX, .counted = UINT64_MAX, .blocks = UINT32_MAX};
 
-std::string number(uint64_t value) {
-  return std::to_string(value);
-}
-
 std::string lines_text(const Lines& lines, bool unique) {
-  std::string out = unique ? number(lines.size()) + " shown\n" : "";
+  std::string out = unique ? std::to_string(lines.size()) + " shown\n" : "";
   for (auto at = lines.begin(); at != lines.end(); at = unique ? std::next(at) : lines.upper_bound(*at)) {
     out += *at + "\n";
   }
@@ -29,8 +25,8 @@ std::string lines_text(const Lines& lines, bool unique) {
 
 void add_times(const TimesView& view, Lines& lines) {
   for (size_t i = 0; i < view.error.size(); ++i) {
-    lines.insert("start=" + number(view.start_unix_nano[i]) + " duration=" + number(view.duration_nano[i]) +
-                 (view.error[i] != 0 ? " error" : ""));
+    lines.insert("start=" + std::to_string(view.start_unix_nano[i]) +
+                 " duration=" + std::to_string(view.duration_nano[i]) + (view.error[i] != 0 ? " error" : ""));
   }
 }
 
@@ -49,7 +45,8 @@ Result<SampleCount> sample(SpanStore& store, const Filter& filter, const SampleL
 // What is wrong with a sample of `all`; empty where nothing is.
 std::string fault_of(const Lines& some, const SampleCount& count, const SampleLimits& limits, const Lines& all,
                      bool unique) {
-  if (count.shown != some.size()) return "shows " + number(some.size()) + " and counts " + number(count.shown) + "\n";
+  if (count.shown != some.size())
+    return "shows " + std::to_string(some.size()) + " and counts " + std::to_string(count.shown) + "\n";
   if (count.shown > limits.shown) return "shows more than it may\n";
   if (!std::ranges::includes(all, some)) return "shows what does not match\n";
   // Rows that are alike may become one between two questions.
@@ -86,13 +83,13 @@ std::string calls_text(SpanStore& store, const TimeRange& range, bool unique) {
   Result<CallSample> sample = store.calls(range, UINT64_MAX, budget);
   if (!sample) return error_text(sample.error());
   if (!unique) return "calls\n";
-  std::string out = number(sample->spans_looked_at) + " of " + number(sample->spans) + " spans, " +
-                    number(sample->traces_looked_at) + " of " + number(sample->traces) + " traces, " +
-                    number(sample->failed_unplaced) + " unplaced\n";
+  std::string out = std::to_string(sample->spans_looked_at) + " of " + std::to_string(sample->spans) + " spans, " +
+                    std::to_string(sample->traces_looked_at) + " of " + std::to_string(sample->traces) + " traces, " +
+                    std::to_string(sample->failed_unplaced) + " unplaced\n";
   for (const CallEdge& edge : sample->edges) {
     const auto name = [](const ServiceKey& key) { return key.service_namespace + "/" + key.service; };
-    out += name(edge.caller) + " > " + name(edge.callee) + " calls=" + number(edge.calls) +
-           " errors=" + number(edge.errors) + " " + histogram_text(edge.durations);
+    out += name(edge.caller) + " > " + name(edge.callee) + " calls=" + std::to_string(edge.calls) +
+           " errors=" + std::to_string(edge.errors) + " " + histogram_text(edge.durations);
   }
   return out;
 }

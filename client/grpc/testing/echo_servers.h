@@ -17,6 +17,8 @@ namespace fathom::grpc::testing {
 using echo::Echo;
 using echo::Note;
 
+inline constexpr const char* kSay = "echo.Echo/Say";  // the method's full name, after which spans are called
+
 // Handlers of the sync API; Say answers with its request unless told otherwise, the streams are fixed.
 class SyncEcho : public Echo::Service {
  public:

@@ -13,15 +13,13 @@
 #include <vector>
 
 #include "base/metrics.h"
+#include "node-agent/testing/nano.h"
 #include "node-agent/uplink/courier.h"
 #include "node-agent/uplink/testing/fake_world.h"
 
 namespace fathom::agent::testing {
 
 using Ack = LinkAck::Outcome;
-
-inline constexpr uint64_t kMilli = 1'000'000;
-inline constexpr uint64_t kSecond = FakeWorld::kSecond;
 
 class CourierTest : public ::testing::Test {
  protected:

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ingest.pb.h"
+#include "node-agent/testing/nano.h"
 #include "node-agent/uplink/courier.h"
 
 namespace fathom::agent::testing {
@@ -108,7 +109,6 @@ class FakeSpool : public SpoolPort {
 
 class FakeWorld {
  public:
-  static constexpr uint64_t kSecond = 1'000'000'000;
   static constexpr uint64_t kRealMinusBoot = 1'700'000'000 * kSecond;
 
   std::unique_ptr<Courier> courier(UplinkOptions options = {}) {

@@ -9,6 +9,10 @@
 
 namespace fathom::snapshot {
 
+// Where tests lay code: a program's, and the kernel's.
+inline constexpr uint64_t kProgramBase = 0x401000;
+inline constexpr uint64_t kKernelBase = 0xffffffff81000000;
+
 enum class Op : uint8_t {
   kPlain,
   kJump,

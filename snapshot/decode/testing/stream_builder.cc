@@ -324,4 +324,15 @@ const std::string& StreamBuilder::stream() {
   return stream_;
 }
 
+std::vector<uint64_t> executed_ips(const std::vector<StreamBuilder::Executed>& executed) {
+  std::vector<uint64_t> ips;
+  ips.reserve(executed.size());
+  for (const auto& one : executed) ips.push_back(one.ip);
+  return ips;
+}
+
+std::span<const uint8_t> packet_span(const std::string& stream) {
+  return {reinterpret_cast<const uint8_t*>(stream.data()), stream.size()};
+}
+
 }  // namespace fathom::snapshot

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -110,5 +111,10 @@ class StreamBuilder {
   uint64_t tnt_ = 0;
   uint8_t tnt_bits_ = 0;
 };
+
+// Where each instruction lies, in the order of execution.
+std::vector<uint64_t> executed_ips(const std::vector<StreamBuilder::Executed>& executed);
+// A stream as decoders take it; a view.
+std::span<const uint8_t> packet_span(const std::string& stream);
 
 }  // namespace fathom::snapshot

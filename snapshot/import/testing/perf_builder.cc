@@ -223,4 +223,11 @@ PerfInput test_input(const std::string& data, const std::vector<std::string>& th
   return input;
 }
 
+uint64_t loss_count(const Snapshot& snapshot, const std::string& name) {
+  for (const Loss& loss : snapshot.losses) {
+    if (loss.name == name) return loss.count;
+  }
+  return 0;
+}
+
 }  // namespace fathom::snapshot::perf

@@ -67,4 +67,6 @@ std::string zstd_of(const std::string& plain);
 // Files in memory: a perf.data with this content, and those of its threads.
 PerfInput test_input(const std::string& data, const std::vector<std::string>& threads = {});
 
+uint64_t loss_count(const Snapshot& snapshot, const std::string& name);  // 0: there is no such loss
+
 }  // namespace fathom::snapshot::perf

@@ -5,15 +5,10 @@
 #include "snapshot/record/pt/obstacles.h"
 
 namespace fathom::snapshot {
-namespace {
-
-constexpr uint64_t kPageBytes = 4096;
-
-}  // namespace
 
 Result<AuxArea> AuxArea::map(PerfSystem& system, int event, perf_event_mmap_page& page, uint64_t record_bytes,
                              uint64_t bytes) {
-  page.aux_offset = kPageBytes + record_bytes;
+  page.aux_offset = kPerfPageBytes + record_bytes;
   page.aux_size = bytes;
   // Read-only is what makes it overwrite.
   const MappedBytes mapped = system.map(event, bytes, page.aux_offset, false);
@@ -25,7 +20,7 @@ Result<AuxArea> AuxArea::map(PerfSystem& system, int event, perf_event_mmap_page
 }
 
 bool AuxArea::written_behind(uint64_t head) const {
-  const uint64_t from = std::max(head, area_.size() - kPageBytes);
+  const uint64_t from = std::max(head, area_.size() - kPerfPageBytes);
   return std::any_of(area_.data() + from, area_.data() + area_.size(), [](uint8_t byte) { return byte != 0; });
 }
 

@@ -14,7 +14,7 @@ namespace fathom::snapshot {
 namespace {
 
 constexpr uint64_t kMostNoteBytes = 64 << 10;
-constexpr uint16_t kMostSegments = 512;
+constexpr uint16_t kMostElfSegments = 512;
 constexpr size_t kMostBuildIdBytes = 64;
 
 bool read_at(int file, uint64_t offset, void* to, size_t bytes) {
@@ -26,7 +26,7 @@ std::vector<Elf64_Phdr> segments_of(int file) {
   Elf64_Ehdr header;
   if (!read_at(file, 0, &header, sizeof header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return {};
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof(Elf64_Phdr)) return {};
-  std::vector<Elf64_Phdr> segments(std::min(header.e_phnum, kMostSegments));
+  std::vector<Elf64_Phdr> segments(std::min(header.e_phnum, kMostElfSegments));
   if (!read_at(file, header.e_phoff, segments.data(), segments.size() * sizeof(Elf64_Phdr))) return {};
   return segments;
 }

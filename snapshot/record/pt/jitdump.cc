@@ -8,9 +8,9 @@
 namespace fathom::snapshot {
 namespace {
 
-constexpr uint32_t kMagic = 0x4a695444;  // "JiTD" on a machine of our byte order
+constexpr uint32_t kJitdumpMagic = 0x4a695444;  // "JiTD" on a machine of our byte order
 constexpr uint64_t kTimesAreTicks = 1;
-constexpr uint32_t kHeaderBytes = 40;
+constexpr uint32_t kJitdumpHeaderBytes = 40;
 constexpr uint32_t kRecordHeaderBytes = 16;
 
 enum RecordKind : uint32_t { kLoad = 0, kMove = 1, kDebugInfo = 2, kClose = 3, kUnwindingInfo = 4 };
@@ -72,7 +72,7 @@ bool is_jitdump_name(std::string_view path) {
 
 Result<JitDump> parse_jitdump(std::string_view bytes) {
   ByteReader reader(bytes);
-  if (reader.u32() != kMagic) return corrupt("it is no jitdump (wrong magic)");
+  if (reader.u32() != kJitdumpMagic) return corrupt("it is no jitdump (wrong magic)");
   reader.u32();  // version
   const uint32_t header_bytes = reader.u32();
   const uint32_t machine = reader.u32();
@@ -81,9 +81,9 @@ Result<JitDump> parse_jitdump(std::string_view bytes) {
   dump.pid = reader.fixed<int32_t>();
   reader.u64();  // when it was begun
   dump.times_are_ticks = (reader.u64() & kTimesAreTicks) != 0;
-  if (reader.failed() || header_bytes < kHeaderBytes) return corrupt("the jitdump ends within its header");
+  if (reader.failed() || header_bytes < kJitdumpHeaderBytes) return corrupt("the jitdump ends within its header");
   if (machine != EM_X86_64) return corrupt("the jitdump is of another machine (" + std::to_string(machine) + ")");
-  reader.raw(header_bytes - kHeaderBytes);
+  reader.raw(header_bytes - kJitdumpHeaderBytes);
   while (!reader.failed() && !reader.at_end()) {
     if (!read_record(reader, dump)) reader.fail();
   }

@@ -14,10 +14,10 @@ namespace {
 
 constexpr size_t kMostSymbolBytes = 256 << 20;
 constexpr uint64_t kMostTextBytes = 256 << 20;
-constexpr uint64_t kPageBytes = 4096;
+constexpr uint64_t kTextPageBytes = 4096;
 constexpr uint64_t kGapBytes = 64 << 10;  // between two functions of one range
 constexpr uint64_t kMostFunctionBytes = 64 << 10;
-constexpr uint16_t kMostSegments = 1024;
+constexpr uint16_t kMostKcoreSegments = 1024;
 
 Error hidden(const std::string& what, const std::string& cure) {
   return {ErrorCode::kUnsupported, "the kernel's code cannot be copied: " + what + "; " + cure};
@@ -51,7 +51,7 @@ class KernelMemory {
     Elf64_Ehdr header;
     if (!file_.open() || ::pread(file_.get(), &header, sizeof header, 0) != sizeof header) return;
     if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof(Elf64_Phdr)) return;
-    segments_.resize(std::min(header.e_phnum, kMostSegments));
+    segments_.resize(std::min(header.e_phnum, kMostKcoreSegments));
     const auto bytes = static_cast<ssize_t>(segments_.size() * sizeof(Elf64_Phdr));
     if (::pread(file_.get(), segments_.data(), static_cast<size_t>(bytes), static_cast<off_t>(header.e_phoff)) != bytes)
       segments_.clear();
@@ -115,9 +115,9 @@ Result<std::vector<KernelSymbol>> parse_kallsyms(std::string_view text) {
 std::vector<KernelRange> ranges_of(const std::vector<KernelSymbol>& symbols) {
   std::vector<KernelRange> ranges;
   for (const KernelSymbol& symbol : symbols) {
-    const uint64_t begin = symbol.address / kPageBytes * kPageBytes;
-    if (symbol.address > UINT64_MAX - kMostFunctionBytes - kPageBytes) continue;
-    const uint64_t end = (symbol.address + symbol.bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+    const uint64_t begin = symbol.address / kTextPageBytes * kTextPageBytes;
+    if (symbol.address > UINT64_MAX - kMostFunctionBytes - kTextPageBytes) continue;
+    const uint64_t end = (symbol.address + symbol.bytes + kTextPageBytes - 1) / kTextPageBytes * kTextPageBytes;
     const bool goes_on = !ranges.empty() && begin <= ranges.back().address + ranges.back().bytes + kGapBytes;
     if (goes_on)
       ranges.back().bytes = std::max(ranges.back().bytes, end - ranges.back().address);

@@ -8,7 +8,7 @@
 namespace fathom::snapshot {
 namespace {
 
-constexpr uint64_t kRingBytes = 4096;
+constexpr uint64_t kClockRingBytes = 4096;
 constexpr uint64_t kFirstBaseNano = 50'000'000;
 constexpr int kLooks = 20;  // the one that took shortest counts
 constexpr uint16_t kShift = 31;
@@ -34,7 +34,7 @@ Result<PerfClock> PerfClock::open(PerfSystem& system) {
   PerfClock clock;
   clock.system_ = &system;
   clock.event_ = PerfEvent(system, event);
-  auto ring = RecordRing::map(system, event, kRingBytes);
+  auto ring = RecordRing::map(system, event, kClockRingBytes);
   if (!ring) return ring.error();
   clock.ring_ = *std::move(ring);
   clock.first_ = clock.look();

@@ -16,6 +16,8 @@
 
 namespace fathom::snapshot {
 
+inline constexpr uint64_t kPerfPageBytes = 4096;  // of the page in front of a mapped ring, and of an area's pages
+
 struct MappedBytes {
   void* at = nullptr;
   int error = 0;  // errno, where `at` is null

@@ -8,7 +8,6 @@
 namespace fathom::snapshot {
 namespace {
 
-constexpr std::string_view kDevice = "/sys/bus/event_source/devices/intel_pt";
 constexpr uint64_t kBits = 64;
 constexpr size_t kMostFileBytes = 4096;
 
@@ -118,11 +117,11 @@ uint64_t PtPmu::cap_value(std::string_view cap) const {
 }
 
 Result<PtPmu> read_pt_pmu(const PerfSystem& system) {
-  const std::string device = system.path(kDevice);
+  const std::string device = system.path(kPtDevice);
   const auto type = parse_number(read_small_file(device + "/type", kMostFileBytes).value_or(""));
   if (!type || *type > UINT32_MAX)
     return Error{ErrorCode::kUnsupported, "this host has no Intel PT that the kernel knows (no intel_pt among " +
-                                              std::string(kDevice.substr(0, kDevice.rfind('/'))) +
+                                              std::string(kPtDevice.substr(0, kPtDevice.rfind('/'))) +
                                               "); `fathom doctor --pt` says why"};
   PtPmu pmu;
   pmu.type = static_cast<uint32_t>(*type);

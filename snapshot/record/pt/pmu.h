@@ -18,6 +18,8 @@
 
 namespace fathom::snapshot {
 
+inline constexpr std::string_view kPtDevice = "/sys/bus/event_source/devices/intel_pt";
+
 // A field of an event's configuration: "config:14-17", "config1:0-7,32".
 struct PmuField {
   uint8_t word = 0;           // of config, config1, config2

@@ -5,17 +5,12 @@
 #include "snapshot/record/pt/obstacles.h"
 
 namespace fathom::snapshot {
-namespace {
-
-constexpr uint64_t kPageBytes = 4096;
-
-}  // namespace
 
 Result<RecordRing> RecordRing::map(PerfSystem& system, int event, uint64_t bytes) {
-  const MappedBytes mapped = system.map(event, kPageBytes + bytes, 0, true);
+  const MappedBytes mapped = system.map(event, kPerfPageBytes + bytes, 0, true);
   if (mapped.at == nullptr) return explain_map(system, mapped.error, bytes, "a ring of perf's records");
   RecordRing ring;
-  ring.area_ = PerfArea(system, mapped.at, kPageBytes + bytes);
+  ring.area_ = PerfArea(system, mapped.at, kPerfPageBytes + bytes);
   ring.ring_bytes_ = bytes;
   return ring;
 }
@@ -25,7 +20,7 @@ bool RecordRing::empty() const {
 }
 
 std::string_view RecordRing::bytes_at(uint64_t offset, uint64_t bytes) {
-  const char* ring = reinterpret_cast<const char*>(area_.data()) + kPageBytes;
+  const char* ring = reinterpret_cast<const char*>(area_.data()) + kPerfPageBytes;
   const uint64_t at = offset & (ring_bytes_ - 1);
   const uint64_t until_end = ring_bytes_ - at;
   if (bytes <= until_end) return {ring + at, bytes};

@@ -7,7 +7,7 @@ namespace fathom::snapshot {
 namespace {
 
 constexpr uint64_t kWordBytes = 8;
-constexpr uint64_t kHeaderBytes = 256;  // PSB up to PSBEND takes less than a hundred
+constexpr uint64_t kPsbHeaderBytes = 256;  // PSB up to PSBEND takes less than a hundred
 
 bool is_psb(const uint8_t* at) {
   for (uint64_t i = 0; i < kPsbBytes; i += 2) {
@@ -120,7 +120,7 @@ std::optional<uint64_t> RingView::psb_before(uint64_t end) const {
 }
 
 std::optional<uint64_t> RingView::tsc_of_psb(uint64_t psb) const {
-  uint8_t header[kHeaderBytes];
+  uint8_t header[kPsbHeaderBytes];
   const uint64_t copied = copy(psb, header);
   return tsc_in_header(std::span(header).first(copied));
 }

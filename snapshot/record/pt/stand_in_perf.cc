@@ -6,11 +6,11 @@
 #include <cerrno>
 
 #include "base/whole_io.h"
+#include "snapshot/record/pt/pmu.h"
 
 namespace fathom::snapshot {
 namespace {
 
-constexpr std::string_view kDevice = "/sys/bus/event_source/devices/intel_pt";
 constexpr uint32_t kStandInType = 1'000'000;
 
 class StandInPerfSystem final : public PerfSystem {
@@ -39,7 +39,7 @@ class StandInPerfSystem final : public PerfSystem {
   uint64_t monotonic_nano() override { return real_->monotonic_nano(); }
   void sleep(uint64_t duration_nano) override { real_->sleep(duration_nano); }
   std::string path(std::string_view absolute) const override {
-    if (absolute.starts_with(kDevice)) return scratch_ + std::string(absolute.substr(kDevice.size()));
+    if (absolute.starts_with(kPtDevice)) return scratch_ + std::string(absolute.substr(kPtDevice.size()));
     return std::string(absolute);
   }
   bool is_stand_in() const override { return true; }

@@ -12,7 +12,7 @@
 namespace fathom::snapshot {
 namespace {
 
-constexpr uint64_t kRingBytes = 16 << 10;
+constexpr uint64_t kTriggerRingBytes = 16 << 10;
 constexpr uint64_t kResumeTickNano = 20'000;
 constexpr uint64_t kResumeNano = 1'000'000;  // many of its ticks
 constexpr PerfLayout kFiredLayout{PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER, true};
@@ -83,7 +83,7 @@ Result<> SymbolTrigger::watch(PerfSystem& system, const CpuRing& ring, const std
     const std::vector<int32_t> everybody{-1};
     if (auto opened = open_waking(system, ring.cpu(), tids.empty() ? everybody : tids, address); !opened) return opened;
   }
-  auto records = RecordRing::map(system, watches_.back().breakpoints.front().get(), kRingBytes);
+  auto records = RecordRing::map(system, watches_.back().breakpoints.front().get(), kTriggerRingBytes);
   if (!records) return records.error();
   Watch& watch = watches_.back();
   watch.ring = *std::move(records);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint64_t kRounds = 100'000;
 constexpr double kInstructionsOfRound = 12;
-constexpr int kTries = 5;
+constexpr int kSpeedTries = 5;
 
 uint64_t ticks_of_loop() {
   uint64_t rounds = kRounds;
@@ -44,7 +44,7 @@ uint64_t ticks_of_loop() {
 
 double native_ticks_per_instruction() {
   uint64_t least = UINT64_MAX;
-  for (int i = 0; i < kTries; i++) least = std::min(least, ticks_of_loop());
+  for (int i = 0; i < kSpeedTries; i++) least = std::min(least, ticks_of_loop());
   return static_cast<double>(std::max<uint64_t>(least, 1)) / (kRounds * kInstructionsOfRound);
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint64_t kFirstLookNano = 2'000'000;
 constexpr uint64_t kLongEnoughNano = 20'000'000;
-constexpr int kTries = 8;
+constexpr int kClockTries = 8;
 constexpr uint16_t kShift = 31;
 
 }  // namespace
@@ -19,7 +19,7 @@ constexpr uint16_t kShift = 31;
 TscClock::Point TscClock::now() {
   Point best{};
   uint64_t least = UINT64_MAX;
-  for (int i = 0; i < kTries; i++) {
+  for (int i = 0; i < kClockTries; i++) {
     const uint64_t before = read_tsc();
     const uint64_t nano = now_monotonic_nano();
     const uint64_t took = read_tsc() - before;

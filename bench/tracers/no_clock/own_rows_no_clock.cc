@@ -1,3 +1,4 @@
+// In a folder of its own, because the sources of a folder may be compiled as one (cmake/unity.cmake).
 #define FATHOM_EVENT_NO_CLOCK  // for this source alone: what it changes is inlined
 #include "bench/tracers/event_row.h"
 #include "bench/tracers/own_rows.h"
