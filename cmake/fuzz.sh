@@ -1,19 +1,24 @@
 #!/bin/bash
-# Runs one libFuzzer target for FATHOM_FUZZ_SECONDS (6 unless set): fuzz.sh PROGRAM WORK_DIR [SEED_DIR...]
+# Runs one libFuzzer target for FATHOM_FUZZ_SECONDS, or, when that is unset, for RUNS executions:
+# fuzz.sh PROGRAM RUNS WORK_DIR [SEED_DIR...]
 #
-# What it learns is kept in WORK_DIR/corpus/NAME for the next run; an input that fails is kept in WORK_DIR/failures/.
+# RUNS executions find a regression in what the seeds reach. Their number does not depend on the machine's speed. New inputs
+# are kept in WORK_DIR/corpus/NAME for the next run, an input that fails in WORK_DIR/failures/.
 set -euo pipefail
 
 program=$1
-work=$2
+runs=$2
+work=$3
 name=$(basename "$program")
 corpus=$work/corpus/$name
 failures=$work/failures/$name-
 mkdir -p "$corpus" "$work/failures"
 
 directories=("$corpus")
-for seeds in "${@:3}"; do
+for seeds in "${@:4}"; do
   [[ ! -d $seeds ]] || directories+=("$seeds")
 done
-exec "$program" -max_total_time="${FATHOM_FUZZ_SECONDS:-6}" -max_len=65536 -rss_limit_mb=2048 -timeout=30 \
-  -print_final_stats=0 -verbosity=0 -artifact_prefix="$failures" "${directories[@]}"
+length=(-runs="$runs")
+[[ -z ${FATHOM_FUZZ_SECONDS:-} ]] || length=(-max_total_time="$FATHOM_FUZZ_SECONDS")
+exec "$program" "${length[@]}" -max_len=65536 -rss_limit_mb=2048 -timeout=30 \
+  -print_final_stats=1 -verbosity=0 -artifact_prefix="$failures" "${directories[@]}"

@@ -90,8 +90,7 @@ function(fathom_fuzz_target source library)
   target_link_libraries(${name} PRIVATE ${library})
   target_link_options(${name} PRIVATE -fsanitize=fuzzer)
   get_filename_component(folder ${source} DIRECTORY)
-  # How long is decided when the test runs: FATHOM_FUZZ_SECONDS (cmake/fuzz.sh).
-  add_test(NAME ${name} COMMAND ${CMAKE_SOURCE_DIR}/cmake/fuzz.sh $<TARGET_FILE:${name}> ${CMAKE_BINARY_DIR}/fuzz
+  add_test(NAME ${name} COMMAND ${CMAKE_SOURCE_DIR}/cmake/fuzz.sh $<TARGET_FILE:${name}> 4000 ${CMAKE_BINARY_DIR}/fuzz
                                 ${folder}/testdata/${name} ${CMAKE_CURRENT_SOURCE_DIR}/testdata/${name})
   set_tests_properties(${name} PROPERTIES LABELS fuzz TIMEOUT 1800)
 endfunction()
@@ -145,6 +144,7 @@ function(fathom_module folder)
     add_executable(${name}_tests ${tests} ${helpers})
     target_link_libraries(${name}_tests PRIVATE fathom_${name} ${arg_TEST_LIBRARIES} GTest::gtest GTest::gtest_main)
     target_compile_definitions(${name}_tests PRIVATE FATHOM_TESTDATA="${CMAKE_CURRENT_SOURCE_DIR}/testdata")
+    fathom_test_code(${name}_tests)
     fathom_folder_tests(${name} "${arg_TEST_SHARDS}")
   endif()
   if(FATHOM_FUZZ)

@@ -3,6 +3,10 @@ set(FATHOM_SANITIZE "" CACHE STRING "sanitizers of this build, as -fsanitize tak
 option(FATHOM_FUZZ "build libFuzzer targets" OFF)
 
 add_compile_options(-Wall -Wextra -Werror -Wno-missing-field-initializers -fno-omit-frame-pointer)
+# g++ 12 reports overlapping copies inside std::string where there are none (GCC bug 105329).
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  add_compile_options(-Wno-restrict)
+endif()
 if(FATHOM_SANITIZE)
   add_compile_options(-fsanitize=${FATHOM_SANITIZE} -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${FATHOM_SANITIZE})
@@ -10,3 +14,16 @@ endif()
 if(FATHOM_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
+
+# Code that protoc generates: its warnings are not ours, and sanitizers would find nothing of ours in it.
+function(fathom_generated_code target)
+  target_compile_options(${target} PRIVATE -w)
+  if(FATHOM_SANITIZE)
+    target_compile_options(${target} PRIVATE -fno-sanitize=all -O0 -g0)
+  endif()
+endfunction()
+
+# Code of tests is not optimized: it takes half as long to compile. What is tested is the library, which is optimized.
+function(fathom_test_code target)
+  target_compile_options(${target} PRIVATE -O0)
+endfunction()

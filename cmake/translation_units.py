@@ -1,0 +1,126 @@
+"""The translation units of a build, the headers that each reaches, and a cache of units that passed a check.
+
+A unit's digest covers its text, the text of every header of this repository that it includes (directly or not; generated
+headers too), and its flags. Headers are found as the compiler finds them: beside the including file, then in the
+directories that the flags name. A conditional include counts as an include.
+"""
+
+import collections
+import functools
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shlex
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
+
+# `compiler` is the compiler's path, `flags` what it is given besides the source and the output.
+Unit = collections.namedtuple("Unit", "source compiler flags")
+
+
+def split_command(command):
+    """(compiler, flags) of a command line, without launcher, input and output."""
+    words = shlex.split(command)
+    first = next(i for i, word in enumerate(words) if word.startswith("-"))
+    flags = []
+    rest = iter(words[first:])
+    for word in rest:
+        if word in ("-o", "-c", "-MT", "-MF"):
+            next(rest)
+        elif word != "-MD":
+            flags.append(word)
+    return words[first - 1], tuple(flags)
+
+
+def members(source, build):
+    """The sources of a unity batch; the source itself when it is compiled alone; none of generated code."""
+    if not source.is_relative_to(build):
+        return [source]
+    if "/unity/" not in str(source):
+        return []
+    return [ROOT / name.decode() for name in INCLUDE.findall(source.read_bytes())]
+
+
+def units_of(build, keep):
+    """Every unit of ours whose source `keep` accepts, once for each set of flags that it is compiled with."""
+    units = set()
+    for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
+        source = pathlib.Path(entry["directory"], entry["file"]).resolve()
+        for member in members(source, build):
+            if not member.is_relative_to(build) and keep(member):
+                units.add(Unit(member, *split_command(entry["command"])))
+    return sorted(units)
+
+
+class Includes:
+    """The files of this repository that a unit consists of."""
+
+    def __init__(self):
+        self.direct = {}
+
+    def of(self, unit):
+        directories = self.directories(unit.flags)
+        reached, due = {unit.source}, [unit.source]
+        while due:
+            for header in self.included_by(due.pop(), directories):
+                if header not in reached:
+                    reached.add(header)
+                    due.append(header)
+        return reached
+
+    @staticmethod
+    @functools.cache
+    def directories(flags):
+        """Those of this repository among the directories that headers are looked for in."""
+        found = []
+        for flag, following in zip(flags, flags[1:] + ("",)):
+            directory = following if flag in ("-I", "-isystem") else flag[2:] if flag.startswith("-I") else None
+            if directory and pathlib.Path(directory).is_relative_to(ROOT):
+                found.append(pathlib.Path(directory))
+        return tuple(found)
+
+    def included_by(self, path, directories):
+        if (path, directories) not in self.direct:
+            names = [name.decode() for name in INCLUDE.findall(path.read_bytes())]
+            places = [path.parent, *directories]
+            found = (next((place / name for place in places if (place / name).is_file()), None) for name in names)
+            self.direct[path, directories] = [header.resolve() for header in found if header]
+        return self.direct[path, directories]
+
+
+@functools.cache
+def digest_of_file(path):
+    return hashlib.sha256(path.read_bytes()).digest()
+
+
+class PassedCache:
+    """Which units passed a check: an empty file for each, named by the digest of all that the outcome depends on.
+
+    Every clone on a machine shares it: $XDG_CACHE_HOME/NAME, or ~/.cache/NAME. `salt` is what else the outcome depends
+    on: the tool's version, its configuration.
+    """
+
+    def __init__(self, name, salt):
+        base = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
+        self.folder = pathlib.Path(base, name)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.salt = salt
+        self.includes = Includes()
+
+    @functools.cache
+    def stamp(self, unit):
+        digest = hashlib.sha256(self.salt)
+        # Where the clone lies makes no difference.
+        digest.update(" ".join((unit.compiler, *unit.flags)).replace(str(ROOT), ".").encode())
+        for path in sorted(self.includes.of(unit)):
+            digest.update(str(path.relative_to(ROOT)).encode() + digest_of_file(path))
+        return self.folder / digest.hexdigest()
+
+    def has(self, unit):
+        return self.stamp(unit).exists()
+
+    def add(self, unit):
+        self.stamp(unit).touch()
