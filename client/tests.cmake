@@ -20,7 +20,7 @@ endif()
 add_test(NAME client_tests COMMAND client_tests --gtest_filter=-${not_beside_others})
 add_test(NAME client_event_signals COMMAND client_tests --gtest_filter=EventSignals.*)
 # No agent of this machine is to see what the tests do.
-set_tests_properties(client_tests client_event_signals PROPERTIES TIMEOUT 600 ENVIRONMENT "FATHOM_AGENT_SOCKET=")
+set_tests_properties(client_tests client_event_signals PROPERTIES TIMEOUT 600 PROCESSORS 2 COST 50 ENVIRONMENT "FATHOM_AGENT_SOCKET=")
 
 # Programs that tests start.
 add_executable(client_victim programs/client_victim.cc)

@@ -99,13 +99,14 @@ endfunction()
 function(fathom_folder_tests folder shards)
   if(NOT shards)
     add_test(NAME ${folder}_tests COMMAND ${folder}_tests)
-    set_tests_properties(${folder}_tests PROPERTIES TIMEOUT 1200)  # against hangs: sanitizers are slow
+    # The bound is against hangs: sanitizers are slow. Two slots are a processor (tests/CMakeLists.txt).
+    set_tests_properties(${folder}_tests PROPERTIES TIMEOUT 1200 PROCESSORS 2 COST 15)
     return()
   endif()
   foreach(shard RANGE 1 ${shards})
     math(EXPR index "${shard} - 1")
     add_test(NAME ${folder}_tests_${shard} COMMAND ${folder}_tests)
-    set_tests_properties(${folder}_tests_${shard} PROPERTIES TIMEOUT 1200
+    set_tests_properties(${folder}_tests_${shard} PROPERTIES TIMEOUT 1200 COST 60
                          ENVIRONMENT "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${index}")
   endforeach()
 endfunction()

@@ -23,7 +23,8 @@ function(fathom_generated_code target)
   endif()
 endfunction()
 
-# Code of tests is not optimized: it takes half as long to compile. What is tested is the library, which is optimized.
+# Code of tests is not optimized, nor instrumented for fuzzing: it takes half as long to compile. What is tested is the
+# library, which is optimized.
 function(fathom_test_code target)
-  target_compile_options(${target} PRIVATE -O0)
+  target_compile_options(${target} PRIVATE -O0 $<$<BOOL:${FATHOM_FUZZ}>:-fno-sanitize=fuzzer-no-link>)
 endfunction()
