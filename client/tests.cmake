@@ -10,17 +10,18 @@ target_link_libraries(client_bench PRIVATE fathom_client_testing)
 add_executable(client_tests ${client_tests})
 target_link_libraries(client_tests PRIVATE fathom_client_testing GTest::gtest GTest::gtest_main)
 target_compile_definitions(client_tests PRIVATE FATHOM_TESTDATA="${CMAKE_CURRENT_SOURCE_DIR}/testdata")
-# Those that fork at every instruction have a process to themselves: with a sanitizer a fork takes as long as what the
-# tests before it left in memory is large.
-set(not_beside_others EventSignals.*)
+# Those that fork at every instruction have a process to themselves: with a sanitizer, a fork takes longer the more memory
+# the tests before it left.
+set(not_beside_others "EventSignals.*:Trigger.ForkedAtEveryInstruction")
 if(FATHOM_SANITIZE)
   # With a sanitizer, each of their hundred thousand steps takes a hundred times as long.
   string(APPEND not_beside_others ":OpenSpanSignals.*")
 endif()
 add_test(NAME client_tests COMMAND client_tests --gtest_filter=-${not_beside_others})
 add_test(NAME client_event_signals COMMAND client_tests --gtest_filter=EventSignals.*)
+add_test(NAME client_trigger_forks COMMAND client_tests --gtest_filter=Trigger.ForkedAtEveryInstruction)
 # No agent of this machine is to see what the tests do.
-set_tests_properties(client_tests client_event_signals PROPERTIES TIMEOUT 600 PROCESSORS 2 COST 50 ENVIRONMENT "FATHOM_AGENT_SOCKET=")
+set_tests_properties(client_tests client_event_signals client_trigger_forks PROPERTIES TIMEOUT 600 PROCESSORS 2 COST 50 ENVIRONMENT "FATHOM_AGENT_SOCKET=")
 
 # Programs that tests start.
 add_executable(client_victim programs/client_victim.cc)

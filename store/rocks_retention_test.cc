@@ -60,7 +60,7 @@ class RocksRetention : public ::testing::Test {
     uint64_t dropped_before = metric(dropped_spans_series(reason)), stored_before = metric("fathom_spans_stored_total");
     for (int run = 0; run < 2; ++run) {
       ASSERT_EQ(rig_.reopen(), "");
-      uint64_t rounds = rounds_ + 3;
+      uint64_t rounds = rounds_ + 1;
       std::atomic<bool> stop = false;
       std::jthread reader([&] { read_until(stop); });
       write(600);

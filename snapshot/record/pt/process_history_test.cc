@@ -156,8 +156,9 @@ TEST(ProcessHistoryModel, FoldingChangesNoAnswer) {
       horizon = script.tsc() - 10;
       history.fold(horizon);
       for (uint64_t at = horizon; at <= script.tsc(); at += 3) {
-        ASSERT_EQ(play(history.rows(), at).names, play(all, at).names) << "seed " << seed << " at " << at;
-        ASSERT_EQ(play(history.rows(), at).pages, play(all, at).pages) << "seed " << seed << " at " << at;
+        const auto folded = play(history.rows(), at), whole = play(all, at);
+        ASSERT_EQ(folded.names, whole.names) << "seed " << seed << " at " << at;
+        ASSERT_EQ(folded.pages, whole.pages) << "seed " << seed << " at " << at;
       }
     }
     EXPECT_LE(history.recent(), 12u);
