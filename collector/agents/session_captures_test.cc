@@ -2,12 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <random>
 #include <set>
-#include <thread>
 
-#include "base/metrics.h"
 #include "collector/agents/session.h"
 #include "collector/testing/agent_peer.h"
 #include "collector/testing/fake_captures.h"
@@ -84,15 +81,6 @@ class SessionCapturesTest : public ::testing::Test {
   wire::CaptureProgress last() {
     auto progress = wire_->progress();
     return progress.empty() ? wire::CaptureProgress() : progress.back();
-  }
-  // Parts are written, and give their memory back, on threads of the intake.
-  static bool wait_for_free_memory() {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (gauge("fathom_capture_budget_used_bytes", "").value() != 0) {
-      if (std::chrono::steady_clock::now() > end) return false;
-      std::this_thread::yield();
-    }
-    return true;
   }
   static uint64_t counted(const char* outcome) {
     return counter("fathom_captures_received_total", "", label("outcome", outcome)).value();

@@ -3,11 +3,14 @@
 // Header-only, because tests and the fuzz target share it. Thread safety: all of it.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
+#include <thread>
 #include <utility>
 
+#include "base/metrics.h"
 #include "store/model/memory_captures.h"
 
 namespace fathom::collector::testing {
@@ -78,5 +81,16 @@ class FakeCaptures : public store::MemoryCaptures {
   bool held_ = false;
   std::map<Step, Error> faults_;
 };
+
+// Waits until every part that an intake took is written: its threads then give the memory back. False: it takes too
+// long.
+inline bool wait_for_free_memory() {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (gauge("fathom_capture_budget_used_bytes", "").value() != 0) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
 
 }  // namespace fathom::collector::testing
