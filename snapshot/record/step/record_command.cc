@@ -79,12 +79,15 @@ Result<StepOutcome> finish(Recording& recording, const Stepper& stepper, const S
   return outcome;
 }
 
+// Waits for the program's end. A thread that exits while it is released stays traced, and the program does not end
+// before that thread is reaped: so every child is waited for, as the stepper does.
 Result<int> wait_for(pid_t command) {
-  int status = 0;
-  while (::waitpid(command, &status, __WALL) < 0) {
-    if (errno != EINTR) return system_error("cannot wait for the program");
+  while (true) {
+    int status = 0;
+    const pid_t ended = ::waitpid(-1, &status, __WALL);
+    if (ended == command && !WIFSTOPPED(status)) return status;
+    if (ended < 0 && errno != EINTR) return system_error("cannot wait for the program");
   }
-  return status;
 }
 
 }  // namespace
