@@ -106,7 +106,7 @@ endfunction()
 function(fathom_folder_tests folder shards)
   if(NOT shards)
     add_test(NAME ${folder}_tests COMMAND ${folder}_tests)
-    # The bound is against hangs: sanitizers are slow. Two slots are a processor (tests/CMakeLists.txt).
+    # The bound is against hangs: sanitizers are slow. tests/CMakeLists.txt explains the slots.
     set_tests_properties(${folder}_tests PROPERTIES TIMEOUT 1200 PROCESSORS 2 COST 15)
     return()
   endif()
