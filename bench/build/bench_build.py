@@ -238,7 +238,8 @@ def main():
         print("note: changes that are not committed are not measured", file=sys.stderr)
     failed = {}
     with tempfile.TemporaryDirectory(prefix="fathom-bench-build-") as temporary:
-        bench = Bench(options.work_dir or temporary)
+        # A folder of its own: what lies beside it is not removed.
+        bench = Bench(pathlib.Path(options.work_dir or temporary, "fathom-bench-build"))
         bench.work.mkdir(parents=True, exist_ok=True)
         for step in options.steps:
             try:

@@ -32,7 +32,8 @@ def header_seconds(events):
 def costs(build, jobs):
     """[(seconds, translation units, header)], the most expensive first."""
     entries = json.loads(pathlib.Path(build, "compile_commands.json").read_text(encoding="utf-8"))
-    entries = [entry for entry in entries if entry["file"].endswith(".cc")]
+    # The source of the BPF object is generated late, and includes next to nothing.
+    entries = [entry for entry in entries if entry["file"].endswith(".cc") and pathlib.Path(entry["file"]).exists()]
     seconds, units = collections.Counter(), collections.Counter()
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         traces = pool.map(lambda pair: trace_of(pair[1], pathlib.Path(folder, f"{pair[0]}.json")), enumerate(entries))

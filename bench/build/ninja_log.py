@@ -32,7 +32,7 @@ def kind_of(output):
 
 
 def by_folder(steps):
-    """{(kind, folder): seconds}; only compilation is told apart by folder."""
+    """{(kind, folder): seconds}; only compilation is divided by folder."""
     sums = collections.Counter()
     for output, seconds in steps.items():
         kind = kind_of(output)

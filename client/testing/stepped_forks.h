@@ -9,7 +9,7 @@
 
 namespace fathom::client::testing {
 
-inline bool is_child = false;  // set by whoever goes on in it
+inline bool is_child = false;  // set in the forked child
 inline uint64_t forks = 0;     // of this process
 
 // Waits for the child, which has to exit with 0.
