@@ -380,16 +380,18 @@ class OneMoreFile {
 
 TEST_F(HttpServerTest, WithoutFileDescriptorsConnectionsWaitAndAreCounted) {
   start();
+  // An answer proves that the server's thread has started: a thread's first allocation opens a file of its own.
+  RawClient first = connect();
+  first.send("GET / HTTP/1.1\r\n\r\n");
+  ASSERT_EQ(status_of(first.read_answer()), 200);
   uint64_t before = refused("accept_failed");
-  std::optional<RawClient> client;
-  {
-    OneMoreFile limit;
-    client.emplace(address_);  // takes the last one, so there is none for the server's side
-    ASSERT_TRUE(client->connected());
-    while (refused("accept_failed") == before) std::this_thread::yield();
-  }
-  client->send("GET /late HTTP/1.1\r\n\r\n");
-  EXPECT_EQ(body_of(client->read_answer()), "GET /late\n");
+  std::optional<OneMoreFile> limit(std::in_place);
+  RawClient client(address_);  // takes the last one, so there is none for the server's side
+  ASSERT_TRUE(client.connected());
+  while (refused("accept_failed") == before) std::this_thread::yield();
+  limit.reset();
+  client.send("GET /late HTTP/1.1\r\n\r\n");
+  EXPECT_EQ(body_of(client.read_answer()), "GET /late\n");
 }
 
 TEST_F(HttpServerTest, APeerThatGoesAwayCancelsItsRequest) {
