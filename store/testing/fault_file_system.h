@@ -5,7 +5,7 @@
 // freezes the disk (whatever the database still tries fails, as if it had died there); the test then closes the
 // database, which cannot tell anybody any more, and restart() drops what was not durable and gives the power back.
 // Syncs are remembered, not passed on: no real power is cut in a test, and they would only cost time.
-// Use: rocksdb::NewCompositeEnv(fs) in the database's options. The info log (LOG) goes around all this.
+// Use: FaultEnv (fault_env.h) in the database's options. The info log (LOG) goes around all this.
 // Thread safety: all of it; one lock serialises what changes the disk. Ownership: outlives its files' databases.
 #pragma once
 

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/testing/temp_directory.h"
+#include "store/testing/fault_env.h"
 #include "store/testing/fault_file_system.h"
 
 namespace fathom::store {
@@ -24,7 +25,7 @@ class NoAutomaticRecovery : public rocksdb::EventListener {
 // RocksDB on top, the way the store uses it.
 class FaultFileSystemUnderRocksDb : public ::testing::Test {
  protected:
-  FaultFileSystemUnderRocksDb() : fs_(std::make_shared<FaultFileSystem>()), env_(rocksdb::NewCompositeEnv(fs_)) {
+  FaultFileSystemUnderRocksDb() : fs_(std::make_shared<FaultFileSystem>()), env_(std::make_unique<FaultEnv>(fs_)) {
     open();
   }
 

@@ -14,6 +14,7 @@
 
 #include "base/testing/temp_directory.h"
 #include "store/rocks/rocks_store.h"
+#include "store/testing/fault_env.h"
 #include "store/testing/fault_file_system.h"
 #include "store/testing/span_builder.h"
 
@@ -42,7 +43,7 @@ class RocksRig {
  private:
   TempDirectory directory_;
   std::shared_ptr<FaultFileSystem> disk_ = std::make_shared<FaultFileSystem>();
-  std::unique_ptr<rocksdb::Env> env_ = rocksdb::NewCompositeEnv(disk_);
+  std::unique_ptr<rocksdb::Env> env_ = std::make_unique<FaultEnv>(disk_);
   std::atomic<uint64_t> now_unix_nano_{kTestNow};
   RocksOptions options_;
   std::unique_ptr<RocksStore> store_;

@@ -1,0 +1,34 @@
+// FaultEnv: what RocksDB sees of the machine in tests: a FaultFileSystem, and a clock whose sleeps are short.
+//
+// After a failed flush or compaction, RocksDB sleeps a second before it goes on, also while it is closed. Tests fail
+// its writes on purpose, hundreds of times.
+// Thread safety: as rocksdb::Env. Ownership: shares the file system; must outlive the database.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include <rocksdb/env.h>
+#include <rocksdb/system_clock.h>
+
+#include "store/testing/fault_file_system.h"
+
+namespace fathom::store {
+
+class ShortSleeps : public rocksdb::SystemClockWrapper {
+ public:
+  ShortSleeps() : SystemClockWrapper(rocksdb::SystemClock::Default()) {}
+  const char* Name() const override { return "ShortSleeps"; }
+  void SleepForMicroseconds(int micros) override { SystemClockWrapper::SleepForMicroseconds(std::min(micros, 10'000)); }
+};
+
+class FaultEnv : public rocksdb::EnvWrapper {
+ public:
+  explicit FaultEnv(std::shared_ptr<FaultFileSystem> disk) : EnvWrapper(rocksdb::NewCompositeEnv(disk)) {
+    file_system_ = std::move(disk);
+    system_clock_ = std::make_shared<ShortSleeps>();
+  }
+};
+
+}  // namespace fathom::store
