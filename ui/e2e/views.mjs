@@ -6,8 +6,7 @@ import { accessible, fitsItsWindow } from "./looks.mjs";
 async function opened(page, address) {
   await page.goto(address);
   await page.locator("h1, main p").first().waitFor();
-  await page.waitForLoadState("networkidle");
-  await settled(page);
+  await Promise.all([page.waitForLoadState("networkidle"), settled(page)]);
 }
 
 const inScheme =
