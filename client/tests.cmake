@@ -21,7 +21,7 @@ add_test(NAME client_tests COMMAND client_tests --gtest_filter=-${not_beside_oth
 add_test(NAME client_event_signals COMMAND client_tests --gtest_filter=EventSignals.*)
 add_test(NAME client_trigger_forks COMMAND client_tests --gtest_filter=Trigger.ForkedAtEveryInstruction)
 # No agent of this machine is to see what the tests do.
-set_tests_properties(client_tests client_event_signals client_trigger_forks PROPERTIES TIMEOUT 600 PROCESSORS 2 COST 50 ENVIRONMENT "FATHOM_AGENT_SOCKET=")
+set_tests_properties(client_tests client_event_signals client_trigger_forks PROPERTIES TIMEOUT 600 COST 50 ENVIRONMENT "FATHOM_AGENT_SOCKET=")
 
 # Programs that tests start.
 add_executable(client_victim programs/client_victim.cc)

@@ -106,8 +106,8 @@ endfunction()
 function(fathom_folder_tests folder shards)
   if(NOT shards)
     add_test(NAME ${folder}_tests COMMAND ${folder}_tests)
-    # The bound is against hangs: sanitizers are slow. tests/CMakeLists.txt explains the slots.
-    set_tests_properties(${folder}_tests PROPERTIES TIMEOUT 1200 PROCESSORS 2 COST 15)
+    # The bound is against hangs: sanitizers are slow. ctest begins with what costs the most.
+    set_tests_properties(${folder}_tests PROPERTIES TIMEOUT 1200 COST 45)
     return()
   endif()
   foreach(shard RANGE 1 ${shards})
