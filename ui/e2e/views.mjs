@@ -6,7 +6,8 @@ import { accessible, fitsItsWindow } from "./looks.mjs";
 async function opened(page, address) {
   await page.goto(address);
   await page.locator("h1, main p").first().waitFor();
-  await Promise.all([page.waitForLoadState("networkidle"), settled(page)]);
+  await page.waitForLoadState("networkidle");
+  await settled(page);
 }
 
 const inScheme =
