@@ -22,7 +22,8 @@ SECONDS = 600  # bounds hangs; two idle processors take a tenth
 MS = 1_000_000
 MINUTE = 60 * 1000 * MS
 SPANS_PER_REQUEST = 2000
-# Browsers wait most of the time, so two look at once; the longest part begins first, and what counts frames comes last.
+# One browser does not keep two processors busy, so two run at once. The longest part starts first; the one that measures
+# frames starts last.
 PARTS = [("views",), ("explore",), ("trace",), ("services",), ("walks",), ("timeline", "lists"), ("snapshot",)]
 AT_ONCE = 2
 # What happened yesterday: from a quarter past two on, two of checkout's four hosts run a version that is slow for one

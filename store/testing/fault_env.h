@@ -1,8 +1,8 @@
 // FaultEnv: what RocksDB sees of the machine in tests: a FaultFileSystem, and a clock whose sleeps are short.
 //
-// After a failed flush or compaction, RocksDB sleeps a second before it goes on, also while it is closed. Tests fail
-// its writes on purpose, hundreds of times.
-// Thread safety: as rocksdb::Env. Ownership: shares the file system; must outlive the database.
+// After a failed flush or compaction, RocksDB sleeps for a second before it goes on, even while it is being closed.
+// Tests make its writes fail hundreds of times. Thread safety: as rocksdb::Env. Ownership: shares the file system; must
+// outlive the database.
 #pragma once
 
 #include <algorithm>
@@ -16,11 +16,15 @@
 
 namespace fathom::store {
 
+constexpr int kLongestSleepMicros = 10'000;
+
 class ShortSleeps : public rocksdb::SystemClockWrapper {
  public:
   ShortSleeps() : SystemClockWrapper(rocksdb::SystemClock::Default()) {}
   const char* Name() const override { return "ShortSleeps"; }
-  void SleepForMicroseconds(int micros) override { SystemClockWrapper::SleepForMicroseconds(std::min(micros, 10'000)); }
+  void SleepForMicroseconds(int micros) override {
+    SystemClockWrapper::SleepForMicroseconds(std::min(micros, kLongestSleepMicros));
+  }
 };
 
 class FaultEnv : public rocksdb::EnvWrapper {
