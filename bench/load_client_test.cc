@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "base/testing/repetitions.h"
 #include "base/time.h"
 #include "bench/live_load.h"
 #include "bench/testing/schedule.h"
@@ -41,11 +42,12 @@ LoadCounts send_shop(const ScriptedGrpcServer& server, LoadOptions options, uint
 
 TEST(LoadClient, DeliversEverySpanOverManyConnections) {
   ScriptedGrpcServer server(accept);
-  LoadCounts counts = send_shop(server, {"", 4, 8}, 2000);
-  EXPECT_EQ(counts.spans_acked, 2000u * kPositions);
+  const uint64_t traces = repetitions(2000);
+  LoadCounts counts = send_shop(server, {"", 4, 8}, traces);
+  EXPECT_EQ(counts.spans_acked, traces * kPositions);
   EXPECT_EQ(counts.requests_acked, server.requests().size());
   EXPECT_EQ(counts.ack.count(), counts.requests_acked);
-  EXPECT_EQ(distinct_spans(server.requests()), 2000u * kPositions);
+  EXPECT_EQ(distinct_spans(server.requests()), traces * kPositions);
   EXPECT_EQ(counts.failed + counts.refused, 0u);
 }
 

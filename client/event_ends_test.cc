@@ -4,6 +4,7 @@
 
 #include <thread>
 
+#include "base/testing/repetitions.h"
 #include "client/process.h"
 #include "client/testing/stepped_events.h"
 
@@ -113,16 +114,7 @@ void write_at_one_step(int, siginfo_t*, void* context) {
 }
 
 // With a sanitizer each takes many times as long: then not all of them.
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define FATHOM_SLOW_STEPS
-#endif
-#endif
-#if defined(FATHOM_SLOW_STEPS) || defined(__SANITIZE_ADDRESS__)
-constexpr uint64_t kStride = 11;
-#else
-constexpr uint64_t kStride = 1;
-#endif
+constexpr uint64_t kStride = kSanitized ? 11 : 1;
 
 TEST(EventSignals, AThreadsEndAtOneInstructionAfterTheOther) {
   for_each_fill({Fill::kLittle, Fill::kMuch}, [](Fill fill) {
@@ -155,7 +147,7 @@ void fork_through_the_end(Fill fill, void (*handler)(int, siginfo_t*, void*)) {
   since_it_left = 0;
   at_every_step_with_context(handler);
   end_a_thread(fill);
-  EXPECT_GT(forks, before + kUntilItIsDone);
+  EXPECT_GT(forks, before + kUntilItIsDone / testing::step_stride);
 }
 
 TEST(EventSignals, AThreadsEndForkedAtEveryInstruction) {

@@ -5,6 +5,7 @@
 #include <set>
 #include <thread>
 
+#include "base/testing/repetitions.h"
 #include "client/detail/tracepoints.h"
 #include "client/process.h"
 #include "client/testing/detail_reader.h"
@@ -317,7 +318,7 @@ TEST(DetailPool, ForksWhileThreadsGoOnWriting) {
       for (uint64_t i = 0; !done.load(); i++) FATHOM_EVENT_ON("busy", "thread", t, "number", i);
     });
   }
-  for (int i = 0; i < 20; i++) {
+  for (uint64_t i = 0; i < repetitions(20); i++) {
     in_own_process([] {
       numbered(7);
       EXPECT_EQ(numbers_found(), std::set<uint64_t>{7});

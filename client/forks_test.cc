@@ -8,6 +8,7 @@
 #include <functional>
 #include <thread>
 
+#include "base/testing/repetitions.h"
 #include "client/process.h"
 #include "client/testing/pool_reader.h"
 #include "client/thread.h"
@@ -145,7 +146,7 @@ TEST_F(Forks, FromAProgramWhoseThreadsGoOnWriting) {
     });
   }
   uint64_t taken = 0;
-  for (int i = 0; i < 5; i++) {
+  for (uint64_t i = 0; i < repetitions(5); i++) {
     EXPECT_EQ(outcome_of(fork(), spans_in_child), 0);
     taken += reader_.take().size();
   }

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <set>
 
+#include "base/testing/repetitions.h"
 #include "client/testing/child_program.h"
 #include "client/testing/fake_agent.h"
 #include "client/testing/outside.h"
@@ -302,13 +303,13 @@ struct Numbers {
 };
 
 TEST_F(Handover, WhateverWasFinishedBeforeAKillIsInThePool) {
-  for (int round = 0; round < 12; round++) {
+  for (uint64_t round = 0; round < repetitions(12); round++) {
     Progress progress;
     auto program = start("forever", progress.path());
     const Offered offered = lasting_offer();
     PoolReader reader = PoolReader::of_file(offered.pool.get());
     Numbers numbers;
-    const uint64_t enough = 500 + static_cast<uint64_t>(round) * 700;
+    const uint64_t enough = 500 + round * 700;
     while (numbers.seen[0].size() + numbers.seen[1].size() < enough) {
       numbers.enter(reader.take());
       for (int t = 0; t < 2; t++) progress.allow(t, numbers.seen[t].size());

@@ -8,6 +8,7 @@
 #include <set>
 #include <thread>
 
+#include "base/testing/repetitions.h"
 #include "client/process.h"
 #include "client/signal_context.h"
 #include "client/testing/pool_reader.h"
@@ -69,8 +70,11 @@ TEST(Signals, SpansInHandlersThatInterruptSpans) {
   setitimer(ITIMER_REAL, &often, nullptr);
   std::vector<ReadSpan> spans;
   uint64_t made = 0;
-  while (handler_spans.load() < 4000) {
-    for (int i = 0; i < 200; i++, made++) {
+  const uint64_t enough = repetitions(4000);
+  const auto is_enough = [enough] { return handler_spans.load() >= enough; };
+  while (!is_enough()) {
+    // Where handlers take longer than the timer, next to nothing is made between them.
+    for (int i = 0; i < 200 && !is_enough(); i++, made++) {
       Span span("main");
       span.set("number", made).set("text", "some words");
     }
@@ -126,8 +130,8 @@ TEST(Signals, AtEveryInstruction) {
   on_signal(SIGTRAP, span_at_step, 0);
   const uint64_t lost_before = fathom_lost_spans();
   std::set<std::string> ids, mains, numbers;
-  constexpr uint64_t kSpans = 60;
-  for (uint64_t i = 0; i < kSpans; i++) {
+  const uint64_t spans = repetitions(60);
+  for (uint64_t i = 0; i < spans; i++) {
     stepped_span_with_attributes(i);
     EXPECT_FALSE(Context::active().has_value());
     for (const ReadSpan& span : reader.take()) {
@@ -137,9 +141,9 @@ TEST(Signals, AtEveryInstruction) {
     }
   }
   signal(SIGTRAP, SIG_DFL);
-  EXPECT_EQ(mains.size(), kSpans);
+  EXPECT_EQ(mains.size(), spans);
   EXPECT_EQ(numbers.size(), handler_steps.load());
-  EXPECT_GT(handler_steps.load(), kSpans * 100) << "instructions";
+  EXPECT_GT(handler_steps.load(), spans * 100) << "instructions";
   EXPECT_EQ(fathom_lost_spans(), lost_before);
   EXPECT_TRUE(reader.faults().empty()) << reader.faults()[0];
   // No chunk is left that no thread writes to: after this thread's, all are free.

@@ -69,7 +69,7 @@ TEST(RocksRandomOps, EqualsTheModelInSmallSegments) {
 }
 
 TEST(RocksRandomOps, EqualsTheModelInOrdinarySegments) {
-  for (uint64_t seed = 1001; seed <= 1000 + seeds(10) / 2; ++seed) {
+  for (uint64_t seed = 1001; seed <= 1000 + seeds(5); ++seed) {
     std::optional<std::string> difference = compare_stores(model_factory(), ordinary_segment_factory(), seed, 150);
     ASSERT_FALSE(difference) << *difference;
   }

@@ -63,7 +63,7 @@ class RocksRetention : public ::testing::Test {
       uint64_t rounds = rounds_ + 1;
       std::atomic<bool> stop = false;
       std::jthread reader([&] { read_until(stop); });
-      write(600);
+      write(400);
       EXPECT_TRUE(eventually([&] { return rounds_ >= rounds; }));
       stop = true;
     }

@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/testing/repetitions.h"
 #include "base/time.h"
 
 #include "store/testing/rocks_rig.h"
@@ -13,7 +14,7 @@
 namespace fathom::store::testing {
 namespace {
 
-constexpr uint64_t kSearchedBatches = 100, kSpansPerSearchedBatch = 1000;
+constexpr uint64_t kSpansPerSearchedBatch = 1000;
 
 class RocksSearchLoad : public ::testing::Test {
  protected:
@@ -22,7 +23,7 @@ class RocksSearchLoad : public ::testing::Test {
     rig_.options().segment_spans = 1'000'000;  // nothing is sealed: every search reads all rows in memory
     rig_.options().segment_bytes = 1 << 30;
     ASSERT_EQ(rig_.open(), "");
-    for (uint64_t batch = 1; batch <= kSearchedBatches; ++batch) {
+    for (uint64_t batch = 1; batch <= repetitions(100); ++batch) {
       std::vector<TestSpan> spans;
       for (uint64_t i = 1; i <= kSpansPerSearchedBatch; ++i)
         spans.push_back(test_span(batch, i, 0, i).with({"key", "value"}));
@@ -87,11 +88,12 @@ TEST(RocksSearch, APageOfSpansReadsTheirTraceOnce) {
 
 // A trace of very many slow spans stands between others on the first page, and costs the later ones next to nothing.
 TEST(RocksSearch, ATraceOfVeryManySlowSpansIsOneOfThePage) {
-  constexpr uint64_t kSpans = 100'000, kOthers = 300;
+  const uint64_t all = repetitions(100'000);
+  constexpr uint64_t kOthers = 300;
   RocksRig rig;
   ASSERT_EQ(rig.open(), "");
   std::vector<TestSpan> spans;
-  for (uint64_t i = 1; i <= kSpans; ++i) {
+  for (uint64_t i = 1; i <= all; ++i) {
     spans.push_back(test_span(1000, i, 0, 10 * kMilli + i));
     if (i % 20'000 == 0) {
       ASSERT_EQ(append_once(rig.store(), make_batch(std::exchange(spans, {}))).outcome, AppendOutcome::kDurable);

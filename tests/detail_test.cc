@@ -9,6 +9,7 @@
 #include <random>
 #include <sstream>
 
+#include "base/testing/repetitions.h"
 #include "base/time.h"
 #include "node-agent/detail/event_decoder.h"
 #include "tests/testing/event_crash.h"
@@ -26,7 +27,7 @@ const std::string kGolden = FATHOM_TESTDATA "/detail-v1";
 TEST(DetailCrash, EveryCommittedEventIsReadBack) {
   uint64_t seed = std::random_device()();
   EventVerdict sum;
-  for (uint32_t kill = 0; kill < 20; ++kill) {
+  for (uint32_t kill = 0; kill < repetitions(20); ++kill) {
     SCOPED_TRACE("seed " + std::to_string(seed) + ", kill " + std::to_string(kill));
     Result<EventVerdict> verdict = testing::crash_event_writer(testing::varied_plan(kWriter, seed, kill));
     ASSERT_TRUE(verdict.ok()) << verdict.error().message;

@@ -11,6 +11,7 @@
 #include <map>
 #include <random>
 
+#include "base/testing/repetitions.h"
 #include "client/process.h"
 #include "client/testing/detail_reader.h"
 #include "client/testing/own_process.h"
@@ -195,7 +196,7 @@ class Model {
 
 TEST(WriterModel, RandomInterleavings) {
   const uint64_t first = setting("FATHOM_SEED", std::random_device{}());
-  for (uint64_t seed = first; seed < first + setting("FATHOM_SEEDS", 5); seed++) {
+  for (uint64_t seed = first; seed < first + setting("FATHOM_SEEDS", repetitions(5)); seed++) {
     SCOPED_TRACE("FATHOM_SEED=" + std::to_string(seed));
     in_own_process([seed] {
       settings.detail_mib = 1;

@@ -13,7 +13,7 @@ namespace fathom::client::testing {
 namespace {
 
 template <typename Word>
-Word word_at(const std::string& bytes, size_t at) {
+Word word_at(std::string_view bytes, size_t at) {
   Word word{};
   if (at + sizeof word <= bytes.size()) std::memcpy(&word, bytes.data() + at, sizeof word);
   return word;
@@ -25,11 +25,11 @@ size_t width_of(uint8_t type) {
 }
 
 template <typename Number>
-std::string text_of(const std::string& bytes) {
+std::string text_of(std::string_view bytes) {
   return std::to_string(word_at<Number>(bytes, 0));
 }
 
-std::string number_text(uint8_t type, const std::string& bytes) {
+std::string number_text(uint8_t type, std::string_view bytes) {
   switch (static_cast<pool::FieldType>(type)) {
     case pool::FieldType::kInt8:
       return text_of<int8_t>(bytes);
@@ -119,8 +119,7 @@ void DetailReader::read_table() {
   }
 }
 
-void DetailReader::read_event(const std::string& record, uint32_t kind, ReadEvent event,
-                              std::vector<ReadEvent>& events) {
+void DetailReader::read_event(std::string_view record, uint32_t kind, ReadEvent event, std::vector<ReadEvent>& events) {
   if (table_.count(kind) == 0) read_table();
   if (table_.count(kind) == 0) {
     faults_.push_back("an event of no known kind: " + std::to_string(kind));
@@ -137,7 +136,7 @@ void DetailReader::read_event(const std::string& record, uint32_t kind, ReadEven
       continue;
     }
     const uint32_t size = word_at<uint16_t>(record, at);
-    event.fields.push_back({key, record.substr(at + 2, size & ~pool::kCutBit), type});
+    event.fields.push_back({key, std::string(record.substr(at + 2, size & ~pool::kCutBit)), type});
     if ((size & pool::kCutBit) != 0) event.fields.back().value += "...";
     at += 2 + (size & ~pool::kCutBit);
   }
@@ -170,7 +169,7 @@ void DetailReader::read_chunk(uint32_t number, std::vector<ReadEvent>* events, R
       faults_.push_back("a record beyond its chunk");
       break;
     }
-    const std::string record = all.substr(at, bytes);
+    const std::string_view record = std::string_view(all).substr(at, bytes);
     event.ticks = word_at<uint64_t>(record, 0) & 0xffffffffffff;
     const uint32_t kind = pool::kind_of(head);
     if (kind == pool::kOwner) {

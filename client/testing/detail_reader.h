@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "client/pool/detail_layout.h"
@@ -66,7 +67,7 @@ class DetailReader {
   };
   void read_table();
   void read_chunk(uint32_t number, std::vector<ReadEvent>* events, ReadChunk& chunk);
-  void read_event(const std::string& record, uint32_t kind, ReadEvent event, std::vector<ReadEvent>& events);
+  void read_event(std::string_view record, uint32_t kind, ReadEvent event, std::vector<ReadEvent>& events);
   std::string bytes(uint64_t offset, size_t size) const;
 
   std::shared_ptr<void> mapping_;  // of_file()'s

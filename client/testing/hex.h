@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace fathom::client::testing {
 
@@ -15,7 +16,7 @@ inline std::string hex(const uint8_t* bytes, size_t size) {
   }
   return text;
 }
-inline std::string hex(const std::string& bytes) {
+inline std::string hex(std::string_view bytes) {
   return hex(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
 }
 

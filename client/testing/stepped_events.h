@@ -9,6 +9,7 @@
 
 #include <set>
 
+#include "base/testing/repetitions.h"
 #include "client/detail/writer.h"
 #include "client/testing/detail_reader.h"
 #include "client/testing/own_process.h"
@@ -20,6 +21,13 @@
 namespace fathom::client::testing {
 
 inline uint64_t steps = 0, mains = 0;
+
+// What takes long in a handler is done after every `step_stride`-th instruction only.
+inline const uint64_t step_stride = repetition_stride();
+inline uint64_t instants = 0;
+inline bool is_instant_to_act() {
+  return instants++ % step_stride == 0;
+}
 
 __attribute__((noinline)) inline void event_at_step(uint64_t number) {
   FATHOM_EVENT_ON("step", "number", number, "twice", number * 2);
@@ -78,13 +86,13 @@ inline void go_on_as_child(void* context) {
 }
 
 inline void fork_at_step(int, siginfo_t*, void* context) {
-  if (is_child) return;
+  if (is_child || !is_instant_to_act()) return;
   const pid_t child = fork();
   child == 0 ? go_on_as_child(context) : expect_good_child(child);
 }
 // Without the C library's knowledge.
 inline void raw_fork_at_step(int, siginfo_t*, void* context) {
-  if (is_child) return;
+  if (is_child || !is_instant_to_act()) return;
   const auto child = static_cast<pid_t>(syscall(SYS_fork));
   child == 0 ? go_on_as_child(context) : expect_good_child(child);
 }

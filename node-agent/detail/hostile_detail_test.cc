@@ -7,6 +7,7 @@
 #include <random>
 #include <thread>
 
+#include "base/testing/repetitions.h"
 #include "base/time.h"
 #include "node-agent/detail/detail_reader.h"
 #include "node-agent/testing/detail_events.h"
@@ -78,7 +79,7 @@ size_t wild_place(ScriptedDetail& pool, std::mt19937_64& random) {
 }
 
 TEST(HostileDetail, WildWordsAtRest) {
-  for (uint64_t seed = 0; seed < 200; ++seed) {
+  for (uint64_t seed = 0; seed < repetitions(200); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
     ScriptedDetail pool({.large = kLargeChunks,
@@ -96,7 +97,7 @@ TEST(HostileDetail, WildWordsAtRest) {
 }
 
 TEST(HostileDetail, WildWordsBetweenTheReadersSteps) {
-  for (uint64_t seed = 0; seed < 60; ++seed) {
+  for (uint64_t seed = 0; seed < repetitions(60); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
     ScriptedDetail pool({.large = kLargeChunks, .small = kSmallChunks});

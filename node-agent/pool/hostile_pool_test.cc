@@ -7,6 +7,7 @@
 #include <random>
 #include <thread>
 
+#include "base/testing/repetitions.h"
 #include "base/time.h"
 #include "node-agent/otlp/span_encoder.h"
 #include "node-agent/pool/pool_reader.h"
@@ -80,7 +81,7 @@ class HostilePool : public ::testing::Test {
 };
 
 TEST_F(HostilePool, WildWordsAtRest) {
-  for (uint64_t seed = 0; seed < 300; ++seed) {
+  for (uint64_t seed = 0; seed < repetitions(300); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
     ScriptedPool pool(kPoolChunks);

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <random>
 
+#include "base/testing/repetitions.h"
 #include "snapshot/decode/call_stack.h"
 #include "snapshot/decode/testing/call_text.h"
 #include "snapshot/decode/testing/naive_calls.h"
@@ -81,7 +82,7 @@ TEST(CallStacksModel, PartsAndOnePassAgree) {
   const RandomCode code;
   const char* given = std::getenv("FATHOM_SEED");
   const uint64_t first = given != nullptr ? std::strtoull(given, nullptr, 10) : 1;
-  const uint64_t last = given != nullptr ? first : 400;
+  const uint64_t last = given != nullptr ? first : repetitions(400);
   for (uint64_t seed = first; seed <= last; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);

@@ -1,6 +1,7 @@
 // trace(): everything that was sent comes back; spans in any order, of any age, repeated and conflicting.
 #include <algorithm>
 
+#include "base/testing/repetitions.h"
 #include "store/model/span_text.h"
 #include "store/testing/contract.h"
 
@@ -240,10 +241,11 @@ TEST_P(StoreContract, OneSpanIdInTwoTracesIsNoConflict) {
 }
 
 TEST_P(StoreContract, TracesOfAHundredThousandSpans) {
-  constexpr uint64_t kSpans = 100'000, kBatch = 4'000;
-  for (uint64_t from = 0; from < kSpans; from += kBatch) {
+  const uint64_t all = repetitions(100'000);
+  const uint64_t batch = all / 25;
+  for (uint64_t from = 0; from < all; from += batch) {
     std::vector<TestSpan> spans;
-    for (uint64_t i = from; i < from + kBatch; ++i) {
+    for (uint64_t i = from; i < from + batch; ++i) {
       spans.push_back(test_span(1, i + 1, static_cast<int64_t>(i), 1));
       if (i > 0) spans.back().parent((i + 1) / 2);
     }
@@ -252,16 +254,16 @@ TEST_P(StoreContract, TracesOfAHundredThousandSpans) {
   }
   always([&] {
     StoredTrace found = trace(1);
-    ASSERT_EQ(found.spans.size(), kSpans);
+    ASSERT_EQ(found.spans.size(), all);
     EXPECT_TRUE(found.complete);
-    EXPECT_EQ(found.duration_nano, kSpans);
-    for (uint64_t i = 0; i < kSpans; i += 997) ASSERT_EQ(found.spans[i].span.span_id, test_span_id(i + 1));
+    EXPECT_EQ(found.duration_nano, all);
+    for (uint64_t i = 0; i < all; i += 997) ASSERT_EQ(found.spans[i].span.span_id, test_span_id(i + 1));
     SlowRow row = slowest({}, By::kTrace, 1).at(0);
-    EXPECT_EQ(row.spans, kSpans);
-    EXPECT_EQ(row.duration_nano, kSpans);
+    EXPECT_EQ(row.spans, all);
+    EXPECT_EQ(row.duration_nano, all);
     EXPECT_TRUE(row.complete);
-    Filter last = in_range(kTestNow + kSpans - 1, UINT64_MAX);
-    EXPECT_EQ(slowest_ids(last, By::kSpan), Ids{"1:" + std::to_string(kSpans)});
+    Filter last = in_range(kTestNow + all - 1, UINT64_MAX);
+    EXPECT_EQ(slowest_ids(last, By::kSpan), Ids{"1:" + std::to_string(all)});
   });
 }
 

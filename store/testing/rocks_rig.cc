@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "base/metrics.h"
+#include "base/testing/repetitions.h"
 
 namespace fathom::store::testing {
 
@@ -83,7 +84,7 @@ uint64_t metric(const std::string& series) {
 
 uint64_t seeds(uint64_t ordinary) {
   const char* wanted = std::getenv("FATHOM_SEEDS");
-  return wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : ordinary;
+  return wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : repetitions(ordinary);
 }
 
 }  // namespace fathom::store::testing

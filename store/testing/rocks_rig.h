@@ -60,7 +60,7 @@ uint64_t counted_spans(SpanStore& store);
 bool eventually(const std::function<bool()>& condition);
 // The value of a series as /metrics shows it, e.g. `name{reason="age"}`; 0 while it does not exist.
 uint64_t metric(const std::string& series);
-// How many seeds a randomised test takes; FATHOM_SEEDS asks for another number.
+// How many seeds a randomised test takes (base/testing/repetitions.h); FATHOM_SEEDS asks for another number.
 uint64_t seeds(uint64_t ordinary);
 
 }  // namespace fathom::store::testing

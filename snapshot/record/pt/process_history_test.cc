@@ -8,6 +8,8 @@
 #include <set>
 #include <string>
 
+#include "base/testing/repetitions.h"
+
 namespace fathom::snapshot {
 namespace {
 
@@ -142,7 +144,7 @@ class Script {
 };
 
 TEST(ProcessHistoryModel, FoldingChangesNoAnswer) {
-  for (uint32_t seed = 0; seed < 150; ++seed) {
+  for (uint32_t seed = 0; seed < repetitions(150); ++seed) {
     Script script(seed);
     ProcessHistory history;
     std::vector<Sideband> all{row(SidebandKind::kFork, 0, 1, 1)};
