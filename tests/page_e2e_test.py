@@ -17,7 +17,7 @@ from harness.main import main
 from harness.server import BIN, ROOT, Server, cli, until
 
 UI = ROOT / "ui"
-CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium-headless-shell")
 SECONDS = 600  # bounds hangs; two idle processors take a tenth
 MS = 1_000_000
 MINUTE = 60 * 1000 * MS
@@ -35,7 +35,7 @@ CUSTOMERS = ["acme", "globex", "initech", "hooli", CUSTOMER, "stark", "wayne", "
 def missing():
     """What a browser needs that is not here, and how to get it."""
     if not os.path.exists(CHROMIUM):
-        return f"{CHROMIUM} is not there: apt install chromium"
+        return f"{CHROMIUM} is not there: apt install chromium-headless-shell"
     if shutil.which("node") is None:
         return "node is not there: apt install nodejs npm"
     if not (UI / "node_modules/playwright-core").exists():

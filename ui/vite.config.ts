@@ -15,6 +15,12 @@ export default defineConfig({
     modulePreload: { polyfill: false },
   },
   server: { host: "127.0.0.1", proxy: { "/api": server } },
-  // The timeout bounds hangs; a loaded machine is slow.
-  test: { include: ["src/**/*.test.ts", "src/**/*.test.tsx"], environment: "node", testTimeout: 60_000 },
+  // The timeout bounds hangs; a loaded machine is slow. A process for each file would take most of the time; no test leaves
+  // anything behind in what it shares with others.
+  test: {
+    include: ["src/**/*.test.ts", "src/**/*.test.tsx"],
+    environment: "node",
+    testTimeout: 60_000,
+    isolate: false,
+  },
 });

@@ -1,4 +1,4 @@
-// The browser (Debian's Chromium, without a window), and what is watched on every page that is opened in it.
+// The browser (Debian's Chromium, in its form that has no window), and what is watched on every page that is opened in it.
 import { chromium } from "playwright-core";
 
 // No sandbox: tests run as root, too. Nothing of it calls home.
@@ -8,7 +8,10 @@ const FLAGS = [
 ];
 
 export function launched() {
-  return chromium.launch({ executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium", args: FLAGS });
+  return chromium.launch({
+    executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium-headless-shell",
+    args: FLAGS,
+  });
 }
 
 /**

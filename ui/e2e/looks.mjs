@@ -5,10 +5,11 @@ import { createRequire } from "node:module";
 
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** No violation of WCAG or of good practice. */
-export async function accessible(page, what = "") {
+/** No violation of WCAG or of good practice, or of those of axe's rules that are named. */
+export async function accessible(page, what = "", rules = undefined) {
   await page.evaluate(axe);
-  const { violations } = await page.evaluate(() => globalThis.axe.run());
+  const options = rules ? { runOnly: rules } : {};
+  const { violations } = await page.evaluate((asked) => globalThis.axe.run(asked), options);
   const told = violations.map(({ id, nodes }) => {
     const where = nodes.map(({ html, failureSummary }) => `${html.slice(0, 160)} (${failureSummary})`);
     return `${id}: ${where.slice(0, 3).join(" | ")}`;
