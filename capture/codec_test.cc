@@ -78,7 +78,7 @@ TEST(CaptureCodec, NoticesEveryChangedByte) {
 TEST(CaptureCodec, BelievesNoByteOfABody) {
   const std::string body = sample_body();
   size_t decoded_some = 0;
-  // Of every byte some values, and all of them over a few bytes.
+  // With a stride above 1, each byte gets some of the values, and neighbouring bytes get the others.
   const size_t stride = 256 / repetitions(256);
   for (size_t at = 0; at < body.size(); ++at) {
     for (size_t value = at % stride; value < 256; value += stride) {

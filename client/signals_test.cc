@@ -73,7 +73,7 @@ TEST(Signals, SpansInHandlersThatInterruptSpans) {
   const uint64_t enough = repetitions(4000);
   const auto is_enough = [enough] { return handler_spans.load() >= enough; };
   while (!is_enough()) {
-    // Where handlers take longer than the timer, next to nothing is made between them.
+    // If a handler takes longer than the timer's interval, this loop makes almost no progress between handlers.
     for (int i = 0; i < 200 && !is_enough(); i++, made++) {
       Span span("main");
       span.set("number", made).set("text", "some words");

@@ -4,8 +4,9 @@ The builds compile sources in unity batches, where a source can use a header tha
 source, tests included, must compile by itself. A source is compiled again when its text, a header that it includes or its
 flags change (translation_units.py).
 
-GoogleTest's header takes most of a test's time. It is precompiled, for sources that include it anyway. All that this can
-hide is a test that needs GoogleTest's header, or one that it includes, some lines before it includes it.
+Parsing GoogleTest's header takes most of the time of a test source, so it is precompiled for sources that include it. This
+can hide one kind of missing include: a source, or a header that only tests include, that uses a declaration from
+GoogleTest's header or its includes before the line that includes it. The preset `debug` compiles without this header.
 """
 
 import argparse
@@ -51,10 +52,10 @@ class Precompiled:
         self.header.write_text(f"#include {GTEST}\n", encoding="utf-8")
 
     def flags_for(self, unit, files):
-        """What a unit that consists of `files` is compiled with in addition."""
+        """Additional compiler flags for a unit that consists of `files`."""
         if not any(includes_gtest(path) for path in files):
             return []
-        # Neither our macros nor our folders concern GoogleTest.
+        # GoogleTest depends on neither our macros nor our directories.
         flags = tuple(flag for flag in unit.flags if not flag.startswith(("-DFATHOM_", "-I", "-iquote")))
         with self.lock:
             if (unit.compiler, flags) not in self.made:

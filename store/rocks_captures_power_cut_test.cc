@@ -137,7 +137,7 @@ TEST(RocksCapturesPowerCut, WhatWasAcknowledgedIsThere) {
 }
 
 TEST(RocksCapturesPowerCut, WithoutSyncsTheyAreLost) {
-  // Of fewer cuts than these perhaps none loses anything.
+  // With fewer seeds, possibly no cut loses anything.
   const uint64_t cuts = std::max<uint64_t>(3, seeds(3));
   EXPECT_GT(captures_lost_in_cuts(Durability::kOs, cuts), 0u) << "a power cut that loses nothing proves nothing";
 }

@@ -172,7 +172,7 @@ TEST(RocksPowerCut, WhatWasAcknowledgedIsThereOnce) {
 }
 
 TEST(RocksPowerCut, WithoutSyncsSpansAreLostButNeverTorn) {
-  // Of fewer cuts than these perhaps none loses anything.
+  // With fewer seeds, possibly no cut loses anything.
   const uint64_t cuts = std::max<uint64_t>(5, seeds(5));
   EXPECT_GT(spans_lost_in_cuts(Durability::kOs, cuts), 0u) << "a power cut that loses nothing proves nothing";
 }

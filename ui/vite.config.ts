@@ -15,8 +15,8 @@ export default defineConfig({
     modulePreload: { polyfill: false },
   },
   server: { host: "127.0.0.1", proxy: { "/api": server } },
-  // The timeout bounds hangs; a loaded machine is slow. A process for each file would take most of the time; no test leaves
-  // anything behind in what it shares with others.
+  // The timeout is for hangs; a loaded machine is slow. The files share one process, because starting a process per file took
+  // most of the time. Tests must therefore restore every global that they change.
   test: {
     include: ["src/**/*.test.ts", "src/**/*.test.tsx"],
     environment: "node",

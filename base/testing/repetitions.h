@@ -1,7 +1,7 @@
-// How often a test repeats what it does with random input, or at one instant after the other.
+// How many repetitions a randomized or stepping test runs. Under a sanitizer it runs a quarter of them.
 //
-// A sanitizer makes each repetition several times as slow, and what it looks for shows in the first of them. Whether
-// all answers are right is found without it: there every test does all of its repetitions.
+// A sanitizer makes each repetition several times slower, and memory errors show in the first few. The release build
+// runs all repetitions, and finds wrong results there.
 //
 // Thread safety: reads the environment.
 #pragma once
@@ -19,13 +19,14 @@ inline constexpr bool kSanitized = false;
 inline constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
 #endif
 
-// `ordinary`; under a sanitizer a quarter of it, rounded up, unless FATHOM_TEST_FULL is set (`./dev test --full`).
+// Returns `ordinary`, or under a sanitizer a quarter of it, rounded up. FATHOM_TEST_FULL (`./dev test --full`) disables
+// the reduction.
 inline uint64_t repetitions(uint64_t ordinary) {
   const bool is_shortened = kSanitized && std::getenv("FATHOM_TEST_FULL") == nullptr;
   return is_shortened ? (ordinary + 3) / 4 : ordinary;
 }
 
-// For what is done at one instant after the other: at every how many of them, 1 or 4.
+// A stepping test acts at every instruction without a sanitizer (1) and at every fourth under one (4).
 inline uint64_t repetition_stride() {
   return 4 / repetitions(4);
 }

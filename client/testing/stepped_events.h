@@ -22,7 +22,7 @@ namespace fathom::client::testing {
 
 inline uint64_t steps = 0, mains = 0;
 
-// What takes long in a handler is done after every `step_stride`-th instruction only.
+// Slow work in a handler runs at every `step_stride`-th instruction only. Each call of is_instant_to_act() counts one.
 inline const uint64_t step_stride = repetition_stride();
 inline uint64_t instants = 0;
 inline bool is_instant_to_act() {

@@ -1,4 +1,4 @@
-// The browser (Debian's Chromium, in its form that has no window), and what is watched on every page that is opened in it.
+// The browser (Debian's chromium-headless-shell), and what is watched on every page that is opened in it.
 import { chromium } from "playwright-core";
 
 // No sandbox: tests run as root, too. Nothing of it calls home.

@@ -19,7 +19,7 @@ export const checks = {
       await prepared(page, name);
       await fitsItsWindow(page);
       await accessible(page, `in ${name}, light`);
-      // What is on the page stays the same; its colours do not.
+      // The dark scheme changes colours only, so only the contrast is checked again.
       await page.emulateMedia({ colorScheme: "dark" });
       await settled(page);
       await accessible(page, `in ${name}, dark`, ["color-contrast"]);
