@@ -22,10 +22,9 @@ SECONDS = 600  # bounds hangs; two idle processors take a tenth
 MS = 1_000_000
 MINUTE = 60 * 1000 * MS
 SPANS_PER_REQUEST = 2000
-# One browser does not keep two processors busy, so two run at once. The longest part starts first; the one that measures
-# frames starts last.
-PARTS = [("views",), ("explore",), ("trace",), ("services",), ("walks",), ("timeline", "lists"), ("snapshot",)]
-AT_ONCE = 2
+# Browsers wait, too, so three run on two processors. The longest parts start first.
+PARTS = [("snapshot",), ("views",), ("trace",), ("timeline", "lists"), ("explore",), ("walks",), ("services",)]
+AT_ONCE = 3
 # What happened yesterday: from a quarter past two on, two of checkout's four hosts run a version that is slow for one
 # customer; nobody else notices.
 OLD, NEW, CUSTOMER, SINCE = "2.3.1", "2.4.0", "umbrella", (14, 15)

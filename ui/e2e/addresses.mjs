@@ -1,5 +1,6 @@
 // The addresses of all views, of what a server has (facts.mjs), and what is done there before they are looked at.
-import { press, settled } from "./browser.mjs";
+import { settled } from "./activity.mjs";
+import { press } from "./browser.mjs";
 
 const SNAPSHOT_PARTS = ["calls", "functions", "sunburst", "syscalls", "delta", "diff", "stats"];
 const PATTERNS = "&from=call&to=return";
@@ -53,7 +54,6 @@ export async function prepared(page, name) {
   if (name.startsWith("explore") && name.endsWith("selected")) {
     await page.getByRole("button", { name: /^Slowest \d/ }).click();
     await page.locator('.differences, .explore-differences p:not([role="status"])').first().waitFor();
-    await page.waitForLoadState("networkidle");
     await settled(page);
   }
   await SELECTS[name]?.(page);

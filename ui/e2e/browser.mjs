@@ -1,5 +1,6 @@
 // The browser (Debian's chromium-headless-shell), and what is watched on every page that is opened in it.
 import { chromium } from "playwright-core";
+import { settled } from "./activity.mjs";
 
 // No sandbox: tests run as root, too. Nothing of it calls home.
 const FLAGS = [
@@ -31,27 +32,6 @@ export function watched(page, base) {
     }
   });
   return { problems, may: (pattern) => allowed.push(pattern) };
-}
-
-/** Waits until neither the address nor anything in the document has changed for a while; canvases draw within it. */
-export function settled(page) {
-  return page.evaluate(
-    () =>
-      new Promise((resolve) => {
-        const [quiet, most, begun] = [300, 5000, performance.now()];
-        let [changed, address] = [begun, location.href];
-        const seen = new MutationObserver(() => (changed = performance.now()));
-        seen.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
-        const look = () => {
-          const now = performance.now();
-          if (location.href !== address) [changed, address] = [now, location.href];
-          if (now - changed < quiet && now - begun < most) return requestAnimationFrame(look);
-          seen.disconnect();
-          resolve(undefined);
-        };
-        look();
-      }),
-  );
 }
 
 const nextFrame = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)));

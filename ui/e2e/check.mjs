@@ -5,6 +5,7 @@
 // any, all of them. Each check has a page of its own, of 1280 by 800; whatever the page logs fails it. Ends with 1 where
 // something is not as it should be.
 import assert from "node:assert/strict";
+import { newPage } from "./activity.mjs";
 import { launched, watched } from "./browser.mjs";
 import { factsOf } from "./facts.mjs";
 
@@ -29,7 +30,7 @@ async function run(name, check) {
     return console.log(`skip ${name}: this server has no ${missing}`);
   }
   const began = performance.now();
-  const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, timezoneId: "UTC" });
+  const page = await newPage(browser, { viewport: { width: 1280, height: 800 } });
   page.setDefaultTimeout(20_000);
   const watch = watched(page, base);
   try {

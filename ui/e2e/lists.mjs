@@ -1,6 +1,7 @@
 // The lists of captures and snapshots.
 import assert from "node:assert/strict";
-import { press, query, settled } from "./browser.mjs";
+import { settled } from "./activity.mjs";
+import { press, query } from "./browser.mjs";
 import { needing } from "./facts.mjs";
 
 const listed = (view) => async (page, told) => {

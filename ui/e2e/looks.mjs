@@ -7,8 +7,9 @@ const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.
 
 /** No violation of WCAG or of good practice, or of those of axe's rules that are named. */
 export async function accessible(page, what = "", rules = undefined) {
-  await page.evaluate(axe);
-  const options = rules ? { runOnly: rules } : {};
+  if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(axe);
+  // Without this, axe describes each element that is as it should be, too.
+  const options = { resultTypes: ["violations"], ...(rules && { runOnly: rules }) };
   const { violations } = await page.evaluate((asked) => globalThis.axe.run(asked), options);
   const told = violations.map(({ id, nodes }) => {
     const where = nodes.map(({ html, failureSummary }) => `${html.slice(0, 160)} (${failureSummary})`);

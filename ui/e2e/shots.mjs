@@ -5,8 +5,9 @@
 // What the server has is asked, unless FACTS says it (facts.mjs); NAMEs choose among the views. Each picture is
 // DIR/NAME-SCHEME-WIDTH.png. Ends with 1 where a view logged something, or could not be shown.
 import { mkdir } from "node:fs/promises";
+import { newPage, settled } from "./activity.mjs";
 import { addresses, prepared, provoked } from "./addresses.mjs";
-import { launched, settled, watched } from "./browser.mjs";
+import { launched, watched } from "./browser.mjs";
 import { factsOf } from "./facts.mjs";
 
 const [address = "http://127.0.0.1:7070", directory = "shots", ...words] = process.argv.slice(2);
@@ -26,7 +27,6 @@ async function picture(page, name, path, scheme, [width, height]) {
   await page.setViewportSize({ width, height });
   await page.goto(base + path);
   await page.locator("h1, main p, main table").first().waitFor();
-  await page.waitForLoadState("networkidle");
   await settled(page);
   // A server that is busy may take longer than that.
   await page.waitForFunction(() => !document.querySelector('p[role="status"]')?.textContent?.endsWith("…"));
@@ -37,7 +37,7 @@ async function picture(page, name, path, scheme, [width, height]) {
 async function inScheme(browser, scheme) {
   for (const [name, path] of Object.entries(addresses(facts))) {
     if (wanted.length > 0 && !wanted.includes(name)) continue;
-    const page = await browser.newPage({ colorScheme: scheme, timezoneId: "UTC" });
+    const page = await newPage(browser, { colorScheme: scheme });
     page.setDefaultTimeout(30_000);
     const watch = watched(page, base);
     provoked(name).forEach(watch.may);

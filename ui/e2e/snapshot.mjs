@@ -2,7 +2,8 @@
 // looked at by its pixels, and frames are measured while the calls are moved and zoomed and the list is scrolled from end
 // to end.
 import assert from "node:assert/strict";
-import { press, settled } from "./browser.mjs";
+import { newPage, settled } from "./activity.mjs";
+import { press } from "./browser.mjs";
 import { needing } from "./facts.mjs";
 import { frames } from "./frames.mjs";
 import { accessible, drawnOn, fitsItsWindow } from "./looks.mjs";
@@ -96,10 +97,7 @@ async function sameInBoth(page, told) {
   for (let step = 0; step < 25; ++step) await page.keyboard.press("w");
   await press(page, "End");
   assert.notDeepEqual(rangeOf(page), before, "an instruction out of sight moves the calls to it");
-  const other = await page
-    .context()
-    .browser()
-    .newPage({ viewport: { width: 1280, height: 800 } });
+  const other = await newPage(page.context().browser(), { viewport: { width: 1280, height: 800 } });
   await opened(other, told, new URL(page.url()).search);
   assert.ok((await rowsInSight(other)).includes(rowOf(page)), "an address shows a colleague the same row");
   assert.equal(await other.locator(".flow-facts").innerText(), await page.locator(".flow-facts").innerText());
@@ -133,12 +131,12 @@ async function searches(page, told) {
   await answered(page, /^No call/);
 }
 
+/** views.mjs looks at whether all of them are accessible. */
 async function otherParts(page, told) {
   for (const part of ["calls", "functions", "sunburst", "syscalls", "delta", "diff", "stats"]) {
     await page.goto(addressOf(told, `?show=${part}${part === "delta" ? "&from=call&to=return" : ""}`));
     await page.waitForSelector(".snapshot-rows, .sunburst, label.snapshot-bar", { timeout: 60_000 });
     assert.equal(await page.locator(".problem").count(), 0, part);
-    await accessible(page);
   }
   await page.goto(addressOf(told, "?show=sunburst"));
   await page.waitForSelector(".sunburst-picture");

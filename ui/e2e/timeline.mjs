@@ -1,7 +1,8 @@
 // Timelines: what is drawn of a trace with captures, and what keys and pointer do. Then one of 100,000 items is put in the
 // server's place, and moved and zoomed.
 import assert from "node:assert/strict";
-import { press, query, settled } from "./browser.mjs";
+import { settled } from "./activity.mjs";
+import { press, query } from "./browser.mjs";
 import { needing } from "./facts.mjs";
 import { frames } from "./frames.mjs";
 import { accessible, drawnOn, fitsItsWindow } from "./looks.mjs";

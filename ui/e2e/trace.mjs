@@ -1,7 +1,8 @@
 // The trace view: what it draws, and what keys and pointer do.
 import assert from "node:assert/strict";
+import { settled } from "./activity.mjs";
 import { brokenTrace } from "./broken_trace.mjs";
-import { press, query, settled } from "./browser.mjs";
+import { press, query } from "./browser.mjs";
 import { needing } from "./facts.mjs";
 import { accessible, fitsItsWindow, pixelsBetween } from "./looks.mjs";
 

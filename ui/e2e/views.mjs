@@ -1,12 +1,11 @@
 // Every view, light and dark: accessible, and within its window. shots.mjs leaves pictures of the same ones.
+import { settled } from "./activity.mjs";
 import { addresses, prepared, provoked } from "./addresses.mjs";
-import { settled } from "./browser.mjs";
 import { accessible, fitsItsWindow } from "./looks.mjs";
 
 async function opened(page, address) {
   await page.goto(address);
   await page.locator("h1, main p").first().waitFor();
-  await page.waitForLoadState("networkidle");
   await settled(page);
 }
 

@@ -1,7 +1,8 @@
 // What a stranger has to be able to do, from the first view on.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { press, query, settled } from "./browser.mjs";
+import { settled } from "./activity.mjs";
+import { press, query } from "./browser.mjs";
 import { opened } from "./explore.mjs";
 import { needing } from "./facts.mjs";
 
