@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include <rocksdb/compaction_filter.h>
 #include <rocksdb/convenience.h>
@@ -288,6 +289,31 @@ Error open_error(const rocksdb::Status& status, const std::string& path) {
   return error;
 }
 
+using Families = std::vector<rocksdb::ColumnFamilyDescriptor>;
+using Handles = std::vector<rocksdb::ColumnFamilyHandle*>;
+
+// RocksDB writes a file of options for each family that Open() creates, which takes most of a first start, and one file
+// for all that CreateColumnFamilies() creates. A store whose creation was interrupted is completed by Open().
+rocksdb::Status create_families(const rocksdb::Options& options, const std::string& path, const Families& families,
+                                Handles* handles, rocksdb::DB** db) {
+  rocksdb::Status status = rocksdb::DB::Open(options, path, {families.front()}, handles, db);
+  if (!status.ok()) return status;
+  Handles created;
+  status = (*db)->CreateColumnFamilies({families.begin() + 1, families.end()}, &created);
+  handles->insert(handles->end(), created.begin(), created.end());
+  if (status.ok()) return status;
+  for (rocksdb::ColumnFamilyHandle* handle : *handles) (*db)->DestroyColumnFamilyHandle(handle);
+  delete std::exchange(*db, nullptr);
+  return status;
+}
+
+rocksdb::Status open_families(const rocksdb::Options& options, const std::string& path, const Families& families,
+                              Handles* handles, rocksdb::DB** db) {
+  const bool exists = options.env->FileExists(path + "/CURRENT").ok();
+  return exists ? rocksdb::DB::Open(options, path, families, handles, db)
+                : create_families(options, path, families, handles, db);
+}
+
 }  // namespace
 
 Error from_status(const rocksdb::Status& status, const std::string& doing) {
@@ -307,19 +333,19 @@ Result<std::unique_ptr<Database>> Database::open(const RocksOptions& options,
   if (Result<> prepared = prepare_directory(options.path); !prepared) return prepared.error();
   std::unique_ptr<Database> database(new Database(options.path));
   std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(options.cache_bytes, 4, false, 0.7);
-  std::vector<rocksdb::ColumnFamilyDescriptor> families;
+  Families families;
   for (size_t i = 0; i < kFamilies; ++i) {
     database->options_[i] = family_options(static_cast<Family>(i), options, cache, live_partitions);
     families.emplace_back(kFamilyNames[i], database->options_[i]);
   }
-  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  Handles handles;
   rocksdb::DB* db = nullptr;
   rocksdb::Options whole = base_options(options);
   whole.listeners = {std::make_shared<FaultListener>(database->stopped_)};
   // On a full disk there are queries at least.
   database->ballast_.throw_off_if_full();
   whole.avoid_flush_during_recovery = true;
-  rocksdb::Status status = rocksdb::DB::Open(whole, options.path + "/store", families, &handles, &db);
+  rocksdb::Status status = open_families(whole, options.path + "/store", families, &handles, &db);
   if (!status.ok()) return open_error(status, options.path);
   database->db_.reset(db);
   remove_leftovers(options.path);
