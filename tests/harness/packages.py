@@ -1,8 +1,8 @@
 """fathom's Debian packages: made from the build that is tested, and looked into."""
 
 import functools
+import os
 import pathlib
-import re
 import shutil
 import subprocess
 import tempfile
@@ -37,10 +37,9 @@ def missing():
 def build(output):
     """{name: path} of all of them."""
     # What takes the longest is made short: xz, of which nothing depends here.
-    said = run("cpack", "-D", "CPACK_DEBIAN_COMPRESSION_TYPE=gzip", "--config", BIN.parent / "CPackConfig.cmake", "-B", output, cwd=BIN.parent)
+    run("cpack", "-D", "CPACK_DEBIAN_COMPRESSION_TYPE=gzip", "--config", BIN.parent / "CPackConfig.cmake", "-B", output, cwd=BIN.parent)
     shutil.rmtree(pathlib.Path(output, "_CPack_Packages"))
-    paths = [pathlib.Path(path) for path in re.findall(r"- package: (.*\.deb) generated", said)]
-    return {path.name.split("_")[0]: path for path in paths}
+    return debs_in(output)
 
 
 def field(path, name):
@@ -74,11 +73,22 @@ def make_later(path, output, version):
     return target
 
 
+def debs_in(directory):
+    """{name: path} of all packages there."""
+    return {path.name.split("_")[0]: path for path in pathlib.Path(directory).glob("*.deb")}
+
+
 @functools.cache
 def built():
-    """Those of this build, made once: (the directory, which goes when the test ends, {name: path})."""
+    """Those of this build, as {name: path}, and the directory that is removed when the test ends, if they are made here.
+
+    FATHOM_PACKAGES: the directory in which packages_test.py has made them for all tests.
+    """
+    made = os.environ.get("FATHOM_PACKAGES")
+    if made:
+        return debs_in(made), None
     work = tempfile.TemporaryDirectory(prefix="fathom-test-")
-    return work, build(work.name)
+    return build(work.name), work
 
 
 class Built(unittest.TestCase):
@@ -94,4 +104,4 @@ class Built(unittest.TestCase):
         work = tempfile.TemporaryDirectory(prefix="fathom-test-")
         cls.addClassCleanup(work.cleanup)
         cls.work = pathlib.Path(work.name)
-        cls.debs = built()[1]
+        cls.debs, _ = built()
