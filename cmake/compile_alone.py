@@ -4,9 +4,11 @@ The builds compile sources in unity batches, where a source can use a header tha
 source, tests included, must compile by itself. A source is compiled again when its text, a header that it includes or its
 flags change (translation_units.py).
 
-Parsing GoogleTest's header takes most of the time of a test source, so it is precompiled for sources that include it. This
-can hide one kind of missing include: a source, or a header that only tests include, that uses a declaration from
-GoogleTest's header or its includes before the line that includes it. The preset `debug` compiles without this header.
+Parsing headers of others takes most of the time. Two kinds of them are precompiled:
+- PRECOMPILED, for a source that includes them before any declaration of this repository. This changes nothing.
+- GoogleTest's header, for a source that includes it anywhere. This can hide one kind of missing include: a source, or a
+  header that only tests include, that uses a declaration from GoogleTest's header or its includes before the line that
+  includes it. The preset `debug` compiles without this header.
 """
 
 import argparse
@@ -21,7 +23,9 @@ import time
 
 from translation_units import PassedCache, units_of
 
-GTEST = "<gtest/gtest.h>"
+GTEST = "gtest/gtest.h"
+# What many sources begin with and takes long to parse. Each combination becomes one precompiled header.
+PRECOMPILED = ("string", "memory", "functional", "boost/json.hpp")
 
 
 def arguments():
@@ -38,40 +42,48 @@ def once_each(units):
 
 @functools.cache
 def includes_gtest(path):
-    return f"#include {GTEST}".encode() in path.read_bytes()
+    return f"#include <{GTEST}>".encode() in path.read_bytes()
 
 
 class Precompiled:
-    """GoogleTest's header, precompiled once for each set of flags that its content depends on."""
+    """Headers of others, precompiled once for each combination and set of flags that their content depends on."""
 
-    def __init__(self, scratch):
+    def __init__(self, scratch, includes):
         self.scratch = pathlib.Path(scratch)
+        self.includes = includes
         self.made = {}
         self.lock = threading.Lock()
-        self.header = self.scratch / "precompiled.h"
-        self.header.write_text(f"#include {GTEST}\n", encoding="utf-8")
 
-    def flags_for(self, unit, files):
-        """Additional compiler flags for a unit that consists of `files`."""
-        if not any(includes_gtest(path) for path in files):
+    def flags_for(self, unit):
+        """Additional compiler flags for the unit."""
+        headers = self.headers_for(unit)
+        if not headers:
             return []
-        # GoogleTest depends on neither our macros nor our directories.
+        # Headers of others depend on neither our macros nor our directories.
         flags = tuple(flag for flag in unit.flags if not flag.startswith(("-DFATHOM_", "-I", "-iquote")))
         with self.lock:
-            if (unit.compiler, flags) not in self.made:
-                self.made[unit.compiler, flags] = self.make(unit.compiler, flags)
-        return ["-include-pch", str(self.made[unit.compiler, flags])]
+            key = unit.compiler, flags, headers
+            if key not in self.made:
+                self.made[key] = self.make(*key)
+        return ["-include-pch", str(self.made[key])]
 
-    def make(self, compiler, flags):
-        output = self.scratch / f"{len(self.made)}.pch"
-        subprocess.run([compiler, *flags, "-w", "-x", "c++-header", str(self.header), "-o", str(output)], check=True)
+    def headers_for(self, unit):
+        if any(includes_gtest(path) for path in self.includes.of(unit)):
+            return (GTEST,)
+        leading = self.includes.before_ours(unit)
+        return tuple(header for header in PRECOMPILED if header in leading)
+
+    def make(self, compiler, flags, headers):
+        header = self.scratch / f"{len(self.made)}.h"
+        header.write_text("".join(f"#include <{name}>\n" for name in headers), encoding="utf-8")
+        output = header.with_suffix(".pch")
+        subprocess.run([compiler, *flags, "-w", "-x", "c++-header", str(header), "-o", str(output)], check=True)
         return output
 
 
 def compile_unit(unit, cache, precompiled):
     """The compiler's errors; empty when there are none."""
-    with_gtest = precompiled.flags_for(unit, cache.includes.of(unit))
-    command = [unit.compiler, *unit.flags, *with_gtest, "-fsyntax-only", "-w", str(unit.source)]
+    command = [unit.compiler, *unit.flags, *precompiled.flags_for(unit), "-fsyntax-only", "-w", str(unit.source)]
     outcome = subprocess.run(command, capture_output=True, text=True, check=False)
     if outcome.returncode != 0:
         return outcome.stderr
@@ -87,7 +99,7 @@ def main():
     due = [unit for unit in units if not cache.has(unit)]
     failed = 0
     with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        precompiled = Precompiled(scratch)
+        precompiled = Precompiled(scratch, cache.includes)
         for printed in pool.map(lambda unit: compile_unit(unit, cache, precompiled), due):
             failed += bool(printed)
             print(printed, end="", flush=True)

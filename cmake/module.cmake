@@ -84,7 +84,7 @@ function(fathom_check_includes folder)
 endfunction()
 
 # A fuzz target runs 20,000 inputs in each test run; these, of which each takes over 0.5 ms, 4,000. cmake/fuzz.sh.
-set(FATHOM_SLOW_FUZZERS agent_stream_fuzz config_fuzz decode_fuzz detail_file_fuzz spool_file_fuzz answers_fuzz)
+set(FATHOM_SLOW_FUZZERS agent_stream_fuzz block_chunk_fuzz config_fuzz decode_fuzz detail_file_fuzz spool_file_fuzz answers_fuzz)
 
 function(fathom_fuzz_target source library)
   get_filename_component(name ${source} NAME_WE)
@@ -113,7 +113,7 @@ function(fathom_folder_tests folder shards)
   foreach(shard RANGE 1 ${shards})
     math(EXPR index "${shard} - 1")
     add_test(NAME ${folder}_tests_${shard} COMMAND ${folder}_tests)
-    set_tests_properties(${folder}_tests_${shard} PROPERTIES TIMEOUT 1200 COST 60
+    set_tests_properties(${folder}_tests_${shard} PROPERTIES TIMEOUT 1200 COST 95
                          ENVIRONMENT "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${index}")
   endforeach()
 endfunction()

@@ -16,6 +16,7 @@ import shlex
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
+INCLUDE_OR_DEFINE = re.compile(rb'^[ \t]*#[ \t]*(?:include[ \t]*[<"]([^>"\n]+)[>"]|define)', re.MULTILINE)
 
 # `compiler` is the compiler's path, `flags` what it is given besides the source and the output.
 Unit = collections.namedtuple("Unit", "source compiler flags")
@@ -30,7 +31,7 @@ def split_command(command):
     for word in rest:
         if word in ("-o", "-c", "-MT", "-MF"):
             next(rest)
-        elif word != "-MD":
+        elif word != "-MD" and not word.startswith(("-fsanitize-blacklist=", "-fno-sanitize=object-size")):  # a path relative to the build
             flags.append(word)
     return words[first - 1], tuple(flags)
 
@@ -85,10 +86,31 @@ class Includes:
     def included_by(self, path, directories):
         if (path, directories) not in self.direct:
             names = [name.decode() for name in INCLUDE.findall(path.read_bytes())]
-            places = [path.parent, *directories]
-            found = (next((place / name for place in places if (place / name).is_file()), None) for name in names)
-            self.direct[path, directories] = [header.resolve() for header in found if header]
+            found = (self.find(name, path, directories) for name in names)
+            self.direct[path, directories] = [header for header in found if header]
         return self.direct[path, directories]
+
+    @staticmethod
+    def find(name, path, directories):
+        """The file of this repository that `path` includes as `name`; None where it is of somebody else."""
+        places = (place / name for place in (path.parent, *directories))
+        return next((place.resolve() for place in places if place.is_file()), None)
+
+    def before_ours(self, unit):
+        """The names of headers of others that a unit includes before any declaration or macro of this repository."""
+        directories, path, names = self.directories(unit.flags), unit.source, []
+        while path:
+            path = self.add_leading(path, directories, names)
+        return names
+
+    def add_leading(self, path, directories, names):
+        """Adds the names of others' headers that `path` begins with; returns our header that follows, if any."""
+        for name in INCLUDE_OR_DEFINE.findall(path.read_bytes()):
+            header = name and self.find(name.decode(), path, directories)
+            if header or not name:
+                return header or None
+            names.append(name.decode())
+        return None
 
 
 @functools.cache
