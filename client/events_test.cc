@@ -20,10 +20,7 @@ using testing::ReadEvent;
 
 std::vector<ReadEvent> events_called(const std::string& name) {
   DetailReader reader = DetailReader::of_this_process();
-  std::vector<ReadEvent> found;
-  for (ReadEvent& event : reader.events()) {
-    if (event.name == name) found.push_back(std::move(event));
-  }
+  std::vector<ReadEvent> found = reader.events(name);
   EXPECT_TRUE(reader.faults().empty()) << reader.faults()[0];
   return found;
 }

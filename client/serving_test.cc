@@ -45,8 +45,8 @@ void event(int number) {
 Ids spans_of(int number) {
   DetailReader reader = DetailReader::of_this_process();
   Ids found{"not there"};
-  for (const ReadEvent& event : reader.events()) {
-    if (event.name == "served" && event.number("number") == static_cast<uint64_t>(number)) found = event.spans;
+  for (const ReadEvent& event : reader.events("served")) {
+    if (event.number("number") == static_cast<uint64_t>(number)) found = event.spans;
   }
   EXPECT_TRUE(reader.faults().empty()) << reader.faults()[0];
   return found;

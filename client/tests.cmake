@@ -13,15 +13,21 @@ target_compile_definitions(client_tests PRIVATE FATHOM_TESTDATA="${CMAKE_CURRENT
 # Those that fork at every instruction have a process to themselves: with a sanitizer, a fork takes longer the more memory
 # the tests before it left.
 set(not_beside_others "EventSignals.*:Trigger.ForkedAtEveryInstruction")
+set(handover "Handover.*:DetailHandover.*")
 if(FATHOM_SANITIZE)
   # With a sanitizer, each of their hundred thousand steps takes a hundred times as long.
   string(APPEND not_beside_others ":OpenSpanSignals.*")
 endif()
-add_test(NAME client_tests COMMAND client_tests --gtest_filter=-${not_beside_others})
+add_test(NAME client_tests COMMAND client_tests --gtest_filter=-${not_beside_others}:${handover})
+add_test(NAME client_handover COMMAND client_tests --gtest_filter=${handover})
 add_test(NAME client_event_signals COMMAND client_tests --gtest_filter=EventSignals.*)
 add_test(NAME client_trigger_forks COMMAND client_tests --gtest_filter=Trigger.ForkedAtEveryInstruction)
 # No agent of this machine is to see what the tests do.
-set_tests_properties(client_tests client_event_signals client_trigger_forks PROPERTIES TIMEOUT 600 COST 50 ENVIRONMENT "FATHOM_AGENT_SOCKET=")
+set_tests_properties(client_tests client_event_signals client_trigger_forks client_handover PROPERTIES TIMEOUT 600
+                     ENVIRONMENT "FATHOM_AGENT_SOCKET=")
+set_tests_properties(client_tests client_event_signals client_trigger_forks PROPERTIES COST 50 ${FATHOM_COMPUTES})
+# A client waits before it offers its memory again.
+set_tests_properties(client_handover PROPERTIES COST 30)
 
 # Programs that tests start.
 add_executable(client_victim programs/client_victim.cc)

@@ -83,6 +83,10 @@ function(fathom_check_includes folder)
   endforeach()
 endfunction()
 
+# A test that computes takes two of ctest's slots, and a test that mostly waits takes one, as is the default. `./dev test` gives
+# ctest two slots for each processor and one more: tests that compute keep the processors busy, and one that waits runs beside.
+set(FATHOM_COMPUTES PROCESSORS 2)
+
 # A fuzz target runs 20,000 inputs in each test run; these, of which each takes over 0.5 ms, 4,000. cmake/fuzz.sh.
 set(FATHOM_SLOW_FUZZERS agent_stream_fuzz block_chunk_fuzz config_fuzz decode_fuzz detail_file_fuzz spool_file_fuzz answers_fuzz)
 
@@ -99,7 +103,7 @@ function(fathom_fuzz_target source library)
   endif()
   add_test(NAME ${name} COMMAND ${CMAKE_SOURCE_DIR}/cmake/fuzz.sh $<TARGET_FILE:${name}> ${runs} ${CMAKE_BINARY_DIR}/fuzz
                                 ${folder}/testdata/${name} ${CMAKE_CURRENT_SOURCE_DIR}/testdata/${name})
-  set_tests_properties(${name} PROPERTIES LABELS fuzz TIMEOUT 1800)
+  set_tests_properties(${name} PROPERTIES LABELS fuzz TIMEOUT 1800 ${FATHOM_COMPUTES})
 endfunction()
 
 # As one test, or as several that ctest may run side by side: gtest itself knows which of them runs what.
@@ -107,13 +111,13 @@ function(fathom_folder_tests folder shards)
   if(NOT shards)
     add_test(NAME ${folder}_tests COMMAND ${folder}_tests)
     # The bound is against hangs: sanitizers are slow. ctest begins with what costs the most.
-    set_tests_properties(${folder}_tests PROPERTIES TIMEOUT 1200 COST 45)
+    set_tests_properties(${folder}_tests PROPERTIES TIMEOUT 1200 COST 45 ${FATHOM_COMPUTES})
     return()
   endif()
   foreach(shard RANGE 1 ${shards})
     math(EXPR index "${shard} - 1")
     add_test(NAME ${folder}_tests_${shard} COMMAND ${folder}_tests)
-    set_tests_properties(${folder}_tests_${shard} PROPERTIES TIMEOUT 1200 COST 95
+    set_tests_properties(${folder}_tests_${shard} PROPERTIES TIMEOUT 1200 COST 60 ${FATHOM_COMPUTES}
                          ENVIRONMENT "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${index}")
   endforeach()
 endfunction()

@@ -100,8 +100,7 @@ class Crash(unittest.TestCase):
         until(lambda: server.pid() not in (None, victim) and server.ready(), "a new server on the same port")
 
     def verify(self, server, traces):
-        for trace_id in traces:
-            trace = server.trace(trace_id)
+        for trace_id, trace in zip(traces, server.traces(traces)):
             self.assertIsNotNone(trace, f"the acknowledged trace {trace_id} is missing (seed {self.seed})")
             ids = [span["span_id"] for span in trace["spans"]]
             self.assertEqual(len(set(ids)), SPANS, f"spans of trace {trace_id} are missing (seed {self.seed})")

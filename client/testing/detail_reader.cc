@@ -119,29 +119,35 @@ void DetailReader::read_table() {
   }
 }
 
-void DetailReader::read_event(std::string_view record, uint32_t kind, ReadEvent event, std::vector<ReadEvent>& events) {
+void DetailReader::read_event(std::string_view record, uint32_t kind, const ReadEvent& context,
+                              std::vector<ReadEvent>& events) {
   if (table_.count(kind) == 0) read_table();
   if (table_.count(kind) == 0) {
     faults_.push_back("an event of no known kind: " + std::to_string(kind));
     return;
   }
   const Tracepoint& point = table_[kind];
+  // Other events are checked, but not made into text.
+  const bool kept = wanted_.empty() || point.name == wanted_;
+  ReadEvent event = kept ? context : ReadEvent{};
   event.name = point.name;
   const bool is_long = (word_at<uint16_t>(record, pool::kHeadOffset) & 15) == pool::kLongWords;
   size_t at = pool::kPayloadOffset + (is_long ? 4 : 0);
   for (const auto& [type, key] : point.fields) {
     if (const size_t width = width_of(type); width != 0) {
-      event.fields.push_back({key, number_text(type, record.substr(at, width)), type});
+      if (kept) event.fields.push_back({key, number_text(type, record.substr(at, width)), type});
       at += width;
       continue;
     }
     const uint32_t size = word_at<uint16_t>(record, at);
-    event.fields.push_back({key, std::string(record.substr(at + 2, size & ~pool::kCutBit)), type});
-    if ((size & pool::kCutBit) != 0) event.fields.back().value += "...";
+    if (kept) {
+      event.fields.push_back({key, std::string(record.substr(at + 2, size & ~pool::kCutBit)), type});
+      if ((size & pool::kCutBit) != 0) event.fields.back().value += "...";
+    }
     at += 2 + (size & ~pool::kCutBit);
   }
   if (at > record.size()) faults_.push_back("a payload beyond its record: " + point.name);
-  events.push_back(std::move(event));
+  if (kept) events.push_back(std::move(event));
 }
 
 void DetailReader::read_chunk(uint32_t number, std::vector<ReadEvent>* events, ReadChunk& chunk) {
@@ -201,7 +207,8 @@ std::vector<ReadChunk> DetailReader::chunks() {
   return chunks;
 }
 
-std::vector<ReadEvent> DetailReader::events() {
+std::vector<ReadEvent> DetailReader::events(const std::string& name) {
+  wanted_ = name;
   std::vector<ReadEvent> events;
   for (uint32_t i = 0; header_ != nullptr && i < count(); i++) {
     const uint64_t state = entries_[i].state.load(std::memory_order_acquire);

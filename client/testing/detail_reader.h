@@ -47,8 +47,8 @@ class DetailReader {
   // Of a program that handed it over, which may be gone.
   static DetailReader of_file(int fd);
 
-  // All events that are in the pool now, chunk by chunk.
-  std::vector<ReadEvent> events();
+  // All events that are in the pool now, chunk by chunk; of the tracepoint `name` alone, if one is named.
+  std::vector<ReadEvent> events(const std::string& name = "");
   std::vector<ReadChunk> chunks();
   pool::DetailHeader& header() { return *header_; }
   pool::DetailEntry& entry(uint32_t number) { return entries_[number]; }
@@ -67,7 +67,7 @@ class DetailReader {
   };
   void read_table();
   void read_chunk(uint32_t number, std::vector<ReadEvent>* events, ReadChunk& chunk);
-  void read_event(std::string_view record, uint32_t kind, ReadEvent event, std::vector<ReadEvent>& events);
+  void read_event(std::string_view record, uint32_t kind, const ReadEvent& context, std::vector<ReadEvent>& events);
   std::string bytes(uint64_t offset, size_t size) const;
 
   std::shared_ptr<void> mapping_;  // of_file()'s
@@ -75,6 +75,7 @@ class DetailReader {
   pool::DetailHeader* header_ = nullptr;
   pool::DetailEntry* entries_ = nullptr;
   std::map<uint32_t, Tracepoint> table_;
+  std::string wanted_;  // a tracepoint's name; empty: all
   std::vector<std::string> faults_;
 };
 

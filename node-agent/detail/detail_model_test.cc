@@ -6,6 +6,7 @@
 #include <random>
 #include <set>
 
+#include "base/testing/repetitions.h"
 #include "node-agent/detail/detail_reader.h"
 #include "node-agent/testing/detail_events.h"
 
@@ -249,7 +250,8 @@ class DetailModel : public ::testing::TestWithParam<uint64_t> {};
 
 TEST_P(DetailModel, EveryEventIsReadOrCounted) {
   uint64_t found = 0, gone = 0, sure = 0;
-  for (uint64_t seed = GetParam() * 20; seed < GetParam() * 20 + 20; ++seed) {
+  const uint64_t first = GetParam() * 20;
+  for (uint64_t seed = first; seed < first + repetitions(20); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Model model(seed, seed % 4 == 0 ? pool::DetailMode::kDiscard : pool::DetailMode::kOverwrite);
     for (int i = 0; i < 25; ++i) model.round();
@@ -258,8 +260,8 @@ TEST_P(DetailModel, EveryEventIsReadOrCounted) {
     sure += model.events_sure;
     if (HasFailure()) return;
   }
-  EXPECT_GT(found, 10'000u);
-  EXPECT_GT(sure, 1000u);
+  EXPECT_GT(found, repetitions(10'000));
+  EXPECT_GT(sure, repetitions(1000));
   EXPECT_GT(gone, 0u) << "nothing was ever overwritten: this test is none";
 }
 INSTANTIATE_TEST_SUITE_P(Seeds, DetailModel, ::testing::Range<uint64_t>(0, 10));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/testing/repetitions.h"
 #include "snapshot/decode/testing/decoded.h"
 #include "snapshot/decode/testing/walk.h"
 #include "snapshot/decode/tip_order.h"
@@ -97,7 +98,7 @@ TEST_F(ResumeTest, WithoutAFunctionTheOthersAreASubsetInOrder) {
       walk(code, builder, {.seed = seed, .instructions = 6000});
       const std::string stream = builder.stream();
       const std::vector<uint64_t> whole = executed_ips(builder.executed());
-      for (size_t gone = seed % 3; gone + 1 < code.functions().size(); gone += 3) {
+      for (size_t gone = seed % 3; gone + 1 < code.functions().size(); gone += 3 * repetition_stride()) {
         const DecodeSummary summary = decode(stream, program, code.function(gone), code.function(gone + 1));
         EXPECT_TRUE(in_order(shown_, whole)) << seed << " " << gone << " " << options.defer_tips;
         const auto missing = summary.gaps.find(GapReason::kMissingImage);

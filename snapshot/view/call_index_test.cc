@@ -1,4 +1,5 @@
 #include "snapshot/view/call_index.h"
+#include "base/testing/repetitions.h"
 
 #include <gtest/gtest.h>
 
@@ -161,7 +162,7 @@ void expect_nested(const CallIndex& calls, const PackedFlow& flow) {
 
 TEST(CallIndexModel, CallsNestAndAccountForEveryInstruction) {
   const RandomCode code;
-  for (uint64_t seed = 1; seed <= 300; ++seed) {
+  for (uint64_t seed = 1; seed <= repetitions(300); ++seed) {
     SCOPED_TRACE(seed);
     const Made made(code.extents, RandomProgram(code, seed).run(400));
     expect_nested(*made.calls, made.flow);

@@ -1,5 +1,6 @@
 // A snapshot that is open, asked by lines: its answers beside those of `fathom snapshot insns` and `calls`.
 #include "snapshot/view/snapshot_view.h"
+#include "base/testing/repetitions.h"
 
 #include <gtest/gtest.h>
 
@@ -145,7 +146,7 @@ TEST_F(SnapshotViewTest, PiecesOfTheListAreTheListAndTimesLeadToRows) {
     }
   }
   ASSERT_EQ(offsets.size(), static_cast<size_t>(total));
-  for (int64_t at = -3; at < offsets.back() + 3; ++at) {
+  for (int64_t at = -3; at < offsets.back() + 3; at += static_cast<int64_t>(repetition_stride())) {
     const auto later = std::ranges::upper_bound(offsets, at);
     const int64_t expected = later == offsets.begin() ? 0 : later - offsets.begin() - 1;
     const object found = ask("insns thread=0 count=10 at=" + std::to_string(at));

@@ -1,5 +1,7 @@
 """A real `fathom up` with a data directory and free ports of its own, and the questions one can ask it."""
 
+import contextlib
+import http.client
 import json
 import os
 import pathlib
@@ -160,6 +162,17 @@ class Server:
         status, text = self.get(f"/api/v1/traces/{trace_id}")
         assert status in (200, 404), f"trace {trace_id}: {status} {text}"
         return json.loads(text) if status == 200 else None
+
+    def traces(self, trace_ids):
+        """Each of many traces like trace(), over one connection."""
+        connection = http.client.HTTPConnection(urllib.parse.urlsplit(self.url).netloc, timeout=PATIENCE_S)
+        with contextlib.closing(connection):
+            for trace_id in trace_ids:
+                connection.request("GET", f"/api/v1/traces/{trace_id}")
+                response = connection.getresponse()
+                text = response.read()
+                assert response.status in (200, 404), f"trace {trace_id}: {response.status} {text!r}"
+                yield json.loads(text) if response.status == 200 else None
 
     def ready(self):
         return self.get("/readyz", timeout=5)[0] == 200
