@@ -141,7 +141,7 @@ class PageInABrowser(unittest.TestCase):
         place = cls.place.name
         outcome = pathlib.Path(place, "recorded.json")
         words = [BIN / "fathom-recorder", "--span=shelves.*", "--min-duration=10ms", "--threads=all", "--steps=40000",
-                 f"--directory={place}/snapshots", f"--json={outcome}", "--", BIN / "shop", "run", "--seconds", "5",
+                 f"--directory={place}/snapshots", f"--json={outcome}", "--", BIN / "shop", "run", "--seconds", "8",
                  "--rate", "25", "--directory", place]
         for _ in range(5):
             ran = subprocess.run(words, check=False, capture_output=True, text=True, timeout=SECONDS,

@@ -53,15 +53,23 @@ def trace_id(program, thread, trace):
     return "7370616e" + struct.pack(">III", program, thread, trace).hex()
 
 
-def numbers_of(server, program, thread, trace):
-    """The numbers that a trace's spans have, with repetition."""
-    found = server.trace(trace_id(program, thread, trace))
+def numbers_in(found):
+    """The numbers that a trace's spans have, with repetition; none of a trace that is not there."""
     return [span["attributes"]["number"] for span in found["spans"]] if found else []
 
 
+def numbers_of(server, program, thread, trace):
+    return numbers_in(server.trace(trace_id(program, thread, trace)))
+
+
+def traces_of(finished):
+    """The traces of a thread that has finished so many spans; one more may be finished, and not counted any more."""
+    return range((finished + SPANS_PER_TRACE) // SPANS_PER_TRACE + 1)
+
+
 def numbers_found(server, writer, thread, finished):
-    traces = range((finished + SPANS_PER_TRACE) // SPANS_PER_TRACE + 1)  # one more: finished, and not counted any more
-    return [number for trace in traces for number in numbers_of(server, writer.program, thread, trace)]
+    ids = [trace_id(writer.program, thread, trace) for trace in traces_of(finished)]
+    return [number for found in server.traces(ids) for number in numbers_in(found)]
 
 
 class Verdict(collections.namedtuple("Verdict", "finished missing doubled found lost")):
@@ -84,19 +92,39 @@ def judge(server, writer):
     return Verdict(finished, missing, doubled, found, writer.lost())
 
 
+class Awaited:
+    """The spans that a dead program finished, while the server still receives them. A trace that is whole is not asked for
+    again."""
+
+    def __init__(self, server, writer):
+        self.server, self.writer = server, writer
+        self.whole = set()
+
+    def are_there(self):
+        """All but as many as were counted as lost."""
+        missing = sum(self.missing_of(thread, slot.finished) for thread, slot in enumerate(self.writer.slots()))
+        return missing <= self.writer.lost()
+
+    def missing_of(self, thread, finished):
+        asked = [trace for trace in traces_of(finished) if (thread, trace) not in self.whole]
+        ids = [trace_id(self.writer.program, thread, trace) for trace in asked]
+        missing = 0
+        for trace, found in zip(asked, self.server.traces(ids)):
+            first = trace * SPANS_PER_TRACE
+            gone = set(range(first, min(first + SPANS_PER_TRACE, finished))).difference(numbers_in(found))
+            missing += len(gone)
+            if not gone and first + SPANS_PER_TRACE <= finished:
+                self.whole.add((thread, trace))
+        return missing
+
+
 def await_all(server, writer, seconds=PATIENCE_S):
     """Waits until all spans that a dead program finished, and did not count as lost, are found; the verdict."""
-    verdict = None
-
-    def complete():
-        nonlocal verdict
-        verdict = judge(server, writer)
-        return verdict.missing <= verdict.lost
-
     try:
-        until(complete, "every finished span", seconds)
+        until(Awaited(server, writer).are_there, "every finished span", seconds)
     except AssertionError as error:
-        raise AssertionError(f"program {writer.program}: {verdict}") from error
+        raise AssertionError(f"program {writer.program}: {judge(server, writer)}") from error
+    verdict = judge(server, writer)
     # A program that is killed may have counted one loss per thread more than it said.
     assert verdict.missing <= verdict.lost, str(verdict)
     assert verdict.doubled == 0, f"program {writer.program}: {verdict}"
