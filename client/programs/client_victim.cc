@@ -22,6 +22,8 @@
 #include <thread>
 #include <vector>
 
+#include "client/programs/sanitizer_fork.h"
+
 namespace {
 
 void say(const std::string& line) {
@@ -80,6 +82,7 @@ int event_in_handler(const std::string&) {
 
 // The child has a pool of its own, and another program's patterns.
 int event_in_child(const std::string&) {
+  let_sanitizer_fork();
   event(0);
   const pid_t child = fork();
   if (child != 0) return waitpid(child, nullptr, 0) == child ? 0 : 1;
