@@ -4,7 +4,7 @@ The builds compile sources in unity batches, where a source can use a header tha
 source, tests included, must compile by itself. A source is compiled again when its text, a header that it includes or its
 flags change (translation_units.py).
 
-Parsing headers of others takes most of the time. Two kinds of them are precompiled:
+Parsing other projects' headers takes most of the time. Two kinds of them are precompiled:
 - PRECOMPILED, for a source that includes them before any declaration of this repository. This changes nothing.
 - GoogleTest's header, for a source that includes it anywhere. This can hide one kind of missing include: a source, or a
   header that only tests include, that uses a declaration from GoogleTest's header or its includes before the line that
@@ -46,7 +46,7 @@ def includes_gtest(path):
 
 
 class Precompiled:
-    """Headers of others, precompiled once for each combination and set of flags that their content depends on."""
+    """Other projects' headers, precompiled once for each combination and set of flags that their content depends on."""
 
     def __init__(self, scratch, includes):
         self.scratch = pathlib.Path(scratch)
@@ -59,7 +59,7 @@ class Precompiled:
         headers = self.headers_for(unit)
         if not headers:
             return []
-        # Headers of others depend on neither our macros nor our directories.
+        # Other projects' headers depend on neither our macros nor our directories.
         flags = tuple(flag for flag in unit.flags if not flag.startswith(("-DFATHOM_", "-I", "-iquote")))
         with self.lock:
             key = unit.compiler, flags, headers

@@ -18,6 +18,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
 INCLUDE_OR_DEFINE = re.compile(rb'^[ \t]*#[ \t]*(?:include[ \t]*[<"]([^>"\n]+)[>"]|define)', re.MULTILINE)
 
+# These flags change the generated code only, and the first names a file relative to the build directory.
+CODE_GENERATION_FLAGS = ("-fsanitize-blacklist=", "-fno-sanitize=object-size")
+
 # `compiler` is the compiler's path, `flags` what it is given besides the source and the output.
 Unit = collections.namedtuple("Unit", "source compiler flags")
 
@@ -31,7 +34,7 @@ def split_command(command):
     for word in rest:
         if word in ("-o", "-c", "-MT", "-MF"):
             next(rest)
-        elif word != "-MD" and not word.startswith(("-fsanitize-blacklist=", "-fno-sanitize=object-size")):  # a path relative to the build
+        elif word != "-MD" and not word.startswith(CODE_GENERATION_FLAGS):
             flags.append(word)
     return words[first - 1], tuple(flags)
 
@@ -92,19 +95,19 @@ class Includes:
 
     @staticmethod
     def find(name, path, directories):
-        """The file of this repository that `path` includes as `name`; None where it is of somebody else."""
+        """The file of this repository that `path` includes as `name`; None for another project's header."""
         places = (place / name for place in (path.parent, *directories))
         return next((place.resolve() for place in places if place.is_file()), None)
 
     def before_ours(self, unit):
-        """The names of headers of others that a unit includes before any declaration or macro of this repository."""
+        """The names of other projects' headers that a unit includes before any declaration or macro of this repository."""
         directories, path, names = self.directories(unit.flags), unit.source, []
         while path:
             path = self.add_leading(path, directories, names)
         return names
 
     def add_leading(self, path, directories, names):
-        """Adds the names of others' headers that `path` begins with; returns our header that follows, if any."""
+        """Adds the names of other projects' headers that `path` begins with; returns our header that follows, if any."""
         for name in INCLUDE_OR_DEFINE.findall(path.read_bytes()):
             header = name and self.find(name.decode(), path, directories)
             if header or not name:

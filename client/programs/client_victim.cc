@@ -82,7 +82,7 @@ int event_in_handler(const std::string&) {
 
 // The child has a pool of its own, and another program's patterns.
 int event_in_child(const std::string&) {
-  let_sanitizer_fork();
+  lock_sanitizer_around_fork();
   event(0);
   const pid_t child = fork();
   if (child != 0) return waitpid(child, nullptr, 0) == child ? 0 : 1;

@@ -1,6 +1,6 @@
-// let_sanitizer_fork(): lets a program fork while another of its threads may allocate. AddressSanitizer of clang 16
-// does not take its locks around fork(), so a child that is born while another thread holds one waits for ever; clang
-// 18 takes them. Call it once, before the first thread starts.
+// lock_sanitizer_around_fork(): makes fork() safe while another thread of the program allocates. AddressSanitizer of
+// clang 16 does not take its locks around fork(). A child that is forked while another thread holds one of them
+// deadlocks. Call it once, before the program starts a thread.
 #pragma once
 
 #include <pthread.h>
@@ -37,12 +37,12 @@ inline void unlock_sanitizer() {
   __lsan::UnlockThreadRegistry();
 }
 
-inline void let_sanitizer_fork() {
+inline void lock_sanitizer_around_fork() {
   pthread_atfork(lock_sanitizer, unlock_sanitizer, unlock_sanitizer);
 }
 
 #else
 
-inline void let_sanitizer_fork() {}
+inline void lock_sanitizer_around_fork() {}
 
 #endif

@@ -127,7 +127,7 @@ void DetailReader::read_event(std::string_view record, uint32_t kind, const Read
     return;
   }
   const Tracepoint& point = table_[kind];
-  // Other events are checked, but not made into text.
+  // Other events are checked, but not converted to text.
   const bool kept = wanted_.empty() || point.name == wanted_;
   ReadEvent event = kept ? context : ReadEvent{};
   event.name = point.name;

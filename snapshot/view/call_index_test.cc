@@ -1,11 +1,11 @@
 #include "snapshot/view/call_index.h"
-#include "base/testing/repetitions.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <memory>
 
+#include "base/testing/repetitions.h"
 #include "snapshot/decode/call_part.h"
 #include "snapshot/decode/testing/random_program.h"
 

@@ -1,11 +1,11 @@
 // A snapshot that is open, asked by lines: its answers beside those of `fathom snapshot insns` and `calls`.
 #include "snapshot/view/snapshot_view.h"
-#include "base/testing/repetitions.h"
 
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
 
+#include "base/testing/repetitions.h"
 #include "snapshot/analyze/testing/sample_run.h"
 #include "snapshot/decode/testing/decoded.h"
 #include "snapshot/decode/testing/walk.h"
