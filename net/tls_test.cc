@@ -213,7 +213,7 @@ TEST_F(Tls, AClientWithTlsIsToldThatTheServerHasNone) {
 }
 
 TEST_F(Tls, HandshakesThatComeSlowlyOrNotWholeAreCounted) {
-  start("server", "", 300'000'000);
+  start("server", "", 1'000'000'000);
   uint64_t slow = tls_refused("timeout"), cut = tls_refused("cut_off");
   testing::RawClient silent(address_);
   EXPECT_EQ(silent.read_all(), "");

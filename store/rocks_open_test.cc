@@ -87,6 +87,21 @@ TEST_F(RocksOpen, AVersionThatIsNoNumberIsDamage) {
   }
 }
 
+// Database::open creates the column families after the database.
+TEST_F(RocksOpen, AStoreWhoseCreationACrashEndedIsCompleted) {
+  std::filesystem::remove_all(rig_.path() + "/store");
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  rocksdb::DB* db = nullptr;
+  ASSERT_TRUE(rocksdb::DB::Open(options, rig_.path() + "/store", &db).ok());
+  delete db;
+  ASSERT_EQ(rig_.open(), "");
+  append(3);
+  ASSERT_TRUE(rig_.store().settle().ok());
+  ASSERT_EQ(rig_.reopen(), "");
+  EXPECT_TRUE(stored_trace(rig_.store(), 3));
+}
+
 TEST_F(RocksOpen, AnEmptyVersionIsThatOfAFirstStartWhichACrashEnded) {
   write_version("");
   ASSERT_EQ(rig_.open(), "");

@@ -149,7 +149,8 @@ class PowerCuts {
   uint64_t lost_ = 0;
 };
 
-// Cuts of many seeds, a few at a time: RocksDB pauses for a second when its disk dies under a compaction.
+// Cuts of many seeds, a few at a time, because each of them waits: for RocksDB's threads, and after a disk has died
+// (fault_env.h).
 uint64_t spans_lost_in_cuts(Durability durability, uint64_t last_seed) {
   std::atomic<uint64_t> next = 1, lost = 0;
   std::vector<std::jthread> threads;

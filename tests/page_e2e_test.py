@@ -24,7 +24,7 @@ MINUTE = 60 * 1000 * MS
 SPANS_PER_REQUEST = 2000
 # Browsers wait, too, so three run on two processors. The longest parts start first.
 PARTS = [("snapshot",), ("views",), ("trace",), ("timeline", "lists"), ("explore",), ("walks",), ("services",)]
-AT_ONCE = 3
+MAX_BROWSERS = 3
 # What happened yesterday: from a quarter past two on, two of checkout's four hosts run a version that is slow for one
 # customer; nobody else notices.
 OLD, NEW, CUSTOMER, SINCE = "2.3.1", "2.4.0", "umbrella", (14, 15)
@@ -117,7 +117,7 @@ class PageInABrowser(unittest.TestCase):
         cls.facts = {"range": "since=1h", "incident": cls.incident(), **cls.traces(), **cls.shop()}
         cls.facts_path = pathlib.Path(cls.place.name, "facts.json")
         cls.facts_path.write_text(json.dumps(cls.facts), encoding="utf-8")
-        browsers = concurrent.futures.ThreadPoolExecutor(AT_ONCE)
+        browsers = concurrent.futures.ThreadPoolExecutor(MAX_BROWSERS)
         cls.addClassCleanup(browsers.shutdown, cancel_futures=True)
         cls.outcomes = {parts: browsers.submit(cls.seen, *parts) for parts in PARTS}
 

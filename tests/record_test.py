@@ -202,7 +202,9 @@ class Record(unittest.TestCase):
         answer = cli("snapshot", "calls", snapshot, "--format", "json", "--limit", "0",
                      env={"FATHOM_SNAPSHOTS": str(self.snapshots)})
         rows = json.loads(answer.stdout)["rows"]
-        starts = [row for row in rows if row["name"] in ("_dl_start", "_start") and row["instructions"] > 0]
+        # Without libc6-dbg the loader and /bin/true have no symbols for where they start.
+        start = re.compile(r"_dl_start|_start|\[ld-linux.*\]|true\+0x.*")
+        starts = [row for row in rows if start.fullmatch(row["name"]) and row["instructions"] > 0]
         self.assertTrue(starts)
         while starts:  # nothing of the old program above
             names = [row["name"] for row in starts]

@@ -208,7 +208,7 @@ TEST(Cancellation, ByADeadlineWhileASyncHandlerWorks) {
   auto stub = server.traced();
   ::grpc::ClientContext context;
   // Long enough for a busy machine to connect and to begin the handler.
-  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(1));
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(2));
   Note reply;
   EXPECT_EQ(stub->Say(&context, note(""), &reply).error_code(), ::grpc::StatusCode::DEADLINE_EXCEEDED);
   auto spans = take_spans(2);

@@ -187,11 +187,10 @@ TEST_F(CaptureServiceTest, WhatComesAWhileBehindWhatIsCapturedHasATurnOfItsOwn) 
 TEST_F(CaptureServiceTest, SlowAndFailedSpansAreCapturedWhenTheyEnd) {
   begin_with_program();
   threshold(50 * kMilli);
-  uint64_t now = now_monotonic_nano();
   write_event(1, "slow");
-  finish_span(10, now - 60 * kMilli);
-  finish_span(20, now - 1 * kMilli, 2);
-  finish_span(40, now - 1 * kMilli);
+  finish_span(10, now_monotonic_nano() - 60 * kMilli);
+  finish_span(20, now_monotonic_nano() - 1 * kMilli, 2);
+  finish_span(40, now_monotonic_nano() - 1 * kMilli);
   ASSERT_TRUE(until_captures(2));
   pass_ticks(5);
   std::vector<Trigger> triggers = captures_.triggers();
@@ -321,7 +320,7 @@ TEST_F(CaptureServiceTest, AWindowThatLiesAheadIsWaitedForAndOneAtATime) {
   begin_with_program();
   CaptureRequest request{.request_id = 1, .pid = static_cast<uint32_t>(::getpid())};
   request.start_unix_nano = now_unix_nano();
-  request.end_unix_nano = request.start_unix_nano + 300 * kMilli;
+  request.end_unix_nano = request.start_unix_nano + 1500 * kMilli;
   std::optional<CaptureAnswer> first;
   service_->capture(request, [&](CaptureAnswer given) { first = std::move(given); });
   CaptureAnswer second = ask({.request_id = 2, .pid = request.pid});

@@ -309,9 +309,9 @@ rocksdb::Status create_families(const rocksdb::Options& options, const std::stri
 
 rocksdb::Status open_families(const rocksdb::Options& options, const std::string& path, const Families& families,
                               Handles* handles, rocksdb::DB** db) {
-  const bool exists = options.env->FileExists(path + "/CURRENT").ok();
-  return exists ? rocksdb::DB::Open(options, path, families, handles, db)
-                : create_families(options, path, families, handles, db);
+  const bool is_new = options.env->FileExists(path + "/CURRENT").IsNotFound();
+  return is_new ? create_families(options, path, families, handles, db)
+                : rocksdb::DB::Open(options, path, families, handles, db);
 }
 
 }  // namespace

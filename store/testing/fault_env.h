@@ -1,4 +1,4 @@
-// FaultEnv: what RocksDB sees of the machine in tests: a FaultFileSystem, and a clock whose sleeps are short.
+// FaultEnv: the rocksdb::Env of tests. It has a FaultFileSystem, and a clock whose sleeps are short.
 //
 // After a failed flush or compaction, RocksDB sleeps for a second before it goes on, even while it is being closed.
 // Tests make its writes fail hundreds of times. Thread safety: as rocksdb::Env. Ownership: shares the file system; must
@@ -16,14 +16,14 @@
 
 namespace fathom::store {
 
-constexpr int kLongestSleepMicros = 10'000;
+constexpr int kMaxSleepMicros = 10'000;
 
-class ShortSleeps : public rocksdb::SystemClockWrapper {
+class ShortSleepClock : public rocksdb::SystemClockWrapper {
  public:
-  ShortSleeps() : SystemClockWrapper(rocksdb::SystemClock::Default()) {}
-  const char* Name() const override { return "ShortSleeps"; }
+  ShortSleepClock() : SystemClockWrapper(rocksdb::SystemClock::Default()) {}
+  const char* Name() const override { return "ShortSleepClock"; }
   void SleepForMicroseconds(int micros) override {
-    SystemClockWrapper::SleepForMicroseconds(std::min(micros, kLongestSleepMicros));
+    SystemClockWrapper::SleepForMicroseconds(std::min(micros, kMaxSleepMicros));
   }
 };
 
@@ -31,7 +31,7 @@ class FaultEnv : public rocksdb::EnvWrapper {
  public:
   explicit FaultEnv(std::shared_ptr<FaultFileSystem> disk) : EnvWrapper(rocksdb::NewCompositeEnv(disk)) {
     file_system_ = std::move(disk);
-    system_clock_ = std::make_shared<ShortSleeps>();
+    system_clock_ = std::make_shared<ShortSleepClock>();
   }
 };
 

@@ -80,9 +80,9 @@ def debs_in(directory):
 
 @functools.cache
 def built():
-    """Those of this build, as {name: path}, and the directory that is removed when the test ends, if they are made here.
+    """Returns this build's packages as {name: path}, and the temporary directory that owns them, or None.
 
-    FATHOM_PACKAGES: the directory in which packages_test.py has made them for all tests.
+    If FATHOM_PACKAGES is set, the packages are those that packages_test.py built in that directory.
     """
     made = os.environ.get("FATHOM_PACKAGES")
     if made:

@@ -39,7 +39,7 @@ ln -s /proc/self/fd dev/fd
 mount -t tmpfs -o mode=1777 none dev/shm
 # Only what the test starts: nothing of this machine's own services, and no policy of a container's against starting any.
 rm -rf etc/systemd/system/*.wants usr/sbin/policy-rc.d etc/fathom var/lib/fathom var/lib/fathom-agent
-# Installing a package would take most of its time for indexes that no test reads: of manual pages, and of packages elsewhere.
+# Otherwise indexing manual pages and remote packages, which no test reads, takes most of the time of an installation.
 rm -rf var/lib/man-db/auto-update var/lib/apt/lists/*
 for unit in modules-load remount-fs; do ln -sf /dev/null etc/systemd/system/systemd-$unit.service; done
 printf '[Unit]\nWants=basic.target\nAfter=basic.target\n' >etc/systemd/system/fathom-test.target

@@ -63,7 +63,7 @@ def numbers_of(server, program, thread, trace):
 
 
 def traces_of(finished):
-    """The traces of a thread that has finished so many spans; one more may be finished, and not counted any more."""
+    """The traces of a thread that counted `finished` spans. One more span may have finished without being counted."""
     return range((finished + SPANS_PER_TRACE) // SPANS_PER_TRACE + 1)
 
 
@@ -80,7 +80,7 @@ class Verdict(collections.namedtuple("Verdict", "finished missing doubled found 
 
 
 def judge(server, writer):
-    """Of a program that is gone: how many of the spans that it finished are not there, or there more than once."""
+    """Counts the spans of a dead program that are missing, or stored more than once."""
     finished = missing = doubled = found = 0
     for thread, slot in enumerate(writer.slots()):
         numbers = numbers_found(server, writer, thread, slot.finished)
@@ -92,36 +92,35 @@ def judge(server, writer):
     return Verdict(finished, missing, doubled, found, writer.lost())
 
 
-class Awaited:
-    """The spans that a dead program finished, while the server still receives them. A trace that is whole is not asked for
-    again."""
+class PendingSpans:
+    """Polls a server that still receives the spans of a dead program. A complete trace is not requested again."""
 
     def __init__(self, server, writer):
         self.server, self.writer = server, writer
-        self.whole = set()
+        self.complete = set()
 
-    def are_there(self):
+    def all_arrived(self):
         """All but as many as were counted as lost."""
-        missing = sum(self.missing_of(thread, slot.finished) for thread, slot in enumerate(self.writer.slots()))
+        missing = sum(self.count_missing(thread, slot.finished) for thread, slot in enumerate(self.writer.slots()))
         return missing <= self.writer.lost()
 
-    def missing_of(self, thread, finished):
-        asked = [trace for trace in traces_of(finished) if (thread, trace) not in self.whole]
-        ids = [trace_id(self.writer.program, thread, trace) for trace in asked]
+    def count_missing(self, thread, finished):
+        requested = [trace for trace in traces_of(finished) if (thread, trace) not in self.complete]
+        ids = [trace_id(self.writer.program, thread, trace) for trace in requested]
         missing = 0
-        for trace, found in zip(asked, self.server.traces(ids)):
+        for trace, found in zip(requested, self.server.traces(ids)):
             first = trace * SPANS_PER_TRACE
-            gone = set(range(first, min(first + SPANS_PER_TRACE, finished))).difference(numbers_in(found))
-            missing += len(gone)
-            if not gone and first + SPANS_PER_TRACE <= finished:
-                self.whole.add((thread, trace))
+            absent = set(range(first, min(first + SPANS_PER_TRACE, finished))).difference(numbers_in(found))
+            missing += len(absent)
+            if not absent and first + SPANS_PER_TRACE <= finished:
+                self.complete.add((thread, trace))
         return missing
 
 
 def await_all(server, writer, seconds=PATIENCE_S):
     """Waits until all spans that a dead program finished, and did not count as lost, are found; the verdict."""
     try:
-        until(Awaited(server, writer).are_there, "every finished span", seconds)
+        until(PendingSpans(server, writer).all_arrived, "every finished span", seconds)
     except AssertionError as error:
         raise AssertionError(f"program {writer.program}: {judge(server, writer)}") from error
     verdict = judge(server, writer)

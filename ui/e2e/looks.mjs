@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** No violation of WCAG or of good practice, or of those of axe's rules that are named. */
+/** Asserts that axe finds no violation of its rules (WCAG and best practices), or of `rules` if given. */
 export async function accessible(page, what = "", rules = undefined) {
   if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(axe);
   // Without this, axe describes each element that is as it should be, too.

@@ -24,8 +24,8 @@ async function opened(page, told, words = "") {
   await settled(page);
 }
 
-/** Of the thread that ran most: on a busy machine, the one that a snapshot begins with may have run three instructions. */
-async function openedBusiest(page, told) {
+/** Opens the thread with the most instructions: on a busy machine the first thread may have only three. */
+async function openBusiestThread(page, told) {
   await opened(page, told);
   const answer = await fetch(`${told.base}/api/v1/snapshots/${told.facts.snapshot}/view`);
   const { threads } = await answer.json();
@@ -47,8 +47,8 @@ async function draws(page, told) {
   await accessible(page);
 }
 
-/** Presses i until it goes into a call: which instructions lie within one depends on what was recorded. */
-async function intoACall(page) {
+/** Presses i on one page after another until it enters a call: where the calls are depends on the recording. */
+async function enterCall(page) {
   for (let pages = 0; pages < 50; ++pages) {
     await press(page, "i");
     const at = query(page).get("at") ?? "";
@@ -59,7 +59,7 @@ async function intoACall(page) {
 }
 
 async function byKeyboard(page, told) {
-  await openedBusiest(page, told);
+  await openBusiestThread(page, told);
   await press(page, "ArrowDown", "ArrowDown", "ArrowDown");
   assert.equal(rowOf(page), 2, "arrows go from instruction to instruction");
   await press(page, "PageDown");
@@ -71,7 +71,7 @@ async function byKeyboard(page, told) {
   await press(page, "Home");
   assert.equal(rowOf(page), 0);
   assert.ok((await rowsInSight(page)).includes(0), "and the first one again");
-  const inner = await intoACall(page);
+  const inner = await enterCall(page);
   await press(page, "o");
   assert.ok(Number(query(page).get("at").split("~")[1]) < Number(inner.split("~")[1]), "o goes out of it");
   await press(page, "i", "Enter");
@@ -85,7 +85,7 @@ async function byKeyboard(page, told) {
 }
 
 async function sameInBoth(page, told) {
-  await openedBusiest(page, told);
+  await openBusiestThread(page, told);
   const box = await page.locator(CHART).boundingBox();
   await page.mouse.click(box.x + box.width * 0.6, box.y + 22);
   await settled(page);
@@ -114,22 +114,22 @@ async function answered(page, what) {
   await settled(page);
 }
 
-/** The name of a call that is made within the window: a search does not find those that the window begins in. */
-async function nameOfACall(page) {
+/** The name of a call that starts within the window: a search does not find calls that started before it. */
+async function callNameInWindow(page) {
   await press(page, "Home");
   const underWay = await page.locator(".flow-stack button").allInnerTexts();
   for (let tries = 0; tries < 50; ++tries) {
-    await intoACall(page);
+    await enterCall(page);
     const name = await page.locator('.flow-stack button[aria-pressed="true"]').innerText();
     if (!underWay.includes(name)) return name;
     await press(page, "PageDown");
   }
-  return assert.fail(`all calls are of ${underWay.join()}`);
+  return assert.fail(`found only names of calls that were open at the start: ${underWay.join()}`);
 }
 
 async function searches(page, told) {
-  await openedBusiest(page, told);
-  const name = await nameOfACall(page);
+  await openBusiestThread(page, told);
+  const name = await callNameInWindow(page);
   await press(page, "Home", "/");
   await page.keyboard.type(name);
   await page.keyboard.press("Enter");
