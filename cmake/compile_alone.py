@@ -1,8 +1,8 @@
-"""Compiles every source alone, without generating code, and caches which passed: compile_alone.py BUILD_DIR [-j N]
+"""Compiles every source and header alone, without generating code, and caches which passed: compile_alone.py BUILD_DIR [-j N]
 
 The builds compile sources in unity batches, where a source can use a header that only its neighbour includes. Here each
-source, tests included, must compile by itself. A source is compiled again when its text, a header that it includes or its
-flags change (translation_units.py).
+source, tests included, must compile by itself, and so must each header that is no source's first include. They are compiled
+again when their text, a header that they include or their flags change (translation_units.py).
 
 Parsing other projects' headers takes most of the time. Two kinds of them are precompiled:
 - PRECOMPILED, for a source that includes them before any declaration of this repository. This changes nothing.
@@ -21,10 +21,11 @@ import tempfile
 import threading
 import time
 
-from translation_units import PassedCache, units_of
+from translation_units import ROOT, PassedCache, Unit, salt_of, units_of
 
+COMPILER = "clang++-16"
 GTEST = "gtest/gtest.h"
-# What many sources begin with and takes long to parse. Each combination becomes one precompiled header.
+# Headers that many sources include first and that take long to parse. Each combination becomes one precompiled header.
 PRECOMPILED = ("string", "memory", "functional", "boost/json.hpp")
 
 
@@ -35,9 +36,18 @@ def arguments():
     return parser.parse_args()
 
 
-def once_each(units):
+def unique_by_source(units):
     """One unit for each source: other flags do not change which headers it needs."""
     return list({unit.source: unit for unit in units}.values())
+
+
+def headers_of(units, includes):
+    """A unit for each header that no source includes first, with the flags of a source that includes it."""
+    sources = {header: unit for unit in reversed(units) for header in includes.of(unit)
+               if header.suffix == ".h" and header.is_relative_to(ROOT) and "build" not in header.relative_to(ROOT).parts}
+    first = {includes.first(unit) for unit in units}
+    return [Unit(header, unit.compiler, (*unit.flags, "-xc++", "-Wno-pragma-once-outside-header"))
+            for header, unit in sorted(sources.items()) if header not in first]
 
 
 @functools.cache
@@ -70,7 +80,7 @@ class Precompiled:
     def headers_for(self, unit):
         if any(includes_gtest(path) for path in self.includes.of(unit)):
             return (GTEST,)
-        leading = self.includes.before_ours(unit)
+        leading = self.includes.leading_third_party_headers(unit)
         return tuple(header for header in PRECOMPILED if header in leading)
 
     def make(self, compiler, flags, headers):
@@ -82,11 +92,12 @@ class Precompiled:
 
 
 def compile_unit(unit, cache, precompiled):
-    """The compiler's errors; empty when there are none."""
-    command = [unit.compiler, *unit.flags, *precompiled.flags_for(unit), "-fsyntax-only", "-w", str(unit.source)]
+    """The compiler's errors; empty when there are none. In a batch Clang takes a source for a header, and does not warn of
+    what is unused in it; here it does."""
+    command = [unit.compiler, *unit.flags, *precompiled.flags_for(unit), "-fsyntax-only", str(unit.source)]
     outcome = subprocess.run(command, capture_output=True, text=True, check=False)
     if outcome.returncode != 0:
-        return outcome.stderr
+        return outcome.stderr or f"{unit.source}: the compiler ended with status {outcome.returncode}\n"
     cache.add(unit)
     return ""
 
@@ -94,17 +105,18 @@ def compile_unit(unit, cache, precompiled):
 def main():
     options = arguments()
     started = time.monotonic()
-    cache = PassedCache("fathom-alone", b"1")
-    units = once_each(units_of(options.build.resolve(), lambda source: True))
-    due = [unit for unit in units if not cache.has(unit)]
+    cache = PassedCache("fathom-alone", salt_of(COMPILER, __file__))
+    units = unique_by_source(units_of(options.build.resolve(), lambda source: True))
+    units += headers_of(units, cache.includes)
+    pending = [unit for unit in units if not cache.has(unit)]
     failed = 0
     with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         precompiled = Precompiled(scratch, cache.includes)
-        for printed in pool.map(lambda unit: compile_unit(unit, cache, precompiled), due):
-            failed += bool(printed)
-            print(printed, end="", flush=True)
+        for output in pool.map(lambda unit: compile_unit(unit, cache, precompiled), pending):
+            failed += bool(output)
+            print(output, end="", flush=True)
     seconds = time.monotonic() - started
-    print(f"sources alone: {len(due)} of {len(units)} compiled in {seconds:.0f} s, {failed} failed")
+    print(f"sources alone: {len(pending)} of {len(units)} sources and headers compiled in {seconds:.0f} s, {failed} failed")
     return 1 if failed else 0
 
 

@@ -12,7 +12,6 @@ are worth.
 import argparse
 import collections
 import concurrent.futures
-import hashlib
 import os
 import pathlib
 import re
@@ -21,11 +20,11 @@ import sys
 import tempfile
 import time
 
-from translation_units import ROOT, PassedCache, units_of
+from translation_units import ROOT, PassedCache, salt_of, units_of
 
 TOOL = "clang-tidy-16"
 BATCH_SOURCES = 32
-LEFT_OUT = re.compile(r"_(test|fuzz)\.cc$|/testing/")
+EXCLUDED = re.compile(r"_(test|fuzz)\.cc$|/testing/")
 FINDING = re.compile(r"^(/[^:\n]+):\d+:\d+: (?:warning|error):", re.MULTILINE)
 
 
@@ -36,13 +35,8 @@ def arguments():
     return parser.parse_args()
 
 
-def salt():
-    version = subprocess.run([TOOL, "--version"], check=True, capture_output=True).stdout
-    return hashlib.sha256(version + (ROOT / ".clang-tidy").read_bytes()).digest()
-
-
 def batches_of(units):
-    """Units of equal folder, language and flags: as few batches as the bound allows, the largest first."""
+    """Groups units of equal folder, language and flags into as few batches as BATCH_SOURCES allows, largest first."""
     groups = collections.defaultdict(list)
     for unit in units:
         groups[unit.source.parent, unit.source.suffix, unit.compiler, unit.flags].append(unit)
@@ -58,7 +52,7 @@ def source_of(batch, scratch):
         return batch[0].source
     handle, name = tempfile.mkstemp(dir=scratch, suffix=".cc")
     with os.fdopen(handle, "w", encoding="utf-8") as file:
-        # A source that includes a source is a finding.
+        # NOLINT because clang-tidy reports every #include of a .cc file.
         file.writelines(f'#include "{unit.source}"  // NOLINT\n' for unit in batch)
     return name
 
@@ -68,51 +62,59 @@ def run_tidy(batch, scratch):
     command = [TOOL, "--quiet", f"--config-file={ROOT / '.clang-tidy'}", "--warnings-as-errors=*",
                str(source_of(batch, scratch)), "--", *batch[0].flags]
     outcome = subprocess.run(command, capture_output=True, text=True, check=False)
-    return outcome.stdout + outcome.stderr if outcome.returncode != 0 else ""
+    if outcome.returncode == 0:
+        return ""
+    return outcome.stdout + outcome.stderr or f"{TOOL} ended with status {outcome.returncode}\n"
 
 
 def check(batch, scratch, cache):
-    """What clang-tidy finds in the batch; remembers its clean sources.
+    """Returns clang-tidy's output for the batch, and adds its clean sources to the cache.
 
     Some checks treat a source within a batch as a header, and names of two sources may collide. Each source with a finding
-    is therefore checked again alone, and only what is found then is printed.
+    is therefore checked again alone, and what is found then is printed. If that is nothing and a header has a finding, what
+    was found in the batch is printed.
     """
-    printed = run_tidy(batch, scratch)
-    if not printed:
+    output = run_tidy(batch, scratch)
+    if not output:
         for unit in batch:
             cache.add(unit)
-    if not printed or len(batch) == 1:
-        return printed
-    suspects, clean = split(batch, printed, cache.includes)
+    if not output or len(batch) == 1:
+        return output
+    named = {pathlib.Path(name).resolve() for name in FINDING.findall(output)}
+    suspects, clean = split(batch, output, named, cache.includes)
     for unit in clean:
         cache.add(unit)
-    return "".join(check([unit], scratch, cache) for unit in suspects)
+    of_the_batch = "[clang-diagnostic-error" in output or named and named.issubset(unit.source for unit in batch)
+    return check_alone(suspects, scratch, cache) or ("" if of_the_batch else output)
 
 
-def split(batch, printed, includes):
-    """(units to check alone, units that no finding concerns)."""
-    named = {pathlib.Path(name).resolve() for name in FINDING.findall(printed)}
-    if not named or "[clang-diagnostic-error" in printed:
+def check_alone(suspects, scratch, cache):
+    """What clang-tidy finds in each of the sources alone. A header's finding is printed once."""
+    outputs = (check([unit], scratch, cache) for unit in suspects)
+    return "".join(dict.fromkeys(output for output in outputs if output))
+
+
+def split(batch, output, named, includes):
+    """(units to check alone, units that include none of the named files)."""
+    suspects = [unit for unit in batch if not named.isdisjoint(includes.of(unit))]
+    if not suspects or "[clang-diagnostic-error" in output:
         return batch, []
-    suspects = [unit for unit in batch if unit.source in named]
-    for header in named - {unit.source for unit in suspects}:
-        suspects += [unit for unit in batch if header in includes.of(unit)][:1]
-    return suspects, [unit for unit in batch if named.isdisjoint(includes.of(unit))]
+    return suspects, [unit for unit in batch if unit not in suspects]
 
 
 def main():
     options = arguments()
     started = time.monotonic()
-    cache = PassedCache("fathom-tidy", salt())
-    units = units_of(options.build.resolve(), lambda source: not LEFT_OUT.search(str(source)))
+    cache = PassedCache("fathom-tidy", salt_of(TOOL, ROOT / ".clang-tidy", __file__))
+    units = units_of(options.build.resolve(), lambda source: not EXCLUDED.search(str(source)))
     batches = batches_of([unit for unit in units if not cache.has(unit)])
     findings = 0
     with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         checks = [pool.submit(check, batch, scratch, cache) for batch in batches]
-        for done in concurrent.futures.as_completed(checks):
-            printed = done.result()
-            findings += len(FINDING.findall(printed)) or bool(printed)
-            print(printed, end="", flush=True)
+        for future in concurrent.futures.as_completed(checks):
+            output = future.result()
+            findings += len(FINDING.findall(output)) or bool(output)
+            print(output, end="", flush=True)
     checked = sum(len(batch) for batch in batches)
     seconds = time.monotonic() - started
     print(f"clang-tidy: {checked} of {len(units)} sources checked in {len(batches)} batches, {seconds:.0f} s, "

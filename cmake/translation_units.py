@@ -13,6 +13,8 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
+import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
@@ -67,18 +69,23 @@ class Includes:
 
     def of(self, unit):
         directories = self.directories(unit.flags)
-        reached, due = {unit.source}, [unit.source]
-        while due:
-            for header in self.included_by(due.pop(), directories):
+        reached, pending = {unit.source}, [unit.source]
+        while pending:
+            for header in self.included_by(pending.pop(), directories):
                 if header not in reached:
                     reached.add(header)
-                    due.append(header)
+                    pending.append(header)
         return reached
+
+    def first(self, unit):
+        """The file of this repository that the unit's source includes first; None if that is another project's."""
+        names = INCLUDE.findall(unit.source.read_bytes())
+        return self.find(names[0].decode(), unit.source, self.directories(unit.flags)) if names else None
 
     @staticmethod
     @functools.cache
     def directories(flags):
-        """Those of this repository among the directories that headers are looked for in."""
+        """The include directories that are inside this repository."""
         found = []
         for flag, following in zip(flags, flags[1:] + ("",)):
             directory = following if flag in ("-I", "-isystem") else flag[2:] if flag.startswith("-I") else None
@@ -99,7 +106,7 @@ class Includes:
         places = (place / name for place in (path.parent, *directories))
         return next((place.resolve() for place in places if place.is_file()), None)
 
-    def before_ours(self, unit):
+    def leading_third_party_headers(self, unit):
         """The names of other projects' headers that a unit includes before any declaration or macro of this repository."""
         directories, path, names = self.directories(unit.flags), unit.source, []
         while path:
@@ -116,16 +123,26 @@ class Includes:
         return None
 
 
+def salt_of(tool, *files):
+    """A digest of the versions of the tool and of the libraries' headers, and of the files."""
+    digest = hashlib.sha256(subprocess.run([tool, "--version"], check=True, capture_output=True).stdout)
+    if shutil.which("dpkg-query"):
+        digest.update(subprocess.run(["dpkg-query", "-W", "lib*-dev"], check=True, capture_output=True).stdout)
+    for file in (__file__, *files):
+        digest.update(pathlib.Path(file).read_bytes())
+    return digest.digest()
+
+
 @functools.cache
 def digest_of_file(path):
     return hashlib.sha256(path.read_bytes()).digest()
 
 
 class PassedCache:
-    """Which units passed a check: an empty file for each, named by the digest of all that the outcome depends on.
+    """The units that passed a check. Each has an empty file, named by the digest of all inputs of the check.
 
-    Every clone on a machine shares it: $XDG_CACHE_HOME/NAME, or ~/.cache/NAME. `salt` is what else the outcome depends
-    on: the tool's version, its configuration.
+    All clones on a machine share the cache: $XDG_CACHE_HOME/NAME, or ~/.cache/NAME. `salt` stands for inputs besides the
+    unit: the tool's version and its configuration.
     """
 
     def __init__(self, name, salt):
@@ -138,7 +155,7 @@ class PassedCache:
     @functools.cache
     def stamp(self, unit):
         digest = hashlib.sha256(self.salt)
-        # Where the clone lies makes no difference.
+        # The digest must not depend on the clone's path.
         digest.update(" ".join((unit.compiler, *unit.flags)).replace(str(ROOT), ".").encode())
         for path in sorted(self.includes.of(unit)):
             digest.update(str(path.relative_to(ROOT)).encode() + digest_of_file(path))
