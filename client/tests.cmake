@@ -25,7 +25,7 @@ add_test(NAME client_trigger_forks COMMAND client_tests --gtest_filter=Trigger.F
 # No agent of this machine is to see what the tests do.
 set_tests_properties(client_tests client_event_signals client_trigger_forks client_handover PROPERTIES TIMEOUT 600
                      ENVIRONMENT "FATHOM_AGENT_SOCKET=")
-set_tests_properties(client_tests client_event_signals client_trigger_forks PROPERTIES COST 50 ${FATHOM_COMPUTES})
+set_tests_properties(client_tests client_event_signals client_trigger_forks PROPERTIES COST 50 ${FATHOM_CPU_BOUND})
 # A client waits before it offers its memory again.
 set_tests_properties(client_handover PROPERTIES COST 30)
 

@@ -2,8 +2,8 @@
 # Runs one libFuzzer target for FATHOM_FUZZ_SECONDS, or, when that is unset, for RUNS executions:
 # fuzz.sh PROGRAM RUNS WORK_DIR [SEED_DIR...]
 #
-# RUNS executions find a regression in what the seeds reach. Their number does not depend on the machine's speed. New inputs
-# are kept in WORK_DIR/corpus/NAME for the next run, an input that fails in WORK_DIR/failures/.
+# RUNS is chosen to find regressions in the code that the seeds reach, and does not depend on the machine's speed. New inputs
+# are kept in WORK_DIR/corpus/NAME for the next run, failing inputs in WORK_DIR/failures/.
 set -euo pipefail
 
 program=$1

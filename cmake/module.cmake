@@ -83,13 +83,13 @@ function(fathom_check_includes folder)
   endforeach()
 endfunction()
 
-# A test that computes takes three of ctest's slots, one that also waits for other programs two, and one that mostly waits one,
-# as is the default. `./dev test` gives ctest three slots for each processor and two more: tests that compute keep the
-# processors busy, and tests that wait run beside them.
-set(FATHOM_COMPUTES PROCESSORS 3)
+# A CPU-bound test takes three of ctest's slots, a test that also waits for other programs takes two, and a test that mostly
+# waits takes one, the default. `./dev test` gives ctest three slots per processor and two more: CPU-bound tests keep the
+# processors busy, and waiting tests run beside them.
+set(FATHOM_CPU_BOUND PROCESSORS 3)
 
-# A fuzz target runs 20,000 inputs in each test run; these, of which each takes over 0.5 ms, 4,000. cmake/fuzz.sh.
-set(FATHOM_SLOW_FUZZERS agent_stream_fuzz config_fuzz decode_fuzz detail_file_fuzz spool_file_fuzz answers_fuzz)
+# A fuzz target runs 20,000 inputs per test run. These targets need over 0.5 ms per input and run 4,000 (cmake/fuzz.sh).
+set(FATHOM_SLOW_FUZZERS agent_stream_fuzz block_chunk_fuzz config_fuzz decode_fuzz detail_file_fuzz spool_file_fuzz answers_fuzz)
 
 function(fathom_fuzz_target source library)
   get_filename_component(name ${source} NAME_WE)
@@ -104,21 +104,21 @@ function(fathom_fuzz_target source library)
   endif()
   add_test(NAME ${name} COMMAND ${CMAKE_SOURCE_DIR}/cmake/fuzz.sh $<TARGET_FILE:${name}> ${runs} ${CMAKE_BINARY_DIR}/fuzz
                                 ${folder}/testdata/${name} ${CMAKE_CURRENT_SOURCE_DIR}/testdata/${name})
-  set_tests_properties(${name} PROPERTIES LABELS fuzz TIMEOUT 1800 ${FATHOM_COMPUTES})
+  set_tests_properties(${name} PROPERTIES LABELS fuzz TIMEOUT 1800 ${FATHOM_CPU_BOUND})
 endfunction()
 
 # As one test, or as several that ctest may run side by side: gtest itself knows which of them runs what.
 function(fathom_folder_tests folder shards)
   if(NOT shards)
     add_test(NAME ${folder}_tests COMMAND ${folder}_tests)
-    # The bound is against hangs: sanitizers are slow. ctest begins with what costs the most.
-    set_tests_properties(${folder}_tests PROPERTIES TIMEOUT 1200 COST 45 ${FATHOM_COMPUTES})
+    # The timeout only catches hangs, because sanitizers are slow. ctest starts the test with the highest COST first.
+    set_tests_properties(${folder}_tests PROPERTIES TIMEOUT 1200 COST 45 ${FATHOM_CPU_BOUND})
     return()
   endif()
   foreach(shard RANGE 1 ${shards})
     math(EXPR index "${shard} - 1")
     add_test(NAME ${folder}_tests_${shard} COMMAND ${folder}_tests)
-    set_tests_properties(${folder}_tests_${shard} PROPERTIES TIMEOUT 1200 COST 60 ${FATHOM_COMPUTES}
+    set_tests_properties(${folder}_tests_${shard} PROPERTIES TIMEOUT 1200 COST 60 ${FATHOM_CPU_BOUND}
                          ENVIRONMENT "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${index}")
   endforeach()
 endfunction()
@@ -157,7 +157,7 @@ function(fathom_module folder)
     add_executable(${name}_tests ${tests} ${helpers})
     target_link_libraries(${name}_tests PRIVATE fathom_${name} ${arg_TEST_LIBRARIES} GTest::gtest GTest::gtest_main)
     target_compile_definitions(${name}_tests PRIVATE FATHOM_TESTDATA="${CMAKE_CURRENT_SOURCE_DIR}/testdata")
-    fathom_test_code(${name}_tests)
+    fathom_set_test_code_options(${name}_tests)
     fathom_folder_tests(${name} "${arg_TEST_SHARDS}")
   endif()
   if(FATHOM_FUZZ)

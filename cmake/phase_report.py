@@ -2,8 +2,8 @@
 
 PHASES has a line for each phase: its name, a tab, its seconds. The report shows each phase beside its budget, the ten
 slowest tests, and how long this machine takes for a fixed compilation (reference.cc). Budgets are for empty caches and two
-processors, on a machine that takes REFERENCE_SECONDS for that compilation; they grow with what this machine takes. A phase
-over its budget is a warning, not a failure.
+processors, on a machine that takes REFERENCE_SECONDS for that compilation, and are scaled by this machine's time. A phase
+over its budget causes a warning, not a failure.
 """
 
 import pathlib
@@ -11,33 +11,34 @@ import statistics
 import subprocess
 import sys
 import time
-import xml.etree.ElementTree
 
-HERE = pathlib.Path(__file__).resolve().parent
+import ci_results
+
+SCRIPT_DIR = pathlib.Path(__file__).resolve().parent
 REFERENCE_SECONDS = 4.0
 SLOWEST_TESTS = 10
+TOTAL = "total"
 BUDGET_SECONDS = {
-    "clang-tidy": 720,
-    "sources alone": 720,
+    "packages": 120,
+    "format and links": 30,
+    "configure asan": 30,
+    "generate": 30,
+    "clang-tidy": 60 * ci_results.TIDY_MINUTES,
+    "sources alone": 480,
     "page check": 120,
-    "build release": 720,
-    "test release": 300,
-    "build asan": 960,
-    "test asan": 300,
+    "npm packages": 60,
+    "browser": 60,
+    "configure release": 30,
+    "build release": 60 * ci_results.RELEASE_MINUTES,
+    "test release": 30 * ci_results.TESTS_MINUTES,
+    "build asan": 60 * ci_results.SANITIZERS_MINUTES,
+    "test asan": 30 * ci_results.TESTS_MINUTES,
+    TOTAL: 60 * ci_results.CI_MINUTES,
 }
 
 
-def phases_of(path):
-    """{name: seconds}, in the order of their first run; a phase that ran twice has both times."""
-    phases = {}
-    for line in path.read_text(encoding="utf-8").splitlines():
-        name, seconds = line.split("\t")
-        phases[name] = phases.get(name, 0) + float(seconds)
-    return phases
-
-
 def reference_seconds():
-    command = ["g++", "-std=c++20", "-O2", "-c", "-o", "/dev/null", str(HERE / "reference.cc")]
+    command = ["g++", "-std=c++20", "-O2", "-c", "-o", "/dev/null", str(SCRIPT_DIR / "reference.cc")]
 
     def once():
         started = time.monotonic()
@@ -48,18 +49,16 @@ def reference_seconds():
 
 
 def tests_of(argument):
-    """(seconds, preset, name) of every test that ctest's report has."""
+    """(seconds, preset, name) of every test in the report of PRESET=CTEST_XML."""
     preset, path = argument.split("=", 1)
-    for case in xml.etree.ElementTree.parse(path).iter("testcase"):
-        yield float(case.get("time")), preset, case.get("name")
+    return [(seconds, preset, name) for seconds, name in ci_results.test_seconds(path)]
 
 
-def print_phases(phases, slowness):
+def print_phases(phases, budget_scale):
     print(f"{'phase':<24}{'seconds':>9}{'budget':>9}")
     for name, seconds in phases.items():
         budget = BUDGET_SECONDS.get(name)
-        print(f"{name:<24}{seconds:>9.0f}" + (f"{budget * slowness:>9.0f}" if budget else ""))
-    print(f"{'together':<24}{sum(phases.values()):>9.0f}")
+        print(f"{name:<24}{seconds:>9.0f}" + (f"{budget * budget_scale:>9.0f}" if budget else ""))
 
 
 def print_tests(tests):
@@ -68,24 +67,25 @@ def print_tests(tests):
         print(f"{preset + ' ' + name:<33}{seconds:>9.1f} s")
 
 
-def warn(phases, slowness):
+def warn_over_budget(phases, budget_scale):
     for name, budget in BUDGET_SECONDS.items():
-        if phases.get(name, 0) > budget * slowness:
-            print(f"warning: '{name}' took {phases[name]:.0f} s; its budget on this machine is {budget * slowness:.0f} s. "
+        if phases.get(name, 0) > budget * budget_scale:
+            print(f"warning: '{name}' took {phases[name]:.0f} s; its budget on this machine is {budget * budget_scale:.0f} s. "
                   "`./dev bench build` shows where the time goes.")
 
 
 def main():
-    phases = phases_of(pathlib.Path(sys.argv[1]))
+    phases = ci_results.phases_of(pathlib.Path(sys.argv[1]))
+    phases[TOTAL] = sum(phases.values())
     reference = reference_seconds()
-    slowness = reference / REFERENCE_SECONDS
-    print_phases(phases, slowness)
-    print(f"reference compilation: {reference:.1f} s ({REFERENCE_SECONDS:.1f} s where the budgets were set; "
-          f"budgets times {slowness:.2f})")
+    budget_scale = reference / REFERENCE_SECONDS
+    print_phases(phases, budget_scale)
+    print(f"reference compilation: {reference:.1f} s ({REFERENCE_SECONDS:.1f} s on the machine that set the budgets; "
+          f"budgets are scaled by {budget_scale:.2f})")
     tests = [test for argument in sys.argv[2:] for test in tests_of(argument)]
     if tests:
         print_tests(tests)
-    warn(phases, slowness)
+    warn_over_budget(phases, budget_scale)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@
 #
 # These are not CMake's own unity files, because those name sources by absolute paths: ccache could not serve another clone.
 option(FATHOM_UNITY "compile the sources of a folder in batches" ON)
-set(FATHOM_UNITY_BATCH 12 CACHE STRING "the most sources of a unity batch")
+set(FATHOM_UNITY_BATCH 12 CACHE STRING "maximum number of sources in a unity batch")
 
 # Sources of these targets are compiled alone: fathom_unity_exclude(<target>...).
 function(fathom_unity_exclude)
@@ -46,13 +46,13 @@ function(fathom_unity_target target)
     list(APPEND kept ${batches})
   endforeach()
   set_target_properties(${target} PROPERTIES SOURCES "${kept}")
-  # Batches name sources from the root of the tree. g++ takes these sources for headers and warns of types of anonymous
-  # namespaces in them.
+  # Batches name sources relative to the root of the tree. g++ treats an included source as a header, and warns about types
+  # in its anonymous namespaces.
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-iquote${CMAKE_SOURCE_DIR}>
                                            $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
 endfunction()
 
-# Writes as few batches as the bound allows, of equal size, into files PREFIX_N.cc; a source on its own is its own batch.
+# Writes batches of equal size to PREFIX_N.cc, as few as FATHOM_UNITY_BATCH allows. A batch of one source is that source.
 function(fathom_unity_folder result prefix)
   list(LENGTH ARGN count)
   math(EXPR batches "(${count} + ${FATHOM_UNITY_BATCH} - 1) / ${FATHOM_UNITY_BATCH}")

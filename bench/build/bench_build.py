@@ -1,7 +1,7 @@
-"""How long building and testing take, from clean clones with caches of their own: ./dev bench build [--json FILE]
+"""Measures how long building and testing take, in clean clones with their own caches: ./dev bench build [--json FILE]
 
-The last commit is built; changes that are not committed are not. Debian's packages must be installed and npm's be in its
-cache (`./dev check` sees to both). All steps together take about two hours on two processors; --steps chooses.
+It builds the last commit, without uncommitted changes. Debian's packages must be installed, and npm's must be in npm's
+cache; `./dev test` installs both. All steps take about two hours on two processors; --steps runs only the named ones.
 """
 
 import argparse
@@ -14,38 +14,32 @@ import subprocess
 import sys
 import tempfile
 import time
-import xml.etree.ElementTree
 
 import header_cost
 import ninja_log
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.append(str(ROOT / "cmake"))
+import ci_results  # noqa: E402: it is in cmake/
 MOST_EXPENSIVE = 10
-STEPS = {
-    "demo": "./dev demo --once with an empty ccache, until it shows the slowest requests",
-    "ci": ".ci/run with empty caches",
-    "ci-warm": ".ci/run of another clone, after one .cc of store has changed",
-    "ci-warm-header": "the same after store/span_store.h has changed",
-    "file": "one .cc of store has changed: its tests are built",
-    "header": "store/span_store.h has changed: ./dev build",
-    "headers": "which headers cost the most, by clang's -ftime-trace",
-}
 BOUNDS = {
     "build.demo_cold_min": 8,
     "build.ci_cold_min": 50,
-    "build.ci_cold_tidy_min": 12,
-    "build.ci_cold_release_min": 12,
-    "build.ci_cold_asan_min": 16,
-    "build.ci_cold_tests_min": 10,
+    "build.ci_cold_tidy_min": ci_results.TIDY_MINUTES,
+    "build.ci_cold_release_min": ci_results.RELEASE_MINUTES,
+    "build.ci_cold_asan_min": ci_results.SANITIZERS_MINUTES,
+    "build.ci_cold_tests_min": ci_results.TESTS_MINUTES,
     "build.ci_warm_min": 22,
     "build.ci_warm_header_min": 30,
     "build.one_file_s": 20,
     "build.header_s": 180,
 }
+FIGURES_OF_PHASES = {"tidy": ["clang-tidy"], "release": ["build release"], "asan": ["build asan"],
+                     "tests": ["test release", "test asan"]}
 SOURCE, HEADER = "store/batch.cc", "store/span_store.h"
 
 
-class Failed(Exception):
+class StepFailed(Exception):
     """A step whose command failed."""
 
 
@@ -56,7 +50,7 @@ class Bench:
         self.work = pathlib.Path(work)
         self.figures = {}
         self.details = {}
-        self.edits = 0
+        self.built = None
         self.environment = {**os.environ, "CCACHE_DIR": str(self.work / "ccache"), "XDG_CACHE_HOME": str(self.work / "cache")}
 
     def clone(self, name):
@@ -68,8 +62,8 @@ class Bench:
         for name in ("ccache", "cache"):
             shutil.rmtree(self.work / name, ignore_errors=True)
 
-    def run(self, what, command, folder):
-        """The command's seconds; its output goes to a file that is named when it fails."""
+    def run_timed(self, what, command, folder):
+        """Returns the command's seconds. Its output goes to a log file; a failure reports the last lines of it."""
         log = self.work / f"{what}.log"
         print(f"-- {what}: {' '.join(command)}", file=sys.stderr, flush=True)
         started = time.monotonic()
@@ -79,16 +73,15 @@ class Bench:
         seconds = time.monotonic() - started
         if status != 0:
             tail = log.read_text(encoding="utf-8", errors="replace").splitlines()[-20:]
-            raise Failed(f"{what} ended with status {status}:\n" + "\n".join(tail))
+            raise StepFailed(f"{what} ended with status {status}:\n" + "\n".join(tail))
         return seconds
 
-    def change(self, folder, name):
-        """Adds a declaration: a comment alone would be served from ccache."""
-        self.edits += 1
+    def add_declaration(self, folder, name):
+        """Adds a declaration, because ccache would still hit if only a comment changed."""
         with open(folder / name, "a", encoding="utf-8") as file:
-            file.write(f"\nnamespace fathom::store {{\ninline constexpr int kChangedByTheBenchmark{self.edits} = 0;\n}}\n")
+            file.write(f"\nnamespace fathom::store {{\ninline constexpr int kChangedByBenchmark{time.time_ns()} = 0;\n}}\n")
 
-    def add(self, key, value):
+    def add_figure(self, key, value):
         self.figures[key] = round(value, 2)
         bound = BOUNDS.get(key)
         verdict = "" if bound is None else f"  (<= {bound})" if value <= bound else f"  MISSED (<= {bound})"
@@ -104,7 +97,7 @@ class Bench:
 def demo(bench):
     bench.empty_caches()
     folder = bench.clone("demo")
-    bench.add("build.demo_cold_min", bench.run("demo", ["./dev", "demo", "--once"], folder) / 60)
+    bench.add_figure("build.demo_cold_min", bench.run_timed("demo", ["./dev", "demo", "--once"], folder) / 60)
     add_build(bench, "demo", folder / "build/release")
 
 
@@ -114,33 +107,33 @@ def ci(bench):
 
 
 def ci_warm(bench):
-    folder = bench.clone("ci")
-    bench.change(folder, SOURCE)
+    folder = clone_with_caches(bench)
+    bench.add_declaration(folder, SOURCE)
     run_ci(bench, "ci_warm", folder)
 
 
 def ci_warm_header(bench):
-    folder = bench.clone("ci")
-    bench.change(folder, HEADER)
+    folder = clone_with_caches(bench)
+    bench.add_declaration(folder, HEADER)
     run_ci(bench, "ci_warm_header", folder)
 
 
 def one_file(bench):
     folder = built(bench)
-    bench.change(folder, SOURCE)
-    bench.add("build.one_file_s", bench.run("file", ["ninja", "-C", "build/release", "store_tests"], folder))
+    bench.add_declaration(folder, SOURCE)
+    bench.add_figure("build.one_file_s", bench.run_timed("file", ["ninja", "-C", "build/release", "store_tests"], folder))
 
 
 def header(bench):
     folder = built(bench)
-    bench.change(folder, HEADER)
-    bench.add("build.header_s", bench.run("header", ["./dev", "build"], folder))
+    bench.add_declaration(folder, HEADER)
+    bench.add_figure("build.header_s", bench.run_timed("header", ["./dev", "build"], folder))
 
 
-def headers(bench):
-    folder = bench.clone("headers")
-    bench.run("headers", ["cmake", "--preset", "asan"], folder)
-    bench.run("headers", ["ninja", "-C", "build/asan", "generated_code"], folder)
+def header_costs(bench):
+    folder = bench.clone("header-costs")
+    bench.run_timed("header-costs", ["cmake", "--preset", "asan"], folder)
+    bench.run_timed("header-costs", ["ninja", "-C", "build/asan", "generated_code"], folder)
     print("the most expensive headers (seconds in all, translation units)")
     for seconds, units, name in header_cost.costs(folder / "build/asan", os.cpu_count())[:MOST_EXPENSIVE]:
         name = name.replace(f"{folder}/", "")
@@ -151,28 +144,39 @@ def headers(bench):
 # ---- what steps share --------------------------------------------------------------------------------------------------
 
 
+def clone_with_caches(bench):
+    """A new clone for a run with the caches of the step ci."""
+    if not (bench.work / "cache/fathom-tidy").exists():
+        raise StepFailed("the caches are empty; let the step ci come first: --steps ci,ci-warm,ci-warm-header")
+    return bench.clone("ci")
+
+
 def built(bench):
     """A clone whose release build is up to date."""
-    folder = bench.work / "ci"
-    if not (folder / "build/release/build.ninja").exists():
-        folder = bench.clone("ci")
-    bench.run("build", ["./dev", "build"], folder)
-    return folder
+    if not bench.built:
+        bench.built = bench.clone("built")
+    bench.run_timed("build", ["./dev", "build"], bench.built)
+    return bench.built
 
 
 def run_ci(bench, key, folder):
-    bench.add(f"build.{key}_min", bench.run(key, ["bash", ".ci/run"], folder) / 60)
-    phases = dict(line.split("\t") for line in (folder / "build/phases.tsv").read_text(encoding="utf-8").splitlines())
-    minutes = {name: float(seconds) / 60 for name, seconds in phases.items()}
+    try:
+        bench.add_figure(f"build.{key}_min", bench.run_timed(key, ["bash", ".ci/run"], folder) / 60)
+    finally:
+        report_ci(bench, key, folder)  # a run with a failed test has phases, too
+
+
+def report_ci(bench, key, folder):
+    minutes = {name: seconds / 60 for name, seconds in ci_results.phases_of(folder / "build/phases.tsv").items()}
     for name, value in minutes.items():
         bench.add_detail(f"{key} {name} min", value)
         print(f"  {name:<40}{value:>9.1f} min")
-    bench.add(f"build.{key}_tidy_min", minutes["clang-tidy"])
-    bench.add(f"build.{key}_release_min", minutes["build release"])
-    bench.add(f"build.{key}_asan_min", minutes["build asan"])
-    bench.add(f"build.{key}_tests_min", minutes["test release"] + minutes["test asan"])
+    for name, phases in FIGURES_OF_PHASES.items():
+        if all(phase in minutes for phase in phases):
+            bench.add_figure(f"build.{key}_{name}_min", sum(minutes[phase] for phase in phases))
     for preset in ("release", "asan"):
-        add_build(bench, f"{key} {preset}", folder / "build" / preset)
+        if (folder / "build" / preset / ".ninja_log").exists():
+            add_build(bench, f"{key} {preset}", folder / "build" / preset)
         add_tests(bench, f"{key} {preset}", folder / "build" / preset / "ctest.xml")
 
 
@@ -185,14 +189,14 @@ def add_build(bench, what, build):
         print(f"  {kind + ' ' + folder:<40}{seconds:>9.1f}")
     print(f"{what}: the most expensive translation units")
     for seconds, output in ninja_log.most_expensive(steps, MOST_EXPENSIVE):
+        bench.add_detail(f"{what} unit {output} s", seconds)
         print(f"  {output[-70:]:<72}{seconds:>7.1f}")
 
 
 def add_tests(bench, what, report):
     if not report.exists():
         return
-    cases = xml.etree.ElementTree.parse(report).iter("testcase")
-    times = sorted(((float(case.get("time")), case.get("name")) for case in cases), reverse=True)
+    times = ci_results.test_seconds(report)
     for seconds, name in times:
         bench.add_detail(f"{what} test {name} s", seconds)
     print(f"{what}: the slowest tests")
@@ -203,12 +207,19 @@ def add_tests(bench, what, report):
 # ---- the program -------------------------------------------------------------------------------------------------------
 
 
-RUN = {"demo": demo, "ci": ci, "ci-warm": ci_warm, "ci-warm-header": ci_warm_header, "file": one_file, "header": header,
-       "headers": headers}
+STEPS = {
+    "demo": (demo, "./dev demo --once with an empty ccache, until it shows the slowest requests"),
+    "ci": (ci, ".ci/run with empty caches"),
+    "ci-warm": (ci_warm, ".ci/run in a new clone, after a change to one .cc of store"),
+    "ci-warm-header": (ci_warm_header, "the same after a change to store/span_store.h"),
+    "file": (one_file, "rebuild store's tests after a change to one .cc of store"),
+    "header": (header, "./dev build after a change to store/span_store.h"),
+    "header-costs": (header_costs, "the most expensive headers, by clang's -ftime-trace"),
+}
 
 
 def arguments():
-    steps = "\n".join(f"  {name:<16}{what}" for name, what in STEPS.items())
+    steps = "\n".join(f"  {name:<16}{what}" for name, (_, what) in STEPS.items())
     parser = argparse.ArgumentParser(prog="./dev bench build", description=__doc__, epilog=f"steps:\n{steps}",
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", metavar="FILE", help="write the figures there")
@@ -218,7 +229,7 @@ def arguments():
     options.steps = options.steps.split(",")
     unknown = [step for step in options.steps if step not in STEPS]
     if unknown:
-        parser.error(f"no step {unknown[0]}; the steps are {', '.join(STEPS)}")
+        parser.error(f"unknown step '{unknown[0]}'; the steps are {', '.join(STEPS)}")
     return options
 
 
@@ -226,8 +237,15 @@ def machine():
     return f"{os.cpu_count()} processors, {platform.machine()}, Linux {platform.release()}"
 
 
+def versions():
+    """The first lines of what the tools say of themselves."""
+    tools = ("g++", "clang++-16", "clang-tidy-16", "mold", "ccache", "cmake")
+    lines = (subprocess.run([tool, "--version"], capture_output=True, text=True, check=True).stdout for tool in tools)
+    return ", ".join(text.strip().splitlines()[0] for text in lines)
+
+
 def write_json(path, bench, failed):
-    document = {"bench": "build", "machine": machine(), "command": " ".join(["./dev bench build", *sys.argv[1:]]),
+    document = {"bench": "build", "machine": machine(), "versions": versions(), "command": " ".join(["./dev bench build", *sys.argv[1:]]),
                 "figures": bench.figures, "details": bench.details, "not_measured": failed}
     pathlib.Path(path).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
@@ -235,20 +253,20 @@ def write_json(path, bench, failed):
 def main():
     options = arguments()
     if subprocess.run(["git", "diff", "--quiet", "HEAD"], cwd=ROOT, check=False).returncode != 0:
-        print("note: changes that are not committed are not measured", file=sys.stderr)
+        print("note: uncommitted changes are not measured", file=sys.stderr)
     failed = {}
     with tempfile.TemporaryDirectory(prefix="fathom-bench-build-") as temporary:
-        # A folder of its own: what lies beside it is not removed.
+        # A subdirectory, because the steps delete directories named ci, demo, cache and so on.
         bench = Bench(pathlib.Path(options.work_dir or temporary, "fathom-bench-build"))
         bench.work.mkdir(parents=True, exist_ok=True)
         for step in options.steps:
             try:
-                RUN[step](bench)
-            except Failed as failure:
+                STEPS[step][0](bench)
+            except Exception as failure:  # pylint: disable=broad-exception-caught  the other steps are measured all the same
                 failed[step] = str(failure)
                 print(f"NOT MEASURED {step}: {failure}", flush=True)
-        if options.json:
-            write_json(options.json, bench, failed)
+            if options.json:
+                write_json(options.json, bench, failed)
     return 1 if failed else 0
 
 

@@ -1,7 +1,7 @@
-"""Which headers cost a build the most, by clang's -ftime-trace: header_cost.costs(build, jobs).
+"""Measures which headers cost a build the most, by clang's -ftime-trace: header_cost.costs(build, jobs).
 
-Every translation unit of a configured build is parsed once, without generating code. A header's cost is the time from
-its first to its last line, the headers that it includes counted in.
+Every translation unit of a configured build is parsed once, without generating code. A header's cost is the time to parse
+it, including the headers that it includes.
 """
 
 import collections
