@@ -114,7 +114,7 @@ void write_at_one_step(int, siginfo_t*, void* context) {
 }
 
 // Under a sanitizer one instruction in eleven: each of them takes as long as dozens without.
-const uint64_t kStride = repetition_stride() == 1 ? 1 : 11;
+const uint64_t kStride = is_shortened() ? 11 : 1;
 
 TEST(EventSignals, AThreadsEndAtOneInstructionAfterTheOther) {
   for_each_fill({Fill::kLittle, Fill::kMuch}, [](Fill fill) {

@@ -48,9 +48,10 @@ class RocksSearchLoad : public ::testing::Test {
 };
 
 // A batch waits for the searches that are under way, and not for those that come after it. How long that takes depends
-// on the machine; how many searches end meanwhile does not, but for the time in which the sender waits for a processor.
+// on the machine; how many searches end meanwhile does not. Searches must take much longer than a sender waits for a
+// processor, so there are 100 batches to search under a sanitizer as well.
 TEST_F(RocksSearchLoad, AcknowledgementsFlowWhileSearchesOverlap) {
-  constexpr uint64_t kAppends = 100, kSearchesPerAppend = 20;
+  constexpr uint64_t kAppends = 100, kSearchesPerAppend = 5;
   std::atomic<bool> stop = false;
   std::jthread one([&] { search_until(stop); }), other([&] { search_until(stop); });
   EXPECT_TRUE(eventually([&] { return searches_ >= 4; }));

@@ -19,17 +19,21 @@ inline constexpr bool kSanitized = false;
 inline constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
 #endif
 
-// Returns `ordinary`, or under a sanitizer a quarter of it, rounded up. FATHOM_TEST_FULL (`./dev test --full`) disables
-// the reduction.
-inline uint64_t repetitions(uint64_t ordinary) {
-  const bool is_shortened = kSanitized && std::getenv("FATHOM_TEST_FULL") == nullptr;
-  return is_shortened ? (ordinary + 3) / 4 : ordinary;
+// Whether tests do less: under a sanitizer, unless FATHOM_TEST_FULL is set (`./dev test --full`).
+inline bool is_shortened() {
+  return kSanitized && std::getenv("FATHOM_TEST_FULL") == nullptr;
 }
 
-// A stepping test acts at every instruction without a sanitizer (1) and at every fifth under one (5): loops often have
-// a multiple of four instructions, of which a stride of four would skip the same ones each time.
+// Returns `ordinary`, or a quarter of it, rounded up.
+inline uint64_t repetitions(uint64_t ordinary) {
+  return is_shortened() ? (ordinary + 3) / 4 : ordinary;
+}
+
+// A stepping test acts at every instruction (1), or at every third (3). The stride is odd, because the length of a
+// stepped loop is often a multiple of two or four: an even stride would then hit the same instructions in each
+// iteration.
 inline uint64_t repetition_stride() {
-  return repetitions(4) == 4 ? 1 : 5;
+  return is_shortened() ? 3 : 1;
 }
 
 }  // namespace fathom
