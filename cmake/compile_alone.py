@@ -1,8 +1,9 @@
 """Compiles every source and header alone, without generating code, and caches which passed: compile_alone.py BUILD_DIR [-j N]
 
 The builds compile sources in unity batches, where a source can use a header that only its neighbour includes. Here each
-source, tests included, must compile by itself, and so must each header that is no source's first include. They are compiled
-again when their text, a header that they include or their flags change (translation_units.py).
+source, tests included, must compile by itself, and so must each header. A header that some source includes first is
+compiled with that source; the others are compiled as sources. A file is compiled again when its text, a header that it
+includes or its flags change (passed_cache.py).
 
 Parsing other projects' headers takes most of the time. Two kinds of them are precompiled:
 - PRECOMPILED, for a source that includes them before any declaration of this repository. This changes nothing.
@@ -21,7 +22,8 @@ import tempfile
 import threading
 import time
 
-from translation_units import ROOT, PassedCache, Unit, salt_of, units_of
+from passed_cache import PassedCache, salt_of
+from translation_units import ROOT, Unit, units_of
 
 COMPILER = "clang++-16"
 GTEST = "gtest/gtest.h"
@@ -92,8 +94,8 @@ class Precompiled:
 
 
 def compile_unit(unit, cache, precompiled):
-    """The compiler's errors; empty when there are none. In a batch Clang takes a source for a header, and does not warn of
-    what is unused in it; here it does."""
+    """Returns the compiler's errors, or an empty text. Warnings count as errors here too: in a batch, Clang treats a source
+    as a header and does not report unused names in it."""
     command = [unit.compiler, *unit.flags, *precompiled.flags_for(unit), "-fsyntax-only", str(unit.source)]
     outcome = subprocess.run(command, capture_output=True, text=True, check=False)
     if outcome.returncode != 0:

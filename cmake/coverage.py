@@ -1,8 +1,8 @@
 """Runs the tests of a build for coverage and prints the line coverage of each folder: coverage.py BUILD_DIR [-j SLOTS]
 
-The build has Clang's source-based coverage (the preset `coverage`). Counters are in files that the programs map, so that
-programs that are killed are counted too. Tests, fuzz targets, generated code and benchmarks are not judged. A test that
-fails is reported by ctest and does not end the run.
+The build uses Clang's source-based coverage (the preset `coverage`). Programs map the files of their counters into memory,
+so the counts of killed programs are kept. Lines of tests, fuzz targets, generated code and benchmarks do not count. ctest
+reports a failed test; the run goes on.
 """
 
 import argparse

@@ -5,7 +5,7 @@ flags are therefore checked together, in one translation unit of up to BATCH_SOU
 sources define the same name) is checked source by source.
 
 A source is checked again when its text, a header that it includes, its flags, .clang-tidy or the version of clang-tidy
-changes (translation_units.py). Tests and fuzz targets are left out: GoogleTest's macros cost more time than their findings
+changes (passed_cache.py). Tests and fuzz targets are left out: GoogleTest's macros cost more time than their findings
 are worth.
 """
 
@@ -20,7 +20,8 @@ import sys
 import tempfile
 import time
 
-from translation_units import ROOT, PassedCache, salt_of, units_of
+from passed_cache import PassedCache, salt_of
+from translation_units import ROOT, units_of
 
 TOOL = "clang-tidy-16"
 BATCH_SOURCES = 32
@@ -52,7 +53,7 @@ def source_of(batch, scratch):
         return batch[0].source
     handle, name = tempfile.mkstemp(dir=scratch, suffix=".cc")
     with os.fdopen(handle, "w", encoding="utf-8") as file:
-        # NOLINT because clang-tidy reports every #include of a .cc file.
+        # clang-tidy would report every #include of a .cc file.
         file.writelines(f'#include "{unit.source}"  // NOLINT\n' for unit in batch)
     return name
 
