@@ -119,7 +119,7 @@ class PageInABrowser(unittest.TestCase):
         cls.facts_path.write_text(json.dumps(cls.facts), encoding="utf-8")
         browsers = concurrent.futures.ThreadPoolExecutor(MAX_BROWSERS)
         cls.addClassCleanup(browsers.shutdown, cancel_futures=True)
-        cls.outcomes = {parts: browsers.submit(cls.seen, *parts) for parts in PARTS}
+        cls.outcomes = {parts: browsers.submit(cls.run_checks, *parts) for parts in PARTS}
 
     @staticmethod
     def incident():
@@ -165,7 +165,7 @@ class PageInABrowser(unittest.TestCase):
                 "recorded": {"trace": recorded["trace_id"], "snapshot": recorded["snapshot_id"], "service": "load"}}
 
     @classmethod
-    def seen(cls, *parts):
+    def run_checks(cls, *parts):
         return node("check.mjs", cls.server.url, str(cls.facts_path), *parts, check=False)
 
     def look(self, *parts):
