@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/small_file.h"
+#include "base/trim.h"
 #include "cli/agent_program_flags.h"
 #include "cli/config_line.h"
 #include "cli/help.h"
@@ -18,12 +19,6 @@ constexpr size_t kConfigColumns = 100;
 constexpr std::string_view kDashes = "--";
 constexpr std::string_view kLineBlanks = " \t\r";
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-
-std::string_view trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(kLineBlanks);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kLineBlanks) - begin + 1);
-}
 
 std::string_view without_comment(std::string_view line) {
   for (size_t at = line.find('#'); at != std::string_view::npos; at = line.find('#', at + 1)) {

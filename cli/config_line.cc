@@ -4,20 +4,16 @@
 #include <array>
 #include <cctype>
 
+#include "base/trim.h"
+
 namespace fathom::cli {
 
 namespace {
 
 constexpr std::string_view kBlanks = " \t";
 
-std::string_view without(std::string_view text, std::string_view around) {
-  const size_t begin = text.find_first_not_of(around);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(around) - begin + 1);
-}
-
 std::string_view without_first(std::string_view text, std::string_view word) {
-  return text.starts_with(word) ? without(text.substr(word.size()), kBlanks) : text;
+  return text.starts_with(word) ? trimmed(text.substr(word.size()), kBlanks) : text;
 }
 
 }  // namespace
@@ -29,10 +25,10 @@ std::string_view unquoted(std::string_view value) {
 
 MeantLine meant_by(std::string_view line) {
   line = without_first(without_first(line, "export "), "- ");
-  while (line.ends_with(',') || line.ends_with(';')) line = without(line.substr(0, line.size() - 1), kBlanks);
+  while (line.ends_with(',') || line.ends_with(';')) line = trimmed(line.substr(0, line.size() - 1), kBlanks);
   const size_t end = std::min(line.find_first_of(": =\t"), line.size());
-  const std::string_view key = without(line.substr(0, end), "\"'");
-  return {std::string(key), std::string(unquoted(without(line.substr(end), ":= \t")))};
+  const std::string_view key = trimmed(line.substr(0, end), "\"'");
+  return {std::string(key), std::string(unquoted(trimmed(line.substr(end), ":= \t")))};
 }
 
 bool is_section(std::string_view line) {
@@ -41,7 +37,7 @@ bool is_section(std::string_view line) {
 
 std::string_view other_comment(std::string_view line) {
   for (const std::string_view mark : {";", "//"}) {
-    if (line.starts_with(mark)) return without(line, ";/ \t");
+    if (line.starts_with(mark)) return trimmed(line, ";/ \t");
   }
   return {};
 }

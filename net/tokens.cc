@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/small_file.h"
+#include "base/trim.h"
 
 namespace fathom::net {
 
@@ -15,7 +16,6 @@ namespace {
 
 constexpr size_t kLeastTokenBytes = 16;
 constexpr std::string_view kScheme = "bearer ";
-constexpr std::string_view kBlanks = " \t\r";
 constexpr const char* kReasonNames[] = {"missing", "wrong"};
 constexpr std::string_view kHowToSend = "'authorization: Bearer TOKEN'";
 
@@ -27,12 +27,6 @@ Counter& refused(std::string_view listener, std::string_view reason) {
 bool is_token(std::string_view text) {
   return text.size() >= kLeastTokenBytes &&
          std::all_of(text.begin(), text.end(), [](char byte) { return byte > ' ' && byte < '\x7f'; });
-}
-
-std::string_view trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(kBlanks);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
 }
 
 bool has_scheme(std::string_view authorization) {

@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/trim.h"
+
 namespace fathom::query {
 
 namespace {
@@ -46,18 +48,12 @@ std::optional<store::ValueView> number_of(std::string_view text) {
   return real && !std::isnan(*real) ? std::optional(store::ValueView::of_double(*real)) : std::nullopt;
 }
 
-constexpr std::string_view kBlanks = " \t\r\n";
 constexpr std::string_view kGrammar =
     "a condition is KEY=VALUE, KEY!=VALUE, KEY>N, KEY>=N, KEY<N, KEY<=N, KEY (has it) or !KEY (lacks it), such as "
     "http.route=/cart; in double quotes KEY and VALUE may hold anything: \"a=b\"=\"x y\"";
 
 Error not_understood(const std::string& why) {
   return invalid(why + ": " + std::string(kGrammar));
-}
-
-std::string_view trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(kBlanks);
-  return begin == text.npos ? "" : text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
 }
 
 // Takes "..." from the front of `text`.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "base/trim.h"
 #include "snapshot/analyze/code_labels.h"
 
 namespace fathom::snapshot {
@@ -13,12 +14,6 @@ constexpr size_t kMostTexts = 50'000;
 constexpr size_t kMostMissing = 1000;
 constexpr size_t kSourceNoteColumns = 110;
 constexpr size_t kIndent = 16;  // below the addresses
-
-std::string_view without_blanks(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t");
-  return begin == std::string_view::npos ? std::string_view()
-                                         : text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
-}
 
 // "for its own name, and below /srv for /build/src"
 std::string looked_text(const std::vector<SourceDirectory>& directories) {
@@ -95,7 +90,7 @@ std::string SourceNotes::text(const SourceLine& line) {
   if (!fresh) return at->second;
   auto found = files_.text(line.file, line.line, 0);
   if (found) {
-    at->second = printable(without_blanks(found->lines.front()));
+    at->second = printable(trimmed(found->lines.front()));
   } else if (missing_.size() < kMostMissing || missing_.contains(line.file)) {
     ++missing_[line.file];
   }
