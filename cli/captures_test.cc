@@ -76,6 +76,16 @@ TEST(Captures, NoneIsSuccess) {
   EXPECT_EQ(world.err, "no captures; --since 1d looks further back\n");
 }
 
+TEST(Captures, NoneOfALongTimeIsToldWithALongerOne) {
+  for (const auto& [since, said] :
+       {std::pair("1d", "no captures; --since 7d looks further back\n"), std::pair("30d", "no captures\n")}) {
+    FakeWorld world;
+    world.answer(200, captures_page(""));
+    EXPECT_EQ(world.run({"captures", "--since", since}), ExitCode::kOk);
+    EXPECT_EQ(world.err, said);
+  }
+}
+
 TEST(Captures, ATraceSaysThatItHasSome) {
   FakeWorld world;
   world.answer(200, R"({"trace_id":")" + std::string(kTraceId) + R"(","spans":[],"captures":[)" + kCapture + "]}");

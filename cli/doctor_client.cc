@@ -30,7 +30,7 @@ std::string processor_flags(const std::string& cpu_info) {
 }
 
 constexpr const char* kAgentCure =
-    "fathom up starts one; programs that are told otherwise look at $FATHOM_AGENT_SOCKET";
+    "fathom up starts one; where it prints another place, export FATHOM_AGENT_SOCKET as it says";
 
 Finding agent_at(const std::string& path, SocketState state) {
   switch (state) {

@@ -1,6 +1,7 @@
 #include "cli/filter_flags.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/time.h"
 #include "cli/text.h"
@@ -71,8 +72,13 @@ Result<> add_range(Target& target, const Args& args, uint64_t now_unix_nano) {
 }
 
 std::string further_back(const Args& args) {
-  bool absolute = args.has("--from") || args.has("--to");
-  return absolute ? "" : "; --since 1d looks further back";
+  if (args.has("--from") || args.has("--to")) return "";
+  constexpr uint64_t kNanosPerDay = 24 * kNanosPerHour;
+  const Result<uint64_t> since_nano = args.duration_nano("--since");
+  for (const auto& [text, duration_nano] : {std::pair("1d", kNanosPerDay), std::pair("7d", 7 * kNanosPerDay)}) {
+    if (since_nano && *since_nano < duration_nano) return std::string("; --since ") + text + " looks further back";
+  }
+  return "";
 }
 
 std::vector<Flag> operation_flags() {

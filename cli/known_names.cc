@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/trim.h"
 #include "cli/filter_flags.h"
 #include "cli/suggest.h"
 #include "cli/text.h"
@@ -78,14 +79,18 @@ class Lookup {
   }
 
  private:
-  // Of several '=' any may end the key.
-  std::string one_condition(const std::string& condition, const Names& keys) const {
-    for (size_t at = condition.find('=', 1); at != std::string::npos; at = condition.find('=', at + 1)) {
-      if (has(keys, condition.substr(0, at))) return value(condition.substr(0, at), condition.substr(at + 1));
+  // Of the grammar in docs/api.md. What is in double quotes is not looked into, and that spans lack an unknown key is
+  // true of all.
+  std::string one_condition(std::string_view condition, const Names& keys) const {
+    if (condition.find('"') != condition.npos || trimmed(condition).starts_with('!')) return "";
+    const size_t end = std::min(condition.find_first_of("=!<>"), condition.size());
+    const std::string key(trimmed(condition.substr(0, end)));
+    if (!has(keys, key)) {
+      return "--where: no span has an attribute '" + printable(key) + "' in this time" + did_you_mean_of(key, keys) +
+             those(key, keys);
     }
-    const std::string key = condition.substr(0, condition.find('=', 1));
-    return "--where: no span has an attribute '" + printable(key) + "' in this time" + did_you_mean_of(key, keys) +
-           those(key, keys);
+    const bool names_a_value = end < condition.size() && condition[end] == '=';
+    return names_a_value ? value(key, std::string(trimmed(condition.substr(end + 1)))) : "";
   }
 
   // A number may be written otherwise, so that a value is not there is not said.

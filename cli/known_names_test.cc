@@ -52,6 +52,24 @@ TEST(UnknownNames, AnAttributeThatNobodyHas) {
   EXPECT_EQ(said({"slowest", "--where", "region=ue"}, {kNothing, kKeys, kRegions}),
             "--where: of region there are eu, us\n");
   EXPECT_EQ(said({"slowest", "--where", "region=eu"}, {kNothing, kKeys, kRegions}), "");
+  EXPECT_EQ(said({"slowest", "--where", " region = ue"}, {kNothing, kKeys, kRegions}),
+            "--where: of region there are eu, us\n");
+}
+
+// Of a comparison only the key can be unknown.
+TEST(UnknownNames, AConditionOfAnyKindHasItsKeyLookedUp) {
+  for (const char* known : {"user.tier>=4", "user.tier<4", "user.tier != gold", "user.tier"}) {
+    EXPECT_EQ(said({"slowest", "--where", known}, {kNothing, kKeys}), "") << known;
+  }
+  for (const char* unknown : {"user.teir>=4", "user.teir < 4", "user.teir!=gold", "user.teir"}) {
+    EXPECT_EQ(said({"slowest", "--where", unknown}, {kNothing, kKeys}),
+              "--where: no span has an attribute 'user.teir' in this time (did you mean user.tier?); there are "
+              "user.tier, http.route, region\n")
+        << unknown;
+  }
+  for (const char* nothing_to_say : {"!user.teir", "! region", "\"user.teir\"=1"}) {
+    EXPECT_EQ(said({"slowest", "--where", nothing_to_say}, {kNothing, kKeys}), "") << nothing_to_say;
+  }
 }
 
 TEST(UnknownNames, OfManyTenAreNamed) {
