@@ -20,7 +20,7 @@ def steps_of(build):
 
 def folder_of(output):
     """store/CMakeFiles/fathom_store.dir/unity/... -> store; the build's own folders are left out."""
-    return output.split("/CMakeFiles/")[0]
+    return output.split("/CMakeFiles/")[0] if "/CMakeFiles/" in output else pathlib.PurePath(output).parent.name
 
 
 def kind_of(output):
