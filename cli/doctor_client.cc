@@ -30,7 +30,7 @@ std::string processor_flags(const std::string& cpu_info) {
 }
 
 constexpr const char* kAgentCure =
-    "fathom up starts one; where it prints another place, export FATHOM_AGENT_SOCKET as it says";
+    "start one with fathom up; if it prints an export of FATHOM_AGENT_SOCKET, run that first";
 
 Finding agent_at(const std::string& path, SocketState state) {
   switch (state) {

@@ -79,8 +79,8 @@ class Lookup {
   }
 
  private:
-  // Of the grammar in docs/api.md. What is in double quotes is not looked into, and that spans lack an unknown key is
-  // true of all.
+  // The grammar is in docs/api.md. Quoted conditions are not checked. `!KEY` is not either: every span lacks an unknown
+  // key, so the key is no reason for an empty answer.
   std::string one_condition(std::string_view condition, const Names& keys) const {
     if (condition.find('"') != condition.npos || trimmed(condition).starts_with('!')) return "";
     const size_t end = std::min(condition.find_first_of("=!<>"), condition.size());

@@ -56,7 +56,7 @@ TEST(UnknownNames, AnAttributeThatNobodyHas) {
             "--where: of region there are eu, us\n");
 }
 
-// Of a comparison only the key can be unknown.
+// A comparison has no value to look up, only a key.
 TEST(UnknownNames, AConditionOfAnyKindHasItsKeyLookedUp) {
   for (const char* known : {"user.tier>=4", "user.tier<4", "user.tier != gold", "user.tier"}) {
     EXPECT_EQ(said({"slowest", "--where", known}, {kNothing, kKeys}), "") << known;

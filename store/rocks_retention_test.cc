@@ -295,7 +295,7 @@ TEST_F(RocksRetentionUnderPressure, BySizeWhileWritesAreRefused) {
   expect_refused();
   EXPECT_TRUE(eventually([&] { return rig_.store().stats().disk_bytes < full / 2; }))
       << rig_.store().stats().disk_bytes << " of " << full;
-  // Both numbers change while partitions are dropped, and are read one after the other.
+  // Both numbers change while partitions are dropped, and they are not read at the same instant.
   EXPECT_TRUE(eventually([&] {
     uint64_t gone = metric(dropped_spans_series("size")) - before;
     return rig_.store().stats().spans_stored + gone == written_ * kSpansPerBulkBatch;

@@ -27,7 +27,7 @@ RELAY = str(BIN / "span_relay")
 ROUNDS = 20
 MOST_DRIFT_PPM = 400  # of a host; NTP slews by up to 500
 DRIFT = 1e-3  # what the stated errors allow for
-MOST_ERROR_NANO = 50 * 10**6  # stated of a clock that was compared well
+MOST_ERROR_NANO = 50 * 10**6  # the largest useful error of a clock offset
 
 
 class Relay:
@@ -65,8 +65,8 @@ class Fleet(unittest.TestCase):
     def start_fleet(self, steps=False):
         self.hosts = [self.make_host(number, steps and number % 4 == 3) for number in range(HOSTS)]
         until(lambda: len(self.connected()) == HOSTS, "all agents")
-        # While all of them start, an answer of the server may take long. The next comparisons are better.
-        until(lambda: all(node["clock"]["error_nano"] < MOST_ERROR_NANO for node in self.connected()), "clocks compared well")
+        # The server may respond slowly while all agents start. Later comparisons have smaller errors.
+        until(lambda: all(node["clock"]["error_nano"] < MOST_ERROR_NANO for node in self.connected()), "small clock errors")
 
     def make_host(self, number, steps):
         drift = (MOST_DRIFT_PPM, -MOST_DRIFT_PPM, self.random.randrange(-100, 101))[number % 3]
