@@ -178,6 +178,16 @@ struct StoreStats {
   bool writable = true;
 };
 
+// Acknowledged batches, received within this time, that damage to the disk may have destroyed.
+struct Loss {
+  uint64_t first_received_unix_nano = 0;
+  uint64_t last_received_unix_nano = 0;
+  uint64_t found_unix_nano = 0;
+  uint64_t bytes = 0;  // unreadable part of the log
+  // Upper bound. Nothing: unknown, because the damage reaches to the end of the log.
+  std::optional<uint64_t> most_batches;
+};
+
 enum class AppendOutcome { kDurable, kRetryable, kRejected };
 struct AppendResult {
   AppendOutcome outcome = AppendOutcome::kDurable;
@@ -233,6 +243,8 @@ class SpanStore {
   // Drops whole partitions whose newest reception is before `received_unix_nano`.
   virtual Result<> drop_before(uint64_t received_unix_nano) = 0;
   virtual StoreStats stats() = 0;
+  // All known losses, in no order.
+  virtual std::vector<Loss> losses() { return {}; }
   // Waits until everything received is sealed, and maintenance is idle; for benchmarks, tests and shutdown.
   virtual Result<> settle() = 0;
 };

@@ -24,6 +24,10 @@ Counter& lost_index_values(std::string_view index) {
   return counter("fathom_lost_index_values_total", "Values of the index that did not decode", label("index", index));
 }
 
+Counter& lost_batches() {
+  return counter("fathom_store_lost_batches_total", "Acknowledged batches that damage to the disk destroyed, at most");
+}
+
 Counter& duplicate_batches() {
   return counter("fathom_duplicate_batches_total", "Batches that were stored already and acknowledged again");
 }
@@ -62,7 +66,8 @@ void register_counters() {
   for (const char* reason : {"age", "size"}) dropped_spans(reason);
   for (const char* limit : {"operations_per_service", "services", "catalogue_bytes", "listed_attribute_keys"})
     limited_parts(limit);
-  for (const char* index : {"slow", "latency", "straddle", "corrected"}) lost_index_values(index);
+  for (const char* index : {"slow", "latency", "straddle", "corrected", "lost"}) lost_index_values(index);
+  lost_batches();
   duplicate_batches();
   stored_spans();
   trace_lookup_failures();

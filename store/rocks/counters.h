@@ -14,7 +14,8 @@ namespace fathom::store {
 Counter& refused_batches(
     std::string_view reason);  // queue_full, not_writable, sealing_behind, lookup_failed, write_failed
 Counter& dropped_spans(std::string_view reason);     // age, size
-Counter& lost_index_values(std::string_view index);  // slow, latency, straddle, corrected
+Counter& lost_index_values(std::string_view index);  // slow, latency, straddle, corrected, lost
+Counter& lost_batches();
 Counter& duplicate_batches();
 Counter& stored_spans();
 Counter& trace_lookup_failures();

@@ -289,6 +289,18 @@ Error open_error(const rocksdb::Status& status, const std::string& path) {
   return error;
 }
 
+// Holds RocksDB's lock, because another process may have the store open.
+Result<> repair_logs_alone(rocksdb::Env& env, const std::string& path) {
+  const LogPlaces places = log_places(path);
+  if (env.FileExists(places.store + "/CURRENT").IsNotFound()) return {};
+  rocksdb::FileLock* lock = nullptr;
+  rocksdb::Status status = env.LockFile(places.store + "/LOCK", &lock);
+  if (!status.ok()) return open_error(status, path);
+  Result<> repaired = repair_logs(env, places);
+  env.UnlockFile(lock).PermitUncheckedError();
+  return repaired;
+}
+
 using Families = std::vector<rocksdb::ColumnFamilyDescriptor>;
 using Handles = std::vector<rocksdb::ColumnFamilyHandle*>;
 
@@ -315,6 +327,10 @@ rocksdb::Status open_families(const rocksdb::Options& options, const std::string
 }
 
 }  // namespace
+
+LogPlaces log_places(const std::string& path) {
+  return {path + "/store", path + "/damaged"};
+}
 
 Error from_status(const rocksdb::Status& status, const std::string& doing) {
   std::string message = "cannot " + doing + ": " + status.ToString();
@@ -345,6 +361,9 @@ Result<std::unique_ptr<Database>> Database::open(const RocksOptions& options,
   // On a full disk there are queries at least.
   database->ballast_.throw_off_if_full();
   whole.avoid_flush_during_recovery = true;
+  // repair_logs() has removed incomplete and damaged records, so RocksDB must not find any.
+  whole.wal_recovery_mode = rocksdb::WALRecoveryMode::kAbsoluteConsistency;
+  if (Result<> repaired = repair_logs_alone(*whole.env, options.path); !repaired) return repaired.error();
   rocksdb::Status status = open_families(whole, options.path + "/store", families, &handles, &db);
   if (!status.ok()) return open_error(status, options.path);
   database->db_.reset(db);

@@ -16,6 +16,7 @@
 #include "store/rocks/ballast.h"
 #include "store/rocks/live_partitions.h"
 #include "store/rocks/rocks_store.h"
+#include "store/wal/log_repair.h"
 
 namespace fathom::store {
 
@@ -35,6 +36,9 @@ enum class Family {
   kCaptureIndex,
 };
 inline constexpr size_t kFamilies = 13;
+
+// The directories of RocksDB's logs and of damaged logs.
+LogPlaces log_places(const std::string& path);
 
 Error from_status(const rocksdb::Status& status, const std::string& doing);
 

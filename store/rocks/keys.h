@@ -33,6 +33,9 @@ inline constexpr const char* kSealedSequence = "sealed_sequence";
 // In the default family: numbers of operations below this were given out, though their rows may be gone.
 inline constexpr const char* kNextOperation = "next_operation";
 
+// In the default family, before the name of a log that was set aside: what its damage took (losses.h).
+inline const std::string kLost = "lost/";
+
 inline std::string stage(uint64_t sequence) {
   std::string key = tenant_prefix();
   append_be64(key, sequence);

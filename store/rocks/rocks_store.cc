@@ -8,6 +8,7 @@
 #include "store/rocks/counters.h"
 #include "store/rocks/engine.h"
 #include "store/rocks/keys.h"
+#include "store/rocks/losses.h"
 #include "store/rocks/maintenance.h"
 #include "store/rocks/operation_rows.h"
 #include "store/rocks/sampler.h"
@@ -66,6 +67,7 @@ struct RocksStore::Impl {
 Result<> RocksStore::Impl::load() {
   if (Result<> loaded = load_partitions(); !loaded) return loaded;
   if (Result<> loaded = load_segments(); !loaded) return loaded;
+  if (Result<> loaded = load_losses(engine); !loaded) return loaded;
   return load_operations(engine);
 }
 
@@ -227,6 +229,10 @@ StoreStats RocksStore::stats() {
   stats.disk_bytes = impl_->engine.database->disk_bytes();
   stats.writable = impl_->engine.writable.load();
   return stats;
+}
+
+std::vector<Loss> RocksStore::losses() {
+  return impl_->engine.losses;
 }
 
 Result<> RocksStore::settle() {

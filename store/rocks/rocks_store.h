@@ -89,6 +89,7 @@ class RocksStore : public SpanStore {
   Result<CallSample> calls(const TimeRange& range, uint64_t most_spans, QueryBudget& budget) override;
   Result<> drop_before(uint64_t received_unix_nano) override;
   StoreStats stats() override;
+  std::vector<Loss> losses() override;
   Result<> settle() override;
   // Takes the settable members of `options`. What is kept beyond them goes within maintenance_interval_nano; names that
   // are known stay known, and segments that are sealed as they are.

@@ -1,0 +1,183 @@
+#include "store/rocks/losses.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "base/time.h"
+#include "store/rocks/counters.h"
+#include "store/rocks/keys.h"
+#include "store/wal/log_repair.h"
+
+namespace fathom::store {
+
+namespace {
+
+constexpr uint8_t kRecordVersion = 1;
+
+// Segments contain every batch up to this one.
+StagedBatch newest_sealed(const Engine& engine) {
+  StagedBatch newest{engine.sealed_sequence.load(), 0};
+  for (const SegmentInfoPtr& segment : engine.views.get()->segments) {
+    newest.received_unix_nano = std::max(newest.received_unix_nano, segment->last_received_unix_nano);
+  }
+  return newest;
+}
+
+Result<bool> is_staged(Database& database, uint64_t sequence) {
+  std::string value;
+  rocksdb::Status status =
+      database.db().Get(rocksdb::ReadOptions(), database.family(Family::kStage), keys::stage(sequence), &value);
+  if (!status.ok() && !status.IsNotFound()) return from_status(status, "read the stage");
+  return status.ok();
+}
+
+// Counts the sequence numbers between two batches that have no batch. Failed writes also leave unused numbers, so the
+// result is an upper bound.
+Result<uint64_t> count_missing(Engine& engine, uint64_t after, uint64_t before) {
+  uint64_t missing = 0;
+  for (uint64_t at = std::max(after, engine.sealed_sequence.load()) + 1; at < before; ++at) {
+    Result<bool> staged = is_staged(*engine.database, at);
+    if (!staged) return staged.error();
+    missing += *staged ? 0 : 1;
+  }
+  return missing;
+}
+
+Result<Loss> assess(Engine& engine, const LogLoss& found) {
+  const uint64_t now = engine.now();
+  const StagedBatch before = found.before.value_or(newest_sealed(engine));
+  Loss loss{.first_received_unix_nano = before.received_unix_nano,
+            .last_received_unix_nano = std::max(now, before.received_unix_nano),
+            .found_unix_nano = now,
+            .bytes = found.range.bytes,
+            .most_batches = std::nullopt};
+  if (!found.after) return loss;
+  loss.last_received_unix_nano = std::max(found.after->received_unix_nano, loss.first_received_unix_nano);
+  Result<uint64_t> missing = count_missing(engine, before.sequence, found.after->sequence);
+  if (!missing) return missing.error();
+  loss.most_batches = *missing;
+  return loss;
+}
+
+std::string describe(const Loss& loss) {
+  const std::string batches = loss.most_batches
+                                  ? "at most " + std::to_string(*loss.most_batches) + " batches"
+                                  : "the last group of batches before the server ended, if it was acknowledged";
+  return batches + ", received between " + format_instant(loss.first_received_unix_nano) + " and " +
+         format_instant(loss.last_received_unix_nano);
+}
+
+void report(const std::string& log, const Loss& loss) {
+  if (loss.most_batches == 0) {
+    log_warning("damage to " + std::to_string(loss.bytes) + " bytes of the log " + log +
+                " destroyed no acknowledged span");
+    return;
+  }
+  lost_batches().add(loss.most_batches.value_or(1));
+  log_error("damage to " + std::to_string(loss.bytes) + " bytes of the log " + log +
+            " destroyed acknowledged spans: " + describe(loss));
+}
+
+Result<std::vector<Loss>> find_losses(Engine& engine, const LogPlaces& places, const std::string& log) {
+  Database& database = *engine.database;
+  Result<std::vector<LogLoss>> found =
+      losses_of(*database.db().GetEnv(), places, log, database.family(Family::kStage)->GetID());
+  if (!found) return found.error();
+  std::vector<Loss> losses;
+  for (const LogLoss& one : *found) {
+    Result<Loss> loss = assess(engine, one);
+    if (!loss) return loss.error();
+    report(log, *loss);
+    losses.push_back(*loss);
+  }
+  return losses;
+}
+
+Result<> record(Database& database, const std::string& key, const std::vector<Loss>& losses) {
+  rocksdb::WriteOptions options;
+  options.sync = true;
+  rocksdb::Status status = database.db().Put(options, database.family(Family::kDefault), key, encode_losses(losses));
+  return status.ok() ? Result<>() : Result<>(from_status(status, "record a loss"));
+}
+
+void add(Engine& engine, const std::vector<Loss>& losses) {
+  for (const Loss& loss : losses) {
+    if (loss.most_batches != 0) engine.losses.push_back(loss);
+  }
+}
+
+Result<> load_recorded(Engine& engine) {
+  Database& database = *engine.database;
+  std::unique_ptr<rocksdb::Iterator> rows(
+      database.db().NewIterator(rocksdb::ReadOptions(), database.family(Family::kDefault)));
+  for (rows->Seek(keys::kLost); rows->Valid() && rows->key().ToStringView().starts_with(keys::kLost); rows->Next()) {
+    Result<std::vector<Loss>> losses = decode_losses(rows->value().ToStringView());
+    if (losses) {
+      add(engine, *losses);
+      continue;
+    }
+    lost_index_values("lost").add();
+    log_error("the record of an earlier loss is damaged: " + losses.error().message);
+  }
+  return rows->status().ok() ? Result<>() : Result<>(from_status(rows->status(), "read recorded losses"));
+}
+
+Result<bool> is_recorded(Database& database, const std::string& key) {
+  std::string value;
+  rocksdb::Status status = database.db().Get(rocksdb::ReadOptions(), database.family(Family::kDefault), key, &value);
+  if (!status.ok() && !status.IsNotFound()) return from_status(status, "read recorded losses");
+  return status.ok();
+}
+
+}  // namespace
+
+std::string encode_losses(const std::vector<Loss>& losses) {
+  std::string value;
+  ByteWriter out(value);
+  out.u8(kRecordVersion);
+  for (const Loss& loss : losses) {
+    out.u64(loss.first_received_unix_nano);
+    out.u64(loss.last_received_unix_nano);
+    out.u64(loss.found_unix_nano);
+    out.varint(loss.bytes);
+    out.varint(loss.most_batches ? *loss.most_batches + 1 : 0);
+  }
+  return value;
+}
+
+Result<std::vector<Loss>> decode_losses(std::string_view value) {
+  ByteReader in(value);
+  const uint8_t version = in.u8();
+  std::vector<Loss> losses;
+  while (!in.failed() && !in.at_end() && version == kRecordVersion) {
+    Loss& loss = losses.emplace_back();
+    loss.first_received_unix_nano = in.u64();
+    loss.last_received_unix_nano = in.u64();
+    loss.found_unix_nano = in.u64();
+    loss.bytes = in.varint();
+    if (uint64_t batches = in.varint(); batches > 0) loss.most_batches = batches - 1;
+  }
+  if (in.failed() || version != kRecordVersion) return corrupt("it does not decode");
+  return losses;
+}
+
+Result<> load_losses(Engine& engine) {
+  if (Result<> loaded = load_recorded(engine); !loaded) return loaded;
+  Database& database = *engine.database;
+  const LogPlaces places = log_places(engine.options.path);
+  Result<std::vector<std::string>> logs = logs_set_aside(*database.db().GetEnv(), places);
+  if (!logs) return logs.error();
+  for (const std::string& log : *logs) {
+    const std::string key = keys::kLost + log;
+    Result<bool> recorded = is_recorded(database, key);
+    if (!recorded) return recorded.error();
+    if (*recorded) continue;
+    Result<std::vector<Loss>> losses = find_losses(engine, places, log);
+    if (!losses) return losses.error();
+    if (Result<> done = record(database, key, *losses); !done) return done;
+    add(engine, *losses);
+  }
+  return {};
+}
+
+}  // namespace fathom::store

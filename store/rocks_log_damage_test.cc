@@ -1,0 +1,195 @@
+// Damaged logs: intact batches are kept, the loss is recorded with its time range, and the store accepts writes.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/time.h"
+#include "store/testing/rocks_rig.h"
+
+namespace fathom::store::testing {
+namespace {
+
+constexpr uint64_t kBatches = 60;
+const std::string kLostBatches = "fathom_store_lost_batches_total";
+
+class RocksLogDamage : public ::testing::Test {
+ protected:
+  // Stores trace n in second n, then closes the store.
+  void SetUp() override {
+    ASSERT_EQ(rig_.open(), "");
+    for (uint64_t trace = 1; trace <= kBatches; ++trace) append(trace);
+    rig_.close();
+    lost_before_ = metric(kLostBatches);
+  }
+
+  void append(uint64_t trace) {
+    rig_.advance(kNanosPerSecond);
+    ASSERT_EQ(append_once(rig_.store(), batch_of(trace)).outcome, AppendOutcome::kDurable);
+  }
+  static BatchPtr batch_of(uint64_t trace) { return make_batch({test_span(trace, 1, 0, 10)}); }
+
+  // The largest log: only one of them holds batches.
+  std::string log() const {
+    std::filesystem::path largest;
+    uintmax_t bytes = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(rig_.path() + "/store")) {
+      if (entry.path().extension() != ".log" || entry.file_size() <= bytes) continue;
+      largest = entry.path();
+      bytes = entry.file_size();
+    }
+    return largest;
+  }
+  static std::string read(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+  }
+  static void write(const std::string& path, const std::string& bytes) {
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+  }
+  static void flip(const std::string& path, uint64_t at) {
+    std::string bytes = read(path);
+    bytes[at] = static_cast<char>(bytes[at] ^ 1);
+    write(path, bytes);
+  }
+  std::vector<uint64_t> missing_traces() {
+    std::vector<uint64_t> missing;
+    for (uint64_t trace = 1; trace <= kBatches; ++trace) {
+      if (!stored_trace(rig_.store(), trace)) missing.push_back(trace);
+    }
+    return missing;
+  }
+  size_t set_aside() const {
+    std::error_code none;
+    auto files = std::filesystem::directory_iterator(rig_.path() + "/damaged", none);
+    return none ? 0 : static_cast<size_t>(std::distance(files, {}));
+  }
+  uint64_t counted() const { return metric(kLostBatches) - lost_before_; }
+
+  RocksRig rig_;
+  uint64_t lost_before_ = 0;
+};
+
+TEST_F(RocksLogDamage, OneFlippedBitDestroysOneBatch) {
+  const uint64_t began_unix_nano = rig_.now_unix_nano() - kBatches * kNanosPerSecond;
+  flip(log(), std::filesystem::file_size(log()) / 3);
+  ASSERT_EQ(rig_.open(), "");
+  const std::vector<uint64_t> missing = missing_traces();
+  ASSERT_EQ(missing.size(), 1u);
+  EXPECT_EQ(counted(), 1u);
+  ASSERT_EQ(rig_.store().losses().size(), 1u);
+  const Loss loss = rig_.store().losses().front();
+  EXPECT_EQ(loss.most_batches, 1u);
+  const uint64_t received = began_unix_nano + missing.front() * kNanosPerSecond;
+  EXPECT_EQ(loss.first_received_unix_nano, received - kNanosPerSecond);
+  EXPECT_EQ(loss.last_received_unix_nano, received + kNanosPerSecond);
+  EXPECT_EQ(set_aside(), 1u);
+}
+
+TEST_F(RocksLogDamage, StoresALostBatchThatIsSentAgain) {
+  flip(log(), std::filesystem::file_size(log()) / 3);
+  ASSERT_EQ(rig_.open(), "");
+  const uint64_t missing = missing_traces().at(0);
+  const AppendResult again = append_once(rig_.store(), batch_of(missing));
+  EXPECT_EQ(again.outcome, AppendOutcome::kDurable);
+  EXPECT_FALSE(again.duplicate);
+  EXPECT_TRUE(append_once(rig_.store(), batch_of(missing == 1 ? 2 : 1)).duplicate);
+  ASSERT_TRUE(rig_.store().settle().ok());
+  EXPECT_TRUE(missing_traces().empty());
+  EXPECT_EQ(counted_spans(rig_.store()), kBatches);
+}
+
+TEST_F(RocksLogDamage, CountsALossOnceAndKeepsItsRecord) {
+  flip(log(), std::filesystem::file_size(log()) / 3);
+  ASSERT_EQ(rig_.open(), "");
+  ASSERT_EQ(rig_.reopen(), "");
+  ASSERT_TRUE(rig_.store().settle().ok());
+  ASSERT_EQ(rig_.reopen(), "");
+  EXPECT_EQ(counted(), 1u);
+  EXPECT_EQ(rig_.store().losses().size(), 1u);
+  std::filesystem::remove_all(rig_.path() + "/damaged");
+  ASSERT_EQ(rig_.reopen(), "");
+  EXPECT_EQ(rig_.store().losses().size(), 1u) << "deleting the damaged log does not delete the record";
+}
+
+TEST_F(RocksLogDamage, SecondDamageOfALogIsASecondLoss) {
+  const std::string path = log();
+  flip(path, std::filesystem::file_size(path) / 3);
+  ASSERT_EQ(rig_.open(), "");
+  rig_.close();
+  flip(path, std::filesystem::file_size(path) / 2);
+  ASSERT_EQ(rig_.open(), "");
+  EXPECT_EQ(missing_traces().size(), 2u);
+  EXPECT_EQ(counted(), 2u);
+  EXPECT_EQ(rig_.store().losses().size(), 2u);
+  EXPECT_EQ(set_aside(), 2u);
+}
+
+TEST_F(RocksLogDamage, ADamagedLastRecordIsAPossibleLoss) {
+  flip(log(), std::filesystem::file_size(log()) - 1);
+  ASSERT_EQ(rig_.open(), "");
+  EXPECT_EQ(missing_traces(), std::vector<uint64_t>{kBatches});
+  ASSERT_EQ(rig_.store().losses().size(), 1u);
+  const Loss loss = rig_.store().losses().front();
+  EXPECT_EQ(loss.most_batches, std::nullopt);
+  EXPECT_EQ(loss.first_received_unix_nano, rig_.now_unix_nano() - kNanosPerSecond);
+  EXPECT_GE(loss.last_received_unix_nano, rig_.now_unix_nano());
+  EXPECT_EQ(counted(), 1u);
+}
+
+// The power failed during the write, so it was never acknowledged.
+TEST_F(RocksLogDamage, AnIncompleteLastRecordIsNoLoss) {
+  const std::string bytes = read(log());
+  write(log(), bytes.substr(0, bytes.size() - 20));
+  ASSERT_EQ(rig_.open(), "");
+  EXPECT_EQ(missing_traces(), std::vector<uint64_t>{kBatches});
+  EXPECT_TRUE(rig_.store().losses().empty());
+  EXPECT_EQ(counted(), 0u);
+  EXPECT_EQ(set_aside(), 0u);
+  append(kBatches);
+  ASSERT_EQ(rig_.reopen(), "");
+  EXPECT_TRUE(missing_traces().empty());
+}
+
+// Flips headers, sequence numbers, keys and values; each destroys at most one batch, and is counted.
+TEST_F(RocksLogDamage, CountsTheLossOfAnyFlip) {
+  const std::string path = log(), bytes = read(path);
+  const uint64_t last_row = bytes.size() - 400;
+  for (uint64_t at = last_row - 400; at < last_row; at += 13) {
+    SCOPED_TRACE("byte " + std::to_string(at));
+    const uint64_t before = metric(kLostBatches);
+    RocksRig copy;
+    std::filesystem::copy(rig_.path(), copy.path(), std::filesystem::copy_options::recursive);
+    flip(copy.path() + "/store/" + std::filesystem::path(path).filename().string(), at);
+    ASSERT_EQ(copy.open(), "");
+    const uint64_t stored = counted_spans(copy.store());
+    EXPECT_EQ(stored + (metric(kLostBatches) - before), kBatches);
+    EXPECT_GE(stored, kBatches - 1);
+  }
+}
+
+// Every start runs out of space a little later than the one before.
+TEST_F(RocksLogDamage, RepairSurvivesCrashes) {
+  flip(log(), std::filesystem::file_size(log()) / 3);
+  for (uint64_t free_bytes = 0;; free_bytes += 500) {
+    rig_.disk().set_free_bytes(free_bytes);
+    const std::string fault = rig_.open();
+    rig_.close();
+    rig_.disk().crash();
+    rig_.disk().restart();
+    if (fault.empty()) break;
+    ASSERT_LT(free_bytes, 1u << 20) << fault;
+  }
+  rig_.disk().release_space();
+  ASSERT_EQ(rig_.open(), "");
+  EXPECT_EQ(missing_traces().size(), 1u);
+  EXPECT_EQ(rig_.store().losses().size(), 1u);
+  EXPECT_EQ(set_aside(), 1u);
+}
+
+}  // namespace
+}  // namespace fathom::store::testing

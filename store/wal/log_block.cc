@@ -1,0 +1,117 @@
+#include "store/wal/log_block.h"
+
+#include <bit>
+
+#include <boost/crc.hpp>
+
+#include "base/bytes.h"
+
+namespace fathom::store {
+
+namespace {
+
+using Crc32c = boost::crc_optimal<32, 0x1EDC6F41, 0xFFFFFFFF, 0xFFFFFFFF, true, true>;
+
+struct Header {
+  uint32_t checksum;
+  uint16_t length;
+  uint8_t type;
+};
+
+Header header_of(std::string_view bytes) {
+  ByteReader in(bytes);
+  Header header{};
+  header.checksum = in.fixed<uint32_t>();
+  header.length = in.fixed<uint16_t>();
+  header.type = in.u8();
+  return header;
+}
+
+bool is_type(uint8_t type) {
+  return type >= static_cast<uint8_t>(FragmentType::kFull) && type <= static_cast<uint8_t>(FragmentType::kLast);
+}
+
+}  // namespace
+
+uint32_t fragment_checksum(FragmentType type, std::string_view payload) {
+  Crc32c crc;
+  crc.process_byte(static_cast<uint8_t>(type));
+  crc.process_bytes(payload.data(), payload.size());
+  return std::rotr(static_cast<uint32_t>(crc.checksum()), 15) + 0xa282ead8u;
+}
+
+LogBlock::Part LogBlock::next() {
+  offset_ = at_;
+  if (ends_at(at_)) return Part::kEnd;
+  std::optional<Fragment> found = read(at_);
+  if (!found) found = correct(at_);
+  if (found) {
+    fragment_ = *found;
+    at_ = end_of(fragment_);
+    return Part::kFragment;
+  }
+  at_ = find_next(offset_);
+  return at_ == bytes_.size() && is_incomplete(offset_) ? Part::kIncomplete : Part::kDamage;
+}
+
+// A full block may end with zeros, fewer than a header has.
+bool LogBlock::ends_at(size_t at) const {
+  return left(at) == 0 || (bytes_.size() == kLogBlockBytes && left(at) < kFragmentHeaderBytes);
+}
+
+std::optional<Fragment> LogBlock::read(size_t at) const {
+  if (left(at) < kFragmentHeaderBytes) return std::nullopt;
+  const Header header = header_of(bytes_.substr(at));
+  return read_as(at, header.type, header.length);
+}
+
+std::optional<Fragment> LogBlock::read_as(size_t at, uint8_t type, size_t length) const {
+  if (!is_type(type) || left(at) < kFragmentHeaderBytes + length) return std::nullopt;
+  const Fragment fragment{static_cast<FragmentType>(type), bytes_.substr(at + kFragmentHeaderBytes, length)};
+  if (fragment_checksum(fragment.type, fragment.payload) != header_of(bytes_.substr(at)).checksum) return std::nullopt;
+  return fragment;
+}
+
+// Tries every single-bit change of the length, the type and the checksum.
+std::optional<Fragment> LogBlock::correct(size_t at) const {
+  if (left(at) < kFragmentHeaderBytes) return std::nullopt;
+  const Header header = header_of(bytes_.substr(at));
+  std::optional<Fragment> found;
+  for (int bit = 0; bit < 16 && !found; ++bit) found = read_as(at, header.type, header.length ^ (1u << bit));
+  for (int bit = 0; bit < 8 && !found; ++bit) {
+    found = read_as(at, static_cast<uint8_t>(header.type ^ (1u << bit)), header.length);
+  }
+  if (!found && is_type(header.type) && left(at) >= kFragmentHeaderBytes + header.length) {
+    const Fragment as_it_says{static_cast<FragmentType>(header.type),
+                              bytes_.substr(at + kFragmentHeaderBytes, header.length)};
+    if (std::popcount(fragment_checksum(as_it_says.type, as_it_says.payload) ^ header.checksum) == 1)
+      found = as_it_says;
+  }
+  if (found) found->corrected = true;
+  return found;
+}
+
+size_t LogBlock::end_of(const Fragment& fragment) const {
+  return static_cast<size_t>(fragment.payload.data() - bytes_.data()) + fragment.payload.size();
+}
+
+// Returns the offset of the next intact fragment, or the end of the block.
+size_t LogBlock::find_next(size_t at) const {
+  if (left(at) >= kFragmentHeaderBytes) {
+    const size_t end = at + kFragmentHeaderBytes + header_of(bytes_.substr(at)).length;
+    if (end <= bytes_.size() && (ends_at(end) || read(end))) return end;
+  }
+  for (size_t candidate = at + 1; candidate < bytes_.size(); ++candidate) {
+    if (read(candidate)) return candidate;
+  }
+  return bytes_.size();
+}
+
+bool LogBlock::is_incomplete(size_t at) const {
+  if (!last_) return false;
+  if (left(at) < kFragmentHeaderBytes) return true;
+  const Header header = header_of(bytes_.substr(at));
+  return is_type(header.type) && left(at) < kFragmentHeaderBytes + header.length;
+}
+
+}  // namespace fathom::store

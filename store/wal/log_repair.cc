@@ -1,0 +1,213 @@
+#include "store/wal/log_repair.h"
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+#include <utility>
+
+#include <rocksdb/write_batch.h>
+
+#include "base/bytes.h"
+#include "base/log.h"
+#include "store/rocks/keys.h"
+#include "store/wal/log_writer.h"
+
+namespace fathom::store {
+
+namespace {
+
+constexpr std::string_view kSuffix = ".log";
+
+struct LogFile {
+  uint64_t number = 0;
+  std::string name;
+};
+
+Error disk_error(const std::string& doing, const rocksdb::Status& status) {
+  return unavailable("cannot " + doing + ": " + status.ToString());
+}
+
+// Accepts NUMBER.log and, for damaged logs, NUMBER.log.N: a repaired log can be damaged again.
+std::optional<LogFile> log_file(const std::string& name) {
+  LogFile file{0, name};
+  const char* end = name.data() + name.size();
+  auto [digits_end, fault] = std::from_chars(name.data(), end, file.number);
+  if (fault != std::errc() || !std::string_view(digits_end, end).starts_with(kSuffix)) return std::nullopt;
+  return file;
+}
+
+// Oldest first. A missing directory is an empty one.
+Result<std::vector<LogFile>> list_logs(rocksdb::Env& env, const std::string& directory) {
+  std::vector<std::string> names;
+  rocksdb::Status status = env.GetChildren(directory, &names);
+  if (status.IsNotFound()) return std::vector<LogFile>();
+  if (!status.ok()) return disk_error("list " + directory, status);
+  std::vector<LogFile> logs;
+  for (const std::string& name : names) {
+    if (std::optional<LogFile> log = log_file(name)) logs.push_back(*log);
+  }
+  std::sort(logs.begin(), logs.end(), [](const LogFile& a, const LogFile& b) { return a.number < b.number; });
+  return logs;
+}
+
+rocksdb::Status sync_directory(rocksdb::Env& env, const std::string& path) {
+  std::unique_ptr<rocksdb::Directory> directory;
+  rocksdb::Status status = env.NewDirectory(path, &directory);
+  return status.ok() ? directory->Fsync() : status;
+}
+
+class NullVisitor : public LogVisitor {
+ public:
+  Result<> on_record(std::string_view) override { return {}; }
+  Result<> on_damage(const LogRange&) override { return {}; }
+};
+
+class RecordCopier : public LogVisitor {
+ public:
+  explicit RecordCopier(LogWriter& copy) : copy_(copy) {}
+  Result<> on_record(std::string_view record) override { return copy_.add(record); }
+  Result<> on_damage(const LogRange&) override { return {}; }
+
+ private:
+  LogWriter& copy_;
+};
+
+Result<> truncate(rocksdb::Env& env, const std::string& path, uint64_t size) {
+  std::unique_ptr<rocksdb::WritableFile> file;
+  rocksdb::Status status = env.ReopenWritableFile(path, &file, rocksdb::EnvOptions());
+  if (status.ok()) status = file->Truncate(size);
+  if (status.ok()) status = file->Sync();
+  return status.ok() ? Result<>() : Result<>(disk_error("cut " + path, status));
+}
+
+Result<> copy_intact(rocksdb::Env& env, const std::string& from, const std::string& to) {
+  Result<LogWriter> copy = LogWriter::create(env, to);
+  if (!copy) return copy.error();
+  RecordCopier copier(*copy);
+  Result<LogSummary> copied = scan_log(env, from, copier);
+  Result<> finished = copied ? copy->finish() : Result<>(copied.error());
+  if (!finished) env.DeleteFile(to).PermitUncheckedError();
+  return finished;
+}
+
+// Links the log under an unused name, or finds the link that an interrupted start made.
+rocksdb::Status set_aside(rocksdb::Env& env, const LogPlaces& places, const LogFile& log) {
+  const std::string path = places.store + "/" + log.name, wanted = places.damaged + "/" + log.name;
+  rocksdb::Status status = env.CreateDirIfMissing(places.damaged);
+  std::string aside = wanted;
+  bool is_same = false;
+  for (int other = 1; status.ok() && !is_same && env.FileExists(aside).ok(); ++other) {
+    status = env.AreFilesSame(path, aside, &is_same);
+    if (!is_same) aside = wanted + "." + std::to_string(other);
+  }
+  if (status.ok() && !is_same) status = env.LinkFile(path, aside);
+  return status.ok() ? sync_directory(env, places.damaged) : status;
+}
+
+Result<> replace(rocksdb::Env& env, const LogPlaces& places, const LogFile& log) {
+  const std::string path = places.store + "/" + log.name, copy = path + ".intact";
+  if (Result<> copied = copy_intact(env, path, copy); !copied) return copied;
+  rocksdb::Status status = set_aside(env, places, log);
+  if (status.ok()) status = env.RenameFile(copy, path);
+  if (status.ok()) status = sync_directory(env, places.store);
+  return status.ok() ? Result<>() : Result<>(disk_error("set " + path + " aside", status));
+}
+
+Result<> repair_log(rocksdb::Env& env, const LogPlaces& places, const LogFile& log) {
+  const std::string path = places.store + "/" + log.name;
+  NullVisitor ignore;
+  Result<LogSummary> found = scan_log(env, path, ignore);
+  if (!found) return found.error();
+  if (found->is_whole()) return {};
+  if (found->damages == 0 && !found->corrected) return truncate(env, path, *found->incomplete_from);
+  log_error("the log " + path + " is damaged in " + std::to_string(found->damages) + " places; it is moved to " +
+            places.damaged + " and replaced by a copy of its " + std::to_string(found->records) + " intact records");
+  return replace(env, places, log);
+}
+
+// Collects the stage batches of one record.
+class StagePuts : public rocksdb::WriteBatch::Handler {
+ public:
+  explicit StagePuts(uint32_t family) : family_(family) {}
+
+  rocksdb::Status PutCF(uint32_t family, const rocksdb::Slice& key, const rocksdb::Slice& value) override {
+    ByteReader in(value.ToStringView());
+    const StagedBatch batch{keys::stage_sequence(key.ToStringView()), in.u64()};
+    if (family != family_ || batch.sequence == 0 || in.failed()) return rocksdb::Status::OK();
+    if (!first) first = batch;
+    last = batch;
+    return rocksdb::Status::OK();
+  }
+  rocksdb::Status DeleteCF(uint32_t, const rocksdb::Slice&) override { return rocksdb::Status::OK(); }
+  rocksdb::Status SingleDeleteCF(uint32_t, const rocksdb::Slice&) override { return rocksdb::Status::OK(); }
+  rocksdb::Status DeleteRangeCF(uint32_t, const rocksdb::Slice&, const rocksdb::Slice&) override {
+    return rocksdb::Status::OK();
+  }
+  rocksdb::Status MergeCF(uint32_t, const rocksdb::Slice&, const rocksdb::Slice&) override {
+    return rocksdb::Status::OK();
+  }
+  void LogData(const rocksdb::Slice&) override {}
+
+  std::optional<StagedBatch> first, last;
+
+ private:
+  const uint32_t family_;
+};
+
+class LossFinder : public LogVisitor {
+ public:
+  explicit LossFinder(uint32_t stage_family) : stage_family_(stage_family) {}
+
+  Result<> on_record(std::string_view record) override {
+    StagePuts puts(stage_family_);
+    // A record that RocksDB cannot apply contains no batches for us either.
+    rocksdb::WriteBatch(std::string(record)).Iterate(&puts).PermitUncheckedError();
+    if (puts.first) set_next(*puts.first);
+    if (puts.last) newest_ = puts.last;
+    return {};
+  }
+  Result<> on_damage(const LogRange& range) override {
+    losses_.push_back({range, newest_, std::nullopt});
+    return {};
+  }
+  std::vector<LogLoss> take() { return std::move(losses_); }
+
+ private:
+  void set_next(const StagedBatch& batch) {
+    for (; reported_ < losses_.size(); ++reported_) losses_[reported_].after = batch;
+  }
+
+  const uint32_t stage_family_;
+  std::optional<StagedBatch> newest_;
+  std::vector<LogLoss> losses_;
+  size_t reported_ = 0;  // the `after` of losses before this index is known
+};
+
+}  // namespace
+
+Result<> repair_logs(rocksdb::Env& env, const LogPlaces& places) {
+  Result<std::vector<LogFile>> logs = list_logs(env, places.store);
+  if (!logs) return logs.error();
+  for (const LogFile& log : *logs) {
+    if (Result<> repaired = repair_log(env, places, log); !repaired) return repaired;
+  }
+  return {};
+}
+
+Result<std::vector<std::string>> logs_set_aside(rocksdb::Env& env, const LogPlaces& places) {
+  Result<std::vector<LogFile>> logs = list_logs(env, places.damaged);
+  if (!logs) return logs.error();
+  std::vector<std::string> names;
+  for (const LogFile& log : *logs) names.push_back(log.name);
+  return names;
+}
+
+Result<std::vector<LogLoss>> losses_of(rocksdb::Env& env, const LogPlaces& places, const std::string& log,
+                                       uint32_t stage_family) {
+  LossFinder finder(stage_family);
+  Result<LogSummary> found = scan_log(env, places.damaged + "/" + log, finder);
+  if (!found) return found.error();
+  return finder.take();
+}
+
+}  // namespace fathom::store

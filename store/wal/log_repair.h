@@ -1,0 +1,51 @@
+// Repairs RocksDB's damaged logs before RocksDB opens them, and reports what the damage destroyed.
+//
+// Purpose: RocksDB stops at the first record that it cannot read and silently drops all acknowledged records behind it.
+// repair_logs() moves a damaged log to DIR/damaged and replaces it with a copy of its intact records. It truncates a
+// log whose last record a crash left incomplete. A log stays in DIR/damaged until the operator deletes it; losses_of()
+// derives from it what was lost, at every start until the store has recorded that.
+// Crashes: repair_logs() is idempotent; the damaged log gets its second name before the copy replaces the first.
+// Thread safety: none needed; the caller must hold the store's lock. Errors: failed reads and writes, a full disk
+// included.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <rocksdb/env.h>
+
+#include "base/result.h"
+#include "store/wal/log_scan.h"
+
+namespace fathom::store {
+
+// A batch of the stage family, as found in a log.
+struct StagedBatch {
+  uint64_t sequence = 0;
+  uint64_t received_unix_nano = 0;
+};
+
+struct LogLoss {
+  LogRange range;
+  // The nearest intact batches of the same log; nothing where there is none.
+  std::optional<StagedBatch> before;
+  std::optional<StagedBatch> after;
+};
+
+struct LogPlaces {
+  std::string store;    // where RocksDB keeps its logs
+  std::string damaged;  // where damaged logs are kept
+};
+
+Result<> repair_logs(rocksdb::Env& env, const LogPlaces& places);
+
+// The names of the damaged logs that were moved aside, the oldest first.
+Result<std::vector<std::string>> logs_set_aside(rocksdb::Env& env, const LogPlaces& places);
+
+// The losses in one of those logs, ordered by offset. `stage_family`: RocksDB's id of the stage family.
+Result<std::vector<LogLoss>> losses_of(rocksdb::Env& env, const LogPlaces& places, const std::string& log,
+                                       uint32_t stage_family);
+
+}  // namespace fathom::store

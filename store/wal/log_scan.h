@@ -1,0 +1,47 @@
+// Reads a RocksDB log from end to end: its records, and the ranges where records were and cannot be read.
+//
+// Purpose: finds damage before RocksDB opens the log and silently stops there. A record is one write of RocksDB, a
+// serialized WriteBatch. One damaged fragment makes its record unreadable.
+// A log that ends within a record is incomplete: the write of that record had not returned, so it was never
+// acknowledged. Everything else that cannot be read is damage, including zeros at the end: nothing proves that they
+// were never overwritten.
+// Thread safety: none needed. Errors: only those of reading; damage is a result.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <rocksdb/env.h>
+
+#include "base/result.h"
+
+namespace fathom::store {
+
+// A part of a log file.
+struct LogRange {
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+  uint64_t end() const { return offset + bytes; }
+};
+
+class LogVisitor {
+ public:
+  virtual ~LogVisitor() = default;
+  virtual Result<> on_record(std::string_view record) = 0;
+  virtual Result<> on_damage(const LogRange& range) = 0;
+};
+
+struct LogSummary {
+  uint64_t records = 0;
+  uint64_t damages = 0;
+  bool corrected = false;                   // a header had a wrong bit; its record is complete
+  std::optional<uint64_t> incomplete_from;  // offset of an incomplete last record
+  // True if RocksDB can read the whole log in its strictest mode.
+  bool is_whole() const { return damages == 0 && !corrected && !incomplete_from; }
+};
+
+Result<LogSummary> scan_log(rocksdb::Env& env, const std::string& path, LogVisitor& visitor);
+
+}  // namespace fathom::store
