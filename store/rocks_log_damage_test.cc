@@ -42,6 +42,13 @@ class RocksLogDamage : public ::testing::Test {
     }
     return largest;
   }
+  std::string newest_log() const {
+    std::string newest;
+    for (const auto& entry : std::filesystem::directory_iterator(rig_.path() + "/store")) {
+      if (entry.path().extension() == ".log") newest = std::max(newest, entry.path().string());
+    }
+    return newest;
+  }
   static std::string read(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     std::ostringstream text;
@@ -139,6 +146,20 @@ TEST_F(RocksLogDamage, ADamagedLastRecordIsAPossibleLoss) {
   EXPECT_EQ(loss.first_received_unix_nano, rig_.now_unix_nano() - kNanosPerSecond);
   EXPECT_GE(loss.last_received_unix_nano, rig_.now_unix_nano());
   EXPECT_EQ(counted(), 1u);
+}
+
+// A later log bounds the loss at the end of an earlier one.
+TEST_F(RocksLogDamage, CountsTheLossAtTheEndOfAnEarlierLog) {
+  const std::string first_log = log();
+  ASSERT_EQ(rig_.open(), "");
+  append(kBatches + 1);
+  rig_.close();
+  ASSERT_NE(first_log, newest_log());
+  flip(first_log, std::filesystem::file_size(first_log) - 1);
+  ASSERT_EQ(rig_.open(), "");
+  EXPECT_EQ(missing_traces(), std::vector<uint64_t>{kBatches});
+  ASSERT_EQ(rig_.store().losses().size(), 1u);
+  EXPECT_EQ(rig_.store().losses().front().most_batches, 1u);
 }
 
 // The power failed during the write, so it was never acknowledged.

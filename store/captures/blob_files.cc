@@ -105,6 +105,17 @@ Result<> BlobFiles::remove(const Sha256& hash) {
   return is_absent(status) ? Result<>() : done(status, "remove a capture");
 }
 
+std::string BlobFiles::aside_path(const Sha256& hash) const {
+  return data_directory_ + "/damaged/captures/" + hash.hex();
+}
+
+Result<> BlobFiles::set_aside(const Sha256& hash) {
+  rocksdb::Status status = env_.CreateDirIfMissing(data_directory_ + "/damaged");
+  if (status.ok()) status = env_.CreateDirIfMissing(data_directory_ + "/damaged/captures");
+  if (status.ok()) status = env_.RenameFile(path_of(hash), aside_path(hash));
+  return done(status, "move a capture's content aside");
+}
+
 Result<std::string> BlobFiles::read(const Sha256& hash, uint64_t offset, size_t size) const {
   std::unique_ptr<rocksdb::RandomAccessFile> file;
   rocksdb::Status status = env_.NewRandomAccessFile(path_of(hash), &file, rocksdb::EnvOptions());

@@ -64,6 +64,9 @@ class BlobFiles {
   // Gives a closed content its name, for good; replaces what has it.
   Result<> place(BlobWriter& writer, const Sha256& hash);
   Result<> remove(const Sha256& hash);  // also when there is no such file
+  // Moves a content to DIR/damaged/captures.
+  Result<> set_aside(const Sha256& hash);
+  std::string aside_path(const Sha256& hash) const;
   // At most `size` bytes. kNotFound: there is no such file.
   Result<std::string> read(const Sha256& hash, uint64_t offset, size_t size) const;
   // kNotFound: there is no such file.

@@ -46,6 +46,10 @@ Counter& orphaned_contents() {
   return counter("fathom_capture_orphans_total", "Files that no capture refers to, removed at a start");
 }
 
+Counter& lost_captures() {
+  return counter("fathom_lost_captures_total", "Captures whose rows damage to the log destroyed, at most");
+}
+
 Gauge& captures_kept() {
   return gauge("fathom_captures", "Captures that are stored");
 }
@@ -77,6 +81,7 @@ void register_capture_counters() {
   stored_captures();
   duplicate_captures();
   orphaned_contents();
+  lost_captures();
   captures_kept();
   capture_bytes_kept();
   captures_damaged();

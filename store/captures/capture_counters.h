@@ -17,6 +17,7 @@ Counter& abandoned_captures(std::string_view reason);  // idle, unfinished
 Counter& dropped_captures(std::string_view reason);    // age, size
 Counter& dropped_capture_bytes(std::string_view reason);
 Counter& orphaned_contents();
+Counter& lost_captures();
 Gauge& captures_kept();
 Gauge& capture_bytes_kept();
 Gauge& captures_damaged();

@@ -49,8 +49,11 @@ class CaptureKeeper {
  private:
   using Wanted = std::function<bool(const CaptureInfo&)>;
 
+  Result<bool> is_unchecked() const;
+  Result<> set_checked();
   Result<> count_rows();
   Result<> compare_files(uint8_t bucket);
+  Result<> remove_orphan(const Sha256& hash);
   Result<> keep_to_budget();
   AppendResult keep_again(const CaptureInfo& stored, const CaptureInfo& info, BlobWriter& content);
   Result<> place(const Sha256& hash, BlobWriter& content);
@@ -69,7 +72,8 @@ class CaptureKeeper {
   Engine& engine_;
   BlobFiles files_;
   CaptureTable table_;
-  mutable std::mutex mutex_;  // whoever changes rows or named files
+  mutable std::mutex mutex_;   // whoever changes rows or named files
+  bool after_damage_ = false;  // damage to the log may have destroyed rows; constant after recover()
   uint64_t captures_ = 0;
   uint64_t bytes_ = 0;
   std::string oldest_key_;  // nothing was received before; spares reading over what was deleted there

@@ -7,6 +7,7 @@
 #include "store/captures/capture_counters.h"
 #include "store/captures/capture_keeper.h"
 #include "store/rocks/counters.h"
+#include "store/rocks/keys.h"
 
 namespace fathom::store {
 
@@ -14,6 +15,9 @@ Result<> CaptureKeeper::recover() {
   files_.remove_incoming();
   // Now rather than in the first upload; on a full disk there are questions at least.
   [[maybe_unused]] Result<> made = files_.make_directories();
+  Result<bool> unchecked = is_unchecked();
+  if (!unchecked) return unchecked.error();
+  after_damage_ = *unchecked;
   if (Result<> counted = count_rows(); !counted) return counted;
   for (uint8_t bucket = 0; bucket < BlobFiles::kBuckets; ++bucket) {
     if (Result<> compared = compare_files(bucket); !compared) return compared;
@@ -23,23 +27,41 @@ Result<> CaptureKeeper::recover() {
   }
   captures_damaged().set(static_cast<int64_t>(damaged_.size()));
   show();
-  return keep_to_budget();
+  if (Result<> kept = keep_to_budget(); !kept) return kept;
+  return after_damage_ ? set_checked() : Result<>();
 }
 
-// A row that does not decode is a lost capture: it goes, and what pointed to it; at a later start where the disk is
-// full.
+// Whether damage to the log may have destroyed rows since captures were last compared with their files.
+Result<bool> CaptureKeeper::is_unchecked() const {
+  Database& database = *engine_.database;
+  std::string value;
+  rocksdb::Status status =
+      database.db().Get(rocksdb::ReadOptions(), database.family(Family::kDefault), keys::kCapturesUnchecked, &value);
+  if (!status.ok() && !status.IsNotFound()) return from_status(status, "read the data directory");
+  return status.ok();
+}
+
+Result<> CaptureKeeper::set_checked() {
+  rocksdb::WriteBatch batch;
+  batch.Delete(engine_.database->family(Family::kDefault), keys::kCapturesUnchecked);
+  return write(batch);
+}
+
+// A row that does not decode is a lost capture: it is removed with its index rows, at a later start if the disk is
+// full. After damage to the log, rows and index rows may disagree: the index is then written anew.
 Result<> CaptureKeeper::count_rows() {
   rocksdb::WriteBatch lost;
-  auto count_row = [this](const CaptureInfo& info) -> Result<bool> {
+  auto count_row = [&](const CaptureInfo& info) -> Result<bool> {
     ++captures_;
     bytes_ += capture_charge_bytes(info.size_bytes);
+    if (after_damage_) table_.put(info, lost);
     return true;
   };
   Result<> read = table_.all(count_row, [&](const std::string& key) {
     lost_index_values("capture").add();
     lost.Delete(engine_.database->family(Family::kCapture), key);
   });
-  if (!read || lost.Count() == 0) return read;
+  if (!read || (lost.Count() == 0 && !after_damage_)) return read;
   Result<> written = write(lost);
   if (written) written = table_.remove_dangling();
   if (!written) log_warning("cannot remove the rows of lost captures yet: " + written.error().message);
@@ -59,10 +81,18 @@ Result<> CaptureKeeper::compare_files(uint8_t bucket) {
   if (!read) return read;
   for (const Sha256& hash : *files) {
     if (referred.contains(hash)) continue;
-    Result<> removed = files_.remove(hash);
-    if (!removed) log_warning(removed.error().message);
-    if (removed) orphaned_contents().add();
+    if (Result<> removed = remove_orphan(hash); !removed) log_warning(removed.error().message);
   }
+  return {};
+}
+
+// Removes a content without rows. After damage to the log it may be all that is left of a capture: it is kept aside.
+Result<> CaptureKeeper::remove_orphan(const Sha256& hash) {
+  Result<> removed = after_damage_ ? files_.set_aside(hash) : files_.remove(hash);
+  if (!removed) return removed;
+  (after_damage_ ? lost_captures() : orphaned_contents()).add();
+  if (after_damage_)
+    log_error("damage to the log destroyed the rows of a capture; its content is kept as " + files_.aside_path(hash));
   return {};
 }
 

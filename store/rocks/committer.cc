@@ -254,7 +254,7 @@ Result<> Committer::write(std::vector<Pending>& group, uint64_t now) {
     // A number is never used twice, not even after a failed write: the failed one may yet turn up at the next start.
     pending.sequence = next_sequence_++;
     batch.Put(database.family(Family::kStage), keys::stage(pending.sequence), stage_value(*pending.batch, now));
-    identities_.remember(pending.batch->identity(), now, batch);
+    identities_.remember(pending.batch->identity(), pending.sequence, now, batch);
   }
   if (batch.Count() == 0) return {};
   rocksdb::WriteOptions options;

@@ -391,6 +391,13 @@ rocksdb::Status Database::flush() {
   return db_->Flush(rocksdb::FlushOptions(), {handles_.begin(), handles_.end()});
 }
 
+rocksdb::Status Database::flush(const std::vector<Family>& families) {
+  std::lock_guard lock(changing_files_);
+  Handles handles;
+  for (Family which : families) handles.push_back(family(which));
+  return db_->Flush(rocksdb::FlushOptions(), handles);
+}
+
 uint64_t Database::unmerged_files(Family family) {
   uint64_t files = 0;
   db_->GetIntProperty(this->family(family), rocksdb::DB::Properties::kNumFilesAtLevelPrefix + "0", &files);

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include <rocksdb/db.h>
 
@@ -57,6 +58,8 @@ class Database {
   rocksdb::Status sync_log();
   // Writes what is in RocksDB's memory to files, of every family: one that is left out would keep all of the log.
   rocksdb::Status flush();
+  // Writes the memory of these families to files, so that damage to the log cannot destroy their rows.
+  rocksdb::Status flush(const std::vector<Family>& families);
   // Files that compaction has yet to merge; each costs every look-up a little.
   uint64_t unmerged_files(Family family);
   // What the rows take on the disk: sorted files as of now, and the log as measure_log() found it last. Files that

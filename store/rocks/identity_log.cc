@@ -26,9 +26,19 @@ Result<bool> IdentityLog::known(const Hash128& identity, uint64_t now_unix_nano)
   return false;
 }
 
-void IdentityLog::remember(const Hash128& identity, uint64_t now_unix_nano, rocksdb::WriteBatch& batch) {
+std::optional<uint64_t> identity_sequence(std::string_view row) {
+  ByteReader in(row);
+  in.u64();
+  const uint64_t sequence = in.u64();
+  return in.failed() ? std::nullopt : std::optional(sequence);
+}
+
+void IdentityLog::remember(const Hash128& identity, uint64_t sequence, uint64_t now_unix_nano,
+                           rocksdb::WriteBatch& batch) {
   std::string value;
-  ByteWriter(value).u64(now_unix_nano);
+  ByteWriter out(value);
+  out.u64(now_unix_nano);
+  out.u64(sequence);
   batch.Put(database_.family(Family::kIdentity), keys::identity(hour_of(now_unix_nano), identity), value);
 }
 

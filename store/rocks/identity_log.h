@@ -5,6 +5,9 @@
 // guessing would double or lose spans.
 #pragma once
 
+#include <optional>
+#include <string_view>
+
 #include <rocksdb/write_batch.h>
 
 #include "base/hash.h"
@@ -13,12 +16,16 @@
 
 namespace fathom::store {
 
+// The sequence of the batch that an identity's row belongs to; nothing in rows of older servers.
+std::optional<uint64_t> identity_sequence(std::string_view row);
+
 class IdentityLog {
  public:
   explicit IdentityLog(Database& database) : database_(database) {}
 
   Result<bool> known(const Hash128& identity, uint64_t now_unix_nano) const;
-  void remember(const Hash128& identity, uint64_t now_unix_nano, rocksdb::WriteBatch& batch);
+  // `sequence`: of the batch in the stage.
+  void remember(const Hash128& identity, uint64_t sequence, uint64_t now_unix_nano, rocksdb::WriteBatch& batch);
   // Forgets hours that no look-up will ask for again.
   void expire(uint64_t now_unix_nano, rocksdb::WriteBatch& batch);
 

@@ -33,8 +33,11 @@ inline constexpr const char* kSealedSequence = "sealed_sequence";
 // In the default family: numbers of operations below this were given out, though their rows may be gone.
 inline constexpr const char* kNextOperation = "next_operation";
 
-// In the default family, before the name of a log that was set aside: what its damage took (losses.h).
+// In the default family, the prefix of a damaged log's name: the losses of that log (losses.h).
 inline const std::string kLost = "lost/";
+
+// In the default family, present while captures are not yet compared with their files after damage to the log.
+inline constexpr const char* kCapturesUnchecked = "captures_unchecked";
 
 inline std::string stage(uint64_t sequence) {
   std::string key = tenant_prefix();

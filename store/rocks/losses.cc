@@ -1,11 +1,13 @@
 #include "store/rocks/losses.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/log.h"
 #include "base/time.h"
 #include "store/rocks/counters.h"
 #include "store/rocks/keys.h"
+#include "store/rocks/reconcile.h"
 #include "store/wal/log_repair.h"
 
 namespace fathom::store {
@@ -23,14 +25,6 @@ StagedBatch newest_sealed(const Engine& engine) {
   return newest;
 }
 
-Result<bool> is_staged(Database& database, uint64_t sequence) {
-  std::string value;
-  rocksdb::Status status =
-      database.db().Get(rocksdb::ReadOptions(), database.family(Family::kStage), keys::stage(sequence), &value);
-  if (!status.ok() && !status.IsNotFound()) return from_status(status, "read the stage");
-  return status.ok();
-}
-
 // Counts the sequence numbers between two batches that have no batch. Failed writes also leave unused numbers, so the
 // result is an upper bound.
 Result<uint64_t> count_missing(Engine& engine, uint64_t after, uint64_t before) {
@@ -43,6 +37,18 @@ Result<uint64_t> count_missing(Engine& engine, uint64_t after, uint64_t before) 
   return missing;
 }
 
+// The first batch after `sequence` that a later log or a flushed file still has.
+Result<std::optional<StagedBatch>> first_staged(Engine& engine, uint64_t sequence) {
+  Database& database = *engine.database;
+  std::unique_ptr<rocksdb::Iterator> rows(
+      database.db().NewIterator(rocksdb::ReadOptions(), database.family(Family::kStage)));
+  rows->Seek(keys::stage(std::max(sequence, engine.sealed_sequence.load()) + 1));
+  if (!rows->status().ok()) return from_status(rows->status(), "read the stage");
+  if (!rows->Valid()) return std::optional<StagedBatch>();
+  return std::optional(
+      StagedBatch{keys::stage_sequence(rows->key().ToStringView()), ByteReader(rows->value().ToStringView()).u64()});
+}
+
 Result<Loss> assess(Engine& engine, const LogLoss& found) {
   const uint64_t now = engine.now();
   const StagedBatch before = found.before.value_or(newest_sealed(engine));
@@ -51,18 +57,19 @@ Result<Loss> assess(Engine& engine, const LogLoss& found) {
             .found_unix_nano = now,
             .bytes = found.range.bytes,
             .most_batches = std::nullopt};
-  if (!found.after) return loss;
-  loss.last_received_unix_nano = std::max(found.after->received_unix_nano, loss.first_received_unix_nano);
-  Result<uint64_t> missing = count_missing(engine, before.sequence, found.after->sequence);
+  Result<std::optional<StagedBatch>> after = found.after ? found.after : first_staged(engine, before.sequence);
+  if (!after) return after.error();
+  if (!*after) return loss;
+  loss.last_received_unix_nano = std::max((*after)->received_unix_nano, loss.first_received_unix_nano);
+  Result<uint64_t> missing = count_missing(engine, before.sequence, (*after)->sequence);
   if (!missing) return missing.error();
   loss.most_batches = *missing;
   return loss;
 }
 
 std::string describe(const Loss& loss) {
-  const std::string batches = loss.most_batches
-                                  ? "at most " + std::to_string(*loss.most_batches) + " batches"
-                                  : "the last group of batches before the server ended, if it was acknowledged";
+  const std::string batches =
+      loss.most_batches ? "at most " + std::to_string(*loss.most_batches) + " batches" : "an unknown number of batches";
   return batches + ", received between " + format_instant(loss.first_received_unix_nano) + " and " +
          format_instant(loss.last_received_unix_nano);
 }
@@ -93,10 +100,17 @@ Result<std::vector<Loss>> find_losses(Engine& engine, const LogPlaces& places, c
   return losses;
 }
 
-Result<> record(Database& database, const std::string& key, const std::vector<Loss>& losses) {
+// Captures are compared with their files later (store/captures/capture_recovery.cc), hence the marker.
+Result<> record(Database& database, const std::map<std::string, std::vector<Loss>>& losses) {
+  rocksdb::WriteBatch batch;
+  for (const auto& [key, found] : losses) {
+    batch.Put(database.family(Family::kDefault), key, encode_losses(found));
+  }
+  batch.Put(database.family(Family::kDefault), keys::kCapturesUnchecked, "");
   rocksdb::WriteOptions options;
   options.sync = true;
-  rocksdb::Status status = database.db().Put(options, database.family(Family::kDefault), key, encode_losses(losses));
+  rocksdb::Status status = database.db().Write(options, &batch);
+  if (status.ok()) status = database.flush({Family::kDefault});
   return status.ok() ? Result<>() : Result<>(from_status(status, "record a loss"));
 }
 
@@ -127,6 +141,24 @@ Result<bool> is_recorded(Database& database, const std::string& key) {
   rocksdb::Status status = database.db().Get(rocksdb::ReadOptions(), database.family(Family::kDefault), key, &value);
   if (!status.ok() && !status.IsNotFound()) return from_status(status, "read recorded losses");
   return status.ok();
+}
+
+// By the key of their record: the losses of logs whose losses were not recorded yet.
+Result<std::map<std::string, std::vector<Loss>>> find_unrecorded(Engine& engine) {
+  const LogPlaces places = log_places(engine.options.path);
+  Result<std::vector<std::string>> logs = logs_set_aside(*engine.database->db().GetEnv(), places);
+  if (!logs) return logs.error();
+  std::map<std::string, std::vector<Loss>> found;
+  for (const std::string& log : *logs) {
+    const std::string key = keys::kLost + log;
+    Result<bool> recorded = is_recorded(*engine.database, key);
+    if (!recorded) return recorded.error();
+    if (*recorded) continue;
+    Result<std::vector<Loss>> losses = find_losses(engine, places, log);
+    if (!losses) return losses.error();
+    found.emplace(key, *losses);
+  }
+  return found;
 }
 
 }  // namespace
@@ -163,20 +195,12 @@ Result<std::vector<Loss>> decode_losses(std::string_view value) {
 
 Result<> load_losses(Engine& engine) {
   if (Result<> loaded = load_recorded(engine); !loaded) return loaded;
-  Database& database = *engine.database;
-  const LogPlaces places = log_places(engine.options.path);
-  Result<std::vector<std::string>> logs = logs_set_aside(*database.db().GetEnv(), places);
-  if (!logs) return logs.error();
-  for (const std::string& log : *logs) {
-    const std::string key = keys::kLost + log;
-    Result<bool> recorded = is_recorded(database, key);
-    if (!recorded) return recorded.error();
-    if (*recorded) continue;
-    Result<std::vector<Loss>> losses = find_losses(engine, places, log);
-    if (!losses) return losses.error();
-    if (Result<> done = record(database, key, *losses); !done) return done;
-    add(engine, *losses);
-  }
+  Result<std::map<std::string, std::vector<Loss>>> fresh = find_unrecorded(engine);
+  if (!fresh) return fresh.error();
+  if (fresh->empty()) return {};
+  if (Result<> forgotten = forget_lost_identities(engine); !forgotten) return forgotten;
+  if (Result<> recorded = record(*engine.database, *fresh); !recorded) return recorded;
+  for (const auto& [key, losses] : *fresh) add(engine, losses);
   return {};
 }
 

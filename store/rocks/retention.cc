@@ -26,6 +26,27 @@ std::string oldest_partition_value(uint32_t partition) {
 
 }  // namespace
 
+Result<> record_drop(Engine& engine, uint32_t oldest) {
+  Database& database = *engine.database;
+  rocksdb::WriteBatch batch;
+  for (const SegmentInfoPtr& segment : engine.views.get()->segments) {
+    if (segment->partition >= oldest) continue;
+    batch.Delete(database.family(Family::kSegment), keys::segment(segment->partition, segment->id));
+  }
+  batch.Put(database.family(Family::kDefault), keys::kOldestPartition, oldest_partition_value(oldest));
+  std::string sealed;
+  ByteWriter(sealed).u64(engine.sealed_sequence.load());
+  batch.Put(database.family(Family::kDefault), keys::kSealedSequence, sealed);
+  rocksdb::WriteOptions options;
+  options.sync = true;
+  rocksdb::Status status = database.db().Write(options, &batch);
+  // Files are deleted next, so the record must not depend on the log.
+  if (status.ok()) status = database.flush({Family::kDefault, Family::kSegment});
+  if (!status.ok()) return from_status(status, "drop old partitions");
+  engine.live->set_oldest(oldest);
+  return {};
+}
+
 Result<> Retention::recover() {
   if (Result<> corrected = correct_traces(); !corrected) return corrected;
   if (Result<> loaded = load_corrections(); !loaded) return loaded;
@@ -36,23 +57,11 @@ Result<> Retention::recover() {
 
 Result<> Retention::drop_through(uint32_t partition, const char* reason) {
   if (!engine_.live->is_live(partition)) return {};
-  Database& database = *engine_.database;
-  rocksdb::WriteBatch batch;
   uint64_t spans = 0;
   for (const SegmentInfoPtr& segment : engine_.views.get()->segments) {
-    if (segment->partition > partition) continue;
-    spans += segment->rows;
-    batch.Delete(database.family(Family::kSegment), keys::segment(segment->partition, segment->id));
+    if (segment->partition <= partition) spans += segment->rows;
   }
-  batch.Put(database.family(Family::kDefault), keys::kOldestPartition, oldest_partition_value(partition + 1));
-  std::string sealed;
-  ByteWriter(sealed).u64(engine_.sealed_sequence.load());
-  batch.Put(database.family(Family::kDefault), keys::kSealedSequence, sealed);
-  rocksdb::WriteOptions options;
-  options.sync = true;
-  rocksdb::Status status = database.db().Write(options, &batch);
-  if (!status.ok()) return from_status(status, "drop old partitions");
-  engine_.live->set_oldest(partition + 1);
+  if (Result<> recorded = record_drop(engine_, partition + 1); !recorded) return recorded;
   engine_.catalogue.retire(partition + 1);
   dropped_spans(reason).add(spans);
   Result<> corrected = correct_traces();
@@ -60,7 +69,7 @@ Result<> Retention::drop_through(uint32_t partition, const char* reason) {
   // Even without corrections the dropped segments must go from sight.
   engine_.views.update([&](View& view) {
     std::erase_if(view.segments, [&](const SegmentInfoPtr& segment) { return segment->partition <= partition; });
-    view.snapshot = take_snapshot(database.db());
+    view.snapshot = take_snapshot(engine_.database->db());
     past_eras_.push_back(std::exchange(view.era, std::make_shared<const bool>()));
   });
   delete_files();
@@ -73,14 +82,14 @@ void Retention::forget_operations() {
   if (past_eras_.empty()) store::forget_operations(engine_);
 }
 
-// Turns the notes of dropped partitions into corrections, in one write.
+// Turns the notes of dropped partitions into corrections. Repeating it is harmless.
 Result<> Retention::correct_traces() {
   Database& database = *engine_.database;
   auto view = std::make_shared<View>(*engine_.views.get());
   view->snapshot = take_snapshot(database.db());
   QueryBudget unlimited;
   SealedReader reader(engine_.sealed(), view, unlimited);
-  rocksdb::WriteBatch batch;
+  rocksdb::WriteBatch batch, done;
   std::string end = keys::partition(engine_.live->oldest());
   std::unique_ptr<rocksdb::Iterator> notes(
       database.db().NewIterator(rocksdb::ReadOptions(), database.family(Family::kStraddle)));
@@ -89,13 +98,16 @@ Result<> Retention::correct_traces() {
     Result<> corrected = id ? correct_trace(reader, *id, batch) : Result<>(corrupt("the note itself is damaged"));
     if (!corrected && corrected.error().code != ErrorCode::kCorrupt) return corrected;
     if (!corrected) lose("straddle", corrected.error());
-    batch.Delete(database.family(Family::kStraddle), notes->key());
+    done.Delete(database.family(Family::kStraddle), notes->key());
   }
   if (!notes->status().ok()) return from_status(notes->status(), "read traces over several partitions");
-  if (batch.Count() == 0) return {};
+  if (done.Count() == 0) return {};
   rocksdb::WriteOptions options;
   options.sync = true;
   rocksdb::Status status = database.db().Write(options, &batch);
+  // Notes are deleted after the corrections have left the log: damage to the log must not destroy both.
+  if (status.ok()) status = database.flush({Family::kTrace, Family::kCorrected});
+  if (status.ok()) status = database.db().Write(rocksdb::WriteOptions(), &done);
   return status.ok() ? Result<>() : Result<>(from_status(status, "correct traces over several partitions"));
 }
 

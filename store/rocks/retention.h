@@ -11,6 +11,9 @@
 
 namespace fathom::store {
 
+// Records durably that all partitions before `oldest` are dropped. Their files may be deleted afterwards.
+Result<> record_drop(Engine& engine, uint32_t oldest);
+
 class Retention {
  public:
   explicit Retention(Engine& engine) : engine_(engine) {}

@@ -11,6 +11,7 @@
 #include "store/rocks/losses.h"
 #include "store/rocks/maintenance.h"
 #include "store/rocks/operation_rows.h"
+#include "store/rocks/reconcile.h"
 #include "store/rocks/sampler.h"
 #include "store/rocks/search.h"
 #include "store/rocks/statistics.h"
@@ -67,6 +68,7 @@ struct RocksStore::Impl {
 Result<> RocksStore::Impl::load() {
   if (Result<> loaded = load_partitions(); !loaded) return loaded;
   if (Result<> loaded = load_segments(); !loaded) return loaded;
+  if (Result<> completed = complete_lost_drops(engine); !completed) return completed;
   if (Result<> loaded = load_losses(engine); !loaded) return loaded;
   return load_operations(engine);
 }

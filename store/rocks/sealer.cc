@@ -163,8 +163,11 @@ class SegmentFiles {
           "the disk failed under RocksDB; stored spans are safe and readable, and sealing goes on when "
           "the store is opened again");
     }
-    // What the segment rests on, its operations and its batches' identities, must not be less durable than itself.
-    rocksdb::Status status = database_.sync_log();
+    // The segment refers to operations by number. Damage to the log must not destroy their rows, because a later start
+    // would reuse the numbers.
+    rocksdb::Status status = database_.flush({Family::kDefault, Family::kOperation});
+    // Identities must be as durable as the segment.
+    if (status.ok()) status = database_.sync_log();
     if (status.ok()) status = database_.ingest(args_);
     if (!status.ok()) return from_status(status, "ingest segment " + std::to_string(info_.id));
     return info_;
