@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <memory>
 
 #include "base/time.h"
 #include "cli/exact_json.h"
@@ -78,6 +79,35 @@ Result<> check_secrecy(const net::ClientSecurity& security, const std::string& s
   if (is_loopback(address) || is_loopback(address + ":80")) return {};
   return invalid("--token-file: the token would go to " + printable(server) +
                  " in the clear; the server must speak TLS, and the URL begin with https://");
+}
+
+constexpr std::string_view kLostBatches = "\"lost_batches\":{\"losses\":";
+
+// The sentence for an answer's mark that batches are lost (query/lost_batches.h); empty without one.
+std::string lost_batches_note(const std::string& body) {
+  const size_t mark = body.rfind(kLostBatches);
+  if (mark == std::string::npos) return "";
+  const size_t begin = body.find('{', mark), end = body.find('}', mark);
+  auto lost = parse_json(std::string_view(body).substr(begin, end - begin + 1));
+  if (!lost) return "";
+  const boost::json::value& most = member_of(*lost, "most_batches");
+  const std::string batches = most.is_null()
+                                  ? "an unknown number of batches"
+                                  : "at most " + std::to_string(number_of(*lost, "most_batches")) + " batches";
+  return "fathom: damage to the server's disk destroyed " + batches + " of spans, received between " +
+         format_instant(number_of(*lost, "first_received_unix_nano")) + " and " +
+         format_instant(number_of(*lost, "last_received_unix_nano")) + "; this answer may miss them\n";
+}
+
+// Reports lost batches on standard error, once per command.
+HttpGet with_loss_note(HttpGet get, const std::function<void(std::string_view)>& err) {
+  return [get = std::move(get), err, reported = std::make_shared<bool>(false)](std::string_view target) {
+    Result<net::HttpReply> reply = get(target);
+    const std::string note = reply && !*reported ? lost_batches_note(reply->body) : "";
+    if (!note.empty()) err(note);
+    *reported |= !note.empty();
+    return reply;
+  };
 }
 
 Result<net::ClientSecurity> security_of(const Args& args, const Context& context, const std::string& server) {
@@ -202,7 +232,7 @@ Result<Api> connect(const Args& args, const Context& context, uint64_t longer_na
   auto [server, prefix] = split_url(url);
   Result<net::ClientSecurity> security = security_of(args, context, server);
   if (!security) return security.error();
-  return Api(with_prefix(context.connect(server, *timeout, *security), prefix), asked,
+  return Api(with_loss_note(with_prefix(context.connect(server, *timeout, *security), prefix), context.err), asked,
              with_prefix(context.connect_post(server, *timeout + longer_nano, *security), prefix),
              with_prefix(context.connect_put(server, *timeout + longer_nano, *security), prefix));
 }

@@ -222,5 +222,22 @@ TEST(Slowest, TimesAreThoseThatTheApiTakes) {
       << world.targets[0];
 }
 
+TEST(Slowest, ReportsLostBatchesOnStandardErrorOnce) {
+  const std::string lost =
+      R"({"losses":1,"first_received_unix_nano":"1795221000000000000","last_received_unix_nano":"1795221060000000000",)"
+      R"("most_batches":3})";
+  std::string first = page(row(3), "c1"), second = page(row(2));
+  first.insert(first.rfind('}'), R"(,"lost_batches":)" + lost);
+  second.insert(second.rfind('}'), R"(,"lost_batches":)" + lost);
+  FakeWorld world;
+  world.answer(200, first);
+  world.answer(200, second);
+  EXPECT_EQ(world.run({"slowest", "--limit", "2"}), ExitCode::kOk);
+  EXPECT_EQ(world.err,
+            "fathom: damage to the server's disk destroyed at most 3 batches of spans, received between "
+            "2026-11-21T00:30:00.000000000Z and 2026-11-21T00:31:00.000000000Z; this answer may miss them\n");
+  EXPECT_EQ(world.out.find("damage"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace fathom::cli

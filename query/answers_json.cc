@@ -131,7 +131,8 @@ std::string values_json(const std::string& key, const ValuesAnswer& answer) {
   return out += "\n";
 }
 
-std::string status_json(const std::string& version, bool ready, const store::StoreStats& stats) {
+std::string status_json(const std::string& version, bool ready, const store::StoreStats& stats,
+                        const std::optional<LostBatches>& lost) {
   std::string out;
   JsonWriter json(out);
   json.begin_object().member("version", std::string_view(version)).member("ready", ready);
@@ -139,7 +140,9 @@ std::string status_json(const std::string& version, bool ready, const store::Sto
   json.member("writable", stats.writable).member("spans_stored", stats.spans_stored);
   json.member("spans_unsealed", stats.spans_unsealed).member("segments", stats.segments);
   json.member("disk_bytes", stats.disk_bytes).member("memory_bytes", stats.memory_bytes);
-  json.end_object().end_object();
+  json.end_object();
+  write_lost_batches(json, lost);
+  json.end_object();
   return out += "\n";
 }
 

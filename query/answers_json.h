@@ -8,6 +8,7 @@
 
 #include "net/json_writer.h"
 #include "query/attribute_values.h"
+#include "query/lost_batches.h"
 #include "query/queries.h"
 
 namespace fathom::query {
@@ -20,6 +21,7 @@ std::string keys_json(const std::vector<std::string>& keys);
 std::string values_json(const std::string& key, const ValuesAnswer& answer);
 // Members p50_nano to max_nano of the object at hand.
 void write_percentiles(net::JsonWriter& json, const store::Histogram& durations);
-std::string status_json(const std::string& version, bool ready, const store::StoreStats& stats);
+std::string status_json(const std::string& version, bool ready, const store::StoreStats& stats,
+                        const std::optional<LostBatches>& lost);
 
 }  // namespace fathom::query

@@ -15,6 +15,7 @@
 #include "query.grpc.pb.h"
 #include "query/attribute_values.h"
 #include "query/counters.h"
+#include "query/lost_batches.h"
 #include "query/proto_convert.h"
 
 namespace fathom::query {
@@ -129,7 +130,8 @@ class Service : public RawService {
         context, "slowest", *in, out, [this](const auto& asked, auto& answer, Budget& budget) -> Result<> {
           auto query = query_of(asked, now_unix_nano());
           if (!query) return query.error();
-          return filled(answer, run_slowest(stores_, *std::move(query), budget));
+          const store::TimeRange range = query->filter.range;
+          return marked(answer, range, run_slowest(stores_, *std::move(query), budget));
         });
   }
   Reactor* GetTrace(Context* context, const Bytes* in, Bytes* out) override {
@@ -173,7 +175,7 @@ class Service : public RawService {
         context, "latency", *in, out, [this](const auto& asked, auto& answer, Budget& budget) -> Result<> {
           auto query = query_of(asked, now_unix_nano());
           if (!query) return query.error();
-          return filled(answer, run_latency(stores_.spans, *query, budget));
+          return marked(answer, query->range, run_latency(stores_.spans, *query, budget));
         });
   }
   Reactor* ListCaptures(Context* context, const Bytes* in, Bytes* out) override {
@@ -216,10 +218,12 @@ class Service : public RawService {
   }
 
  private:
+  // The answer, marked if batches of this time are lost.
   template <typename Response, typename Answer>
-  static Result<> filled(Response& out, const Result<Answer>& answer) {
+  Result<> marked(Response& out, const store::TimeRange& range, const Result<Answer>& answer) {
     if (!answer) return answer.error();
     fill(out, *answer);
+    if (auto lost = lost_batches(stores_.spans, range)) fill(*out.mutable_lost_batches(), *lost);
     return {};
   }
 
@@ -234,10 +238,10 @@ class Service : public RawService {
   template <typename Request, typename Response, typename Ask>
   Reactor* serve_ranged(Context* context, std::string_view name, const Bytes& in, Bytes* out, Ask ask) {
     return serve<Request, Response>(context, name, in, out,
-                                    [ask](const Request& asked, Response& answer, Budget& budget) -> Result<> {
+                                    [this, ask](const Request& asked, Response& answer, Budget& budget) -> Result<> {
                                       auto range = range_of(asked.range(), now_unix_nano());
                                       if (!range) return range.error();
-                                      return filled(answer, ask(asked, range->range, budget));
+                                      return marked(answer, range->range, ask(asked, range->range, budget));
                                     });
   }
 

@@ -193,7 +193,8 @@ std::optional<HttpResponse> HttpFace::plain_answer(const std::string& path) {
     return HttpResponse{.body = nodes_json(options_.nodes ? options_.nodes() : std::vector<NodeRow>())};
   }
   if (path == "/api/v1/status")
-    return HttpResponse{.body = status_json(options_.version, ready_, stores_.spans.stats())};
+    return HttpResponse{
+        .body = status_json(options_.version, ready_, stores_.spans.stats(), lost_batches(stores_.spans, {}))};
   return std::nullopt;
 }
 

@@ -90,6 +90,12 @@ AskedRange Params::since(const std::string& text) {
 }
 
 AskedRange Params::range() {
+  AskedRange asked = read_range();
+  ranged_ = asked.range;
+  return asked;
+}
+
+AskedRange Params::read_range() {
   auto back = text("since");
   auto from = instant("from");
   auto to = instant("to");

@@ -30,6 +30,8 @@ class Params {
   bool choice(std::string_view key, std::string_view no, std::string_view yes);
   // from, to, since; the last hour when none is given. An open end is open.
   AskedRange range();
+  // The range that range() returned; nothing if no parameter asked for one.
+  const std::optional<store::TimeRange>& ranged() const { return ranged_; }
   uint64_t now_unix_nano() const { return now_unix_nano_; }
   bool gives_range() const;  // any of the three
   std::optional<uint64_t> instant(std::string_view key);
@@ -39,6 +41,7 @@ class Params {
   Result<> finish() const;
 
  private:
+  AskedRange read_range();
   AskedRange since(const std::string& text);
   template <typename Number>
   std::optional<Number> number_in(std::string_view key, Number low, Number high);
@@ -46,6 +49,7 @@ class Params {
   const net::HttpRequest& request_;
   const uint64_t now_unix_nano_;
   std::vector<std::string_view> known_;
+  std::optional<store::TimeRange> ranged_;
   std::optional<Error> fault_;
 };
 

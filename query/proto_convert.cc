@@ -223,6 +223,13 @@ void fill(v1::AttributeValuesResponse& out, const ValuesAnswer& answer) {
   }
 }
 
+void fill(v1::LostBatches& out, const LostBatches& lost) {
+  out.set_losses(lost.losses);
+  out.set_first_received_unix_nano(lost.first_received_unix_nano);
+  out.set_last_received_unix_nano(lost.last_received_unix_nano);
+  if (lost.most_batches) out.set_most_batches(*lost.most_batches);
+}
+
 void fill(v1::LatencyResponse& out, const LatencyAnswer& answer) {
   out.set_step_nano(answer.step_nano);
   for (const auto& point : answer.points) fill_point(*out.add_points(), point);

@@ -7,6 +7,7 @@
 #include "query.pb.h"
 #include "query/attribute_values.h"
 #include "query/captures.h"
+#include "query/lost_batches.h"
 #include "query/queries.h"
 #include "query/timeline/timeline_query.h"
 
@@ -28,5 +29,6 @@ void fill(v1::OperationsResponse& out, const OperationsAnswer& answer);
 void fill(v1::AttributeKeysResponse& out, const std::vector<std::string>& keys);
 void fill(v1::AttributeValuesResponse& out, const ValuesAnswer& answer);
 void fill(v1::LatencyResponse& out, const LatencyAnswer& answer);
+void fill(v1::LostBatches& out, const LostBatches& lost);
 
 }  // namespace fathom::query

@@ -6,6 +6,7 @@
 #include "query/answers_json.h"
 #include "query/attribute_values.h"
 #include "query/capture_routes.h"
+#include "query/lost_batches.h"
 #include "query/params.h"
 #include "query/picture_routes.h"
 #include "query/queries.h"
@@ -133,12 +134,24 @@ Result<RoutedQuery> find_route(std::string_view path, Params& params) {
   return not_found("there is nothing at " + std::string(path) + "; GET / lists what there is");
 }
 
+// Answers about a time of which batches are lost say so.
+void mark_losses(RoutedQuery& routed, const store::TimeRange& range) {
+  if (routed.content_type != RoutedQuery().content_type) return;
+  routed.work = [work = std::move(routed.work), range](const Stores& stores,
+                                                       QueryBudget& budget) -> Result<std::string> {
+    Result<std::string> answer = work(stores, budget);
+    if (!answer) return answer;
+    return with_lost_batches(*std::move(answer), lost_batches(stores.spans, range));
+  };
+}
+
 }  // namespace
 
 Result<RoutedQuery> route(const net::HttpRequest& request, uint64_t now_unix_nano, uint64_t max_timeout_nano) {
   Params params(request, now_unix_nano);
   auto routed = find_route(request.path, params);
   if (!routed) return routed;
+  if (params.ranged()) mark_losses(*routed, *params.ranged());
   routed->timeout_nano = params.duration_nano("timeout").value_or(0);
   if (auto read = params.finish(); !read) return read.error();
   if (routed->timeout_nano > max_timeout_nano) {

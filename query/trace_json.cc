@@ -6,6 +6,7 @@
 #include "net/json_writer.h"
 #include "query/captures.h"
 #include "query/instant_json.h"
+#include "query/lost_batches.h"
 #include "query/queries.h"
 #include "query/snapshots/snapshot_queries.h"
 #include "query/stepped.h"
@@ -151,6 +152,7 @@ class TraceDocument {
     auto stepped = SteppedFinder(stores_, range).of_trace(trace_, budget);
     if (!stepped) return stepped.error();
     write_stepped(json_, *stepped);
+    write_lost_batches(json_, lost_batches(stores_.spans, range));
     json_.end_object();
     out_ += "\n";
     return std::move(out_);
@@ -203,7 +205,8 @@ Result<std::string> run_trace(const Stores& stores, const TraceId& trace_id, sto
   if (trace) return TraceDocument(stores, *trace, *captures).write(budget);
   if (trace.error().code != ErrorCode::kNotFound) return trace.error();
   if (!captures->empty()) return TraceDocument(stores, without_spans(trace_id, *captures), *captures).write(budget);
-  return not_found("no span of trace " + trace_id.hex() + " is stored; it may be older than the retention");
+  const char* lost = stores.spans.losses().empty() ? "" : ", or among the lost batches that /api/v1/status reports";
+  return not_found("no span of trace " + trace_id.hex() + " is stored; it may be older than the retention" + lost);
 }
 
 }  // namespace fathom::query

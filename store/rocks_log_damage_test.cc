@@ -176,6 +176,19 @@ TEST_F(RocksLogDamage, AnIncompleteLastRecordIsNoLoss) {
   EXPECT_TRUE(missing_traces().empty());
 }
 
+TEST_F(RocksLogDamage, ForgetsALossWhenRetentionDropsItsTime) {
+  flip(log(), std::filesystem::file_size(log()) / 3);
+  rig_.options().partition_nano = 10 * kNanosPerSecond;
+  ASSERT_EQ(rig_.open(), "");
+  rig_.advance(20 * kNanosPerSecond);
+  append(kBatches + 1);
+  ASSERT_TRUE(rig_.store().drop_before(rig_.now_unix_nano()).ok());
+  EXPECT_TRUE(rig_.store().losses().empty());
+  ASSERT_EQ(rig_.reopen(), "");
+  EXPECT_TRUE(rig_.store().losses().empty());
+  EXPECT_EQ(counted(), 1u);
+}
+
 // Flips headers, sequence numbers, keys and values; each destroys at most one batch, and is counted.
 TEST_F(RocksLogDamage, CountsTheLossOfAnyFlip) {
   const std::string path = log(), bytes = read(path);

@@ -32,6 +32,7 @@ class SampleStore : public store::MemoryStore {
   Result<store::SlowPage> slowest(const store::Filter& filter, store::By by, size_t limit,
                                   const std::optional<store::Cursor>& cursor, store::QueryBudget& budget) override;
   store::StoreStats stats() override;
+  std::vector<store::Loss> losses() override { return lost; }
 
   // From now on slowest() waits until its budget ends it, or release().
   void hold() { holding_.store(true); }
@@ -39,6 +40,7 @@ class SampleStore : public store::MemoryStore {
   void wait_until_held(size_t queries);  // so many wait now
 
   std::atomic<bool> writable{true};
+  std::vector<store::Loss> lost;  // set before the first query
 
  private:
   std::atomic<bool> holding_{false};

@@ -13,6 +13,7 @@
 #include "store/rocks/catalogue.h"
 #include "store/rocks/database.h"
 #include "store/rocks/live_partitions.h"
+#include "store/rocks/loss_list.h"
 #include "store/rocks/sealed.h"
 #include "store/rocks/view.h"
 
@@ -37,7 +38,7 @@ struct Engine {
   SharedPageCache shared_pages;
   Catalogue catalogue;
   ViewHolder views;
-  std::vector<Loss> losses;                    // constant once the store is open
+  LossList losses;
   std::atomic<uint64_t> received_sequence{0};  // of the newest durable and searchable batch
   std::atomic<uint64_t> sealed_sequence{0};    // stage rows up to here are superfluous
   std::atomic<uint32_t> last_segment{0};       // the greatest number given out; never given twice, caches rely on it

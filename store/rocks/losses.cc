@@ -114,12 +114,6 @@ Result<> record(Database& database, const std::map<std::string, std::vector<Loss
   return status.ok() ? Result<>() : Result<>(from_status(status, "record a loss"));
 }
 
-void add(Engine& engine, const std::vector<Loss>& losses) {
-  for (const Loss& loss : losses) {
-    if (loss.most_batches != 0) engine.losses.push_back(loss);
-  }
-}
-
 Result<> load_recorded(Engine& engine) {
   Database& database = *engine.database;
   std::unique_ptr<rocksdb::Iterator> rows(
@@ -127,7 +121,7 @@ Result<> load_recorded(Engine& engine) {
   for (rows->Seek(keys::kLost); rows->Valid() && rows->key().ToStringView().starts_with(keys::kLost); rows->Next()) {
     Result<std::vector<Loss>> losses = decode_losses(rows->value().ToStringView());
     if (losses) {
-      add(engine, *losses);
+      engine.losses.add(rows->key().ToString(), *losses);
       continue;
     }
     lost_index_values("lost").add();
@@ -200,8 +194,20 @@ Result<> load_losses(Engine& engine) {
   if (fresh->empty()) return {};
   if (Result<> forgotten = forget_lost_identities(engine); !forgotten) return forgotten;
   if (Result<> recorded = record(*engine.database, *fresh); !recorded) return recorded;
-  for (const auto& [key, losses] : *fresh) add(engine, losses);
+  for (const auto& [key, losses] : *fresh) engine.losses.add(key, losses);
   return {};
+}
+
+void forget_losses(Engine& engine, uint64_t received_unix_nano) {
+  rocksdb::WriteBatch batch;
+  for (const auto& [key, kept] : engine.losses.forget_through(received_unix_nano)) {
+    // An empty record stays, so that a log in DIR/damaged is not compared with the store again.
+    batch.Put(engine.database->family(Family::kDefault), key, encode_losses(kept));
+  }
+  if (batch.Count() == 0) return;
+  // Not synced: after a crash, the next drop forgets them again.
+  rocksdb::Status status = engine.database->db().Write(rocksdb::WriteOptions(), &batch);
+  if (!status.ok()) log_warning("cannot forget losses before the oldest stored span yet: " + status.ToString());
 }
 
 }  // namespace fathom::store

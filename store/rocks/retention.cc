@@ -1,10 +1,12 @@
 #include "store/rocks/retention.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/log.h"
 #include "store/rocks/counters.h"
 #include "store/rocks/keys.h"
+#include "store/rocks/losses.h"
 #include "store/rocks/operation_rows.h"
 
 namespace fathom::store {
@@ -57,13 +59,16 @@ Result<> Retention::recover() {
 
 Result<> Retention::drop_through(uint32_t partition, const char* reason) {
   if (!engine_.live->is_live(partition)) return {};
-  uint64_t spans = 0;
+  uint64_t spans = 0, received_unix_nano = 0;
   for (const SegmentInfoPtr& segment : engine_.views.get()->segments) {
-    if (segment->partition <= partition) spans += segment->rows;
+    if (segment->partition > partition) continue;
+    spans += segment->rows;
+    received_unix_nano = std::max(received_unix_nano, segment->last_received_unix_nano);
   }
   if (Result<> recorded = record_drop(engine_, partition + 1); !recorded) return recorded;
   engine_.catalogue.retire(partition + 1);
   dropped_spans(reason).add(spans);
+  forget_losses(engine_, received_unix_nano);
   Result<> corrected = correct_traces();
   if (corrected) corrected = load_corrections();
   // Even without corrections the dropped segments must go from sight.

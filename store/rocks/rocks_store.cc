@@ -234,7 +234,7 @@ StoreStats RocksStore::stats() {
 }
 
 std::vector<Loss> RocksStore::losses() {
-  return impl_->engine.losses;
+  return impl_->engine.losses.all();
 }
 
 Result<> RocksStore::settle() {

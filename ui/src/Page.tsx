@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { useKeys } from "@/keys/keys";
 import { KeyHelp } from "@/keys/KeyHelp";
+import { LostBatchesNote } from "@/parts/LostBatchesNote";
 import { NotCome } from "@/parts/NotCome";
 import { PageHead, nextAppearance } from "@/parts/PageHead";
 import { Waiting } from "@/parts/Problem";
@@ -25,6 +26,7 @@ export function Page() {
   return (
     <>
       <PageHead help={() => setHelp(true)} />
+      <LostBatchesNote />
       <main id="main">{place.value ? <Shown place={place.value} /> : <Nowhere />}</main>
       {help && <KeyHelp close={() => setHelp(false)} />}
     </>

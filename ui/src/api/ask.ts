@@ -3,6 +3,7 @@
 // Errors: AskError, whose message is for people and names the cure. `status` is 0 when the server did not answer at all.
 
 import type { ErrorAnswer } from "./generated/answers";
+import { noteLostBatches } from "./lost_batches";
 import { credentials } from "./token";
 
 export class AskError extends Error {
@@ -38,7 +39,9 @@ export function addressOf(path: string, params: Params = {}): string {
 
 export async function ask<Answer>(path: string, params: Params = {}, signal?: AbortSignal): Promise<Answer> {
   const response = await answered(addressOf(path, params), signal ? { signal } : {});
-  return parseExactly(await response.text()) as Answer;
+  const answer = parseExactly(await response.text());
+  noteLostBatches(answer);
+  return answer as Answer;
 }
 
 /** What is at an address of the server, as it is. */

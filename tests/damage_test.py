@@ -1,0 +1,60 @@
+"""A flipped bit in the write-ahead log costs one batch and no silence: the loss is counted, logged and marked in answers."""
+
+import os
+import pathlib
+import signal
+import unittest
+
+from harness import otlp
+from harness.main import main
+from harness.server import Server, cli, until
+
+BATCHES = 60
+
+
+def flip_bit(path, at):
+    with open(path, "r+b") as file:
+        file.seek(at)
+        byte = file.read(1)[0]
+        file.seek(at)
+        file.write(bytes([byte ^ 1]))
+
+
+class Damage(unittest.TestCase):
+    def test_a_flipped_bit_in_the_log(self):
+        with Server() as server:
+            traces = []
+            for _ in range(BATCHES):
+                traces.append(otlp.trace_id())
+                otlp.send(server.otlp_http, otlp.request("payment", [otlp.span(traces[-1], "pay", 1_000_000)]))
+            self.damage_log(server)
+
+            stored = [trace for trace, found in zip(traces, server.traces(traces)) if found]
+            self.assertEqual(len(stored), BATCHES - 1)
+            self.assertEqual(server.metrics()["fathom_store_lost_batches_total"], 1)
+            self.assertEqual(len(list(pathlib.Path(server.data, "damaged").iterdir())), 1)
+            self.assertRegex(server.log_text(), r"destroyed acknowledged spans: at most 1 batches, received between \d{4}-")
+
+            self.assertEqual(server.ask("/api/v1/slowest", {"since": "1h"})["lost_batches"]["most_batches"], 1)
+            listing = cli("slowest", "--url", server.url, check=0)
+            self.assertIn("damage to the server's disk destroyed at most 1 batches", listing.stderr)
+
+            # The server accepts what was lost when it is sent again.
+            missing = (set(traces) - set(stored)).pop()
+            otlp.send(server.otlp_http, otlp.request("payment", [otlp.span(missing, "pay", 1_000_000)]))
+            self.assertTrue(server.trace(missing))
+
+    def damage_log(self, server):
+        """kill -9, flips a bit a third into the log, and lets the supervisor start the server again."""
+        killed = server.pid()
+        os.kill(server.process.pid, signal.SIGSTOP)
+        os.kill(killed, signal.SIGKILL)
+        until(lambda: server.pid() is None, "the server ends")
+        log = max(pathlib.Path(server.data, "store").glob("*.log"), key=lambda path: path.stat().st_size)
+        flip_bit(log, log.stat().st_size // 3)
+        os.kill(server.process.pid, signal.SIGCONT)
+        until(server.ready, "the server is back")
+
+
+if __name__ == "__main__":
+    main()
