@@ -6,6 +6,7 @@
 #include <boost/asio/write.hpp>
 #include <cstring>
 
+#include "net/quick_ack.h"
 #include "net/tokens.h"
 
 namespace fathom::net {
@@ -228,6 +229,7 @@ void HttpConnection::read_more() {
   reading_ = true;
   chunk_.resize(read_size());
   if (chunk_.capacity() > 2 * chunk_.size()) chunk_.shrink_to_fit();
+  if (in_request()) acknowledge_at_once(socket_);
   socket_.async_read_some(asio::buffer(chunk_),
                           [self = shared_from_this()](boost::system::error_code fault, size_t bytes) {
                             self->reading_ = false;

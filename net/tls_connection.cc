@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "net/address.h"
 #include "net/certificates.h"
+#include "net/quick_ack.h"
 
 namespace fathom::net {
 
@@ -209,6 +210,7 @@ void TlsConnection::relay() {
 }
 
 void TlsConnection::read_peer() {
+  acknowledge_at_once(stream_.next_layer());
   stream_.async_read_some(asio::buffer(from_peer_), [self = shared_from_this()](const Fault& fault, size_t bytes) {
     if (self->closed_) return;
     if (fault) return self->on_peer_ended();
