@@ -2,16 +2,18 @@
 
 namespace fathom::bench {
 
-Exporters::Exporters(const Workload& workload, uint64_t first_trace, uint64_t count, const Fleet& fleet)
+Exporters::Exporters(const Workload& workload, uint64_t first_trace, uint64_t count, const Fleet& fleet,
+                     uint32_t spans_per_request)
     : workload_(workload),
       fleet_(fleet),
+      spans_per_request_(spans_per_request),
       encoder_(workload, fleet),
       first_trace_(first_trace),
       next_trace_(first_trace),
       end_trace_(first_trace + count) {
   for (uint32_t service = 0; service < kServices; ++service) {
     for (uint32_t process = 0; process < fleet.processes(); ++process)
-      buffers_.push_back({service, process, std::string(kSpansPerRequest * kSpanRoom, '\0')});
+      buffers_.push_back({service, process, std::string(spans_per_request * kSpanRoom, '\0')});
   }
 }
 
@@ -54,7 +56,7 @@ void Exporters::take(const Pending& span) {
   char* at = encoder_.append(begin + buffer.used, facts, span.position, span.times);
   buffer.used = static_cast<size_t>(at - begin);
   buffer.last_end_unix_nano = span.times.end_unix_nano;
-  if (++buffer.spans == kSpansPerRequest) full_ = &buffer;
+  if (++buffer.spans == spans_per_request_) full_ = &buffer;
 }
 
 bool Exporters::emit(Buffer& buffer, ExportRequest& request) {

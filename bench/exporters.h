@@ -1,5 +1,5 @@
 // The exporters of a workload: each process of a service sends its spans in the order in which they end, in requests of
-// 512.
+// 512 spans unless asked for another number.
 //
 // Purpose: the order in which a real fleet's spans reach a collector. Traces are laid out in order of their starts; a
 // span leaves as soon as no later trace can hold one that ends before it. Thread safety: one thread. Ownership: views
@@ -31,7 +31,8 @@ struct ExportRequest {
 class Exporters {
  public:
   // Traces [first, first + count) of the workload.
-  Exporters(const Workload& workload, uint64_t first_trace, uint64_t count, const Fleet& fleet = {});
+  Exporters(const Workload& workload, uint64_t first_trace, uint64_t count, const Fleet& fleet = {},
+            uint32_t spans_per_request = kSpansPerRequest);
   // The next request in order of the last span's end, or false when all is sent.
   bool next(ExportRequest& request);
   // No trace that was not begun yet will be: what is pending is sent by the calls of next() that follow.
@@ -62,6 +63,7 @@ class Exporters {
 
   const Workload& workload_;
   Fleet fleet_;
+  uint32_t spans_per_request_;
   SpanEncoder encoder_;
   uint64_t first_trace_;
   uint64_t next_trace_;

@@ -77,6 +77,30 @@ Result<AckLatency> measure_ack(const std::string& otlp_grpc, uint64_t seed, doub
   return AckLatency{spans_per_s, client.counts().refused, client.counts().ack};
 }
 
+Result<OneExporter> measure_one_exporter(const ServerOptions& options, uint64_t seed, uint64_t requests) {
+  constexpr uint32_t kSpans = 100;
+  auto server = Server::start(options);
+  if (!server) return server.error();
+  const uint64_t traces = requests * kSpans / kPositions + 1;
+  Workload workload(Shape::kShop, seed, past_schedule(traces));
+  Exporters exporters(workload, 0, traces, {}, kSpans);
+  LoadClient client({(*server)->otlp_grpc(), 1, 1});
+  SyncedFile file((*server)->data_directory() + "/..");
+  OneExporter result;
+  ExportRequest request;
+  for (uint64_t sent = 0; sent < requests && exporters.next(request) && client.counts().failed == 0; ++sent) {
+    result.request_bytes = request.head.size() + request.body.size();
+    client.send(request, now_monotonic_nano());
+    client.drain();
+    std::optional<uint64_t> took_nano = file.append_nano(result.request_bytes);
+    if (!took_nano) return unavailable("cannot append to a file beside the data directory");
+    result.sync.record(*took_nano);
+  }
+  if (client.counts().failed != 0) return internal("a request failed: " + client.counts().first_failure);
+  result.ack = client.counts().ack;
+  return result;
+}
+
 Result<Overload> measure_overload(const ServerOptions& options, uint64_t seed, double seconds, size_t connections) {
   auto server = Server::start(options);
   if (!server) return server.error();

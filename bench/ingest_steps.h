@@ -36,6 +36,15 @@ struct AckLatency {
 // Open loop: each exporter sends when its 512th span has ended; `spans_per_s` over all.
 Result<AckLatency> measure_ack(const std::string& otlp_grpc, uint64_t seed, double spans_per_s, double seconds);
 
+struct OneExporter {
+  Latencies ack;
+  Latencies sync;  // append and fdatasync of as many bytes, between the requests
+  size_t request_bytes = 0;
+  double ratio() const { return ack.p50_ms() / sync.p50_ms(); }
+};
+// One exporter that sends `requests` requests of 100 spans and waits for each acknowledgement.
+Result<OneExporter> measure_one_exporter(const ServerOptions& server, uint64_t seed, uint64_t requests);
+
 struct Overload {
   double rss_max_mib = 0;
   double spans_per_s = 0;  // acknowledged meanwhile

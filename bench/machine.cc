@@ -80,19 +80,31 @@ DiskUse disk_use(const std::string& directory) {
   return use;
 }
 
+SyncedFile::SyncedFile(const std::string& directory)
+    : path_(directory + "/fdatasync-floor"),
+      fd_(::open(path_.c_str(), O_CREAT | O_WRONLY | O_TRUNC | O_APPEND | O_CLOEXEC, 0644)) {}
+
+SyncedFile::~SyncedFile() {
+  if (fd_ < 0) return;
+  ::close(fd_);
+  ::unlink(path_.c_str());
+}
+
+std::optional<uint64_t> SyncedFile::append_nano(size_t bytes) {
+  data_.resize(bytes, 'x');
+  const uint64_t began_nano = now_monotonic_nano();
+  if (::write(fd_, data_.data(), data_.size()) < 0 || ::fdatasync(fd_) != 0) return std::nullopt;
+  return now_monotonic_nano() - began_nano;
+}
+
 Latencies measure_fdatasync(const std::string& directory, int count, size_t bytes) {
   Latencies latencies;
-  std::string path = directory + "/fdatasync-floor";
-  int fd = ::open(path.c_str(), O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0644);
-  if (fd < 0) return latencies;
-  std::string data(bytes, 'x');
+  SyncedFile file(directory);
   for (int i = 0; i < count; ++i) {
-    uint64_t begin = now_monotonic_nano();
-    if (::write(fd, data.data(), data.size()) < 0 || ::fdatasync(fd) != 0) break;
-    latencies.record(now_monotonic_nano() - begin);
+    std::optional<uint64_t> took_nano = file.append_nano(bytes);
+    if (!took_nano) break;
+    latencies.record(*took_nano);
   }
-  ::close(fd);
-  ::unlink(path.c_str());
   return latencies;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "bench/latencies.h"
@@ -26,6 +27,22 @@ struct DiskUse {
   uint64_t preallocated_bytes = 0;  // beyond it
 };
 DiskUse disk_use(const std::string& directory);
+
+// Appends to a file and makes each append durable, to compare a server's acknowledgements with.
+class SyncedFile {
+ public:
+  explicit SyncedFile(const std::string& directory);
+  ~SyncedFile();  // removes the file
+  SyncedFile(const SyncedFile&) = delete;
+  SyncedFile& operator=(const SyncedFile&) = delete;
+  // The duration of the append and its fdatasync; nothing if either failed.
+  std::optional<uint64_t> append_nano(size_t bytes);
+
+ private:
+  const std::string path_;
+  const int fd_;
+  std::string data_;
+};
 
 // `count` times: append `bytes`, then fdatasync; the latency of both together.
 Latencies measure_fdatasync(const std::string& directory, int count, size_t bytes);

@@ -13,10 +13,11 @@ namespace {
 
 constexpr uint64_t kGrpcFloorSpans = 2'000'000;
 constexpr size_t kFsyncFloorBytes = 128 * 1024;
+constexpr uint64_t kOneExporterRequests = 3000;
 
 Options make_options() {
   return {"bench-ingest",
-          {{"--steps", "all", "of floor,shop,single,ack,overload, separated by commas"},
+          {{"--steps", "all", "of floor,shop,single,one,ack,overload, separated by commas"},
            {"--spans", "4000000", "shop-v1 spans of a throughput run; single-v1 has half as many"},
            {"--runs", "1", "throughput runs; the median counts"},
            {"--rate", "0", "spans/s of the highest rate; 0: as measured by step shop"},
@@ -36,8 +37,8 @@ class IngestBench {
   }
 
   Result<> run() {
-    for (auto step :
-         {&IngestBench::floors, &IngestBench::shop, &IngestBench::single, &IngestBench::ack, &IngestBench::overload}) {
+    for (auto step : {&IngestBench::floors, &IngestBench::shop, &IngestBench::single, &IngestBench::one_exporter,
+                      &IngestBench::ack, &IngestBench::overload}) {
       if (Result<> fine = (this->*step)(); !fine) return fine;
     }
     return {};
@@ -105,6 +106,19 @@ class IngestBench {
                 "of it, write-ahead logs");
     report_.add(std::string(key) + "_preallocated_mib", static_cast<double>(disk.preallocated_bytes) / 1048576,
                 "not in it: allocated beyond the ends of files");
+  }
+
+  Result<> one_exporter() {
+    if (!selected("one")) return {};
+    auto result = measure_one_exporter(server_, seed(), kOneExporterRequests);
+    if (!result) return result.error();
+    const std::string how = std::to_string(kOneExporterRequests) + " requests of 100 spans, one at a time";
+    report_.add("ingest.one_exporter_ack_ms_p50", result->ack.p50_ms(), how);
+    report_.add("floor.one_exporter_fdatasync_ms_p50", result->sync.p50_ms(),
+                "append " + std::to_string(result->request_bytes) + " bytes, fdatasync; between the requests");
+    report_.add("ingest.one_exporter_ack_over_fdatasync", result->ratio(), "p50 over p50");
+    report_.add("ingest.one_exporter_spans_per_s", 100e3 / result->ack.p50_ms(), "");
+    return {};
   }
 
   Result<> ack() {
