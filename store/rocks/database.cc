@@ -399,8 +399,11 @@ rocksdb::Status Database::flush(const std::vector<Family>& families) {
 }
 
 uint64_t Database::unmerged_files(Family family) {
+  // GetIntProperty() does not know this property and would leave the result as it is.
+  std::string text;
   uint64_t files = 0;
-  db_->GetIntProperty(this->family(family), rocksdb::DB::Properties::kNumFilesAtLevelPrefix + "0", &files);
+  db_->GetProperty(this->family(family), rocksdb::DB::Properties::kNumFilesAtLevelPrefix + "0", &text);
+  std::from_chars(text.data(), text.data() + text.size(), files);
   return files;
 }
 
