@@ -457,11 +457,6 @@ uint64_t Database::rows(Family family) {
   return rows;
 }
 
-rocksdb::Status Database::ingest(const std::vector<rocksdb::IngestExternalFileArg>& args) {
-  std::lock_guard lock(changing_files_);
-  return db_->IngestExternalFiles(args);
-}
-
 rocksdb::Status Database::delete_files(Family family, const std::string& begin, const std::string& end) {
   const rocksdb::Slice first(begin), last(end);
   const rocksdb::RangePtr range(&first, &last);

@@ -77,7 +77,7 @@ class Database {
   // RocksDB's calls of these names, one at a time and not beside flush(): an ingestion of 7.8 looks at the version that
   // a family has now and at the one that readers see, and ends the process when it comes between the two steps by which
   // another change makes them one. (A compaction of RocksDB's own that shares its write of the manifest can still be
-  // such a change.)
+  // such a change.) ingest() writes the memory of its families to files first, and fails if that fails.
   rocksdb::Status ingest(const std::vector<rocksdb::IngestExternalFileArg>& args);
   rocksdb::Status delete_files(Family family, const std::string& begin, const std::string& end);
   // A fresh name for a file that will be ingested.

@@ -1,0 +1,35 @@
+// Database::ingest(), which excludes a defect of RocksDB 7.8.
+#include "store/rocks/database.h"
+
+namespace fathom::store {
+
+namespace {
+
+bool has_rows_in_memory(rocksdb::DB& db, rocksdb::ColumnFamilyHandle* family) {
+  uint64_t active = 0, immutable = 0;
+  db.GetIntProperty(family, rocksdb::DB::Properties::kNumEntriesActiveMemTable, &active);
+  db.GetIntProperty(family, rocksdb::DB::Properties::kNumEntriesImmMemTables, &immutable);
+  return active + immutable > 0;
+}
+
+// RocksDB 7.8 orders the files of level 0 by sequence number. A memory table with rows from before and after an
+// ingestion becomes a file whose numbers enclose those of ingested files. RocksDB then rejects its flush as a
+// corruption.
+rocksdb::Status flush_targets(rocksdb::DB& db, const std::vector<rocksdb::IngestExternalFileArg>& args) {
+  std::vector<rocksdb::ColumnFamilyHandle*> in_memory;
+  for (const rocksdb::IngestExternalFileArg& arg : args) {
+    if (has_rows_in_memory(db, arg.column_family)) in_memory.push_back(arg.column_family);
+  }
+  return in_memory.empty() ? rocksdb::Status::OK() : db.Flush(rocksdb::FlushOptions(), in_memory);
+}
+
+}  // namespace
+
+rocksdb::Status Database::ingest(const std::vector<rocksdb::IngestExternalFileArg>& args) {
+  std::lock_guard lock(changing_files_);
+  rocksdb::Status status = flush_targets(*db_, args);
+  if (!status.ok()) return status;
+  return db_->IngestExternalFiles(args);
+}
+
+}  // namespace fathom::store
