@@ -78,13 +78,18 @@ class DroppedPartitionFilterFactory : public rocksdb::CompactionFilterFactory {
   PartitionOf partition_of_;
 };
 
+// Merges files of like size. An ingestion into such a family never depends on what its compactions do (ingestion.cc).
+void tune_universal(rocksdb::Options& family) {
+  family.compaction_style = rocksdb::kCompactionStyleUniversal;
+  family.level0_file_num_compaction_trigger = 6;
+  family.compaction_options_universal.size_ratio = 20;
+}
+
 // For families of which every segment brings a small file over the whole range of keys: merging files of like size
 // writes a row a few times; keeping levels would write all of the family again for every few segments.
 void tune_overlapping(rocksdb::Options& family, const std::shared_ptr<const LivePartitions>& live,
                       PartitionOf partition_of) {
-  family.compaction_style = rocksdb::kCompactionStyleUniversal;
-  family.level0_file_num_compaction_trigger = 6;
-  family.compaction_options_universal.size_ratio = 20;
+  tune_universal(family);
   family.compression = rocksdb::kZSTD;
   family.target_file_size_base = 32 << 20;
   family.compaction_filter_factory = std::make_shared<DroppedPartitionFilterFactory>(live, partition_of);
@@ -194,8 +199,15 @@ rocksdb::Options family_options(Family which, const RocksOptions& options, const
       tune_overlapping(family, live, partition_of_trace_row);
       tune_trace(family, table);
       break;
+    case Family::kSegment:
+    case Family::kStraddle:
+      tune_universal(family);
+      break;
     case Family::kBlock:
       tune_partitioned(family);
+      // Files never overlap and no row is deleted. RocksDB would write each file again only to clear its sequence
+      // number, and an ingestion could come between the steps of that compaction.
+      family.disable_auto_compactions = true;
       // A visit of a block is one read: the index of its file, some 10 KB per segment, stays in memory.
       table.cache_index_and_filter_blocks = false;
       table.flush_block_policy_factory = make_block_cuts({keys::kChunkBlockPrefix, 32 << 10});

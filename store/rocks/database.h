@@ -74,10 +74,11 @@ class Database {
   void stop_compacting() { db_->DisableManualCompaction(); }
   // Rows, those included that compaction has yet to take away; an estimate.
   uint64_t rows(Family family);
-  // RocksDB's calls of these names, one at a time and not beside flush(): an ingestion of 7.8 looks at the version that
-  // a family has now and at the one that readers see, and ends the process when it comes between the two steps by which
-  // another change makes them one. (A compaction of RocksDB's own that shares its write of the manifest can still be
-  // such a change.) ingest() writes the memory of its families to files first, and fails if that fails.
+  // RocksDB's calls of these names, one at a time and not beside flush(). An ingestion of RocksDB 7.8 reads two
+  // versions of a family: the last one that was committed, and the one that is installed for readers. It ends the
+  // process if another change was committed and is not installed yet. This lock excludes our own changes. Each family
+  // that segments are ingested into excludes RocksDB's: it has universal compaction, or no compaction
+  // (docs/rocksdb.md). ingest() also writes the memory of its families to files first, and fails if that fails.
   rocksdb::Status ingest(const std::vector<rocksdb::IngestExternalFileArg>& args);
   rocksdb::Status delete_files(Family family, const std::string& begin, const std::string& end);
   // A fresh name for a file that will be ingested.

@@ -1,4 +1,6 @@
-// Database::ingest(), which excludes a defect of RocksDB 7.8.
+// Database::ingest(). docs/rocksdb.md describes the two defects of RocksDB 7.8 that it excludes.
+#include <rocksdb/snapshot.h>
+
 #include "store/rocks/database.h"
 
 namespace fathom::store {
@@ -29,6 +31,9 @@ rocksdb::Status Database::ingest(const std::vector<rocksdb::IngestExternalFileAr
   std::lock_guard lock(changing_files_);
   rocksdb::Status status = flush_targets(*db_, args);
   if (!status.ok()) return status;
+  // While a snapshot exists, RocksDB gives each file a sequence number of its own. It then puts the files of families
+  // with universal compaction on level 0 and does not read their versions.
+  const rocksdb::ManagedSnapshot snapshot(db_.get());
   return db_->IngestExternalFiles(args);
 }
 
