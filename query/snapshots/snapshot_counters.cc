@@ -95,7 +95,8 @@ void register_snapshot_counters() {
     shown();
   }
   for (const char* reason : {"hash", "damaged", "too_large"}) rejected_uploads(reason);
-  for (const char* reason : {"disk_nearly_full", "write_failed", "uploads", "unnamed_images", "drafts", "starting"}) {
+  for (const char* reason :
+       {"disk_nearly_full", "write_failed", "sync_failed", "uploads", "unnamed_images", "drafts", "starting"}) {
     refused_uploads(reason);
   }
   for (const char* reason : {"idle", "replaced", "stopping"}) abandoned_uploads(reason);

@@ -13,7 +13,7 @@ Counter& stored_snapshots();
 Counter& stored_snapshot_images();
 // hash, damaged, too_large
 Counter& rejected_uploads(std::string_view reason);
-// disk_nearly_full, write_failed, uploads, unnamed_images, drafts, starting
+// disk_nearly_full, write_failed, sync_failed, uploads, unnamed_images, drafts, starting
 Counter& refused_uploads(std::string_view reason);
 // idle, replaced, stopping
 Counter& abandoned_uploads(std::string_view reason);

@@ -54,27 +54,32 @@ Result<> SnapshotStore::room_on_disk(uint64_t bytes) const {
   return unavailable("the server's disk is nearly full");
 }
 
-Result<> SnapshotStore::sync(const std::string& folder) const {
-  Fd directory(::open((options_.path + folder).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (directory.open() && ::fsync(directory.get()) == 0) return {};
-  return unavailable(system_error("cannot sync " + options_.path + folder).message);
-}
-
 Result<> SnapshotStore::publish(const UploadPiece& piece, const std::string& draft) {
   return piece.name.is_image ? publish_image(piece, draft) : publish_snapshot(piece, draft);
 }
 
+// A name that may not survive a power cut is taken back, unless an earlier upload has made the same name durable.
+Result<> SnapshotStore::make_durable(const ContentName& name, const std::string& folder, const std::string& path) {
+  Result<> synced = options_.sync_directory(options_.path + folder);
+  if (synced) return {};
+  refused_uploads("sync_failed").add();
+  if (!is_stored(name)) ::unlink(path.c_str());
+  return unavailable(synced.error().message);
+}
+
+// The index has a snapshot or an image only after its name is durable: what the index has is acknowledged without a
+// further look.
 Result<> SnapshotStore::publish_image(const UploadPiece& piece, const std::string& draft) {
   const Sha256 content = *Sha256::from_hex_text(piece.name.hex);
-  {
-    std::lock_guard lock(mutex_);
-    const std::string path = directory_.image_path(content);
-    if (::rename(draft.c_str(), path.c_str()) != 0) return unavailable(system_error("cannot name " + path).message);
-    if (!index_.has_image(content)) stored_snapshot_images().add();
-    index_.add_image(content, charged_bytes(piece.total), options_.now());
-    apply_retention();
-  }
-  return sync("/images");
+  const std::string path = directory_.image_path(content);
+  std::lock_guard one_at_a_time(publishing_);
+  if (::rename(draft.c_str(), path.c_str()) != 0) return unavailable(system_error("cannot name " + path).message);
+  if (Result<> durable = make_durable(piece.name, "/images", path); !durable) return durable;
+  std::lock_guard lock(mutex_);
+  if (!index_.has_image(content)) stored_snapshot_images().add();
+  index_.add_image(content, charged_bytes(piece.total), options_.now());
+  apply_retention();
+  return {};
 }
 
 Result<SnapshotSummary> SnapshotStore::summary_of(const StoredSnapshot& stored, const std::string& path) const {
@@ -92,15 +97,14 @@ Result<> SnapshotStore::publish_snapshot(const UploadPiece& piece, const std::st
   // Damage is the sender's, not ours.
   if (!summary && summary.error().code == ErrorCode::kCorrupt) return invalid(summary.error().message);
   if (!summary) return summary.error();
-  {
-    std::lock_guard lock(mutex_);
-    auto named = directory_.publish(draft, id);
-    if (!named) return unavailable(named.error().message);
-    if (auto known = index_.find(id); known != nullptr && known->damaged) index_.remove(id);
-    if (index_.add(std::make_shared<const SnapshotSummary>(*std::move(summary)))) stored_snapshots().add();
-    apply_retention();
-  }
-  return sync("/snapshots");
+  std::lock_guard one_at_a_time(publishing_);
+  if (auto named = directory_.publish(draft, id); !named) return unavailable(named.error().message);
+  if (Result<> durable = make_durable(piece.name, "/snapshots", directory_.snapshot_path(id)); !durable) return durable;
+  std::lock_guard lock(mutex_);
+  if (auto known = index_.find(id); known != nullptr && known->damaged) index_.remove(id);
+  if (index_.add(std::make_shared<const SnapshotSummary>(*std::move(summary)))) stored_snapshots().add();
+  apply_retention();
+  return {};
 }
 
 void SnapshotStore::run() {

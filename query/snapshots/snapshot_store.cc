@@ -39,6 +39,9 @@ Result<std::unique_ptr<SnapshotStore>> SnapshotStore::open(SnapshotOptions optio
   register_snapshot_counters();
   auto directory = snapshot::SnapshotDirectory::open(options.path);
   if (!directory) return directory.error();
+  // Files in directories that are not durable themselves would be lost with them.
+  Result<> durable = sync_new_directory(options.path);
+  if (!durable) return unavailable(durable.error().message);
   return std::unique_ptr<SnapshotStore>(
       new SnapshotStore(std::move(options), std::move(run_worker), std::move(look_into), *std::move(directory)));
 }

@@ -22,6 +22,7 @@
 
 #include "base/result.h"
 #include "base/settable.h"
+#include "base/sync_directory.h"
 #include "query/snapshots/snapshot_index.h"
 #include "query/snapshots/uploads.h"
 #include "snapshot/source/source_files.h"
@@ -52,6 +53,8 @@ struct SnapshotOptions {
   UploadLimits uploads;
   std::vector<snapshot::SourceDirectory> source_directories;  // whose files source() shows
   std::function<uint64_t()> now = now_unix_nano;
+  // Makes the names in a directory durable; tests replace it.
+  std::function<Result<>(const std::string& path)> sync_directory = fathom::sync_directory;
   uint64_t tick_nano = 60 * kNanosPerSecond;
 };
 
@@ -109,7 +112,7 @@ class SnapshotStore {
   Result<> publish(const UploadPiece& piece, const std::string& draft);
   Result<> publish_snapshot(const UploadPiece& piece, const std::string& draft);
   Result<> publish_image(const UploadPiece& piece, const std::string& draft);
-  Result<> sync(const std::string& folder) const;
+  Result<> make_durable(const ContentName& name, const std::string& folder, const std::string& path);
 
   // With mutex_ held.
   void apply_retention();
@@ -127,6 +130,7 @@ class SnapshotStore {
   const snapshot::SourceFiles sources_;
   mutable std::mutex mutex_;
   mutable std::mutex decoding_;
+  std::mutex publishing_;  // from the renaming of a file until the index has it; taken before mutex_
   std::condition_variable wake_;
   SnapshotIndex index_;
   uint64_t result_bytes_ = 0;

@@ -65,6 +65,52 @@ TEST_F(SnapshotStoreTest, TheSameAgainIsStoredAtOnce) {
   EXPECT_TRUE(asked->stored);
 }
 
+// A disk whose directory syncs fail while a test says so.
+class SnapshotStoreFailingSync : public SnapshotStoreTest {
+ protected:
+  void start() {
+    SnapshotStoreTest::start({.sync_directory = [this](const std::string& path) {
+      return fails_ ? Result<>(internal("the test's disk fails to sync " + path)) : sync_directory(path);
+    }});
+  }
+
+  bool fails_ = false;
+};
+
+TEST_F(SnapshotStoreFailingSync, ASnapshotIsNotAcknowledgedUntilASyncSucceeds) {
+  start();
+  const MadeSnapshot made = made_snapshot(numbered_snapshot(1));
+  const uint64_t refused = refused_uploads("sync_failed").value();
+  fails_ = true;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    auto reply = sample_->upload(made);
+    ASSERT_FALSE(reply.ok()) << "attempt " << attempt;
+    EXPECT_EQ(reply.error().code, ErrorCode::kUnavailable);
+    EXPECT_FALSE(store().take({{false, made.id.hex()}, 0, made.bytes.size()}, "")->stored);
+    EXPECT_FALSE(is_stored(made));
+    EXPECT_FALSE(sample_->has_file(snapshot_file(made)));
+  }
+  EXPECT_EQ(refused_uploads("sync_failed").value() - refused, 2u);
+  fails_ = false;
+  auto reply = sample_->upload(made);
+  ASSERT_TRUE(reply.ok()) << reply.error().message;
+  EXPECT_TRUE(reply->stored);
+  EXPECT_TRUE(is_stored(made));
+}
+
+TEST_F(SnapshotStoreFailingSync, AnImageIsMissingUntilASyncSucceeds) {
+  start();
+  fails_ = true;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    EXPECT_FALSE(sample_->upload_image(image_of(1)).ok()) << "attempt " << attempt;
+    EXPECT_EQ(store().missing_images(std::vector{sha256(image_of(1))}).size(), 1u);
+    EXPECT_FALSE(sample_->has_file(image_file(1)));
+  }
+  fails_ = false;
+  EXPECT_TRUE(sample_->upload_image(image_of(1)).ok());
+  EXPECT_TRUE(has_image(1));
+}
+
 TEST_F(SnapshotStoreTest, DamageIsRefusedBeforeItHasAName) {
   start();
   MadeSnapshot made = made_snapshot(numbered_snapshot(1));

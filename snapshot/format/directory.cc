@@ -190,6 +190,8 @@ Result<> SnapshotDirectory::keep(const std::string& path, std::string_view bytes
   Fd to(::open(fresh->c_str(), O_WRONLY | O_CLOEXEC));
   if (!to.open()) return system_error("cannot write " + *fresh);
   auto written = write_whole(to.get(), bytes, "cannot write " + path);
+  // Otherwise a power cut could leave the name with a part of the bytes, and readers trust the name.
+  if (written && ::fdatasync(to.get()) != 0) written = system_error("cannot sync " + path);
   if (written) written = rename_file(*fresh, path);
   if (!written) ::unlink(fresh->c_str());
   return written;
