@@ -1,4 +1,7 @@
 // What the programs say to scripts when they end. Documented in `fathom --help`; never renumbered.
+//
+// A supervisor must not restart a program that ended with kUsage or kDataUnusable: `fathom up` and the systemd units
+// do not.
 #pragma once
 
 #include "base/result.h"
@@ -14,6 +17,7 @@ enum class ExitCode : int {
   kLocalFailure =
       5,  // something here failed: a program did not start, a file could not be written, doctor found a fault
   kNothingRecorded = 6,  // 'record' recorded nothing, of a program that ended with 0
+  kDataUnusable = 7,     // the data directory cannot be used as it is: a restart does not help
   kInterrupted = 130,    // Ctrl-C before what was asked for was done
 };
 

@@ -21,6 +21,7 @@ constexpr const char* kExitCodes =
     "  4  the server answered with an error\n"
     "  5  something failed on this host: a program did not start, or 'doctor' found a fault\n"
     "  6  'record' recorded nothing; a program that failed meanwhile, its own status is passed on\n"
+    "  7  the data directory cannot be used as it is: incomplete, damaged, or written by a newer version ('up')\n"
     "  130  Ctrl-C ended 'demo --once' before it was done\n";
 
 std::vector<const Command*> commands() {

@@ -19,10 +19,15 @@ constexpr size_t kReadyBytes = 4096;  // a line of addresses is far shorter
 constexpr const char* kOurOwn[] = {"NOTIFY_SOCKET", "LISTEN_FDS",   "LISTEN_FDNAMES",
                                    "LISTEN_PID",    "WATCHDOG_PID", "WATCHDOG_USEC"};
 
+bool is_data_unusable(int status) {
+  return WIFEXITED(status) && WEXITSTATUS(status) == static_cast<int>(ExitCode::kDataUnusable);
+}
+
 }  // namespace
 
 // Its own words are on standard error already.
 Error Supervised::never_ready(int status) const {
+  if (is_data_unusable(status)) return corrupt("the " + options_.name + " cannot use its data directory");
   bool usage = WIFEXITED(status) && WEXITSTATUS(status) == static_cast<int>(ExitCode::kUsage);
   if (usage) return invalid("the " + options_.name + " does not take these flags");
   return internal("the " + options_.name + " " + describe_exit(status) + " before it was ready");
@@ -98,7 +103,7 @@ Result<> Supervised::look() {
   if (!status) return {};
   if (ready_pipe_.open()) read_ready();  // it may have said so just before
   ready_pipe_.close();
-  if (!ever_ready_) return never_ready(*status);
+  if (!ever_ready_ || is_data_unusable(*status)) return never_ready(*status);
   start_again("the " + options_.name + " " + describe_exit(*status));
   return {};
 }

@@ -3,8 +3,9 @@
 // Purpose: the Supervisor's children, each with its own state: a server that crashes is no reason to touch the agent.
 // The program is started with --ready-fd N and writes one line there when it is ready. One that dies afterwards (a
 // crash, kill -9, out of memory) is started again, after pauses that grow while it keeps dying soon; one that ends
-// before it was ever ready cannot run here, and that is an error. Thread safety: one thread. Ownership: of the child,
-// which is killed with this; of nothing else, `store` included.
+// before it was ever ready cannot run here, and that is an error. A program that cannot use its data directory
+// (ExitCode::kDataUnusable) is never restarted; that error is kCorrupt. Thread safety: one thread. Ownership: of the
+// child, which is killed with this; of nothing else, `store` included.
 #pragma once
 
 #include <cstdint>

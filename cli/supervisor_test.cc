@@ -42,7 +42,9 @@ done
 [ "$query" = 127.0.0.1:0 ] && query=127.0.0.1:7005
 [ -n "$query" ] && query=",\"query_grpc\":\"$query\""
 trap 'echo "$name stopped" >> "$dir/starts"; exit 0' TERM
-if [ -e "$dir/refuse-$name" ]; then echo "cannot bind" >&2; exit 5; fi
+if [ -e "$dir/refuse-$name" ]; then
+  status=$(cat "$dir/refuse-$name"); echo "cannot bind" >&2; exit ${status:-5}
+fi
 line="{\"agent_socket\":\"$socket\"}"
 [ "$name" = fathom-server ] &&
   line="{\"http\":\"$http\",\"otlp_grpc\":\"$grpc\",\"otlp_http\":\"$otlp\"$query,\"ingest\":\"$ingest\"}"
@@ -215,6 +217,25 @@ TEST_F(UpTest, AServerThatCannotStartEndsItWithItsWords) {
       std::string::npos);
   EXPECT_EQ(process.exit_code(), static_cast<int>(ExitCode::kLocalFailure));
   EXPECT_EQ(starts().find("fathom-agent"), std::string::npos) << "it waits for the server";
+}
+
+TEST_F(UpTest, AServerThatCannotUseItsDataEndsItWithTheSameStatus) {
+  scratch_.write("refuse-fathom-server", "7");
+  Forked process = up();
+  EXPECT_EQ(read_line(process.out()), "");
+  EXPECT_NE(read_file_to_end(process.err()).find("the server cannot use its data directory"), std::string::npos);
+  EXPECT_EQ(process.exit_code(), static_cast<int>(ExitCode::kDataUnusable));
+}
+
+TEST_F(UpTest, AServerThatCannotUseItsDataAnyMoreIsNotRestarted) {
+  Forked process = up();
+  read_line(process.out());
+  const int server = server_pid(process);
+  ASSERT_GT(server, 0);
+  scratch_.write("refuse-fathom-server", "7");
+  ::kill(server, SIGKILL);
+  EXPECT_EQ(process.exit_code(), static_cast<int>(ExitCode::kDataUnusable));
+  EXPECT_TRUE(starts().ends_with("fathom-agent stopped\n")) << "the agent ends in order\n" << starts();
 }
 
 TEST_F(UpTest, AnAgentThatCannotStartEndsItToo) {

@@ -227,6 +227,10 @@ ExitCode run_up(const Args& args, const Context& context) {
   if (ended) return ExitCode::kOk;
   // What is wrong with the flags the program has said by then, and a second message would bury it.
   if (ended.error().code == ErrorCode::kInvalid) return ExitCode::kUsage;
+  if (ended.error().code == ErrorCode::kCorrupt) {
+    failed_here(context, ended.error());
+    return ExitCode::kDataUnusable;
+  }
   return failed_here(context, ended.error());
 }
 

@@ -87,9 +87,82 @@ TEST_F(RocksOpen, AVersionThatIsNoNumberIsDamage) {
   }
 }
 
+// A directory that lost a part must not be used: RocksDB would create an empty store, and the start would delete the
+// captures that no row of that store names.
+class RocksOpenIncomplete : public RocksOpen {
+ protected:
+  bool exists(const std::string& name) const { return std::filesystem::exists(rig_.path() + name); }
+  void move_away(const std::string& name) { std::filesystem::rename(rig_.path() + name, rig_.path() + name + ".away"); }
+  void put_back(const std::string& name) {
+    std::filesystem::remove_all(rig_.path() + name);
+    std::filesystem::rename(rig_.path() + name + ".away", rig_.path() + name);
+  }
+  void expect_usable() {
+    ASSERT_EQ(rig_.open(), "");
+    EXPECT_TRUE(stored_trace(rig_.store(), 1));
+    EXPECT_TRUE(stored_trace(rig_.store(), 2));
+  }
+};
+
+TEST_F(RocksOpenIncomplete, AVersionWithoutItsStoreIsRefused) {
+  move_away("/store");
+  expect_corrupt("mount the disk of " + rig_.path() + "/store");
+  EXPECT_FALSE(exists("/store"));
+  std::filesystem::create_directory(rig_.path() + "/store");  // an empty mount point
+  expect_corrupt("mount the disk of");
+  EXPECT_TRUE(std::filesystem::is_empty(rig_.path() + "/store"));
+  put_back("/store");
+  expect_usable();
+}
+
+TEST_F(RocksOpenIncomplete, AStoreThatLostItsCurrentFileIsRefused) {
+  move_away("/store/CURRENT");
+  expect_corrupt("CURRENT");
+  std::filesystem::remove(rig_.path() + "/version");
+  expect_corrupt("CURRENT");
+  write_version("6\n");
+  put_back("/store/CURRENT");
+  expect_usable();
+}
+
+TEST_F(RocksOpenIncomplete, AStoreWithoutItsVersionIsRefused) {
+  move_away("/version");
+  expect_corrupt("/version is missing");
+  EXPECT_FALSE(exists("/version"));
+  put_back("/version");
+  expect_usable();
+}
+
+TEST_F(RocksOpenIncomplete, CapturesWithoutAStoreAreRefusedAndKept) {
+  for (const char* name : {"/store", "/version"}) move_away(name);
+  std::ofstream(rig_.path() + "/captures/a/0123") << "the content of a capture";
+  expect_corrupt("/captures exists");
+  EXPECT_TRUE(exists("/captures/a/0123"));
+}
+
+TEST_F(RocksOpenIncomplete, AFirstStartThatWasInterruptedIsRepeated) {
+  for (const char* name : {"/store", "/captures"}) std::filesystem::remove_all(rig_.path() + name);
+  write_version("6 new\n");
+  ASSERT_EQ(rig_.open(), "");
+  append(3);
+  EXPECT_EQ(read_file(rig_.path() + "/version"), "6\n");
+  ASSERT_EQ(rig_.reopen(), "");
+  EXPECT_TRUE(stored_trace(rig_.store(), 3));
+}
+
+// A rename makes the new version appear at once: the old file, which has another name here, keeps the old number.
+TEST_F(RocksOpenIncomplete, TheVersionIsReplacedAtomically) {
+  write_version("1\n");
+  std::filesystem::create_hard_link(rig_.path() + "/version", rig_.path() + "/version.old");
+  ASSERT_EQ(rig_.open(), "");
+  EXPECT_EQ(read_file(rig_.path() + "/version.old"), "1\n");
+  EXPECT_EQ(read_file(rig_.path() + "/version"), "6\n");
+}
+
 // Database::open creates the column families after the database.
 TEST_F(RocksOpen, AStoreWhoseCreationACrashEndedIsCompleted) {
   std::filesystem::remove_all(rig_.path() + "/store");
+  write_version("6 new\n");
   rocksdb::Options options;
   options.create_if_missing = true;
   rocksdb::DB* db = nullptr;
@@ -102,7 +175,7 @@ TEST_F(RocksOpen, AStoreWhoseCreationACrashEndedIsCompleted) {
   EXPECT_TRUE(stored_trace(rig_.store(), 3));
 }
 
-TEST_F(RocksOpen, AnEmptyVersionIsThatOfAFirstStartWhichACrashEnded) {
+TEST_F(RocksOpen, AnEmptyVersionIsOfAnOlderServerThatACrashEnded) {
   write_version("");
   ASSERT_EQ(rig_.open(), "");
   EXPECT_EQ(read_file(rig_.path() + "/version"), "6\n");

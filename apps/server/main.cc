@@ -99,7 +99,10 @@ cli::ExitCode serve(const cli::Settings& settings, ServerOptions options) {
   Server server(std::move(options));
   Result<cli::Addresses> started = server.start(signals);
   if (!started && started.error().code == ErrorCode::kCancelled) return cli::ExitCode::kOk;
-  if (!started) return refuse(cli::ExitCode::kLocalFailure, settings.located(started.error()).message);
+  if (!started) {
+    const auto code = server.is_data_unusable() ? cli::ExitCode::kDataUnusable : cli::ExitCode::kLocalFailure;
+    return refuse(code, settings.located(started.error()).message);
+  }
   announce(*started, data, ready_fd);
   cli::Reloader reloader(server_command_line(), settings, kReloadable,
                          [&server](const cli::Settings& anew) -> Result<> {

@@ -51,6 +51,7 @@ Result<> Server::open_store(cli::Signals& signals) {
       return {};
     }
     bool may_pass = opened.error().code == ErrorCode::kUnavailable && now_monotonic_nano() < give_up;
+    is_data_unusable_ = opened.error().code == ErrorCode::kCorrupt || opened.error().code == ErrorCode::kUnsupported;
     if (!may_pass) return opened.error();
     if (!std::exchange(told, true))
       log_warning("waiting up to " + format_duration(kPatienceNano) + ": " + opened.error().message);

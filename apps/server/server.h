@@ -22,6 +22,8 @@ class Server {
 
   // A data directory that another process still holds is waited for; kCancelled when a signal came meanwhile.
   Result<cli::Addresses> start(cli::Signals& signals);
+  // After an error of start(): the data directory is incomplete, damaged or newer, so that another start fails, too.
+  bool is_data_unusable() const { return is_data_unusable_; }
   // Limits, retention, certificates and tokens as `options` has them, while all goes on; what else differs is as it
   // was. With an error all of it is.
   Result<> reload(const ServerOptions& options);
@@ -35,6 +37,7 @@ class Server {
   void start_control();
 
   ServerOptions options_;
+  bool is_data_unusable_ = false;
   net::ListenerSecurity security_;
   std::unique_ptr<store::RocksStore> store_;
   std::unique_ptr<query::SnapshotStore> snapshots_;

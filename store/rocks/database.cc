@@ -4,10 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <utility>
 
 #include <rocksdb/compaction_filter.h>
@@ -22,6 +19,7 @@
 #include "base/lock_holder.h"
 #include "base/thread_priority.h"
 #include "store/rocks/block_cuts.h"
+#include "store/rocks/data_directory.h"
 #include "store/rocks/keys.h"
 #include "store/rocks/merge_operators.h"
 
@@ -229,51 +227,24 @@ rocksdb::Options family_options(Family which, const RocksOptions& options, const
   return family;
 }
 
-Result<> write_version(const std::string& path, const std::string& file) {
-  errno = 0;
-  std::ofstream out(file);
-  out << kFormatVersion << "\n";
-  out.close();
-  const int fault = errno;
-  if (!out) {
-    return invalid("cannot write " + file + ": " + std::strerror(fault) + directory_cure(path, fault));
-  }
-  return {};
-}
-
-// The data directory's version stands in a file of its own, so that a newer directory is refused before RocksDB sees
-// it.
-Result<> check_version(const std::string& path) {
-  std::string file = path + "/version";
-  std::ifstream in(file);
-  std::string text;
-  if (in >> text) {
-    int version = 0;
-    auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), version);
-    if (fault != std::errc() || end != text.data() + text.size() || version < 1) {
-      return corrupt(file + " does not hold a version; is " + path + " a data directory?");
-    }
-    if (version == kFormatVersion) return {};
-    if (version < kFormatVersion)
-      return write_version(path, file);  // what is written from now on, older servers cannot read
-    return Error{ErrorCode::kUnsupported, path + " was written by a newer fathom (format " + std::to_string(version) +
-                                              ", this program reads up to " + std::to_string(kFormatVersion) +
-                                              "); use that version, or another --data directory"};
-  }
-  return write_version(path, file);
-}
-
-Result<> prepare_directory(const std::string& path) {
+Result<> make_ingest_directory(const std::string& path) {
   std::error_code error;
-  std::filesystem::create_directories(path, error);
-  if (error) {
-    return invalid("cannot create the data directory " + path + ": " + error.message() +
-                   directory_cure(path, error.value()));
-  }
-  if (Result<> version = check_version(path); !version) return version;
   std::filesystem::create_directories(path + "/ingest", error);
-  if (error) return invalid("cannot create " + path + "/ingest: " + error.message());
-  return {};
+  return error ? Result<>(invalid("cannot create " + path + "/ingest: " + error.message())) : Result<>();
+}
+
+// An older directory gets the new version at once: older servers cannot read what is written from now on.
+Result<DirectoryFormat> prepare_directory(const std::string& path) {
+  Result<DirectoryFormat> format = check_data_directory(path, kFormatVersion);
+  if (!format) return format;
+  Result<> written;
+  if (format->is_new) {
+    written = begin_first_start(path, kFormatVersion);
+  } else if (format->version != kFormatVersion) {
+    written = write_version(path, kFormatVersion);
+  }
+  if (written) written = make_ingest_directory(path);
+  return written ? format : Result<DirectoryFormat>(written.error());
 }
 
 // What a crash left between writing a file and ingesting it belongs to nobody, once the directory is ours alone.
@@ -358,8 +329,11 @@ Result<std::unique_ptr<Database>> Database::open(const RocksOptions& options,
                                                  std::shared_ptr<const LivePartitions> live_partitions) {
   // Asked first: RocksDB would put the other one's log file aside each time that it is refused.
   if (auto holder = lock_holder(options.path + "/store/LOCK")) return in_use(options.path, *holder);
-  if (Result<> prepared = prepare_directory(options.path); !prepared) return prepared.error();
   std::unique_ptr<Database> database(new Database(options.path));
+  // On a full disk there are queries at least.
+  database->ballast_.throw_off_if_full();
+  Result<DirectoryFormat> format = prepare_directory(options.path);
+  if (!format) return format.error();
   std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(options.cache_bytes, 4, false, 0.7);
   Families families;
   for (size_t i = 0; i < kFamilies; ++i) {
@@ -370,8 +344,6 @@ Result<std::unique_ptr<Database>> Database::open(const RocksOptions& options,
   rocksdb::DB* db = nullptr;
   rocksdb::Options whole = base_options(options);
   whole.listeners = {std::make_shared<FaultListener>(database->stopped_)};
-  // On a full disk there are queries at least.
-  database->ballast_.throw_off_if_full();
   whole.avoid_flush_during_recovery = true;
   // repair_logs() has removed incomplete and damaged records, so RocksDB must not find any.
   whole.wal_recovery_mode = rocksdb::WALRecoveryMode::kAbsoluteConsistency;
@@ -381,6 +353,9 @@ Result<std::unique_ptr<Database>> Database::open(const RocksOptions& options,
   database->db_.reset(db);
   remove_leftovers(options.path);
   std::copy(handles.begin(), handles.end(), database->handles_.begin());
+  if (format->is_new) {
+    if (Result<> finished = write_version(options.path, kFormatVersion); !finished) return finished.error();
+  }
   return database;
 }
 

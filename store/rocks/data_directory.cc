@@ -1,0 +1,148 @@
+#include "store/rocks/data_directory.h"
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string_view>
+
+#include "base/directory_cure.h"
+#include "base/fd.h"
+#include "base/replace_file.h"
+#include "base/sync_directory.h"
+
+namespace fathom::store {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kNewMark = "new";
+
+// The words of DIR/version.
+struct VersionFile {
+  bool exists = false;
+  std::string number;
+  std::string mark;
+};
+
+std::string version_path(const std::string& path) {
+  return path + "/version";
+}
+
+VersionFile read_version(const std::string& path) {
+  std::ifstream in(version_path(path));
+  VersionFile file{.exists = in.is_open(), .number = {}, .mark = {}};
+  in >> file.number >> file.mark;
+  return file;
+}
+
+Result<bool> has_store(const std::string& path) {
+  std::error_code error;
+  const bool found = fs::exists(path + "/store/CURRENT", error);
+  if (!error) return found;
+  return invalid("cannot look for " + path + "/store: " + error.message() + directory_cure(path, error.value()));
+}
+
+bool has_file_below(const std::string& path) {
+  std::error_code code;
+  for (const auto& entry : fs::recursive_directory_iterator(path, code)) {
+    std::error_code ignored;
+    if (entry.is_regular_file(ignored)) return true;
+  }
+  return false;
+}
+
+// The first part of a data directory that holds data although there is no store.
+std::optional<std::string> data_without_store(const std::string& path) {
+  for (const char* part : {"captures", "server-snapshots", "store"}) {
+    if (has_file_below(path + "/" + part)) return path + "/" + part;
+  }
+  return std::nullopt;
+}
+
+Error missing_store(const std::string& path, const std::string& found) {
+  return corrupt(found + " exists, but " + path +
+                 "/store holds no store (its file CURRENT is missing); mount the disk "
+                 "of " +
+                 path + "/store, or pass an empty directory with --data");
+}
+
+Error missing_version(const std::string& path, int newest) {
+  return corrupt(path + "/store exists, but " + version_path(path) +
+                 " is missing, so the format of the store is not "
+                 "known; restore this file from a backup, or write the number of the format into it (this program "
+                 "writes " +
+                 std::to_string(newest) + ")");
+}
+
+Error newer_version(const std::string& path, int version, int newest) {
+  return {ErrorCode::kUnsupported, path + " was written by a newer fathom (format " + std::to_string(version) +
+                                       ", this program reads up to " + std::to_string(newest) +
+                                       "); use that version, or another --data directory; if " + path +
+                                       "/before-upgrade exists, the newer version can revert its upgrade"};
+}
+
+Result<int> parse_version(const std::string& path, const std::string& text) {
+  int version = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), version);
+  if (fault == std::errc() && end == text.data() + text.size() && version >= 1) return version;
+  return corrupt(version_path(path) + " does not hold a version; is " + path + " a data directory?");
+}
+
+Result<> make_directory(const std::string& path) {
+  std::error_code error;
+  const bool created = fs::create_directories(path, error);
+  if (!error) return created ? sync_new_directory(path) : Result<>();
+  return invalid("cannot create the data directory " + path + ": " + error.message() +
+                 directory_cure(path, error.value()));
+}
+
+Result<> replace_version(const std::string& path, const std::string& content) {
+  const Fd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  errno = directory.open() ? 0 : errno;
+  Result<> written = directory.open() ? replace_file(directory, "version", content) : Result<>(internal(""));
+  if (written) return written;
+  const int fault = errno;
+  const std::string why = "cannot write " + version_path(path) + ": " + std::strerror(fault);
+  return fault == ENOSPC || fault == EDQUOT ? unavailable(why + directory_cure(path, fault))
+                                            : invalid(why + directory_cure(path, fault));
+}
+
+// Without a number: a first start, or an older server that was interrupted while it raised the version.
+Result<DirectoryFormat> check_without_number(const std::string& path, const VersionFile& file, int newest) {
+  Result<bool> stored = has_store(path);
+  if (!stored) return stored.error();
+  if (*stored && !file.exists) return missing_version(path, newest);
+  if (*stored) return DirectoryFormat{};
+  if (auto found = data_without_store(path)) return missing_store(path, *found);
+  return DirectoryFormat{.version = newest, .is_new = true};
+}
+
+}  // namespace
+
+Result<DirectoryFormat> check_data_directory(const std::string& path, int newest) {
+  if (Result<> made = make_directory(path); !made) return made.error();
+  const VersionFile file = read_version(path);
+  if (file.number.empty()) return check_without_number(path, file, newest);
+  Result<int> version = parse_version(path, file.number);
+  if (!version) return version.error();
+  if (*version > newest) return newer_version(path, *version, newest);
+  const bool is_new = file.mark == kNewMark;
+  Result<bool> stored = has_store(path);
+  if (!stored) return stored.error();
+  if (!is_new && !*stored) return missing_store(path, version_path(path));
+  return DirectoryFormat{.version = *version, .is_new = is_new};
+}
+
+Result<> begin_first_start(const std::string& path, int version) {
+  return replace_version(path, std::to_string(version) + " " + std::string(kNewMark) + "\n");
+}
+
+Result<> write_version(const std::string& path, int version) {
+  return replace_version(path, std::to_string(version) + "\n");
+}
+
+}  // namespace fathom::store

@@ -1,0 +1,28 @@
+// DataDirectory: the files beside the store that say whether a server may open a data directory.
+//
+// Purpose: DIR/version names the format of the directory. A directory that is incomplete is refused, because RocksDB
+// would create an empty store in it, and the start would then delete the captures that no row names any more.
+// docs/formats/data-directory.md has the layout. Thread safety: the owner of the directory, one thread. Errors:
+// kUnsupported (written by a newer version) and kCorrupt (incomplete or damaged): a restart does not help; kInvalid:
+// the directory cannot be read or written. Each message names the fix.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+
+namespace fathom::store {
+
+struct DirectoryFormat {
+  int version = 0;      // 0: an older server was interrupted while it wrote the version
+  bool is_new = false;  // the first start has not finished; nothing was acknowledged yet
+};
+
+// Creates the directory when it is missing. `newest` is the newest format that this program reads.
+Result<DirectoryFormat> check_data_directory(const std::string& path, int newest);
+
+// Both replace DIR/version atomically and durably. The first one marks a directory whose store may be missing.
+Result<> begin_first_start(const std::string& path, int version);
+Result<> write_version(const std::string& path, int version);
+
+}  // namespace fathom::store
