@@ -1,10 +1,14 @@
 """A full disk: writes are refused as retryable, queries go on, and when there is room again, so does everything.
 
-The data directory lies on a tmpfs of 64 MiB in a mount namespace of the test's own (unshare -rm).
+The data directory lies on a tmpfs of 128 MiB in a mount namespace of the test's own (unshare -rm).
 """
 
+import contextlib
+import http.client
+import json
 import os
 import pathlib
+import re
 import secrets
 import shutil
 import subprocess
@@ -13,11 +17,12 @@ import tempfile
 import unittest
 
 from harness import otlp
+from harness.daemon import FREE_PORTS, Daemon
 from harness.main import SKIPPED, main
-from harness.server import Server, until
+from harness.server import PATIENCE_S, Server, until
 
 INSIDE = "FATHOM_TEST_SMALL_DISK"
-FILLER_BYTES = 36 << 20
+FILLER_BYTES = 92 << 20
 
 
 def enter_namespace():
@@ -26,7 +31,7 @@ def enter_namespace():
         print("SKIPPED: this machine does not permit mount namespaces (unshare -rm), so no disk can be filled up")
         sys.exit(SKIPPED)
     with tempfile.TemporaryDirectory(prefix="fathom-disk-") as directory:
-        script = 'mount -t tmpfs -o size=64m tmpfs "$1" && shift && exec "$@"'
+        script = 'mount -t tmpfs -o size=128m tmpfs "$1" && shift && exec "$@"'
         inner = ["sh", "-c", script, "sh", directory, sys.executable, "-B", __file__]
         environment = {**os.environ, INSIDE: directory}
         sys.exit(subprocess.run(["unshare", "-rm", *inner], env=environment, check=False).returncode)
@@ -126,6 +131,76 @@ class FullDisk(unittest.TestCase):
             (self.disk / "greedy").unlink()
             until(lambda: self.send(server)[0] == 200, "a write after there was room again", 60)
             self.verify(server, stored)
+
+
+class KeepLess(FullDisk):
+    """The documented fix where nobody can make room: retention-size is lowered, while the server runs or for its next start."""
+
+    test_full_and_room_again = test_a_start_on_a_full_disk = None  # of the other class
+    MUCH, LITTLE = "48MiB", "16MiB"
+
+    def config(self, size):
+        return f"{FREE_PORTS}data = {self.disk}/data\nretention-size = {size}\n"
+
+    def store_much(self, server):
+        """Several partitions, most of them sealed; their traces, oldest first."""
+        server.otlp_http = server.addresses["otlp_http"]
+        stored = []
+        for _ in range(150):
+            status, _, trace = self.send(server)
+            self.assertEqual(status, 200)
+            stored.append(trace)
+        return stored
+
+    def get(self, server, path):
+        """(status, text)"""
+        connection = http.client.HTTPConnection(server.addresses["http"], timeout=PATIENCE_S)
+        with contextlib.closing(connection):
+            connection.request("GET", path)
+            response = connection.getresponse()
+            return response.status, response.read().decode()
+
+    def dropped(self, server):
+        found = re.search(r'^fathom_dropped_spans_total\{reason="size"\} (\d+)$', self.get(server, "/metrics")[1], re.M)
+        return int(found.group(1))
+
+    def free_bytes(self):
+        disk = os.statvfs(self.disk)
+        return disk.f_bavail * disk.f_frsize
+
+    def has_room(self, server, stored):
+        """What was received first is gone, what was received last is not, and writes are taken."""
+        until(lambda: self.dropped(server) > 0, "spans that retention dropped")
+        until(lambda: self.send(server)[0] == 200, "a write after retention made room", 60)
+        self.assertGreater(self.free_bytes(), 4 << 20)
+        self.assertEqual(self.get(server, f"/api/v1/traces/{stored[0]}")[0], 404)
+        self.assertEqual(self.get(server, f"/api/v1/traces/{stored[-1]}")[0], 200)
+
+    def lower(self, server):
+        server.config.write_text(self.config(self.LITTLE), encoding="utf-8")
+
+    def test_while_the_server_runs(self):
+        self.filler.unlink()
+        with Daemon("fathom-server", self.config(self.MUCH)) as server:
+            stored = self.store_much(server)
+            until((self.disk / "data/ballast").exists, "the ballast")
+            self.fill_to_the_last_byte()
+            self.assertLess(self.free_bytes(), 4096)
+            self.assertEqual(self.send(server)[0], 503)
+            self.lower(server)
+            server.hang_up()
+            self.has_room(server, stored)
+            self.assertEqual(self.get(server, "/readyz")[0], 200)
+
+    def test_at_the_next_start(self):
+        self.filler.unlink()
+        with Daemon("fathom-server", self.config(self.MUCH)) as server:
+            stored = self.store_much(server)
+            until((self.disk / "data/ballast").exists, "the ballast")
+            self.fill_to_the_last_byte()
+        with Daemon("fathom-server", self.config(self.LITTLE)) as server:
+            server.otlp_http = server.addresses["otlp_http"]
+            self.has_room(server, stored)
 
 
 if __name__ == "__main__":

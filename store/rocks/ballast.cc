@@ -29,7 +29,11 @@ void Ballast::take_on() const {
 }
 
 void Ballast::throw_off_if_full() const {
-  if (free_bytes() < kBallastBytes) ::unlink(path_.c_str());
+  throw_off_for(kBallastBytes);
+}
+
+void Ballast::throw_off_for(uint64_t bytes) const {
+  if (free_bytes() < bytes) ::unlink(path_.c_str());
 }
 
 }  // namespace fathom::store

@@ -1,9 +1,9 @@
-// Ballast: a file that takes up a little of the disk, to be thrown off when a full one would keep the store from
-// opening.
+// Ballast: a file that takes up a little of the disk. It is deleted when a full disk has no room for small writes.
 //
-// Purpose: opening writes a few small files; on a disk that others filled to the last byte there would be no queries
-// either until somebody makes room. Thread safety: one thread at a time. Ownership: none; it is a file beside the data.
-// Errors: none worth telling; without ballast a full disk is what it was.
+// Purpose: opening the store writes a few small files, and retention writes a little before it deletes much. On a disk
+// that other programs filled to the last byte, the ballast's bytes make this possible. It is created again when there
+// is room. Thread safety: all of it. Ownership: none; it is a file beside the data. Errors: none; without ballast a
+// full disk is as before.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,8 @@ class Ballast {
   // When the disk has no room for opening. Before it is tried: RocksDB may end the process where a file cannot be
   // written.
   void throw_off_if_full() const;
+  // While the store is open: when fewer than `bytes` are free.
+  void throw_off_for(uint64_t bytes) const;
 
  private:
   uint64_t free_bytes() const;  // none when the file system does not say

@@ -154,6 +154,63 @@ uint64_t Committer::rotate(bool new_partition) {
   return frozen_sequence_;
 }
 
+// The committer's thread does this, because nobody else may replace the generation that takes rows.
+void Committer::revise_generations(size_t dropped, const std::function<void(View&)>& change) {
+  std::unique_lock lock(mutex_);
+  bool done = false;
+  task_ = [&] {
+    revise_now(dropped, change);
+    done = true;
+  };
+  wake_.notify_one();
+  sealed_.notify_all();
+  rotated_.wait(lock, [&] { return done || (stopping_ && !is_running_task_); });
+  task_ = nullptr;
+  // The store is closing: its next start begins without what was dropped.
+  if (!done) engine_.views.update(change);
+}
+
+void Committer::run_task(std::unique_lock<std::mutex>& lock) {
+  if (!task_) return;
+  const std::function<void()> task = std::exchange(task_, nullptr);
+  is_running_task_ = true;
+  lock.unlock();
+  task();
+  lock.lock();
+  is_running_task_ = false;
+  rotated_.notify_all();
+}
+
+void Committer::revise_now(size_t dropped, const std::function<void(View&)>& change) {
+  const uint32_t oldest = engine_.live->oldest();
+  auto next = std::make_shared<View>(*engine_.views.get());
+  change(*next);
+  std::vector<std::shared_ptr<Generation>> generations = std::exchange(next->generations, {});
+  SealedReader sealed(engine_.sealed(), next, *budget_);
+  std::vector<std::shared_ptr<Generation>> revised;
+  for (size_t i = dropped; i < generations.size(); ++i) {
+    const Generation& generation = *generations[i];
+    const bool moves = generation.partition() < oldest;
+    if (moves) mark_used(generation);
+    auto find = [&](const TraceId& id) { return find_older(id, sealed, revised); };
+    revised.push_back(moves || generation.is_outdated(oldest)
+                          ? generation.revised(std::max(generation.partition(), oldest), oldest, find)
+                          : generations[i]);
+  }
+  hot_ = revised.back();
+  next->generations = std::move(revised);
+  engine_.views.update([&](View& view) { view = *next; });
+  engine_.live->set_corrected();
+  older_.reset();
+}
+
+// A generation that moves takes its operations along into the oldest partition.
+void Committer::mark_used(const Generation& generation) {
+  std::set<uint32_t> operations;
+  for (const Generation::Row& row : generation.rows()) operations.insert(row.operation);
+  for (const uint32_t operation : operations) engine_.catalogue.mark_used(operation, engine_.live->oldest());
+}
+
 void Committer::notify_sealed() {
   std::lock_guard lock(mutex_);
   sealed_.notify_all();
@@ -166,12 +223,14 @@ void Committer::run() {
     if (!group.empty()) commit(group);
     group.clear();
     rotate_if_wanted();
+    std::unique_lock lock(mutex_);
+    run_task(lock);
   }
 }
 
 bool Committer::take_group(std::vector<Pending>& group) {
   std::unique_lock lock(mutex_);
-  wake_.wait(lock, [this] { return stopping_ || rotate_wanted_ || !queue_.empty(); });
+  wake_.wait(lock, [this] { return stopping_ || rotate_wanted_ || task_ || !queue_.empty(); });
   uint64_t bytes = 0;
   while (!queue_.empty() && bytes < kGroupBytes) {
     bytes += queue_.front().batch->encoded().size();
@@ -297,23 +356,29 @@ std::optional<TraceExtent> Committer::find_older(const TraceId& id) {
   if (!older_ || &older_->view() != view.get()) {
     older_ = std::make_unique<SealedReader>(engine_.sealed(), view, *budget_);
   }
-  for (auto it = view->generations.rbegin(); it != view->generations.rend(); ++it) {
-    if (*it == hot_) continue;
+  return find_older(id, *older_, Generations(view->generations).first(view->generations.size() - 1));
+}
+
+std::optional<TraceExtent> Committer::find_older(const TraceId& id, SealedReader& sealed, Generations generations) {
+  for (auto it = generations.rbegin(); it != generations.rend(); ++it) {
     if (const Generation::Trace* trace = (*it)->find(id)) {
-      return TraceExtent{trace->start_unix_nano, trace->end_unix_nano, trace->first_sequence};
+      return TraceExtent{trace->start_unix_nano, trace->end_unix_nano, trace->first_sequence,
+                         std::min((*it)->partition(), trace->oldest_partition)};
     }
   }
-  Result<std::vector<TracePart>> parts = older_->parts(id);
+  Result<std::vector<TracePart>> parts = sealed.parts(id);
   if (!parts) {
     // Taken as grown, so that sealing looks again, and nothing wrong is written for good.
     trace_lookup_failures().add();
     log_error("cannot look up an older part of a trace: " + parts.error().message);
-    return TraceExtent{UINT64_MAX, 0, UINT64_MAX};
+    return TraceExtent{UINT64_MAX, 0, UINT64_MAX, 0};
   }
   if (parts->empty()) return std::nullopt;
   const TraceSummary& summary = parts->back().summary;
+  // Asked after the look-up: a summary that a drop has outdated meanwhile is looked up again when the drop is over.
+  const uint32_t oldest = engine_.live->are_corrected() ? parts->front().partition : 0;
   return TraceExtent{summary.start_unix_nano, end_of(summary.start_unix_nano, summary.duration_nano),
-                     summary.first_sequence};
+                     summary.first_sequence, oldest};
 }
 
 bool Committer::hot_is_full() const {
@@ -333,8 +398,10 @@ bool Committer::room_on_disk(const std::vector<Pending>& group) {
 // Waits a little for the sealer when it is behind, then says whether rows may go into memory.
 bool Committer::room_in_memory() {
   auto room = [this] { return engine_.views.get()->generations.size() <= engine_.options.sealing_limit + 1; };
+  const auto deadline = std::chrono::steady_clock::now() + kSealPatience;
   std::unique_lock lock(mutex_);
-  sealed_.wait_for(lock, kSealPatience, [&] { return stopping_ || room(); });
+  // A drop must not wait for this: sealing waits for the drop.
+  while (sealed_.wait_until(lock, deadline, [&] { return stopping_ || task_ || room(); }) && task_) run_task(lock);
   return room();
 }
 

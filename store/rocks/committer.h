@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -35,6 +36,10 @@ class Committer {
   // Freezes the newest generation if it has rows; returns, when that has happened, a sequence up to which all is
   // frozen. With `new_partition`, what comes afterwards is in a partition of its own.
   uint64_t rotate(bool new_partition = false);
+  // After retention dropped partitions and the first `dropped` generations: leaves these generations out, moves the
+  // others out of dropped partitions, corrects the extents of their traces, and publishes that together with `change`.
+  // Sealing must not run meanwhile.
+  void revise_generations(size_t dropped, const std::function<void(View&)>& change);
   // Wakes a committer that waits for a generation to be sealed.
   void notify_sealed();
 
@@ -54,6 +59,8 @@ class Committer {
     bool duplicate = false;
   };
 
+  using Generations = std::span<const std::shared_ptr<Generation>>;
+
   Result<> recover();
   Result<> write_operations();
   Numbered number_operations(const Batch& batch);
@@ -67,6 +74,10 @@ class Committer {
   static void answer(std::vector<Pending>& group, const Result<>& written);
   void insert(const BatchPtr& batch, uint64_t sequence, uint64_t received, const Numbered& numbered);
   std::optional<TraceExtent> find_older(const TraceId& id);
+  std::optional<TraceExtent> find_older(const TraceId& id, SealedReader& sealed, Generations generations);
+  void run_task(std::unique_lock<std::mutex>& lock);
+  void revise_now(size_t dropped, const std::function<void(View&)>& change);
+  void mark_used(const Generation& generation);
   bool room_on_disk(const std::vector<Pending>& group);
   bool room_in_memory();
   bool hot_is_full() const;
@@ -95,6 +106,8 @@ class Committer {
   bool rotate_wanted_ = false;
   uint64_t frozen_sequence_ = 0;  // up to here, at the last wanted rotation
   bool new_partition_wanted_ = false;
+  std::function<void()> task_;  // wanted by another thread, to run while no rows are inserted
+  bool is_running_task_ = false;
   bool stopping_ = false;
   std::thread thread_;
 };

@@ -45,6 +45,14 @@ Counter& seal_failures() {
   return counter("fathom_seal_failures_total", "Attempts to seal that failed and are repeated");
 }
 
+Gauge& corrected_traces() {
+  return gauge("fathom_corrected_traces", "Traces that lost spans to retention and have others left");
+}
+
+Gauge& corrected_traces_in_memory() {
+  return gauge("fathom_corrected_traces_in_memory", "Those of fathom_corrected_traces that are kept in memory");
+}
+
 MetricHistogram& append_durations() {
   static MetricHistogram& durations =
       histogram("fathom_store_append_duration_seconds",
@@ -72,6 +80,8 @@ void register_counters() {
   stored_spans();
   trace_lookup_failures();
   seal_failures();
+  corrected_traces();
+  corrected_traces_in_memory();
   append_durations();
   write_durations();
 }

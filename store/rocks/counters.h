@@ -20,6 +20,8 @@ Counter& duplicate_batches();
 Counter& stored_spans();
 Counter& trace_lookup_failures();
 Counter& seal_failures();
+Gauge& corrected_traces();
+Gauge& corrected_traces_in_memory();
 // Of batches, from append() until they are durable and searchable; and of the groups' writes, syncs included.
 MetricHistogram& append_durations();
 MetricHistogram& write_durations();

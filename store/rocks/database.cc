@@ -385,6 +385,28 @@ rocksdb::Status Database::flush(const std::vector<Family>& families) {
   return db_->Flush(rocksdb::FlushOptions(), handles);
 }
 
+Result<> Database::make_small_room() {
+  constexpr uint64_t kSmallRoomBytes = 512 << 10;
+  ballast_.throw_off_for(kSmallRoomBytes);
+  uint64_t free = 0;
+  if (!db_->GetEnv()->GetFreeSpace(path_, &free).ok() || free >= kSmallRoomBytes) return {};
+  return unavailable("the disk of " + path_ + " is full: " + std::to_string(free) +
+                     " bytes are free, and retention needs " + std::to_string(kSmallRoomBytes) +
+                     " to free more; delete another file on this disk");
+}
+
+uint64_t Database::flush_bytes(uint64_t stage_bytes) {
+  constexpr uint64_t kOverhead = 256 << 10;
+  uint64_t total = stage_bytes + kOverhead;
+  for (rocksdb::ColumnFamilyHandle* handle : handles_) {
+    if (handle == family(Family::kStage)) continue;
+    uint64_t bytes = 0;
+    db_->GetIntProperty(handle, rocksdb::DB::Properties::kCurSizeAllMemTables, &bytes);
+    total += bytes;
+  }
+  return total;
+}
+
 uint64_t Database::unmerged_files(Family family) {
   // GetIntProperty() does not know this property and would leave the result as it is.
   std::string text;

@@ -60,6 +60,8 @@ class Database {
   rocksdb::Status flush();
   // Writes the memory of these families to files, so that damage to the log cannot destroy their rows.
   rocksdb::Status flush(const std::vector<Family>& families);
+  // What flush() writes at most, if the rows of the stage that are left have so many bytes.
+  uint64_t flush_bytes(uint64_t stage_bytes);
   // Files that compaction has yet to merge; each costs every look-up a little.
   uint64_t unmerged_files(Family family);
   // What the rows take on the disk: sorted files as of now, and the log as measure_log() found it last. Files that
@@ -85,6 +87,9 @@ class Database {
   std::string ingest_path(std::string_view name) const;
   const std::string& path() const { return path_; }
   const Ballast& ballast() const { return ballast_; }
+  // For the few small writes by which retention frees much: releases the ballast when the disk is full. kUnavailable:
+  // there is no room even so. Its message names what is missing.
+  Result<> make_small_room();
   // False once a fault of the disk has stopped RocksDB: 7.8 keeps a part of that state even after Resume(), and an
   // ingestion would then end the process (its file numbers begin at zero). Opening the store again is the only cure.
   bool may_ingest() const { return !stopped_->load(); }

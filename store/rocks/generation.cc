@@ -5,6 +5,18 @@
 
 namespace fathom::store {
 
+namespace {
+
+void add_older(Generation::Trace& trace, const TraceExtent& older) {
+  trace.grown = true;
+  trace.start_unix_nano = std::min(trace.start_unix_nano, older.start_unix_nano);
+  trace.end_unix_nano = std::max(trace.end_unix_nano, older.end_unix_nano);
+  trace.first_sequence = std::min(trace.first_sequence, older.first_sequence);
+  trace.oldest_partition = older.oldest_partition;
+}
+
+}  // namespace
+
 Generation::Generation(uint32_t partition, size_t expected_rows) : partition_(partition) {
   rows_.reserve(expected_rows);
 }
@@ -49,13 +61,8 @@ void Generation::look_up_new_traces(const Batch& batch, const FindOlderTrace& fi
 uint32_t Generation::trace_for(const TraceId& id, uint64_t start, uint64_t end, uint64_t sequence) {
   auto [found, inserted] = trace_index_.try_emplace(id, static_cast<uint32_t>(traces_.size()));
   if (inserted) {
-    Trace trace{id, start, end, sequence, kNone, kNone, 0, false};
-    if (const std::optional<TraceExtent>& older = older_.at(id)) {
-      trace.grown = true;
-      trace.start_unix_nano = std::min(start, older->start_unix_nano);
-      trace.end_unix_nano = std::max(end, older->end_unix_nano);
-      trace.first_sequence = std::min(sequence, older->first_sequence);
-    }
+    Trace trace{id, start, end, sequence, kNone, kNone, 0, false, UINT32_MAX};
+    if (const std::optional<TraceExtent>& older = older_.at(id)) add_older(trace, *older);
     traces_.push_back(trace);
     memory_bytes_.fetch_add(sizeof(Trace) + sizeof(std::pair<TraceId, uint32_t>) * 2, std::memory_order_relaxed);
     return found->second;
@@ -75,6 +82,44 @@ void Generation::link(uint32_t trace_number, uint32_t row) {
   }
   trace.last_row = row;
   ++trace.row_count;
+}
+
+bool Generation::is_outdated(uint32_t oldest) const {
+  return std::ranges::any_of(traces_,
+                             [&](const Trace& trace) { return trace.grown && trace.oldest_partition < oldest; });
+}
+
+// The bounds over all rows and traces stay as they are: they may be wider than necessary.
+std::shared_ptr<Generation> Generation::revised(uint32_t partition, uint32_t oldest,
+                                                const FindOlderTrace& find_older) const {
+  auto copy = std::make_shared<Generation>(partition, rows_.capacity());
+  copy->frozen_.store(frozen_.load());
+  copy->rows_ = rows_;
+  copy->traces_ = traces_;
+  copy->sources_ = sources_;
+  copy->trace_index_ = trace_index_;
+  copy->row_count_.store(row_count_.load());
+  copy->memory_bytes_.store(memory_bytes_.load());
+  copy->encoded_bytes_.store(encoded_bytes_.load());
+  copy->min_start_ = min_start_;
+  copy->max_start_ = max_start_;
+  for (Trace& trace : copy->traces_) {
+    if (trace.grown && trace.oldest_partition < oldest) copy->revise(trace, find_older(trace.id));
+  }
+  return copy;
+}
+
+void Generation::revise(Trace& trace, const std::optional<TraceExtent>& older) {
+  trace.grown = false;
+  trace.oldest_partition = UINT32_MAX;
+  trace.start_unix_nano = UINT64_MAX;
+  trace.end_unix_nano = 0;
+  trace.first_sequence = sequence(rows_[trace.first_row]);
+  for_each_row(trace, [&](const Row& row, uint32_t) {
+    trace.start_unix_nano = std::min(trace.start_unix_nano, row.start_unix_nano);
+    trace.end_unix_nano = std::max(trace.end_unix_nano, end_of(row.start_unix_nano, row.duration_nano));
+  });
+  if (older) add_older(trace, *older);
 }
 
 const Generation::Trace* Generation::find(const TraceId& id) const {

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <shared_mutex>
 #include <span>
@@ -29,6 +30,7 @@ struct TraceExtent {
   uint64_t start_unix_nano = 0;
   uint64_t end_unix_nano = 0;
   uint64_t first_sequence = 0;
+  uint32_t oldest_partition = 0;  // that holds any of them; 0: not known
 };
 using FindOlderTrace = std::function<std::optional<TraceExtent>(const TraceId&)>;
 
@@ -55,6 +57,7 @@ class Generation {
     uint32_t last_row;
     uint32_t row_count;
     bool grown;
+    uint32_t oldest_partition;  // of the older spans, if it has grown
 
     uint64_t duration_nano() const { return end_unix_nano - start_unix_nano; }
   };
@@ -69,6 +72,11 @@ class Generation {
   // `operations` has the catalogue's number for each row of the batch.
   void insert(BatchPtr batch, uint64_t sequence, uint64_t received_unix_nano, std::span<const uint32_t> operations,
               const FindOlderTrace& find_older);
+  // Whether a trace's extent includes spans of partitions before `oldest`.
+  bool is_outdated(uint32_t oldest) const;
+  // A copy in another partition, without the spans of partitions before `oldest` in the traces' extents. Nobody inserts
+  // meanwhile.
+  std::shared_ptr<Generation> revised(uint32_t partition, uint32_t oldest, const FindOlderTrace& find_older) const;
   void freeze() { frozen_.store(true, std::memory_order_release); }
 
   // Holds the rows still while the caller reads them.
@@ -102,6 +110,7 @@ class Generation {
   void look_up_new_traces(const Batch& batch, const FindOlderTrace& find_older);
   uint32_t trace_for(const TraceId& id, uint64_t start, uint64_t end, uint64_t sequence);
   void link(uint32_t trace, uint32_t row);
+  void revise(Trace& trace, const std::optional<TraceExtent>& older);
 
   const uint32_t partition_;
   mutable WriterFirstMutex mutex_;

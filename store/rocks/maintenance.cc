@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <span>
 
 #include "base/log.h"
 #include "base/metrics.h"
@@ -12,6 +13,7 @@
 #include "store/rocks/disk_space.h"
 #include "store/rocks/keys.h"
 #include "store/rocks/sealer.h"
+#include "store/rocks/stage_rows.h"
 
 namespace fathom::store {
 
@@ -31,13 +33,12 @@ Maintenance::~Maintenance() {
   stop();
 }
 
-Result<> Maintenance::start() {
-  if (Result<> recovered = retention_.recover(); !recovered) return recovered;
+void Maintenance::start() {
+  retention_.forget_operations();
   watch_disk();
   sealing_ = std::thread([this] { run_sealing(); });
   watching_ = std::thread([this] { run_watching(); });
   retaining_ = std::thread([this] { run_retention(); });
-  return {};
 }
 
 void Maintenance::stop() {
@@ -86,13 +87,31 @@ bool Maintenance::compaction_is_behind() {
   return engine_.writable.load() && engine_.database->unmerged_files(Family::kTrace) > kUnmergedFiles;
 }
 
+// On a full disk a segment must not take the last bytes: retention needs them to free more, and a write that fails
+// because they are missing stops RocksDB.
+Result<> Maintenance::room_to_seal(const Generation& generation) {
+  constexpr uint64_t kLeftBytes = 1 << 20;
+  if (engine_.writable.load()) return {};
+  const std::optional<DiskSpace> space = measure_disk(engine_);
+  const uint64_t needed = generation.encoded_bytes() + kLeftBytes;
+  if (!space || space->free_bytes >= needed) return {};
+  return unavailable("the disk is full: " + std::to_string(space->free_bytes) +
+                     " bytes are free, and a segment needs " + std::to_string(needed));
+}
+
 bool Maintenance::seal_oldest() {
   std::lock_guard not_while_dropping(changing_segments_);
   ViewPtr view = engine_.views.get();
+  if (view->generations.size() < 2) return true;  // retention dropped what waited
   std::shared_ptr<Generation> generation = view->generations.front();
   uint32_t number = engine_.last_segment.load() + 1;
   SegmentOptions segment_options{.listed_keys = engine_.options.listed_attribute_keys};
-  Result<SegmentInfo> info = seal({*generation, number, engine_.catalogue, segment_options}, engine_.sealed(), view);
+  Result<SegmentInfo> info = unavailable("");
+  if (Result<> room = room_to_seal(*generation); !room) {
+    info = room.error();
+  } else {
+    info = seal({*generation, number, engine_.catalogue, segment_options}, engine_.sealed(), view);
+  }
   {
     std::lock_guard lock(mutex_);
     seal_fault_ = info.ok() ? "" : info.error().message;
@@ -105,7 +124,7 @@ bool Maintenance::seal_oldest() {
   engine_.last_segment = number;
   engine_.sealed_sequence = info->last_sequence;
   // Before the view's snapshot, which would keep the deleted rows alive until the next one.
-  delete_stage(*generation);
+  delete_stage_rows(*engine_.database, *generation);
   engine_.views.update([&](View& next_view) {
     next_view.generations.erase(next_view.generations.begin());
     next_view.segments.push_back(std::make_shared<SegmentInfo>(*info));
@@ -113,16 +132,6 @@ bool Maintenance::seal_oldest() {
   });
   committer_.notify_sealed();
   return true;
-}
-
-void Maintenance::delete_stage(const Generation& generation) {
-  rocksdb::WriteBatch batch;
-  for (const Generation::Source& source : generation.sources()) {
-    batch.SingleDelete(engine_.database->family(Family::kStage), keys::stage(source.sequence));
-  }
-  // Not synced, and a failure is no loss: a start ignores stage rows that a segment has.
-  rocksdb::Status status = engine_.database->db().Write(rocksdb::WriteOptions(), &batch);
-  if (!status.ok()) log_warning("cannot clear sealed rows from the stage yet: " + status.ToString());
 }
 
 void Maintenance::run_watching() {
@@ -136,7 +145,7 @@ void Maintenance::run_watching() {
   }
 }
 
-// Apart from the watching of the disk: dropping waits for sealing, and sealing may wait for the disk.
+// Apart from the watching of the disk: dropping waits while a segment is sealed, and sealing may wait for the disk.
 void Maintenance::run_retention() {
   yield_to_requests();
   std::unique_lock lock(mutex_);
@@ -178,19 +187,23 @@ void Maintenance::apply_retention() {
   const RocksOptions& options = engine_.options;
   uint64_t now = engine_.now();
   if (options.retention_age_nano != 0 && now > options.retention_age_nano) {
-    [[maybe_unused]] Result<> dropped = drop_before(now - options.retention_age_nano);
+    note(drop_before(now - options.retention_age_nano));
   }
   forget_operations();
   if (options.retention_bytes != 0) keep_to_size();
+  if (retention_.is_incomplete()) {
+    std::lock_guard not_while_sealing(changing_segments_);
+    note(retention_.complete(committer_));
+  }
   if (leftovers_.exchange(false) && !reclaim()) leftovers_ = true;
 }
 
 void Maintenance::keep_to_size() {
   // First what costs no span.
   if (bytes_beyond_size() > 0) reclaim();
-  if (uint32_t through = beyond_size(); through != 0) {
-    [[maybe_unused]] Result<> dropped = drop_partitions(through, UINT64_MAX, "size");
-  }
+  Retention::Drop wanted = beyond_size(*engine_.views.get());
+  if (wanted.through == 0) wanted = beyond_size_unsealed();
+  if (wanted.through != 0) note(drop(wanted));
 }
 
 // Gives back what takes room and holds nothing: logs of rows that have been sealed, those rows in the stage, and rows
@@ -225,20 +238,41 @@ uint64_t Maintenance::bytes_beyond_size() const {
   return used > limit ? used - limit : 0;
 }
 
-// The newest partition that must go for the rest to keep to the limit of size; 0: none.
-uint32_t Maintenance::beyond_size() const {
-  uint64_t excess = bytes_beyond_size();
-  ViewPtr view = engine_.views.get();
+// The newest partition that must go for the rest to keep to the limit of size. The one that takes rows stays, unless
+// its segments alone exceed the limit, which was lowered then; on a full disk it would stay for ever.
+Retention::Drop Maintenance::beyond_size(const View& view) const {
+  const uint64_t excess = bytes_beyond_size(), limit = engine_.options.retention_bytes;
+  const uint32_t hot = view.generations.back()->partition();
   std::map<uint32_t, uint64_t> bytes;
-  for (const SegmentInfoPtr& segment : view->segments) bytes[segment->partition] += segment->bytes;
+  for (const SegmentInfoPtr& segment : view.segments) bytes[segment->partition] += segment->bytes;
+  Retention::Drop drop{.through = 0, .generations = 0, .reason = "size"};
   uint64_t dropped = 0;
-  uint32_t through = 0;
   for (const auto& [partition, size] : bytes) {
-    if (dropped >= excess || partition >= view->generations.back()->partition()) break;
+    if (dropped >= excess || (partition >= hot && size <= limit)) break;
     dropped += size;
-    through = partition;
+    drop.through = partition;
   }
-  return through;
+  return drop;
+}
+
+// On a full disk, where sealing fails: what is in memory and in the log alone may exceed a limit that was lowered. The
+// rows received first go.
+Retention::Drop Maintenance::beyond_size_unsealed() {
+  Retention::Drop drop{.through = 0, .generations = 0, .reason = "size"};
+  const uint64_t limit = engine_.options.retention_bytes;
+  const auto unsealed_bytes = [](const View& view) {
+    uint64_t bytes = 0;
+    for (const auto& generation : view.generations) bytes += generation->encoded_bytes();
+    return bytes;
+  };
+  if (engine_.writable.load() || bytes_beyond_size() == 0 || unsealed_bytes(*engine_.views.get()) <= limit) return drop;
+  if (wait_sealed(committer_.rotate())) return drop;
+  const ViewPtr view = engine_.views.get();
+  for (uint64_t left = unsealed_bytes(*view); left > limit;
+       left -= view->generations[drop.generations++]->encoded_bytes()) {
+    drop.through = view->generations[drop.generations]->partition();
+  }
+  return drop;
 }
 
 // A drop does this itself, unless a question was under way that began before it.
@@ -250,7 +284,7 @@ void Maintenance::forget_operations() {
 
 Result<> Maintenance::drop_before(uint64_t received_unix_nano) {
   uint32_t through = beyond_age(received_unix_nano);
-  return through == 0 ? Result<>() : drop_partitions(through, received_unix_nano, "age");
+  return through == 0 ? Result<>() : drop_aged(through, received_unix_nano);
 }
 
 // The newest partition that received nothing later; 0: none.
@@ -283,19 +317,64 @@ Result<> Maintenance::wait_sealed(uint64_t sequence) {
   return unavailable(stopping_ ? "the store is closing" : "sealing fails for now: " + seal_fault_);
 }
 
-Result<> Maintenance::drop_partitions(uint32_t through, uint64_t received_before, const char* reason) {
-  // Rows in memory may belong to traces that lose their beginning; sealed, they are corrected like all others.
-  uint64_t frozen = committer_.rotate(through >= engine_.views.get()->generations.back()->partition());
-  if (Result<> sealed = wait_sealed(frozen); !sealed) return sealed;
+// The newest reception decides, so what arrives while this waits for the committer makes a partition younger.
+Result<> Maintenance::drop_aged(uint32_t through, uint64_t received_before) {
+  if (through >= engine_.views.get()->generations.back()->partition()) committer_.rotate(true);
   std::lock_guard not_while_sealing(changing_segments_);
-  // What arrived while this waited may have made a partition younger.
-  for (const SegmentInfoPtr& segment : engine_.views.get()->segments) {
-    if (segment->last_received_unix_nano >= received_before) through = std::min(through, segment->partition - 1);
-  }
-  if (through == 0) return {};
-  Result<> dropped = retention_.drop_through(through, reason);
+  through = std::min(through, beyond_age(received_before));
+  return through == 0 ? Result<>() : drop_locked({through, frozen_through(through), "age"});
+}
+
+// Generations of partitions up to this one, without the one that takes rows. They are the oldest.
+size_t Maintenance::frozen_through(uint32_t partition) const {
+  const ViewPtr view = engine_.views.get();
+  const auto frozen = std::span(view->generations).first(view->generations.size() - 1);
+  return static_cast<size_t>(
+      std::ranges::count_if(frozen, [&](const auto& generation) { return generation->partition() <= partition; }));
+}
+
+Result<> Maintenance::drop(Retention::Drop drop) {
+  // Its rows in memory stay, in a partition of their own.
+  if (drop.through >= engine_.views.get()->generations.back()->partition()) committer_.rotate(true);
+  std::lock_guard not_while_sealing(changing_segments_);
+  // Those may have been sealed meanwhile.
+  drop.generations = std::min(drop.generations, engine_.views.get()->generations.size() - 1);
+  return drop_locked(drop);
+}
+
+Result<> Maintenance::drop_locked(const Retention::Drop& drop) {
+  Result<> dropped = retention_.drop(drop, committer_);
+  if (engine_.live->is_live(drop.through)) return dropped;
+  if (drop.generations > 0) note_unsealed_dropped();
   leftovers_ = true;  // not before: what is not dropped yet cannot be given back
   return dropped;
+}
+
+// Those who wait for these rows to be sealed wait no longer. The log that holds them can go, which a full disk needs.
+void Maintenance::note_unsealed_dropped() {
+  committer_.notify_sealed();
+  {
+    std::lock_guard lock(mutex_);
+    sealed_.notify_all();
+  }
+  uint64_t left = 0;
+  for (const auto& generation : engine_.views.get()->generations) left += generation->encoded_bytes();
+  const std::optional<DiskSpace> space = measure_disk(engine_);
+  if (engine_.writable.load() || !space || space->free_bytes < engine_.database->flush_bytes(left)) return;
+  const rocksdb::Status status = engine_.database->flush();
+  if (!status.ok()) log_warning("cannot give back the log of dropped spans yet: " + status.ToString());
+}
+
+// Only opening the store again helps a RocksDB that a fault stopped, also where retention could make room.
+void Maintenance::note(const Result<>& dropped) {
+  std::string fault = dropped.ok() ? "" : dropped.error().message;
+  if (!fault.empty() && fault != drop_fault_) log_warning("retention cannot drop partitions yet: " + fault);
+  drop_fault_ = std::move(fault);
+  if (dropped.ok() || engine_.database->may_ingest() || !engine_.database->make_small_room()) return;
+  if (engine_.options.on_unrecoverable) {
+    engine_.options.on_unrecoverable("a fault of the disk has stopped RocksDB, and retention must free space: " +
+                                     drop_fault_);
+  }
 }
 
 Result<> Maintenance::compact() {

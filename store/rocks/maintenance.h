@@ -22,7 +22,9 @@ class Maintenance {
   Maintenance(Engine& engine, Committer& committer);
   ~Maintenance();
 
-  Result<> start();
+  // Before the committer starts; start() afterwards.
+  Result<> recover() { return retention_.recover(); }
+  void start();
   void stop();
   // A generation waits to be sealed.
   void wake();
@@ -34,8 +36,8 @@ class Maintenance {
  private:
   void run_sealing();
   bool compaction_is_behind();
+  Result<> room_to_seal(const Generation& generation);
   bool seal_oldest();
-  void delete_stage(const Generation& generation);
   void run_watching();
   void run_retention();
   void watch_disk();
@@ -43,11 +45,17 @@ class Maintenance {
   void forget_operations();
   uint32_t beyond_age(uint64_t received_unix_nano) const;
   uint64_t bytes_beyond_size() const;
-  uint32_t beyond_size() const;
+  Retention::Drop beyond_size(const View& view) const;
+  Retention::Drop beyond_size_unsealed();
   void keep_to_size();
   bool reclaim();
   bool has_leftover_traces() const;
-  Result<> drop_partitions(uint32_t through, uint64_t received_before, const char* reason);
+  Result<> drop(Retention::Drop drop);
+  Result<> drop_locked(const Retention::Drop& drop);
+  Result<> drop_aged(uint32_t through, uint64_t received_before);
+  size_t frozen_through(uint32_t partition) const;
+  void note_unsealed_dropped();
+  void note(const Result<>& dropped);
 
   Engine& engine_;
   Committer& committer_;
@@ -59,6 +67,7 @@ class Maintenance {
   bool stopping_ = false;
   std::atomic<bool> leftovers_{false};  // of what was dropped
   std::string seal_fault_;
+  std::string drop_fault_;  // the last one that was logged; of the thread of retention
   std::thread sealing_;
   std::thread watching_;
   std::thread retaining_;

@@ -57,7 +57,7 @@ Result<> complete_lost_drops(Engine& engine) {
   Result<uint32_t> first = first_whole_partition(engine);
   if (!first) return first.error();
   if (*first <= engine.live->oldest()) return {};
-  if (Result<> recorded = record_drop(engine, *first); !recorded) return recorded;
+  if (Result<> recorded = record_drop(engine, *first, engine.sealed_sequence.load()); !recorded) return recorded;
   log_warning("damage to the log had undone the drop of the partitions before " + std::to_string(*first) +
               "; they are dropped again");
   engine.views.update([&](View& view) {

@@ -8,6 +8,7 @@
 #include "store/rocks/keys.h"
 #include "store/rocks/losses.h"
 #include "store/rocks/operation_rows.h"
+#include "store/rocks/stage_rows.h"
 
 namespace fathom::store {
 
@@ -26,9 +27,23 @@ std::string oldest_partition_value(uint32_t partition) {
   return value;
 }
 
+// On a disk that is full to the last byte, too.
+Result<> write_small(Database& database, rocksdb::WriteBatch& batch, const char* doing) {
+  if (Result<> room = database.make_small_room(); !room) return room;
+  rocksdb::WriteOptions options;
+  options.sync = true;
+  const rocksdb::Status status = database.db().Write(options, &batch);
+  return status.ok() ? Result<>() : Result<>(from_status(status, doing));
+}
+
+// Notes of dropped partitions are turned into corrections in batches of this size: a full disk has room for one.
+constexpr size_t kCorrectionBatchBytes = 64 << 10;
+// So many notes are deleted together, because the corrections are flushed before.
+constexpr size_t kDoneNotesBytes = 1 << 20;
+
 }  // namespace
 
-Result<> record_drop(Engine& engine, uint32_t oldest) {
+Result<> record_drop(Engine& engine, uint32_t oldest, uint64_t sealed_sequence) {
   Database& database = *engine.database;
   rocksdb::WriteBatch batch;
   for (const SegmentInfoPtr& segment : engine.views.get()->segments) {
@@ -37,48 +52,86 @@ Result<> record_drop(Engine& engine, uint32_t oldest) {
   }
   batch.Put(database.family(Family::kDefault), keys::kOldestPartition, oldest_partition_value(oldest));
   std::string sealed;
-  ByteWriter(sealed).u64(engine.sealed_sequence.load());
+  ByteWriter(sealed).u64(sealed_sequence);
   batch.Put(database.family(Family::kDefault), keys::kSealedSequence, sealed);
-  rocksdb::WriteOptions options;
-  options.sync = true;
-  rocksdb::Status status = database.db().Write(options, &batch);
+  if (Result<> written = write_small(database, batch, "drop old partitions"); !written) return written;
   // Files are deleted next, so the record must not depend on the log.
-  if (status.ok()) status = database.flush({Family::kDefault, Family::kSegment});
+  rocksdb::Status status = database.flush({Family::kDefault, Family::kSegment});
   if (!status.ok()) return from_status(status, "drop old partitions");
   engine.live->set_oldest(oldest);
+  engine.sealed_sequence = sealed_sequence;
   return {};
 }
 
 Result<> Retention::recover() {
-  if (Result<> corrected = correct_traces(); !corrected) return corrected;
+  Result<> corrected = correct_traces();
+  // A full disk has no room for corrections yet; queries go on.
+  has_uncorrected_ = !corrected && corrected.error().code == ErrorCode::kUnavailable;
+  if (!corrected && !has_uncorrected_) return corrected;
   if (Result<> loaded = load_corrections(); !loaded) return loaded;
+  engine_.views.update([&](View& view) {
+    view.corrections = corrections_;
+    view.snapshot = take_snapshot(engine_.database->db());
+  });
+  if (!has_uncorrected_) engine_.live->set_corrected();
   delete_files();
-  forget_operations();
   return {};
 }
 
-Result<> Retention::drop_through(uint32_t partition, const char* reason) {
-  if (!engine_.live->is_live(partition)) return {};
+Result<> Retention::drop(const Drop& drop, Committer& committer) {
+  if (!engine_.live->is_live(drop.through)) return {};
+  if (Result<> written = write_drop(drop); !written) return written;
+  has_uncorrected_ = true;
+  has_files_ = true;
+  // Before the view's snapshot, which would keep the deleted rows alive.
+  for (size_t i = 0; i < drop.generations; ++i) {
+    delete_stage_rows(*engine_.database, *engine_.views.get()->generations[i]);
+  }
+  Result<> corrected = correct(committer, drop.generations);
+  engine_.catalogue.retire(drop.through + 1);
+  delete_files();
+  forget_operations();
+  return corrected;
+}
+
+Result<> Retention::complete(Committer& committer) {
+  if (has_files_) delete_files();
+  return has_uncorrected_ ? correct(committer, 0) : Result<>();
+}
+
+// From here on the partitions are gone, whatever fails afterwards.
+Result<> Retention::write_drop(const Drop& drop) {
+  const ViewPtr view = engine_.views.get();
   uint64_t spans = 0, received_unix_nano = 0;
-  for (const SegmentInfoPtr& segment : engine_.views.get()->segments) {
-    if (segment->partition > partition) continue;
+  for (const SegmentInfoPtr& segment : view->segments) {
+    if (segment->partition > drop.through) continue;
     spans += segment->rows;
     received_unix_nano = std::max(received_unix_nano, segment->last_received_unix_nano);
   }
-  if (Result<> recorded = record_drop(engine_, partition + 1); !recorded) return recorded;
-  engine_.catalogue.retire(partition + 1);
-  dropped_spans(reason).add(spans);
+  uint64_t sealed_sequence = engine_.sealed_sequence.load();
+  for (size_t i = 0; i < drop.generations; ++i) {
+    spans += view->generations[i]->row_count();
+    sealed_sequence = view->generations[i]->sources().back().sequence;
+  }
+  if (Result<> recorded = record_drop(engine_, drop.through + 1, sealed_sequence); !recorded) return recorded;
+  dropped_spans(drop.reason).add(spans);
   forget_losses(engine_, received_unix_nano);
+  return {};
+}
+
+// Even without corrections what was dropped must go from sight.
+Result<> Retention::correct(Committer& committer, size_t dropped_generations) {
   Result<> corrected = correct_traces();
   if (corrected) corrected = load_corrections();
-  // Even without corrections the dropped segments must go from sight.
-  engine_.views.update([&](View& view) {
-    std::erase_if(view.segments, [&](const SegmentInfoPtr& segment) { return segment->partition <= partition; });
+  committer.revise_generations(dropped_generations, [&](View& view) {
+    std::erase_if(view.segments,
+                  [&](const SegmentInfoPtr& segment) { return !engine_.live->is_live(segment->partition); });
+    view.corrections = corrections_;
     view.snapshot = take_snapshot(engine_.database->db());
     past_eras_.push_back(std::exchange(view.era, std::make_shared<const bool>()));
   });
-  delete_files();
-  forget_operations();
+  has_uncorrected_ = !corrected;
+  if (corrected) engine_.live->set_corrected();
   return corrected;
 }
 
@@ -92,28 +145,46 @@ Result<> Retention::correct_traces() {
   Database& database = *engine_.database;
   auto view = std::make_shared<View>(*engine_.views.get());
   view->snapshot = take_snapshot(database.db());
-  QueryBudget unlimited;
-  SealedReader reader(engine_.sealed(), view, unlimited);
-  rocksdb::WriteBatch batch, done;
-  std::string end = keys::partition(engine_.live->oldest());
+  const std::string end = keys::partition(engine_.live->oldest());
   std::unique_ptr<rocksdb::Iterator> notes(
       database.db().NewIterator(rocksdb::ReadOptions(), database.family(Family::kStraddle)));
-  for (notes->Seek(keys::partition(0)); notes->Valid() && notes->key().ToStringView() < end; notes->Next()) {
-    std::optional<TraceId> id = keys::straddle_trace(notes->key().ToStringView());
+  notes->Seek(keys::partition(0));
+  rocksdb::WriteBatch done;
+  while (notes->Valid() && notes->key().ToStringView() < end) {
+    if (Result<> corrected = correct_some(view, *notes, end, done); !corrected) return corrected;
+    if (done.GetDataSize() < kDoneNotesBytes) continue;
+    if (Result<> deleted = delete_notes(done); !deleted) return deleted;
+  }
+  if (!notes->status().ok()) return from_status(notes->status(), "read traces over several partitions");
+  return delete_notes(done);
+}
+
+// After the corrections have left the log: damage to the log must not destroy both.
+Result<> Retention::delete_notes(rocksdb::WriteBatch& done) {
+  if (done.Count() == 0) return {};
+  rocksdb::Status status = engine_.database->flush({Family::kTrace, Family::kCorrected});
+  if (!status.ok()) return from_status(status, "correct traces over several partitions");
+  Result<> deleted = write_small(*engine_.database, done, "correct traces over several partitions");
+  done.Clear();
+  return deleted;
+}
+
+// One batch. A reader of its own, because readers keep what they decoded.
+Result<> Retention::correct_some(const ViewPtr& view, rocksdb::Iterator& notes, std::string_view end,
+                                 rocksdb::WriteBatch& done) {
+  Database& database = *engine_.database;
+  QueryBudget unlimited;
+  SealedReader reader(engine_.sealed(), view, unlimited);
+  rocksdb::WriteBatch batch;
+  for (; notes.Valid() && notes.key().ToStringView() < end; notes.Next()) {
+    if (batch.GetDataSize() >= kCorrectionBatchBytes) break;
+    std::optional<TraceId> id = keys::straddle_trace(notes.key().ToStringView());
     Result<> corrected = id ? correct_trace(reader, *id, batch) : Result<>(corrupt("the note itself is damaged"));
     if (!corrected && corrected.error().code != ErrorCode::kCorrupt) return corrected;
     if (!corrected) lose("straddle", corrected.error());
-    done.Delete(database.family(Family::kStraddle), notes->key());
+    done.Delete(database.family(Family::kStraddle), notes.key());
   }
-  if (!notes->status().ok()) return from_status(notes->status(), "read traces over several partitions");
-  if (done.Count() == 0) return {};
-  rocksdb::WriteOptions options;
-  options.sync = true;
-  rocksdb::Status status = database.db().Write(options, &batch);
-  // Notes are deleted after the corrections have left the log: damage to the log must not destroy both.
-  if (status.ok()) status = database.flush({Family::kTrace, Family::kCorrected});
-  if (status.ok()) status = database.db().Write(rocksdb::WriteOptions(), &done);
-  return status.ok() ? Result<>() : Result<>(from_status(status, "correct traces over several partitions"));
+  return batch.Count() == 0 ? Result<>() : write_small(database, batch, "correct traces over several partitions");
 }
 
 Result<> Retention::correct_trace(SealedReader& reader, const TraceId& id, rocksdb::WriteBatch& batch) {
@@ -138,7 +209,7 @@ Result<> Retention::correct_trace(SealedReader& reader, const TraceId& id, rocks
 
 Result<> Retention::load_corrections() {
   Database& database = *engine_.database;
-  auto corrected = std::make_shared<Corrections>();
+  auto corrected = std::make_shared<Corrections>(engine_.options.corrections_in_memory);
   rocksdb::WriteBatch outdated;
   std::unique_ptr<rocksdb::Iterator> rows(
       database.db().NewIterator(rocksdb::ReadOptions(), database.family(Family::kCorrected)));
@@ -147,29 +218,45 @@ Result<> Retention::load_corrections() {
     bool live = engine_.live->is_live(keys::partition_of(rows->key().ToStringView()));
     Result<TracePart> part = decode_trace_part_value(rows->value().ToStringView());
     if (id && live && part) {
-      corrected->emplace(*id, part->summary);
+      corrected->add(*id, part->summary);
       continue;
     }
     if (!id || live) lose("corrected", part ? corrupt("its key is damaged") : part.error());
     outdated.Delete(database.family(Family::kCorrected), rows->key());
+    remove_beyond(outdated, kCorrectionBatchBytes);
   }
   if (!rows->status().ok()) return from_status(rows->status(), "read corrected traces");
-  rocksdb::Status status = database.db().Write(rocksdb::WriteOptions(), &outdated);
-  if (!status.ok()) log_warning("cannot remove outdated corrections yet: " + status.ToString());
-  engine_.views.update([&](View& view) {
-    view.corrections = corrected;
-    view.snapshot = take_snapshot(database.db());
-  });
+  remove_beyond(outdated, 0);
+  corrected->finish();
+  corrected_traces().set(static_cast<int64_t>(corrected->count()));
+  corrected_traces_in_memory().set(static_cast<int64_t>(corrected->in_memory().size()));
+  corrections_ = std::move(corrected);
   return {};
+}
+
+// Not synced, and a failure is no loss: the next time removes them. Not on a full disk, which has no room for it.
+void Retention::remove_beyond(rocksdb::WriteBatch& outdated, size_t bytes) {
+  if (outdated.GetDataSize() < bytes || outdated.Count() == 0) return;
+  rocksdb::Status status = rocksdb::Status::NoSpace();
+  if (engine_.writable.load()) status = engine_.database->db().Write(rocksdb::WriteOptions(), &outdated);
+  if (!status.ok()) log_warning("cannot remove outdated corrections yet: " + status.ToString());
+  outdated.Clear();
 }
 
 void Retention::delete_files() {
   std::string begin = keys::partition(0);
   std::string end = keys::partition(engine_.live->oldest());
+  has_files_ = false;
+  if (Result<> room = engine_.database->make_small_room(); !room) {
+    has_files_ = true;
+    return log_warning("cannot delete files of dropped partitions yet: " + room.error().message);
+  }
   // Not files of kSegment: record_drop() deletes its rows. A file with these deletions could go before the rows.
   for (Family family : {Family::kBlock, Family::kSlow, Family::kLatency}) {
     rocksdb::Status status = engine_.database->delete_files(family, begin, end);
-    if (!status.ok()) log_warning("cannot delete files of dropped partitions yet: " + status.ToString());
+    if (status.ok()) continue;
+    has_files_ = true;
+    log_warning("cannot delete files of dropped partitions yet: " + status.ToString());
   }
 }
 

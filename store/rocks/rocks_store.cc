@@ -125,10 +125,11 @@ Result<std::unique_ptr<RocksStore>> RocksStore::open(RocksOptions options) {
   impl->committer = std::make_unique<Committer>(impl->engine);
   impl->maintenance = std::make_unique<Maintenance>(impl->engine, *impl->committer);
   Maintenance* maintenance = impl->maintenance.get();
+  if (Result<> recovered = maintenance->recover(); !recovered) return recovered.error();
   if (Result<> started = impl->committer->start([maintenance] { maintenance->wake(); }); !started) {
     return started.error();
   }
-  if (Result<> started = maintenance->start(); !started) return started.error();
+  maintenance->start();
   impl->captures = std::make_unique<Captures>(impl->engine);
   if (Result<> started = impl->captures->start(); !started) return started.error();
   return std::unique_ptr<RocksStore>(new RocksStore(std::move(impl)));

@@ -52,6 +52,8 @@ struct RocksOptions {
   uint64_t capture_idle_nano = 60'000'000'000;        // uploads end when nothing came for so long
   uint32_t capture_writers = 64;                      // uploads at the same time; more are refused as retryable
   uint64_t cache_bytes = 48 << 20;  // for blocks; as much for directories of segments, a quarter for resources
+  size_t corrections_in_memory =
+      50'000;  // traces that lost spans to retention; about 7 MB. The rest are read when needed
   uint64_t maintenance_interval_nano = 10'000'000'000;
   rocksdb::Env* env = nullptr;              // not owned; null: the real file system
   std::function<uint64_t()> now_unix_nano;  // null: the real clock

@@ -126,13 +126,6 @@ Result<> Search::begin() {
   return {};
 }
 
-// What retention took away changed these traces' places; lists and blocks still have the old ones.
-void Search::push_corrected() {
-  for (const auto& [id, summary] : *view_->corrections) {
-    push_candidate(entry_of(id, summary), !matcher_.everything());
-  }
-}
-
 Result<> Search::step(const Node& node) {
   switch (node.kind) {
     case Kind::kCandidate:
@@ -147,6 +140,10 @@ Result<> Search::step(const Node& node) {
       return scan_memory(node);
     case Kind::kNamedScan:
       return scan_named(node);
+    case Kind::kCorrectedScan:
+      return scan_corrected(node);
+    case Kind::kCorrectedRowScan:
+      return scan_corrected_rows(node);
   }
   return {};
 }
@@ -236,7 +233,7 @@ void Search::join_equal(const SlowEntry& entry) {
 // Lists and blocks know that a trace matches, but not whether by rows that retention took away or that came later.
 Result<bool> Search::must_be_matched(const Node& node) {
   if (matcher_.everything()) return false;
-  if (node.check || view_->corrections->contains(node.entry.trace_id)) return true;
+  if (node.check || view_->corrections->may_contain(node.entry.trace_id)) return true;
   return traces_.grew_later(node.entry.trace_id);
 }
 

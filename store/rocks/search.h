@@ -8,6 +8,7 @@
 // Where each trace is wanted once, by a span, the page before need not be remembered: it had those traces that have a
 // matching span before its end (search_once.cc).
 // Where the filter names traces, these are the candidates, and no list is read (search_named.cc).
+// Traces that lost spans to retention are found by their corrections (search_corrected.cc).
 // Thread safety: one query, one thread.
 // Ownership: it borrows everything. Source of the idea: Fagin, Lotem, Naor (2001).
 #pragma once
@@ -36,7 +37,16 @@ class Search {
   Result<SlowPage> run();
 
  private:
-  enum class Kind { kCandidate, kHourRest, kMinuteRest, kBlockScan, kMemoryScan, kNamedScan };
+  enum class Kind {
+    kCandidate,
+    kHourRest,
+    kMinuteRest,
+    kBlockScan,
+    kMemoryScan,
+    kNamedScan,
+    kCorrectedScan,
+    kCorrectedRowScan
+  };
 
   using TraceIds = std::unordered_set<TraceId, IdHash>;
   using GrownPtr = std::shared_ptr<const GrownTraces>;
@@ -84,6 +94,10 @@ class Search {
   void push_candidate(const SlowEntry& entry, bool check, GrownPtr grown = nullptr);
   Result<> begin();
   void push_corrected();
+  void push_corrected_scan(Kind kind, uint64_t longest_nano);
+  void offer_corrected(const TraceId& id, const TraceSummary& summary, Best& best) const;
+  Result<> scan_corrected(const Node& node);
+  Result<> scan_corrected_rows(const Node& node);
   Result<> push_grown();
   Result<> push_as_it_was(const TraceIds& ids);
   Result<> collect_grown(const SegmentInfo& info, TraceIds& ids);

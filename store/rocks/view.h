@@ -10,12 +10,12 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include <rocksdb/db.h>
 
 #include "base/result.h"
+#include "store/rocks/corrections.h"
 #include "store/rocks/generation.h"
 #include "store/span_store.h"
 
@@ -45,9 +45,6 @@ struct SegmentInfo {
   static Result<SegmentInfo> decode(std::string_view key, std::string_view value);
 };
 using SegmentInfoPtr = std::shared_ptr<const SegmentInfo>;
-
-// Traces that lost spans to retention, with what is true of them now.
-using Corrections = std::unordered_map<TraceId, TraceSummary, IdHash>;
 
 struct View {
   std::vector<std::shared_ptr<Generation>> generations;  // oldest first; the last one takes rows

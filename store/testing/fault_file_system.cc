@@ -59,6 +59,7 @@ IOStatus FaultFileSystem::NewWritableFile(const std::string& path, const FileOpt
   std::lock_guard lock(mutex_);
   IOStatus status = refusal();
   if (!status.ok()) return status;
+  if (refuse_tables_ && path.ends_with(".sst")) return IOStatus::NoSpace("the test's disk has no space for tables");
   bool existed = target()->FileExists(path, options.io_options, debug).ok();
   status = target()->NewWritableFile(path, options, file, debug);
   if (!status.ok()) return status;

@@ -33,6 +33,8 @@ class FaultFileSystem : public rocksdb::FileSystemWrapper {
   // The disk takes this many bytes more, a part of the last write included, and then has no space.
   void set_free_bytes(uint64_t bytes);
   void release_space();
+  // No table can be begun because the disk has no space, so that sealing fails; logs still grow.
+  void refuse_tables(bool refuse) { refuse_tables_ = refuse; }
   // Whatever changes the disk fails with an I/O error.
   void fail_writes(bool fail);
   // Syncs fail; what they should have made durable never becomes so, however many later ones succeed.
@@ -104,6 +106,7 @@ class FaultFileSystem : public rocksdb::FileSystemWrapper {
   bool fail_writes_ = false;
   bool fail_syncs_ = false;
   std::atomic<bool> fail_reads_{false};
+  std::atomic<bool> refuse_tables_{false};
   std::atomic<uint64_t> file_syncs_{0};
   std::atomic<uint64_t> directory_syncs_{0};
 };
