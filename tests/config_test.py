@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import socket
 import subprocess
 import tempfile
@@ -13,7 +14,7 @@ import urllib.request
 from harness import otlp
 from harness.daemon import FREE_PORTS, Daemon, run
 from harness.main import main
-from harness.server import BIN, PATIENCE_S, until
+from harness.server import BIN, PATIENCE_S, ROOT, until
 
 
 class Files(unittest.TestCase):
@@ -250,6 +251,39 @@ class Places(unittest.TestCase):
                 self.assertEqual(outcome.returncode, 5, outcome.stderr)
                 self.assertIn(words, outcome.stderr)
                 self.assertIn("chown -R", outcome.stderr)
+
+    def test_a_data_directory_without_its_store_is_refused_for_good(self):
+        with tempfile.TemporaryDirectory(prefix="fathom-test-") as place:
+            data = f"{place}/data"
+            with Daemon("fathom-server", f"{FREE_PORTS}data = {data}\n"):
+                pass
+            os.rename(f"{data}/store", f"{place}/unmounted")
+            status, _, says = run("fathom-server", "--data", data, "--http", "127.0.0.1:0", "--otlp-grpc", "127.0.0.1:0",
+                                  "--otlp-http", "127.0.0.1:0", "--ingest", "127.0.0.1:0")
+            self.assertEqual(status, 7, says)
+            self.assertIn(f"mount the disk of {data}/store", says)
+            self.assertFalse(os.path.exists(f"{data}/store"))
+            self.assertEqual(run("fathom", "up", "--data", data, "--http", "127.0.0.1:0", "--otlp-grpc", "127.0.0.1:0",
+                                 "--otlp-http", "127.0.0.1:0", "--ingest", "127.0.0.1:0")[0], 7)
+
+    def test_an_upgrade_is_reverted_by_command(self):
+        with tempfile.TemporaryDirectory(prefix="fathom-test-") as place:
+            data = f"{place}/data"
+            shutil.copytree(ROOT / "store/testdata/data-v5", data)
+            version = pathlib.Path(data, "version")
+            with Daemon("fathom-server", f"{FREE_PORTS}data = {data}\n") as server:
+                server.says("from format 5 to")
+                self.assertIn("in use", run("fathom-server", "revert-upgrade", data)[2])
+            self.assertNotEqual(version.read_text(encoding="ascii"), "5\n")
+            status, says, _ = run("fathom-server", "revert-upgrade", data)
+            self.assertEqual(status, 0)
+            self.assertRegex(says, "Everything received since .* is lost")
+            self.assertEqual(version.read_text(encoding="ascii"), "5\n")
+            self.assertIn("no upgrade", run("fathom-server", "revert-upgrade", data)[2])
+            with Daemon("fathom-server", f"{FREE_PORTS}data = {data}\n"):
+                pass
+            self.assertEqual(run("fathom-server", "commit-upgrade", data)[0], 0)
+            self.assertFalse(os.path.exists(f"{data}/before-upgrade"))
 
     def test_an_agent_says_where_it_looked_for_its_collector(self):
         with tempfile.TemporaryDirectory(prefix="fathom-test-") as state:

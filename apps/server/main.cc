@@ -9,6 +9,7 @@
 #include "apps/server/page.h"
 #include "apps/server/server.h"
 #include "apps/server/snapshot_worker.h"
+#include "apps/server/upgrade_commands.h"
 #include "base/journal.h"
 #include "base/log.h"
 #include "base/metrics.h"
@@ -129,6 +130,9 @@ cli::ExitCode check(const cli::Settings& settings, const ServerOptions& options)
 }
 
 cli::ExitCode run(const std::vector<std::string>& words) {
+  if (const auto done = run_upgrade_command(words)) {
+    return done->ok() ? print(**done + "\n") : refuse(cli::ExitCode::kLocalFailure, done->error().message);
+  }
   const cli::CommandLine& line = server_command_line();
   Result<cli::Settings> settings = cli::parse_settings(line, words);
   if (!settings) return refuse(cli::ExitCode::kUsage, settings.error().message);

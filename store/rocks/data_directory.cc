@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/replace_file.h"
 #include "base/sync_directory.h"
+#include "store/rocks/upgrade_backup.h"
 
 namespace fathom::store {
 
@@ -78,11 +79,16 @@ Error missing_version(const std::string& path, int newest) {
                  std::to_string(newest) + ")");
 }
 
+// A directory may name the version to revert to.
+std::string revert_hint(const std::string& path) {
+  if (!pending_upgrade(path)) return "";
+  return "; or revert the upgrade with the newer program: fathom-server revert-upgrade " + path;
+}
+
 Error newer_version(const std::string& path, int version, int newest) {
   return {ErrorCode::kUnsupported, path + " was written by a newer fathom (format " + std::to_string(version) +
                                        ", this program reads up to " + std::to_string(newest) +
-                                       "); use that version, or another --data directory; if " + path +
-                                       "/before-upgrade exists, the newer version can revert its upgrade"};
+                                       "); use that version, or another --data directory" + revert_hint(path)};
 }
 
 Result<int> parse_version(const std::string& path, const std::string& text) {
@@ -125,6 +131,9 @@ Result<DirectoryFormat> check_without_number(const std::string& path, const Vers
 
 Result<DirectoryFormat> check_data_directory(const std::string& path, int newest) {
   if (Result<> made = make_directory(path); !made) return made.error();
+  if (is_being_reverted(path)) {
+    return corrupt("the upgrade of " + path + " is being reverted; finish that: fathom-server revert-upgrade " + path);
+  }
   const VersionFile file = read_version(path);
   if (file.number.empty()) return check_without_number(path, file, newest);
   Result<int> version = parse_version(path, file.number);

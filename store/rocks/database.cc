@@ -17,11 +17,16 @@
 
 #include "base/directory_cure.h"
 #include "base/lock_holder.h"
+#include "base/log.h"
 #include "base/thread_priority.h"
+#include "base/time.h"
 #include "store/rocks/block_cuts.h"
 #include "store/rocks/data_directory.h"
+#include "store/rocks/disk_space.h"
 #include "store/rocks/keys.h"
 #include "store/rocks/merge_operators.h"
+#include "store/rocks/upgrade_backup.h"
+#include "store/rocks/upgrade_keeper.h"
 
 namespace fathom::store {
 
@@ -233,20 +238,6 @@ Result<> make_ingest_directory(const std::string& path) {
   return error ? Result<>(invalid("cannot create " + path + "/ingest: " + error.message())) : Result<>();
 }
 
-// An older directory gets the new version at once: older servers cannot read what is written from now on.
-Result<DirectoryFormat> prepare_directory(const std::string& path) {
-  Result<DirectoryFormat> format = check_data_directory(path, kFormatVersion);
-  if (!format) return format;
-  Result<> written;
-  if (format->is_new) {
-    written = begin_first_start(path, kFormatVersion);
-  } else if (format->version != kFormatVersion) {
-    written = write_version(path, kFormatVersion);
-  }
-  if (written) written = make_ingest_directory(path);
-  return written ? format : Result<DirectoryFormat>(written.error());
-}
-
 // What a crash left between writing a file and ingesting it belongs to nobody, once the directory is ours alone.
 void remove_leftovers(const std::string& path) {
   std::error_code error;
@@ -282,6 +273,46 @@ Result<> repair_logs_alone(rocksdb::Env& env, const std::string& path) {
   Result<> repaired = repair_logs(env, places);
   env.UnlockFile(lock).PermitUncheckedError();
   return repaired;
+}
+
+// The backup must not cost the start: without room for it, or on a file system without hard links, there is none.
+void back_up_alone(rocksdb::Env& env, const RocksOptions& options, int from) {
+  const std::string& path = options.path;
+  const std::string lock_path = path + "/store/LOCK";
+  rocksdb::FileLock* lock = nullptr;
+  Result<> begun;
+  const std::optional<DiskSpace> space = measure_disk(env, path, options.reserve_disk_bytes);
+  if (space && !has_room_for_backup(*space)) {
+    begun = unavailable("the disk is nearly full");
+  } else if (rocksdb::Status locked = env.LockFile(lock_path, &lock); !locked.ok()) {
+    begun = unavailable(locked.ToString());
+  } else {
+    begun =
+        begin_upgrade(path, from, kFormatVersion, options.now_unix_nano ? options.now_unix_nano() : now_unix_nano());
+    env.UnlockFile(lock).PermitUncheckedError();
+  }
+  const std::string upgrade =
+      "the upgrade of " + path + " from format " + std::to_string(from) + " to " + std::to_string(kFormatVersion);
+  if (!begun) return log_warning(upgrade + " cannot be reverted: " + begun.error().message);
+  log_info(upgrade + " can be reverted until it is committed: fathom-server revert-upgrade " + path);
+}
+
+// An older directory gets the new version before the store is opened: older servers cannot read what is written from
+// then on.
+Result<DirectoryFormat> prepare_directory(rocksdb::Env& env, const RocksOptions& options) {
+  const std::string& path = options.path;
+  Result<DirectoryFormat> format = check_data_directory(path, kFormatVersion);
+  if (!format) return format;
+  remove_upgrade_leftovers(path);
+  Result<> written;
+  if (format->is_new) {
+    written = begin_first_start(path, kFormatVersion);
+  } else if (format->version != kFormatVersion) {
+    if (format->version != 0) back_up_alone(env, options, format->version);
+    written = write_version(path, kFormatVersion);
+  }
+  if (written) written = make_ingest_directory(path);
+  return written ? format : Result<DirectoryFormat>(written.error());
 }
 
 using Families = std::vector<rocksdb::ColumnFamilyDescriptor>;
@@ -332,7 +363,8 @@ Result<std::unique_ptr<Database>> Database::open(const RocksOptions& options,
   std::unique_ptr<Database> database(new Database(options.path));
   // On a full disk there are queries at least.
   database->ballast_.throw_off_if_full();
-  Result<DirectoryFormat> format = prepare_directory(options.path);
+  rocksdb::Options whole = base_options(options);
+  Result<DirectoryFormat> format = prepare_directory(*whole.env, options);
   if (!format) return format.error();
   std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(options.cache_bytes, 4, false, 0.7);
   Families families;
@@ -342,7 +374,6 @@ Result<std::unique_ptr<Database>> Database::open(const RocksOptions& options,
   }
   Handles handles;
   rocksdb::DB* db = nullptr;
-  rocksdb::Options whole = base_options(options);
   whole.listeners = {std::make_shared<FaultListener>(database->stopped_)};
   whole.avoid_flush_during_recovery = true;
   // repair_logs() has removed incomplete and damaged records, so RocksDB must not find any.

@@ -24,14 +24,15 @@ void refuse_writes(Engine& engine, const DiskSpace& space) {
 }
 
 std::optional<DiskSpace> measure_disk(Engine& engine) {
+  return measure_disk(*engine.database->db().GetEnv(), engine.options.path, engine.options.reserve_disk_bytes);
+}
+
+std::optional<DiskSpace> measure_disk(rocksdb::Env& env, const std::string& path, uint64_t reserve_bytes) {
   struct statvfs disk {};
   DiskSpace space;
-  const std::string& path = engine.options.path;
-  rocksdb::Env* env = engine.database->db().GetEnv();
-  if (statvfs(path.c_str(), &disk) != 0 || !env->GetFreeSpace(path, &space.free_bytes).ok()) return std::nullopt;
+  if (statvfs(path.c_str(), &disk) != 0 || !env.GetFreeSpace(path, &space.free_bytes).ok()) return std::nullopt;
   // A small disk reserves a part of itself.
-  space.reserve_bytes =
-      std::min<uint64_t>(engine.options.reserve_disk_bytes, uint64_t{disk.f_blocks} * disk.f_frsize / 8);
+  space.reserve_bytes = std::min<uint64_t>(reserve_bytes, uint64_t{disk.f_blocks} * disk.f_frsize / 8);
   return space;
 }
 

@@ -26,5 +26,6 @@ bool set_writable(Engine& engine, bool writable);
 void refuse_writes(Engine& engine, const DiskSpace& space);
 // Nothing when the file system does not say.
 std::optional<DiskSpace> measure_disk(Engine& engine);
+std::optional<DiskSpace> measure_disk(rocksdb::Env& env, const std::string& path, uint64_t reserve_bytes);
 
 }  // namespace fathom::store

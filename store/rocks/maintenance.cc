@@ -27,7 +27,10 @@ constexpr uint64_t kUnmergedFiles = 32;
 }  // namespace
 
 Maintenance::Maintenance(Engine& engine, Committer& committer)
-    : engine_(engine), committer_(committer), retention_(engine) {}
+    : engine_(engine),
+      committer_(committer),
+      retention_(engine),
+      upgrade_(engine.options.path, engine.options.upgrade_commit_nano) {}
 
 Maintenance::~Maintenance() {
   stop();
@@ -161,6 +164,10 @@ void Maintenance::run_retention() {
 void Maintenance::watch_disk() {
   engine_.database->measure_log();
   std::optional<DiskSpace> space = measure_disk(engine_);
+  if (!space) return;
+  // First: it may make room.
+  upgrade_.look(*space, now_monotonic_nano());
+  space = measure_disk(engine_);
   if (!space) return;
   bool room = space->has_room_for(0);
   bool was_writable = engine_.writable.load();

@@ -14,6 +14,7 @@
 #include "store/rocks/committer.h"
 #include "store/rocks/engine.h"
 #include "store/rocks/retention.h"
+#include "store/rocks/upgrade_keeper.h"
 
 namespace fathom::store {
 
@@ -64,6 +65,7 @@ class Maintenance {
   std::condition_variable sealed_;
   std::mutex changing_segments_;  // sealing adds them, retention takes them away
   Retention retention_;
+  UpgradeKeeper upgrade_;
   bool stopping_ = false;
   std::atomic<bool> leftovers_{false};  // of what was dropped
   std::string seal_fault_;

@@ -55,8 +55,9 @@ struct RocksOptions {
   size_t corrections_in_memory =
       50'000;  // traces that lost spans to retention; about 7 MB. The rest are read when needed
   uint64_t maintenance_interval_nano = 10'000'000'000;
-  rocksdb::Env* env = nullptr;              // not owned; null: the real file system
-  std::function<uint64_t()> now_unix_nano;  // null: the real clock
+  uint64_t upgrade_commit_nano = 24 * 3'600'000'000'000;  // an upgrade can be reverted for so long of running
+  rocksdb::Env* env = nullptr;                            // not owned; null: the real file system
+  std::function<uint64_t()> now_unix_nano;                // null: the real clock
   // Called when only opening the store again can help (a disk's hard fault, after there is room again). What was
   // acknowledged is durable, so a program may simply end and be started again.
   std::function<void(const std::string& why)> on_unrecoverable;

@@ -1,0 +1,195 @@
+// Upgrades can be reverted until they are committed, byte by byte, also when a crash interrupts the upgrade or the
+// revert.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "base/time.h"
+#include "store/rocks/upgrade_backup.h"
+#include "store/rocks/upgrade_keeper.h"
+#include "store/testing/rocks_rig.h"
+
+namespace fathom::store::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Files = std::map<std::string, std::string>;  // content by path
+
+// Stops before a step as a crash would, after so many steps.
+class Stop {
+ public:
+  explicit Stop(size_t after) : left_(after) {}
+  AtStep at_step() {
+    return [this](const std::string& step) {
+      steps_.push_back(step);
+      return left_-- > 0;
+    };
+  }
+  const std::vector<std::string>& steps() const { return steps_; }
+
+ private:
+  size_t left_;
+  std::vector<std::string> steps_;
+};
+
+class RocksUpgrade : public ::testing::TestWithParam<int> {
+ protected:
+  void SetUp() override {
+    faulty_disk_ = std::exchange(rig_.options().env, nullptr);
+    fs::copy(std::string(FATHOM_TESTDATA) + "/data-v" + std::to_string(GetParam()), rig_.path(),
+             fs::copy_options::recursive);
+    fs::create_directories(rig_.path() + "/captures/a");
+    std::ofstream(rig_.path() + "/tracepoint-rules") << "rules of the older version";
+    original_ = files();
+  }
+  // Of all that is data; without what each start of RocksDB makes.
+  Files files() const {
+    Files found;
+    for (const auto& entry : fs::recursive_directory_iterator(rig_.path())) {
+      const std::string name = entry.path().filename();
+      if (!entry.is_regular_file() || name == "LOCK" || name.starts_with("LOG") || name == "ballast") continue;
+      std::ostringstream text;
+      text << std::ifstream(entry.path(), std::ios::binary).rdbuf();
+      found[fs::relative(entry.path(), rig_.path())] = text.str();
+    }
+    return found;
+  }
+  std::string read(const std::string& name) const {
+    std::string text;
+    std::ifstream(rig_.path() + "/" + name) >> text;
+    return text;
+  }
+  void use() {
+    ASSERT_EQ(rig_.open(), "");
+    EXPECT_EQ(read("version"), "6");
+    ASSERT_EQ(append_once(rig_.store(), make_batch({test_span(77, 1, 0, 10)})).outcome, AppendOutcome::kDurable);
+    ASSERT_TRUE(rig_.store().settle().ok());
+    std::ofstream(rig_.path() + "/tracepoint-rules") << "rules of the newer version";
+    std::ofstream(rig_.path() + "/captures/a/new") << "a capture of the newer version";
+    rig_.close();
+  }
+  void expect_reverted() {
+    const Files now = files();
+    for (const auto& [name, content] : original_) {
+      ASSERT_TRUE(now.contains(name)) << name;
+      EXPECT_TRUE(now.at(name) == content) << name;
+    }
+    for (const auto& [name, content] : now) EXPECT_TRUE(original_.contains(name)) << name;
+    EXPECT_FALSE(pending_upgrade(rig_.path()));
+  }
+
+  RocksRig rig_;
+  rocksdb::Env* faulty_disk_ = nullptr;  // for tests of a full disk
+  Files original_;
+};
+
+class RocksUpgradeOfEach : public RocksUpgrade {};
+
+TEST_P(RocksUpgradeOfEach, IsRevertedToEveryByte) {
+  use();
+  const std::optional<PendingUpgrade> upgrade = pending_upgrade(rig_.path());
+  ASSERT_TRUE(upgrade);
+  EXPECT_EQ(upgrade->from, GetParam());
+  EXPECT_EQ(upgrade->to, 6);
+  EXPECT_NE(describe_revert(rig_.path(), *upgrade).find("is lost"), std::string::npos);
+  Result<> reverted = revert_upgrade(rig_.path());
+  ASSERT_TRUE(reverted.ok()) << reverted.error().message;
+  expect_reverted();
+  EXPECT_EQ(revert_upgrade(rig_.path()).error().code, ErrorCode::kNotFound);
+  ASSERT_EQ(rig_.open(), "") << "and upgraded again";
+  EXPECT_FALSE(stored_trace(rig_.store(), 77));
+}
+
+TEST_P(RocksUpgrade, ThatIsInterruptedBeginsAnew) {
+  size_t steps = 1;
+  for (size_t after = 0; after < steps; ++after) {
+    SCOPED_TRACE(after);
+    Stop stop(after);
+    const Result<> begun = begin_upgrade(rig_.path(), GetParam(), 6, kTestNow, stop.at_step());
+    if (begun.ok()) break;
+    steps = after + 2;
+    EXPECT_EQ(read("version"), std::to_string(GetParam()));
+    EXPECT_FALSE(pending_upgrade(rig_.path())) << "after " << stop.steps().back();
+    use();
+    ASSERT_TRUE(revert_upgrade(rig_.path()).ok());
+    expect_reverted();
+  }
+  EXPECT_GT(steps, 3u);
+}
+
+TEST_P(RocksUpgrade, WhoseRevertIsInterruptedIsRevertedLater) {
+  size_t steps = 1;
+  for (size_t after = 0; after < steps; ++after) {
+    SCOPED_TRACE(after);
+    use();
+    Stop stop(after);
+    if (revert_upgrade(rig_.path(), stop.at_step()).ok()) break;
+    steps = after + 2;
+    Result<std::unique_ptr<RocksStore>> opened = RocksStore::open(rig_.options());
+    ASSERT_FALSE(opened.ok()) << "after " << stop.steps().back();
+    EXPECT_EQ(opened.error().code, ErrorCode::kCorrupt);
+    EXPECT_NE(opened.error().message.find("revert-upgrade"), std::string::npos) << opened.error().message;
+    Result<> reverted = revert_upgrade(rig_.path());
+    ASSERT_TRUE(reverted.ok()) << reverted.error().message;
+    expect_reverted();
+  }
+  EXPECT_GT(steps, 5u);
+}
+
+TEST_P(RocksUpgrade, IsCommittedByCommand) {
+  use();
+  ASSERT_TRUE(commit_upgrade(rig_.path()).ok());
+  EXPECT_FALSE(fs::exists(rig_.path() + "/before-upgrade"));
+  EXPECT_EQ(revert_upgrade(rig_.path()).error().code, ErrorCode::kNotFound);
+  ASSERT_EQ(rig_.open(), "");
+  EXPECT_TRUE(stored_trace(rig_.store(), 77));
+}
+
+TEST_P(RocksUpgrade, IsCommittedAfterItsTimeOfRunningOverRestarts) {
+  use();
+  const DiskSpace much{.free_bytes = 1 << 30, .reserve_bytes = 0};
+  const uint64_t day = 24 * kNanosPerHour;
+  for (int start = 0; start < 3; ++start) {
+    const uint64_t begin = now_monotonic_nano();
+    UpgradeKeeper keeper(rig_.path(), day);
+    keeper.look(much, begin + 7 * kNanosPerHour);
+    ASSERT_TRUE(pending_upgrade(rig_.path()));
+    EXPECT_GE(pending_upgrade(rig_.path())->ran_nano, (static_cast<uint64_t>(start) + 1) * 6 * kNanosPerHour);
+  }
+  UpgradeKeeper keeper(rig_.path(), day);
+  keeper.look(much, now_monotonic_nano() + 5 * kNanosPerHour);
+  EXPECT_FALSE(pending_upgrade(rig_.path()));
+}
+
+// Before writes, captures or snapshots are refused.
+TEST_P(RocksUpgrade, IsGivenUpOnAFullDiskBeforeAnythingIsRefused) {
+  use();
+  ASSERT_TRUE(pending_upgrade(rig_.path()));
+  rig_.options().reserve_disk_bytes = 1 << 20;
+  rig_.options().env = faulty_disk_;
+  ASSERT_EQ(rig_.open(), "");
+  const DiskSpace low{.free_bytes = 5 << 19, .reserve_bytes = 1 << 20};
+  ASSERT_TRUE(low.has_room_for_capture(0));
+  rig_.disk().set_free_bytes(low.free_bytes);
+  EXPECT_TRUE(eventually([&] { return !pending_upgrade(rig_.path()); }));
+  EXPECT_TRUE(rig_.store().stats().writable);
+}
+
+TEST_P(RocksUpgrade, GoesOnWithoutABackupOnADiskThatIsNearlyFull) {
+  rig_.options().reserve_disk_bytes = 1 << 20;
+  rig_.options().env = faulty_disk_;
+  rig_.disk().set_free_bytes(2 << 20);
+  ASSERT_EQ(rig_.open(), "");
+  EXPECT_EQ(read("version"), "6");
+  EXPECT_FALSE(pending_upgrade(rig_.path()));
+}
+
+INSTANTIATE_TEST_SUITE_P(From, RocksUpgrade, ::testing::Values(5));
+INSTANTIATE_TEST_SUITE_P(From, RocksUpgradeOfEach, ::testing::Range(1, 6));
+
+}  // namespace
+}  // namespace fathom::store::testing
