@@ -17,8 +17,6 @@
 // Thread safety: every method from any thread. Units: in names. Errors: kUnavailable may be tried again, kInvalid not.
 #pragma once
 
-#include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -33,6 +31,7 @@
 #include "store/batch.h"
 #include "store/condition.h"
 #include "store/histogram.h"
+#include "store/query_budget.h"
 #include "store/scan.h"
 #include "store/span.h"
 
@@ -43,28 +42,6 @@ struct TimeRange {
   uint64_t from_unix_nano = 0;
   uint64_t to_unix_nano = UINT64_MAX;
   bool contains(uint64_t at) const { return at >= from_unix_nano && at < to_unix_nano; }
-};
-
-// What a query may spend. The store calls check() often and ends with kDeadline, kCancelled or kExhausted.
-class QueryBudget {
- public:
-  QueryBudget() = default;
-  QueryBudget(uint64_t deadline_monotonic_nano, uint64_t bytes) : deadline_(deadline_monotonic_nano), bytes_(bytes) {}
-
-  void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
-  // Takes `bytes` (read or decoded) from the budget, then says whether the query may go on.
-  Result<> spend(uint64_t bytes);
-  Result<> check() { return spend(0); }
-  uint64_t spent_bytes() const { return spent_.load(std::memory_order_relaxed); }
-  uint64_t deadline_monotonic_nano() const { return deadline_; }
-  // What may still be spent: for who has to know before it takes memory.
-  uint64_t left_bytes() const { return bytes_ - std::min(bytes_, spent_bytes()); }
-
- private:
-  uint64_t deadline_ = UINT64_MAX;
-  uint64_t bytes_ = UINT64_MAX;
-  std::atomic<uint64_t> spent_{0};
-  std::atomic<bool> cancelled_{false};
 };
 
 struct Filter {

@@ -10,7 +10,11 @@ namespace fathom::store::block {
 
 Result<> BlockCache::visit(uint32_t block) {
   if (block >= directory_->block_count()) return corrupt("a segment has no block " + std::to_string(block));
-  if (block != block_) current_ = Block();
+  call_memory_.release();
+  if (block != block_) {
+    current_ = Block();
+    block_memory_.release();
+  }
   block_ = block;
   return {};
 }
@@ -32,7 +36,7 @@ Result<const DecodedTraces*> BlockCache::traces() {
     Result<LoadedChunk> chunk = load(kTracesColumn);
     if (!chunk) return chunk.error();
     DecodedTraces decoded;
-    if (!decode_traces(chunk->body, zone(), decoded)) return damaged("traces");
+    if (!decode_traces({chunk->body, &block_memory_}, zone(), decoded)) return decode_error(block_memory_, "traces");
     current_.traces = std::move(decoded);
   }
   return &*current_.traces;
@@ -52,7 +56,9 @@ Result<const std::vector<uint32_t>*> BlockCache::operation_index() {
     Result<const LoadedChunk*> chunk = times_chunk();
     if (!chunk) return chunk.error();
     std::vector<uint32_t> decoded;
-    if (!decode_operations((*chunk)->body, zone(), decoded)) return damaged("operations");
+    if (!decode_operations({(*chunk)->body, &block_memory_}, zone(), decoded)) {
+      return decode_error(block_memory_, "operations");
+    }
     current_.operation_index = std::move(decoded);
   }
   return &*current_.operation_index;
@@ -63,7 +69,7 @@ Result<const DecodedShapes*> BlockCache::shapes() {
     Result<LoadedChunk> chunk = load(kShapesColumn);
     if (!chunk) return chunk.error();
     DecodedShapes decoded;
-    if (!decode_shapes(chunk->body, zone(), decoded)) return damaged("shapes");
+    if (!decode_shapes({chunk->body, &block_memory_}, zone(), decoded)) return decode_error(block_memory_, "shapes");
     current_.shapes = std::move(decoded);
   }
   return &*current_.shapes;
@@ -76,9 +82,9 @@ Result<const std::vector<uint32_t>*> BlockCache::resources() {
     Result<LoadedChunk> chunk = load(kResourcesColumn);
     if (!chunk) return chunk.error();
     std::vector<uint32_t> decoded;
-    bool held = decode_resources(chunk->body, zone(), **operations, decoded) &&
+    bool held = decode_resources({chunk->body, &block_memory_}, zone(), **operations, decoded) &&
                 std::all_of(decoded.begin(), decoded.end(), [&](uint32_t r) { return r < parts().shared_records; });
-    if (!held) return damaged("resources");
+    if (!held) return decode_error(block_memory_, "resources");
     current_.resources = std::move(decoded);
   }
   return &*current_.resources;
@@ -99,8 +105,8 @@ Result<FilterHalves> BlockCache::filter_has(uint64_t pair_hash) {
   if (found == filter_pages_.end()) {
     Result<LoadedChunk> chunk = load(kFirstFilterPage + number, 0);
     if (!chunk) return chunk.error();
-    Result<FilterPage> page = FilterPage::open(chunk->body);
-    if (!page) return page.error();
+    Result<FilterPage> page = FilterPage::open({chunk->body, &reader_memory_});
+    if (!page) return decode_error(reader_memory_, "filter");
     if (page->parts() != size_t{directory_->block_count()} * parts().filters_per_block + 1) return damaged("filter");
     found = filter_pages_.emplace(number, std::move(*page)).first;
   }
@@ -112,9 +118,9 @@ Result<bool> BlockCache::whole_filter_has(uint64_t pair_hash) {
   if (!whole_filter_) {
     Result<LoadedChunk> chunk = load(kSegmentWide, kFilterColumn);
     if (!chunk) return chunk.error();
-    ByteReader in(chunk->body);
+    ChunkReader in({chunk->body, &reader_memory_});
     std::string bits;
-    if (!read_whole_filter(in, bits) || !in.at_end()) return damaged("filter");
+    if (!read_whole_filter(in, bits) || !in.at_end()) return decode_error(reader_memory_, "filter");
     whole_filter_ = std::move(bits);
   }
   return lines_may_contain(*whole_filter_, spread(pair_hash));
@@ -132,18 +138,32 @@ Result<std::pair<std::shared_ptr<const SharedPage>, uint32_t>> BlockCache::share
 
 Result<std::shared_ptr<const SharedPage>> BlockCache::page(uint32_t index) {
   std::shared_ptr<const SharedPage>& cached = pages_[index];
-  if (cached == nullptr) cached = source_.known_page(index);
-  if (cached == nullptr) {
-    const std::vector<uint32_t>& first = parts().page_first;
-    uint32_t end = index + 1 < first.size() ? first[index + 1] : parts().shared_records;
-    Result<LoadedChunk> chunk = load(kSegmentWide, index);
-    if (!chunk) return chunk.error();
-    Result<std::shared_ptr<const SharedPage>> parsed = SharedPage::parse(chunk->body, end - first[index]);
-    if (!parsed) return parsed.error();
-    cached = std::move(*parsed);
-    source_.keep_page(index, cached);
-  }
+  if (cached != nullptr) return cached;
+  cached = source_.known_page(index);
+  if (cached == nullptr) return decode_page(index);
+  // It costs a query the same whether or not it has to be decoded.
+  if (Result<> held = reader_memory_.grow(cached->memory_bytes()); !held) return held.error();
   return cached;
+}
+
+Result<std::shared_ptr<const SharedPage>> BlockCache::decode_page(uint32_t index) {
+  const std::vector<uint32_t>& first = parts().page_first;
+  uint32_t end = index + 1 < first.size() ? first[index + 1] : parts().shared_records;
+  Result<LoadedChunk> chunk = load(kSegmentWide, index);
+  if (!chunk) return chunk.error();
+  const uint64_t others = reader_memory_.bytes();
+  Result<std::shared_ptr<const SharedPage>> parsed =
+      SharedPage::parse({chunk->body, &reader_memory_}, end - first[index]);
+  if (!parsed) return decode_error(reader_memory_, "shared records");
+  // From here on it costs as much as a page that another reader decoded.
+  const uint64_t together = others + (*parsed)->memory_bytes();
+  reader_memory_.shrink_to(together);
+  if (Result<> held = reader_memory_.grow(together - std::min(together, reader_memory_.bytes())); !held) {
+    return held.error();
+  }
+  source_.keep_page(index, *parsed);
+  pages_[index] = *parsed;
+  return parsed;
 }
 
 }  // namespace fathom::store::block

@@ -29,14 +29,23 @@ struct LoadedChunk {
 
 class BlockCache {
  public:
-  BlockCache(SegmentDirectoryPtr directory, ChunkSource& source) : directory_(std::move(directory)), source_(source) {}
+  BlockCache(SegmentDirectoryPtr directory, ChunkSource& source)
+      : directory_(std::move(directory)),
+        source_(source),
+        reader_memory_(source.hold()),
+        block_memory_(source.hold()),
+        call_memory_(source.hold()) {}
 
-  // Forgets the block before, unless it is the same one.
+  // Forgets the block before, unless it is the same one, and gives back what the call before took.
   Result<> visit(uint32_t block);
 
   const SegmentDirectoryPtr& directory() const { return directory_; }
   const SegmentDirectory::Parts& parts() const { return directory_->parts(); }
   const BlockZone& zone() const { return parts().zones[block_]; }
+
+  // What a caller decodes is charged here until the next visit; what it owns for longer, to a hold of its own.
+  HeldMemory& call_memory() { return call_memory_; }
+  HeldMemory hold() { return source_.hold(); }
 
   // Of the visited block.
   Result<LoadedChunk> load(uint32_t column);
@@ -62,11 +71,15 @@ class BlockCache {
   };
 
   Result<LoadedChunk> load(uint32_t block, uint32_t column);
+  Result<std::shared_ptr<const SharedPage>> decode_page(uint32_t index);
 
   SegmentDirectoryPtr directory_;
   ChunkSource& source_;
   uint32_t block_ = kSegmentWide;
   Block current_;
+  HeldMemory reader_memory_;  // of filters and shared pages
+  HeldMemory block_memory_;   // of current_
+  HeldMemory call_memory_;
   Result<FilterHalves> filter_has(uint64_t pair_hash);
   Result<bool> whole_filter_has(uint64_t pair_hash);
   std::map<uint32_t, FilterPage> filter_pages_;

@@ -145,14 +145,14 @@ void write_column(std::string& out, Packer& packer, std::span<const ValueView> e
   }
 }
 
-bool ColumnReader::read(ByteReader& in) {
+bool ColumnReader::read(ChunkReader& in) {
   entries_ = read_entries(in);
   uint32_t values = read_entries(in, entries_);
   if (entries_ > 0 && values == 0) in.fail();
   return !in.failed() && values_.read(in, values);
 }
 
-bool ColumnReader::read_codes(ByteReader& in, std::vector<uint32_t>& out) {
+bool ColumnReader::read_codes(ChunkReader& in, std::vector<uint32_t>& out) {
   out.clear();
   if (entries_ == 0) return true;
   uint8_t form = in.u8();
@@ -161,6 +161,7 @@ bool ColumnReader::read_codes(ByteReader& in, std::vector<uint32_t>& out) {
   if (form == kInts) {
     return read_ints(in, entries_, out) && (all_below(out, values_.size()) || in.fail() != 0);
   }
+  if (!in.take_array<uint32_t>(entries_)) return false;
   out.assign(entries_, 0);
   if (form == kConstant) return true;
   if (values_.size() != entries_) return in.fail() != 0;
@@ -168,14 +169,14 @@ bool ColumnReader::read_codes(ByteReader& in, std::vector<uint32_t>& out) {
   return true;
 }
 
-bool ColumnReader::read_runs(ByteReader& in, std::vector<uint32_t>& out) {
+bool ColumnReader::read_runs(ChunkReader& in, std::vector<uint32_t>& out) {
   Stream stream;
   std::string buffer;
   std::string_view symbols;
-  if (!read_stream(in, entries_, stream) || !unpack(stream, buffer, symbols)) return in.fail() != 0;
+  if (!read_stream(in, entries_, stream) || !unpack(in, stream, buffer, symbols)) return in.fail() != 0;
   size_t other_count = static_cast<size_t>(std::count(symbols.begin(), symbols.end(), static_cast<char>(kOther)));
   std::vector<uint32_t> others;
-  if (!read_ints(in, other_count, others)) return false;
+  if (!read_ints(in, other_count, others) || !in.take_array<uint32_t>(entries_)) return false;
   out.resize(entries_);
   uint32_t next = 0, previous = 0;
   const uint32_t* other = others.data();
@@ -199,9 +200,9 @@ void write_predicted(std::string& out, Packer& packer, std::span<const uint32_t>
   packer.ints(out, std::span<const uint32_t>(symbols));
 }
 
-bool read_predicted(ByteReader& in, std::span<const uint32_t> contexts, uint32_t context_count,
+bool read_predicted(ChunkReader& in, std::span<const uint32_t> contexts, uint32_t context_count,
                     std::vector<uint32_t>& out) {
-  if (!read_ints(in, contexts.size(), out)) return false;
+  if (!read_ints(in, contexts.size(), out) || !in.take_array<uint32_t>(context_count)) return false;
   std::vector<uint32_t> last(context_count, 0);
   for (size_t i = 0; i < out.size(); ++i) {
     uint32_t& expected = last[contexts[i]];

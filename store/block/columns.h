@@ -39,15 +39,15 @@ void write_column(std::string& out, Packer& packer, std::span<const ValueView> e
 class ColumnReader {
  public:
   // Reads the values, not yet the codes.
-  bool read(ByteReader& in);
+  bool read(ChunkReader& in);
   uint32_t entries() const { return entries_; }
   const ValueTable& values() const { return values_; }
   ValueTable take_values() { return std::move(values_); }
   // One code per entry, each less than values().size(). May be called once.
-  bool read_codes(ByteReader& in, std::vector<uint32_t>& out);
+  bool read_codes(ChunkReader& in, std::vector<uint32_t>& out);
 
  private:
-  bool read_runs(ByteReader& in, std::vector<uint32_t>& out);
+  bool read_runs(ChunkReader& in, std::vector<uint32_t>& out);
 
   uint32_t entries_ = 0;
   ValueTable values_;
@@ -56,7 +56,7 @@ class ColumnReader {
 // `values[i]` is expected to be what it was when `contexts[i]` (each less than `context_count`) was last seen.
 void write_predicted(std::string& out, Packer& packer, std::span<const uint32_t> values,
                      std::span<const uint32_t> contexts, uint32_t context_count);
-bool read_predicted(ByteReader& in, std::span<const uint32_t> contexts, uint32_t context_count,
+bool read_predicted(ChunkReader& in, std::span<const uint32_t> contexts, uint32_t context_count,
                     std::vector<uint32_t>& out);
 
 }  // namespace fathom::store::block

@@ -26,7 +26,7 @@ uint64_t sum(const std::vector<uint32_t>& counts) {
 }
 
 // Counts per row, and how many there are together.
-bool read_counts(ByteReader& in, size_t rows, std::vector<uint32_t>& counts, size_t& total) {
+bool read_counts(ChunkReader& in, size_t rows, std::vector<uint32_t>& counts, size_t& total) {
   if (!read_ints(in, rows, counts)) return false;
   total = sum(counts);
   return total <= kMaxEntries;
@@ -36,14 +36,15 @@ bool all_text(const std::vector<ValueView>& values) {
   return std::all_of(values.begin(), values.end(), [](const ValueView& v) { return v.type == ValueType::kString; });
 }
 
-bool read_texts(ByteReader& in, size_t entries, Arena& arena, DecodedColumn& out) {
+bool read_texts(ChunkReader& in, size_t entries, Arena& arena, DecodedColumn& out) {
   return out.read(in, arena) && out.codes.size() == entries && all_text(out.values);
 }
 
-bool read_names(ByteReader& in, std::span<const uint32_t> operations, uint32_t operation_count, Arena& arena,
+bool read_names(ChunkReader& in, std::span<const uint32_t> operations, uint32_t operation_count, Arena& arena,
                 DecodedDetails& out) {
   uint32_t count = read_entries(in, kMaxBlockRows);
   if (in.failed() || !out.name_table.read(in, count)) return false;
+  if (!in.take(out.name_table.view_bytes())) return false;
   out.names = out.name_table.views(arena);
   return all_text(out.names) && read_predicted(in, operations, operation_count, out.name) &&
          std::all_of(out.name.begin(), out.name.end(), [&](uint32_t name) { return name < count; });
@@ -51,10 +52,11 @@ bool read_names(ByteReader& in, std::span<const uint32_t> operations, uint32_t o
 
 }  // namespace
 
-bool DecodedColumn::read(ByteReader& in, Arena& arena) {
+bool DecodedColumn::read(ChunkReader& in, Arena& arena) {
   ColumnReader reader;
   if (!reader.read(in) || !reader.read_codes(in, codes)) return false;
   table = reader.take_values();
+  if (!in.take(table.view_bytes())) return false;
   values = table.views(arena);
   return true;
 }
@@ -83,9 +85,9 @@ std::string encode_details(const BlockRows& rows, Packer& packer) {
   return body;
 }
 
-bool decode_details(std::string_view body, const BlockZone& zone, std::span<const uint32_t> operation_index,
+bool decode_details(const ChunkBody& body, const BlockZone& zone, std::span<const uint32_t> operation_index,
                     Arena& arena, DecodedDetails& out) {
-  ByteReader in(body);
+  ChunkReader in(body);
   auto operations = static_cast<uint32_t>(zone.operations.size());
   size_t n = zone.rows;
   constexpr auto kLastKind = static_cast<uint32_t>(SpanKind::kConsumer);
@@ -104,13 +106,13 @@ std::string encode_resources(const BlockRows& rows, Packer& packer) {
   return body;
 }
 
-bool decode_resources(std::string_view body, const BlockZone& zone, std::span<const uint32_t> operation_index,
+bool decode_resources(const ChunkBody& body, const BlockZone& zone, std::span<const uint32_t> operation_index,
                       std::vector<uint32_t>& out) {
-  ByteReader in(body);
+  ChunkReader in(body);
   return read_predicted(in, operation_index, static_cast<uint32_t>(zone.operations.size()), out) && in.at_end();
 }
 
-bool DecodedLists::read(ByteReader& in, size_t lists, Arena& arena) {
+bool DecodedLists::read(ChunkReader& in, size_t lists, Arena& arena) {
   size_t total = 0;
   return read_counts(in, lists, counts, total) && read_texts(in, total, arena, keys) && values.read(in, arena) &&
          values.codes.size() == total;
@@ -126,8 +128,8 @@ std::string encode_events(const BlockRows& rows, Packer& packer) {
   return body;
 }
 
-bool decode_events(std::string_view body, const BlockZone& zone, Arena& arena, DecodedEvents& out) {
-  ByteReader in(body);
+bool decode_events(const ChunkBody& body, const BlockZone& zone, Arena& arena, DecodedEvents& out) {
+  ChunkReader in(body);
   size_t n = 0;
   return read_counts(in, zone.rows, out.counts, n) && read_ints(in, n, out.times) &&
          read_texts(in, n, arena, out.names) && read_ints(in, n, out.dropped) && out.attributes.read(in, n, arena) &&
@@ -145,12 +147,12 @@ std::string encode_links(const BlockRows& rows, Packer& packer) {
   return body;
 }
 
-bool decode_links(std::string_view body, const BlockZone& zone, Arena& arena, DecodedLinks& out) {
-  ByteReader in(body);
+bool decode_links(const ChunkBody& body, const BlockZone& zone, Arena& arena, DecodedLinks& out) {
+  ChunkReader in(body);
   size_t n = 0;
   Stream ids;
   if (!read_counts(in, zone.rows, out.counts, n)) return false;
-  if (!read_stream(in, n * kLinkIdBytes, ids) || !unpack(ids, out.ids_buffer, out.ids)) return false;
+  if (!read_stream(in, n * kLinkIdBytes, ids) || !unpack(in, ids, out.ids_buffer, out.ids)) return false;
   return read_texts(in, n, arena, out.trace_states) && read_ints(in, n, out.flags) && read_ints(in, n, out.dropped) &&
          out.attributes.read(in, n, arena) && in.at_end();
 }

@@ -22,7 +22,7 @@ struct DecodedColumn {
   std::vector<uint32_t> codes;
   ValueTable table;  // what the values' texts may point into
 
-  bool read(ByteReader& in, Arena& arena);
+  bool read(ChunkReader& in, Arena& arena);
   const ValueView& at(size_t entry) const { return values[codes[entry]]; }
 };
 
@@ -36,18 +36,18 @@ struct DecodedDetails {
 };
 
 std::string encode_details(const BlockRows& rows, Packer& packer);
-bool decode_details(std::string_view body, const BlockZone& zone, std::span<const uint32_t> operation_index,
+bool decode_details(const ChunkBody& body, const BlockZone& zone, std::span<const uint32_t> operation_index,
                     Arena& arena, DecodedDetails& out);
 
 std::string encode_resources(const BlockRows& rows, Packer& packer);
-bool decode_resources(std::string_view body, const BlockZone& zone, std::span<const uint32_t> operation_index,
+bool decode_resources(const ChunkBody& body, const BlockZone& zone, std::span<const uint32_t> operation_index,
                       std::vector<uint32_t>& out);
 
 struct DecodedLists {
   std::vector<uint32_t> counts;
   DecodedColumn keys, values;
 
-  bool read(ByteReader& in, size_t lists, Arena& arena);
+  bool read(ChunkReader& in, size_t lists, Arena& arena);
 };
 
 struct DecodedEvents {
@@ -59,7 +59,7 @@ struct DecodedEvents {
 };
 
 std::string encode_events(const BlockRows& rows, Packer& packer);
-bool decode_events(std::string_view body, const BlockZone& zone, Arena& arena, DecodedEvents& out);
+bool decode_events(const ChunkBody& body, const BlockZone& zone, Arena& arena, DecodedEvents& out);
 
 struct DecodedLinks {
   std::vector<uint32_t> counts;  // per row
@@ -71,6 +71,6 @@ struct DecodedLinks {
 };
 
 std::string encode_links(const BlockRows& rows, Packer& packer);
-bool decode_links(std::string_view body, const BlockZone& zone, Arena& arena, DecodedLinks& out);
+bool decode_links(const ChunkBody& body, const BlockZone& zone, Arena& arena, DecodedLinks& out);
 
 }  // namespace fathom::store::block

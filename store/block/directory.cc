@@ -15,6 +15,8 @@ namespace block {
 
 namespace {
 
+constexpr uint64_t kKeyBytes = 160;  // of a key beside its name: where it is listed, and how it is found
+
 constexpr uint8_t kOnSpans = 1, kOnResources = 2;
 
 uint8_t zone_flags(const BlockZone& zone) {
@@ -71,11 +73,13 @@ bool zone_holds(const uint64_t* n) {
   return n[0] > 0 && n[0] <= kMaxBlockRows && n[1] > 0 && n[1] <= n[0];
 }
 
-bool read_zones(ByteReader& in, uint32_t blocks, std::vector<BlockZone>& out) {
+bool read_zones(ChunkReader& in, uint32_t blocks, std::vector<BlockZone>& out) {
   std::vector<std::vector<uint64_t>> columns(kZoneNumbers);
   for (auto& column : columns) {
     if (!read_ints(in, blocks, column)) return false;
   }
+  if (!in.take_array<BlockZone>(blocks)) return false;
+  out.reserve(blocks);
   for (uint32_t i = 0; i < blocks; ++i) {
     uint64_t numbers[kZoneNumbers];
     for (size_t n = 0; n < kZoneNumbers; ++n) numbers[n] = columns[n][i];
@@ -99,15 +103,17 @@ void write_sets(std::string& out, Packer& packer, const std::vector<BlockZone>& 
   packer.ints(out, std::span<const uint32_t>(steps));
 }
 
-bool read_sets(ByteReader& in, std::vector<BlockZone>& zones, SetOf set) {
+bool read_sets(ChunkReader& in, std::vector<BlockZone>& zones, SetOf set) {
   std::vector<uint32_t> sizes, steps;
   if (!read_ints(in, zones.size(), sizes)) return false;
   uint64_t total = std::accumulate(sizes.begin(), sizes.end(), uint64_t{0});
   if (total > kMaxEntries || !read_ints(in, total, steps)) return in.fail() != 0;
+  if (!in.take_array<uint32_t>(total)) return false;
   const uint32_t* step = steps.data();
   for (size_t i = 0; i < zones.size(); ++i) {
     uint64_t member = 0;
     std::vector<uint32_t>& members = zones[i].*set;
+    members.reserve(sizes[i]);
     for (uint32_t n = 0; n < sizes[i]; ++n) {
       member += *step;
       if ((n > 0 && *step == 0) || member > UINT32_MAX) return in.fail() != 0;
@@ -133,7 +139,7 @@ void write_keys(std::string& out, Packer& packer, const Parts& parts) {
   packer.plane(out, flags);
 }
 
-bool read_keys(ByteReader& in, Parts& parts) {
+bool read_keys(ChunkReader& in, Parts& parts) {
   uint32_t count = read_entries(in, kMaxListedKeys);
   parts.own_keys = read_entries(in, count);
   parts.unlisted_keys = in.varint();
@@ -141,10 +147,13 @@ bool read_keys(ByteReader& in, Parts& parts) {
   Stream stream;
   std::string buffer;
   std::string_view flags;
-  if (!table.read(in, count) || !read_stream(in, count, stream) || !unpack(stream, buffer, flags)) return false;
+  if (!table.read(in, count) || !read_stream(in, count, stream) || !unpack(in, stream, buffer, flags)) return false;
+  if (!in.take(table.view_bytes() + count * kKeyBytes)) return false;
   Arena arena;
   std::vector<ValueView> names = table.views(arena);
+  parts.keys.reserve(count);
   for (uint32_t i = 0; i < count; ++i) {
+    if (!in.take(2 * names[i].text.size())) return false;
     Parts::Key key;
     key.name = names[i].text;
     key.on_spans = flags[i] & kOnSpans;
@@ -155,7 +164,7 @@ bool read_keys(ByteReader& in, Parts& parts) {
   return true;
 }
 
-bool read_pages(ByteReader& in, Parts& parts) {
+bool read_pages(ChunkReader& in, Parts& parts) {
   uint32_t pages = read_entries(in);
   parts.shared_records = read_entries(in);
   if (!read_ints(in, pages, parts.page_first)) return false;
@@ -167,7 +176,7 @@ bool read_pages(ByteReader& in, Parts& parts) {
 }
 
 // Directories of version 1 end with the filter, those since version 3 with the number of its pages.
-bool read_filter(ByteReader& in, uint8_t version, Parts& parts) {
+bool read_filter(ChunkReader& in, uint8_t version, Parts& parts) {
   if (version < kFilterApart) return read_whole_filter(in, parts.whole_filter);
   if (version < kFilterPages) return true;
   parts.filter_pages = read_entries(in, kMaxFilterPages);
@@ -201,10 +210,10 @@ std::string encode_directory(const Parts& parts, Packer& packer) {
   return seal_chunk(body);
 }
 
-Result<std::unique_ptr<Parts>> parse_directory(std::string_view bytes) {
+Result<std::unique_ptr<Parts>> parse_directory(std::string_view bytes, HeldMemory* memory) {
   Result<std::string_view> body = open_chunk(bytes);
   if (!body) return body.error();
-  ByteReader in(*body);
+  ChunkReader in({*body, memory});
   auto parts = std::make_unique<Parts>();
   uint32_t blocks = read_entries(in);
   bool read = read_zones(in, blocks, parts->zones) && read_sets(in, parts->zones, &BlockZone::operations) &&
@@ -228,9 +237,9 @@ void Parts::index() {
   std::sort(names.begin(), names.end());
 }
 
-Result<SegmentDirectoryPtr> SegmentDirectory::open(std::string_view bytes) {
-  Result<std::unique_ptr<Parts>> parts = block::parse_directory(bytes);
-  if (!parts) return parts.error();
+Result<SegmentDirectoryPtr> SegmentDirectory::open(std::string_view bytes, HeldMemory* memory) {
+  Result<std::unique_ptr<Parts>> parts = block::parse_directory(bytes, memory);
+  if (!parts) return memory != nullptr ? block::decode_error(*memory, "directory") : parts.error();
   return SegmentDirectoryPtr(new SegmentDirectory(std::move(*parts)));
 }
 

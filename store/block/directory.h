@@ -47,7 +47,7 @@ struct SegmentDirectory::Parts {
 namespace block {
 
 std::string encode_directory(const SegmentDirectory::Parts& parts, Packer& packer);
-Result<std::unique_ptr<SegmentDirectory::Parts>> parse_directory(std::string_view bytes);
+Result<std::unique_ptr<SegmentDirectory::Parts>> parse_directory(std::string_view bytes, HeldMemory* memory);
 
 }  // namespace block
 

@@ -66,11 +66,13 @@ uint32_t filter_page_of(uint64_t pair_hash, uint32_t pages) {
   return page_of_spread(spread(pair_hash), pages);
 }
 
-Result<FilterPage> FilterPage::open(std::string_view body) {
-  ByteReader in(body);
+Result<FilterPage> FilterPage::open(const ChunkBody& body) {
+  ChunkReader in(body);
   FilterPage page;
   std::vector<uint32_t> sizes;
   if (!read_ints(in, read_entries(in), sizes) || !read_whole_filter(in, page.bits_)) return damaged("filter");
+  if (!in.take_array<size_t>(sizes.size())) return damaged("filter");
+  page.part_end_.reserve(sizes.size());
   size_t end = 0;
   for (uint32_t size : sizes) page.part_end_.push_back(end += size);
   if (end != page.bits_.size() || !in.at_end()) return damaged("filter");
@@ -89,11 +91,12 @@ FilterHalves FilterPage::may_contain(uint32_t block, uint32_t parts_per_block, u
   return {bloom_may_contain(part(first), pair), bloom_may_contain(part(last), pair)};
 }
 
-bool read_whole_filter(ByteReader& in, std::string& bits) {
+bool read_whole_filter(ChunkReader& in, std::string& bits) {
   Stream stream;
   std::string buffer;
   std::string_view bytes;
-  if (!read_blob(in, stream) || !unpack(stream, buffer, bytes)) return false;
+  if (!read_blob(in, stream) || !unpack(in, stream, buffer, bytes)) return false;
+  if (!in.take(bytes.size())) return false;
   bits = bytes;
   return true;
 }

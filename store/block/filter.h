@@ -41,7 +41,7 @@ uint32_t filter_page_of(uint64_t pair_hash, uint32_t pages);
 
 class FilterPage {
  public:
-  static Result<FilterPage> open(std::string_view body);
+  static Result<FilterPage> open(const ChunkBody& body);
   // Parts: of the blocks, one or two each, then that of the resources.
   size_t parts() const { return part_end_.size(); }
   // The block is one of (parts() - 1) / parts_per_block.
@@ -55,6 +55,6 @@ class FilterPage {
 };
 
 // Versions 1 and 2: the bits of one filter for all of the segment. False when they are damaged.
-bool read_whole_filter(ByteReader& in, std::string& bits);
+bool read_whole_filter(ChunkReader& in, std::string& bits);
 
 }  // namespace fathom::store::block

@@ -57,11 +57,12 @@ struct IdArrays {
   }
 };
 
-bool read_ids(ByteReader& in, std::vector<SpanId>& out) {
+bool read_ids(ChunkReader& in, std::vector<SpanId>& out) {
   Stream stream;
   std::string buffer;
   std::string_view bytes;
-  if (!read_blob(in, stream) || stream.size % 8 != 0 || !unpack(stream, buffer, bytes)) return false;
+  if (!read_blob(in, stream) || stream.size % 8 != 0 || !unpack(in, stream, buffer, bytes)) return false;
+  if (!in.take(bytes.size())) return false;
   out.resize(bytes.size() / 8);
   if (!bytes.empty()) std::memcpy(static_cast<void*>(out.data()), bytes.data(), bytes.size());
   return true;
@@ -117,12 +118,17 @@ std::string encode_ids(const BlockRows& rows, Packer& packer) {
   return body;
 }
 
-bool decode_ids(std::string_view body, const BlockZone& zone, const DecodedTraces& traces, BlockIds& out) {
-  ByteReader in(body);
+bool decode_ids(const ChunkBody& body, const BlockZone& zone, const DecodedTraces& traces, BlockIds& out) {
+  ChunkReader in(body);
   std::vector<SpanId> spans, strays;
   std::vector<uint32_t> parents;
-  bool read = read_ids(in, spans) && read_ints(in, zone.rows, parents) && read_ids(in, strays) && in.at_end();
-  return read && place_spans(traces, spans, out.span) && place_parents(traces, parents, strays, out);
+  const size_t n = zone.rows;
+  bool read = in.take_array<SpanId>(2 * n) && read_ids(in, spans) && read_ints(in, n, parents) &&
+              read_ids(in, strays) && in.at_end();
+  if (!read) return false;
+  out.span.reserve(n);
+  out.parent.reserve(n);
+  return place_spans(traces, spans, out.span) && place_parents(traces, parents, strays, out);
 }
 
 }  // namespace fathom::store::block

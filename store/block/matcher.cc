@@ -40,34 +40,55 @@ void sort_unique(auto& values) {
   values.erase(std::unique(values.begin(), values.end()), values.end());
 }
 
-// Texts of values, numbered as they are met.
-class TextNumbers {
+constexpr uint64_t kRecordBytes = 48;  // of a record with a value, in a hash map
+
+}  // namespace
+
+// Texts of values, numbered as they are met, and the rows that have each. What is kept is charged first.
+class Matcher::TextCounts {
  public:
-  uint32_t of(const ValueView& value) {
+  explicit TextCounts(HeldMemory& memory) : memory_(memory) {}
+
+  Result<uint32_t> number_of(const ValueView& value) {
+    // A text is kept twice, bytes as base64.
+    if (Result<> held = memory_.grow(3 * value.text.size() + kTextBytes); !held) return held.error();
     auto [at, is_new] = numbers_.try_emplace(value_text(value), static_cast<uint32_t>(texts_.size()));
     if (is_new) texts_.push_back(&at->first);
     return at->second;
   }
-  // Rows per text, from pairs of row and text number.
-  std::vector<ValueRows> count(std::vector<std::pair<uint32_t, uint32_t>> pairs) const {
-    sort_unique(pairs);
+  Result<> add(uint32_t row, uint32_t number) {
+    if (pairs_.size() == pairs_.capacity()) {
+      const size_t wanted = std::max<size_t>(2 * pairs_.size(), kFewestPairs);
+      if (Result<> held = memory_.grow(wanted * sizeof(pairs_[0])); !held) return held;
+      pairs_.reserve(wanted);
+    }
+    pairs_.emplace_back(row, number);
+    return {};
+  }
+  // Rows per text: a row counts once, however often it has the text.
+  std::vector<ValueRows> counts() {
+    sort_unique(pairs_);
     std::vector<ValueRows> counts;
+    counts.reserve(texts_.size());
     for (const std::string* text : texts_) counts.push_back({*text, 0});
-    for (auto [row, number] : pairs) ++counts[number].rows;
+    for (auto [row, number] : pairs_) ++counts[number].rows;
     std::erase_if(counts, [](const ValueRows& value) { return value.rows == 0; });
     return counts;
   }
 
  private:
+  static constexpr uint64_t kTextBytes = 256;  // beside its characters: in a map, a list, and an answer
+  static constexpr size_t kFewestPairs = 1024;
+
+  HeldMemory& memory_;
   std::map<std::string, uint32_t> numbers_;
   std::vector<const std::string*> texts_;
+  std::vector<std::pair<uint32_t, uint32_t>> pairs_;  // row, text number
 };
-
-}  // namespace
 
 struct Matcher::Column {
   LoadedChunk chunk;
-  ByteReader in{{}};
+  ChunkReader in{std::string_view()};
   ColumnReader reader;
   uint32_t number = kNone;
   uint32_t rest_key = kNone;  // when it is the rest: the key that is meant
@@ -104,8 +125,9 @@ Result<bool> Matcher::open_column(std::string_view key, Column& out) {
   Result<LoadedChunk> chunk = cache_.load(out.number == kNone ? kRestColumn : kFirstKeyColumn + out.number);
   if (!chunk) return chunk.error();
   out.chunk = std::move(*chunk);
-  out.in = ByteReader(out.chunk.body);
-  if (!out.reader.read(out.in)) return damaged("column");
+  HeldMemory& memory = cache_.call_memory();
+  out.in = ChunkReader({out.chunk.body, &memory});
+  if (!out.reader.read(out.in) || !out.in.take(out.reader.values().view_bytes())) return decode_error(memory, "column");
   return true;
 }
 
@@ -153,7 +175,10 @@ Result<std::vector<uint32_t>> Matcher::match_spans(std::string_view key, Find fi
   if (!*opened) return rows;
   std::vector<uint32_t> found = find(column.reader.values());
   if (found.empty()) return rows;
-  if (!column.reader.read_codes(column.in, codes)) return damaged("column");
+  HeldMemory& memory = cache_.call_memory();
+  // The codes, then the entries and rows that match.
+  const bool read = column.reader.read_codes(column.in, codes) && column.in.take_array<uint32_t>(2 * codes.size());
+  if (!read) return decode_error(memory, "column");
   std::vector<uint32_t> entries = marked_positions(codes, marks(found, column.reader.values().size()));
   Result<const DecodedShapes*> shapes = cache_.shapes();
   if (!shapes) return shapes.error();
@@ -215,40 +240,64 @@ Result<std::vector<uint32_t>> Matcher::match_resources(std::string_view key, con
   return marked_positions(**resources, marked);
 }
 
-Result<std::vector<ValueRows>> Matcher::value_counts(std::string_view key) {
-  TextNumbers texts;
-  std::vector<std::pair<uint32_t, uint32_t>> pairs;  // row, text number
+// Calls `each(row, value)` for every value that a span of the block has under the key itself.
+template <typename Each>
+Result<> Matcher::each_span_value(std::string_view key, Each each) {
   Column column;
   Result<bool> opened = possible(key, &Key::on_spans) ? open_column(key, column) : Result<bool>(false);
   if (!opened) return opened.error();
-  if (*opened) {
-    Arena arena;
-    std::vector<uint32_t> codes, numbers(column.reader.values().size(), kNone);
-    if (!column.reader.read_codes(column.in, codes)) return damaged("column");
-    std::vector<ValueView> values = column.reader.values().views(arena);
-    Result<const DecodedShapes*> shapes = cache_.shapes();
-    if (!shapes) return shapes.error();
-    auto each = [&](uint32_t row, uint32_t entry, uint32_t member) {
-      if (column.rest_key != kNone && column.rest_key != member) return;
-      uint32_t& number = numbers[codes[entry]];
-      if (number == kNone) number = texts.of(values[codes[entry]]);
-      pairs.emplace_back(row, number);
-    };
-    if (!(*shapes)->walk((*shapes)->in_column(column.number), column.reader.entries(), each)) return damaged("column");
-  }
-  if (possible(key, &Key::on_resources)) {
-    std::unordered_multimap<uint32_t, uint32_t> by_record;
-    Result<> read = each_record_value(
-        key, [&](uint32_t record, const ValueView& value) { by_record.emplace(record, texts.of(value)); });
-    if (!read) return read.error();
-    Result<const std::vector<uint32_t>*> resources = cache_.resources();
-    if (!resources) return resources.error();
-    for (uint32_t row = 0; row < (*resources)->size(); ++row) {
-      auto [begin, end] = by_record.equal_range((**resources)[row]);
-      for (auto at = begin; at != end; ++at) pairs.emplace_back(row, at->second);
+  if (!*opened) return {};
+  Arena arena;
+  std::vector<uint32_t> codes;
+  HeldMemory& memory = cache_.call_memory();
+  if (!column.reader.read_codes(column.in, codes)) return decode_error(memory, "column");
+  const std::vector<ValueView> values = column.reader.values().views(arena);
+  Result<const DecodedShapes*> shapes = cache_.shapes();
+  if (!shapes) return shapes.error();
+  Result<> counted;
+  const auto visit = [&](uint32_t row, uint32_t entry, uint32_t member) {
+    if (column.rest_key != kNone && column.rest_key != member) return;
+    if (counted) counted = each(row, codes[entry], values[codes[entry]]);
+  };
+  const bool whole = (*shapes)->walk((*shapes)->in_column(column.number), column.reader.entries(), visit);
+  return whole ? counted : Result<>(damaged("column"));
+}
+
+Result<std::vector<ValueRows>> Matcher::value_counts(std::string_view key) {
+  TextCounts texts(cache_.call_memory());
+  std::unordered_map<uint32_t, uint32_t> number_of_code;
+  Result<> read = each_span_value(key, [&](uint32_t row, uint32_t code, const ValueView& value) -> Result<> {
+    auto [number, is_new] = number_of_code.try_emplace(code, 0);
+    if (is_new) {
+      Result<uint32_t> named = texts.number_of(value);
+      if (!named) return named.error();
+      number->second = *named;
     }
+    return texts.add(row, number->second);
+  });
+  if (read) read = count_record_values(key, texts);
+  if (!read) return read.error();
+  return texts.counts();
+}
+
+Result<> Matcher::count_record_values(std::string_view key, TextCounts& texts) {
+  if (!possible(key, &Key::on_resources)) return {};
+  std::unordered_multimap<uint32_t, uint32_t> by_record;
+  Result<> counted;
+  Result<> read = each_record_value(key, [&](uint32_t record, const ValueView& value) {
+    if (!counted) return;
+    Result<uint32_t> number = texts.number_of(value);
+    counted = number ? cache_.call_memory().grow(kRecordBytes) : Result<>(number.error());
+    if (counted) by_record.emplace(record, *number);
+  });
+  if (!read || !counted) return read ? counted : read;
+  Result<const std::vector<uint32_t>*> resources = cache_.resources();
+  if (!resources) return resources.error();
+  for (uint32_t row = 0; row < (*resources)->size(); ++row) {
+    auto [begin, end] = by_record.equal_range((**resources)[row]);
+    for (auto at = begin; counted && at != end; ++at) counted = texts.add(row, at->second);
   }
-  return texts.count(std::move(pairs));
+  return counted;
 }
 
 }  // namespace fathom::store::block

@@ -25,6 +25,7 @@ class Matcher {
  private:
   using Key = SegmentDirectory::Parts::Key;
   struct Column;  // a column of span attributes, opened
+  class TextCounts;
   // A text to be equal to, or the name of a test.
   struct Question {
     std::string text;
@@ -45,6 +46,9 @@ class Matcher {
   Result<const std::vector<uint8_t>*> matching_records(std::string_view key, const Question& question, Passes passes);
   template <typename Each>
   Result<> each_record_value(std::string_view key, Each each);
+  template <typename Each>
+  Result<> each_span_value(std::string_view key, Each each);
+  Result<> count_record_values(std::string_view key, TextCounts& texts);
   const Key* find_key(std::string_view key) const;
   bool possible(std::string_view key, bool Key::*where) const;
 

@@ -20,6 +20,7 @@ enum Method : uint8_t { kRaw = 0, kZstd = 1, kRepeat = 2 };
 // search does again.
 // zstd's own header eats what less than this could save.
 constexpr size_t kSmallestForZstd = 24;
+constexpr size_t kKeptPlaneBytes = 64 * 1024;
 
 bool all_equal(std::string_view bytes) {
   return bytes.size() > 1 && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0;
@@ -87,6 +88,17 @@ bool sums_fit(uint64_t base, size_t width, const std::vector<T>& out) {
   if (width < sizeof(T) && base <= std::numeric_limits<T>::max() - ((uint64_t{1} << (8 * width)) - 1)) return true;
   return std::all_of(out.begin(), out.end(), [&](T value) { return value >= base; });
 }
+
+// Where a thread unpacks the planes of integers. It keeps the memory of ordinary blocks, not that of the largest.
+struct PlaneBuffers {
+  std::array<std::string, 8> buffers;
+
+  void give_back_large() {
+    for (std::string& buffer : buffers) {
+      if (buffer.capacity() > kKeptPlaneBytes) std::string().swap(buffer);
+    }
+  }
+};
 
 uint32_t checksum(std::string_view body, uint8_t version) {
   return static_cast<uint32_t>(hash64(body, version));
@@ -159,7 +171,7 @@ void Packer::ints(std::string& out, std::span<const uint32_t> values) {
   ints(out, std::span<const uint64_t>(widened_));
 }
 
-bool read_stream(ByteReader& in, size_t size, Stream& out) {
+bool read_stream(ChunkReader& in, size_t size, Stream& out) {
   out.method = in.u8();
   out.size = size;
   if (out.method > kRepeat || size > kMaxStreamBytes) in.fail();
@@ -170,11 +182,12 @@ bool read_stream(ByteReader& in, size_t size, Stream& out) {
   return !in.failed();
 }
 
-bool unpack(const Stream& stream, std::string& buffer, std::string_view& out) {
+bool unpack(ChunkReader& in, const Stream& stream, std::string& buffer, std::string_view& out) {
   if (stream.method == kRaw) {
     out = stream.bytes;
     return true;
   }
+  if (!in.take(stream.size)) return false;
   if (stream.method == kRepeat) {
     buffer.assign(stream.size, stream.bytes[0]);
   } else {
@@ -189,37 +202,40 @@ bool unpack(const Stream& stream, std::string& buffer, std::string_view& out) {
   return true;
 }
 
-bool read_blob(ByteReader& in, Stream& out) {
+bool read_blob(ChunkReader& in, Stream& out) {
   uint64_t size = in.varint();
   return !in.failed() && read_stream(in, size, out);
 }
 
 template <typename T>
-bool read_ints(ByteReader& in, size_t count, std::vector<T>& out) {
+bool read_ints(ChunkReader& in, size_t count, std::vector<T>& out) {
   out.clear();
   if (count == 0) return true;
   size_t width = in.u8();
   uint64_t base = in.varint();
   if (width > sizeof(T) || base > std::numeric_limits<T>::max() || count > kMaxEntries) in.fail();
   if (in.failed()) return false;
+  if (!in.take_array<T>(count)) return false;
   out.assign(count, static_cast<T>(base));
-  thread_local std::array<std::string, 8> buffers;
+  thread_local PlaneBuffers planes_of_thread;
+  planes_of_thread.give_back_large();
+  std::array<std::string, 8>& buffers = planes_of_thread.buffers;
   std::array<const uint8_t*, 8> planes{};
   for (size_t i = 0; i < width; ++i) {
     Stream stream;
     std::string_view plane;
-    if (!read_stream(in, count, stream) || !unpack(stream, buffers[i], plane)) return in.fail() != 0;
+    if (!read_stream(in, count, stream) || !unpack(in, stream, buffers[i], plane)) return in.fail() != 0;
     planes[i] = reinterpret_cast<const uint8_t*>(plane.data());
   }
   assemble(width, planes, static_cast<T>(base), out);
   return sums_fit(base, width, out) || in.fail() != 0;
 }
 
-template bool read_ints<uint8_t>(ByteReader&, size_t, std::vector<uint8_t>&);
-template bool read_ints<uint32_t>(ByteReader&, size_t, std::vector<uint32_t>&);
-template bool read_ints<uint64_t>(ByteReader&, size_t, std::vector<uint64_t>&);
+template bool read_ints<uint8_t>(ChunkReader&, size_t, std::vector<uint8_t>&);
+template bool read_ints<uint32_t>(ChunkReader&, size_t, std::vector<uint32_t>&);
+template bool read_ints<uint64_t>(ChunkReader&, size_t, std::vector<uint64_t>&);
 
-bool skip_ints(ByteReader& in, size_t count) {
+bool skip_ints(ChunkReader& in, size_t count) {
   if (count == 0) return true;
   size_t width = in.u8();
   in.varint();
@@ -242,7 +258,7 @@ std::string seal_chunk(std::string_view body) {
 }
 
 Result<std::string_view> open_chunk(std::string_view chunk) {
-  ByteReader in(chunk);
+  ChunkReader in(chunk);
   uint8_t version = in.u8();
   uint32_t sum = in.u32();
   if (in.failed()) return damaged("frame");

@@ -4,7 +4,8 @@
 // A *stream* is bytes of a size that the reader already knows: raw, one repeated byte, or one zstd frame, whichever is
 // smallest. *Integers* are a base (their minimum) and byte planes, each a stream of its own, so that random low bytes
 // do not spoil the entropy coding of regular high ones. Thread safety: a Packer belongs to one thread; the readers are
-// functions. Errors: input is hostile; a reader that meets nonsense fails its ByteReader and returns false.
+// functions. Errors: input is hostile; a reader that meets nonsense, or memory that
+// the query may not have, fails its ChunkReader and returns false.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/bytes.h"
 #include "base/result.h"
+#include "store/block/chunk_reader.h"
 #include "store/block/layout.h"
 
 struct ZSTD_CCtx_s;
@@ -56,17 +57,17 @@ struct Stream {
   std::string_view bytes;
 };
 
-bool read_stream(ByteReader& in, size_t size, Stream& out);
-// The unpacked bytes: a view of the chunk when they are stored raw, else of `buffer`.
-bool unpack(const Stream& stream, std::string& buffer, std::string_view& out);
-bool read_blob(ByteReader& in, Stream& out);
+bool read_stream(ChunkReader& in, size_t size, Stream& out);
+// The unpacked bytes: a view of the chunk when they are stored raw, else of `buffer`, which is charged first.
+bool unpack(ChunkReader& in, const Stream& stream, std::string& buffer, std::string_view& out);
+bool read_blob(ChunkReader& in, Stream& out);
 
 // Exactly `count` integers; values that do not fit T fail.
 template <typename T>
-bool read_ints(ByteReader& in, size_t count, std::vector<T>& out);
-bool skip_ints(ByteReader& in, size_t count);
+bool read_ints(ChunkReader& in, size_t count, std::vector<T>& out);
+bool skip_ints(ChunkReader& in, size_t count);
 // A count that the format allows.
-inline uint32_t read_entries(ByteReader& in, uint32_t limit = kMaxEntries) {
+inline uint32_t read_entries(ChunkReader& in, uint32_t limit = kMaxEntries) {
   uint64_t count = in.varint();
   return static_cast<uint32_t>(count > limit ? in.fail() : count);
 }
@@ -74,6 +75,5 @@ inline uint32_t read_entries(ByteReader& in, uint32_t limit = kMaxEntries) {
 // The frame: version, checksum, body.
 std::string seal_chunk(std::string_view body);
 Result<std::string_view> open_chunk(std::string_view chunk);
-Error damaged(std::string_view what);
 
 }  // namespace fathom::store::block

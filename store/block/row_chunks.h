@@ -24,7 +24,7 @@ struct DecodedTraces {
 };
 
 std::string encode_traces(const BlockRows& rows, Packer& packer);
-bool decode_traces(std::string_view body, const BlockZone& zone, DecodedTraces& out);
+bool decode_traces(const ChunkBody& body, const BlockZone& zone, DecodedTraces& out);
 
 // Everything of the times chunk, in the form in which the spans were sent.
 struct DecodedTimes {
@@ -40,11 +40,11 @@ struct DecodedTimes {
 };
 
 std::string encode_times(const BlockRows& rows, Packer& packer);
-bool decode_times(std::string_view body, const BlockZone& zone, const DecodedTraces& traces, DecodedTimes& out);
+bool decode_times(const ChunkBody& body, const BlockZone& zone, const DecodedTraces& traces, DecodedTimes& out);
 // Just the first array: what other columns are predicted from.
-bool decode_operations(std::string_view body, const BlockZone& zone, std::vector<uint32_t>& operation_index);
+bool decode_operations(const ChunkBody& body, const BlockZone& zone, std::vector<uint32_t>& operation_index);
 
 std::string encode_ids(const BlockRows& rows, Packer& packer);
-bool decode_ids(std::string_view body, const BlockZone& zone, const DecodedTraces& traces, BlockIds& out);
+bool decode_ids(const ChunkBody& body, const BlockZone& zone, const DecodedTraces& traces, BlockIds& out);
 
 }  // namespace fathom::store::block

@@ -12,6 +12,7 @@ namespace {
 
 // What the rows' views point into.
 struct Owner {
+  HeldMemory memory;              // of all below
   SegmentDirectoryPtr directory;  // names of keys with columns
   std::vector<ChunkBytes> chunks;
   Arena arena;
@@ -45,6 +46,8 @@ class RowDecoder {
   RowDecoder(BlockCache& cache, uint32_t first, uint32_t count)
       : cache_(cache), first_(first), count_(count), owner_(std::make_shared<Owner>()) {
     owner_->directory = cache.directory();
+    owner_->memory = cache.hold();
+    out_.memory = cache.hold();
   }
 
   Result<StoredRows> decode() {
@@ -63,6 +66,9 @@ class RowDecoder {
     return chunk;
   }
 
+  ChunkBody paid(const LoadedChunk& chunk) { return {chunk.body, &owner_->memory}; }
+  Error failure(std::string_view what) const { return decode_error(owner_->memory, what); }
+
   Result<> fixed_parts() {
     Result<const DecodedTraces*> traces = cache_.traces();
     if (!traces) return traces.error();
@@ -72,8 +78,12 @@ class RowDecoder {
     if (!ids_chunk) return ids_chunk.error();
     DecodedTimes times;
     BlockIds ids;
-    if (!decode_times((*times_chunk)->body, cache_.zone(), **traces, times)) return damaged("times");
-    if (!decode_ids(ids_chunk->body, cache_.zone(), **traces, ids)) return damaged("ids");
+    HeldMemory& memory = cache_.call_memory();
+    if (!decode_times({(*times_chunk)->body, &memory}, cache_.zone(), **traces, times)) {
+      return decode_error(memory, "times");
+    }
+    if (!decode_ids({ids_chunk->body, &memory}, cache_.zone(), **traces, ids)) return decode_error(memory, "ids");
+    if (Result<> held = out_.memory.grow(count_ * sizeof(StoredRow)); !held) return held;
     out_.rows.resize(count_);
     for (uint32_t i = 0; i < count_; ++i) fixed_part(times, ids, first_ + i, out_.rows[i]);
     trace_ids(**traces);
@@ -106,7 +116,7 @@ class RowDecoder {
     Result<LoadedChunk> chunk = keep(kDetailsColumn);
     if (!chunk) return chunk.error();
     DecodedDetails& d = owner_->details;
-    if (!decode_details(chunk->body, cache_.zone(), **operations, owner_->arena, d)) return damaged("details");
+    if (!decode_details(paid(*chunk), cache_.zone(), **operations, owner_->arena, d)) return failure("details");
     for (uint32_t i = 0; i < count_; ++i) {
       SpanView& span = out_.rows[i].span;
       uint32_t row = first_ + i;
@@ -157,6 +167,7 @@ class RowDecoder {
       if (column.wanted == 0) continue;
       if (Result<> loaded = load(column); !loaded) return loaded;
     }
+    if (Result<> held = pay_for_attributes(shapes); !held) return held;
     name_keys(shapes);
     fill_attributes(shapes);
     return {};
@@ -190,15 +201,26 @@ class RowDecoder {
   Result<> load(WantedColumn& column) {
     Result<LoadedChunk> chunk = keep(column.number == kNone ? kRestColumn : kFirstKeyColumn + column.number);
     if (!chunk) return chunk.error();
-    ByteReader in(chunk->body);
+    ChunkReader in(paid(*chunk));
     ColumnReader reader;
     bool read = reader.read(in) && reader.read_codes(in, column.codes) && in.at_end();
-    if (!read || column.codes.size() != column.total) return damaged("column");
+    if (!read || column.codes.size() != column.total) return failure("column");
+    if (!in.take(reader.values().size())) return failure("column");
     std::vector<uint8_t> needed(reader.values().size(), 0);
     for (uint64_t i = 0; i < column.wanted; ++i) needed[column.codes[column.before + i]] = 1;
+    if (!in.take(reader.values().view_bytes(needed))) return failure("column");
     owner_->tables.push_back(reader.take_values());
     column.values = owner_->tables.back().views(owner_->arena, needed);
     column.next = column.before;
+    return {};
+  }
+
+  Result<> pay_for_attributes(const DecodedShapes& shapes) {
+    uint64_t names = 0, all = 0;
+    for (const DecodedShapes::Key& key : shapes.keys) names += sizeof(std::string) + key.name.size();
+    for (uint32_t i = 0; i < count_; ++i) all += shapes.shapes[shapes.row_shape[first_ + i]].size();
+    if (Result<> held = owner_->memory.grow(names + all * sizeof(AttributeView)); !held) return held;
+    owner_->attributes.reserve(all);
     return {};
   }
 
@@ -227,6 +249,19 @@ class RowDecoder {
     }
   }
 
+  // The memory of `count` lists of `lists` from `first` on, and of as many views that hold them.
+  template <typename View>
+  Result<> pay_for_lists(const DecodedLists& lists, uint64_t first, uint64_t count, std::vector<View>& views,
+                         std::vector<AttributeView>& attributes) {
+    uint64_t entries = 0;
+    for (uint64_t list = first; list < first + count; ++list) entries += lists.counts[list];
+    uint64_t bytes = count * (sizeof(View) + sizeof(size_t)) + entries * sizeof(AttributeView);
+    if (Result<> held = owner_->memory.grow(bytes); !held) return held;
+    views.reserve(count);
+    attributes.reserve(entries);
+    return {};
+  }
+
   // The attribute lists [first, first + count) of events or links, appended to `out`; ends, per list, in `ends`.
   static void fill_lists(const DecodedLists& lists, uint64_t first, uint64_t count, std::vector<AttributeView>& out,
                          std::vector<size_t>& ends) {
@@ -244,10 +279,13 @@ class RowDecoder {
     Result<LoadedChunk> chunk = keep(kEventsColumn);
     if (!chunk) return chunk.error();
     DecodedEvents& events = owner_->events;
-    if (!decode_events(chunk->body, cache_.zone(), owner_->arena, events)) return damaged("events");
+    if (!decode_events(paid(*chunk), cache_.zone(), owner_->arena, events)) return failure("events");
     uint64_t begin = sum_before(events.counts, first_);
     uint64_t count = sum_before(events.counts, first_ + count_) - begin;
+    Result<> held = pay_for_lists(events.attributes, begin, count, owner_->event_views, owner_->event_attributes);
+    if (!held) return held;
     std::vector<size_t> ends;
+    ends.reserve(count);
     fill_lists(events.attributes, begin, count, owner_->event_attributes, ends);
     std::vector<EventView>& views = owner_->event_views;
     size_t from = 0;
@@ -276,10 +314,13 @@ class RowDecoder {
     Result<LoadedChunk> chunk = keep(kLinksColumn);
     if (!chunk) return chunk.error();
     DecodedLinks& links = owner_->links;
-    if (!decode_links(chunk->body, cache_.zone(), owner_->arena, links)) return damaged("links");
+    if (!decode_links(paid(*chunk), cache_.zone(), owner_->arena, links)) return failure("links");
     uint64_t begin = sum_before(links.counts, first_);
     uint64_t count = sum_before(links.counts, first_ + count_) - begin;
+    Result<> held = pay_for_lists(links.attributes, begin, count, owner_->link_views, owner_->link_attributes);
+    if (!held) return held;
     std::vector<size_t> ends;
+    ends.reserve(count);
     fill_lists(links.attributes, begin, count, owner_->link_attributes, ends);
     size_t from = 0;
     for (uint64_t i = 0; i < count; ++i) {

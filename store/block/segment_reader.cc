@@ -45,7 +45,11 @@ Result<BlockTimes> SegmentReader::times(uint32_t block) {
   Result<const LoadedChunk*> chunk = cache.times_chunk();
   if (!chunk) return chunk.error();
   DecodedTimes decoded;
-  if (!decode_times((*chunk)->body, cache.zone(), **traces, decoded)) return damaged("times");
+  HeldMemory& memory = cache.call_memory();
+  if (!decode_times({(*chunk)->body, &memory}, cache.zone(), **traces, decoded)) return decode_error(memory, "times");
+  if (Result<> held = memory.grow(cache.zone().rows * (sizeof(uint64_t) + sizeof(uint32_t) + 1)); !held) {
+    return held.error();
+  }
   BlockTimes times;
   times.start_unix_nano = std::move(decoded.start_unix_nano);
   times.sequence = std::move(decoded.sequence);
@@ -69,7 +73,8 @@ Result<BlockIds> SegmentReader::ids(uint32_t block) {
   Result<LoadedChunk> chunk = cache.load(kIdsColumn);
   if (!chunk) return chunk.error();
   BlockIds ids;
-  if (!decode_ids(chunk->body, cache.zone(), **traces, ids)) return damaged("ids");
+  HeldMemory& memory = cache.call_memory();
+  if (!decode_ids({chunk->body, &memory}, cache.zone(), **traces, ids)) return decode_error(memory, "ids");
   return ids;
 }
 

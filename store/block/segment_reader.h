@@ -3,8 +3,10 @@
 // Purpose: the directory says what each block can hold (zone maps, Bloom filters, keys), so that most blocks are never
 // read; the reader decodes just the columns that a question needs. Thread safety: a directory is immutable and may be
 // shared and cached; a reader belongs to one query on one thread, and is cheap to make. Ownership: results own their
-// memory; nothing points into a chunk after the call. Units: nanoseconds; `start_unix_nano` is corrected time unless a
-// SpanView carries it. Errors: whatever the ChunkSource answers, and kCorrupt: every byte is treated as hostile.
+// memory; nothing points into a chunk after the call. What is decoded is
+// charged to ChunkSource::hold(): for as long as a block is visited, a call lasts, or rows are owned. Units:
+// nanoseconds; `start_unix_nano` is corrected time unless a SpanView carries it. Errors: whatever the ChunkSource
+// answers, kExhausted, and kCorrupt: every byte is treated as hostile.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +22,7 @@
 #include "base/result.h"
 #include "store/block/segment_writer.h"
 #include "store/block/summary.h"
+#include "store/query_budget.h"
 #include "store/span.h"
 
 namespace fathom::store {
@@ -50,6 +53,8 @@ class ChunkSource {
   // A page of resources and scopes that an earlier reader of the segment decoded, or null; each reader asks once.
   virtual SharedPagePtr known_page(uint32_t) { return nullptr; }
   virtual void keep_page(uint32_t, const SharedPagePtr&) {}
+  // Memory of the query that reads, charged before chunks are decoded. By default decoding is not charged.
+  virtual HeldMemory hold() { return {}; }
 };
 
 // What can be said of a block without reading it. Bounds are inclusive.
@@ -74,7 +79,8 @@ struct BlockZone {
 
 class SegmentDirectory {
  public:
-  static Result<std::shared_ptr<const SegmentDirectory>> open(std::string_view bytes);
+  // `memory`, when given, is charged before it is taken.
+  static Result<std::shared_ptr<const SegmentDirectory>> open(std::string_view bytes, HeldMemory* memory = nullptr);
   ~SegmentDirectory();
 
   uint64_t rows() const;
@@ -145,7 +151,8 @@ struct StoredRow {
 
 struct StoredRows {
   std::vector<StoredRow> rows;
-  std::shared_ptr<const void> owner;  // keeps what the rows' views point into
+  std::shared_ptr<const void> owner;  // keeps what the rows' views point into, and its memory charged
+  HeldMemory memory;                  // of `rows`
 };
 
 struct RowRange {

@@ -9,6 +9,8 @@ namespace fathom::store::block {
 
 namespace {
 
+constexpr size_t kListBytes = 32;  // what the allocator adds to a short list
+
 std::string_view bytes_of(const uint32_t* begin, const uint32_t* end) {
   return {reinterpret_cast<const char*>(begin), static_cast<size_t>(end - begin) * sizeof(uint32_t)};
 }
@@ -36,14 +38,19 @@ void write_keys(std::string& out, const BlockRows& rows, const KeyRegistry& keys
   write_values(out, packer, names);
 }
 
-bool read_keys(ByteReader& in, DecodedShapes& out) {
+bool read_keys(ChunkReader& in, DecodedShapes& out) {
   std::vector<uint32_t> codes;
   ValueTable table;
   if (!read_ints(in, read_entries(in), codes)) return false;
   auto rest = static_cast<uint32_t>(std::count(codes.begin(), codes.end(), 0u));
   if (!table.read(in, rest)) return false;
+  if (!in.take(table.view_bytes() + codes.size() * sizeof(DecodedShapes::Key))) return false;
   Arena arena;
   std::vector<ValueView> names = table.views(arena);
+  for (const ValueView& name : names) {
+    if (!in.take(name.text.size())) return false;
+  }
+  out.keys.reserve(codes.size());
   size_t next = 0;
   for (uint32_t code : codes) {
     out.keys.push_back({code - 1, code == 0 ? std::string(names[next++].text) : std::string()});
@@ -51,12 +58,14 @@ bool read_keys(ByteReader& in, DecodedShapes& out) {
   return true;
 }
 
-bool read_lists(ByteReader& in, DecodedShapes& out) {
+bool read_lists(ChunkReader& in, DecodedShapes& out) {
   std::vector<uint32_t> sizes, keys;
   if (!read_ints(in, read_entries(in, kMaxBlockRows), sizes)) return false;
   uint64_t total = std::accumulate(sizes.begin(), sizes.end(), uint64_t{0});
   if (total > kMaxEntries || !read_ints(in, total, keys)) return false;
   if (std::any_of(keys.begin(), keys.end(), [&](uint32_t key) { return key >= out.keys.size(); })) return false;
+  if (!in.take(sizes.size() * (sizeof(out.shapes[0]) + kListBytes) + total * sizeof(uint32_t))) return false;
+  out.shapes.reserve(sizes.size());
   auto at = keys.begin();
   for (uint32_t size : sizes) {
     out.shapes.emplace_back(at, at + size);
@@ -87,8 +96,8 @@ std::string encode_shapes(const BlockRows& rows, const KeyRegistry& keys, const 
   return body;
 }
 
-bool decode_shapes(std::string_view body, const BlockZone& zone, DecodedShapes& out) {
-  ByteReader in(body);
+bool decode_shapes(const ChunkBody& body, const BlockZone& zone, DecodedShapes& out) {
+  ChunkReader in(body);
   bool read = read_keys(in, out) && read_lists(in, out) && read_ints(in, zone.rows, out.row_shape) && in.at_end();
   return read && std::all_of(out.row_shape.begin(), out.row_shape.end(),
                              [&](uint32_t shape) { return shape < out.shapes.size(); });

@@ -49,6 +49,6 @@ struct DecodedShapes {
   }
 };
 
-bool decode_shapes(std::string_view body, const BlockZone& zone, DecodedShapes& out);
+bool decode_shapes(const ChunkBody& body, const BlockZone& zone, DecodedShapes& out);
 
 }  // namespace fathom::store::block

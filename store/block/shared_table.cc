@@ -102,36 +102,62 @@ std::vector<uint32_t> SharedTable::write_pages(Packer& packer, std::vector<Chunk
   return first;
 }
 
-Result<std::shared_ptr<const SharedPage>> SharedPage::parse(std::string_view body, uint32_t records) {
-  ByteReader in(body);
+Result<std::shared_ptr<const SharedPage>> SharedPage::parse(const ChunkBody& body, uint32_t records) {
+  ChunkReader in(body);
   Stream stream;
   std::string_view text;
   auto page = std::make_shared<SharedPage>();
-  if (!read_blob(in, stream) || !unpack(stream, page->text_, text)) return damaged("shared records");
-  page->text_ = std::string(text);
-  ByteReader from(page->text_);
+  if (!read_blob(in, stream) || !unpack(in, stream, page->text_, text)) return damaged("shared records");
+  if (text.data() != page->text_.data()) {
+    if (!in.take(text.size())) return damaged("shared records");
+    page->text_ = text;
+  }
+  ChunkReader from({page->text_, body.memory});
   if (!page->read(from) || page->size() != records) return damaged("shared records");
   return std::shared_ptr<const SharedPage>(std::move(page));
 }
 
-bool SharedPage::read(ByteReader& in) {
+// How many records and attributes the text has, so that their memory is charged and taken once.
+bool SharedPage::reserve(ChunkReader in) {
+  size_t records = 0, attributes = 0;
+  for (; !in.at_end() && !in.failed() && attributes <= kMaxEntries && records <= kMaxEntries; ++records) {
+    for (int text = 0; text < 3; ++text) in.string();
+    in.varint32();
+    uint64_t count = in.varint();
+    attributes += count;
+    if (count > in.remaining()) in.fail();
+    for (uint64_t i = 0; i < count && !in.failed(); ++i) {
+      in.string();
+      read_value(in);
+    }
+  }
+  if (in.failed() || attributes > kMaxEntries || records > kMaxEntries) return false;
+  using Slice = std::pair<size_t, size_t>;
+  if (!in.take(records * (sizeof(ScopeView) + sizeof(Slice)) + attributes * sizeof(AttributeView))) return false;
+  records_.reserve(records);
+  attributes_.reserve(attributes);
+  return true;
+}
+
+bool SharedPage::read(ChunkReader& in) {
+  if (!reserve(in)) return false;
   std::vector<std::pair<size_t, size_t>> slices;
-  while (!in.at_end() && !in.failed() && attributes_.size() <= kMaxEntries && records_.size() <= kMaxEntries) {
+  slices.reserve(records_.capacity());
+  while (!in.at_end() && !in.failed()) {
     ScopeView record;
     record.name = in.string();
     record.version = in.string();
     record.schema_url = in.string();
     record.dropped_attributes_count = in.varint32();
     uint64_t count = in.varint();
-    if (count > in.remaining()) in.fail();
     slices.emplace_back(attributes_.size(), count);
-    for (uint64_t i = 0; i < count && !in.failed() && attributes_.size() <= kMaxEntries; ++i) {
+    for (uint64_t i = 0; i < count && !in.failed(); ++i) {
       std::string_view key = in.string();
       attributes_.push_back({key, read_value(in)});
     }
     records_.push_back(record);
   }
-  if (in.failed() || !in.at_end() || attributes_.size() > kMaxEntries) return false;
+  if (in.failed()) return false;
   for (size_t i = 0; i < records_.size(); ++i) {
     records_[i].attributes = std::span<const AttributeView>(attributes_).subspan(slices[i].first, slices[i].second);
   }

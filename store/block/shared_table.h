@@ -52,7 +52,7 @@ class SharedTable {
 // One page, decoded.
 class SharedPage {
  public:
-  static Result<std::shared_ptr<const SharedPage>> parse(std::string_view body, uint32_t records);
+  static Result<std::shared_ptr<const SharedPage>> parse(const ChunkBody& body, uint32_t records);
   const ScopeView& record(uint32_t index) const { return records_[index]; }
   uint32_t size() const { return static_cast<uint32_t>(records_.size()); }
   size_t memory_bytes() const {
@@ -61,7 +61,8 @@ class SharedPage {
   }
 
  private:
-  bool read(ByteReader& in);
+  bool reserve(ChunkReader in);
+  bool read(ChunkReader& in);
 
   std::string text_;
   std::vector<ScopeView> records_;

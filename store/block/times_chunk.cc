@@ -47,8 +47,10 @@ void write_clocks(ByteWriter& out, const std::vector<std::optional<ClockOffset>>
   }
 }
 
-bool read_clocks(ByteReader& in, std::vector<std::optional<ClockOffset>>& out) {
+bool read_clocks(ChunkReader& in, std::vector<std::optional<ClockOffset>>& out) {
   uint32_t count = read_entries(in, kMaxBlockRows);
+  if (in.failed() || !in.take_array<std::optional<ClockOffset>>(count)) return false;
+  out.reserve(count);
   for (uint32_t i = 0; i < count && !in.failed(); ++i) {
     if (in.u8() == 0) {
       out.push_back(std::nullopt);
@@ -81,7 +83,7 @@ struct TimeArrays {
   }
 };
 
-bool read_odd_starts(ByteReader& in, DecodedTimes& out) {
+bool read_odd_starts(ChunkReader& in, DecodedTimes& out) {
   uint32_t count = read_entries(in, static_cast<uint32_t>(out.sent_unix_nano.size()));
   std::vector<uint32_t> rows;
   std::vector<uint64_t> sent;
@@ -131,20 +133,20 @@ std::string encode_times(const BlockRows& rows, Packer& packer) {
   return body;
 }
 
-bool decode_operations(std::string_view body, const BlockZone& zone, std::vector<uint32_t>& operation_index) {
-  ByteReader in(body);
+bool decode_operations(const ChunkBody& body, const BlockZone& zone, std::vector<uint32_t>& operation_index) {
+  ChunkReader in(body);
   return read_ints(in, zone.rows, operation_index) && !zone.operations.empty() &&
          all_at_most(operation_index, zone.operations.size() - 1);
 }
 
-bool decode_times(std::string_view body, const BlockZone& zone, const DecodedTraces& traces, DecodedTimes& out) {
+bool decode_times(const ChunkBody& body, const BlockZone& zone, const DecodedTraces& traces, DecodedTimes& out) {
   if (!decode_operations(body, zone, out.operation_index)) return false;
-  ByteReader in(body);
+  ChunkReader in(body);
   size_t n = zone.rows;
   bool read = skip_ints(in, n) && read_ints(in, n, out.start_unix_nano) && read_ints(in, n, out.length_nano) &&
               read_ints(in, n, out.sequence) && read_ints(in, n, out.status) && read_ints(in, n, out.conflicting) &&
               read_clocks(in, out.clocks) && read_ints(in, n, out.clock);
-  if (!read || !times_hold(out)) return false;
+  if (!read || !times_hold(out) || !in.take_array<uint64_t>(n)) return false;
   out.sent_unix_nano.resize(n);
   walk_rows(traces, [&](uint32_t row, uint32_t t, bool is_root) {
     const TraceSummary& summary = traces.traces[t].summary;

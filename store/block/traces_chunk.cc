@@ -39,9 +39,9 @@ SpanId span_id_at(std::string_view bytes, size_t index) {
   return *SpanId::from_bytes(bytes.substr(8 * index, 8));
 }
 
-bool read_plane(ByteReader& in, size_t size, std::string& buffer, std::string_view& out) {
+bool read_plane(ChunkReader& in, size_t size, std::string& buffer, std::string_view& out) {
   Stream stream;
-  return read_stream(in, size, stream) && unpack(stream, buffer, out);
+  return read_stream(in, size, stream) && unpack(in, stream, buffer, out);
 }
 
 struct TraceColumns {
@@ -51,7 +51,7 @@ struct TraceColumns {
   std::string tail_buffer, root_buffer;
   std::string_view id_tails, root_ids;
 
-  bool read(ByteReader& in, size_t n) {
+  bool read(ChunkReader& in, size_t n) {
     return read_ints(in, n, id_steps) && read_plane(in, 8 * n, tail_buffer, id_tails) && read_ints(in, n, row_counts) &&
            read_ints(in, n, flags) && read_ints(in, n, starts) && read_ints(in, n, root_durations) &&
            read_ints(in, n, rest_durations) && read_plane(in, 8 * n, root_buffer, root_ids) &&
@@ -111,11 +111,12 @@ std::string encode_traces(const BlockRows& rows, Packer& packer) {
   return body;
 }
 
-bool decode_traces(std::string_view body, const BlockZone& zone, DecodedTraces& out) {
-  ByteReader in(body);
+bool decode_traces(const ChunkBody& body, const BlockZone& zone, DecodedTraces& out) {
+  ChunkReader in(body);
   uint64_t head = in.u64();
   TraceColumns columns;
   if (!columns.read(in, zone.traces) || !in.at_end()) return false;
+  if (!in.take(zone.traces * (sizeof(BlockTrace) + sizeof(uint32_t)))) return false;
   uint64_t row = 0;
   out.traces.reserve(zone.traces);
   out.root_row.reserve(zone.traces);

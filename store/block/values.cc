@@ -14,6 +14,9 @@ namespace {
 // The layout byte: type in the low four bits, form of texts above.
 constexpr uint8_t kMixed = 15;
 constexpr int kFormShift = 4;
+// Of a text that is spelled out in an arena: a UUID takes 36 characters for 16 bytes, hex two for one.
+constexpr uint64_t kSpelledBytesPerByte = 3;
+constexpr uint64_t kSpelledTextBytes = sizeof(std::string) + 2 * sizeof(void*);
 constexpr uint8_t kLastType = static_cast<uint8_t>(ValueType::kCut);
 
 bool is_text(ValueType type) {
@@ -117,7 +120,7 @@ void write_values(std::string& out, Packer& packer, std::span<const ValueView> v
   write_texts(out, packer, values, form);
 }
 
-bool ValueTable::read(ByteReader& in, uint32_t count) {
+bool ValueTable::read(ChunkReader& in, uint32_t count) {
   count_ = count;
   if (count == 0) return true;
   uint8_t layout = in.u8();
@@ -128,7 +131,8 @@ bool ValueTable::read(ByteReader& in, uint32_t count) {
   if (mixed_) {
     Stream stream;
     std::string_view types;
-    if (!read_stream(in, count, stream) || !unpack(stream, *buffer_, types)) return in.fail() != 0;
+    if (!read_stream(in, count, stream) || !unpack(in, stream, *buffer_, types)) return in.fail() != 0;
+    if (!in.take(count)) return false;
     types_.assign(types.begin(), types.end());
     if (std::any_of(types_.begin(), types_.end(), [](uint8_t t) { return t > kLastType; })) return in.fail() != 0;
   }
@@ -146,11 +150,11 @@ uint32_t ValueTable::text_count() const {
       std::count_if(types_.begin(), types_.end(), [](uint8_t t) { return is_text(static_cast<ValueType>(t)); }));
 }
 
-bool ValueTable::read_texts(ByteReader& in, size_t texts, uint8_t form) {
+bool ValueTable::read_texts(ChunkReader& in, size_t texts, uint8_t form) {
   form_ = form;
   if (texts == 0) return true;
   Stream stream;
-  if (!read_ints(in, texts, lengths_) || !read_blob(in, stream) || !unpack(stream, *buffer_, bytes_)) {
+  if (!read_ints(in, texts, lengths_) || !read_blob(in, stream) || !unpack(in, stream, *buffer_, bytes_)) {
     return in.fail() != 0;
   }
   uint64_t total = 0;
@@ -214,6 +218,18 @@ std::vector<ValueView> ValueTable::views(Arena& arena, std::span<const uint8_t> 
     if (spell) value.text = arena.emplace_back(spell_text(value.text, form));
   }
   return out;
+}
+
+uint64_t ValueTable::view_bytes(std::span<const uint8_t> needed) const {
+  uint64_t bytes = uint64_t{count_} * sizeof(ValueView);
+  if (static_cast<TextForm>(form_) == TextForm::kPlain) return bytes;
+  size_t text = 0;
+  for (uint32_t i = 0; i < count_; ++i) {
+    if (!is_text(type_at(i))) continue;
+    const uint64_t length = lengths_[text++];
+    if (needed.empty() || needed[i]) bytes += kSpelledBytesPerByte * length + kSpelledTextBytes;
+  }
+  return bytes;
 }
 
 }  // namespace fathom::store::block

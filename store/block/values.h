@@ -37,15 +37,17 @@ void write_values(std::string& out, Packer& packer, std::span<const ValueView> v
 
 class ValueTable {
  public:
-  bool read(ByteReader& in, uint32_t count);
+  bool read(ChunkReader& in, uint32_t count);
   uint32_t size() const { return count_; }
   // Indexes of the values whose value_text() is `text`, ascending.
   std::vector<uint32_t> find(std::string_view text) const;
   // Every value that `needed` marks (all when it is empty); texts point into the chunk, this table or `arena`.
   std::vector<ValueView> views(Arena& arena, std::span<const uint8_t> needed = {}) const;
+  // The memory that views() takes, for callers to charge before.
+  uint64_t view_bytes(std::span<const uint8_t> needed = {}) const;
 
  private:
-  bool read_texts(ByteReader& in, size_t texts, uint8_t form);
+  bool read_texts(ChunkReader& in, size_t texts, uint8_t form);
   uint32_t text_count() const;
   ValueType type_at(uint32_t index) const { return mixed_ ? static_cast<ValueType>(types_[index]) : type_; }
   std::vector<uint32_t> find_texts(std::string_view text) const;

@@ -9,6 +9,8 @@ namespace fathom::store {
 
 namespace {
 
+constexpr uint64_t kTraceBytes = 64;  // of a trace in a set
+
 Filter filter_of(const TimeRange& range) {
   Filter filter;
   filter.range = range;
@@ -122,8 +124,8 @@ Result<> Calls::count(const Piece& piece) {
     ++sample_.spans_looked_at;
     if (Result<> counted = count_row(piece, i); !counted) return counted;
   }
-  if (any) traces_.insert(piece.trace);
-  return {};
+  if (!any || !traces_.insert(piece.trace).second) return {};
+  return budget_.spend(kTraceBytes);
 }
 
 Result<> Calls::count_row(const Piece& piece, size_t index) {

@@ -98,6 +98,7 @@ class SealedReader::Source : public ChunkSource {
   void keep_page(uint32_t page, const SharedPagePtr& decoded) override {
     reader_.context_.shared_pages.insert(segment_, page, decoded);
   }
+  HeldMemory hold() override { return reader_.budget_.hold(); }
   Result<ChunkBytes> read_grown() { return read_key(grown_key(partition_, segment_)); }
   Result<ChunkBytes> read_directory() { return read_key(directory_key(partition_, segment_)); }
 
@@ -181,7 +182,8 @@ Result<SegmentDirectoryPtr> SealedReader::directory(uint32_t partition, uint32_t
     Source source(*this, partition, segment);
     Result<ChunkBytes> bytes = source.read_directory();
     if (!bytes) return bytes.error();
-    Result<SegmentDirectoryPtr> opened = SegmentDirectory::open(bytes->bytes);
+    HeldMemory memory = budget_.hold();
+    Result<SegmentDirectoryPtr> opened = SegmentDirectory::open(bytes->bytes, &memory);
     if (!opened) return opened;
     known = *opened;
     context_.directories.insert(segment, 0, known);
@@ -230,6 +232,9 @@ Result<std::vector<TraceRow>> SealedReader::rows(const TraceId& id, const TraceP
     if (!ids) return ids.error();
     Result<BlockTimes> times = located->reader->times(range.block);
     if (!times) return times.error();
+    // Callers keep what this returns for as long as they like.
+    // A vector that grows takes twice what it holds.
+    if (Result<> spent = budget_.spend(2 * range.row_count * sizeof(TraceRow)); !spent) return spent.error();
     size_t end = size_t{range.first_row} + range.row_count;
     if (ids->span.size() < end || times->start_unix_nano.size() < end) return corrupt("a block's columns disagree");
     for (uint32_t i = range.first_row; i < range.first_row + range.row_count; ++i) {

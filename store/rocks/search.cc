@@ -83,6 +83,7 @@ void Search::push_candidate(const SlowEntry& entry, bool check, GrownPtr grown) 
   node.entry = entry;
   node.check = check;
   node.grown = std::move(grown);
+  unpaid_bytes_ += 2 * sizeof(Node);  // a heap that grows has room for twice as many
   heap_.push(std::move(node));
 }
 
@@ -90,7 +91,7 @@ Result<SlowPage> Search::run() {
   if (limit_ == 0 || !matcher_.possible()) return SlowPage{};
   if (Result<> begun = begin(); !begun) return begun.error();
   while (!heap_.empty() && page_.rows.size() <= limit_) {
-    if (Result<> alive = budget_.check(); !alive) return alive.error();
+    if (Result<> alive = budget_.spend(std::exchange(unpaid_bytes_, 0)); !alive) return alive.error();
     Node node = heap_.top();
     heap_.pop();
     Result<> done = step(node);

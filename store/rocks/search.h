@@ -175,6 +175,7 @@ class Search {
   TraceReader traces_;
   Matcher matcher_;
 
+  uint64_t unpaid_bytes_ = 0;  // of nodes that were pushed since the budget was last charged
   std::priority_queue<Node, std::vector<Node>, Later> heap_;
   TraceIds seen_;  // traces that are in the answer; those of earlier pages, as far as they were met
   std::unordered_map<uint32_t, GrownPtr> grown_;                 // per segment, as far as they were read

@@ -60,7 +60,7 @@ Result<> Search::push_lists(const Series& series, Level level, const TimeRange& 
     std::string_view key(lists->key().data(), lists->key().size());
     if (!key.starts_with(prefix) || keys::last_be32(key) > last) break;
     std::string_view value(lists->value().data(), lists->value().size());
-    if (Result<> spent = budget_.spend(value.size()); !spent) return spent;
+    if (Result<> spent = budget_.spend(value.size() + std::exchange(unpaid_bytes_, 0)); !spent) return spent;
     Result<SlowList> list = SlowList::decode(value);
     push_list(series, level, keys::last_be32(key), list ? *list : unreadable_list());
   }

@@ -31,25 +31,31 @@ bool contains_minute(const Minutes& minutes, uint64_t unix_nano) {
   return minute >= minutes.first && minute <= minutes.last;
 }
 
-// Every attribute of the rows in the range, and of their resources.
+// Every attribute of the rows in the range, and of their resources; ends with the first error of `visit`.
 template <typename Visit>
-void visit_attributes(const Generation& generation, const TimeRange& range, Visit visit) {
+Result<> visit_attributes(const Generation& generation, const TimeRange& range, Visit visit) {
   Batch::Scratch scratch;
+  Result<> done;
   auto each = [&](std::span<const AttributeView> attributes, const Generation::Row& row) {
-    for (const AttributeView& attribute : attributes) {
-      if constexpr (std::is_invocable_v<Visit, const AttributeView&>) {
-        visit(attribute);
-      } else {
-        visit(attribute, row);
-      }
+    for (auto attribute = attributes.begin(); done && attribute != attributes.end(); ++attribute) {
+      done = visit(*attribute, row);
     }
   };
   for (const Generation::Row& row : generation.rows()) {
+    if (!done) break;
     if (!range.contains(row.start_unix_nano)) continue;
     const Batch::Row& stored = generation.stored(row);
     each(generation.batch(row).span(stored, scratch).attributes, row);
     each(generation.batch(row).resource(stored.resource).attributes, row);
   }
+  return done;
+}
+
+constexpr uint64_t kTextInMap = 128;  // what a text in a map takes beside its characters
+
+uint64_t bytes_of(const LatencyCell& cell) {
+  constexpr uint64_t kCellInMap = 128;
+  return kCellInMap + cell.durations.buckets().capacity() * sizeof(cell.durations.buckets()[0]);
 }
 
 }  // namespace
@@ -110,13 +116,30 @@ Result<> Statistics::visit_memory(const TimeRange& range, const Visit& visit) {
     if (Result<> alive = budget_.check(); !alive) return alive;
     auto lock = generation->read();
     std::map<std::pair<uint32_t, uint32_t>, LatencyCell> cells;  // by (minute, operation)
+    HeldMemory memory = budget_.hold();
     for (const Generation::Row& row : generation->rows()) {
       if (!contains_minute(minutes, row.start_unix_nano)) continue;
-      cells[{keys::cell_of(Level::kMinute, row.start_unix_nano), row.operation}].record(row.duration_nano, row.error);
+      auto [cell, is_new] =
+          cells.try_emplace({keys::cell_of(Level::kMinute, row.start_unix_nano), row.operation}, LatencyCell{});
+      if (Result<> paid = record(row, is_new, cell->second, memory); !paid) return paid;
     }
     for (const auto& [key, cell] : cells) visit(key.second, key.first * kNanosPerMinute, cell);
   }
   return {};
+}
+
+// The memory of a cell is known after a duration was added: one more bucket at the most.
+Result<> Statistics::record(const Generation::Row& row, bool is_new, LatencyCell& cell, HeldMemory& memory) {
+  const uint64_t before = is_new ? 0 : bytes_of(cell);
+  cell.record(row.duration_nano, row.error);
+  return memory.grow(bytes_of(cell) - before);
+}
+
+// What cells are added to stays with the query until its end. Beyond the budget the next cell is not read.
+void Statistics::merge(const LatencyCell& cell, LatencyCell& sum) {
+  const uint64_t before = sum.durations.empty() ? 0 : bytes_of(sum);
+  sum.merge(cell);
+  if (Result<> paid = budget_.spend(bytes_of(sum) - before); !paid) unpaid_ = paid.error();
 }
 
 // Nothing when all are wanted.
@@ -132,13 +155,15 @@ Result<std::vector<OperationStats>> Statistics::operations(const TimeRange& rang
   std::unordered_map<uint32_t, LatencyCell> sums;
   Wanted wanted = wanted_operations(service, std::nullopt);
   Result<> visited = visit_cells(range, UINT64_MAX, [&](uint32_t operation, uint64_t, const LatencyCell& cell) {
-    if (!wanted || wanted->contains(operation)) sums[operation].merge(cell);
+    if (!wanted || wanted->contains(operation)) merge(cell, sums[operation]);
   });
-  if (!visited) return visited.error();
+  if (!visited || unpaid_) return visited ? *unpaid_ : visited.error();
   std::vector<OperationStats> stats;
   for (auto& [operation, cell] : sums) {
-    stats.push_back(
-        {engine_.catalogue.operation(operation), cell.durations.count(), cell.errors, std::move(cell.durations)});
+    OperationKey key = engine_.catalogue.operation(operation);
+    const uint64_t names = key.service_namespace.size() + key.service.size() + key.operation.size();
+    if (Result<> paid = budget_.spend(2 * sizeof(OperationStats) + names); !paid) return paid.error();
+    stats.push_back({std::move(key), cell.durations.count(), cell.errors, std::move(cell.durations)});
   }
   std::sort(stats.begin(), stats.end(), [](const OperationStats& a, const OperationStats& b) { return a.key < b.key; });
   return stats;
@@ -154,9 +179,9 @@ Result<std::vector<LatencyPoint>> Statistics::latency(const TimeRange& range, co
   // An hour's cell may stand for its minutes only where no step begins inside the hour.
   uint64_t longest = step_nano % kNanosPerHour == 0 ? kNanosPerHour : kNanosPerMinute;
   Result<> visited = visit_cells(range, longest, [&](uint32_t id, uint64_t start, const LatencyCell& cell) {
-    if (!wanted || wanted->contains(id)) points[start - start % step_nano].merge(cell);
+    if (!wanted || wanted->contains(id)) merge(cell, points[start - start % step_nano]);
   });
-  if (!visited) return visited.error();
+  if (!visited || unpaid_) return visited ? *unpaid_ : visited.error();
   std::vector<LatencyPoint> series;
   for (auto& [start, cell] : points) series.push_back({start, cell.errors, std::move(cell.durations)});
   return series;
@@ -177,9 +202,12 @@ Result<std::vector<std::string>> Statistics::attribute_keys(const TimeRange& ran
     if (Result<> alive = budget_.check(); !alive) return alive.error();
     auto lock = generation->read();
     std::unordered_set<const char*> seen;  // a batch keeps each text once, so its place stands for it
-    visit_attributes(*generation, range, [&](const AttributeView& attribute) {
-      if (seen.insert(attribute.key.data()).second) keys.emplace(attribute.key);
+    Result<> visited = visit_attributes(*generation, range, [&](const AttributeView& attribute, const auto&) {
+      if (!seen.insert(attribute.key.data()).second) return Result<>();
+      keys.emplace(attribute.key);
+      return budget_.spend(attribute.key.size() + kTextInMap);
     });
+    if (!visited) return visited.error();
   }
   return std::vector<std::string>(keys.begin(), keys.end());
 }
@@ -218,13 +246,19 @@ Result<> Statistics::count_memory_values(const TimeRange& range, const std::stri
       const Generation::Row* last = nullptr;
     };
     std::map<std::string, Tally, std::less<>> tallies;
-    visit_attributes(*generation, range, [&](const AttributeView& attribute, const Generation::Row& row) {
-      if (attribute.key != key) return;
+    HeldMemory memory = budget_.hold();
+    auto count = [&](const AttributeView& attribute, const Generation::Row& row) -> Result<> {
+      if (attribute.key != key) return {};
       bool as_is = attribute.value.type == ValueType::kString;
       auto found = as_is ? tallies.find(attribute.value.text) : tallies.end();
-      if (found == tallies.end()) found = tallies.try_emplace(value_text(attribute.value)).first;
+      if (found == tallies.end()) {
+        if (Result<> held = memory.grow(2 * attribute.value.text.size() + kTextInMap); !held) return held;
+        found = tallies.try_emplace(value_text(attribute.value)).first;
+      }
       if (std::exchange(found->second.last, &row) != &row) ++found->second.rows;
-    });
+      return {};
+    };
+    if (Result<> visited = visit_attributes(*generation, range, count); !visited) return visited;
     for (const auto& [value, tally] : tallies) {
       if (Result<> counted = add_count(value, tally.rows, counts); !counted) return counted;
     }
@@ -234,9 +268,13 @@ Result<> Statistics::count_memory_values(const TimeRange& range, const std::stri
 
 // Distinct values live in memory while they are counted, so they come out of the query's budget.
 Result<> Statistics::add_count(const std::string& value, uint64_t rows, std::map<std::string, uint64_t>& counts) {
-  auto [found, inserted] = counts.try_emplace(value, 0);
+  auto found = counts.find(value);
+  if (found == counts.end()) {
+    if (Result<> paid = budget_.spend(value.size() + kTextInMap); !paid) return paid;
+    found = counts.emplace(value, 0).first;
+  }
   found->second += rows;
-  return inserted ? budget_.spend(value.size() + sizeof(*found)) : Result<>();
+  return {};
 }
 
 Result<std::vector<ValueCount>> Statistics::attribute_values(const TimeRange& range, const std::string& key,
@@ -245,8 +283,10 @@ Result<std::vector<ValueCount>> Statistics::attribute_values(const TimeRange& ra
   if (Result<> counted = count_sealed_values(range, key, counts); !counted) return counted.error();
   if (Result<> counted = count_memory_values(range, key, counts); !counted) return counted.error();
   std::vector<ValueCount> values;
-  for (auto& [value, spans] : counts) {
-    if (contains_folded(value, containing)) values.push_back({value, spans});
+  while (!counts.empty()) {
+    auto counted = counts.extract(counts.begin());
+    if (!contains_folded(counted.key(), containing)) continue;
+    values.push_back({std::move(counted.key()), counted.mapped()});
   }
   std::stable_sort(values.begin(), values.end(),
                    [](const ValueCount& a, const ValueCount& b) { return a.spans > b.spans; });

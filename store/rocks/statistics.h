@@ -41,6 +41,8 @@ class Statistics {
   Result<> visit_cells(const TimeRange& range, uint64_t longest_nano, const Visit& visit);
   Result<> visit_level(uint32_t partition, keys::Level level, uint32_t first, uint32_t last, const Visit& visit);
   Result<> visit_memory(const TimeRange& range, const Visit& visit);
+  Result<> record(const Generation::Row& row, bool is_new, LatencyCell& cell, HeldMemory& memory);
+  void merge(const LatencyCell& cell, LatencyCell& sum);
   Result<> first_start_in(const SegmentInfo& info, const TimeRange& range, uint64_t& first);
   Result<> add_count(const std::string& value, uint64_t rows, std::map<std::string, uint64_t>& counts);
   Result<> count_sealed_values(const TimeRange& range, const std::string& key, std::map<std::string, uint64_t>& counts);
@@ -48,6 +50,7 @@ class Statistics {
 
   Engine& engine_;
   QueryBudget& budget_;
+  std::optional<Error> unpaid_;
   const ViewPtr view_;
   SealedReader sealed_;
 };

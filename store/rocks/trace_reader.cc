@@ -16,6 +16,23 @@ namespace {
 
 using ItemHashes = std::unordered_set<uint64_t>;
 
+// The lists of one span from memory, and what they cost.
+struct PaidScratch : Batch::Scratch {
+  explicit PaidScratch(HeldMemory held) : memory(std::move(held)) {}
+
+  // An attribute takes two encoded bytes at least, and a list that grows may have room for twice as many.
+  Result<> pay_before(uint64_t encoded_bytes) {
+    return memory.grow(kOwnBytes + 2 * sizeof(AttributeView) * (encoded_bytes / 2));
+  }
+  void pay_exactly() {
+    memory.shrink_to(kOwnBytes + attributes.capacity() * sizeof(AttributeView) + events.capacity() * sizeof(EventView) +
+                     links.capacity() * sizeof(LinkView));
+  }
+
+  static constexpr uint64_t kOwnBytes = 256;  // its own, and that of the trace's owners
+  HeldMemory memory;
+};
+
 StoredSpan stored_span(const SpanView& span, const ResourceView& resource, const ScopeView& scope,
                        const std::optional<ClockOffset>& clock, const OperationKey& operation) {
   return {span, resource, scope, operation.service_namespace, operation.service, operation.operation, clock, false};
@@ -65,6 +82,20 @@ const OperationKey& TraceReader::operation(uint32_t id) {
   return *met;
 }
 
+// Items are gathered in a vector that grows and is sorted, then summarised by id.
+Result<> TraceReader::pay_for_items(uint64_t rows) {
+  constexpr uint64_t kItemBytes = 3 * sizeof(Item) + 2 * sizeof(TraceRow);
+  constexpr uint64_t kIdBytes = 64;  // in a hash map and in a list
+  return items_memory_.grow(rows * (kItemBytes + kIdBytes));
+}
+
+Result<> TraceReader::pay_for_spans(uint64_t spans, StoredTrace& trace) {
+  auto memory = std::make_shared<HeldMemory>(sealed_.budget().hold());
+  Result<> paid = memory->grow(spans * sizeof(StoredSpan));
+  trace.owners.push_back(std::move(memory));
+  return paid;
+}
+
 Result<> TraceReader::load_sealed(const TraceId& id, std::vector<Item>& items, StoredTrace& trace) {
   Result<std::vector<TracePart>> parts = sealed_.parts(id);
   if (!parts) return parts.error();
@@ -74,6 +105,7 @@ Result<> TraceReader::load_sealed(const TraceId& id, std::vector<Item>& items, S
     for (const RowRange& range : located->ranges) {
       Result<StoredRows> rows = located->reader->rows(range.block, range.first_row, range.row_count);
       if (!rows) return rows.error();
+      if (Result<> paid = pay_for_items(range.row_count); !paid) return paid;
       for (const StoredRow& row : rows->rows) {
         items.push_back({stored_span(row.span, row.resource, row.scope, row.clock, operation(row.operation)),
                          light_row(row.span, row.clock, row.sequence, row.operation)});
@@ -90,18 +122,23 @@ Result<> TraceReader::load_memory(const TraceId& id, std::vector<Item>& items, S
     const Generation::Trace* found = generation->find(id);
     if (found == nullptr) continue;
     uint64_t bytes = 0;
+    Result<> paid = pay_for_items(found->row_count);
     generation->for_each_row(*found, [&](const Generation::Row& row, uint32_t) {
-      auto scratch = std::make_shared<Batch::Scratch>();
       const BatchPtr& batch = generation->sources()[row.source].batch;
       const Batch::Row& stored = batch->rows()[row.index];
+      auto scratch = std::make_shared<PaidScratch>(sealed_.budget().hold());
+      if (paid) paid = scratch->pay_before(stored.body_size);
+      if (!paid) return;
       SpanView span = batch->span(stored, *scratch);
       items.push_back({stored_span(span, batch->resource(stored.resource), batch->scope(stored.scope), batch->clock(),
                                    operation(row.operation)),
                        generation->trace_row(row)});
+      scratch->pay_exactly();
       trace.owners.push_back(scratch);
       trace.owners.push_back(batch);
       bytes += stored.body_size;
     });
+    if (!paid) return paid;
     if (Result<> spent = sealed_.budget().spend(bytes); !spent) return spent;
   }
   return {};
@@ -133,9 +170,11 @@ Result<StoredTrace> TraceReader::load(const TraceId& id) {
   trace.start_unix_nano = summary.start_unix_nano;
   trace.duration_nano = summary.duration_nano;
   trace.complete = summary.complete;
+  if (Result<> paid = pay_for_spans(items->size(), trace); !paid) return paid.error();
   trace.spans.reserve(items->size());
   for (const Item& item : *items) trace.spans.push_back(item.stored);
   for (const auto& [number, operation] : operations_) trace.owners.push_back(operation);
+  items_memory_.release();
   return trace;
 }
 
@@ -205,6 +244,7 @@ Result<std::vector<TraceRow>> TraceReader::light_rows(const TraceId& id) {
     auto lock = generation->read();
     const Generation::Trace* found = generation->find(id);
     if (found == nullptr) continue;
+    if (Result<> paid = pay_for_items(found->row_count); !paid) return paid.error();
     generation->for_each_row(*found,
                              [&](const Generation::Row& row, uint32_t) { rows.push_back(generation->trace_row(row)); });
   }
@@ -217,13 +257,17 @@ Result<std::optional<TraceSummary>> TraceReader::summary_of_rows(const TraceId& 
   if (!light) return light.error();
   std::vector<TraceRow>& rows = *light;
   if (rows.empty()) return std::optional<TraceSummary>();
-  if (!has_repeated_id(rows)) return std::optional(summarise(rows));
+  if (!has_repeated_id(rows)) {
+    items_memory_.release();
+    return std::optional(summarise(rows));
+  }
   // Equal rows must collapse before they are counted, and only their whole contents can tell.
   StoredTrace unused;
   Result<std::vector<Item>> items = load_items(id, unused);
   if (!items) return items.error();
   rows.clear();
   for (const Item& item : *items) rows.push_back(item.light);
+  items_memory_.release();
   return std::optional(summarise(rows));
 }
 

@@ -98,7 +98,7 @@ TEST_P(StoreContract, QueriesSayWhatTheySpent) {
       QueryBudget budget;
       EXPECT_TRUE(query.second(store(), budget).ok()) << query.first;
       EXPECT_GT(budget.spent_bytes(), 0u) << query.first;
-      QueryBudget enough(UINT64_MAX, budget.spent_bytes());
+      QueryBudget enough(UINT64_MAX, budget.most_bytes());
       EXPECT_TRUE(query.second(store(), enough).ok()) << query.first;
     }
   });
