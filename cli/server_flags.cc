@@ -86,9 +86,9 @@ std::vector<Flag> server_flags() {
            "how long a span may take before its trace is captured, for operations of which less than 100 spans are "
            "known (default: such are not captured for being slow)"},
           {"--capture-floor", "D", "the least that a learnt threshold can be", "1ms"},
-          {"--query-threads", "N", "queries that run at the same time", "2"},
+          {"--query-threads", "N", "short queries that run at the same time; as many long ones run beside them", "2"},
           {"--query-deadline", "D", "for queries that name no timeout", "10s"},
-          {"--query-bytes", "SIZE", "what one query may read and decode", "1GiB"},
+          {"--query-bytes", "SIZE", "what one query may read and hold in memory, decoded", "1GiB"},
           {"--query-grpc", "ADDR", "HOST:PORT of queries over gRPC (default: off)"},
           {"--grpc-connection-age", "D",
            "gRPC connections are asked to come anew after this; calls under way are finished; 0s: never", "5m"},

@@ -15,6 +15,7 @@ constexpr std::array kBoundsSeconds{0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1.
 
 constexpr std::array kQueries{"slowest",
                               "trace",
+                              "trace_text",
                               "services",
                               "operations",
                               "attribute_keys",
@@ -64,6 +65,10 @@ Counter& requests(std::string_view query, std::string_view result) {
   return counter("fathom_query_requests_total", "Queries, by kind and result.",
                  label("query", query) + "," + label("result", result));
 }
+Counter& long_queries(std::string_view then) {
+  return counter("fathom_query_long_total", "Queries that took longer than the turn of a short one, by what came then.",
+                 label("then", then));
+}
 MetricHistogram& durations(std::string_view query) {
   return histogram("fathom_query_duration_seconds", "How long queries took, waiting for a thread included.",
                    kBoundsSeconds, label("query", query));
@@ -73,6 +78,7 @@ MetricHistogram& durations(std::string_view query) {
 
 void register_counters() {
   for (const char* reason : kReasons) refused(reason);
+  for (const char* then : {"went_on", "began_again"}) long_queries(then);
   for (const char* query : kQueries) {
     requests(query, "ok");
     for (ErrorCode fault : kFaults) requests(query, error_code_name(fault));
@@ -82,6 +88,10 @@ void register_counters() {
 
 void count_refused(std::string_view reason) {
   refused(reason).add();
+}
+
+void count_long(std::string_view then) {
+  long_queries(then).add();
 }
 
 void count_finished(std::string_view query, std::string_view result, uint64_t took_nano) {

@@ -17,6 +17,8 @@ void register_counters();
 void count_refused(std::string_view reason);
 // One that ran; the time it waited for a thread is part of `took_nano`.
 void count_finished(std::string_view query, std::string_view result, uint64_t took_nano);
+// A query that used up its turn, and then "went_on" with lower priority, or "began_again" later.
+void count_long(std::string_view then);
 // What /api/v1/status says of the store, as gauges.
 void show_store(const store::StoreStats& stats);
 

@@ -25,7 +25,7 @@ struct QueryServer::Impl {
         answers(std::make_shared<ByteBudget>(
             options.answer_bytes,
             &gauge("fathom_query_answer_bytes", "Memory of large answers that are not read yet."))),
-        runner(options),
+        runner(options, Scheduling::kTurns),
         face(std::make_shared<HttpFace>(options, stores, runner)),
         http({.listener = "query",
               .address = options.http_address,

@@ -28,12 +28,12 @@ struct QueryOptions {
   std::string grpc_address;  // empty: no gRPC listener
   // Then a gRPC connection's peer is asked to come anew; calls under way have max_deadline_nano from then on. 0: never.
   uint64_t grpc_connection_age_nano = 300'000'000'000;
-  size_t threads = 2;           // that run queries; HTTP has its own
+  size_t threads = 2;           // for short queries, and as many for long ones; HTTP has its own
   size_t queue = 64;            // queries that may wait for a thread; more are answered 503 with Retry-After
   size_t snapshot_workers = 2;  // questions about snapshots that are worked out at the same time, each by a process
   Settable<uint64_t> deadline_nano = 10'000'000'000;   // of a query that names no timeout; waiting counts
   uint64_t max_deadline_nano = 60'000'000'000;         // the longest timeout that may be asked for
-  Settable<uint64_t> byte_budget = uint64_t{1} << 30;  // bytes one query may read and decode
+  Settable<uint64_t> byte_budget = uint64_t{1} << 30;  // bytes one query may read and hold
   uint64_t answer_bytes = uint64_t{256} << 20;         // large answers that are not read yet, all together
   std::string version = "dev";                         // shown by /api/v1/status
   NodeSource nodes;                                    // of /api/v1/nodes; nothing: there are none

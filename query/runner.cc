@@ -1,9 +1,12 @@
 #include "query/runner.h"
 
 #include <algorithm>
+#include <system_error>
+#include <utility>
 
 #include "base/log.h"
 #include "base/metrics.h"
+#include "base/thread_priority.h"
 #include "base/time.h"
 #include "query/counters.h"
 
@@ -22,11 +25,13 @@ Gauge& running_gauge() {
 
 }  // namespace
 
-QueryRunner::QueryRunner(const QueryOptions& options) : options_(options) {
+QueryRunner::QueryRunner(const QueryOptions& options, Scheduling scheduling)
+    : options_(options), scheduling_(scheduling) {
   register_counters();
   waiting_gauge();
   running_gauge();
-  for (size_t i = 0; i < std::max<size_t>(1, options_.threads); ++i) threads_.emplace_back([this] { work(); });
+  std::lock_guard lock(mutex_);
+  for (size_t i = 0; i < std::max<size_t>(1, options_.threads); ++i) add_thread();
 }
 
 QueryRunner::~QueryRunner() {
@@ -55,7 +60,8 @@ void QueryRunner::run(QueryTask task) {
 
 bool QueryRunner::enqueue(QueryTask& task) {
   std::lock_guard lock(mutex_);
-  if (stopping_ || queue_.size() >= options_.queue) {
+  const bool is_full = !task.continues && queue_.size() + long_queue_.size() >= options_.queue;
+  if (stopping_ || is_full) {
     count_refused(stopping_ ? "stopping" : "queue_full");
     return false;
   }
@@ -65,30 +71,79 @@ bool QueryRunner::enqueue(QueryTask& task) {
   return true;
 }
 
-void QueryRunner::work() {
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    changed_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
-    if (queue_.empty()) return;
-    Waiting next = std::move(queue_.front());
-    queue_.pop_front();
-    waiting_gauge().add(-1);
-    running_.insert(next.task.budget);
-    if (stopping_) next.task.budget->cancel();
-    lock.unlock();
-    execute(next);
-    lock.lock();
-    running_.erase(next.task.budget);
+// Joins the threads that have ended, and starts one. False when the system has no room for it.
+bool QueryRunner::add_thread() {
+  for (const std::thread::id& id : std::exchange(ended_, {})) {
+    auto thread = std::ranges::find(threads_, id, [](const std::thread& one) { return one.get_id(); });
+    thread->join();
+    threads_.erase(thread);
   }
+  try {
+    threads_.emplace_back([this] { work(); });
+  } catch (const std::system_error& fault) {
+    log_warning(std::string("cannot start a thread for queries: ") + fault.what());
+    return false;
+  }
+  return true;
 }
 
-void QueryRunner::execute(Waiting& waiting) {
+// What is next for a thread; nothing: it ends.
+std::optional<QueryRunner::Waiting> QueryRunner::take(const Worker& worker) {
+  std::deque<Waiting>& queue = worker.takes_long ? long_queue_ : queue_;
+  if (queue.empty()) return std::nullopt;
+  Waiting next = std::move(queue.front());
+  queue.pop_front();
+  waiting_gauge().add(-1);
+  return next;
+}
+
+void QueryRunner::work() {
+  Worker worker;
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    if (!worker.takes_long) changed_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+    std::optional<Waiting> next = take(worker);
+    if (!next) break;
+    work_on(*std::move(next), worker, lock);
+  }
+  if (worker.takes_long) --long_threads_;
+  ended_.push_back(std::this_thread::get_id());
+}
+
+void QueryRunner::work_on(Waiting next, Worker& worker, std::unique_lock<std::mutex>& lock) {
+  const std::shared_ptr<store::QueryBudget> budget = next.task.budget;
+  running_.insert(budget);
+  if (stopping_) budget->cancel();
+  lock.unlock();
+  const Result<> result = attempt(next.task, worker);
+  const bool begins_again = !result && budget->was_interrupted();
+  if (!begins_again) finish(next, result);
+  lock.lock();
+  running_.erase(budget);
+  if (!begins_again) return;
+  budget->restart();
+  if (stopping_) budget->cancel();
+  // The threads for long queries may have ended meanwhile; this one is then the next.
+  if (has_room_for_long()) become_long(worker);
+  (has_room_for_long() ? queue_ : long_queue_).push_back(std::move(next));
+  waiting_gauge().add(1);
+}
+
+Result<> QueryRunner::attempt(QueryTask& task, Worker& worker) {
   running_gauge().add(1);
-  QueryTask& task = waiting.task;
-  // Whoever waited too long, or has gone, costs nothing more.
+  if (scheduling_ == Scheduling::kTurns && !worker.takes_long) {
+    task.budget->begin_turn(kTurnCpuNano, [this, &worker] { return end_of_turn(worker); });
+  }
+  // A query that waited too long, or whose client has gone, costs nothing more.
   Result<> result = task.budget->check();
   if (result) result = task.work(*task.budget);
+  task.budget->end_turn();
   running_gauge().add(-1);
+  return result;
+}
+
+void QueryRunner::finish(Waiting& waiting, const Result<>& result) {
+  QueryTask& task = waiting.task;
   count_finished(task.name, result ? "ok" : error_code_name(result.error().code),
                  now_monotonic_nano() - waiting.since_monotonic_nano);
   task.done(result);
@@ -96,15 +151,42 @@ void QueryRunner::execute(Waiting& waiting) {
   task.done = nullptr;
 }
 
+// Called on the query's thread. While threads for long queries are busy, each takes the next one of long_queue_ when it
+// is done, so that none stays there.
+Result<> QueryRunner::end_of_turn(Worker& worker) {
+  std::lock_guard lock(mutex_);
+  if (stopping_) return {};
+  if (!has_room_for_long()) {
+    count_long("began_again");
+    return unavailable("the query gives its thread to shorter ones, and begins again");
+  }
+  become_long(worker);
+  count_long("went_on");
+  return {};
+}
+
+bool QueryRunner::has_room_for_long() const {
+  return long_threads_ < std::max<size_t>(1, options_.threads);
+}
+
+// A new thread has its priority from the one that starts it, so it starts first.
+void QueryRunner::become_long(Worker& worker) {
+  if (!stopping_ && !add_thread()) return;
+  ++long_threads_;
+  worker.takes_long = true;
+  yield_to_questions();
+}
+
 void QueryRunner::stop() {
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
     for (auto& waiting : queue_) waiting.task.budget->cancel();
+    for (auto& waiting : long_queue_) waiting.task.budget->cancel();
     for (auto& budget : running_) budget->cancel();
   }
   changed_.notify_all();
-  for (auto& thread : threads_) thread.join();
+  for (auto& thread : threads_) thread.join();  // no thread starts another one from here on
   threads_.clear();
 }
 

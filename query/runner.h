@@ -1,5 +1,10 @@
 // QueryRunner: the threads on which queries run, with a bounded queue in front of them.
 //
+// Scheduling in turns keeps short queries short while long ones run. Every query begins on a thread for short queries.
+// When it has used kTurnCpuNano of processor time there, it is a long one. Where fewer than `threads` long queries run,
+// its thread gets a lower priority and goes on with it, and a new thread takes short queries instead. Otherwise the
+// query begins again later, on the next thread for long queries; its work must therefore be repeatable.
+//
 // Purpose: a query never holds a network thread; it waits a bounded time in a bounded queue, runs under a budget
 // (deadline, bytes, cancellation), and is counted. Thread safety: run() and make_budget() from any thread.
 // Ownership: the runner holds a query until its `done` was called, exactly once, on a runner's thread or, when the
@@ -9,8 +14,10 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -23,16 +30,25 @@
 
 namespace fathom::query {
 
+// How much of a processor a query may use as a short one. Ordinary answers take a few milliseconds.
+inline constexpr uint64_t kTurnCpuNano = 20'000'000;
+
+enum class Scheduling {
+  kFirstCome,  // `threads` threads, each with one query from begin to end
+  kTurns,      // as many threads for short queries, and as many for long ones
+};
+
 struct QueryTask {
   std::string_view name;  // a literal: the label in metrics
   std::shared_ptr<store::QueryBudget> budget;
   std::function<Result<>(store::QueryBudget&)> work;
   std::function<void(const Result<>&)> done;
+  bool continues = false;  // an answer that was begun: a full queue is no reason to refuse it
 };
 
 class QueryRunner {
  public:
-  explicit QueryRunner(const QueryOptions& options);
+  explicit QueryRunner(const QueryOptions& options, Scheduling scheduling = Scheduling::kFirstCome);
   ~QueryRunner();  // stop()
 
   // A budget whose time begins now; `timeout_nano` is cut to the longest allowed, 0 takes the default.
@@ -48,18 +64,32 @@ class QueryRunner {
     QueryTask task;
     uint64_t since_monotonic_nano;
   };
+  struct Worker {
+    bool takes_long = false;
+  };
 
   void work();
-  void execute(Waiting& waiting);
+  void work_on(Waiting next, Worker& worker, std::unique_lock<std::mutex>& lock);
+  Result<> attempt(QueryTask& task, Worker& worker);
+  void finish(Waiting& waiting, const Result<>& result);
+  std::optional<Waiting> take(const Worker& worker);
+  Result<> end_of_turn(Worker& worker);
+  bool has_room_for_long() const;
+  void become_long(Worker& worker);
+  bool add_thread();
   bool enqueue(QueryTask& task);
 
   QueryOptions options_;  // constant but for what set_limits() changes
   std::mutex mutex_;
   std::condition_variable changed_;
+  const Scheduling scheduling_;
   std::deque<Waiting> queue_;
+  std::deque<Waiting> long_queue_;  // that will begin again
+  size_t long_threads_ = 0;
   std::unordered_set<std::shared_ptr<store::QueryBudget>> running_;
   bool stopping_ = false;
-  std::vector<std::thread> threads_;
+  std::list<std::thread> threads_;
+  std::vector<std::thread::id> ended_;  // of threads_, to be joined
 };
 
 }  // namespace fathom::query
