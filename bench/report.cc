@@ -28,6 +28,7 @@ constexpr KeyBound kBounds[] = {
     {"query.slowest_page_50_ms_p99", {50, false}},
     {"query.trace_by_id_ms_p99", {5, false}},
     {"e2e.acknowledged_to_found_ms_p99", {200, false}},
+    {"trust.fair_query_ms_p99", {50, false}},
     {"span.start_end_2attr_ns", {40, false}},
     {"span.over_otel_cpp", {0.1, false}},
     {"span.two_threads_over_one", {1.05, false}},

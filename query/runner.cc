@@ -88,20 +88,43 @@ bool QueryRunner::add_thread() {
 }
 
 // What is next for a thread; nothing: it ends.
-std::optional<QueryRunner::Waiting> QueryRunner::take(const Worker& worker) {
+std::optional<QueryRunner::Waiting> QueryRunner::take(Worker& worker) {
   std::deque<Waiting>& queue = worker.takes_long ? long_queue_ : queue_;
-  if (queue.empty()) return std::nullopt;
-  Waiting next = std::move(queue.front());
-  queue.pop_front();
+  const auto chosen = worker.takes_long ? long_queue_.begin() : next_short();
+  if (chosen == queue.end()) return std::nullopt;
+  Waiting next = std::move(*chosen);
+  queue.erase(chosen);
   waiting_gauge().add(-1);
+  if (!worker.takes_long && is_suspect(next.task)) {
+    worker.is_suspect = true;
+    ++suspects_;
+  }
   return next;
+}
+
+// The first that may take a thread for short queries.
+std::deque<QueryRunner::Waiting>::iterator QueryRunner::next_short() {
+  const bool one_is_left = suspects_ + 1 < options_.threads || options_.threads < 2 || stopping_;
+  if (one_is_left) return queue_.begin();
+  return std::ranges::find_if(queue_, [this](const Waiting& waiting) { return !is_suspect(waiting.task); });
+}
+
+bool QueryRunner::is_suspect(const QueryTask& task) const {
+  const auto habit = habits_.find(task.name);
+  return habit != habits_.end() && habit->second.is_mostly_long();
+}
+
+void QueryRunner::end_suspicion(Worker& worker) {
+  if (!std::exchange(worker.is_suspect, false)) return;
+  --suspects_;
+  changed_.notify_one();
 }
 
 void QueryRunner::work() {
   Worker worker;
   std::unique_lock lock(mutex_);
   for (;;) {
-    if (!worker.takes_long) changed_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+    if (!worker.takes_long) changed_.wait(lock, [this] { return stopping_ || next_short() != queue_.end(); });
     std::optional<Waiting> next = take(worker);
     if (!next) break;
     work_on(*std::move(next), worker, lock);
@@ -115,12 +138,21 @@ void QueryRunner::work_on(Waiting next, Worker& worker, std::unique_lock<std::mu
   running_.insert(budget);
   if (stopping_) budget->cancel();
   lock.unlock();
+  const std::string_view name = next.task.name;
+  const bool was_short = !worker.takes_long;
   const Result<> result = attempt(next.task, worker);
   const bool begins_again = !result && budget->was_interrupted();
+  const bool was_long = begins_again || worker.takes_long;
   if (!begins_again) finish(next, result);
   lock.lock();
   running_.erase(budget);
-  if (!begins_again) return;
+  end_suspicion(worker);
+  if (was_short) habits_[name].note(was_long);
+  if (begins_again) begin_again(std::move(next), worker);
+}
+
+void QueryRunner::begin_again(Waiting next, Worker& worker) {
+  const std::shared_ptr<store::QueryBudget>& budget = next.task.budget;
   budget->restart();
   if (stopping_) budget->cancel();
   // The threads for long queries may have ended meanwhile; this one is then the next.
@@ -174,6 +206,7 @@ void QueryRunner::become_long(Worker& worker) {
   if (!stopping_ && !add_thread()) return;
   ++long_threads_;
   worker.takes_long = true;
+  end_suspicion(worker);
   yield_to_questions();
 }
 

@@ -3,7 +3,9 @@
 // Scheduling in turns keeps short queries short while long ones run. Every query begins on a thread for short queries.
 // When it has used kTurnCpuNano of processor time there, it is a long one. Where fewer than `threads` long queries run,
 // its thread gets a lower priority and goes on with it, and a new thread takes short queries instead. Otherwise the
-// query begins again later, on the next thread for long queries; its work must therefore be repeatable.
+// query begins again later, on the next thread for long queries; its work must therefore be repeatable. Queries of a
+// name that is mostly long leave one thread for short queries to the others, so that first turns of long ones cannot
+// take all.
 //
 // Purpose: a query never holds a network thread; it waits a bounded time in a bounded queue, runs under a budget
 // (deadline, bytes, cancellation), and is counted. Thread safety: run() and make_budget() from any thread.
@@ -11,10 +13,13 @@
 // query is refused, on the caller's. Errors: a full queue is kUnavailable. Metrics: fathom_query_*.
 #pragma once
 
+#include <bit>
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -31,7 +36,7 @@
 namespace fathom::query {
 
 // How much of a processor a query may use as a short one. Ordinary answers take a few milliseconds.
-inline constexpr uint64_t kTurnCpuNano = 20'000'000;
+inline constexpr uint64_t kTurnCpuNano = 10'000'000;
 
 enum class Scheduling {
   kFirstCome,  // `threads` threads, each with one query from begin to end
@@ -66,13 +71,27 @@ class QueryRunner {
   };
   struct Worker {
     bool takes_long = false;
+    bool is_suspect = false;  // has a query in its first turn that is expected to be long
+  };
+  // How often the last queries of a name were long.
+  class Habit {
+   public:
+    void note(bool was_long) { last_ = static_cast<uint8_t>(last_ << 1 | (was_long ? 1 : 0)); }
+    bool is_mostly_long() const { return std::popcount(last_) > 4; }
+
+   private:
+    uint8_t last_ = 0;  // a bit each
   };
 
   void work();
+  void begin_again(Waiting next, Worker& worker);
   void work_on(Waiting next, Worker& worker, std::unique_lock<std::mutex>& lock);
   Result<> attempt(QueryTask& task, Worker& worker);
   void finish(Waiting& waiting, const Result<>& result);
-  std::optional<Waiting> take(const Worker& worker);
+  std::optional<Waiting> take(Worker& worker);
+  std::deque<Waiting>::iterator next_short();
+  bool is_suspect(const QueryTask& task) const;
+  void end_suspicion(Worker& worker);
   Result<> end_of_turn(Worker& worker);
   bool has_room_for_long() const;
   void become_long(Worker& worker);
@@ -86,6 +105,8 @@ class QueryRunner {
   std::deque<Waiting> queue_;
   std::deque<Waiting> long_queue_;  // that will begin again
   size_t long_threads_ = 0;
+  size_t suspects_ = 0;  // workers that are
+  std::map<std::string_view, Habit> habits_;
   std::unordered_set<std::shared_ptr<store::QueryBudget>> running_;
   bool stopping_ = false;
   std::list<std::thread> threads_;

@@ -62,13 +62,13 @@ class Turns : public ::testing::Test {
   Result<> ask_short() {
     std::promise<Result<>> answer;
     ask([](store::QueryBudget& budget) { return budget.check(); },
-        [&answer](const Result<>& result) { answer.set_value(result); });
+        [&answer](const Result<>& result) { answer.set_value(result); }, "trace");
     return answer.get_future().get();
   }
 
-  void ask(std::function<Result<>(store::QueryBudget&)> work, std::function<void(const Result<>&)> done) {
-    runner_.run(
-        {.name = "slowest", .budget = runner_.make_budget(0), .work = std::move(work), .done = std::move(done)});
+  void ask(std::function<Result<>(store::QueryBudget&)> work, std::function<void(const Result<>&)> done,
+           std::string_view name = "slowest") {
+    runner_.run({.name = name, .budget = runner_.make_budget(0), .work = std::move(work), .done = std::move(done)});
   }
 
   static void wait_until(const std::function<bool()>& condition) {
@@ -118,6 +118,33 @@ TEST_F(Turns, AQueryThatBeginsAgainHasItsWholeBudget) {
   release_ = true;
   wait_until([&] { return finished == 3; });
   EXPECT_EQ(spent, 1000u);
+}
+
+// First turns of long queries must not take all threads for short ones.
+TEST_F(Turns, ANameThatIsMostlyLongLeavesAThreadToOthers) {
+  std::atomic<int> finished{0};
+  const uint64_t begun = long_queries("went_on") + long_queries("began_again");
+  for (int i = 0; i < 8; ++i) ask_long(finished);
+  wait_until([&] { return long_queries("went_on") + long_queries("began_again") == begun + 8; });
+  release_ = true;
+  wait_until([&] { return finished == 8; });
+  // These do not look at their budget, so nothing ends their turns.
+  std::atomic<int> held{0};
+  std::atomic<bool> let_go{false};
+  for (int i = 0; i < 2; ++i) {
+    ask(
+        [&](store::QueryBudget&) -> Result<> {
+          ++held;
+          while (!let_go) std::this_thread::yield();
+          return {};
+        },
+        [&finished](const Result<>&) { ++finished; });
+  }
+  wait_until([&] { return held == 1; });
+  EXPECT_TRUE(ask_short());
+  EXPECT_EQ(held, 1);
+  let_go = true;
+  wait_until([&] { return finished == 10; });
 }
 
 TEST_F(Turns, StopEndsLongQueriesThatRunAndThatWait) {

@@ -1,0 +1,115 @@
+"""Measures what `docs/durability.md` promises, part by part.
+
+    ./dev bench trust [PART]... [--json FILE] [--quick] [--work-directory DIR]
+
+A part is a module of bench/trust/parts/: `FIGURES` names its figures, `TARGETS` what must be built for it, and
+`run(context)` returns {key: number}. Without names, all parts run. The table marks a figure beyond its bound as MISSED; the
+status is 1 when a part failed, and 0 otherwise.
+"""
+
+import argparse
+import importlib
+import json
+import os
+import pathlib
+import platform
+import sys
+
+TRUST = pathlib.Path(__file__).resolve().parent
+ROOT = TRUST.parent.parent
+sys.path.insert(0, str(TRUST))
+# At most, by key. A figure that has no bound is printed without one.
+AT_MOST = {
+    "trust.silent_losses": 0,
+    "trust.doubled": 0,
+    "trust.endless_trace_rss_mib": 512,
+    "trust.slowest_beside_endless_ms_p99": 20,
+    "trust.fair_query_ms_p99": 50,
+    "ingest.one_exporter_ack_over_fdatasync": 2,
+}
+AT_LEAST = {"trust.flips_handled_pct": 100}
+
+
+class PartFailed(Exception):
+    """A part that could not be measured; the message says why."""
+
+
+class Context:
+    """What a part is given: where programs are, where it may write, and whether a first look suffices."""
+
+    def __init__(self, arguments):
+        self.programs = ROOT / "build" / "release" / "bin"
+        self.work_directory = pathlib.Path(arguments.work_directory)
+        self.is_quick = arguments.quick
+
+
+def names_of_parts():
+    return sorted(path.stem for path in (TRUST / "parts").glob("*.py") if not path.stem.startswith("_"))
+
+
+def part(name):
+    return importlib.import_module(f"parts.{name}")
+
+
+def verdict(key, figure):
+    if key in AT_MOST:
+        return f"<= {AT_MOST[key]}  " + ("ok" if figure <= AT_MOST[key] else "MISSED")
+    if key in AT_LEAST:
+        return f">= {AT_LEAST[key]}  " + ("ok" if figure >= AT_LEAST[key] else "MISSED")
+    return ""
+
+
+def run_parts(names, context):
+    """The figures of all parts, and the reasons why others are missing."""
+    figures, missing = {}, {}
+    for name in names:
+        print(f"{name} ...", file=sys.stderr, flush=True)
+        try:
+            figures.update(part(name).run(context))
+        except PartFailed as failure:
+            missing.update({key: str(failure) for key in part(name).FIGURES})
+    return figures, missing
+
+
+def print_table(figures, missing):
+    for key, figure in figures.items():
+        print(f"{key:44} {figure:14.2f}   {verdict(key, figure)}")
+    for key, why in missing.items():
+        print(f"{key:44}   NOT MEASURED: {why}")
+
+
+def write_json(path, figures, missing):
+    machine = f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()} {platform.release()}"
+    document = {"bench": "trust", "machine": machine, "command": " ".join(["./dev bench trust", *sys.argv[1:]]),
+                "figures": figures}
+    if missing:
+        document["not_measured"] = missing
+    pathlib.Path(path).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./dev bench trust", formatter_class=argparse.RawDescriptionHelpFormatter,
+                                     description=__doc__.splitlines()[0], epilog="parts: " + ", ".join(names_of_parts()))
+    parser.add_argument("parts", nargs="*", metavar="PART", help="the parts to run (default: all)")
+    parser.add_argument("--json", metavar="FILE", help="a file for the figures")
+    parser.add_argument("--quick", action="store_true", help="a first look with less data; its figures are no proof")
+    parser.add_argument("--work-directory", metavar="DIR", default="/tmp", help="where data directories are made and removed")
+    parser.add_argument("--list-targets", action="store_true", help="print what has to be built, and end")
+    arguments = parser.parse_args()
+    names = arguments.parts or names_of_parts()
+    if unknown := set(names) - set(names_of_parts()):
+        parser.error(f"unknown part {sorted(unknown)[0]!r}; parts: " + ", ".join(names_of_parts()))
+    if arguments.list_targets:
+        print(" ".join(sorted({target for name in names for target in part(name).TARGETS})))
+        return 0
+    figures, missing = run_parts(names, Context(arguments))
+    print_table(figures, missing)
+    if arguments.json:
+        write_json(arguments.json, figures, missing)
+    return 1 if missing else 0
+
+
+if __name__ == "__main__":
+    # Parts import this module by its name: for them, and for this program, it must be one.
+    sys.modules["bench_trust"] = sys.modules["__main__"]
+    sys.exit(main())
