@@ -115,4 +115,36 @@ std::string gzip(std::string_view in, int level) {
   return out;
 }
 
+struct GzipStream::Stream {
+  z_stream zlib{};
+};
+
+GzipStream::GzipStream(int level) : stream_(std::make_unique<Stream>()) {
+  [[maybe_unused]] const int state =
+      deflateInit2(&stream_->zlib, level, Z_DEFLATED, kGzipHeader, 8, Z_DEFAULT_STRATEGY);
+  assert(state == Z_OK);
+}
+
+GzipStream::~GzipStream() {
+  deflateEnd(&stream_->zlib);
+}
+
+std::string GzipStream::add(std::string_view piece, bool is_last) {
+  assert(piece.size() < kMaxStep);
+  z_stream& zlib = stream_->zlib;
+  zlib.next_in = bytes_of(piece.data());
+  zlib.avail_in = static_cast<uInt>(piece.size());
+  std::string out;
+  size_t used = 0;
+  do {
+    out.resize(used + kStep);
+    zlib.next_out = reinterpret_cast<Bytef*>(out.data() + used);
+    zlib.avail_out = static_cast<uInt>(kStep);
+    deflate(&zlib, is_last ? Z_FINISH : Z_NO_FLUSH);
+    used += kStep - zlib.avail_out;
+  } while (zlib.avail_out == 0);
+  out.resize(used);
+  return out;
+}
+
 }  // namespace fathom::net

@@ -107,6 +107,7 @@ bool HttpConnection::on_header() {
   if (length) request_.content_length = *length;
   if (!length && !parser_->chunked()) request_.content_length = 0;
   head_only_ = parser_->get().method() == http::verb::head;
+  takes_chunks_ = parser_->get().version() >= 11;
   wants_keep_alive_ = parser_->keep_alive();
   if (auto parsed = parse_head(parser_->get(), request_); !parsed) {
     return refuse(Refusal::kMalformed, parsed.error().code == ErrorCode::kUnsupported ? 501 : 400,

@@ -35,6 +35,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void begin_drain();                      // from any thread: finish what is under way, then close
   void abort();                            // from any thread: close now
   void answer(HttpResponse, Reservation);  // from any thread: the handler's answer, and its memory
+  void rest(std::optional<BodyPiece>);     // from any thread: the next piece of it
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -70,6 +71,9 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   bool explain(Refusal reason, int status, std::string_view message);
   void begin_write(HttpResponse response, bool keep_alive);
   void write_more();
+  void write(std::string bytes);
+  void ask_for_rest();
+  void on_rest(std::optional<BodyPiece> piece);
   void on_written(boost::system::error_code fault, size_t bytes);
   void finish_write();
   void next_request();
@@ -109,6 +113,9 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   std::string out_head_;
   std::string out_body_;
   Reservation out_memory_;
+  std::shared_ptr<BodySource> out_rest_source_;
+  bool takes_chunks_ = true;  // of the request at hand
+  Clock::time_point asked_at_;
   boost::beast::buffers_suffix<std::array<boost::asio::const_buffer, 2>> out_rest_;
   uint64_t out_written_ = 0;
   bool close_after_write_ = false;

@@ -80,10 +80,12 @@ void HttpConnection::begin_write(HttpResponse response, bool keep_alive) {
   state_ = State::kWriting;
   request_ = HttpRequest{};
   parser_.reset();
-  close_after_write_ = !keep_alive || drain_ || peer_done_;
+  close_after_write_ = !keep_alive || drain_ || peer_done_ || (response.rest && !takes_chunks_);
   server_.metrics.answered(response.status);
-  out_head_ = render_head(response, !close_after_write_);
+  out_head_ = render_head(response, !close_after_write_, takes_chunks_);
+  out_rest_source_ = head_only_ ? nullptr : std::move(response.rest);
   out_body_ = head_only_ ? std::string() : std::move(response.body);
+  if (out_rest_source_ && takes_chunks_) out_body_ = chunk_of({std::move(out_body_), false});
   out_rest_ = boost::beast::buffers_suffix<std::array<asio::const_buffer, 2>>(
       std::array<asio::const_buffer, 2>{asio::buffer(out_head_), asio::buffer(out_body_)});
   out_written_ = 0;
@@ -104,8 +106,43 @@ void HttpConnection::on_written(boost::system::error_code fault, size_t bytes) {
   out_rest_.consume(bytes);
   out_written_ += bytes;
   if (asio::buffer_size(out_rest_) > 0) return write_more();
+  if (out_rest_source_) return ask_for_rest();
   finish_write();
   advance();
+}
+
+// Whoever makes the piece may answer after the connection, and the server, have gone; both are known weakly, as by a
+// Responder.
+void HttpConnection::ask_for_rest() {
+  asked_at_ = Clock::now();
+  set_deadline(Clock::time_point::max());
+  out_rest_source_->next(
+      [server = server_.weak_from_this(), self = weak_from_this()](std::optional<BodyPiece> piece) mutable {
+        const auto alive = server.lock();
+        if (!alive) return;
+        if (auto connection = self.lock()) connection->rest(std::move(piece));
+      });
+}
+
+void HttpConnection::rest(std::optional<BodyPiece> piece) {
+  asio::post(socket_.get_executor(),
+             [self = shared_from_this(), piece = std::move(piece)]() mutable { self->on_rest(std::move(piece)); });
+}
+
+void HttpConnection::on_rest(std::optional<BodyPiece> piece) {
+  if (state_ != State::kWriting || !out_rest_source_) return;
+  if (!piece) return close();
+  if (piece->is_last) out_rest_source_.reset();
+  phase_start_ += Clock::now() - asked_at_;  // the peer's pace does not count while it waited for us
+  write(takes_chunks_ ? chunk_of(*piece) : std::move(piece->bytes));
+}
+
+void HttpConnection::write(std::string bytes) {
+  out_head_.clear();
+  out_body_ = std::move(bytes);
+  out_rest_ = boost::beast::buffers_suffix<std::array<asio::const_buffer, 2>>(
+      std::array<asio::const_buffer, 2>{asio::buffer(out_head_), asio::buffer(out_body_)});
+  write_more();
 }
 
 void HttpConnection::finish_write() {
@@ -113,6 +150,7 @@ void HttpConnection::finish_write() {
   std::string().swap(out_body_);
   out_memory_.release();
   cancel_.reset();
+  out_rest_source_.reset();
   head_only_ = false;
   if (!close_after_write_) return next_request();
   boost::system::error_code ignored;
@@ -137,6 +175,7 @@ void HttpConnection::close() {
   timer_.cancel();
   parser_.reset();
   request_ = HttpRequest{};
+  out_rest_source_.reset();
   server_.remove(this);
 }
 

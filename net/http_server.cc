@@ -130,7 +130,7 @@ std::vector<std::shared_ptr<HttpConnection>> HttpServer::Impl::connections() {
 }
 
 Reservation HttpServer::Impl::reserve(HttpResponse& response, std::string_view content_type) {
-  uint64_t bytes = response.body.size();
+  uint64_t bytes = response.body.size() + (response.rest ? response.rest->held_bytes() : 0);
   if (!answers || bytes <= kSmallBodyBytes) return {};
   Reservation memory = answers->open();
   if (memory.grow(bytes)) return memory;

@@ -21,6 +21,7 @@
 
 #include "base/byte_budget.h"
 #include "base/result.h"
+#include "net/body_source.h"
 #include "net/cancel.h"
 #include "net/listener_security.h"
 
@@ -46,6 +47,9 @@ struct HttpResponse {
   std::string content_type = "application/json";
   std::string body;
   std::vector<std::pair<std::string, std::string>> headers;
+  // What follows `body`, which is then the first piece; null: nothing. A client of HTTP/1.0 reads until the end of the
+  // connection, others get chunks.
+  std::shared_ptr<BodySource> rest = nullptr;
 };
 
 // {"error":{"code":..,"message":..}}: the shape of every error that has no other to keep to.
@@ -95,8 +99,9 @@ struct HttpServerOptions {
   uint64_t large_body_min_bytes_per_s = 128 * 1024;
   uint64_t body_stall_timeout_nano = 30'000'000'000;  // the longest pause within a body, whatever its pace was
   size_t max_header_bytes = 64 * 1024;
-  // For bodies of answers beyond 64 KiB, from their making until they are read; smaller ones are always given. Without
-  // room the answer is 503 with Retry-After, or 413 when it is larger than all of it. None: no such limit.
+  // For bodies of answers beyond 64 KiB, and what their rests hold, from their making until they are read; smaller ones
+  // are always given. Without room the answer is 503 with Retry-After, or 413 when it is larger than all of it. None:
+  // no such limit.
   std::shared_ptr<ByteBudget> answers;
   // With tokens, requests without one get 401, whatever they ask for, but for paths that the handler calls open.
   ListenerSecurity security;

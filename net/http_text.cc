@@ -52,7 +52,7 @@ std::string_view status_reason(int status) {
   return view(boost::beast::http::obsolete_reason(static_cast<boost::beast::http::status>(status)));
 }
 
-std::string render_head(const HttpResponse& response, bool keep_alive) {
+std::string render_head(const HttpResponse& response, bool keep_alive, bool takes_chunks) {
   std::string head = "HTTP/1.1 " + std::to_string(response.status) + " ";
   head += status_reason(response.status);
   head += "\r\n";
@@ -60,7 +60,8 @@ std::string render_head(const HttpResponse& response, bool keep_alive) {
     head.append(name).append(": ").append(value).append("\r\n");
   };
   if (!response.content_type.empty()) field("Content-Type", response.content_type);
-  field("Content-Length", std::to_string(response.body.size()));
+  if (!response.rest) field("Content-Length", std::to_string(response.body.size()));
+  if (response.rest && takes_chunks) field("Transfer-Encoding", "chunked");
   field("Connection", keep_alive ? "keep-alive" : "close");
   for (const auto& [name, value] : response.headers) field(name, value);
   return head += "\r\n";

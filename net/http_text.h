@@ -23,7 +23,8 @@ std::string lower_case(std::string_view text);  // of ASCII letters, whatever th
 
 std::string_view status_reason(int status);
 // Status line and header fields, with the empty line that ends them.
-std::string render_head(const HttpResponse& response, bool keep_alive);
+// `takes_chunks`: the peer speaks HTTP/1.1, so that a body of unknown length has an end of its own.
+std::string render_head(const HttpResponse& response, bool keep_alive, bool takes_chunks = true);
 // The handler's error(), with a Retry-After where one is due.
 HttpResponse refusal_response(HttpHandler& handler, int status, std::string_view message,
                               std::string_view content_type);

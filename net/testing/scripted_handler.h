@@ -37,6 +37,7 @@ class ScriptedHandler : public HttpHandler {
   // "/held" waits for the test; everything else is echoed at once.
   void handle(HttpRequest request, HttpRespond respond) override {
     if (request.path == "/dropped") return;
+    if (request.path == "/pieces") return respond({.content_type = "text/plain", .body = "0", .rest = pieces(request)});
     if (request.path == "/large") return respond({.content_type = "text/plain", .body = std::string(large_bytes, 'x')});
     if (request.path != "/held") return respond(echo(request));
     std::lock_guard lock(mutex);
@@ -52,6 +53,31 @@ class ScriptedHandler : public HttpHandler {
     return first;
   }
 
+  // "/pieces?count=N&bytes=B": N pieces of B bytes after the first one, each made when it is asked for; with "fail",
+  // the last of them is missing.
+  std::shared_ptr<BodySource> pieces(const HttpRequest& request) {
+    struct Pieces : BodySource {
+      void next(std::function<void(std::optional<BodyPiece>)> deliver) override {
+        ++handler->pieces_made;
+        const bool is_last = --left == 0;
+        if (is_last && fails) return deliver(std::nullopt);
+        deliver(BodyPiece{std::string(bytes, static_cast<char>('a' + left % 26)), is_last});
+      }
+      uint64_t held_bytes() const override { return held; }
+      ~Pieces() override { ++handler->sources_gone; }
+      ScriptedHandler* handler = nullptr;
+      uint64_t left = 1, bytes = 1, held = 0;
+      bool fails = false;
+    };
+    auto source = std::make_shared<Pieces>();
+    source->handler = this;
+    source->left = std::stoull(std::string(request.param("count").value_or("1")));
+    source->bytes = std::stoull(std::string(request.param("bytes").value_or("1")));
+    source->held = std::stoull(std::string(request.param("held").value_or("0")));
+    source->fails = request.param("fail").has_value();
+    return source;
+  }
+
   static HttpResponse echo(const HttpRequest& request) {
     std::string body = request.method + " " + request.path + "\n";
     for (const auto& [key, value] : request.query) body += key + "=" + value + "\n";
@@ -62,6 +88,8 @@ class ScriptedHandler : public HttpHandler {
   uint64_t body_allowance = UINT64_MAX;
   std::string explained_retry_after;  // what explain() adds; empty: nothing
   bool own_errors = false;            // their body names the Content-Type that error() was given
+  std::atomic<uint64_t> pieces_made{0};
+  std::atomic<uint64_t> sources_gone{0};
   size_t large_bytes = 64 * 1024 * 1024;
 
  private:
