@@ -87,9 +87,13 @@ DifferencesAnswer answer_of(const DifferencesQuery& query, const TraitTally& tal
 
 Result<DifferencesAnswer> of_spans(store::SpanStore& store, const DifferencesQuery& query, store::QueryBudget& budget) {
   TraitTally tally;
+  store::HeldMemory memory = budget.hold();
+  Result<> paid;
   auto add = [&](bool is_selected, const store::StoredSpan& stored) {
+    if (!paid) return;
     tally.begin(is_selected, like_of(stored), stored.span.trace_id);
     tally_span(stored, tally);
+    paid = memory.grow(tally.memory_bytes() - memory.bytes());
   };
   auto selected = store.sample(
       query.selected, kSelectedLimits, [&](const store::StoredSpan& stored) { add(true, stored); }, budget);
@@ -98,7 +102,7 @@ Result<DifferencesAnswer> of_spans(store::SpanStore& store, const DifferencesQue
     if (!is_selected(query.selected, stored)) add(false, stored);
   };
   auto view = store.sample(view_filter(query), kViewLimits, others, budget);
-  if (!view) return view.error();
+  if (!view || !paid) return view ? paid.error() : view.error();
   return answer_of(query, tally, *selected, *view);
 }
 

@@ -89,6 +89,7 @@ class Call : public grpc::ServerUnaryReactor {
   // The answer's bytes, whose memory is taken until gRPC has sent them.
   Result<> reply(const google::protobuf::Message& message, uint64_t most_bytes, grpc::ByteBuffer& out) {
     uint64_t bytes = message.ByteSizeLong();
+    if (Result<> paid = budget_->spend(bytes); !paid) return paid;
     if (bytes > most_bytes) return exhausted("the answer has " + std::to_string(bytes) + " bytes; ask for less");
     if (bytes > kSmallAnswerBytes && !memory_.grow(bytes)) {
       return unavailable("too many large answers wait to be read; try again");

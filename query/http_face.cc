@@ -7,6 +7,7 @@
 #include "query/answers_json.h"
 #include "query/counters.h"
 #include "query/routes.h"
+#include "query/trace_pieces.h"
 
 namespace fathom::query {
 
@@ -219,6 +220,7 @@ void HttpFace::run_query(HttpRequest request, net::HttpRespond respond) {
       if (auto running = weak.lock()) running->cancel();
     });
   }
+  if (routed->open_text) return run_text(*std::move(routed), budget, takes_gzip(request), std::move(respond));
   auto body = std::make_shared<std::string>();
   runner.run({.name = routed->name,
               .budget = budget,
@@ -234,6 +236,39 @@ void HttpFace::run_query(HttpRequest request, net::HttpRespond respond) {
                     respond(result ? answer_response(type, std::move(*body), may_pack)
                                    : fault_response(result.error()));
                   }});
+}
+
+// Small documents are answered whole, as every other answer is.
+void HttpFace::run_text(RoutedQuery routed, const std::shared_ptr<store::QueryBudget>& budget, bool may_pack,
+                        net::HttpRespond respond) {
+  struct Begun {
+    std::unique_ptr<TraceText> text;
+    std::string first;
+  };
+  auto begun = std::make_shared<Begun>();
+  runner_.run(
+      {.name = routed.name,
+       .budget = budget,
+       .work = [this, begun, open = std::move(routed.open_text)](store::QueryBudget& running) -> Result<> {
+         auto text = open(stores_, running);
+         if (!text) return text.error();
+         begun->first = (*text)->next(kWholeTraceBytes);
+         begun->text = *std::move(text);
+         return {};
+       },
+       .done =
+           [this, begun, may_pack, type = routed.content_type, respond = std::move(respond)](const Result<>& result) {
+             if (!result) return respond(fault_response(result.error()));
+             if (begun->text->is_complete()) {
+               return respond(answer_response(type, std::move(begun->first), may_pack));
+             }
+             auto pieces = std::make_shared<TracePieces>(runner_, std::move(begun->text), may_pack);
+             HttpResponse response{.content_type = std::string(type)};
+             response.body = pieces->packed(std::move(begun->first), false);
+             if (may_pack) response.headers.emplace_back("Content-Encoding", "gzip");
+             response.rest = std::move(pieces);
+             respond(std::move(response));
+           }});
 }
 
 }  // namespace fathom::query

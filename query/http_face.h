@@ -39,6 +39,8 @@ class HttpFace : public net::HttpHandler {
   net::HttpResponse readiness();
   QueryRunner& runner_of(Lane lane);
   void run_query(net::HttpRequest request, net::HttpRespond respond);
+  void run_text(RoutedQuery routed, const std::shared_ptr<store::QueryBudget>& budget, bool may_pack,
+                net::HttpRespond respond);
 
   const QueryOptions options_;
   const Stores stores_;

@@ -18,7 +18,7 @@ RoutedQuery heatmap_route(Params& params) {
   query.columns = params.number("columns", 1, kMaxColumns, kDefaultColumns);
   query.rows = params.number("rows", 1, kMaxBins, kDefaultBins);
   return {.name = "heatmap", .work = [query](const Stores& stores, QueryBudget& budget) {
-            return written_answer(run_heatmap(stores.spans, query, now_unix_nano(), budget));
+            return written_answer(run_heatmap(stores.spans, query, now_unix_nano(), budget), budget);
           }};
 }
 
@@ -33,7 +33,7 @@ RoutedQuery differences_route(Params& params) {
   query.limit = params.number("limit", 1, kMaxDifferences, kDefaultDifferences);
   query.requests = params.choice("within", "span", "trace");
   return {.name = "differences", .work = [query](const Stores& stores, QueryBudget& budget) {
-            return written_answer(run_differences(stores.spans, query, budget));
+            return written_answer(run_differences(stores.spans, query, budget), budget);
           }};
 }
 
@@ -41,7 +41,7 @@ RoutedQuery graph_route(Params& params) {
   return {
       .name = "graph",
       .work = [range = params.range().range, now = params.now_unix_nano()](const Stores& stores, QueryBudget& budget) {
-        return written_answer(run_graph(stores.spans, range, now, budget));
+        return written_answer(run_graph(stores.spans, range, now, budget), budget);
       }};
 }
 

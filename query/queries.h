@@ -109,7 +109,8 @@ struct LatencyAnswer {
 Result<uint64_t> latency_step(const LatencyQuery& query, uint64_t now_unix_nano);
 Result<LatencyAnswer> run_latency(store::SpanStore& store, const LatencyQuery& query, store::QueryBudget& budget);
 
-// The trace's document (docs/api.md); kExhausted when it would pass the budget.
+// The trace's document (docs/api.md) as a whole; kExhausted when it would pass the budget. trace_text.h has it in
+// pieces.
 Result<std::string> run_trace(const Stores& stores, const TraceId& trace_id, store::QueryBudget& budget);
 
 }  // namespace fathom::query

@@ -11,7 +11,7 @@ namespace fathom::query {
 
 namespace {
 
-constexpr uint64_t kLargestRequestBytes = 4 << 20;
+constexpr uint64_t kLargestRequestBytes = 64 << 20;  // decoded
 
 const store::StoredSpan& root_of(const store::StoredTrace& trace) {
   auto is_root = [](const store::StoredSpan& stored) { return stored.span.parent_span_id.is_zero(); };
@@ -40,6 +40,7 @@ Result<> Requests::tally(bool is_selected, TraitTally& tally) {
     if (is_selected) count_kind(own);
     tally.begin(is_selected, like_of(own), one.trace_id);
     tally_request(**trace, own.span.span_id, tally);
+    if (auto held = tally_memory_.grow(tally.memory_bytes() - tally_memory_.bytes()); !held) return held;
   }
   return {};
 }
@@ -62,6 +63,10 @@ void Requests::count_kind(const store::StoredSpan& own) {
 Result<std::optional<store::StoredTrace>> Requests::read(const TraceId& id) {
   store::QueryBudget own(UINT64_MAX, std::min(kLargestRequestBytes, budget_.left_bytes()));
   auto trace = store_.trace(id, own);
+  memory_ = budget_.hold();
+  if (auto held = memory_.grow(own.most_bytes() - std::min(own.most_bytes(), own.spent_bytes())); !held) {
+    return held.error();
+  }
   if (auto spent = budget_.spend(own.spent_bytes()); !spent) return spent.error();
   if (trace) return std::optional(*std::move(trace));
   bool is_left_out = trace.error().code == ErrorCode::kExhausted || trace.error().code == ErrorCode::kNotFound;

@@ -28,7 +28,7 @@ struct Kind {
 class Requests {
  public:
   Requests(store::SpanStore& store, bool by_root, store::QueryBudget& budget)
-      : store_(store), by_root_(by_root), budget_(budget) {}
+      : store_(store), by_root_(by_root), budget_(budget), tally_memory_(budget.hold()) {}
 
   // Each trace once, and on the side that it came to first.
   void pick(const store::StoredSpan& stored);
@@ -50,6 +50,8 @@ class Requests {
   store::SpanStore& store_;
   const bool by_root_;
   store::QueryBudget& budget_;
+  store::HeldMemory memory_;        // of the request that is read
+  store::HeldMemory tally_memory_;  // of what all requests have
   std::set<TraceId> seen_;
   std::vector<Picked> picked_;
   std::map<std::string, Kind> kinds_;  // by like_of()

@@ -24,6 +24,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return 0;
   }
   store::QueryBudget budget;
+  if (routed->open_text) {
+    auto text = routed->open_text({spans, &captures}, budget);
+    if (text.ok() ? (*text)->next(1).empty() : text.error().message.empty()) std::abort();
+    return 0;
+  }
   auto answer = routed->work({spans, &captures}, budget);
   if (answer.ok() ? answer->empty() : answer.error().message.empty()) std::abort();
   return 0;

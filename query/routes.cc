@@ -57,7 +57,7 @@ RoutedQuery slowest_route(Params& params) {
   query.limit = params.number("limit", 1, kMaxRows, kDefaultRows);
   query.cursor = params.text("cursor").value_or("");
   return {.name = "slowest", .work = [query](const Stores& stores, QueryBudget& budget) {
-            return written_answer(run_slowest(stores, query, budget));
+            return written_answer(run_slowest(stores, query, budget), budget);
           }};
 }
 
@@ -65,7 +65,7 @@ RoutedQuery services_route(Params& params) {
   return {
       .name = "services",
       .work = [range = params.range().range, now = params.now_unix_nano()](const Stores& stores, QueryBudget& budget) {
-        return written_answer(run_services(stores.spans, range, now, budget));
+        return written_answer(run_services(stores.spans, range, now, budget), budget);
       }};
 }
 
@@ -73,7 +73,7 @@ RoutedQuery operations_route(Params& params) {
   return {.name = "operations",
           .work = [range = params.range().range, service = params.text("service"), now = params.now_unix_nano()](
                       const Stores& stores, QueryBudget& budget) {
-            return written_answer(run_operations(stores.spans, range, service, now, budget));
+            return written_answer(run_operations(stores.spans, range, service, now, budget), budget);
           }};
 }
 
@@ -85,7 +85,7 @@ RoutedQuery latency_route(Params& params) {
   query.step_nano = params.duration_nano("step").value_or(0);
   query.heatmap = params.flag("heatmap");
   return {.name = "latency", .work = [query](const Stores& stores, QueryBudget& budget) {
-            return written_answer(run_latency(stores.spans, query, budget));
+            return written_answer(run_latency(stores.spans, query, budget), budget);
           }};
 }
 
@@ -94,6 +94,9 @@ RoutedQuery keys_route(Params& params) {
           .work = [range = params.range().range](const Stores& stores, QueryBudget& budget) -> Result<std::string> {
             auto keys = stores.spans.attribute_keys(range, budget);
             if (!keys) return keys.error();
+            uint64_t bytes = 0;
+            for (const std::string& one : *keys) bytes += json_text_bytes(one);
+            if (auto paid = budget.spend(bytes); !paid) return paid.error();
             return keys_json(*keys);
           }};
 }
@@ -105,6 +108,9 @@ RoutedQuery values_route(Params& params, std::string key) {
           .work = [query = std::move(query)](const Stores& stores, QueryBudget& budget) -> Result<std::string> {
             auto values = run_values(stores.spans, query, budget);
             if (!values) return values.error();
+            uint64_t bytes = 0;
+            for (const store::ValueCount& one : values->values) bytes += json_text_bytes(one.value);
+            if (auto paid = budget.spend(bytes); !paid) return paid.error();
             return values_json(query.key, *values);
           }};
 }
@@ -112,12 +118,13 @@ RoutedQuery values_route(Params& params, std::string key) {
 Result<RoutedQuery> trace_route(const std::string& text) {
   auto name = trace_name(text);
   if (!name) return name.error();
-  return RoutedQuery{.name = "trace",
-                     .work = [name = *name](const Stores& stores, QueryBudget& budget) -> Result<std::string> {
-                       auto id = resolve(stores, name, budget);
-                       if (!id) return id.error();
-                       return run_trace(stores, *id, budget);
-                     }};
+  return RoutedQuery{
+      .name = "trace",
+      .open_text = [name = *name](const Stores& stores, QueryBudget& budget) -> Result<std::unique_ptr<TraceText>> {
+        auto id = resolve(stores, name, budget);
+        if (!id) return id.error();
+        return TraceText::open(stores, *id, budget);
+      }};
 }
 
 Result<RoutedQuery> find_route(std::string_view path, Params& params) {

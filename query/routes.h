@@ -11,7 +11,9 @@
 
 #include "base/result.h"
 #include "net/http_server.h"
+#include "query/answer_bytes.h"
 #include "query/stores.h"
+#include "query/trace_text.h"
 
 namespace fathom::query {
 
@@ -24,12 +26,15 @@ struct RoutedQuery {
   std::string_view content_type = "application/json";                           // a literal
   std::function<Result<std::string>(const Stores&, store::QueryBudget&)> work;  // the body of the answer
   Lane lane = Lane::kQueries;
+  // Instead of `work`, for an answer that is written piece by piece.
+  std::function<Result<std::unique_ptr<TraceText>>(const Stores&, store::QueryBudget&)> open_text = nullptr;
 };
 
-// The tail that all work shares: what came of it as JSON.
+// The tail that all work shares: what came of it as JSON, charged before it is written.
 template <typename Answer>
-Result<std::string> written_answer(Result<Answer> answer) {
+Result<std::string> written_answer(Result<Answer> answer, store::QueryBudget& budget) {
   if (!answer) return answer.error();
+  if (auto paid = budget.spend(json_bytes(*answer)); !paid) return paid.error();
   return to_json(*answer);
 }
 

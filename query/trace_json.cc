@@ -1,8 +1,14 @@
 // The document of a trace: its spans with everything they said, resources and scopes once each.
+#include "query/trace_text.h"
+
 #include <algorithm>
-#include <unordered_map>
+#include <initializer_list>
+#include <map>
+#include <utility>
 #include <vector>
 
+#include "base/bytes.h"
+#include "base/hash.h"
 #include "net/json_writer.h"
 #include "query/captures.h"
 #include "query/instant_json.h"
@@ -20,24 +26,55 @@ using net::JsonWriter;
 using store::StoredSpan;
 using store::StoredTrace;
 
-// Texts that many spans share, numbered in the order in which they first come.
+// What many spans share, numbered in the order in which it first comes: each text is known by its hash, and by a span
+// that has it. Spans that share a record in memory need no text to be recognized.
 class SharedTexts {
  public:
-  size_t number_of(std::string text) {
-    auto [found, fresh] = numbers_.try_emplace(std::move(text), texts_.size());
-    if (fresh) texts_.push_back(&found->first);
-    return found->second;
+  using Write = std::string (*)(const StoredSpan&);
+  explicit SharedTexts(Write write) : write_(write) {}
+
+  // `record`: where the span's record lies, hashed; equal records may lie in several places.
+  size_t number_of(const StoredSpan& stored, const Hash128& record) {
+    auto [known, is_new] = by_record_.try_emplace(record, 0);
+    if (is_new) known->second = number_of_text(stored);
+    return known->second;
   }
-  void write(JsonWriter& json) const {
-    json.begin_array();
-    for (const std::string* text : texts_) json.raw(*text);
-    json.end_array();
-  }
+  size_t size() const { return examples_.size(); }
+  std::string text(size_t number) const { return write_(*examples_[number]); }
 
  private:
-  std::unordered_map<std::string, size_t> numbers_;
-  std::vector<const std::string*> texts_;
+  size_t number_of_text(const StoredSpan& stored) {
+    const std::string own = write_(stored);
+    auto [found, is_new] = by_text_.try_emplace(hash128(own), examples_.size());
+    // Senders choose texts, and could choose two of one hash.
+    if (!is_new && text(found->second) == own) return found->second;
+    examples_.push_back(&stored);
+    return examples_.size() - 1;
+  }
+
+  const Write write_;
+  std::map<Hash128, size_t> by_record_;
+  std::map<Hash128, size_t> by_text_;
+  std::vector<const StoredSpan*> examples_;
 };
+
+// Beside the span itself: in four maps and lists, if each span had a resource and a scope of its own.
+constexpr uint64_t kNumberingBytes = 384;
+
+// Texts are the same when they begin at the same place: the trace keeps all of them where they are.
+Hash128 place_of(std::initializer_list<std::string_view> texts, std::span<const store::AttributeView> attributes,
+                 uint32_t dropped) {
+  std::string place;
+  ByteWriter out(place);
+  for (std::string_view text : texts) {
+    out.u64(reinterpret_cast<uintptr_t>(text.data()));
+    out.u64(text.size());
+  }
+  out.u64(reinterpret_cast<uintptr_t>(attributes.data()));
+  out.u64(attributes.size());
+  out.u32(dropped);
+  return hash128(place);
+}
 
 void member_if(JsonWriter& json, std::string_view name, uint64_t number) {
   if (number > 0) json.member(name, number);
@@ -59,7 +96,8 @@ std::string resource_text(const StoredSpan& stored) {
   return text;
 }
 
-std::string scope_text(const store::ScopeView& scope) {
+std::string scope_text(const StoredSpan& stored) {
+  const store::ScopeView& scope = stored.scope;
   std::string text;
   JsonWriter json(text);
   json.begin_object().member("name", scope.name).member("version", scope.version);
@@ -123,67 +161,6 @@ void write_extras(JsonWriter& json, const StoredSpan& stored) {
   if (stored.conflicting) json.member("conflicting", true);
 }
 
-class TraceDocument {
- public:
-  TraceDocument(const Stores& stores, const StoredTrace& trace, const std::vector<store::StoredCapture>& captures)
-      : stores_(stores), trace_(trace), captures_(captures) {}
-
-  Result<std::string> write(store::QueryBudget& budget) {
-    json_.begin_object().member("trace_id", std::string_view(trace_.trace_id.hex()));
-    write_instant(json_, "start_time_unix_nano", trace_.start_unix_nano);
-    json_.member("duration_nano", trace_.duration_nano).member("complete", trace_.complete);
-    json_.key("spans").begin_array();
-    for (const StoredSpan& stored : trace_.spans) {
-      size_t before = out_.size();
-      write_span(stored);
-      if (auto paid = budget.spend(out_.size() - before); !paid) return paid.error();
-    }
-    json_.end_array();
-    resources_.write(json_.key("resources"));
-    scopes_.write(json_.key("scopes"));
-    json_.key("captures").begin_array();
-    for (const store::StoredCapture& capture : captures_) {
-      write_capture(json_.begin_object(), capture);
-      json_.end_object();
-    }
-    json_.end_array();
-    write_snapshots(json_, snapshots_of(stores_, trace_.trace_id));
-    const store::TimeRange range{trace_.start_unix_nano, store::end_of(trace_.start_unix_nano, trace_.duration_nano)};
-    auto stepped = SteppedFinder(stores_, range).of_trace(trace_, budget);
-    if (!stepped) return stepped.error();
-    write_stepped(json_, *stepped);
-    write_lost_batches(json_, lost_batches(stores_.spans, range));
-    json_.end_object();
-    out_ += "\n";
-    return std::move(out_);
-  }
-
- private:
-  void write_span(const StoredSpan& stored) {
-    json_.begin_object();
-    write_identity(json_, stored);
-    write_attributes(json_.key("attributes"), stored.span.attributes);
-    write_cut_keys(json_, stored.span.attributes);
-    json_.key("events").begin_array();
-    for (const auto& event : stored.span.events) write_event(json_, event);
-    json_.end_array().key("links").begin_array();
-    for (const auto& link : stored.span.links) write_link(json_, link);
-    json_.end_array();
-    write_extras(json_, stored);
-    json_.member("resource", resources_.number_of(resource_text(stored)));
-    json_.member("scope", scopes_.number_of(scope_text(stored.scope)));
-    json_.end_object();
-  }
-
-  const Stores& stores_;
-  const StoredTrace& trace_;
-  const std::vector<store::StoredCapture>& captures_;
-  std::string out_;
-  JsonWriter json_{out_};
-  SharedTexts resources_;
-  SharedTexts scopes_;
-};
-
 // Of a trace whose spans are all still open, or lost: what its captures say of it.
 StoredTrace without_spans(const TraceId& id, const std::vector<store::StoredCapture>& captures) {
   StoredTrace trace{.trace_id = id, .start_unix_nano = UINT64_MAX};
@@ -196,17 +173,177 @@ StoredTrace without_spans(const TraceId& id, const std::vector<store::StoredCapt
   return trace;
 }
 
+// The end of the document: what is known of the trace beside its spans.
+Result<std::string> tail_of(const Stores& stores, const StoredTrace& trace,
+                            const std::vector<store::StoredCapture>& captures, store::QueryBudget& budget) {
+  std::string tail;
+  JsonWriter json(tail);
+  json.begin_object().key("captures").begin_array();
+  for (const store::StoredCapture& capture : captures) {
+    const size_t before = tail.size();
+    write_capture(json.begin_object(), capture);
+    json.end_object();
+    if (auto paid = budget.spend(2 * (tail.size() - before)); !paid) return paid.error();
+  }
+  json.end_array();
+  write_snapshots(json, snapshots_of(stores, trace.trace_id));
+  const store::TimeRange range{trace.start_unix_nano, store::end_of(trace.start_unix_nano, trace.duration_nano)};
+  auto stepped = SteppedFinder(stores, range).of_trace(trace, budget);
+  if (!stepped) return stepped.error();
+  write_stepped(json, *stepped);
+  write_lost_batches(json, lost_batches(stores.spans, range));
+  json.end_object();
+  return tail.substr(1) + "\n";  // it goes on in an object that is open
+}
+
 }  // namespace
 
-Result<std::string> run_trace(const Stores& stores, const TraceId& trace_id, store::QueryBudget& budget) {
+// Where it stands is `part_`: of the span at hand its head, then each event, then each link.
+struct TraceText::Impl {
+  enum class Stage { kHead, kSpans, kResources, kScopes, kTail, kComplete };
+
+  void write_some() {
+    switch (stage_) {
+      case Stage::kHead:
+        write_head();
+        return go_to(Stage::kSpans);
+      case Stage::kSpans:
+        return number_ < trace_.spans.size() ? write_part(trace_.spans[number_]) : end_list("resources");
+      case Stage::kResources:
+        return number_ < resources_.size() ? write_shared(resources_) : end_list("scopes");
+      case Stage::kScopes:
+        if (number_ < scopes_.size()) return write_shared(scopes_);
+        json_.end_array();
+        return go_to(Stage::kTail);
+      case Stage::kTail:
+        out_.append(",").append(std::exchange(tail_, {}));
+        return go_to(Stage::kComplete);
+      case Stage::kComplete:
+        break;
+    }
+  }
+
+  void go_to(Stage stage) {
+    stage_ = stage;
+    number_ = 0;
+  }
+  void end_list(std::string_view next) {
+    json_.end_array().key(next).begin_array();
+    go_to(stage_ == Stage::kSpans ? Stage::kResources : Stage::kScopes);
+  }
+  void write_shared(const SharedTexts& texts) { json_.raw(texts.text(number_++)); }
+
+  void write_head() {
+    json_.begin_object().member("trace_id", std::string_view(trace_.trace_id.hex()));
+    write_instant(json_, "start_time_unix_nano", trace_.start_unix_nano);
+    json_.member("duration_nano", trace_.duration_nano).member("complete", trace_.complete);
+    json_.key("spans").begin_array();
+  }
+
+  void write_part(const StoredSpan& stored) {
+    const store::SpanView& span = stored.span;
+    const size_t events = span.events.size(), links = span.links.size();
+    if (part_ == 0) {
+      begin_span(stored);
+    } else if (part_ <= events) {
+      write_event(json_, span.events[part_ - 1]);
+    } else {
+      write_link(json_, span.links[part_ - events - 1]);
+    }
+    if (part_ == events) json_.end_array().key("links").begin_array();
+    if (part_++ < events + links) return;
+    end_span(stored);
+    part_ = 0;
+    ++number_;
+  }
+
+  void begin_span(const StoredSpan& stored) {
+    json_.begin_object();
+    write_identity(json_, stored);
+    write_attributes(json_.key("attributes"), stored.span.attributes);
+    write_cut_keys(json_, stored.span.attributes);
+    json_.key("events").begin_array();
+  }
+
+  void end_span(const StoredSpan& stored) {
+    json_.end_array();
+    write_extras(json_, stored);
+    const store::ResourceView& resource = stored.resource;
+    const store::ScopeView& scope = stored.scope;
+    const Hash128 resource_place = place_of({stored.service, stored.service_namespace, resource.schema_url},
+                                            resource.attributes, resource.dropped_attributes_count);
+    const Hash128 scope_place =
+        place_of({scope.name, scope.version, scope.schema_url}, scope.attributes, scope.dropped_attributes_count);
+    json_.member("resource", resources_.number_of(stored, resource_place));
+    json_.member("scope", scopes_.number_of(stored, scope_place));
+    json_.end_object();
+  }
+
+  StoredTrace trace_;
+  store::HeldMemory memory_;  // of what numbers resources and scopes
+  uint64_t held_bytes_ = 0;   // of all
+  std::string tail_;
+  std::string out_;
+  JsonWriter json_{out_};
+  SharedTexts resources_{resource_text};
+  SharedTexts scopes_{scope_text};
+  Stage stage_ = Stage::kHead;
+  size_t number_ = 0;  // of the span, resource or scope at hand
+  size_t part_ = 0;
+};
+
+TraceText::TraceText(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+TraceText::~TraceText() = default;
+
+Result<std::unique_ptr<TraceText>> TraceText::open(const Stores& stores, const TraceId& trace_id,
+                                                   store::QueryBudget& budget) {
+  const uint64_t before = budget.held_bytes();
   auto captures = captures_of(stores, trace_id, budget);
   if (!captures) return captures.error();
   auto trace = stores.spans.trace(trace_id, budget);
-  if (trace) return TraceDocument(stores, *trace, *captures).write(budget);
-  if (trace.error().code != ErrorCode::kNotFound) return trace.error();
-  if (!captures->empty()) return TraceDocument(stores, without_spans(trace_id, *captures), *captures).write(budget);
-  const char* lost = stores.spans.losses().empty() ? "" : ", or among the lost batches that /api/v1/status reports";
-  return not_found("no span of trace " + trace_id.hex() + " is stored; it may be older than the retention" + lost);
+  if (!trace && trace.error().code != ErrorCode::kNotFound) return trace.error();
+  if (!trace && captures->empty()) {
+    const char* lost = stores.spans.losses().empty() ? "" : ", or among the lost batches that /api/v1/status reports";
+    return not_found("no span of trace " + trace_id.hex() + " is stored; it may be older than the retention" + lost);
+  }
+  auto impl = std::make_unique<Impl>();
+  impl->trace_ = trace ? *std::move(trace) : without_spans(trace_id, *captures);
+  impl->memory_ = budget.hold();
+  if (auto held = impl->memory_.grow(impl->trace_.spans.size() * kNumberingBytes); !held) return held.error();
+  auto tail = tail_of(stores, impl->trace_, *captures, budget);
+  if (!tail) return tail.error();
+  impl->tail_ = *std::move(tail);
+  impl->held_bytes_ = budget.held_bytes() - before + impl->tail_.size();
+  return std::unique_ptr<TraceText>(new TraceText(std::move(impl)));
+}
+
+std::string TraceText::next(size_t enough) {
+  while (impl_->out_.size() < enough && !is_complete()) impl_->write_some();
+  return std::exchange(impl_->out_, {});
+}
+
+bool TraceText::is_complete() const {
+  return impl_->stage_ == Impl::Stage::kComplete;
+}
+
+uint64_t TraceText::held_bytes() const {
+  return impl_->held_bytes_;
+}
+
+Result<std::string> run_trace(const Stores& stores, const TraceId& trace_id, store::QueryBudget& budget) {
+  constexpr size_t kPieceBytes = 64 * 1024;
+  auto text = TraceText::open(stores, trace_id, budget);
+  if (!text) return text.error();
+  std::string whole;
+  while (!(*text)->is_complete()) {
+    const std::string piece = (*text)->next(kPieceBytes);
+    const size_t before = whole.capacity();
+    // A string that grows moves to a place of twice its size.
+    const size_t more = whole.size() + piece.size() > before ? whole.size() + 2 * piece.size() : 0;
+    if (auto paid = budget.spend(more); !paid) return paid.error();
+    whole += piece;
+  }
+  return whole;
 }
 
 }  // namespace fathom::query

@@ -4,6 +4,7 @@
 
 #include "query/queries.h"
 #include "query/testing/sample_store.h"
+#include "query/trace_text.h"
 
 namespace fathom::query {
 namespace {
@@ -97,6 +98,64 @@ TEST(TraceJson, AWideTraceIsValidAndBounded) {
   EXPECT_EQ(boost::json::parse(*document).at("spans").as_array().size(), 10'000u);
   store::QueryBudget small(UINT64_MAX, budget.spent_bytes() / 2);
   EXPECT_EQ(run_trace(store, span.trace_id, small).error().code, ErrorCode::kExhausted);
+}
+
+// 100 spans with two events each; all have the same 16 KiB in 20 attributes.
+void add_long_trace(store::SpanStore& store) {
+  const std::string value(16 * 1024, 'v');
+  std::vector<std::string> keys;
+  for (int i = 0; i < 20; ++i) keys.push_back("key" + std::to_string(i));
+  std::vector<AttributeView> attributes;
+  for (const std::string& key : keys) attributes.push_back({key, ValueView::of_string(value)});
+  const store::EventView events[] = {{12, "one", attributes, 0}, {13, "two", {}, 0}};
+  store::BatchBuilder builder;
+  store::SpanView span{
+      .trace_id = testing::sample_trace_id(78), .name = "leaf", .attributes = attributes, .events = events};
+  for (uint64_t n = 1; n <= 100; ++n) {
+    const std::string service = "s" + std::to_string(n % 3);
+    const AttributeView resource[] = {{"service.name", ValueView::of_string(service)}};
+    builder.set_resource({resource});
+    std::memcpy(span.span_id.bytes.data(), &n, 8);
+    builder.add(span);
+  }
+  store.append(builder.finish(), [](store::AppendResult) {});
+}
+
+TEST(TraceText, PiecesOfAnySizeAreTheWholeDocument) {
+  testing::SampleStore store;
+  add_long_trace(store);
+  store::QueryBudget budget;
+  const auto whole = run_trace(store, testing::sample_trace_id(78), budget);
+  ASSERT_TRUE(whole.ok());
+  EXPECT_GT(whole->size(), 60u << 20);
+  EXPECT_EQ(boost::json::parse(*whole).at("resources").as_array().size(), 3u);
+  for (size_t enough : {size_t{1}, size_t{1} << 20}) {
+    auto text = TraceText::open(store, testing::sample_trace_id(78), budget);
+    ASSERT_TRUE(text.ok());
+    size_t at = 0;
+    while (!(*text)->is_complete()) {
+      const std::string piece = (*text)->next(enough);
+      EXPECT_LE(piece.size(), enough + (400u << 10));  // one list of attributes
+      ASSERT_EQ(whole->compare(at, piece.size(), piece), 0);
+      at += piece.size();
+    }
+    EXPECT_EQ(at, whole->size());
+  }
+}
+
+// The document as a whole is refused by a budget that its pieces do not need.
+TEST(TraceText, PiecesNeedTheMemoryOfTheTraceNotOfItsText) {
+  testing::SampleStore store;
+  add_long_trace(store);
+  constexpr uint64_t kEnough = 100 << 20;  // the model charges each span for all it says: 63 MiB
+  store::QueryBudget small(UINT64_MAX, kEnough);
+  EXPECT_EQ(run_trace(store, testing::sample_trace_id(78), small).error().code, ErrorCode::kExhausted);
+  store::QueryBudget budget(UINT64_MAX, kEnough);
+  auto text = TraceText::open(store, testing::sample_trace_id(78), budget);
+  ASSERT_TRUE(text.ok()) << text.error().message;
+  EXPECT_GT((*text)->held_bytes(), 0u);
+  text->reset();
+  EXPECT_EQ(budget.held_bytes(), 0u);
 }
 
 }  // namespace

@@ -19,6 +19,9 @@ constexpr double kLeastSurprise = 15.14;  // chance gives as much to one value i
 // The spans of a trace are not independent: what is of one or two traces alone, as an id, is no difference.
 constexpr int kLeastTraces = 3;
 
+constexpr uint64_t kAllocationsOfTrait = 160;  // what the allocator adds
+constexpr uint64_t kNumberBytes = 32;          // in a list that grows
+
 constexpr char kSeparator = '\0';
 
 uint64_t mixed(uint64_t number) {
@@ -93,6 +96,7 @@ std::string question_of(const Trait& trait) {
 }
 
 void TraitTally::begin(bool is_selected, std::string_view stratum, const TraceId& trace_id) {
+  memory_bytes_ += 2 * sizeof(Member);
   members_.push_back({.is_selected = is_selected,
                       .stratum = strata_.add(stratum, is_selected),
                       .hash = mixed(members_.size() + 1),
@@ -107,6 +111,7 @@ void TraitTally::have(const TraitView& trait) {
   if (found == counts_.end()) {
     if (!members_.back().is_selected || counts_.size() >= kMostTraits) return;
     found = counts_.emplace(name_, Count{.trait = Trait(trait)}).first;
+    memory_bytes_ += sizeof(*found) + 2 * name_.size() + kAllocationsOfTrait;
   }
   count(found->second, static_cast<uint32_t>(members_.size() - 1));
 }
@@ -131,7 +136,9 @@ void TraitTally::have_number(const TraitView& trait, double value, bool is_whole
   if (found == numbers_.end()) {
     if (!members_.back().is_selected || numbers_.size() >= kMostNumbers) return;
     found = numbers_.emplace(name_, Numbers{.trait = Trait(trait), .tally = {}}).first;
+    memory_bytes_ += sizeof(*found) + 2 * name_.size() + kAllocationsOfTrait;
   }
+  memory_bytes_ += kNumberBytes;
   found->second.tally.add(static_cast<uint32_t>(members_.size() - 1), value, is_whole);
 }
 

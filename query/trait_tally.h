@@ -29,6 +29,8 @@ class TraitTally {
   void have_number(const TraitView& trait, double value, bool is_whole);
 
   const Sides& totals() const { return strata_.totals(); }
+  // About what it takes; it only grows.
+  uint64_t memory_bytes() const { return memory_bytes_; }
 
   // Those that are more frequent among the selected than chance has it, the most surprising first.
   std::vector<Difference> differences(size_t limit) const;
@@ -65,6 +67,7 @@ class TraitTally {
   std::string name_;  // of the trait at hand
   std::unordered_map<std::string, Count> counts_;
   std::unordered_map<std::string, Numbers> numbers_;
+  uint64_t memory_bytes_ = 0;
 };
 
 }  // namespace fathom::query
