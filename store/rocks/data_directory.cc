@@ -5,13 +5,11 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <optional>
 #include <string_view>
 
 #include "base/directory_cure.h"
-#include "base/fd.h"
-#include "base/replace_file.h"
-#include "base/sync_directory.h"
 #include "store/rocks/upgrade_backup.h"
 
 namespace fathom::store {
@@ -98,23 +96,52 @@ Result<int> parse_version(const std::string& path, const std::string& text) {
   return corrupt(version_path(path) + " does not hold a version; is " + path + " a data directory?");
 }
 
-Result<> make_directory(const std::string& path) {
-  std::error_code error;
-  const bool created = fs::create_directories(path, error);
-  if (!error) return created ? sync_new_directory(path) : Result<>();
-  return invalid("cannot create the data directory " + path + ": " + error.message() +
-                 directory_cure(path, error.value()));
+int fault_of(const rocksdb::Status& status) {
+  if (status.IsNoSpace()) return ENOSPC;
+  for (const int fault : {EACCES, EPERM, EROFS}) {
+    if (status.ToString().find(std::strerror(fault)) != std::string::npos) return fault;
+  }
+  return EIO;
 }
 
-Result<> replace_version(const std::string& path, const std::string& content) {
-  const Fd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  errno = directory.open() ? 0 : errno;
-  Result<> written = directory.open() ? replace_file(directory, "version", content) : Result<>(internal(""));
-  if (written) return written;
-  const int fault = errno;
-  const std::string why = "cannot write " + version_path(path) + ": " + std::strerror(fault);
-  return fault == ENOSPC || fault == EDQUOT ? unavailable(why + directory_cure(path, fault))
-                                            : invalid(why + directory_cure(path, fault));
+rocksdb::Status sync_directory(rocksdb::Env& env, const std::string& path) {
+  std::unique_ptr<rocksdb::Directory> directory;
+  rocksdb::Status status = env.NewDirectory(path, &directory);
+  return status.ok() ? directory->Fsync() : status;
+}
+
+Result<> make_directory(rocksdb::Env& env, const std::string& path) {
+  std::error_code error;
+  const bool created = fs::create_directories(path, error);
+  int fault = error.value();
+  if (created) {
+    const rocksdb::Status synced = sync_directory(env, fs::absolute(path).lexically_normal().parent_path().string());
+    fault = synced.ok() ? 0 : fault_of(synced);
+  }
+  if (fault == 0) return {};
+  return invalid("cannot create the data directory " + path + ": " + std::strerror(fault) +
+                 directory_cure(path, fault));
+}
+
+rocksdb::Status write_synced(rocksdb::Env& env, const std::string& path, const std::string& content) {
+  std::unique_ptr<rocksdb::WritableFile> file;
+  rocksdb::Status status = env.NewWritableFile(path, &file, rocksdb::EnvOptions());
+  if (status.ok()) status = file->Append(content);
+  if (status.ok()) status = file->Sync();
+  return status.ok() ? file->Close() : status;
+}
+
+// As base/replace_file.h, on the disk of the store.
+Result<> replace_version(rocksdb::Env& env, const std::string& path, const std::string& content) {
+  const std::string fresh = version_path(path) + ".new";
+  rocksdb::Status status = write_synced(env, fresh, content);
+  if (status.ok()) status = env.RenameFile(fresh, version_path(path));
+  if (status.ok()) status = sync_directory(env, path);
+  if (status.ok()) return {};
+  const int fault = fault_of(status);
+  const std::string why =
+      "cannot write " + version_path(path) + ": " + std::strerror(fault) + directory_cure(path, fault);
+  return fault == ENOSPC ? unavailable(why) : invalid(why);
 }
 
 // Without a number: a first start, or an older server that was interrupted while it raised the version.
@@ -129,8 +156,8 @@ Result<DirectoryFormat> check_without_number(const std::string& path, const Vers
 
 }  // namespace
 
-Result<DirectoryFormat> check_data_directory(const std::string& path, int newest) {
-  if (Result<> made = make_directory(path); !made) return made.error();
+Result<DirectoryFormat> check_data_directory(rocksdb::Env& env, const std::string& path, int newest) {
+  if (Result<> made = make_directory(env, path); !made) return made.error();
   if (is_being_reverted(path)) {
     return corrupt("the upgrade of " + path + " is being reverted; finish that: fathom-server revert-upgrade " + path);
   }
@@ -146,12 +173,12 @@ Result<DirectoryFormat> check_data_directory(const std::string& path, int newest
   return DirectoryFormat{.version = *version, .is_new = is_new};
 }
 
-Result<> begin_first_start(const std::string& path, int version) {
-  return replace_version(path, std::to_string(version) + " " + std::string(kNewMark) + "\n");
+Result<> begin_first_start(rocksdb::Env& env, const std::string& path, int version) {
+  return replace_version(env, path, std::to_string(version) + " " + std::string(kNewMark) + "\n");
 }
 
-Result<> write_version(const std::string& path, int version) {
-  return replace_version(path, std::to_string(version) + "\n");
+Result<> write_version(rocksdb::Env& env, const std::string& path, int version) {
+  return replace_version(env, path, std::to_string(version) + "\n");
 }
 
 }  // namespace fathom::store

@@ -9,6 +9,8 @@
 
 #include <string>
 
+#include <rocksdb/env.h>
+
 #include "base/result.h"
 
 namespace fathom::store {
@@ -19,10 +21,10 @@ struct DirectoryFormat {
 };
 
 // Creates the directory when it is missing. `newest` is the newest format that this program reads.
-Result<DirectoryFormat> check_data_directory(const std::string& path, int newest);
+Result<DirectoryFormat> check_data_directory(rocksdb::Env& env, const std::string& path, int newest);
 
 // Both replace DIR/version atomically and durably. The first one marks a directory whose store may be missing.
-Result<> begin_first_start(const std::string& path, int version);
-Result<> write_version(const std::string& path, int version);
+Result<> begin_first_start(rocksdb::Env& env, const std::string& path, int version);
+Result<> write_version(rocksdb::Env& env, const std::string& path, int version);
 
 }  // namespace fathom::store

@@ -301,15 +301,15 @@ void back_up_alone(rocksdb::Env& env, const RocksOptions& options, int from) {
 // then on.
 Result<DirectoryFormat> prepare_directory(rocksdb::Env& env, const RocksOptions& options) {
   const std::string& path = options.path;
-  Result<DirectoryFormat> format = check_data_directory(path, kFormatVersion);
+  Result<DirectoryFormat> format = check_data_directory(env, path, kFormatVersion);
   if (!format) return format;
   remove_upgrade_leftovers(path);
   Result<> written;
   if (format->is_new) {
-    written = begin_first_start(path, kFormatVersion);
+    written = begin_first_start(env, path, kFormatVersion);
   } else if (format->version != kFormatVersion) {
     if (format->version != 0) back_up_alone(env, options, format->version);
-    written = write_version(path, kFormatVersion);
+    written = write_version(env, path, kFormatVersion);
   }
   if (written) written = make_ingest_directory(path);
   return written ? format : Result<DirectoryFormat>(written.error());
@@ -385,7 +385,7 @@ Result<std::unique_ptr<Database>> Database::open(const RocksOptions& options,
   remove_leftovers(options.path);
   std::copy(handles.begin(), handles.end(), database->handles_.begin());
   if (format->is_new) {
-    if (Result<> finished = write_version(options.path, kFormatVersion); !finished) return finished.error();
+    if (Result<> finished = write_version(*whole.env, options.path, kFormatVersion); !finished) return finished.error();
   }
   return database;
 }

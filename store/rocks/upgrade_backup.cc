@@ -208,7 +208,8 @@ Result<> revert_upgrade(const std::string& path, const AtStep& at_step) {
     if (Result<> go_on = step(at_step, "restored " + part); !go_on) return go_on;
   }
   // Last: until then older servers refuse the directory for its version, and newer ones for DIR/reverting.
-  if (Result<> written = write_version(path, manifest->upgrade.from); !written) return written;
+  if (Result<> written = write_version(*rocksdb::Env::Default(), path, manifest->upgrade.from); !written)
+    return written;
   if (Result<> go_on = step(at_step, "version"); !go_on) return go_on;
   if (Result<> renamed = rename_durably(path, kReverting, kDiscarded); !renamed) return renamed;
   return remove_tree(path + kDiscarded);
