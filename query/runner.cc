@@ -164,7 +164,9 @@ void QueryRunner::begin_again(Waiting next, Worker& worker) {
 Result<> QueryRunner::attempt(QueryTask& task, Worker& worker) {
   running_gauge().add(1);
   if (scheduling_ == Scheduling::kTurns && !worker.takes_long) {
-    task.budget->begin_turn(kTurnCpuNano, [this, &worker] { return end_of_turn(worker); });
+    task.budget->begin_turn(kTurnCpuNano, [this, &worker, &task] { return end_of_turn(worker, *task.budget); });
+  } else if (worker.takes_long) {
+    yield_after_a_while(*task.budget);
   }
   // A query that waited too long, or whose client has gone, costs nothing more.
   Result<> result = task.budget->check();
@@ -185,7 +187,7 @@ void QueryRunner::finish(Waiting& waiting, const Result<>& result) {
 
 // Called on the query's thread. While threads for long queries are busy, each takes the next one of long_queue_ when it
 // is done, so that none stays there.
-Result<> QueryRunner::end_of_turn(Worker& worker) {
+Result<> QueryRunner::end_of_turn(Worker& worker, store::QueryBudget& budget) {
   std::lock_guard lock(mutex_);
   if (stopping_) return {};
   if (!has_room_for_long()) {
@@ -194,20 +196,27 @@ Result<> QueryRunner::end_of_turn(Worker& worker) {
   }
   become_long(worker);
   count_long("went_on");
+  yield_after_a_while(budget);
   return {};
+}
+
+void QueryRunner::yield_after_a_while(store::QueryBudget& budget) {
+  budget.begin_turn(kYieldCpuNano, [] {
+    yield_to_questions();
+    return Result<>();
+  });
 }
 
 bool QueryRunner::has_room_for_long() const {
   return long_threads_ < std::max<size_t>(1, options_.threads);
 }
 
-// A new thread has its priority from the one that starts it, so it starts first.
+// A new thread has its priority from the one that starts it: from one that has yielded none is started.
 void QueryRunner::become_long(Worker& worker) {
   if (!stopping_ && !add_thread()) return;
   ++long_threads_;
   worker.takes_long = true;
   end_suspicion(worker);
-  yield_to_questions();
 }
 
 void QueryRunner::stop() {

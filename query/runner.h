@@ -2,9 +2,9 @@
 //
 // Scheduling in turns keeps short queries short while long ones run. Every query begins on a thread for short queries.
 // When it has used kTurnCpuNano of processor time there, it is a long one. Where fewer than `threads` long queries run,
-// its thread gets a lower priority and goes on with it, and a new thread takes short queries instead. Otherwise the
-// query begins again later, on the next thread for long queries; its work must therefore be repeatable. Queries of a
-// name that is mostly long leave one thread for short queries to the others, so that first turns of long ones cannot
+// its thread goes on with it, at a lower priority after kYieldCpuNano, and a new thread takes short queries. Otherwise
+// the query begins again later, on the next thread for long queries; its work must therefore be repeatable. Queries of
+// a name that is mostly long leave one thread for short queries to the others, so that first turns of long ones cannot
 // take all.
 //
 // Purpose: a query never holds a network thread; it waits a bounded time in a bounded queue, runs under a budget
@@ -37,6 +37,9 @@ namespace fathom::query {
 
 // How much of a processor a query may use as a short one. Ordinary answers take a few milliseconds.
 inline constexpr uint64_t kTurnCpuNano = 10'000'000;
+
+// And as a long one before its thread gets a lower priority.
+inline constexpr uint64_t kYieldCpuNano = 200'000'000;
 
 enum class Scheduling {
   kFirstCome,  // `threads` threads, each with one query from begin to end
@@ -92,7 +95,8 @@ class QueryRunner {
   std::deque<Waiting>::iterator next_short();
   bool is_suspect(const QueryTask& task) const;
   void end_suspicion(Worker& worker);
-  Result<> end_of_turn(Worker& worker);
+  Result<> end_of_turn(Worker& worker, store::QueryBudget& budget);
+  static void yield_after_a_while(store::QueryBudget& budget);
   bool has_room_for_long() const;
   void become_long(Worker& worker);
   bool add_thread();
