@@ -38,8 +38,6 @@ Result<> write_small(Database& database, rocksdb::WriteBatch& batch, const char*
 
 // Notes of dropped partitions are turned into corrections in batches of this size: a full disk has room for one.
 constexpr size_t kCorrectionBatchBytes = 64 << 10;
-// So many notes are deleted together, because the corrections are flushed before.
-constexpr size_t kDoneNotesBytes = 1 << 20;
 
 }  // namespace
 
@@ -55,9 +53,6 @@ Result<> record_drop(Engine& engine, uint32_t oldest, uint64_t sealed_sequence) 
   ByteWriter(sealed).u64(sealed_sequence);
   batch.Put(database.family(Family::kDefault), keys::kSealedSequence, sealed);
   if (Result<> written = write_small(database, batch, "drop old partitions"); !written) return written;
-  // Files are deleted next, so the record must not depend on the log.
-  rocksdb::Status status = database.flush({Family::kDefault, Family::kSegment});
-  if (!status.ok()) return from_status(status, "drop old partitions");
   engine.live->set_oldest(oldest);
   engine.sealed_sequence = sealed_sequence;
   return {};
@@ -149,29 +144,15 @@ Result<> Retention::correct_traces() {
   std::unique_ptr<rocksdb::Iterator> notes(
       database.db().NewIterator(rocksdb::ReadOptions(), database.family(Family::kStraddle)));
   notes->Seek(keys::partition(0));
-  rocksdb::WriteBatch done;
   while (notes->Valid() && notes->key().ToStringView() < end) {
-    if (Result<> corrected = correct_some(view, *notes, end, done); !corrected) return corrected;
-    if (done.GetDataSize() < kDoneNotesBytes) continue;
-    if (Result<> deleted = delete_notes(done); !deleted) return deleted;
+    if (Result<> corrected = correct_some(view, *notes, end); !corrected) return corrected;
   }
   if (!notes->status().ok()) return from_status(notes->status(), "read traces over several partitions");
-  return delete_notes(done);
-}
-
-// After the corrections have left the log: damage to the log must not destroy both.
-Result<> Retention::delete_notes(rocksdb::WriteBatch& done) {
-  if (done.Count() == 0) return {};
-  rocksdb::Status status = engine_.database->flush({Family::kTrace, Family::kCorrected});
-  if (!status.ok()) return from_status(status, "correct traces over several partitions");
-  Result<> deleted = write_small(*engine_.database, done, "correct traces over several partitions");
-  done.Clear();
-  return deleted;
+  return {};
 }
 
 // One batch. A reader of its own, because readers keep what they decoded.
-Result<> Retention::correct_some(const ViewPtr& view, rocksdb::Iterator& notes, std::string_view end,
-                                 rocksdb::WriteBatch& done) {
+Result<> Retention::correct_some(const ViewPtr& view, rocksdb::Iterator& notes, std::string_view end) {
   Database& database = *engine_.database;
   QueryBudget unlimited;
   SealedReader reader(engine_.sealed(), view, unlimited);
@@ -182,9 +163,9 @@ Result<> Retention::correct_some(const ViewPtr& view, rocksdb::Iterator& notes, 
     Result<> corrected = id ? correct_trace(reader, *id, batch) : Result<>(corrupt("the note itself is damaged"));
     if (!corrected && corrected.error().code != ErrorCode::kCorrupt) return corrected;
     if (!corrected) lose("straddle", corrected.error());
-    done.Delete(database.family(Family::kStraddle), notes.key());
+    batch.Delete(database.family(Family::kStraddle), notes.key());
   }
-  return batch.Count() == 0 ? Result<>() : write_small(database, batch, "correct traces over several partitions");
+  return write_small(database, batch, "correct traces over several partitions");
 }
 
 Result<> Retention::correct_trace(SealedReader& reader, const TraceId& id, rocksdb::WriteBatch& batch) {

@@ -16,7 +16,8 @@
 
 namespace fathom::store {
 
-// Records durably that all partitions before `oldest` are dropped. Their files may be deleted afterwards.
+// Records durably that all partitions before `oldest` are dropped. Their files may be deleted afterwards: if damage to
+// the log destroys the record, complete_lost_drops() (reconcile.h) repeats it.
 Result<> record_drop(Engine& engine, uint32_t oldest, uint64_t sealed_sequence);
 
 class Retention {
@@ -43,8 +44,7 @@ class Retention {
  private:
   Result<> write_drop(const Drop& drop);
   Result<> correct_traces();
-  Result<> correct_some(const ViewPtr& view, rocksdb::Iterator& notes, std::string_view end, rocksdb::WriteBatch& done);
-  Result<> delete_notes(rocksdb::WriteBatch& done);
+  Result<> correct_some(const ViewPtr& view, rocksdb::Iterator& notes, std::string_view end);
   Result<> correct_trace(SealedReader& reader, const TraceId& id, rocksdb::WriteBatch& batch);
   Result<> load_corrections();
   Result<> correct(Committer& committer, size_t dropped_generations);

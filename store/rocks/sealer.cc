@@ -164,8 +164,9 @@ class SegmentFiles {
           "the store is opened again");
     }
     // The segment refers to operations by number. Damage to the log must not destroy their rows, because a later start
-    // would reuse the numbers.
-    rocksdb::Status status = database_.flush({Family::kDefault, Family::kOperation});
+    // would reuse the numbers. Ingestion flushes the notes of corrected traces, whose deletion must not outlive the
+    // corrections.
+    rocksdb::Status status = database_.flush({Family::kDefault, Family::kOperation, Family::kCorrected});
     // Identities must be as durable as the segment.
     if (status.ok()) status = database_.sync_log();
     if (status.ok()) status = database_.ingest(args_);

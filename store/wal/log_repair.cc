@@ -91,8 +91,8 @@ Result<> copy_intact(rocksdb::Env& env, const std::string& from, const std::stri
 }
 
 // Links the log under an unused name, or finds the link that an interrupted start made.
-rocksdb::Status set_aside(rocksdb::Env& env, const LogPlaces& places, const LogFile& log) {
-  const std::string path = places.store + "/" + log.name, wanted = places.damaged + "/" + log.name;
+rocksdb::Status set_aside(rocksdb::Env& env, const LogPlaces& places, const std::string& name) {
+  const std::string path = places.store + "/" + name, wanted = places.damaged + "/" + name;
   rocksdb::Status status = env.CreateDirIfMissing(places.damaged);
   std::string aside = wanted;
   bool is_same = false;
@@ -104,15 +104,6 @@ rocksdb::Status set_aside(rocksdb::Env& env, const LogPlaces& places, const LogF
   return status.ok() ? sync_directory(env, places.damaged) : status;
 }
 
-Result<> replace(rocksdb::Env& env, const LogPlaces& places, const LogFile& log) {
-  const std::string path = places.store + "/" + log.name, copy = path + ".intact";
-  if (Result<> copied = copy_intact(env, path, copy); !copied) return copied;
-  rocksdb::Status status = set_aside(env, places, log);
-  if (status.ok()) status = env.RenameFile(copy, path);
-  if (status.ok()) status = sync_directory(env, places.store);
-  return status.ok() ? Result<>() : Result<>(disk_error("set " + path + " aside", status));
-}
-
 Result<> repair_log(rocksdb::Env& env, const LogPlaces& places, const LogFile& log) {
   const std::string path = places.store + "/" + log.name;
   NullVisitor ignore;
@@ -122,7 +113,7 @@ Result<> repair_log(rocksdb::Env& env, const LogPlaces& places, const LogFile& l
   if (found->damages == 0 && !found->corrected) return truncate(env, path, *found->incomplete_from);
   log_error("the log " + path + " is damaged in " + std::to_string(found->damages) + " places; it is moved to " +
             places.damaged + " and replaced by a copy of its " + std::to_string(found->records) + " intact records");
-  return replace(env, places, log);
+  return replace_log(env, places, log.name);
 }
 
 // Collects the stage batches of one record.
@@ -184,6 +175,15 @@ class LossFinder : public LogVisitor {
 };
 
 }  // namespace
+
+Result<> replace_log(rocksdb::Env& env, const LogPlaces& places, const std::string& name) {
+  const std::string path = places.store + "/" + name, copy = path + ".intact";
+  if (Result<> copied = copy_intact(env, path, copy); !copied) return copied;
+  rocksdb::Status status = set_aside(env, places, name);
+  if (status.ok()) status = env.RenameFile(copy, path);
+  if (status.ok()) status = sync_directory(env, places.store);
+  return status.ok() ? Result<>() : Result<>(disk_error("set " + path + " aside", status));
+}
 
 Result<> repair_logs(rocksdb::Env& env, const LogPlaces& places) {
   Result<std::vector<LogFile>> logs = list_logs(env, places.store);

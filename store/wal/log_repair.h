@@ -41,6 +41,9 @@ struct LogPlaces {
 
 Result<> repair_logs(rocksdb::Env& env, const LogPlaces& places);
 
+// Moves one file that has the format of a log to `places.damaged` and replaces it with a copy of its intact records.
+Result<> replace_log(rocksdb::Env& env, const LogPlaces& places, const std::string& name);
+
 // The names of the damaged logs that were moved aside, the oldest first.
 Result<std::vector<std::string>> logs_set_aside(rocksdb::Env& env, const LogPlaces& places);
 
