@@ -288,6 +288,10 @@ uint64_t now_monotonic_nano() {
   return read_clock(CLOCK_MONOTONIC);
 }
 
+uint64_t now_boottime_nano() {
+  return read_clock(CLOCK_BOOTTIME);
+}
+
 Result<uint64_t> parse_duration_nano(std::string_view text) {
   std::string_view rest = text;
   Wide total = 0;

@@ -16,6 +16,7 @@ inline constexpr uint64_t kNanosPerHour = 60 * kNanosPerMinute;
 
 uint64_t now_unix_nano();       // CLOCK_REALTIME: when things happened, never how long they took
 uint64_t now_monotonic_nano();  // CLOCK_MONOTONIC: how long things took
+uint64_t now_boottime_nano();   // CLOCK_BOOTTIME: as CLOCK_MONOTONIC, and it also counts while the host is suspended
 
 // "250ms", "1h", "1h30m", "2.5s", "10us", "7d"; a bare number is refused, because its unit would be a guess.
 Result<uint64_t> parse_duration_nano(std::string_view text);

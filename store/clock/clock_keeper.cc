@@ -1,0 +1,165 @@
+#include "store/clock/clock_keeper.h"
+
+#include "base/log.h"
+#include "base/metrics.h"
+#include "store/rocks/database.h"
+
+namespace fathom::store {
+
+namespace {
+
+constexpr uint64_t kSaveNano = kNanosPerMinute;
+
+Counter& clock_steps() {
+  return counter("fathom_clock_steps_total", "Steps of the wall clock by more than an hour; they change no age");
+}
+
+Counter& clock_failures(std::string_view operation) {
+  return counter("fathom_clock_state_failures_total",
+                 "Times that the state of the age clock could not be read or written", label("operation", operation));
+}
+
+Gauge& retention_paused() {
+  return gauge("fathom_retention_paused",
+               "1 while retention by age is paused, because the wall clock changed by more than an hour over a boot",
+               label("by", "age"));
+}
+
+Gauge& unconfirmed_seconds() {
+  return gauge("fathom_clock_unconfirmed_seconds",
+               "The wall clock's distance from the offset that was last confirmed; 0: it is confirmed");
+}
+
+std::string with_sign(int64_t nano) {
+  const uint64_t size = nano < 0 ? 0 - static_cast<uint64_t>(nano) : static_cast<uint64_t>(nano);
+  return (nano < 0 ? "-" : "+") + format_duration(size);
+}
+
+int64_t distance_of(const AgeState& state) {
+  return state.doubt && state.trusted_nano ? state.offset_nano - *state.trusted_nano : 0;
+}
+
+// What a save between two minutes is worth.
+bool is_same_judgement(const AgeState& a, const AgeState& b) {
+  const bool doubts = a.doubt.has_value();
+  if (doubts != b.doubt.has_value() || (doubts && a.doubt->anchor_nano != b.doubt->anchor_nano)) return false;
+  return a.boot_id == b.boot_id && a.offset_nano == b.offset_nano && a.trusted_nano == b.trusted_nano &&
+         a.gaps == b.gaps;
+}
+
+}  // namespace
+
+void register_clock_metrics() {
+  clock_steps();
+  for (const char* operation : {"read", "write"}) clock_failures(operation);
+  retention_paused();
+  unconfirmed_seconds();
+}
+
+ClockKeeper::ClockKeeper(rocksdb::Env& env, const std::string& directory, ReadClocks read, AgeWitness witness)
+    : env_(env), directory_(directory) {
+  register_clock_metrics();
+  const std::optional<AgeState> saved = load(witness);
+  clock_ = std::make_shared<AgeClock>(std::move(read), saved, witness);
+  offset_nano_ = has_saved_ ? saved_.offset_nano : clock_->time().state().offset_nano;
+  tick();
+}
+
+ClockKeeper::~ClockKeeper() {
+  clock_->observe();
+  save(clock_->time().state());
+}
+
+// What a damaged state knew of time off is lost, so stamps are no wall clock times any more.
+std::optional<AgeState> ClockKeeper::load(AgeWitness& witness) {
+  const std::string path = directory_ + "/clock";
+  std::string bytes;
+  rocksdb::Status status = rocksdb::ReadFileToString(&env_, path, &bytes);
+  if (status.IsNotFound() || status.IsPathNotFound()) return std::nullopt;
+  Result<AgeState> state = status.ok() ? decode_age_state(bytes) : from_status(status, "read " + path);
+  if (state) {
+    saved_ = *state;
+    has_saved_ = true;
+    return *std::move(state);
+  }
+  witness.is_unix = false;
+  clock_failures("read").add();
+  log_error("cannot use " + path + ": " + state.error().message + "; it is set aside as " + path +
+            ".damaged, and ages are counted from the newest stored data");
+  env_.RenameFile(path, path + ".damaged").PermitUncheckedError();
+  return std::nullopt;
+}
+
+void ClockKeeper::tick() {
+  clock_->observe();
+  obey_operator();
+  const AgeTime time = clock_->time();
+  report(time);
+  save_if_due(time.state());
+}
+
+void ClockKeeper::obey_operator() {
+  const std::string path = directory_ + "/accept-clock";
+  if (!env_.FileExists(path).ok()) return;
+  rocksdb::Status removed = env_.DeleteFile(path);
+  if (!removed.ok()) {
+    log_error("cannot remove " + path + ", so the clock is not accepted: " + removed.ToString());
+    return;
+  }
+  clock_->accept();
+  log_info("the wall clock is accepted, because " + path + " was there");
+}
+
+void ClockKeeper::report(const AgeTime& time) {
+  const AgeState& state = time.state();
+  if (time.steps() != steps_) {
+    clock_steps().add(time.steps() - steps_);
+    log_warning("the wall clock was stepped by " + with_sign(state.offset_nano - offset_nano_) +
+                "; ages of stored data do not change");
+  }
+  steps_ = time.steps();
+  offset_nano_ = state.offset_nano;
+  const bool paused = time.is_paused();
+  if (paused && !was_paused_) {
+    log_warning(
+        "retention by age is paused: since the last run on another boot of this host the wall clock changed by " +
+        with_sign(distance_of(state)) +
+        " more than the server can account for; either the host was off for so long, or the clock is wrong. "
+        "Retention by age goes on when the clock has run for " +
+        format_duration(kConfirmNano) + " without a step. If the clock is right, accept it now: touch " + directory_ +
+        "/accept-clock; if it is wrong, set it");
+  }
+  if (!paused && was_paused_) log_info("retention by age goes on");
+  was_paused_ = paused;
+  retention_paused().set(paused ? 1 : 0);
+  constexpr auto kSecond = static_cast<int64_t>(kNanosPerSecond);
+  const int64_t distance = distance_of(state);
+  unconfirmed_seconds().set((distance + (distance < 0 ? -kSecond : kSecond) / 2) / kSecond);
+}
+
+void ClockKeeper::save_if_due(const AgeState& state) {
+  const bool is_due = !has_saved_ || state.boottime_nano - saved_.boottime_nano >= kSaveNano;
+  if (is_due || !is_same_judgement(state, saved_)) save(state);
+}
+
+void ClockKeeper::save(const AgeState& state) {
+  if (Result<> written = write(encode_age_state(state)); !written) {
+    clock_failures("write").add();
+    if (failure_pace_.due()) log_warning("the clock's state is not saved: " + written.error().message);
+    return;
+  }
+  saved_ = state;
+  has_saved_ = true;
+}
+
+Result<> ClockKeeper::write(const std::string& bytes) {
+  const std::string path = directory_ + "/clock", fresh = path + ".new";
+  rocksdb::Status status = rocksdb::WriteStringToFile(&env_, bytes, fresh, /*should_sync=*/true);
+  if (status.ok()) status = env_.RenameFile(fresh, path);
+  std::unique_ptr<rocksdb::Directory> directory;
+  if (status.ok()) status = env_.NewDirectory(directory_, &directory);
+  if (status.ok()) status = directory->Fsync();
+  return status.ok() ? Result<>() : Result<>(from_status(status, "write " + path));
+}
+
+}  // namespace fathom::store

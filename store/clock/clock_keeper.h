@@ -1,0 +1,52 @@
+// ClockKeeper: the age clock of a data directory on disk, in the log and in /metrics.
+//
+// Purpose: opens the clock from DIR/clock, writes it back once a minute and whenever more than the time has changed,
+// reports steps and pauses, and obeys DIR/accept-clock, an empty file by which an operator says that the wall clock is
+// right. Thread safety: clock() from any thread; tick() and save() from one thread at a time. Ownership: `env` outlives
+// it; the clock is shared. Errors: a state that cannot be read is set aside as DIR/clock.damaged, logged and counted; a
+// state that cannot be written is logged and counted, and written again at the next tick. Neither stops the server.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <rocksdb/env.h>
+
+#include "base/log_pace.h"
+#include "store/clock/age_clock.h"
+
+namespace fathom::store {
+
+class ClockKeeper {
+ public:
+  ClockKeeper(rocksdb::Env& env, const std::string& directory, ReadClocks read, AgeWitness witness);
+  ~ClockKeeper();
+
+  std::shared_ptr<AgeClock> clock() const { return clock_; }
+  // Call it every second.
+  void tick();
+
+ private:
+  std::optional<AgeState> load(AgeWitness& witness);
+  void obey_operator();
+  void report(const AgeTime& time);
+  void save_if_due(const AgeState& state);
+  void save(const AgeState& state);
+  Result<> write(const std::string& bytes);
+
+  rocksdb::Env& env_;
+  const std::string directory_;
+  std::shared_ptr<AgeClock> clock_;
+  AgeState saved_;
+  bool has_saved_ = false;
+  bool was_paused_ = false;
+  uint64_t steps_ = 0;
+  int64_t offset_nano_ = 0;
+  LogPace failure_pace_{kNanosPerMinute};
+};
+
+// Makes every series of the clock appear in /metrics.
+void register_clock_metrics();
+
+}  // namespace fathom::store
