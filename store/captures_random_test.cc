@@ -72,7 +72,8 @@ class Sequence {
   }
 
   void random_step() {
-    rig_.advance(up_to(6) - 2);  // clocks go back, too
+    rig_.advance(up_to(4));
+    rig_.clocks().step(1 - static_cast<int64_t>(up_to(3)));  // the wall clock goes back, too
     uint64_t kind = up_to(100);
     if (kind < 22) return begin();
     if (kind < 50) return append();
@@ -203,7 +204,7 @@ class Sequence {
   }
 
   void drop() {
-    uint64_t before = rig_.now_unix_nano() - up_to(60);
+    uint64_t before = rig_.store().clock()->now() - up_to(60);
     both("drop", [&](Side& side) { return side.store().drop_before(before).ok() ? "" : "fault"; });
   }
 
@@ -217,7 +218,7 @@ class Sequence {
 
   std::mt19937_64 random_;
   RocksRig rig_;
-  MemoryCaptures model_{{kTightBudgetBytes, kMostUploadBytes, [this] { return rig_.now_unix_nano(); }}};
+  MemoryCaptures model_{{kTightBudgetBytes, kMostUploadBytes, [this] { return rig_.store().clock()->now(); }}};
   std::map<size_t, std::string> contents_;
   Side expected_, actual_;
 };

@@ -32,7 +32,7 @@ class RocksHarness : public Harness {
     options.operations_per_service = static_cast<uint32_t>(limits_.operations_per_service);
     options.cache_bytes = 8 << 20;
     options.reserve_disk_bytes = 0;
-    options.now_unix_nano = clock();
+    options.read_clocks = [now = clock()] { return ClockReading{"boot", now(), now()}; };
     Result<std::unique_ptr<RocksStore>> opened = RocksStore::open(std::move(options));
     // Without a store no test can go on, and a harness has no other way to say so.
     if (!opened) {

@@ -217,7 +217,7 @@ class SpanStore {
   // Calls between services by spans that start in the range, from about `most_spans` of these.
   virtual Result<CallSample> calls(const TimeRange& range, uint64_t most_spans, QueryBudget& budget) = 0;
 
-  // Drops whole partitions whose newest reception is before `received_unix_nano`.
+  // Drops whole partitions whose newest reception is before `received_unix_nano`, by the store's own clock of ages.
   virtual Result<> drop_before(uint64_t received_unix_nano) = 0;
   virtual StoreStats stats() = 0;
   // All known losses, in no order.

@@ -147,7 +147,7 @@ Result<> CaptureKeeper::write(rocksdb::WriteBatch& batch) {
 void CaptureKeeper::count(const CaptureInfo& info) {
   ++captures_;
   bytes_ += capture_charge_bytes(info.size_bytes);
-  // Clocks go back.
+  // An upload is stamped when it begins, and another one may end before it.
   oldest_key_ = std::min(oldest_key_, capture_keys::reception(info.received_unix_nano, info.id));
   show();
 }

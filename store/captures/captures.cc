@@ -130,6 +130,13 @@ Result<StoredCapture> Captures::info(const CaptureId& id) {
   return stored(**info);
 }
 
+// Rows have the stamp of the age clock; readers get the wall clock's time.
+StoredCapture Captures::stored(const CaptureInfo& info) const {
+  StoredCapture stored{info, keeper_.is_damaged(info.sha256)};
+  stored.info.received_unix_nano = engine_.clock->unix_of(info.received_unix_nano);
+  return stored;
+}
+
 Result<std::vector<StoredCapture>> Captures::of_trace(const TraceId& trace_id, QueryBudget& budget) {
   std::vector<StoredCapture> found;
   if (trace_id.is_zero()) return found;
@@ -181,6 +188,9 @@ Result<> Captures::drop_before(uint64_t received_unix_nano) {
 
 CaptureStats Captures::stats() {
   CaptureStats stats = keeper_.stats();
+  if (const uint64_t oldest = stats.oldest_received_unix_nano) {
+    stats.oldest_received_unix_nano = engine_.clock->unix_of(oldest);
+  }
   std::lock_guard lock(mutex_);
   for (const auto& upload : uploads_) stats.writers += !upload->is_over();
   return stats;
@@ -200,10 +210,10 @@ void Captures::run() {
 
 void Captures::tick() {
   end_idle_uploads();
-  uint64_t age = engine_.options.retention_age_nano, now = engine_.now();
+  const uint64_t age = engine_.options.retention_age_nano;
   // What fails is tried again with the next tick.
-  if (age != 0 && now > age) {
-    [[maybe_unused]] Result<> dropped = keeper_.drop_before(now - age);
+  if (age != 0) {
+    [[maybe_unused]] Result<> dropped = keeper_.drop_before(engine_.clock->cutoff(age));
   }
   while (keeper_.has_unreferenced() && !is_stopping()) keeper_.remove_unreferenced();
 }

@@ -38,7 +38,7 @@ class Captures : public CaptureStore {
   Result<std::shared_ptr<CaptureUpload>> open_upload(const CaptureInfo& info);
   Result<bool> is_stored(const CaptureInfo& info) const;
   Result<> admit(const CaptureInfo& info);
-  StoredCapture stored(const CaptureInfo& info) const { return {info, keeper_.is_damaged(info.sha256)}; }
+  StoredCapture stored(const CaptureInfo& info) const;
   void run();
   void tick();
   void end_idle_uploads();

@@ -85,7 +85,9 @@ Result<> Committer::recover() {
     insert(*batch, sequence, received, number_operations(**batch));
     engine_.received_sequence = sequence;
   }
-  if (!hot_) rotate_now(engine_.now());
+  // If time off is confirmed later, it ages what is here, and not what comes; so they need partitions of their own.
+  const bool apart = engine_.clock->time().is_paused();
+  if (!hot_ || apart) rotate_now(engine_.now(), apart);
   older_.reset();
   if (!stage->status().ok()) return from_status(stage->status(), "read the stage");
   return write_operations();

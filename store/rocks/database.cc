@@ -84,8 +84,7 @@ void back_up_alone(rocksdb::Env& env, const RocksOptions& options, int from) {
   } else if (rocksdb::Status locked = env.LockFile(lock_path, &lock); !locked.ok()) {
     begun = unavailable(locked.ToString());
   } else {
-    begun =
-        begin_upgrade(path, from, kFormatVersion, options.now_unix_nano ? options.now_unix_nano() : now_unix_nano());
+    begun = begin_upgrade(path, from, kFormatVersion, options.read_clocks().wall_unix_nano);
     env.UnlockFile(lock).PermitUncheckedError();
   }
   const std::string upgrade =

@@ -1,7 +1,5 @@
 #include "store/rocks/engine.h"
 
-#include "base/time.h"
-
 namespace fathom::store {
 
 CatalogueLimits catalogue_limits(const RocksOptions& options) {
@@ -13,9 +11,5 @@ Engine::Engine(RocksOptions given)
       directories(options.cache_bytes),
       shared_pages(options.cache_bytes / 4),
       catalogue(catalogue_limits(options)) {}
-
-uint64_t Engine::now_unix_nano_real() {
-  return now_unix_nano();
-}
 
 }  // namespace fathom::store

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <thread>
 
+#include "store/clock/clock_keeper.h"
 #include "store/rocks/catalogue.h"
 #include "store/rocks/database.h"
 #include "store/rocks/live_partitions.h"
@@ -24,8 +25,8 @@ CatalogueLimits catalogue_limits(const RocksOptions& options);
 struct Engine {
   explicit Engine(RocksOptions given);
 
-  uint64_t now() const { return options.now_unix_nano ? options.now_unix_nano() : now_unix_nano_real(); }
-  static uint64_t now_unix_nano_real();
+  // The age time, by which everything that arrives is stamped (store/clock/age_time.h).
+  uint64_t now() const { return clock->now(); }
   SealedContext sealed() { return {*database, *live, directories, shared_pages}; }
   uint32_t partition_hour(uint64_t received_unix_nano) const {
     return static_cast<uint32_t>(received_unix_nano / options.partition_nano);
@@ -34,6 +35,8 @@ struct Engine {
   RocksOptions options;  // constant but for what RocksStore::set_limits() changes
   std::shared_ptr<LivePartitions> live = std::make_shared<LivePartitions>();
   std::unique_ptr<Database> database;
+  std::unique_ptr<ClockKeeper> clock_keeper;
+  std::shared_ptr<AgeClock> clock;  // of `clock_keeper`
   DirectoryCache directories;
   SharedPageCache shared_pages;
   Catalogue catalogue;

@@ -6,13 +6,13 @@
 namespace fathom::store {
 
 namespace {
-uint32_t hour_of(uint64_t unix_nano) {
-  return static_cast<uint32_t>(unix_nano / kNanosPerHour);
+uint32_t hour_of(uint64_t age_nano) {
+  return static_cast<uint32_t>(age_nano / kNanosPerHour);
 }
 }  // namespace
 
-Result<bool> IdentityLog::known(const Hash128& identity, uint64_t now_unix_nano) const {
-  uint32_t hour = hour_of(now_unix_nano);
+Result<bool> IdentityLog::known(const Hash128& identity, uint64_t now_nano) const {
+  uint32_t hour = hour_of(now_nano);
   for (uint32_t at : {hour, hour - (hour > 0)}) {
     std::string value;
     rocksdb::Status status = database_.db().Get(rocksdb::ReadOptions(), database_.family(Family::kIdentity),
@@ -21,7 +21,7 @@ Result<bool> IdentityLog::known(const Hash128& identity, uint64_t now_unix_nano)
     if (!status.ok()) return from_status(status, "look up a batch's identity");
     ByteReader in(value);
     uint64_t stored = in.u64();
-    if (now_unix_nano <= end_of(stored, kNanosPerHour)) return true;
+    if (now_nano <= end_of(stored, kNanosPerHour)) return true;
   }
   return false;
 }
@@ -33,17 +33,16 @@ std::optional<uint64_t> identity_sequence(std::string_view row) {
   return in.failed() ? std::nullopt : std::optional(sequence);
 }
 
-void IdentityLog::remember(const Hash128& identity, uint64_t sequence, uint64_t now_unix_nano,
-                           rocksdb::WriteBatch& batch) {
+void IdentityLog::remember(const Hash128& identity, uint64_t sequence, uint64_t now_nano, rocksdb::WriteBatch& batch) {
   std::string value;
   ByteWriter out(value);
-  out.u64(now_unix_nano);
+  out.u64(now_nano);
   out.u64(sequence);
-  batch.Put(database_.family(Family::kIdentity), keys::identity(hour_of(now_unix_nano), identity), value);
+  batch.Put(database_.family(Family::kIdentity), keys::identity(hour_of(now_nano), identity), value);
 }
 
-void IdentityLog::expire(uint64_t now_unix_nano, rocksdb::WriteBatch& batch) {
-  uint32_t hour = hour_of(now_unix_nano);
+void IdentityLog::expire(uint64_t now_nano, rocksdb::WriteBatch& batch) {
+  uint32_t hour = hour_of(now_nano);
   if (hour < 1 || hour - 1 <= expired_before_) return;
   expired_before_ = hour - 1;
   batch.DeleteRange(database_.family(Family::kIdentity), keys::identity_hour(0), keys::identity_hour(hour - 1));

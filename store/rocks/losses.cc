@@ -52,15 +52,16 @@ Result<std::optional<StagedBatch>> first_staged(Engine& engine, uint64_t sequenc
 Result<Loss> assess(Engine& engine, const LogLoss& found) {
   const uint64_t now = engine.now();
   const StagedBatch before = found.before.value_or(newest_sealed(engine));
-  Loss loss{.first_received_unix_nano = before.received_unix_nano,
-            .last_received_unix_nano = std::max(now, before.received_unix_nano),
-            .found_unix_nano = now,
+  const AgeClock& clock = *engine.clock;
+  Loss loss{.first_received_unix_nano = clock.unix_of(before.received_unix_nano),
+            .last_received_unix_nano = clock.unix_of(std::max(now, before.received_unix_nano)),
+            .found_unix_nano = clock.unix_of(now),
             .bytes = found.range.bytes,
             .most_batches = std::nullopt};
   Result<std::optional<StagedBatch>> after = found.after ? found.after : first_staged(engine, before.sequence);
   if (!after) return after.error();
   if (!*after) return loss;
-  loss.last_received_unix_nano = std::max((*after)->received_unix_nano, loss.first_received_unix_nano);
+  loss.last_received_unix_nano = clock.unix_of(std::max((*after)->received_unix_nano, before.received_unix_nano));
   Result<uint64_t> missing = count_missing(engine, before.sequence, (*after)->sequence);
   if (!missing) return missing.error();
   loss.most_batches = *missing;
@@ -198,9 +199,9 @@ Result<> load_losses(Engine& engine) {
   return {};
 }
 
-void forget_losses(Engine& engine, uint64_t received_unix_nano) {
+void forget_losses(Engine& engine, uint64_t received_nano) {
   rocksdb::WriteBatch batch;
-  for (const auto& [key, kept] : engine.losses.forget_through(received_unix_nano)) {
+  for (const auto& [key, kept] : engine.losses.forget_through(engine.clock->unix_of(received_nano))) {
     // An empty record stays, so that a log in DIR/damaged is not compared with the store again.
     batch.Put(engine.database->family(Family::kDefault), key, encode_losses(kept));
   }

@@ -13,8 +13,8 @@ namespace fathom::store {
 // Fills engine.losses. Call it after the segments are loaded and before the first write.
 Result<> load_losses(Engine& engine);
 
-// Forgets losses of batches received up to this time, because retention has dropped spans received later.
-void forget_losses(Engine& engine, uint64_t received_unix_nano);
+// Forgets losses of batches received up to this age time, because retention has dropped spans received later.
+void forget_losses(Engine& engine, uint64_t received_nano);
 
 std::string encode_losses(const std::vector<Loss>& losses);
 Result<std::vector<Loss>> decode_losses(std::string_view value);

@@ -142,6 +142,7 @@ void Maintenance::run_watching() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     lock.unlock();
+    engine_.clock_keeper->tick();
     watch_disk();
     lock.lock();
     wake_.wait_for(lock, kWatchInterval, [this] { return stopping_; });
@@ -192,9 +193,8 @@ void Maintenance::watch_disk() {
 
 void Maintenance::apply_retention() {
   const RocksOptions& options = engine_.options;
-  uint64_t now = engine_.now();
-  if (options.retention_age_nano != 0 && now > options.retention_age_nano) {
-    note(drop_before(now - options.retention_age_nano));
+  if (options.retention_age_nano != 0) {
+    note(drop_before(engine_.clock->cutoff(options.retention_age_nano)));
   }
   forget_operations();
   if (options.retention_bytes != 0) keep_to_size();

@@ -10,6 +10,7 @@
 #include "store/rocks/keys.h"
 #include "store/rocks/losses.h"
 #include "store/rocks/maintenance.h"
+#include "store/rocks/newest_stamp.h"
 #include "store/rocks/operation_rows.h"
 #include "store/rocks/reconcile.h"
 #include "store/rocks/sampler.h"
@@ -58,6 +59,7 @@ struct RocksStore::Impl {
   Result<> load();
   Result<> load_partitions();
   Result<> load_segments();
+  Result<> start_clock();
 
   Engine engine;
   std::unique_ptr<Committer> committer;
@@ -69,8 +71,21 @@ Result<> RocksStore::Impl::load() {
   if (Result<> loaded = load_partitions(); !loaded) return loaded;
   if (Result<> loaded = load_segments(); !loaded) return loaded;
   if (Result<> completed = complete_lost_drops(engine); !completed) return completed;
+  if (Result<> started = start_clock(); !started) return started;
   if (Result<> loaded = load_losses(engine); !loaded) return loaded;
   return load_operations(engine);
+}
+
+// Before anything is stamped, and after the segments, whose stamps the clock must not fall behind.
+Result<> RocksStore::Impl::start_clock() {
+  Result<uint64_t> newest = newest_stamp(engine);
+  if (!newest) return newest.error();
+  // Without a state of its own the directory is new, or older than version 7, which stamped by the wall clock.
+  const AgeWitness witness{.newest_nano = *newest, .is_unix = true};
+  engine.clock_keeper = std::make_unique<ClockKeeper>(*engine.database->db().GetEnv(), engine.options.path,
+                                                      engine.options.read_clocks, witness);
+  engine.clock = engine.clock_keeper->clock();
+  return {};
 }
 
 Result<> RocksStore::Impl::load_partitions() {
@@ -228,7 +243,9 @@ StoreStats RocksStore::stats() {
   stats.segments = view->segments.size();
   stats.spans_stored = stats.spans_unsealed;
   for (const SegmentInfoPtr& segment : view->segments) stats.spans_stored += segment->rows;
-  stats.oldest_received_unix_nano = oldest_received(*view);
+  if (const uint64_t oldest = oldest_received(*view)) {
+    stats.oldest_received_unix_nano = impl_->engine.clock->unix_of(oldest);
+  }
   stats.disk_bytes = impl_->engine.database->disk_bytes();
   stats.writable = impl_->engine.writable.load();
   return stats;
@@ -259,6 +276,10 @@ void RocksStore::set_limits(const RocksOptions& options) {
 
 CaptureStore& RocksStore::captures() {
   return *impl_->captures;
+}
+
+std::shared_ptr<AgeClock> RocksStore::clock() const {
+  return impl_->engine.clock;
 }
 
 }  // namespace fathom::store

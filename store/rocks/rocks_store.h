@@ -18,6 +18,7 @@
 #include "base/settable.h"
 #include "store/block/layout.h"
 #include "store/capture_store.h"
+#include "store/clock/age_clock.h"
 #include "store/span_store.h"
 
 namespace rocksdb {
@@ -57,7 +58,7 @@ struct RocksOptions {
   uint64_t maintenance_interval_nano = 10'000'000'000;
   uint64_t upgrade_commit_nano = 24 * 3'600'000'000'000;  // an upgrade can be reverted for so long of running
   rocksdb::Env* env = nullptr;                            // not owned; null: the real file system
-  std::function<uint64_t()> now_unix_nano;                // null: the real clock
+  ReadClocks read_clocks = store::read_clocks;            // tests replace the host's clocks
   // Called when only opening the store again can help (a disk's hard fault, after there is room again). What was
   // acknowledged is durable, so a program may simply end and be started again.
   std::function<void(const std::string& why)> on_unrecoverable;
@@ -99,6 +100,8 @@ class RocksStore : public SpanStore {
   void set_limits(const RocksOptions& options);
   // Lives as long as the store.
   CaptureStore& captures();
+  // By which everything in the data directory ages.
+  std::shared_ptr<AgeClock> clock() const;
 
  private:
   struct Impl;

@@ -15,7 +15,7 @@ namespace fathom::store::testing {
 RocksRig::RocksRig(RocksOptions options) : options_(std::move(options)) {
   options_.path = directory_ / "data";
   options_.env = env_.get();
-  options_.now_unix_nano = [this] { return now_unix_nano_.load(); };
+  options_.read_clocks = clocks_.reader();
   options_.cache_bytes = 8 << 20;
   if (options_.reserve_disk_bytes == RocksOptions().reserve_disk_bytes) options_.reserve_disk_bytes = 0;
 }

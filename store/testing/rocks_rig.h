@@ -4,7 +4,6 @@
 // store is open; the rest from the test's own. Ownership: the rig owns directory, disk and store.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -17,6 +16,7 @@
 #include "store/testing/fault_env.h"
 #include "store/testing/fault_file_system.h"
 #include "store/testing/span_builder.h"
+#include "store/testing/test_clocks.h"
 
 namespace fathom::store::testing {
 
@@ -37,14 +37,15 @@ class RocksRig {
   FaultFileSystem& disk() { return *disk_; }
   const std::string& path() const { return options_.path; }
   RocksOptions& options() { return options_; }  // for the next open()
-  void advance(uint64_t nano) { now_unix_nano_ += nano; }
-  uint64_t now_unix_nano() const { return now_unix_nano_; }
+  void advance(uint64_t nano) { clocks_.advance(nano); }
+  uint64_t now_unix_nano() const { return clocks_.wall_unix_nano(); }
+  TestClocks& clocks() { return clocks_; }
 
  private:
   TempDirectory directory_;
   std::shared_ptr<FaultFileSystem> disk_ = std::make_shared<FaultFileSystem>();
   std::unique_ptr<rocksdb::Env> env_ = std::make_unique<FaultEnv>(disk_);
-  std::atomic<uint64_t> now_unix_nano_{kTestNow};
+  TestClocks clocks_{kTestNow};
   RocksOptions options_;
   std::unique_ptr<RocksStore> store_;
 };

@@ -1,0 +1,52 @@
+#include "store/rocks/newest_stamp.h"
+
+#include <algorithm>
+
+#include "store/captures/capture_row.h"
+
+namespace fathom::store {
+
+namespace {
+
+std::string_view text_of(const rocksdb::Slice& slice) {
+  return {slice.data(), slice.size()};
+}
+
+// All of them, because a server before version 7 stamped by a clock that can go back.
+Result<uint64_t> newest_staged(Database& database) {
+  rocksdb::ReadOptions options;
+  options.total_order_seek = true;
+  std::unique_ptr<rocksdb::Iterator> rows(database.db().NewIterator(options, database.family(Family::kStage)));
+  uint64_t newest = 0;
+  for (rows->SeekToFirst(); rows->Valid(); rows->Next()) {
+    newest = std::max(newest, ByteReader(text_of(rows->value())).u64());
+  }
+  if (!rows->status().ok()) return from_status(rows->status(), "read the stage");
+  return newest;
+}
+
+Result<uint64_t> newest_capture(Database& database) {
+  std::unique_ptr<rocksdb::Iterator> rows(
+      database.db().NewIterator(rocksdb::ReadOptions(), database.family(Family::kCaptureIndex)));
+  const std::string series = capture_keys::receptions();
+  rows->SeekForPrev(capture_keys::at(series, UINT64_MAX, {}));
+  if (!rows->status().ok()) return from_status(rows->status(), "read the list of captures");
+  const bool is_found = rows->Valid() && rows->key().starts_with(series);
+  return is_found ? capture_keys::instant_of(text_of(rows->key())) : uint64_t{0};
+}
+
+}  // namespace
+
+Result<uint64_t> newest_stamp(Engine& engine) {
+  Result<uint64_t> staged = newest_staged(*engine.database);
+  if (!staged) return staged;
+  Result<uint64_t> captured = newest_capture(*engine.database);
+  if (!captured) return captured;
+  uint64_t newest = std::max(*staged, *captured);
+  for (const SegmentInfoPtr& segment : engine.views.get()->segments) {
+    newest = std::max(newest, segment->last_received_unix_nano);
+  }
+  return newest;
+}
+
+}  // namespace fathom::store
