@@ -83,6 +83,7 @@ Result<cli::Addresses> Server::start(cli::Signals& signals) {
   Result<> opened = open_store(signals);
   if (!opened) return opened.error();
   warn_if_missing(options_.snapshot_worker);
+  options_.snapshots.clock = store_->clock();
   auto snapshots = query::SnapshotStore::open(options_.snapshots, snapshot_worker(options_.snapshot_worker),
                                               view_workers({.program = options_.snapshot_worker}));
   if (snapshots) {

@@ -36,7 +36,7 @@ bool remove_file(const std::string& path) {
   return ::unlink(path.c_str()) == 0;
 }
 
-// Those that may stay, as far as their name and age say.
+// Those that may stay, as far as their name says.
 std::vector<KeptFile> first_pass(const std::string& directory, const SweepRules& rules, Swept& swept) {
   std::vector<KeptFile> kept;
   std::unique_ptr<DIR, int (*)(DIR*)> opened(::opendir(directory.c_str()), ::closedir);
@@ -46,7 +46,7 @@ std::vector<KeptFile> first_pass(const std::string& directory, const SweepRules&
     struct stat about {};
     if (::lstat(path.c_str(), &about) != 0 || !S_ISREG(about.st_mode)) continue;
     const auto written = static_cast<uint64_t>(about.st_mtim.tv_sec) * kNanosPerSecond;
-    if (written < rules.keep_after_unix_nano || !is_of_stored(name, rules)) {
+    if (!is_of_stored(name, rules)) {
       swept.dropped += remove_file(path);
     } else {
       kept.push_back({path, static_cast<uint64_t>(about.st_size), written});

@@ -1,7 +1,8 @@
-// Sweeps the kept answers about snapshots: those of snapshots that are gone, old ones, and the oldest beyond a size.
+// Sweeps the kept answers about snapshots: those of snapshots that are gone, and the oldest beyond a size.
 //
 // Purpose: fathom-worker keeps what it worked out as files; they can always be worked out again. A file whose name
-// begins with "ID-", or "ID-ID-", goes with the first of these snapshots that goes. Thread safety: one sweep at a time;
+// begins with "ID-", or "ID-ID-", goes with the first of these snapshots that goes, so no answer needs an age of its
+// own. Thread safety: one sweep at a time;
 // others may write files meanwhile. Errors: none; what cannot be looked at is left.
 #pragma once
 
@@ -15,7 +16,6 @@ namespace fathom::query {
 
 struct SweepRules {
   std::function<bool(const SnapshotId&)> is_stored;
-  uint64_t keep_after_unix_nano = 0;  // what was written before goes
   uint64_t most_bytes = UINT64_MAX;
 };
 

@@ -27,7 +27,7 @@ SteppedProcess stepped_process(const SnapshotSummary& summary, const SteppedWind
 bool SnapshotIndex::add(SharedSummary summary) {
   if (!by_id_.emplace(summary->id, summary).second) return false;
   by_instant_.emplace(SnapshotCursor{summary->instant_unix_nano(), summary->id}, summary);
-  by_reception_.insert({summary->received_unix_nano, summary->id});
+  by_reception_.insert({summary->received_stamp_nano, summary->id});
   if (!summary->stepped.empty()) stepped_.emplace(summary->id, summary);
   bytes_.snapshots += summary->bytes;
   bytes_.memory += summary->memory_bytes();
@@ -41,7 +41,7 @@ SharedSummary SnapshotIndex::remove(const SnapshotId& id) {
   if (summary == nullptr) return nullptr;
   by_id_.erase(id);
   by_instant_.erase({summary->instant_unix_nano(), id});
-  by_reception_.erase({summary->received_unix_nano, id});
+  by_reception_.erase({summary->received_stamp_nano, id});
   stepped_.erase(id);
   bytes_.snapshots -= summary->bytes;
   bytes_.memory -= summary->memory_bytes();

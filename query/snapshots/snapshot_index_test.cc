@@ -23,7 +23,9 @@ Sha256 image(uint64_t n) {
 }
 
 SnapshotSummary summary(uint64_t n, std::vector<uint64_t> images) {
-  SnapshotSummary summary{.id = id_of(n), .bytes = 1000 + n, .received_unix_nano = 100 + (n * 7) % 50};
+  const uint64_t received = 100 + (n * 7) % 50;
+  SnapshotSummary summary{
+      .id = id_of(n), .bytes = 1000 + n, .received_unix_nano = received, .received_stamp_nano = received};
   summary.taken_unix_nano = n % 3 == 0 ? 0 : 1000 - n;
   summary.host = n % 2 == 0 ? "even" : "odd";
   std::ranges::sort(images);
@@ -74,7 +76,7 @@ class Model {
   }
   void check_oldest(const SnapshotIndex& index) const {
     auto oldest = std::ranges::min_element(
-        snapshots, {}, [](const auto& entry) { return std::pair(entry.second.received_unix_nano, entry.second.id); });
+        snapshots, {}, [](const auto& entry) { return std::pair(entry.second.received_stamp_nano, entry.second.id); });
     if (oldest == snapshots.end()) {
       EXPECT_EQ(index.oldest(), nullptr);
     } else {

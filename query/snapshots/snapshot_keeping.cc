@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/thread_priority.h"
+#include "query/snapshots/file_stamp.h"
 #include "query/snapshots/results_sweep.h"
 #include "query/snapshots/snapshot_counters.h"
 #include "query/snapshots/snapshot_store.h"
@@ -25,10 +26,6 @@ constexpr size_t kMostSnapshots = 10'000;
 constexpr uint64_t kMostSummaryBytes = 128 << 20;
 constexpr uint64_t kResultBytes = 1 << 30;  // of kept answers, where there is no limit
 constexpr uint64_t kResultShare = 8;        // of the limit: what they may take
-
-uint64_t modified_unix_nano(const struct stat& about) {
-  return static_cast<uint64_t>(about.st_mtim.tv_sec) * kNanosPerSecond + static_cast<uint64_t>(about.st_mtim.tv_nsec);
-}
 
 // A file of nothing takes a block of the disk all the same.
 uint64_t charged_bytes(uint64_t bytes) {
@@ -77,7 +74,7 @@ Result<> SnapshotStore::publish_image(const UploadPiece& piece, const std::strin
   if (Result<> durable = make_durable(piece.name, "/images", path); !durable) return durable;
   std::lock_guard lock(mutex_);
   if (!index_.has_image(content)) stored_snapshot_images().add();
-  index_.add_image(content, charged_bytes(piece.total), options_.now());
+  index_.add_image(content, charged_bytes(piece.total), options_.clock->now());
   apply_retention();
   return {};
 }
@@ -93,10 +90,12 @@ Result<SnapshotSummary> SnapshotStore::summary_of(const StoredSnapshot& stored, 
 
 Result<> SnapshotStore::publish_snapshot(const UploadPiece& piece, const std::string& draft) {
   const SnapshotId id = *SnapshotId::from_hex_text(piece.name.hex);
-  auto summary = summary_of({id, piece.total, options_.now()}, draft);
+  const uint64_t stamp = options_.clock->now();
+  auto summary = summary_of({id, piece.total, options_.clock->unix_of(stamp), stamp}, draft);
   // Damage is the sender's, not ours.
   if (!summary && summary.error().code == ErrorCode::kCorrupt) return invalid(summary.error().message);
   if (!summary) return summary.error();
+  if (auto stamped = write_file_stamp(draft, stamp); !stamped) return stamped;
   std::lock_guard one_at_a_time(publishing_);
   if (auto named = directory_.publish(draft, id); !named) return unavailable(named.error().message);
   if (Result<> durable = make_durable(piece.name, "/snapshots", directory_.snapshot_path(id)); !durable) return durable;
@@ -139,7 +138,7 @@ void SnapshotStore::read_directory() {
 
 // All of them count as cared for just now: whoever asked for one before the start still relies on it.
 void SnapshotStore::read_images() {
-  const uint64_t now = options_.now();
+  const uint64_t now = options_.clock->now();
   std::error_code code;
   for (const auto& entry : fs::directory_iterator(options_.path + "/images", code)) {
     auto content = Sha256::from_hex_text(entry.path().filename().string());
@@ -154,13 +153,18 @@ void SnapshotStore::read_snapshot(const SnapshotId& id) {
   const std::string path = directory_.snapshot_path(id);
   struct stat about {};
   if (::stat(path.c_str(), &about) != 0) return;
-  const StoredSnapshot stored{id, static_cast<uint64_t>(about.st_size), modified_unix_nano(about)};
+  // A copy that lost the stamp must not be younger than everything that comes.
+  const uint64_t stamp = std::min(file_stamp(about), options_.clock->now());
+  const StoredSnapshot stored{id, static_cast<uint64_t>(about.st_size), options_.clock->unix_of(stamp), stamp};
   auto summary = summary_of(stored, path);
   if (!summary) {
     unreadable_snapshots().add();
     log_warning("snapshot " + id.hex() + ": " + summary.error().message);
     // It still takes room, and has its time.
-    summary = SnapshotSummary{.id = id, .bytes = stored.bytes, .received_unix_nano = stored.received_unix_nano};
+    summary = SnapshotSummary{.id = id,
+                              .bytes = stored.bytes,
+                              .received_unix_nano = stored.received_unix_nano,
+                              .received_stamp_nano = stored.received_stamp_nano};
     summary->damaged = true;
   }
   std::lock_guard lock(mutex_);
@@ -172,17 +176,13 @@ void SnapshotStore::wait_until_read() {
   wake_.wait(lock, [this] { return read_; });
 }
 
-uint64_t SnapshotStore::before(uint64_t ago_nano) const {
-  const uint64_t now = options_.now();
-  return now - std::min(now, ago_nano);
-}
-
 void SnapshotStore::tick() {
   uploads_.end_idle();
-  sweep();
-  std::lock_guard lock(mutex_);
-  if (!read_) return;
-  apply_retention();
+  {
+    std::lock_guard lock(mutex_);
+    if (read_) apply_retention();
+  }
+  sweep();  // after retention, because answers go with their snapshots
 }
 
 void SnapshotStore::set_retention(const SnapshotOptions& options) {
@@ -196,7 +196,6 @@ void SnapshotStore::sweep() {
     std::lock_guard lock(mutex_);
     return !read_ || index_.find(id) != nullptr;
   }};
-  if (options_.retention_age_nano != 0) rules.keep_after_unix_nano = before(options_.retention_age_nano);
   rules.most_bytes = options_.most_bytes == 0 ? kResultBytes : options_.most_bytes / kResultShare;
   Swept swept = sweep_results(options_.path + "/results", rules);
   dropped_snapshot_results().add(swept.dropped);
@@ -211,9 +210,10 @@ bool SnapshotStore::beyond_budget() const {
 }
 
 void SnapshotStore::apply_retention() {
-  const uint64_t oldest_kept = options_.retention_age_nano == 0 ? 0 : before(options_.retention_age_nano);
+  const uint64_t age = options_.retention_age_nano;
+  const uint64_t oldest_kept = age == 0 ? 0 : options_.clock->cutoff(age);
   while (SharedSummary oldest = index_.oldest()) {
-    const bool aged = oldest->received_unix_nano < oldest_kept;
+    const bool aged = oldest->received_stamp_nano < oldest_kept;
     if (!aged && !beyond_budget()) break;
     drop(oldest, aged ? "age" : "size");
   }
@@ -229,7 +229,7 @@ void SnapshotStore::drop(const SharedSummary& summary, const char* reason) {
 }
 
 void SnapshotStore::drop_images() {
-  for (const Sha256& content : index_.superfluous_images(before(options_.image_grace_nano))) {
+  for (const Sha256& content : index_.superfluous_images(options_.clock->cutoff(options_.image_grace_nano))) {
     index_.remove_image(content);
     ::unlink(directory_.image_path(content).c_str());
     dropped_snapshot_images().add();

@@ -27,6 +27,11 @@ Error still_reading() {
   return unavailable("the server still reads which snapshots it has; try again in a second");
 }
 
+SnapshotOptions with_clock(SnapshotOptions options) {
+  if (options.clock == nullptr) options.clock = std::make_shared<const store::AgeClock>();
+  return options;
+}
+
 UploadLimits with_budget(UploadLimits limits, uint64_t most_bytes) {
   if (most_bytes != 0) limits.most_draft_bytes = std::min(limits.most_draft_bytes, most_bytes / kUploadShare);
   return limits;
@@ -48,7 +53,7 @@ Result<std::unique_ptr<SnapshotStore>> SnapshotStore::open(SnapshotOptions optio
 
 SnapshotStore::SnapshotStore(SnapshotOptions options, RunWorker run_worker, LookInto look_into,
                              snapshot::SnapshotDirectory directory)
-    : options_(std::move(options)),
+    : options_(with_clock(std::move(options))),
       run_worker_(std::move(run_worker)),
       look_into_(std::move(look_into)),
       directory_(std::move(directory)),
@@ -107,7 +112,7 @@ bool SnapshotStore::is_crowded() const {
 
 std::vector<Sha256> SnapshotStore::missing_images(std::span<const Sha256> contents) {
   std::vector<Sha256> missing;
-  const uint64_t now = options_.now();
+  const uint64_t now = options_.clock->now();
   std::lock_guard lock(mutex_);
   for (const Sha256& content : contents) {
     if (!index_.touch_image(content, now)) missing.push_back(content);

@@ -2,12 +2,13 @@
 //
 // Purpose: owns DATA/server-snapshots, a snapshot::SnapshotDirectory. What comes in is checked before it gets a name:
 // its hash is its name, and a snapshot's description decodes. What packets and images hold is judged by fathom-worker
-// alone, a process of its own. Retention: what was received longer ago than spans are kept goes; beyond the budget of
-// bytes the snapshots received first go (with images that nobody names any more); images that no snapshot names go an
-// hour after anybody cared for them, so that they may come before their snapshot. Thread safety: all of it. take(),
-// read...(), description() and ask() wait for the disk or for a child: never call them on a thread that has connections
-// to serve. Ownership: whoever holds the data directory; one per directory. Errors: kNotFound, kUnavailable (try
-// again), kExhausted (a limit), kInvalid, kCorrupt. Losses and sizes: snapshot_counters.h.
+// alone, a process of its own. Retention: what was received longer ago than spans are kept goes, by the age clock,
+// whose stamp is the time of modification of a snapshot's file; beyond the budget of bytes the snapshots received first
+// go (with images that nobody names any more); images that no snapshot names go an hour after anybody cared for them,
+// so that they may come before their snapshot. Thread safety: all of it. take(), read...(), description() and ask()
+// wait for the disk or for a child: never call them on a thread that has connections to serve. Ownership: whoever holds
+// the data directory; one per directory. Errors: kNotFound, kUnavailable (try again), kExhausted (a limit), kInvalid,
+// kCorrupt. Losses and sizes: snapshot_counters.h.
 #pragma once
 
 #include <atomic>
@@ -26,6 +27,7 @@
 #include "query/snapshots/snapshot_index.h"
 #include "query/snapshots/uploads.h"
 #include "snapshot/source/source_files.h"
+#include "store/clock/age_clock.h"
 
 namespace fathom::query {
 
@@ -52,9 +54,9 @@ struct SnapshotOptions {
   uint64_t image_grace_nano = kNanosPerHour;
   UploadLimits uploads;
   std::vector<snapshot::SourceDirectory> source_directories;  // whose files source() shows
-  std::function<uint64_t()> now = now_unix_nano;
   // Makes the names in a directory durable; tests replace it.
   std::function<Result<>(const std::string& path)> sync_directory = fathom::sync_directory;
+  std::shared_ptr<const store::AgeClock> clock;  // by which they age; null: one that begins with the store
   uint64_t tick_nano = 60 * kNanosPerSecond;
 };
 
@@ -120,7 +122,6 @@ class SnapshotStore {
   void drop(const SharedSummary& summary, const char* reason);
   void drop_images();
   void show() const;
-  uint64_t before(uint64_t ago_nano) const;
   void sweep();
 
   SnapshotOptions options_;  // constant but for what set_retention() changes

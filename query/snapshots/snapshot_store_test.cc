@@ -6,6 +6,7 @@
 #include <fstream>
 #include <thread>
 
+#include "query/snapshots/file_stamp.h"
 #include "query/snapshots/snapshot_counters.h"
 #include "query/testing/sample_snapshots.h"
 
@@ -171,6 +172,49 @@ TEST_F(SnapshotStoreTest, WithAgeTheyGo) {
   store().tick();
   EXPECT_FALSE(is_stored(old));
   EXPECT_TRUE(is_stored(young));
+}
+
+// Also the stamps of files, which a restart reads, and images and answers that nothing else keeps.
+TEST_F(SnapshotStoreTest, NoStepOfTheWallClockDropsAnything) {
+  constexpr int64_t kDay = 24 * static_cast<int64_t>(kNanosPerHour);
+  start({.retention_age_nano = 7 * static_cast<uint64_t>(kDay)});
+  std::vector<MadeSnapshot> made;
+  for (int64_t step : {8 * kDay, -8 * kDay, 3650 * kDay, -15'000 * kDay, int64_t{0}}) {
+    made.push_back(upload(made.size()));
+    ASSERT_TRUE(sample_->upload_image("image of " + std::to_string(step)).ok());
+    std::ofstream(sample_->path() + "/results/" + made.back().id.hex() + "-abc") << "answer";
+    sample_->step_nano = step;
+    sample_->observe_clock();
+    store().tick();
+    for (int restarts = 0; restarts < 2; ++restarts) {
+      for (const MadeSnapshot& one : made) {
+        EXPECT_TRUE(is_stored(one)) << step;
+        EXPECT_TRUE(sample_->has_file("results/" + one.id.hex() + "-abc")) << step;
+      }
+      EXPECT_TRUE(sample_->has_file("images/" + sha256("image of " + std::to_string(step)).hex())) << step;
+      sample_->restart();
+      store().tick();
+    }
+  }
+  sample_->now_unix_nano += 7 * static_cast<uint64_t>(kDay) - 10 * kNanosPerSecond;
+  store().tick();
+  EXPECT_TRUE(is_stored(made.back()));
+  sample_->now_unix_nano += kNanosPerMinute;
+  store().tick();
+  for (const MadeSnapshot& one : made) EXPECT_FALSE(is_stored(one)) << "no step makes it immortal";
+}
+
+// As by a copy that does not keep times.
+TEST_F(SnapshotStoreTest, AFileFromTheFutureIsOfTheRestart) {
+  start({.retention_age_nano = 10 * kNanosPerSecond});
+  MadeSnapshot made = upload(1);
+  sample_->end();
+  ASSERT_TRUE(write_file_stamp(sample_->path() + "/" + snapshot_file(made), 2 * sample_->now_unix_nano).ok());
+  sample_->restart();
+  EXPECT_EQ((*store().find(made.id))->received_stamp_nano, sample_->now_unix_nano);
+  sample_->now_unix_nano += kNanosPerMinute;
+  store().tick();
+  EXPECT_FALSE(is_stored(made));
 }
 
 TEST_F(SnapshotStoreTest, ImagesThatNobodyNamesHaveAnHour) {

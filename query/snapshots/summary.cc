@@ -136,7 +136,10 @@ uint64_t SnapshotSummary::memory_bytes() const {
 Result<SnapshotSummary> summarize(const StoredSnapshot& stored, const Snapshot& snapshot) {
   if (auto few = check_counts(snapshot); !few) return few.error();
   if (auto short_enough = check_texts(snapshot); !short_enough) return short_enough.error();
-  SnapshotSummary summary{.id = stored.id, .bytes = stored.bytes, .received_unix_nano = stored.received_unix_nano};
+  SnapshotSummary summary{.id = stored.id,
+                          .bytes = stored.bytes,
+                          .received_unix_nano = stored.received_unix_nano,
+                          .received_stamp_nano = stored.received_stamp_nano};
   summary.engine = snapshot.engine;
   summary.origin = snapshot.origin;
   summary.taken_unix_nano = static_cast<uint64_t>(std::max<int64_t>(snapshot.taken_unix_nano, 0));

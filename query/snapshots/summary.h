@@ -39,8 +39,9 @@ struct SteppedWindow {
 struct SnapshotSummary {
   SnapshotId id;
   uint64_t bytes = 0;
-  uint64_t received_unix_nano = 0;
-  bool damaged = false;  // it cannot be read any more: nothing below is known
+  uint64_t received_unix_nano = 0;   // by the wall clock, as it ran when this was read
+  uint64_t received_stamp_nano = 0;  // by the age clock; retention goes by this
+  bool damaged = false;              // it cannot be read any more: nothing below is known
   snapshot::Engine engine = snapshot::Engine::kIntelPt;
   snapshot::Origin origin = snapshot::Origin::kRecorded;
   uint64_t taken_unix_nano = 0;  // 0: not known
@@ -68,6 +69,7 @@ struct StoredSnapshot {
   SnapshotId id;
   uint64_t bytes = 0;
   uint64_t received_unix_nano = 0;
+  uint64_t received_stamp_nano = 0;
 };
 
 Result<SnapshotSummary> summarize(const StoredSnapshot& stored, const snapshot::Snapshot& snapshot);

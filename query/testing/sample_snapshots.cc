@@ -57,7 +57,11 @@ snapshot::Snapshot numbered_snapshot(uint64_t n) {
 SampleSnapshots::SampleSnapshots(SnapshotOptions options)
     : path_(directory_.path() + "/snapshots"), options_(std::move(options)) {
   options_.path = path_;
-  options_.now = [this] { return now_unix_nano.load(); };
+  clock_ = std::make_shared<store::AgeClock>([this] {
+    const uint64_t now = now_unix_nano;
+    return store::ClockReading{"boot", now, now + static_cast<uint64_t>(step_nano.load())};
+  });
+  options_.clock = clock_;
   options_.tick_nano = kNanosPerHour;  // tests tick themselves
   restart();
 }

@@ -32,6 +32,8 @@ class SampleSnapshots {
   const std::string& path() const { return path_; }
   // Ends the store and opens another one on the same directory.
   void restart();
+  // What the data directory's owner does every second.
+  void observe_clock() { clock_->observe(); }
   void end() { store_.reset(); }
 
   // All of it, in pieces of so many bytes; the last reply, or the first error.
@@ -40,7 +42,9 @@ class SampleSnapshots {
   Result<UploadReply> upload_image(const std::string& bytes) { return upload({true, sha256(bytes).hex()}, bytes); }
   bool has_file(const std::string& name) const;
 
+  // All clocks of the host. `step_nano` is the wall clock's error.
   std::atomic<uint64_t> now_unix_nano{1'795'221'000'000'000'000};
+  std::atomic<int64_t> step_nano{0};
   RunWorker worker;
   LookInto view;
 
@@ -48,6 +52,7 @@ class SampleSnapshots {
   TempDirectory directory_;
   const std::string path_;
   SnapshotOptions options_;
+  std::shared_ptr<store::AgeClock> clock_;
   std::unique_ptr<SnapshotStore> store_;
 };
 
