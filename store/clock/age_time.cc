@@ -181,6 +181,10 @@ bool AgeTime::is_paused() const {
   return state_.doubt && state_.doubt->across_boots && state_.doubt->stable_nano < kConfirmNano;
 }
 
+bool AgeTime::is_gap_pending() const {
+  return state_.doubt && state_.doubt->across_boots && state_.doubt->off_nano > 0;
+}
+
 uint64_t AgeTime::cutoff(uint64_t now_nano, uint64_t keep_nano) const {
   uint64_t at = now_nano;
   uint64_t left = std::min(keep_nano, kMostAgeNano) + (is_paused() ? kConfirmNano : 0);

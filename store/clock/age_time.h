@@ -58,6 +58,8 @@ class AgeTime {
   void accept();
 
   bool is_paused() const;
+  // Time off that is not confirmed yet may come between what is stored and what arrives.
+  bool is_gap_pending() const;
   // Stamps below this are of things received more than `keep_nano` before the age time `now_nano`; 0: there are none.
   uint64_t cutoff(uint64_t now_nano, uint64_t keep_nano) const;
   // When, by the wall clock as it runs now, something with this stamp was received.

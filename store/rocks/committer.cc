@@ -86,7 +86,7 @@ Result<> Committer::recover() {
     engine_.received_sequence = sequence;
   }
   // If time off is confirmed later, it ages what is here, and not what comes; so they need partitions of their own.
-  const bool apart = engine_.clock->time().is_paused();
+  const bool apart = engine_.clock->time().is_gap_pending();
   if (!hot_ || apart) rotate_now(engine_.now(), apart);
   older_.reset();
   if (!stage->status().ok()) return from_status(stage->status(), "read the stage");
