@@ -62,7 +62,7 @@ Error open_error(const rocksdb::Status& status, const std::string& path) {
 // Holds RocksDB's lock, because another process may have the store open.
 Result<> repair_logs_alone(rocksdb::Env& env, const std::string& path) {
   const LogPlaces places = log_places(path);
-  if (env.FileExists(places.store + "/CURRENT").IsNotFound()) return {};
+  if (env.FileExists(places.store + "/CURRENT").IsNotFound()) return check_without_current(env, places);
   rocksdb::FileLock* lock = nullptr;
   rocksdb::Status status = env.LockFile(places.store + "/LOCK", &lock);
   if (!status.ok()) return open_error(status, path);

@@ -80,16 +80,6 @@ Result<> truncate(rocksdb::Env& env, const std::string& path, uint64_t size) {
   return status.ok() ? Result<>() : Result<>(disk_error("cut " + path, status));
 }
 
-Result<> copy_intact(rocksdb::Env& env, const std::string& from, const std::string& to) {
-  Result<LogWriter> copy = LogWriter::create(env, to);
-  if (!copy) return copy.error();
-  RecordCopier copier(*copy);
-  Result<LogSummary> copied = scan_log(env, from, copier);
-  Result<> finished = copied ? copy->finish() : Result<>(copied.error());
-  if (!finished) env.DeleteFile(to).PermitUncheckedError();
-  return finished;
-}
-
 // Links the log under an unused name, or finds the link that an interrupted start made.
 rocksdb::Status set_aside(rocksdb::Env& env, const LogPlaces& places, const std::string& name) {
   const std::string path = places.store + "/" + name, wanted = places.damaged + "/" + name;
@@ -113,7 +103,7 @@ Result<> repair_log(rocksdb::Env& env, const LogPlaces& places, const LogFile& l
   if (found->damages == 0 && !found->corrected) return truncate(env, path, *found->incomplete_from);
   log_error("the log " + path + " is damaged in " + std::to_string(found->damages) + " places; it is moved to " +
             places.damaged + " and replaced by a copy of its " + std::to_string(found->records) + " intact records");
-  return replace_log(env, places, log.name);
+  return replace_by_intact_copy(env, places, log.name);
 }
 
 // Collects the stage batches of one record.
@@ -176,13 +166,31 @@ class LossFinder : public LogVisitor {
 
 }  // namespace
 
-Result<> replace_log(rocksdb::Env& env, const LogPlaces& places, const std::string& name) {
+Result<> copy_intact(rocksdb::Env& env, const std::string& from, const std::string& to) {
+  Result<LogWriter> copy = LogWriter::create(env, to);
+  if (!copy) return copy.error();
+  RecordCopier copier(*copy);
+  Result<LogSummary> copied = scan_log(env, from, copier);
+  Result<> finished = copied ? copy->finish() : Result<>(copied.error());
+  if (!finished) env.DeleteFile(to).PermitUncheckedError();
+  return finished;
+}
+
+Result<> replace_by_intact_copy(rocksdb::Env& env, const LogPlaces& places, const std::string& name) {
   const std::string path = places.store + "/" + name, copy = path + ".intact";
   if (Result<> copied = copy_intact(env, path, copy); !copied) return copied;
   rocksdb::Status status = set_aside(env, places, name);
   if (status.ok()) status = env.RenameFile(copy, path);
   if (status.ok()) status = sync_directory(env, places.store);
   return status.ok() ? Result<>() : Result<>(disk_error("set " + path + " aside", status));
+}
+
+Result<std::vector<std::string>> log_names(rocksdb::Env& env, const std::string& directory) {
+  Result<std::vector<LogFile>> logs = list_logs(env, directory);
+  if (!logs) return logs.error();
+  std::vector<std::string> names;
+  for (const LogFile& log : *logs) names.push_back(log.name);
+  return names;
 }
 
 Result<> repair_logs(rocksdb::Env& env, const LogPlaces& places) {
@@ -195,11 +203,7 @@ Result<> repair_logs(rocksdb::Env& env, const LogPlaces& places) {
 }
 
 Result<std::vector<std::string>> logs_set_aside(rocksdb::Env& env, const LogPlaces& places) {
-  Result<std::vector<LogFile>> logs = list_logs(env, places.damaged);
-  if (!logs) return logs.error();
-  std::vector<std::string> names;
-  for (const LogFile& log : *logs) names.push_back(log.name);
-  return names;
+  return log_names(env, places.damaged);
 }
 
 Result<std::vector<LogLoss>> losses_of(rocksdb::Env& env, const LogPlaces& places, const std::string& log,

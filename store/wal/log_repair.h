@@ -41,13 +41,19 @@ struct LogPlaces {
 
 Result<> repair_logs(rocksdb::Env& env, const LogPlaces& places);
 
-// Moves one file that has the format of a log to `places.damaged` and replaces it with a copy of its intact records.
-Result<> replace_log(rocksdb::Env& env, const LogPlaces& places, const std::string& name);
+// Names of the logs in a directory, the oldest first. A missing directory has none.
+Result<std::vector<std::string>> log_names(rocksdb::Env& env, const std::string& directory);
+
+// Writes the intact records of a log to a new file, and syncs it.
+Result<> copy_intact(rocksdb::Env& env, const std::string& from, const std::string& to);
+
+// Links the file `name` of the store into places.damaged and replaces it with a copy of its intact records.
+Result<> replace_by_intact_copy(rocksdb::Env& env, const LogPlaces& places, const std::string& name);
 
 // The names of the damaged logs that were moved aside, the oldest first.
 Result<std::vector<std::string>> logs_set_aside(rocksdb::Env& env, const LogPlaces& places);
 
-// The losses in one of those logs, ordered by offset. `stage_family`: RocksDB's id of the stage family.
+// The losses in one log of places.damaged, ordered by offset. `stage_family`: RocksDB's id of the stage family.
 Result<std::vector<LogLoss>> losses_of(rocksdb::Env& env, const LogPlaces& places, const std::string& log,
                                        uint32_t stage_family);
 

@@ -1,19 +1,36 @@
-// Repairs RocksDB's manifest, which lists the sorted files, before RocksDB opens it.
+// Checks RocksDB's manifest, which lists the sorted files, before RocksDB opens a store.
 //
-// Purpose: the manifest has the format of a log. RocksDB reads a record whose length exceeds the rest of the file as
-// the end of the manifest, so one wrong bit makes it forget every later change, and delete the files of these changes.
-// repair_manifest() corrects a wrong bit in a header; the damaged manifest moves to DIR/damaged. It leaves an
-// unreadable end as it is, because RocksDB ignores a change that a power cut interrupted. Thread safety: none needed;
-// the caller must hold the store's lock. Errors: kCorrupt if intact records follow other damage, because no list of
-// files is better than a wrong one; failed reads and writes.
+// Purpose: RocksDB 7.8 takes a record of the manifest whose length is damaged for the incomplete end of the file, drops
+// it and all records behind it without an error, and then deletes the sorted files that these records named. Without a
+// CURRENT file, RocksDB makes a new store and deletes all sorted files. Both lose acknowledged spans, so a start
+// rejects them. A header with one wrong bit is corrected; the damaged manifest stays in DIR/damaged.
+// Thread safety: none needed; the caller must hold the store's lock. Errors: kCorrupt for damage, with the fix; failed
+// reads and writes.
 #pragma once
+
+#include <optional>
+#include <string>
 
 #include <rocksdb/env.h>
 
 #include "base/result.h"
 #include "store/wal/log_repair.h"
+#include "store/wal/log_scan.h"
 
 namespace fathom::store {
+
+// Fails if the store has data but no CURRENT file. Call it if CURRENT is missing.
+Result<> check_without_current(rocksdb::Env& env, const LogPlaces& places);
+
+// The path of the manifest that CURRENT names; kCorrupt if CURRENT is damaged or the manifest is missing.
+Result<std::string> current_manifest(rocksdb::Env& env, const std::string& store);
+
+struct ManifestState {
+  std::string path;
+  LogSummary summary;
+  std::optional<LogRange> first_damage;
+};
+Result<ManifestState> scan_manifest(rocksdb::Env& env, const std::string& store);
 
 Result<> repair_manifest(rocksdb::Env& env, const LogPlaces& places);
 
