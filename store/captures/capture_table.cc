@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "store/captures/blob_files.h"
 #include "store/rocks/counters.h"
+#include "store/rocks/scan_options.h"
 
 namespace fathom::store {
 
@@ -41,7 +42,7 @@ class Rows {
   Database& database_;
   const std::string prefix_;
   const rocksdb::Snapshot* snapshot_;
-  rocksdb::ReadOptions options_;
+  rocksdb::ReadOptions options_ = scan_options();
   std::unique_ptr<rocksdb::Iterator> rows_;
 };
 
@@ -119,7 +120,7 @@ Result<> CaptureTable::oldest_first(const std::string& from_key, const Visit& vi
 
 Result<> CaptureTable::all(const Visit& visit, const std::function<void(const std::string& key)>& damaged) const {
   std::unique_ptr<rocksdb::Iterator> rows(
-      database_.db().NewIterator(rocksdb::ReadOptions(), database_.family(Family::kCapture)));
+      database_.db().NewIterator(scan_options(), database_.family(Family::kCapture)));
   for (rows->SeekToFirst(); rows->Valid(); rows->Next()) {
     Result<CaptureInfo> info = decode_capture(view_of(rows->key()), view_of(rows->value()));
     if (!info) {

@@ -11,6 +11,7 @@
 #include "store/rocks/counters.h"
 #include "store/rocks/disk_space.h"
 #include "store/rocks/keys.h"
+#include "store/rocks/scan_options.h"
 
 namespace fathom::store {
 
@@ -67,7 +68,7 @@ Result<> Committer::recover() {
   next_sequence_ = sealed + 1;
   engine_.received_sequence = sealed;
   Database& database = *engine_.database;
-  rocksdb::ReadOptions options;
+  rocksdb::ReadOptions options = scan_options();
   options.total_order_seek = true;
   std::unique_ptr<rocksdb::Iterator> stage(database.db().NewIterator(options, database.family(Family::kStage)));
   std::set<Hash128> identities;  // a batch that was refused at a disk's fault and sent again may be here twice

@@ -8,6 +8,7 @@
 #include "store/rocks/counters.h"
 #include "store/rocks/keys.h"
 #include "store/rocks/reconcile.h"
+#include "store/rocks/scan_options.h"
 #include "store/wal/log_repair.h"
 
 namespace fathom::store {
@@ -117,8 +118,7 @@ Result<> record(Database& database, const std::map<std::string, std::vector<Loss
 
 Result<> load_recorded(Engine& engine) {
   Database& database = *engine.database;
-  std::unique_ptr<rocksdb::Iterator> rows(
-      database.db().NewIterator(rocksdb::ReadOptions(), database.family(Family::kDefault)));
+  std::unique_ptr<rocksdb::Iterator> rows(database.db().NewIterator(scan_options(), database.family(Family::kDefault)));
   for (rows->Seek(keys::kLost); rows->Valid() && rows->key().ToStringView().starts_with(keys::kLost); rows->Next()) {
     Result<std::vector<Loss>> losses = decode_losses(rows->value().ToStringView());
     if (losses) {

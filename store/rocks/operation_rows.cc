@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "store/rocks/keys.h"
+#include "store/rocks/scan_options.h"
 
 namespace fathom::store {
 
@@ -25,7 +26,7 @@ Result<> load_next(Engine& engine) {
 Result<bool> load_rows(Engine& engine) {
   Database& database = *engine.database;
   std::unique_ptr<rocksdb::Iterator> rows(
-      database.db().NewIterator(rocksdb::ReadOptions(), database.family(Family::kOperation)));
+      database.db().NewIterator(scan_options(), database.family(Family::kOperation)));
   bool current = true;
   for (rows->SeekToFirst(); rows->Valid(); rows->Next()) {
     Result<bool> restored =
@@ -52,7 +53,7 @@ Result<> rewrite_rows(Engine& engine) {
 
 // Every span has a latency cell, and hours are the fewest.
 rocksdb::Status mark_used(Engine& engine, uint32_t partition, size_t& unknown) {
-  rocksdb::ReadOptions options;
+  rocksdb::ReadOptions options = scan_options();
   options.fill_cache = false;
   Database& database = *engine.database;
   std::unique_ptr<rocksdb::Iterator> cells(database.db().NewIterator(options, database.family(Family::kLatency)));

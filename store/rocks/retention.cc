@@ -8,6 +8,7 @@
 #include "store/rocks/keys.h"
 #include "store/rocks/losses.h"
 #include "store/rocks/operation_rows.h"
+#include "store/rocks/scan_options.h"
 #include "store/rocks/stage_rows.h"
 
 namespace fathom::store {
@@ -142,7 +143,7 @@ Result<> Retention::correct_traces() {
   view->snapshot = take_snapshot(database.db());
   const std::string end = keys::partition(engine_.live->oldest());
   std::unique_ptr<rocksdb::Iterator> notes(
-      database.db().NewIterator(rocksdb::ReadOptions(), database.family(Family::kStraddle)));
+      database.db().NewIterator(scan_options(), database.family(Family::kStraddle)));
   notes->Seek(keys::partition(0));
   while (notes->Valid() && notes->key().ToStringView() < end) {
     if (Result<> corrected = correct_some(view, *notes, end); !corrected) return corrected;
@@ -193,7 +194,7 @@ Result<> Retention::load_corrections() {
   auto corrected = std::make_shared<Corrections>(engine_.options.corrections_in_memory);
   rocksdb::WriteBatch outdated;
   std::unique_ptr<rocksdb::Iterator> rows(
-      database.db().NewIterator(rocksdb::ReadOptions(), database.family(Family::kCorrected)));
+      database.db().NewIterator(scan_options(), database.family(Family::kCorrected)));
   for (rows->SeekToFirst(); rows->Valid(); rows->Next()) {
     std::optional<TraceId> id = keys::straddle_trace(rows->key().ToStringView());
     bool live = engine_.live->is_live(keys::partition_of(rows->key().ToStringView()));

@@ -14,6 +14,7 @@
 #include "store/rocks/operation_rows.h"
 #include "store/rocks/reconcile.h"
 #include "store/rocks/sampler.h"
+#include "store/rocks/scan_options.h"
 #include "store/rocks/search.h"
 #include "store/rocks/statistics.h"
 #include "store/rocks/times_scan.h"
@@ -106,8 +107,7 @@ Result<> RocksStore::Impl::load_partitions() {
 Result<> RocksStore::Impl::load_segments() {
   Database& database = *engine.database;
   std::vector<SegmentInfoPtr> segments;
-  std::unique_ptr<rocksdb::Iterator> rows(
-      database.db().NewIterator(rocksdb::ReadOptions(), database.family(Family::kSegment)));
+  std::unique_ptr<rocksdb::Iterator> rows(database.db().NewIterator(scan_options(), database.family(Family::kSegment)));
   for (rows->SeekToFirst(); rows->Valid(); rows->Next()) {
     Result<SegmentInfo> info =
         SegmentInfo::decode({rows->key().data(), rows->key().size()}, {rows->value().data(), rows->value().size()});

@@ -5,6 +5,7 @@
 #include "store/block/layout.h"
 #include "store/block/shared_table.h"
 #include "store/rocks/keys.h"
+#include "store/rocks/scan_options.h"
 
 namespace fathom::store {
 
@@ -133,7 +134,7 @@ SealedReader::SealedReader(const SealedContext& context, ViewPtr view, QueryBudg
 SealedReader::~SealedReader() = default;
 
 rocksdb::ReadOptions SealedReader::read_options() const {
-  rocksdb::ReadOptions options;
+  rocksdb::ReadOptions options = scan_options();
   options.snapshot = view_->snapshot.get();
   return options;
 }

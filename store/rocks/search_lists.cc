@@ -3,6 +3,7 @@
 
 #include "store/rocks/counters.h"
 #include "store/rocks/keys.h"
+#include "store/rocks/scan_options.h"
 #include "store/rocks/search.h"
 
 namespace fathom::store {
@@ -48,7 +49,7 @@ Result<> Search::begin_lists() {
 
 Result<> Search::push_lists(const Series& series, Level level, const TimeRange& range) {
   if (range.to_unix_nano == 0) return {};
-  rocksdb::ReadOptions options;
+  rocksdb::ReadOptions options = scan_options();
   options.snapshot = view_->snapshot.get();
   std::string prefix = keys::slow_series(series.partition, by_, level, series.scope, series.id);
   uint32_t last = keys::cell_of(level, range.to_unix_nano - 1);

@@ -1,4 +1,5 @@
 #include "store/rocks/statistics.h"
+#include "store/rocks/scan_options.h"
 
 #include <algorithm>
 #include <set>
@@ -65,7 +66,7 @@ Statistics::Statistics(Engine& engine, QueryBudget& budget)
 
 Result<> Statistics::visit_level(uint32_t partition, Level level, uint32_t first, uint32_t last, const Visit& visit) {
   if (first > last) return {};
-  rocksdb::ReadOptions options;
+  rocksdb::ReadOptions options = scan_options();
   options.snapshot = view_->snapshot.get();
   Database& database = *engine_.database;
   std::unique_ptr<rocksdb::Iterator> cells(database.db().NewIterator(options, database.family(Family::kLatency)));
