@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "store/rocks/data_directory.h"
+#include "store/rocks/database_options.h"
 #include "store/rocks/disk_space.h"
 #include "store/rocks/family_options.h"
 #include "store/rocks/keys.h"
@@ -138,6 +139,10 @@ rocksdb::Status open_families(const rocksdb::Options& options, const std::string
 
 }  // namespace
 
+int newest_format_version() {
+  return kFormatVersion;
+}
+
 LogPlaces log_places(const std::string& path) {
   return {path + "/store", path + "/damaged"};
 }
@@ -186,9 +191,20 @@ Result<std::unique_ptr<Database>> Database::open(const RocksOptions& options,
   return database;
 }
 
+DatabaseOptions database_options(const RocksOptions& options, const std::shared_ptr<const LivePartitions>& live) {
+  const std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(options.cache_bytes, 4, false, 0.7);
+  DatabaseOptions all{base_options(options), {}};
+  for (size_t i = 0; i < kFamilies; ++i) {
+    all.families.emplace_back(kFamilyNames[i], family_options(static_cast<Family>(i), options, cache, live));
+  }
+  return all;
+}
+
 Database::~Database() {
   if (!db_) return;
-  for (rocksdb::ColumnFamilyHandle* handle : handles_) db_->DestroyColumnFamilyHandle(handle);
+  for (rocksdb::ColumnFamilyHandle* handle : handles_) {
+    if (handle != nullptr) db_->DestroyColumnFamilyHandle(handle);
+  }
   db_->Close();
 }
 

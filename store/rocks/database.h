@@ -38,6 +38,9 @@ enum class Family {
 };
 inline constexpr size_t kFamilies = 13;
 
+// The version of the data directories that this program writes.
+int newest_format_version();
+
 // The directories of RocksDB's logs and of damaged logs.
 LogPlaces log_places(const std::string& path);
 
@@ -47,9 +50,15 @@ class Database {
  public:
   static Result<std::unique_ptr<Database>> open(const RocksOptions& options,
                                                 std::shared_ptr<const LivePartitions> live_partitions);
+  // Changes nothing in the directory and needs no lock; options.env must reject writes. Damaged sorted files fail when
+  // they are read, not here. The logs' rows are read into memory. Directories of format 5 and older lack the families
+  // of captures.
+  static Result<std::unique_ptr<Database>> open_read_only(const RocksOptions& options,
+                                                          const std::shared_ptr<const LivePartitions>& live_partitions);
   ~Database();
 
   rocksdb::DB& db() { return *db_; }
+  bool has(Family which) { return family(which) != nullptr; }
   rocksdb::ColumnFamilyHandle* family(Family family) { return handles_[static_cast<size_t>(family)]; }
   // The options a sorted file for this family must be written with.
   const rocksdb::Options& file_options(Family family) const { return options_[static_cast<size_t>(family)]; }

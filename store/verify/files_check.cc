@@ -1,0 +1,168 @@
+#include "store/verify/files_check.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include <rocksdb/sst_file_reader.h>
+
+#include "store/rocks/keys.h"
+
+namespace fathom::store {
+
+namespace {
+
+constexpr const char* kSortedFiles = "sorted files";
+
+std::string at_byte(const std::string& file, const LogRange& range) {
+  return file + ", " + std::to_string(range.bytes) + " bytes at " + std::to_string(range.offset);
+}
+
+// The keys of these families begin with the partition and the segment.
+std::string rows_of(const rocksdb::LiveFileMetaData& file) {
+  const std::string& family = file.column_family_name;
+  if (family != "block" && family != "segment") return "family " + family;
+  const std::string_view key = file.smallestkey;
+  if (key.size() < 12) return "family " + family;
+  return "family " + family + ", from segment " + std::to_string(load_be32(key.data() + 8)) + " of partition " +
+         std::to_string(keys::partition_of(key));
+}
+
+class SortedFiles {
+ public:
+  SortedFiles(StoreSource& source, Findings& findings) : source_(source), findings_(findings) {}
+
+  void check(const rocksdb::LiveFileMetaData& file) {
+    const std::string path = file.db_path + file.name;
+    const std::string place = path + " (" + rows_of(file) + ")";
+    uint64_t bytes = 0;
+    const rocksdb::Status status = source_.env().GetFileSize(path, &bytes);
+    findings_.checked(kSortedFiles);
+    if (!status.ok()) {
+      damaged(place, "the file is missing: " + status.ToString());
+    } else if (bytes != file.size) {
+      damaged(place, "the file has " + std::to_string(bytes) + " bytes instead of " + std::to_string(file.size));
+    } else {
+      check_blocks(path, place, options_of(file.column_family_name));
+    }
+    findings_.read_bytes(file.size);
+  }
+
+  void check_unlisted(const std::string& path) {
+    findings_.checked(kSortedFiles);
+    rocksdb::Options options;
+    options.env = &source_.env();
+    check_blocks(path, path, options);
+  }
+
+ private:
+  rocksdb::Options options_of(const std::string& family) {
+    for (size_t i = 0; i < kFamilies; ++i) {
+      Database& database = source_.database();
+      const Family one = static_cast<Family>(i);
+      if (database.has(one) && database.family(one)->GetName() == family) return database.file_options(one);
+    }
+    rocksdb::Options options;
+    options.env = &source_.env();
+    return options;
+  }
+
+  void check_blocks(const std::string& path, const std::string& place, const rocksdb::Options& options) {
+    rocksdb::SstFileReader reader(options);
+    rocksdb::Status status = reader.Open(path);
+    if (status.ok()) status = reader.VerifyChecksum();
+    if (!status.ok()) damaged(place, status.ToString());
+  }
+
+  void damaged(const std::string& place, const std::string& reason) {
+    findings_.damaged({kSortedFiles, place, reason});
+  }
+
+  StoreSource& source_;
+  Findings& findings_;
+};
+
+std::vector<rocksdb::LiveFileMetaData> live_files(StoreSource& source) {
+  std::vector<rocksdb::LiveFileMetaData> files;
+  source.database().db().GetLiveFilesMetaData(&files);
+  return files;
+}
+
+Affected affected_by(const LogLoss& loss) {
+  Affected affected;
+  TimeRange received;
+  if (loss.before) received.from_unix_nano = loss.before->received_unix_nano;
+  if (loss.after) received.to_unix_nano = loss.after->received_unix_nano;
+  if (loss.before || loss.after) affected.received = received;
+  return affected;
+}
+
+void report_log(StoreSource& source, const LogState& log, Findings& findings) {
+  Result<std::vector<LogLoss>> losses = source.losses_of_log(log.name);
+  if (!losses) return findings.damaged({"logs", log.name, losses.error().message});
+  for (const LogLoss& loss : *losses) {
+    findings.damaged({"logs", at_byte(log.name, loss.range), "records there cannot be read", affected_by(loss)});
+  }
+}
+
+}  // namespace
+
+void check_version_file(const std::string& path, Findings& findings) {
+  const std::string file = path + "/version";
+  findings.checked("version");
+  std::ifstream in(file);
+  std::string text;
+  int version = 0;
+  const bool is_read = static_cast<bool>(in >> text);
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), version);
+  if (!is_read) return findings.damaged({"version", file, "the file is missing or empty"});
+  if (fault != std::errc() || end != text.data() + text.size() || version < 1) {
+    return findings.damaged({"version", file, "the file holds no version number"});
+  }
+  if (version <= newest_format_version()) return;
+  findings.damaged({"version", file,
+                    "version " + text + " is newer than " + std::to_string(newest_format_version()) +
+                        ", the newest that this program reads; a newer fathom wrote it, or it is damaged"});
+}
+
+void check_manifest(const StoreSource& source, Findings& findings) {
+  findings.checked("manifest");
+  const Result<ManifestState>& manifest = source.manifest();
+  if (!manifest) return findings.damaged({"manifest", log_places(source.path()).store, manifest.error().message});
+  if (manifest->first_damage) {
+    findings.damaged({"manifest", at_byte(manifest->path, *manifest->first_damage), "a record there cannot be read"});
+  } else if (manifest->summary.corrected) {
+    findings.damaged({"manifest", manifest->path, "a header has one wrong bit; a start of the server corrects it"});
+  }
+}
+
+void check_logs(StoreSource& source, Findings& findings) {
+  for (const LogState& log : source.logs()) {
+    findings.checked("logs");
+    findings.read_bytes(log.bytes);
+    if (log.summary.damages > 0) {
+      report_log(source, log, findings);
+    } else if (log.summary.corrected) {
+      findings.damaged({"logs", log.name, "a header has one wrong bit; a start of the server corrects it"});
+    } else if (log.summary.incomplete_from) {
+      findings.note("the log " + log.name + " ends within a record, which was never acknowledged");
+    }
+  }
+}
+
+void expect_sorted_files(StoreSource& source, Findings& findings) {
+  for (const rocksdb::LiveFileMetaData& file : live_files(source)) findings.expect_bytes(file.size);
+}
+
+void check_sorted_files(StoreSource& source, Findings& findings) {
+  SortedFiles files(source, findings);
+  if (!source.has_database()) {
+    for (const std::string& path : source.sorted_files()) files.check_unlisted(path);
+    return;
+  }
+  for (const rocksdb::LiveFileMetaData& file : live_files(source)) files.check(file);
+}
+
+}  // namespace fathom::store

@@ -1,0 +1,22 @@
+// Checks of the files of a data directory as files: version, manifest, logs, and every block of every sorted file.
+//
+// Thread safety: one thread. Errors: damage goes to the findings.
+#pragma once
+
+#include <string>
+
+#include "store/verify/findings.h"
+#include "store/verify/store_source.h"
+
+namespace fathom::store {
+
+void check_version_file(const std::string& path, Findings& findings);
+void check_manifest(const StoreSource& source, Findings& findings);
+void check_logs(StoreSource& source, Findings& findings);
+// Adds what check_sorted_files() will read.
+void expect_sorted_files(StoreSource& source, Findings& findings);
+// All blocks of all sorted files, data, indexes and filters; those that the manifest names, or, without a readable
+// manifest, those in the directory.
+void check_sorted_files(StoreSource& source, Findings& findings);
+
+}  // namespace fathom::store

@@ -1,0 +1,24 @@
+#include "store/verify/findings.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace fathom::store {
+
+PartCount& Findings::count_of(const std::string& part) {
+  const auto found = std::ranges::find(parts_, part, &PartCount::part);
+  return found != parts_.end() ? *found : parts_.emplace_back(PartCount{part, 0, 0});
+}
+
+void Findings::damaged(Damage damage) {
+  ++count_of(damage.part).damaged;
+  ++damage_count_;
+  if (damages_.size() < kMostDamages) damages_.push_back(std::move(damage));
+}
+
+void Findings::read_bytes(uint64_t bytes) {
+  done_bytes_ += bytes;
+  if (progress_) progress_(std::min(done_bytes_, total_bytes_), total_bytes_);
+}
+
+}  // namespace fathom::store

@@ -1,0 +1,169 @@
+#include "store/verify/store_source.h"
+
+#include <stdlib.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "base/bytes.h"
+#include "store/rocks/database_options.h"
+#include "store/rocks/keys.h"
+
+namespace fathom::store {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kCacheBytes = 32 << 20;
+
+class IgnoreRecords : public LogVisitor {
+ public:
+  Result<> on_record(std::string_view) override { return {}; }
+  Result<> on_damage(const LogRange&) override { return {}; }
+};
+
+Result<> check_is_directory(const std::string& path) {
+  std::error_code error;
+  if (fs::exists(path + "/version", error) || fs::is_directory(path + "/store", error)) return {};
+  return invalid(path + " is not a data directory: it has neither a file 'version' nor a directory 'store'");
+}
+
+Result<> link_all(const std::string& from, const std::string& to, std::string_view suffix) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(from, error)) {
+    if (entry.path().extension() != suffix) continue;
+    std::error_code fault;
+    fs::create_symlink(fs::absolute(entry.path()), fs::path(to) / entry.path().filename(), fault);
+    if (fault) return internal("cannot link " + entry.path().string() + " in " + to + ": " + fault.message());
+  }
+  return {};
+}
+
+}  // namespace
+
+StoreSource::StoreSource(std::string path, DirectoryLock lock)
+    : path_(std::move(path)),
+      lock_(std::move(lock)),
+      files_(std::make_shared<ReadOnlyFiles>(rocksdb::FileSystem::Default())),
+      env_(rocksdb::NewCompositeEnv(files_)),
+      manifest_(scan_manifest(*env_, log_places(path_).store)) {}
+
+StoreSource::~StoreSource() {
+  database_.reset();
+  std::error_code ignored;
+  if (!temporary_.empty()) fs::remove_all(temporary_, ignored);
+}
+
+Result<std::unique_ptr<StoreSource>> StoreSource::open(const std::string& path) {
+  if (Result<> checked = check_is_directory(path); !checked) return checked.error();
+  Result<DirectoryLock> lock = DirectoryLock::acquire(path);
+  if (!lock) return lock.error();
+  std::unique_ptr<StoreSource> source(new StoreSource(path, std::move(*lock)));
+  if (Result<> scanned = source->scan_logs(); !scanned) return scanned.error();
+  return source;
+}
+
+Result<> StoreSource::scan_logs() {
+  const std::string store = log_places(path_).store;
+  Result<std::vector<std::string>> names = log_names(*env_, store);
+  if (!names) return names.error();
+  for (const std::string& name : *names) {
+    IgnoreRecords ignore;
+    Result<LogSummary> found = scan_log(*env_, store + "/" + name, ignore);
+    if (!found) return found.error();
+    LogState log{name, *found, 0};
+    env_->GetFileSize(store + "/" + name, &log.bytes).PermitUncheckedError();
+    logs_.push_back(std::move(log));
+  }
+  return {};
+}
+
+Result<std::vector<LogLoss>> StoreSource::losses_of_log(const std::string& name) {
+  const std::string store = log_places(path_).store;
+  const uint32_t stage = database_ ? database_->family(Family::kStage)->GetID() : static_cast<uint32_t>(Family::kStage);
+  // The damage is in the file itself, not in the copy that RocksDB reads.
+  return losses_of(*rocksdb::Env::Default(), {store, store}, name, stage);
+}
+
+Result<std::string> StoreSource::temporary_path(const std::string& name) {
+  if (temporary_.empty()) {
+    std::error_code error;
+    std::string pattern = (fs::temp_directory_path(error) / "fathom-store-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr) return system_error("cannot make a temporary directory " + pattern);
+    temporary_ = pattern;
+  }
+  return temporary_ + "/" + name;
+}
+
+Result<> StoreSource::copy_damaged(const std::string& name) {
+  const std::string path = log_places(path_).store + "/" + name;
+  Result<std::string> copy = temporary_path(name);
+  if (!copy) return copy.error();
+  if (Result<> copied = copy_intact(*rocksdb::Env::Default(), path, *copy); !copied) return copied;
+  files_->replace(path, *copy);
+  return {};
+}
+
+RocksOptions StoreSource::database_settings(const std::string& path) const {
+  RocksOptions options;
+  options.path = path;
+  options.env = env_.get();
+  options.cache_bytes = kCacheBytes;
+  return options;
+}
+
+Result<> StoreSource::open_database() {
+  if (!manifest_) return manifest_.error();
+  if (manifest_->first_damage) {
+    return corrupt("the manifest " + manifest_->path + " is damaged at byte " +
+                   std::to_string(manifest_->first_damage->offset));
+  }
+  if (manifest_->summary.corrected) {
+    if (Result<> copied = copy_damaged(fs::path(manifest_->path).filename()); !copied) return copied;
+  }
+  for (const LogState& log : logs_) {
+    if (log.summary.is_whole()) continue;
+    if (Result<> copied = copy_damaged(log.name); !copied) return copied;
+  }
+  Result<std::unique_ptr<Database>> opened = Database::open_read_only(database_settings(path_), live_);
+  if (!opened) return opened.error();
+  database_ = std::move(*opened);
+  return {};
+}
+
+Result<> StoreSource::rebuild_database(const std::string& scratch) {
+  database_.reset();
+  const std::string from = log_places(path_).store, to = log_places(scratch).store;
+  std::error_code error;
+  fs::remove_all(scratch, error);
+  if (!fs::create_directories(to, error)) return internal("cannot make " + to + ": " + error.message());
+  if (Result<> linked = link_all(from, to, ".sst"); !linked) return linked;
+  for (const LogState& log : logs_) {
+    Result<> copied = copy_intact(*rocksdb::Env::Default(), from + "/" + log.name, to + "/" + log.name);
+    if (!copied) return copied;
+  }
+  RocksOptions settings = database_settings(scratch);
+  settings.env = rocksdb::Env::Default();
+  const DatabaseOptions options = database_options(settings, live_);
+  const rocksdb::Status status = rocksdb::RepairDB(to, options.whole, options.families);
+  if (!status.ok()) return from_status(status, "make a manifest of the intact files of " + from);
+  Result<std::unique_ptr<Database>> opened = Database::open_read_only(settings, live_);
+  if (!opened) return opened.error();
+  database_ = std::move(*opened);
+  return {};
+}
+
+std::vector<std::string> StoreSource::sorted_files() const {
+  std::vector<std::string> paths;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(log_places(path_).store, error)) {
+    if (entry.path().extension() == ".sst") paths.push_back(entry.path());
+  }
+  std::ranges::sort(paths);
+  return paths;
+}
+
+}  // namespace fathom::store

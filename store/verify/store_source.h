@@ -1,0 +1,73 @@
+// StoreSource: a data directory that a tool reads and does not change, damaged or not.
+//
+// Purpose: what verification and repair share. It keeps servers away, reads the manifest and the logs from end to end,
+// and opens RocksDB over the directory, in which damaged logs are replaced by temporary copies of their intact records,
+// as a start of the server would replace them. The copies are in a temporary directory of their own.
+// Thread safety: one thread. Ownership: owns the lock, the copies and the database. Memory: RocksDB reads the rows of
+// the logs into memory (256 MiB of them unless --retention-bytes is small). Errors: kUnavailable: in use; kInvalid: not
+// a data directory.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "store/rocks/database.h"
+#include "store/verify/directory_lock.h"
+#include "store/verify/read_only_files.h"
+#include "store/wal/log_repair.h"
+#include "store/wal/manifest_repair.h"
+
+namespace fathom::store {
+
+struct LogState {
+  std::string name;
+  LogSummary summary;
+  uint64_t bytes = 0;
+};
+
+class StoreSource {
+ public:
+  static Result<std::unique_ptr<StoreSource>> open(const std::string& path);
+  ~StoreSource();
+  StoreSource(const StoreSource&) = delete;
+  StoreSource& operator=(const StoreSource&) = delete;
+
+  const std::string& path() const { return path_; }
+  rocksdb::Env& env() { return *env_; }
+  const Result<ManifestState>& manifest() const { return manifest_; }
+  const std::vector<LogState>& logs() const { return logs_; }
+  // The losses in a log, which may be damaged, of the store.
+  Result<std::vector<LogLoss>> losses_of_log(const std::string& name);
+
+  Result<> open_database();
+  // Instead of open_database(), where a file without which RocksDB cannot read the others is damaged: makes a new
+  // manifest of the intact sorted files, in `scratch`, and opens that. Sorted files with damage are left out.
+  Result<> rebuild_database(const std::string& scratch);
+  bool has_database() const { return database_ != nullptr; }
+  Database& database() { return *database_; }
+  const LivePartitions& live() const { return *live_; }
+  LivePartitions& live() { return *live_; }
+
+  // Of the sorted files in the directory, whether the manifest names them or not.
+  std::vector<std::string> sorted_files() const;
+
+ private:
+  StoreSource(std::string path, DirectoryLock lock);
+  Result<> scan_logs();
+  Result<> copy_damaged(const std::string& name);
+  Result<std::string> temporary_path(const std::string& name);
+  RocksOptions database_settings(const std::string& path) const;
+
+  const std::string path_;
+  DirectoryLock lock_;
+  std::shared_ptr<ReadOnlyFiles> files_;
+  std::unique_ptr<rocksdb::Env> env_;
+  std::string temporary_;  // a directory; empty: not made
+  Result<ManifestState> manifest_;
+  std::vector<LogState> logs_;
+  std::shared_ptr<LivePartitions> live_ = std::make_shared<LivePartitions>();
+  std::unique_ptr<Database> database_;
+};
+
+}  // namespace fathom::store
