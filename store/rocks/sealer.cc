@@ -1,6 +1,7 @@
 #include "store/rocks/sealer.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include <rocksdb/sst_file_writer.h>
 
@@ -62,6 +63,9 @@ SegmentInfo describe(const SealInput& input, const SegmentRows& rows) {
   for (const Generation::Source& source : generation.sources()) {
     info.first_received_unix_nano = std::min(info.first_received_unix_nano, source.received_unix_nano);
     info.last_received_unix_nano = std::max(info.last_received_unix_nano, source.received_unix_nano);
+  }
+  if (input.received_unix_nano) {
+    std::tie(info.first_received_unix_nano, info.last_received_unix_nano) = *input.received_unix_nano;
   }
   info.rows = rows.rows.size();
   info.traces = rows.traces.size();

@@ -7,6 +7,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "store/block/segment_writer.h"
 #include "store/rocks/catalogue.h"
@@ -19,6 +21,8 @@ struct SealInput {
   uint32_t segment = 0;  // the new segment's number, greater than every other
   const Catalogue& catalogue;
   SegmentOptions segment_options = {};
+  // Of the segment's batches, where their sources do not say: first and last.
+  std::optional<std::pair<uint64_t, uint64_t>> received_unix_nano = {};
 };
 
 Result<SegmentInfo> seal(const SealInput& input, const SealedContext& context, ViewPtr view);

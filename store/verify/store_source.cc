@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <system_error>
 #include <utility>
 
 #include "base/bytes.h"
 #include "store/rocks/database_options.h"
 #include "store/rocks/keys.h"
+#include "store/verify/log_replay.h"
 
 namespace fathom::store {
 
@@ -40,6 +42,29 @@ Result<> link_all(const std::string& from, const std::string& to, std::string_vi
     if (fault) return internal("cannot link " + entry.path().string() + " in " + to + ": " + fault.message());
   }
   return {};
+}
+
+// Nothing is compacted: that would copy the sorted files.
+DatabaseOptions still_options(const RocksOptions& settings, const std::shared_ptr<LivePartitions>& live) {
+  DatabaseOptions options = database_options(settings, live);
+  options.whole.disable_auto_compactions = true;
+  for (rocksdb::ColumnFamilyDescriptor& family : options.families) {
+    family.options.disable_auto_compactions = true;
+    family.options.level0_slowdown_writes_trigger = std::numeric_limits<int>::max();
+    family.options.level0_stop_writes_trigger = std::numeric_limits<int>::max();
+  }
+  return options;
+}
+
+Result<> replay_into(const std::string& path, const DatabaseOptions& options, const std::vector<std::string>& logs) {
+  std::vector<rocksdb::ColumnFamilyHandle*> families;
+  rocksdb::DB* opened = nullptr;
+  const rocksdb::Status status = rocksdb::DB::Open(options.whole, path, options.families, &families, &opened);
+  if (!status.ok()) return from_status(status, "open " + path);
+  const std::unique_ptr<rocksdb::DB> db(opened);
+  Result<> replayed = replay_logs(logs, *db, families);
+  for (rocksdb::ColumnFamilyHandle* family : families) db->DestroyColumnFamilyHandle(family);
+  return replayed;
 }
 
 }  // namespace
@@ -141,15 +166,14 @@ Result<> StoreSource::rebuild_database(const std::string& scratch) {
   fs::remove_all(scratch, error);
   if (!fs::create_directories(to, error)) return internal("cannot make " + to + ": " + error.message());
   if (Result<> linked = link_all(from, to, ".sst"); !linked) return linked;
-  for (const LogState& log : logs_) {
-    Result<> copied = copy_intact(*rocksdb::Env::Default(), from + "/" + log.name, to + "/" + log.name);
-    if (!copied) return copied;
-  }
   RocksOptions settings = database_settings(scratch);
   settings.env = rocksdb::Env::Default();
-  const DatabaseOptions options = database_options(settings, live_);
+  const DatabaseOptions options = still_options(settings, live_);
   const rocksdb::Status status = rocksdb::RepairDB(to, options.whole, options.families);
   if (!status.ok()) return from_status(status, "make a manifest of the intact files of " + from);
+  std::vector<std::string> logs;
+  for (const LogState& log : logs_) logs.push_back(from + "/" + log.name);
+  if (Result<> replayed = replay_into(to, options, logs); !replayed) return replayed;
   Result<std::unique_ptr<Database>> opened = Database::open_read_only(settings, live_);
   if (!opened) return opened.error();
   database_ = std::move(*opened);

@@ -1,0 +1,225 @@
+// repair_store(): a repaired directory answers as the damaged one did, less what is reported as lost.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "store/testing/damage.h"
+#include "store/testing/populated_store.h"
+#include "store/verify/repair.h"
+#include "store/verify/verify.h"
+
+namespace fathom::store::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+uint64_t damaged_of(const Findings& findings, const std::string& part) {
+  const auto found = std::ranges::find(findings.parts(), part, &PartCount::part);
+  return found == findings.parts().end() ? 0 : found->damaged;
+}
+
+std::string all_damages(const Findings& findings) {
+  std::string text;
+  for (const Damage& damage : findings.damages())
+    text += damage.part + ": " + damage.place + ": " + damage.reason + "\n";
+  return text;
+}
+
+class RocksRepair : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    copy_populated(rig_, /*seed=*/1);
+    RocksRig original(populated_options());
+    copy_populated(original, /*seed=*/1);
+    ASSERT_EQ(original.open(), "");
+    expected_ = all_answers(original.store());
+    spans_ = original.store().stats().spans_stored;
+  }
+
+  // A part of the names of the files; the largest with the text.
+  std::string table_of(const std::string& family) const {
+    std::string largest;
+    for (const auto& entry : fs::directory_iterator(rig_.path() + "/store")) {
+      const std::string path = entry.path();
+      if (!path.ends_with(".sst") || read_file(path).find("name" + family) == std::string::npos) continue;
+      if (largest.empty() || fs::file_size(path) > fs::file_size(largest)) largest = path;
+    }
+    return largest;
+  }
+  std::string file_like(const std::string& part) const {
+    std::set<std::string> found;
+    for (const auto& entry : fs::directory_iterator(rig_.path() + "/store")) {
+      if (entry.path().filename().string().find(part) != std::string::npos) found.insert(entry.path());
+    }
+    return found.empty() ? "" : *found.rbegin();
+  }
+  std::string content() const {
+    for (const auto& entry : fs::recursive_directory_iterator(rig_.path() + "/captures")) {
+      if (entry.is_regular_file()) return entry.path();
+    }
+    return "";
+  }
+
+  RepairRequest request() const { return {.from = rig_.path(), .to = directory_ / "new"}; }
+  // Repairs into the directory of a second rig, and opens that.
+  void repair(Findings& findings) {
+    const std::string before = tree_text(rig_.path());
+    Result<RepairOutcome> repaired = repair_store(request(), findings);
+    ASSERT_TRUE(repaired.ok()) << repaired.error().message;
+    EXPECT_EQ(*repaired, RepairOutcome::kRepaired);
+    EXPECT_EQ(tree_text(rig_.path()), before) << "the source is not changed";
+    Findings intact;
+    ASSERT_TRUE(verify_store(request().to, intact).ok());
+    EXPECT_EQ(all_damages(intact), "");
+    fs::copy(request().to, repaired_.path(), fs::copy_options::recursive);
+    repaired_.advance(rig_.now_unix_nano() - repaired_.now_unix_nano());
+    ASSERT_EQ(repaired_.open(), "");
+  }
+  // Every answer about a trace is either complete or lacks spans.
+  void expect_lost_at_most(uint64_t spans) {
+    EXPECT_LT(repaired_.store().stats().spans_stored, spans_);
+    EXPECT_GE(repaired_.store().stats().spans_stored + spans, spans_);
+    EXPECT_FALSE(repaired_.store().losses().empty());
+    EXPECT_FALSE(all_answers(repaired_.store()).has_errors);
+  }
+
+  TempDirectory directory_;
+  RocksRig rig_{populated_options()};
+  RocksRig repaired_{populated_options()};
+  Answers expected_;
+  uint64_t spans_ = 0;
+};
+
+TEST_F(RocksRepair, AnIntactDirectoryKeepsAllAnswers) {
+  Findings findings;
+  repair(findings);
+  EXPECT_EQ(all_damages(findings), "");
+  EXPECT_EQ(all_answers(repaired_.store()).texts, expected_.texts);
+  EXPECT_TRUE(repaired_.store().losses().empty());
+  ASSERT_TRUE(repaired_.store().settle().ok());
+  EXPECT_EQ(repaired_.store().stats().spans_unsealed, 0u);
+}
+
+TEST_F(RocksRepair, DamageToIndexesCostsNothing) {
+  for (const char* family : {"trace", "slow"}) flip_bit(table_of(family), 800);
+  Findings findings;
+  repair(findings);
+  EXPECT_EQ(all_answers(repaired_.store()).texts, expected_.texts);
+}
+
+TEST_F(RocksRepair, ADamagedManifestCostsNothing) {
+  flip_bit(file_like("MANIFEST"), fs::file_size(file_like("MANIFEST")) * 4);
+  Findings findings;
+  repair(findings);
+  EXPECT_EQ(all_answers(repaired_.store()).texts, expected_.texts);
+  EXPECT_FALSE(fs::exists(request().to + "/scratch"));
+}
+
+TEST_F(RocksRepair, AMissingCurrentCostsNothing) {
+  fs::remove(rig_.path() + "/store/CURRENT");
+  Findings findings;
+  repair(findings);
+  EXPECT_EQ(all_answers(repaired_.store()).texts, expected_.texts);
+}
+
+TEST_F(RocksRepair, ADamagedBlockCostsItsSpans) {
+  flip_bit(table_of("block"), 4000);
+  Findings findings;
+  repair(findings);
+  ASSERT_EQ(damaged_of(findings, "spans"), 1u);
+  expect_lost_at_most(findings.damages().front().affected.spans);
+}
+
+TEST_F(RocksRepair, AMissingFileCostsItsSpans) {
+  fs::remove(table_of("block"));
+  Findings findings;
+  repair(findings);
+  ASSERT_EQ(damaged_of(findings, "spans"), 1u) << all_damages(findings);
+  expect_lost_at_most(findings.damages().front().affected.spans);
+}
+
+// Its blocks say what it said.
+TEST_F(RocksRepair, ADamagedSegmentRecordCostsNoSpan) {
+  flip_bit(table_of("segment"), 100);
+  Findings findings;
+  repair(findings);
+  EXPECT_EQ(repaired_.store().stats().spans_stored, spans_);
+}
+
+TEST_F(RocksRepair, ADamagedLogCostsABatch) {
+  // A trace of the last batch but one, which is not sealed.
+  for (const auto& entry : fs::directory_iterator(rig_.path() + "/store")) {
+    if (entry.path().extension() != ".log") continue;
+    const uint64_t at = read_file(entry.path()).rfind(test_trace_id(1039).view());
+    if (at != std::string::npos) flip_bit(entry.path(), 8 * at);
+  }
+  Findings findings;
+  repair(findings);
+  EXPECT_EQ(damaged_of(findings, "stage"), 1u) << all_damages(findings);
+  expect_lost_at_most(80);
+  ASSERT_EQ(repaired_.store().losses().size(), 1u);
+  EXPECT_EQ(repaired_.store().losses().front().most_batches, 1u);
+}
+
+TEST_F(RocksRepair, ADamagedContentCostsItsCapture) {
+  flip_bit(content(), 800);
+  Findings findings;
+  repair(findings);
+  EXPECT_EQ(damaged_of(findings, "captures"), 1u);
+  EXPECT_EQ(repaired_.store().captures().stats().captures, 3u);
+  EXPECT_EQ(repaired_.store().captures().stats().damaged, 0u);
+}
+
+TEST_F(RocksRepair, AFinishedDirectoryIsRecognised) {
+  Findings findings;
+  repair(findings);
+  const std::string before = tree_text(request().to);
+  Findings again;
+  Result<RepairOutcome> repaired = repair_store(request(), again);
+  ASSERT_TRUE(repaired.ok());
+  EXPECT_EQ(*repaired, RepairOutcome::kWasRepaired);
+  EXPECT_EQ(tree_text(request().to), before);
+}
+
+TEST_F(RocksRepair, AnInterruptedRepairBeginsAnew) {
+  RepairRequest interrupted = request();
+  interrupted.copy_more = [](const std::string&, Findings&) -> Result<> { return unavailable("no room"); };
+  Findings first;
+  ASSERT_FALSE(repair_store(interrupted, first).ok());
+  EXPECT_FALSE(fs::exists(request().to));
+  EXPECT_TRUE(fs::exists(request().to + ".unfinished"));
+  Findings findings;
+  repair(findings);
+  EXPECT_EQ(all_answers(repaired_.store()).texts, expected_.texts);
+  EXPECT_FALSE(fs::exists(request().to + ".unfinished"));
+}
+
+TEST_F(RocksRepair, RemovesNothingThatNoRepairMade) {
+  fs::create_directories(request().to + ".unfinished");
+  write_file(request().to + ".unfinished/mine", "text");
+  Findings findings;
+  EXPECT_FALSE(repair_store(request(), findings).ok());
+  EXPECT_TRUE(fs::exists(request().to + ".unfinished/mine"));
+  fs::create_directories(request().to);
+  write_file(request().to + "/mine", "text");
+  EXPECT_FALSE(repair_store(request(), findings).ok());
+  EXPECT_TRUE(fs::exists(request().to + "/mine"));
+}
+
+TEST_F(RocksRepair, StatesTheSpaceThatItNeeds) {
+  Result<RepairSpace> space = repair_space(request());
+  ASSERT_TRUE(space.ok());
+  Findings findings;
+  repair(findings);
+  uint64_t used = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(request().to)) {
+    if (entry.is_regular_file()) used += entry.file_size();
+  }
+  EXPECT_GE(space->needed_bytes, used);
+  EXPECT_GT(space->free_bytes, 0u);
+}
+
+}  // namespace
+}  // namespace fathom::store::testing

@@ -1,0 +1,148 @@
+#include "store/verify/repair_target.h"
+
+#include <fcntl.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/fd.h"
+#include "store/rocks/keys.h"
+#include "store/rocks/losses.h"
+#include "store/rocks/sealer.h"
+
+namespace fathom::store {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kMostWaitingBytes = 8 << 20;
+
+std::string unfinished(const std::string& to) {
+  return to + ".unfinished";
+}
+
+Result<> sync_path(const std::string& path) {
+  Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.open() && ::fsync(file.get()) == 0) return {};
+  return system_error("cannot sync " + path);
+}
+
+Result<> write_mark(const std::string& path, const std::string& from) {
+  std::ofstream mark(path);
+  mark << from << "\n";
+  mark.close();
+  if (!mark) return internal("cannot write " + path);
+  return sync_path(path);
+}
+
+// A directory that no repair made is nothing to remove.
+Result<> remove_unfinished(const std::string& path) {
+  std::error_code error;
+  if (!fs::exists(path, error)) return {};
+  if (!fs::exists(path + "/" + RepairTarget::kMark, error) && !fs::is_empty(path, error)) {
+    return invalid(path + " exists and no repair made it; move it away or choose another new directory");
+  }
+  fs::remove_all(path, error);
+  return error ? Result<>(internal("cannot remove " + path + ": " + error.message())) : Result<>();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RepairTarget>> RepairTarget::create(const std::string& to, const std::string& from) {
+  const std::string path = unfinished(to);
+  if (Result<> removed = remove_unfinished(path); !removed) return removed.error();
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) return invalid("cannot make " + path + ": " + error.message());
+  if (Result<> marked = write_mark(path + "/" + kMark, fs::absolute(from)); !marked) return marked.error();
+  RocksOptions options;
+  options.path = path;
+  options.operations_per_service = UINT32_MAX;
+  options.services = UINT32_MAX;
+  options.catalogue_bytes = UINT64_MAX;
+  options.listed_attribute_keys = block::kMaxListedKeys;
+  std::unique_ptr<RepairTarget> target(new RepairTarget(std::move(options)));
+  Result<std::unique_ptr<Database>> database = Database::open(target->engine_.options, target->engine_.live);
+  if (!database) return database.error();
+  target->engine_.database = std::move(*database);
+  return target;
+}
+
+Result<> RepairTarget::put(Family family, std::string_view key, std::string_view value) {
+  const rocksdb::Status status =
+      rows_.Put(engine_.database->family(family), {key.data(), key.size()}, {value.data(), value.size()});
+  if (!status.ok()) return from_status(status, "copy a row");
+  return rows_.GetDataSize() < kMostWaitingBytes ? Result<>() : flush_rows();
+}
+
+Result<> RepairTarget::flush_rows() {
+  const rocksdb::Status status = engine_.database->db().Write(rocksdb::WriteOptions(), &rows_);
+  rows_.Clear();
+  return status.ok() ? Result<>() : Result<>(from_status(status, "write copied rows"));
+}
+
+// The old number, unless the operation's row is lost.
+uint32_t RepairTarget::operation_of(const StoredRow& row) {
+  const OperationKey known = engine_.catalogue.operation(row.operation);
+  const bool is_lost = known == OperationKey{"", "unknown_service", "", SpanKind::kUnspecified};
+  if (!is_lost) return row.operation;
+  return engine_.catalogue
+      .intern(service_namespace(row.resource), service_name(row.resource), row.span.name, row.span.kind, hold_)
+      .id;
+}
+
+Result<> RepairTarget::write_operations() {
+  for (const auto& [id, row] : engine_.catalogue.take_pending()) {
+    if (Result<> written = put(Family::kOperation, keys::operation(id), row); !written) return written;
+  }
+  return flush_rows();
+}
+
+std::optional<TraceExtent> RepairTarget::find_older(SealedReader& older, const TraceId& id) {
+  Result<std::vector<TracePart>> parts = older.parts(id);
+  // As after a failed look-up of the committer: sealing looks again.
+  if (!parts) return TraceExtent{UINT64_MAX, 0, UINT64_MAX};
+  if (parts->empty()) return std::nullopt;
+  const TraceSummary& summary = parts->back().summary;
+  return TraceExtent{summary.start_unix_nano, end_of(summary.start_unix_nano, summary.duration_nano),
+                     summary.first_sequence};
+}
+
+Result<> RepairTarget::seal(const SegmentInfo& info, RepairedSegment& rows) {
+  if (Result<> written = write_operations(); !written) return written;
+  const ViewPtr view = engine_.views.get();
+  QueryBudget unlimited;
+  SealedReader older(engine_.sealed(), view, unlimited);
+  const std::unique_ptr<Generation> generation = rows.take([&](const TraceId& id) { return find_older(older, id); });
+  SealInput input{*generation, info.id, engine_.catalogue};
+  input.received_unix_nano = {info.first_received_unix_nano, info.last_received_unix_nano};
+  Result<SegmentInfo> sealed = store::seal(input, engine_.sealed(), view);
+  if (!sealed) return sealed.error();
+  engine_.views.update([&](View& next) { next.segments.push_back(std::make_shared<SegmentInfo>(*sealed)); });
+  return {};
+}
+
+Result<> RepairTarget::record_loss(const std::string& name, const std::vector<Loss>& losses) {
+  return put(Family::kDefault, keys::kLost + name, encode_losses(losses));
+}
+
+Result<> RepairTarget::close() {
+  if (Result<> written = write_operations(); !written) return written;
+  const rocksdb::Status status = engine_.database->sync_log();
+  if (!status.ok()) return from_status(status, "make the new directory durable");
+  engine_.views.update([](View& view) { view = View(); });
+  engine_.database.reset();
+  return {};
+}
+
+Result<> RepairTarget::finish(const std::string& to) {
+  if (Result<> synced = sync_path(path()); !synced) return synced;
+  std::error_code error;
+  fs::rename(path(), to, error);
+  if (error) return internal("cannot rename " + path() + " to " + to + ": " + error.message());
+  const fs::path parent = fs::absolute(to).parent_path();
+  return sync_path(parent);
+}
+
+}  // namespace fathom::store
