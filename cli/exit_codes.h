@@ -17,8 +17,9 @@ enum class ExitCode : int {
   kLocalFailure =
       5,  // something here failed: a program did not start, a file could not be written, doctor found a fault
   kNothingRecorded = 6,  // 'record' recorded nothing, of a program that ended with 0
-  kDataUnusable = 7,     // the data directory cannot be used as it is: a restart does not help
-  kInterrupted = 130,    // Ctrl-C before what was asked for was done
+  kDataUnusable =
+      7,  // the data directory cannot be used as it is; 'store verify' found damage, or 'store repair' lost something
+  kInterrupted = 130,  // Ctrl-C before what was asked for was done
 };
 
 // Errors of Api and of the command line, as an exit code. Failures of this host are kLocalFailure at the place they

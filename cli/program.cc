@@ -22,12 +22,14 @@ constexpr const char* kExitCodes =
     "  5  something failed on this host: a program did not start, or 'doctor' found a fault\n"
     "  6  'record' recorded nothing; a program that failed meanwhile, its own status is passed on\n"
     "  7  the data directory cannot be used as it is: incomplete, damaged, or written by a newer version ('up')\n"
+    "     'store verify' found damage, or 'store repair' could not salvage everything\n"
     "  130  Ctrl-C ended 'demo --once' before it was done\n";
 
 std::vector<const Command*> commands() {
-  return {&demo_command(),    &up_command(),       &slowest_command(), &trace_command(),       &timeline_command(),
-          &capture_command(), &captures_command(), &export_command(),  &tracepoints_command(), &services_command(),
-          &latency_command(), &nodes_command(),    &record_command(),  &snapshot_command(),    &doctor_command()};
+  return {&demo_command(),        &up_command(),       &slowest_command(),  &trace_command(),
+          &timeline_command(),    &capture_command(),  &captures_command(), &export_command(),
+          &tracepoints_command(), &services_command(), &latency_command(),  &nodes_command(),
+          &record_command(),      &snapshot_command(), &store_command(),    &doctor_command()};
 }
 
 // "fathom slowest" is the full name; "slowest" is what is typed. Of "fathom snapshot calls" it is "calls".

@@ -89,7 +89,7 @@ class Files(unittest.TestCase):
         self.assertIn("--snapshot-worker: /nowhere cannot be run (No such file or directory)", says)
 
     def test_versions(self):
-        for program in ("fathom", "fathom-server", "fathom-agent", "fathom-worker", "fathom-recorder"):
+        for program in ("fathom", "fathom-server", "fathom-agent", "fathom-worker", "fathom-recorder", "fathom-store"):
             status, says, _ = run(program, "--version")
             self.assertEqual(status, 0, program)
             self.assertRegex(says, rf"^{program} \d+\.\d+\.\d+\n$")

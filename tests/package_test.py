@@ -49,6 +49,7 @@ class Packages(packages.Built):
     def test_one_per_program(self):
         self.assertEqual(tuple(sorted(self.debs)), packages.NAMES)
         for program, package in (("fathom", "fathom"), ("fathom-recorder", "fathom"), ("fathom-server", "fathom-server"),
+                                 ("fathom-store", "fathom-server"),
                                  ("fathom-worker", "fathom-worker"), ("fathom-agent", "fathom-agent")):
             self.assertIn(f"/usr/bin/{program}", packages.files(self.debs[package]))
         self.assertIn("/usr/share/fathom/page/index.html", packages.files(self.debs["fathom-server"]))

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/whole_io.h"
+#include "snapshot/format/kept_answer.h"
 
 namespace fathom::snapshot {
 namespace {
@@ -247,16 +248,12 @@ Result<SnapshotId> SnapshotDirectory::find(std::string_view text) const {
 
 std::optional<std::string> SnapshotDirectory::result(const std::string& key) const {
   Fd file(::open((path_ + "/results/" + key).c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat about {};
-  if (!file.open() || ::fstat(file.get(), &about) != 0) return std::nullopt;
-  std::string answer(static_cast<size_t>(about.st_size), '\0');
-  auto got = read_whole(file.get(), 0, {reinterpret_cast<uint8_t*>(answer.data()), answer.size()}, key);
-  if (!got) return std::nullopt;
-  return answer;
+  if (!file.open()) return std::nullopt;
+  return read_kept_answer(file);
 }
 
 Result<> SnapshotDirectory::keep_result(const std::string& key, std::string_view answer) const {
-  return keep(path_ + "/results/" + key, answer);
+  return keep(path_ + "/results/" + key, kept_answer_head(answer) + std::string(answer));
 }
 
 }  // namespace fathom::snapshot

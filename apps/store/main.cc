@@ -1,0 +1,129 @@
+// fathom-store: checks and repairs a data directory that no server uses. `fathom store` is its name for people.
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/store/report.h"
+#include "apps/store/snapshot_files.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "cli/exit_codes.h"
+#include "cli/help.h"
+#include "cli/sizes.h"
+#include "cli/store.h"
+#include "store/verify/repair.h"
+#include "store/verify/verify.h"
+
+namespace fathom {
+namespace {
+
+using cli::ExitCode;
+
+constexpr const char* kProgram = "fathom-store";
+// A check that takes long says how far it is.
+constexpr uint64_t kPauseNano = 2 * kNanosPerSecond;
+
+void say(const std::string& text) {
+  std::fputs(text.c_str(), stderr);
+}
+
+int fail(ExitCode code, const std::string& message) {
+  say("fathom store: " + message + "\n");
+  return static_cast<int>(code);
+}
+
+store::Findings::Progress progress_on_standard_error() {
+  return [next = now_monotonic_nano() + kPauseNano](uint64_t done, uint64_t total) mutable {
+    if (total == 0 || now_monotonic_nano() < next) return;
+    next = now_monotonic_nano() + kPauseNano;
+    say("fathom store: " +
+        std::to_string(static_cast<uint64_t>(100.0 * static_cast<double>(done) / static_cast<double>(total))) +
+        " % of " + cli::format_size(total) + "\n");
+  };
+}
+
+int finish(StoreVerb verb, const cli::Args& args, const store::Findings& findings, const std::string& to = "") {
+  const std::string& directory = args.positional(0);
+  const auto report = args.has("--json") ? store_report_json : store_report_text;
+  std::fputs(report(verb, findings, directory, to).c_str(), stdout);
+  return static_cast<int>(findings.intact() ? ExitCode::kOk : ExitCode::kDataUnusable);
+}
+
+int verify(const cli::Args& args) {
+  const std::string& directory = args.positional(0);
+  store::Findings findings(progress_on_standard_error());
+  findings.expect_bytes(snapshot_bytes(directory));
+  if (Result<> verified = store::verify_store(directory, findings); !verified) {
+    return fail(ExitCode::kLocalFailure, verified.error().message);
+  }
+  check_snapshot_files(directory, findings);
+  return finish(StoreVerb::kVerify, args, findings);
+}
+
+int repair(const cli::Args& args) {
+  const std::string from = args.positional(0), to = std::filesystem::path(args.positional(1)).lexically_normal();
+  store::RepairRequest request{.from = from, .to = to.ends_with('/') ? to.substr(0, to.size() - 1) : to};
+  request.more_bytes = snapshot_bytes(from);
+  request.copy_more = [&](const std::string& directory, store::Findings& findings) {
+    return copy_snapshot_files(from, directory, findings);
+  };
+  Result<store::RepairSpace> space = store::repair_space(request);
+  if (!space) return fail(ExitCode::kLocalFailure, space.error().message);
+  say("fathom store: needs at most " + cli::format_size(space->needed_bytes) + "; " +
+      cli::format_size(space->free_bytes) + " are free\n");
+  if (!space->is_enough()) return fail(ExitCode::kLocalFailure, "the file system of " + to + " has too little space");
+  store::Findings findings(progress_on_standard_error());
+  Result<store::RepairOutcome> repaired = store::repair_store(request, findings);
+  if (!repaired) return fail(ExitCode::kLocalFailure, repaired.error().message);
+  if (*repaired == store::RepairOutcome::kRepaired) return finish(StoreVerb::kRepair, args, findings, request.to);
+  say("fathom store: " + to + " was repaired before and is left as it is\n");
+  return static_cast<int>(ExitCode::kOk);
+}
+
+struct Verb {
+  const char* name;
+  cli::CommandLine (*line)(const std::string& program);
+  int (*run)(const cli::Args& args);
+};
+constexpr Verb kVerbs[] = {{"verify", cli::store_verify_line, verify}, {"repair", cli::store_repair_line, repair}};
+
+std::string group_help() {
+  std::vector<cli::CommandLine> lines;
+  for (const Verb& verb : kVerbs) lines.push_back(verb.line(kProgram));
+  return cli::group_help(cli::store_group_line(kProgram), lines);
+}
+
+int run(const Verb& verb, const std::vector<std::string>& words) {
+  const cli::CommandLine line = verb.line(kProgram);
+  Result<cli::Args> args = cli::parse_args(line, words);
+  if (!args) return fail(ExitCode::kUsage, args.error().message);
+  if (!args->wants_help()) return verb.run(*args);
+  std::fputs(cli::command_help(line).c_str(), stdout);
+  return 0;
+}
+
+int run(const std::vector<std::string>& words) {
+  if (words == std::vector<std::string>{"--version"}) {
+    std::puts("fathom-store " FATHOM_VERSION);
+    return 0;
+  }
+  if (words.empty() || words.front() == "--help" || words.front() == "-h") {
+    std::fputs(group_help().c_str(), words.empty() ? stderr : stdout);
+    return static_cast<int>(words.empty() ? ExitCode::kUsage : ExitCode::kOk);
+  }
+  for (const Verb& verb : kVerbs) {
+    if (words.front() == verb.name) return run(verb, {words.begin() + 1, words.end()});
+  }
+  return fail(ExitCode::kUsage, "unknown command '" + words.front() + "'; see fathom-store --help");
+}
+
+}  // namespace
+}  // namespace fathom
+
+int main(int argc, char** argv) {
+  return fathom::run(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
+}

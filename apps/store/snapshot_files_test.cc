@@ -1,0 +1,106 @@
+// Snapshots, images, kept answers and rules: intact ones are copied, damaged ones are found.
+#include "apps/store/snapshot_files.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "base/testing/temp_directory.h"
+#include "collector/control/rules_file.h"
+#include "snapshot/format/directory.h"
+
+namespace fathom {
+namespace {
+
+namespace fs = std::filesystem;
+
+class SnapshotFiles : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto made = snapshot::SnapshotDirectory::open(data() + "/server-snapshots");
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    auto image = made->add_image_bytes("an executable file");
+    ASSERT_TRUE(image.ok());
+    image_ = made->image_path(image->content);
+    snapshot_ = write_snapshot(*made);
+    ASSERT_TRUE(made->keep_result("key", "an answer").ok());
+    ASSERT_TRUE(collector::write_rules(data(), collector::TracepointRules()).ok());
+  }
+
+  std::string data() const { return directory_ / "data"; }
+  std::string result() const { return data() + "/server-snapshots/results/key"; }
+
+  static std::string write_snapshot(const snapshot::SnapshotDirectory& to) {
+    auto draft = to.draft();
+    EXPECT_TRUE(draft.ok());
+    auto writer = snapshot::SnapshotWriter::begin(Fd(::open(draft->c_str(), O_RDWR | O_CLOEXEC)));
+    EXPECT_TRUE(writer.ok());
+    auto id = writer->finish(snapshot::Snapshot());
+    EXPECT_TRUE(id.ok());
+    EXPECT_TRUE(to.publish(*draft, *id).ok());
+    return to.snapshot_path(*id);
+  }
+  static void flip(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    std::string bytes(std::istreambuf_iterator<char>(in), {});
+    bytes.back() = static_cast<char>(bytes.back() ^ 1);
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+  }
+  std::string damaged_part() const {
+    store::Findings findings;
+    check_snapshot_files(data(), findings);
+    return findings.damages().size() == 1 ? findings.damages().front().part : "";
+  }
+
+  TempDirectory directory_;
+  std::string image_;
+  std::string snapshot_;
+};
+
+TEST_F(SnapshotFiles, IntactOnesHaveNoFindings) {
+  store::Findings findings;
+  check_snapshot_files(data(), findings);
+  EXPECT_TRUE(findings.intact()) << findings.damages().front().reason;
+  EXPECT_EQ(findings.parts().size(), 4u);
+}
+
+TEST_F(SnapshotFiles, FindsADamagedSnapshot) {
+  flip(snapshot_);
+  EXPECT_EQ(damaged_part(), "snapshots");
+}
+
+TEST_F(SnapshotFiles, FindsADamagedImage) {
+  flip(image_);
+  EXPECT_EQ(damaged_part(), "snapshot images");
+}
+
+TEST_F(SnapshotFiles, FindsDamagedRules) {
+  flip(data() + "/tracepoint-rules");
+  EXPECT_EQ(damaged_part(), "tracepoint rules");
+}
+
+TEST_F(SnapshotFiles, ADamagedAnswerIsFoundAndNotGiven) {
+  auto directory = snapshot::SnapshotDirectory::open(data() + "/server-snapshots");
+  EXPECT_EQ(directory->result("key"), "an answer");
+  flip(result());
+  EXPECT_EQ(damaged_part(), "kept answers");
+  EXPECT_EQ(directory->result("key"), std::nullopt);
+}
+
+TEST_F(SnapshotFiles, CopiesIntactOnesWithTheirTimes) {
+  flip(image_);
+  fs::last_write_time(snapshot_, fs::last_write_time(snapshot_) - std::chrono::hours(5));
+  fs::create_directories(directory_ / "new");
+  store::Findings findings;
+  ASSERT_TRUE(copy_snapshot_files(data(), directory_ / "new", findings).ok());
+  EXPECT_EQ(findings.damage_count(), 1u);
+  const std::string copied = (directory_ / "new") + snapshot_.substr(data().size());
+  EXPECT_EQ(fs::last_write_time(copied), fs::last_write_time(snapshot_));
+  EXPECT_FALSE(fs::exists((directory_ / "new") + image_.substr(data().size())));
+  EXPECT_TRUE(fs::exists((directory_ / "new") + "/tracepoint-rules"));
+}
+
+}  // namespace
+}  // namespace fathom

@@ -1,0 +1,114 @@
+// fathom store: checks of a data directory that no server uses, by fathom-store, which knows the formats.
+#include "cli/store.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "cli/command.h"
+#include "cli/places.h"
+
+namespace fathom::cli {
+
+namespace {
+
+constexpr const char* kName = "fathom store";
+
+Flag json_flag() {
+  return {"--json", "", "print the report as one JSON document"};
+}
+
+// In our place: the terminal, its signals and the exit status are those of fathom-store.
+ExitCode run_store(const Args& args, const Context& context, const CommandLine& line, const std::string& verb) {
+  Result<std::string> program = sibling_program(context, "fathom-store");
+  if (!program) {
+    return failed_here(context, not_found(program.error().message + "; the package fathom-server contains it"));
+  }
+  std::vector<std::string> words = store_words(args, line, verb);
+  std::vector<char*> pointers{program->data()};
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  ::execv(program->c_str(), pointers.data());
+  return failed_here(context, internal("cannot run " + *program + ": " + std::strerror(errno)));
+}
+
+ExitCode run_verify(const Args& args, const Context& context) {
+  return run_store(args, context, store_verify_line(kName), "verify");
+}
+
+ExitCode run_repair(const Args& args, const Context& context) {
+  return run_store(args, context, store_repair_line(kName), "repair");
+}
+
+const Command& verify_command() {
+  static const Command kCommand{store_verify_line(kName), run_verify};
+  return kCommand;
+}
+
+const Command& repair_command() {
+  static const Command kCommand{store_repair_line(kName), run_repair};
+  return kCommand;
+}
+
+}  // namespace
+
+CommandLine store_group_line(const std::string& program) {
+  return {
+      program,
+      "check and repair the data directory of a server",
+      "These commands read a data directory directly. They reject a directory that a server uses, and no server can "
+      "start on it while they run. The package fathom-server contains them.",
+      {},
+      {},
+      {{program + " verify /var/lib/fathom", "check every byte that the server would read"},
+       {program + " repair /var/lib/fathom /var/lib/fathom-new", "salvage what is intact into a new directory"}}};
+}
+
+CommandLine store_verify_line(const std::string& program) {
+  return {
+      program + " verify",
+      "check a data directory without changing it",
+      "Reads every block, index, list, record, log, capture and snapshot of DIR and compares them with each other. "
+      "Nothing in DIR is created, changed or removed. The report counts what was checked and names each damage with "
+      "what it affects: times, spans and traces at most. Losses that the server found and recorded earlier are "
+      "listed as known. Uses at most about 150 MiB of memory and the size of the logs. Exits with 0 if DIR is intact, "
+      "7 if it has damage, and 5 if it cannot be checked, for example because a server uses it.",
+      {{"DIR", "the data directory, as --data of fathom-server and fathom up names it"}},
+      {json_flag()},
+      {{program + " verify /var/lib/fathom", "run as the user fathom, or as root, with fathom-server stopped"}}};
+}
+
+CommandLine store_repair_line(const std::string& program) {
+  return {
+      program + " repair",
+      "salvage what is intact of a data directory into a new one",
+      "Copies everything that is intact in DIR to NEW_DIR; DIR is only read. Spans keep their times of reception, so "
+      "retention goes on as before. A block of up to 1,024 spans is the smallest unit of loss. The server on NEW_DIR "
+      "reports the losses. The command first prints the space that it needs, and stops if the file system of NEW_DIR "
+      "has less. It writes NEW_DIR.unfinished and renames it at the end: an interrupted repair begins anew, and a "
+      "finished NEW_DIR is recognised and left as it is. Then start the server with --data NEW_DIR. Exits with 0 if "
+      "nothing was lost, 7 if something was, and 5 if the repair failed.",
+      {{"DIR", "the damaged data directory"},
+       {"NEW_DIR", "the new one, which must not exist or must be empty, and must not be a mount point"}},
+      {json_flag()},
+      {{program + " repair /var/lib/fathom /var/lib/fathom-new",
+        "run as the user that the server runs as, so that the new directory belongs to it"}}};
+}
+
+std::vector<std::string> store_words(const Args& args, const CommandLine& line, const std::string& verb) {
+  std::vector<std::string> words{verb};
+  for (const Flag& flag : line.flags) {
+    if (args.has(flag.name)) words.push_back(flag.name);
+  }
+  words.push_back("--");
+  for (const std::string& word : args.positionals_from(0)) words.push_back(word);
+  return words;
+}
+
+const Command& store_command() {
+  static const Command kCommand{store_group_line(kName), nullptr, {&verify_command(), &repair_command()}};
+  return kCommand;
+}
+
+}  // namespace fathom::cli
