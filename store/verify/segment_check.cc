@@ -248,7 +248,7 @@ Result<> SegmentCheck::check_newest(const OpenTrace& trace, const std::vector<Tr
 }
 
 bool SegmentCheck::is_corrected(const TraceId& id) const {
-  return reader_.view().corrections->contains(id);
+  return reader_.view().corrections->may_contain(id);
 }
 
 void SegmentCheck::check_grown() {

@@ -17,6 +17,8 @@ namespace fathom::store {
 
 namespace {
 
+// As many as a store keeps; a trace beyond them may be corrected, which leaves it unchecked.
+const size_t kMostCorrections = RocksOptions().corrections_in_memory;
 constexpr size_t kDirectoryCacheBytes = 32 << 20;
 constexpr size_t kPageCacheBytes = 8 << 20;
 constexpr uint64_t kUnlimited = UINT64_MAX;
@@ -100,13 +102,14 @@ class Verification {
   }
 
   std::shared_ptr<const Corrections> corrections() {
-    auto all = std::make_shared<Corrections>();
+    auto all = std::make_shared<Corrections>(kMostCorrections);
     auto add = [&](std::string_view key, std::string_view value) {
       const std::optional<TraceId> id = keys::straddle_trace(key);
       Result<TracePart> part = decode_trace_part_value(value);
-      if (id && part) all->emplace(*id, part->summary);
+      if (id && part) all->add(*id, part->summary);
     };
     RowScan::run(source_.database(), Family::kCorrected, "", "", add, [](const RowGap&) {});
+    all->finish();
     return all;
   }
 
