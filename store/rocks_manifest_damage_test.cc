@@ -93,7 +93,7 @@ TEST_F(RocksManifestDamage, RejectsAStoreWithoutCurrent) {
   fs::remove(store() + "/CURRENT");
   const std::vector<std::string> before = tables();
   const std::string error = rig_.open();
-  EXPECT_NE(error.find("no file CURRENT"), std::string::npos) << error;
+  EXPECT_NE(error.find("its file CURRENT is missing"), std::string::npos) << error;
   EXPECT_EQ(tables(), before);
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/bytes.h"
 #include "store/batch.h"
+#include "store/rocks/identity_log.h"
 #include "store/rocks/keys.h"
 #include "store/rocks/losses.h"
 #include "store/verify/row_scan.h"
@@ -65,7 +66,8 @@ DirectoryRecords check_records(Database& database, Findings& findings) {
 void check_identities(Database& database, Findings& findings) {
   auto check = [&](std::string_view key, std::string_view value) {
     findings.checked("identities");
-    if (key.size() == kIdentityKeyBytes && value.size() == 8) return;
+    const bool decodes = value.size() == 8 || identity_sequence(value).has_value();
+    if (key.size() == kIdentityKeyBytes && decodes) return;
     findings.damaged({"identities", "hour " + std::to_string(keys::partition_of(key)), "a row does not decode"});
   };
   RowScan::run(database, Family::kIdentity, "", "", check, report_gaps("identities", findings));
