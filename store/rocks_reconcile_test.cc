@@ -119,6 +119,8 @@ TEST_F(RocksReconcile, DropsPartitionsAgainWhoseFilesAreGone) {
     undo.Delete(database.family(Family::kDefault), keys::kOldestPartition);
     ASSERT_TRUE(database.db().Write(rocksdb::WriteOptions(), &undo).ok());
   });
+  fs::create_directory(rig_.path() + "/damaged");
+  std::ofstream(rig_.path() + "/damaged/000004.log") << "a damaged log";
   ASSERT_EQ(rig_.open(), "");
   EXPECT_FALSE(stored_trace(rig_.store(), 1));
   EXPECT_TRUE(stored_trace(rig_.store(), 2));

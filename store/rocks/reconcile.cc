@@ -54,6 +54,11 @@ Result<bool> is_stored(Engine& engine, std::string_view identity) {
 }  // namespace
 
 Result<> complete_lost_drops(Engine& engine) {
+  // Without a damaged log, blocks that are missing are damage to a file, which reads report.
+  Result<std::vector<std::string>> damaged_logs =
+      logs_set_aside(*engine.database->db().GetEnv(), log_places(engine.options.path));
+  if (!damaged_logs) return damaged_logs.error();
+  if (damaged_logs->empty()) return {};
   Result<uint32_t> first = first_whole_partition(engine);
   if (!first) return first.error();
   if (*first <= engine.live->oldest()) return {};
