@@ -39,6 +39,14 @@ int64_t distance_of(const AgeState& state) {
   return state.doubt && state.trusted_nano ? state.offset_nano - *state.trusted_nano : 0;
 }
 
+std::string pause_message(const AgeState& state, const std::string& directory) {
+  return "retention by age is paused: after a boot of the host the wall clock differs by " +
+         with_sign(distance_of(state)) + " from the server's own count; either the host was off for so long, or the " +
+         "clock is wrong. Retention by age goes on when the clock has run for " + format_duration(kConfirmNano) +
+         " without a step. If the clock is right, accept it now: touch " + directory +
+         "/accept-clock; if it is wrong, set it";
+}
+
 // What a save between two minutes is worth.
 bool is_same_judgement(const AgeState& a, const AgeState& b) {
   const bool doubts = a.doubt.has_value();
@@ -120,15 +128,7 @@ void ClockKeeper::report(const AgeTime& time) {
   steps_ = time.steps();
   offset_nano_ = state.offset_nano;
   const bool paused = time.is_paused();
-  if (paused && !was_paused_) {
-    log_warning(
-        "retention by age is paused: since the last run on another boot of this host the wall clock changed by " +
-        with_sign(distance_of(state)) +
-        " more than the server can account for; either the host was off for so long, or the clock is wrong. "
-        "Retention by age goes on when the clock has run for " +
-        format_duration(kConfirmNano) + " without a step. If the clock is right, accept it now: touch " + directory_ +
-        "/accept-clock; if it is wrong, set it");
-  }
+  if (paused && !was_paused_) log_warning(pause_message(state, directory_));
   if (!paused && was_paused_) log_info("retention by age goes on");
   was_paused_ = paused;
   retention_paused().set(paused ? 1 : 0);
