@@ -59,23 +59,23 @@ class RocksOpen : public ::testing::Test {
 };
 
 TEST_F(RocksOpen, AnOlderVersionOpensAndIsRaised) {
-  EXPECT_EQ(read_file(rig_.path() + "/version"), "6\n");
+  EXPECT_EQ(read_file(rig_.path() + "/version"), "7\n");
   write_version("1\n");
   ASSERT_EQ(rig_.open(), "");
-  EXPECT_EQ(read_file(rig_.path() + "/version"), "6\n") << "an older server would not understand what is written now";
+  EXPECT_EQ(read_file(rig_.path() + "/version"), "7\n") << "an older server would not understand what is written now";
   EXPECT_TRUE(stored_trace(rig_.store(), 1));
   EXPECT_TRUE(stored_trace(rig_.store(), 2));
 }
 
 TEST_F(RocksOpen, ANewerVersionIsRefusedByName) {
-  write_version("7\n");
+  write_version("8\n");
   Error error = open_error(rig_);
   EXPECT_EQ(error.code, ErrorCode::kUnsupported);
-  EXPECT_NE(error.message.find("format 7"), std::string::npos) << error.message;
+  EXPECT_NE(error.message.find("format 8"), std::string::npos) << error.message;
   EXPECT_NE(error.message.find(rig_.path()), std::string::npos) << error.message;
   // Refused, and not touched.
-  EXPECT_EQ(read_file(rig_.path() + "/version"), "7\n");
-  write_version("6\n");
+  EXPECT_EQ(read_file(rig_.path() + "/version"), "8\n");
+  write_version("7\n");
   ASSERT_EQ(rig_.open(), "");
   EXPECT_TRUE(stored_trace(rig_.store(), 2));
 }
@@ -120,7 +120,7 @@ TEST_F(RocksOpenIncomplete, AStoreThatLostItsCurrentFileIsRefused) {
   expect_corrupt("CURRENT");
   std::filesystem::remove(rig_.path() + "/version");
   expect_corrupt("CURRENT");
-  write_version("6\n");
+  write_version("7\n");
   put_back("/store/CURRENT");
   expect_usable();
 }
@@ -142,10 +142,10 @@ TEST_F(RocksOpenIncomplete, CapturesWithoutAStoreAreRefusedAndKept) {
 
 TEST_F(RocksOpenIncomplete, AFirstStartThatWasInterruptedIsRepeated) {
   for (const char* name : {"/store", "/captures"}) std::filesystem::remove_all(rig_.path() + name);
-  write_version("6 new\n");
+  write_version("7 new\n");
   ASSERT_EQ(rig_.open(), "");
   append(3);
-  EXPECT_EQ(read_file(rig_.path() + "/version"), "6\n");
+  EXPECT_EQ(read_file(rig_.path() + "/version"), "7\n");
   ASSERT_EQ(rig_.reopen(), "");
   EXPECT_TRUE(stored_trace(rig_.store(), 3));
 }
@@ -156,13 +156,13 @@ TEST_F(RocksOpenIncomplete, TheVersionIsReplacedAtomically) {
   std::filesystem::create_hard_link(rig_.path() + "/version", rig_.path() + "/version.old");
   ASSERT_EQ(rig_.open(), "");
   EXPECT_EQ(read_file(rig_.path() + "/version.old"), "1\n");
-  EXPECT_EQ(read_file(rig_.path() + "/version"), "6\n");
+  EXPECT_EQ(read_file(rig_.path() + "/version"), "7\n");
 }
 
 // Database::open creates the column families after the database.
 TEST_F(RocksOpen, AStoreWhoseCreationACrashEndedIsCompleted) {
   std::filesystem::remove_all(rig_.path() + "/store");
-  write_version("6 new\n");
+  write_version("7 new\n");
   rocksdb::Options options;
   options.create_if_missing = true;
   rocksdb::DB* db = nullptr;
@@ -178,7 +178,7 @@ TEST_F(RocksOpen, AStoreWhoseCreationACrashEndedIsCompleted) {
 TEST_F(RocksOpen, AnEmptyVersionIsOfAnOlderServerThatACrashEnded) {
   write_version("");
   ASSERT_EQ(rig_.open(), "");
-  EXPECT_EQ(read_file(rig_.path() + "/version"), "6\n");
+  EXPECT_EQ(read_file(rig_.path() + "/version"), "7\n");
 }
 
 TEST_F(RocksOpen, ADirectoryInUseIsNamed) {

@@ -65,7 +65,7 @@ class RocksUpgrade : public ::testing::TestWithParam<int> {
   }
   void use() {
     ASSERT_EQ(rig_.open(), "");
-    EXPECT_EQ(read("version"), "6");
+    EXPECT_EQ(read("version"), "7");
     ASSERT_EQ(append_once(rig_.store(), make_batch({test_span(77, 1, 0, 10)})).outcome, AppendOutcome::kDurable);
     ASSERT_TRUE(rig_.store().settle().ok());
     std::ofstream(rig_.path() + "/tracepoint-rules") << "rules of the newer version";
@@ -94,7 +94,7 @@ TEST_P(RocksUpgradeOfEach, IsRevertedToEveryByte) {
   const std::optional<PendingUpgrade> upgrade = pending_upgrade(rig_.path());
   ASSERT_TRUE(upgrade);
   EXPECT_EQ(upgrade->from, GetParam());
-  EXPECT_EQ(upgrade->to, 6);
+  EXPECT_EQ(upgrade->to, 7);
   EXPECT_NE(describe_revert(rig_.path(), *upgrade).find("is lost"), std::string::npos);
   Result<> reverted = revert_upgrade(rig_.path());
   ASSERT_TRUE(reverted.ok()) << reverted.error().message;
@@ -184,12 +184,12 @@ TEST_P(RocksUpgrade, GoesOnWithoutABackupOnADiskThatIsNearlyFull) {
   rig_.options().env = faulty_disk_;
   rig_.disk().set_free_bytes(2 << 20);
   ASSERT_EQ(rig_.open(), "");
-  EXPECT_EQ(read("version"), "6");
+  EXPECT_EQ(read("version"), "7");
   EXPECT_FALSE(pending_upgrade(rig_.path()));
 }
 
-INSTANTIATE_TEST_SUITE_P(From, RocksUpgrade, ::testing::Values(5));
-INSTANTIATE_TEST_SUITE_P(From, RocksUpgradeOfEach, ::testing::Range(1, 6));
+INSTANTIATE_TEST_SUITE_P(From, RocksUpgrade, ::testing::Values(5, 6));
+INSTANTIATE_TEST_SUITE_P(From, RocksUpgradeOfEach, ::testing::Range(1, 7));
 
 }  // namespace
 }  // namespace fathom::store::testing

@@ -2,9 +2,9 @@
 // in them is answered, before and after it is sealed anew, and through restarts.
 //
 // Each directory of testdata/ was written by the programs of its version: a request, settled; a second, settled; and a
-// third that stayed in the stage; from version 6 on, a capture beside each. Files without which RocksDB opens it are
-// left out. To add one after a new version: run this test with FATHOM_WRITE_GOLDEN set to the directory of the golden
-// files, and commit what it wrote.
+// third that stayed in the stage; from version 6 on, a capture beside each; from version 7 on, the clock. Files without
+// which RocksDB opens it are left out. To add one after a new version: run this test with FATHOM_WRITE_GOLDEN set to
+// the directory of the golden files, and commit what it wrote.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -188,6 +188,7 @@ void copy_golden(const std::string& from, const std::string& to) {
   for (const auto& file : std::filesystem::directory_iterator(from + "/store")) {
     if (!is_spare(file.path())) std::filesystem::copy(file.path(), to + "/store");
   }
+  std::filesystem::copy(from + "/clock", to + "/clock");
   std::filesystem::copy(from + "/captures", to + "/captures", std::filesystem::copy_options::recursive);
 }
 
@@ -212,7 +213,7 @@ TEST(RocksVersionsGolden, IsWrittenOnRequest) {
   if (const char* directory = std::getenv("FATHOM_WRITE_GOLDEN")) write_golden(directory);
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, RocksVersions, ::testing::Values("v1", "v2", "v3", "v4", "v5", "v6"),
+INSTANTIATE_TEST_SUITE_P(Formats, RocksVersions, ::testing::Values("v1", "v2", "v3", "v4", "v5", "v6", "v7"),
                          [](const auto& info) { return info.param; });
 
 }  // namespace

@@ -24,7 +24,7 @@ namespace fathom::store {
 
 namespace {
 
-constexpr int kFormatVersion = 6;
+constexpr int kFormatVersion = 7;
 constexpr std::array<const char*, kFamilies> kFamilyNames = {
     "default", "stage",   "identity", "operation", "segment", "block",        "trace",
     "slow",    "latency", "straddle", "corrected", "capture", "capture_index"};

@@ -81,7 +81,7 @@ Result<> RocksStore::Impl::load() {
 Result<> RocksStore::Impl::start_clock() {
   Result<uint64_t> newest = newest_stamp(engine);
   if (!newest) return newest.error();
-  // Without a state of its own the directory is new, or older than version 7, which stamped by the wall clock.
+  // A directory without a clock is new, or a server before version 7 wrote it, which stamped by the wall clock.
   const AgeWitness witness{.newest_nano = *newest, .is_unix = true};
   engine.clock_keeper = std::make_unique<ClockKeeper>(*engine.database->db().GetEnv(), engine.options.path,
                                                       engine.options.read_clocks, witness);

@@ -26,7 +26,7 @@ constexpr const char* kDiscarded = "/before-upgrade.discarded";
 constexpr const char* kManifest = "/upgrade";
 
 // What the backup has and a revert restores. DIR/version is written last; DIR/ballast and DIR/ingest hold no data.
-constexpr std::array kParts = {"store", "captures", "server-snapshots", "tracepoint-rules", "damaged"};
+constexpr std::array kParts = {"store", "captures", "server-snapshots", "tracepoint-rules", "damaged", "clock"};
 
 Error failed(const std::string& doing, const std::error_code& code) {
   const bool passes = code == std::errc::no_space_on_device;
