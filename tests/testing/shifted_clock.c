@@ -1,14 +1,17 @@
 // A library for LD_PRELOAD: the clocks of another host. SHIFT_NANO is added to CLOCK_REALTIME, and CLOCK_REALTIME,
 // CLOCK_MONOTONIC and CLOCK_BOOTTIME run SHIFT_PPM millionths faster since SHIFT_FROM_NANO (CLOCK_MONOTONIC).
-// SHIFT_STEP_AFTER_NANO later, CLOCK_REALTIME steps by SHIFT_STEP_NANO.
+// SHIFT_STEP_AFTER_NANO later, CLOCK_REALTIME steps by SHIFT_STEP_NANO. The kernel's boot id is read from the file
+// SHIFT_BOOT_ID, if that is set.
 //
 // Only the program's own code and the C++ library, which reads clocks for it, see them: another library that computes a
 // deadline hands it to the kernel, whose clocks are not shifted. Deadlines of the program's condition variables are
 // translated to the kernel's clock.
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +85,16 @@ int clock_gettime(clockid_t clock, struct timespec* at) {
   if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC && clock != CLOCK_BOOTTIME) return status;
   *at = timespec_of(nano_of(at) + drift + (clock == CLOCK_REALTIME ? off : 0));
   return 0;
+}
+
+int open(const char* path, int flags, ...) {
+  const char* boot_id = getenv("SHIFT_BOOT_ID");
+  va_list rest;
+  va_start(rest, flags);
+  const mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(rest, mode_t) : 0;
+  va_end(rest);
+  const int is_boot_id = boot_id != NULL && strcmp(path, "/proc/sys/kernel/random/boot_id") == 0;
+  return (int)syscall(SYS_openat, AT_FDCWD, is_boot_id ? boot_id : path, flags, mode);
 }
 
 // Without this, a thread whose clock is behind the kernel's would never wait: each deadline has passed.
