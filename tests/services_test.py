@@ -30,6 +30,15 @@ class Analysis(unittest.TestCase):
             self.assertLessEqual(float(exposure[1]), most)
 
 
+class Order(unittest.TestCase):
+    # Retention counts the time between two boots by the wall clock, so that must be right before the server starts.
+    def test_the_server_starts_after_the_clock_is_set(self):
+        lines = (UNITS / "fathom-server.service").read_text(encoding="utf-8").splitlines()
+        for key in ("After=", "Wants="):
+            words = [word for line in lines if line.startswith(key) for word in line.removeprefix(key).split()]
+            self.assertIn("time-sync.target", words, key)
+
+
 class Services(packages.Built):
     @staticmethod
     def needs():
