@@ -50,7 +50,8 @@ std::vector<Flag> agent_flags() {
 std::vector<Flag> server_flags() {
   return {{"--durability", "fsync|os",
            "what an acknowledgement promises: fsync survives a power cut, os only the end of the process", "fsync"},
-          {"--retention-age", "D", "drop what was received longer ago, like 7d; 0s: keep it", "7d"},
+          {"--retention-age", "D",
+           "drop what was received longer ago, like 7d, whatever the wall clock is set to; 0s: keep it", "7d"},
           {"--retention-size", "SIZE",
            "drop the oldest beyond this size on disk, like 50GiB, at least 16MiB; 0: no limit", "50GiB"},
           {"--retention-captures", "SIZE",
