@@ -23,8 +23,9 @@ std::string for_log(std::string name) {
 
 }  // namespace
 
-NodeRegistry::NodeRegistry(RegistryOptions options, std::function<uint64_t()> now_unix_nano)
-    : options_(options), now_unix_nano_(std::move(now_unix_nano)) {
+NodeRegistry::NodeRegistry(RegistryOptions options, std::function<uint64_t()> now_unix_nano,
+                           std::function<uint64_t()> now_nano)
+    : options_(options), now_unix_nano_(std::move(now_unix_nano)), now_nano_(std::move(now_nano)) {
   lost_nodes("forgotten");
   lost_nodes("not_listed");
   gauge("fathom_nodes_connected", "Agents whose stream is open");
@@ -36,10 +37,9 @@ uint64_t NodeRegistry::attach(const HelloMessage& hello, Replaced replaced) {
   uint64_t stream = 0;
   {
     std::lock_guard lock(mutex_);
-    uint64_t now = now_unix_nano_();
     stream = next_stream_++;
-    forget_silent(now);
-    Entry* entry = find_or_make(hello.node_id, now);
+    forget_silent();
+    Entry* entry = find_or_make(hello.node_id, now_unix_nano_());
     if (entry == nullptr) return stream;
     streams_.erase(entry->stream);
     streams_[stream] = hello.node_id;
@@ -47,7 +47,7 @@ uint64_t NodeRegistry::attach(const HelloMessage& hello, Replaced replaced) {
     before = std::exchange(entry->replaced, std::move(replaced));
     entry->node.host_name = hello.host_name;
     entry->node.agent_version = hello.agent_version;
-    entry->node.last_seen_unix_nano = now;
+    see(*entry);
     entry->node.connected = true;
     entry->losses.begin(hello.instance_id);
     count_connected();
@@ -74,9 +74,7 @@ bool NodeRegistry::make_room() {
   auto silent = entries_.end();
   for (auto at = entries_.begin(); at != entries_.end(); ++at) {
     if (at->second.node.connected) continue;
-    if (silent == entries_.end() || at->second.node.last_seen_unix_nano < silent->second.node.last_seen_unix_nano) {
-      silent = at;
-    }
+    if (silent == entries_.end() || at->second.seen_nano < silent->second.seen_nano) silent = at;
   }
   if (silent == entries_.end()) return false;
   entries_.erase(silent);
@@ -84,11 +82,16 @@ bool NodeRegistry::make_room() {
   return true;
 }
 
-void NodeRegistry::forget_silent(uint64_t now) {
+void NodeRegistry::forget_silent() {
+  const uint64_t now = now_nano_();
   std::erase_if(entries_, [&](const auto& item) {
-    const Node& node = item.second.node;
-    return !node.connected && node.last_seen_unix_nano + options_.forget_after_nano < now;
+    return !item.second.node.connected && item.second.seen_nano + options_.forget_after_nano < now;
   });
+}
+
+void NodeRegistry::see(Entry& entry) const {
+  entry.node.last_seen_unix_nano = now_unix_nano_();
+  entry.seen_nano = now_nano_();
 }
 
 void NodeRegistry::detach(uint64_t stream) {
@@ -99,13 +102,13 @@ void NodeRegistry::detach(uint64_t stream) {
   entry->stream = 0;
   entry->replaced = nullptr;
   entry->node.connected = false;
-  entry->node.last_seen_unix_nano = now_unix_nano_();
+  see(*entry);
   count_connected();
 }
 
 void NodeRegistry::heard(uint64_t stream) {
   std::lock_guard lock(mutex_);
-  if (Entry* entry = entry_of(stream)) entry->node.last_seen_unix_nano = now_unix_nano_();
+  if (Entry* entry = entry_of(stream)) see(*entry);
 }
 
 void NodeRegistry::heard(uint64_t stream, NodeReport report) {
@@ -115,10 +118,9 @@ void NodeRegistry::heard(uint64_t stream, NodeReport report) {
     std::lock_guard lock(mutex_);
     Entry* entry = entry_of(stream);
     if (entry == nullptr) return;
-    uint64_t now = now_unix_nano_();
-    entry->node.last_seen_unix_nano = now;
+    see(*entry);
     entry->losses.take(report.losses);
-    lost = entry->losses.remark(now);
+    lost = entry->losses.remark(entry->node.last_seen_unix_nano);
     entry->node.report = std::move(report);
     if (lost) node = entry->node;
   }
@@ -129,7 +131,7 @@ std::vector<Node> NodeRegistry::nodes() {
   std::vector<Node> nodes;
   {
     std::lock_guard lock(mutex_);
-    forget_silent(now_unix_nano_());
+    forget_silent();
     for (const auto& [id, entry] : entries_) nodes.push_back(entry.node);
   }
   std::stable_sort(nodes.begin(), nodes.end(), [](const Node& a, const Node& b) { return a.host_name < b.host_name; });

@@ -42,7 +42,9 @@ class NodeRegistry {
  public:
   using Replaced = std::function<void()>;
 
-  explicit NodeRegistry(RegistryOptions options = {}, std::function<uint64_t()> now_unix_nano = fathom::now_unix_nano);
+  // `now_nano` decides which nodes are silent: no one can step it.
+  explicit NodeRegistry(RegistryOptions options = {}, std::function<uint64_t()> now_unix_nano = fathom::now_unix_nano,
+                        std::function<uint64_t()> now_nano = now_boottime_nano);
 
   // A stream of this node; the number names it in the calls below. The stream that the node had before is told by its
   // `replaced`, on this thread, and its number means nothing from then on.
@@ -56,7 +58,8 @@ class NodeRegistry {
  private:
   struct Entry {
     Node node;
-    uint64_t stream = 0;  // 0: none
+    uint64_t seen_nano = 0;  // by `now_nano_`
+    uint64_t stream = 0;     // 0: none
     Replaced replaced;
     NodeLosses losses;
   };
@@ -65,11 +68,13 @@ class NodeRegistry {
   Entry* entry_of(uint64_t stream);
   Entry* find_or_make(const NodeId& id, uint64_t now);
   bool make_room();
-  void forget_silent(uint64_t now);
+  void forget_silent();
+  void see(Entry& entry) const;
   void count_connected();
 
   const RegistryOptions options_;
   const std::function<uint64_t()> now_unix_nano_;
+  const std::function<uint64_t()> now_nano_;
   std::mutex mutex_;
   uint64_t next_stream_ = 1;
   Entries entries_;

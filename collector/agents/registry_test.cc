@@ -31,7 +31,9 @@ class NodeRegistryTest : public ::testing::Test {
   }
 
   uint64_t now_ = kNanosPerHour;
-  NodeRegistry registry_{{.max_nodes = 3, .forget_after_nano = kNanosPerHour}, [this] { return now_; }};
+  uint64_t step_ = 0;  // of the wall clock
+  NodeRegistry registry_{
+      {.max_nodes = 3, .forget_after_nano = kNanosPerHour}, [this] { return now_ + step_; }, [this] { return now_; }};
 };
 
 TEST_F(NodeRegistryTest, ListsByHostAndRemembersWhen) {
@@ -54,6 +56,16 @@ TEST_F(NodeRegistryTest, SilentNodesAreForgottenAfterAWhile) {
   EXPECT_EQ(hosts().size(), 2u);
   now_ += 1;
   EXPECT_EQ(hosts(), std::vector<std::string>{"x"}) << "who is connected stays";
+}
+
+TEST_F(NodeRegistryTest, AStepOfTheWallClockForgetsNoNode) {
+  registry_.detach(attach(1));
+  step_ = 200 * kNanosPerHour;
+  EXPECT_EQ(hosts().size(), 1u);
+  registry_.detach(attach(2));
+  step_ = 0;
+  now_ += kNanosPerHour + 1;
+  EXPECT_EQ(hosts().size(), 0u);
 }
 
 TEST_F(NodeRegistryTest, BeyondTheLimitTheLongestSilentGoes) {
