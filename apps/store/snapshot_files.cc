@@ -10,10 +10,12 @@
 
 #include "base/fd.h"
 #include "base/sha256.h"
+#include "base/small_file.h"
 #include "base/whole_io.h"
 #include "collector/control/rules_file.h"
 #include "snapshot/format/directory.h"
 #include "snapshot/format/kept_answer.h"
+#include "store/clock/age_state.h"
 
 namespace fathom {
 
@@ -24,6 +26,7 @@ namespace fs = std::filesystem;
 constexpr size_t kPieceBytes = 1 << 20;
 constexpr uint64_t kMostMetadata = 16 << 20;  // as the server takes
 constexpr const char* kRules = "tracepoint-rules";
+constexpr const char* kClock = "clock";
 
 std::string snapshots_of(const std::string& data) {
   return data + "/server-snapshots";
@@ -91,6 +94,34 @@ Result<> check_result(const std::string& path) {
 Result<> check_rules(const std::string& data) {
   Result<collector::TracepointRules> rules = collector::read_rules(data);
   return rules ? Result<>() : Result<>(rules.error());
+}
+
+Result<> check_clock(const std::string& data) {
+  Result<std::string> bytes = read_small_file(data + "/" + kClock, store::kMostAgeStateBytes);
+  if (!bytes) return bytes.error();
+  Result<store::AgeState> state = store::decode_age_state(*bytes);
+  return state ? Result<>() : Result<>(state.error());
+}
+
+struct SmallFile {
+  const char* name;
+  const char* part;
+  Result<> (*check)(const std::string& data);
+  bool copied_damaged = false;
+};
+// Without a clock a directory looks like one of an older server, whose stamps are wall clock times. With a damaged one,
+// a server assumes no time off.
+constexpr SmallFile kSmallFiles[] = {{kRules, "tracepoint rules", check_rules},
+                                     {kClock, "age clock", check_clock, true}};
+
+// Whether the file is there and may be copied.
+bool check_small_file(const std::string& data, const SmallFile& file, store::Findings& findings) {
+  const std::string path = data + "/" + file.name;
+  if (!fs::exists(path)) return false;
+  findings.checked(file.part);
+  Result<> checked = file.check(data);
+  if (!checked) findings.damaged({file.part, path, checked.error().message});
+  return checked.ok() || file.copied_damaged;
 }
 
 struct Folder {
@@ -165,10 +196,7 @@ uint64_t snapshot_bytes(const std::string& data) {
 
 void check_snapshot_files(const std::string& data, store::Findings& findings) {
   for (const Folder& folder : kFolders) check_folder(data, folder, findings, [](const std::string&) {});
-  if (!fs::exists(data + "/" + kRules)) return;
-  findings.checked("tracepoint rules");
-  Result<> rules = check_rules(data);
-  if (!rules) findings.damaged({"tracepoint rules", data + "/" + kRules, rules.error().message});
+  for (const SmallFile& file : kSmallFiles) check_small_file(data, file, findings);
 }
 
 Result<> copy_snapshot_files(const std::string& from, const std::string& to, store::Findings& findings) {
@@ -176,12 +204,10 @@ Result<> copy_snapshot_files(const std::string& from, const std::string& to, sto
     if (!folder.copied) continue;
     if (Result<> copied = copy_folder(from, to, folder, findings); !copied) return copied;
   }
-  const std::string rules = from + "/" + kRules;
-  if (!fs::exists(rules)) return {};
-  findings.checked("tracepoint rules");
-  Result<> checked = check_rules(from);
-  if (checked) return copy_file(rules, to + "/" + kRules);
-  findings.damaged({"tracepoint rules", rules, checked.error().message});
+  for (const SmallFile& file : kSmallFiles) {
+    if (!check_small_file(from, file, findings)) continue;
+    if (Result<> copied = copy_file(from + "/" + file.name, to + "/" + file.name); !copied) return copied;
+  }
   return {};
 }
 

@@ -10,6 +10,7 @@
 #include "base/testing/temp_directory.h"
 #include "collector/control/rules_file.h"
 #include "snapshot/format/directory.h"
+#include "store/clock/age_state.h"
 
 namespace fathom {
 namespace {
@@ -27,6 +28,7 @@ class SnapshotFiles : public ::testing::Test {
     snapshot_ = write_snapshot(*made);
     ASSERT_TRUE(made->keep_result("key", "an answer").ok());
     ASSERT_TRUE(collector::write_rules(data(), collector::TracepointRules()).ok());
+    std::ofstream(data() + "/clock", std::ios::binary) << store::encode_age_state({});
   }
 
   std::string data() const { return directory_ / "data"; }
@@ -63,7 +65,7 @@ TEST_F(SnapshotFiles, IntactOnesHaveNoFindings) {
   store::Findings findings;
   check_snapshot_files(data(), findings);
   EXPECT_TRUE(findings.intact()) << findings.damages().front().reason;
-  EXPECT_EQ(findings.parts().size(), 4u);
+  EXPECT_EQ(findings.parts().size(), 5u);
 }
 
 TEST_F(SnapshotFiles, FindsADamagedSnapshot) {
@@ -79,6 +81,16 @@ TEST_F(SnapshotFiles, FindsADamagedImage) {
 TEST_F(SnapshotFiles, FindsDamagedRules) {
   flip(data() + "/tracepoint-rules");
   EXPECT_EQ(damaged_part(), "tracepoint rules");
+}
+
+// A server sets a damaged clock aside and assumes no time off; without one it takes stamps for wall clock times.
+TEST_F(SnapshotFiles, ADamagedClockIsFoundAndCopied) {
+  flip(data() + "/clock");
+  EXPECT_EQ(damaged_part(), "age clock");
+  fs::create_directories(directory_ / "new");
+  store::Findings findings;
+  ASSERT_TRUE(copy_snapshot_files(data(), directory_ / "new", findings).ok());
+  EXPECT_TRUE(fs::exists((directory_ / "new") + "/clock"));
 }
 
 TEST_F(SnapshotFiles, ADamagedAnswerIsFoundAndNotGiven) {
