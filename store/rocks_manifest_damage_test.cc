@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <initializer_list>
 
 #include "store/testing/damage.h"
 #include "store/testing/rocks_rig.h"
@@ -15,7 +16,7 @@ namespace fs = std::filesystem;
 constexpr size_t kManifestHeaderBytes = 7;
 
 class RocksManifestDamage : public ::testing::Test {
- protected:
+ public:
   // Two sealed segments; the last records of the manifest name their files.
   void SetUp() override {
     ASSERT_EQ(rig_.open(), "");
@@ -27,15 +28,17 @@ class RocksManifestDamage : public ::testing::Test {
   }
 
   std::string store() const { return rig_.path() + "/store"; }
-  std::string manifest() const {
-    for (const auto& entry : fs::directory_iterator(store())) {
+  std::string manifest() const { return manifest_of(store()); }
+  static std::string manifest_of(const std::string& store) {
+    for (const auto& entry : fs::directory_iterator(store)) {
       if (entry.path().filename().string().starts_with("MANIFEST-")) return entry.path();
     }
     return "";
   }
   // The offset of the record that is `from_end` records before the last one.
-  uint64_t record(size_t from_end) const {
-    const std::string bytes = read_file(manifest());
+  uint64_t record(size_t from_end) const { return record_of(store(), from_end); }
+  static uint64_t record_of(const std::string& store, size_t from_end) {
+    const std::string bytes = read_file(manifest_of(store));
     std::vector<uint64_t> offsets;
     for (uint64_t at = 0; at + kManifestHeaderBytes <= bytes.size();) {
       offsets.push_back(at);
@@ -44,7 +47,7 @@ class RocksManifestDamage : public ::testing::Test {
     return offsets.at(offsets.size() - 1 - from_end);
   }
   // The record then reaches beyond the end of the file, as the incomplete last record of a crash does.
-  void lengthen_record(size_t from_end) { flip_bit(manifest(), 8 * (record(from_end) + 5) + 6); }
+  void lengthen_record(size_t from_end) const { flip_bit(manifest(), 8 * (record(from_end) + 5) + 6); }
   std::vector<std::string> tables() const {
     std::vector<std::string> found;
     for (const auto& entry : fs::directory_iterator(store())) {
@@ -61,7 +64,6 @@ class RocksManifestDamage : public ::testing::Test {
   RocksRig rig_;
 };
 
-// RocksDB takes it for an incomplete end of the file, opens without the last segments and deletes their files.
 TEST_F(RocksManifestDamage, CorrectsALengthWithOneWrongBit) {
   lengthen_record(3);
   ASSERT_EQ(rig_.open(), "");
@@ -69,6 +71,54 @@ TEST_F(RocksManifestDamage, CorrectsALengthWithOneWrongBit) {
   EXPECT_TRUE(fs::exists(rig_.path() + "/damaged"));
   ASSERT_EQ(rig_.reopen(), "");
   expect_both_traces();
+}
+
+// Where the records behind the damage only add files, RocksDB opens without the last segment and deletes its files.
+class RocksManifestLength : public ::testing::Test {
+ protected:
+  static constexpr size_t kRecords = 12;
+
+  void SetUp() override {
+    ASSERT_EQ(sealed_.open(), "");
+    for (uint64_t trace = 1; trace <= 2; ++trace) {
+      ASSERT_EQ(append_once(sealed_.store(), make_batch({test_span(trace, 1, 0, 10)})).outcome,
+                AppendOutcome::kDurable);
+      ASSERT_TRUE(eventually([&] { return sealed_.store().stats().segments == trace; }));
+    }
+    sealed_.close();
+  }
+  static RocksOptions one_span_per_segment() {
+    RocksOptions options;
+    options.segment_spans = 1;
+    return options;
+  }
+  // Opens a copy in which bits of the length of a record are flipped; the error.
+  std::string open_damaged(RocksRig& copy, size_t from_end, std::initializer_list<uint64_t> bits) const {
+    fs::copy(sealed_.path(), copy.path(), fs::copy_options::recursive);
+    const std::string store = copy.path() + "/store";
+    const uint64_t at = RocksManifestDamage::record_of(store, from_end);
+    for (const uint64_t bit : bits) flip_bit(RocksManifestDamage::manifest_of(store), 8 * (at + 5) + bit);
+    return copy.open();
+  }
+
+  RocksRig sealed_{one_span_per_segment()};
+};
+
+TEST_F(RocksManifestLength, HidesNoSegment) {
+  for (size_t from_end = 0; from_end < kRecords; ++from_end) {
+    SCOPED_TRACE("record " + std::to_string(from_end) + " before the last one");
+    RocksRig copy(one_span_per_segment());
+    ASSERT_EQ(open_damaged(copy, from_end, {6}), "");
+    for (uint64_t trace = 1; trace <= 2; ++trace) EXPECT_TRUE(stored_trace(copy.store(), trace)) << trace;
+  }
+}
+
+// Behind the last record nothing proves that it was complete once.
+TEST_F(RocksManifestLength, WithTwoWrongBitsIsRejected) {
+  for (size_t from_end = 1; from_end < kRecords; ++from_end) {
+    RocksRig copy(one_span_per_segment());
+    EXPECT_NE(open_damaged(copy, from_end, {5, 6}), "") << from_end;
+  }
 }
 
 TEST_F(RocksManifestDamage, RejectsAWrongRecordAndKeepsTheFiles) {
@@ -79,18 +129,12 @@ TEST_F(RocksManifestDamage, RejectsAWrongRecordAndKeepsTheFiles) {
   EXPECT_EQ(tables(), before);
 }
 
-TEST_F(RocksManifestDamage, RejectsALengthWithTwoWrongBits) {
-  const uint64_t at = record(3);
-  flip_bit(manifest(), 8 * (at + 5) + 6);
-  flip_bit(manifest(), 8 * (at + 5) + 5);
-  const std::vector<std::string> before = tables();
-  EXPECT_NE(rig_.open(), "");
-  EXPECT_EQ(tables(), before);
-}
-
-// RocksDB would make a new store here, and delete the files.
+// RocksDB would make a new store here.
 TEST_F(RocksManifestDamage, RejectsAStoreWithoutCurrent) {
   fs::remove(store() + "/CURRENT");
+  for (const auto& entry : fs::directory_iterator(store())) {
+    if (entry.path().extension() == ".log") fs::remove(entry.path());
+  }
   const std::vector<std::string> before = tables();
   const std::string error = rig_.open();
   EXPECT_NE(error.find("its file CURRENT is missing"), std::string::npos) << error;

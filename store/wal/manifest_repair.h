@@ -2,8 +2,8 @@
 //
 // Purpose: RocksDB 7.8 takes a record of the manifest whose length is damaged for the incomplete end of the file, drops
 // it and all records behind it without an error, and then deletes the sorted files that these records named. Without a
-// CURRENT file, RocksDB makes a new store and deletes all sorted files. Both lose acknowledged spans, so a start
-// rejects them. A header with one wrong bit is corrected; the damaged manifest stays in DIR/damaged.
+// CURRENT file and logs, RocksDB makes a new store and deletes all sorted files. Both lose acknowledged spans, so a
+// start rejects them. A header with one wrong bit is corrected; the damaged manifest stays in DIR/damaged.
 // Thread safety: none needed; the caller must hold the store's lock. Errors: kCorrupt for damage, with the fix; failed
 // reads and writes.
 #pragma once
