@@ -193,6 +193,8 @@ def run(flips, seed):
             path, bit = pick(files, chance)
             how = handle(original, copy, path, bit, store, expected)
             outcomes[how or "silent"] += 1
+            if how == "verify":
+                print(f"flips.py: only verification found: {path.relative_to(original)}, bit {bit}", file=sys.stderr)
             if not how:
                 silent.append(f"{path.relative_to(original)}, bit {bit}")
             if number % 100 == 99:
