@@ -143,7 +143,7 @@ Result<RoutedQuery> find_route(std::string_view path, Params& params) {
 
 // Answers about a time of which batches are lost say so.
 void mark_losses(RoutedQuery& routed, const store::TimeRange& range) {
-  if (routed.content_type != RoutedQuery().content_type) return;
+  if (!routed.work || routed.content_type != RoutedQuery().content_type) return;
   routed.work = [work = std::move(routed.work), range](const Stores& stores,
                                                        QueryBudget& budget) -> Result<std::string> {
     Result<std::string> answer = work(stores, budget);

@@ -64,9 +64,9 @@ std::optional<std::string> data_without_store(const std::string& path) {
 
 Error missing_store(const std::string& path, const std::string& found) {
   return corrupt(found + " exists, but " + path +
-                 "/store holds no store (its file CURRENT is missing); mount the disk "
-                 "of " +
-                 path + "/store, or pass an empty directory with --data");
+                 "/store holds no store (its file CURRENT is missing); mount the disk of " + path +
+                 "/store, run 'fathom store repair " + path +
+                 " NEW_DIR' to salvage what is intact, or pass an empty directory with --data");
 }
 
 Error missing_version(const std::string& path, int newest) {

@@ -16,7 +16,7 @@ namespace fathom::store {
 
 class ReadOnlyFiles : public rocksdb::FileSystemWrapper {
  public:
-  explicit ReadOnlyFiles(std::shared_ptr<rocksdb::FileSystem> disk) : FileSystemWrapper(std::move(disk)) {}
+  explicit ReadOnlyFiles(const std::shared_ptr<rocksdb::FileSystem>& disk) : FileSystemWrapper(disk) {}
 
   // From now on, a reader of `path` gets the content of `copy`.
   void replace(const std::string& path, const std::string& copy) { copies_[path] = copy; }
