@@ -145,6 +145,9 @@ TEST_F(RocksRepair, ADamagedSegmentRecordCostsNoSpan) {
   flip_bit(table_of("segment"), 100);
   Findings findings;
   repair(findings);
+  // The blocks do not show the sequence of a last batch that only repeated spans. Its spans may wait in memory once
+  // more, until sealing recognizes them.
+  ASSERT_TRUE(repaired_.store().settle().ok());
   EXPECT_EQ(repaired_.store().stats().spans_stored, spans_);
 }
 
