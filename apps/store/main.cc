@@ -65,7 +65,8 @@ int verify(const cli::Args& args) {
 }
 
 int repair(const cli::Args& args) {
-  const std::string from = args.positional(0), to = std::filesystem::path(args.positional(1)).lexically_normal();
+  const std::string& from = args.positional(0);
+  const std::string to = std::filesystem::path(args.positional(1)).lexically_normal();
   store::RepairRequest request{.from = from, .to = to.ends_with('/') ? to.substr(0, to.size() - 1) : to};
   request.more_bytes = snapshot_bytes(from);
   request.copy_more = [&](const std::string& directory, store::Findings& findings) {

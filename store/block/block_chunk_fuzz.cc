@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/bytes.h"
+#include "store/block/chunk_reader.h"
 #include "store/block/columns.h"
 #include "store/block/detail_chunks.h"
 #include "store/block/filter.h"
@@ -43,7 +44,7 @@ DecodedTraces some_traces(const BlockZone& zone) {
 }
 
 void decode_column(std::string_view body) {
-  ByteReader in(body);
+  ChunkReader in{ChunkBody(body)};
   ColumnReader reader;
   if (!reader.read(in)) return;
   for (const char* text : {"", "7", "true", "0.5", "value-3", "nan", "00000000-0000-0000-0000-000000000000", "00ff"}) {
