@@ -6,6 +6,12 @@
 #include <cstdlib>
 #include <new>
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define FATHOM_ALLOCATIONS_OF_SANITIZER
+#endif
+#endif
+
 namespace fathom::store::testing {
 
 namespace {
@@ -25,6 +31,14 @@ void note_freed(void* memory) {
 }
 
 }  // namespace
+
+bool AllocationMeter::is_available() {
+#if defined(FATHOM_ALLOCATIONS_OF_SANITIZER)
+  return false;
+#else
+  return true;
+#endif
+}
 
 AllocationMeter::AllocationMeter() {
   held_by_thread = most_by_thread = 0;
@@ -53,7 +67,8 @@ void metered_delete(void* memory) {
 
 }  // namespace fathom::store::testing
 
-// The array and sized forms call these two.
+// The array and sized forms call these two. Sanitizers replace them themselves.
+#if !defined(FATHOM_ALLOCATIONS_OF_SANITIZER)
 void* operator new(std::size_t size) {
   return fathom::store::testing::metered_new(size);
 }
@@ -63,3 +78,4 @@ void operator delete(void* memory) noexcept {
 void operator delete(void* memory, std::size_t) noexcept {
   fathom::store::testing::metered_delete(memory);
 }
+#endif

@@ -16,6 +16,8 @@ class AllocationMeter {
   AllocationMeter(const AllocationMeter&) = delete;
   AllocationMeter& operator=(const AllocationMeter&) = delete;
 
+  // False under a sanitizer, which counts nothing here.
+  static bool is_available();
   uint64_t most_bytes() const;
 };
 
