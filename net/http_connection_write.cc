@@ -111,8 +111,8 @@ void HttpConnection::on_written(boost::system::error_code fault, size_t bytes) {
   advance();
 }
 
-// Whoever makes the piece may answer after the connection, and the server, have gone; both are known weakly, as by a
-// Responder.
+// The source may answer after the connection and the server are destroyed. It holds weak references to both, as a
+// Responder does.
 void HttpConnection::ask_for_rest() {
   asked_at_ = Clock::now();
   set_deadline(Clock::time_point::max());

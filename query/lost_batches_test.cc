@@ -1,4 +1,4 @@
-// Answers about a time of which acknowledged batches are lost say so; others do not.
+// Answers are marked if acknowledged batches of their time are lost; other answers are not.
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>

@@ -141,7 +141,7 @@ Result<RoutedQuery> find_route(std::string_view path, Params& params) {
   return not_found("there is nothing at " + std::string(path) + "; GET / lists what there is");
 }
 
-// Answers about a time of which batches are lost say so.
+// Marks the answer if batches of its time are lost.
 void mark_losses(RoutedQuery& routed, const store::TimeRange& range) {
   if (!routed.work || routed.content_type != RoutedQuery().content_type) return;
   routed.work = [work = std::move(routed.work), range](const Stores& stores,

@@ -1,4 +1,4 @@
-// TracePieces: the answer to a trace by id over HTTP, of which the connection holds one piece at a time.
+// TracePieces: the HTTP answer to a query for a trace by id. The connection holds one piece at a time.
 //
 // Purpose: the pieces of a TraceText are written by the threads of queries, as short ones, when the connection asks for
 // them; compressed where the client takes that. Thread safety: as BodySource. Ownership: owns the text; the runner must

@@ -66,7 +66,7 @@ class QueryBudget {
   uint64_t held_bytes() const;
   // The largest sum of both so far.
   uint64_t most_bytes() const;
-  // What may still be spent or held: for who has to know before it takes memory.
+  // What may still be spent or held, for callers that check before they allocate.
   uint64_t left_bytes() const;
   uint64_t deadline_monotonic_nano() const { return deadline_; }
 

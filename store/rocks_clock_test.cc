@@ -53,7 +53,8 @@ class RocksClock : public ::testing::Test {
   void let_retention_run() {
     rig_.store().clock()->observe();
     ASSERT_TRUE(rig_.store().settle().ok());
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    const uint64_t before = clocks().readings();
+    ASSERT_TRUE(eventually([&] { return clocks().readings() >= before + 20; }));
   }
   // The server sees the time pass.
   void run(uint64_t nano) {

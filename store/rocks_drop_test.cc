@@ -1,5 +1,5 @@
-// Retention without sealing: partitions are dropped while sealing is impossible, and traces of which a part stays in
-// memory are answered as what is left of them.
+// Retention without sealing: partitions are dropped while sealing is impossible, and answers show the spans of a trace
+// that are left in memory.
 #include <gtest/gtest.h>
 
 #include <random>

@@ -15,7 +15,12 @@ class TestClocks {
  public:
   explicit TestClocks(uint64_t wall_unix_nano) : wall_(wall_unix_nano) {}
 
-  ClockReading read() const { return {"boot-" + std::to_string(boot_.load()), boottime_.load(), wall_.load()}; }
+  ClockReading read() const {
+    ++readings_;
+    return {"boot-" + std::to_string(boot_.load()), boottime_.load(), wall_.load()};
+  }
+  // How often the clocks were read, to wait for threads that read them regularly.
+  uint64_t readings() const { return readings_; }
   ReadClocks reader() {
     return [this] { return read(); };
   }
@@ -39,6 +44,7 @@ class TestClocks {
   std::atomic<uint64_t> boot_{1};
   std::atomic<uint64_t> boottime_{1'000'000'000'000};
   std::atomic<uint64_t> wall_;
+  mutable std::atomic<uint64_t> readings_{0};
 };
 
 }  // namespace fathom::store::testing

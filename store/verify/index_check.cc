@@ -65,7 +65,7 @@ class NotesCheck {
     if (!id || !live_.is_live(keys::partition_of(key))) return;
     Result<std::vector<TracePart>> parts = reader_.parts(*id);
     if (!parts) return damaged(*id, parts.error().message);
-    // All of its later spans may have been repetitions, of which nothing is stored.
+    // All of its later spans may have been repetitions, which are not stored.
     const bool here = std::ranges::find(*parts, keys::partition_of(key), &TracePart::partition) != parts->end();
     if (!here) damaged(*id, "the trace has no spans in the partition of the note");
   }

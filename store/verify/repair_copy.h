@@ -37,8 +37,8 @@ Result<> copy_stage(const RepairCopy& repair, const SealedState& sealed);
 // Captures whose headers and contents are intact.
 Result<> copy_captures(const RepairCopy& repair);
 
-// Adds segments that have blocks and no readable record: what the record said is in the directory, but for the times of
-// reception, which lie between those of its neighbours.
+// Adds segments that have blocks and no readable record. The record is derived from the directory; the times of
+// reception are taken from the neighbouring segments.
 void add_orphans(const RepairCopy& repair, View& view);
 
 }  // namespace fathom::store

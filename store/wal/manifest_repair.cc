@@ -42,7 +42,7 @@ bool is_fragment(std::string_view bytes) {
   return checksum == fragment_checksum(static_cast<FragmentType>(type), payload);
 }
 
-// A record that a crash left incomplete has nothing behind it. Intact fragments there prove that its length is damaged.
+// Nothing follows a record that a crash left incomplete. Intact fragments behind it prove that its length is damaged.
 Result<bool> is_torn(rocksdb::Env& env, const std::string& path, uint64_t incomplete_from) {
   std::string bytes;
   rocksdb::Status status = rocksdb::ReadFileToString(&env, path, &bytes);

@@ -11,7 +11,7 @@ const LOST = {
   most_batches: 1200,
 };
 
-it("says how many batches are lost, and of which time", () => {
+it("reports how many batches are lost, and when they were received", () => {
   expect(lostBatchesText(LOST)).toMatch(/^Damage .* at most 1,200 batches of spans, received between .*2026-11-21/);
   expect(lostBatchesText({ ...LOST, most_batches: null })).toContain("an unknown number of batches");
 });
