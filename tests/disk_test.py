@@ -192,6 +192,16 @@ class KeepLess(FullDisk):
             self.has_room(server, stored)
             self.assertEqual(self.get(server, "/readyz")[0], 200)
 
+    def test_at_the_next_start(self):
+        self.filler.unlink()
+        with Daemon("fathom-server", self.config(self.MUCH)) as server:
+            stored = self.store_much(server)
+            until((self.disk / "data/ballast").exists, "the ballast")
+            self.fill_to_the_last_byte()
+        with Daemon("fathom-server", self.config(self.LITTLE)) as server:
+            server.otlp_http = server.addresses["otlp_http"]
+            self.has_room(server, stored)
+
 
 if __name__ == "__main__":
     if INSIDE in os.environ:

@@ -284,6 +284,12 @@ uint64_t Database::sum_and_log(const std::string& property) {
   return total;
 }
 
+void Database::limit_log(uint64_t bytes) {
+  if (std::exchange(log_limit_, bytes) == bytes) return;
+  rocksdb::Status status = db_->SetDBOptions({{"max_total_wal_size", std::to_string(bytes)}});
+  if (!status.ok()) log_warning("cannot limit the size of the log: " + status.ToString());
+}
+
 void Database::measure_log() {
   rocksdb::Env* env = db_->GetEnv();
   std::vector<std::string> files;

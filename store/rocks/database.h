@@ -80,6 +80,9 @@ class Database {
   uint64_t file_bytes(Family family);  // that are in use
   // Reads the directory; what cannot be read stays as it was.
   void measure_log();
+  // Beyond this size of the logs, RocksDB flushes the families with the oldest rows at the next write. Only with room
+  // on the disk: a flush without room stops RocksDB. An open has the greatest limit.
+  void limit_log(uint64_t bytes);
   // Takes what is deleted out of a family's files; returns when it is done, or stop_compacting() was called.
   rocksdb::Status compact(Family family);
   void stop_compacting() { db_->DisableManualCompaction(); }
@@ -111,6 +114,7 @@ class Database {
   const Ballast ballast_;
   std::shared_ptr<std::atomic<bool>> stopped_ = std::make_shared<std::atomic<bool>>(false);
   std::atomic<uint64_t> log_bytes_{0};
+  uint64_t log_limit_ = 0;
   std::mutex changing_files_;
   std::unique_ptr<rocksdb::DB> db_;
   std::array<rocksdb::ColumnFamilyHandle*, kFamilies> handles_{};

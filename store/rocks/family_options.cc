@@ -21,6 +21,8 @@ namespace fathom::store {
 
 namespace {
 
+constexpr uint64_t kMostLogBytes = 256 << 20;
+
 // Which partition a row belongs to, where its key begins with it.
 uint32_t partition_in_front(std::string_view key) {
   return keys::partition_of(key);
@@ -121,12 +123,6 @@ int open_files() {
   return static_cast<int>(std::min<uint64_t>(kEnough, limit.rlim_cur / 2));
 }
 
-// A limit of size is for logs too, and they must leave most of it to what is sealed.
-uint64_t most_log_bytes(const RocksOptions& options) {
-  constexpr uint64_t kMost = 256 << 20, kLeast = 2 << 20;
-  return options.retention_bytes == 0 ? kMost : std::clamp(options.retention_bytes / 8, kLeast, kMost);
-}
-
 void tune_stage(rocksdb::Options& family) {
   // Big enough that most batches are sealed, and their rows deleted, before a flush writes them a second time.
   family.write_buffer_size = 32 << 20;
@@ -155,6 +151,11 @@ void tune_partitioned(rocksdb::Options& family) {
 
 }  // namespace
 
+uint64_t most_log_bytes(uint64_t retention_bytes) {
+  constexpr uint64_t kLeast = 2 << 20;
+  return retention_bytes == 0 ? kMostLogBytes : std::clamp(retention_bytes / 8, kLeast, kMostLogBytes);
+}
+
 rocksdb::Options base_options(const RocksOptions& options) {
   rocksdb::Options db;
   if (options.env != nullptr) db.env = options.env;
@@ -162,7 +163,7 @@ rocksdb::Options base_options(const RocksOptions& options) {
   db.create_missing_column_families = true;
   db.max_background_jobs = 2;
   db.max_open_files = open_files();
-  db.max_total_wal_size = most_log_bytes(options);
+  db.max_total_wal_size = kMostLogBytes;
   db.keep_log_file_num = 2;
   db.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
   db.write_buffer_size = 4 << 20;

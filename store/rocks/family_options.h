@@ -12,6 +12,9 @@
 
 namespace fathom::store {
 
+// How large the logs may be: a limit of size holds for them, too, and they leave most of it to sealed spans.
+uint64_t most_log_bytes(uint64_t retention_bytes);
+
 // What all families and the database have in common.
 rocksdb::Options base_options(const RocksOptions& options);
 rocksdb::Options family_options(Family which, const RocksOptions& options, const std::shared_ptr<rocksdb::Cache>& cache,

@@ -41,8 +41,7 @@ Result<uint64_t> count_missing(Engine& engine, uint64_t after, uint64_t before) 
 // The first batch after `sequence` that a later log or a flushed file still has.
 Result<std::optional<StagedBatch>> first_staged(Engine& engine, uint64_t sequence) {
   Database& database = *engine.database;
-  std::unique_ptr<rocksdb::Iterator> rows(
-      database.db().NewIterator(rocksdb::ReadOptions(), database.family(Family::kStage)));
+  std::unique_ptr<rocksdb::Iterator> rows(database.db().NewIterator(scan_options(), database.family(Family::kStage)));
   rows->Seek(keys::stage(std::max(sequence, engine.sealed_sequence.load()) + 1));
   if (!rows->status().ok()) return from_status(rows->status(), "read the stage");
   if (!rows->Valid()) return std::optional<StagedBatch>();

@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "store/rocks/counters.h"
 #include "store/rocks/disk_space.h"
+#include "store/rocks/family_options.h"
 #include "store/rocks/keys.h"
 #include "store/rocks/sealer.h"
 #include "store/rocks/stage_rows.h"
@@ -96,7 +97,8 @@ Result<> Maintenance::room_to_seal(const Generation& generation) {
   constexpr uint64_t kLeftBytes = 1 << 20;
   if (engine_.writable.load()) return {};
   const std::optional<DiskSpace> space = measure_disk(engine_);
-  const uint64_t needed = generation.encoded_bytes() + kLeftBytes;
+  // Publishing a segment flushes other families.
+  const uint64_t needed = generation.encoded_bytes() + engine_.database->flush_bytes(0) + kLeftBytes;
   if (!space || space->free_bytes >= needed) return {};
   return unavailable("the disk is full: " + std::to_string(space->free_bytes) +
                      " bytes are free, and a segment needs " + std::to_string(needed));
@@ -203,6 +205,7 @@ void Maintenance::apply_retention() {
     note(retention_.complete(committer_));
   }
   if (leftovers_.exchange(false) && !reclaim()) leftovers_ = true;
+  if (engine_.writable.load()) engine_.database->limit_log(most_log_bytes(options.retention_bytes));
 }
 
 void Maintenance::keep_to_size() {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "store/captures/capture_row.h"
+#include "store/rocks/scan_options.h"
 
 namespace fathom::store {
 
@@ -14,7 +15,7 @@ std::string_view text_of(const rocksdb::Slice& slice) {
 
 // All of them, because a server before version 7 stamped by a clock that can go back.
 Result<uint64_t> newest_staged(Database& database) {
-  rocksdb::ReadOptions options;
+  rocksdb::ReadOptions options = scan_options();
   options.total_order_seek = true;
   std::unique_ptr<rocksdb::Iterator> rows(database.db().NewIterator(options, database.family(Family::kStage)));
   uint64_t newest = 0;
@@ -27,7 +28,7 @@ Result<uint64_t> newest_staged(Database& database) {
 
 Result<uint64_t> newest_capture(Database& database) {
   std::unique_ptr<rocksdb::Iterator> rows(
-      database.db().NewIterator(rocksdb::ReadOptions(), database.family(Family::kCaptureIndex)));
+      database.db().NewIterator(scan_options(), database.family(Family::kCaptureIndex)));
   const std::string series = capture_keys::receptions();
   rows->SeekForPrev(capture_keys::at(series, UINT64_MAX, {}));
   if (!rows->status().ok()) return from_status(rows->status(), "read the list of captures");

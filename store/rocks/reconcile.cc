@@ -6,6 +6,7 @@
 #include "store/rocks/identity_log.h"
 #include "store/rocks/keys.h"
 #include "store/rocks/retention.h"
+#include "store/rocks/scan_options.h"
 
 namespace fathom::store {
 
@@ -84,7 +85,7 @@ Result<> forget_lost_identities(Engine& engine) {
   Database& database = *engine.database;
   rocksdb::WriteBatch lost;
   std::unique_ptr<rocksdb::Iterator> rows(
-      database.db().NewIterator(rocksdb::ReadOptions(), database.family(Family::kIdentity)));
+      database.db().NewIterator(scan_options(), database.family(Family::kIdentity)));
   for (rows->SeekToFirst(); rows->Valid(); rows->Next()) {
     Result<bool> stored = is_stored(engine, rows->value().ToStringView());
     if (!stored) return stored.error();

@@ -2,8 +2,8 @@
 //
 // Purpose: a write changes several families at once, but RocksDB flushes each family on its own. If the log loses the
 // write, a flushed family keeps its part of it and the others do not have theirs. These functions complete or undo such
-// partial writes. Writes whose loss they could not undo are flushed before anything depends on them (sealer.cc,
-// retention.cc). Thread safety: call at start, before other threads. Errors: failed reads and writes.
+// partial writes. Writes whose loss they could not undo are flushed before anything depends on them (sealer.cc). Thread
+// safety: call at start, before other threads. Errors: failed reads and writes.
 #pragma once
 
 #include "store/rocks/engine.h"

@@ -167,11 +167,6 @@ class SegmentFiles {
           "the disk failed under RocksDB; stored spans are safe and readable, and sealing goes on when "
           "the store is opened again");
     }
-    // A flush that finds no room on the disk would stop RocksDB.
-    constexpr uint64_t kFlushRoomBytes = 4 << 20;
-    uint64_t free_bytes = UINT64_MAX;
-    database_.db().GetEnv()->GetFreeSpace(database_.path(), &free_bytes).PermitUncheckedError();
-    if (free_bytes < kFlushRoomBytes) return unavailable("the disk is full: sealing waits for room");
     // The segment refers to operations by number. Damage to the log must not destroy their rows, because a later start
     // would reuse the numbers. Ingestion flushes the notes of corrected traces, whose deletion must not outlive the
     // corrections.

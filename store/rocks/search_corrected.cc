@@ -1,4 +1,5 @@
 // The part of Search that finds traces which retention shortened: lists and blocks still have their old places.
+#include "store/rocks/scan_options.h"
 #include "store/rocks/search.h"
 #include "store/rocks/search_best.h"
 
@@ -40,7 +41,7 @@ Result<> Search::scan_corrected(const Node& node) {
 Result<> Search::scan_corrected_rows(const Node& node) {
   Best best = make_best(node.bound);
   Database& database = *engine_.database;
-  rocksdb::ReadOptions options;
+  rocksdb::ReadOptions options = scan_options();
   options.snapshot = view_->snapshot.get();
   std::unique_ptr<rocksdb::Iterator> rows(database.db().NewIterator(options, database.family(Family::kCorrected)));
   for (rows->Seek(keys::partition(engine_.live->oldest())); rows->Valid(); rows->Next()) {
