@@ -15,7 +15,6 @@
 #include "store/rocks/data_directory.h"
 #include "store/rocks/database_options.h"
 #include "store/rocks/disk_space.h"
-#include "store/rocks/family_options.h"
 #include "store/rocks/keys.h"
 #include "store/rocks/upgrade_backup.h"
 #include "store/rocks/upgrade_keeper.h"
@@ -26,9 +25,6 @@ namespace fathom::store {
 namespace {
 
 constexpr int kFormatVersion = 7;
-constexpr std::array<const char*, kFamilies> kFamilyNames = {
-    "default", "stage",   "identity", "operation", "segment", "block",        "trace",
-    "slow",    "latency", "straddle", "corrected", "capture", "capture_index"};
 
 Result<> make_ingest_directory(const std::string& path) {
   std::error_code error;
@@ -159,21 +155,17 @@ Error from_status(const rocksdb::Status& status, const std::string& doing) {
 }
 
 Result<std::unique_ptr<Database>> Database::open(const RocksOptions& options,
-                                                 std::shared_ptr<const LivePartitions> live_partitions) {
+                                                 const std::shared_ptr<const LivePartitions>& live_partitions) {
   // Asked first: RocksDB would put the other one's log file aside each time that it is refused.
   if (auto holder = lock_holder(options.path + "/store/LOCK")) return in_use(options.path, *holder);
   std::unique_ptr<Database> database(new Database(options.path));
   // On a full disk there are queries at least.
   database->ballast_.throw_off_if_full();
-  rocksdb::Options whole = base_options(options);
+  DatabaseOptions all = database_options(options, live_partitions);
+  rocksdb::Options& whole = all.whole;
   Result<DirectoryFormat> format = prepare_directory(*whole.env, options);
   if (!format) return format.error();
-  std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(options.cache_bytes, 4, false, 0.7);
-  Families families;
-  for (size_t i = 0; i < kFamilies; ++i) {
-    database->options_[i] = family_options(static_cast<Family>(i), options, cache, live_partitions);
-    families.emplace_back(kFamilyNames[i], database->options_[i]);
-  }
+  for (size_t i = 0; i < kFamilies; ++i) database->options_[i] = rocksdb::Options(whole, all.families[i].options);
   Handles handles;
   rocksdb::DB* db = nullptr;
   whole.listeners = {make_fault_listener(database->stopped_)};
@@ -181,7 +173,7 @@ Result<std::unique_ptr<Database>> Database::open(const RocksOptions& options,
   // repair_logs() has removed incomplete and damaged records, so RocksDB must not find any.
   whole.wal_recovery_mode = rocksdb::WALRecoveryMode::kAbsoluteConsistency;
   if (Result<> repaired = repair_logs_alone(*whole.env, options.path); !repaired) return repaired.error();
-  rocksdb::Status status = open_families(whole, options.path + "/store", families, &handles, &db);
+  rocksdb::Status status = open_families(whole, options.path + "/store", all.families, &handles, &db);
   if (!status.ok()) return open_error(status, options.path);
   database->db_.reset(db);
   remove_leftovers(options.path);
@@ -190,15 +182,6 @@ Result<std::unique_ptr<Database>> Database::open(const RocksOptions& options,
     if (Result<> finished = write_version(*whole.env, options.path, kFormatVersion); !finished) return finished.error();
   }
   return database;
-}
-
-DatabaseOptions database_options(const RocksOptions& options, const std::shared_ptr<const LivePartitions>& live) {
-  const std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(options.cache_bytes, 4, false, 0.7);
-  DatabaseOptions all{base_options(options), {}};
-  for (size_t i = 0; i < kFamilies; ++i) {
-    all.families.emplace_back(kFamilyNames[i], family_options(static_cast<Family>(i), options, cache, live));
-  }
-  return all;
 }
 
 Database::~Database() {

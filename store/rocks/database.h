@@ -49,7 +49,7 @@ Error from_status(const rocksdb::Status& status, const std::string& doing);
 class Database {
  public:
   static Result<std::unique_ptr<Database>> open(const RocksOptions& options,
-                                                std::shared_ptr<const LivePartitions> live_partitions);
+                                                const std::shared_ptr<const LivePartitions>& live_partitions);
   // Changes nothing in the directory and needs no lock; options.env must reject writes. Damaged sorted files fail when
   // they are read, not here. The logs' rows are read into memory. Directories of format 5 and older lack the families
   // of captures.

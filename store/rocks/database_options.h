@@ -1,12 +1,15 @@
-// The options with which RocksDB opens a data directory, for the code that opens it: Database and tools.
+// The options with which RocksDB opens a data directory: of the whole database and of each column family.
 //
-// Thread safety: a pure function. Ownership: the families share one new cache of options.cache_bytes.
+// Purpose: the one place that tunes RocksDB, for everything that opens a data directory: Database and tools. Thread
+// safety: pure functions. Ownership: the families share one new cache of options.cache_bytes. Units: in names.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
 #include <rocksdb/db.h>
+#include <rocksdb/listener.h>
 
 #include "store/rocks/live_partitions.h"
 #include "store/rocks/rocks_store.h"
@@ -19,5 +22,11 @@ struct DatabaseOptions {
 };
 
 DatabaseOptions database_options(const RocksOptions& options, const std::shared_ptr<const LivePartitions>& live);
+
+// How large the logs may be: a limit of size holds for them, too, and they leave most of it to sealed spans.
+uint64_t most_log_bytes(uint64_t retention_bytes);
+
+// Sets `stopped` when a fault of the disk has stopped RocksDB.
+std::shared_ptr<rocksdb::EventListener> make_fault_listener(std::shared_ptr<std::atomic<bool>> stopped);
 
 }  // namespace fathom::store

@@ -1,8 +1,9 @@
-#include "store/rocks/family_options.h"
+#include "store/rocks/database_options.h"
 
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <rocksdb/compaction_filter.h>
@@ -14,6 +15,7 @@
 
 #include "base/thread_priority.h"
 #include "store/rocks/block_cuts.h"
+#include "store/rocks/database.h"
 #include "store/rocks/keys.h"
 #include "store/rocks/merge_operators.h"
 
@@ -22,6 +24,9 @@ namespace fathom::store {
 namespace {
 
 constexpr uint64_t kMostLogBytes = 256 << 20;
+constexpr std::array<const char*, kFamilies> kFamilyNames = {
+    "default", "stage",   "identity", "operation", "segment", "block",        "trace",
+    "slow",    "latency", "straddle", "corrected", "capture", "capture_index"};
 
 // Which partition a row belongs to, where its key begins with it.
 uint32_t partition_in_front(std::string_view key) {
@@ -149,13 +154,6 @@ void tune_partitioned(rocksdb::Options& family) {
   family.sst_partitioner_factory = rocksdb::NewSstPartitionerFixedPrefixFactory(8);
 }
 
-}  // namespace
-
-uint64_t most_log_bytes(uint64_t retention_bytes) {
-  constexpr uint64_t kLeast = 2 << 20;
-  return retention_bytes == 0 ? kMostLogBytes : std::clamp(retention_bytes / 8, kLeast, kMostLogBytes);
-}
-
 rocksdb::Options base_options(const RocksOptions& options) {
   rocksdb::Options db;
   if (options.env != nullptr) db.env = options.env;
@@ -217,6 +215,22 @@ rocksdb::Options family_options(Family which, const RocksOptions& options, const
   }
   family.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   return family;
+}
+
+}  // namespace
+
+uint64_t most_log_bytes(uint64_t retention_bytes) {
+  constexpr uint64_t kLeast = 2 << 20;
+  return retention_bytes == 0 ? kMostLogBytes : std::clamp(retention_bytes / 8, kLeast, kMostLogBytes);
+}
+
+DatabaseOptions database_options(const RocksOptions& options, const std::shared_ptr<const LivePartitions>& live) {
+  const std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(options.cache_bytes, 4, false, 0.7);
+  DatabaseOptions all{base_options(options), {}};
+  for (size_t i = 0; i < kFamilies; ++i) {
+    all.families.emplace_back(kFamilyNames[i], family_options(static_cast<Family>(i), options, cache, live));
+  }
+  return all;
 }
 
 std::shared_ptr<rocksdb::EventListener> make_fault_listener(std::shared_ptr<std::atomic<bool>> stopped) {
