@@ -36,6 +36,8 @@ class RocksRepair : public ::testing::Test {
     ASSERT_EQ(original.open(), "");
     expected_ = all_answers(original.store());
     spans_ = original.store().stats().spans_stored;
+    ASSERT_TRUE(original.store().settle().ok());
+    sealed_spans_ = original.store().stats().spans_stored;
   }
 
   // A part of the names of the files; the largest with the text.
@@ -90,6 +92,7 @@ class RocksRepair : public ::testing::Test {
   RocksRig repaired_{populated_options()};
   Answers expected_;
   uint64_t spans_ = 0;
+  uint64_t sealed_spans_ = 0;  // once sealing has recognized repeated spans that wait in memory
 };
 
 TEST_F(RocksRepair, AnIntactDirectoryKeepsAllAnswers) {
@@ -148,7 +151,7 @@ TEST_F(RocksRepair, ADamagedSegmentRecordCostsNoSpan) {
   // The blocks do not show the sequence of a last batch that only repeated spans. Its spans may wait in memory once
   // more, until sealing recognizes them.
   ASSERT_TRUE(repaired_.store().settle().ok());
-  EXPECT_EQ(repaired_.store().stats().spans_stored, spans_);
+  EXPECT_EQ(repaired_.store().stats().spans_stored, sealed_spans_);
 }
 
 TEST_F(RocksRepair, ADamagedLogCostsABatch) {
