@@ -4,6 +4,7 @@ whose text is larger than that can be read to its end.
 
 import http.client
 import json
+import os
 import pathlib
 import unittest
 
@@ -22,6 +23,10 @@ TARGETS = ["/api/v1/traces/{trace}", "/api/v1/traces/{trace}/timeline", "/api/v1
            "/api/v1/attributes/blob/values?since=1h&limit=1000&service=hostile", "/api/v1/heatmap?since=1h&where=blob!=x",
            "/api/v1/differences?since=1h&min_duration=1ms", "/api/v1/differences?since=1h&min_duration=1ms&within=trace",
            "/api/v1/graph?since=1h", "/api/v1/operations?since=1h", "/api/v1/services?since=1h", "/api/v1/latency?since=1h"]
+
+# The sanitizer would keep 256 MiB of freed memory, which nothing is charged for.
+os.environ["ASAN_OPTIONS"] = ":".join(filter(None, [os.environ.get("ASAN_OPTIONS"), "quarantine_size_mb=0",
+                                                    "thread_local_quarantine_size_kb=0"]))
 
 
 def peak_bytes(pid):
