@@ -47,6 +47,9 @@ enum class Fault {
   kSampleForeign,
   kSampleTooLarge,
   kCallMiscounted,
+  kTracePageLacksSpan,
+  kTooFewSpansAtMost,
+  kOversizedUnmarked,
 };
 
 class FaultyStore : public MemoryStore {
@@ -72,8 +75,12 @@ class FaultyStore : public MemoryStore {
     if (fault_ == Fault::kFindUnordered && rows->size() > 2) std::swap((*rows)[0], (*rows)[2]);
     return rows;
   }
-  Result<StoredTrace> trace(const TraceId& id, QueryBudget& budget) override {
-    Result<StoredTrace> trace = MemoryStore::trace(id, budget);
+  Result<StoredTrace> trace_page(const TraceId& id, const std::optional<TraceCursor>& after, size_t limit,
+                                 QueryBudget& budget) override {
+    Result<StoredTrace> trace = MemoryStore::trace_page(id, after, limit, budget);
+    if (trace && fault_ == Fault::kTracePageLacksSpan && trace->next && trace->spans.size() > 1)
+      trace->spans.pop_back();
+    if (trace && fault_ == Fault::kTooFewSpansAtMost && trace->oversized) trace->spans_at_most = 1;
     if (!trace || fault_ != Fault::kConflictUnflagged) return trace;
     for (StoredSpan& span : trace->spans) span.conflicting = false;
     return trace;
@@ -134,6 +141,7 @@ class FaultyStore : public MemoryStore {
   void spoil(std::vector<SlowRow>& rows) const {
     if (fault_ == Fault::kRowLost && rows.size() > 20) rows.erase(rows.begin() + 10);
     if (fault_ == Fault::kTraceCount && !rows.empty()) ++rows.back().spans;
+    for (SlowRow& row : rows) row.oversized = row.oversized && fault_ != Fault::kOversizedUnmarked;
     for (size_t i = 1; fault_ == Fault::kTiesSwapped && i < rows.size(); ++i) {
       if (rows[i - 1].duration_nano == rows[i].duration_nano) std::swap(rows[i - 1], rows[i]);
     }
@@ -145,7 +153,7 @@ class FaultyStore : public MemoryStore {
 class FaultyHarness : public Harness {
  public:
   FaultyHarness(const HarnessOptions& options, Fault fault)
-      : store_({options.operations_per_service, clock()}, fault) {}
+      : store_({options.operations_per_service, options.trace_spans, clock()}, fault) {}
   SpanStore& store() override { return store_; }
   void reopen() override {}
 
@@ -158,7 +166,7 @@ StoreFactory faulty_factory(Fault fault) {
 }
 
 TEST(RandomOps, EveryFaultIsCaught) {
-  for (int fault = 0; fault <= static_cast<int>(Fault::kCallMiscounted); ++fault) {
+  for (int fault = 0; fault <= static_cast<int>(Fault::kOversizedUnmarked); ++fault) {
     bool caught = false;
     for (uint64_t seed = 1; seed <= 24 && !caught; ++seed) {
       caught = compare_stores(model_factory(), faulty_factory(static_cast<Fault>(fault)), seed, 150).has_value();

@@ -30,6 +30,7 @@ class RocksHarness : public Harness {
     options.durability = Durability::kOs;  // what fsync adds is tested where power cuts are
     options.segment_spans = segment_spans_;
     options.operations_per_service = static_cast<uint32_t>(limits_.operations_per_service);
+    options.oversized.spans = limits_.trace_spans;
     options.cache_bytes = 8 << 20;
     options.reserve_disk_bytes = 0;
     options.read_clocks = [now = clock()] { return ClockReading{"boot", now(), now()}; };

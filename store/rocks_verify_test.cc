@@ -162,7 +162,7 @@ TEST(RocksVerifyPlaces, RejectsADirectoryWithoutAStore) {
 
 // Older formats have filters and lists of other shapes.
 TEST(RocksVerifyVersions, DirectoriesOfAllVersionsAreIntact) {
-  for (const char* version : {"v1", "v2", "v3", "v4", "v5", "v6"}) {
+  for (const char* version : {"v1", "v2", "v3", "v4", "v5", "v6", "v7"}) {
     SCOPED_TRACE(version);
     TempDirectory directory;
     fs::copy(std::string(FATHOM_TESTDATA "/data-") + version, directory / "data", fs::copy_options::recursive);

@@ -8,6 +8,11 @@
 //  - A span belongs to a range by its start, a trace by its earliest start; ranges are [from, to). Indexes use
 //  corrected
 //    time: sent + clock offset.
+//  - A trace becomes oversized when more spans of it are stored than the store's limit (131,072), and stays so for as
+//    long as a span of it is stored. From then on, in the order of reception, its rows no longer collapse and none is
+//    flagged. Its duration, root and error are exact; `complete` is false, because it is not known; its number of spans
+//    is an upper bound; trace() returns a page; calls() counts its spans and none of its calls. A store may also treat
+//    a trace as oversized whose spans it had to scatter over too many places.
 //  - Rows equal in every field collapse into one; equal ids with other content are both kept, and flagged.
 //  - service, operation, where and errors must hold on one span; a trace matches if any of its spans does.
 //  - `where` looks at the span's attributes and its resource's (condition.h).
@@ -92,8 +97,9 @@ struct SlowRow {
   uint64_t duration_nano = 0;
   uint64_t root_duration_nano = 0;  // 0 while no root is stored
   bool complete = false;
-  bool error = false;  // by trace: any span's status is an error; by span: this one's
-  uint64_t spans = 0;  // of the trace
+  bool error = false;      // by trace: any span's status is an error; by span: this one's
+  bool oversized = false;  // of the trace
+  uint64_t spans = 0;      // of the trace; of an oversized one an upper bound
 };
 
 struct SlowPage {
@@ -108,14 +114,28 @@ struct TraceIdRange {
   bool contains(const TraceId& id) const { return id >= first && id <= last; }
 };
 
-// A whole trace; owns what its spans' views point into.
+// Where a page of an oversized trace ended. All pages tell of one moment of reception, as those of slowest() do.
+struct TraceCursor {
+  uint64_t received_sequence = 0;
+  uint64_t first_sequence = 0;   // of the spans that the store keeps together with the last one of the page
+  uint64_t start_unix_nano = 0;  // of the last span of the page, corrected
+  SpanId span_id;
+  uint64_t sequence = 0;
+};
+
+inline constexpr size_t kTracePageSpans = 1000;
+
+// A whole trace, or a page of an oversized one; owns what its spans' views point into.
 struct StoredTrace {
   TraceId trace_id;
   uint64_t start_unix_nano = 0;  // corrected
   uint64_t duration_nano = 0;
   bool complete = false;
-  std::vector<StoredSpan> spans;  // by corrected start, then span id
+  std::vector<StoredSpan> spans;  // by corrected start, then span id; pages: see trace_page()
   std::vector<std::shared_ptr<const void>> owners;
+  bool oversized = false;
+  uint64_t spans_at_most = 0;       // of the whole trace; exact unless it is oversized
+  std::optional<TraceCursor> next;  // of an oversized trace: where the next page begins
 };
 
 struct OperationKey {
@@ -184,8 +204,15 @@ class SpanStore {
                                    QueryBudget& budget) = 0;
   // Matching traces or spans, newest start first.
   virtual Result<std::vector<SlowRow>> find(const Filter& filter, By by, size_t limit, QueryBudget& budget) = 0;
-  // kNotFound when no span of it is stored.
-  virtual Result<StoredTrace> trace(const TraceId& trace_id, QueryBudget& budget) = 0;
+  // kNotFound when no span of it is stored. Of an oversized trace: its first kTracePageSpans spans.
+  Result<StoredTrace> trace(const TraceId& trace_id, QueryBudget& budget) {
+    return trace_page(trace_id, std::nullopt, kTracePageSpans, budget);
+  }
+  // Of an oversized trace the first `limit` spans behind `after`, in an order of the store's that follows reception
+  // roughly; a few more where several are alike in start, id and reception. The last page may be empty. Any other trace
+  // whole.
+  virtual Result<StoredTrace> trace_page(const TraceId& trace_id, const std::optional<TraceCursor>& after, size_t limit,
+                                         QueryBudget& budget) = 0;
   // Which traces of these are stored, ascending; the first `most` of them. A seek for what is sealed, a look at every
   // trace that is not.
   virtual Result<std::vector<TraceId>> trace_ids(const TraceIdRange& range, size_t most, QueryBudget& budget) = 0;

@@ -70,7 +70,10 @@ class FakeStore : public store::SpanStore {
   Result<std::vector<store::SlowRow>> find(const store::Filter&, store::By, size_t, store::QueryBudget&) override {
     return no_queries();
   }
-  Result<store::StoredTrace> trace(const TraceId&, store::QueryBudget&) override { return no_queries(); }
+  Result<store::StoredTrace> trace_page(const TraceId&, const std::optional<store::TraceCursor>&, size_t,
+                                        store::QueryBudget&) override {
+    return no_queries();
+  }
   Result<std::vector<TraceId>> trace_ids(const store::TraceIdRange&, size_t, store::QueryBudget&) override {
     return no_queries();
   }

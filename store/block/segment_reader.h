@@ -63,7 +63,9 @@ struct BlockZone {
   uint32_t traces = 0;
   uint64_t min_start_unix_nano = 0;  // of rows, corrected
   uint64_t max_start_unix_nano = 0;
-  uint64_t min_trace_start_unix_nano = 0;  // of the traces' (cumulative) summaries
+  // Of the (cumulative) summaries of traces that are not oversized; without such traces the minimum is above the
+  // maximum.
+  uint64_t min_trace_start_unix_nano = 0;
   uint64_t max_trace_start_unix_nano = 0;
   uint64_t max_span_duration_nano = 0;
   uint64_t max_trace_duration_nano = 0;

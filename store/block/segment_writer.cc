@@ -28,9 +28,10 @@ uint64_t duration_of(const SegmentRow& row) {
   return span.end_unix_nano > span.start_unix_nano ? span.end_unix_nano - span.start_unix_nano : 0;
 }
 
-// Of the trace and of its spans here, which may take longer where senders' clocks say nonsense.
+// Of the trace and of its spans here, which may take longer where senders' clocks say nonsense. Searches do not take
+// oversized traces from blocks, so only their spans count.
 uint64_t longest_of(std::span<const SegmentRow> rows, const SegmentTrace& trace) {
-  uint64_t longest = trace.summary.duration_nano;
+  uint64_t longest = trace.summary.oversized ? 0 : trace.summary.duration_nano;
   for (const SegmentRow& row : rows.subspan(trace.first_row, trace.row_count)) {
     longest = std::max(longest, duration_of(row));
   }
@@ -64,6 +65,7 @@ BlockZone zone_of(const BlockRows& rows) {
   for (const SegmentRow& row : rows.rows) add_row(zone, row);
   for (const TracePiece& piece : rows.traces) {
     const TraceSummary& summary = piece.trace->summary;
+    if (summary.oversized) continue;
     widen(zone.min_trace_start_unix_nano, zone.max_trace_start_unix_nano, summary.start_unix_nano);
     zone.max_trace_duration_nano = std::max(zone.max_trace_duration_nano, summary.duration_nano);
   }

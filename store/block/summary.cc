@@ -4,13 +4,14 @@ namespace fathom::store {
 
 namespace {
 
-constexpr uint8_t kHasRoot = 1, kComplete = 2, kError = 4, kGrown = 8;
+constexpr uint8_t kHasRoot = 1, kComplete = 2, kError = 4, kGrown = 8, kOversized = 16;
 
 }  // namespace
 
 uint8_t summary_flags(const TraceSummary& summary) {
   return static_cast<uint8_t>((summary.has_root ? kHasRoot : 0) | (summary.complete ? kComplete : 0) |
-                              (summary.error ? kError : 0) | (summary.grown ? kGrown : 0));
+                              (summary.error ? kError : 0) | (summary.grown ? kGrown : 0) |
+                              (summary.oversized ? kOversized : 0));
 }
 
 void set_summary_flags(TraceSummary& summary, uint8_t flags) {
@@ -18,6 +19,7 @@ void set_summary_flags(TraceSummary& summary, uint8_t flags) {
   summary.complete = flags & kComplete;
   summary.error = flags & kError;
   summary.grown = flags & kGrown;
+  summary.oversized = flags & kOversized;
 }
 
 void encode_summary(const TraceSummary& summary, std::string& out) {

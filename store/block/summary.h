@@ -27,11 +27,14 @@ struct TraceSummary {
   bool complete = false;  // no stored span names a parent that is not stored
   bool error = false;     // any span's status is an error
   bool grown = false;     // earlier segments hold spans of this trace too
+  // The trace passed the limit of spans (span_store.h): `complete` is false because it is not known, and `spans` is an
+  // upper bound.
+  bool oversized = false;
 
   bool operator==(const TraceSummary&) const = default;
 };
 
-// The four flags as one byte, the same bits wherever a summary is written.
+// The five flags as one byte, the same bits wherever a summary is written.
 uint8_t summary_flags(const TraceSummary& summary);
 void set_summary_flags(TraceSummary& summary, uint8_t flags);
 

@@ -119,6 +119,40 @@ void each_span(const Traces& traces, const TimeRange& range, Visit visit) {
   }
 }
 
+StoredTrace without_spans(const TraceId& id, const Trace& trace) {
+  StoredTrace out;
+  out.trace_id = id;
+  out.start_unix_nano = trace.start_unix_nano();
+  out.duration_nano = trace.duration_nano();
+  out.complete = !trace.oversized && trace.complete();
+  out.oversized = trace.oversized;
+  out.spans_at_most = trace.spans.size();
+  return out;
+}
+
+std::tuple<uint64_t, uint64_t, SpanId> page_place(const Row& row) {
+  return {row.sequence, row.start_unix_nano, row.stored.span.span_id};
+}
+
+Result<StoredTrace> oversized_page(Trace trace, uint64_t received, const std::optional<TraceCursor>& after,
+                                   size_t limit) {
+  std::erase_if(trace.spans, [=](const RowPtr& row) { return row->sequence > received; });
+  if (trace.spans.empty()) return not_found("no span of the trace was stored then");
+  StoredTrace out = without_spans(trace.spans.front()->stored.span.trace_id, trace);
+  std::ranges::sort(trace.spans, {}, [](const RowPtr& row) { return page_place(*row); });
+  for (const RowPtr& row : trace.spans) {
+    auto place = page_place(*row);
+    if (after && place <= std::tuple(after->sequence, after->start_unix_nano, after->span_id)) continue;
+    bool full = out.spans.size() >= std::max<size_t>(limit, 1);
+    if (full && place != std::tuple(out.next->sequence, out.next->start_unix_nano, out.next->span_id)) return out;
+    out.spans.push_back(row->stored);
+    out.owners.push_back(row);
+    out.next = TraceCursor{received, row->sequence, row->start_unix_nano, row->stored.span.span_id, row->sequence};
+  }
+  out.next.reset();
+  return out;
+}
+
 }  // namespace
 
 Result<SlowPage> MemoryStore::slowest(const Filter& filter, By by, size_t limit, const std::optional<Cursor>& cursor,
@@ -153,13 +187,16 @@ Result<std::vector<SlowRow>> MemoryStore::find(const Filter& filter, By by, size
   return rows;
 }
 
-Result<StoredTrace> MemoryStore::trace(const TraceId& trace_id, QueryBudget& budget) {
+Result<StoredTrace> MemoryStore::trace_page(const TraceId& trace_id, const std::optional<TraceCursor>& after,
+                                            size_t limit, QueryBudget& budget) {
+  uint64_t received = after ? after->received_sequence : received_sequence();
   Result<Traces> traces = read_traces(budget);
   if (!traces) return traces.error();
   auto found = traces->find(trace_id);
   if (found == traces->end()) return not_found("no span of trace " + trace_id.hex() + " is stored");
+  if (found->second.oversized) return oversized_page(std::move(found->second), received, after, limit);
   const Trace& trace = found->second;
-  StoredTrace out{trace_id, trace.start_unix_nano(), trace.duration_nano(), trace.complete(), {}, {}};
+  StoredTrace out = without_spans(trace_id, trace);
   std::map<SpanId, size_t> contents;
   for (const RowPtr& row : trace.spans) ++contents[row->stored.span.span_id];
   for (const RowPtr& row : trace.spans) {

@@ -67,7 +67,8 @@ Result<std::optional<uint64_t>> MemoryStore::first_start(const TimeRange& range,
   if (!rows) return rows.error();
   std::optional<uint64_t> first;
   for (const RowPtr& row : *rows) {
-    if (range.contains(row->start_unix_nano)) first = std::min(first.value_or(UINT64_MAX), row->start_unix_nano);
+    if (!row->repeated && range.contains(row->start_unix_nano))
+      first = std::min(first.value_or(UINT64_MAX), row->start_unix_nano);
   }
   return first;
 }
@@ -132,7 +133,7 @@ Result<CallSample> MemoryStore::calls(const TimeRange& range, uint64_t, QueryBud
     for (const RowPtr& row : trace.spans) {
       if (!range.contains(row->start_unix_nano)) continue;
       ++sample.spans;
-      count_call(trace, *row, tally);
+      if (!trace.oversized) count_call(trace, *row, tally);
     }
     sample.traces += sample.spans > before;
   }

@@ -39,7 +39,9 @@ void MemoryStore::store_row(std::shared_ptr<Row> row) {
   next_operation_ += first ? 1 : 0;
   row->operation_number = number->second;
   row->stored.operation = row->operation.operation;
-  row->repeated = !contents_.insert(row->content).second;
+  const TraceId& trace = row->stored.span.trace_id;
+  row->repeated = !contents_.insert(row->content).second && !oversized_.contains(trace);
+  if (!row->repeated && ++trace_spans_[trace] > options_.trace_spans) oversized_.insert(trace);
   rows_.push_back(std::move(row));
 }
 
@@ -72,7 +74,10 @@ Result<std::vector<RowPtr>> MemoryStore::read_rows(QueryBudget& budget) {
 Result<Traces> MemoryStore::read_traces(QueryBudget& budget) {
   Result<std::vector<RowPtr>> rows = read_rows(budget);
   if (!rows) return rows.error();
-  return group_traces(*rows);
+  Traces traces = group_traces(*rows);
+  std::lock_guard lock(mutex_);
+  for (auto& [id, trace] : traces) trace.oversized = oversized_.contains(id);
+  return traces;
 }
 
 uint64_t MemoryStore::received_sequence() {
@@ -88,8 +93,17 @@ Result<> MemoryStore::drop_before(uint64_t received_unix_nano) {
     if (!partitions_.contains(row->partition) && !row->repeated) contents_.erase(row->content);
   }
   std::erase_if(rows_, [&](const RowPtr& row) { return !partitions_.contains(row->partition); });
+  forget_traces();
   forget_operations();
   return {};
+}
+
+void MemoryStore::forget_traces() {
+  trace_spans_.clear();
+  for (const RowPtr& row : rows_) {
+    if (!row->repeated) ++trace_spans_[row->stored.span.trace_id];
+  }
+  std::erase_if(oversized_, [&](const TraceId& id) { return !trace_spans_.contains(id); });
 }
 
 // Those of dropped rows alone.

@@ -16,6 +16,7 @@
 //  - operations() and latency() count every row of every accepted batch, equal rows too: once per batch identity. Steps
 //    of latency() begin at multiples of the step. An empty range has no minutes.
 //  - attribute_values(): most frequent first, then by value; here the counts are of spans in the range, each once.
+//  - Pages of an oversized trace are in the order of reception, then start, then span id. Its number of spans is exact.
 //  - A limit of 0 gives no rows and no next page.
 //  - A batch without rows is acknowledged and is not counted.
 //  - A partition is an hour of reception, by `now_unix_nano`; its rows and identities are dropped with it.
@@ -39,6 +40,7 @@ namespace fathom::store {
 
 struct MemoryOptions {
   size_t operations_per_service = 1000;
+  uint64_t trace_spans = 131'072;  // a trace with more is oversized
   std::function<uint64_t()> now_unix_nano = fathom::now_unix_nano;
 };
 
@@ -50,7 +52,8 @@ class MemoryStore : public SpanStore {
   Result<SlowPage> slowest(const Filter& filter, By by, size_t limit, const std::optional<Cursor>& cursor,
                            QueryBudget& budget) override;
   Result<std::vector<SlowRow>> find(const Filter& filter, By by, size_t limit, QueryBudget& budget) override;
-  Result<StoredTrace> trace(const TraceId& trace_id, QueryBudget& budget) override;
+  Result<StoredTrace> trace_page(const TraceId& trace_id, const std::optional<TraceCursor>& after, size_t limit,
+                                 QueryBudget& budget) override;
   Result<std::vector<TraceId>> trace_ids(const TraceIdRange& range, size_t most, QueryBudget& budget) override;
   Result<std::vector<OperationStats>> operations(const TimeRange& range, const std::optional<std::string>& service,
                                                  QueryBudget& budget) override;
@@ -85,6 +88,7 @@ class MemoryStore : public SpanStore {
   OperationKey operation_of(const StoredSpan& stored);
   void store_row(std::shared_ptr<model::Row> row);
   void forget_operations();
+  void forget_traces();
   // Everything stored, after the budget has paid for reading it.
   Result<std::vector<model::RowPtr>> read_rows(QueryBudget& budget);
   Result<model::Traces> read_traces(QueryBudget& budget);
@@ -97,7 +101,9 @@ class MemoryStore : public SpanStore {
   uint64_t sequence_ = 0;
   std::vector<model::RowPtr> rows_;  // in order of reception
   std::map<uint64_t, Partition> partitions_;
-  std::set<std::string_view> contents_;  // of the rows that are not repeated
+  std::set<std::string_view> contents_;      // of the rows that are not repeated
+  std::map<TraceId, uint64_t> trace_spans_;  // of each trace, without repeated rows
+  std::set<TraceId> oversized_;
   std::map<Service, std::set<NamedKind>> operations_;
   std::map<OperationKey, uint64_t> operation_numbers_;  // in order of reception, of those that rows are stored of
   uint64_t next_operation_ = 0;

@@ -104,7 +104,8 @@ SlowRow shown_row(const Trace& trace, const Row& shown) {
   out.service = shown.stored.service;
   out.operation = shown.stored.operation;
   if (const Row* root = trace.root()) out.root_duration_nano = root->stored.span.duration_nano();
-  out.complete = trace.complete();
+  out.complete = !trace.oversized && trace.complete();
+  out.oversized = trace.oversized;
   out.spans = trace.spans.size();
   return out;
 }

@@ -38,6 +38,7 @@ std::shared_ptr<Row> decode_row(const BatchPtr& batch, const Batch::Row& encoded
 struct Trace {
   // By corrected start, then span id, then reception, then operation number, then the longer first.
   std::vector<RowPtr> spans;
+  bool oversized = false;
 
   uint64_t start_unix_nano() const;
   uint64_t duration_nano() const;

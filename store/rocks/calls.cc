@@ -39,6 +39,8 @@ Calls::Calls(Engine& engine, const TimeRange& range, uint64_t most_spans, QueryB
       view_(engine.views.get()),
       sealed_(engine.sealed(), view_, budget),
       rest_(engine.sealed(), view_, budget),
+      whole_(rest_, engine.catalogue),
+      oversized_(engine.oversized.get()),
       meant_(filter_, engine.catalogue) {}
 
 Result<CallSample> Calls::run() {
@@ -118,14 +120,25 @@ Result<> Calls::look_at_memory(const SamplePlace& place) {
 Result<> Calls::count(const Piece& piece) {
   const std::vector<TraceRow>& rows = piece.relatives.rows();
   bool any = false;
+  Result<bool> calls = has_calls(piece.trace);
+  if (!calls) return calls.error();
   for (size_t i = 0; i < rows.size(); ++i) {
     if (!filter_.range.contains(rows[i].start_unix_nano)) continue;
     any = true;
     ++sample_.spans_looked_at;
+    if (!*calls) continue;
     if (Result<> counted = count_row(piece, i); !counted) return counted;
   }
   if (!any || !traces_.insert(piece.trace).second) return {};
   return budget_.spend(kTraceBytes);
+}
+
+// Callers and answers of an oversized trace would have to be looked for in all of it.
+Result<bool> Calls::has_calls(const TraceId& id) {
+  if (oversized_->contains(id)) return false;
+  Result<bool> oversized = whole_.may_be_oversized(id) ? whole_.is_oversized(id) : Result<bool>(false);
+  if (!oversized) return oversized;
+  return !*oversized;
 }
 
 Result<> Calls::count_row(const Piece& piece, size_t index) {
@@ -162,7 +175,9 @@ Result<bool> Calls::is_answered(const Piece& piece, const TraceRow& row) {
 
 Result<const Relatives*> Calls::whole_trace(const TraceId& id) {
   if (auto known = wholes_.find(id); known != wholes_.end()) return &known->second;
-  Result<std::vector<TraceRow>> rows = rows_of(id);
+  Result<bool> oversized = whole_.is_oversized(id);  // it may be unknown so far, if an older server sealed it
+  if (!oversized) return oversized.error();
+  Result<std::vector<TraceRow>> rows = *oversized ? std::vector<TraceRow>() : rows_of(id);
   if (!rows) return rows.error();
   if (kept_rows_ + rows->size() > kMostKeptRows) {
     wholes_.clear();

@@ -18,6 +18,7 @@
 #include "store/rocks/engine.h"
 #include "store/rocks/relatives.h"
 #include "store/rocks/sample_places.h"
+#include "store/rocks/trace_reader.h"
 
 namespace fathom::store {
 
@@ -43,6 +44,7 @@ class Calls {
   Result<> look_at_block(const SamplePlace& place);
   Result<> look_at_memory(const SamplePlace& place);
   Result<> count(const Piece& piece);
+  Result<bool> has_calls(const TraceId& id);
   Result<> count_row(const Piece& piece, size_t index);
   Result<> count_answer(const Piece& piece, const TraceRow& row);
   Result<bool> is_answered(const Piece& piece, const TraceRow& row);
@@ -64,6 +66,8 @@ class Calls {
   const ViewPtr view_;
   SealedReader sealed_;
   SealedReader rest_;  // for looking into other blocks, while sealed_ is in the midst of one
+  TraceReader whole_;  // of rest_
+  const std::shared_ptr<const OversizedTraces::Map> oversized_;
   SpanRows meant_;
   std::unordered_map<uint32_t, OperationKey> operations_;
   CallTally tally_;

@@ -366,22 +366,31 @@ std::optional<TraceExtent> Committer::find_older(const TraceId& id, SealedReader
   for (auto it = generations.rbegin(); it != generations.rend(); ++it) {
     if (const Generation::Trace* trace = (*it)->find(id)) {
       return TraceExtent{trace->start_unix_nano, trace->end_unix_nano, trace->first_sequence,
-                         std::min((*it)->partition(), trace->oldest_partition)};
+                         std::min((*it)->partition(), trace->oldest_partition), trace->oversized};
     }
   }
-  Result<std::vector<TracePart>> parts = sealed.parts(id);
-  if (!parts) {
+  Result<std::optional<TraceExtent>> extent = sealed_extent(id, sealed);
+  if (!extent) {
     // Taken as grown, so that sealing looks again, and nothing wrong is written for good.
     trace_lookup_failures().add();
-    log_error("cannot look up an older part of a trace: " + parts.error().message);
-    return TraceExtent{UINT64_MAX, 0, UINT64_MAX, 0};
+    log_error("cannot look up an older part of a trace: " + extent.error().message);
+    return TraceExtent{UINT64_MAX, 0, UINT64_MAX, 0, false};
   }
-  if (parts->empty()) return std::nullopt;
-  const TraceSummary& summary = parts->back().summary;
-  // Asked after the look-up: a summary that a drop has outdated meanwhile is looked up again when the drop is over.
-  const uint32_t oldest = engine_.live->are_corrected() ? parts->front().partition : 0;
-  return TraceExtent{summary.start_unix_nano, end_of(summary.start_unix_nano, summary.duration_nano),
-                     summary.first_sequence, oldest};
+  return *extent;
+}
+
+// Reads two rows of the trace index, however many parts the trace has.
+Result<std::optional<TraceExtent>> Committer::sealed_extent(const TraceId& id, SealedReader& sealed) const {
+  Result<std::optional<TracePart>> newest = sealed.newest_part(id);
+  if (!newest) return newest.error();
+  if (!*newest) return std::optional<TraceExtent>();
+  Result<std::optional<TracePart>> first = sealed.part_from(id, 0, 0);
+  if (!first) return first.error();
+  // Asked after the look-ups: a summary that a drop has outdated meanwhile is looked up again when the drop is over.
+  const uint32_t oldest = *first && engine_.live->are_corrected() ? (*first)->partition : 0;
+  const TraceSummary& summary = (*newest)->summary;
+  return std::optional(TraceExtent{summary.start_unix_nano, end_of(summary.start_unix_nano, summary.duration_nano),
+                                   summary.first_sequence, oldest, summary.oversized});
 }
 
 bool Committer::hot_is_full() const {

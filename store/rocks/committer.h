@@ -75,6 +75,7 @@ class Committer {
   void insert(const BatchPtr& batch, uint64_t sequence, uint64_t received, const Numbered& numbered);
   std::optional<TraceExtent> find_older(const TraceId& id);
   std::optional<TraceExtent> find_older(const TraceId& id, SealedReader& sealed, Generations generations);
+  Result<std::optional<TraceExtent>> sealed_extent(const TraceId& id, SealedReader& sealed) const;
   void run_task(std::unique_lock<std::mutex>& lock);
   void revise_now(size_t dropped, const std::function<void(View&)>& change);
   void mark_used(const Generation& generation);

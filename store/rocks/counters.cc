@@ -53,6 +53,11 @@ Gauge& corrected_traces_in_memory() {
   return gauge("fathom_corrected_traces_in_memory", "Those of fathom_corrected_traces that are kept in memory");
 }
 
+Counter& seal_read_bytes() {
+  return counter("fathom_seal_read_bytes_total",
+                 "Bytes of older segments and of the trace index that sealing read to summarise traces that grew");
+}
+
 MetricHistogram& append_durations() {
   static MetricHistogram& durations =
       histogram("fathom_store_append_duration_seconds",
@@ -82,6 +87,7 @@ void register_counters() {
   seal_failures();
   corrected_traces();
   corrected_traces_in_memory();
+  seal_read_bytes();
   append_durations();
   write_durations();
 }

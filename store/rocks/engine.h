@@ -27,7 +27,7 @@ struct Engine {
 
   // The age time, by which everything that arrives is stamped (store/clock/age_time.h).
   uint64_t now() const { return clock->now(); }
-  SealedContext sealed() { return {*database, *live, directories, shared_pages}; }
+  SealedContext sealed() { return {*database, *live, directories, shared_pages, oversized, options.oversized}; }
   uint32_t partition_hour(uint64_t received_unix_nano) const {
     return static_cast<uint32_t>(received_unix_nano / options.partition_nano);
   }
@@ -39,6 +39,7 @@ struct Engine {
   std::shared_ptr<AgeClock> clock;  // of `clock_keeper`
   DirectoryCache directories;
   SharedPageCache shared_pages;
+  OversizedTraces oversized;
   Catalogue catalogue;
   ViewHolder views;
   LossList losses;

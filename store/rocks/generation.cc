@@ -13,6 +13,7 @@ void add_older(Generation::Trace& trace, const TraceExtent& older) {
   trace.end_unix_nano = std::max(trace.end_unix_nano, older.end_unix_nano);
   trace.first_sequence = std::min(trace.first_sequence, older.first_sequence);
   trace.oldest_partition = older.oldest_partition;
+  trace.oversized = older.oversized;
 }
 
 }  // namespace
@@ -36,10 +37,15 @@ void Generation::insert(BatchPtr batch, uint64_t sequence, uint64_t received_uni
     uint64_t start = corrected_unix_nano(stored.start_unix_nano, batch->clock());
     uint64_t duration =
         stored.end_unix_nano > stored.start_unix_nano ? stored.end_unix_nano - stored.start_unix_nano : 0;
+    bool error = stored.status == StatusCode::kError;
     uint32_t trace = trace_for(stored.trace_id, start, end_of(start, duration), sequence);
-    rows_.push_back({start, duration, source, i, trace, kNone, operations[i], stored.status == StatusCode::kError});
+    rows_.push_back({start, duration, source, i, trace, kNone, operations[i], error});
     link(trace, static_cast<uint32_t>(rows_.size() - 1));
-    min_start_ = std::min({min_start_, start, traces_[trace].start_unix_nano});
+    if (traces_[trace].oversized) {
+      tallies_[trace].add(
+          TraceRow{stored.span_id, stored.parent_span_id, start, duration, sequence, operations[i], error});
+    }
+    min_start_ = std::min(min_start_, traces_[trace].oversized ? start : traces_[trace].start_unix_nano);
     max_start_ = std::max(max_start_, start);
   }
   encoded_bytes_.fetch_add(batch->encoded().size(), std::memory_order_relaxed);
@@ -61,7 +67,7 @@ void Generation::look_up_new_traces(const Batch& batch, const FindOlderTrace& fi
 uint32_t Generation::trace_for(const TraceId& id, uint64_t start, uint64_t end, uint64_t sequence) {
   auto [found, inserted] = trace_index_.try_emplace(id, static_cast<uint32_t>(traces_.size()));
   if (inserted) {
-    Trace trace{id, start, end, sequence, kNone, kNone, 0, false, UINT32_MAX};
+    Trace trace{id, start, end, sequence, kNone, kNone, 0, false, UINT32_MAX, false};
     if (const std::optional<TraceExtent>& older = older_.at(id)) add_older(trace, *older);
     traces_.push_back(trace);
     memory_bytes_.fetch_add(sizeof(Trace) + sizeof(std::pair<TraceId, uint32_t>) * 2, std::memory_order_relaxed);
@@ -98,20 +104,23 @@ std::shared_ptr<Generation> Generation::revised(uint32_t partition, uint32_t old
   copy->traces_ = traces_;
   copy->sources_ = sources_;
   copy->trace_index_ = trace_index_;
+  copy->tallies_ = tallies_;
   copy->row_count_.store(row_count_.load());
   copy->memory_bytes_.store(memory_bytes_.load());
   copy->encoded_bytes_.store(encoded_bytes_.load());
   copy->min_start_ = min_start_;
   copy->max_start_ = max_start_;
-  for (Trace& trace : copy->traces_) {
-    if (trace.grown && trace.oldest_partition < oldest) copy->revise(trace, find_older(trace.id));
+  for (uint32_t i = 0; i < traces_.size(); ++i) {
+    if (traces_[i].grown && traces_[i].oldest_partition < oldest) copy->revise(i, find_older(traces_[i].id));
   }
   return copy;
 }
 
-void Generation::revise(Trace& trace, const std::optional<TraceExtent>& older) {
+void Generation::revise(uint32_t trace_number, const std::optional<TraceExtent>& older) {
+  Trace& trace = traces_[trace_number];
   trace.grown = false;
   trace.oldest_partition = UINT32_MAX;
+  trace.oversized = false;
   trace.start_unix_nano = UINT64_MAX;
   trace.end_unix_nano = 0;
   trace.first_sequence = sequence(rows_[trace.first_row]);
@@ -120,6 +129,26 @@ void Generation::revise(Trace& trace, const std::optional<TraceExtent>& older) {
     trace.end_unix_nano = std::max(trace.end_unix_nano, end_of(row.start_unix_nano, row.duration_nano));
   });
   if (older) add_older(trace, *older);
+  // Rows that come later are added only to the tallies of oversized traces.
+  tallies_.erase(trace_number);
+  if (trace.oversized) tallies_.emplace(trace_number, tally_of_rows(trace, UINT64_MAX));
+}
+
+// An oversized trace may have most of the rows, and every search wants its tally.
+TraceTally Generation::tally(const Trace& trace, uint64_t last_received) const {
+  if (last_sequence(trace) <= last_received) {
+    auto known = tallies_.find(static_cast<uint32_t>(&trace - traces_.data()));
+    if (known != tallies_.end()) return known->second;
+  }
+  return tally_of_rows(trace, last_received);
+}
+
+TraceTally Generation::tally_of_rows(const Trace& trace, uint64_t last_received) const {
+  TraceTally tally;
+  for_each_row(trace, [&](const Row& row, uint32_t) {
+    if (sequence(row) <= last_received) tally.add(trace_row(row));
+  });
+  return tally;
 }
 
 const Generation::Trace* Generation::find(const TraceId& id) const {

@@ -21,6 +21,7 @@
 #include "base/ids.h"
 #include "store/batch.h"
 #include "store/rocks/trace_rows.h"
+#include "store/rocks/trace_tally.h"
 #include "store/rocks/writer_first_mutex.h"
 
 namespace fathom::store {
@@ -31,6 +32,7 @@ struct TraceExtent {
   uint64_t end_unix_nano = 0;
   uint64_t first_sequence = 0;
   uint32_t oldest_partition = 0;  // that holds any of them; 0: not known
+  bool oversized = false;
 };
 using FindOlderTrace = std::function<std::optional<TraceExtent>(const TraceId&)>;
 
@@ -58,6 +60,7 @@ class Generation {
     uint32_t row_count;
     bool grown;
     uint32_t oldest_partition;  // of the older spans, if it has grown
+    bool oversized;             // it was so before its first row came here
 
     uint64_t duration_nano() const { return end_unix_nano - start_unix_nano; }
   };
@@ -92,6 +95,8 @@ class Generation {
   const Batch::Row& stored(const Row& row) const { return batch(row).rows()[row.index]; }
   uint64_t sequence(const Row& row) const { return sources_[row.source].sequence; }
   uint64_t last_sequence(const Trace& trace) const { return sequence(rows_[trace.last_row]); }
+  // Of the trace's rows here that were received up to `last_sequence`.
+  TraceTally tally(const Trace& trace, uint64_t last_sequence) const;
   TraceRow trace_row(const Row& row) const;
   // Calls `visit(row, row number)` for each row of a trace.
   template <typename Visit>
@@ -102,7 +107,8 @@ class Generation {
   size_t row_count() const { return row_count_.load(std::memory_order_acquire); }
   size_t memory_bytes() const { return memory_bytes_.load(std::memory_order_relaxed); }
   size_t encoded_bytes() const { return encoded_bytes_.load(std::memory_order_relaxed); }
-  // Bounds over rows and (cumulative) traces; for a generation without rows nothing is between them.
+  // Bounds over rows and (cumulative) traces, without oversized ones; for a generation without rows nothing is between
+  // them.
   uint64_t min_start_unix_nano() const { return min_start_; }
   uint64_t max_start_unix_nano() const { return max_start_; }
 
@@ -110,7 +116,8 @@ class Generation {
   void look_up_new_traces(const Batch& batch, const FindOlderTrace& find_older);
   uint32_t trace_for(const TraceId& id, uint64_t start, uint64_t end, uint64_t sequence);
   void link(uint32_t trace, uint32_t row);
-  void revise(Trace& trace, const std::optional<TraceExtent>& older);
+  void revise(uint32_t trace, const std::optional<TraceExtent>& older);
+  TraceTally tally_of_rows(const Trace& trace, uint64_t last_sequence) const;
 
   const uint32_t partition_;
   mutable WriterFirstMutex mutex_;
@@ -124,6 +131,7 @@ class Generation {
   std::atomic<size_t> row_count_{0};
   std::atomic<size_t> memory_bytes_{0};
   std::atomic<size_t> encoded_bytes_{0};
+  boost::unordered_flat_map<uint32_t, TraceTally> tallies_;  // of oversized traces
   uint64_t min_start_ = UINT64_MAX;
   uint64_t max_start_ = 0;
 };

@@ -51,11 +51,11 @@ bool Matcher::row_matches(const Generation& generation, const Generation::Row& r
 }
 
 bool Matcher::any_row(const Generation& generation, const Generation::Trace& trace, uint64_t last_sequence) {
-  bool any = false;
-  generation.for_each_row(trace, [&](const Generation::Row& row, uint32_t) {
-    any = any || (generation.sequence(row) <= last_sequence && row_matches(generation, row));
-  });
-  return any;
+  for (uint32_t at = trace.first_row; at != Generation::kNone; at = generation.rows()[at].next) {
+    const Generation::Row& row = generation.rows()[at];
+    if (generation.sequence(row) <= last_sequence && row_matches(generation, row)) return true;
+  }
+  return false;
 }
 
 Result<FilterHalves> Matcher::may_match(SegmentReader& reader, uint32_t block) const {

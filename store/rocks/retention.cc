@@ -9,6 +9,7 @@
 #include "store/rocks/losses.h"
 #include "store/rocks/operation_rows.h"
 #include "store/rocks/scan_options.h"
+#include "store/rocks/sealed_tally.h"
 #include "store/rocks/stage_rows.h"
 
 namespace fathom::store {
@@ -170,6 +171,9 @@ Result<> Retention::correct_some(const ViewPtr& view, rocksdb::Iterator& notes, 
 }
 
 Result<> Retention::correct_trace(SealedReader& reader, const TraceId& id, rocksdb::WriteBatch& batch) {
+  Result<std::optional<TracePart>> known = reader.newest_part(id);
+  if (!known) return known.error();
+  if (*known && (*known)->summary.oversized) return correct_oversized(reader, id, std::move(**known), batch);
   Result<std::vector<TracePart>> parts = reader.parts(id);
   if (!parts) return parts.error();
   std::vector<TraceRow> rows;
@@ -182,16 +186,51 @@ Result<> Retention::correct_trace(SealedReader& reader, const TraceId& id, rocks
   TracePart newest = parts->back();
   newest.summary = summarise(rows);
   newest.summary.grown = parts->size() > 1;
+  put_correction(id, newest, batch);
+  return {};
+}
+
+// Adds up what is left of the trace, part by part. Parts without a tally get one, so that their rows are read once.
+Result<> Retention::correct_oversized(SealedReader& reader, const TraceId& id, TracePart newest,
+                                      rocksdb::WriteBatch& batch) {
+  Database& database = *engine_.database;
+  PartTallies left{newest.partition, {}, {}};
+  Result<> visited = reader.visit_parts(id, [&](const TracePart& part) -> Result<bool> {
+    Result<TraceTally> own = tally_of_part(reader, id, part);
+    if (!own) return own.error();
+    if (part.segment == newest.segment) left.own = *own;
+    left.whole.add(*own);
+    left.first_partition = part.partition;
+    if (part.tallies || part.segment == newest.segment) return true;
+    TracePart tallied = part;
+    tallied.tallies = PartTallies{0, *own, *own};  // partition 0 is never live: the part's `whole` is not known
+    batch.Put(database.family(Family::kTrace), keys::trace(id, part.partition, part.segment),
+              encode_trace_part(tallied));
+    if (batch.GetDataSize() < kCorrectionBatchBytes) return true;
+    Result<> written = write_small(database, batch, "keep tallies of an oversized trace");
+    batch.Clear();
+    return written ? Result<bool>(true) : Result<bool>(written.error());
+  });
+  if (!visited || left.own.empty()) return visited;
+  newest.summary = left.whole.summary();
+  newest.summary.oversized = true;
+  newest.summary.grown = left.whole.spans > left.own.spans;
+  newest.tallies = left;
+  put_correction(id, newest, batch);
+  return {};
+}
+
+void Retention::put_correction(const TraceId& id, const TracePart& newest, rocksdb::WriteBatch& batch) {
   Database& database = *engine_.database;
   std::string value = encode_trace_part(newest);
   batch.Put(database.family(Family::kTrace), keys::trace(id, newest.partition, newest.segment), value);
   batch.Put(database.family(Family::kCorrected), keys::straddle(newest.partition, id), value);
-  return {};
 }
 
 Result<> Retention::load_corrections() {
   Database& database = *engine_.database;
   auto corrected = std::make_shared<Corrections>(engine_.options.corrections_in_memory);
+  OversizedTraces::Map oversized;
   rocksdb::WriteBatch outdated;
   std::unique_ptr<rocksdb::Iterator> rows(
       database.db().NewIterator(scan_options(), database.family(Family::kCorrected)));
@@ -200,7 +239,9 @@ Result<> Retention::load_corrections() {
     bool live = engine_.live->is_live(keys::partition_of(rows->key().ToStringView()));
     Result<TracePart> part = decode_trace_part_value(rows->value().ToStringView());
     if (id && live && part) {
-      corrected->add(*id, part->summary);
+      // By partition, so that of an oversized trace the newest row stays. It covers all that is sealed.
+      if (part->summary.oversized) oversized[*id] = {part->summary, engine_.sealed_sequence.load()};
+      if (!part->summary.oversized) corrected->add(*id, part->summary);
       continue;
     }
     if (!id || live) lose("corrected", part ? corrupt("its key is damaged") : part.error());
@@ -213,6 +254,7 @@ Result<> Retention::load_corrections() {
   corrected_traces().set(static_cast<int64_t>(corrected->count()));
   corrected_traces_in_memory().set(static_cast<int64_t>(corrected->in_memory().size()));
   corrections_ = std::move(corrected);
+  engine_.oversized.replace(std::move(oversized));
   return {};
 }
 

@@ -46,6 +46,8 @@ class Retention {
   Result<> correct_traces();
   Result<> correct_some(const ViewPtr& view, rocksdb::Iterator& notes, std::string_view end);
   Result<> correct_trace(SealedReader& reader, const TraceId& id, rocksdb::WriteBatch& batch);
+  Result<> correct_oversized(SealedReader& reader, const TraceId& id, TracePart newest, rocksdb::WriteBatch& batch);
+  void put_correction(const TraceId& id, const TracePart& newest, rocksdb::WriteBatch& batch);
   Result<> load_corrections();
   Result<> correct(Committer& committer, size_t dropped_generations);
   void remove_beyond(rocksdb::WriteBatch& outdated, size_t bytes);

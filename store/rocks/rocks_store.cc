@@ -18,6 +18,7 @@
 #include "store/rocks/search.h"
 #include "store/rocks/statistics.h"
 #include "store/rocks/times_scan.h"
+#include "store/rocks/trace_pages.h"
 
 namespace fathom::store {
 
@@ -126,6 +127,25 @@ Result<> RocksStore::Impl::load_segments() {
   return {};
 }
 
+namespace {
+
+Result<StoredTrace> read_trace_page(SealedReader& sealed, const Catalogue& catalogue, const TraceId& id,
+                                    uint64_t received_sequence, const std::optional<TraceCursor>& after, size_t limit) {
+  Result<std::optional<TraceSummary>> summary = TraceReader(sealed, catalogue, received_sequence).summary(id);
+  if (!summary) return summary.error();
+  if (!*summary) return not_found("trace " + id.hex() + " is not stored");
+  Result<StoredTrace> page = TracePages(sealed, catalogue, received_sequence).read(id, after, limit);
+  if (!page) return page;
+  page->start_unix_nano = (*summary)->start_unix_nano;
+  page->duration_nano = (*summary)->duration_nano;
+  page->complete = (*summary)->complete;
+  page->oversized = (*summary)->oversized;
+  page->spans_at_most = (*summary)->spans;
+  return page;
+}
+
+}  // namespace
+
 RocksStore::RocksStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 RocksStore::~RocksStore() = default;
@@ -169,10 +189,17 @@ Result<std::vector<SlowRow>> RocksStore::find(const Filter& filter, By by, size_
   return std::move(page->rows);
 }
 
-Result<StoredTrace> RocksStore::trace(const TraceId& trace_id, QueryBudget& budget) {
-  return ask_again_after_drop(impl_->engine, [&] {
+Result<StoredTrace> RocksStore::trace_page(const TraceId& trace_id, const std::optional<TraceCursor>& after,
+                                           size_t limit, QueryBudget& budget) {
+  return ask_again_after_drop(impl_->engine, [&]() -> Result<StoredTrace> {
+    // Before the view, so that everything up to it is in the view.
+    const uint64_t received = impl_->engine.received_sequence.load(std::memory_order_acquire);
     SealedReader sealed(impl_->engine.sealed(), impl_->engine.views.get(), budget);
-    return TraceReader(sealed, impl_->engine.catalogue).load(trace_id);
+    Result<bool> oversized = TraceReader(sealed, impl_->engine.catalogue).is_oversized(trace_id);
+    if (!oversized) return oversized.error();
+    if (!*oversized && !after) return TraceReader(sealed, impl_->engine.catalogue).load(trace_id);
+    return read_trace_page(sealed, impl_->engine.catalogue, trace_id, after ? after->received_sequence : received,
+                           after, limit);
   });
 }
 

@@ -19,6 +19,7 @@
 #include "store/block/layout.h"
 #include "store/capture_store.h"
 #include "store/clock/age_clock.h"
+#include "store/rocks/oversized_traces.h"
 #include "store/span_store.h"
 
 namespace rocksdb {
@@ -52,6 +53,7 @@ struct RocksOptions {
   uint64_t capture_most_bytes = 64ULL << 20;          // of one capture
   uint64_t capture_idle_nano = 60'000'000'000;        // uploads end when nothing came for so long
   uint32_t capture_writers = 64;                      // uploads at the same time; more are refused as retryable
+  OversizedLimits oversized;                          // a trace that passed them stays oversized when they are raised
   uint64_t cache_bytes = 48 << 20;  // for blocks; as much for directories of segments, a quarter for resources
   size_t corrections_in_memory =
       50'000;  // traces that lost spans to retention; about 7 MB. The rest are read when needed
@@ -74,7 +76,8 @@ class RocksStore : public SpanStore {
   Result<SlowPage> slowest(const Filter& filter, By by, size_t limit, const std::optional<Cursor>& cursor,
                            QueryBudget& budget) override;
   Result<std::vector<SlowRow>> find(const Filter& filter, By by, size_t limit, QueryBudget& budget) override;
-  Result<StoredTrace> trace(const TraceId& trace_id, QueryBudget& budget) override;
+  Result<StoredTrace> trace_page(const TraceId& trace_id, const std::optional<TraceCursor>& after, size_t limit,
+                                 QueryBudget& budget) override;
   Result<std::vector<TraceId>> trace_ids(const TraceIdRange& range, size_t most, QueryBudget& budget) override;
   Result<std::vector<OperationStats>> operations(const TimeRange& range, const std::optional<std::string>& service,
                                                  QueryBudget& budget) override;

@@ -14,6 +14,8 @@ namespace {
 constexpr uint32_t kDirectoryColumn = UINT32_MAX;
 constexpr uint32_t kGrownColumn = UINT32_MAX - 1;
 constexpr uint8_t kPartVersion = 1;
+constexpr uint8_t kTalliedPart = 2;
+constexpr size_t kPartsBeforeSkip = 16;
 
 Result<TracePart> decode_trace_part(std::string_view key, std::string_view value) {
   keys::TracePlace place;
@@ -30,12 +32,22 @@ Result<TracePart> decode_trace_part(std::string_view key, std::string_view value
 
 Result<TracePart> decode_trace_part_value(std::string_view value) {
   ByteReader in(value);
-  if (in.u8() != kPartVersion) return corrupt("a row of the trace index has an unknown form");
+  const uint8_t version = in.u8();
+  if (version != kPartVersion && version != kTalliedPart) {
+    return corrupt("a row of the trace index has an unknown form");
+  }
   TracePart part;
   part.first_block = in.varint32();
   Result<TraceSummary> summary = decode_summary(in);
   if (!summary) return summary.error();
   part.summary = *summary;
+  if (version == kTalliedPart) {
+    PartTallies& tallies = part.tallies.emplace();
+    tallies.first_partition = in.varint32();
+    tallies.whole = read_tally(in);
+    tallies.own = read_tally(in);
+    if (in.failed() || tallies.own.empty()) return corrupt("a row of the trace index is damaged");
+  }
   return part;
 }
 
@@ -50,9 +62,13 @@ std::string grown_key(uint32_t partition, uint32_t segment) {
 std::string encode_trace_part(const TracePart& part) {
   std::string value;
   ByteWriter out(value);
-  out.u8(kPartVersion);
+  out.u8(part.tallies ? kTalliedPart : kPartVersion);
   out.varint(part.first_block);
   encode_summary(part.summary, value);
+  if (!part.tallies) return value;
+  out.varint(part.tallies->first_partition);
+  write_tally(part.tallies->whole, value);
+  write_tally(part.tallies->own, value);
   return value;
 }
 
@@ -139,23 +155,71 @@ rocksdb::ReadOptions SealedReader::read_options() const {
   return options;
 }
 
-Result<std::vector<TracePart>> SealedReader::parts(const TraceId& id) {
+rocksdb::Iterator& SealedReader::trace_index() {
   if (!trace_index_) {
     rocksdb::ReadOptions options = read_options();
     options.prefix_same_as_start = true;
     trace_index_.reset(context_.database.db().NewIterator(options, context_.database.family(Family::kTrace)));
   }
+  return *trace_index_;
+}
+
+// The part at the iterator. Servers before version 7 did not mark oversized traces.
+Result<TracePart> SealedReader::part_here() {
+  Result<TracePart> part = decode_trace_part(trace_index_->key().ToStringView(), trace_index_->value().ToStringView());
+  if (part) part->summary.oversized |= part->summary.spans > context_.limits.spans;
+  return part;
+}
+
+Result<std::vector<TracePart>> SealedReader::parts(const TraceId& id) {
+  rocksdb::Iterator& rows = trace_index();
   std::vector<TracePart> parts;
   std::string prefix = keys::trace_prefix(id);
-  for (trace_index_->Seek(prefix); trace_index_->Valid(); trace_index_->Next()) {
-    if (!trace_index_->key().ToStringView().starts_with(prefix)) break;
-    Result<TracePart> part =
-        decode_trace_part(trace_index_->key().ToStringView(), trace_index_->value().ToStringView());
+  for (rows.Seek(prefix); rows.Valid() && rows.key().ToStringView().starts_with(prefix); rows.Next()) {
+    Result<TracePart> part = part_here();
     if (!part) return part.error();
     if (context_.live.is_live(part->partition)) parts.push_back(std::move(*part));
   }
-  if (!trace_index_->status().ok()) return from_status(trace_index_->status(), "read the trace index");
+  if (!rows.status().ok()) return from_status(rows.status(), "read the trace index");
   return parts;
+}
+
+Result<> SealedReader::visit_parts(const TraceId& id, const VisitPart& visit) {
+  rocksdb::Iterator& rows = trace_index();
+  std::string prefix = keys::trace_prefix(id);
+  for (rows.SeekForPrev(keys::trace(id, UINT32_MAX, UINT32_MAX)); rows.Valid(); rows.Prev()) {
+    if (!rows.key().ToStringView().starts_with(prefix)) break;
+    if (Result<> paid = budget_.spend(rows.value().size()); !paid) return paid;
+    Result<TracePart> part = part_here();
+    if (!part) return part.error();
+    if (!context_.live.is_live(part->partition)) break;  // older ones are not either
+    Result<bool> more = visit(*part);
+    if (!more) return more.error();
+    if (!*more) return {};
+  }
+  return rows.status().ok() ? Result<>() : Result<>(from_status(rows.status(), "read the trace index"));
+}
+
+Result<std::optional<TracePart>> SealedReader::newest_part(const TraceId& id) {
+  std::optional<TracePart> newest;
+  Result<> visited = visit_parts(id, [&](const TracePart& part) -> Result<bool> {
+    newest = part;
+    return false;
+  });
+  if (!visited) return visited.error();
+  return newest;
+}
+
+Result<std::optional<TracePart>> SealedReader::part_from(const TraceId& id, uint32_t partition, uint32_t segment) {
+  rocksdb::Iterator& rows = trace_index();
+  std::string prefix = keys::trace_prefix(id);
+  rows.Seek(keys::trace(id, std::max(partition, context_.live.oldest()), segment));
+  if (!rows.status().ok()) return from_status(rows.status(), "read the trace index");
+  if (!rows.Valid() || !rows.key().ToStringView().starts_with(prefix)) return std::optional<TracePart>();
+  if (Result<> paid = budget_.spend(rows.value().size()); !paid) return paid.error();
+  Result<TracePart> part = part_here();
+  if (!part) return part.error();
+  return std::optional(std::move(*part));
 }
 
 Result<std::vector<TraceId>> SealedReader::trace_ids(const TraceIdRange& range, size_t most) {
@@ -164,6 +228,7 @@ Result<std::vector<TraceId>> SealedReader::trace_ids(const TraceIdRange& range, 
   std::unique_ptr<rocksdb::Iterator> rows(
       context_.database.db().NewIterator(options, context_.database.family(Family::kTrace)));
   std::vector<TraceId> ids;
+  size_t repeated = 0;
   for (rows->Seek(keys::trace_prefix(range.first)); rows->Valid() && ids.size() < most; rows->Next()) {
     const std::string_view key = rows->key().ToStringView();
     keys::TracePlace place{};
@@ -172,6 +237,10 @@ Result<std::vector<TraceId>> SealedReader::trace_ids(const TraceIdRange& range, 
     if (Result<> paid = budget_.spend(key.size()); !paid) return paid.error();
     const bool met = !ids.empty() && ids.back() == *id;
     if (!met && context_.live.is_live(place.partition)) ids.push_back(*id);
+    repeated = met ? repeated + 1 : 0;
+    // An oversized trace may have a part in every segment: go to its last one.
+    if (repeated == kPartsBeforeSkip) rows->SeekForPrev(keys::trace(*id, UINT32_MAX, UINT32_MAX));
+    if (!rows->Valid()) break;
   }
   if (!rows->status().ok()) return from_status(rows->status(), "read the trace index");
   return ids;

@@ -4,9 +4,11 @@
 // memory. Errors: kCorrupt for damage; a segment whose partition was dropped meanwhile reads as kNotFound.
 #pragma once
 
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -14,7 +16,9 @@
 #include "store/rocks/database.h"
 #include "store/rocks/grown.h"
 #include "store/rocks/live_partitions.h"
+#include "store/rocks/oversized_traces.h"
 #include "store/rocks/trace_rows.h"
+#include "store/rocks/trace_tally.h"
 #include "store/rocks/view.h"
 
 namespace fathom::store {
@@ -41,12 +45,20 @@ class SegmentCache {
 using DirectoryCache = SegmentCache<SegmentDirectory>;
 using SharedPageCache = SegmentCache<block::SharedPage>;
 
+// What the part of an oversized trace adds to its summary, so that its rows need not be read again.
+struct PartTallies {
+  uint32_t first_partition = 0;  // the oldest that `whole` counts rows of: `whole` is outdated once it is dropped
+  TraceTally whole;              // of this and all earlier parts
+  TraceTally own;                // of this part alone
+};
+
 // One segment's part of a trace, as the trace index has it.
 struct TracePart {
   uint32_t partition = 0;
   uint32_t segment = 0;
   uint32_t first_block = 0;
-  TraceSummary summary;  // cumulative over this and earlier parts
+  TraceSummary summary;                // cumulative over this and earlier parts
+  std::optional<PartTallies> tallies;  // of oversized traces; parts that were sealed before the trace was one lack them
 };
 
 // Where its rows are; the reader stays valid until the segment is closed.
@@ -68,6 +80,8 @@ struct SealedContext {
   const LivePartitions& live;
   DirectoryCache& directories;
   SharedPageCache& shared_pages;
+  OversizedTraces& oversized;
+  OversizedLimits limits;
 };
 
 class SealedReader {
@@ -75,8 +89,15 @@ class SealedReader {
   SealedReader(const SealedContext& context, ViewPtr view, QueryBudget& budget);
   ~SealedReader();
 
-  // Oldest first; empty when no live segment holds the trace.
+  // Oldest first; empty when no live segment holds the trace. An oversized trace may have a part in every segment: use
+  // newest_part() or visit_parts().
   Result<std::vector<TracePart>> parts(const TraceId& id);
+  Result<std::optional<TracePart>> newest_part(const TraceId& id);
+  // Newest first, until `visit` returns false.
+  using VisitPart = std::function<Result<bool>(const TracePart&)>;
+  Result<> visit_parts(const TraceId& id, const VisitPart& visit);
+  // The oldest part that lies in `segment` of `partition` or behind it. Segments have numbers above 0.
+  Result<std::optional<TracePart>> part_from(const TraceId& id, uint32_t partition, uint32_t segment);
   // Those that have parts, ascending, the first `most` of them.
   Result<std::vector<TraceId>> trace_ids(const TraceIdRange& range, size_t most);
   // The segment's columns. The pointer stays valid until close().
@@ -91,9 +112,14 @@ class SealedReader {
 
   QueryBudget& budget() { return budget_; }
   const View& view() const { return *view_; }
+  bool is_live(uint32_t partition) const { return context_.live.is_live(partition); }
+  OversizedTraces& oversized() { return context_.oversized; }
+  const OversizedLimits& limits() const { return context_.limits; }
 
  private:
   class Source;
+  rocksdb::Iterator& trace_index();
+  Result<TracePart> part_here();
   rocksdb::ReadOptions read_options() const;
   Result<SegmentDirectoryPtr> directory(uint32_t partition, uint32_t segment);
 

@@ -5,6 +5,7 @@
 
 #include <rocksdb/sst_file_writer.h>
 
+#include "store/rocks/counters.h"
 #include "store/rocks/index_builder.h"
 #include "store/rocks/keys.h"
 #include "store/rocks/segment_rows.h"
@@ -75,6 +76,7 @@ SegmentInfo describe(const SealInput& input, const SegmentRows& rows) {
     info.max_span_duration_nano = std::max(info.max_span_duration_nano, row->duration_nano);
   }
   for (const SegmentTrace& trace : rows.traces) {
+    if (trace.summary.oversized) continue;
     info.max_trace_duration_nano = std::max(info.max_trace_duration_nano, trace.summary.duration_nano);
   }
   return info;
@@ -97,6 +99,7 @@ void index_traces(const SegmentRows& rows, IndexBuilder& index) {
   for (size_t i = 0; i < rows.traces.size(); ++i) {
     const SegmentTrace& trace = rows.traces[i];
     const TraceSummary& summary = trace.summary;
+    if (summary.oversized) continue;  // oversized_traces.h
     operations = rows.older_operations[i];
     for (uint32_t row = 0; row < trace.row_count; ++row)
       operations.push_back(rows.rows[trace.first_row + row].operation);
@@ -135,7 +138,7 @@ class SegmentFiles {
   Result<> traces(const SegmentRows& rows, const EncodedSegment& encoded) {
     FamilyFile file(database_, Family::kTrace, info_.id);
     for (size_t i = 0; i < rows.traces.size(); ++i) {
-      TracePart part{info_.partition, info_.id, encoded.first_block[i], rows.traces[i].summary};
+      TracePart part{info_.partition, info_.id, encoded.first_block[i], rows.traces[i].summary, rows.tallies[i]};
       file.put(keys::trace(rows.traces[i].id, info_.partition, info_.id), encode_trace_part(part));
     }
     return add(file);
@@ -144,6 +147,21 @@ class SegmentFiles {
   Result<> operands(Family family, const std::map<std::string, std::string>& operands) {
     FamilyFile file(database_, family, info_.id);
     for (const auto& [key, value] : operands) file.merge(key, value);
+    return add(file);
+  }
+
+  // For the next start, which enters them in OversizedTraces.
+  Result<> oversized(const SegmentRows& rows, const EncodedSegment& encoded) {
+    std::vector<size_t> found;
+    for (size_t i = 0; i < rows.traces.size(); ++i) {
+      if (rows.traces[i].summary.oversized) found.push_back(i);
+    }
+    if (found.empty()) return {};
+    FamilyFile file(database_, Family::kCorrected, info_.id);
+    for (size_t i : found) {
+      TracePart part{info_.partition, info_.id, encoded.first_block[i], rows.traces[i].summary, rows.tallies[i]};
+      file.put(keys::straddle(info_.partition, rows.traces[i].id), encode_trace_part(part));
+    }
     return add(file);
   }
 
@@ -203,11 +221,21 @@ Result<SegmentInfo> write_segment(const SealInput& input, Database& database, co
     if (Result<> done = files.blocks(rows, *encoded); !done) return done.error();
     if (Result<> done = files.traces(rows, *encoded); !done) return done.error();
     if (Result<> done = files.straddling(rows); !done) return done.error();
+    if (Result<> done = files.oversized(rows, *encoded); !done) return done.error();
     if (Result<> done = files.operands(Family::kSlow, index.slow_operands()); !done) return done.error();
   }
   if (Result<> done = files.operands(Family::kLatency, index.latency_operands()); !done) return done.error();
   if (Result<> done = files.record(); !done) return done.error();
   return files.publish();
+}
+
+// Before a reader can see the segment, in which it would not find them.
+void note_oversized(const SegmentRows& rows, uint64_t last_sequence, OversizedTraces& oversized) {
+  OversizedTraces::Map found;
+  for (const SegmentTrace& trace : rows.traces) {
+    if (trace.summary.oversized) found[trace.id] = {trace.summary, last_sequence};
+  }
+  oversized.note(found);
 }
 
 }  // namespace
@@ -217,7 +245,10 @@ Result<SegmentInfo> seal(const SealInput& input, const SealedContext& context, V
   SealedReader older(context, std::move(view), unlimited);
   Result<SegmentRows> rows = segment_rows(input.generation, older);
   if (!rows) return rows.error();
-  return write_segment(input, context.database, *rows);
+  Result<SegmentInfo> info = write_segment(input, context.database, *rows);
+  seal_read_bytes().add(unlimited.spent_bytes());
+  if (info) note_oversized(*rows, info->last_sequence, context.oversized);
+  return info;
 }
 
 }  // namespace fathom::store

@@ -116,6 +116,7 @@ Result<> Search::begin() {
   heap_.push(std::move(memory));
   if (by_ == By::kTrace) {
     push_corrected();
+    if (Result<> pushed = push_oversized(); !pushed) return pushed;
     if (Result<> pushed = push_grown(); !pushed) return pushed;
   }
   if (order_ == SearchOrder::kSlowest && matcher_.lists_apply()) return begin_lists();
@@ -235,6 +236,7 @@ void Search::join_equal(const SlowEntry& entry) {
 Result<bool> Search::must_be_matched(const Node& node) {
   if (matcher_.everything()) return false;
   if (node.check || view_->corrections->may_contain(node.entry.trace_id)) return true;
+  if (engine_.oversized.contains(node.entry.trace_id)) return true;
   return traces_.grew_later(node.entry.trace_id);
 }
 
@@ -244,13 +246,17 @@ Result<bool> Search::trace_matches(const TraceId& id) {
     const Generation::Trace* trace = generation->find(id);
     if (trace != nullptr && matcher_.any_row(*generation, *trace, as_of_sequence_)) return true;
   }
-  Result<std::vector<TracePart>> parts = sealed_.parts(id);
-  if (!parts) return parts.error();
-  for (const TracePart& part : *parts) {
-    Result<bool> matches = part_matches(id, part);
-    if (!matches || *matches) return matches;
-  }
-  return false;
+  bool matches = false;
+  size_t parts = 0;
+  Result<> visited = sealed_.visit_parts(id, [&](const TracePart& part) -> Result<bool> {
+    Result<bool> matched = part_matches(id, part);
+    if (!matched) return matched;
+    if (++parts > kPartsKeptOpen) sealed_.close(part.segment);
+    matches = *matched;
+    return !matches;
+  });
+  if (!visited) return visited.error();
+  return matches;
 }
 
 Result<bool> Search::part_matches(const TraceId& id, const TracePart& part) {
@@ -286,6 +292,7 @@ void Search::emit(const SlowEntry& entry, const TraceSummary& summary) {
   row.duration_nano = entry.duration_nano;
   row.root_duration_nano = summary.root_duration_nano;
   row.complete = summary.complete;
+  row.oversized = summary.oversized;
   row.error = by_span ? entry.error : summary.error;
   row.spans = summary.spans;
   page_.rows.push_back(std::move(row));

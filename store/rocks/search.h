@@ -48,6 +48,9 @@ class Search {
     kCorrectedRowScan
   };
 
+  // Segments of one trace that stay decoded; those of an oversized trace may be very many.
+  static constexpr size_t kPartsKeptOpen = 64;
+
   using TraceIds = std::unordered_set<TraceId, IdHash>;
   using GrownPtr = std::shared_ptr<const GrownTraces>;
 
@@ -98,6 +101,7 @@ class Search {
   void offer_corrected(const TraceId& id, const TraceSummary& summary, Best& best) const;
   Result<> scan_corrected(const Node& node);
   Result<> scan_corrected_rows(const Node& node);
+  Result<> push_oversized();
   Result<> push_grown();
   Result<> push_as_it_was(const TraceIds& ids);
   Result<> collect_grown(const SegmentInfo& info, TraceIds& ids);
@@ -132,13 +136,16 @@ class Search {
   Result<> scan_block_spans(SegmentReader& reader, uint32_t block, const std::vector<TimeRange>& ranges, Best& best);
   bool block_may_help(const BlockZone& zone, const std::vector<TimeRange>& ranges, const Best& best) const;
 
+  // What a span must last to be of interest; may rise while a trace is read.
+  using LeastDuration = std::function<uint64_t()>;
   Result<> begin_named();
   Result<> scan_named(const Node& node);
-  // Calls `visit` for each span of the trace that matches, wherever it is.
-  using VisitEntry = std::function<void(const SlowEntry&)>;
-  Result<> each_match(const TraceId& id, const VisitEntry& visit);
-  Result<> each_match(const TraceId& id, SegmentReader& reader, uint32_t segment, const RowRange& range,
-                      const VisitEntry& visit);
+  // Calls `visit` for each span of the trace that matches, wherever it is, until it returns false. Blocks whose spans
+  // are all shorter than `least_nano` may be left out.
+  using VisitEntry = std::function<bool(const SlowEntry&)>;
+  Result<> each_match(const TraceId& id, const LeastDuration& least_nano, const VisitEntry& visit);
+  Result<bool> each_match(const TraceId& id, SegmentReader& reader, uint32_t segment, const RowRange& range,
+                          const VisitEntry& visit);
 
   // Each trace once, by a span (search_once.cc).
   Best make_best(const SortKey& bound) const;

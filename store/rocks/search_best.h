@@ -28,6 +28,9 @@ class Search::Best {
   // Whether nothing whose rank begins with this number could still be kept.
   bool too_late(uint64_t leading) const { return worst_ && leading < worst_->duration_nano; }
 
+  // What the leading number of a rank must be at least to be kept.
+  uint64_t least() const { return worst_ ? worst_->duration_nano : 0; }
+
   void add(const SortKey& rank, const SlowEntry& entry, bool check) {
     if (!may_keep(rank) || (seen_ != nullptr && seen_->contains(entry.trace_id))) return;
     found_.push_back({rank, entry, check});

@@ -48,7 +48,8 @@ Result<> Search::scan_corrected_rows(const Node& node) {
     if (Result<> paid = budget_.spend(rows->value().size()); !paid) return paid;
     const std::optional<TraceId> id = keys::straddle_trace(rows->key().ToStringView());
     Result<TracePart> part = decode_trace_part_value(rows->value().ToStringView());
-    if (id && part) offer_corrected(*id, part->summary, best);
+    // push_oversized() has the oversized traces, which have rows in this family, too.
+    if (id && part && !part->summary.oversized) offer_corrected(*id, part->summary, best);
   }
   if (!rows->status().ok()) return from_status(rows->status(), "read corrected traces");
   finish_scan(best, Kind::kCorrectedRowScan, node);

@@ -26,6 +26,19 @@ Result<> Search::push_grown() {
   return push_as_it_was(ids);
 }
 
+// No list and no block gives these. Nearly all of them are elsewhere in time, which their summaries of some time ago
+// tell: a trace only grows.
+Result<> Search::push_oversized() {
+  TraceIds ids;
+  const std::shared_ptr<const OversizedTraces::Map> known = engine_.oversized.get();
+  for (const auto& [id, entry] : *known) {
+    const bool too_long = entry.summary.duration_nano > filter_.max_duration_nano;
+    const bool too_early = entry.summary.start_unix_nano < filter_.range.from_unix_nano;
+    if (entry.last_sequence > as_of_sequence_ || !(too_long || too_early)) ids.insert(id);
+  }
+  return push_as_it_was(ids);
+}
+
 Result<> Search::collect_grown(const SegmentInfo& info, TraceIds& ids) {
   auto take = [&](const TraceId& id, const TraceSummary& summary) {
     SlowEntry entry = entry_of(id, summary);
@@ -85,7 +98,7 @@ void Search::push_grown_unmatched(const std::vector<TimeRange>& ranges) {
   TraceIds known;
   for (const GrownPtr& list : newer_) {
     for (const GrownTrace& trace : list->traces()) {
-      if (!known.insert(trace.id).second) continue;
+      if (trace.summary.oversized || !known.insert(trace.id).second) continue;
       SlowEntry entry = entry_of(trace.id, trace.summary);
       if (contains(ranges, entry.start_unix_nano)) push_candidate(entry, true, list);
     }

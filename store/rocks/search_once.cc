@@ -30,7 +30,12 @@ Result<bool> Search::was_shown(const TraceId& id) {
   if (seen_.contains(id)) return true;
   if (!cursor_) return false;
   bool shown = false;
-  Result<> looked = each_match(id, [&](const SlowEntry& entry) { shown = shown || !is_of_this_page(entry); });
+  // Slower than the end of the page before, so a block of faster spans has none of these.
+  const LeastDuration least = [this] { return order_ == SearchOrder::kSlowest ? cursor_->last.duration_nano : 0; };
+  Result<> looked = each_match(id, least, [&](const SlowEntry& entry) {
+    shown = !is_of_this_page(entry);
+    return !shown;
+  });
   if (!looked) return looked.error();
   if (shown) seen_.insert(id);
   return shown;

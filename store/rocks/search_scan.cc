@@ -133,8 +133,9 @@ Result<> Search::scan_block_traces(SegmentReader& reader, uint32_t block, const 
       while (next_row < rows.size() && rows[next_row] < trace.first_row) ++next_row;
       matches = next_row < rows.size() && rows[next_row] - trace.first_row < trace.row_count;
     }
-    if (!matches) continue;
-    SlowEntry entry = entry_of(trace.id, newest_summary(trace));
+    const TraceSummary& newest = newest_summary(trace);
+    if (!matches || trace.summary.oversized || newest.oversized) continue;
+    SlowEntry entry = entry_of(trace.id, newest);
     if (contains(ranges, entry.start_unix_nano) && in_bounds(entry)) best.add(rank(entry), entry, false);
   }
   return {};

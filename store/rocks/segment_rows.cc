@@ -4,12 +4,22 @@
 #include <tuple>
 #include <unordered_set>
 
+#include "store/rocks/sealed_tally.h"
+
 namespace fathom::store {
 
 namespace {
 
-// A trace's older rows, and the hashes of those that share an id with a new row.
+// Segments of one trace that stay decoded, for other traces that lie in them too.
+constexpr size_t kKeptOpen = 16;
+
+// A trace's older rows, and the hashes of those that share an id with a new row. Of a trace that was oversized before:
+// the tally instead.
 struct Older {
+  bool oversized = false;
+  TraceTally tally;
+  uint32_t first_partition = UINT32_MAX;
+  size_t parts = 0;
   std::vector<TraceRow> rows;
   std::vector<OlderPlace> places;
   std::unordered_set<uint64_t> contents;
@@ -52,7 +62,8 @@ class RowArranger {
     if (trace.grown) {
       if (Result<> loaded = load_older(trace, older); !loaded) return loaded;
     }
-    collapse(older);
+    if (!older.oversized) collapse(older);
+    if (is_oversized(older)) keep_beyond_limit(older);
     emit(trace, older);
     return {};
   }
@@ -69,8 +80,30 @@ class RowArranger {
   }
 
   Result<> load_older(const Generation::Trace& trace, Older& older) {
+    Result<std::optional<TracePart>> newest = older_.newest_part(trace.id);
+    if (!newest) return newest.error();
+    if (!*newest) return {};
+    return (*newest)->summary.oversized ? load_tally(trace, **newest, older) : load_rows(trace, older);
+  }
+
+  // Older partitions than the newest part's were noted when that part was sealed.
+  Result<> load_tally(const Generation::Trace& trace, const TracePart& newest, Older& older) {
+    older.oversized = true;
+    if (newest.partition != generation_.partition()) out_.straddling.emplace(newest.partition, trace.id);
+    Result<TraceTally> tally = sealed_tally(older_, trace.id);
+    if (!tally) return tally.error();
+    older.tally = *tally;
+    Result<std::optional<TracePart>> oldest = older_.part_from(trace.id, 0, 0);
+    if (!oldest) return oldest.error();
+    older.first_partition = *oldest ? (*oldest)->partition : newest.partition;
+    return {};
+  }
+
+  Result<> load_rows(const Generation::Trace& trace, Older& older) {
     Result<std::vector<TracePart>> parts = older_.parts(trace.id);
     if (!parts) return parts.error();
+    older.parts = parts->size();
+    older.first_partition = parts->front().partition;
     std::unordered_set<SpanId, IdHash> new_ids;
     for (const Candidate& candidate : candidates_) new_ids.insert(candidate.span_id);
     for (const TracePart& part : *parts) {
@@ -87,8 +120,10 @@ class RowArranger {
         repeats = true;
       }
       older.rows.insert(older.rows.end(), rows->begin(), rows->end());
-      if (!repeats) continue;
-      if (Result<> hashed = hash_part(trace.id, part, older); !hashed) return hashed;
+      if (repeats) {
+        if (Result<> hashed = hash_part(trace.id, part, older); !hashed) return hashed;
+      }
+      if (parts->size() > kKeptOpen) older_.close(part.segment);
     }
     return {};
   }
@@ -140,6 +175,27 @@ class RowArranger {
     }
   }
 
+  bool is_oversized(const Older& older) const {
+    if (older.oversized || older.parts >= older_.limits().segments) return true;
+    auto dropped = std::ranges::count(candidates_, true, &Candidate::dropped);
+    return older.rows.size() + candidates_.size() - static_cast<size_t>(dropped) > older_.limits().spans;
+  }
+
+  // In the order of reception, rows no longer collapse once the trace is oversized.
+  void keep_beyond_limit(const Older& older) {
+    if (older.oversized) return;
+    std::vector<Candidate*> received;
+    for (Candidate& candidate : candidates_) received.push_back(&candidate);
+    std::ranges::sort(received, {}, [this](const Candidate* candidate) {
+      return std::tuple(generation_.sequence(*candidate->row), candidate->row->index);
+    });
+    size_t kept = older.rows.size();
+    for (Candidate* candidate : received) {
+      if (kept > older_.limits().spans) candidate->dropped = false;
+      kept += candidate->dropped ? 0 : 1;
+    }
+  }
+
   void emit(const Generation::Trace& trace, const Older& older) {
     uint32_t first_row = static_cast<uint32_t>(out_.rows.size());
     light_.clear();
@@ -153,12 +209,35 @@ class RowArranger {
     }
     uint32_t row_count = static_cast<uint32_t>(out_.rows.size() - first_row);
     if (row_count == 0) return;  // everything was stored before: nothing new to say about this trace
+    out_.traces.push_back({trace.id, first_row, row_count, {}});
+    is_oversized(older) ? emit_oversized(older) : emit_ordinary(older);
+  }
+
+  void emit_ordinary(const Older& older) {
     light_.insert(light_.end(), older.rows.begin(), older.rows.end());
-    TraceSummary summary = summarise(light_);
+    TraceSummary& summary = out_.traces.back().summary;
+    summary = summarise(light_);
     summary.grown = !older.rows.empty();
-    out_.traces.push_back({trace.id, first_row, row_count, summary});
     out_.older_operations.push_back(distinct_operations(older.rows));
     out_.older_places.push_back(older.places);
+    out_.tallies.emplace_back();
+  }
+
+  void emit_oversized(const Older& older) {
+    PartTallies tallies;
+    for (const TraceRow& row : light_) tallies.own.add(row);
+    tallies.whole = older.tally;
+    for (const TraceRow& row : older.rows) tallies.whole.add(row);
+    bool grown = !tallies.whole.empty();
+    tallies.whole.add(tallies.own);
+    tallies.first_partition = std::min(older.first_partition, generation_.partition());
+    TraceSummary& summary = out_.traces.back().summary;
+    summary = tallies.whole.summary();
+    summary.grown = grown;
+    summary.oversized = true;
+    out_.older_operations.emplace_back();
+    out_.older_places.emplace_back();
+    out_.tallies.emplace_back(tallies);
   }
 
   static std::vector<uint32_t> distinct_operations(const std::vector<TraceRow>& rows) {

@@ -2,9 +2,12 @@
 //
 // Purpose: what sealing must decide about rows, apart from how they are written. Equal rows collapse, also with rows of
 // older segments; equal ids with other content are both kept and flagged; each trace gets a summary that is cumulative
-// over older segments. Thread safety: one thread. Ownership: rows point into the generation's batches.
+// over older segments. Of an oversized trace (span_store.h) no older row is read: its summary comes from tallies, its
+// rows do not collapse, and `older_operations` and `older_places` stay empty. Thread safety: one thread. Ownership:
+// rows point into the generation's batches.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -22,6 +25,8 @@ struct SegmentRows {
   // Per trace: the operations of the older segments' rows, which its slow lists must name too. Empty for most.
   std::vector<std::vector<uint32_t>> older_operations;
   std::vector<std::vector<OlderPlace>> older_places;  // per trace: of the older segments' rows
+  // Per trace: what the trace index keeps of oversized ones.
+  std::vector<std::optional<PartTallies>> tallies;
   // Traces with spans in an older partition too: (that partition, trace), ascending.
   std::set<std::pair<uint32_t, TraceId>> straddling;
 };

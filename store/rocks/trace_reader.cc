@@ -5,6 +5,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "store/rocks/sealed_tally.h"
+
 namespace fathom::store {
 
 struct TraceReader::Item {
@@ -15,28 +17,6 @@ struct TraceReader::Item {
 namespace {
 
 using ItemHashes = std::unordered_set<uint64_t>;
-
-// The lists of one span from memory, and what they cost.
-struct PaidScratch : Batch::Scratch {
-  explicit PaidScratch(HeldMemory held) : memory(std::move(held)) {}
-
-  // An attribute takes two encoded bytes at least, and a list that grows may have room for twice as many.
-  Result<> pay_before(uint64_t encoded_bytes) {
-    return memory.grow(kOwnBytes + 2 * sizeof(AttributeView) * (encoded_bytes / 2));
-  }
-  void pay_exactly() {
-    memory.shrink_to(kOwnBytes + attributes.capacity() * sizeof(AttributeView) + events.capacity() * sizeof(EventView) +
-                     links.capacity() * sizeof(LinkView));
-  }
-
-  static constexpr uint64_t kOwnBytes = 256;  // its own, and that of the trace's owners
-  HeldMemory memory;
-};
-
-StoredSpan stored_span(const SpanView& span, const ResourceView& resource, const ScopeView& scope,
-                       const std::optional<ClockOffset>& clock, const OperationKey& operation) {
-  return {span, resource, scope, operation.service_namespace, operation.service, operation.operation, clock, false};
-}
 
 TraceRow light_row(const SpanView& span, const std::optional<ClockOffset>& clock, uint64_t sequence,
                    uint32_t operation) {
@@ -49,11 +29,12 @@ TraceRow light_row(const SpanView& span, const std::optional<ClockOffset>& clock
           span.status == StatusCode::kError};
 }
 
-bool has_repeated_id(const std::vector<TraceRow>& rows) {
+size_t distinct_ids(const std::vector<TraceRow>& rows) {
   std::vector<SpanId> ids;
+  ids.reserve(rows.size());
   for (const TraceRow& row : rows) ids.push_back(row.span_id);
   std::sort(ids.begin(), ids.end());
-  return std::adjacent_find(ids.begin(), ids.end()) != ids.end();
+  return static_cast<size_t>(std::unique(ids.begin(), ids.end()) - ids.begin());
 }
 
 // Keeps the first of equal rows, and flags ids that are left with several contents.
@@ -75,12 +56,6 @@ void collapse(std::vector<Item>& items) {
 }
 
 }  // namespace
-
-const OperationKey& TraceReader::operation(uint32_t id) {
-  std::shared_ptr<const OperationKey>& met = operations_[id];
-  if (!met) met = std::make_shared<const OperationKey>(catalogue_.operation(id));
-  return *met;
-}
 
 // Items are gathered in a vector that grows and is sorted, then summarised by id.
 Result<> TraceReader::pay_for_items(uint64_t rows) {
@@ -107,8 +82,7 @@ Result<> TraceReader::load_sealed(const TraceId& id, std::vector<Item>& items, S
       if (!rows) return rows.error();
       if (Result<> paid = pay_for_items(range.row_count); !paid) return paid;
       for (const StoredRow& row : rows->rows) {
-        items.push_back({stored_span(row.span, row.resource, row.scope, row.clock, operation(row.operation)),
-                         light_row(row.span, row.clock, row.sequence, row.operation)});
+        items.push_back({spans_.of(row), light_row(row.span, row.clock, row.sequence, row.operation)});
       }
       trace.owners.push_back(rows->owner);
     }
@@ -124,19 +98,14 @@ Result<> TraceReader::load_memory(const TraceId& id, std::vector<Item>& items, S
     uint64_t bytes = 0;
     Result<> paid = pay_for_items(found->row_count);
     generation->for_each_row(*found, [&](const Generation::Row& row, uint32_t) {
-      const BatchPtr& batch = generation->sources()[row.source].batch;
-      const Batch::Row& stored = batch->rows()[row.index];
-      auto scratch = std::make_shared<PaidScratch>(sealed_.budget().hold());
-      if (paid) paid = scratch->pay_before(stored.body_size);
       if (!paid) return;
-      SpanView span = batch->span(stored, *scratch);
-      items.push_back({stored_span(span, batch->resource(stored.resource), batch->scope(stored.scope), batch->clock(),
-                                   operation(row.operation)),
-                       generation->trace_row(row)});
-      scratch->pay_exactly();
-      trace.owners.push_back(scratch);
-      trace.owners.push_back(batch);
-      bytes += stored.body_size;
+      Result<StoredSpan> span = spans_.of(*generation, row, trace.owners);
+      if (!span) {
+        paid = span.error();
+        return;
+      }
+      items.push_back({*span, generation->trace_row(row)});
+      bytes += generation->stored(row).body_size;
     });
     if (!paid) return paid;
     if (Result<> spent = sealed_.budget().spend(bytes); !spent) return spent;
@@ -144,11 +113,12 @@ Result<> TraceReader::load_memory(const TraceId& id, std::vector<Item>& items, S
   return {};
 }
 
-Result<std::vector<TraceReader::Item>> TraceReader::load_items(const TraceId& id, StoredTrace& trace) {
+Result<std::vector<TraceReader::Item>> TraceReader::load_items(const TraceId& id, uint64_t last_sequence,
+                                                               StoredTrace& trace) {
   std::vector<Item> items;
   if (Result<> loaded = load_sealed(id, items, trace); !loaded) return loaded.error();
   if (Result<> loaded = load_memory(id, items, trace); !loaded) return loaded.error();
-  std::erase_if(items, [this](const Item& item) { return item.light.sequence > last_sequence_; });
+  std::erase_if(items, [=](const Item& item) { return item.light.sequence > last_sequence; });
   if (items.empty()) return not_found("trace " + id.hex() + " is not stored");
   std::stable_sort(items.begin(), items.end(),
                    [](const Item& a, const Item& b) { return a.light.sequence < b.light.sequence; });
@@ -159,7 +129,7 @@ Result<std::vector<TraceReader::Item>> TraceReader::load_items(const TraceId& id
 Result<StoredTrace> TraceReader::load(const TraceId& id) {
   StoredTrace trace;
   trace.trace_id = id;
-  Result<std::vector<Item>> items = load_items(id, trace);
+  Result<std::vector<Item>> items = load_items(id, last_sequence_, trace);
   if (!items) return items.error();
   std::stable_sort(items->begin(), items->end(), [](const Item& a, const Item& b) {
     return std::tie(a.light.start_unix_nano, a.light.span_id) < std::tie(b.light.start_unix_nano, b.light.span_id);
@@ -170,10 +140,11 @@ Result<StoredTrace> TraceReader::load(const TraceId& id) {
   trace.start_unix_nano = summary.start_unix_nano;
   trace.duration_nano = summary.duration_nano;
   trace.complete = summary.complete;
+  trace.spans_at_most = summary.spans;
   if (Result<> paid = pay_for_spans(items->size(), trace); !paid) return paid.error();
   trace.spans.reserve(items->size());
   for (const Item& item : *items) trace.spans.push_back(item.stored);
-  for (const auto& [number, operation] : operations_) trace.owners.push_back(operation);
+  spans_.own_names(trace.owners);
   items_memory_.release();
   return trace;
 }
@@ -194,21 +165,66 @@ Result<std::vector<TraceId>> TraceReader::ids(const TraceIdRange& range, size_t 
   return found;
 }
 
-bool TraceReader::in_memory(const TraceId& id) const {
+uint64_t TraceReader::rows_in_memory(const TraceId& id) const {
+  uint64_t rows = 0;
   for (const auto& generation : sealed_.view().generations) {
     auto lock = generation->read();
-    if (generation->find(id) != nullptr) return true;
+    const Generation::Trace* found = generation->find(id);
+    rows += found != nullptr ? found->row_count : 0;
   }
-  return false;
+  return rows;
+}
+
+// Decided for all rows, also for a reader of the state that was: a trace that was once oversized stays so.
+Result<bool> TraceReader::is_oversized(const TraceId& id) {
+  if (sealed_.oversized().contains(id)) return true;
+  Result<std::optional<TracePart>> newest = sealed_.newest_part(id);
+  if (!newest) return newest.error();
+  uint64_t sealed = *newest ? (*newest)->summary.spans : 0, unsealed = rows_in_memory(id);
+  Result<bool> oversized = *newest && (*newest)->summary.oversized;
+  if (!*oversized && unsealed > 0 && sealed + unsealed > sealed_.limits().spans) oversized = passes_limit(id);
+  if (oversized && *oversized) sealed_.oversized().note({{id, {}}});
+  return oversized;
+}
+
+// Before equal rows have collapsed, their number alone does not decide.
+Result<bool> TraceReader::passes_limit(const TraceId& id) {
+  Result<std::vector<TraceRow>> rows = light_rows(id, UINT64_MAX);
+  if (!rows) return rows.error();
+  const bool passes = distinct_ids(*rows) > sealed_.limits().spans;
+  items_memory_.release();
+  if (passes) return true;
+  StoredTrace unused;
+  Result<std::vector<Item>> items = load_items(id, UINT64_MAX, unused);
+  items_memory_.release();
+  if (!items) return items.error();
+  return items->size() > sealed_.limits().spans;
+}
+
+Result<std::optional<TraceSummary>> TraceReader::oversized_summary(const TraceId& id) {
+  Result<TraceTally> tally = sealed_tally(sealed_, id, last_sequence_);
+  if (!tally) return tally.error();
+  for (const auto& generation : sealed_.view().generations) {
+    auto lock = generation->read();
+    const Generation::Trace* found = generation->find(id);
+    if (found != nullptr) tally->add(generation->tally(*found, last_sequence_));
+  }
+  if (tally->empty()) return std::optional<TraceSummary>();
+  TraceSummary summary = tally->summary();
+  summary.oversized = true;
+  return std::optional(summary);
 }
 
 Result<std::optional<TraceSummary>> TraceReader::summary(const TraceId& id) {
-  if (in_memory(id)) return summary_of_rows(id);
-  Result<std::vector<TracePart>> parts = sealed_.parts(id);
-  if (!parts) return parts.error();
-  if (parts->empty()) return std::optional<TraceSummary>();
-  if (sealed_later(parts->back())) return summary_of_rows(id);
-  return std::optional(parts->back().summary);
+  Result<bool> oversized = is_oversized(id);
+  if (!oversized) return oversized.error();
+  if (*oversized) return oversized_summary(id);
+  if (rows_in_memory(id) > 0) return summary_of_rows(id);
+  Result<std::optional<TracePart>> newest = sealed_.newest_part(id);
+  if (!newest) return newest.error();
+  if (!*newest) return std::optional<TraceSummary>();
+  if (sealed_later(**newest)) return summary_of_rows(id);
+  return std::optional((*newest)->summary);
 }
 
 bool TraceReader::sealed_later(const TracePart& part) const {
@@ -226,12 +242,12 @@ Result<bool> TraceReader::grew_later(const TraceId& id) {
   }
   const std::vector<SegmentInfoPtr>& segments = sealed_.view().segments;
   if (segments.empty() || segments.back()->last_sequence <= last_sequence_) return false;
-  Result<std::vector<TracePart>> parts = sealed_.parts(id);
-  if (!parts) return parts.error();
-  return !parts->empty() && sealed_later(parts->back());
+  Result<std::optional<TracePart>> newest = sealed_.newest_part(id);
+  if (!newest) return newest.error();
+  return *newest && sealed_later(**newest);
 }
 
-Result<std::vector<TraceRow>> TraceReader::light_rows(const TraceId& id) {
+Result<std::vector<TraceRow>> TraceReader::light_rows(const TraceId& id, uint64_t last_sequence) {
   std::vector<TraceRow> rows;
   Result<std::vector<TracePart>> parts = sealed_.parts(id);
   if (!parts) return parts.error();
@@ -248,22 +264,22 @@ Result<std::vector<TraceRow>> TraceReader::light_rows(const TraceId& id) {
     generation->for_each_row(*found,
                              [&](const Generation::Row& row, uint32_t) { rows.push_back(generation->trace_row(row)); });
   }
-  std::erase_if(rows, [this](const TraceRow& row) { return row.sequence > last_sequence_; });
+  std::erase_if(rows, [=](const TraceRow& row) { return row.sequence > last_sequence; });
   return rows;
 }
 
 Result<std::optional<TraceSummary>> TraceReader::summary_of_rows(const TraceId& id) {
-  Result<std::vector<TraceRow>> light = light_rows(id);
+  Result<std::vector<TraceRow>> light = light_rows(id, last_sequence_);
   if (!light) return light.error();
   std::vector<TraceRow>& rows = *light;
   if (rows.empty()) return std::optional<TraceSummary>();
-  if (!has_repeated_id(rows)) {
+  if (distinct_ids(rows) == rows.size()) {
     items_memory_.release();
     return std::optional(summarise(rows));
   }
   // Equal rows must collapse before they are counted, and only their whole contents can tell.
   StoredTrace unused;
-  Result<std::vector<Item>> items = load_items(id, unused);
+  Result<std::vector<Item>> items = load_items(id, last_sequence_, unused);
   if (!items) return items.error();
   rows.clear();
   for (const Item& item : *items) rows.push_back(item.light);

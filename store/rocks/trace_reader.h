@@ -7,24 +7,30 @@
 
 #include <memory>
 #include <optional>
-#include <unordered_map>
 
-#include "store/rocks/catalogue.h"
 #include "store/rocks/sealed.h"
+#include "store/rocks/stored_spans.h"
 
 namespace fathom::store {
 
 class TraceReader {
  public:
   TraceReader(SealedReader& sealed, const Catalogue& catalogue, uint64_t last_sequence = UINT64_MAX)
-      : sealed_(sealed), catalogue_(catalogue), last_sequence_(last_sequence), items_memory_(sealed.budget().hold()) {}
+      : sealed_(sealed),
+        last_sequence_(last_sequence),
+        items_memory_(sealed.budget().hold()),
+        spans_(catalogue, sealed.budget()) {}
 
-  // kNotFound when no span of the trace is stored.
+  // kNotFound when no span of the trace is stored. Not for oversized traces: see trace_pages.h.
   Result<StoredTrace> load(const TraceId& id);
   // Which of these are stored, the first `most` of them.
   Result<std::vector<TraceId>> ids(const TraceIdRange& range, size_t most);
   // The summary over all stored spans; nothing when there are none.
   Result<std::optional<TraceSummary>> summary(const TraceId& id);
+  // Whether the trace passes the limits of span_store.h. Reads rows only while unsealed ones may make the difference.
+  Result<bool> is_oversized(const TraceId& id);
+  // False: is_oversized() is false, unless OversizedTraces has the trace or an older server sealed it.
+  bool may_be_oversized(const TraceId& id) const { return rows_in_memory(id) > 0; }
   // Whether the trace has rows that do not exist for this reader.
   Result<bool> grew_later(const TraceId& id);
 
@@ -32,20 +38,20 @@ class TraceReader {
   struct Item;
   Result<> load_sealed(const TraceId& id, std::vector<Item>& items, StoredTrace& trace);
   Result<> load_memory(const TraceId& id, std::vector<Item>& items, StoredTrace& trace);
-  Result<std::vector<Item>> load_items(const TraceId& id, StoredTrace& trace);
+  Result<std::vector<Item>> load_items(const TraceId& id, uint64_t last_sequence, StoredTrace& trace);
   Result<> pay_for_items(uint64_t rows);
   Result<> pay_for_spans(uint64_t spans, StoredTrace& trace);
-  Result<std::vector<TraceRow>> light_rows(const TraceId& id);
+  Result<std::vector<TraceRow>> light_rows(const TraceId& id, uint64_t last_sequence);
   Result<std::optional<TraceSummary>> summary_of_rows(const TraceId& id);
-  bool in_memory(const TraceId& id) const;
+  Result<std::optional<TraceSummary>> oversized_summary(const TraceId& id);
+  Result<bool> passes_limit(const TraceId& id);
+  uint64_t rows_in_memory(const TraceId& id) const;
   bool sealed_later(const TracePart& part) const;
-  const OperationKey& operation(uint32_t id);
 
   SealedReader& sealed_;
-  const Catalogue& catalogue_;
   const uint64_t last_sequence_;
   HeldMemory items_memory_;  // of the rows that are being put together
-  std::unordered_map<uint32_t, std::shared_ptr<const OperationKey>> operations_;  // those that were met
+  StoredSpans spans_;
 };
 
 }  // namespace fathom::store

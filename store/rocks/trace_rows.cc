@@ -4,15 +4,11 @@
 #include <cassert>
 #include <tuple>
 
+#include "store/rocks/trace_tally.h"
+
 namespace fathom::store {
 
 namespace {
-
-// Rows with one id and other contents need an order too: first received, first.
-bool earlier(const TraceRow& a, const TraceRow& b) {
-  return std::tie(a.start_unix_nano, a.span_id, a.sequence, a.operation, b.duration_nano) <
-         std::tie(b.start_unix_nano, b.span_id, b.sequence, b.operation, a.duration_nano);
-}
 
 bool all_parents_stored(const std::vector<TraceRow>& rows) {
   std::vector<SpanId> ids;
@@ -26,27 +22,17 @@ bool all_parents_stored(const std::vector<TraceRow>& rows) {
 
 }  // namespace
 
+// Rows with one id and other contents need an order too: first received, first.
+bool earlier(const TraceRow& a, const TraceRow& b) {
+  return std::tie(a.start_unix_nano, a.span_id, a.sequence, a.operation, b.duration_nano) <
+         std::tie(b.start_unix_nano, b.span_id, b.sequence, b.operation, a.duration_nano);
+}
+
 TraceSummary summarise(const std::vector<TraceRow>& rows) {
   assert(!rows.empty());
-  TraceSummary summary;
-  const TraceRow* first = rows.data();
-  const TraceRow* root = nullptr;
-  uint64_t end = 0;
-  summary.first_sequence = UINT64_MAX;
-  for (const TraceRow& row : rows) {
-    if (earlier(row, *first)) first = &row;
-    if (row.parent_span_id.is_zero() && (root == nullptr || earlier(row, *root))) root = &row;
-    end = std::max(end, row.end_unix_nano());
-    summary.first_sequence = std::min(summary.first_sequence, row.sequence);
-    summary.error |= row.error;
-  }
-  summary.start_unix_nano = first->start_unix_nano;
-  summary.duration_nano = end - first->start_unix_nano;
-  summary.has_root = root != nullptr;
-  summary.root_duration_nano = root != nullptr ? root->duration_nano : 0;
-  summary.root_span_id = root != nullptr ? root->span_id : first->span_id;
-  summary.root_operation = root != nullptr ? root->operation : first->operation;
-  summary.spans = rows.size();
+  TraceTally tally;
+  for (const TraceRow& row : rows) tally.add(row);
+  TraceSummary summary = tally.summary();
   summary.complete = all_parents_stored(rows);
   return summary;
 }

@@ -25,6 +25,9 @@ struct TraceRow {
   uint64_t end_unix_nano() const { return end_of(start_unix_nano, duration_nano); }
 };
 
+// The order in which the earliest row is chosen: start, span id, reception, operation, then the longer first.
+bool earlier(const TraceRow& a, const TraceRow& b);
+
 // `rows` must not be empty and hold no row twice.
 TraceSummary summarise(const std::vector<TraceRow>& rows);
 

@@ -10,7 +10,8 @@ namespace {
 
 class ModelHarness : public Harness {
  public:
-  explicit ModelHarness(const HarnessOptions& options) : store_({options.operations_per_service, clock()}) {}
+  explicit ModelHarness(const HarnessOptions& options)
+      : store_({options.operations_per_service, options.trace_spans, clock()}) {}
   SpanStore& store() override { return store_; }
   void reopen() override {}
 

@@ -18,6 +18,7 @@ namespace fathom::store::testing {
 
 struct HarnessOptions {
   size_t operations_per_service = 1000;
+  uint64_t trace_spans = 131'072;  // a trace with more is oversized
 };
 
 class Harness {

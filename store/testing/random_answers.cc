@@ -17,7 +17,7 @@ std::string row_text(const SlowRow& row) {
   return number(number_of(row.trace_id)) + ":" + number(number_of(row.span_id)) + " " + row.service + "/" +
          row.operation + " start=" + number(row.start_unix_nano) + " duration=" + number(row.duration_nano) +
          " root=" + number(row.root_duration_nano) + (row.complete ? " complete" : " incomplete") +
-         (row.error ? " error" : "") + " spans=" + number(row.spans) + "\n";
+         (row.error ? " error" : "") + (row.oversized ? " oversized\n" : " spans=" + number(row.spans) + "\n");
 }
 
 std::pair<uint64_t, SpanId> place(const StoredSpan& stored) {
@@ -63,6 +63,7 @@ std::string answer_text(const std::vector<SlowRow>& rows) {
 std::string answer_text(const StoredTrace& trace) {
   std::string out = "trace=" + trace.trace_id.hex() + " start=" + number(trace.start_unix_nano) +
                     " duration=" + number(trace.duration_nano) + (trace.complete ? " complete\n" : " incomplete\n");
+  if (trace.oversized) return out + "oversized\n";
   for (const std::string& line : span_lines(trace.spans)) out += line + "\n";
   return out;
 }

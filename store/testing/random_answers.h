@@ -1,7 +1,8 @@
 // Answers of a store as text: equal texts are equal answers, and a difference can be read.
 //
 // Purpose: one comparison for every kind of answer. What the contract leaves open is left out (the order of spans that
-// are equal in start and id, how attribute values are counted). Thread safety: pure functions.
+// are equal in start and id, how attribute values are counted, the spans of a page of an oversized trace and the upper
+// bound of their number: random_pages.h). Thread safety: pure functions.
 #pragma once
 
 #include <string>

@@ -4,6 +4,7 @@
 #include "store/testing/random_answers.h"
 #include "store/testing/random_input.h"
 #include "store/testing/random_ops.h"
+#include "store/testing/random_pages.h"
 #include "store/testing/random_scans.h"
 
 namespace fathom::store::testing {
@@ -12,6 +13,11 @@ namespace {
 
 bool has_few_operations(uint64_t seed) {
   return seed % 2 == 1;
+}
+
+// Then many traces pass the limit of spans.
+bool has_small_traces(uint64_t seed) {
+  return seed % 4 < 2;
 }
 
 // What scans show can be compared number by number only where no row may come twice.
@@ -31,8 +37,8 @@ class Sequence {
         {4, &Sequence::operations}, {4, &Sequence::latency},   {2, &Sequence::keys},   {3, &Sequence::values},
         {4, &Sequence::first_page}, {6, &Sequence::next_page}, {3, &Sequence::resend}, {3, &Sequence::settle},
         {2, &Sequence::reopen},     {3, &Sequence::advance},   {1, &Sequence::drop},   {1, &Sequence::stats},
-        {5, &Sequence::times},      {5, &Sequence::sample},    {4, &Sequence::calls}};
-    uint64_t at = input_.below(116);
+        {5, &Sequence::times},      {5, &Sequence::sample},    {4, &Sequence::calls},  {6, &Sequence::trace_pages}};
+    uint64_t at = input_.below(122);
     for (const auto& [weight, draw] : kDraws) {
       if (at < weight) return (this->*draw)();
       at -= weight;
@@ -151,6 +157,14 @@ class Sequence {
             }};
   }
 
+  // All pages of a trace together, because which spans are on which page is the store's affair.
+  Operation trace_pages() {
+    TraceId id = input_.trace_id();
+    size_t limit = input_.pick<size_t>({1, 2, 5, 1000});
+    return {"trace " + std::to_string(number_of(id)) + " in pages of " + std::to_string(limit),
+            [=](Session& session) { return trace_pages_text(session.store(), id, limit); }};
+  }
+
   static std::string range_text(const TimeRange& range) {
     return " from=" + std::to_string(range.from_unix_nano) + " to=" + std::to_string(range.to_unix_nano);
   }
@@ -245,7 +259,10 @@ class Sequence {
 }  // namespace
 
 HarnessOptions random_harness(uint64_t seed) {
-  return {.operations_per_service = has_few_operations(seed) ? size_t{4} : size_t{1000}};
+  HarnessOptions options;
+  if (has_few_operations(seed)) options.operations_per_service = 4;
+  if (has_small_traces(seed)) options.trace_spans = 12;
+  return options;
 }
 
 std::vector<Operation> random_operations(uint64_t seed, size_t count) {

@@ -125,7 +125,7 @@ class Repair {
     view->segments = read_segments(source_, &findings_);
     add_orphans(copy_, *view);
     for (const SegmentInfoPtr& segment : view->segments) findings_.expect_bytes(segment->bytes);
-    SealedContext context{source_.database(), source_.live(), directories_, pages_};
+    SealedContext context{source_.database(), source_.live(), directories_, pages_, oversized_, {}};
     QueryBudget unlimited;
     SealedReader reader(context, view, unlimited);
     sealed_.last_sequence = records_.sealed_sequence;
@@ -216,6 +216,7 @@ class Repair {
   std::set<uint32_t> damaged_partitions_;
   DirectoryCache directories_{kRepairDirectoryCache};
   SharedPageCache pages_{kRepairPageCache};
+  OversizedTraces oversized_;
 };
 
 }  // namespace

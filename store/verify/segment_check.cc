@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "store/rocks/keys.h"
+#include "store/rocks/sealed_tally.h"
 #include "store/span.h"
 
 namespace fathom::store {
@@ -28,11 +29,23 @@ Affected of_block(const SegmentInfo& info, const BlockZone& zone) {
           .traces = zone.traces};
 }
 
+// Whether the newest part of an oversized trace says what `sum` says, the sum of the tallies of all `parts` parts.
+Result<> tallies_hold(const TracePart& newest, const TraceTally& sum, size_t parts) {
+  TraceSummary expected = sum.summary();
+  if (!(newest.tallies->whole.summary() == expected))
+    return disagree("its tally is not the sum of its segments' tallies");
+  expected.grown = parts > 1;
+  expected.oversized = true;
+  return newest.summary == expected ? Result<>() : disagree("its summary is not that of its tally");
+}
+
 }  // namespace
 
 bool summary_holds(const TraceSummary& stored, const std::vector<TraceRow>& rows) {
   TraceSummary expected = summarise(rows);
   expected.grown = stored.grown;
+  expected.oversized = stored.oversized;
+  if (stored.oversized) expected.complete = false;
   return expected == stored;
 }
 
@@ -189,13 +202,22 @@ void SegmentCheck::close_trace() {
   if (!open_) return;
   const OpenTrace trace = *std::exchange(open_, std::nullopt);
   ++sums_.traces;
-  sums_.max_trace_duration_nano = std::max(sums_.max_trace_duration_nano, trace.summary.duration_nano);
+  if (!trace.summary.oversized) {
+    sums_.max_trace_duration_nano = std::max(sums_.max_trace_duration_nano, trace.summary.duration_nano);
+  }
   if (trace.summary.grown) grown_.push_back(trace.id);
   if (!trace.partial) check_trace(trace);
 }
 
 void SegmentCheck::check_trace(const OpenTrace& trace) {
   findings_.checked("trace index");
+  if (!trace.summary.oversized) expect_listed(trace);  // lists do not have oversized traces
+  if (Result<> checked = check_index(trace); !checked) {
+    trace_faults_.add("trace " + trace.id.hex() + ": " + checked.error().message);
+  }
+}
+
+void SegmentCheck::expect_listed(const OpenTrace& trace) {
   const TraceSummary& summary = trace.summary;
   const SlowEntry entry{summary.duration_nano,  summary.start_unix_nano, trace.id,     SpanId{},
                         summary.first_sequence, summary.root_operation,  summary.error};
@@ -204,19 +226,26 @@ void SegmentCheck::check_trace(const OpenTrace& trace) {
   std::ranges::sort(operations);
   operations.erase(std::unique(operations.begin(), operations.end()), operations.end());
   for (const uint32_t operation : operations) index_->add_trace(operation, entry);
+}
 
-  Result<std::vector<TracePart>> parts = reader_.parts(trace.id);
-  Result<> checked = parts ? check_part(trace, *parts) : Result<>(parts.error());
-  if (checked && !parts->empty() && parts->back().segment == info_->id) checked = check_newest(trace, *parts);
-  if (!checked) trace_faults_.add("trace " + trace.id.hex() + ": " + checked.error().message);
+Result<> SegmentCheck::check_index(const OpenTrace& trace) {
+  Result<std::optional<TracePart>> part = reader_.part_from(trace.id, info_->partition, info_->id);
+  if (!part) return part.error();
+  if (!*part || (*part)->segment != info_->id || (*part)->partition != info_->partition) {
+    return disagree("the index has no row for it");
+  }
+  if (Result<> checked = check_part(trace, **part); !checked) return checked;
+  Result<std::optional<TracePart>> newest = reader_.newest_part(trace.id);
+  if (!newest) return newest.error();
+  if (!*newest || (*newest)->segment != info_->id) return {};
+  return (*newest)->tallies ? check_tallies(trace.id, **newest) : check_newest(trace);
 }
 
 // The trace index has a row for this segment that says what the block says, unless retention corrected it.
-Result<> SegmentCheck::check_part(const OpenTrace& trace, const std::vector<TracePart>& parts) {
-  const auto part = std::ranges::find(parts, info_->id, &TracePart::segment);
-  if (part == parts.end() || part->partition != info_->partition) return disagree("the index has no row for it");
-  if (part->first_block != trace.first_block) return disagree("the index names another block");
-  if (!(part->summary == trace.summary) && !is_corrected(trace.id)) {
+Result<> SegmentCheck::check_part(const OpenTrace& trace, const TracePart& part) {
+  if (part.first_block != trace.first_block) return disagree("the index names another block");
+  if (part.tallies) return check_own_tally(trace, *part.tallies);
+  if (!(part.summary == trace.summary) && !is_corrected(trace.id)) {
     return disagree("the index and the block have different summaries");
   }
   if (!trace.summary.grown && !summary_holds(trace.summary, trace.rows)) {
@@ -225,8 +254,34 @@ Result<> SegmentCheck::check_part(const OpenTrace& trace, const std::vector<Trac
   return {};
 }
 
+// Retention corrects summaries of oversized traces, and never the tally of a part alone.
+Result<> SegmentCheck::check_own_tally(const OpenTrace& trace, const PartTallies& tallies) {
+  TraceTally own;
+  for (const TraceRow& row : trace.rows) own.add(row);
+  const bool holds = !tallies.own.empty() && tallies.own.summary() == own.summary();
+  return holds ? Result<>() : disagree("its tally is not that of its spans");
+}
+
+// The newest tally of an oversized trace speaks for all of its segments.
+Result<> SegmentCheck::check_tallies(const TraceId& id, const TracePart& newest) {
+  if (!reader_.is_live(newest.tallies->first_partition)) return {};  // retention has yet to correct it
+  TraceTally sum;
+  size_t parts = 0;
+  Result<> visited = reader_.visit_parts(id, [&](const TracePart& part) -> Result<bool> {
+    Result<TraceTally> own = tally_of_part(reader_, id, part);
+    if (!own) return own.error();
+    sum.add(*own);
+    ++parts;
+    return true;
+  });
+  return visited ? tallies_hold(newest, sum, parts) : visited;
+}
+
 // The newest summary speaks for all spans of the trace.
-Result<> SegmentCheck::check_newest(const OpenTrace& trace, const std::vector<TracePart>& parts) {
+Result<> SegmentCheck::check_newest(const OpenTrace& trace) {
+  Result<std::vector<TracePart>> found = reader_.parts(trace.id);
+  if (!found) return found.error();
+  const std::vector<TracePart>& parts = *found;
   const TraceSummary& stored = parts.back().summary;
   if (stored.grown != (parts.size() > 1))
     return disagree("its summary does not say whether older segments have spans of it");

@@ -54,8 +54,12 @@ class SegmentCheck {
   void add_rows(const BlockTrace& trace, const BlockTimes& times, const BlockIds& ids, uint32_t block);
   void close_trace();
   void check_trace(const OpenTrace& trace);
-  Result<> check_part(const OpenTrace& trace, const std::vector<TracePart>& parts);
-  Result<> check_newest(const OpenTrace& trace, const std::vector<TracePart>& parts);
+  void expect_listed(const OpenTrace& trace);
+  Result<> check_index(const OpenTrace& trace);
+  Result<> check_part(const OpenTrace& trace, const TracePart& part);
+  Result<> check_own_tally(const OpenTrace& trace, const PartTallies& tallies);
+  Result<> check_tallies(const TraceId& id, const TracePart& newest);
+  Result<> check_newest(const OpenTrace& trace);
   bool is_corrected(const TraceId& id) const;
   void check_grown();
   Result<> check_grown_list();

@@ -21,6 +21,8 @@ namespace {
 const size_t kMostCorrections = RocksOptions().corrections_in_memory;
 constexpr size_t kDirectoryCacheBytes = 32 << 20;
 constexpr size_t kPageCacheBytes = 8 << 20;
+// The traces that the index itself calls oversized.
+constexpr OversizedLimits kAsStored{.spans = UINT64_MAX, .segments = UINT32_MAX};
 constexpr uint64_t kUnlimited = UINT64_MAX;
 
 class Verification {
@@ -67,7 +69,7 @@ class Verification {
   void check_segments(const ViewPtr& view) {
     Database& database = source_.database();
     for (const SegmentInfoPtr& segment : view->segments) findings_.expect_bytes(segment->bytes);
-    SealedContext context{database, source_.live(), directories_, pages_};
+    SealedContext context{database, source_.live(), directories_, pages_, oversized_, kAsStored};
     QueryBudget unlimited;
     SealedReader reader(context, view, unlimited);
     check_trace_index(database, source_.live(), *view, findings_);
@@ -106,7 +108,8 @@ class Verification {
     auto add = [&](std::string_view key, std::string_view value) {
       const std::optional<TraceId> id = keys::straddle_trace(key);
       Result<TracePart> part = decode_trace_part_value(value);
-      if (id && part) all->add(*id, part->summary);
+      // An oversized trace has a row here whether or not it was corrected.
+      if (id && part && !part->summary.oversized) all->add(*id, part->summary);
     };
     RowScan::run(source_.database(), Family::kCorrected, "", "", add, [](const RowGap&) {});
     all->finish();
@@ -117,6 +120,7 @@ class Verification {
   Findings& findings_;
   DirectoryCache directories_{kDirectoryCacheBytes};
   SharedPageCache pages_{kPageCacheBytes};
+  OversizedTraces oversized_;
   Catalogue catalogue_{CatalogueLimits{UINT32_MAX, UINT32_MAX, kUnlimited}};
 };
 

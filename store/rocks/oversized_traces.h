@@ -1,0 +1,57 @@
+// OversizedTraces: the traces of the store that are known to be oversized (span_store.h).
+//
+// Purpose: no list of the slowest names an oversized trace, and no search takes one from a block, because both would
+// have to be written again for all of it with every segment. Searches take them from here. A trace is entered when a
+// segment with a part of it is sealed, or when a query finds that its unsealed rows pass the limit. Thread safety: all
+// of it. Ownership: readers share an immutable map. Errors: none.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "base/ids.h"
+#include "store/block/summary.h"
+
+namespace fathom::store {
+
+struct OversizedLimits {
+  uint64_t spans = 131'072;  // a trace with more stored spans is oversized,
+  uint32_t segments = 256;   // as is one whose spans lie in more segments
+};
+
+class OversizedTraces {
+ public:
+  struct Entry {
+    TraceSummary summary;
+    uint64_t last_sequence = UINT64_MAX;  // rows that were received later are not in the summary; the greatest: unknown
+  };
+  using Map = std::unordered_map<TraceId, Entry, IdHash>;
+
+  std::shared_ptr<const Map> get() const {
+    std::lock_guard lock(mutex_);
+    return traces_;
+  }
+  bool contains(const TraceId& id) const { return get()->contains(id); }
+
+  // Adds these, or replaces what is known of them.
+  void note(const Map& traces) {
+    if (traces.empty()) return;
+    std::lock_guard lock(mutex_);
+    auto all = std::make_shared<Map>(*traces_);
+    for (const auto& [id, entry] : traces) (*all)[id] = entry;
+    traces_ = std::move(all);
+  }
+  void replace(Map traces) {
+    auto all = std::make_shared<const Map>(std::move(traces));
+    std::lock_guard lock(mutex_);
+    traces_ = std::move(all);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<const Map> traces_ = std::make_shared<const Map>();
+};
+
+}  // namespace fathom::store
