@@ -125,6 +125,27 @@ std::string other_row(const std::string& id, int captures, int snapshots) {
   return text;
 }
 
+TEST(Trace, AnOversizedTraceComesInPages) {
+  FakeWorld world;
+  std::string page = std::string(kBareTrace) + R"(],"oversized":true,"spans_at_most":9876543,"next_cursor":"AB-c"})";
+  page.replace(page.find("\"complete\":true"), 15, R"("complete":false,"duration_nano":7200000000000)");
+  world.answer(200, page);
+  EXPECT_EQ(world.run({"trace", kTraceId, "--page", "3"}), ExitCode::kOk);
+  EXPECT_EQ(world.targets.front(), "/api/v1/traces/" + std::string(kTraceId) + "?limit=3");
+  EXPECT_NE(world.out.find("it took 2 h 00 min and has at most 9,876,543 stored spans; this page has 3 of them"),
+            std::string::npos)
+      << world.out;
+  EXPECT_NE(world.out.find("next page: fathom trace " + std::string(kTraceId) + " --cursor AB-c\n"), std::string::npos);
+  EXPECT_EQ(world.out.find("incomplete"), std::string::npos);
+
+  FakeWorld last;
+  page.replace(page.find("AB-c"), 4, "");
+  last.answer(200, page);
+  EXPECT_EQ(last.run({"trace", kTraceId, "--cursor", "AB-c"}), ExitCode::kOk);
+  EXPECT_EQ(last.targets.front(), "/api/v1/traces/" + std::string(kTraceId) + "?cursor=AB-c");
+  EXPECT_NE(last.out.find("this is the last page\n"), std::string::npos) << last.out;
+}
+
 TEST(Trace, APartOfAnIdIsToldFromWhatIsNone) {
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
            {"trace", "4bf92f"}, {"timeline", "4bf92f3"}, {"capture", "--trace", "4BF92F3577"}}) {

@@ -17,7 +17,8 @@ namespace {
 
 std::string request_marks(const boost::json::value& row) {
   const std::pair<bool, const char*> all[] = {{flag_of(row, "error"), "error"},
-                                              {!flag_of(row, "complete"), "incomplete"},
+                                              {flag_of(row, "oversized"), "oversized"},
+                                              {!flag_of(row, "complete") && !flag_of(row, "oversized"), "incomplete"},
                                               {number_of(row, "captures") > 0, "captured"},
                                               {number_of(row, "snapshots") > 0, "snapshot"},
                                               {flag_of(row, "stepped"), "stepped"}};
@@ -54,7 +55,8 @@ CommandLine slowest_line() {
       "Rows come in order of duration, longest first. --service, --operation, --where and --errors must hold on one "
       "span together; with --by trace a request is shown when any of its spans does. Durations in --min-duration and "
       "--max-duration are those of what --by names. 'incomplete' marks requests with spans whose parent has not "
-      "arrived, 'captured' requests whose threads 'fathom timeline' shows, 'snapshot' those of which the server has "
+      "arrived, 'oversized' requests with so many spans that their number is an upper bound, 'captured' requests whose "
+      "threads 'fathom timeline' shows, 'snapshot' those of which the server has "
       "recorded instructions: 'fathom trace' names them, 'stepped' those that were served by a process while 'fathom "
       "record' held it to step it: their times are the stepper's. When nothing matches, the exit status is 0 all the "
       "same.",

@@ -103,6 +103,16 @@ TEST(Slowest, NotesAndSpanIds) {
   EXPECT_NE(world.out.find("00f067aa0ba902b7\n"), std::string::npos);
 }
 
+TEST(Slowest, AnOversizedRequestIsNotCalledIncomplete) {
+  FakeWorld world;
+  std::string large = row(3);
+  large.replace(large.find("\"complete\":true"), 15, R"("complete":false,"oversized":true)");
+  world.answer(200, page(large));
+  EXPECT_EQ(world.run({"slowest"}), ExitCode::kOk);
+  EXPECT_NE(world.out.find("oversized"), std::string::npos) << world.out;
+  EXPECT_EQ(world.out.find("incomplete"), std::string::npos) << world.out;
+}
+
 TEST(Slowest, NotesSayOfWhichThereIsMore) {
   FakeWorld world;
   world.answer(200, page(row_with(9, 0, 0) + "," + row_with(8, 2, 0) + "," + row_with(7, 1, 3)));

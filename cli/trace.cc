@@ -16,6 +16,7 @@ namespace fathom::cli {
 namespace {
 
 constexpr const char* kDefaultTreeLines = "1000";
+constexpr uint64_t kMostPageSpans = 10'000;
 
 CommandLine trace_line() {
   return {
@@ -29,6 +30,8 @@ CommandLine trace_line() {
       {{"TRACE_ID", "32 hexadecimal digits, as 'fathom slowest' prints them; the first 8 or more will do"}},
       join({{{"--attributes", "", "what each span says too: its id, attributes, events, links, losses, resources"},
              {"--limit", "N", "at most so many lines of the tree; 0: all", kDefaultTreeLines},
+             {"--page", "N", "of an oversized request, which comes in pages: spans of a page, 1 to 10000", "1000"},
+             {"--cursor", "CURSOR", "of an oversized request: the next page, as the page before names it"},
              format_flag("tree")},
             connection_flags()}),
       {{"fathom trace 4bf92f3577b34da6a3ce929d0e0e4736", "the tree"},
@@ -42,6 +45,18 @@ std::string without_spans(const boost::json::value& trace) {
                                      [](const auto& capture) { return text_of(capture, "trigger") == "crash"; });
   if (!crashed) return "none of its spans has ended and come yet\n";
   return "none of its spans had ended when the process died; what was open, 'fathom timeline' shows\n";
+}
+
+// A page of an oversized trace looks like a whole trace otherwise.
+std::string oversized_note(const boost::json::value& trace, const TraceTree& tree) {
+  if (!tree.oversized) return "";
+  std::string note = "this request is oversized: it took " + format_duration(number_of(trace, "duration_nano")) +
+                     " and has at most " + plural(number_of(trace, "spans_at_most"), "stored span") +
+                     "; this page has " + group_digits(tree.spans.size()) +
+                     " of them. Whether all of its spans are stored is not known.\n";
+  const std::string cursor = text_of(trace, "next_cursor");
+  if (cursor.empty()) return note + "this is the last page\n\n";
+  return note + "next page: fathom trace " + printable(tree.trace_id) + " --cursor " + printable(cursor) + "\n\n";
 }
 
 // Who was given a capture's id is told so.
@@ -68,8 +83,9 @@ ExitCode print_tree(const Api& api, const std::string& body, const Args& args, c
   Result<boost::json::value> trace = parse_json(body);
   if (!trace) return failed(context, trace.error());
   const TraceTree tree = build_trace_tree(*trace);
+  context.out(oversized_note(*trace, tree));
   if (tree.spans.empty()) {
-    context.out(without_spans(*trace));
+    if (!tree.oversized) context.out(without_spans(*trace));
   } else {
     context.out(trace_text(tree, {context.columns, context.colour, args.has("--attributes"), *limit}));
   }
@@ -85,9 +101,14 @@ ExitCode run_trace(const Args& args, const Context& context) {
   if (!format) return failed(context, format.error());
   const auto id = id_or_beginning(args.positional(0));
   if (!id) return failed(context, not_an_id(args.positional(0), "a trace id", 8));
+  Result<uint64_t> page = args.number("--page", 1, kMostPageSpans);
+  if (!page) return failed(context, page.error());
   Result<Api> api = connect(args, context);
   if (!api) return failed(context, api.error());
-  Result<std::string> body = api->fetch(Target("/api/v1/traces/" + *id));
+  Target target("/api/v1/traces/" + *id);
+  if (args.has("--page")) target.add("limit", std::to_string(*page));
+  if (args.has("--cursor")) target.add("cursor", args.get("--cursor"));
+  Result<std::string> body = api->fetch(target);
   if (!body) return not_fetched(context, not_found_trace(*api, *id, body.error()));
   if (*format == "tree") return print_tree(*api, *body, args, context);
   // The server's own words: a number that went through another parser might come out as another one.

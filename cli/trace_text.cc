@@ -46,7 +46,8 @@ class TraceWriter {
     out_ += "trace " + printable(tree_.trace_id) + "\n";
     out_ += format_duration(tree_.duration_nano) + ", " + plural(tree_.spans.size(), "span") + ", " +
             plural(services(), "service") + ", " + plural(errors(), "error") + ", started " +
-            short_instant(tree_.start_unix_nano) + " UTC" + (tree_.complete ? "" : ", incomplete") + "\n\n";
+            short_instant(tree_.start_unix_nano) + " UTC" + (tree_.complete || tree_.oversized ? "" : ", incomplete") +
+            "\n\n";
     out_ += pad_to_width("OFFSET", number_width_, Align::kRight) +
             pad_to_width("DURATION", number_width_, Align::kRight) + "  " + std::string(kSpanBarWidth + 2, ' ') +
             "  SERVICE  OPERATION\n";

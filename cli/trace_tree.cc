@@ -145,6 +145,7 @@ TraceTree build_trace_tree(const boost::json::value& trace) {
   tree.document = &trace;
   tree.trace_id = text_of(trace, "trace_id");
   tree.complete = flag_of(trace, "complete");
+  tree.oversized = flag_of(trace, "oversized");
   for (const boost::json::value& span : array_of(trace, "spans")) tree.spans.push_back(read_span(span));
   std::stable_sort(tree.spans.begin(), tree.spans.end(), [](const TreeSpan& a, const TreeSpan& b) {
     return std::tie(a.start_unix_nano, a.span_id) < std::tie(b.start_unix_nano, b.span_id);

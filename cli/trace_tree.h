@@ -46,6 +46,7 @@ struct TreeLine {
 struct TraceTree {
   std::string trace_id;
   bool complete = false;
+  bool oversized = false;  // then this is a page of its spans
   uint64_t start_unix_nano = 0;
   uint64_t duration_nano = 0;  // of what is shown: latest end minus earliest start
   std::vector<TreeSpan> spans;

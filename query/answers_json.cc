@@ -21,6 +21,7 @@ void write_row(JsonWriter& json, const SlowestRow& row) {
   json.member("error", row.error);
   json.member("spans", row.spans).member("captures", row.captures).member("snapshots", row.snapshots);
   json.member("stepped", row.stepped);
+  if (row.oversized) json.member("oversized", true);
   json.end_object();
 }
 

@@ -140,7 +140,9 @@ class Service : public RawService {
         context, "trace", *in, out, [this](const auto& asked, auto& answer, Budget& budget) -> Result<> {
           auto id = trace_id_of(asked);
           if (!id) return id.error();
-          auto document = run_trace(stores_, *id, budget);
+          auto page = page_of(asked);
+          if (!page) return page.error();
+          auto document = run_trace(stores_, *id, budget, *page);
           if (!document) return document.error();
           answer.set_json(*std::move(document));
           return {};

@@ -97,6 +97,7 @@ void fill_row(v1::SlowRow& out, const SlowestRow& row) {
   out.set_duration_nano(row.duration_nano);
   out.set_root_duration_nano(row.root_duration_nano);
   out.set_complete(row.complete);
+  out.set_oversized(row.oversized);
   out.set_error(row.error);
   out.set_spans(row.spans);
   out.set_captures(row.captures);
@@ -181,6 +182,12 @@ Result<TraceId> trace_id_of(const v1::TraceRequest& request) {
   auto id = TraceId::from_bytes(request.trace_id());
   if (!id || id->is_zero()) return invalid("a trace id is 16 bytes, not all of them zero");
   return *id;
+}
+
+Result<TracePage> page_of(const v1::TraceRequest& request) {
+  auto limit = rows_of(request.limit(), store::kTracePageSpans, kMaxTracePageSpans);
+  if (!limit) return limit.error();
+  return TracePage{*limit, request.cursor()};
 }
 
 void fill(v1::SlowestResponse& out, const SlowestAnswer& answer) {

@@ -18,6 +18,7 @@ Result<AskedRange> range_of(const v1::TimeRange& range, uint64_t now_unix_nano);
 Result<SlowestQuery> query_of(const v1::SlowestRequest& request, uint64_t now_unix_nano);
 Result<LatencyQuery> query_of(const v1::LatencyRequest& request, uint64_t now_unix_nano);
 Result<TraceId> trace_id_of(const v1::TraceRequest& request);
+Result<TracePage> page_of(const v1::TraceRequest& request);
 Result<CapturesQuery> query_of(const v1::ListCapturesRequest& request, uint64_t now_unix_nano);
 Result<store::CaptureId> capture_id_of(const v1::GetCaptureRequest& request);
 Result<TimelineQuery> query_of(const v1::TimelineRequest& request);

@@ -109,8 +109,15 @@ struct LatencyAnswer {
 Result<uint64_t> latency_step(const LatencyQuery& query, uint64_t now_unix_nano);
 Result<LatencyAnswer> run_latency(store::SpanStore& store, const LatencyQuery& query, store::QueryBudget& budget);
 
+// A page of an oversized trace (store/span_store.h); any other trace comes whole.
+struct TracePage {
+  size_t limit = store::kTracePageSpans;
+  std::string cursor;  // empty: the first page
+};
+inline constexpr size_t kMaxTracePageSpans = 10'000;
 // The trace's document (docs/api.md) as a whole; kExhausted when it would pass the budget. trace_text.h has it in
 // pieces.
-Result<std::string> run_trace(const Stores& stores, const TraceId& trace_id, store::QueryBudget& budget);
+Result<std::string> run_trace(const Stores& stores, const TraceId& trace_id, store::QueryBudget& budget,
+                              const TracePage& page = {});
 
 }  // namespace fathom::query

@@ -68,6 +68,7 @@ Result<std::optional<store::StoredTrace>> Requests::read(const TraceId& id) {
     return held.error();
   }
   if (auto spent = budget_.spend(own.spent_bytes()); !spent) return spent.error();
+  if (trace && trace->oversized) return std::optional<store::StoredTrace>();  // a page is not the request
   if (trace) return std::optional(*std::move(trace));
   bool is_left_out = trace.error().code == ErrorCode::kExhausted || trace.error().code == ErrorCode::kNotFound;
   return is_left_out ? Result<std::optional<store::StoredTrace>>(std::nullopt) : trace.error();

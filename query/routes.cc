@@ -115,16 +115,18 @@ RoutedQuery values_route(Params& params, std::string key) {
           }};
 }
 
-Result<RoutedQuery> trace_route(const std::string& text) {
+Result<RoutedQuery> trace_route(Params& params, const std::string& text) {
   auto name = trace_name(text);
   if (!name) return name.error();
-  return RoutedQuery{
-      .name = "trace",
-      .open_text = [name = *name](const Stores& stores, QueryBudget& budget) -> Result<std::unique_ptr<TraceText>> {
-        auto id = resolve(stores, name, budget);
-        if (!id) return id.error();
-        return TraceText::open(stores, *id, budget);
-      }};
+  const TracePage page{params.number("limit", 1, kMaxTracePageSpans, store::kTracePageSpans),
+                       params.text("cursor").value_or("")};
+  return RoutedQuery{.name = "trace",
+                     .open_text = [name = *name, page](const Stores& stores,
+                                                       QueryBudget& budget) -> Result<std::unique_ptr<TraceText>> {
+                       auto id = resolve(stores, name, budget);
+                       if (!id) return id.error();
+                       return TraceText::open(stores, *id, budget, page);
+                     }};
 }
 
 Result<RoutedQuery> find_route(std::string_view path, Params& params) {
@@ -137,7 +139,7 @@ Result<RoutedQuery> find_route(std::string_view path, Params& params) {
   if (auto found = picture_route(path, params)) return *std::move(found);
   if (auto found = capture_route(path, params)) return *std::move(found);
   if (auto found = snapshot_route(path, params)) return *std::move(found);
-  if (auto id = between(path, "/api/v1/traces/", "")) return trace_route(*id);
+  if (auto id = between(path, "/api/v1/traces/", "")) return trace_route(params, *id);
   return not_found("there is nothing at " + std::string(path) + "; GET / lists what there is");
 }
 

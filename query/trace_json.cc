@@ -16,6 +16,7 @@
 #include "query/queries.h"
 #include "query/snapshots/snapshot_queries.h"
 #include "query/stepped.h"
+#include "query/trace_cursor.h"
 #include "query/value_json.h"
 
 namespace fathom::query {
@@ -161,6 +162,20 @@ void write_extras(JsonWriter& json, const StoredSpan& stored) {
   if (stored.conflicting) json.member("conflicting", true);
 }
 
+// What tells a page of an oversized trace from a whole trace.
+void write_page(JsonWriter& json, const StoredTrace& trace) {
+  json.member("oversized", true).member("spans_at_most", trace.spans_at_most);
+  json.member("next_cursor", std::string_view(trace.next ? encode_trace_cursor(*trace.next, trace.trace_id) : ""));
+}
+
+// Where the page before `page` ended.
+Result<std::optional<store::TraceCursor>> page_end(const TracePage& page, const TraceId& id) {
+  if (page.cursor.empty()) return std::optional<store::TraceCursor>();
+  auto cursor = decode_trace_cursor(page.cursor, id);
+  if (!cursor) return cursor.error();
+  return std::optional(*cursor);
+}
+
 // Of a trace whose spans are all still open, or lost: what its captures say of it.
 StoredTrace without_spans(const TraceId& id, const std::vector<store::StoredCapture>& captures) {
   StoredTrace trace{.trace_id = id, .start_unix_nano = UINT64_MAX};
@@ -237,6 +252,7 @@ struct TraceText::Impl {
     json_.begin_object().member("trace_id", std::string_view(trace_.trace_id.hex()));
     write_instant(json_, "start_time_unix_nano", trace_.start_unix_nano);
     json_.member("duration_nano", trace_.duration_nano).member("complete", trace_.complete);
+    if (trace_.oversized) write_page(json_, trace_);
     json_.key("spans").begin_array();
   }
 
@@ -296,11 +312,13 @@ TraceText::TraceText(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 TraceText::~TraceText() = default;
 
 Result<std::unique_ptr<TraceText>> TraceText::open(const Stores& stores, const TraceId& trace_id,
-                                                   store::QueryBudget& budget) {
+                                                   store::QueryBudget& budget, const TracePage& page) {
+  auto after = page_end(page, trace_id);
+  if (!after) return after.error();
   const uint64_t before = budget.held_bytes();
   auto captures = captures_of(stores, trace_id, budget);
   if (!captures) return captures.error();
-  auto trace = stores.spans.trace(trace_id, budget);
+  auto trace = stores.spans.trace_page(trace_id, *after, page.limit, budget);
   if (!trace && trace.error().code != ErrorCode::kNotFound) return trace.error();
   if (!trace && captures->empty()) {
     const char* lost = stores.spans.losses().empty() ? "" : ", or among the lost batches that /api/v1/status reports";
@@ -330,9 +348,10 @@ uint64_t TraceText::held_bytes() const {
   return impl_->held_bytes_;
 }
 
-Result<std::string> run_trace(const Stores& stores, const TraceId& trace_id, store::QueryBudget& budget) {
+Result<std::string> run_trace(const Stores& stores, const TraceId& trace_id, store::QueryBudget& budget,
+                              const TracePage& page) {
   constexpr size_t kPieceBytes = 64 * 1024;
-  auto text = TraceText::open(stores, trace_id, budget);
+  auto text = TraceText::open(stores, trace_id, budget, page);
   if (!text) return text.error();
   std::string whole;
   while (!(*text)->is_complete()) {

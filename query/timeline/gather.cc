@@ -96,6 +96,7 @@ Result<Timeline> gather(const Stores& stores, const TimelineQuery& query, store:
   auto trace = asked_trace(stores, trace_id, !captures->empty(), budget);
   if (!trace) return trace.error();
   Timeline timeline{.trace_id = trace_id, .complete = trace->complete};
+  timeline.left_out = trace->spans_at_most - std::min<uint64_t>(trace->spans_at_most, trace->spans.size());
   timeline.trace = *std::move(trace);
   for (StoredCapture& stored : *captures) {
     auto capture = opened(stores, std::move(stored), budget);

@@ -201,7 +201,8 @@ function Row({ row, longest, colors, zone }: RowProps) {
           <Name text={row.operation} />
         </b>
         {row.error && <span class="bad">error</span>}
-        {!row.complete && <span class="faint">incomplete</span>}
+        {row.oversized && <span class="faint">oversized</span>}
+        {!row.complete && !row.oversized && <span class="faint">incomplete</span>}
         {row.captures > 0 && <span class="slow-kept">captured</span>}
         {row.snapshots > 0 && <span class="slow-kept">snapshot</span>}
         {row.stepped && <span class="faint">slowed by single steps</span>}

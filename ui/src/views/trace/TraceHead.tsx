@@ -5,6 +5,7 @@ import { formatDuration, formatExactNano, formatInstant } from "@/time/nano";
 import { Evidence, evidenceOf, type Held } from "./Evidence";
 import { firstWindow, outsideOf } from "./fitting";
 import { missingParents, nameOf, titleSpan, type TraceModel } from "./model";
+import { oversizedText } from "./oversized";
 import { isWhole } from "./timeWindow";
 import { nodeAt } from "./tree";
 
@@ -25,7 +26,13 @@ export function TraceHead({ model, held }: { model: TraceModel; held: Held | und
         <span class="mono faint trace-id">{answer.trace_id}</span>
       </div>
       <Fitted model={model} />
-      <Incomplete model={model} />
+      {answer.oversized ? (
+        <p class="note" role="status">
+          {oversizedText(answer)}
+        </p>
+      ) : (
+        <Incomplete model={model} />
+      )}
       <Stepped all={answer.stepped ?? []} />
       <Evidence trace={answer} found={evidenceOf(answer)} held={held} />
     </header>
