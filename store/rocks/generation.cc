@@ -16,6 +16,11 @@ void add_older(Generation::Trace& trace, const TraceExtent& older) {
   trace.oversized = older.oversized;
 }
 
+bool is_large(const Generation::Trace& trace) {
+  constexpr uint32_t kLargeTraceRows = 4096;
+  return trace.oversized || trace.row_count >= kLargeTraceRows;
+}
+
 }  // namespace
 
 Generation::Generation(uint32_t partition, size_t expected_rows) : partition_(partition) {
@@ -32,6 +37,7 @@ void Generation::insert(BatchPtr batch, uint64_t sequence, uint64_t received_uni
   look_up_new_traces(*batch, find_older);
   std::unique_lock lock(mutex_);
   uint32_t source = static_cast<uint32_t>(sources_.size());
+  const size_t first_row = rows_.size();
   for (uint32_t i = 0; i < batch->rows().size(); ++i) {
     const Batch::Row& stored = batch->rows()[i];
     uint64_t start = corrected_unix_nano(stored.start_unix_nano, batch->clock());
@@ -41,16 +47,13 @@ void Generation::insert(BatchPtr batch, uint64_t sequence, uint64_t received_uni
     uint32_t trace = trace_for(stored.trace_id, start, end_of(start, duration), sequence);
     rows_.push_back({start, duration, source, i, trace, kNone, operations[i], error});
     link(trace, static_cast<uint32_t>(rows_.size() - 1));
-    if (traces_[trace].oversized) {
-      tallies_[trace].add(
-          TraceRow{stored.span_id, stored.parent_span_id, start, duration, sequence, operations[i], error});
-    }
     min_start_ = std::min(min_start_, traces_[trace].oversized ? start : traces_[trace].start_unix_nano);
     max_start_ = std::max(max_start_, start);
   }
   encoded_bytes_.fetch_add(batch->encoded().size(), std::memory_order_relaxed);
   memory_bytes_.fetch_add(batch->memory_bytes() + batch->rows().size() * (sizeof(Row) + 8), std::memory_order_relaxed);
   sources_.push_back({std::move(batch), sequence, received_unix_nano});
+  update_large_traces(first_row);
   row_count_.store(rows_.size(), std::memory_order_release);
 }
 
@@ -104,7 +107,7 @@ std::shared_ptr<Generation> Generation::revised(uint32_t partition, uint32_t old
   copy->traces_ = traces_;
   copy->sources_ = sources_;
   copy->trace_index_ = trace_index_;
-  copy->tallies_ = tallies_;
+  copy->large_ = large_;
   copy->row_count_.store(row_count_.load());
   copy->memory_bytes_.store(memory_bytes_.load());
   copy->encoded_bytes_.store(encoded_bytes_.load());
@@ -129,21 +132,36 @@ void Generation::revise(uint32_t trace_number, const std::optional<TraceExtent>&
     trace.end_unix_nano = std::max(trace.end_unix_nano, end_of(row.start_unix_nano, row.duration_nano));
   });
   if (older) add_older(trace, *older);
-  // Rows that come later are added only to the tallies of oversized traces.
-  tallies_.erase(trace_number);
-  if (trace.oversized) tallies_.emplace(trace_number, tally_of_rows(trace, UINT64_MAX));
+  large_.erase(trace_number);
+  if (!is_large(trace)) return;
+  LargeTrace& large = large_.try_emplace(trace_number, trace.oversized).first->second;
+  for_each_row(trace, [&](const Row& row, uint32_t) { large.add(trace_row(row)); });
 }
 
-// An oversized trace may have most of the rows, and every search wants its tally.
-TraceTally Generation::tally(const Trace& trace, uint64_t last_received) const {
-  if (last_sequence(trace) <= last_received) {
-    auto known = tallies_.find(static_cast<uint32_t>(&trace - traces_.data()));
-    if (known != tallies_.end()) return known->second;
+// From the batch that makes a trace large on, each of its rows costs a look into two sets.
+void Generation::update_large_traces(size_t first_row) {
+  const auto known_before = static_cast<uint32_t>(first_row);
+  for (size_t i = first_row; i < rows_.size(); ++i) {
+    const Row& row = rows_[i];
+    const Trace& trace = traces_[row.trace];
+    if (!is_large(trace)) continue;
+    auto [large, is_new] = large_.try_emplace(row.trace, trace.oversized);
+    if (is_new) {
+      for_each_row(trace, [&, to = &large->second](const Row& older, uint32_t number) {
+        if (number < known_before) to->add(trace_row(older));
+      });
+    }
+    large->second.add(trace_row(row));
   }
-  return tally_of_rows(trace, last_received);
 }
 
-TraceTally Generation::tally_of_rows(const Trace& trace, uint64_t last_received) const {
+const LargeTrace* Generation::large(const Trace& trace, uint64_t last_received) const {
+  auto known = large_.find(static_cast<uint32_t>(&trace - traces_.data()));
+  return known != large_.end() && last_sequence(trace) <= last_received ? &known->second : nullptr;
+}
+
+TraceTally Generation::tally(const Trace& trace, uint64_t last_received) const {
+  if (const LargeTrace* known = large(trace, last_received)) return known->tally();
   TraceTally tally;
   for_each_row(trace, [&](const Row& row, uint32_t) {
     if (sequence(row) <= last_received) tally.add(trace_row(row));

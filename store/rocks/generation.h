@@ -20,8 +20,8 @@
 
 #include "base/ids.h"
 #include "store/batch.h"
+#include "store/rocks/large_trace.h"
 #include "store/rocks/trace_rows.h"
-#include "store/rocks/trace_tally.h"
 #include "store/rocks/writer_first_mutex.h"
 
 namespace fathom::store {
@@ -97,6 +97,8 @@ class Generation {
   uint64_t last_sequence(const Trace& trace) const { return sequence(rows_[trace.last_row]); }
   // Of the trace's rows here that were received up to `last_sequence`.
   TraceTally tally(const Trace& trace, uint64_t last_sequence) const;
+  // Null: the trace has few rows here, or some that were received after `last_sequence`.
+  const LargeTrace* large(const Trace& trace, uint64_t last_sequence) const;
   TraceRow trace_row(const Row& row) const;
   // Calls `visit(row, row number)` for each row of a trace.
   template <typename Visit>
@@ -117,7 +119,7 @@ class Generation {
   uint32_t trace_for(const TraceId& id, uint64_t start, uint64_t end, uint64_t sequence);
   void link(uint32_t trace, uint32_t row);
   void revise(uint32_t trace, const std::optional<TraceExtent>& older);
-  TraceTally tally_of_rows(const Trace& trace, uint64_t last_sequence) const;
+  void update_large_traces(size_t first_row);
 
   const uint32_t partition_;
   mutable WriterFirstMutex mutex_;
@@ -131,7 +133,7 @@ class Generation {
   std::atomic<size_t> row_count_{0};
   std::atomic<size_t> memory_bytes_{0};
   std::atomic<size_t> encoded_bytes_{0};
-  boost::unordered_flat_map<uint32_t, TraceTally> tallies_;  // of oversized traces
+  boost::unordered_flat_map<uint32_t, LargeTrace> large_;  // of oversized traces and of those with many rows here
   uint64_t min_start_ = UINT64_MAX;
   uint64_t max_start_ = 0;
 };

@@ -9,10 +9,11 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 
 #include "base/ids.h"
-#include "store/block/summary.h"
+#include "store/rocks/trace_tally.h"
 
 namespace fathom::store {
 
@@ -23,9 +24,16 @@ struct OversizedLimits {
 
 class OversizedTraces {
  public:
+  // The tally of all sealed rows while the newest part lacks one: it was sealed before the trace was oversized.
+  struct Sealed {
+    uint32_t segment = 0;           // of that part
+    uint32_t oldest_partition = 0;  // that was live
+    TraceTally tally;
+  };
   struct Entry {
     TraceSummary summary;
     uint64_t last_sequence = UINT64_MAX;  // rows that were received later are not in the summary; the greatest: unknown
+    Sealed sealed = {};
   };
   using Map = std::unordered_map<TraceId, Entry, IdHash>;
 
@@ -34,6 +42,16 @@ class OversizedTraces {
     return traces_;
   }
   bool contains(const TraceId& id) const { return get()->contains(id); }
+
+  // Nothing: what is known is of another part, or from before retention dropped partitions.
+  std::optional<TraceTally> sealed_tally(const TraceId& id, uint32_t segment, uint32_t oldest_partition) const {
+    const std::shared_ptr<const Map> all = get();
+    auto found = all->find(id);
+    if (found == all->end()) return std::nullopt;
+    const Sealed& sealed = found->second.sealed;
+    if (sealed.segment != segment || sealed.oldest_partition != oldest_partition) return std::nullopt;
+    return sealed.tally;
+  }
 
   // Adds these, or replaces what is known of them.
   void note(const Map& traces) {

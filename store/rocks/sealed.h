@@ -112,6 +112,7 @@ class SealedReader {
 
   QueryBudget& budget() { return budget_; }
   const View& view() const { return *view_; }
+  uint32_t oldest_partition() const { return context_.live.oldest(); }
   bool is_live(uint32_t partition) const { return context_.live.is_live(partition); }
   OversizedTraces& oversized() { return context_.oversized; }
   const OversizedLimits& limits() const { return context_.limits; }

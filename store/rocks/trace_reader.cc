@@ -201,8 +201,22 @@ Result<bool> TraceReader::passes_limit(const TraceId& id) {
   return items->size() > sealed_.limits().spans;
 }
 
-Result<std::optional<TraceSummary>> TraceReader::oversized_summary(const TraceId& id) {
+// Until the next segment has a part of the trace, each search would read the same rows again.
+Result<TraceTally> TraceReader::oversized_tally(const TraceId& id) {
+  const uint32_t oldest = sealed_.oldest_partition();
+  Result<std::optional<TracePart>> newest = sealed_.newest_part(id);
+  if (!newest) return newest.error();
+  if (!*newest) return TraceTally();
+  const uint32_t segment = (*newest)->segment;
+  if ((*newest)->tallies || sealed_later(**newest)) return sealed_tally(sealed_, id, last_sequence_);
+  if (std::optional<TraceTally> known = sealed_.oversized().sealed_tally(id, segment, oldest)) return *known;
   Result<TraceTally> tally = sealed_tally(sealed_, id, last_sequence_);
+  if (tally) sealed_.oversized().note({{id, {.summary = {}, .sealed = {segment, oldest, *tally}}}});
+  return tally;
+}
+
+Result<std::optional<TraceSummary>> TraceReader::oversized_summary(const TraceId& id) {
+  Result<TraceTally> tally = oversized_tally(id);
   if (!tally) return tally.error();
   for (const auto& generation : sealed_.view().generations) {
     auto lock = generation->read();
@@ -219,12 +233,36 @@ Result<std::optional<TraceSummary>> TraceReader::summary(const TraceId& id) {
   Result<bool> oversized = is_oversized(id);
   if (!oversized) return oversized.error();
   if (*oversized) return oversized_summary(id);
-  if (rows_in_memory(id) > 0) return summary_of_rows(id);
+  if (rows_in_memory(id) > 0) return unsealed_summary(id);
   Result<std::optional<TracePart>> newest = sealed_.newest_part(id);
   if (!newest) return newest.error();
   if (!*newest) return std::optional<TraceSummary>();
   if (sealed_later(**newest)) return summary_of_rows(id);
   return std::optional((*newest)->summary);
+}
+
+Result<std::optional<TraceSummary>> TraceReader::unsealed_summary(const TraceId& id) {
+  Result<std::optional<TracePart>> newest = sealed_.newest_part(id);
+  if (!newest) return newest.error();
+  std::optional<TraceSummary> known;
+  if (!*newest) known = summary_of_large(id);
+  if (known) return known;
+  return summary_of_rows(id);
+}
+
+// Of a trace that lies in one generation alone and whose rows all differ.
+std::optional<TraceSummary> TraceReader::summary_of_large(const TraceId& id) const {
+  std::optional<TraceSummary> summary;
+  for (const auto& generation : sealed_.view().generations) {
+    auto lock = generation->read();
+    const Generation::Trace* found = generation->find(id);
+    if (found == nullptr) continue;
+    const LargeTrace* large = generation->large(*found, last_sequence_);
+    if (summary || large == nullptr || large->may_repeat_rows()) return std::nullopt;
+    summary = large->tally().summary();
+    summary->complete = large->is_complete();
+  }
+  return summary;
 }
 
 bool TraceReader::sealed_later(const TracePart& part) const {

@@ -43,7 +43,10 @@ class TraceReader {
   Result<> pay_for_spans(uint64_t spans, StoredTrace& trace);
   Result<std::vector<TraceRow>> light_rows(const TraceId& id, uint64_t last_sequence);
   Result<std::optional<TraceSummary>> summary_of_rows(const TraceId& id);
+  Result<TraceTally> oversized_tally(const TraceId& id);
   Result<std::optional<TraceSummary>> oversized_summary(const TraceId& id);
+  Result<std::optional<TraceSummary>> unsealed_summary(const TraceId& id);
+  std::optional<TraceSummary> summary_of_large(const TraceId& id) const;
   Result<bool> passes_limit(const TraceId& id);
   uint64_t rows_in_memory(const TraceId& id) const;
   bool sealed_later(const TracePart& part) const;

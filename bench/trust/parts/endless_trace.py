@@ -1,0 +1,316 @@
+"""One trace of 10 million spans: the server's peak memory, and the slowest 20 traces beside it.
+
+Starts a fathom-server with default limits in a directory of its own. Two processes send the spans of one trace over
+OTLP/HTTP, another one sends ordinary traces, and a fourth one queries the slowest 20 traces of the last hour at a steady
+rate. When everything is sealed, the server is restarted, and the trace is read page by page. A wrong answer is a failure.
+"""
+
+import http.client
+import json
+import multiprocessing
+import os
+import pathlib
+import random
+import shutil
+import signal
+import struct
+import subprocess
+import tempfile
+import time
+
+from bench_trust import PartFailed
+
+FIGURES = ["trust.endless_trace_rss_mib", "trust.slowest_beside_endless_ms_p99"]
+TARGETS = ["fathom-server"]
+SPANS = 10_000_000
+QUICK_SPANS = 1_000_000
+SPANS_PER_SECOND = 60_000
+SENDERS = 2
+ORDINARY_SPANS_PER_SECOND = 2000
+QUERIES_PER_SECOND = 20
+ENDLESS = bytes.fromhex("e" * 32)
+BATCH = 1000
+
+
+def varint(number):
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
+
+
+def field(number, value):
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def attribute(key, value):
+    return field(1, key.encode()) + field(2, field(1, value.encode()))
+
+
+class Request:
+    """An OTLP request of BATCH spans whose ids and times are replaced in place."""
+
+    def __init__(self, service, name):
+        marks = [b"\xf1" * 16, b"\xf2" * 8, b"\xf3" * 8, b"\xf4" * 8, b"\xf5" * 8]
+        span = (field(1, marks[0]) + field(2, marks[1]) + field(4, marks[2]) + field(5, name.encode()) + b"\x30\x02"
+                + b"\x39" + marks[3] + b"\x41" + marks[4] + field(9, attribute("http.route", "/poll"))
+                + field(9, attribute("peer", "db-7")))
+        one = field(2, span)
+        scope = field(2, field(1, field(1, b"bench")) + one * BATCH)
+        self.bytes = bytearray(field(1, field(1, field(1, attribute("service.name", service))) + scope))
+        first = self.bytes.index(marks[0])
+        self.places = [first + len(one) * i for i in range(BATCH)]
+        self.offsets = [one.index(mark) - one.index(marks[0]) for mark in marks]
+
+    def set(self, index, trace, span, parent, start, end):
+        at = self.places[index]
+        for offset, value in zip(self.offsets, (trace, span, parent, struct.pack("<Q", start), struct.pack("<Q", end))):
+            self.bytes[at + offset:at + offset + len(value)] = value
+
+
+class Sender:
+    def __init__(self, address):
+        self.connection = http.client.HTTPConnection(address, timeout=120)
+        self.again = 0
+
+    def send(self, body):
+        while True:
+            self.connection.request("POST", "/v1/traces", bytes(body), {"Content-Type": "application/x-protobuf"})
+            answer = self.connection.getresponse()
+            answer.read()
+            if answer.status == 200:
+                return
+            if answer.status not in (429, 503):
+                raise PartFailed(f"the server answered {answer.status}")
+            self.again += 1
+            time.sleep(0.2)
+
+
+def send_endless(address, first, count, per_second):
+    """Spans first, first + 1, ... of the one trace, each a child of the first one."""
+    os.nice(5)
+    sender, request = Sender(address), Request("poller", "poll")
+    root = struct.pack(">Q", 1)
+    due = time.monotonic()
+    for batch in range(first, first + count, BATCH):
+        start = time.time_ns()
+        for i in range(BATCH):
+            request.set(i, ENDLESS, struct.pack(">Q", batch + i), root, start + i * 1000, start + i * 1000 + 500)
+        sender.send(request.bytes)
+        due = max(due + BATCH / per_second, time.monotonic() - 1)
+        time.sleep(max(0.0, due - time.monotonic()))
+
+
+def send_ordinary(address, per_second, stop):
+    """Traces of ten spans, of one to a thousand milliseconds."""
+    sender, request = Sender(address), Request("shop", "GET /cart")
+    rng = random.Random(24)
+    while not stop.is_set():
+        began = time.monotonic()
+        now = time.time_ns()
+        for i in range(BATCH):
+            if i % 10 == 0:
+                trace, root = rng.randbytes(16), rng.randbytes(8)
+                length = rng.randrange(1, 1000) * 1_000_000
+                request.set(i, trace, root, b"\0" * 8, now, now + length)
+            else:
+                request.set(i, trace, rng.randbytes(8), root, now + length // 20 * (i % 10), now + length // 2)
+        sender.send(request.bytes)
+        stop.wait(max(0.0, BATCH / per_second - (time.monotonic() - began)))
+
+
+def ask(address, target):
+    connection = http.client.HTTPConnection(address, timeout=120)
+    connection.request("GET", target)
+    answer = connection.getresponse()
+    body = answer.read()
+    connection.close()
+    if answer.status != 200:
+        raise PartFailed(f"{target}: {answer.status} {body[:300]!r}")
+    return body
+
+
+def ask_slowest(address, per_second, stop, out):
+    """Puts the latencies in milliseconds into `out`."""
+    connection = http.client.HTTPConnection(address, timeout=120)
+    due, measured = time.monotonic(), []
+    while not stop.is_set():
+        began = time.monotonic()
+        connection.request("GET", "/api/v1/slowest?since=1h&limit=20")
+        answer = connection.getresponse()
+        body = answer.read()
+        measured.append(1000 * (time.monotonic() - began))
+        if answer.status != 200:
+            raise PartFailed(f"slowest: {answer.status} {body[:300]!r}")
+        due = max(due + 1 / per_second, time.monotonic())
+        stop.wait(max(0.0, due - time.monotonic()))
+    out.put(measured)
+
+
+class Server:
+    def __init__(self, programs, data):
+        reading, writing = os.pipe()
+        self.process = subprocess.Popen(
+            [programs / "fathom-server", "--data", data, "--http", "127.0.0.1:0", "--otlp-http", "127.0.0.1:0", "--otlp-grpc",
+             "127.0.0.1:0", "--ingest", "127.0.0.1:0", "--log-level", "warning", "--ready-fd", str(writing)],
+            pass_fds=[writing])
+        os.close(writing)
+        with os.fdopen(reading) as ready:
+            line = ready.readline()
+        if not line:
+            raise PartFailed("fathom-server did not start")
+        addresses = json.loads(line)
+        self.http, self.otlp = addresses["http"], addresses["otlp_http"]
+
+    def peak_mib(self):
+        for line in pathlib.Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii").splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
+        raise PartFailed("no VmHWM")
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        if self.process.wait(timeout=120) != 0:
+            raise PartFailed(f"fathom-server ended with {self.process.returncode}")
+
+    def wait_sealed(self, seconds=300):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            store = json.loads(ask(self.http, "/api/v1/status"))["store"]
+            if store["spans_unsealed"] <= 131_072:  # of the segment that takes spans
+                return store
+            time.sleep(0.2)
+        raise PartFailed("sealing does not end")
+
+
+class Load:
+    """Ordinary traces and queries of the slowest, from processes of their own."""
+
+    def __init__(self, server):
+        self.stopped, self.out = multiprocessing.Event(), multiprocessing.Queue()
+        self.workers = [multiprocessing.Process(target=send_ordinary, args=(server.otlp, ORDINARY_SPANS_PER_SECOND, self.stopped)),
+                        multiprocessing.Process(target=ask_slowest,
+                                                args=(server.http, QUERIES_PER_SECOND, self.stopped, self.out))]
+        for worker in self.workers:
+            worker.start()
+
+    def stop(self):
+        """What ask_slowest() measured."""
+        self.stopped.set()
+        measured = self.out.get(timeout=120)
+        for worker in self.workers:
+            worker.join(timeout=120)
+            if worker.exitcode != 0:
+                raise PartFailed("a process of the load failed")
+        return measured
+
+
+def percentile(numbers, part):
+    return sorted(numbers)[min(len(numbers) - 1, int(part * len(numbers)))]
+
+
+def check_row(server, spans):
+    """The endless trace leads the list, marked, with a bound that covers its spans."""
+    row = json.loads(ask(server.http, "/api/v1/slowest?since=1h&limit=1"))["rows"][0]
+    if row["trace_id"] != ENDLESS.hex() or not row.get("oversized") or row["complete"] or row["spans"] < spans:
+        raise PartFailed(f"a wrong row: {row}")
+
+
+def read_pages(server):
+    """(spans of all pages, milliseconds of each page)."""
+    cursor, spans, latencies = "", 0, []
+    while True:
+        began = time.monotonic()
+        body = ask(server.http, f"/api/v1/traces/{ENDLESS.hex()}?limit=1000" + (f"&cursor={cursor}" if cursor else ""))
+        latencies.append(1000 * (time.monotonic() - began))
+        spans += body.count(b'"span_id":')
+        at = body.index(b'"next_cursor":"') + len(b'"next_cursor":"')
+        cursor = body[at:body.index(b'"', at)].decode()
+        if not cursor:
+            return spans, latencies
+
+
+class EndlessTrace:
+    """Two runs of a server: one that takes the trace, and one that answers it."""
+
+    def __init__(self, programs, data, spans):
+        self.programs, self.data, self.spans = programs, data, spans
+        self.server, self.figures, self.peaks, self.latencies = None, {}, [], []
+
+    def start_server(self):
+        began = time.monotonic()
+        self.server = Server(self.programs, self.data)
+        return time.monotonic() - began
+
+    def stop_server(self):
+        self.peaks.append(self.server.peak_mib())
+        self.server.stop()
+
+    def send(self):
+        share = self.spans // BATCH // SENDERS * BATCH
+        counts = [share] * (SENDERS - 1) + [self.spans - share * (SENDERS - 1)]
+        senders = [multiprocessing.Process(target=send_endless,
+                                           args=(self.server.otlp, 1 + i * share, count, SPANS_PER_SECOND / SENDERS))
+                   for i, count in enumerate(counts)]
+        for sender in senders:
+            sender.start()
+        for sender in senders:
+            sender.join()
+            if sender.exitcode != 0:
+                raise PartFailed("a sender of the endless trace failed")
+
+    def store(self):
+        self.start_server()
+        load = Load(self.server)
+        began = time.monotonic()
+        self.send()
+        self.figures["trust.endless_trace_spans_per_second"] = self.spans / (time.monotonic() - began)
+        store = self.server.wait_sealed()
+        self.figures["trust.endless_trace_segments"] = store["segments"]
+        check_row(self.server, self.spans)
+        self.latencies += load.stop()
+        self.stop_server()
+
+    def read(self):
+        self.figures["trust.endless_trace_restart_s"] = self.start_server()
+        check_row(self.server, self.spans)
+        load = Load(self.server)
+        seen, latencies = read_pages(self.server)
+        if seen != self.spans:
+            raise PartFailed(f"the pages of the endless trace have {seen} spans of {self.spans}")
+        self.figures["trust.endless_trace_page_ms_p50"] = percentile(latencies, 0.5)
+        self.figures["trust.endless_trace_page_ms_max"] = max(latencies)
+        self.latencies += load.stop()
+        self.stop_server()
+
+    def close(self):
+        for worker in multiprocessing.active_children():
+            worker.terminate()
+        if self.server:
+            self.server.kill()
+
+    def run(self):
+        try:
+            self.store()
+            self.read()
+        finally:
+            self.close()
+        return {"trust.endless_trace_rss_mib": max(self.peaks),
+                "trust.slowest_beside_endless_ms_p99": percentile(self.latencies, 0.99),
+                "trust.endless_trace_load_average": os.getloadavg()[1], **self.figures}
+
+
+def run(context):
+    directory = tempfile.mkdtemp(prefix="fathom-endless-", dir=context.work_directory)
+    try:
+        return EndlessTrace(context.programs, pathlib.Path(directory, "data"),
+                            QUICK_SPANS if context.is_quick else SPANS).run()
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)

@@ -1,0 +1,44 @@
+// LargeTrace: what is known of a generation's rows of one trace, kept up to date with each row.
+//
+// Purpose: every search that comes across a trace wants its summary, and a trace may have all rows of a generation. So
+// for traces of many rows the summary is kept, not made anew. Thread safety: as its generation. Ownership: owns its
+// ids.
+#pragma once
+
+#include <boost/unordered/unordered_flat_set.hpp>
+
+#include "base/ids.h"
+#include "store/rocks/trace_tally.h"
+
+namespace fathom::store {
+
+class LargeTrace {
+ public:
+  // Of an oversized trace the tally alone is wanted.
+  explicit LargeTrace(bool oversized) : oversized_(oversized) {}
+
+  void add(const TraceRow& row) {
+    tally_.add(row);
+    if (oversized_) return;
+    has_repeated_ids_ |= !ids_.insert(row.span_id).second;
+    missing_.erase(row.span_id);
+    if (!row.parent_span_id.is_zero() && !ids_.contains(row.parent_span_id)) missing_.insert(row.parent_span_id);
+  }
+
+  const TraceTally& tally() const { return tally_; }
+  // False: the rows are all different, and is_complete() is exact. Always true for an oversized trace.
+  bool may_repeat_rows() const { return oversized_ || has_repeated_ids_; }
+  // Whether every parent is among the rows.
+  bool is_complete() const { return missing_.empty(); }
+
+ private:
+  using Ids = boost::unordered_flat_set<SpanId, IdHash>;
+
+  const bool oversized_;
+  TraceTally tally_;
+  Ids ids_;
+  Ids missing_;  // parents
+  bool has_repeated_ids_ = false;
+};
+
+}  // namespace fathom::store
