@@ -12,12 +12,29 @@ bool is_trace(const SlowEntry& entry) {
   return entry.span_id.is_zero();
 }
 
+// Of two entries of one trace. A trace grows; when it loses spans to retention, it loses those received first.
+bool is_later(const SlowEntry& a, const SlowEntry& b) {
+  return a.first_sequence != b.first_sequence ? a.first_sequence > b.first_sequence : slower(a, b);
+}
+
 // Of two entries with equal keys: what was received first, and whether any of them is an error.
 void collapse(SlowEntry& kept, const SlowEntry& other) {
+  if (is_trace(other) && other.first_sequence != kept.first_sequence) {
+    if (is_later(other, kept)) kept = other;
+    return;
+  }
   bool error = kept.error || other.error;
   if (other.first_sequence < kept.first_sequence) kept = other;
   if (other.first_sequence == kept.first_sequence) kept.operation = std::min(kept.operation, other.operation);
   kept.error = error;
+}
+
+using EntryIterator = std::vector<SlowEntry>::iterator;
+
+// The entry that stands for the same trace, when there is one.
+EntryIterator find_trace(std::vector<SlowEntry>& entries, const TraceId& id) {
+  return std::find_if(entries.begin(), entries.end(),
+                      [&](const SlowEntry& entry) { return is_trace(entry) && entry.trace_id == id; });
 }
 
 // Takes candidates in the order of slower() and builds the list; false when it needs no more.
@@ -30,7 +47,7 @@ class Selection {
       collapse(out_.entries.back(), entry);
       return true;
     }
-    if (is_trace(entry) && !traces_.insert(entry.trace_id)) return true;
+    if (is_trace(entry) && !traces_.insert(entry.trace_id) && !take_place(entry)) return true;
     if (out_.entries.size() == SlowList::kCapacity) {
       out_.raise_floor(entry.duration_nano);
       return false;
@@ -40,17 +57,17 @@ class Selection {
   }
 
  private:
+  // Removes the entry of the same trace if `entry` is the later one.
+  bool take_place(const SlowEntry& entry) {
+    auto same = find_trace(out_.entries, entry.trace_id);
+    if (same == out_.entries.end() || !is_later(entry, *same)) return false;
+    out_.entries.erase(same);
+    return true;
+  }
+
   SlowList& out_;
   DistinctTraces traces_;
 };
-
-using EntryIterator = std::vector<SlowEntry>::iterator;
-
-// The entry that stands for the same trace, when there is one.
-EntryIterator find_trace(std::vector<SlowEntry>& entries, const TraceId& id) {
-  return std::find_if(entries.begin(), entries.end(),
-                      [&](const SlowEntry& entry) { return is_trace(entry) && entry.trace_id == id; });
-}
 
 }  // namespace
 
@@ -75,7 +92,7 @@ void SlowList::add(const SlowEntry& entry) {
   if (is_trace(entry)) {
     auto same = find_trace(entries, entry.trace_id);
     if (same != entries.end() && same->key() != entry.key()) {
-      if (!slower(entry, *same)) return;
+      if (!is_later(entry, *same)) return;
       entries.erase(same);
       full = false;
     }

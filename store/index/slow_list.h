@@ -4,8 +4,9 @@
 // the list; what is exactly as long as the floor may be missing, so a query trusts entries above the floor and reads
 // blocks for the rest. A list that is not truncated holds everything.
 // What counts as one: in lists of spans (span_id set) entries with equal sort keys collapse: the earliest reception
-// stands, and an error of either. In lists of traces (span_id zero) also the entries of one trace collapse: the longer
-// stands, because summaries of a trace only grow. `operation` is that of the entry received first among equals.
+// stands, and an error of either. In lists of traces (span_id zero) also the entries of one trace collapse: the later
+// stands. That is the longer one, because traces grow; but a trace that lost its first spans to retention has a greater
+// first_sequence, and that decides. `operation` is that of the entry received first among equals.
 // Invariants: at most kCapacity entries, slowest first (store::slower), none collapsible. Units: in names.
 // Thread safety: a plain value. Errors: decode treats its input as hostile.
 // Source of the idea: the threshold algorithms for top-k answers (Fagin, Lotem, Naor, PODS 2001).

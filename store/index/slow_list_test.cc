@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <random>
 
 #include "base/bytes.h"
+#include "base/hash.h"
 
 namespace fathom::store {
 namespace {
@@ -27,7 +29,8 @@ SlowEntry random_entry(std::mt19937_64& random, Of of, uint64_t variety) {
   entry.start_unix_nano = 1'700'000'000'000'000'000 + random() % 3;
   entry.trace_id = id_of<TraceId>(random() % (variety * 2));
   if (of == Of::kSpans) entry.span_id = id_of<SpanId>(random() % 3);
-  entry.first_sequence = random() % 5;
+  // A trace keeps its first span, unless retention takes it.
+  entry.first_sequence = of == Of::kSpans ? random() % 5 : hash64(entry.trace_id.view()) % 5;
   entry.operation = static_cast<uint32_t>(random() % 3);
   entry.error = random() % 4 == 0;
   return entry;
@@ -184,6 +187,22 @@ TEST(SlowList, ATraceThatGrowsEvictsNobody) {
   list.merge(other);
   EXPECT_FALSE(list.truncated);
   EXPECT_EQ(list.entries[1].duration_nano, 8'000u);
+}
+
+// Its first span is gone, so it is shorter than it was, and that is no reason to show what it was.
+TEST(SlowList, ATraceThatLostSpansStandsAsItIsNow) {
+  SlowEntry was = trace_entry(3, 9'000), is = trace_entry(3, 500);
+  was.first_sequence = 1;
+  is.first_sequence = 7;
+  for (const bool is_last : {false, true}) {
+    SlowList added = SlowList::of(std::array{is_last ? was : is, is_last ? is : was, trace_entry(4, 700)});
+    SlowList merged = SlowList::of(std::array{is_last ? was : is, trace_entry(4, 700)});
+    merged.merge(SlowList::of(std::array{is_last ? is : was}));
+    for (const SlowList& list : {added, merged}) {
+      ASSERT_EQ(list.entries.size(), 2u);
+      EXPECT_EQ(list.entries[1], is);
+    }
+  }
 }
 
 TEST(SlowList, ExtremesComeBack) {
