@@ -265,6 +265,28 @@ TEST(RocksCounters, ATraceThatCannotBeLookedUpIsLookedUpAgain) {
   EXPECT_EQ(growth.value(), 1u);
 }
 
+// The disk can be read again before the trace is looked up again.
+TEST(RocksCounters, ATraceThatCouldNotBeLookedUpIsAnsweredAsItIs) {
+  RocksRig rig;
+  ASSERT_EQ(rig.open(), "");
+  ASSERT_EQ(append_once(rig.store(), make_batch({test_span(1, 1, 10, 100), test_span(2, 2, 0, 1000)})).outcome,
+            AppendOutcome::kDurable);
+  ASSERT_TRUE(rig.store().settle().ok());
+  ASSERT_EQ(rig.reopen(), "");
+  Growth growth("fathom_trace_lookup_failures_total");
+  rig.disk().fail_reads(true);
+  EXPECT_EQ(append_once(rig.store(), make_batch({test_span(1, 3, 0, 5)})).outcome, AppendOutcome::kDurable);
+  rig.disk().fail_reads(false);
+  EXPECT_EQ(growth.value(), 1u);
+  QueryBudget budget;
+  Result<SlowPage> page = rig.store().slowest({}, By::kTrace, 10, std::nullopt, budget);
+  ASSERT_TRUE(page.ok()) << page.error().message;
+  ASSERT_EQ(page->rows.size(), 2u);
+  EXPECT_EQ(page->rows[1].start_unix_nano, kTestNow);
+  EXPECT_EQ(page->rows[1].duration_nano, 110u);
+  EXPECT_EQ(page->rows[1].spans, 2u);
+}
+
 // Every list of the slowest is lost: each is counted, and the answer comes from the blocks.
 TEST(RocksCounters, ListsThatDoNotDecodeCostTimeAndNoAnswer) {
   RocksRig rig;

@@ -113,9 +113,8 @@ TEST_F(RocksManifestLength, HidesNoSegment) {
   }
 }
 
-// Behind the last record nothing proves that it was complete once.
 TEST_F(RocksManifestLength, WithTwoWrongBitsIsRejected) {
-  for (size_t from_end = 1; from_end < kRecords; ++from_end) {
+  for (size_t from_end = 0; from_end < kRecords; ++from_end) {
     RocksRig copy(one_span_per_segment());
     EXPECT_NE(open_damaged(copy, from_end, {5, 6}), "") << from_end;
   }
@@ -148,12 +147,57 @@ TEST_F(RocksManifestDamage, RejectsACurrentThatNamesAMissingManifest) {
   EXPECT_EQ(tables(), before);
 }
 
-// The power failed during the write.
-TEST_F(RocksManifestDamage, AcceptsAnIncompleteLastRecord) {
+// The disk reported the last write as synced and lost it.
+TEST_F(RocksManifestDamage, RejectsALostLastRecord) {
   const std::string bytes = read_file(manifest());
-  write_file(manifest(), bytes + std::string("\1\2\3\4\x20\0\1abc", 10));
+  const size_t last = record(0);
+  for (const std::string& end : {std::string(), std::string(bytes.size() - last, '\0'), bytes.substr(last, 9)}) {
+    write_file(manifest(), bytes.substr(0, last) + end);
+    const std::vector<std::string> before = tables();
+    EXPECT_NE(rig_.open(), "") << end.size();
+    EXPECT_EQ(tables(), before);
+  }
+  write_file(manifest(), bytes);
   ASSERT_EQ(rig_.open(), "");
   expect_both_traces();
+}
+
+// The power failed during the write, and the disk reordered it.
+class RocksManifestEnd : public RocksManifestDamage {
+ protected:
+  void open_with(const std::string& end) {
+    write_file(manifest(), read_file(manifest()) + end);
+    ASSERT_EQ(rig_.open(), "");
+    expect_both_traces();
+    ASSERT_EQ(rig_.reopen(), "");
+    expect_both_traces();
+  }
+  const std::string incomplete_ = std::string("\1\2\3\4\x20\0\1abc", 10);
+};
+
+TEST_F(RocksManifestEnd, MayBeIncomplete) {
+  open_with(incomplete_);
+}
+
+TEST_F(RocksManifestEnd, MayBeIncompleteWhereItsSizeIsNotKnown) {
+  fs::remove(store() + "/manifest-size");
+  open_with(incomplete_);
+}
+
+TEST_F(RocksManifestEnd, MayBeZeros) {
+  open_with(std::string(512, '\0'));
+}
+
+TEST_F(RocksManifestEnd, MayHaveAHoleBeforeAnIntactRecord) {
+  const std::string bytes = read_file(manifest());
+  open_with(std::string(512, '\0') + bytes.substr(record(0)));
+}
+
+// An older server wrote it, or it is damaged.
+TEST_F(RocksManifestEnd, IsDamagedWhereItsSizeIsNotKnown) {
+  flip_bit(store() + "/manifest-size", 100);
+  write_file(manifest(), read_file(manifest()) + std::string(512, '\0'));
+  EXPECT_NE(rig_.open(), "");
 }
 
 }  // namespace

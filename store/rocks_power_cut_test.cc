@@ -215,5 +215,23 @@ TEST(RocksPowerCut, NothingIsAcknowledgedOnAFailedSync) {
   EXPECT_TRUE(stored_trace(rig.store(), own_trace(1, 1)));
 }
 
+// A batch that is in the log but was never synced must not be acknowledged as a duplicate after a restart.
+TEST(RocksPowerCut, ADuplicateOfAnUnsyncedBatchIsDurable) {
+  for (const bool is_killed : {false, true}) {
+    RocksRig rig(small_segments(Durability::kFsync));
+    ASSERT_EQ(rig.open(), "");
+    rig.disk().fail_syncs(true);
+    EXPECT_EQ(append_once(rig.store(), sender_batch(1, 0)).outcome, AppendOutcome::kRetryable);
+    if (is_killed) rig.disk().crash();
+    rig.close();
+    if (is_killed) rig.disk().restart_after_kill();
+    rig.disk().fail_syncs(false);
+    ASSERT_EQ(rig.open(), "");
+    ASSERT_EQ(append_once(rig.store(), sender_batch(1, 0)).outcome, AppendOutcome::kDurable);
+    ASSERT_EQ(rig.cut_power(), "");
+    EXPECT_TRUE(stored_trace(rig.store(), own_trace(1, 0))) << is_killed;
+  }
+}
+
 }  // namespace
 }  // namespace fathom::store::testing

@@ -47,7 +47,8 @@ std::string series_for(const CaptureFilter& filter) {
 
 }  // namespace
 
-Captures::Captures(Engine& engine) : engine_(engine), keeper_(engine) {
+Captures::Captures(Engine& engine)
+    : engine_(engine), keeper_(engine), wake_(engine.options.scheduler), thread_(engine.options.scheduler) {
   register_capture_counters();
 }
 
@@ -57,7 +58,7 @@ Captures::~Captures() {
 
 Result<> Captures::start() {
   if (Result<> recovered = keeper_.recover(); !recovered) return recovered;
-  thread_ = std::thread([this] { run(); });
+  thread_.start([this] { run(); });
   return {};
 }
 
@@ -70,7 +71,7 @@ void Captures::stop() {
   }
   wake_.notify_all();
   for (const auto& upload : open) upload->close();
-  if (thread_.joinable()) thread_.join();
+  thread_.join();
 }
 
 Result<std::unique_ptr<CaptureWriter>> Captures::begin(const CaptureInfo& info) {

@@ -5,14 +5,13 @@
 // stop(). Ownership: the engine outlives it; so do writers until stop(). Errors: as CaptureStore says.
 #pragma once
 
-#include <condition_variable>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 #include "store/captures/capture_keeper.h"
 #include "store/captures/capture_upload.h"
+#include "store/rocks/scheduler.h"
 
 namespace fathom::store {
 
@@ -47,10 +46,10 @@ class Captures : public CaptureStore {
   Engine& engine_;
   CaptureKeeper keeper_;
   mutable std::mutex mutex_;
-  std::condition_variable wake_;
+  WaitCondition wake_;
   bool stopping_ = false;
   std::vector<std::shared_ptr<CaptureUpload>> uploads_;
-  std::thread thread_;
+  StoreThread thread_;
 };
 
 }  // namespace fathom::store

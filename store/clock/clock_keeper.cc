@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "store/rocks/database.h"
+#include "store/wal/replace_env_file.h"
 
 namespace fathom::store {
 
@@ -153,12 +154,8 @@ void ClockKeeper::save(const AgeState& state) {
 }
 
 Result<> ClockKeeper::write(const std::string& bytes) {
-  const std::string path = directory_ + "/clock", fresh = path + ".new";
-  rocksdb::Status status = rocksdb::WriteStringToFile(&env_, bytes, fresh, /*should_sync=*/true);
-  if (status.ok()) status = env_.RenameFile(fresh, path);
-  std::unique_ptr<rocksdb::Directory> directory;
-  if (status.ok()) status = env_.NewDirectory(directory_, &directory);
-  if (status.ok()) status = directory->Fsync();
+  const std::string path = directory_ + "/clock";
+  const rocksdb::Status status = replace_env_file(env_, path, bytes);
   return status.ok() ? Result<>() : Result<>(from_status(status, "write " + path));
 }
 

@@ -18,7 +18,7 @@ namespace fathom::store {
 namespace {
 
 constexpr uint64_t kGroupBytes = 8 << 20;
-constexpr auto kSealPatience = std::chrono::seconds(5);
+constexpr uint64_t kSealPatienceNano = 5 * kNanosPerSecond;
 
 AppendResult retryable(std::string message) {
   return {AppendOutcome::kRetryable, std::move(message), false};
@@ -39,7 +39,13 @@ std::string stage_value(const Batch& batch, uint64_t received_unix_nano) {
 
 }  // namespace
 
-Committer::Committer(Engine& engine) : engine_(engine), identities_(*engine.database) {}
+Committer::Committer(Engine& engine)
+    : engine_(engine),
+      identities_(*engine.database),
+      wake_(engine.options.scheduler),
+      rotated_(engine.options.scheduler),
+      sealed_(engine.options.scheduler),
+      thread_(engine.options.scheduler) {}
 
 Committer::~Committer() {
   stop();
@@ -48,7 +54,7 @@ Committer::~Committer() {
 Result<> Committer::start(std::function<void()> frozen) {
   frozen_ = std::move(frozen);
   if (Result<> recovered = recover(); !recovered) return recovered;
-  thread_ = std::thread([this] { run(); });
+  thread_.start([this] { run(); });
   return {};
 }
 
@@ -60,7 +66,7 @@ void Committer::stop() {
   wake_.notify_all();
   sealed_.notify_all();
   rotated_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  thread_.join();
 }
 
 Result<> Committer::recover() {
@@ -273,6 +279,7 @@ void Committer::commit(std::vector<Pending>& group) {
   } else {
     written = write(group, now);
   }
+  if (engine_.options.scheduler != nullptr) engine_.options.scheduler->yield();
   if (written.ok()) publish(group, now);
   answer(group, written);
 }
@@ -365,8 +372,9 @@ std::optional<TraceExtent> Committer::find_older(const TraceId& id) {
 std::optional<TraceExtent> Committer::find_older(const TraceId& id, SealedReader& sealed, Generations generations) {
   for (auto it = generations.rbegin(); it != generations.rend(); ++it) {
     if (const Generation::Trace* trace = (*it)->find(id)) {
-      return TraceExtent{trace->start_unix_nano, trace->end_unix_nano, trace->first_sequence,
-                         std::min((*it)->partition(), trace->oldest_partition), trace->oversized};
+      return TraceExtent{trace->start_unix_nano, trace->end_unix_nano,
+                         trace->first_sequence,  std::min((*it)->partition(), trace->oldest_partition),
+                         trace->oversized,       trace->lookup_failed};
     }
   }
   Result<std::optional<TraceExtent>> extent = sealed_extent(id, sealed);
@@ -374,7 +382,7 @@ std::optional<TraceExtent> Committer::find_older(const TraceId& id, SealedReader
     // Taken as grown, so that sealing looks again, and nothing wrong is written for good.
     trace_lookup_failures().add();
     log_error("cannot look up an older part of a trace: " + extent.error().message);
-    return TraceExtent{UINT64_MAX, 0, UINT64_MAX, 0, false};
+    return TraceExtent::unknown();
   }
   return *extent;
 }
@@ -410,10 +418,10 @@ bool Committer::room_on_disk(const std::vector<Pending>& group) {
 // Waits a little for the sealer when it is behind, then says whether rows may go into memory.
 bool Committer::room_in_memory() {
   auto room = [this] { return engine_.views.get()->generations.size() <= engine_.options.sealing_limit + 1; };
-  const auto deadline = std::chrono::steady_clock::now() + kSealPatience;
   std::unique_lock lock(mutex_);
+  const uint64_t deadline_nano = sealed_.now_nano() + kSealPatienceNano;
   // A drop must not wait for this: sealing waits for the drop.
-  while (sealed_.wait_until(lock, deadline, [&] { return stopping_ || task_ || room(); }) && task_) run_task(lock);
+  while (sealed_.wait_until(lock, deadline_nano, [&] { return stopping_ || task_ || room(); }) && task_) run_task(lock);
   return room();
 }
 

@@ -7,17 +7,16 @@
 // are counted (fathom_store_refused_total{reason}).
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <span>
-#include <thread>
 #include <vector>
 
 #include "store/rocks/engine.h"
 #include "store/rocks/identity_log.h"
+#include "store/rocks/scheduler.h"
 
 namespace fathom::store {
 
@@ -99,9 +98,9 @@ class Committer {
   std::unique_ptr<SealedReader> older_;  // for the group under way
 
   std::mutex mutex_;
-  std::condition_variable wake_;
-  std::condition_variable rotated_;
-  std::condition_variable sealed_;
+  WaitCondition wake_;
+  WaitCondition rotated_;
+  WaitCondition sealed_;
   std::deque<Pending> queue_;
   uint64_t queued_bytes_ = 0;
   bool rotate_wanted_ = false;
@@ -110,7 +109,7 @@ class Committer {
   std::function<void()> task_;  // wanted by another thread, to run while no rows are inserted
   bool is_running_task_ = false;
   bool stopping_ = false;
-  std::thread thread_;
+  StoreThread thread_;
 };
 
 }  // namespace fathom::store

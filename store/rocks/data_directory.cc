@@ -11,6 +11,7 @@
 
 #include "base/directory_cure.h"
 #include "store/rocks/upgrade_backup.h"
+#include "store/wal/replace_env_file.h"
 
 namespace fathom::store {
 
@@ -104,18 +105,13 @@ int fault_of(const rocksdb::Status& status) {
   return EIO;
 }
 
-rocksdb::Status sync_directory(rocksdb::Env& env, const std::string& path) {
-  std::unique_ptr<rocksdb::Directory> directory;
-  rocksdb::Status status = env.NewDirectory(path, &directory);
-  return status.ok() ? directory->Fsync() : status;
-}
-
 Result<> make_directory(rocksdb::Env& env, const std::string& path) {
   std::error_code error;
   const bool created = fs::create_directories(path, error);
   int fault = error.value();
   if (created) {
-    const rocksdb::Status synced = sync_directory(env, fs::absolute(path).lexically_normal().parent_path().string());
+    const rocksdb::Status synced =
+        sync_env_directory(env, fs::absolute(path).lexically_normal().parent_path().string());
     fault = synced.ok() ? 0 : fault_of(synced);
   }
   if (fault == 0) return {};
@@ -123,20 +119,8 @@ Result<> make_directory(rocksdb::Env& env, const std::string& path) {
                  directory_cure(path, fault));
 }
 
-rocksdb::Status write_synced(rocksdb::Env& env, const std::string& path, const std::string& content) {
-  std::unique_ptr<rocksdb::WritableFile> file;
-  rocksdb::Status status = env.NewWritableFile(path, &file, rocksdb::EnvOptions());
-  if (status.ok()) status = file->Append(content);
-  if (status.ok()) status = file->Sync();
-  return status.ok() ? file->Close() : status;
-}
-
-// As base/replace_file.h, on the disk of the store.
 Result<> replace_version(rocksdb::Env& env, const std::string& path, const std::string& content) {
-  const std::string fresh = version_path(path) + ".new";
-  rocksdb::Status status = write_synced(env, fresh, content);
-  if (status.ok()) status = env.RenameFile(fresh, version_path(path));
-  if (status.ok()) status = sync_directory(env, path);
+  const rocksdb::Status status = replace_env_file(env, version_path(path), content);
   if (status.ok()) return {};
   const int fault = fault_of(status);
   const std::string why =

@@ -16,6 +16,7 @@
 #include "store/rocks/database_options.h"
 #include "store/rocks/disk_space.h"
 #include "store/rocks/keys.h"
+#include "store/rocks/manifest_guard.h"
 #include "store/rocks/upgrade_backup.h"
 #include "store/rocks/upgrade_keeper.h"
 #include "store/wal/manifest_repair.h"
@@ -163,12 +164,14 @@ Result<std::unique_ptr<Database>> Database::open(const RocksOptions& options,
   database->ballast_.throw_off_if_full();
   DatabaseOptions all = database_options(options, live_partitions);
   rocksdb::Options& whole = all.whole;
+  database->env_ = std::make_unique<GuardedEnv>(*whole.env);
+  whole.env = database->env_.get();
   Result<DirectoryFormat> format = prepare_directory(*whole.env, options);
   if (!format) return format.error();
   for (size_t i = 0; i < kFamilies; ++i) database->options_[i] = rocksdb::Options(whole, all.families[i].options);
   Handles handles;
   rocksdb::DB* db = nullptr;
-  whole.listeners = {make_fault_listener(database->stopped_)};
+  whole.listeners = {make_fault_listener(database->faults_)};
   whole.avoid_flush_during_recovery = true;
   // repair_logs() has removed incomplete and damaged records, so RocksDB must not find any.
   whole.wal_recovery_mode = rocksdb::WALRecoveryMode::kAbsoluteConsistency;
@@ -190,6 +193,21 @@ Database::~Database() {
     if (handle != nullptr) db_->DestroyColumnFamilyHandle(handle);
   }
   db_->Close();
+}
+
+Result<> Database::check_not_stopped() const {
+  if (may_ingest()) return {};
+  return unavailable(
+      "the disk failed under RocksDB; stored spans are safe and readable, and sealing goes on when the store is opened "
+      "again");
+}
+
+// Only where there was a fault: Resume() would also take back a stop that comes at the same moment.
+rocksdb::Status Database::resume() {
+  if (!faults_->paused.exchange(false)) return rocksdb::Status::OK();
+  rocksdb::Status status = db_->Resume();
+  if (!status.ok()) faults_->paused = true;
+  return status;
 }
 
 rocksdb::Status Database::sync_log() {

@@ -15,6 +15,7 @@
 
 #include "base/result.h"
 #include "store/rocks/ballast.h"
+#include "store/rocks/database_options.h"
 #include "store/rocks/live_partitions.h"
 #include "store/rocks/rocks_store.h"
 #include "store/wal/log_repair.h"
@@ -104,18 +105,23 @@ class Database {
   Result<> make_small_room();
   // False once a fault of the disk has stopped RocksDB: 7.8 keeps a part of that state even after Resume(), and an
   // ingestion would then end the process (its file numbers begin at zero). Opening the store again is the only cure.
-  bool may_ingest() const { return !stopped_->load(); }
+  bool may_ingest() const { return !faults_->stopped; }
+  Result<> check_not_stopped() const;
+  // Goes on after a fault that did not stop all of RocksDB. Must not be called when one has.
+  rocksdb::Status resume();
 
  private:
   uint64_t sum_and_log(const std::string& property);
+  rocksdb::Status verify_files(const std::vector<rocksdb::IngestExternalFileArg>& args) const;
   explicit Database(std::string path) : path_(std::move(path)), ballast_(path_) {}
 
   const std::string path_;
   const Ballast ballast_;
-  std::shared_ptr<std::atomic<bool>> stopped_ = std::make_shared<std::atomic<bool>>(false);
+  std::shared_ptr<DatabaseFaults> faults_ = std::make_shared<DatabaseFaults>();
   std::atomic<uint64_t> log_bytes_{0};
   uint64_t log_limit_ = 0;
   std::mutex changing_files_;
+  std::unique_ptr<rocksdb::Env> env_;
   std::unique_ptr<rocksdb::DB> db_;
   std::array<rocksdb::ColumnFamilyHandle*, kFamilies> handles_{};
   std::array<rocksdb::Options, kFamilies> options_;

@@ -94,18 +94,19 @@ void tune_overlapping(rocksdb::Options& family, const std::shared_ptr<const Live
 // see may_ingest().
 class FaultListener : public rocksdb::EventListener {
  public:
-  explicit FaultListener(std::shared_ptr<std::atomic<bool>> stopped) : stopped_(std::move(stopped)) {}
+  explicit FaultListener(std::shared_ptr<DatabaseFaults> faults) : faults_(std::move(faults)) {}
   // Compaction yields to requests, but not to everything: a search is as fast as compaction keeps up.
   void OnCompactionBegin(rocksdb::DB*, const rocksdb::CompactionJobInfo&) override { yield_to_requests(); }
   void OnBackgroundError(rocksdb::BackgroundErrorReason, rocksdb::Status* status) override {
-    if (status->severity() >= rocksdb::Status::Severity::kHardError) stopped_->store(true);
+    const bool is_hard = status->severity() >= rocksdb::Status::Severity::kHardError;
+    (is_hard ? faults_->stopped : faults_->paused) = true;
   }
   void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason, rocksdb::Status, bool* auto_recovery) override {
     *auto_recovery = false;
   }
 
  private:
-  std::shared_ptr<std::atomic<bool>> stopped_;
+  std::shared_ptr<DatabaseFaults> faults_;
 };
 
 rocksdb::BlockBasedTableOptions table_options(const std::shared_ptr<rocksdb::Cache>& cache) {
@@ -233,8 +234,8 @@ DatabaseOptions database_options(const RocksOptions& options, const std::shared_
   return all;
 }
 
-std::shared_ptr<rocksdb::EventListener> make_fault_listener(std::shared_ptr<std::atomic<bool>> stopped) {
-  return std::make_shared<FaultListener>(std::move(stopped));
+std::shared_ptr<rocksdb::EventListener> make_fault_listener(std::shared_ptr<DatabaseFaults> faults) {
+  return std::make_shared<FaultListener>(std::move(faults));
 }
 
 }  // namespace fathom::store

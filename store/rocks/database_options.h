@@ -26,7 +26,11 @@ DatabaseOptions database_options(const RocksOptions& options, const std::shared_
 // How large the logs may be: a limit of size holds for them, too, and they leave most of it to sealed spans.
 uint64_t most_log_bytes(uint64_t retention_bytes);
 
-// Sets `stopped` when a fault of the disk has stopped RocksDB.
-std::shared_ptr<rocksdb::EventListener> make_fault_listener(std::shared_ptr<std::atomic<bool>> stopped);
+// Faults of the disk that RocksDB met.
+struct DatabaseFaults {
+  std::atomic<bool> stopped{false};  // RocksDB takes no writes any more
+  std::atomic<bool> paused{false};   // RocksDB has stopped a part of its work until Resume()
+};
+std::shared_ptr<rocksdb::EventListener> make_fault_listener(std::shared_ptr<DatabaseFaults> faults);
 
 }  // namespace fathom::store

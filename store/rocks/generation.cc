@@ -14,6 +14,7 @@ void add_older(Generation::Trace& trace, const TraceExtent& older) {
   trace.first_sequence = std::min(trace.first_sequence, older.first_sequence);
   trace.oldest_partition = older.oldest_partition;
   trace.oversized = older.oversized;
+  trace.lookup_failed = older.lookup_failed;
 }
 
 bool is_large(const Generation::Trace& trace) {
@@ -70,8 +71,10 @@ void Generation::look_up_new_traces(const Batch& batch, const FindOlderTrace& fi
 uint32_t Generation::trace_for(const TraceId& id, uint64_t start, uint64_t end, uint64_t sequence) {
   auto [found, inserted] = trace_index_.try_emplace(id, static_cast<uint32_t>(traces_.size()));
   if (inserted) {
-    Trace trace{id, start, end, sequence, kNone, kNone, 0, false, UINT32_MAX, false};
-    if (const std::optional<TraceExtent>& older = older_.at(id)) add_older(trace, *older);
+    Trace trace{id, start, end, sequence, kNone, kNone, 0, false, UINT32_MAX, false, false};
+    const std::optional<TraceExtent>& older = older_.at(id);
+    if (older) add_older(trace, *older);
+    if (trace.lookup_failed) failed_lookups_.push_back(id);
     traces_.push_back(trace);
     memory_bytes_.fetch_add(sizeof(Trace) + sizeof(std::pair<TraceId, uint32_t>) * 2, std::memory_order_relaxed);
     return found->second;
@@ -108,6 +111,7 @@ std::shared_ptr<Generation> Generation::revised(uint32_t partition, uint32_t old
   copy->sources_ = sources_;
   copy->trace_index_ = trace_index_;
   copy->large_ = large_;
+  copy->failed_lookups_ = failed_lookups_;
   copy->row_count_.store(row_count_.load());
   copy->memory_bytes_.store(memory_bytes_.load());
   copy->encoded_bytes_.store(encoded_bytes_.load());
@@ -124,6 +128,7 @@ void Generation::revise(uint32_t trace_number, const std::optional<TraceExtent>&
   trace.grown = false;
   trace.oldest_partition = UINT32_MAX;
   trace.oversized = false;
+  trace.lookup_failed = false;
   trace.start_unix_nano = UINT64_MAX;
   trace.end_unix_nano = 0;
   trace.first_sequence = sequence(rows_[trace.first_row]);

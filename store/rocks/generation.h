@@ -33,6 +33,9 @@ struct TraceExtent {
   uint64_t first_sequence = 0;
   uint32_t oldest_partition = 0;  // that holds any of them; 0: not known
   bool oversized = false;
+  bool lookup_failed = false;  // there may be other older spans
+
+  static TraceExtent unknown() { return {UINT64_MAX, 0, UINT64_MAX, 0, false, true}; }
 };
 using FindOlderTrace = std::function<std::optional<TraceExtent>(const TraceId&)>;
 
@@ -61,6 +64,7 @@ class Generation {
     bool grown;
     uint32_t oldest_partition;  // of the older spans, if it has grown
     bool oversized;             // it was so before its first row came here
+    bool lookup_failed;         // its start and end do not cover all older rows
 
     uint64_t duration_nano() const { return end_unix_nano - start_unix_nano; }
   };
@@ -100,6 +104,8 @@ class Generation {
   // Null: the trace has few rows here, or some that were received after `last_sequence`.
   const LargeTrace* large(const Trace& trace, uint64_t last_sequence) const;
   TraceRow trace_row(const Row& row) const;
+  // Traces whose start and end do not cover all older rows.
+  const std::vector<TraceId>& failed_lookups() const { return failed_lookups_; }
   // Calls `visit(row, row number)` for each row of a trace.
   template <typename Visit>
   void for_each_row(const Trace& trace, Visit visit) const {
@@ -134,6 +140,7 @@ class Generation {
   std::atomic<size_t> memory_bytes_{0};
   std::atomic<size_t> encoded_bytes_{0};
   boost::unordered_flat_map<uint32_t, LargeTrace> large_;  // of oversized traces and of those with many rows here
+  std::vector<TraceId> failed_lookups_;
   uint64_t min_start_ = UINT64_MAX;
   uint64_t max_start_ = 0;
 };

@@ -11,6 +11,7 @@
 #include "base/testing/temp_directory.h"
 #include "store/rocks/database.h"
 #include "store/rocks/keys.h"
+#include "store/testing/damage.h"
 #include "store/testing/rocks_rig.h"
 #include "store/testing/rocksdb_sync_points.h"
 #include "store/testing/span_builder.h"
@@ -98,6 +99,15 @@ TEST_F(IngestionTest, RowsInMemoryFromBeforeAnIngestionDoNotStopALaterFlush) {
   EXPECT_EQ(database_->flush({Family::kTrace}).ToString(), "OK");
   EXPECT_EQ(get(Family::kTrace, trace_key(900'001)), "older");
   EXPECT_EQ(get(Family::kTrace, trace_key(900'002)), "newer");
+}
+
+// The disk damaged the block of the first key.
+TEST_F(IngestionTest, ADamagedFileIsRejected) {
+  const rocksdb::IngestExternalFileArg file = file_of(Family::kTrace, large_rows());
+  testing::flip_bit(file.external_files.front(), 800);
+  EXPECT_TRUE(database_->ingest({file}).IsCorruption());
+  EXPECT_EQ(ingest(Family::kTrace, {{trace_key(1), "row"}}), "OK");
+  EXPECT_EQ(get(Family::kTrace, trace_key(1)), "row");
 }
 
 // Without the option, RocksDB writes each file of the family again when the last snapshot from before it is released.

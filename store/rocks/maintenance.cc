@@ -30,8 +30,14 @@ constexpr uint64_t kUnmergedFiles = 32;
 Maintenance::Maintenance(Engine& engine, Committer& committer)
     : engine_(engine),
       committer_(committer),
+      wake_(engine.options.scheduler),
+      sealed_(engine.options.scheduler),
+      changing_segments_(engine.options.scheduler),
       retention_(engine),
-      upgrade_(engine.options.path, engine.options.upgrade_commit_nano) {}
+      upgrade_(engine.options.path, engine.options.upgrade_commit_nano),
+      sealing_(engine.options.scheduler),
+      watching_(engine.options.scheduler),
+      retaining_(engine.options.scheduler) {}
 
 Maintenance::~Maintenance() {
   stop();
@@ -40,9 +46,9 @@ Maintenance::~Maintenance() {
 void Maintenance::start() {
   retention_.forget_operations();
   watch_disk();
-  sealing_ = std::thread([this] { run_sealing(); });
-  watching_ = std::thread([this] { run_watching(); });
-  retaining_ = std::thread([this] { run_retention(); });
+  sealing_.start([this] { run_sealing(); });
+  watching_.start([this] { run_watching(); });
+  retaining_.start([this] { run_retention(); });
 }
 
 void Maintenance::stop() {
@@ -53,9 +59,9 @@ void Maintenance::stop() {
   wake_.notify_all();
   sealed_.notify_all();
   engine_.database->stop_compacting();
-  if (sealing_.joinable()) sealing_.join();
-  if (watching_.joinable()) watching_.join();
-  if (retaining_.joinable()) retaining_.join();
+  sealing_.join();
+  watching_.join();
+  retaining_.join();
 }
 
 void Maintenance::wake() {
@@ -172,25 +178,41 @@ void Maintenance::watch_disk() {
   upgrade_.look(*space, now_monotonic_nano());
   space = measure_disk(engine_);
   if (!space) return;
-  bool room = space->has_room_for(0);
-  bool was_writable = engine_.writable.load();
   gauge("fathom_disk_free_bytes", "Free space on the data directory's file system")
       .set(static_cast<int64_t>(space->free_bytes));
+  const bool room = space->has_room_for(0);
   if (!room) refuse_writes(engine_, *space);
-  if (room) {
-    // RocksDB stops after a failed write, its own or ours, until it is told that the fault is gone. Where nothing is
-    // stopped this does nothing. Not while a segment is published: see Database::may_ingest().
-    std::lock_guard not_while_sealing(changing_segments_);
-    rocksdb::Status status = engine_.database->db().Resume();
-    room = status.ok();
-    if (room && !was_writable) log_info("there is room again: writes are taken");
-    if (!room) log_warning("writes are refused: " + status.ToString());
+  const bool writable = room && resume();
+  if (writable) engine_.database->ballast().take_on();
+  set_writable(engine_, writable);
+}
+
+// RocksDB stops after a failed write of its own until it is told that the fault is gone. Where nothing is stopped this
+// does nothing. After a failed write to its log it must not go on: where no rows are in memory, Resume() keeps the log,
+// and the next write to it ends the process.
+bool Maintenance::resume() {
+  // Not while a segment is published: see Database::may_ingest().
+  std::lock_guard not_while_sealing(changing_segments_);
+  if (!engine_.database->may_ingest()) {
+    if (engine_.options.on_unrecoverable) {
+      engine_.options.on_unrecoverable("a fault of the disk has stopped RocksDB; only opening the store again helps");
+    }
+    return false;
   }
-  if (room && !engine_.database->may_ingest() && engine_.options.on_unrecoverable) {
-    engine_.options.on_unrecoverable("a fault of the disk has stopped RocksDB; only opening the store again helps");
-  }
-  if (room) engine_.database->ballast().take_on();
-  set_writable(engine_, room);
+  const rocksdb::Status status = engine_.database->resume();
+  if (status.ok() && !engine_.writable.load()) log_info("there is room again: writes are taken");
+  if (!status.ok()) log_warning("writes are refused: " + status.ToString());
+  return status.ok() && make_recovered_durable();
+}
+
+// A log that this start read may be in the page cache only: the process before it ended between a write and its sync,
+// or that sync failed. A batch in it must not be acknowledged, not even as a duplicate, before files have its rows.
+bool Maintenance::make_recovered_durable() {
+  if (recovered_is_durable_ || engine_.options.durability == Durability::kOs) return true;
+  rocksdb::Status status = engine_.database->flush();
+  recovered_is_durable_ = status.ok();
+  if (!status.ok()) log_warning("writes are rejected: cannot make recovered batches durable: " + status.ToString());
+  return recovered_is_durable_;
 }
 
 void Maintenance::apply_retention() {
@@ -394,7 +416,9 @@ Result<> Maintenance::compact() {
     if (status.ok()) status = database.compact(family);
   }
   database.measure_log();
-  return status.ok() ? Result<>() : Result<>(from_status(status, "compact"));
+  if (status.ok()) return {};
+  const Result<> running = database.check_not_stopped();
+  return running ? Result<>(from_status(status, "compact")) : running;
 }
 
 }  // namespace fathom::store

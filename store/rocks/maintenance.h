@@ -7,13 +7,12 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <mutex>
-#include <thread>
 
 #include "store/rocks/committer.h"
 #include "store/rocks/engine.h"
 #include "store/rocks/retention.h"
+#include "store/rocks/scheduler.h"
 #include "store/rocks/upgrade_keeper.h"
 
 namespace fathom::store {
@@ -42,6 +41,8 @@ class Maintenance {
   void run_watching();
   void run_retention();
   void watch_disk();
+  bool resume();
+  bool make_recovered_durable();
   void apply_retention();
   void forget_operations();
   uint32_t beyond_age(uint64_t received_unix_nano) const;
@@ -61,18 +62,19 @@ class Maintenance {
   Engine& engine_;
   Committer& committer_;
   std::mutex mutex_;
-  std::condition_variable wake_;
-  std::condition_variable sealed_;
-  std::mutex changing_segments_;  // sealing adds them, retention takes them away
+  WaitCondition wake_;
+  WaitCondition sealed_;
+  WaitMutex changing_segments_;  // sealing adds them, retention takes them away
   Retention retention_;
   UpgradeKeeper upgrade_;
   bool stopping_ = false;
+  bool recovered_is_durable_ = false;
   std::atomic<bool> leftovers_{false};  // of what was dropped
   std::string seal_fault_;
   std::string drop_fault_;  // the last one that was logged; of the thread of retention
-  std::thread sealing_;
-  std::thread watching_;
-  std::thread retaining_;
+  StoreThread sealing_;
+  StoreThread watching_;
+  StoreThread retaining_;
 };
 
 }  // namespace fathom::store

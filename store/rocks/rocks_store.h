@@ -28,6 +28,8 @@ class Env;
 
 namespace fathom::store {
 
+class Scheduler;
+
 enum class Durability { kFsync, kOs };
 
 struct RocksOptions {
@@ -61,6 +63,7 @@ struct RocksOptions {
   uint64_t upgrade_commit_nano = 24 * 3'600'000'000'000;  // an upgrade can be reverted for so long of running
   rocksdb::Env* env = nullptr;                            // not owned; null: the real file system
   ReadClocks read_clocks = store::read_clocks;            // tests replace the host's clocks
+  Scheduler* scheduler = nullptr;                         // not owned; null: threads of the system
   // Called when only opening the store again can help (a disk's hard fault, after there is room again). What was
   // acknowledged is durable, so a program may simply end and be started again.
   std::function<void(const std::string& why)> on_unrecoverable;

@@ -180,11 +180,7 @@ class SegmentFiles {
   }
 
   Result<SegmentInfo> publish() {
-    if (!database_.may_ingest()) {
-      return unavailable(
-          "the disk failed under RocksDB; stored spans are safe and readable, and sealing goes on when "
-          "the store is opened again");
-    }
+    if (Result<> running = database_.check_not_stopped(); !running) return running.error();
     // The segment refers to operations by number. Damage to the log must not destroy their rows, because a later start
     // would reuse the numbers. Ingestion flushes the notes of corrected traces, whose deletion must not outlive the
     // corrections.

@@ -171,6 +171,8 @@ Result<> Search::scan_memory(const Node& node) {
     const Generation& generation = *view_->generations[i];
     auto lock = generation.read();
     if (by_ == By::kTrace) collect_grown(generation, node.bound, grown);
+    // These stand elsewhere than the generation knows.
+    if (by_ == By::kTrace) grown.insert(generation.failed_lookups().begin(), generation.failed_lookups().end());
     if (!touches({filter_.range}, generation.min_start_unix_nano(), generation.max_start_unix_nano())) continue;
     if (by_ == By::kTrace) {
       scan_generation_traces(generation, i, best);

@@ -20,7 +20,8 @@ IOStatus FaultFile::Append(const Slice& data, const Options& options, Debug* deb
   IOStatus status = fs_.refusal(open_);
   if (!status.ok()) return status;
   Slice fits(data.data(), fs_.take_space(data.size()));
-  status = target()->Append(fits, options, debug);
+  std::string copy;
+  status = target()->Append(fs_.damaged(fits, copy), options, debug);
   if (!status.ok()) return status;
   open_.durability->append(open_.durability->written + fits.size());
   return fits.size() < data.size() ? no_space() : status;

@@ -25,8 +25,52 @@ void FaultFileSystem::restart(std::optional<uint64_t> torn_seed) {
   std::lock_guard lock(mutex_);
   assert(!powered_);
   changes_.drop(torn_seed);
+  power_up();
+}
+
+void FaultFileSystem::restart_reordered(uint64_t seed) {
+  std::lock_guard lock(mutex_);
+  assert(!powered_);
+  changes_.drop(seed, true);
+  power_up();
+}
+
+void FaultFileSystem::restart_after_kill() {
+  std::lock_guard lock(mutex_);
+  assert(!powered_);
+  power_up();
+}
+
+void FaultFileSystem::power_up() {
   powered_ = true;
+  changes_left_.reset();
+  damage_ = WriteDamage::kNone;
   ++power_cycle_;
+}
+
+void FaultFileSystem::crash_after(uint64_t changes) {
+  std::lock_guard lock(mutex_);
+  changes_left_ = changes;
+}
+
+bool FaultFileSystem::is_crashed() const {
+  std::lock_guard lock(mutex_);
+  return !powered_;
+}
+
+void FaultFileSystem::damage_write(WriteDamage damage, uint64_t appends, uint64_t seed) {
+  std::lock_guard lock(mutex_);
+  damage_ = damage;
+  appends_until_damage_ = appends;
+  damage_seed_ = seed;
+}
+
+rocksdb::Slice FaultFileSystem::damaged(const rocksdb::Slice& data, std::string& copy) {
+  if (damage_ == WriteDamage::kNone || data.empty() || appends_until_damage_-- > 0) return data;
+  copy = damage_ == WriteDamage::kLost ? std::string(data.size(), 0) : data.ToString();
+  if (damage_ == WriteDamage::kFlipped) copy[damage_seed_ % copy.size()] ^= static_cast<char>(1 << damage_seed_ % 7);
+  damage_ = WriteDamage::kNone;
+  return copy;
 }
 
 void FaultFileSystem::set_free_bytes(uint64_t bytes) {
@@ -153,13 +197,17 @@ IOStatus FaultFileSystem::GetFreeSpace(const std::string& path, const IOOptions&
   return status;
 }
 
-IOStatus FaultFileSystem::refusal() const {
+IOStatus FaultFileSystem::refusal() {
+  if (changes_left_ && (*changes_left_)-- == 0) {
+    powered_ = false;
+    changes_left_.reset();
+  }
   if (!powered_) return IOStatus::IOError("the test's disk has no power");
   if (fail_writes_) return IOStatus::IOError("the test's disk fails writes");
   return IOStatus::OK();
 }
 
-IOStatus FaultFileSystem::refusal(const OpenFile& open) const {
+IOStatus FaultFileSystem::refusal(const OpenFile& open) {
   if (open.power_cycle != power_cycle_) return IOStatus::IOError("this file was open when the power was cut");
   return refusal();
 }

@@ -26,9 +26,22 @@ class FaultFileSystem : public rocksdb::FileSystemWrapper {
  public:
   explicit FaultFileSystem(std::shared_ptr<rocksdb::FileSystem> disk = rocksdb::FileSystem::Default());
 
+  // How a disk damages one write that it reports as successful.
+  enum class WriteDamage { kNone, kLost, kFlipped };
+
   void crash();
+  // The power fails before the given number of further changes and syncs.
+  void crash_after(uint64_t changes);
+  bool is_crashed() const;
   // With a seed, files keep a random part of their unsynced tail: the torn writes of an interrupted disk.
   void restart(std::optional<uint64_t> torn_seed = std::nullopt);
+  // As restart(); of the unsynced tails that files keep, a random part of the 512-byte sectors is zeros, because the
+  // disk reordered the writes.
+  void restart_reordered(uint64_t seed);
+  // The process was killed, not the machine: the page cache keeps every change, until a power cut.
+  void restart_after_kill();
+  // Damages one append, after the given number of further appends. A lost one reads as zeros.
+  void damage_write(WriteDamage damage, uint64_t appends, uint64_t seed);
 
   // The disk takes this many bytes more, a part of the last write included, and then has no space.
   void set_free_bytes(uint64_t bytes);
@@ -90,19 +103,26 @@ class FaultFileSystem : public rocksdb::FileSystemWrapper {
     uint64_t power_cycle = 0;
   };
 
-  rocksdb::IOStatus refusal() const;  // why the disk cannot change now; OK when it can
-  rocksdb::IOStatus refusal(const OpenFile& open) const;
+  void power_up();
+  rocksdb::IOStatus refusal();  // why the disk cannot change now; OK when it can
+  rocksdb::IOStatus refusal(const OpenFile& open);
   rocksdb::IOStatus sync_refusal() const;
   rocksdb::IOStatus read_refusal() const;
   std::unique_ptr<rocksdb::FSWritableFile> wrap(std::unique_ptr<rocksdb::FSWritableFile> file, const std::string& path,
                                                 uint64_t size);
   size_t take_space(size_t bytes);
+  // The bytes that reach the disk instead of `data`; `copy` holds them if they differ.
+  rocksdb::Slice damaged(const rocksdb::Slice& data, std::string& copy);
 
   mutable std::mutex mutex_;
   UnsyncedChanges changes_;
   bool powered_ = true;
   uint64_t power_cycle_ = 0;
   std::optional<uint64_t> free_bytes_;
+  std::optional<uint64_t> changes_left_;  // until the power fails
+  WriteDamage damage_ = WriteDamage::kNone;
+  uint64_t appends_until_damage_ = 0;
+  uint64_t damage_seed_ = 0;
   bool fail_writes_ = false;
   bool fail_syncs_ = false;
   std::atomic<bool> fail_reads_{false};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <random>
 
 namespace fathom::store {
@@ -33,6 +34,24 @@ void must_resize(const std::string& path, uint64_t size) {
   std::error_code error;
   std::filesystem::resize_file(path, size, error);
   must(error ? IOStatus::IOError(path, error.message()) : IOStatus::OK());
+}
+
+constexpr uint64_t kSectorBytes = 512;
+
+// Whole sectors or their parts within [from, to), each with a chance of a quarter.
+void zero_sectors(const std::string& path, uint64_t from, uint64_t to, std::mt19937_64& random) {
+  if (from >= to) return;
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  while (from < to) {
+    const uint64_t end = std::min(to, (from / kSectorBytes + 1) * kSectorBytes);
+    if (random() % 4 == 0) {
+      file.seekp(static_cast<std::streamoff>(from));
+      file << std::string(end - from, 0);
+    }
+    from = end;
+  }
+  file.flush();
+  must(file ? IOStatus::OK() : IOStatus::IOError(path, "cannot clear sectors"));
 }
 
 }  // namespace
@@ -110,7 +129,7 @@ void UnsyncedChanges::sync_directory(const std::string& directory) {
   changes_.erase(durable, changes_.end());
 }
 
-void UnsyncedChanges::drop(std::optional<uint64_t> torn_seed) {
+void UnsyncedChanges::drop(std::optional<uint64_t> torn_seed, bool reordered) {
   for (auto change = changes_.rbegin(); change != changes_.rend(); ++change) undo(*change);
   changes_.clear();
   std::mt19937_64 random(torn_seed.value_or(0));
@@ -118,6 +137,7 @@ void UnsyncedChanges::drop(std::optional<uint64_t> torn_seed) {
     uint64_t unsynced = file->written - file->durable;
     uint64_t torn = torn_seed ? random() % (unsynced + 1) : 0;
     if (torn < unsynced) must_resize(path, file->durable + torn);
+    if (reordered) zero_sectors(path, file->durable, file->durable + torn, random);
   }
   files_.clear();
 }

@@ -49,7 +49,8 @@ class UnsyncedChanges {
   void sync_directory(const std::string& directory);
 
   // The power cut. With a seed, files keep some of their unsynced bytes, as a disk that was interrupted may.
-  void drop(std::optional<uint64_t> torn_seed);
+  // `reordered`: of these bytes, some 512-byte sectors are zeros.
+  void drop(std::optional<uint64_t> torn_seed, bool reordered = false);
   uint64_t bytes() const;  // written and not durable
 
  private:

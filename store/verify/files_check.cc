@@ -131,8 +131,9 @@ void check_manifest(const StoreSource& source, Findings& findings) {
   findings.checked("manifest");
   const Result<ManifestState>& manifest = source.manifest();
   if (!manifest) return findings.damaged({"manifest", log_places(source.path()).store, manifest.error().message});
-  if (manifest->first_damage) {
-    findings.damaged({"manifest", at_byte(manifest->path, *manifest->first_damage), "a record there cannot be read"});
+  if (manifest->damaged_from) {
+    findings.damaged(
+        {"manifest", at_byte(manifest->path, {*manifest->damaged_from, 0}), "a record there cannot be read"});
   } else if (manifest->summary.corrected) {
     findings.damaged({"manifest", manifest->path, "a header has one wrong bit; a start of the server corrects it"});
   }

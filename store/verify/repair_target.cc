@@ -102,7 +102,7 @@ Result<> RepairTarget::write_operations() {
 std::optional<TraceExtent> RepairTarget::find_older(SealedReader& older, const TraceId& id) {
   Result<std::optional<TracePart>> newest = older.newest_part(id);
   // As after a failed look-up of the committer: sealing looks again.
-  if (!newest) return TraceExtent{UINT64_MAX, 0, UINT64_MAX};
+  if (!newest) return TraceExtent::unknown();
   if (!*newest) return std::nullopt;
   const TraceSummary& summary = (*newest)->summary;
   return TraceExtent{summary.start_unix_nano, end_of(summary.start_unix_nano, summary.duration_nano),

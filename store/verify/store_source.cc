@@ -132,6 +132,17 @@ Result<> StoreSource::copy_damaged(const std::string& name) {
   return {};
 }
 
+Result<> StoreSource::copy_synced_manifest() {
+  Result<std::string> copy = temporary_path(fs::path(manifest_->path).filename());
+  if (!copy) return copy.error();
+  std::error_code error;
+  fs::copy_file(manifest_->path, *copy, fs::copy_options::overwrite_existing, error);
+  if (!error) fs::resize_file(*copy, *manifest_->unsynced_from, error);
+  if (error) return unavailable("cannot copy " + manifest_->path + ": " + error.message());
+  files_->replace(manifest_->path, *copy);
+  return {};
+}
+
 RocksOptions StoreSource::database_settings(const std::string& path) const {
   RocksOptions options;
   options.path = path;
@@ -142,11 +153,13 @@ RocksOptions StoreSource::database_settings(const std::string& path) const {
 
 Result<> StoreSource::open_database() {
   if (!manifest_) return manifest_.error();
-  if (manifest_->first_damage) {
+  if (manifest_->damaged_from) {
     return corrupt("the manifest " + manifest_->path + " is damaged at byte " +
-                   std::to_string(manifest_->first_damage->offset));
+                   std::to_string(*manifest_->damaged_from));
   }
-  if (manifest_->summary.corrected) {
+  if (manifest_->unsynced_from) {
+    if (Result<> copied = copy_synced_manifest(); !copied) return copied;
+  } else if (manifest_->summary.corrected) {
     if (Result<> copied = copy_damaged(fs::path(manifest_->path).filename()); !copied) return copied;
   }
   for (const LogState& log : logs_) {

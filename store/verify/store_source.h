@@ -56,6 +56,7 @@ class StoreSource {
   StoreSource(std::string path, DirectoryLock lock);
   Result<> scan_logs();
   Result<> copy_damaged(const std::string& name);
+  Result<> copy_synced_manifest();
   Result<std::string> temporary_path(const std::string& name);
   RocksOptions database_settings(const std::string& path) const;
 

@@ -42,7 +42,7 @@ class Verification {
     check_sorted_files(source_, findings_);
     if (opened) return check_rows();
     // A damaged manifest is reported already.
-    if (source_.manifest() && !source_.manifest()->first_damage) {
+    if (source_.manifest() && !source_.manifest()->damaged_from) {
       findings_.damaged({"manifest", log_places(source_.path()).store, opened.error().message});
     }
     findings_.note("without a readable manifest, only the blocks of the sorted files and the logs were checked");

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "store/rocks/keys.h"
 #include "store/wal/log_writer.h"
+#include "store/wal/replace_env_file.h"
 
 namespace fathom::store {
 
@@ -50,12 +51,6 @@ Result<std::vector<LogFile>> list_logs(rocksdb::Env& env, const std::string& dir
   return logs;
 }
 
-rocksdb::Status sync_directory(rocksdb::Env& env, const std::string& path) {
-  std::unique_ptr<rocksdb::Directory> directory;
-  rocksdb::Status status = env.NewDirectory(path, &directory);
-  return status.ok() ? directory->Fsync() : status;
-}
-
 class NullVisitor : public LogVisitor {
  public:
   Result<> on_record(std::string_view) override { return {}; }
@@ -72,14 +67,6 @@ class RecordCopier : public LogVisitor {
   LogWriter& copy_;
 };
 
-Result<> truncate(rocksdb::Env& env, const std::string& path, uint64_t size) {
-  std::unique_ptr<rocksdb::WritableFile> file;
-  rocksdb::Status status = env.ReopenWritableFile(path, &file, rocksdb::EnvOptions());
-  if (status.ok()) status = file->Truncate(size);
-  if (status.ok()) status = file->Sync();
-  return status.ok() ? Result<>() : Result<>(disk_error("cut " + path, status));
-}
-
 // Links the log under an unused name, or finds the link that an interrupted start made.
 rocksdb::Status set_aside(rocksdb::Env& env, const LogPlaces& places, const std::string& name) {
   const std::string path = places.store + "/" + name, wanted = places.damaged + "/" + name;
@@ -91,7 +78,7 @@ rocksdb::Status set_aside(rocksdb::Env& env, const LogPlaces& places, const std:
     if (!is_same) aside = wanted + "." + std::to_string(other);
   }
   if (status.ok() && !is_same) status = env.LinkFile(path, aside);
-  return status.ok() ? sync_directory(env, places.damaged) : status;
+  return status.ok() ? sync_env_directory(env, places.damaged) : status;
 }
 
 Result<> repair_log(rocksdb::Env& env, const LogPlaces& places, const LogFile& log) {
@@ -100,7 +87,7 @@ Result<> repair_log(rocksdb::Env& env, const LogPlaces& places, const LogFile& l
   Result<LogSummary> found = scan_log(env, path, ignore);
   if (!found) return found.error();
   if (found->is_whole()) return {};
-  if (found->damages == 0 && !found->corrected) return truncate(env, path, *found->incomplete_from);
+  if (found->damages == 0 && !found->corrected) return truncate_log(env, path, *found->incomplete_from);
   log_error("the log " + path + " is damaged in " + std::to_string(found->damages) + " places; it is moved to " +
             places.damaged + " and replaced by a copy of its " + std::to_string(found->records) + " intact records");
   return replace_by_intact_copy(env, places, log.name);
@@ -166,6 +153,14 @@ class LossFinder : public LogVisitor {
 
 }  // namespace
 
+Result<> truncate_log(rocksdb::Env& env, const std::string& path, uint64_t size) {
+  std::unique_ptr<rocksdb::WritableFile> file;
+  rocksdb::Status status = env.ReopenWritableFile(path, &file, rocksdb::EnvOptions());
+  if (status.ok()) status = file->Truncate(size);
+  if (status.ok()) status = file->Sync();
+  return status.ok() ? Result<>() : Result<>(disk_error("cut " + path, status));
+}
+
 Result<> copy_intact(rocksdb::Env& env, const std::string& from, const std::string& to) {
   Result<LogWriter> copy = LogWriter::create(env, to);
   if (!copy) return copy.error();
@@ -181,7 +176,7 @@ Result<> replace_by_intact_copy(rocksdb::Env& env, const LogPlaces& places, cons
   if (Result<> copied = copy_intact(env, path, copy); !copied) return copied;
   rocksdb::Status status = set_aside(env, places, name);
   if (status.ok()) status = env.RenameFile(copy, path);
-  if (status.ok()) status = sync_directory(env, places.store);
+  if (status.ok()) status = sync_env_directory(env, places.store);
   return status.ok() ? Result<>() : Result<>(disk_error("set " + path + " aside", status));
 }
 

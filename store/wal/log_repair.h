@@ -44,6 +44,9 @@ Result<> repair_logs(rocksdb::Env& env, const LogPlaces& places);
 // Names of the logs in a directory, the oldest first. A missing directory has none.
 Result<std::vector<std::string>> log_names(rocksdb::Env& env, const std::string& directory);
 
+// Durable when it returns.
+Result<> truncate_log(rocksdb::Env& env, const std::string& path, uint64_t size);
+
 // Writes the intact records of a log to a new file, and syncs it.
 Result<> copy_intact(rocksdb::Env& env, const std::string& from, const std::string& to);
 

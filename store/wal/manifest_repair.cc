@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "base/log.h"
 #include "store/wal/log_block.h"
+#include "store/wal/manifest_size.h"
 
 namespace fathom::store {
 
@@ -57,12 +58,34 @@ class FirstDamage : public LogVisitor {
  public:
   Result<> on_record(std::string_view) override { return {}; }
   Result<> on_damage(const LogRange& range) override {
-    if (!first) first = range;
+    if (!first) first = range.offset;
     return {};
   }
 
-  std::optional<LogRange> first;
+  std::optional<uint64_t> first;
 };
+
+// A file that ends within what was synced is damaged, too.
+Result<> judge_by_size(rocksdb::Env& env, const std::optional<uint64_t>& damage, uint64_t synced,
+                       ManifestState& state) {
+  uint64_t size = 0;
+  rocksdb::Status status = env.GetFileSize(state.path, &size);
+  if (!status.ok()) return unavailable("cannot inspect " + state.path + ": " + status.ToString());
+  const uint64_t readable = damage ? *damage : state.summary.incomplete_from.value_or(size);
+  if (readable < synced) state.damaged_from = readable;
+  if (readable >= synced && readable < size) state.unsynced_from = readable;
+  return {};
+}
+
+Result<> judge_alone(rocksdb::Env& env, const std::optional<uint64_t>& damage, ManifestState& state) {
+  state.damaged_from = damage;
+  const std::optional<uint64_t> incomplete = state.summary.incomplete_from;
+  if (damage || !incomplete) return {};
+  Result<bool> torn = is_torn(env, state.path, *incomplete);
+  if (!torn) return torn.error();
+  (*torn ? state.unsynced_from : state.damaged_from) = incomplete;
+  return {};
+}
 
 }  // namespace
 
@@ -100,22 +123,24 @@ Result<ManifestState> scan_manifest(rocksdb::Env& env, const std::string& store)
   FirstDamage damage;
   Result<LogSummary> found = scan_log(env, *path, damage);
   if (!found) return found.error();
-  if (found->incomplete_from && !damage.first) {
-    Result<bool> torn = is_torn(env, *path, *found->incomplete_from);
-    if (!torn) return torn.error();
-    if (!*torn) damage.first = LogRange{*found->incomplete_from, kFragmentHeaderBytes};
-  }
-  return ManifestState{*path, *found, damage.first};
+  ManifestState state{*path, *found, std::nullopt, std::nullopt};
+  const std::string name = path->substr(store.size() + 1);
+  const std::optional<uint64_t> synced = ManifestSizes::read(env, store).synced_bytes(name);
+  Result<> judged = synced ? judge_by_size(env, damage.first, *synced, state) : judge_alone(env, damage.first, state);
+  return judged ? Result<ManifestState>(std::move(state)) : judged.error();
 }
 
 Result<> repair_manifest(rocksdb::Env& env, const LogPlaces& places) {
   Result<ManifestState> found = scan_manifest(env, places.store);
   if (!found) return found.error();
-  if (found->first_damage) {
-    return corrupt("the manifest " + found->path + " is damaged at byte " +
-                   std::to_string(found->first_damage->offset) + repair_advice(places.store));
+  if (found->damaged_from) {
+    return corrupt("the manifest " + found->path + " is damaged at byte " + std::to_string(*found->damaged_from) +
+                   repair_advice(places.store));
   }
-  // RocksDB handles an incomplete last record correctly: it was never synced.
+  if (found->unsynced_from) {
+    log_info("the end of " + found->path + " was never synced; it is cut off");
+    if (Result<> cut = truncate_log(env, found->path, *found->unsynced_from); !cut) return cut;
+  }
   if (!found->summary.corrected) return {};
   log_error("the manifest " + found->path +
             " had a wrong bit in a header, which is corrected; the damaged file is moved to " + places.damaged);

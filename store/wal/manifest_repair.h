@@ -3,7 +3,8 @@
 // Purpose: RocksDB 7.8 takes a record of the manifest whose length is damaged for the incomplete end of the file, drops
 // it and all records behind it without an error, and then deletes the sorted files that these records named. Without a
 // CURRENT file and logs, RocksDB makes a new store and deletes all sorted files. Both lose acknowledged spans, so a
-// start rejects them. A header with one wrong bit is corrected; the damaged manifest stays in DIR/damaged.
+// start rejects them. A header with one wrong bit is corrected; the damaged manifest stays in DIR/damaged. What follows
+// the last sync (manifest_size.h) is no damage; it is cut off.
 // Thread safety: none needed; the caller must hold the store's lock. Errors: kCorrupt for damage, with the fix; failed
 // reads and writes.
 #pragma once
@@ -28,7 +29,8 @@ Result<std::string> current_manifest(rocksdb::Env& env, const std::string& store
 struct ManifestState {
   std::string path;
   LogSummary summary;
-  std::optional<LogRange> first_damage;
+  std::optional<uint64_t> damaged_from;
+  std::optional<uint64_t> unsynced_from;  // nothing behind it can be relied on
 };
 Result<ManifestState> scan_manifest(rocksdb::Env& env, const std::string& store);
 

@@ -1,0 +1,91 @@
+#include "store/rocks/manifest_guard.h"
+
+#include <filesystem>
+#include <utility>
+
+namespace fathom::store {
+
+namespace {
+
+bool is_manifest(const std::string& path) {
+  return is_manifest_name(std::filesystem::path(path).filename().string());
+}
+
+bool is_current(rocksdb::FileSystem& files, const std::string& path) {
+  const std::filesystem::path file(path);
+  std::string current;
+  rocksdb::Status status = rocksdb::ReadFileToString(&files, (file.parent_path() / "CURRENT").string(), &current);
+  return status.ok() && current == file.filename().string() + "\n";
+}
+
+}  // namespace
+
+class ManifestFile : public rocksdb::FSWritableFileOwnerWrapper {
+ public:
+  ManifestFile(std::unique_ptr<rocksdb::FSWritableFile> file, ManifestGuard& guard, std::string path)
+      : FSWritableFileOwnerWrapper(std::move(file)), guard_(guard), path_(std::move(path)) {}
+
+  rocksdb::IOStatus Append(const rocksdb::Slice& data, const rocksdb::IOOptions& options,
+                           rocksdb::IODebugContext* debug) override {
+    return appended(data.size(), target()->Append(data, options, debug));
+  }
+  rocksdb::IOStatus Append(const rocksdb::Slice& data, const rocksdb::IOOptions& options,
+                           const rocksdb::DataVerificationInfo& info, rocksdb::IODebugContext* debug) override {
+    return appended(data.size(), target()->Append(data, options, info, debug));
+  }
+  rocksdb::IOStatus Sync(const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug) override {
+    return synced(target()->Sync(options, debug));
+  }
+  rocksdb::IOStatus Fsync(const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug) override {
+    return synced(target()->Fsync(options, debug));
+  }
+
+ private:
+  rocksdb::IOStatus appended(size_t bytes, rocksdb::IOStatus status) {
+    if (status.ok()) bytes_ += bytes;
+    return status;
+  }
+  rocksdb::IOStatus synced(rocksdb::IOStatus status) {
+    return status.ok() ? guard_.note_synced(path_, bytes_) : status;
+  }
+
+  ManifestGuard& guard_;
+  const std::string path_;
+  uint64_t bytes_ = 0;
+};
+
+ManifestGuard::ManifestGuard(const std::shared_ptr<rocksdb::FileSystem>& disk)
+    : FileSystemWrapper(disk), env_(rocksdb::NewCompositeEnv(disk)) {}
+
+rocksdb::IOStatus ManifestGuard::DeleteFile(const std::string& path, const rocksdb::IOOptions& options,
+                                            rocksdb::IODebugContext* debug) {
+  const bool is_kept = is_manifest(path) && is_current(*target(), path);
+  return is_kept ? rocksdb::IOStatus::OK() : target()->DeleteFile(path, options, debug);
+}
+
+rocksdb::IOStatus ManifestGuard::NewWritableFile(const std::string& path, const rocksdb::FileOptions& options,
+                                                 std::unique_ptr<rocksdb::FSWritableFile>* file,
+                                                 rocksdb::IODebugContext* debug) {
+  rocksdb::IOStatus status = target()->NewWritableFile(path, options, file, debug);
+  if (status.ok() && is_manifest(path)) *file = std::make_unique<ManifestFile>(std::move(*file), *this, path);
+  return status;
+}
+
+rocksdb::IOStatus ManifestGuard::note_synced(const std::string& path, uint64_t bytes) {
+  const std::filesystem::path file(path);
+  const std::string store = file.parent_path().string();
+  std::lock_guard lock(mutex_);
+  if (!sizes_) sizes_ = ManifestSizes::read(*env_, store);
+  sizes_->set(file.filename().string(), bytes);
+  return rocksdb::status_to_io_status(sizes_->write(*env_, store));
+}
+
+GuardedEnv::GuardedEnv(rocksdb::Env& base) : GuardedEnv(base, std::make_shared<ManifestGuard>(base.GetFileSystem())) {}
+
+GuardedEnv::GuardedEnv(rocksdb::Env& base, const std::shared_ptr<ManifestGuard>& guard)
+    : EnvWrapper(rocksdb::NewCompositeEnv(guard)) {
+  file_system_ = guard;
+  system_clock_ = base.GetSystemClock();
+}
+
+}  // namespace fathom::store

@@ -1,0 +1,37 @@
+// ManifestSizes: how many bytes of RocksDB's manifests were synced.
+//
+// Purpose: a crash may leave anything behind the last sync of the manifest, because a disk reorders writes; damage in
+// front of it costs sorted files. Only this record of the size tells the two apart. DIR/store/manifest-size holds it
+// for the last two manifests, because CURRENT names a new manifest only after that is synced
+// (docs/formats/data-directory.md). Thread safety: none. Units: bytes. Errors: a missing or damaged file knows nothing.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <rocksdb/env.h>
+
+namespace fathom::store {
+
+class ManifestSizes {
+ public:
+  // `store`: where RocksDB keeps its manifests.
+  static ManifestSizes read(rocksdb::Env& env, const std::string& store);
+
+  std::optional<uint64_t> synced_bytes(const std::string& manifest) const;
+  void set(const std::string& manifest, uint64_t synced_bytes);
+  rocksdb::Status write(rocksdb::Env& env, const std::string& store) const;
+
+ private:
+  std::string text() const;
+
+  std::vector<std::pair<std::string, uint64_t>> sizes_;  // the manifest that was set last comes last
+};
+
+// MANIFEST- and a number.
+bool is_manifest_name(std::string_view name);
+
+}  // namespace fathom::store
