@@ -22,12 +22,18 @@ sys.path.insert(0, str(TRUST))
 AT_MOST = {
     "trust.silent_losses": 0,
     "trust.doubled": 0,
+    "trust.simulation_failed_seeds": 0,
     "trust.endless_trace_rss_mib": 512,
     "trust.slowest_beside_endless_ms_p99": 20,
     "trust.fair_query_ms_p99": 50,
     "ingest.one_exporter_ack_over_fdatasync": 2,
 }
 AT_LEAST = {"trust.flips_handled_pct": 100}
+# A figure that several parts contribute to is known when all of them have run.
+SUMS = {
+    "trust.silent_losses": ["trust.simulation_silent_losses", "trust.kills_silent_losses", "trust.flips_silent_losses"],
+    "trust.doubled": ["trust.simulation_doubled"],
+}
 
 
 class PartFailed(Exception):
@@ -68,6 +74,9 @@ def run_parts(names, context):
             figures.update(part(name).run(context))
         except PartFailed as failure:
             missing.update({key: str(failure) for key in part(name).FIGURES})
+    for key, addends in SUMS.items():
+        if all(addend in figures for addend in addends):
+            figures[key] = sum(figures[addend] for addend in addends)
     return figures, missing
 
 
