@@ -209,6 +209,26 @@ TEST_F(RocksLogDamage, CountsTheLossOfAnyFlip) {
 }
 
 // Every start runs out of space a little later than the one before.
+// The disk reports errors instead of wrong bytes.
+TEST_F(RocksLogDamage, ABadSectorDestroysItsBatches) {
+  const uint64_t third = std::filesystem::file_size(log()) / 3;
+  rig_.disk().fail_reads_of(log(), third, third + 1);
+  ASSERT_EQ(rig_.open(), "");
+  EXPECT_GE(missing_traces().size(), 1u);
+  EXPECT_LE(missing_traces().size(), 5u) << "of a sector of 512 bytes";
+  ASSERT_EQ(rig_.store().losses().size(), 1u);
+  EXPECT_EQ(set_aside(), 1u);
+}
+
+// The disk itself has failed, and may be readable later.
+TEST_F(RocksLogDamage, ALogThatCannotBeReadAtAllStopsTheStart) {
+  rig_.disk().fail_reads_of(log(), 0, UINT64_MAX);
+  EXPECT_NE(rig_.open(), "");
+  rig_.disk().fail_reads_of("", 0, 0);
+  ASSERT_EQ(rig_.open(), "");
+  EXPECT_EQ(missing_traces().size(), 0u);
+}
+
 TEST_F(RocksLogDamage, RepairSurvivesCrashes) {
   flip(log(), std::filesystem::file_size(log()) / 3);
   for (uint64_t free_bytes = 0;; free_bytes += 500) {

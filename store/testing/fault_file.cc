@@ -61,13 +61,16 @@ IOStatus FaultFile::Sync(const Options&, Debug*) {
 
 IOStatus FaultReadFile::Read(uint64_t offset, size_t bytes, const rocksdb::IOOptions& options, rocksdb::Slice* result,
                              char* scratch, rocksdb::IODebugContext* debug) const {
-  IOStatus status = fs_.read_refusal();
+  IOStatus status = fs_.read_refusal(inode_, offset, bytes);
   return status.ok() ? FSRandomAccessFileOwnerWrapper::Read(offset, bytes, options, result, scratch, debug) : status;
 }
 
 IOStatus FaultReadFile::MultiRead(rocksdb::FSReadRequest* requests, size_t count, const rocksdb::IOOptions& options,
                                   rocksdb::IODebugContext* debug) {
-  IOStatus status = fs_.read_refusal();
+  IOStatus status;
+  for (size_t i = 0; i < count && status.ok(); ++i) {
+    status = fs_.read_refusal(inode_, requests[i].offset, requests[i].len);
+  }
   return status.ok() ? FSRandomAccessFileOwnerWrapper::MultiRead(requests, count, options, debug) : status;
 }
 

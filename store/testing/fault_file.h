@@ -42,8 +42,8 @@ class FaultFile : public rocksdb::FSWritableFileOwnerWrapper {
 
 class FaultReadFile : public rocksdb::FSRandomAccessFileOwnerWrapper {
  public:
-  FaultReadFile(std::unique_ptr<rocksdb::FSRandomAccessFile> file, const FaultFileSystem& fs)
-      : FSRandomAccessFileOwnerWrapper(std::move(file)), fs_(fs) {}
+  FaultReadFile(std::unique_ptr<rocksdb::FSRandomAccessFile> file, const FaultFileSystem& fs, uint64_t inode)
+      : FSRandomAccessFileOwnerWrapper(std::move(file)), fs_(fs), inode_(inode) {}
 
   rocksdb::IOStatus Read(uint64_t offset, size_t bytes, const rocksdb::IOOptions& options, rocksdb::Slice* result,
                          char* scratch, rocksdb::IODebugContext* debug) const override;
@@ -52,6 +52,7 @@ class FaultReadFile : public rocksdb::FSRandomAccessFileOwnerWrapper {
 
  private:
   const FaultFileSystem& fs_;
+  const uint64_t inode_;
 };
 
 class FaultDirectory : public rocksdb::FSDirectoryWrapper {

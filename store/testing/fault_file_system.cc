@@ -1,5 +1,7 @@
 #include "store/testing/fault_file_system.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cassert>
 
@@ -12,6 +14,16 @@ using rocksdb::FSWritableFile;
 using rocksdb::IODebugContext;
 using rocksdb::IOOptions;
 using rocksdb::IOStatus;
+
+namespace {
+
+// A file keeps it under every name.
+uint64_t inode_of(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 ? status.st_ino : 0;
+}
+
+}  // namespace
 
 FaultFileSystem::FaultFileSystem(std::shared_ptr<rocksdb::FileSystem> disk)
     : FileSystemWrapper(disk), changes_(*target()) {}
@@ -139,7 +151,7 @@ IOStatus FaultFileSystem::NewRandomAccessFile(const std::string& path, const Fil
                                               std::unique_ptr<rocksdb::FSRandomAccessFile>* file,
                                               IODebugContext* debug) {
   IOStatus status = target()->NewRandomAccessFile(path, options, file, debug);
-  if (status.ok()) *file = std::make_unique<FaultReadFile>(std::move(*file), *this);
+  if (status.ok()) *file = std::make_unique<FaultReadFile>(std::move(*file), *this, inode_of(path));
   return status;
 }
 
@@ -216,8 +228,16 @@ IOStatus FaultFileSystem::sync_refusal() const {
   return fail_syncs_ ? IOStatus::IOError("the test's disk fails syncs") : IOStatus::OK();
 }
 
-IOStatus FaultFileSystem::read_refusal() const {
-  return fail_reads_ ? IOStatus::IOError("the test's disk fails reads") : IOStatus::OK();
+IOStatus FaultFileSystem::read_refusal(uint64_t inode, uint64_t offset, size_t bytes) const {
+  std::lock_guard lock(mutex_);
+  const bool touches_bad =
+      bad_range_ && bad_range_->inode == inode && offset < bad_range_->end && offset + bytes > bad_range_->begin;
+  return fail_reads_ || touches_bad ? IOStatus::IOError("the test's disk fails reads") : IOStatus::OK();
+}
+
+void FaultFileSystem::fail_reads_of(const std::string& path, uint64_t begin, uint64_t end) {
+  std::lock_guard lock(mutex_);
+  bad_range_ = BadRange{inode_of(path), begin, end};
 }
 
 std::unique_ptr<FSWritableFile> FaultFileSystem::wrap(std::unique_ptr<FSWritableFile> file, const std::string& path,

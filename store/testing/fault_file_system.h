@@ -54,6 +54,8 @@ class FaultFileSystem : public rocksdb::FileSystemWrapper {
   void fail_syncs(bool fail);
   // Reading at a place fails, as tables are read; what is open stays open and can be read again afterwards.
   void fail_reads(bool fail) { fail_reads_ = fail; }
+  // The same for a range of bytes of one file: bad sectors.
+  void fail_reads_of(const std::string& path, uint64_t begin, uint64_t end);
 
   uint64_t file_syncs() const { return file_syncs_.load(); }  // successful ones
   uint64_t directory_syncs() const { return directory_syncs_.load(); }
@@ -97,6 +99,12 @@ class FaultFileSystem : public rocksdb::FileSystemWrapper {
   friend class FaultDirectory;
   friend class FaultReadFile;
 
+  struct BadRange {
+    uint64_t inode = 0;
+    uint64_t begin = 0;
+    uint64_t end = 0;
+  };
+
   // One file that is open for writing; a handle from before a restart stays dead.
   struct OpenFile {
     std::shared_ptr<FileDurability> durability;
@@ -107,7 +115,7 @@ class FaultFileSystem : public rocksdb::FileSystemWrapper {
   rocksdb::IOStatus refusal();  // why the disk cannot change now; OK when it can
   rocksdb::IOStatus refusal(const OpenFile& open);
   rocksdb::IOStatus sync_refusal() const;
-  rocksdb::IOStatus read_refusal() const;
+  rocksdb::IOStatus read_refusal(uint64_t inode, uint64_t offset, size_t bytes) const;
   std::unique_ptr<rocksdb::FSWritableFile> wrap(std::unique_ptr<rocksdb::FSWritableFile> file, const std::string& path,
                                                 uint64_t size);
   size_t take_space(size_t bytes);
@@ -126,6 +134,7 @@ class FaultFileSystem : public rocksdb::FileSystemWrapper {
   bool fail_writes_ = false;
   bool fail_syncs_ = false;
   std::atomic<bool> fail_reads_{false};
+  std::optional<BadRange> bad_range_;
   std::atomic<bool> refuse_tables_{false};
   std::atomic<uint64_t> file_syncs_{0};
   std::atomic<uint64_t> directory_syncs_{0};

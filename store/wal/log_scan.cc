@@ -1,5 +1,7 @@
 #include "store/wal/log_scan.h"
 
+#include <algorithm>
+#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -99,39 +101,75 @@ Error read_error(const std::string& path, const rocksdb::Status& status) {
   return unavailable("cannot read " + path + ": " + status.ToString());
 }
 
-// Repeats short reads, which do not mean the end of the file.
-rocksdb::Status read_block(rocksdb::SequentialFile& file, std::string& block) {
-  block.resize(kLogBlockBytes);
-  size_t size = 0;
-  while (size < kLogBlockBytes) {
-    rocksdb::Slice piece;
-    rocksdb::Status status = file.Read(kLogBlockBytes - size, &piece, block.data() + size);
-    if (!status.ok()) return status;
-    if (piece.empty()) break;
-    if (piece.data() != block.data() + size) block.replace(size, piece.size(), piece.data(), piece.size());
-    size += piece.size();
+// Reads a file whose disk may have bad sectors: they read as zeros, which no checksum fits.
+class SectorReader {
+ public:
+  static Result<std::unique_ptr<SectorReader>> open(rocksdb::Env& env, const std::string& path) {
+    std::unique_ptr<SectorReader> reader(new SectorReader(path));
+    rocksdb::Status status = env.GetFileSize(path, &reader->size_);
+    if (status.ok()) status = env.NewRandomAccessFile(path, &reader->file_, rocksdb::EnvOptions());
+    if (!status.ok()) return read_error(path, status);
+    return reader;
   }
-  block.resize(size);
-  return rocksdb::Status::OK();
-}
+
+  // At most a block; empty at the end of the file.
+  std::string block_at(uint64_t offset) {
+    std::string block(std::min<uint64_t>(kLogBlockBytes, size_ - std::min(size_, offset)), '\0');
+    if (read(offset, block.data(), block.size()).ok()) return block;
+    for (size_t at = 0; at < block.size(); at += kSectorBytes) {
+      rocksdb::Status status = read(offset + at, block.data() + at, std::min(kSectorBytes, block.size() - at));
+      if (!status.ok()) fault_ = status;
+    }
+    return block;
+  }
+
+  // If nothing at all can be read, the disk itself has failed, and may be readable later.
+  Result<> check() const { return read_bytes_ > 0 || fault_.ok() ? Result<>() : Result<>(read_error(path_, fault_)); }
+
+ private:
+  static constexpr size_t kSectorBytes = 512;
+
+  explicit SectorReader(std::string path) : path_(std::move(path)) {}
+
+  // Repeats short reads, which do not mean the end of the file. What fails is zeros.
+  rocksdb::Status read(uint64_t offset, char* to, size_t bytes) {
+    size_t size = 0;
+    while (size < bytes) {
+      rocksdb::Slice piece;
+      rocksdb::Status status = file_->Read(offset + size, bytes - size, &piece, to + size);
+      if (status.ok() && piece.empty()) status = rocksdb::Status::IOError("the file became shorter");
+      if (!status.ok()) {
+        std::memset(to, 0, bytes);
+        return status;
+      }
+      if (piece.data() != to + size) std::memcpy(to + size, piece.data(), piece.size());
+      size += piece.size();
+    }
+    read_bytes_ += bytes;
+    return rocksdb::Status::OK();
+  }
+
+  const std::string path_;
+  std::unique_ptr<rocksdb::RandomAccessFile> file_;
+  uint64_t size_ = 0;
+  uint64_t read_bytes_ = 0;
+  rocksdb::Status fault_;
+};
 
 }  // namespace
 
 Result<LogSummary> scan_log(rocksdb::Env& env, const std::string& path, LogVisitor& visitor) {
-  std::unique_ptr<rocksdb::SequentialFile> file;
-  rocksdb::Status status = env.NewSequentialFile(path, &file, rocksdb::EnvOptions());
-  if (!status.ok()) return read_error(path, status);
+  Result<std::unique_ptr<SectorReader>> reader = SectorReader::open(env, path);
+  if (!reader) return reader.error();
   LogScan scan(visitor);
-  std::string block, next;
-  status = read_block(*file, block);
-  for (uint64_t offset = 0; status.ok() && !block.empty(); offset += kLogBlockBytes) {
+  std::string block = (*reader)->block_at(0);
+  for (uint64_t offset = 0; !block.empty(); offset += kLogBlockBytes) {
     // A block is the last one if no block follows it.
-    status = read_block(*file, next);
-    if (!status.ok()) break;
+    std::string next = (*reader)->block_at(offset + kLogBlockBytes);
     if (Result<> added = scan.add(block, offset, next.empty()); !added) return added.error();
     block.swap(next);
   }
-  if (!status.ok()) return read_error(path, status);
+  if (Result<> readable = (*reader)->check(); !readable) return readable.error();
   return scan.finish();
 }
 

@@ -5,7 +5,8 @@
 // A log that ends within a record is incomplete: the write of that record had not returned, so it was never
 // acknowledged. Everything else that cannot be read is damage, including zeros at the end: nothing proves that they
 // were never overwritten.
-// Thread safety: none needed. Errors: only those of reading; damage is a result.
+// What the disk cannot read is damage, unless nothing of the file can be read.
+// Thread safety: none needed. Errors: a file that cannot be read at all; damage is a result.
 #pragma once
 
 #include <cstdint>
