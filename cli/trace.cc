@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/time.h"
 #include "cli/api.h"
 #include "cli/captures.h"
 #include "cli/command.h"
@@ -10,6 +11,7 @@
 #include "cli/text.h"
 #include "cli/trace_text.h"
 #include "cli/trace_tree.h"
+#include "cli/value_text.h"
 
 namespace fathom::cli {
 

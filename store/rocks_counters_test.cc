@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 
+#include "base/time.h"
 #include "store/rocks/database.h"
 #include "store/testing/rocks_rig.h"
 
@@ -285,6 +286,27 @@ TEST(RocksCounters, ATraceThatCouldNotBeLookedUpIsAnsweredAsItIs) {
   EXPECT_EQ(page->rows[1].start_unix_nano, kTestNow);
   EXPECT_EQ(page->rows[1].duration_nano, 110u);
   EXPECT_EQ(page->rows[1].spans, 2u);
+}
+
+// The segment holds only a late row of the trace, and its bounds cover the trace's early start.
+TEST(RocksCounters, ATraceThatCouldNotBeLookedUpIsSealedAsItIs) {
+  RocksRig rig;
+  ASSERT_EQ(rig.open(), "");
+  ASSERT_EQ(append_once(rig.store(), make_batch({test_span(1, 1, 10, 100)})).outcome, AppendOutcome::kDurable);
+  ASSERT_TRUE(rig.store().settle().ok());
+  ASSERT_EQ(rig.reopen(), "");
+  rig.disk().fail_reads(true);
+  const auto late = static_cast<int64_t>(kNanosPerHour);
+  EXPECT_EQ(append_once(rig.store(), make_batch({test_span(1, 2, late, 5)})).outcome, AppendOutcome::kDurable);
+  rig.disk().fail_reads(false);
+  ASSERT_TRUE(rig.store().settle().ok());
+  Filter early;
+  early.range = {kTestNow, kTestNow + kNanosPerMinute};
+  QueryBudget budget;
+  Result<SlowPage> page = rig.store().slowest(early, By::kTrace, 10, std::nullopt, budget);
+  ASSERT_TRUE(page.ok()) << page.error().message;
+  ASSERT_EQ(page->rows.size(), 1u);
+  EXPECT_EQ(page->rows[0].duration_nano, kNanosPerHour - 5);
 }
 
 // Every list of the slowest is lost: each is counted, and the answer comes from the blocks.

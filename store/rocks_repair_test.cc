@@ -64,6 +64,21 @@ class RocksRepair : public ::testing::Test {
     return "";
   }
 
+  // The last one, which is not sealed, in a log that has the batches before and after it, too. A batch is known by the
+  // trace that ends it.
+  void flip_batch_between_others() const {
+    for (const auto& entry : fs::directory_iterator(rig_.path() + "/store")) {
+      if (entry.path().extension() != ".log") continue;
+      const std::string log = read_file(entry.path());
+      for (uint64_t trace = 1039; trace > 1035; --trace) {
+        const auto at = [&](uint64_t number) { return log.rfind(test_trace_id(number).view()); };
+        if (std::max({at(trace - 1), at(trace), at(trace + 1)}) == std::string::npos) continue;
+        return flip_bit(entry.path(), 8 * at(trace));
+      }
+    }
+    FAIL() << "no log has three batches";
+  }
+
   RepairRequest request() const { return {.from = rig_.path(), .to = directory_ / "new"}; }
   // Repairs into the directory of a second rig, and opens that.
   void repair(Findings& findings) {
@@ -155,12 +170,7 @@ TEST_F(RocksRepair, ADamagedSegmentRecordCostsNoSpan) {
 }
 
 TEST_F(RocksRepair, ADamagedLogCostsABatch) {
-  // A trace of the last batch but one, which is not sealed.
-  for (const auto& entry : fs::directory_iterator(rig_.path() + "/store")) {
-    if (entry.path().extension() != ".log") continue;
-    const uint64_t at = read_file(entry.path()).rfind(test_trace_id(1039).view());
-    if (at != std::string::npos) flip_bit(entry.path(), 8 * at);
-  }
+  flip_batch_between_others();
   Findings findings;
   repair(findings);
   EXPECT_EQ(damaged_of(findings, "stage"), 1u) << all_damages(findings);

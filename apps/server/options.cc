@@ -30,7 +30,8 @@ cli::CommandLine make_line() {
       "Usually started by 'fathom up' or systemd, which start it again should it die. The log goes to standard error. "
       "SIGTERM and SIGINT end it: requests under way are answered first. SIGHUP has it read --config, certificates and "
       "tokens again. The exit status is 0 then, 2 for a wrong "
-      "command line or configuration file, and 5 when it cannot start.",
+      "command line or configuration file, 5 when it cannot start, and 7 when the data directory cannot be used: then "
+      "supervisors must not start it again.",
       {},
       cli::join({cli::config_flags(),
                  cli::place_flags(),

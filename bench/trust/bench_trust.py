@@ -32,7 +32,7 @@ AT_LEAST = {"trust.flips_handled_pct": 100}
 # A figure that several parts contribute to is known when all of them have run.
 SUMS = {
     "trust.silent_losses": ["trust.simulation_silent_losses", "trust.kills_silent_losses", "trust.flips_silent_losses"],
-    "trust.doubled": ["trust.simulation_doubled"],
+    "trust.doubled": ["trust.simulation_doubled", "trust.kills_doubled"],
 }
 
 

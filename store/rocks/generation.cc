@@ -111,7 +111,6 @@ std::shared_ptr<Generation> Generation::revised(uint32_t partition, uint32_t old
   copy->sources_ = sources_;
   copy->trace_index_ = trace_index_;
   copy->large_ = large_;
-  copy->failed_lookups_ = failed_lookups_;
   copy->row_count_.store(row_count_.load());
   copy->memory_bytes_.store(memory_bytes_.load());
   copy->encoded_bytes_.store(encoded_bytes_.load());
@@ -119,6 +118,7 @@ std::shared_ptr<Generation> Generation::revised(uint32_t partition, uint32_t old
   copy->max_start_ = max_start_;
   for (uint32_t i = 0; i < traces_.size(); ++i) {
     if (traces_[i].grown && traces_[i].oldest_partition < oldest) copy->revise(i, find_older(traces_[i].id));
+    if (copy->traces_[i].lookup_failed) copy->failed_lookups_.push_back(traces_[i].id);
   }
   return copy;
 }

@@ -173,14 +173,14 @@ void Maintenance::run_retention() {
 void Maintenance::watch_disk() {
   engine_.database->measure_log();
   std::optional<DiskSpace> space = measure_disk(engine_);
-  if (!space) return;
   // First: it may make room.
-  upgrade_.look(*space, now_monotonic_nano());
-  space = measure_disk(engine_);
-  if (!space) return;
-  gauge("fathom_disk_free_bytes", "Free space on the data directory's file system")
-      .set(static_cast<int64_t>(space->free_bytes));
-  const bool room = space->has_room_for(0);
+  if (space) upgrade_.look(*space, now_monotonic_nano());
+  if (space) space = measure_disk(engine_);
+  if (space) {
+    gauge("fathom_disk_free_bytes", "Free space on the data directory's file system")
+        .set(static_cast<int64_t>(space->free_bytes));
+  }
+  const bool room = !space || space->has_room_for(0);
   if (!room) refuse_writes(engine_, *space);
   const bool writable = room && resume();
   if (writable) engine_.database->ballast().take_on();
@@ -191,6 +191,8 @@ void Maintenance::watch_disk() {
 // does nothing. After a failed write to its log it must not go on: where no rows are in memory, Resume() keeps the log,
 // and the next write to it ends the process.
 bool Maintenance::resume() {
+  const bool nothing_happened = !engine_.database->has_fault() && recovered_is_durable_;
+  if (nothing_happened && engine_.writable.load()) return true;
   // Not while a segment is published: see Database::may_ingest().
   std::lock_guard not_while_sealing(changing_segments_);
   if (!engine_.database->may_ingest()) {

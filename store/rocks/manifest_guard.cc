@@ -41,11 +41,11 @@ class ManifestFile : public rocksdb::FSWritableFileOwnerWrapper {
   }
 
  private:
-  rocksdb::IOStatus appended(size_t bytes, rocksdb::IOStatus status) {
+  rocksdb::IOStatus appended(size_t bytes, const rocksdb::IOStatus& status) {
     if (status.ok()) bytes_ += bytes;
     return status;
   }
-  rocksdb::IOStatus synced(rocksdb::IOStatus status) {
+  rocksdb::IOStatus synced(const rocksdb::IOStatus& status) {
     return status.ok() ? guard_.note_synced(path_, bytes_) : status;
   }
 

@@ -77,6 +77,8 @@ SegmentInfo describe(const SealInput& input, const SegmentRows& rows) {
   }
   for (const SegmentTrace& trace : rows.traces) {
     if (trace.summary.oversized) continue;
+    // The generation does not know it if a look-up failed.
+    info.min_start_unix_nano = std::min(info.min_start_unix_nano, trace.summary.start_unix_nano);
     info.max_trace_duration_nano = std::max(info.max_trace_duration_nano, trace.summary.duration_nano);
   }
   return info;

@@ -51,7 +51,7 @@ RestDamage damage_at_rest(const std::string& directory, std::mt19937_64& random)
   const size_t at = random() % bytes.size();
   const size_t sector = at / kSectorBytes * kSectorBytes, size = std::min(kSectorBytes, bytes.size() - sector);
   const uint64_t kind = random() % 3;
-  if (kind == 0) bytes[at] ^= static_cast<char>(1 << random() % 7);
+  if (kind == 0) bytes[at] ^= static_cast<char>(1 << random() % 8);
   if (kind == 1) bytes.replace(sector, size, std::string(size, 0));
   if (kind == 2) {
     const std::string other = read_file(files[random() % files.size()]);

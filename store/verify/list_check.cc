@@ -49,8 +49,9 @@ uint64_t entry_hash(std::string_view key, const SlowEntry& entry) {
 bool is_listed(const SlowList& list, const SlowEntry& entry) {
   return std::ranges::any_of(list.entries, [&](const SlowEntry& listed) {
     if (listed.key() == entry.key()) return true;
-    // Of a trace only the longest summary is listed.
-    return entry.span_id.is_zero() && listed.trace_id == entry.trace_id && listed.duration_nano >= entry.duration_nano;
+    // Of a trace only the latest summary is listed (store/index/slow_list.h).
+    if (!entry.span_id.is_zero() || listed.trace_id != entry.trace_id) return false;
+    return listed.first_sequence > entry.first_sequence || listed.duration_nano >= entry.duration_nano;
   });
 }
 

@@ -203,6 +203,9 @@ void SegmentCheck::close_trace() {
   const OpenTrace trace = *std::exchange(open_, std::nullopt);
   ++sums_.traces;
   if (!trace.summary.oversized) {
+    if (!is_corrected(trace.id)) {
+      sums_.min_start_unix_nano = std::min(sums_.min_start_unix_nano, trace.summary.start_unix_nano);
+    }
     sums_.max_trace_duration_nano = std::max(sums_.max_trace_duration_nano, trace.summary.duration_nano);
   }
   if (trace.summary.grown) grown_.push_back(trace.id);

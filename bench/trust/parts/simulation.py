@@ -29,6 +29,12 @@ def sum_of(process, sums):
 def run(context):
     each = (QUICK_SEEDS if context.is_quick else SEEDS) // PROCESSES
     sums = {}
-    for process in [start(context, 1 + number * each, each) for number in range(PROCESSES)]:
-        sum_of(process, sums)
+    processes = [start(context, 1 + number * each, each) for number in range(PROCESSES)]
+    try:
+        for process in processes:
+            sum_of(process, sums)
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
     return {f"trust.simulation_{name}": value for name, value in sums.items()}
