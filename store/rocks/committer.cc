@@ -141,15 +141,16 @@ void Committer::append(BatchPtr batch, std::function<void(AppendResult)> done) {
   uint64_t bytes = batch->encoded().size();
   Numbered numbered = number_operations(*batch);
   Pending pending{std::move(batch), std::move(numbered), std::move(done), now_monotonic_nano(), 0, false};
-  std::unique_lock lock(mutex_);
-  const bool is_taken = !stopping_ && queued_bytes_ + bytes <= engine_.options.queue_bytes;
-  if (is_taken) {
-    queued_bytes_ += bytes;
-    queue_.push_back(std::move(pending));
+  {
+    std::unique_lock lock(mutex_);
+    if (!stopping_ && queued_bytes_ + bytes <= engine_.options.queue_bytes) {
+      queued_bytes_ += bytes;
+      queue_.push_back(std::move(pending));
+      // The woken thread needs the lock at once.
+      lock.unlock();
+      return wake_.notify_one();
+    }
   }
-  lock.unlock();
-  // Without the lock, which the woken thread needs at once.
-  if (is_taken) return wake_.notify_one();
   refused_batches("queue_full").add();
   pending.done(retryable("the store's queue is full; try again"));
 }
