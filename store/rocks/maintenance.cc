@@ -187,9 +187,8 @@ void Maintenance::watch_disk() {
   set_writable(engine_, writable);
 }
 
-// RocksDB stops after a failed write of its own until it is told that the fault is gone. Where nothing is stopped this
-// does nothing. After a failed write to its log it must not go on: where no rows are in memory, Resume() keeps the log,
-// and the next write to it ends the process.
+// After some faults RocksDB stops a part of its work until Resume(). After a failed write to its log, RocksDB must not
+// go on: if no rows are in memory, Resume() keeps the log, and the next write to it ends the process.
 bool Maintenance::resume() {
   const bool nothing_happened = !engine_.database->has_fault() && recovered_is_durable_;
   if (nothing_happened && engine_.writable.load()) return true;

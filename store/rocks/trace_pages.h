@@ -1,4 +1,4 @@
-// Pages of an oversized trace: segment by segment, then what is not sealed, in memory for a page alone.
+// Pages of an oversized trace: its segments one by one, then its unsealed spans. One page at a time is in memory.
 //
 // Purpose: a trace of any size can be read. Rows that are sealed together, or will be, form a unit; units follow one
 // another by reception, and within one rows stand by start, span id and reception, before and after it is sealed. So a

@@ -31,7 +31,6 @@ class SimulatedStore {
   ~SimulatedStore();
 
   std::string open();
-  bool is_open() const { return store_ != nullptr; }
   // The process ends; the disk keeps what the kind of end leaves. After a power cut the host is off for a while, and
   // its next boot begins.
   void stop(Stop how, std::mt19937_64& random);
