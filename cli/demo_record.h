@@ -19,6 +19,7 @@ struct RecordedRequest {
   std::string trace_id;     // empty: not told
   std::string lock_holder;  // the thread; empty: nobody waited for a lock
   std::string directory;    // of the snapshot
+  uint64_t instructions = 0;
 };
 
 Result<RecordedRequest> record_request(DemoStage& stage, const Addresses& addresses, const Context& context);

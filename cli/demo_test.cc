@@ -85,6 +85,19 @@ TEST_F(DemoTest, AHostThatForbidsRecordingIsNoFailure) {
   EXPECT_TRUE(nothing_left());
 }
 
+TEST_F(DemoTest, ARecordingOfALockThatWasNearlyFreeIsRepeated) {
+  program("fathom-worker", "echo calls");
+  program("fathom-recorder", R"(for word; do case "$word" in --json=*) json="${word#--json=}";; esac; done
+few='{"snapshot_id":"few","pushed":true,"lock_holder":7,"instructions":3028}'
+many='{"snapshot_id":"many","pushed":true,"lock_holder":7,"instructions":40000}'
+if test -e "$json"; then echo "$many" > "$json"; else echo "$few" > "$json"; fi)");
+  EXPECT_EQ(world_.run({"demo", "--once"}), ExitCode::kOk) << world_.err;
+  EXPECT_NE(world_.err.find("that one had the lock too soon; recording another ...\n"), std::string::npos)
+      << world_.err;
+  EXPECT_NE(log().find("calls many"), std::string::npos) << log();
+  EXPECT_EQ(log().find("calls few"), std::string::npos) << log();
+}
+
 TEST_F(DemoTest, RecordingCanBeLeftOut) {
   program("fathom-recorder", "exit 5");
   EXPECT_EQ(world_.run({"demo", "--once", "--no-record"}), ExitCode::kOk);
