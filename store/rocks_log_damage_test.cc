@@ -178,6 +178,39 @@ TEST_F(RocksLogDamage, AnIncompleteLastRecordIsNoLoss) {
   EXPECT_TRUE(missing_traces().empty());
 }
 
+// The earlier log was synced before the later one was written, so a disk has cut it off.
+TEST_F(RocksLogDamage, AnEarlierLogThatEndsWithinARecordIsDamaged) {
+  const std::string first_log = log();
+  rig_.options().durability = Durability::kOs;  // with kFsync, a start replaces the log by tables
+  ASSERT_EQ(rig_.open(), "");
+  append(kBatches + 1);
+  rig_.close();
+  ASSERT_NE(first_log, newest_log());
+  const std::string bytes = read(first_log);
+  write(first_log, bytes.substr(0, bytes.size() - 20));
+  ASSERT_EQ(rig_.open(), "");
+  EXPECT_EQ(missing_traces(), std::vector<uint64_t>{kBatches});
+  ASSERT_EQ(rig_.store().losses().size(), 1u);
+  EXPECT_EQ(rig_.store().losses().front().most_batches, 1u);
+  EXPECT_EQ(counted(), 1u);
+  EXPECT_EQ(set_aside(), 1u);
+}
+
+// An operator deletes DIR/damaged after the first loss.
+TEST_F(RocksLogDamage, SecondDamageCountsThoughTheFirstDamagedLogIsDeleted) {
+  const std::string path = log();
+  flip(path, std::filesystem::file_size(path) / 3);
+  rig_.options().durability = Durability::kOs;  // with kFsync, a start replaces the log by tables
+  ASSERT_EQ(rig_.open(), "");
+  rig_.close();
+  std::filesystem::remove_all(rig_.path() + "/damaged");
+  flip(path, std::filesystem::file_size(path) / 2);
+  ASSERT_EQ(rig_.open(), "");
+  EXPECT_EQ(missing_traces().size(), 2u);
+  EXPECT_EQ(counted(), 2u);
+  EXPECT_EQ(rig_.store().losses().size(), 2u);
+}
+
 TEST_F(RocksLogDamage, ForgetsALossWhenRetentionDropsItsTime) {
   flip(log(), std::filesystem::file_size(log()) / 3);
   rig_.options().partition_nano = 10 * kNanosPerSecond;
@@ -208,7 +241,6 @@ TEST_F(RocksLogDamage, CountsTheLossOfAnyFlip) {
   }
 }
 
-// Every start runs out of space a little later than the one before.
 // The disk reports errors instead of wrong bytes.
 TEST_F(RocksLogDamage, ABadSectorDestroysItsBatches) {
   const uint64_t third = std::filesystem::file_size(log()) / 3;
@@ -229,6 +261,7 @@ TEST_F(RocksLogDamage, ALogThatCannotBeReadAtAllStopsTheStart) {
   EXPECT_EQ(missing_traces().size(), 0u);
 }
 
+// Every start runs out of space a little later than the one before.
 TEST_F(RocksLogDamage, RepairSurvivesCrashes) {
   flip(log(), std::filesystem::file_size(log()) / 3);
   for (uint64_t free_bytes = 0;; free_bytes += 500) {

@@ -129,6 +129,28 @@ TEST_F(RocksReconcile, DropsPartitionsAgainWhoseFilesAreGone) {
   EXPECT_EQ(rig_.store().stats().segments, 1u);
 }
 
+// A file that loses its blocks long after a log was damaged is damage, which reads report.
+TEST_F(RocksReconcile, KeepsPartitionsThatLoseBlocksAfterTheLossWasRecorded) {
+  append(test_span(1, 1, 0, 10));
+  ASSERT_TRUE(rig_.store().settle().ok());
+  rig_.close();
+  fs::create_directory(rig_.path() + "/damaged");
+  std::ofstream(rig_.path() + "/damaged/000004.log") << "a damaged log";
+  ASSERT_EQ(rig_.open(), "");
+  EXPECT_EQ(rig_.store().stats().segments, 1u);
+  change_database([&](Database& database) {
+    std::unique_ptr<rocksdb::Iterator> rows(
+        database.db().NewIterator(rocksdb::ReadOptions(), database.family(Family::kBlock)));
+    rocksdb::WriteBatch lost;
+    for (rows->SeekToFirst(); rows->Valid(); rows->Next()) lost.Delete(database.family(Family::kBlock), rows->key());
+    ASSERT_TRUE(database.db().Write(rocksdb::WriteOptions(), &lost).ok());
+  });
+  ASSERT_EQ(rig_.open(), "");
+  EXPECT_EQ(rig_.store().stats().segments, 1u) << "the segment is dropped silently";
+  QueryBudget budget;
+  EXPECT_FALSE(rig_.store().trace(test_trace_id(1), budget).ok());
+}
+
 TEST_F(RocksReconcile, CorrectionsOutliveTheLog) {
   append(test_span(1, 1, 0, 10));
   rig_.advance(20 * kNanosPerSecond);

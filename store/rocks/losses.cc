@@ -89,7 +89,7 @@ void report(const std::string& log, const Loss& loss) {
 Result<std::vector<Loss>> find_losses(Engine& engine, const LogPlaces& places, const std::string& log) {
   Database& database = *engine.database;
   Result<std::vector<LogLoss>> found =
-      losses_of(*database.db().GetEnv(), places, log, database.family(Family::kStage)->GetID());
+      losses_of(*database.db().GetEnv(), places.damaged + "/" + log, database.family(Family::kStage)->GetID());
   if (!found) return found.error();
   std::vector<Loss> losses;
   for (const LogLoss& one : *found) {
@@ -130,27 +130,23 @@ Result<> load_recorded(Engine& engine) {
   return rows->status().ok() ? Result<>() : Result<>(from_status(rows->status(), "read recorded losses"));
 }
 
-Result<bool> is_recorded(Database& database, const std::string& key) {
+Result<bool> is_recorded(Database& database, const std::string& log) {
   std::string value;
-  rocksdb::Status status = database.db().Get(rocksdb::ReadOptions(), database.family(Family::kDefault), key, &value);
+  rocksdb::Status status =
+      database.db().Get(rocksdb::ReadOptions(), database.family(Family::kDefault), keys::kLost + log, &value);
   if (!status.ok() && !status.IsNotFound()) return from_status(status, "read recorded losses");
   return status.ok();
 }
 
-// By the key of their record: the losses of logs whose losses were not recorded yet.
+// By the key of their record.
 Result<std::map<std::string, std::vector<Loss>>> find_unrecorded(Engine& engine) {
-  const LogPlaces places = log_places(engine.options.path);
-  Result<std::vector<std::string>> logs = logs_set_aside(*engine.database->db().GetEnv(), places);
+  Result<std::vector<std::string>> logs = unrecorded_logs(engine);
   if (!logs) return logs.error();
   std::map<std::string, std::vector<Loss>> found;
   for (const std::string& log : *logs) {
-    const std::string key = keys::kLost + log;
-    Result<bool> recorded = is_recorded(*engine.database, key);
-    if (!recorded) return recorded.error();
-    if (*recorded) continue;
-    Result<std::vector<Loss>> losses = find_losses(engine, places, log);
+    Result<std::vector<Loss>> losses = find_losses(engine, log_places(engine.options.path), log);
     if (!losses) return losses.error();
-    found.emplace(key, *losses);
+    found.emplace(keys::kLost + log, *losses);
   }
   return found;
 }
@@ -185,6 +181,19 @@ Result<std::vector<Loss>> decode_losses(std::string_view value) {
   }
   if (in.failed() || version != kRecordVersion) return corrupt("it does not decode");
   return losses;
+}
+
+Result<std::vector<std::string>> unrecorded_logs(Engine& engine) {
+  Result<std::vector<std::string>> logs =
+      logs_set_aside(*engine.database->db().GetEnv(), log_places(engine.options.path));
+  if (!logs) return logs.error();
+  std::vector<std::string> unrecorded;
+  for (const std::string& log : *logs) {
+    Result<bool> recorded = is_recorded(*engine.database, log);
+    if (!recorded) return recorded.error();
+    if (!*recorded) unrecorded.push_back(log);
+  }
+  return unrecorded;
 }
 
 Result<> load_losses(Engine& engine) {

@@ -13,6 +13,9 @@ namespace fathom::store {
 // Fills engine.losses. Call it after the segments are loaded and before the first write.
 Result<> load_losses(Engine& engine);
 
+// The names of the logs in DIR/damaged whose losses are not recorded: this start, or one that it repeats, moved them.
+Result<std::vector<std::string>> unrecorded_logs(Engine& engine);
+
 // Forgets losses of batches received up to this age time, because retention has dropped spans received later.
 void forget_losses(Engine& engine, uint64_t received_nano);
 

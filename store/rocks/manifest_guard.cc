@@ -11,11 +11,18 @@ bool is_manifest(const std::string& path) {
   return is_manifest_name(std::filesystem::path(path).filename().string());
 }
 
+// The name of the manifest that CURRENT names; empty if CURRENT is missing.
+std::string current_name(rocksdb::FileSystem& files, const std::filesystem::path& store) {
+  std::string name;
+  rocksdb::Status status = rocksdb::ReadFileToString(&files, (store / "CURRENT").string(), &name);
+  if (!status.ok() || !name.ends_with('\n')) return {};
+  name.pop_back();
+  return name;
+}
+
 bool is_current(rocksdb::FileSystem& files, const std::string& path) {
   const std::filesystem::path file(path);
-  std::string current;
-  rocksdb::Status status = rocksdb::ReadFileToString(&files, (file.parent_path() / "CURRENT").string(), &current);
-  return status.ok() && current == file.filename().string() + "\n";
+  return current_name(files, file.parent_path()) == file.filename().string();
 }
 
 }  // namespace
@@ -77,6 +84,7 @@ rocksdb::IOStatus ManifestGuard::note_synced(const std::string& path, uint64_t b
   std::lock_guard lock(mutex_);
   if (!sizes_) sizes_ = ManifestSizes::read(*env_, store);
   sizes_->set(file.filename().string(), bytes);
+  sizes_->keep(current_name(*target(), store));
   return rocksdb::status_to_io_status(sizes_->write(*env_, store));
 }
 

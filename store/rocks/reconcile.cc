@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "store/rocks/identity_log.h"
 #include "store/rocks/keys.h"
+#include "store/rocks/losses.h"
 #include "store/rocks/retention.h"
 #include "store/rocks/scan_options.h"
 
@@ -55,9 +56,8 @@ Result<bool> is_stored(Engine& engine, std::string_view identity) {
 }  // namespace
 
 Result<> complete_lost_drops(Engine& engine) {
-  // Without a damaged log, blocks that are missing are damage to a file, which reads report.
-  Result<std::vector<std::string>> damaged_logs =
-      logs_set_aside(*engine.database->db().GetEnv(), log_places(engine.options.path));
+  // Without a log that was damaged just now, blocks that are missing are damage to a file, which reads report.
+  Result<std::vector<std::string>> damaged_logs = unrecorded_logs(engine);
   if (!damaged_logs) return damaged_logs.error();
   if (damaged_logs->empty()) return {};
   Result<uint32_t> first = first_whole_partition(engine);

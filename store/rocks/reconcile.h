@@ -10,9 +10,9 @@
 
 namespace fathom::store {
 
-// Drops the oldest partitions if their segments have lost their blocks and a log was damaged: retention had deleted
-// their files, and the log lost the record of that. Call it at every start, after the segments are loaded; it reads one
-// row per segment of the oldest partition.
+// Drops the oldest partitions if their segments have lost their blocks and a log was damaged whose losses are not
+// recorded yet: retention had deleted their files, and the log lost the record of that. Call it at every start, after
+// the segments are loaded and before load_losses(); it reads one row per segment of the oldest partition.
 Result<> complete_lost_drops(Engine& engine);
 
 // Whether the stage has a batch of this sequence.

@@ -100,7 +100,7 @@ Affected affected_by(const LogLoss& loss) {
 }
 
 void report_log(StoreSource& source, const LogState& log, Findings& findings) {
-  Result<std::vector<LogLoss>> losses = source.losses_of_log(log.name);
+  Result<std::vector<LogLoss>> losses = source.losses_of_log(log);
   if (!losses) return findings.damaged({"logs", log.name, losses.error().message});
   for (const LogLoss& loss : *losses) {
     findings.damaged({"logs", at_byte(log.name, loss.range), "records there cannot be read", affected_by(loss)});
@@ -142,8 +142,8 @@ void check_manifest(const StoreSource& source, Findings& findings) {
 void check_logs(StoreSource& source, Findings& findings) {
   for (const LogState& log : source.logs()) {
     findings.checked("logs");
-    findings.read_bytes(log.bytes);
-    if (log.summary.damages > 0) {
+    findings.read_bytes(log.summary.bytes);
+    if (log.is_damaged()) {
       report_log(source, log, findings);
     } else if (log.summary.corrected) {
       findings.damaged({"logs", log.name, "a header has one wrong bit; a start of the server corrects it"});

@@ -55,8 +55,8 @@ class StageCopy {
 
   Result<> add_log_losses() {
     for (const LogState& log : repair_.source.logs()) {
-      if (log.summary.damages == 0) continue;
-      Result<std::vector<LogLoss>> found = repair_.source.losses_of_log(log.name);
+      if (!log.is_damaged()) continue;
+      Result<std::vector<LogLoss>> found = repair_.source.losses_of_log(log);
       if (!found) return found.error();
       for (const LogLoss& one : *found) add_log_loss(log.name, one);
     }

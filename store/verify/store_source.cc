@@ -21,12 +21,6 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kCacheBytes = 32 << 20;
 
-class IgnoreRecords : public LogVisitor {
- public:
-  Result<> on_record(std::string_view) override { return {}; }
-  Result<> on_damage(const LogRange&) override { return {}; }
-};
-
 Result<> check_is_directory(const std::string& path) {
   std::error_code error;
   if (fs::exists(path + "/version", error) || fs::is_directory(path + "/store", error)) return {};
@@ -87,30 +81,22 @@ Result<std::unique_ptr<StoreSource>> StoreSource::open(const std::string& path) 
   Result<DirectoryLock> lock = DirectoryLock::acquire(path);
   if (!lock) return lock.error();
   std::unique_ptr<StoreSource> source(new StoreSource(path, std::move(*lock)));
-  if (Result<> scanned = source->scan_logs(); !scanned) return scanned.error();
+  if (Result<> scanned = source->find_logs(); !scanned) return scanned.error();
   return source;
 }
 
-Result<> StoreSource::scan_logs() {
-  const std::string store = log_places(path_).store;
-  Result<std::vector<std::string>> names = log_names(*env_, store);
-  if (!names) return names.error();
-  for (const std::string& name : *names) {
-    IgnoreRecords ignore;
-    Result<LogSummary> found = scan_log(*env_, store + "/" + name, ignore);
-    if (!found) return found.error();
-    LogState log{name, *found, 0};
-    env_->GetFileSize(store + "/" + name, &log.bytes).PermitUncheckedError();
-    logs_.push_back(std::move(log));
-  }
+Result<> StoreSource::find_logs() {
+  Result<std::vector<LogState>> logs = scan_logs(*env_, log_places(path_).store);
+  if (!logs) return logs.error();
+  logs_ = std::move(*logs);
   return {};
 }
 
-Result<std::vector<LogLoss>> StoreSource::losses_of_log(const std::string& name) {
-  const std::string store = log_places(path_).store;
+Result<std::vector<LogLoss>> StoreSource::losses_of_log(const LogState& log) {
   const uint32_t stage = database_ ? database_->family(Family::kStage)->GetID() : static_cast<uint32_t>(Family::kStage);
   // The damage is in the file itself, not in the copy that RocksDB reads.
-  return losses_of(*rocksdb::Env::Default(), {store, store}, name, stage);
+  return losses_of(*rocksdb::Env::Default(), log_places(path_).store + "/" + log.name, stage,
+                   log.is_cut_short ? LogEnd::kIsComplete : LogEnd::kMayBeIncomplete);
 }
 
 Result<std::string> StoreSource::temporary_path(const std::string& name) {
@@ -127,7 +113,7 @@ Result<> StoreSource::copy_damaged(const std::string& name) {
   const std::string path = log_places(path_).store + "/" + name;
   Result<std::string> copy = temporary_path(name);
   if (!copy) return copy.error();
-  if (Result<> copied = copy_intact(*rocksdb::Env::Default(), path, *copy); !copied) return copied;
+  if (Result<Sha256> copied = copy_intact(*rocksdb::Env::Default(), path, *copy); !copied) return copied.error();
   files_->replace(path, *copy);
   return {};
 }

@@ -20,12 +20,6 @@
 
 namespace fathom::store {
 
-struct LogState {
-  std::string name;
-  LogSummary summary;
-  uint64_t bytes = 0;
-};
-
 class StoreSource {
  public:
   static Result<std::unique_ptr<StoreSource>> open(const std::string& path);
@@ -37,8 +31,8 @@ class StoreSource {
   rocksdb::Env& env() { return *env_; }
   const Result<ManifestState>& manifest() const { return manifest_; }
   const std::vector<LogState>& logs() const { return logs_; }
-  // The losses in a log, which may be damaged, of the store.
-  Result<std::vector<LogLoss>> losses_of_log(const std::string& name);
+  // The losses in a log of the store.
+  Result<std::vector<LogLoss>> losses_of_log(const LogState& log);
 
   Result<> open_database();
   // Instead of open_database(), where a file without which RocksDB cannot read the others is damaged: makes a new
@@ -54,7 +48,7 @@ class StoreSource {
 
  private:
   StoreSource(std::string path, DirectoryLock lock);
-  Result<> scan_logs();
+  Result<> find_logs();
   Result<> copy_damaged(const std::string& name);
   Result<> copy_synced_manifest();
   Result<std::string> temporary_path(const std::string& name);

@@ -32,7 +32,7 @@ class Verification {
   void run() {
     check_version_file(source_.path(), findings_);
     check_manifest(source_, findings_);
-    for (const LogState& log : source_.logs()) findings_.expect_bytes(log.bytes);
+    for (const LogState& log : source_.logs()) findings_.expect_bytes(log.summary.bytes);
     Result<> opened = source_.open_database();
     if (opened) {
       expect_sorted_files(source_, findings_);

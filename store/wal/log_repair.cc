@@ -28,7 +28,7 @@ Error disk_error(const std::string& doing, const rocksdb::Status& status) {
   return unavailable("cannot " + doing + ": " + status.ToString());
 }
 
-// Accepts NUMBER.log and, for damaged logs, NUMBER.log.N: a repaired log can be damaged again.
+// Accepts NUMBER.log and, for damaged logs, NUMBER.log and a suffix: a repaired log can be damaged again.
 std::optional<LogFile> log_file(const std::string& name) {
   LogFile file{0, name};
   const char* end = name.data() + name.size();
@@ -60,36 +60,41 @@ class NullVisitor : public LogVisitor {
 class RecordCopier : public LogVisitor {
  public:
   explicit RecordCopier(LogWriter& copy) : copy_(copy) {}
-  Result<> on_record(std::string_view record) override { return copy_.add(record); }
+  Result<> on_record(std::string_view record) override {
+    hash_.add(record);
+    return copy_.add(record);
+  }
   Result<> on_damage(const LogRange&) override { return {}; }
+  Sha256 hash() { return hash_.finish(); }
 
  private:
   LogWriter& copy_;
+  Sha256Hasher hash_;
 };
 
-// Links the log under an unused name, or finds the link that an interrupted start made.
-rocksdb::Status set_aside(rocksdb::Env& env, const LogPlaces& places, const std::string& name) {
-  const std::string path = places.store + "/" + name, wanted = places.damaged + "/" + name;
-  rocksdb::Status status = env.CreateDirIfMissing(places.damaged);
-  std::string aside = wanted;
-  bool is_same = false;
-  for (int other = 1; status.ok() && !is_same && env.FileExists(aside).ok(); ++other) {
-    status = env.AreFilesSame(path, aside, &is_same);
-    if (!is_same) aside = wanted + "." + std::to_string(other);
-  }
-  if (status.ok() && !is_same) status = env.LinkFile(path, aside);
-  return status.ok() ? sync_env_directory(env, places.damaged) : status;
+// Links the log, unless an interrupted start did.
+rocksdb::Status set_aside(rocksdb::Env& env, const std::string& path, const std::string& directory,
+                          const std::string& name) {
+  rocksdb::Status status = env.CreateDirIfMissing(directory);
+  const std::string aside = directory + "/" + name;
+  if (status.ok() && !env.FileExists(aside).ok()) status = env.LinkFile(path, aside);
+  return status.ok() ? sync_env_directory(env, directory) : status;
 }
 
-Result<> repair_log(rocksdb::Env& env, const LogPlaces& places, const LogFile& log) {
+// A log that is cut short counts as damaged at its end.
+uint64_t damaged_places(const LogState& log) {
+  return log.summary.damages + (log.is_cut_short ? 1 : 0);
+}
+
+Result<> repair_log(rocksdb::Env& env, const LogPlaces& places, const LogState& log) {
   const std::string path = places.store + "/" + log.name;
-  NullVisitor ignore;
-  Result<LogSummary> found = scan_log(env, path, ignore);
-  if (!found) return found.error();
-  if (found->is_whole()) return {};
-  if (found->damages == 0 && !found->corrected) return truncate_log(env, path, *found->incomplete_from);
-  log_error("the log " + path + " is damaged in " + std::to_string(found->damages) + " places; it is moved to " +
-            places.damaged + " and replaced by a copy of its " + std::to_string(found->records) + " intact records");
+  if (log.summary.incomplete_from && !log.is_cut_short) {
+    if (Result<> cut = truncate_log(env, path, *log.summary.incomplete_from); !cut) return cut;
+  }
+  if (!log.is_damaged() && !log.summary.corrected) return {};
+  log_error("the log " + path + " is damaged in " + std::to_string(damaged_places(log)) + " places; it is moved to " +
+            places.damaged + " and replaced by a copy of its " + std::to_string(log.summary.records) +
+            " intact records");
   return replace_by_intact_copy(env, places, log.name);
 }
 
@@ -161,51 +166,69 @@ Result<> truncate_log(rocksdb::Env& env, const std::string& path, uint64_t size)
   return status.ok() ? Result<>() : Result<>(disk_error("cut " + path, status));
 }
 
-Result<> copy_intact(rocksdb::Env& env, const std::string& from, const std::string& to) {
+Result<Sha256> copy_intact(rocksdb::Env& env, const std::string& from, const std::string& to) {
   Result<LogWriter> copy = LogWriter::create(env, to);
   if (!copy) return copy.error();
   RecordCopier copier(*copy);
   Result<LogSummary> copied = scan_log(env, from, copier);
   Result<> finished = copied ? copy->finish() : Result<>(copied.error());
-  if (!finished) env.DeleteFile(to).PermitUncheckedError();
-  return finished;
+  if (finished) return copier.hash();
+  env.DeleteFile(to).PermitUncheckedError();
+  return finished.error();
 }
 
 Result<> replace_by_intact_copy(rocksdb::Env& env, const LogPlaces& places, const std::string& name) {
+  constexpr size_t kHashDigits = 16;
   const std::string path = places.store + "/" + name, copy = path + ".intact";
-  if (Result<> copied = copy_intact(env, path, copy); !copied) return copied;
-  rocksdb::Status status = set_aside(env, places, name);
+  Result<Sha256> intact = copy_intact(env, path, copy);
+  if (!intact) return intact.error();
+  rocksdb::Status status = set_aside(env, path, places.damaged, name + "." + intact->hex().substr(0, kHashDigits));
   if (status.ok()) status = env.RenameFile(copy, path);
   if (status.ok()) status = sync_env_directory(env, places.store);
   return status.ok() ? Result<>() : Result<>(disk_error("set " + path + " aside", status));
 }
 
-Result<std::vector<std::string>> log_names(rocksdb::Env& env, const std::string& directory) {
-  Result<std::vector<LogFile>> logs = list_logs(env, directory);
-  if (!logs) return logs.error();
-  std::vector<std::string> names;
-  for (const LogFile& log : *logs) names.push_back(log.name);
-  return names;
+Result<std::vector<LogState>> scan_logs(rocksdb::Env& env, const std::string& directory) {
+  Result<std::vector<LogFile>> files = list_logs(env, directory);
+  if (!files) return files.error();
+  std::vector<LogState> logs;
+  for (const LogFile& file : *files) {
+    NullVisitor ignore;
+    Result<LogSummary> found = scan_log(env, directory + "/" + file.name, ignore);
+    if (!found) return found.error();
+    if (found->records > 0) {
+      for (LogState& earlier : logs) earlier.is_cut_short = earlier.summary.incomplete_from.has_value();
+    }
+    logs.push_back({file.name, *found});
+  }
+  return logs;
 }
 
 Result<> repair_logs(rocksdb::Env& env, const LogPlaces& places) {
-  Result<std::vector<LogFile>> logs = list_logs(env, places.store);
+  Result<std::vector<LogState>> logs = scan_logs(env, places.store);
   if (!logs) return logs.error();
-  for (const LogFile& log : *logs) {
+  for (const LogState& log : *logs) {
     if (Result<> repaired = repair_log(env, places, log); !repaired) return repaired;
   }
   return {};
 }
 
 Result<std::vector<std::string>> logs_set_aside(rocksdb::Env& env, const LogPlaces& places) {
-  return log_names(env, places.damaged);
+  Result<std::vector<LogFile>> logs = list_logs(env, places.damaged);
+  if (!logs) return logs.error();
+  std::vector<std::string> names;
+  for (const LogFile& log : *logs) names.push_back(log.name);
+  return names;
 }
 
-Result<std::vector<LogLoss>> losses_of(rocksdb::Env& env, const LogPlaces& places, const std::string& log,
-                                       uint32_t stage_family) {
+Result<std::vector<LogLoss>> losses_of(rocksdb::Env& env, const std::string& path, uint32_t stage_family, LogEnd end) {
   LossFinder finder(stage_family);
-  Result<LogSummary> found = scan_log(env, places.damaged + "/" + log, finder);
+  Result<LogSummary> found = scan_log(env, path, finder);
   if (!found) return found.error();
+  if (found->incomplete_from && end == LogEnd::kIsComplete) {
+    const LogRange rest{*found->incomplete_from, found->bytes - *found->incomplete_from};
+    if (Result<> added = finder.on_damage(rest); !added) return added.error();
+  }
   return finder.take();
 }
 

@@ -2,7 +2,8 @@
 //
 // Purpose: RocksDB stops at the first record that it cannot read and silently drops all acknowledged records behind it.
 // repair_logs() moves a damaged log to DIR/damaged and replaces it with a copy of its intact records. It truncates a
-// log whose last record a crash left incomplete. A log stays in DIR/damaged until the operator deletes it; losses_of()
+// log whose last record a crash left incomplete. A log before others that have records cannot end so: it was synced
+// before they were written, and is damaged. A log stays in DIR/damaged until the operator deletes it; losses_of()
 // derives from it what was lost, at every start until the store has recorded that.
 // Crashes: repair_logs() is idempotent; the damaged log gets its second name before the copy replaces the first.
 // Thread safety: none needed; the caller must hold the store's lock. Errors: failed reads and writes, a full disk
@@ -17,6 +18,7 @@
 #include <rocksdb/env.h>
 
 #include "base/result.h"
+#include "base/sha256.h"
 #include "store/wal/log_scan.h"
 
 namespace fathom::store {
@@ -34,6 +36,13 @@ struct LogLoss {
   std::optional<StagedBatch> after;
 };
 
+struct LogState {
+  std::string name;
+  LogSummary summary;
+  bool is_cut_short = false;  // incomplete, though a later log has records
+  bool is_damaged() const { return summary.damages > 0 || is_cut_short; }
+};
+
 struct LogPlaces {
   std::string store;    // where RocksDB keeps its logs
   std::string damaged;  // where damaged logs are kept
@@ -41,23 +50,28 @@ struct LogPlaces {
 
 Result<> repair_logs(rocksdb::Env& env, const LogPlaces& places);
 
-// Names of the logs in a directory, the oldest first. A missing directory has none.
-Result<std::vector<std::string>> log_names(rocksdb::Env& env, const std::string& directory);
+// The logs in a directory, the oldest first. A missing directory has none.
+Result<std::vector<LogState>> scan_logs(rocksdb::Env& env, const std::string& directory);
 
 // Durable when it returns.
 Result<> truncate_log(rocksdb::Env& env, const std::string& path, uint64_t size);
 
-// Writes the intact records of a log to a new file, and syncs it.
-Result<> copy_intact(rocksdb::Env& env, const std::string& from, const std::string& to);
+// Writes the intact records of a log to a new file, and syncs it. Returns the hash of these records.
+Result<Sha256> copy_intact(rocksdb::Env& env, const std::string& from, const std::string& to);
 
-// Links the file `name` of the store into places.damaged and replaces it with a copy of its intact records.
+// Links the file `name` of the store into places.damaged and replaces it with a copy of its intact records. The hash of
+// these is part of the link's name: another damage of the same log gets another name, even if the first link is gone.
 Result<> replace_by_intact_copy(rocksdb::Env& env, const LogPlaces& places, const std::string& name);
 
 // The names of the damaged logs that were moved aside, the oldest first.
 Result<std::vector<std::string>> logs_set_aside(rocksdb::Env& env, const LogPlaces& places);
 
-// The losses in one log of places.damaged, ordered by offset. `stage_family`: RocksDB's id of the stage family.
-Result<std::vector<LogLoss>> losses_of(rocksdb::Env& env, const LogPlaces& places, const std::string& log,
-                                       uint32_t stage_family);
+// Whether an incomplete last record is a loss.
+enum class LogEnd { kMayBeIncomplete, kIsComplete };
+
+// The losses in one log, ordered by offset. `stage_family`: RocksDB's id of the stage family. A log that was set aside
+// was complete.
+Result<std::vector<LogLoss>> losses_of(rocksdb::Env& env, const std::string& path, uint32_t stage_family,
+                                       LogEnd end = LogEnd::kIsComplete);
 
 }  // namespace fathom::store

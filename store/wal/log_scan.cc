@@ -17,6 +17,7 @@ class LogScan {
   explicit LogScan(LogVisitor& visitor) : visitor_(visitor) {}
 
   Result<> add(std::string_view block, uint64_t offset, bool last) {
+    summary_.bytes = offset + block.size();
     LogBlock parts(block, last);
     for (LogBlock::Part part = parts.next(); part != LogBlock::Part::kEnd; part = parts.next()) {
       if (Result<> added = add(part, {offset + parts.offset(), parts.size()}, parts.fragment()); !added) return added;

@@ -35,6 +35,7 @@ class LogVisitor {
 };
 
 struct LogSummary {
+  uint64_t bytes = 0;  // of the file
   uint64_t records = 0;
   uint64_t damages = 0;
   bool corrected = false;                   // a header had a wrong bit; its record is complete

@@ -10,7 +10,6 @@ namespace fathom::store {
 
 namespace {
 
-constexpr size_t kManifests = 2;
 constexpr std::string_view kPrefix = "MANIFEST-";
 
 std::string path_of(const std::string& store) {
@@ -45,8 +44,14 @@ std::optional<uint64_t> ManifestSizes::synced_bytes(const std::string& manifest)
 
 void ManifestSizes::set(const std::string& manifest, uint64_t synced_bytes) {
   std::erase_if(sizes_, [&](const auto& size) { return size.first == manifest; });
-  if (sizes_.size() == kManifests) sizes_.erase(sizes_.begin());
   sizes_.emplace_back(manifest, synced_bytes);
+}
+
+void ManifestSizes::keep(const std::string& current) {
+  if (sizes_.empty()) return;
+  const auto kept =
+      std::remove_if(sizes_.begin(), sizes_.end() - 1, [&](const auto& size) { return size.first != current; });
+  sizes_.erase(kept, sizes_.end() - 1);
 }
 
 rocksdb::Status ManifestSizes::write(rocksdb::Env& env, const std::string& store) const {

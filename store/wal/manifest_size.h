@@ -2,8 +2,9 @@
 //
 // Purpose: a crash may leave anything behind the last sync of the manifest, because a disk reorders writes; damage in
 // front of it costs sorted files. Only this record of the size tells the two apart. DIR/store/manifest-size holds it
-// for the last two manifests, because CURRENT names a new manifest only after that is synced
-// (docs/formats/data-directory.md). Thread safety: none. Units: bytes. Errors: a missing or damaged file knows nothing.
+// for the last manifest and for the one that CURRENT names, because CURRENT names a new manifest only after that is
+// synced (docs/formats/data-directory.md). Thread safety: none. Units: bytes. Errors: a missing or damaged file knows
+// nothing.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +24,8 @@ class ManifestSizes {
 
   std::optional<uint64_t> synced_bytes(const std::string& manifest) const;
   void set(const std::string& manifest, uint64_t synced_bytes);
+  // Forgets all but `current`, which may be empty, and the manifest that was set last.
+  void keep(const std::string& current);
   rocksdb::Status write(rocksdb::Env& env, const std::string& store) const;
 
  private:
