@@ -111,10 +111,13 @@ void Ingest::append(std::shared_ptr<Pending> pending) {
   std::vector<store::BatchPtr> batches = std::exchange(pending->decoded.batches, {});
   // One more than there are batches, so that the last answer cannot come before the last append.
   pending->batches_left = batches.size() + 1;
+  // gRPC has several threads; HTTP's one must not block.
+  const bool may_block = pending->transport == Transport::kGrpc && batches.size() == 1;
   for (const store::BatchPtr& batch : batches) {
-    store_.append(batch, [pending, spans = batch->rows().size()](const store::AppendResult& result) {
+    auto done = [pending, spans = batch->rows().size()](const store::AppendResult& result) {
       pending->ingest->appended(*pending, spans, result);
-    });
+    };
+    may_block ? store_.append_here(batch, std::move(done)) : store_.append(batch, std::move(done));
     if (options_.observer) options_.observer->took(*batch);  // while the store waits for the disk
   }
   appended(*pending, 0, {});

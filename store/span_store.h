@@ -199,6 +199,11 @@ class SpanStore {
   // Takes a batch to be made durable. `done` is called exactly once, from a thread of the store's, when the batch is
   // durable *and* visible to queries, or refused; it must not block. Idempotent by the batch's identity for an hour.
   virtual void append(BatchPtr batch, std::function<void(AppendResult)> done) = 0;
+  // The same, but it may block for a sync of the disk and call `done` from the caller's thread. A single batch is
+  // durable sooner this way.
+  virtual void append_here(BatchPtr batch, std::function<void(AppendResult)> done) {
+    append(std::move(batch), std::move(done));
+  }
 
   virtual Result<SlowPage> slowest(const Filter& filter, By by, size_t limit, const std::optional<Cursor>& cursor,
                                    QueryBudget& budget) = 0;

@@ -136,11 +136,18 @@ Committer::Numbered Committer::number_operations(const Batch& batch) {
   return numbered;
 }
 
+Committer::Pending Committer::number(BatchPtr batch, std::function<void(AppendResult)> done) {
+  Numbered numbered = number_operations(*batch);
+  return {std::move(batch), std::move(numbered), std::move(done), now_monotonic_nano(), 0, false};
+}
+
 void Committer::append(BatchPtr batch, std::function<void(AppendResult)> done) {
   if (batch->rows().empty()) return done({});
-  uint64_t bytes = batch->encoded().size();
-  Numbered numbered = number_operations(*batch);
-  Pending pending{std::move(batch), std::move(numbered), std::move(done), now_monotonic_nano(), 0, false};
+  queue(number(std::move(batch), std::move(done)));
+}
+
+void Committer::queue(Pending pending) {
+  const uint64_t bytes = pending.batch->encoded().size();
   {
     std::unique_lock lock(mutex_);
     if (!stopping_ && queued_bytes_ + bytes <= engine_.options.queue_bytes) {
@@ -153,6 +160,30 @@ void Committer::append(BatchPtr batch, std::function<void(AppendResult)> done) {
   }
   refused_batches("queue_full").add();
   pending.done(retryable("the store's queue is full; try again"));
+}
+
+void Committer::append_here(BatchPtr batch, std::function<void(AppendResult)> done) {
+  if (batch->rows().empty()) return done({});
+  Pending pending = number(std::move(batch), std::move(done));
+  if (!begin_here()) return queue(std::move(pending));
+  std::vector<Pending> group;
+  group.push_back(std::move(pending));
+  commit(group);
+  end_here();
+}
+
+// The caller of append_here() must not wait for anything but its own batch.
+bool Committer::begin_here() {
+  std::lock_guard lock(mutex_);
+  if (!is_thread_idle_ || is_committing_here_ || has_work() || !has_room_in_memory()) return false;
+  is_committing_here_ = true;
+  return true;
+}
+
+void Committer::end_here() {
+  std::lock_guard lock(mutex_);
+  is_committing_here_ = false;
+  if (has_work()) wake_.notify_one();
 }
 
 uint64_t Committer::rotate(bool new_partition) {
@@ -240,7 +271,9 @@ void Committer::run() {
 
 bool Committer::take_group(std::vector<Pending>& group) {
   std::unique_lock lock(mutex_);
-  wake_.wait(lock, [this] { return stopping_ || rotate_wanted_ || task_ || !queue_.empty(); });
+  is_thread_idle_ = true;
+  wake_.wait(lock, [this] { return !is_committing_here_ && has_work(); });
+  is_thread_idle_ = false;
   uint64_t bytes = 0;
   while (!queue_.empty() && bytes < kGroupBytes) {
     bytes += queue_.front().batch->encoded().size();
@@ -418,12 +451,16 @@ bool Committer::room_on_disk(const std::vector<Pending>& group) {
 
 // Waits a little for the sealer when it is behind, then says whether rows may go into memory.
 bool Committer::room_in_memory() {
-  auto room = [this] { return engine_.views.get()->generations.size() <= engine_.options.sealing_limit + 1; };
   std::unique_lock lock(mutex_);
   const uint64_t deadline_nano = sealed_.now_nano() + kSealPatienceNano;
   // A drop must not wait for this: sealing waits for the drop.
-  while (sealed_.wait_until(lock, deadline_nano, [&] { return stopping_ || task_ || room(); }) && task_) run_task(lock);
-  return room();
+  const auto may_go_on = [this] { return stopping_ || task_ || has_room_in_memory(); };
+  while (sealed_.wait_until(lock, deadline_nano, may_go_on) && task_) run_task(lock);
+  return has_room_in_memory();
+}
+
+bool Committer::has_room_in_memory() const {
+  return engine_.views.get()->generations.size() <= engine_.options.sealing_limit + 1;
 }
 
 void Committer::rotate_if_due(uint64_t now) {

@@ -174,6 +174,10 @@ void RocksStore::append(BatchPtr batch, std::function<void(AppendResult)> done) 
   impl_->committer->append(std::move(batch), std::move(done));
 }
 
+void RocksStore::append_here(BatchPtr batch, std::function<void(AppendResult)> done) {
+  impl_->committer->append_here(std::move(batch), std::move(done));
+}
+
 Result<SlowPage> RocksStore::slowest(const Filter& filter, By by, size_t limit, const std::optional<Cursor>& cursor,
                                      QueryBudget& budget) {
   return ask_again_after_drop(impl_->engine, [&] {

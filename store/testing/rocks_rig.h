@@ -50,7 +50,7 @@ class RocksRig {
   std::unique_ptr<RocksStore> store_;
 };
 
-// One attempt, and its answer.
+// One attempt, and its answer; half of all batches by append_here().
 AppendResult append_once(SpanStore& store, BatchPtr batch);
 // A trace's spans; nothing when it is not stored. Any other fault fails the test.
 std::optional<StoredTrace> stored_trace(SpanStore& store, uint64_t number);

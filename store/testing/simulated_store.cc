@@ -53,12 +53,13 @@ std::vector<AppendResult> SimulatedStore::append(const std::vector<BatchPtr>& ba
   std::vector<AppendResult> results(batches.size());
   size_t waiting = batches.size();
   for (size_t i = 0; i < batches.size(); ++i) {
-    store_->append(batches[i], [&, i](AppendResult result) {
+    auto done = [&, i](AppendResult result) {
       std::lock_guard lock(mutex);
       results[i] = std::move(result);
       --waiting;
       scheduler_.notify(&waiting);
-    });
+    };
+    batches.size() == 1 ? store_->append_here(batches[i], done) : store_->append(batches[i], done);
   }
   std::unique_lock lock(mutex);
   while (waiting > 0) scheduler_.wait(&waiting, lock, Scheduler::kNoDeadline);

@@ -1,0 +1,59 @@
+// append_here(): on the caller's thread while nothing else is committed, and in the queue otherwise.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <thread>
+#include <vector>
+
+#include "store/testing/rocks_rig.h"
+
+namespace fathom::store::testing {
+namespace {
+
+class RocksAppend : public ::testing::Test {
+ protected:
+  void SetUp() override { ASSERT_EQ(rig_.open(), ""); }
+
+  static BatchPtr batch_of(uint64_t trace) { return make_batch({test_span(trace, 1, 0, 10)}); }
+  // The thread that answers.
+  std::thread::id answered_by(uint64_t trace) {
+    std::promise<std::thread::id> answered;
+    rig_.store().append_here(batch_of(trace), [&](const AppendResult& result) {
+      EXPECT_EQ(result.outcome, AppendOutcome::kDurable);
+      answered.set_value(std::this_thread::get_id());
+    });
+    return answered.get_future().get();
+  }
+
+  RocksRig rig_;
+};
+
+TEST_F(RocksAppend, AnIdleStoreCommitsOnTheCallersThread) {
+  uint64_t trace = 0;
+  EXPECT_TRUE(eventually([&] { return answered_by(++trace) == std::this_thread::get_id(); }));
+  EXPECT_TRUE(stored_trace(rig_.store(), trace));
+  EXPECT_TRUE(append_once(rig_.store(), batch_of(trace)).duplicate);
+}
+
+// Each answer comes once, from whatever thread, and nothing is lost or doubled while the store seals.
+TEST_F(RocksAppend, CallersAndTheQueueDoNotDisturbEachOther) {
+  constexpr uint64_t kThreads = 4, kBatches = 200;
+  std::atomic<uint64_t> durable = 0;
+  std::vector<std::jthread> threads;
+  for (uint64_t thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (uint64_t i = 1; i <= kBatches; ++i) {
+        durable += append_once(rig_.store(), batch_of(thread * kBatches + i)).outcome == AppendOutcome::kDurable;
+      }
+    });
+  }
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(rig_.store().settle().ok());
+  threads.clear();
+  EXPECT_EQ(durable, kThreads * kBatches);
+  ASSERT_EQ(rig_.reopen(), "");
+  EXPECT_EQ(counted_spans(rig_.store()), kThreads * kBatches);
+}
+
+}  // namespace
+}  // namespace fathom::store::testing
