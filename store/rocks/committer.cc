@@ -195,7 +195,7 @@ uint64_t Committer::rotate(bool new_partition) {
   return frozen_sequence_;
 }
 
-// The committer's thread does this, because nobody else may replace the generation that takes rows.
+// The committer's thread does this: while it runs, no other thread replaces the generation that takes rows.
 void Committer::revise_generations(size_t dropped, const std::function<void(View&)>& change) {
   std::unique_lock lock(mutex_);
   bool done = false;

@@ -33,7 +33,8 @@ Result<> make_ingest_directory(const std::string& path) {
   return error ? Result<>(invalid("cannot create " + path + "/ingest: " + error.message())) : Result<>();
 }
 
-// What a crash left between writing a file and ingesting it belongs to nobody, once the directory is ours alone.
+// Removes files that a crash left between their creation and their ingestion. Call it while the store is locked: then
+// no process uses them.
 void remove_leftovers(const std::string& path) {
   std::error_code error;
   for (const auto& left : std::filesystem::directory_iterator(path + "/ingest", error)) {

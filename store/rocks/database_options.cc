@@ -89,9 +89,9 @@ void tune_overlapping(rocksdb::Options& family, const std::shared_ptr<const Live
   family.compaction_filter_factory = std::make_shared<DroppedPartitionFilterFactory>(live, partition_of);
 }
 
-// The manners of RocksDB's threads. A full disk is our own business: maintenance sees when there is room and resumes at
-// once, where RocksDB's own recovery would try every few seconds and be in the way meanwhile. What it notes of a fault:
-// see may_ingest().
+// Lowers the priority of compaction and records background errors, which may_ingest() reads. It disables RocksDB's own
+// recovery from a full disk, which retries every few seconds and interferes meanwhile. Maintenance checks for free
+// space and resumes RocksDB at once.
 class FaultListener : public rocksdb::EventListener {
  public:
   explicit FaultListener(std::shared_ptr<DatabaseFaults> faults) : faults_(std::move(faults)) {}

@@ -20,7 +20,7 @@ struct DiskSpace {
   bool has_room_for_capture(uint64_t bytes) const { return has_room_for(reserve_bytes + bytes); }
 };
 
-// Whether it took writes before. Whoever sees that it does not sees it in the metric, too.
+// Returns whether the store accepted writes before. Updates the metric fathom_store_writable before `engine.writable`.
 bool set_writable(Engine& engine, bool writable);
 // Takes no writes from now on, and says so in the log, unless it was so before.
 void refuse_writes(Engine& engine, const DiskSpace& space);

@@ -32,7 +32,7 @@ struct Engine {
     return static_cast<uint32_t>(received_unix_nano / options.partition_nano);
   }
 
-  RocksOptions options;  // constant but for what RocksStore::set_limits() changes
+  RocksOptions options;  // constant, except what RocksStore::set_limits() changes
   std::shared_ptr<LivePartitions> live = std::make_shared<LivePartitions>();
   std::unique_ptr<Database> database;
   std::unique_ptr<ClockKeeper> clock_keeper;

@@ -1,7 +1,7 @@
 // Deletes the rows of the stage that a generation in memory was read from or written to.
 //
-// Purpose: a start ignores the rows up to the last sealed sequence, so the deletion only gives back room and need not
-// be durable. Thread safety: one thread at a time per generation. Errors: logged; the rest is deleted by nobody, but is
+// Purpose: a start ignores the rows up to the last sealed sequence, so the deletion only frees space and need not be
+// durable. Thread safety: one thread at a time per generation. Errors: logged; the remaining rows are never deleted and
 // never read again.
 #pragma once
 
