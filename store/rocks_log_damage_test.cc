@@ -167,9 +167,11 @@ TEST_F(RocksLogDamage, CountsTheLossAtTheEndOfAnEarlierLog) {
 // The power failed during the write, so it was never acknowledged.
 TEST_F(RocksLogDamage, AnIncompleteLastRecordIsNoLoss) {
   const std::string bytes = read(log());
+  const uint64_t cut_before = metric("fathom_store_cut_log_bytes_total");
   write(log(), bytes.substr(0, bytes.size() - 20));
   ASSERT_EQ(rig_.open(), "");
   EXPECT_EQ(missing_traces(), std::vector<uint64_t>{kBatches});
+  EXPECT_GT(metric("fathom_store_cut_log_bytes_total"), cut_before);
   EXPECT_TRUE(rig_.store().losses().empty());
   EXPECT_EQ(counted(), 0u);
   EXPECT_EQ(set_aside(), 0u);

@@ -64,6 +64,21 @@ class RocksManifestDamage : public ::testing::Test {
   RocksRig rig_;
 };
 
+TEST_F(RocksManifestDamage, AMissingTableIsDamageWithAnAdvice) {
+  for (const std::string& table : tables()) {
+    SCOPED_TRACE(table);
+    fs::rename(table, table + ".gone");
+    const auto opened = RocksStore::open(rig_.options());
+    ASSERT_FALSE(opened.ok());
+    EXPECT_EQ(opened.error().code, ErrorCode::kCorrupt);
+    EXPECT_NE(opened.error().message.find("fathom store repair " + rig_.path()), std::string::npos)
+        << opened.error().message;
+    fs::rename(table + ".gone", table);
+  }
+  ASSERT_EQ(rig_.open(), "");
+  expect_both_traces();
+}
+
 TEST_F(RocksManifestDamage, CorrectsALengthWithOneWrongBit) {
   lengthen_record(3);
   ASSERT_EQ(rig_.open(), "");

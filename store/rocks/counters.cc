@@ -28,6 +28,10 @@ Counter& lost_batches() {
   return counter("fathom_store_lost_batches_total", "Acknowledged batches that damage to the disk destroyed, at most");
 }
 
+Counter& cut_log_bytes() {
+  return counter("fathom_store_cut_log_bytes_total", "Bytes of an incomplete last record that a start cut off a log");
+}
+
 Counter& duplicate_batches() {
   return counter("fathom_duplicate_batches_total", "Batches that were stored already and acknowledged again");
 }
@@ -81,6 +85,7 @@ void register_counters() {
     limited_parts(limit);
   for (const char* index : {"slow", "latency", "straddle", "corrected", "lost"}) lost_index_values(index);
   lost_batches();
+  cut_log_bytes();
   duplicate_batches();
   stored_spans();
   trace_lookup_failures();

@@ -20,6 +20,7 @@
 #include "store/rocks/upgrade_backup.h"
 #include "store/rocks/upgrade_keeper.h"
 #include "store/wal/manifest_repair.h"
+#include "store/wal/repair_advice.h"
 
 namespace fathom::store {
 
@@ -47,11 +48,16 @@ Error in_use(const std::string& path, const std::string& holder) {
                      "; one server at a time can: end that one, or choose another --data directory");
 }
 
+// RocksDB has no code for a lock that another process, or this one, holds.
+bool is_lock_held(const rocksdb::Status& status) {
+  const std::string text = status.ToString();
+  return status.IsIOError() &&
+         (text.find("lock file") != std::string::npos || text.find("lock hold") != std::string::npos);
+}
+
 Error open_error(const rocksdb::Status& status, const std::string& path) {
   bool forbidden = status.ToString().find("Permission denied") != std::string::npos;
-  if (status.IsIOError() && !forbidden && status.ToString().find("lock") != std::string::npos) {
-    return in_use(path, "another process");
-  }
+  if (!forbidden && is_lock_held(status)) return in_use(path, "another process");
   Error error = from_status(status, "open " + path);
   if (forbidden) error.message += directory_cure(path, EACCES);
   // Only a lock that is held and a disk that is full pass by themselves.
@@ -176,9 +182,11 @@ Result<std::unique_ptr<Database>> Database::open(const RocksOptions& options,
   whole.avoid_flush_during_recovery = true;
   // repair_logs() has removed incomplete and damaged records, so RocksDB must not find any.
   whole.wal_recovery_mode = rocksdb::WALRecoveryMode::kAbsoluteConsistency;
-  if (Result<> repaired = repair_logs_alone(*whole.env, options.path); !repaired) return repaired.error();
+  if (Result<> repaired = repair_logs_alone(*whole.env, options.path); !repaired) {
+    return with_repair_advice(repaired.error(), options.path);
+  }
   rocksdb::Status status = open_families(whole, options.path + "/store", all.families, &handles, &db);
-  if (!status.ok()) return open_error(status, options.path);
+  if (!status.ok()) return with_repair_advice(open_error(status, options.path), options.path);
   database->db_.reset(db);
   remove_leftovers(options.path);
   std::copy(handles.begin(), handles.end(), database->handles_.begin());

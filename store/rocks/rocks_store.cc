@@ -19,6 +19,7 @@
 #include "store/rocks/statistics.h"
 #include "store/rocks/times_scan.h"
 #include "store/rocks/trace_pages.h"
+#include "store/wal/repair_advice.h"
 
 namespace fathom::store {
 
@@ -58,6 +59,7 @@ struct RocksStore::Impl {
     engine.views.update([](View& view) { view = View(); });
   }
 
+  Result<> start();
   Result<> load();
   Result<> load_partitions();
   Result<> load_segments();
@@ -68,6 +70,17 @@ struct RocksStore::Impl {
   std::unique_ptr<Maintenance> maintenance;
   std::unique_ptr<Captures> captures;
 };
+
+Result<> RocksStore::Impl::start() {
+  if (Result<> loaded = load(); !loaded) return loaded;
+  committer = std::make_unique<Committer>(engine);
+  maintenance = std::make_unique<Maintenance>(engine, *committer);
+  if (Result<> recovered = maintenance->recover(); !recovered) return recovered;
+  if (Result<> started = committer->start([this] { maintenance->wake(); }); !started) return started;
+  maintenance->start();
+  captures = std::make_unique<Captures>(engine);
+  return captures->start();
+}
 
 Result<> RocksStore::Impl::load() {
   if (Result<> loaded = load_partitions(); !loaded) return loaded;
@@ -156,17 +169,7 @@ Result<std::unique_ptr<RocksStore>> RocksStore::open(RocksOptions options) {
   Result<std::unique_ptr<Database>> database = Database::open(impl->engine.options, impl->engine.live);
   if (!database) return database.error();
   impl->engine.database = std::move(*database);
-  if (Result<> loaded = impl->load(); !loaded) return loaded.error();
-  impl->committer = std::make_unique<Committer>(impl->engine);
-  impl->maintenance = std::make_unique<Maintenance>(impl->engine, *impl->committer);
-  Maintenance* maintenance = impl->maintenance.get();
-  if (Result<> recovered = maintenance->recover(); !recovered) return recovered.error();
-  if (Result<> started = impl->committer->start([maintenance] { maintenance->wake(); }); !started) {
-    return started.error();
-  }
-  maintenance->start();
-  impl->captures = std::make_unique<Captures>(impl->engine);
-  if (Result<> started = impl->captures->start(); !started) return started.error();
+  if (Result<> started = impl->start(); !started) return with_repair_advice(started.error(), impl->engine.options.path);
   return std::unique_ptr<RocksStore>(new RocksStore(std::move(impl)));
 }
 

@@ -1,6 +1,7 @@
 #include "store/wal/log_block.h"
 
 #include <bit>
+#include <vector>
 
 #include <boost/crc.hpp>
 
@@ -101,10 +102,20 @@ size_t LogBlock::find_next(size_t at) const {
     const size_t end = at + kFragmentHeaderBytes + header_of(bytes_.substr(at)).length;
     if (end <= bytes_.size() && (ends_at(end) || read(end))) return end;
   }
-  for (size_t candidate = at + 1; candidate < bytes_.size(); ++candidate) {
-    if (read(candidate)) return candidate;
+  return first_of_chain(at + 1);
+}
+
+// The first offset from which one intact fragment follows another up to the end of the block. What looks like fragments
+// inside a payload does not end where the payload does. An incomplete last fragment proves nothing.
+size_t LogBlock::first_of_chain(size_t from) const {
+  size_t first = bytes_.size();
+  std::vector<bool> leads_to_end(bytes_.size() + 1);
+  for (size_t at = bytes_.size(); at >= from; --at) {
+    std::optional<Fragment> fragment = read(at);
+    leads_to_end[at] = fragment ? leads_to_end[end_of(*fragment)] : ends_at(at);
+    if (fragment && leads_to_end[at]) first = at;
   }
-  return bytes_.size();
+  return first;
 }
 
 bool LogBlock::is_incomplete(size_t at) const {

@@ -4,8 +4,8 @@
 // finds every intact fragment. Shapes: docs/formats/wal.md. A block is 32 KiB, less at the end
 // of the log, and no fragment crosses its end. Thread safety: none needed, plain values; views point into the block.
 // A header with one wrong bit is corrected if the checksum proves that exactly one correction is possible.
-// The input is hostile: a span's value may contain what looks like fragments, so the inside of a fragment is searched
-// only where its header does not say where it ends.
+// The input is hostile: a span's value may contain what looks like fragments. So the inside of a fragment is searched
+// only where its header does not say where it ends, and what is found must lead to the end of the block.
 #pragma once
 
 #include <cstddef>
@@ -55,6 +55,7 @@ class LogBlock {
   std::optional<Fragment> correct(size_t at) const;
   size_t end_of(const Fragment& fragment) const;
   size_t find_next(size_t at) const;
+  size_t first_of_chain(size_t from) const;
   bool is_incomplete(size_t at) const;
 
   const std::string_view bytes_;

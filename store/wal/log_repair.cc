@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/log.h"
+#include "store/rocks/counters.h"
 #include "store/rocks/keys.h"
 #include "store/wal/log_writer.h"
 #include "store/wal/replace_env_file.h"
@@ -86,10 +87,18 @@ uint64_t damaged_places(const LogState& log) {
   return log.summary.damages + (log.is_cut_short ? 1 : 0);
 }
 
+Result<> cut_incomplete(rocksdb::Env& env, const std::string& path, const LogSummary& log) {
+  const uint64_t bytes = log.bytes - *log.incomplete_from;
+  cut_log_bytes().add(bytes);
+  log_warning("the log " + path + " ends within a record, whose write a crash interrupted; its " +
+              std::to_string(bytes) + " bytes are cut off");
+  return truncate_log(env, path, *log.incomplete_from);
+}
+
 Result<> repair_log(rocksdb::Env& env, const LogPlaces& places, const LogState& log) {
   const std::string path = places.store + "/" + log.name;
   if (log.summary.incomplete_from && !log.is_cut_short) {
-    if (Result<> cut = truncate_log(env, path, *log.summary.incomplete_from); !cut) return cut;
+    if (Result<> cut = cut_incomplete(env, path, log.summary); !cut) return cut;
   }
   if (!log.is_damaged() && !log.summary.corrected) return {};
   log_error("the log " + path + " is damaged in " + std::to_string(damaged_places(log)) + " places; it is moved to " +

@@ -169,6 +169,17 @@ TEST_F(LogScanTest, RejectsRecordsInsideADamagedRecord) {
   }
 }
 
+// The disk loses the header of the record around them: nothing says where it ends.
+TEST_F(LogScanTest, RejectsRecordsInsideARecordWhoseHeaderIsLost) {
+  std::string inner;
+  while (inner.size() < 4000) inner += write({noise(50, 10)});
+  const std::vector<std::string> records = {noise(20, 12), noise(600, 13) + inner + noise(30, 15), noise(20, 14)};
+  std::string bytes = write(records);
+  bytes.replace(20 + kFragmentHeaderBytes, 512, std::string(512, '\0'));
+  scan(bytes);
+  EXPECT_EQ(found_.records, (std::vector<std::string>{records.front(), records.back()}));
+}
+
 class LogScanOfRocksDb : public LogScanTest {
  protected:
   rocksdb::DB* open() {

@@ -14,11 +14,6 @@ namespace {
 
 constexpr std::string_view kManifestPrefix = "MANIFEST-";
 
-std::string repair_advice(const std::string& store) {
-  const std::string directory = store.substr(0, store.rfind('/'));
-  return "; run 'fathom store repair " + directory + " NEW_DIR' to salvage what is intact";
-}
-
 Result<bool> is_data(rocksdb::Env& env, const std::string& path) {
   if (path.ends_with(".sst")) return true;
   if (!path.ends_with(".log")) return false;
@@ -98,7 +93,7 @@ Result<> check_without_current(rocksdb::Env& env, const LogPlaces& places) {
     Result<bool> data = is_data(env, places.store + "/" + name);
     if (!data) return data.error();
     if (*data) {
-      return corrupt(places.store + " has data (" + name + ") but no file CURRENT" + repair_advice(places.store));
+      return corrupt(places.store + " has data (" + name + ") but no file CURRENT");
     }
   }
   return {};
@@ -109,10 +104,10 @@ Result<std::string> current_manifest(rocksdb::Env& env, const std::string& store
   rocksdb::Status status = rocksdb::ReadFileToString(&env, store + "/CURRENT", &name);
   if (!status.ok()) return corrupt("cannot read " + store + "/CURRENT: " + status.ToString());
   const bool is_name = name.starts_with(kManifestPrefix) && name.ends_with('\n');
-  if (!is_name) return corrupt(store + "/CURRENT does not name a manifest" + repair_advice(store));
+  if (!is_name) return corrupt(store + "/CURRENT does not name a manifest");
   name.pop_back();
   if (!env.FileExists(store + "/" + name).ok()) {
-    return corrupt("CURRENT names " + store + "/" + name + ", which is missing" + repair_advice(store));
+    return corrupt("CURRENT names " + store + "/" + name + ", which is missing");
   }
   return store + "/" + name;
 }
@@ -134,8 +129,7 @@ Result<> repair_manifest(rocksdb::Env& env, const LogPlaces& places) {
   Result<ManifestState> found = scan_manifest(env, places.store);
   if (!found) return found.error();
   if (found->damaged_from) {
-    return corrupt("the manifest " + found->path + " is damaged at byte " + std::to_string(*found->damaged_from) +
-                   repair_advice(places.store));
+    return corrupt("the manifest " + found->path + " is damaged at byte " + std::to_string(*found->damaged_from));
   }
   if (found->unsynced_from) {
     log_info("the end of " + found->path + " was never synced; it is cut off");

@@ -7,7 +7,7 @@ import sys
 from bench_trust import ROOT, PartFailed
 
 FIGURES = ["trust.kills_silent_losses", "trust.kills_doubled"]
-TARGETS = ["fathom-server", "fathom"]
+TARGETS = ["fathom-server", "fathom-agent", "fathom"]
 KILLS, QUICK_KILLS = 1000, 20
 
 
