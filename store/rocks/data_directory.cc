@@ -80,7 +80,7 @@ Error missing_version(const std::string& path, int newest) {
 
 // A directory may name the version to revert to.
 std::string revert_hint(const std::string& path) {
-  if (!pending_upgrade(path)) return "";
+  if (!has_backup(path)) return "";
   return "; or revert the upgrade with the newer program: fathom-server revert-upgrade " + path;
 }
 
