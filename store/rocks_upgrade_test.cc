@@ -292,7 +292,7 @@ TEST_P(RocksUpgradeDamage, ThatLostAPartIsFound) {
 TEST_P(RocksUpgradeDamage, ThatLostAPartIsFoundWhileItIsReverted) {
   Stop stop(0);
   ASSERT_FALSE(revert_upgrade(rig_.path(), stop.at_step()).ok());
-  for (const std::string part : {"captures", "tracepoint-rules"}) {
+  for (const std::string part : {"store", "captures", "tracepoint-rules"}) {
     SCOPED_TRACE(part);
     move("reverting/" + part, "lost");
     expect_rejected("reverting/" + part + " is missing");

@@ -128,17 +128,38 @@ Result<> replace_version(rocksdb::Env& env, const std::string& path, const std::
   return fault == ENOSPC ? unavailable(why) : invalid(why);
 }
 
+Error contradicted_version(const std::string& path, int version, const std::string& witness, int newest) {
+  const std::string says = version == 0 ? " is empty" : " says format " + std::to_string(version);
+  return corrupt(version_path(path) + says + ", but only servers of format " +
+                 std::to_string(kFirstFormatWithWitnesses) + " and newer write " + witness + ", so " +
+                 version_path(path) + " is damaged. Write the number of the format into it (this program writes " +
+                 std::to_string(newest) + "): echo " + std::to_string(newest) + " > " + version_path(path) +
+                 "; or salvage the directory: fathom store repair " + path + " NEW_DIR");
+}
+
 // Without a number: a first start, or an older server that was interrupted while it raised the version.
 Result<DirectoryFormat> check_without_number(const std::string& path, const VersionFile& file, int newest) {
   Result<bool> stored = has_store(path);
   if (!stored) return stored.error();
   if (*stored && !file.exists) return missing_version(path, newest);
-  if (*stored) return DirectoryFormat{};
+  if (*stored) {
+    Result<> checked = check_witnesses(path, 0, newest);
+    return checked ? DirectoryFormat{} : Result<DirectoryFormat>(checked.error());
+  }
   if (auto found = data_without_store(path)) return missing_store(path, *found);
   return DirectoryFormat{.version = newest, .is_new = true};
 }
 
 }  // namespace
+
+Result<> check_witnesses(const std::string& path, int version, int newest) {
+  if (version >= kFirstFormatWithWitnesses) return {};
+  for (const char* witness : kWitnesses) {
+    std::error_code ignored;
+    if (fs::exists(path + witness, ignored)) return contradicted_version(path, version, path + witness, newest);
+  }
+  return {};
+}
 
 Result<DirectoryFormat> check_data_directory(rocksdb::Env& env, const std::string& path, int newest) {
   if (Result<> made = make_directory(env, path); !made) return made.error();
@@ -150,6 +171,7 @@ Result<DirectoryFormat> check_data_directory(rocksdb::Env& env, const std::strin
   Result<int> version = parse_version(path, file.number);
   if (!version) return version.error();
   if (*version > newest) return newer_version(path, *version, newest);
+  if (Result<> checked = check_witnesses(path, *version, newest); !checked) return checked.error();
   const bool is_new = file.mark == kNewMark;
   Result<bool> stored = has_store(path);
   if (!stored) return stored.error();

@@ -103,6 +103,12 @@ Error unusable(const std::string& path, const std::string& backup, const Error& 
   return corrupt(message);
 }
 
+// The part in DIR may be the restored one. A newer store is recognised by a file that older servers do not write.
+bool may_be_restored(const std::string& path, const std::string& part, const PendingUpgrade& upgrade) {
+  const bool is_newer = part == "store" && upgrade.from < kFirstFormatWithWitnesses && exists(path + kStoreWitness);
+  return exists(path + "/" + part) && !is_newer;
+}
+
 // Before the first change nothing is restored. Parts are restored in the order of kUpgradeParts.
 Result<> check_parts_of(const std::string& path, const std::string& backup, const UpgradeManifest& manifest) {
   const bool has_begun = backup == kReverting;
@@ -113,8 +119,8 @@ Result<> check_parts_of(const std::string& path, const std::string& backup, cons
     if (exists(kept) && !is_listed)
       return corrupt(kept + " exists, but " + path + backup + "/upgrade does not list it");
     if (!is_listed) continue;
-    const bool may_be_restored = has_begun && !is_earlier_kept && exists(path + "/" + part);
-    if (!exists(kept) && !may_be_restored) return corrupt(kept + " is missing");
+    const bool is_restored = has_begun && !is_earlier_kept && may_be_restored(path, part, manifest.upgrade);
+    if (!exists(kept) && !is_restored) return corrupt(kept + " is missing");
     is_earlier_kept |= exists(kept);
   }
   return {};

@@ -8,6 +8,7 @@
 
 #include <rocksdb/sst_file_reader.h>
 
+#include "store/rocks/data_directory.h"
 #include "store/rocks/keys.h"
 
 namespace fathom::store {
@@ -120,6 +121,9 @@ void check_version_file(const std::string& path, Findings& findings) {
   if (!is_read) return findings.damaged({"version", file, "the file is missing or empty"});
   if (fault != std::errc() || end != text.data() + text.size() || version < 1) {
     return findings.damaged({"version", file, "the file holds no version number"});
+  }
+  if (Result<> checked = check_witnesses(path, version, newest_format_version()); !checked) {
+    return findings.damaged({"version", file, checked.error().message});
   }
   if (version <= newest_format_version()) return;
   findings.damaged({"version", file,
