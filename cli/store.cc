@@ -87,10 +87,13 @@ CommandLine store_repair_line(const std::string& program) {
       "retention goes on as before. A block of up to 1,024 spans is the smallest unit of loss. The server on NEW_DIR "
       "reports the losses. The command first prints the space that it needs, and stops if the file system of NEW_DIR "
       "has less. It writes NEW_DIR.unfinished and renames it at the end: an interrupted repair begins anew, and a "
-      "finished NEW_DIR is recognised and left as it is. Then start the server with --data NEW_DIR. Exits with 0 if "
+      "finished NEW_DIR is recognised and left as it is. A DIR that a newer program wrote is rejected, and so is one "
+      "with "
+      "an unfinished revert of an upgrade. Then start the server with --data NEW_DIR. Exits with 0 if "
       "nothing was lost, 7 if something was, and 5 if the repair failed.",
       {{"DIR", "the damaged data directory"},
-       {"NEW_DIR", "the new one, which must not exist or must be empty, and must not be a mount point"}},
+       {"NEW_DIR",
+        "the new one, outside of DIR, which must not exist or must be empty, and must not be a mount point"}},
       {json_flag()},
       {{program + " repair /var/lib/fathom /var/lib/fathom-new",
         "run as the user that the server runs as, so that the new directory belongs to it"}}};

@@ -177,6 +177,15 @@ TEST(RocksVerifyVersions, DirectoriesOfAllVersionsAreIntact) {
   }
 }
 
+TEST_F(RocksVerify, DoesNotAdviseToRepairANewerFormat) {
+  write_file(rig_.path() + "/version", "8\n");
+  Findings findings;
+  ASSERT_TRUE(verify_store(rig_.path(), findings).ok());
+  EXPECT_EQ(findings.damage_count(), 1u) << damages_text(findings);
+  EXPECT_NE(findings.fix().find("use the fathom that wrote it"), std::string::npos) << findings.fix();
+  EXPECT_EQ(findings.fix().find("repair"), std::string::npos) << findings.fix();
+}
+
 struct Case {
   const char* name;
   const char* part;  // that must be damaged

@@ -128,6 +128,10 @@ Result<> replace_version(rocksdb::Env& env, const std::string& path, const std::
   return fault == ENOSPC ? unavailable(why) : invalid(why);
 }
 
+Error unfinished_revert(const std::string& path) {
+  return corrupt("the upgrade of " + path + " is being reverted; finish that: fathom-server revert-upgrade " + path);
+}
+
 Error contradicted_version(const std::string& path, int version, const std::string& witness, int newest) {
   const std::string says = version == 0 ? " is empty" : " says format " + std::to_string(version);
   return corrupt(version_path(path) + says + ", but only servers of format " +
@@ -161,11 +165,16 @@ Result<> check_witnesses(const std::string& path, int version, int newest) {
   return {};
 }
 
+// Every other content of DIR/version is damage, which a repair does not need.
+Result<> check_repairable(const std::string& path, int newest) {
+  if (is_being_reverted(path)) return unfinished_revert(path);
+  Result<int> version = parse_version(path, read_version(path).number);
+  return version && *version > newest ? Result<>(newer_version(path, *version, newest)) : Result<>();
+}
+
 Result<DirectoryFormat> check_data_directory(rocksdb::Env& env, const std::string& path, int newest) {
   if (Result<> made = make_directory(env, path); !made) return made.error();
-  if (is_being_reverted(path)) {
-    return corrupt("the upgrade of " + path + " is being reverted; finish that: fathom-server revert-upgrade " + path);
-  }
+  if (is_being_reverted(path)) return unfinished_revert(path);
   const VersionFile file = read_version(path);
   if (file.number.empty()) return check_without_number(path, file, newest);
   Result<int> version = parse_version(path, file.number);

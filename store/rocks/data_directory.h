@@ -29,6 +29,10 @@ inline constexpr std::array kWitnesses = {kStoreWitness, "/clock"};
 // kCorrupt: the directory has a file that servers of format `version` do not write. 0: DIR/version is empty.
 Result<> check_witnesses(const std::string& path, int version, int newest);
 
+// Changes nothing: whether a repair may read the directory. kUnsupported: a newer program wrote it; kCorrupt: a revert
+// of its upgrade is not finished.
+Result<> check_repairable(const std::string& path, int newest);
+
 // Creates the directory when it is missing. `newest` is the newest format that this program reads.
 Result<DirectoryFormat> check_data_directory(rocksdb::Env& env, const std::string& path, int newest);
 

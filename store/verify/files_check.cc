@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <optional>
 
 #include <rocksdb/sst_file_reader.h>
 
@@ -100,6 +101,32 @@ Affected affected_by(const LogLoss& loss) {
   return affected;
 }
 
+// Nothing: not a number of a format.
+std::optional<int> version_of(const std::string& text) {
+  int version = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), version);
+  const bool is_number = fault == std::errc() && end == text.data() + text.size() && version >= 1;
+  return is_number ? std::optional(version) : std::nullopt;
+}
+
+std::optional<std::string> damage_of_version(const std::string& path, const std::string& text,
+                                             std::optional<int> version) {
+  if (text.empty()) return "the file is missing or empty";
+  if (!version) return "the file holds no version number";
+  const Result<> checked = check_witnesses(path, *version, newest_format_version());
+  return checked ? std::nullopt : std::optional(checked.error().message);
+}
+
+void report_newer(const std::string& file, const std::string& version, Findings& findings) {
+  findings.damaged({"version", file,
+                    "version " + version + " is newer than " + std::to_string(newest_format_version()) +
+                        ", the newest that this program reads; a newer fathom wrote it, or it is damaged"});
+  findings.note("the store was not checked, because this program does not read its format");
+  findings.set_fix("use the fathom that wrote it; if " + file +
+                   " is damaged, write the number of the format into it (this program writes " +
+                   std::to_string(newest_format_version()) + ")");
+}
+
 void report_log(StoreSource& source, const LogState& log, Findings& findings) {
   Result<std::vector<LogLoss>> losses = source.losses_of_log(log);
   if (!losses) return findings.damaged({"logs", log.name, losses.error().message});
@@ -110,25 +137,19 @@ void report_log(StoreSource& source, const LogState& log, Findings& findings) {
 
 }  // namespace
 
-void check_version_file(const std::string& path, Findings& findings) {
+bool check_version_file(const std::string& path, Findings& findings) {
   const std::string file = path + "/version";
   findings.checked("version");
   std::ifstream in(file);
   std::string text;
-  int version = 0;
-  const bool is_read = static_cast<bool>(in >> text);
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), version);
-  if (!is_read) return findings.damaged({"version", file, "the file is missing or empty"});
-  if (fault != std::errc() || end != text.data() + text.size() || version < 1) {
-    return findings.damaged({"version", file, "the file holds no version number"});
+  in >> text;
+  const std::optional<int> version = version_of(text);
+  if (version > newest_format_version()) {
+    report_newer(file, text, findings);
+    return false;
   }
-  if (Result<> checked = check_witnesses(path, version, newest_format_version()); !checked) {
-    return findings.damaged({"version", file, checked.error().message});
-  }
-  if (version <= newest_format_version()) return;
-  findings.damaged({"version", file,
-                    "version " + text + " is newer than " + std::to_string(newest_format_version()) +
-                        ", the newest that this program reads; a newer fathom wrote it, or it is damaged"});
+  if (auto damage = damage_of_version(path, text, version)) findings.damaged({"version", file, *damage});
+  return true;
 }
 
 void check_manifest(const StoreSource& source, Findings& findings) {

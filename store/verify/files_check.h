@@ -10,7 +10,8 @@
 
 namespace fathom::store {
 
-void check_version_file(const std::string& path, Findings& findings);
+// Whether this program reads the format; if not, the store cannot be checked.
+bool check_version_file(const std::string& path, Findings& findings);
 void check_manifest(const StoreSource& source, Findings& findings);
 void check_logs(StoreSource& source, Findings& findings);
 // Adds what check_sorted_files() will read.
