@@ -69,8 +69,15 @@ CommandLine store_verify_line(const std::string& program) {
   return {
       program + " verify",
       "check a data directory without changing it",
-      "Reads every block, index, list, record, log, capture and snapshot of DIR and compares them with each other. "
-      "Nothing in DIR is created, changed or removed. The report counts what was checked and names each damage with "
+      "Reads the version, the manifest, every log, every block of every sorted file, every capture, snapshot and "
+      "image, "
+      "kept answers, tracepoint rules and the age clock of DIR. Decodes every record, index and list, and compares "
+      "them "
+      "with each other. Of the backup of an upgrade it reads the manifest, and checks that the listed parts exist. "
+      "Nothing in DIR is created, changed or removed. "
+      "It cannot notice that a log, snapshot, image, kept answer, the rules or the clock was deleted, because no other "
+      "file names them. It does not read DIR/damaged, unfinished uploads, and the contents of DIR/before-upgrade. "
+      "The report counts what was checked and names each damage with "
       "what it affects: times, spans and traces at most. Losses that the server found and recorded earlier are "
       "listed as known. Uses at most about 150 MiB of memory and the size of the logs. Exits with 0 if DIR is intact, "
       "7 if it has damage, and 5 if it cannot be checked, for example because a server uses it.",

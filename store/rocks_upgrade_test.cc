@@ -11,6 +11,7 @@
 #include "store/rocks/upgrade_backup.h"
 #include "store/rocks/upgrade_keeper.h"
 #include "store/testing/rocks_rig.h"
+#include "store/verify/verify.h"
 
 namespace fathom::store::testing {
 namespace {
@@ -310,6 +311,37 @@ TEST_P(RocksUpgradeDamage, OfAPartThatWasRestoredIsFound) {
   move("lost", "store");
   ASSERT_TRUE(revert_upgrade(rig_.path()).ok());
   expect_reverted();
+}
+
+TEST_P(RocksUpgradeDamage, IsReportedByVerify) {
+  Findings intact;
+  ASSERT_TRUE(verify_store(rig_.path(), intact).ok());
+  EXPECT_TRUE(intact.intact());
+  EXPECT_EQ(intact.notes().size(), 1u) << "the parts of the backup are not checked";
+  std::string text = intact_;
+  text[text.find("store")] ^= 1;
+  write(text);
+  Findings damaged;
+  ASSERT_TRUE(verify_store(rig_.path(), damaged).ok());
+  ASSERT_EQ(damaged.damage_count(), 1u);
+  EXPECT_EQ(damaged.damages().front().part, "upgrade backup");
+  EXPECT_NE(damaged.damages().front().reason.find("commit-upgrade"), std::string::npos);
+}
+
+TEST_P(RocksUpgradeDamage, IsReportedByVerifyWhileItIsReverted) {
+  Stop stop(0);
+  ASSERT_FALSE(revert_upgrade(rig_.path(), stop.at_step()).ok());
+  const std::string fix = "finish the revert: fathom-server revert-upgrade " + rig_.path();
+  Findings unfinished;
+  ASSERT_TRUE(verify_store(rig_.path(), unfinished).ok());
+  ASSERT_EQ(unfinished.damage_count(), 1u);
+  EXPECT_EQ(unfinished.fix(), fix);
+  move("reverting/captures", "lost");
+  Findings damaged;
+  ASSERT_TRUE(verify_store(rig_.path(), damaged).ok());
+  ASSERT_EQ(damaged.damage_count(), 1u);
+  EXPECT_NE(damaged.damages().front().reason.find("reverting/captures is missing"), std::string::npos);
+  EXPECT_EQ(damaged.fix(), "restore " + rig_.path() + "/reverting, then " + fix);
 }
 
 TEST_P(RocksUpgradeDamage, DoesNotKeepTheBackupForever) {

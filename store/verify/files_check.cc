@@ -11,12 +11,14 @@
 
 #include "store/rocks/data_directory.h"
 #include "store/rocks/keys.h"
+#include "store/rocks/upgrade_backup.h"
 
 namespace fathom::store {
 
 namespace {
 
 constexpr const char* kSortedFiles = "sorted files";
+constexpr const char* kBackup = "upgrade backup";
 
 std::string at_byte(const std::string& file, const LogRange& range) {
   return file + ", " + std::to_string(range.bytes) + " bytes at " + std::to_string(range.offset);
@@ -127,6 +129,14 @@ void report_newer(const std::string& file, const std::string& version, Findings&
                    std::to_string(newest_format_version()) + ")");
 }
 
+void report_unfinished_revert(const std::string& path, const Result<>& checked, Findings& findings) {
+  const std::string reverting = path + "/reverting";
+  findings.damaged({kBackup, reverting, checked ? "a revert of the upgrade is not finished" : checked.error().message});
+  findings.note("the store was not checked, because the revert of an upgrade replaces it");
+  findings.set_fix((checked ? "finish the revert" : "restore " + reverting + ", then finish the revert") +
+                   ": fathom-server revert-upgrade " + path);
+}
+
 void report_log(StoreSource& source, const LogState& log, Findings& findings) {
   Result<std::vector<LogLoss>> losses = source.losses_of_log(log);
   if (!losses) return findings.damaged({"logs", log.name, losses.error().message});
@@ -150,6 +160,21 @@ bool check_version_file(const std::string& path, Findings& findings) {
   }
   if (auto damage = damage_of_version(path, text, version)) findings.damaged({"version", file, *damage});
   return true;
+}
+
+bool check_upgrade_backup(const std::string& path, Findings& findings) {
+  const bool is_unfinished = is_being_reverted(path);
+  if (!is_unfinished && !has_backup(path)) return true;
+  findings.checked(kBackup);
+  const Result<> checked = check_backup(path);
+  if (is_unfinished) {
+    report_unfinished_revert(path, checked, findings);
+  } else if (!checked) {
+    findings.damaged({kBackup, path + "/before-upgrade", checked.error().message});
+  } else {
+    findings.note("the upgrade can be reverted; only the manifest of its backup was checked, not the parts");
+  }
+  return !is_unfinished;
 }
 
 void check_manifest(const StoreSource& source, Findings& findings) {
