@@ -290,15 +290,45 @@ TEST_P(RocksUpgradeDamage, ThatLostAPartIsFound) {
   expect_unchanged_and_revertible();
 }
 
+// After each step of the revert.
 TEST_P(RocksUpgradeDamage, ThatLostAPartIsFoundWhileItIsReverted) {
+  const std::vector<std::string> parts = {"store", "captures", "tracepoint-rules"};
+  size_t lost = 0;
+  for (size_t after = 0; after < 8; ++after) {
+    Stop stop(after);
+    if (revert_upgrade(rig_.path(), stop.at_step()).ok()) break;
+    for (const std::string& part : parts) {
+      if (!fs::exists(rig_.path() + "/reverting/" + part)) continue;
+      SCOPED_TRACE(part + " after " + stop.steps().back());
+      move("reverting/" + part, "lost");
+      expect_rejected("reverting/" + part + " is missing");
+      move("lost", "reverting/" + part);
+      ++lost;
+    }
+    ASSERT_TRUE(revert_upgrade(rig_.path()).ok());
+    expect_reverted();
+    use();
+  }
+  EXPECT_EQ(lost, 3u + 2u + 1u + 1u);  // DIR/server-snapshots, which comes before the rules, is not listed
+}
+
+TEST_P(RocksUpgradeDamage, IsNoneWhereAnOlderProgramsRevertWasInterrupted) {
+  write(without_hash());
+  Stop stop(2);
+  ASSERT_FALSE(revert_upgrade(rig_.path(), stop.at_step()).ok());
+  for (const char* part : {"store", "captures"}) fs::remove(rig_.path() + "/reverting/" + part + ".removed");
+  ASSERT_TRUE(check_backup(rig_.path()).ok());
+  ASSERT_TRUE(revert_upgrade(rig_.path()).ok());
+  expect_reverted();
+}
+
+TEST_P(RocksUpgradeDamage, OfAnOlderProgramsRevertThatLostTheStoreIsFound) {
+  write(without_hash());
   Stop stop(0);
   ASSERT_FALSE(revert_upgrade(rig_.path(), stop.at_step()).ok());
-  for (const std::string part : {"store", "captures", "tracepoint-rules"}) {
-    SCOPED_TRACE(part);
-    move("reverting/" + part, "lost");
-    expect_rejected("reverting/" + part + " is missing");
-    move("lost", "reverting/" + part);
-  }
+  move("reverting/store", "lost");
+  expect_rejected("reverting/store is missing");
+  move("lost", "reverting/store");
   ASSERT_TRUE(revert_upgrade(rig_.path()).ok());
   expect_reverted();
 }

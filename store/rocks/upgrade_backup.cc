@@ -6,6 +6,7 @@
 #include "base/fd.h"
 #include "base/lock_holder.h"
 #include "base/log.h"
+#include "base/replace_file.h"
 #include "base/sync_directory.h"
 #include "base/time.h"
 #include "store/rocks/data_directory.h"
@@ -103,10 +104,16 @@ Error unusable(const std::string& path, const std::string& backup, const Error& 
   return corrupt(message);
 }
 
-// The part in DIR may be the restored one. A newer store is recognised by a file that older servers do not write.
-bool may_be_restored(const std::string& path, const std::string& part, const PendingUpgrade& upgrade) {
-  const bool is_newer = part == "store" && upgrade.from < kFirstFormatWithWitnesses && exists(path + kStoreWitness);
-  return exists(path + "/" + part) && !is_newer;
+// Made when the newer part is removed, so that afterwards the part in DIR is the restored one.
+std::string removal_mark(const std::string& part) {
+  return part + ".removed";
+}
+
+// Programs that wrote no hash made no marks. A newer store is recognised by a file that older servers do not write.
+bool may_be_restored(const std::string& path, const std::string& part, const UpgradeManifest& manifest) {
+  if (!exists(path + "/" + part)) return false;
+  if (manifest.has_hash) return exists(path + kReverting + "/" + removal_mark(part));
+  return part != "store" || manifest.upgrade.from >= kFirstFormatWithWitnesses || !exists(path + kStoreWitness);
 }
 
 // Before the first change nothing is restored. Parts are restored in the order of kUpgradeParts.
@@ -119,7 +126,7 @@ Result<> check_parts_of(const std::string& path, const std::string& backup, cons
     if (exists(kept) && !is_listed)
       return corrupt(kept + " exists, but " + path + backup + "/upgrade does not list it");
     if (!is_listed) continue;
-    const bool is_restored = has_begun && !is_earlier_kept && may_be_restored(path, part, manifest.upgrade);
+    const bool is_restored = has_begun && !is_earlier_kept && may_be_restored(path, part, manifest);
     if (!exists(kept) && !is_restored) return corrupt(kept + " is missing");
     is_earlier_kept |= exists(kept);
   }
@@ -134,12 +141,21 @@ Result<UpgradeManifest> read_backup(const std::string& path, const std::string& 
   return checked ? manifest : Result<UpgradeManifest>(unusable(path, backup, checked.error()));
 }
 
+Result<> mark_removal(const std::string& path, const std::string& part) {
+  const std::string directory = path + kReverting;
+  const Fd folder(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder.open()) return system_error("cannot open " + directory);
+  return replace_file(folder, removal_mark(part), "");
+}
+
 // A name at a time; a name in DIR/reverting is not restored yet.
 Result<> restore_part(const std::string& path, const std::string& part, bool was_there) {
   const std::string kept = std::string(kReverting) + "/" + part;
   if (was_there && !exists(path + kept)) return {};
   if (Result<> removed = remove_tree(path + "/" + part); !removed) return removed;
-  return was_there ? rename_durably(path, kept, "/" + part) : sync_directory(path);
+  if (Result<> synced = sync_directory(path); !synced || !was_there) return synced;
+  if (Result<> marked = mark_removal(path, part); !marked) return marked;
+  return rename_durably(path, kept, "/" + part);
 }
 
 }  // namespace

@@ -61,7 +61,8 @@ std::string encode_upgrade_manifest(const UpgradeManifest& manifest) {
 
 Result<UpgradeManifest> decode_upgrade_manifest(std::string_view bytes) {
   UpgradeManifest manifest = parse(bytes);
-  if (bytes != encode_upgrade_manifest(manifest) && bytes != lines_of(manifest)) {
+  manifest.has_hash = bytes == encode_upgrade_manifest(manifest);
+  if (!manifest.has_hash && bytes != lines_of(manifest)) {
     return corrupt("a line of it is damaged");
   }
   const auto& [from, to, made, ran] = manifest.upgrade;

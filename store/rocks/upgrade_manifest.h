@@ -24,6 +24,7 @@ inline constexpr std::array kUpgradeParts = {"store",   "captures", "server-snap
 struct UpgradeManifest {
   PendingUpgrade upgrade;
   std::set<std::string> parts;
+  bool has_hash = true;  // false: an older program wrote it
 };
 
 std::string encode_upgrade_manifest(const UpgradeManifest& manifest);
