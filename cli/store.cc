@@ -69,8 +69,15 @@ CommandLine store_verify_line(const std::string& program) {
   return {
       program + " verify",
       "check a data directory without changing it",
-      "Reads every block, index, list, record, log, capture and snapshot of DIR and compares them with each other. "
-      "Nothing in DIR is created, changed or removed. The report counts what was checked and names each damage with "
+      "Reads the version, the manifest, every log, every block of every sorted file, every capture, snapshot and "
+      "image, "
+      "kept answers, tracepoint rules and the age clock of DIR. Decodes every record, index and list, and compares "
+      "them "
+      "with each other. Of the backup of an upgrade it reads the manifest, and checks that the listed parts exist. "
+      "Nothing in DIR is created, changed or removed. "
+      "It cannot notice that a log, snapshot, image, kept answer, the rules or the clock was deleted, because no other "
+      "file names them. It does not read DIR/damaged, unfinished uploads, and the contents of DIR/before-upgrade. "
+      "The report counts what was checked and names each damage with "
       "what it affects: times, spans and traces at most. Losses that the server found and recorded earlier are "
       "listed as known. Uses at most about 150 MiB of memory and the size of the logs. Exits with 0 if DIR is intact, "
       "7 if it has damage, and 5 if it cannot be checked, for example because a server uses it.",
@@ -87,10 +94,13 @@ CommandLine store_repair_line(const std::string& program) {
       "retention goes on as before. A block of up to 1,024 spans is the smallest unit of loss. The server on NEW_DIR "
       "reports the losses. The command first prints the space that it needs, and stops if the file system of NEW_DIR "
       "has less. It writes NEW_DIR.unfinished and renames it at the end: an interrupted repair begins anew, and a "
-      "finished NEW_DIR is recognised and left as it is. Then start the server with --data NEW_DIR. Exits with 0 if "
+      "finished NEW_DIR is recognised and left as it is. A DIR that a newer program wrote is rejected, and so is one "
+      "with "
+      "an unfinished revert of an upgrade. Then start the server with --data NEW_DIR. Exits with 0 if "
       "nothing was lost, 7 if something was, and 5 if the repair failed.",
       {{"DIR", "the damaged data directory"},
-       {"NEW_DIR", "the new one, which must not exist or must be empty, and must not be a mount point"}},
+       {"NEW_DIR",
+        "the new one, outside of DIR, which must not exist or must be empty, and must not be a mount point"}},
       {json_flag()},
       {{program + " repair /var/lib/fathom /var/lib/fathom-new",
         "run as the user that the server runs as, so that the new directory belongs to it"}}};

@@ -42,6 +42,11 @@ class RocksOpen : public ::testing::Test {
     ASSERT_EQ(append_once(rig_.store(), make_batch({test_span(trace, 1, 0, 10)})).outcome, AppendOutcome::kDurable);
   }
   void write_version(const std::string& text) { std::ofstream(rig_.path() + "/version") << text; }
+  // As a server of this format, before the one with the age clock, left the directory.
+  void make_older(const std::string& version) {
+    for (const char* newer : {"/clock", "/store/manifest-size"}) std::filesystem::remove(rig_.path() + newer);
+    write_version(version);
+  }
   void put(Family family, const std::string& key, const std::string& value) {
     Result<std::unique_ptr<Database>> database =
         Database::open(rig_.options(), std::make_shared<const LivePartitions>());
@@ -60,7 +65,7 @@ class RocksOpen : public ::testing::Test {
 
 TEST_F(RocksOpen, AnOlderVersionOpensAndIsRaised) {
   EXPECT_EQ(read_file(rig_.path() + "/version"), "7\n");
-  write_version("1\n");
+  make_older("1\n");
   ASSERT_EQ(rig_.open(), "");
   EXPECT_EQ(read_file(rig_.path() + "/version"), "7\n") << "an older server would not understand what is written now";
   EXPECT_TRUE(stored_trace(rig_.store(), 1));
@@ -152,7 +157,7 @@ TEST_F(RocksOpenIncomplete, AFirstStartThatWasInterruptedIsRepeated) {
 
 // A rename makes the new version appear at once: the old file, which has another name here, keeps the old number.
 TEST_F(RocksOpenIncomplete, TheVersionIsReplacedAtomically) {
-  write_version("1\n");
+  make_older("1\n");
   std::filesystem::create_hard_link(rig_.path() + "/version", rig_.path() + "/version.old");
   ASSERT_EQ(rig_.open(), "");
   EXPECT_EQ(read_file(rig_.path() + "/version.old"), "1\n");
@@ -176,7 +181,7 @@ TEST_F(RocksOpen, AStoreWhoseCreationACrashEndedIsCompleted) {
 }
 
 TEST_F(RocksOpen, AnEmptyVersionIsOfAnOlderServerThatACrashEnded) {
-  write_version("");
+  make_older("");
   ASSERT_EQ(rig_.open(), "");
   EXPECT_EQ(read_file(rig_.path() + "/version"), "7\n");
 }

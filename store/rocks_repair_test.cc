@@ -224,6 +224,62 @@ TEST_F(RocksRepair, RemovesNothingThatNoRepairMade) {
   EXPECT_TRUE(fs::exists(request().to + "/mine"));
 }
 
+TEST_F(RocksRepair, RejectsANewerFormatByName) {
+  write_file(rig_.path() + "/version", "8\n");
+  Findings findings;
+  const Result<RepairOutcome> repaired = repair_store(request(), findings);
+  ASSERT_FALSE(repaired.ok());
+  EXPECT_EQ(repaired.error().code, ErrorCode::kUnsupported);
+  EXPECT_NE(repaired.error().message.find("newer fathom (format 8"), std::string::npos) << repaired.error().message;
+  EXPECT_FALSE(fs::exists(request().to));
+  EXPECT_FALSE(fs::exists(request().to + ".unfinished"));
+}
+
+TEST_F(RocksRepair, SalvagesADirectoryWhoseVersionIsDamaged) {
+  write_file(rig_.path() + "/version", "6\n");
+  Findings findings;
+  repair(findings);
+  EXPECT_EQ(all_answers(repaired_.store()).texts, expected_.texts);
+}
+
+TEST_F(RocksRepair, RejectsAnUnfinishedRevert) {
+  fs::create_directories(rig_.path() + "/reverting/store");
+  Findings findings;
+  const Result<RepairOutcome> repaired = repair_store(request(), findings);
+  ASSERT_FALSE(repaired.ok());
+  EXPECT_NE(repaired.error().message.find("fathom-server revert-upgrade " + rig_.path()), std::string::npos)
+      << repaired.error().message;
+  EXPECT_FALSE(fs::exists(request().to));
+}
+
+TEST_F(RocksRepair, RejectsADirectoryInsideTheOther) {
+  const std::string outer = fs::path(rig_.path()).parent_path(), link = directory_ / "link";
+  fs::create_directory_symlink(rig_.path(), link);
+  write_file(outer + "/repaired-from", "as if a repair had made it\n");
+  const std::string before = tree_text(rig_.path());
+  const std::string& path = rig_.path();
+  for (const std::string& to : {path + "/new", path + "/captures/a/b", path, path + "/", link + "/new", outer,
+                                path + "/../" + fs::path(path).filename().string() + "/new"}) {
+    Findings findings;
+    const Result<RepairOutcome> repaired = repair_store({.from = path, .to = to}, findings);
+    ASSERT_FALSE(repaired.ok()) << to;
+    EXPECT_EQ(repaired.error().code, ErrorCode::kInvalid);
+    EXPECT_NE(repaired.error().message.find("choose a new directory outside of"), std::string::npos)
+        << repaired.error().message;
+  }
+  EXPECT_EQ(tree_text(path), before);
+}
+
+// The new directory is made as NEW_DIR.unfinished, which replaces one that a repair left.
+TEST_F(RocksRepair, RejectsTheNameThatItWouldReplace) {
+  const std::string from = directory_ / "data.unfinished";
+  fs::copy(rig_.path(), from, fs::copy_options::recursive);
+  write_file(from + "/repaired-from", "another\n");
+  Findings findings;
+  EXPECT_FALSE(repair_store({.from = from, .to = directory_ / "data"}, findings).ok());
+  EXPECT_TRUE(fs::exists(from + "/version"));
+}
+
 TEST_F(RocksRepair, StatesTheSpaceThatItNeeds) {
   Result<RepairSpace> space = repair_space(request());
   ASSERT_TRUE(space.ok());

@@ -11,6 +11,7 @@
 #include "store/rocks/upgrade_backup.h"
 #include "store/rocks/upgrade_keeper.h"
 #include "store/testing/rocks_rig.h"
+#include "store/verify/verify.h"
 
 namespace fathom::store::testing {
 namespace {
@@ -188,7 +189,218 @@ TEST_P(RocksUpgrade, GoesOnWithoutABackupOnADiskThatIsNearlyFull) {
   EXPECT_FALSE(pending_upgrade(rig_.path()));
 }
 
+// A revert removes whatever its manifest does not list, so it checks everything before it removes anything.
+class RocksUpgradeDamage : public RocksUpgrade {
+ protected:
+  void SetUp() override {
+    RocksUpgrade::SetUp();
+    use();
+    std::ostringstream text;
+    text << std::ifstream(manifest()).rdbuf();
+    intact_ = text.str();
+    before_ = files();
+  }
+  std::string manifest() const { return rig_.path() + "/before-upgrade/upgrade"; }
+  void write(const std::string& text) const { std::ofstream(manifest(), std::ios::trunc) << text; }
+  std::string without_hash() const { return intact_.substr(0, intact_.find("sha256 ")); }
+  void move(const std::string& from, const std::string& to) const {
+    fs::rename(rig_.path() + "/" + from, rig_.path() + "/" + to);
+  }
+  void expect_rejected(const std::string& words) {
+    const Result<> reverted = revert_upgrade(rig_.path());
+    ASSERT_FALSE(reverted.ok());
+    EXPECT_EQ(reverted.error().code, ErrorCode::kCorrupt) << reverted.error().message;
+    EXPECT_NE(reverted.error().message.find(words), std::string::npos) << reverted.error().message;
+    EXPECT_NE(reverted.error().message.find("Restore"), std::string::npos) << reverted.error().message;
+    EXPECT_FALSE(check_backup(rig_.path()).ok());
+  }
+  void expect_unchanged_and_revertible() {
+    write(intact_);
+    EXPECT_TRUE(files() == before_);
+    ASSERT_TRUE(check_backup(rig_.path()).ok());
+    ASSERT_TRUE(revert_upgrade(rig_.path()).ok());
+    expect_reverted();
+  }
+
+  std::string intact_;
+  Files before_;
+};
+
+TEST_P(RocksUpgradeDamage, OfAnyBitOfTheManifestIsFound) {
+  for (size_t bit = 0; bit < 8 * intact_.size(); ++bit) {
+    std::string text = intact_;
+    text[bit / 8] = static_cast<char>(text[bit / 8] ^ (1 << (bit % 8)));
+    write(text);
+    const Result<> reverted = revert_upgrade(rig_.path());
+    ASSERT_FALSE(reverted.ok()) << "bit " << bit;
+    ASSERT_EQ(reverted.error().code, ErrorCode::kCorrupt) << reverted.error().message;
+    ASSERT_NE(reverted.error().message.find("fathom-server commit-upgrade " + rig_.path()), std::string::npos);
+  }
+  expect_unchanged_and_revertible();
+}
+
+TEST_P(RocksUpgradeDamage, OfAManifestThatIsCutOffIsFound) {
+  for (size_t bytes = 0; bytes < intact_.size(); ++bytes) {
+    if (bytes == without_hash().size()) continue;  // as older programs wrote it
+    write(intact_.substr(0, bytes));
+    ASSERT_FALSE(revert_upgrade(rig_.path()).ok()) << bytes << " bytes";
+  }
+  fs::remove(manifest());
+  expect_rejected("before-upgrade/upgrade");
+  expect_unchanged_and_revertible();
+}
+
+TEST_P(RocksUpgradeDamage, OfAManifestWithoutAHashIsFound) {
+  const std::string text = without_hash();
+  const std::string from = "from " + std::to_string(GetParam());
+  const std::pair<std::string, std::string> damages[] = {{"part store", "part stora"},
+                                                         {"part store\n", ""},
+                                                         {"part captures\n", ""},
+                                                         {"part", "pard"},
+                                                         {from, "from 7"},
+                                                         {from, "from 0"},
+                                                         {from, "from x"},
+                                                         {"end", "enf"}};
+  for (const auto& [right, wrong] : damages) {
+    SCOPED_TRACE(wrong);
+    std::string damaged = text;
+    write(damaged.replace(damaged.find(right), right.size(), wrong));
+    expect_rejected("before-upgrade");
+  }
+  expect_unchanged_and_revertible();
+}
+
+TEST_P(RocksUpgradeDamage, IsNoneInAManifestOfAnOlderProgram) {
+  write(without_hash());
+  ASSERT_TRUE(pending_upgrade(rig_.path()));
+  ASSERT_TRUE(note_running(rig_.path(), 5).ok()) << "which adds the hash";
+  EXPECT_EQ(pending_upgrade(rig_.path())->ran_nano, 5u);
+  write(without_hash());
+  ASSERT_TRUE(revert_upgrade(rig_.path()).ok());
+  expect_reverted();
+}
+
+TEST_P(RocksUpgradeDamage, ThatLostAPartIsFound) {
+  for (const std::string part : {"store", "captures", "tracepoint-rules"}) {
+    SCOPED_TRACE(part);
+    move("before-upgrade/" + part, "lost");
+    expect_rejected("before-upgrade/" + part + " is missing");
+    move("lost", "before-upgrade/" + part);
+  }
+  expect_unchanged_and_revertible();
+}
+
+// After each step of the revert.
+TEST_P(RocksUpgradeDamage, ThatLostAPartIsFoundWhileItIsReverted) {
+  const std::vector<std::string> parts = {"store", "captures", "tracepoint-rules"};
+  size_t lost = 0;
+  for (size_t after = 0; after < 8; ++after) {
+    Stop stop(after);
+    if (revert_upgrade(rig_.path(), stop.at_step()).ok()) break;
+    for (const std::string& part : parts) {
+      if (!fs::exists(rig_.path() + "/reverting/" + part)) continue;
+      SCOPED_TRACE(part + " after " + stop.steps().back());
+      move("reverting/" + part, "lost");
+      expect_rejected("reverting/" + part + " is missing");
+      move("lost", "reverting/" + part);
+      ++lost;
+    }
+    ASSERT_TRUE(revert_upgrade(rig_.path()).ok());
+    expect_reverted();
+    use();
+  }
+  EXPECT_EQ(lost, 3u + 2u + 1u + 1u);  // DIR/server-snapshots, which comes before the rules, is not listed
+}
+
+TEST_P(RocksUpgradeDamage, IsNoneWhereAnOlderProgramsRevertWasInterrupted) {
+  write(without_hash());
+  Stop stop(2);
+  ASSERT_FALSE(revert_upgrade(rig_.path(), stop.at_step()).ok());
+  for (const char* part : {"store", "captures"}) fs::remove(rig_.path() + "/reverting/" + part + ".removed");
+  ASSERT_TRUE(check_backup(rig_.path()).ok());
+  ASSERT_TRUE(revert_upgrade(rig_.path()).ok());
+  expect_reverted();
+}
+
+TEST_P(RocksUpgradeDamage, OfAnOlderProgramsRevertThatLostTheStoreIsFound) {
+  write(without_hash());
+  Stop stop(0);
+  ASSERT_FALSE(revert_upgrade(rig_.path(), stop.at_step()).ok());
+  move("reverting/store", "lost");
+  expect_rejected("reverting/store is missing");
+  move("lost", "reverting/store");
+  ASSERT_TRUE(revert_upgrade(rig_.path()).ok());
+  expect_reverted();
+}
+
+TEST_P(RocksUpgradeDamage, OfAPartThatWasRestoredIsFound) {
+  Stop stop(1);
+  ASSERT_FALSE(revert_upgrade(rig_.path(), stop.at_step()).ok());
+  move("store", "lost");
+  expect_rejected("reverting/store is missing");
+  move("lost", "store");
+  ASSERT_TRUE(revert_upgrade(rig_.path()).ok());
+  expect_reverted();
+}
+
+TEST_P(RocksUpgradeDamage, IsReportedByVerify) {
+  Findings intact;
+  ASSERT_TRUE(verify_store(rig_.path(), intact).ok());
+  EXPECT_TRUE(intact.intact());
+  EXPECT_EQ(intact.notes().size(), 1u) << "the parts of the backup are not checked";
+  std::string text = intact_;
+  text[text.find("store")] ^= 1;
+  write(text);
+  Findings damaged;
+  ASSERT_TRUE(verify_store(rig_.path(), damaged).ok());
+  ASSERT_EQ(damaged.damage_count(), 1u);
+  EXPECT_EQ(damaged.damages().front().part, "upgrade backup");
+  EXPECT_NE(damaged.damages().front().reason.find("commit-upgrade"), std::string::npos);
+}
+
+TEST_P(RocksUpgradeDamage, IsReportedByVerifyWhileItIsReverted) {
+  Stop stop(0);
+  ASSERT_FALSE(revert_upgrade(rig_.path(), stop.at_step()).ok());
+  const std::string fix = "finish the revert: fathom-server revert-upgrade " + rig_.path();
+  Findings unfinished;
+  ASSERT_TRUE(verify_store(rig_.path(), unfinished).ok());
+  ASSERT_EQ(unfinished.damage_count(), 1u);
+  EXPECT_EQ(unfinished.fix(), fix);
+  move("reverting/captures", "lost");
+  Findings damaged;
+  ASSERT_TRUE(verify_store(rig_.path(), damaged).ok());
+  ASSERT_EQ(damaged.damage_count(), 1u);
+  EXPECT_NE(damaged.damages().front().reason.find("reverting/captures is missing"), std::string::npos);
+  EXPECT_EQ(damaged.fix(), "restore " + rig_.path() + "/reverting, then " + fix);
+}
+
+TEST_P(RocksUpgradeDamage, DoesNotKeepTheBackupForever) {
+  write("damaged");
+  EXPECT_FALSE(pending_upgrade(rig_.path()));
+  ASSERT_EQ(rig_.open(), "");
+  EXPECT_EQ(metric("fathom_upgrade_pending"), 0u);
+  rig_.close();
+  const DiskSpace much{.free_bytes = 1 << 30, .reserve_bytes = 0};
+  UpgradeKeeper keeper(rig_.path(), 24 * kNanosPerHour);
+  keeper.look(much, now_monotonic_nano() + 23 * kNanosPerHour);
+  EXPECT_TRUE(has_backup(rig_.path()));
+  UpgradeKeeper short_keeper(rig_.path(), kNanosPerHour);
+  short_keeper.look(much, now_monotonic_nano() + 2 * kNanosPerHour);
+  EXPECT_FALSE(has_backup(rig_.path()));
+}
+
+TEST_P(RocksUpgradeDamage, IsNotWhatANewerProgramWrote) {
+  std::string text = without_hash();
+  write(text.replace(text.find("to 7"), 4, "to 8"));
+  const Result<> reverted = revert_upgrade(rig_.path());
+  ASSERT_FALSE(reverted.ok());
+  EXPECT_EQ(reverted.error().code, ErrorCode::kUnsupported);
+  EXPECT_NE(reverted.error().message.find("use the newer program"), std::string::npos) << reverted.error().message;
+  expect_unchanged_and_revertible();
+}
+
 INSTANTIATE_TEST_SUITE_P(From, RocksUpgrade, ::testing::Values(5, 6));
+INSTANTIATE_TEST_SUITE_P(From, RocksUpgradeDamage, ::testing::Values(6));
 INSTANTIATE_TEST_SUITE_P(From, RocksUpgradeOfEach, ::testing::Range(1, 7));
 
 }  // namespace

@@ -177,6 +177,27 @@ TEST(RocksVerifyVersions, DirectoriesOfAllVersionsAreIntact) {
   }
 }
 
+// docs/durability.md and the help text list what no other file names.
+TEST_F(RocksVerify, DoesNotNoticeWhatItsHelpLists) {
+  for (const std::string& log : files(".log")) fs::remove(log);
+  fs::remove(rig_.path() + "/clock");
+  fs::remove(rig_.path() + "/store/manifest-size");
+  fs::create_directories(rig_.path() + "/damaged");
+  write_file(rig_.path() + "/damaged/000001.log", "no records");
+  Findings findings;
+  ASSERT_TRUE(verify_store(rig_.path(), findings).ok());
+  EXPECT_EQ(damages_text(findings), "");
+}
+
+TEST_F(RocksVerify, DoesNotAdviseToRepairANewerFormat) {
+  write_file(rig_.path() + "/version", "8\n");
+  Findings findings;
+  ASSERT_TRUE(verify_store(rig_.path(), findings).ok());
+  EXPECT_EQ(findings.damage_count(), 1u) << damages_text(findings);
+  EXPECT_NE(findings.fix().find("use the fathom that wrote it"), std::string::npos) << findings.fix();
+  EXPECT_EQ(findings.fix().find("repair"), std::string::npos) << findings.fix();
+}
+
 struct Case {
   const char* name;
   const char* part;  // that must be damaged

@@ -285,6 +285,29 @@ class Places(unittest.TestCase):
             self.assertEqual(run("fathom-server", "commit-upgrade", data)[0], 0)
             self.assertFalse(os.path.exists(f"{data}/before-upgrade"))
 
+    def test_a_damaged_version_and_a_damaged_backup_are_refused(self):
+        with tempfile.TemporaryDirectory(prefix="fathom-test-") as place:
+            data = f"{place}/data"
+            shutil.copytree(ROOT / "store/testdata/data-v6", data)
+            version, manifest = pathlib.Path(data, "version"), pathlib.Path(data, "before-upgrade/upgrade")
+            with Daemon("fathom-server", f"{FREE_PORTS}data = {data}\n"):
+                pass
+            version.write_text("6\n", encoding="ascii")
+            status, _, says = run("fathom-server", "--data", data, "--http", "127.0.0.1:0", "--otlp-grpc", "127.0.0.1:0",
+                                  "--otlp-http", "127.0.0.1:0", "--ingest", "127.0.0.1:0")
+            self.assertEqual(status, 7, says)
+            self.assertIn(f"echo 7 > {version}", says)
+            version.write_text("7\n", encoding="ascii")
+            text = manifest.read_text(encoding="ascii")
+            manifest.write_text(text.replace("part store", "part stora"), encoding="ascii")
+            status, _, says = run("fathom-server", "revert-upgrade", data)
+            self.assertNotEqual(status, 0)
+            self.assertIn(f"fathom-server commit-upgrade {data}", says)
+            self.assertTrue(os.path.exists(f"{data}/store/CURRENT"))
+            self.assertIn("upgrade backup", run("fathom-store", "verify", data)[1])
+            self.assertEqual(run("fathom-server", "commit-upgrade", data)[0], 0)
+            self.assertEqual(run("fathom-store", "verify", data)[0], 0)
+
     def test_an_agent_says_where_it_looked_for_its_collector(self):
         with tempfile.TemporaryDirectory(prefix="fathom-test-") as state:
             text = f"agent-socket = {state}/a.sock\nstate = {state}/s\nkernel-events = off\ncollector = "

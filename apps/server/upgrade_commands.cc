@@ -14,7 +14,7 @@ Result<std::string> revert(const std::string& path) {
 }
 
 Result<std::string> commit(const std::string& path) {
-  if (!store::pending_upgrade(path)) return not_found(path + " has no upgrade that waits to be committed");
+  if (!store::has_backup(path)) return not_found(path + " has no upgrade that waits to be committed");
   Result<> committed = store::commit_upgrade(path);
   if (!committed) return committed.error();
   return std::string("The upgrade is committed and cannot be reverted any more.");

@@ -64,8 +64,9 @@ std::string verdict(StoreVerb verb, const Findings& findings, const std::string&
            (findings.intact() ? ": nothing was lost\n" : ": " + count + " losses; the new server reports them\n");
   }
   if (findings.intact()) return printable(directory) + " is intact\n";
-  return printable(directory) + " is damaged in " + count + " places; 'fathom store repair " + printable(directory) +
-         " NEW_DIR' salvages what is intact\n";
+  const std::string repair = "'fathom store repair " + printable(directory) + " NEW_DIR' salvages what is intact";
+  return printable(directory) + " is damaged in " + count + " places; " +
+         (findings.fix().empty() ? repair : printable(findings.fix())) + "\n";
 }
 
 void write_range(net::JsonWriter& json, const char* name, const std::optional<TimeRange>& range) {
@@ -114,6 +115,7 @@ std::string store_report_json(StoreVerb verb, const Findings& findings, const st
   json.begin_object().member("directory", directory);
   if (verb == StoreVerb::kRepair) json.member("new_directory", to);
   json.member("intact", findings.intact()).member("damage_count", findings.damage_count());
+  if (!findings.fix().empty()) json.member("fix", findings.fix());
   json.key("parts").begin_array();
   for (const PartCount& count : findings.parts()) {
     json.begin_object().member("part", count.part);

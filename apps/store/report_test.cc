@@ -34,6 +34,16 @@ TEST(StoreReport, NamesADamageAndWhatItAffects) {
   EXPECT_NE(text.find("'fathom store repair /data NEW_DIR'"), std::string::npos) << text;
 }
 
+TEST(StoreReport, NamesAnotherFixInsteadOfARepair) {
+  store::Findings findings = damaged_findings();
+  findings.set_fix("use the fathom that wrote it");
+  const std::string text = store_report_text(StoreVerb::kVerify, findings, "/data");
+  EXPECT_TRUE(text.ends_with("/data is damaged in 1 places; use the fathom that wrote it\n")) << text;
+  EXPECT_EQ(text.find("repair"), std::string::npos) << text;
+  const std::string json = store_report_json(StoreVerb::kVerify, findings, "/data");
+  EXPECT_NE(json.find(R"("fix":"use the fathom that wrote it")"), std::string::npos) << json;
+}
+
 TEST(StoreReport, SaysThatADirectoryIsIntact) {
   store::Findings findings;
   findings.checked("blocks", 2);

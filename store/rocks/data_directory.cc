@@ -80,7 +80,7 @@ Error missing_version(const std::string& path, int newest) {
 
 // A directory may name the version to revert to.
 std::string revert_hint(const std::string& path) {
-  if (!pending_upgrade(path)) return "";
+  if (!has_backup(path)) return "";
   return "; or revert the upgrade with the newer program: fathom-server revert-upgrade " + path;
 }
 
@@ -128,28 +128,59 @@ Result<> replace_version(rocksdb::Env& env, const std::string& path, const std::
   return fault == ENOSPC ? unavailable(why) : invalid(why);
 }
 
+Error unfinished_revert(const std::string& path) {
+  return corrupt("the upgrade of " + path + " is being reverted; finish that: fathom-server revert-upgrade " + path);
+}
+
+Error contradicted_version(const std::string& path, int version, const std::string& witness, int newest) {
+  const std::string says = version == 0 ? " is empty" : " says format " + std::to_string(version);
+  return corrupt(version_path(path) + says + ", but only servers of format " +
+                 std::to_string(kFirstFormatWithWitnesses) + " and newer write " + witness + ", so " +
+                 version_path(path) + " is damaged. Write the number of the format into it (this program writes " +
+                 std::to_string(newest) + "): echo " + std::to_string(newest) + " > " + version_path(path) +
+                 "; or salvage the directory: fathom store repair " + path + " NEW_DIR");
+}
+
 // Without a number: a first start, or an older server that was interrupted while it raised the version.
 Result<DirectoryFormat> check_without_number(const std::string& path, const VersionFile& file, int newest) {
   Result<bool> stored = has_store(path);
   if (!stored) return stored.error();
   if (*stored && !file.exists) return missing_version(path, newest);
-  if (*stored) return DirectoryFormat{};
+  if (*stored) {
+    Result<> checked = check_witnesses(path, 0, newest);
+    return checked ? DirectoryFormat{} : Result<DirectoryFormat>(checked.error());
+  }
   if (auto found = data_without_store(path)) return missing_store(path, *found);
   return DirectoryFormat{.version = newest, .is_new = true};
 }
 
 }  // namespace
 
+Result<> check_witnesses(const std::string& path, int version, int newest) {
+  if (version >= kFirstFormatWithWitnesses) return {};
+  for (const char* witness : kWitnesses) {
+    std::error_code ignored;
+    if (fs::exists(path + witness, ignored)) return contradicted_version(path, version, path + witness, newest);
+  }
+  return {};
+}
+
+// Every other content of DIR/version is damage, which a repair does not need.
+Result<> check_repairable(const std::string& path, int newest) {
+  if (is_being_reverted(path)) return unfinished_revert(path);
+  Result<int> version = parse_version(path, read_version(path).number);
+  return version && *version > newest ? Result<>(newer_version(path, *version, newest)) : Result<>();
+}
+
 Result<DirectoryFormat> check_data_directory(rocksdb::Env& env, const std::string& path, int newest) {
   if (Result<> made = make_directory(env, path); !made) return made.error();
-  if (is_being_reverted(path)) {
-    return corrupt("the upgrade of " + path + " is being reverted; finish that: fathom-server revert-upgrade " + path);
-  }
+  if (is_being_reverted(path)) return unfinished_revert(path);
   const VersionFile file = read_version(path);
   if (file.number.empty()) return check_without_number(path, file, newest);
   Result<int> version = parse_version(path, file.number);
   if (!version) return version.error();
   if (*version > newest) return newer_version(path, *version, newest);
+  if (Result<> checked = check_witnesses(path, *version, newest); !checked) return checked.error();
   const bool is_new = file.mark == kNewMark;
   Result<bool> stored = has_store(path);
   if (!stored) return stored.error();

@@ -7,6 +7,7 @@
 // the directory cannot be read or written. Each message names the fix.
 #pragma once
 
+#include <array>
 #include <string>
 
 #include <rocksdb/env.h>
@@ -19,6 +20,18 @@ struct DirectoryFormat {
   int version = 0;      // 0: an older server was interrupted while it wrote the version
   bool is_new = false;  // the first start has not finished; nothing was acknowledged yet
 };
+
+// Files that only servers of format 7 and newer write, and only after DIR/version says so. A revert removes them before
+// it writes an older version. Beside them, an older version is damage.
+inline constexpr int kFirstFormatWithWitnesses = 7;
+inline constexpr const char* kStoreWitness = "/store/manifest-size";
+inline constexpr std::array kWitnesses = {kStoreWitness, "/clock"};
+// kCorrupt: the directory has a file that servers of format `version` do not write. 0: DIR/version is empty.
+Result<> check_witnesses(const std::string& path, int version, int newest);
+
+// Changes nothing: whether a repair may read the directory. kUnsupported: a newer program wrote it; kCorrupt: a revert
+// of its upgrade is not finished.
+Result<> check_repairable(const std::string& path, int newest);
 
 // Creates the directory when it is missing. `newest` is the newest format that this program reads.
 Result<DirectoryFormat> check_data_directory(rocksdb::Env& env, const std::string& path, int newest);

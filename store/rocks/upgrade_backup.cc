@@ -1,8 +1,6 @@
 #include "store/rocks/upgrade_backup.h"
 
-#include <array>
 #include <filesystem>
-#include <fstream>
 #include <set>
 
 #include "base/fd.h"
@@ -12,6 +10,7 @@
 #include "base/sync_directory.h"
 #include "base/time.h"
 #include "store/rocks/data_directory.h"
+#include "store/rocks/upgrade_manifest.h"
 
 namespace fathom::store {
 
@@ -23,10 +22,6 @@ constexpr const char* kBackup = "/before-upgrade";
 constexpr const char* kPartial = "/before-upgrade.partial";
 constexpr const char* kReverting = "/reverting";
 constexpr const char* kDiscarded = "/before-upgrade.discarded";
-constexpr const char* kManifest = "/upgrade";
-
-// What the backup has and a revert restores. DIR/version is written last; DIR/ballast and DIR/ingest hold no data.
-constexpr std::array kParts = {"store", "captures", "server-snapshots", "tracepoint-rules", "damaged", "clock"};
 
 Error failed(const std::string& doing, const std::error_code& code) {
   const bool passes = code == std::errc::no_space_on_device;
@@ -81,37 +76,6 @@ Result<> keep_tree(const fs::path& from, const fs::path& to) {
   return sync_directory(to.string());
 }
 
-Result<> write_manifest(const std::string& directory, const PendingUpgrade& upgrade,
-                        const std::set<std::string>& parts) {
-  const Fd folder(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder.open()) return system_error("cannot open " + directory);
-  std::string text = "from " + std::to_string(upgrade.from) + "\nto " + std::to_string(upgrade.to) +
-                     "\nmade_unix_nano " + std::to_string(upgrade.made_unix_nano) + "\nran_nano " +
-                     std::to_string(upgrade.ran_nano) + "\n";
-  for (const std::string& part : parts) text += "part " + part + "\n";
-  return replace_file(folder, "upgrade", text + "end\n");
-}
-
-struct Manifest {
-  PendingUpgrade upgrade;
-  std::set<std::string> parts;
-};
-
-std::optional<Manifest> read_manifest(const std::string& directory) {
-  std::ifstream in(directory + kManifest);
-  Manifest manifest;
-  for (std::string key; in >> key && key != "end";) {
-    std::string part;
-    if (key == "from") in >> manifest.upgrade.from;
-    if (key == "to") in >> manifest.upgrade.to;
-    if (key == "made_unix_nano") in >> manifest.upgrade.made_unix_nano;
-    if (key == "ran_nano") in >> manifest.upgrade.ran_nano;
-    if (key == "part" && in >> part) manifest.parts.insert(part);
-  }
-  if (!in || manifest.upgrade.from < 1 || manifest.upgrade.to <= manifest.upgrade.from) return std::nullopt;
-  return manifest;
-}
-
 Result<> remove_tree(const std::string& path) {
   std::error_code code;
   fs::remove_all(path, code);
@@ -129,12 +93,69 @@ bool exists(const std::string& path) {
   return fs::exists(path, ignored);
 }
 
-// A name at a time; whatever has its name in DIR/reverting is not restored yet.
+Error unusable(const std::string& path, const std::string& backup, const Error& reason) {
+  if (reason.code == ErrorCode::kUnsupported) return reason;
+  std::string message = reason.message + ". Nothing was changed. Restore " + path + backup +
+                        " from a copy, or correct its file 'upgrade', in which the line sha256 is optional " +
+                        "(docs/formats/data-directory.md)";
+  if (backup == kBackup) {
+    message += ". Or keep the newer format and delete the backup: fathom-server commit-upgrade " + path;
+  }
+  return corrupt(message);
+}
+
+// Made when the newer part is removed, so that afterwards the part in DIR is the restored one.
+std::string removal_mark(const std::string& part) {
+  return part + ".removed";
+}
+
+// Programs that wrote no hash made no marks. A newer store is recognised by a file that older servers do not write.
+bool may_be_restored(const std::string& path, const std::string& part, const UpgradeManifest& manifest) {
+  if (!exists(path + "/" + part)) return false;
+  if (manifest.has_hash) return exists(path + kReverting + "/" + removal_mark(part));
+  return part != "store" || manifest.upgrade.from >= kFirstFormatWithWitnesses || !exists(path + kStoreWitness);
+}
+
+// Before the first change nothing is restored. Parts are restored in the order of kUpgradeParts.
+Result<> check_parts_of(const std::string& path, const std::string& backup, const UpgradeManifest& manifest) {
+  const bool has_begun = backup == kReverting;
+  bool is_earlier_kept = false;
+  for (const std::string part : kUpgradeParts) {
+    const std::string kept = path + backup + "/" + part;
+    const bool is_listed = manifest.parts.contains(part);
+    if (exists(kept) && !is_listed)
+      return corrupt(kept + " exists, but " + path + backup + "/upgrade does not list it");
+    if (!is_listed) continue;
+    const bool is_restored = has_begun && !is_earlier_kept && may_be_restored(path, part, manifest);
+    if (!exists(kept) && !is_restored) return corrupt(kept + " is missing");
+    is_earlier_kept |= exists(kept);
+  }
+  return {};
+}
+
+// What must be true before a revert removes anything.
+Result<UpgradeManifest> read_backup(const std::string& path, const std::string& backup) {
+  Result<UpgradeManifest> manifest = read_upgrade_manifest(path + backup);
+  if (!manifest) return unusable(path, backup, manifest.error());
+  Result<> checked = check_parts_of(path, backup, *manifest);
+  return checked ? manifest : Result<UpgradeManifest>(unusable(path, backup, checked.error()));
+}
+
+Result<> mark_removal(const std::string& path, const std::string& part) {
+  const std::string directory = path + kReverting;
+  const Fd folder(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder.open()) return system_error("cannot open " + directory);
+  return replace_file(folder, removal_mark(part), "");
+}
+
+// A name at a time; a name in DIR/reverting is not restored yet.
 Result<> restore_part(const std::string& path, const std::string& part, bool was_there) {
   const std::string kept = std::string(kReverting) + "/" + part;
   if (was_there && !exists(path + kept)) return {};
   if (Result<> removed = remove_tree(path + "/" + part); !removed) return removed;
-  return was_there ? rename_durably(path, kept, "/" + part) : sync_directory(path);
+  if (Result<> synced = sync_directory(path); !synced || !was_there) return synced;
+  if (Result<> marked = mark_removal(path, part); !marked) return marked;
+  return rename_durably(path, kept, "/" + part);
 }
 
 }  // namespace
@@ -147,33 +168,47 @@ Result<> begin_upgrade(const std::string& path, int from, int to, uint64_t now_u
   std::error_code code;
   fs::create_directory(path + kPartial, code);
   if (code) return failed("create " + path + kPartial, code);
-  for (const std::string part : kParts) {
+  for (const std::string part : kUpgradeParts) {
     if (!exists(path + "/" + part)) continue;
     if (Result<> kept = keep_tree(path + "/" + part, path + kPartial + "/" + part); !kept) return kept;
     parts.insert(part);
     if (Result<> go_on = step(at_step, "kept " + part); !go_on) return go_on;
   }
   const PendingUpgrade upgrade{.from = from, .to = to, .made_unix_nano = now_unix_nano};
-  if (Result<> written = write_manifest(path + kPartial, upgrade, parts); !written) return written;
+  if (Result<> written = write_upgrade_manifest(path + kPartial, {upgrade, parts}); !written) return written;
   if (Result<> go_on = step(at_step, "manifest"); !go_on) return go_on;
   return rename_durably(path, kPartial, kBackup);
 }
 
+bool has_backup(const std::string& path) {
+  return exists(path + kBackup);
+}
+
+Result<> check_backup(const std::string& path) {
+  for (const char* backup : {kBackup, kReverting}) {
+    if (!exists(path + backup)) continue;
+    if (Result<UpgradeManifest> manifest = read_backup(path, backup); !manifest) return manifest.error();
+  }
+  return {};
+}
+
 std::optional<PendingUpgrade> pending_upgrade(const std::string& path) {
-  std::optional<Manifest> manifest = read_manifest(path + kBackup);
+  if (!has_backup(path)) return std::nullopt;
+  Result<UpgradeManifest> manifest = read_upgrade_manifest(path + kBackup);
   return manifest ? std::optional(manifest->upgrade) : std::nullopt;
 }
 
 Result<> note_running(const std::string& path, uint64_t ran_nano) {
-  std::optional<Manifest> manifest = read_manifest(path + kBackup);
-  if (!manifest) return not_found("there is no upgrade that could be reverted");
+  if (!has_backup(path)) return not_found("there is no upgrade that could be reverted");
+  Result<UpgradeManifest> manifest = read_upgrade_manifest(path + kBackup);
+  if (!manifest) return manifest.error();
   manifest->upgrade.ran_nano += ran_nano;
-  return write_manifest(path + kBackup, manifest->upgrade, manifest->parts);
+  return write_upgrade_manifest(path + kBackup, *manifest);
 }
 
 // The rename is the moment of the commit.
 Result<> commit_upgrade(const std::string& path) {
-  if (!exists(path + kBackup)) return {};
+  if (!has_backup(path)) return {};
   if (Result<> removed = remove_tree(path + kDiscarded); !removed) return removed;
   if (Result<> renamed = rename_durably(path, kBackup, kDiscarded); !renamed) return renamed;
   return remove_tree(path + kDiscarded);
@@ -195,14 +230,14 @@ Result<> revert_upgrade(const std::string& path, const AtStep& at_step) {
   if (const auto holder = lock_holder(path + "/store/LOCK")) {
     return unavailable(path + " is in use by " + *holder + "; end that one first");
   }
+  if (!is_being_reverted(path) && !has_backup(path)) return not_found(path + " has no upgrade that could be reverted");
+  Result<UpgradeManifest> manifest = read_backup(path, is_being_reverted(path) ? kReverting : kBackup);
+  if (!manifest) return manifest.error();
   if (!is_being_reverted(path)) {
-    if (!read_manifest(path + kBackup)) return not_found(path + " has no upgrade that could be reverted");
     if (Result<> renamed = rename_durably(path, kBackup, kReverting); !renamed) return renamed;
     if (Result<> go_on = step(at_step, "reverting"); !go_on) return go_on;
   }
-  const std::optional<Manifest> manifest = read_manifest(path + kReverting);
-  if (!manifest) return corrupt(path + kReverting + kManifest + " is damaged");
-  for (const std::string part : kParts) {
+  for (const std::string part : kUpgradeParts) {
     Result<> restored = restore_part(path, part, manifest->parts.contains(part));
     if (!restored) return restored;
     if (Result<> go_on = step(at_step, "restored " + part); !go_on) return go_on;

@@ -6,7 +6,8 @@
 // hours of running, when commit_upgrade() is called, or when the disk becomes full. Each step leaves a directory that
 // the next call completes, also after a power cut (docs/formats/data-directory.md has the steps). Thread safety: the
 // owner of the directory, one thread; pending_upgrade() and commit_upgrade() also beside a running server. Errors:
-// kNotFound: there is nothing to revert; kUnavailable: no room, or the directory is in use.
+// kNotFound: there is nothing to revert; kUnavailable: no room, or the directory is in use; kCorrupt: the backup is
+// damaged or incomplete, and nothing was changed; kUnsupported: a newer program made the backup.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +32,11 @@ using AtStep = std::function<bool(const std::string& step)>;
 // Before the first change to an older directory whose store is locked and closed. Replaces an older backup. An error
 // leaves the directory as it was.
 Result<> begin_upgrade(const std::string& path, int from, int to, uint64_t now_unix_nano, const AtStep& at_step = {});
-// Nothing: there is no upgrade that could be reverted.
+// A backup exists, damaged or not.
+bool has_backup(const std::string& path);
+// Changes nothing: what revert_upgrade() checks before it removes anything. Without a backup there is no error.
+Result<> check_backup(const std::string& path);
+// Nothing: there is no upgrade that could be reverted, or the backup is damaged.
 std::optional<PendingUpgrade> pending_upgrade(const std::string& path);
 // Adds to PendingUpgrade::ran_nano.
 Result<> note_running(const std::string& path, uint64_t ran_nano);

@@ -28,9 +28,11 @@ bool has_room_for_backup(const DiskSpace& space) {
 UpgradeKeeper::UpgradeKeeper(std::string path, uint64_t commit_after_nano)
     : path_(std::move(path)), commit_after_nano_(commit_after_nano), noted_nano_(now_monotonic_nano()) {
   const std::optional<PendingUpgrade> upgrade = pending_upgrade(path_);
-  is_pending_ = upgrade.has_value();
+  is_pending_ = has_backup(path_);
   ran_nano_ = upgrade ? upgrade->ran_nano : 0;
-  pending_upgrades().set(is_pending_);
+  const Result<> checked = check_backup(path_);
+  if (!checked) log_error("the upgrade cannot be reverted: " + checked.error().message);
+  pending_upgrades().set(is_pending_ && checked.ok());
 }
 
 void UpgradeKeeper::look(const DiskSpace& space, uint64_t now_monotonic_nano) {
@@ -54,9 +56,10 @@ void UpgradeKeeper::note(uint64_t now_monotonic_nano) {
   ran_nano_ += ran_nano;
   Result<> noted = note_running(path_, ran_nano);
   if (noted) return;
-  // Somebody committed it by command.
-  is_pending_ = noted.error().code != ErrorCode::kNotFound;
-  pending_upgrades().set(is_pending_);
+  if (noted.error().code != ErrorCode::kNotFound) return log_warning(noted.error().message);
+  // Committed by command.
+  is_pending_ = false;
+  pending_upgrades().set(0);
 }
 
 }  // namespace fathom::store

@@ -2,7 +2,8 @@
 //
 // Purpose: the backup keeps deleted files on the disk. It is given up before captures, snapshots or writes are refused,
 // because those need the room. The day is one of running (CLOCK_MONOTONIC, added up over restarts), so that steps of
-// the clock do not matter. Thread safety: one thread. Errors: logged; the next look tries again.
+// the clock do not matter. A damaged backup is logged and committed in the same way; its earlier running time is not
+// known. Thread safety: one thread. Errors: logged; the next look tries again.
 #pragma once
 
 #include <cstdint>

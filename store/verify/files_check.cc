@@ -5,16 +5,20 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <optional>
 
 #include <rocksdb/sst_file_reader.h>
 
+#include "store/rocks/data_directory.h"
 #include "store/rocks/keys.h"
+#include "store/rocks/upgrade_backup.h"
 
 namespace fathom::store {
 
 namespace {
 
 constexpr const char* kSortedFiles = "sorted files";
+constexpr const char* kBackup = "upgrade backup";
 
 std::string at_byte(const std::string& file, const LogRange& range) {
   return file + ", " + std::to_string(range.bytes) + " bytes at " + std::to_string(range.offset);
@@ -99,6 +103,40 @@ Affected affected_by(const LogLoss& loss) {
   return affected;
 }
 
+// Nothing: not a number of a format.
+std::optional<int> version_of(const std::string& text) {
+  int version = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), version);
+  const bool is_number = fault == std::errc() && end == text.data() + text.size() && version >= 1;
+  return is_number ? std::optional(version) : std::nullopt;
+}
+
+std::optional<std::string> damage_of_version(const std::string& path, const std::string& text,
+                                             std::optional<int> version) {
+  if (text.empty()) return "the file is missing or empty";
+  if (!version) return "the file holds no version number";
+  const Result<> checked = check_witnesses(path, *version, newest_format_version());
+  return checked ? std::nullopt : std::optional(checked.error().message);
+}
+
+void report_newer(const std::string& file, const std::string& version, Findings& findings) {
+  findings.damaged({"version", file,
+                    "version " + version + " is newer than " + std::to_string(newest_format_version()) +
+                        ", the newest that this program reads; a newer fathom wrote it, or it is damaged"});
+  findings.note("the store was not checked, because this program does not read its format");
+  findings.set_fix("use the fathom that wrote it; if " + file +
+                   " is damaged, write the number of the format into it (this program writes " +
+                   std::to_string(newest_format_version()) + ")");
+}
+
+void report_unfinished_revert(const std::string& path, const Result<>& checked, Findings& findings) {
+  const std::string reverting = path + "/reverting";
+  findings.damaged({kBackup, reverting, checked ? "a revert of the upgrade is not finished" : checked.error().message});
+  findings.note("the store was not checked, because the revert of an upgrade replaces it");
+  findings.set_fix((checked ? "finish the revert" : "restore " + reverting + ", then finish the revert") +
+                   ": fathom-server revert-upgrade " + path);
+}
+
 void report_log(StoreSource& source, const LogState& log, Findings& findings) {
   Result<std::vector<LogLoss>> losses = source.losses_of_log(log);
   if (!losses) return findings.damaged({"logs", log.name, losses.error().message});
@@ -109,22 +147,34 @@ void report_log(StoreSource& source, const LogState& log, Findings& findings) {
 
 }  // namespace
 
-void check_version_file(const std::string& path, Findings& findings) {
+bool check_version_file(const std::string& path, Findings& findings) {
   const std::string file = path + "/version";
   findings.checked("version");
   std::ifstream in(file);
   std::string text;
-  int version = 0;
-  const bool is_read = static_cast<bool>(in >> text);
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), version);
-  if (!is_read) return findings.damaged({"version", file, "the file is missing or empty"});
-  if (fault != std::errc() || end != text.data() + text.size() || version < 1) {
-    return findings.damaged({"version", file, "the file holds no version number"});
+  in >> text;
+  const std::optional<int> version = version_of(text);
+  if (version > newest_format_version()) {
+    report_newer(file, text, findings);
+    return false;
   }
-  if (version <= newest_format_version()) return;
-  findings.damaged({"version", file,
-                    "version " + text + " is newer than " + std::to_string(newest_format_version()) +
-                        ", the newest that this program reads; a newer fathom wrote it, or it is damaged"});
+  if (auto damage = damage_of_version(path, text, version)) findings.damaged({"version", file, *damage});
+  return true;
+}
+
+bool check_upgrade_backup(const std::string& path, Findings& findings) {
+  const bool is_unfinished = is_being_reverted(path);
+  if (!is_unfinished && !has_backup(path)) return true;
+  findings.checked(kBackup);
+  const Result<> checked = check_backup(path);
+  if (is_unfinished) {
+    report_unfinished_revert(path, checked, findings);
+  } else if (!checked) {
+    findings.damaged({kBackup, path + "/before-upgrade", checked.error().message});
+  } else {
+    findings.note("the upgrade can be reverted; only the manifest of its backup was checked, not the parts");
+  }
+  return !is_unfinished;
 }
 
 void check_manifest(const StoreSource& source, Findings& findings) {

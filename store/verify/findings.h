@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "store/span_store.h"
@@ -57,6 +58,8 @@ class Findings {
   void damaged(Damage damage);
   // Not a damage, but worth a line in the report.
   void note(std::string text) { notes_.push_back(std::move(text)); }
+  // What to do instead of a repair, which does not help or is rejected.
+  void set_fix(std::string fix) { fix_ = std::move(fix); }
   void known_loss(const Loss& loss) { known_losses_.push_back(loss); }
   void expect_bytes(uint64_t bytes) { total_bytes_ += bytes; }
   void read_bytes(uint64_t bytes);
@@ -66,6 +69,7 @@ class Findings {
   const std::vector<PartCount>& parts() const { return parts_; }
   const std::vector<Damage>& damages() const { return damages_; }
   const std::vector<std::string>& notes() const { return notes_; }
+  const std::string& fix() const { return fix_; }  // empty: a repair
   const std::vector<Loss>& known_losses() const { return known_losses_; }
 
  private:
@@ -78,6 +82,7 @@ class Findings {
   std::vector<PartCount> parts_;
   std::vector<Damage> damages_;
   std::vector<std::string> notes_;
+  std::string fix_;
   std::vector<Loss> known_losses_;
 };
 

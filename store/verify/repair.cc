@@ -12,6 +12,7 @@
 #include "base/time.h"
 #include "store/captures/capture_table.h"
 #include "store/index/latency_cell.h"
+#include "store/rocks/data_directory.h"
 #include "store/rocks/keys.h"
 #include "store/rocks/losses.h"
 #include "store/rocks/scan_options.h"
@@ -219,6 +220,31 @@ class Repair {
   OversizedTraces oversized_;
 };
 
+// Without symbolic links, and without an empty name at the end.
+fs::path resolved(const std::string& path) {
+  std::error_code error;
+  const fs::path whole = fs::weakly_canonical(fs::absolute(path), error);
+  const fs::path& found = error ? fs::absolute(path).lexically_normal() : whole;
+  return found.has_filename() ? found : found.parent_path();
+}
+
+bool is_within(const fs::path& inner, const fs::path& outer) {
+  return std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();
+}
+
+// The repair writes NEW_DIR.unfinished first.
+Result<> check_apart(const RepairRequest& request) {
+  const fs::path from = resolved(request.from);
+  for (const std::string& to : {request.to, RepairTarget::unfinished(request.to)}) {
+    const fs::path other = resolved(to);
+    if (!is_within(from, other) && !is_within(other, from)) continue;
+    return invalid(to + " and " + request.from +
+                   " are the same directory, or one is inside the other; choose a new directory outside of " +
+                   request.from);
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<RepairSpace> repair_space(const RepairRequest& request) {
@@ -233,6 +259,7 @@ Result<RepairSpace> repair_space(const RepairRequest& request) {
 }
 
 Result<RepairOutcome> repair_store(const RepairRequest& request, Findings& findings) {
+  if (Result<> apart = check_apart(request); !apart) return apart.error();
   std::error_code error;
   if (fs::exists(request.to + "/" + RepairTarget::kMark, error)) return RepairOutcome::kWasRepaired;
   if (fs::exists(request.to, error) && !fs::is_empty(request.to, error)) {
@@ -240,6 +267,7 @@ Result<RepairOutcome> repair_store(const RepairRequest& request, Findings& findi
   }
   Result<std::unique_ptr<StoreSource>> source = StoreSource::open(request.from);
   if (!source) return source.error();
+  if (Result<> checked = check_repairable(request.from, newest_format_version()); !checked) return checked.error();
   Result<std::unique_ptr<RepairTarget>> target = RepairTarget::create(request.to, request.from);
   if (!target) return target.error();
   findings.expect_bytes(content_bytes(request.from) + request.more_bytes);

@@ -7,8 +7,9 @@
 // The source is not changed, and no server can start on it meanwhile.
 // Crashes: the new directory is made as NEW.unfinished and renamed when it is complete and durable. A later run begins
 // anew; a finished directory is recognised and left as it is.
-// Thread safety: one thread per call. Memory: one segment. Errors: kInvalid: a directory is wrong; kUnavailable: in
-// use, or the disk has no room; the rest as the disk says. Damage is a finding, not an error.
+// Thread safety: one thread per call. Memory: one segment. Errors: kInvalid: a directory is wrong, or one is inside the
+// other; kUnsupported: a newer program wrote the source; kCorrupt: a revert of the source's upgrade is not finished;
+// kUnavailable: in use, or the disk has no room; the rest as the disk says. Damage is a finding, not an error.
 #pragma once
 
 #include <cstdint>

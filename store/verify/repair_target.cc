@@ -18,10 +18,6 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMostWaitingBytes = 8 << 20;
 
-std::string unfinished(const std::string& to) {
-  return to + ".unfinished";
-}
-
 Result<> sync_path(const std::string& path) {
   Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.open() && ::fsync(file.get()) == 0) return {};
@@ -48,6 +44,10 @@ Result<> remove_unfinished(const std::string& path) {
 }
 
 }  // namespace
+
+std::string RepairTarget::unfinished(const std::string& to) {
+  return to + ".unfinished";
+}
 
 Result<std::unique_ptr<RepairTarget>> RepairTarget::create(const std::string& to, const std::string& from) {
   const std::string path = unfinished(to);

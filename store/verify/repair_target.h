@@ -23,6 +23,8 @@ class RepairTarget {
   // The file in a repaired directory that names the directory it was made of.
   static constexpr const char* kMark = "repaired-from";
 
+  // The name of the directory until finish().
+  static std::string unfinished(const std::string& to);
   // Removes what an earlier run left of NEW.unfinished.
   static Result<std::unique_ptr<RepairTarget>> create(const std::string& to, const std::string& from);
 

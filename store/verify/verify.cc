@@ -30,7 +30,7 @@ class Verification {
   Verification(StoreSource& source, Findings& findings) : source_(source), findings_(findings) {}
 
   void run() {
-    check_version_file(source_.path(), findings_);
+    if (!check_version_file(source_.path(), findings_) || !check_upgrade_backup(source_.path(), findings_)) return;
     check_manifest(source_, findings_);
     for (const LogState& log : source_.logs()) findings_.expect_bytes(log.summary.bytes);
     Result<> opened = source_.open_database();
