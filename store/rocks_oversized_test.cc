@@ -1,6 +1,7 @@
 // Oversized traces on the real engine: sealing and queries do work in proportion to what is new, not to the trace.
 #include <gtest/gtest.h>
 
+#include "base/time.h"
 #include "store/testing/rocks_rig.h"
 
 namespace fathom::store::testing {
@@ -125,6 +126,25 @@ TEST_F(RocksOversized, ADropLeavesTheUnsealedRowsOfATrace) {
   EXPECT_EQ(found.spans, spans_ - dropped);
   EXPECT_EQ(found.duration_nano, (spans_ - dropped) * kMilli);
   EXPECT_EQ(spans_in_pages(), spans_ - dropped);
+}
+
+// A trace of many spans, all of which come again: each is compared with its own older contents alone.
+TEST(RocksRepeatedSealing, TakesTimeInProportionToTheRows) {
+  RocksRig rig;
+  rig.options().durability = Durability::kOs;
+  ASSERT_EQ(rig.open(), "");
+  const auto seal = [&](uint64_t other_trace) {
+    std::vector<TestSpan> spans;
+    for (uint64_t i = 1; i <= 20'000; ++i) spans.push_back(test_span(1, i, static_cast<int64_t>(i), kMilli));
+    spans.push_back(test_span(other_trace, 1, 0, 1));
+    EXPECT_EQ(append_once(rig.store(), make_batch(spans)).outcome, AppendOutcome::kDurable);
+    const uint64_t began_nano = now_monotonic_nano();
+    EXPECT_TRUE(rig.store().settle().ok());
+    return now_monotonic_nano() - began_nano;
+  };
+  const uint64_t once_nano = seal(2);
+  EXPECT_LE(seal(3), 20 * once_nano);
+  EXPECT_EQ(stored_trace(rig.store(), 1)->spans.size(), 20'000u);
 }
 
 class RocksScattered : public RocksOversized {
