@@ -7,6 +7,7 @@
 #include "query/proto_convert.h"
 #include "query/queries.h"
 #include "query/testing/sample_store.h"
+#include "query/trace_cursor.h"
 #include "store/model/memory_store.h"
 
 namespace fathom::query {
@@ -69,6 +70,20 @@ TEST_F(OversizedTrace, RefusesTheCursorOfAnotherTrace) {
   EXPECT_EQ(run_trace(store_, testing::sample_trace_id(2), budget, asked).error().code, ErrorCode::kInvalid);
   asked.cursor = "nonsense";
   EXPECT_EQ(run_trace(store_, testing::sample_trace_id(1), budget, asked).error().code, ErrorCode::kInvalid);
+}
+
+// A cursor names the spans that the store kept together: another store, or this one after a restart, compares them.
+TEST_F(OversizedTrace, CursorsKeepAllTheirFields) {
+  const store::TraceCursor cursor{11, 12, 13, 14, testing::sample_span_id(15), 16};
+  const TraceId id = testing::sample_trace_id(1);
+  auto read = decode_trace_cursor(encode_trace_cursor(cursor, id), id);
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read->received_sequence, 11u);
+  EXPECT_EQ(read->first_sequence, 12u);
+  EXPECT_EQ(read->last_sequence, 13u);
+  EXPECT_EQ(read->start_unix_nano, 14u);
+  EXPECT_EQ(read->span_id, testing::sample_span_id(15));
+  EXPECT_EQ(read->sequence, 16u);
 }
 
 TEST_F(OversizedTrace, IsMarkedInRows) {

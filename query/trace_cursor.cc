@@ -8,8 +8,8 @@ namespace fathom::query {
 
 namespace {
 
-constexpr uint8_t kTraceCursorVersion = 1;
-constexpr size_t kTraceCursorBytes = 1 + 4 * 8 + 8;
+constexpr uint8_t kTraceCursorVersion = 2;
+constexpr size_t kTraceCursorBytes = 1 + 5 * 8 + 8;
 
 }  // namespace
 
@@ -19,6 +19,7 @@ std::string encode_trace_cursor(const store::TraceCursor& cursor, const TraceId&
   out.u8(kTraceCursorVersion);
   out.u64(cursor.received_sequence);
   out.u64(cursor.first_sequence);
+  out.u64(cursor.last_sequence);
   out.u64(cursor.start_unix_nano);
   out.u64(cursor.sequence);
   out.raw(cursor.span_id.view());
@@ -32,6 +33,7 @@ Result<store::TraceCursor> decode_trace_cursor(std::string_view text, const Trac
   store::TraceCursor cursor;
   cursor.received_sequence = in.u64();
   cursor.first_sequence = in.u64();
+  cursor.last_sequence = in.u64();
   cursor.start_unix_nano = in.u64();
   cursor.sequence = in.u64();
   cursor.span_id = SpanId::from_bytes(in.raw(8)).value_or(SpanId{});

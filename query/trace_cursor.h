@@ -1,8 +1,8 @@
 // The text of the end of a page of an oversized trace: opaque to clients, bound to the trace.
 //
-// Format (version 1, little-endian, then base64url): version u8; received sequence, first sequence, start, sequence u64
-// each; span id 8 bytes; checksum u64, XXH3 of what precedes, seeded with a hash of the trace id. Thread safety: plain
-// functions. Errors: kInvalid with the fix.
+// Format (version 2, little-endian, then base64url): version u8; received sequence, first sequence, last sequence,
+// start, sequence u64 each; span id 8 bytes; checksum u64, XXH3 of what precedes, seeded with a hash of the trace id.
+// Thread safety: plain functions. Errors: kInvalid with the fix.
 #pragma once
 
 #include <string>

@@ -1,6 +1,7 @@
 // Oversized traces on the real engine: sealing and queries do work in proportion to what is new, not to the trace.
 #include <gtest/gtest.h>
 
+#include "base/time.h"
 #include "store/testing/rocks_rig.h"
 
 namespace fathom::store::testing {
@@ -125,6 +126,124 @@ TEST_F(RocksOversized, ADropLeavesTheUnsealedRowsOfATrace) {
   EXPECT_EQ(found.spans, spans_ - dropped);
   EXPECT_EQ(found.duration_nano, (spans_ - dropped) * kMilli);
   EXPECT_EQ(spans_in_pages(), spans_ - dropped);
+}
+
+// Spans of one trace that are sent again and again: few distinct rows, and many more rows than the limit.
+class RocksRepeated : public RocksOversized {
+ protected:
+  static constexpr uint64_t kDistinct = 2 * kSpansPerSegment - 10;  // below the limit
+  static constexpr uint64_t kRepeats = 40;
+
+  // Spans 1 to `count` of trace 1. Another trace makes the batch different from all others.
+  void send(uint64_t count = kDistinct) {
+    std::vector<TestSpan> spans;
+    for (uint64_t i = 1; i <= count; ++i) {
+      spans.push_back(test_span(1, i, static_cast<int64_t>(i * kMilli), kMilli).with({"text", std::string(200, 'x')}));
+      if (i > 1) spans.back().parent(1);
+    }
+    spans.push_back(test_span(1000 + ++batches_, 1, 0, 1));
+    ASSERT_EQ(append_once(rig_.store(), make_batch(spans)).outcome, AppendOutcome::kDurable);
+    spans_ = std::max(spans_, count);
+  }
+  void send_repeats() {
+    for (uint64_t i = 0; i < kRepeats; ++i) send();
+  }
+  uint64_t bytes_of_row() {
+    const SlowRow found = row(slow_);
+    EXPECT_FALSE(found.oversized);
+    EXPECT_TRUE(found.complete);
+    EXPECT_EQ(found.spans, spans_);
+    EXPECT_EQ(found.duration_nano, spans_ * kMilli);
+    return bytes_read_;
+  }
+  // The first query reads all rows, later ones those that arrived since.
+  void expect_rows_read_once() {
+    const uint64_t first = bytes_of_row();
+    EXPECT_LE(bytes_of_row(), first / 10);
+    send();
+    EXPECT_LE(bytes_of_row(), first / 10);
+    EXPECT_LE(bytes_of_row(), first / 10);
+  }
+
+  Filter slow_{.min_duration_nano = kMilli};  // trace 1 alone
+  uint64_t batches_ = 0;
+};
+
+TEST_F(RocksRepeated, UnsealedRowsAreReadOnce) {
+  send_repeats();
+  expect_rows_read_once();
+}
+
+TEST_F(RocksRepeated, UnsealedRowsBehindSealedOnesAreReadOnce) {
+  send();
+  ASSERT_TRUE(rig_.store().settle().ok());
+  send_repeats();
+  expect_rows_read_once();
+  // Sealing finds nothing new in these rows.
+  ASSERT_TRUE(rig_.store().settle().ok());
+  bytes_of_row();
+  send_repeats();
+  expect_rows_read_once();
+}
+
+TEST_F(RocksRepeated, RowsOfSeveralGenerationsAreReadOnce) {
+  rig_.options().segment_spans = 10 * kDistinct;
+  rig_.options().sealing_limit = kRepeats;
+  ASSERT_EQ(rig_.reopen(), "");
+  rig_.disk().refuse_tables(true);
+  send_repeats();
+  expect_rows_read_once();
+  rig_.disk().refuse_tables(false);
+  ASSERT_TRUE(eventually([&] { return rig_.store().settle().ok(); }));
+  bytes_of_row();
+}
+
+TEST_F(RocksRepeated, PassesTheLimitWithTheFirstSpanBeyondIt) {
+  send_repeats();
+  bytes_of_row();
+  send(2 * kSpansPerSegment);
+  bytes_of_row();
+  send(2 * kSpansPerSegment + 1);
+  EXPECT_TRUE(row(slow_).oversized);
+  EXPECT_EQ(row(slow_).duration_nano, spans_ * kMilli);
+  ASSERT_EQ(rig_.reopen(), "");
+  EXPECT_TRUE(row(slow_).oversized);
+}
+
+// Rows of the dropped partition no longer count, also those that were never sealed.
+TEST_F(RocksRepeated, ADropTakesItsRowsOut) {
+  rig_.options().segment_spans = 100'000;
+  ASSERT_EQ(rig_.reopen(), "");
+  send_repeats();
+  rig_.advance(61 * kNanosPerMinute);
+  spans_ = 0;
+  for (uint64_t i = 0; i < kRepeats; ++i) send(kSpansPerSegment);
+  spans_ = kDistinct;
+  bytes_of_row();
+  ASSERT_TRUE(rig_.store().drop_before(rig_.now_unix_nano() - 1).ok());
+  spans_ = kSpansPerSegment;
+  bytes_of_row();
+  send(kSpansPerSegment + 1);
+  bytes_of_row();
+}
+
+// A trace of many spans, all of which come again: each is compared with its own older contents alone.
+TEST(RocksRepeatedSealing, TakesTimeInProportionToTheRows) {
+  RocksRig rig;
+  rig.options().durability = Durability::kOs;
+  ASSERT_EQ(rig.open(), "");
+  const auto seal = [&](uint64_t other_trace) {
+    std::vector<TestSpan> spans;
+    for (uint64_t i = 1; i <= 20'000; ++i) spans.push_back(test_span(1, i, static_cast<int64_t>(i), kMilli));
+    spans.push_back(test_span(other_trace, 1, 0, 1));
+    EXPECT_EQ(append_once(rig.store(), make_batch(spans)).outcome, AppendOutcome::kDurable);
+    const uint64_t began_nano = now_monotonic_nano();
+    EXPECT_TRUE(rig.store().settle().ok());
+    return now_monotonic_nano() - began_nano;
+  };
+  const uint64_t once_nano = seal(2);
+  EXPECT_LE(seal(3), 20 * once_nano);
+  EXPECT_EQ(stored_trace(rig.store(), 1)->spans.size(), 20'000u);
 }
 
 class RocksScattered : public RocksOversized {

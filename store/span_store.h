@@ -114,10 +114,12 @@ struct TraceIdRange {
   bool contains(const TraceId& id) const { return id >= first && id <= last; }
 };
 
-// Where a page of an oversized trace ended. All pages tell of one moment of reception, as those of slowest() do.
+// Where a page of an oversized trace ended. All pages tell of one moment of reception, as those of slowest() do. A
+// store that was opened again may keep other spans together than before: it rejects the cursors that this concerns.
 struct TraceCursor {
   uint64_t received_sequence = 0;
   uint64_t first_sequence = 0;   // of the spans that the store keeps together with the last one of the page
+  uint64_t last_sequence = 0;    // of the same, at most `received_sequence`
   uint64_t start_unix_nano = 0;  // of the last span of the page, corrected
   SpanId span_id;
   uint64_t sequence = 0;
@@ -216,6 +218,7 @@ class SpanStore {
   // Of an oversized trace the first `limit` spans behind `after`, in an order of the store's that follows reception
   // roughly; a few more where several are alike in start, id and reception. The last page may be empty. Any other trace
   // whole.
+  // kInvalid when the store cannot go on behind `after`: read from the first page.
   virtual Result<StoredTrace> trace_page(const TraceId& trace_id, const std::optional<TraceCursor>& after, size_t limit,
                                          QueryBudget& budget) = 0;
   // Which traces of these are stored, ascending; the first `most` of them. A seek for what is sealed, a look at every

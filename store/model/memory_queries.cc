@@ -147,7 +147,8 @@ Result<StoredTrace> oversized_page(Trace trace, uint64_t received, const std::op
     if (full && place != std::tuple(out.next->sequence, out.next->start_unix_nano, out.next->span_id)) return out;
     out.spans.push_back(row->stored);
     out.owners.push_back(row);
-    out.next = TraceCursor{received, row->sequence, row->start_unix_nano, row->stored.span.span_id, row->sequence};
+    out.next = TraceCursor{received,     row->sequence, row->sequence, row->start_unix_nano, row->stored.span.span_id,
+                           row->sequence};
   }
   out.next.reset();
   return out;

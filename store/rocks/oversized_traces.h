@@ -2,8 +2,9 @@
 //
 // Purpose: no list of the slowest names an oversized trace, and no search takes one from a block, because both would
 // have to be written again for all of it with every segment. Searches take them from here. A trace is entered when a
-// segment with a part of it is sealed, or when a query finds that its unsealed rows pass the limit. Thread safety: all
-// of it. Ownership: readers share an immutable map. Errors: none.
+// segment with a part of it is sealed, or when a query finds that its unsealed rows pass the limit. Of a trace with
+// more rows than the limit that repeat each other, what queries found is kept, too (distinct_rows.h). Thread safety:
+// all of it. Ownership: readers share an immutable map. Errors: none.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include <unordered_map>
 
 #include "base/ids.h"
+#include "store/rocks/distinct_rows.h"
 #include "store/rocks/trace_tally.h"
 
 namespace fathom::store {
@@ -42,6 +44,7 @@ class OversizedTraces {
     return traces_;
   }
   bool contains(const TraceId& id) const { return get()->contains(id); }
+  DistinctRowsCache& distinct_rows() { return distinct_rows_; }
 
   // Nothing: what is known is of another part, or from before retention dropped partitions.
   std::optional<TraceTally> sealed_tally(const TraceId& id, uint32_t segment, uint32_t oldest_partition) const {
@@ -70,6 +73,7 @@ class OversizedTraces {
  private:
   mutable std::mutex mutex_;
   std::shared_ptr<const Map> traces_ = std::make_shared<const Map>();
+  DistinctRowsCache distinct_rows_;
 };
 
 }  // namespace fathom::store

@@ -201,6 +201,7 @@ Result<StoredTrace> RocksStore::trace_page(const TraceId& trace_id, const std::o
   return ask_again_after_drop(impl_->engine, [&]() -> Result<StoredTrace> {
     // Before the view, so that everything up to it is in the view.
     const uint64_t received = impl_->engine.received_sequence.load(std::memory_order_acquire);
+    if (after && after->received_sequence > received) return outdated_cursor(trace_id);
     SealedReader sealed(impl_->engine.sealed(), impl_->engine.views.get(), budget);
     Result<bool> oversized = TraceReader(sealed, impl_->engine.catalogue).is_oversized(trace_id);
     if (!oversized) return oversized.error();

@@ -51,6 +51,17 @@ Result<TracePart> decode_trace_part_value(std::string_view value) {
   return part;
 }
 
+TraceRow trace_row(const StoredRow& row) {
+  const SpanView& span = row.span;
+  return {span.span_id,
+          span.parent_span_id,
+          corrected_unix_nano(span.start_unix_nano, row.clock),
+          span.duration_nano(),
+          row.sequence,
+          row.operation,
+          span.status == StatusCode::kError};
+}
+
 std::string directory_key(uint32_t partition, uint32_t segment) {
   return keys::chunk(partition, segment, kSegmentWide, kDirectoryColumn);
 }

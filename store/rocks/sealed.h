@@ -67,6 +67,8 @@ struct LocatedPart {
   std::vector<RowRange> ranges;
 };
 
+TraceRow trace_row(const StoredRow& row);
+
 std::string encode_trace_part(const TracePart& part);
 // Without the place, which stands in the key.
 Result<TracePart> decode_trace_part_value(std::string_view value);

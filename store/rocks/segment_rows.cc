@@ -163,11 +163,11 @@ class RowArranger {
       return std::tuple(generation_.sequence(*a->row), a->row->index) <
              std::tuple(generation_.sequence(*b->row), b->row->index);
     });
-    std::unordered_set<uint64_t> contents = older.contents;
+    std::unordered_set<uint64_t> contents;
     size_t kept = 0;
     for (Candidate* candidate : group) {
       uint64_t hash = generation_.batch(*candidate->row).content_hash(generation_.stored(*candidate->row));
-      candidate->dropped = !contents.insert(hash).second;
+      candidate->dropped = older.contents.contains(hash) || !contents.insert(hash).second;
       kept += !candidate->dropped;
     }
     if (kept > 1 || (kept == 1 && in_older)) {

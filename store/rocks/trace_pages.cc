@@ -16,17 +16,24 @@ struct TracePages::Key {
   static Key of(const TraceCursor& cursor) {
     return {cursor.first_sequence, cursor.start_unix_nano, cursor.span_id, cursor.sequence};
   }
-  TraceCursor cursor(uint64_t received_sequence) const {
-    return {received_sequence, first_sequence, start_unix_nano, span_id, sequence};
+  TraceCursor cursor(uint64_t received_sequence, uint64_t last_sequence) const {
+    return {received_sequence, first_sequence, last_sequence, start_unix_nano, span_id, sequence};
   }
   auto operator<=>(const Key&) const = default;
 };
+
+Error outdated_cursor(const TraceId& id) {
+  return invalid("the cursor of trace " + id.hex() +
+                 " is from before a restart of the server that lost spans or grouped unsealed ones in another way; "
+                 "read the trace again without a cursor");
+}
 
 Result<StoredTrace> TracePages::read(const TraceId& id, const std::optional<TraceCursor>& after, size_t limit) {
   after_ = after;
   limit_ = std::max<size_t>(limit, 1);
   page_ = {};
   page_.trace_id = id;
+  if (has_other_units()) return outdated_cursor(id);
   page_memory_ = std::make_shared<HeldMemory>(sealed_.budget().hold());
   page_.owners.push_back(page_memory_);
   if (Result<> sealed = read_sealed(id); !sealed) return sealed.error();
@@ -37,6 +44,31 @@ Result<StoredTrace> TracePages::read(const TraceId& id, const std::optional<Trac
   spans_.own_names(page_.owners);
   if (full_) page_.next = last_;
   return std::move(page_);
+}
+
+TracePages::Unit TracePages::unit_of(const SegmentInfo& info) const {
+  return {info.first_sequence, std::min(info.last_sequence, last_sequence_)};
+}
+
+TracePages::Unit TracePages::unit_of(const Generation& generation) const {
+  return {generation.sources().front().sequence, std::min(generation.sources().back().sequence, last_sequence_)};
+}
+
+// Whether units overlap the cursor's that are not the same. There is none at all if it was dropped.
+bool TracePages::has_other_units() const {
+  if (!after_) return false;
+  const auto is_other = [this](const Unit& unit) {
+    const bool overlaps = unit.first_sequence <= after_->last_sequence && unit.last_sequence >= after_->first_sequence;
+    return overlaps && (unit.first_sequence != after_->first_sequence || unit.last_sequence != after_->last_sequence);
+  };
+  const View& view = sealed_.view();
+  if (std::ranges::any_of(view.segments, [&](const SegmentInfoPtr& info) { return is_other(unit_of(*info)); })) {
+    return true;
+  }
+  return std::ranges::any_of(view.generations, [&](const std::shared_ptr<Generation>& generation) {
+    auto lock = generation->read();
+    return !generation->sources().empty() && is_other(unit_of(*generation));
+  });
 }
 
 // A list that grows takes twice what it holds.
@@ -55,27 +87,27 @@ Result<> TracePages::read_sealed(const TraceId& id) {
     segment = std::ranges::lower_bound(segment, segments.end(), (*part)->segment, {},
                                        [](const SegmentInfoPtr& info) { return info->id; });
     if (segment == segments.end() || (*segment)->first_sequence > last_sequence_) break;
-    if (Result<> read = read_part(id, **part, (*segment)->first_sequence); !read) return read;
+    if (Result<> read = read_part(id, **part, unit_of(**segment)); !read) return read;
     ++segment;
   }
   return {};
 }
 
-Result<> TracePages::read_part(const TraceId& id, const TracePart& part, uint64_t first_sequence) {
+Result<> TracePages::read_part(const TraceId& id, const TracePart& part, const Unit& unit) {
   Result<LocatedPart> located = sealed_.locate(id, part);
   if (!located) return located.error();
   for (const RowRange& range : located->ranges) {
     if (full_) break;
-    if (Result<> read = read_block(*located->reader, range, first_sequence); !read) return read;
+    if (Result<> read = read_block(*located->reader, range, unit); !read) return read;
   }
   sealed_.close(part.segment);
   return {};
 }
 
-Result<> TracePages::read_block(SegmentReader& reader, const RowRange& range, uint64_t first_sequence) {
+Result<> TracePages::read_block(SegmentReader& reader, const RowRange& range, const Unit& unit) {
   const BlockZone& zone = reader.directory().zone(range.block);
   if (zone.min_sequence > last_sequence_) return {};
-  if (after_ && after_->first_sequence == first_sequence && zone.max_start_unix_nano < after_->start_unix_nano)
+  if (after_ && after_->first_sequence == unit.first_sequence && zone.max_start_unix_nano < after_->start_unix_nano)
     return {};
   Result<BlockTimes> times = reader.times(range.block);
   if (!times) return times.error();
@@ -87,12 +119,12 @@ Result<> TracePages::read_block(SegmentReader& reader, const RowRange& range, ui
   HeldMemory memory = sealed_.budget().hold();
   if (Result<> paid = memory.grow(2 * range.row_count * sizeof(wanted.front())); !paid) return paid;
   for (uint32_t row = range.first_row; row < end; ++row) {
-    Key key{first_sequence, times->start_unix_nano[row], ids->span[row], times->sequence[row]};
+    Key key{unit.first_sequence, times->start_unix_nano[row], ids->span[row], times->sequence[row]};
     if (!is_wanted(key)) continue;
     if (is_full(key)) break;
     wanted.emplace_back(row, key);
     ++taken_;
-    last_ = key.cursor(last_sequence_);
+    last_ = key.cursor(last_sequence_, unit.last_sequence);
   }
   if (wanted.empty()) return {};
   const uint32_t first = wanted.front().first;
@@ -108,12 +140,12 @@ Result<> TracePages::read_generation(const Generation& generation, const TraceId
   auto lock = generation.read();
   const Generation::Trace* trace = generation.find(id);
   if (trace == nullptr) return {};
-  const uint64_t first_sequence = generation.sources().front().sequence;
+  const Unit unit = unit_of(generation);
   std::vector<std::pair<Key, uint32_t>> wanted;
   HeldMemory memory = sealed_.budget().hold();
   if (Result<> paid = memory.grow(2 * trace->row_count * sizeof(wanted.front())); !paid) return paid;
   generation.for_each_row(*trace, [&](const Generation::Row& row, uint32_t number) {
-    Key key{first_sequence, row.start_unix_nano, generation.stored(row).span_id, generation.sequence(row)};
+    Key key{unit.first_sequence, row.start_unix_nano, generation.stored(row).span_id, generation.sequence(row)};
     if (is_wanted(key)) wanted.emplace_back(key, number);
   });
   std::ranges::sort(wanted);
@@ -127,7 +159,7 @@ Result<> TracePages::read_generation(const Generation& generation, const TraceId
     page_.spans.push_back(*span);
     bytes += generation.stored(row).body_size;
     ++taken_;
-    last_ = key.cursor(last_sequence_);
+    last_ = key.cursor(last_sequence_, unit.last_sequence);
   }
   return sealed_.budget().spend(bytes);
 }

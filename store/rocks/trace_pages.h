@@ -2,9 +2,11 @@
 //
 // Purpose: a trace of any size can be read. Rows that are sealed together, or will be, form a unit; units follow one
 // another by reception, and within one rows stand by start, span id and reception, before and after it is sealed. So a
-// cursor stays valid while the store seals. Thread safety: one query, one thread. Ownership: a page owns what its views
-// point into. Memory: the query's budget pays for the page, and for one
-// part at a time. Errors: as SealedReader's, and kExhausted.
+// cursor stays valid while the store seals. A start may form other units of what is not sealed, because the limits of a
+// generation were changed or because sealing began before. A cursor therefore names its unit's first and last sequence,
+// and is rejected if there is another unit in its place. Thread safety: one query, one thread. Ownership: a page owns
+// what its views point into. Memory: the query's budget pays for the page, and for one
+// part at a time. Errors: as SealedReader's, kExhausted, and kInvalid for such a cursor.
 #pragma once
 
 #include <optional>
@@ -13,6 +15,9 @@
 #include "store/rocks/stored_spans.h"
 
 namespace fathom::store {
+
+// Of a cursor that this store cannot go on behind.
+Error outdated_cursor(const TraceId& id);
 
 class TracePages {
  public:
@@ -25,10 +30,18 @@ class TracePages {
 
  private:
   struct Key;
+  // Rows that are sealed together, or will be, by the sequences of their batches up to last_sequence_.
+  struct Unit {
+    uint64_t first_sequence;
+    uint64_t last_sequence;
+  };
+  Unit unit_of(const SegmentInfo& info) const;
+  Unit unit_of(const Generation& generation) const;
+  bool has_other_units() const;
   Result<> pay_for_spans(uint64_t spans);
   Result<> read_sealed(const TraceId& id);
-  Result<> read_part(const TraceId& id, const TracePart& part, uint64_t first_sequence);
-  Result<> read_block(SegmentReader& reader, const RowRange& range, uint64_t first_sequence);
+  Result<> read_part(const TraceId& id, const TracePart& part, const Unit& unit);
+  Result<> read_block(SegmentReader& reader, const RowRange& range, const Unit& unit);
   Result<> read_generation(const Generation& generation, const TraceId& id);
   bool is_wanted(const Key& key) const;
   bool is_full(const Key& next);

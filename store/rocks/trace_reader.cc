@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "store/rocks/distinct_rows.h"
 #include "store/rocks/sealed_tally.h"
 
 namespace fathom::store {
@@ -17,17 +18,6 @@ struct TraceReader::Item {
 namespace {
 
 using ItemHashes = std::unordered_set<uint64_t>;
-
-TraceRow light_row(const SpanView& span, const std::optional<ClockOffset>& clock, uint64_t sequence,
-                   uint32_t operation) {
-  return {span.span_id,
-          span.parent_span_id,
-          corrected_unix_nano(span.start_unix_nano, clock),
-          span.duration_nano(),
-          sequence,
-          operation,
-          span.status == StatusCode::kError};
-}
 
 size_t distinct_ids(const std::vector<TraceRow>& rows) {
   std::vector<SpanId> ids;
@@ -82,7 +72,7 @@ Result<> TraceReader::load_sealed(const TraceId& id, std::vector<Item>& items, S
       if (!rows) return rows.error();
       if (Result<> paid = pay_for_items(range.row_count); !paid) return paid;
       for (const StoredRow& row : rows->rows) {
-        items.push_back({spans_.of(row), light_row(row.span, row.clock, row.sequence, row.operation)});
+        items.push_back({spans_.of(row), trace_row(row)});
       }
       trace.owners.push_back(rows->owner);
     }
@@ -177,6 +167,7 @@ uint64_t TraceReader::rows_in_memory(const TraceId& id) const {
 
 // Decided for all rows, also for a reader of the state that was: a trace that was once oversized stays so.
 Result<bool> TraceReader::is_oversized(const TraceId& id) {
+  known_summary_.reset();
   if (sealed_.oversized().contains(id)) return true;
   Result<std::optional<TracePart>> newest = sealed_.newest_part(id);
   if (!newest) return newest.error();
@@ -189,16 +180,10 @@ Result<bool> TraceReader::is_oversized(const TraceId& id) {
 
 // Before equal rows have collapsed, their number alone does not decide.
 Result<bool> TraceReader::passes_limit(const TraceId& id) {
-  Result<std::vector<TraceRow>> rows = light_rows(id, UINT64_MAX);
-  if (!rows) return rows.error();
-  const bool passes = distinct_ids(*rows) > sealed_.limits().spans;
-  items_memory_.release();
-  if (passes) return true;
-  StoredTrace unused;
-  Result<std::vector<Item>> items = load_items(id, UINT64_MAX, unused);
-  items_memory_.release();
-  if (!items) return items.error();
-  return items->size() > sealed_.limits().spans;
+  Result<DistinctRowsReader::Answer> answer = DistinctRowsReader(sealed_).read(id, last_sequence_);
+  if (!answer) return answer.error();
+  known_summary_ = answer->summary;
+  return answer->passes_limit;
 }
 
 // Until the next segment has a part of the trace, each search would read the same rows again.
@@ -233,6 +218,7 @@ Result<std::optional<TraceSummary>> TraceReader::summary(const TraceId& id) {
   Result<bool> oversized = is_oversized(id);
   if (!oversized) return oversized.error();
   if (*oversized) return oversized_summary(id);
+  if (known_summary_) return known_summary_;
   if (rows_in_memory(id) > 0) return unsealed_summary(id);
   Result<std::optional<TracePart>> newest = sealed_.newest_part(id);
   if (!newest) return newest.error();

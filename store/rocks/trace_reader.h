@@ -55,6 +55,7 @@ class TraceReader {
   const uint64_t last_sequence_;
   HeldMemory items_memory_;  // of the rows that are being put together
   StoredSpans spans_;
+  std::optional<TraceSummary> known_summary_;  // of the trace for which is_oversized() had to read rows
 };
 
 }  // namespace fathom::store
