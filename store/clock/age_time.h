@@ -35,7 +35,7 @@
 
 namespace fathom::store {
 
-// What the stored data says about a clock whose state is missing.
+// What is known about a clock that has no usable state.
 struct AgeWitness {
   uint64_t newest_nano = 0;  // no stored stamp is greater; 0: nothing is stored
   bool is_unix = false;      // stamps are wall clock times: an older version of the directory
