@@ -281,7 +281,7 @@ StoreStats RocksStore::stats() {
 }
 
 std::vector<Loss> RocksStore::losses() {
-  return impl_->engine.losses.all();
+  return impl_->engine.losses.all(impl_->engine.clock->time());
 }
 
 Result<> RocksStore::settle() {

@@ -16,6 +16,12 @@ void Findings::damaged(Damage damage) {
   if (damages_.size() < kMostDamages) damages_.push_back(std::move(damage));
 }
 
+void Findings::add_record(const LossRecord& record) {
+  for (const Loss& loss : losses_of_record(record, time_)) {
+    if (loss.most_batches != 0) known_loss(loss);
+  }
+}
+
 void Findings::read_bytes(uint64_t bytes) {
   done_bytes_ += bytes;
   if (progress_) progress_(std::min(done_bytes_, total_bytes_), total_bytes_);

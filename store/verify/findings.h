@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "store/rocks/loss_record.h"
 #include "store/span_store.h"
 
 namespace fathom::store {
@@ -53,11 +54,15 @@ class Findings {
 
   explicit Findings(Progress progress = {}) : progress_(std::move(progress)) {}
 
+  // The age clock of the directory, by which stamps are converted to Unix time. Without it, they are Unix times.
+  void use_clock(const AgeTime& time) { time_ = time; }
+
   void checked(const std::string& part, uint64_t count = 1) { count_of(part).checked += count; }
   void damaged(Damage damage);
   // Not a damage, but worth a line in the report.
   void note(std::string text) { notes_.push_back(std::move(text)); }
   void known_loss(const Loss& loss) { known_losses_.push_back(loss); }
+  void add_record(const LossRecord& record);
   void expect_bytes(uint64_t bytes) { total_bytes_ += bytes; }
   void read_bytes(uint64_t bytes);
 
@@ -72,6 +77,7 @@ class Findings {
   PartCount& count_of(const std::string& part);
 
   const Progress progress_;
+  AgeTime time_ = AgeTime::as_saved({});
   uint64_t done_bytes_ = 0;
   uint64_t total_bytes_ = 0;
   uint64_t damage_count_ = 0;

@@ -13,7 +13,7 @@
 #include "store/captures/capture_table.h"
 #include "store/index/latency_cell.h"
 #include "store/rocks/keys.h"
-#include "store/rocks/losses.h"
+#include "store/rocks/loss_record.h"
 #include "store/rocks/scan_options.h"
 #include "store/verify/capture_check.h"
 #include "store/verify/repair_copy.h"
@@ -91,7 +91,7 @@ class Repair {
 
   Result<> copy_records() {
     auto copy = [this](std::string_view key, std::string_view value) -> Result<> {
-      const bool known = key.starts_with(keys::kLost) && decode_losses(value).ok();
+      const bool known = key.starts_with(keys::kLost) && decode_loss_record(value).ok();
       return known ? target_.put(Family::kDefault, key, value) : Result<>();
     };
     return copy_rows(copy_, Family::kDefault, "", "", copy, [](const RowGap&) {});
@@ -157,7 +157,7 @@ class Repair {
   }
 
   Result<> report(const SegmentInfo& info, const std::vector<LostBlock>& blocks) {
-    std::vector<Loss> losses;
+    std::vector<RecordedLoss> losses;
     for (const LostBlock& lost : blocks) {
       const std::string place = "segment " + std::to_string(info.id) + " of partition " +
                                 std::to_string(info.partition) +

@@ -66,9 +66,9 @@ class StageCopy {
   void add_log_loss(const std::string& name, const LogLoss& found) {
     const StagedBatch before =
         found.before.value_or(StagedBatch{sealed_.last_sequence, sealed_.newest_received_unix_nano});
-    Loss loss{before.received_unix_nano, now_unix_nano(), now_unix_nano(), found.range.bytes, std::nullopt};
+    RecordedLoss loss{before.received_unix_nano, now_unix_nano(), now_unix_nano(), found.range.bytes, std::nullopt};
     if (found.after) {
-      loss.last_received_unix_nano = found.after->received_unix_nano;
+      loss.last_received_nano = found.after->received_unix_nano;
       const uint64_t first = std::max(before.sequence, sealed_.last_sequence);
       loss.most_batches = found.after->sequence > first ? found.after->sequence - first - 1 : 0;
     }
@@ -77,14 +77,13 @@ class StageCopy {
            "records there cannot be read");
   }
 
-  void report(const Loss& loss, const std::string& place, const std::string& reason) {
+  void report(const RecordedLoss& loss, const std::string& place, const std::string& reason) {
     losses_.push_back(loss);
-    repair_.findings.damaged(
-        {"stage",
-         place,
-         reason,
-         {.received = TimeRange{loss.first_received_unix_nano, end_of(loss.last_received_unix_nano, 1)},
-          .started = std::nullopt}});
+    repair_.findings.damaged({"stage",
+                              place,
+                              reason,
+                              {.received = TimeRange{loss.first_received_nano, end_of(loss.last_received_nano, 1)},
+                               .started = std::nullopt}});
   }
 
   const RepairCopy& repair_;
@@ -92,7 +91,7 @@ class StageCopy {
   uint64_t last_;
   uint64_t received_;
   std::optional<std::string> gap_;
-  std::vector<Loss> losses_;
+  std::vector<RecordedLoss> losses_;
 };
 
 }  // namespace

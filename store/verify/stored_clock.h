@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "store/clock/age_time.h"
+
 namespace fathom::store {
 
 // The number in DIR/version of a directory whose first start has finished; otherwise nothing.
@@ -14,5 +16,10 @@ std::optional<int> finished_version(const std::string& path);
 
 // Whether a missing file `clock` is damage.
 bool must_have_clock(const std::string& path);
+
+// The state in DIR/clock, unless it is missing, damaged or the first state.
+std::optional<AgeState> stored_age_state(const std::string& path);
+// To convert stamps to Unix time. Where there is no state, stamps count as Unix times.
+AgeTime stored_age_time(const std::string& path);
 
 }  // namespace fathom::store
