@@ -135,6 +135,20 @@ TEST_F(RocksLossClock, AnOpenEndIsMarkedAfterABootIn1970) {
   EXPECT_FALSE(is_marked(last + kLossDay));
 }
 
+// The clock was saved before the last batches came.
+TEST_F(RocksLossClock, AnOpenEndIsMarkedAfterACrashAndABoot) {
+  flip_end();
+  AgeState state = *decode_age_state(read_file(rig_.path() + "/clock"));
+  state.age_nano -= kLossBatches * kNanosPerSecond;
+  state.boottime_nano -= kLossBatches * kNanosPerSecond;
+  write_file(rig_.path() + "/clock", encode_age_state(state));
+  const uint64_t last = rig_.now_unix_nano();
+  clocks().reboot(kNanosPerMinute);
+  clocks().set_wall(30 * kNanosPerSecond);
+  ASSERT_EQ(rig_.open(), "");
+  EXPECT_TRUE(is_marked(last));
+}
+
 TEST_F(RocksLossClock, VerifyShowsUnixTimes) {
   flip_batch_10();
   ASSERT_EQ(rig_.open(), "");

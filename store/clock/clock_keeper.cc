@@ -9,8 +9,6 @@ namespace fathom::store {
 
 namespace {
 
-constexpr uint64_t kSaveNano = kNanosPerMinute;
-
 Counter& clock_steps() {
   return counter("fathom_clock_steps_total", "Steps of the wall clock by more than an hour; they change no age");
 }
@@ -159,7 +157,7 @@ void ClockKeeper::report(const AgeTime& time) {
 }
 
 void ClockKeeper::save_if_due(const AgeState& state) {
-  const bool is_due = !has_saved_ || state.boottime_nano - saved_.boottime_nano >= kSaveNano;
+  const bool is_due = !has_saved_ || state.boottime_nano - saved_.boottime_nano >= kClockSaveNano;
   if (is_due || !is_same_judgement(state, saved_)) save(state);
 }
 

@@ -52,6 +52,9 @@ class ClockKeeper {
   LogPace failure_pace_{kNanosPerMinute};
 };
 
+// How often the state is saved. After a crash and a boot, the age time may be behind lost stamps by this much.
+inline constexpr uint64_t kClockSaveNano = kNanosPerMinute;
+
 // The version of the data directory from which on it has the file `clock`.
 inline constexpr int kFirstVersionWithClock = 7;
 

@@ -53,7 +53,7 @@ Result<RecordedLoss> assess(Engine& engine, const LogLoss& found) {
   const uint64_t now = engine.now();
   const StagedBatch before = found.before.value_or(newest_sealed(engine));
   RecordedLoss loss{.first_received_nano = before.received_unix_nano,
-                    .last_received_nano = std::max(now, before.received_unix_nano),
+                    .last_received_nano = std::max(now, before.received_unix_nano) + kClockSaveNano,
                     .found_nano = now,
                     .bytes = found.range.bytes,
                     .most_batches = std::nullopt};
