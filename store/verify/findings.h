@@ -15,7 +15,8 @@
 
 namespace fathom::store {
 
-// What a damage affects, at most. Unknown times are absent.
+// What a damage affects, at most. Unknown times are absent. `received` has stamps when it is given to
+// Findings::damaged(), which converts them to Unix time.
 struct Affected {
   std::optional<TimeRange> received;  // when the spans or captures arrived
   std::optional<TimeRange> started;   // when the spans started

@@ -124,7 +124,7 @@ Result<> RepairTarget::seal(const SegmentInfo& info, RepairedSegment& rows) {
 }
 
 Result<> RepairTarget::record_loss(const std::string& name, const std::vector<RecordedLoss>& losses) {
-  return put(Family::kDefault, keys::kLost + name, encode_loss_record({.is_unix = true, .losses = losses}));
+  return put(Family::kDefault, keys::kLost + name, encode_loss_record({.is_unix = false, .losses = losses}));
 }
 
 Result<> RepairTarget::close() {

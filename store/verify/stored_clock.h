@@ -8,6 +8,7 @@
 #include <string>
 
 #include "store/clock/age_time.h"
+#include "store/verify/findings.h"
 
 namespace fathom::store {
 
@@ -19,7 +20,11 @@ bool must_have_clock(const std::string& path);
 
 // The state in DIR/clock, unless it is missing, damaged or the first state.
 std::optional<AgeState> stored_age_state(const std::string& path);
+// Whether no age clock ran yet: the directory is older, or its upgrade was interrupted.
+bool has_unix_stamps(const std::string& path);
 // To convert stamps to Unix time. Where there is no state, stamps count as Unix times.
 AgeTime stored_age_time(const std::string& path);
+// The findings show times of reception by this clock, and have a note if it is missing or damaged.
+void use_stored_clock(const std::string& path, Findings& findings);
 
 }  // namespace fathom::store

@@ -144,7 +144,7 @@ std::vector<SegmentInfoPtr> read_segments(StoreSource& source, Findings* finding
 Result<> verify_store(const std::string& path, Findings& findings) {
   Result<std::unique_ptr<StoreSource>> source = StoreSource::open(path);
   if (!source) return source.error();
-  findings.use_clock(stored_age_time(path));
+  use_stored_clock(path, findings);
   Verification(**source, findings).run();
   return {};
 }
