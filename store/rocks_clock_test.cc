@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "store/testing/capture_builder.h"
 #include "store/testing/rocks_rig.h"
+#include "store/verify/stored_clock.h"
 
 namespace fathom::store::testing {
 namespace {
@@ -202,11 +203,30 @@ TEST_F(RocksClock, ADamagedStateDropsNothingAndIsSetAside) {
   EXPECT_EQ(metric(failures) - before, 3u);
 }
 
+// Ages lag behind the wall clock by a step, which is no time off.
+TEST_F(RocksClock, AMissingStateDropsNothing) {
+  const std::string failures = "fathom_clock_state_failures_total{operation=\"read\"}";
+  const uint64_t before = metric(failures);
+  clocks().step(static_cast<int64_t>(8 * kDay));
+  run(2 * kNanosPerHour);
+  keep(1);
+  rig_.close();
+  std::filesystem::remove(rig_.path() + "/clock");
+  clocks().reboot(kNanosPerMinute);
+  ASSERT_EQ(rig_.open(), "");
+  EXPECT_EQ(metric(kPaused), 0u);
+  EXPECT_EQ(metric(failures) - before, 1u);
+  run(3 * kNanosPerHour);
+  let_retention_run();
+  EXPECT_TRUE(is_kept(1));
+}
+
 // A server of an older version stamped by the wall clock.
 TEST_F(RocksClock, WithoutAStateTheNewestStampDecides) {
   keep(1);
   rig_.close();
-  std::filesystem::remove(rig_.path() + "/clock");
+  for (const char* newer : {"/clock", "/store/manifest-size"}) std::filesystem::remove(rig_.path() + newer);
+  std::ofstream(rig_.path() + "/version", std::ios::trunc) << "6\n";
   clocks().reboot(8 * kDay);
   ASSERT_EQ(rig_.open(), "");
   EXPECT_EQ(metric(kPaused), 1u);
@@ -216,6 +236,62 @@ TEST_F(RocksClock, WithoutAStateTheNewestStampDecides) {
   run(kNanosPerHour);
   EXPECT_TRUE(eventually([&] { return is_gone(1); }));
 }
+
+// A crash came after the version was raised and before the clock ran.
+TEST_F(RocksClock, AfterAnInterruptedUpgradeTheNewestStampDecides) {
+  keep(1);
+  rig_.close();
+  std::ofstream(rig_.path() + "/clock", std::ios::trunc) << encode_age_state({});
+  clocks().reboot(8 * kDay);
+  ASSERT_EQ(rig_.open(), "");
+  EXPECT_EQ(metric(kPaused), 1u);
+  run(kNanosPerHour);
+  EXPECT_TRUE(eventually([&] { return is_gone(1); }));
+}
+
+// Otherwise a later start would take stamps by the age clock for Unix times.
+TEST_F(RocksClock, TheFirstStateMustBeWritten) {
+  rig_.close();
+  std::ofstream(rig_.path() + "/clock", std::ios::trunc) << encode_age_state({});
+  std::filesystem::create_directories(rig_.path() + "/clock.new/in-the-way");
+  EXPECT_NE(rig_.open().find("cannot write " + rig_.path() + "/clock"), std::string::npos);
+  std::filesystem::remove_all(rig_.path() + "/clock.new");
+  EXPECT_EQ(rig_.open(), "");
+}
+
+// Every start runs out of space a little later than the one before.
+class RocksClockOfInterruptedStarts : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(RocksClockOfInterruptedStarts, IsThereWhenTheVersionIs) {
+  RocksRig rig(default_retention());
+  if (*GetParam() != '\0') {
+    std::filesystem::copy(FATHOM_TESTDATA + std::string(GetParam()), rig.path(),
+                          std::filesystem::copy_options::recursive);
+    rig.clocks().reboot(8 * kDay);
+  }
+  const uint64_t before = metric("fathom_clock_state_failures_total{operation=\"read\"}");
+  int interrupted = 0;
+  for (uint64_t free_bytes = 0;; free_bytes += 10 + free_bytes / 5) {
+    rig.disk().set_free_bytes(free_bytes);
+    const std::string fault = rig.open();
+    rig.close();
+    rig.disk().crash();
+    rig.disk().restart();
+    ASSERT_TRUE(!must_have_clock(rig.path()) || std::filesystem::exists(rig.path() + "/clock")) << free_bytes;
+    if (fault.empty()) break;
+    ++interrupted;
+    ASSERT_LT(free_bytes, 1u << 20) << fault;
+  }
+  EXPECT_GT(interrupted, 3);
+  rig.disk().release_space();
+  ASSERT_EQ(rig.open(), "");
+  EXPECT_TRUE(must_have_clock(rig.path()));
+  EXPECT_EQ(metric("fathom_clock_state_failures_total{operation=\"read\"}") - before, 0u);
+  EXPECT_EQ(metric(kPaused), *GetParam() == '\0' ? 0u : 1u) << "an older directory's stamps are Unix times";
+}
+
+INSTANTIATE_TEST_SUITE_P(From, RocksClockOfInterruptedStarts, ::testing::Values("", "/data-v6"),
+                         [](const auto& info) { return *info.param == '\0' ? "New" : "Version6"; });
 
 TEST_F(RocksClock, AStateThatCannotBeWrittenIsCountedAndStopsNothing) {
   const std::string failures = "fathom_clock_state_failures_total{operation=\"write\"}";

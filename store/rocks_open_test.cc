@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "base/time.h"
+#include "store/clock/clock_keeper.h"
 #include "store/model/span_text.h"
 #include "store/rocks/database.h"
 #include "store/rocks/keys.h"
@@ -70,6 +71,18 @@ TEST_F(RocksOpen, AnOlderVersionOpensAndIsRaised) {
   EXPECT_EQ(read_file(rig_.path() + "/version"), "7\n") << "an older server would not understand what is written now";
   EXPECT_TRUE(stored_trace(rig_.store(), 1));
   EXPECT_TRUE(stored_trace(rig_.store(), 2));
+}
+
+// It writes the first state of the clock before the version.
+TEST_F(RocksOpen, AnUpgradeThatEndedBeforeItWroteTheVersionIsRepeated) {
+  make_older("6\n");
+  ASSERT_TRUE(write_first_clock(*rocksdb::Env::Default(), rig_.path()).ok());
+  ASSERT_EQ(rig_.open(), "");
+  EXPECT_EQ(read_file(rig_.path() + "/version"), "7\n");
+  EXPECT_TRUE(stored_trace(rig_.store(), 1));
+  rig_.close();
+  write_version("6\n");
+  expect_corrupt("only servers of format 7 and newer write");
 }
 
 TEST_F(RocksOpen, ANewerVersionIsRefusedByName) {

@@ -5,9 +5,11 @@
 #include <filesystem>
 #include <set>
 
+#include "base/time.h"
 #include "store/testing/damage.h"
 #include "store/testing/populated_store.h"
 #include "store/verify/repair.h"
+#include "store/verify/stored_clock.h"
 #include "store/verify/verify.h"
 
 namespace fathom::store::testing {
@@ -79,7 +81,9 @@ class RocksRepair : public ::testing::Test {
     FAIL() << "no log has three batches";
   }
 
-  RepairRequest request() const { return {.from = rig_.path(), .to = directory_ / "new"}; }
+  RepairRequest request() {
+    return {.from = rig_.path(), .to = directory_ / "new", .read_clocks = rig_.clocks().reader()};
+  }
   // Repairs into the directory of a second rig, and opens that.
   void repair(Findings& findings) {
     const std::string before = tree_text(rig_.path());
@@ -109,6 +113,106 @@ class RocksRepair : public ::testing::Test {
   uint64_t spans_ = 0;
   uint64_t sealed_spans_ = 0;  // once sealing has recognized repeated spans that wait in memory
 };
+
+constexpr uint64_t kLag = 8 * 24 * kNanosPerHour;
+
+// The wall clock was stepped forward by more than the retention before anything was stored.
+class RocksRepairWithLag : public RocksRepair {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(rig_.open(), "");
+    rig_.clocks().step(kLag);
+    for (int minute = 0; minute < 120; ++minute) {
+      rig_.advance(kNanosPerMinute);
+      rig_.store().clock()->observe();
+    }
+    begin_unix_nano_ = rig_.now_unix_nano();
+    populate(rig_, /*seed=*/1, /*with_drop=*/false);
+    repaired_.options().read_clocks = rig_.clocks().reader();
+    repaired_.options().retention_age_nano = kLag - 24 * kNanosPerHour;
+    repaired_.options().maintenance_interval_nano = 1'000'000;
+  }
+  void expect_all_kept() {
+    EXPECT_EQ(repaired_.store().clock()->now() + kLag, rig_.now_unix_nano()) << "the age time does not jump";
+    expect_none_dropped();
+  }
+  void expect_none_dropped() {
+    ASSERT_TRUE(repaired_.store().settle().ok());
+    const uint64_t spans = repaired_.store().stats().spans_stored;
+    const uint64_t before = rig_.clocks().readings();
+    ASSERT_TRUE(eventually([&] { return rig_.clocks().readings() >= before + 20; }));
+    EXPECT_EQ(repaired_.store().stats().spans_stored, spans);
+    EXPECT_GT(spans, 100u);
+    EXPECT_EQ(repaired_.store().captures().stats().captures, 4u);
+  }
+  // After a boot, when only the stored data says how old it is.
+  void expect_new_clock() {
+    rig_.clocks().reboot(kNanosPerMinute);
+    Findings findings;
+    repair(findings);
+    EXPECT_TRUE(stored_age_state(request().to)) << "the new directory has a clock";
+    for (int minute = 0; minute < 120; ++minute) {
+      rig_.advance(kNanosPerMinute);
+      repaired_.store().clock()->observe();
+    }
+    expect_none_dropped();
+  }
+  void expect_of_this_run(uint64_t from_unix_nano, uint64_t to_unix_nano) {
+    EXPECT_LT(from_unix_nano, to_unix_nano);
+    EXPECT_GE(from_unix_nano, begin_unix_nano_);
+    EXPECT_LE(to_unix_nano, rig_.now_unix_nano() + 2 * kNanosPerMinute);
+  }
+
+  uint64_t begin_unix_nano_ = 0;
+};
+
+TEST_F(RocksRepairWithLag, SegmentsWithoutARecordAreNotDropped) {
+  flip_bit(table_of("segment"), 100);
+  Findings findings;
+  repair(findings);
+  EXPECT_FALSE(findings.intact());
+  expect_all_kept();
+}
+
+TEST_F(RocksRepairWithLag, LossesAreReportedInUnixTime) {
+  flip_bit(table_of("block"), 4000);
+  flip_batch_between_others();
+  Findings verified, findings;
+  ASSERT_TRUE(verify_store(rig_.path(), verified).ok());
+  repair(findings);
+  for (const Findings* found : {&verified, &findings}) {
+    EXPECT_FALSE(found->intact());
+    for (const Damage& damage : found->damages()) {
+      const std::optional<TimeRange>& received = damage.affected.received;
+      if (received) expect_of_this_run(received->from_unix_nano, received->to_unix_nano);
+    }
+  }
+  EXPECT_EQ(repaired_.store().losses().size(), 2u);
+  for (const Loss& loss : repaired_.store().losses()) {
+    expect_of_this_run(loss.first_received_unix_nano, loss.last_received_unix_nano);
+    EXPECT_EQ(loss.found_unix_nano, rig_.now_unix_nano());
+  }
+  expect_all_kept();
+}
+
+TEST_F(RocksRepairWithLag, AMissingClockIsMadeAnewAndNothingIsDropped) {
+  fs::remove(rig_.path() + "/clock");
+  expect_new_clock();
+}
+
+TEST_F(RocksRepairWithLag, ADamagedClockIsMadeAnewAndNothingIsDropped) {
+  write_file(rig_.path() + "/clock", "damage");
+  expect_new_clock();
+}
+
+TEST(RocksRepairVersions, AnOlderDirectoryKeepsUnixTimes) {
+  TempDirectory directory;
+  fs::copy(FATHOM_TESTDATA "/data-v6", directory / "data", fs::copy_options::recursive);
+  Findings findings;
+  ASSERT_TRUE(repair_store({.from = directory / "data", .to = directory / "new"}, findings).ok());
+  EXPECT_TRUE(must_have_clock(directory / "new"));
+  EXPECT_TRUE(has_unix_stamps(directory / "new"));
+}
 
 TEST_F(RocksRepair, AnIntactDirectoryKeepsAllAnswers) {
   Findings findings;

@@ -177,7 +177,8 @@ struct StoreStats {
   bool writable = true;
 };
 
-// Acknowledged batches, received within this time, that damage to the disk may have destroyed.
+// Acknowledged batches, received within this time, that damage to the disk may have destroyed. The first time is never
+// greater than the last. While the wall clock is in doubt, the range is wider.
 struct Loss {
   uint64_t first_received_unix_nano = 0;
   uint64_t last_received_unix_nano = 0;

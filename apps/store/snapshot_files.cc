@@ -16,6 +16,7 @@
 #include "snapshot/format/directory.h"
 #include "snapshot/format/kept_answer.h"
 #include "store/clock/age_state.h"
+#include "store/verify/stored_clock.h"
 
 namespace fathom {
 
@@ -103,25 +104,29 @@ Result<> check_clock(const std::string& data) {
   return state ? Result<>() : Result<>(state.error());
 }
 
+bool is_never_required(const std::string&) {
+  return false;
+}
+
 struct SmallFile {
   const char* name;
   const char* part;
   Result<> (*check)(const std::string& data);
+  bool (*is_required)(const std::string& data) = is_never_required;
   bool copied_damaged = false;
 };
-// Without a clock a directory looks like one of an older server, whose stamps are wall clock times. With a damaged one,
-// a server assumes no time off.
 constexpr SmallFile kSmallFiles[] = {{kRules, "tracepoint rules", check_rules},
-                                     {kClock, "age clock", check_clock, true}};
+                                     {kClock, "age clock", check_clock, store::must_have_clock, true}};
 
 // Whether the file is there and may be copied.
 bool check_small_file(const std::string& data, const SmallFile& file, store::Findings& findings) {
   const std::string path = data + "/" + file.name;
-  if (!fs::exists(path)) return false;
+  const bool is_there = fs::exists(path);
+  if (!is_there && !file.is_required(data)) return false;
   findings.checked(file.part);
-  Result<> checked = file.check(data);
+  const Result<> checked = is_there ? file.check(data) : Result<>(corrupt("the file is missing"));
   if (!checked) findings.damaged({file.part, path, checked.error().message});
-  return checked.ok() || file.copied_damaged;
+  return is_there && (checked.ok() || file.copied_damaged);
 }
 
 struct Folder {
@@ -180,6 +185,17 @@ Result<> copy_folder(const std::string& from, const std::string& to, const Folde
   return copied ? sync_directory(target) : copied;
 }
 
+// A new directory has the clock of an older version, whose stamps are Unix times. Without a clock, a server assumes no
+// time off.
+Result<> copy_small_file(const std::string& from, const std::string& to, const SmallFile& file,
+                         store::Findings& findings) {
+  const std::string target = to + "/" + file.name;
+  const bool is_copied = check_small_file(from, file, findings);
+  std::error_code error;
+  if (is_copied || file.is_required(from)) fs::remove(target, error);
+  return is_copied ? copy_file(from + "/" + file.name, target) : Result<>();
+}
+
 }  // namespace
 
 uint64_t snapshot_bytes(const std::string& data) {
@@ -205,8 +221,7 @@ Result<> copy_snapshot_files(const std::string& from, const std::string& to, sto
     if (Result<> copied = copy_folder(from, to, folder, findings); !copied) return copied;
   }
   for (const SmallFile& file : kSmallFiles) {
-    if (!check_small_file(from, file, findings)) continue;
-    if (Result<> copied = copy_file(from + "/" + file.name, to + "/" + file.name); !copied) return copied;
+    if (Result<> copied = copy_small_file(from, to, file, findings); !copied) return copied;
   }
   return {};
 }

@@ -93,6 +93,24 @@ TEST_F(SnapshotFiles, ADamagedClockIsFoundAndCopied) {
   EXPECT_TRUE(fs::exists((directory_ / "new") + "/clock"));
 }
 
+// Every directory from version 7 on has a clock once its first start has ended.
+TEST_F(SnapshotFiles, AMissingClockIsFound) {
+  fs::remove(data() + "/clock");
+  std::ofstream(data() + "/version") << "7\n";
+  EXPECT_EQ(damaged_part(), "age clock");
+  fs::create_directories(directory_ / "new");
+  std::ofstream((directory_ / "new") + "/clock") << "of the new directory";
+  store::Findings copied;
+  ASSERT_TRUE(copy_snapshot_files(data(), directory_ / "new", copied).ok());
+  EXPECT_FALSE(fs::exists((directory_ / "new") + "/clock")) << "the repaired directory lacks it, too";
+  for (const char* version : {"6\n", "7 new\n"}) {
+    std::ofstream(data() + "/version", std::ios::trunc) << version;
+    store::Findings findings;
+    check_snapshot_files(data(), findings);
+    EXPECT_TRUE(findings.intact()) << version;
+  }
+}
+
 TEST_F(SnapshotFiles, ADamagedAnswerIsFoundAndNotGiven) {
   auto directory = snapshot::SnapshotDirectory::open(data() + "/server-snapshots");
   EXPECT_EQ(directory->result("key"), "an answer");

@@ -91,6 +91,10 @@ AgeState read_body(ByteReader& in) {
 
 }  // namespace
 
+bool is_first_age_state(const AgeState& state) {
+  return state == AgeState{};
+}
+
 std::string encode_age_state(const AgeState& state) {
   const std::string body = encode_body(state);
   std::string bytes(kMagic);

@@ -47,6 +47,9 @@ inline constexpr size_t kMostAgeGaps = 64;
 inline constexpr uint64_t kMostAgeNano = 1ULL << 62;  // the year 2116
 inline constexpr size_t kMostAgeStateBytes = 4096;
 
+// The state before the clock first runs. Stamps that are older than such a state are Unix times.
+bool is_first_age_state(const AgeState& state);
+
 std::string encode_age_state(const AgeState& state);
 Result<AgeState> decode_age_state(std::string_view bytes);
 

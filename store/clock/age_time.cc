@@ -201,7 +201,24 @@ uint64_t AgeTime::cutoff(uint64_t now_nano, uint64_t keep_nano) const {
 
 uint64_t AgeTime::unix_of(uint64_t stamp_nano) const {
   const bool is_before = state_.doubt && state_.doubt->across_boots && stamp_nano < state_.doubt->since_nano;
-  const int64_t offset = is_before ? state_.trusted_nano.value_or(0) : state_.offset_nano;
+  return unix_by(is_before ? state_.trusted_nano.value_or(0) : state_.offset_nano, stamp_nano);
+}
+
+UnixSpan AgeTime::unix_span(uint64_t first_nano, uint64_t last_nano) const {
+  UnixSpan span{unix_of(first_nano), unix_of(last_nano)};
+  if (!state_.doubt) return span;
+  const int64_t trusted = state_.trusted_nano.value_or(state_.offset_nano);
+  span.first_nano = std::min(span.first_nano, unix_by(trusted, first_nano));
+  span.last_nano = std::max(span.last_nano, unix_by(trusted, last_nano));
+  // A boot between the two stamps may have set the wall clock back.
+  const uint64_t boot_nano = state_.doubt->across_boots ? state_.doubt->since_nano : 0;
+  if (first_nano < boot_nano && boot_nano <= last_nano) {
+    span.first_nano = std::min(span.first_nano, unix_of(boot_nano));
+  }
+  return span;
+}
+
+uint64_t AgeTime::unix_by(int64_t offset, uint64_t stamp_nano) const {
   const int64_t sum = static_cast<int64_t>(std::min(stamp_nano, kMostAgeNano)) + offset;
   auto unix_nano = static_cast<uint64_t>(std::max<int64_t>(sum, 0));
   for (const AgeGap& gap : state_.gaps) {

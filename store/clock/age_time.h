@@ -35,10 +35,16 @@
 
 namespace fathom::store {
 
-// What the stored data says about a clock whose state is missing.
+// What is known about a clock that has no usable state.
 struct AgeWitness {
   uint64_t newest_nano = 0;  // no stored stamp is greater; 0: nothing is stored
   bool is_unix = false;      // stamps are wall clock times: an older version of the directory
+};
+
+// Both ends are included, and the first is never greater than the last.
+struct UnixSpan {
+  uint64_t first_nano = 0;
+  uint64_t last_nano = 0;
 };
 
 inline constexpr uint64_t kClockStepNano = kNanosPerHour;          // a greater change of the offset is a step
@@ -49,6 +55,8 @@ inline constexpr uint64_t kEarliestWallNano = 1'767'225'600 * kNanosPerSecond;  
 class AgeTime {
  public:
   static AgeTime start(const std::optional<AgeState>& saved, const AgeWitness& witness, const ClockReading& reading);
+  // The age time when its state was saved, to convert stamps without reading a clock.
+  static AgeTime as_saved(const AgeState& state) { return AgeTime(state); }
 
   // The age time at a boot time of this boot.
   uint64_t at(uint64_t boottime_nano) const;
@@ -64,6 +72,9 @@ class AgeTime {
   uint64_t cutoff(uint64_t now_nano, uint64_t keep_nano) const;
   // When, by the wall clock as it runs now, something with this stamp was received.
   uint64_t unix_of(uint64_t stamp_nano) const;
+  // When things with stamps from `first_nano` to `last_nano` can have been received. While the wall clock is in doubt,
+  // that includes the times by the offset that was last trusted.
+  UnixSpan unix_span(uint64_t first_nano, uint64_t last_nano) const;
 
   uint64_t steps() const { return steps_; }  // of the wall clock, that were observed while running
   const AgeState& state() const { return state_; }
@@ -82,6 +93,7 @@ class AgeTime {
   void confirm(int64_t offset);
   void add_gap(uint64_t off_nano);
   int64_t offset_of(const ClockReading& reading) const;
+  uint64_t unix_by(int64_t offset, uint64_t stamp_nano) const;
   bool is_plausible(int64_t offset) const;
 
   AgeState state_;

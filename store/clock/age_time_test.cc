@@ -437,6 +437,8 @@ class RandomHost {
     time_.observe(clocks_.read());
     EXPECT_GE(now(), kept_.empty() ? 0 : kept_.back().stamp) << "stamps stay in order";
     const uint64_t cutoff = time_.cutoff(now(), kKeep);
+    const UnixSpan span = time_.unix_span(kept_.empty() ? 0 : kept_.front().stamp, now());
+    EXPECT_LE(span.first_nano, span.last_nano);
     std::erase_if(kept_, [&](const Kept& one) { return check(one, cutoff); });
   }
   // A boot's time off is believed if it is wrong by less than an hour, so that is how exact ages are.

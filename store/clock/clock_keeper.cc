@@ -1,5 +1,8 @@
 #include "store/clock/clock_keeper.h"
 
+#include <fstream>
+#include <iterator>
+
 #include "base/log.h"
 #include "base/metrics.h"
 #include "store/rocks/database.h"
@@ -8,8 +11,6 @@
 namespace fathom::store {
 
 namespace {
-
-constexpr uint64_t kSaveNano = kNanosPerMinute;
 
 Counter& clock_steps() {
   return counter("fathom_clock_steps_total", "Steps of the wall clock by more than an hour; they change no age");
@@ -65,11 +66,27 @@ void register_clock_metrics() {
   unconfirmed_seconds();
 }
 
-ClockKeeper::ClockKeeper(rocksdb::Env& env, const std::string& directory, ReadClocks read, AgeWitness witness)
+Result<> write_first_clock(rocksdb::Env& env, const std::string& directory) {
+  const std::string path = directory + "/clock";
+  if (env.FileExists(path).ok()) return {};
+  const rocksdb::Status status = replace_env_file(env, path, encode_age_state({}));
+  if (status.ok()) return {};
+  const std::string why = "cannot write " + path + ": " + status.ToString();
+  return status.IsNoSpace() ? unavailable(why) : invalid(why);
+}
+
+bool has_first_clock(const std::string& directory) {
+  std::ifstream file(directory + "/clock", std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  const Result<AgeState> state = decode_age_state(bytes);
+  return state.ok() && is_first_age_state(*state);
+}
+
+ClockKeeper::ClockKeeper(rocksdb::Env& env, const std::string& directory, ReadClocks read, uint64_t newest_nano)
     : env_(env), directory_(directory) {
   register_clock_metrics();
-  const std::optional<AgeState> saved = load(witness);
-  clock_ = std::make_shared<AgeClock>(std::move(read), saved, witness);
+  const std::optional<AgeState> saved = load();
+  clock_ = std::make_shared<AgeClock>(std::move(read), saved, AgeWitness{newest_nano, is_first_});
   offset_nano_ = has_saved_ ? saved_.offset_nano : clock_->time().state().offset_nano;
   tick();
 }
@@ -79,24 +96,35 @@ ClockKeeper::~ClockKeeper() {
   save(clock_->time().state());
 }
 
-// What a damaged state knew of time off is lost, so stamps are no wall clock times any more.
-std::optional<AgeState> ClockKeeper::load(AgeWitness& witness) {
+std::optional<AgeState> ClockKeeper::load() {
   const std::string path = directory_ + "/clock";
   std::string bytes;
-  rocksdb::Status status = rocksdb::ReadFileToString(&env_, path, &bytes);
-  if (status.IsNotFound() || status.IsPathNotFound()) return std::nullopt;
+  const rocksdb::Status status = rocksdb::ReadFileToString(&env_, path, &bytes);
   Result<AgeState> state = status.ok() ? decode_age_state(bytes) : from_status(status, "read " + path);
-  if (state) {
-    saved_ = *state;
-    has_saved_ = true;
-    return *std::move(state);
+  is_first_ = state.ok() && is_first_age_state(*state);
+  if (is_first_) return std::nullopt;
+  if (!state) {
+    set_aside(state.error());
+    return std::nullopt;
   }
-  witness.is_unix = false;
+  saved_ = *state;
+  has_saved_ = true;
+  return *std::move(state);
+}
+
+// The time off that the state knew is lost, so stamps may be behind the wall clock.
+void ClockKeeper::set_aside(const Error& why) {
+  const std::string path = directory_ + "/clock";
+  const bool is_there = env_.RenameFile(path, path + ".damaged").ok();
   clock_failures("read").add();
-  log_error("cannot use " + path + ": " + state.error().message + "; it is set aside as " + path +
-            ".damaged, and ages are counted from the newest stored data");
-  env_.RenameFile(path, path + ".damaged").PermitUncheckedError();
-  return std::nullopt;
+  log_error("cannot use " + path + ": " + why.message + "; " +
+            (is_there ? "it is set aside as " + path + ".damaged, and " : "") +
+            "ages are counted from the newest stored data");
+}
+
+Result<> ClockKeeper::check_begun() const {
+  if (!is_first_ || has_saved_) return {};
+  return unavailable("cannot write " + directory_ + "/clock, which the first start of this version must write");
 }
 
 void ClockKeeper::tick() {
@@ -139,7 +167,7 @@ void ClockKeeper::report(const AgeTime& time) {
 }
 
 void ClockKeeper::save_if_due(const AgeState& state) {
-  const bool is_due = !has_saved_ || state.boottime_nano - saved_.boottime_nano >= kSaveNano;
+  const bool is_due = !has_saved_ || state.boottime_nano - saved_.boottime_nano >= kClockSaveNano;
   if (is_due || !is_same_judgement(state, saved_)) save(state);
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/directory_cure.h"
+#include "store/clock/clock_keeper.h"
 #include "store/rocks/upgrade_backup.h"
 #include "store/wal/replace_env_file.h"
 
@@ -156,11 +157,14 @@ Result<DirectoryFormat> check_without_number(const std::string& path, const Vers
 
 }  // namespace
 
+// An upgrade writes a first clock before it writes the version.
 Result<> check_witnesses(const std::string& path, int version, int newest) {
   if (version >= kFirstFormatWithWitnesses) return {};
   for (const char* witness : kWitnesses) {
     std::error_code ignored;
-    if (fs::exists(path + witness, ignored)) return contradicted_version(path, version, path + witness, newest);
+    const bool is_begun = std::string_view(witness) == "/clock" && has_first_clock(path);
+    if (is_begun || !fs::exists(path + witness, ignored)) continue;
+    return contradicted_version(path, version, path + witness, newest);
   }
   return {};
 }

@@ -12,6 +12,7 @@
 #include "base/lock_holder.h"
 #include "base/log.h"
 #include "base/time.h"
+#include "store/clock/clock_keeper.h"
 #include "store/rocks/data_directory.h"
 #include "store/rocks/database_options.h"
 #include "store/rocks/disk_space.h"
@@ -100,7 +101,7 @@ void back_up_alone(rocksdb::Env& env, const RocksOptions& options, int from) {
 }
 
 // An older directory gets the new version before the store is opened: older servers cannot read what is written from
-// then on.
+// then on. The clock is written before the version, because a directory of this version without a clock is damaged.
 Result<DirectoryFormat> prepare_directory(rocksdb::Env& env, const RocksOptions& options) {
   const std::string& path = options.path;
   Result<DirectoryFormat> format = check_data_directory(env, path, kFormatVersion);
@@ -109,9 +110,11 @@ Result<DirectoryFormat> prepare_directory(rocksdb::Env& env, const RocksOptions&
   Result<> written;
   if (format->is_new) {
     written = begin_first_start(env, path, kFormatVersion);
+    if (written) written = write_first_clock(env, path);
   } else if (format->version != kFormatVersion) {
     if (format->version != 0) back_up_alone(env, options, format->version);
-    written = write_version(env, path, kFormatVersion);
+    if (format->version < kFirstVersionWithClock) written = write_first_clock(env, path);
+    if (written) written = write_version(env, path, kFormatVersion);
   }
   if (written) written = make_ingest_directory(path);
   return written ? format : Result<DirectoryFormat>(written.error());

@@ -1,49 +1,55 @@
 // LossList: the known losses of a store, by the key of their record in the default family.
 //
-// Thread safety: all methods. Ownership: owns its entries.
+// Thread safety: all methods. Ownership: owns its entries. Units: as LossRecord.
 #pragma once
 
 #include <algorithm>
 #include <map>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "store/span_store.h"
+#include "store/rocks/loss_record.h"
 
 namespace fathom::store {
 
 class LossList {
  public:
-  void add(const std::string& key, const std::vector<Loss>& losses) {
+  void add(const std::string& key, LossRecord record) {
+    std::erase_if(record.losses, [](const RecordedLoss& loss) { return loss.most_batches == 0; });
     std::lock_guard lock(mutex_);
-    for (const Loss& loss : losses) {
-      if (loss.most_batches != 0) losses_[key].push_back(loss);
-    }
+    records_[key] = std::move(record);
   }
 
-  std::vector<Loss> all() const {
+  // In Unix time, by the wall clock as `time` knows it.
+  std::vector<Loss> all(const AgeTime& time) const {
     std::lock_guard lock(mutex_);
     std::vector<Loss> all;
-    for (const auto& [key, losses] : losses_) all.insert(all.end(), losses.begin(), losses.end());
+    for (const auto& [key, record] : records_) {
+      for (Loss& loss : losses_of_record(record, time)) all.push_back(loss);
+    }
     return all;
   }
 
-  // Removes losses received up to `received_unix_nano`. Returns the changed records, each with the losses it keeps.
-  std::map<std::string, std::vector<Loss>> forget_through(uint64_t received_unix_nano) {
+  // Removes losses received up to this stamp; where Unix times do not agree with stamps, rather later. Returns the
+  // changed records, each with the losses it keeps.
+  std::map<std::string, LossRecord> forget_through(uint64_t received_nano, const AgeTime& time) {
+    const uint64_t received_unix_nano =
+        std::min(received_nano, time.unix_span(received_nano, received_nano).first_nano);
     std::lock_guard lock(mutex_);
-    std::map<std::string, std::vector<Loss>> changed;
-    for (auto& [key, losses] : losses_) {
-      const size_t before = losses.size();
-      std::erase_if(losses, [&](const Loss& loss) { return loss.last_received_unix_nano <= received_unix_nano; });
-      if (losses.size() < before) changed[key] = losses;
+    std::map<std::string, LossRecord> changed;
+    for (auto& [key, record] : records_) {
+      const uint64_t last = record.is_unix ? received_unix_nano : received_nano;
+      const auto is_older = [&](const RecordedLoss& loss) { return loss.last_received_nano <= last; };
+      if (std::erase_if(record.losses, is_older) > 0) changed[key] = record;
     }
     return changed;
   }
 
  private:
   mutable std::mutex mutex_;
-  std::map<std::string, std::vector<Loss>> losses_;
+  std::map<std::string, LossRecord> records_;
 };
 
 }  // namespace fathom::store

@@ -15,7 +15,7 @@ namespace fathom::store {
 
 namespace {
 
-constexpr uint8_t kRecordVersion = 1;
+using LossRecords = std::map<std::string, LossRecord>;  // by their keys
 
 // Segments contain every batch up to this one.
 StagedBatch newest_sealed(const Engine& engine) {
@@ -49,19 +49,18 @@ Result<std::optional<StagedBatch>> first_staged(Engine& engine, uint64_t sequenc
       StagedBatch{keys::stage_sequence(rows->key().ToStringView()), ByteReader(rows->value().ToStringView()).u64()});
 }
 
-Result<Loss> assess(Engine& engine, const LogLoss& found) {
+Result<RecordedLoss> assess(Engine& engine, const LogLoss& found) {
   const uint64_t now = engine.now();
   const StagedBatch before = found.before.value_or(newest_sealed(engine));
-  const AgeClock& clock = *engine.clock;
-  Loss loss{.first_received_unix_nano = clock.unix_of(before.received_unix_nano),
-            .last_received_unix_nano = clock.unix_of(std::max(now, before.received_unix_nano)),
-            .found_unix_nano = clock.unix_of(now),
-            .bytes = found.range.bytes,
-            .most_batches = std::nullopt};
+  RecordedLoss loss{.first_received_nano = before.received_unix_nano,
+                    .last_received_nano = std::max(now, before.received_unix_nano) + kClockSaveNano,
+                    .found_nano = now,
+                    .bytes = found.range.bytes,
+                    .most_batches = std::nullopt};
   Result<std::optional<StagedBatch>> after = found.after ? found.after : first_staged(engine, before.sequence);
   if (!after) return after.error();
   if (!*after) return loss;
-  loss.last_received_unix_nano = clock.unix_of(std::max((*after)->received_unix_nano, before.received_unix_nano));
+  loss.last_received_nano = std::max((*after)->received_unix_nano, before.received_unix_nano);
   Result<uint64_t> missing = count_missing(engine, before.sequence, (*after)->sequence);
   if (!missing) return missing.error();
   loss.most_batches = *missing;
@@ -86,26 +85,26 @@ void report(const std::string& log, const Loss& loss) {
             " destroyed acknowledged spans: " + describe(loss));
 }
 
-Result<std::vector<Loss>> find_losses(Engine& engine, const LogPlaces& places, const std::string& log) {
+Result<LossRecord> find_losses(Engine& engine, const LogPlaces& places, const std::string& log) {
   Database& database = *engine.database;
   Result<std::vector<LogLoss>> found =
       losses_of(*database.db().GetEnv(), places.damaged + "/" + log, database.family(Family::kStage)->GetID());
   if (!found) return found.error();
-  std::vector<Loss> losses;
+  LossRecord record;
   for (const LogLoss& one : *found) {
-    Result<Loss> loss = assess(engine, one);
+    Result<RecordedLoss> loss = assess(engine, one);
     if (!loss) return loss.error();
-    report(log, *loss);
-    losses.push_back(*loss);
+    record.losses.push_back(*loss);
   }
-  return losses;
+  for (const Loss& loss : losses_of_record(record, engine.clock->time())) report(log, loss);
+  return record;
 }
 
 // Captures are compared with their files later (store/captures/capture_recovery.cc), hence the marker.
-Result<> record(Database& database, const std::map<std::string, std::vector<Loss>>& losses) {
+Result<> write_records(Database& database, const LossRecords& records) {
   rocksdb::WriteBatch batch;
-  for (const auto& [key, found] : losses) {
-    batch.Put(database.family(Family::kDefault), key, encode_losses(found));
+  for (const auto& [key, found] : records) {
+    batch.Put(database.family(Family::kDefault), key, encode_loss_record(found));
   }
   batch.Put(database.family(Family::kDefault), keys::kCapturesUnchecked, "");
   rocksdb::WriteOptions options;
@@ -119,13 +118,13 @@ Result<> load_recorded(Engine& engine) {
   Database& database = *engine.database;
   std::unique_ptr<rocksdb::Iterator> rows(database.db().NewIterator(scan_options(), database.family(Family::kDefault)));
   for (rows->Seek(keys::kLost); rows->Valid() && rows->key().ToStringView().starts_with(keys::kLost); rows->Next()) {
-    Result<std::vector<Loss>> losses = decode_losses(rows->value().ToStringView());
-    if (losses) {
-      engine.losses.add(rows->key().ToString(), *losses);
+    Result<LossRecord> record = decode_loss_record(rows->value().ToStringView());
+    if (record) {
+      engine.losses.add(rows->key().ToString(), *std::move(record));
       continue;
     }
     lost_index_values("lost").add();
-    log_error("the record of an earlier loss is damaged: " + losses.error().message);
+    log_error("the record of an earlier loss is damaged: " + record.error().message);
   }
   return rows->status().ok() ? Result<>() : Result<>(from_status(rows->status(), "read recorded losses"));
 }
@@ -138,13 +137,12 @@ Result<bool> is_recorded(Database& database, const std::string& log) {
   return status.ok();
 }
 
-// By the key of their record.
-Result<std::map<std::string, std::vector<Loss>>> find_unrecorded(Engine& engine) {
+Result<LossRecords> find_unrecorded(Engine& engine) {
   Result<std::vector<std::string>> logs = unrecorded_logs(engine);
   if (!logs) return logs.error();
-  std::map<std::string, std::vector<Loss>> found;
+  LossRecords found;
   for (const std::string& log : *logs) {
-    Result<std::vector<Loss>> losses = find_losses(engine, log_places(engine.options.path), log);
+    Result<LossRecord> losses = find_losses(engine, log_places(engine.options.path), log);
     if (!losses) return losses.error();
     found.emplace(keys::kLost + log, *losses);
   }
@@ -152,36 +150,6 @@ Result<std::map<std::string, std::vector<Loss>>> find_unrecorded(Engine& engine)
 }
 
 }  // namespace
-
-std::string encode_losses(const std::vector<Loss>& losses) {
-  std::string value;
-  ByteWriter out(value);
-  out.u8(kRecordVersion);
-  for (const Loss& loss : losses) {
-    out.u64(loss.first_received_unix_nano);
-    out.u64(loss.last_received_unix_nano);
-    out.u64(loss.found_unix_nano);
-    out.varint(loss.bytes);
-    out.varint(loss.most_batches ? *loss.most_batches + 1 : 0);
-  }
-  return value;
-}
-
-Result<std::vector<Loss>> decode_losses(std::string_view value) {
-  ByteReader in(value);
-  const uint8_t version = in.u8();
-  std::vector<Loss> losses;
-  while (!in.failed() && !in.at_end() && version == kRecordVersion) {
-    Loss& loss = losses.emplace_back();
-    loss.first_received_unix_nano = in.u64();
-    loss.last_received_unix_nano = in.u64();
-    loss.found_unix_nano = in.u64();
-    loss.bytes = in.varint();
-    if (uint64_t batches = in.varint(); batches > 0) loss.most_batches = batches - 1;
-  }
-  if (in.failed() || version != kRecordVersion) return corrupt("it does not decode");
-  return losses;
-}
 
 Result<std::vector<std::string>> unrecorded_logs(Engine& engine) {
   Result<std::vector<std::string>> logs =
@@ -198,20 +166,20 @@ Result<std::vector<std::string>> unrecorded_logs(Engine& engine) {
 
 Result<> load_losses(Engine& engine) {
   if (Result<> loaded = load_recorded(engine); !loaded) return loaded;
-  Result<std::map<std::string, std::vector<Loss>>> fresh = find_unrecorded(engine);
+  Result<LossRecords> fresh = find_unrecorded(engine);
   if (!fresh) return fresh.error();
   if (fresh->empty()) return {};
   if (Result<> forgotten = forget_lost_identities(engine); !forgotten) return forgotten;
-  if (Result<> recorded = record(*engine.database, *fresh); !recorded) return recorded;
-  for (const auto& [key, losses] : *fresh) engine.losses.add(key, losses);
+  if (Result<> recorded = write_records(*engine.database, *fresh); !recorded) return recorded;
+  for (const auto& [key, record] : *fresh) engine.losses.add(key, record);
   return {};
 }
 
 void forget_losses(Engine& engine, uint64_t received_nano) {
   rocksdb::WriteBatch batch;
-  for (const auto& [key, kept] : engine.losses.forget_through(engine.clock->unix_of(received_nano))) {
+  for (const auto& [key, kept] : engine.losses.forget_through(received_nano, engine.clock->time())) {
     // An empty record stays, so that a log in DIR/damaged is not compared with the store again.
-    batch.Put(engine.database->family(Family::kDefault), key, encode_losses(kept));
+    batch.Put(engine.database->family(Family::kDefault), key, encode_loss_record(kept));
   }
   if (batch.Count() == 0) return;
   // Not synced: after a crash, the next drop forgets them again.

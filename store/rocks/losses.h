@@ -19,7 +19,4 @@ Result<std::vector<std::string>> unrecorded_logs(Engine& engine);
 // Forgets losses of batches received up to this age time, because retention has dropped spans received later.
 void forget_losses(Engine& engine, uint64_t received_nano);
 
-std::string encode_losses(const std::vector<Loss>& losses);
-Result<std::vector<Loss>> decode_losses(std::string_view value);
-
 }  // namespace fathom::store

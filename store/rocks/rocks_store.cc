@@ -95,12 +95,10 @@ Result<> RocksStore::Impl::load() {
 Result<> RocksStore::Impl::start_clock() {
   Result<uint64_t> newest = newest_stamp(engine);
   if (!newest) return newest.error();
-  // A directory without a clock is new, or a server before version 7 wrote it, which stamped by the wall clock.
-  const AgeWitness witness{.newest_nano = *newest, .is_unix = true};
   engine.clock_keeper = std::make_unique<ClockKeeper>(*engine.database->db().GetEnv(), engine.options.path,
-                                                      engine.options.read_clocks, witness);
+                                                      engine.options.read_clocks, *newest);
   engine.clock = engine.clock_keeper->clock();
-  return {};
+  return engine.clock_keeper->check_begun();
 }
 
 Result<> RocksStore::Impl::load_partitions() {
@@ -287,7 +285,7 @@ StoreStats RocksStore::stats() {
 }
 
 std::vector<Loss> RocksStore::losses() {
-  return impl_->engine.losses.all();
+  return impl_->engine.losses.all(impl_->engine.clock->time());
 }
 
 Result<> RocksStore::settle() {

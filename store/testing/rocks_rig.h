@@ -30,6 +30,7 @@ class RocksRig {
   std::string open();
   void close() { store_.reset(); }
   std::string reopen();
+  bool is_open() const { return store_ != nullptr; }
   // The disk loses what was not synced; the store is opened again over the rest.
   std::string cut_power(std::optional<uint64_t> torn_seed = std::nullopt);
 

@@ -11,11 +11,13 @@
 #include <utility>
 #include <vector>
 
+#include "store/rocks/loss_record.h"
 #include "store/span_store.h"
 
 namespace fathom::store {
 
-// What a damage affects, at most. Unknown times are absent.
+// What a damage affects, at most. Unknown times are absent. `received` has stamps when it is given to
+// Findings::damaged(), which converts them to Unix time.
 struct Affected {
   std::optional<TimeRange> received;  // when the spans or captures arrived
   std::optional<TimeRange> started;   // when the spans started
@@ -54,6 +56,9 @@ class Findings {
 
   explicit Findings(Progress progress = {}) : progress_(std::move(progress)) {}
 
+  // The age clock of the directory, by which stamps are converted to Unix time. Without it, they are Unix times.
+  void use_clock(const AgeTime& time) { time_ = time; }
+
   void checked(const std::string& part, uint64_t count = 1) { count_of(part).checked += count; }
   void damaged(Damage damage);
   // Not a damage, but worth a line in the report.
@@ -61,6 +66,7 @@ class Findings {
   // What to do instead of a repair, which does not help or is rejected.
   void set_fix(std::string fix) { fix_ = std::move(fix); }
   void known_loss(const Loss& loss) { known_losses_.push_back(loss); }
+  void add_record(const LossRecord& record);
   void expect_bytes(uint64_t bytes) { total_bytes_ += bytes; }
   void read_bytes(uint64_t bytes);
 
@@ -76,6 +82,7 @@ class Findings {
   PartCount& count_of(const std::string& part);
 
   const Progress progress_;
+  AgeTime time_ = AgeTime::as_saved({});
   uint64_t done_bytes_ = 0;
   uint64_t total_bytes_ = 0;
   uint64_t damage_count_ = 0;

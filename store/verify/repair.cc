@@ -9,18 +9,18 @@
 
 #include <rocksdb/sst_file_reader.h>
 
-#include "base/time.h"
 #include "store/captures/capture_table.h"
 #include "store/index/latency_cell.h"
 #include "store/rocks/data_directory.h"
 #include "store/rocks/keys.h"
-#include "store/rocks/losses.h"
+#include "store/rocks/loss_record.h"
 #include "store/rocks/scan_options.h"
 #include "store/verify/capture_check.h"
 #include "store/verify/repair_copy.h"
 #include "store/verify/repair_target.h"
 #include "store/verify/rows_check.h"
 #include "store/verify/store_source.h"
+#include "store/verify/stored_clock.h"
 #include "store/verify/verify.h"
 
 namespace fathom::store {
@@ -64,13 +64,16 @@ bool has_unreadable_family(StoreSource& source) {
 class Repair {
  public:
   Repair(StoreSource& source, RepairTarget& target, Findings& findings)
-      : source_(source), target_(target), findings_(findings), copy_{source, target, findings} {}
+      : source_(source), target_(target), findings_(findings), copy_{source, target, findings, {}} {}
 
-  Result<> run() {
+  const RepairClock& clock() const { return copy_.clock; }
+
+  Result<> run(const ReadClocks& read_clocks) {
     if (Result<> opened = open(); !opened) return opened;
     records_ = check_records(source_.database(), findings_);
     source_.live().set_oldest(records_.oldest_partition);
     target_.engine().live->set_oldest(records_.oldest_partition);
+    copy_.clock = read_repair_clock(source_, read_clocks());
     for (const auto step :
          {&Repair::copy_records, &Repair::copy_operations, &Repair::copy_segments, &Repair::copy_identities}) {
       if (Result<> done = (this->*step)(); !done) return done;
@@ -92,7 +95,7 @@ class Repair {
 
   Result<> copy_records() {
     auto copy = [this](std::string_view key, std::string_view value) -> Result<> {
-      const bool known = key.starts_with(keys::kLost) && decode_losses(value).ok();
+      const bool known = key.starts_with(keys::kLost) && decode_loss_record(value).ok();
       return known ? target_.put(Family::kDefault, key, value) : Result<>();
     };
     return copy_rows(copy_, Family::kDefault, "", "", copy, [](const RowGap&) {});
@@ -158,7 +161,7 @@ class Repair {
   }
 
   Result<> report(const SegmentInfo& info, const std::vector<LostBlock>& blocks) {
-    std::vector<Loss> losses;
+    std::vector<RecordedLoss> losses;
     for (const LostBlock& lost : blocks) {
       const std::string place = "segment " + std::to_string(info.id) + " of partition " +
                                 std::to_string(info.partition) +
@@ -171,7 +174,7 @@ class Repair {
                           .spans = lost.rows,
                           .traces = lost.traces}});
       losses.push_back(
-          {info.first_received_unix_nano, info.last_received_unix_nano, now_unix_nano(), 0, lost.most_batches});
+          {info.first_received_unix_nano, info.last_received_unix_nano, copy_.clock.now_nano, 0, lost.most_batches});
     }
     return target_.record_loss("repair-segment-" + std::to_string(info.id), losses);
   }
@@ -210,7 +213,7 @@ class Repair {
   StoreSource& source_;
   RepairTarget& target_;
   Findings& findings_;
-  const RepairCopy copy_;
+  RepairCopy copy_;
   DirectoryRecords records_;
   uint32_t next_operation_ = 0;
   SealedState sealed_;
@@ -271,10 +274,13 @@ Result<RepairOutcome> repair_store(const RepairRequest& request, Findings& findi
   Result<std::unique_ptr<RepairTarget>> target = RepairTarget::create(request.to, request.from);
   if (!target) return target.error();
   findings.expect_bytes(content_bytes(request.from) + request.more_bytes);
-  if (Result<> done = Repair(**source, **target, findings).run(); !done) return done.error();
+  use_stored_clock(request.from, findings);
+  Repair repair(**source, **target, findings);
+  if (Result<> done = repair.run(request.read_clocks); !done) return done.error();
   if (request.copy_more) {
     if (Result<> copied = request.copy_more((*target)->path(), findings); !copied) return copied.error();
   }
+  if (Result<> written = write_repair_clock(repair.clock(), (*target)->path()); !written) return written.error();
   if (Result<> closed = (*target)->close(); !closed) return closed.error();
   source->reset();
   fs::remove_all((*target)->path() + "/scratch", error);

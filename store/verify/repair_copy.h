@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "store/verify/findings.h"
+#include "store/verify/repair_clock.h"
 #include "store/verify/repair_target.h"
 #include "store/verify/row_scan.h"
 #include "store/verify/store_source.h"
@@ -19,6 +20,7 @@ struct RepairCopy {
   StoreSource& source;
   RepairTarget& target;
   Findings& findings;
+  RepairClock clock;
 };
 
 // Calls `copy` with every readable row in [begin, end); after an error of `copy` with no more of them.
@@ -38,7 +40,7 @@ Result<> copy_stage(const RepairCopy& repair, const SealedState& sealed);
 Result<> copy_captures(const RepairCopy& repair);
 
 // Adds segments that have blocks and no readable record. The record is derived from the directory; the times of
-// reception are taken from the neighbouring segments.
+// reception are taken from the neighbouring segments, or are the newest stamp that is known.
 void add_orphans(const RepairCopy& repair, View& view);
 
 }  // namespace fathom::store

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "base/time.h"
 #include "store/rocks/keys.h"
 #include "store/rocks/scan_options.h"
 #include "store/verify/repair_copy.h"
@@ -65,13 +64,12 @@ class Orphans {
     return std::make_shared<SegmentInfo>(info);
   }
 
-  static void set_reception(const View& view, SegmentInfo& info) {
+  void set_reception(const View& view, SegmentInfo& info) const {
     const auto later =
         std::ranges::find_if(view.segments, [&](const SegmentInfoPtr& one) { return one->id > info.id; });
     const bool has_before = later != view.segments.begin();
     const bool has_later = later != view.segments.end();
-    const uint64_t now = now_unix_nano();
-    info.last_received_unix_nano = has_later ? (*later)->first_received_unix_nano : now;
+    info.last_received_unix_nano = has_later ? (*later)->first_received_unix_nano : repair_.clock.newest_nano;
     info.first_received_unix_nano =
         has_before ? (*std::prev(later))->last_received_unix_nano : info.last_received_unix_nano;
   }

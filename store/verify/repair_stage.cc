@@ -3,8 +3,8 @@
 #include <optional>
 #include <utility>
 
-#include "base/time.h"
 #include "store/batch.h"
+#include "store/clock/clock_keeper.h"
 #include "store/rocks/keys.h"
 #include "store/verify/repair_copy.h"
 
@@ -45,12 +45,17 @@ class StageCopy {
   }
 
   void lose_until(uint64_t sequence, uint64_t received, const std::string& reason) {
-    report({received_, received, now_unix_nano(), 0, sequence - last_ - 1},
+    report({received_, std::max(received, received_), repair_.clock.now_nano, 0, sequence - last_ - 1},
            "batches " + std::to_string(last_ + 1) + " to " + std::to_string(sequence - 1), reason);
   }
   void lose_rest(const std::string& reason) {
-    report({received_, std::max(now_unix_nano(), received_), now_unix_nano(), 0, std::nullopt},
+    report({received_, open_end(received_), repair_.clock.now_nano, 0, std::nullopt},
            "batches from " + std::to_string(last_ + 1) + " on", reason);
+  }
+
+  // The end of a loss that no later batch bounds.
+  uint64_t open_end(uint64_t first_received) const {
+    return std::max(repair_.clock.now_nano, first_received) + kClockSaveNano;
   }
 
   Result<> add_log_losses() {
@@ -66,9 +71,11 @@ class StageCopy {
   void add_log_loss(const std::string& name, const LogLoss& found) {
     const StagedBatch before =
         found.before.value_or(StagedBatch{sealed_.last_sequence, sealed_.newest_received_unix_nano});
-    Loss loss{before.received_unix_nano, now_unix_nano(), now_unix_nano(), found.range.bytes, std::nullopt};
+    const uint64_t first_received = before.received_unix_nano;
+    RecordedLoss loss{first_received, open_end(first_received), repair_.clock.now_nano, found.range.bytes,
+                      std::nullopt};
     if (found.after) {
-      loss.last_received_unix_nano = found.after->received_unix_nano;
+      loss.last_received_nano = std::max(found.after->received_unix_nano, first_received);
       const uint64_t first = std::max(before.sequence, sealed_.last_sequence);
       loss.most_batches = found.after->sequence > first ? found.after->sequence - first - 1 : 0;
     }
@@ -77,14 +84,13 @@ class StageCopy {
            "records there cannot be read");
   }
 
-  void report(const Loss& loss, const std::string& place, const std::string& reason) {
+  void report(const RecordedLoss& loss, const std::string& place, const std::string& reason) {
     losses_.push_back(loss);
-    repair_.findings.damaged(
-        {"stage",
-         place,
-         reason,
-         {.received = TimeRange{loss.first_received_unix_nano, end_of(loss.last_received_unix_nano, 1)},
-          .started = std::nullopt}});
+    repair_.findings.damaged({"stage",
+                              place,
+                              reason,
+                              {.received = TimeRange{loss.first_received_nano, end_of(loss.last_received_nano, 1)},
+                               .started = std::nullopt}});
   }
 
   const RepairCopy& repair_;
@@ -92,7 +98,7 @@ class StageCopy {
   uint64_t last_;
   uint64_t received_;
   std::optional<std::string> gap_;
-  std::vector<Loss> losses_;
+  std::vector<RecordedLoss> losses_;
 };
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 #include "base/fd.h"
 #include "store/rocks/keys.h"
-#include "store/rocks/losses.h"
+#include "store/rocks/loss_record.h"
 #include "store/rocks/sealer.h"
 
 namespace fathom::store {
@@ -123,8 +123,8 @@ Result<> RepairTarget::seal(const SegmentInfo& info, RepairedSegment& rows) {
   return {};
 }
 
-Result<> RepairTarget::record_loss(const std::string& name, const std::vector<Loss>& losses) {
-  return put(Family::kDefault, keys::kLost + name, encode_losses(losses));
+Result<> RepairTarget::record_loss(const std::string& name, const std::vector<RecordedLoss>& losses) {
+  return put(Family::kDefault, keys::kLost + name, encode_loss_record({.is_unix = false, .losses = losses}));
 }
 
 Result<> RepairTarget::close() {

@@ -13,7 +13,7 @@
 #include <rocksdb/write_batch.h>
 
 #include "store/rocks/engine.h"
-#include "store/span_store.h"
+#include "store/rocks/loss_record.h"
 #include "store/verify/repaired_segment.h"
 
 namespace fathom::store {
@@ -38,7 +38,7 @@ class RepairTarget {
   uint32_t operation_of(const StoredRow& row);
   // Seals the rows of a segment under its old number.
   Result<> seal(const SegmentInfo& info, RepairedSegment& rows);
-  Result<> record_loss(const std::string& name, const std::vector<Loss>& losses);
+  Result<> record_loss(const std::string& name, const std::vector<RecordedLoss>& losses);
   // Makes everything durable and closes the store.
   Result<> close();
   // Gives the directory its name.

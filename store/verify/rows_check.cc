@@ -4,7 +4,7 @@
 #include "store/batch.h"
 #include "store/rocks/identity_log.h"
 #include "store/rocks/keys.h"
-#include "store/rocks/losses.h"
+#include "store/rocks/loss_record.h"
 #include "store/verify/row_scan.h"
 
 namespace fathom::store {
@@ -42,11 +42,8 @@ class RecordsCheck {
     records_.sealed_sequence = ByteReader(value).u64();
   }
   void read_losses(std::string_view key, std::string_view value) {
-    Result<std::vector<Loss>> losses = decode_losses(value);
-    if (!losses) return damaged(key);
-    for (const Loss& loss : *losses) {
-      if (loss.most_batches != 0) findings_.known_loss(loss);
-    }
+    Result<LossRecord> record = decode_loss_record(value);
+    record ? findings_.add_record(*record) : damaged(key);
   }
   void damaged(std::string_view key) { findings_.damaged({"records", std::string(key), "the record does not decode"}); }
 

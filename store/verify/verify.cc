@@ -12,6 +12,7 @@
 #include "store/verify/rows_check.h"
 #include "store/verify/segment_check.h"
 #include "store/verify/store_source.h"
+#include "store/verify/stored_clock.h"
 
 namespace fathom::store {
 
@@ -143,6 +144,7 @@ std::vector<SegmentInfoPtr> read_segments(StoreSource& source, Findings* finding
 Result<> verify_store(const std::string& path, Findings& findings) {
   Result<std::unique_ptr<StoreSource>> source = StoreSource::open(path);
   if (!source) return source.error();
+  use_stored_clock(path, findings);
   Verification(**source, findings).run();
   return {};
 }
