@@ -38,31 +38,29 @@ Result<uint64_t> count_missing(Engine& engine, uint64_t after, uint64_t before) 
   return missing;
 }
 
-// The first batch after `sequence` that a later log or a flushed file still has.
-Result<std::optional<StagedBatch>> first_staged(Engine& engine, uint64_t sequence) {
-  Database& database = *engine.database;
-  std::unique_ptr<rocksdb::Iterator> rows(database.db().NewIterator(scan_options(), database.family(Family::kStage)));
-  rows->Seek(keys::stage(std::max(sequence, engine.sealed_sequence.load()) + 1));
-  if (!rows->status().ok()) return from_status(rows->status(), "read the stage");
-  if (!rows->Valid()) return std::optional<StagedBatch>();
-  return std::optional(
-      StagedBatch{keys::stage_sequence(rows->key().ToStringView()), ByteReader(rows->value().ToStringView()).u64()});
+// The times of everything that was received between two stamps. If the wall clock was stepped between them, one of the
+// two offsets applies to each batch, and the later stamp may have the earlier time.
+void set_received(Loss& loss, const AgeClock& clock, uint64_t from_nano, uint64_t to_nano) {
+  const uint64_t first = clock.unix_of(from_nano), last = clock.unix_of(to_nano), between = to_nano - from_nano;
+  loss.first_received_unix_nano = std::min(first, last - std::min(last, between));
+  loss.last_received_unix_nano = std::max(last, end_of(first, between));
 }
 
-Result<Loss> assess(Engine& engine, const LogLoss& found) {
+// `later`: the first batch of the logs after the damaged one.
+Result<Loss> assess(Engine& engine, const LogLoss& found, const std::optional<StagedBatch>& later) {
   const uint64_t now = engine.now();
   const StagedBatch before = found.before.value_or(newest_sealed(engine));
   const AgeClock& clock = *engine.clock;
-  Loss loss{.first_received_unix_nano = clock.unix_of(before.received_unix_nano),
-            .last_received_unix_nano = clock.unix_of(std::max(now, before.received_unix_nano)),
+  Loss loss{.first_received_unix_nano = 0,
+            .last_received_unix_nano = 0,
             .found_unix_nano = clock.unix_of(now),
             .bytes = found.range.bytes,
             .most_batches = std::nullopt};
-  Result<std::optional<StagedBatch>> after = found.after ? found.after : first_staged(engine, before.sequence);
-  if (!after) return after.error();
-  if (!*after) return loss;
-  loss.last_received_unix_nano = clock.unix_of(std::max((*after)->received_unix_nano, before.received_unix_nano));
-  Result<uint64_t> missing = count_missing(engine, before.sequence, (*after)->sequence);
+  const std::optional<StagedBatch> after = found.after ? found.after : later;
+  const uint64_t until = after ? after->received_unix_nano : now;
+  set_received(loss, clock, before.received_unix_nano, std::max(until, before.received_unix_nano));
+  if (!after) return loss;
+  Result<uint64_t> missing = count_missing(engine, before.sequence, after->sequence);
   if (!missing) return missing.error();
   loss.most_batches = *missing;
   return loss;
@@ -88,12 +86,15 @@ void report(const std::string& log, const Loss& loss) {
 
 Result<std::vector<Loss>> find_losses(Engine& engine, const LogPlaces& places, const std::string& log) {
   Database& database = *engine.database;
-  Result<std::vector<LogLoss>> found =
-      losses_of(*database.db().GetEnv(), places, log, database.family(Family::kStage)->GetID());
+  rocksdb::Env& env = *database.db().GetEnv();
+  const uint32_t stage = database.family(Family::kStage)->GetID();
+  Result<std::vector<LogLoss>> found = losses_of(env, places, log, stage);
   if (!found) return found.error();
+  Result<std::optional<StagedBatch>> later = first_batch_after(env, places, log, stage);
+  if (!later) return later.error();
   std::vector<Loss> losses;
   for (const LogLoss& one : *found) {
-    Result<Loss> loss = assess(engine, one);
+    Result<Loss> loss = assess(engine, one, *later);
     if (!loss) return loss.error();
     report(log, *loss);
     losses.push_back(*loss);

@@ -60,4 +60,8 @@ Result<std::vector<std::string>> logs_set_aside(rocksdb::Env& env, const LogPlac
 Result<std::vector<LogLoss>> losses_of(rocksdb::Env& env, const LogPlaces& places, const std::string& log,
                                        uint32_t stage_family);
 
+// The first intact batch of the logs after this one. The stage does not tell: it also has batches of earlier logs.
+Result<std::optional<StagedBatch>> first_batch_after(rocksdb::Env& env, const LogPlaces& places, const std::string& log,
+                                                     uint32_t stage_family);
+
 }  // namespace fathom::store
