@@ -194,6 +194,7 @@ Result<> load_losses(Engine& engine) {
   if (!fresh) return fresh.error();
   if (fresh->empty()) return {};
   if (Result<> forgotten = forget_lost_identities(engine); !forgotten) return forgotten;
+  if (Result<> restored = restore_identities(engine); !restored) return restored;
   if (Result<> recorded = record(*engine.database, *fresh); !recorded) return recorded;
   for (const auto& [key, losses] : *fresh) engine.losses.add(key, losses);
   return {};
