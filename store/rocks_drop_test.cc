@@ -235,5 +235,27 @@ TEST_F(RocksDrop, SpansThatArriveMeanwhileAreAnsweredAsTheModelDoes) {
   expect_as_model_now_and_later();
 }
 
+// The start that reads the record of a drop may lose power, and the log with the record was never synced.
+TEST(RocksDropPowerCut, AStartDeletesFilesAfterTheRecordOfTheirDropIsDurable) {
+  for (uint64_t changes = 10; changes < 118; changes += 3) {
+    RocksRig rig;
+    ASSERT_EQ(rig.open(), "");
+    ASSERT_EQ(append_once(rig.store(), make_batch({test_span(1, 1, 0, 10)})).outcome, AppendOutcome::kDurable);
+    ASSERT_TRUE(rig.store().settle().ok());
+    rig.advance(2 * kNanosPerHour);
+    rig.disk().fail_syncs(true);
+    EXPECT_FALSE(rig.store().drop_before(rig.now_unix_nano() - kNanosPerHour).ok());
+    rig.disk().crash();
+    rig.close();
+    rig.disk().restart_after_kill();
+    rig.disk().fail_syncs(false);
+    rig.disk().crash_after(changes);
+    [[maybe_unused]] const std::string fault = rig.open();
+    ASSERT_EQ(rig.cut_power(), "") << changes;
+    stored_trace(rig.store(), 1);  // stored or not, but no error
+    EXPECT_EQ(counted_spans(rig.store()), rig.store().stats().spans_stored) << changes;
+  }
+}
+
 }  // namespace
 }  // namespace fathom::store::testing

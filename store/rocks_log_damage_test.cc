@@ -164,6 +164,36 @@ TEST_F(RocksLogDamage, CountsTheLossAtTheEndOfAnEarlierLog) {
   EXPECT_EQ(rig_.store().losses().front().most_batches, 1u);
 }
 
+// Batches of an earlier log, which files have, do not bound the loss of all batches of a later one.
+TEST_F(RocksLogDamage, CountsTheLossOfALogAfterFlushedBatches) {
+  ASSERT_EQ(rig_.open(), "");
+  append(kBatches + 1);
+  rig_.close();
+  flip(log(), std::filesystem::file_size(log()) / 2);
+  ASSERT_EQ(rig_.open(), "");
+  EXPECT_FALSE(stored_trace(rig_.store(), kBatches + 1));
+  ASSERT_EQ(rig_.store().losses().size(), 1u);
+  EXPECT_GE(rig_.store().losses().front().last_received_unix_nano, rig_.now_unix_nano());
+}
+
+// The batches around the loss then have times of different offsets.
+TEST_F(RocksLogDamage, ALossAcrossAStepOfTheWallClockHasTheTimeOfItsBatches) {
+  const uint64_t received_unix_nano = rig_.now_unix_nano();
+  const std::string first_log = log();
+  rig_.options().durability = Durability::kOs;
+  rig_.clocks().reboot(kNanosPerMinute);
+  rig_.clocks().step(-static_cast<int64_t>(10 * 365 * 24 * kNanosPerHour));
+  ASSERT_EQ(rig_.open(), "");
+  append(kBatches + 1);
+  rig_.close();
+  flip(first_log, std::filesystem::file_size(first_log) - 1);
+  ASSERT_EQ(rig_.open(), "");
+  ASSERT_EQ(missing_traces(), std::vector<uint64_t>{kBatches});
+  ASSERT_EQ(rig_.store().losses().size(), 1u);
+  EXPECT_LE(rig_.store().losses().front().first_received_unix_nano, received_unix_nano);
+  EXPECT_GE(rig_.store().losses().front().last_received_unix_nano, received_unix_nano);
+}
+
 // The power failed during the write, so it was never acknowledged.
 TEST_F(RocksLogDamage, AnIncompleteLastRecordIsNoLoss) {
   const std::string bytes = read(log());

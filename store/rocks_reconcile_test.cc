@@ -80,6 +80,28 @@ TEST_F(RocksReconcile, KeepsIdentitiesOfSealedBatches) {
   EXPECT_TRUE(append_once(rig_.store(), make_batch({test_span(1, 1, 0, 10)})).duplicate);
 }
 
+// Sealing alone, without a flush of all families.
+TEST_F(RocksReconcile, SealingKeepsIdentities) {
+  rig_.options().segment_spans = 1;
+  ASSERT_EQ(rig_.reopen(), "");
+  append(test_span(1, 1, 0, 10));
+  ASSERT_TRUE(eventually([&] { return rig_.store().stats().segments == 1; }));
+  rig_.close();
+  destroy_logs();
+  ASSERT_EQ(rig_.open(), "");
+  EXPECT_TRUE(append_once(rig_.store(), make_batch({test_span(1, 1, 0, 10)})).duplicate);
+}
+
+// A crash may interrupt the flush of all families after that of the stage.
+TEST_F(RocksReconcile, RestoresTheIdentityOfABatchThatWasFlushed) {
+  append(test_span(1, 1, 0, 10));
+  change_database([](Database& database) { ASSERT_TRUE(database.flush({Family::kStage}).ok()); });
+  destroy_logs();
+  ASSERT_EQ(rig_.open(), "");
+  ASSERT_TRUE(stored_trace(rig_.store(), 1));
+  EXPECT_TRUE(append_once(rig_.store(), make_batch({test_span(1, 1, 0, 10)})).duplicate);
+}
+
 // Segments refer to operations by number: a number whose row is lost must not be given to another operation.
 TEST_F(RocksReconcile, SealedSpansKeepTheirOperations) {
   TestSpan first = test_span(1, 1, 0, 10), second = test_span(2, 1, 0, 10);

@@ -2,8 +2,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <string>
 
@@ -21,7 +19,7 @@ constexpr char kUsage[] =
     "                        [--damages yes|no] [--save DIR] [--keep-going yes|no]\n"
     "       store_simulation --replay DIR\n"
     "Runs seeds until one fails, N are run or the time is over. Prints one line of JSON. The exit status is 1 if one\n"
-    "failed. --replay starts the store on a copy of a saved data directory and prints the batches that are wrong.\n";
+    "failed. --replay continues a saved run with its last start.\n";
 
 using Arguments = std::map<std::string, std::string>;
 
@@ -44,27 +42,10 @@ uint64_t number(const std::string& text) {
 }
 
 int replay(const std::string& directory) {
-  TempDirectory copy;
-  std::filesystem::copy(directory + "/data", copy / "data", std::filesystem::copy_options::recursive);
-  RocksOptions options;
-  options.path = copy / "data";
-  Result<std::unique_ptr<RocksStore>> store = RocksStore::open(options);
-  if (!store) return std::printf("the store does not open: %s\n", store.error().message.c_str()), 1;
-  std::ifstream expected(directory + "/expected.txt");
-  uint64_t marker = 0, wrong = 0;
-  for (std::string state; expected >> marker >> state;) {
-    QueryBudget budget;
-    Result<StoredTrace> trace = (*store)->trace(test_trace_id(marker), budget);
-    const bool is_wrong = trace ? trace->spans.size() > 1 : state == "acknowledged";
-    wrong += is_wrong;
-    if (is_wrong) std::printf("batch %llu: %s\n", static_cast<unsigned long long>(marker), trace ? "doubled" : "lost");
-  }
-  const StoreStats stats = (*store)->stats();
-  std::printf("%llu batches are wrong, %zu losses are recorded; %llu segments, %llu spans stored, %llu in statistics\n",
-              static_cast<unsigned long long>(wrong), (*store)->losses().size(),
-              static_cast<unsigned long long>(stats.segments), static_cast<unsigned long long>(stats.spans_stored),
-              static_cast<unsigned long long>(spans_in_statistics(**store)));
-  return wrong > 0 ? 1 : 0;
+  const Result<SimulationResult> result = Simulation::replay(directory);
+  if (!result) return std::fprintf(stderr, "%s\n", result.error().message.c_str()), 2;
+  std::printf("%s\n", result->fault.empty() ? "no fault" : result->fault.c_str());
+  return result->fault.empty() ? 0 : 1;
 }
 
 void print_summary(const SimulationResult& sum, uint64_t seeds, uint64_t failed, double seconds) {
@@ -78,6 +59,7 @@ void print_summary(const SimulationResult& sum, uint64_t seeds, uint64_t failed,
                                                      {"checks", sum.checks},
                                                      {"damaged_disks", sum.damaged},
                                                      {"reported", sum.reported},
+                                                     {"reported_losses", sum.lost},
                                                      {"undetectable_batches", sum.undetectable}};
   std::printf("{");
   for (const auto& [name, value] : values) std::printf("\"%s\": %llu, ", name, static_cast<unsigned long long>(value));

@@ -38,18 +38,8 @@ Result<uint64_t> count_missing(Engine& engine, uint64_t after, uint64_t before) 
   return missing;
 }
 
-// The first batch after `sequence` that a later log or a flushed file still has.
-Result<std::optional<StagedBatch>> first_staged(Engine& engine, uint64_t sequence) {
-  Database& database = *engine.database;
-  std::unique_ptr<rocksdb::Iterator> rows(database.db().NewIterator(scan_options(), database.family(Family::kStage)));
-  rows->Seek(keys::stage(std::max(sequence, engine.sealed_sequence.load()) + 1));
-  if (!rows->status().ok()) return from_status(rows->status(), "read the stage");
-  if (!rows->Valid()) return std::optional<StagedBatch>();
-  return std::optional(
-      StagedBatch{keys::stage_sequence(rows->key().ToStringView()), ByteReader(rows->value().ToStringView()).u64()});
-}
-
-Result<RecordedLoss> assess(Engine& engine, const LogLoss& found) {
+// `later`: the first batch of the logs after the damaged one.
+Result<RecordedLoss> assess(Engine& engine, const LogLoss& found, const std::optional<StagedBatch>& later) {
   const uint64_t now = engine.now();
   const StagedBatch before = found.before.value_or(newest_sealed(engine));
   RecordedLoss loss{.first_received_nano = before.received_unix_nano,
@@ -57,11 +47,10 @@ Result<RecordedLoss> assess(Engine& engine, const LogLoss& found) {
                     .found_nano = now,
                     .bytes = found.range.bytes,
                     .most_batches = std::nullopt};
-  Result<std::optional<StagedBatch>> after = found.after ? found.after : first_staged(engine, before.sequence);
-  if (!after) return after.error();
-  if (!*after) return loss;
-  loss.last_received_nano = std::max((*after)->received_unix_nano, before.received_unix_nano);
-  Result<uint64_t> missing = count_missing(engine, before.sequence, (*after)->sequence);
+  const std::optional<StagedBatch> after = found.after ? found.after : later;
+  if (!after) return loss;
+  loss.last_received_nano = std::max(after->received_unix_nano, before.received_unix_nano);
+  Result<uint64_t> missing = count_missing(engine, before.sequence, after->sequence);
   if (!missing) return missing.error();
   loss.most_batches = *missing;
   return loss;
@@ -87,12 +76,15 @@ void report(const std::string& log, const Loss& loss) {
 
 Result<LossRecord> find_losses(Engine& engine, const LogPlaces& places, const std::string& log) {
   Database& database = *engine.database;
-  Result<std::vector<LogLoss>> found =
-      losses_of(*database.db().GetEnv(), places.damaged + "/" + log, database.family(Family::kStage)->GetID());
+  rocksdb::Env& env = *database.db().GetEnv();
+  const uint32_t stage = database.family(Family::kStage)->GetID();
+  Result<std::vector<LogLoss>> found = losses_of(env, places.damaged + "/" + log, stage);
   if (!found) return found.error();
+  Result<std::optional<StagedBatch>> later = first_batch_after(env, places, log, stage);
+  if (!later) return later.error();
   LossRecord record;
   for (const LogLoss& one : *found) {
-    Result<RecordedLoss> loss = assess(engine, one);
+    Result<RecordedLoss> loss = assess(engine, one, *later);
     if (!loss) return loss.error();
     record.losses.push_back(*loss);
   }
@@ -170,6 +162,7 @@ Result<> load_losses(Engine& engine) {
   if (!fresh) return fresh.error();
   if (fresh->empty()) return {};
   if (Result<> forgotten = forget_lost_identities(engine); !forgotten) return forgotten;
+  if (Result<> restored = restore_identities(engine); !restored) return restored;
   if (Result<> recorded = write_records(*engine.database, *fresh); !recorded) return recorded;
   for (const auto& [key, record] : *fresh) engine.losses.add(key, record);
   return {};

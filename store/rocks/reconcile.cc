@@ -1,5 +1,6 @@
 #include "store/rocks/reconcile.h"
 
+#include <algorithm>
 #include <map>
 
 #include "base/log.h"
@@ -96,6 +97,26 @@ Result<> forget_lost_identities(Engine& engine) {
   options.sync = true;
   rocksdb::Status status = database.db().Write(options, &lost);
   return status.ok() ? Result<>() : Result<>(from_status(status, "forget the identities of lost batches"));
+}
+
+Result<> restore_identities(Engine& engine) {
+  Database& database = *engine.database;
+  IdentityLog identities(database);
+  rocksdb::WriteBatch restored;
+  std::unique_ptr<rocksdb::Iterator> rows(database.db().NewIterator(scan_options(), database.family(Family::kStage)));
+  for (rows->Seek(keys::stage(engine.sealed_sequence.load() + 1)); rows->Valid(); rows->Next()) {
+    const std::string_view value = rows->value().ToStringView();
+    const uint64_t received_nano = ByteReader(value).u64();
+    Result<BatchPtr> batch = Batch::parse(std::string(value.substr(std::min<size_t>(8, value.size()))));
+    if (!batch) return corrupt("the stage is damaged: " + batch.error().message);
+    identities.remember((*batch)->identity(), keys::stage_sequence(rows->key().ToStringView()), received_nano,
+                        restored);
+  }
+  if (!rows->status().ok()) return from_status(rows->status(), "read the stage");
+  rocksdb::WriteOptions options;
+  options.sync = true;
+  rocksdb::Status status = database.db().Write(options, &restored);
+  return status.ok() ? Result<>() : Result<>(from_status(status, "restore the identities of batches"));
 }
 
 }  // namespace fathom::store

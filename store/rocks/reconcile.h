@@ -21,4 +21,8 @@ Result<bool> is_staged(Database& database, uint64_t sequence);
 // Forgets the identities of batches that the log lost, so that they are stored when they are sent again.
 Result<> forget_lost_identities(Engine& engine);
 
+// Remembers the identities of batches in the stage, which may have been in the log alone, so that these batches are not
+// stored again when they are sent again.
+Result<> restore_identities(Engine& engine);
+
 }  // namespace fathom::store

@@ -38,6 +38,13 @@ Result<> write_small(Database& database, rocksdb::WriteBatch& batch, const char*
   return status.ok() ? Result<>() : Result<>(from_status(status, doing));
 }
 
+void put_drop(Database& database, uint32_t oldest, uint64_t sealed_sequence, rocksdb::WriteBatch& batch) {
+  batch.Put(database.family(Family::kDefault), keys::kOldestPartition, oldest_partition_value(oldest));
+  std::string sealed;
+  ByteWriter(sealed).u64(sealed_sequence);
+  batch.Put(database.family(Family::kDefault), keys::kSealedSequence, sealed);
+}
+
 // Notes of dropped partitions are turned into corrections in batches of this size: a full disk has room for one.
 constexpr size_t kCorrectionBatchBytes = 64 << 10;
 
@@ -50,10 +57,7 @@ Result<> record_drop(Engine& engine, uint32_t oldest, uint64_t sealed_sequence) 
     if (segment->partition >= oldest) continue;
     batch.Delete(database.family(Family::kSegment), keys::segment(segment->partition, segment->id));
   }
-  batch.Put(database.family(Family::kDefault), keys::kOldestPartition, oldest_partition_value(oldest));
-  std::string sealed;
-  ByteWriter(sealed).u64(sealed_sequence);
-  batch.Put(database.family(Family::kDefault), keys::kSealedSequence, sealed);
+  put_drop(database, oldest, sealed_sequence, batch);
   if (Result<> written = write_small(database, batch, "drop old partitions"); !written) return written;
   engine.live->set_oldest(oldest);
   engine.sealed_sequence = sealed_sequence;
@@ -78,6 +82,7 @@ Result<> Retention::recover() {
 Result<> Retention::drop(const Drop& drop, Committer& committer) {
   if (!engine_.live->is_live(drop.through)) return {};
   if (Result<> written = write_drop(drop); !written) return written;
+  is_drop_durable_ = true;
   has_uncorrected_ = true;
   has_files_ = true;
   // Before the view's snapshot, which would keep the deleted rows alive.
@@ -267,6 +272,17 @@ void Retention::remove_beyond(rocksdb::WriteBatch& outdated, size_t bytes) {
   outdated.Clear();
 }
 
+// A start may have read the record of a drop from a log that is in the page cache only. Without the record, segments
+// would have lost their blocks. A drop while the store runs is synced.
+Result<> Retention::make_drop_durable() {
+  if (is_drop_durable_ || engine_.live->oldest() <= 1) return {};
+  rocksdb::WriteBatch batch;
+  put_drop(*engine_.database, engine_.live->oldest(), engine_.sealed_sequence.load(), batch);
+  Result<> written = write_small(*engine_.database, batch, "record dropped partitions again");
+  is_drop_durable_ = written.ok();
+  return written;
+}
+
 void Retention::delete_files() {
   std::string begin = keys::partition(0);
   std::string end = keys::partition(engine_.live->oldest());
@@ -274,6 +290,10 @@ void Retention::delete_files() {
   if (Result<> room = engine_.database->make_small_room(); !room) {
     has_files_ = true;
     return log_warning("cannot delete files of dropped partitions yet: " + room.error().message);
+  }
+  if (Result<> recorded = make_drop_durable(); !recorded) {
+    has_files_ = true;
+    return log_warning("cannot delete files of dropped partitions yet: " + recorded.error().message);
   }
   // Not files of kSegment: record_drop() deletes its rows. A file with these deletions could go before the rows.
   for (Family family : {Family::kBlock, Family::kSlow, Family::kLatency}) {

@@ -52,11 +52,13 @@ class Retention {
   Result<> correct(Committer& committer, size_t dropped_generations);
   void remove_beyond(rocksdb::WriteBatch& outdated, size_t bytes);
   void delete_files();
+  Result<> make_drop_durable();
 
   Engine& engine_;
   std::shared_ptr<const Corrections> corrections_ = std::make_shared<Corrections>();
   std::atomic<bool> has_uncorrected_{false};          // the notes of a drop are not corrections yet
   std::atomic<bool> has_files_{false};                // of dropped partitions, which could not be deleted yet
+  bool is_drop_durable_ = false;                      // the record of the newest drop
   std::vector<std::weak_ptr<const bool>> past_eras_;  // of views from before a drop
 };
 

@@ -126,7 +126,8 @@ Result<> RocksStore::Impl::load_segments() {
     if (!info) return info.error();
     engine.sealed_sequence = std::max(engine.sealed_sequence.load(), info->last_sequence);
     engine.last_segment = std::max(engine.last_segment.load(), info->id);
-    segments.push_back(std::make_shared<SegmentInfo>(*info));
+    // A crash may leave the row of a segment that the record of a drop, in another family, excludes.
+    if (engine.live->is_live(info->partition)) segments.push_back(std::make_shared<SegmentInfo>(*info));
   }
   if (!rows->status().ok()) return from_status(rows->status(), "read the list of segments");
   std::sort(segments.begin(), segments.end(),

@@ -185,10 +185,9 @@ class SegmentFiles {
     if (Result<> running = database_.check_not_stopped(); !running) return running.error();
     // The segment refers to operations by number. Damage to the log must not destroy their rows, because a later start
     // would reuse the numbers. Ingestion flushes the notes of corrected traces, whose deletion must not outlive the
-    // corrections.
-    rocksdb::Status status = database_.flush({Family::kDefault, Family::kOperation, Family::kCorrected});
-    // Identities must be as durable as the segment.
-    if (status.ok()) status = database_.sync_log();
+    // corrections. Nor must it destroy the identities of sealed batches, which no start can make again.
+    rocksdb::Status status =
+        database_.flush({Family::kDefault, Family::kIdentity, Family::kOperation, Family::kCorrected});
     if (status.ok()) status = database_.ingest(args_);
     if (!status.ok()) return from_status(status, "ingest segment " + std::to_string(info_.id));
     return info_;

@@ -1,7 +1,6 @@
 #include "store/testing/simulated_batches.h"
 
 #include <algorithm>
-#include <fstream>
 
 #include "base/time.h"
 #include "store/model/memory_store.h"
@@ -14,15 +13,44 @@ namespace {
 constexpr uint64_t kFirstMarker = 1001;  // RandomInput's
 constexpr size_t kRows = 1000;
 
-std::string difference(const std::string& what, const std::string& expected, const std::string& actual) {
-  if (expected == actual) return "";
-  return what + "\nexpected:\n" + expected + "\nactual:\n" + actual + "\n";
-}
+// Compares answers until one differs.
+class Comparer {
+ public:
+  Comparer(SpanStore& model, SpanStore& store) : model_(model), store_(store) {}
 
-template <typename Ask>
-std::string compare_answer(const std::string& what, SpanStore& model, SpanStore& store, const Ask& ask) {
-  QueryBudget of_model, of_store;
-  return difference(what, answer_text(ask(model, of_model)), answer_text(ask(store, of_store)));
+  template <typename Ask>
+  void compare(const std::string& what, const Ask& ask) {
+    if (!result.difference.empty()) return;
+    QueryBudget of_model, of_store;
+    const auto answer = ask(store_, of_store);
+    if (!answer && answer.error().code != ErrorCode::kNotFound) {
+      ++result.unreadable;
+      result.error = what + ": " + answer_text(answer);
+      return;
+    }
+    const std::string expected = answer_text(ask(model_, of_model)), actual = answer_text(answer);
+    if (expected == actual) return;
+    result.difference = what + "\nexpected:\n" + expected + "\nactual:\n" + actual + "\n";
+  }
+
+  SimulatedBatches::Comparison result;
+
+ private:
+  SpanStore& model_;
+  SpanStore& store_;
+};
+
+void compare_random(Comparer& comparer, RandomInput& input) {
+  for (By by : {By::kTrace, By::kSpan, By::kSpanOfTrace}) {
+    const Filter filter = input.chance(30) ? Filter() : input.filter();
+    comparer.compare("slowest " + filter_text(filter, by), [&](SpanStore& asked, QueryBudget& budget) {
+      return asked.slowest(filter, by, kRows, std::nullopt, budget);
+    });
+    comparer.compare("find " + filter_text(filter, by),
+                     [&](SpanStore& asked, QueryBudget& budget) { return asked.find(filter, by, kRows, budget); });
+  }
+  const TraceId id = input.trace_id();
+  comparer.compare("trace", [&](SpanStore& asked, QueryBudget& budget) { return asked.trace(id, budget); });
 }
 
 }  // namespace
@@ -31,11 +59,6 @@ SentBatch& SimulatedBatches::make(const SimulatedTime& now) {
   BatchPtr batch = make_batch(input_.spans(), input_.clock());
   sent_.push_back({.batch = std::move(batch), .marker = kFirstMarker + sent_.size(), .made = now});
   return sent_.back();
-}
-
-void SimulatedBatches::acknowledge(SentBatch& sent) {
-  if (!sent.acknowledged) sent.order = ++acknowledgements_;
-  sent.acknowledged = true;
 }
 
 SimulatedBatches::Presence SimulatedBatches::find(SpanStore& store) {
@@ -49,71 +72,45 @@ SimulatedBatches::Presence SimulatedBatches::find(SpanStore& store) {
       presence.repeated += trace->spans.size() > 1;
       if (sent.dropped) presence.fault = "a dropped batch is stored again: " + std::to_string(sent.marker);
     } else if (!is_missing) {
-      ++presence.unreadable;
+      presence.unreadable.push_back(&sent);
+      presence.error = trace.error().message;
     } else if (sent.may_be_dropped) {
       sent.dropped = true;
-    } else if (sent.acknowledged) {
+    } else if (sent.must_be_stored()) {
       presence.missing.push_back(&sent);
     }
   }
   return presence;
 }
 
-std::string SimulatedBatches::compare(SpanStore& store, const Presence& presence) {
+SimulatedBatches::Comparison SimulatedBatches::compare(SpanStore& store, const Presence& presence,
+                                                       uint64_t question) const {
   MemoryStore model;
+  std::vector<const SentBatch*> expected = presence.stored;
+  expected.insert(expected.end(), presence.unreadable.begin(), presence.unreadable.end());
+  std::sort(expected.begin(), expected.end(),
+            [](const SentBatch* a, const SentBatch* b) { return a->marker < b->marker; });
   uint64_t spans = 0;
-  for (const SentBatch* sent : presence.stored) {
+  for (const SentBatch* sent : expected) {
     model.append(sent->batch, [](AppendResult) {});
     spans += sent->batch->rows().size();
   }
+  Comparer comparer(model, store);
+  comparer.result.is_possible = std::all_of(presence.unreadable.begin(), presence.unreadable.end(),
+                                            [](const SentBatch* sent) { return sent->must_be_stored(); });
+  if (!comparer.result.is_possible) return comparer.result;
   const uint64_t stored = store.stats().spans_stored;
-  if (stored != spans) return "spans: " + std::to_string(stored) + " stored, " + std::to_string(spans) + " expected";
-  std::string found = compare_answer("operations", model, store, [](SpanStore& asked, QueryBudget& budget) {
-    return asked.operations({}, std::nullopt, budget);
-  });
-  if (!found.empty()) return found;
-  found = compare_answer("latency", model, store, [](SpanStore& asked, QueryBudget& budget) {
+  if (stored != spans) {
+    comparer.result.difference = "spans: " + std::to_string(stored) + " stored, " + std::to_string(spans) + " expected";
+  }
+  comparer.compare("operations",
+                   [](SpanStore& asked, QueryBudget& budget) { return asked.operations({}, std::nullopt, budget); });
+  comparer.compare("latency", [](SpanStore& asked, QueryBudget& budget) {
     return asked.latency({}, std::nullopt, std::nullopt, kNanosPerHour, budget);
   });
-  return found.empty() ? compare_random(model, store) : found;
-}
-
-std::string SimulatedBatches::compare_random(SpanStore& model, SpanStore& store) {
-  for (By by : {By::kTrace, By::kSpan, By::kSpanOfTrace}) {
-    const Filter filter = input_.chance(30) ? Filter() : input_.filter();
-    std::string found = compare_answer(
-        "slowest " + filter_text(filter, by), model, store,
-        [&](SpanStore& asked, QueryBudget& budget) { return asked.slowest(filter, by, kRows, std::nullopt, budget); });
-    if (!found.empty()) return found;
-    found = compare_answer("find " + filter_text(filter, by), model, store, [&](SpanStore& asked, QueryBudget& budget) {
-      return asked.find(filter, by, kRows, budget);
-    });
-    if (!found.empty()) return found;
-  }
-  const TraceId id = input_.trace_id();
-  return compare_answer("trace", model, store,
-                        [&](SpanStore& asked, QueryBudget& budget) { return asked.trace(id, budget); });
-}
-
-bool SimulatedBatches::is_newest(const std::vector<SentBatch*>& missing) const {
-  return std::all_of(missing.begin(), missing.end(),
-                     [&](const SentBatch* sent) { return sent->order + missing.size() > acknowledgements_; });
-}
-
-void SimulatedBatches::write_expectation(const std::string& path) const {
-  std::ofstream out(path);
-  for (const SentBatch& sent : sent_) {
-    out << sent.marker << ' ' << (sent.acknowledged && !sent.may_be_dropped ? "acknowledged" : "optional") << '\n';
-  }
-}
-
-uint64_t spans_in_statistics(SpanStore& store) {
-  QueryBudget budget;
-  Result<std::vector<OperationStats>> operations = store.operations({}, std::nullopt, budget);
-  uint64_t spans = 0;
-  if (!operations) return 0;
-  for (const OperationStats& operation : *operations) spans += operation.spans;
-  return spans;
+  RandomInput input(seed_ * 1'000'003 + question);
+  compare_random(comparer, input);
+  return comparer.result;
 }
 
 }  // namespace fathom::store::testing

@@ -2,10 +2,11 @@
 //
 // Purpose: decides whether a store has each acknowledged span exactly once. Each batch ends with a marker, a span in a
 // trace of its own, which shows whether the batch is stored. A MemoryStore with the stored batches then says what every
-// answer must be. Thread safety: none. Ownership: owns the batches.
+// answer must be. The seed and its number make a batch again. Thread safety: none. Ownership: owns the batches.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -23,39 +24,64 @@ struct SentBatch {
   bool acknowledged = false;
   bool may_be_dropped = false;
   bool dropped = false;
+  bool is_lost = false;  // by damage to the disk, and reported
+  // Age times around its reception: from the first attempt to send it, since it was lost, to the latest answer.
+  uint64_t first_stamp_nano = 0;
+  uint64_t last_stamp_nano = 0;
+
+  bool must_be_stored() const { return acknowledged && !may_be_dropped && !is_lost; }
+
+  template <typename Visit>
+  void visit_state(Visit& visit) {
+    made.visit_state(visit);
+    visit("order", order);
+    visit("acknowledged", acknowledged);
+    visit("may_be_dropped", may_be_dropped);
+    visit("dropped", dropped);
+    visit("is_lost", is_lost);
+    visit("first_stamp_nano", first_stamp_nano);
+    visit("last_stamp_nano", last_stamp_nano);
+  }
 };
 
 class SimulatedBatches {
  public:
-  explicit SimulatedBatches(uint64_t seed) : input_(seed, true) {}
+  explicit SimulatedBatches(uint64_t seed) : seed_(seed), input_(seed, true) {}
 
   SentBatch& make(const SimulatedTime& now);
-  std::vector<SentBatch>& all() { return sent_; }
-  void acknowledge(SentBatch& sent);
+  std::deque<SentBatch>& all() { return sent_; }
 
   struct Presence {
-    std::vector<SentBatch*> stored;
-    std::vector<SentBatch*> missing;  // acknowledged, and not dropped by retention
-    uint64_t unreadable = 0;          // the store reports an error
-    uint64_t repeated = 0;            // markers that are stored more than once
-    std::string fault;                // of the store's answers, none of the above
+    std::vector<const SentBatch*> stored;
+    std::vector<SentBatch*> missing;           // must be stored, and are not
+    std::vector<const SentBatch*> unreadable;  // the store reports an error
+    std::string error;                         // the last of these errors
+    uint64_t repeated = 0;                     // markers that are stored more than once
+    std::string fault;                         // of the store's answers, none of the above
   };
   Presence find(SpanStore& store);
-  // Empty, or the first answer that differs from the model's.
-  std::string compare(SpanStore& store, const Presence& presence);
-  // True if `missing` is a part of the last acknowledged group.
-  bool is_newest(const std::vector<SentBatch*>& missing) const;
-  void write_expectation(const std::string& path) const;
+
+  struct Comparison {
+    std::string difference;   // empty, or the first answer that differs from the model's
+    uint64_t unreadable = 0;  // answers that are errors
+    std::string error;        // the last of them
+    bool is_possible = true;  // false: it is not known which batches the store has
+  };
+  // `question`: decides about which random answers.
+  Comparison compare(SpanStore& store, const Presence& presence, uint64_t question) const;
+
+  template <typename Visit>
+  void visit_state(Visit& visit) {
+    uint64_t batches = sent_.size();
+    visit("batches", batches);
+    while (sent_.size() < batches) make({});
+    for (SentBatch& sent : sent_) sent.visit_state(visit);
+  }
 
  private:
-  std::string compare_random(SpanStore& model, SpanStore& store);
-
+  const uint64_t seed_;
   RandomInput input_;
-  std::vector<SentBatch> sent_;
-  uint64_t acknowledgements_ = 0;
+  std::deque<SentBatch> sent_;
 };
-
-// Spans in the statistics of a store; 0 if they cannot be read.
-uint64_t spans_in_statistics(SpanStore& store);
 
 }  // namespace fathom::store::testing

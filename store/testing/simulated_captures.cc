@@ -18,10 +18,8 @@ SentCapture& SimulatedCaptures::make(const SimulatedTime& now) {
   return sent_.back();
 }
 
-AppendResult SimulatedCaptures::send(CaptureStore& store, SentCapture& sent) const {
-  AppendResult result = testing::send(store, test_capture(sent.number), content_of(sent), 2000);
-  sent.acknowledged |= result.outcome == AppendOutcome::kDurable;
-  return result;
+AppendResult SimulatedCaptures::send(CaptureStore& store, const SentCapture& sent) const {
+  return testing::send(store, test_capture(sent.number), content_of(sent), 2000);
 }
 
 SimulatedCaptures::Presence SimulatedCaptures::find(CaptureStore& store) {
@@ -31,7 +29,7 @@ SimulatedCaptures::Presence SimulatedCaptures::find(CaptureStore& store) {
     Result<StoredCapture> stored = store.info(id);
     if (!stored && stored.error().code == ErrorCode::kNotFound) {
       sent.dropped |= sent.may_be_dropped;
-      if (sent.acknowledged && !sent.may_be_dropped) presence.missing.push_back(&sent);
+      if (sent.must_be_stored()) presence.missing.push_back(&sent);
       continue;
     }
     const std::string content = stored ? read_all(store, id) : "";

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -15,27 +16,49 @@ namespace fathom::store::testing {
 struct SentCapture {
   uint64_t number = 0;
   SimulatedTime made;
+  uint64_t order = 0;  // of its latest acknowledgement, among batches and captures
   bool acknowledged = false;
   bool may_be_dropped = false;
   bool dropped = false;
+  bool is_lost = false;  // by damage to the disk, and reported
+
+  bool must_be_stored() const { return acknowledged && !may_be_dropped && !is_lost; }
+
+  template <typename Visit>
+  void visit_state(Visit& visit) {
+    made.visit_state(visit);
+    visit("order", order);
+    visit("acknowledged", acknowledged);
+    visit("may_be_dropped", may_be_dropped);
+    visit("dropped", dropped);
+    visit("is_lost", is_lost);
+  }
 };
 
 class SimulatedCaptures {
  public:
   // One of `all()`; the store's answer.
-  AppendResult send(CaptureStore& store, SentCapture& sent) const;
+  AppendResult send(CaptureStore& store, const SentCapture& sent) const;
   SentCapture& make(const SimulatedTime& now);
-  std::vector<SentCapture>& all() { return sent_; }
+  std::deque<SentCapture>& all() { return sent_; }
 
   struct Presence {
-    std::vector<const SentCapture*> missing;  // acknowledged, and not dropped by retention
-    uint64_t unreadable = 0;                  // the store reports an error or damage, or the content has another hash
-    std::string fault;                        // none of the above
+    std::vector<SentCapture*> missing;  // must be stored, and are not
+    uint64_t unreadable = 0;            // the store reports an error or damage, or the content has another hash
+    std::string fault;                  // none of the above
   };
   Presence find(CaptureStore& store);
 
+  template <typename Visit>
+  void visit_state(Visit& visit) {
+    uint64_t captures = sent_.size();
+    visit("captures", captures);
+    while (sent_.size() < captures) make({});
+    for (SentCapture& sent : sent_) sent.visit_state(visit);
+  }
+
  private:
-  std::vector<SentCapture> sent_;
+  std::deque<SentCapture> sent_;
 };
 
 }  // namespace fathom::store::testing

@@ -32,6 +32,14 @@ class SimulatedScheduler : public Scheduler {
 
   void sleep(uint64_t nano);
 
+  // Only while there are no tasks besides the constructing thread.
+  template <typename Visit>
+  void visit_state(Visit& visit) {
+    std::lock_guard lock(mutex_);
+    visit("scheduler", random_);
+    visit("scheduler_nano", now_nano_);
+  }
+
  private:
   struct Task {
     std::condition_variable turn;

@@ -1,5 +1,6 @@
 #include "store/testing/simulated_store.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <mutex>
 
@@ -32,12 +33,17 @@ std::string SimulatedStore::open() {
   return "";
 }
 
-void SimulatedStore::stop(Stop how, std::mt19937_64& random) {
+void SimulatedStore::take_image(const std::string& directory) {
+  if (!std::filesystem::exists(directory)) return;
+  std::filesystem::copy(directory, path(), std::filesystem::copy_options::recursive);
+}
+
+void SimulatedStore::stop(Stop how, std::mt19937_64& random, uint64_t most_off_nano) {
   if (how != Stop::kClose) disk_->crash();
   store_.reset();
   if (how == Stop::kClose && !disk_->is_crashed()) return;
   if (how == Stop::kKill) return disk_->restart_after_kill();
-  boot(random() % 3 == 0 ? random() % (3 * kNanosPerHour) : random() % kNanosPerMinute);
+  boot(random() % 3 == 0 ? random() % most_off_nano : random() % std::min(most_off_nano, kNanosPerMinute));
   switch (random() % 3) {
     case 0:
       return disk_->restart();

@@ -1,10 +1,10 @@
 // SimulatedStore: a RocksStore whose threads, clock and disk a simulation controls.
 //
 // Purpose: what a simulation does to a store and its environment, each in one call. Before every open it copies the
-// data directory to image(), so that a recovery that fails can be run again. Thread safety: none, one simulation owns
-// it. Ownership: owns directory, disk, scheduler and store. Units: nanoseconds; elapsed_nano() is the true time since
-// the simulation began, whatever the wall clock says and whether the host runs or not. Errors: open() returns why the
-// store does not open.
+// data directory to image(), so that a recovery that fails can be run again with visit_state(). Thread safety: none,
+// one simulation owns it. Ownership: owns directory, disk, scheduler and store. Units: nanoseconds; elapsed_nano() is
+// the true time since the simulation began, whatever the wall clock says and whether the host runs or not. Errors:
+// open() returns why the store does not open.
 #pragma once
 
 #include <memory>
@@ -15,6 +15,7 @@
 #include <rocksdb/env.h>
 
 #include "base/testing/temp_directory.h"
+#include "base/time.h"
 #include "store/rocks/rocks_store.h"
 #include "store/testing/fault_env.h"
 #include "store/testing/fault_file_system.h"
@@ -31,9 +32,11 @@ class SimulatedStore {
   ~SimulatedStore();
 
   std::string open();
-  // The process ends; the disk keeps what the kind of end leaves. After a power cut the host is off for a while, and
-  // its next boot begins.
-  void stop(Stop how, std::mt19937_64& random);
+  // Before the first open(): continues with a copy of such an image, which may be missing.
+  void take_image(const std::string& directory);
+  // The process ends; the disk keeps what the kind of end leaves. After a power cut the host is off for less than
+  // `most_off_nano`, and its next boot begins.
+  void stop(Stop how, std::mt19937_64& random, uint64_t most_off_nano = 3 * kNanosPerHour);
   // Appends all of them before any is answered.
   std::vector<AppendResult> append(const std::vector<BatchPtr>& batches);
 
@@ -52,6 +55,20 @@ class SimulatedStore {
   void stall_wall() { stalled_unix_nano_ = wall_unix_nano(); }
   // At once; 0: nothing goes for its age.
   void keep(uint64_t age_nano);
+
+  // What the next open() depends on besides the data directory. Only while the store is not open.
+  template <typename Visit>
+  void visit_state(Visit& visit) {
+    scheduler_.visit_state(visit);
+    visit("away_nano", away_nano_);
+    visit("boots", boots_);
+    visit("booted_nano", booted_nano_);
+    visit("wall_offset_nano", wall_offset_nano_);
+    visit("stalled_unix_nano", stalled_unix_nano_);
+    uint64_t keep_nano = options_.retention_age_nano;
+    visit("keep_nano", keep_nano);
+    options_.retention_age_nano = keep_nano;
+  }
 
  private:
   ClockReading read_clocks() const;

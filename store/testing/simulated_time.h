@@ -15,6 +15,14 @@ struct SimulatedTime {
   // of them: a step of an hour or less looks like time during which the host was off.
   bool is_age_known(const SimulatedTime& now) const { return boots == now.boots || steps_at_boot == now.clock_steps; }
   uint64_t age_nano(const SimulatedTime& now) const { return now.elapsed_nano - elapsed_nano; }
+
+  template <typename Visit>
+  void visit_state(Visit& visit) {
+    visit("elapsed_nano", elapsed_nano);
+    visit("clock_steps", clock_steps);
+    visit("boots", boots);
+    visit("steps_at_boot", steps_at_boot);
+  }
 };
 
 }  // namespace fathom::store::testing

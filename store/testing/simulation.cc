@@ -1,6 +1,6 @@
 #include "store/testing/simulation.h"
 
-#include <filesystem>
+#include <utility>
 
 #include "base/time.h"
 
@@ -21,6 +21,7 @@ SimulationResult& SimulationResult::operator+=(const SimulationResult& other) {
   checks += other.checks;
   damaged += other.damaged;
   reported += other.reported;
+  lost += other.lost;
   undetectable += other.undetectable;
   return *this;
 }
@@ -37,14 +38,40 @@ Simulation::Simulation(uint64_t seed, SimulationOptions options)
 
 SimulationResult Simulation::run() {
   if (chance(10)) rig_.set_wall(kNanosPerSecond);  // a machine without a clock boots in 1970
-  if (std::string fault = rig_.open(); !fault.empty()) fail("a new store does not open: " + fault);
-  for (uint64_t i = 0; i < options_.steps && !has_failed(); ++i) step();
-  if (!has_failed()) mend_disk();
-  if (!has_failed()) stop_and_open(Stop::kPowerCut);
-  if (!has_failed() && options_.damages && chance(50)) damage();
+  start();
+  return finish();
+}
+
+SimulationResult Simulation::finish() {
+  while (!has_failed() && phase_ != Phase::kOver) advance();
   if (has_failed()) describe_failure();
   rig_.stop(Stop::kKill, random_);
   return result_;
+}
+
+// A crash within a step ends the process, and sometimes the power fails with it.
+void Simulation::advance() {
+  if (rig_.disk().is_crashed()) return stop_and_open(chance(50) ? Stop::kKill : Stop::kPowerCut);
+  switch (phase_) {
+    case Phase::kSteps:
+      if (steps_done_ == options_.steps) {
+        phase_ = Phase::kMend;
+        return;
+      }
+      ++steps_done_;
+      return std::exchange(retries_next_, false) ? retry() : step();
+    case Phase::kMend:
+      phase_ = Phase::kLastStart;
+      return mend_disk();
+    case Phase::kLastStart:
+      phase_ = options_.damages && chance(70) ? Phase::kDamage : Phase::kOver;
+      return stop_and_open(Stop::kPowerCut);
+    case Phase::kDamage:
+      phase_ = Phase::kAfterDamage;
+      return damage();
+    default:
+      return continue_after_damage();
+  }
 }
 
 void Simulation::fail(const std::string& fault) {
@@ -57,28 +84,18 @@ void Simulation::note(const std::string& event) {
   history_.push_back(event);
 }
 
-void Simulation::describe_failure() {
-  result_.fault += "\nthe last events:\n";
-  for (const std::string& event : history_) result_.fault += "  " + event + "\n";
-  save_image();
-}
-
 void Simulation::step() {
   static const std::vector<std::pair<uint64_t, Step>> kSteps = {
-      {34, &Simulation::append},        {8, &Simulation::resend},    {3, &Simulation::send_capture},
+      {36, &Simulation::append},        {8, &Simulation::resend},    {3, &Simulation::send_capture},
       {1, &Simulation::resend_capture}, {8, &Simulation::pass_time}, {4, &Simulation::suspend},
       {4, &Simulation::step_clock},     {3, &Simulation::settle},    {2, &Simulation::drop},
-      {5, &Simulation::restart},        {5, &Simulation::arm_crash}, {6, &Simulation::break_disk},
+      {3, &Simulation::restart},        {5, &Simulation::arm_crash}, {6, &Simulation::break_disk},
       {10, &Simulation::mend_disk},     {7, &Simulation::check}};
   uint64_t at = below(100);
   for (const auto& [weight, run] : kSteps) {
-    if (at < weight) {
-      (this->*run)();
-      break;
-    }
+    if (at < weight) return (this->*run)();
     at -= weight;
   }
-  if (!has_failed() && rig_.disk().is_crashed()) stop_and_open(Stop::kPowerCut);
 }
 
 void Simulation::append() {
@@ -95,15 +112,27 @@ void Simulation::resend() {
   std::vector<size_t> numbers;
   for (size_t i = 0; i < batches_.all().size(); ++i) {
     const SentBatch& sent = batches_.all()[i];
-    if (is_recent(sent) && !sent.may_be_dropped) numbers.push_back(i);
+    if (is_recent(sent.made) && !sent.may_be_dropped) numbers.push_back(i);
   }
   if (numbers.empty()) return append();
   send({numbers[below(numbers.size())]});
 }
 
+// As exporters do after a start: all batches without an acknowledgement, and the newest with one. The process may end
+// at once.
+void Simulation::retry() {
+  std::vector<size_t> numbers;
+  for (size_t i = batches_.all().size(); i > 0 && numbers.size() < 6; --i) {
+    const SentBatch& sent = batches_.all()[i - 1];
+    if (is_recent(sent.made) && !sent.may_be_dropped && (!sent.acknowledged || chance(30))) numbers.push_back(i - 1);
+  }
+  if (!numbers.empty()) send(numbers);
+  if (chance(50)) stop_and_open(chance(70) ? Stop::kPowerCut : Stop::kKill);
+}
+
 // An identity is kept for an hour.
-bool Simulation::is_recent(const SentBatch& sent) const {
-  return !may_be_older(sent.made, kNanosPerHour / 2);
+bool Simulation::is_recent(const SimulatedTime& made) const {
+  return !may_be_older(made, kNanosPerHour / 2);
 }
 
 bool Simulation::may_be_older(const SimulatedTime& made, uint64_t age_nano) const {
@@ -128,30 +157,52 @@ void Simulation::resend_capture() {
 }
 
 void Simulation::send(SentCapture& sent) {
-  const bool was_acknowledged = sent.acknowledged;
   const AppendResult result = captures_.send(rig_.store().captures(), sent);
-  note("capture " + std::to_string(sent.number) + ": " +
-       (result.outcome == AppendOutcome::kDurable ? "acknowledged" : result.message));
-  result_.acknowledged_captures += sent.acknowledged && !was_acknowledged;
+  const bool is_durable = result.outcome == AppendOutcome::kDurable;
+  note("capture " + std::to_string(sent.number) + ": " + (is_durable ? "acknowledged" : result.message));
+  if (!is_durable) return;
+  result_.acknowledged_captures += !sent.acknowledged;
+  if (!sent.acknowledged || sent.is_lost) sent.order = ++acknowledgements_;
+  sent.acknowledged = true;
+  sent.is_lost = false;
 }
 
 void Simulation::send(const std::vector<size_t>& numbers) {
   std::vector<BatchPtr> batches;
   batches.reserve(numbers.size());
-  for (size_t number : numbers) batches.push_back(batches_.all()[number].batch);
-  const std::vector<AppendResult> results = rig_.append(batches);
-  for (size_t i = 0; i < numbers.size(); ++i) {
-    note("append " + std::to_string(batches_.all()[numbers[i]].marker) + ": " +
-         (results[i].outcome == AppendOutcome::kDurable ? "acknowledged" : results[i].message));
-    if (results[i].outcome != AppendOutcome::kDurable) continue;
-    SentBatch& sent = batches_.all()[numbers[i]];
-    result_.acknowledged += !sent.acknowledged;
-    if (sent.acknowledged && !results[i].duplicate) {
-      ++result_.doubled;
-      fail("an acknowledged batch was stored again: " + std::to_string(sent.marker));
-    }
-    batches_.acknowledge(sent);
+  const uint64_t before_nano = rig_.store().clock()->now();
+  for (size_t number : numbers) {
+    SentBatch& sent = batches_.all()[number];
+    if (sent.first_stamp_nano == 0 || sent.is_lost) sent.first_stamp_nano = before_nano;
+    batches.push_back(sent.batch);
   }
+  const std::vector<AppendResult> results = rig_.append(batches);
+  const uint64_t after_nano = rig_.store().clock()->now();
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    batches_.all()[numbers[i]].last_stamp_nano = after_nano;
+    note_answer(batches_.all()[numbers[i]], results[i]);
+  }
+}
+
+void Simulation::note_answer(SentBatch& sent, const AppendResult& answer) {
+  const bool is_durable = answer.outcome == AppendOutcome::kDurable;
+  note("append " + std::to_string(sent.marker) + ": " +
+       (!is_durable        ? answer.message
+        : answer.duplicate ? "acknowledged as a duplicate"
+                           : "acknowledged"));
+  if (!is_durable) return;
+  if (sent.must_be_stored() && !answer.duplicate) {
+    ++result_.doubled;
+    fail("an acknowledged batch was stored again: " + std::to_string(sent.marker));
+  }
+  if (sent.is_lost && answer.duplicate) {
+    ++result_.silent_losses;
+    fail("a lost batch is taken for a duplicate: " + std::to_string(sent.marker));
+  }
+  result_.acknowledged += !sent.acknowledged;
+  if (!sent.acknowledged || sent.is_lost) sent.order = ++acknowledgements_;
+  sent.acknowledged = true;
+  sent.is_lost = false;
 }
 
 void Simulation::pass_time() {
@@ -225,95 +276,52 @@ void Simulation::break_disk() {
 void Simulation::mend_disk() {
   if (!disk_is_broken_) return;
   note("mend the disk");
-  disk_is_broken_ = false;
-  FaultFileSystem& disk = rig_.disk();
-  disk.release_space();
-  disk.fail_syncs(false);
-  disk.fail_writes(false);
-  disk.fail_reads(false);
+  clear_disk_faults();
   rig_.scheduler().sleep(30 * kNanosPerSecond);
   if (!rig_.store().stats().writable || chance(30)) stop_and_open(Stop::kClose);
 }
 
-void Simulation::stop_and_open(Stop how) {
-  const char* kinds[] = {"close", "kill", "power cut"};
-  note(kinds[static_cast<int>(how)]);
-  if (disk_is_broken_) {
-    rig_.disk().release_space();
-    rig_.disk().fail_syncs(false);
-    rig_.disk().fail_writes(false);
-    rig_.disk().fail_reads(false);
-    disk_is_broken_ = false;
-  }
-  stop(how);
-  ++result_.restarts;
-  open_after_crashes();
-  if (!has_failed()) check();
-}
-
-void Simulation::stop(Stop how) {
-  const uint64_t boots = rig_.boots();
-  rig_.stop(how, random_);
-  if (rig_.boots() != boots) steps_at_boot_ = clock_steps_;
+void Simulation::clear_disk_faults() {
+  disk_is_broken_ = false;
+  rig_.disk().release_space();
+  rig_.disk().fail_syncs(false);
+  rig_.disk().fail_writes(false);
+  rig_.disk().fail_reads(false);
 }
 
 // Some starts lose power themselves. The start after that keeps it.
-void Simulation::open_after_crashes() {
-  if (chance(20)) rig_.disk().crash_after(below(60));
+void Simulation::stop_and_open(Stop how) {
+  const char* kinds[] = {"close", "kill", "power cut"};
+  note(kinds[static_cast<int>(how)]);
+  clear_disk_faults();
+  stop(how);
+  ++result_.restarts;
+  retries_next_ = how == Stop::kKill || chance(15);
+  if (chance(20)) crash_after_ = below(60);
+  start();
+}
+
+void Simulation::start() {
+  note_start();
+  if (crash_after_ != UINT64_MAX) rig_.disk().crash_after(crash_after_);
+  crash_after_ = UINT64_MAX;
   std::string fault = rig_.open();
   while (rig_.disk().is_crashed()) {
+    note("power cut during the start");
     stop(Stop::kPowerCut);
+    note_start();
     fault = rig_.open();
   }
-  if (!fault.empty()) fail("the store does not open: " + fault);
+  if (phase_ == Phase::kAfterDamage) return check_start_after_damage(fault);
+  if (!fault.empty()) return fail("the store does not open: " + fault);
+  check();
 }
 
-void Simulation::check() {
-  if (disk_is_broken_ || rig_.disk().is_crashed()) return;
-  ++result_.checks;
-  allow_drops(keep_nano_);
-  const SimulatedBatches::Presence presence = batches_.find(rig_.store());
-  if (rig_.disk().is_crashed()) return;
-  if (!presence.fault.empty()) fail(presence.fault);
-  if (presence.unreadable > 0) fail(std::to_string(presence.unreadable) + " traces cannot be read");
-  report_lost(presence);
-  if (has_failed()) return;
-  const std::string different = batches_.compare(rig_.store(), presence);
-  if (!different.empty() && !rig_.disk().is_crashed()) fail(different);
-  if (!has_failed()) check_captures();
-}
-
-void Simulation::check_captures() {
-  const SimulatedCaptures::Presence presence = captures_.find(rig_.store().captures());
-  if (rig_.disk().is_crashed()) return;
-  if (!presence.fault.empty()) fail(presence.fault);
-  if (presence.unreadable > 0) fail(std::to_string(presence.unreadable) + " captures cannot be read");
-  report_lost(presence);
-}
-
-void Simulation::report_lost(const SimulatedBatches::Presence& presence) {
-  result_.silent_losses += presence.missing.size();
-  result_.doubled += presence.repeated;
-  if (presence.repeated > 0) fail(std::to_string(presence.repeated) + " batches are stored more than once");
-  for (const SentBatch* sent : presence.missing) fail("an acknowledged batch is lost: " + std::to_string(sent->marker));
-}
-
-void Simulation::report_lost(const SimulatedCaptures::Presence& presence) {
-  result_.silent_losses += presence.missing.size();
-  for (const SentCapture* sent : presence.missing) {
-    fail("an acknowledged capture is lost: " + std::to_string(sent->number));
-  }
-}
-
-void Simulation::save_image() {
-  if (options_.save.empty()) return;
-  const std::string directory = options_.save + "/seed-" + std::to_string(seed_);
-  std::error_code fault;
-  std::filesystem::remove_all(directory, fault);
-  std::filesystem::create_directories(directory);
-  std::filesystem::copy(rig_.image(), directory + "/data", std::filesystem::copy_options::recursive, fault);
-  batches_.write_expectation(directory + "/expected.txt");
-  result_.fault += "The data directory before the last start is in " + directory + "; run --replay " + directory;
+// After damage the host is not off for long, so that the times of losses are those by which batches are compared.
+void Simulation::stop(Stop how) {
+  const uint64_t boots = rig_.boots();
+  rig_.stop(how, random_, phase_ == Phase::kAfterDamage ? kNanosPerMinute : 3 * kNanosPerHour);
+  if (rig_.boots() != boots) steps_at_boot_ = clock_steps_;
 }
 
 }  // namespace fathom::store::testing

@@ -74,6 +74,7 @@ std::shared_ptr<FileDurability> UnsyncedChanges::open(const std::string& path, u
   std::shared_ptr<FileDurability>& file = files_[normal(path)];
   if (!file) file = std::make_shared<FileDurability>(FileDurability{size, size});
   file->truncate(size);
+  if (size == 0) file->sync_failed = false;  // it has no page that the failed sync lost
   return file;
 }
 
@@ -134,6 +135,7 @@ void UnsyncedChanges::drop(std::optional<uint64_t> torn_seed, bool reordered) {
   changes_.clear();
   std::mt19937_64 random(torn_seed.value_or(0));
   for (auto& [path, file] : files_) {
+    if (!exists(path)) continue;  // a start removed it around this file system
     uint64_t unsynced = file->written - file->durable;
     uint64_t torn = torn_seed ? random() % (unsynced + 1) : 0;
     if (torn < unsynced) must_resize(path, file->durable + torn);

@@ -136,6 +136,23 @@ class StagePuts : public rocksdb::WriteBatch::Handler {
   const uint32_t family_;
 };
 
+class FirstBatch : public LogVisitor {
+ public:
+  explicit FirstBatch(uint32_t stage_family) : stage_family_(stage_family) {}
+  Result<> on_record(std::string_view record) override {
+    StagePuts puts(stage_family_);
+    if (!found) rocksdb::WriteBatch(std::string(record)).Iterate(&puts).PermitUncheckedError();
+    if (puts.first) found = puts.first;
+    return {};
+  }
+  Result<> on_damage(const LogRange&) override { return {}; }
+
+  std::optional<StagedBatch> found;
+
+ private:
+  const uint32_t stage_family_;
+};
+
 class LossFinder : public LogVisitor {
  public:
   explicit LossFinder(uint32_t stage_family) : stage_family_(stage_family) {}
@@ -239,6 +256,20 @@ Result<std::vector<LogLoss>> losses_of(rocksdb::Env& env, const std::string& pat
     if (Result<> added = finder.on_damage(rest); !added) return added.error();
   }
   return finder.take();
+}
+
+Result<std::optional<StagedBatch>> first_batch_after(rocksdb::Env& env, const LogPlaces& places, const std::string& log,
+                                                     uint32_t stage_family) {
+  Result<std::vector<LogFile>> logs = list_logs(env, places.store);
+  if (!logs) return logs.error();
+  const std::optional<LogFile> damaged = log_file(log);
+  FirstBatch first(stage_family);
+  for (const LogFile& later : *logs) {
+    if (!damaged || later.number <= damaged->number || first.found) continue;
+    Result<LogSummary> scanned = scan_log(env, places.store + "/" + later.name, first);
+    if (!scanned) return scanned.error();
+  }
+  return first.found;
 }
 
 }  // namespace fathom::store

@@ -74,4 +74,8 @@ enum class LogEnd { kMayBeIncomplete, kIsComplete };
 Result<std::vector<LogLoss>> losses_of(rocksdb::Env& env, const std::string& path, uint32_t stage_family,
                                        LogEnd end = LogEnd::kIsComplete);
 
+// The first intact batch of the logs after this one. The stage does not tell: it also has batches of earlier logs.
+Result<std::optional<StagedBatch>> first_batch_after(rocksdb::Env& env, const LogPlaces& places, const std::string& log,
+                                                     uint32_t stage_family);
+
 }  // namespace fathom::store
