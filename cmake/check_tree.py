@@ -11,7 +11,7 @@ import sys
 
 MOST_LINES = 500
 CODE = {".cc", ".h", ".py", ".sh", ".cjs", ".mjs", ".ts", ".tsx", ".css", ".cmake", ".proto"}
-TEXT = CODE | {".md", ".txt", ".json", ".yaml", ".yml", ""}
+TEXT = CODE | {".md", ".txt", ".json", ".yaml", ".yml", ".patch", ""}
 # A home directory or a build machine's folder means nothing to a reader elsewhere; /home/someone is plainly an example.
 MACHINE_PATH = re.compile(r"(?<![\w.}$-])/(?:home|root|Users|work|workspace|builds)/(?!someone\b)[\w.-]+")
 REGISTRY = re.compile(r'"resolved"\s*:\s*"https?:')
@@ -49,7 +49,7 @@ def check_size(path, text):
 
 
 def check_whitespace(path, text):
-    if path.name == "LICENSE":
+    if path.name == "LICENSE" or path.suffix == ".patch":
         return
     for number, line in enumerate(text.split("\n"), 1):
         if line != line.rstrip():
@@ -98,7 +98,16 @@ def check_links(path, text):
             yield line_of(prose, match.start()), f"no such heading: {match.group(1)}"
 
 
-CHECKS = [check_size, check_whitespace, check_script, check_paths, check_links]
+def check_patch(path, _):
+    """A patch of planted defects must apply to the sources that it changes."""
+    if path.suffix != ".patch":
+        return
+    done = subprocess.run(["git", "apply", "--check", path], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        yield 1, f"the patch does not apply: {done.stderr.splitlines()[0]}"
+
+
+CHECKS = [check_patch, check_size, check_whitespace, check_script, check_paths, check_links]
 
 
 def main():

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/time.h"
+#include "store/rocks/database.h"
 #include "store/rocks/keys.h"
 #include "store/testing/damage.h"
 #include "store/testing/rocks_rig.h"

@@ -55,6 +55,13 @@ class CheckTree(unittest.TestCase):
         (self.tree / "go").unlink()
         self.finds("b.py", "def :\n", "invalid syntax")
 
+    def test_patches_that_do_not_apply(self):
+        patch = "--- a/b.txt\n+++ b/b.txt\n@@ -1 +1 @@\n-{}\n+new\n"
+        (self.tree / "b.txt").write_text("old\n", encoding="utf-8")
+        (self.tree / "b.patch").write_text(patch.format("old"), encoding="utf-8")
+        self.assertEqual(self.check().returncode, 0)
+        self.finds("b.patch", patch.format("other"), "does not apply")
+
     def test_dead_links(self):
         self.finds("b.md", "see [this](nowhere.cc)\n", "leads nowhere: nowhere.cc")
 
