@@ -89,6 +89,7 @@ Result<Decoded> Ingest::decode(Encoding encoding, std::string_view body, const S
 void Ingest::submit(Transport transport, Encoding encoding, std::string_view body, Reservation wire, Done done,
                     const Stamp& stamp) {
   yield_to_questions();
+  ++under_way_;
   metrics_.received(transport, body.size());
   Reservation memory = open();
   Result<Decoded> decoded = decode(encoding, body, stamp, memory);
@@ -96,6 +97,7 @@ void Ingest::submit(Transport transport, Encoding encoding, std::string_view bod
   if (!decoded.ok()) {
     Answer refusal = answer(decoded.error());
     metrics_.answered(transport, refusal.verdict);
+    --under_way_;
     return done(std::move(refusal));
   }
   auto pending = std::make_shared<Pending>();
@@ -111,8 +113,8 @@ void Ingest::append(std::shared_ptr<Pending> pending) {
   std::vector<store::BatchPtr> batches = std::exchange(pending->decoded.batches, {});
   // One more than there are batches, so that the last answer cannot come before the last append.
   pending->batches_left = batches.size() + 1;
-  // gRPC has several threads; HTTP's one must not block.
-  const bool may_block = pending->transport == Transport::kGrpc && batches.size() == 1;
+  // gRPC has several threads; HTTP's one must not block. With several requests, each thread has others to decode.
+  const bool may_block = pending->transport == Transport::kGrpc && batches.size() == 1 && under_way_ == 1;
   for (const store::BatchPtr& batch : batches) {
     auto done = [pending, spans = batch->rows().size()](const store::AppendResult& result) {
       pending->ingest->appended(*pending, spans, result);
@@ -157,6 +159,7 @@ void Ingest::finish(Pending& pending) {
     if (pending.refused_spans > 0) metrics_.rejected_by_store(pending.refused_spans);
   }
   pending.memory.release();
+  --under_way_;
   std::exchange(pending.done, nullptr)(std::move(answer));
 }
 

@@ -5,6 +5,7 @@
 // outlive all of them. Errors: none of its own, every fault becomes an Answer.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -73,7 +74,8 @@ class Ingest : public std::enable_shared_from_this<Ingest> {
   mutable std::mutex limits_mutex_;
   store::SpanStore& store_;
   IngestMetrics metrics_;
-  ByteBudget budget_;  // shows itself in metrics_
+  ByteBudget budget_;                  // shows itself in metrics_
+  std::atomic<size_t> under_way_ = 0;  // requests
 };
 
 }  // namespace fathom::collector
