@@ -227,7 +227,7 @@ TEST_F(RocksRepeated, ADropTakesItsRowsOut) {
   bytes_of_row();
 }
 
-// A trace of many spans, all of which come again: each is compared with its own older contents alone.
+// All spans of a large trace come again. Each is compared with its own older contents alone.
 TEST(RocksRepeatedSealing, TakesTimeInProportionToTheRows) {
   RocksRig rig;
   rig.options().durability = Durability::kOs;

@@ -2,11 +2,11 @@
 //
 // Purpose: a trace of any size can be read. Rows that are sealed together, or will be, form a unit; units follow one
 // another by reception, and within one rows stand by start, span id and reception, before and after it is sealed. So a
-// cursor stays valid while the store seals. A start may form other units of what is not sealed, because the limits of a
-// generation were changed or because sealing began before. A cursor therefore names its unit's first and last sequence,
-// and is rejected if there is another unit in its place. Thread safety: one query, one thread. Ownership: a page owns
-// what its views point into. Memory: the query's budget pays for the page, and for one
-// part at a time. Errors: as SealedReader's, kExhausted, and kInvalid for such a cursor.
+// cursor stays valid while the store seals. A start may divide unsealed rows into other units, because the limits of
+// a generation were changed or because sealing began before. A cursor therefore names its unit's first and last
+// sequence, and is rejected if there is another unit in its place. Thread safety: one query, one thread. Ownership: a
+// page owns what its views point into. Memory: the query's budget pays for the page, and for one part at a time.
+// Errors: as SealedReader's, kExhausted, and kInvalid for such a cursor.
 #pragma once
 
 #include <optional>
