@@ -29,6 +29,20 @@ class RocksLogDamage : public ::testing::Test {
     rig_.advance(kNanosPerSecond);
     ASSERT_EQ(append_once(rig_.store(), batch_of(trace)).outcome, AppendOutcome::kDurable);
   }
+  // A start that keeps the log: with kFsync, tables replace it. It writes one more batch to a second log.
+  void begin_second_log() {
+    rig_.options().durability = Durability::kOs;
+    ASSERT_EQ(rig_.open(), "");
+    append(kBatches + 1);
+    rig_.close();
+  }
+  // The first damage of a log that a second one can follow.
+  void repair_and_keep_log(const std::string& path) {
+    flip(path, std::filesystem::file_size(path) / 3);
+    rig_.options().durability = Durability::kOs;
+    ASSERT_EQ(rig_.open(), "");
+    rig_.close();
+  }
   static BatchPtr batch_of(uint64_t trace) { return make_batch({test_span(trace, 1, 0, 10)}); }
 
   // The largest log: only one of them holds batches.
@@ -125,10 +139,7 @@ TEST_F(RocksLogDamage, CountsALossOnceAndKeepsItsRecord) {
 
 TEST_F(RocksLogDamage, SecondDamageOfALogIsASecondLoss) {
   const std::string path = log();
-  flip(path, std::filesystem::file_size(path) / 3);
-  rig_.options().durability = Durability::kOs;  // with kFsync, a start replaces the log by tables
-  ASSERT_EQ(rig_.open(), "");
-  rig_.close();
+  repair_and_keep_log(path);
   flip(path, std::filesystem::file_size(path) / 2);
   ASSERT_EQ(rig_.open(), "");
   EXPECT_EQ(missing_traces().size(), 2u);
@@ -152,10 +163,7 @@ TEST_F(RocksLogDamage, ADamagedLastRecordIsAPossibleLoss) {
 // A later log bounds the loss at the end of an earlier one.
 TEST_F(RocksLogDamage, CountsTheLossAtTheEndOfAnEarlierLog) {
   const std::string first_log = log();
-  rig_.options().durability = Durability::kOs;  // with kFsync, a start replaces the log by tables
-  ASSERT_EQ(rig_.open(), "");
-  append(kBatches + 1);
-  rig_.close();
+  begin_second_log();
   ASSERT_NE(first_log, newest_log());
   flip(first_log, std::filesystem::file_size(first_log) - 1);
   ASSERT_EQ(rig_.open(), "");
@@ -213,10 +221,7 @@ TEST_F(RocksLogDamage, AnIncompleteLastRecordIsNoLoss) {
 // The earlier log was synced before the later one was written, so a disk has cut it off.
 TEST_F(RocksLogDamage, AnEarlierLogThatEndsWithinARecordIsDamaged) {
   const std::string first_log = log();
-  rig_.options().durability = Durability::kOs;  // with kFsync, a start replaces the log by tables
-  ASSERT_EQ(rig_.open(), "");
-  append(kBatches + 1);
-  rig_.close();
+  begin_second_log();
   ASSERT_NE(first_log, newest_log());
   const std::string bytes = read(first_log);
   write(first_log, bytes.substr(0, bytes.size() - 20));
@@ -231,10 +236,7 @@ TEST_F(RocksLogDamage, AnEarlierLogThatEndsWithinARecordIsDamaged) {
 // An operator deletes DIR/damaged after the first loss.
 TEST_F(RocksLogDamage, SecondDamageCountsThoughTheFirstDamagedLogIsDeleted) {
   const std::string path = log();
-  flip(path, std::filesystem::file_size(path) / 3);
-  rig_.options().durability = Durability::kOs;  // with kFsync, a start replaces the log by tables
-  ASSERT_EQ(rig_.open(), "");
-  rig_.close();
+  repair_and_keep_log(path);
   std::filesystem::remove_all(rig_.path() + "/damaged");
   flip(path, std::filesystem::file_size(path) / 2);
   ASSERT_EQ(rig_.open(), "");
