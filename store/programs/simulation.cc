@@ -1,7 +1,11 @@
 // store_simulation: runs simulations of the store from seeds (docs/simulation.md), or replays a saved failure.
+#include <unistd.h>
+
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <string>
 
@@ -35,6 +39,21 @@ Arguments parse(int argc, char** argv) {
   if (argc == 1) return arguments;
   std::fputs(kUsage, stderr);
   std::exit(2);
+}
+
+char running_seed[64];  // for the handler, which must not allocate
+
+// An assertion in the store or in RocksDB ends the process. Its message does not tell the seed.
+void report_crash(int signal) {
+  const ssize_t ignored = write(STDERR_FILENO, running_seed, strlen(running_seed));
+  (void)ignored;
+  std::signal(signal, SIG_DFL);
+  raise(signal);
+}
+
+void announce(uint64_t seed) {
+  snprintf(running_seed, sizeof(running_seed), "the process crashed in seed %llu\n",
+           static_cast<unsigned long long>(seed));
 }
 
 uint64_t number(const std::string& text) {
@@ -81,12 +100,14 @@ int simulate(const Arguments& arguments) {
   options.durability = arguments.at("--durability") == "os" ? Durability::kOs : Durability::kFsync;
   options.save = arguments.at("--save");
   const uint64_t first = number(arguments.at("--first")), seeds = number(arguments.at("--seeds"));
+  for (int signal : {SIGABRT, SIGSEGV, SIGBUS}) std::signal(signal, report_crash);
   const double longest = seconds_to_run(arguments.at("--seconds"));
   const auto began = std::chrono::steady_clock::now();
   auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count(); };
   SimulationResult sum;
   uint64_t run = 0, failed = 0;
   while (run < seeds && (longest <= 0 || seconds() < longest)) {
+    announce(first + run);
     const SimulationResult result = Simulation(first + run++, options).run();
     sum += result;
     if (result.fault.empty()) continue;

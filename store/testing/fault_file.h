@@ -34,6 +34,9 @@ class FaultFile : public rocksdb::FSWritableFileOwnerWrapper {
   rocksdb::IOStatus Fsync(const Options& options, Debug* debug) override { return Sync(options, debug); }
   // Starts writing out without making anything durable: nothing to remember.
   rocksdb::IOStatus RangeSync(uint64_t, uint64_t, const Options&, Debug*) override { return rocksdb::IOStatus::OK(); }
+  // Preallocated space holds no data, and on tmpfs it costs more than the writes.
+  void PrepareWrite(size_t, size_t, const Options&, Debug*) override {}
+  rocksdb::IOStatus Allocate(uint64_t, uint64_t, const Options&, Debug*) override { return rocksdb::IOStatus::OK(); }
 
  private:
   FaultFileSystem& fs_;
