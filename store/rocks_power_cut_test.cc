@@ -7,6 +7,7 @@
 #include <random>
 #include <thread>
 
+#include "base/testing/repetitions.h"
 #include "store/testing/rocks_rig.h"
 
 namespace fathom::store::testing {
@@ -213,6 +214,32 @@ TEST(RocksPowerCut, NothingIsAcknowledgedOnAFailedSync) {
   }
   EXPECT_EQ(append_once(rig.store(), sender_batch(1, 1)).outcome, AppendOutcome::kDurable);
   EXPECT_TRUE(stored_trace(rig.store(), own_trace(1, 1)));
+}
+
+// The process is killed after a failed sync, and the power fails at some change of the next start. That start read the
+// rejected batches from the page cache. Each of them is then stored or not, and sending them again stores each once.
+TEST(RocksPowerCut, APowerCutDuringAStartKeepsAllOrNothingOfAnUnsyncedBatch) {
+  constexpr uint64_t kFirst = 40, kLast = 120;  // while RocksDB writes the log to files
+  for (uint64_t changes = kFirst; changes < kLast; changes += repetition_stride()) {
+    SCOPED_TRACE(changes);
+    RocksRig rig(small_segments(Durability::kFsync));
+    ASSERT_EQ(rig.open(), "");
+    ASSERT_EQ(append_once(rig.store(), sender_batch(1, 0)).outcome, AppendOutcome::kDurable);
+    rig.disk().fail_syncs(true);
+    ASSERT_EQ(append_once(rig.store(), sender_batch(1, 1)).outcome, AppendOutcome::kRetryable);
+    rig.disk().crash();
+    rig.close();
+    rig.disk().restart_after_kill();
+    rig.disk().fail_syncs(false);
+    rig.disk().crash_after(changes);
+    (void)rig.open();
+    ASSERT_EQ(rig.cut_power(), "");
+    for (const uint64_t number : {0, 1}) {
+      ASSERT_EQ(append_once(rig.store(), sender_batch(1, number)).outcome, AppendOutcome::kDurable);
+      EXPECT_TRUE(stored_trace(rig.store(), own_trace(1, number)));
+    }
+    EXPECT_EQ(counted_spans(rig.store()), 2 * kSpansPerSenderBatch);
+  }
 }
 
 // A batch that is in the log but was never synced must not be acknowledged as a duplicate after a restart.

@@ -19,6 +19,7 @@ namespace fathom::store {
 namespace {
 
 constexpr std::string_view kSuffix = ".log";
+constexpr std::string_view kCopySuffix = ".intact";  // of a copy that is not finished
 
 struct LogFile {
   uint64_t number = 0;
@@ -49,6 +50,13 @@ Result<std::vector<LogFile>> list_logs(rocksdb::Env& env, const std::string& dir
     if (std::optional<LogFile> log = log_file(name)) logs.push_back(*log);
   }
   std::sort(logs.begin(), logs.end(), [](const LogFile& a, const LogFile& b) { return a.number < b.number; });
+  return logs;
+}
+
+// In the store's directory, where an interrupted start leaves unfinished copies.
+Result<std::vector<LogFile>> list_store_logs(rocksdb::Env& env, const std::string& directory) {
+  Result<std::vector<LogFile>> logs = list_logs(env, directory);
+  if (logs) std::erase_if(*logs, [](const LogFile& log) { return !log.name.ends_with(kSuffix); });
   return logs;
 }
 
@@ -93,6 +101,46 @@ Result<> cut_incomplete(rocksdb::Env& env, const std::string& path, const LogSum
   log_warning("the log " + path + " ends within a record, whose write a crash interrupted; its " +
               std::to_string(bytes) + " bytes are cut off");
   return truncate_log(env, path, *log.incomplete_from);
+}
+
+Result<> rename_durably(rocksdb::Env& env, const LogPlaces& places, const std::string& from, const std::string& to) {
+  rocksdb::Status status = env.RenameFile(from, to);
+  if (status.ok()) status = sync_env_directory(env, places.store);
+  return status.ok() ? Result<>() : Result<>(disk_error("replace " + to, status));
+}
+
+Result<> sync_log(rocksdb::Env& env, const std::string& path) {
+  std::unique_ptr<rocksdb::WritableFile> file;
+  rocksdb::Status status = env.ReopenWritableFile(path, &file, rocksdb::EnvOptions());
+  if (status.ok()) status = file->Sync();
+  return status.ok() ? Result<>() : Result<>(disk_error("sync " + path, status));
+}
+
+// After a failed sync only the page cache has the last records, and a later sync does not write them. A copy does.
+Result<> make_durable(rocksdb::Env& env, const LogPlaces& places, const LogState& log) {
+  const std::string path = places.store + "/" + log.name, copy = path + std::string(kCopySuffix);
+  Result<Sha256> copied = copy_intact(env, path, copy);
+  if (copied) return rename_durably(env, places, copy, path);
+  log_warning("the log " + path + " is synced, not copied: " + copied.error().message);
+  return sync_log(env, path);
+}
+
+// RocksDB writes the tables of a log to files one after the other. If the power fails meanwhile and the log loses its
+// last records, some tables have them and others do not. Earlier logs were synced before the newest one was written.
+Result<> make_newest_durable(rocksdb::Env& env, const LogPlaces& places, const std::vector<LogState>& logs) {
+  const auto newest =
+      std::find_if(logs.rbegin(), logs.rend(), [](const LogState& log) { return log.summary.records > 0; });
+  if (newest == logs.rend() || newest->is_damaged() || newest->summary.corrected) return {};
+  return make_durable(env, places, *newest);
+}
+
+rocksdb::Status delete_unfinished_copies(rocksdb::Env& env, const std::string& directory) {
+  std::vector<std::string> names;
+  rocksdb::Status status = env.GetChildren(directory, &names);
+  for (const std::string& name : names) {
+    if (status.ok() && name.ends_with(kCopySuffix)) status = env.DeleteFile(directory + "/" + name);
+  }
+  return status;
 }
 
 Result<> repair_log(rocksdb::Env& env, const LogPlaces& places, const LogState& log) {
@@ -205,17 +253,16 @@ Result<Sha256> copy_intact(rocksdb::Env& env, const std::string& from, const std
 
 Result<> replace_by_intact_copy(rocksdb::Env& env, const LogPlaces& places, const std::string& name) {
   constexpr size_t kHashDigits = 16;
-  const std::string path = places.store + "/" + name, copy = path + ".intact";
+  const std::string path = places.store + "/" + name, copy = path + std::string(kCopySuffix);
   Result<Sha256> intact = copy_intact(env, path, copy);
   if (!intact) return intact.error();
   rocksdb::Status status = set_aside(env, path, places.damaged, name + "." + intact->hex().substr(0, kHashDigits));
-  if (status.ok()) status = env.RenameFile(copy, path);
-  if (status.ok()) status = sync_env_directory(env, places.store);
-  return status.ok() ? Result<>() : Result<>(disk_error("set " + path + " aside", status));
+  if (!status.ok()) return disk_error("set " + path + " aside", status);
+  return rename_durably(env, places, copy, path);
 }
 
 Result<std::vector<LogState>> scan_logs(rocksdb::Env& env, const std::string& directory) {
-  Result<std::vector<LogFile>> files = list_logs(env, directory);
+  Result<std::vector<LogFile>> files = list_store_logs(env, directory);
   if (!files) return files.error();
   std::vector<LogState> logs;
   for (const LogFile& file : *files) {
@@ -231,12 +278,14 @@ Result<std::vector<LogState>> scan_logs(rocksdb::Env& env, const std::string& di
 }
 
 Result<> repair_logs(rocksdb::Env& env, const LogPlaces& places) {
+  rocksdb::Status deleted = delete_unfinished_copies(env, places.store);
+  if (!deleted.ok()) return disk_error("delete unfinished copies of logs", deleted);
   Result<std::vector<LogState>> logs = scan_logs(env, places.store);
   if (!logs) return logs.error();
   for (const LogState& log : *logs) {
     if (Result<> repaired = repair_log(env, places, log); !repaired) return repaired;
   }
-  return {};
+  return make_newest_durable(env, places, *logs);
 }
 
 Result<std::vector<std::string>> logs_set_aside(rocksdb::Env& env, const LogPlaces& places) {
@@ -260,7 +309,7 @@ Result<std::vector<LogLoss>> losses_of(rocksdb::Env& env, const std::string& pat
 
 Result<std::optional<StagedBatch>> first_batch_after(rocksdb::Env& env, const LogPlaces& places, const std::string& log,
                                                      uint32_t stage_family) {
-  Result<std::vector<LogFile>> logs = list_logs(env, places.store);
+  Result<std::vector<LogFile>> logs = list_store_logs(env, places.store);
   if (!logs) return logs.error();
   const std::optional<LogFile> damaged = log_file(log);
   FirstBatch first(stage_family);

@@ -4,7 +4,8 @@
 // repair_logs() moves a damaged log to DIR/damaged and replaces it with a copy of its intact records. It truncates a
 // log whose last record a crash left incomplete. A log before others that have records cannot end so: it was synced
 // before they were written, and is damaged. A log stays in DIR/damaged until the operator deletes it; losses_of()
-// derives from it what was lost, at every start until the store has recorded that.
+// derives from it what was lost, at every start until the store has recorded that. The newest log is copied, because its
+// last records may be in the page cache alone, if the process before ended after a failed sync.
 // Crashes: repair_logs() is idempotent; the damaged log gets its second name before the copy replaces the first.
 // Thread safety: none needed; the caller must hold the store's lock. Errors: failed reads and writes, a full disk
 // included.
