@@ -200,7 +200,8 @@ class SpanStore {
   virtual ~SpanStore() = default;
 
   // Takes a batch to be made durable. `done` is called exactly once, from a thread of the store's, when the batch is
-  // durable *and* visible to queries, or refused; it must not block. Idempotent by the batch's identity for an hour.
+  // durable *and* every later query sees it, or refused; it must not block. Idempotent by the batch's identity for an
+  // hour.
   virtual void append(BatchPtr batch, std::function<void(AppendResult)> done) = 0;
   // The same, but it may block for a sync of the disk and call `done` from the caller's thread. A single batch is
   // durable sooner this way.

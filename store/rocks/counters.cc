@@ -65,7 +65,7 @@ Counter& seal_read_bytes() {
 MetricHistogram& append_durations() {
   static MetricHistogram& durations =
       histogram("fathom_store_append_duration_seconds",
-                "How long batches took to be durable and searchable, waiting for their turn included.", kBoundsSeconds);
+                "How long batches took to be durable, waiting for their turn included.", kBoundsSeconds);
   return durations;
 }
 

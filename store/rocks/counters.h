@@ -24,7 +24,7 @@ Counter& seal_failures();
 Gauge& corrected_traces();
 Gauge& corrected_traces_in_memory();
 Counter& seal_read_bytes();
-// Of batches, from append() until they are durable and searchable; and of the groups' writes, syncs included.
+// Of batches, from append() until they are acknowledged; and of the groups' writes, syncs included.
 MetricHistogram& append_durations();
 MetricHistogram& write_durations();
 
