@@ -1,41 +1,19 @@
 // Damaged logs: intact batches are kept, the loss is recorded with its time range, and the store accepts writes.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "base/time.h"
-#include "store/testing/rocks_rig.h"
+#include "store/testing/damage.h"
+#include "store/testing/log_damage.h"
 
 namespace fathom::store::testing {
 namespace {
 
-constexpr uint64_t kBatches = 60;
 const std::string kLostBatches = "fathom_store_lost_batches_total";
 
-class RocksLogDamage : public ::testing::Test {
+class RocksLogDamage : public LogDamage {
  protected:
-  // Stores trace n in second n, then closes the store.
-  void SetUp() override {
-    ASSERT_EQ(rig_.open(), "");
-    for (uint64_t trace = 1; trace <= kBatches; ++trace) append(trace);
-    rig_.close();
-    lost_before_ = metric(kLostBatches);
-  }
-
-  void append(uint64_t trace) {
-    rig_.advance(kNanosPerSecond);
-    ASSERT_EQ(append_once(rig_.store(), batch_of(trace)).outcome, AppendOutcome::kDurable);
-  }
-  // A start that keeps the log: with kFsync, tables replace it. It writes one more batch to a second log.
-  void begin_second_log() {
-    rig_.options().durability = Durability::kOs;
-    ASSERT_EQ(rig_.open(), "");
-    append(kBatches + 1);
-    rig_.close();
-  }
   // The first damage of a log that a second one can follow.
   void repair_and_keep_log(const std::string& path) {
     flip(path, std::filesystem::file_size(path) / 3);
@@ -43,56 +21,7 @@ class RocksLogDamage : public ::testing::Test {
     ASSERT_EQ(rig_.open(), "");
     rig_.close();
   }
-  static BatchPtr batch_of(uint64_t trace) { return make_batch({test_span(trace, 1, 0, 10)}); }
-
-  // The largest log: only one of them holds batches.
-  std::string log() const {
-    std::filesystem::path largest;
-    uintmax_t bytes = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(rig_.path() + "/store")) {
-      if (entry.path().extension() != ".log" || entry.file_size() <= bytes) continue;
-      largest = entry.path();
-      bytes = entry.file_size();
-    }
-    return largest;
-  }
-  std::string newest_log() const {
-    std::string newest;
-    for (const auto& entry : std::filesystem::directory_iterator(rig_.path() + "/store")) {
-      if (entry.path().extension() == ".log") newest = std::max(newest, entry.path().string());
-    }
-    return newest;
-  }
-  static std::string read(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream text;
-    text << file.rdbuf();
-    return text.str();
-  }
-  static void write(const std::string& path, const std::string& bytes) {
-    std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
-  }
-  static void flip(const std::string& path, uint64_t at) {
-    std::string bytes = read(path);
-    bytes[at] = static_cast<char>(bytes[at] ^ 1);
-    write(path, bytes);
-  }
-  std::vector<uint64_t> missing_traces() {
-    std::vector<uint64_t> missing;
-    for (uint64_t trace = 1; trace <= kBatches; ++trace) {
-      if (!stored_trace(rig_.store(), trace)) missing.push_back(trace);
-    }
-    return missing;
-  }
-  size_t set_aside() const {
-    std::error_code none;
-    auto files = std::filesystem::directory_iterator(rig_.path() + "/damaged", none);
-    return none ? 0 : static_cast<size_t>(std::distance(files, {}));
-  }
-  uint64_t counted() const { return metric(kLostBatches) - lost_before_; }
-
-  RocksRig rig_;
-  uint64_t lost_before_ = 0;
+  static void flip(const std::string& path, uint64_t at) { flip_bit(path, 8 * at); }
 };
 
 TEST_F(RocksLogDamage, OneFlippedBitDestroysOneBatch) {
@@ -204,9 +133,9 @@ TEST_F(RocksLogDamage, ALossAcrossAStepOfTheWallClockHasTheTimeOfItsBatches) {
 
 // The power failed during the write, so it was never acknowledged.
 TEST_F(RocksLogDamage, AnIncompleteLastRecordIsNoLoss) {
-  const std::string bytes = read(log());
+  const std::string bytes = read_file(log());
   const uint64_t cut_before = metric("fathom_store_cut_log_bytes_total");
-  write(log(), bytes.substr(0, bytes.size() - 20));
+  write_file(log(), bytes.substr(0, bytes.size() - 20));
   ASSERT_EQ(rig_.open(), "");
   EXPECT_EQ(missing_traces(), std::vector<uint64_t>{kBatches});
   EXPECT_GT(metric("fathom_store_cut_log_bytes_total"), cut_before);
@@ -223,8 +152,8 @@ TEST_F(RocksLogDamage, AnEarlierLogThatEndsWithinARecordIsDamaged) {
   const std::string first_log = log();
   begin_second_log();
   ASSERT_NE(first_log, newest_log());
-  const std::string bytes = read(first_log);
-  write(first_log, bytes.substr(0, bytes.size() - 20));
+  const std::string bytes = read_file(first_log);
+  write_file(first_log, bytes.substr(0, bytes.size() - 20));
   ASSERT_EQ(rig_.open(), "");
   EXPECT_EQ(missing_traces(), std::vector<uint64_t>{kBatches});
   ASSERT_EQ(rig_.store().losses().size(), 1u);
@@ -260,7 +189,7 @@ TEST_F(RocksLogDamage, ForgetsALossWhenRetentionDropsItsTime) {
 
 // Flips headers, sequence numbers, keys and values; each destroys at most one batch, and is counted.
 TEST_F(RocksLogDamage, CountsTheLossOfAnyFlip) {
-  const std::string path = log(), bytes = read(path);
+  const std::string path = log(), bytes = read_file(path);
   const uint64_t last_row = bytes.size() - 400;
   for (uint64_t at = last_row - 400; at < last_row; at += 13) {
     SCOPED_TRACE("byte " + std::to_string(at));
