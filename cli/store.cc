@@ -75,7 +75,7 @@ CommandLine store_verify_line(const std::string& program) {
       "them "
       "with each other. Of the backup of an upgrade it reads the manifest, and checks that the listed parts exist. "
       "Nothing in DIR is created, changed or removed. "
-      "It cannot notice that a log, snapshot, image, kept answer or the rules were deleted, because no other "
+      "It cannot notice that a snapshot, image, kept answer or the rules were deleted, because no other "
       "file names them. It does not read DIR/damaged, unfinished uploads, and the contents of DIR/before-upgrade. "
       "The report counts what was checked and names each damage with "
       "what it affects: times, spans and traces at most. Losses that the server found and recorded earlier are "

@@ -10,6 +10,7 @@
 #include "store/rocks/reconcile.h"
 #include "store/rocks/scan_options.h"
 #include "store/wal/log_repair.h"
+#include "store/wal/missing_logs.h"
 
 namespace fathom::store {
 
@@ -64,14 +65,15 @@ std::string describe(const Loss& loss) {
 }
 
 void report(const std::string& log, const Loss& loss) {
+  const std::string damage = is_missing_mark(log)
+                                 ? "the loss of a log, which is marked by the file " + log + ","
+                                 : "damage to " + std::to_string(loss.bytes) + " bytes of the log " + log;
   if (loss.most_batches == 0) {
-    log_warning("damage to " + std::to_string(loss.bytes) + " bytes of the log " + log +
-                " destroyed no acknowledged span");
+    log_warning(damage + " destroyed no acknowledged span");
     return;
   }
   lost_batches().add(loss.most_batches.value_or(1));
-  log_error("damage to " + std::to_string(loss.bytes) + " bytes of the log " + log +
-            " destroyed acknowledged spans: " + describe(loss));
+  log_error(damage + " destroyed acknowledged spans: " + describe(loss));
 }
 
 Result<LossRecord> find_losses(Engine& engine, const LogPlaces& places, const std::string& log) {

@@ -1,9 +1,9 @@
 // Finds the acknowledged spans that damage to the log destroyed, and records these losses in the data directory.
 //
-// Purpose: no loss is silent. repair_logs() (store/wal/log_repair.h) moved damaged logs aside before RocksDB opened.
-// load_losses() compares each of them once with the stored batches and writes the result to "lost/NAME" in the default
-// family (docs/formats/wal.md). Thread safety: runs at start, before other threads. Errors: failed reads and writes. A
-// damaged loss record is counted as a lost index value.
+// Purpose: no loss is silent. repair_logs() (store/wal/log_repair.h) moved damaged logs aside and marked missing ones
+// before RocksDB opened. load_losses() compares each of them once with the stored batches and writes the result to
+// "lost/NAME" in the default family (docs/formats/wal.md). Thread safety: runs at start, before other threads. Errors:
+// failed reads and writes. A damaged loss record is counted as a lost index value.
 #pragma once
 
 #include "store/rocks/engine.h"

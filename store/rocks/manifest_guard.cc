@@ -11,18 +11,9 @@ bool is_manifest(const std::string& path) {
   return is_manifest_name(std::filesystem::path(path).filename().string());
 }
 
-// The name of the manifest that CURRENT names; empty if CURRENT is missing.
-std::string current_name(rocksdb::FileSystem& files, const std::filesystem::path& store) {
-  std::string name;
-  rocksdb::Status status = rocksdb::ReadFileToString(&files, (store / "CURRENT").string(), &name);
-  if (!status.ok() || !name.ends_with('\n')) return {};
-  name.pop_back();
-  return name;
-}
-
-bool is_current(rocksdb::FileSystem& files, const std::string& path) {
+bool is_current(rocksdb::Env& env, const std::string& path) {
   const std::filesystem::path file(path);
-  return current_name(files, file.parent_path()) == file.filename().string();
+  return current_manifest_name(env, file.parent_path().string()) == file.filename().string();
 }
 
 }  // namespace
@@ -66,7 +57,7 @@ ManifestGuard::ManifestGuard(const std::shared_ptr<rocksdb::FileSystem>& disk)
 
 rocksdb::IOStatus ManifestGuard::DeleteFile(const std::string& path, const rocksdb::IOOptions& options,
                                             rocksdb::IODebugContext* debug) {
-  const bool is_kept = is_manifest(path) && is_current(*target(), path);
+  const bool is_kept = is_manifest(path) && is_current(*env_, path);
   return is_kept ? rocksdb::IOStatus::OK() : target()->DeleteFile(path, options, debug);
 }
 
@@ -84,16 +75,8 @@ rocksdb::IOStatus ManifestGuard::note_synced(const std::string& path, uint64_t b
   std::lock_guard lock(mutex_);
   if (!sizes_) sizes_ = ManifestSizes::read(*env_, store);
   sizes_->set(file.filename().string(), bytes);
-  sizes_->keep(current_name(*target(), store));
+  sizes_->keep(current_manifest_name(*env_, store));
   return rocksdb::status_to_io_status(sizes_->write(*env_, store));
-}
-
-GuardedEnv::GuardedEnv(rocksdb::Env& base) : GuardedEnv(base, std::make_shared<ManifestGuard>(base.GetFileSystem())) {}
-
-GuardedEnv::GuardedEnv(rocksdb::Env& base, const std::shared_ptr<ManifestGuard>& guard)
-    : EnvWrapper(rocksdb::NewCompositeEnv(guard)) {
-  file_system_ = guard;
-  system_clock_ = base.GetSystemClock();
 }
 
 }  // namespace fathom::store

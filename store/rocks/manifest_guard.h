@@ -39,13 +39,4 @@ class ManifestGuard : public rocksdb::FileSystemWrapper {
   std::optional<ManifestSizes> sizes_;  // read when they are needed first
 };
 
-// The environment of a database: `base` with a ManifestGuard. `base` must outlive it.
-class GuardedEnv : public rocksdb::EnvWrapper {
- public:
-  explicit GuardedEnv(rocksdb::Env& base);
-
- private:
-  GuardedEnv(rocksdb::Env& base, const std::shared_ptr<ManifestGuard>& guard);
-};
-
 }  // namespace fathom::store

@@ -7,9 +7,9 @@
 
 #include "base/fd.h"
 #include "base/replace_file.h"
-#include "base/sha256.h"
 #include "base/small_file.h"
 #include "store/rocks/database.h"
+#include "store/wal/hash_line.h"
 
 namespace fathom::store {
 
@@ -56,7 +56,7 @@ Result<> check_parts(const std::set<std::string>& parts) {
 
 std::string encode_upgrade_manifest(const UpgradeManifest& manifest) {
   const std::string lines = lines_of(manifest);
-  return lines + "sha256 " + sha256(lines).hex() + "\n";
+  return lines + hash_line(lines);
 }
 
 Result<UpgradeManifest> decode_upgrade_manifest(std::string_view bytes) {

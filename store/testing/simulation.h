@@ -96,6 +96,7 @@ class Simulation {
 
   void check();
   void compare(const SimulatedBatches::Presence& presence);
+  void check_logs();
   void check_captures();
   void report_lost(const SimulatedBatches::Presence& presence);
   void report_lost(const SimulatedCaptures::Presence& presence);

@@ -1,5 +1,9 @@
 // What a simulation checks while its disk keeps what it had made durable.
+#include <algorithm>
+
+#include "store/rocks/database.h"
 #include "store/testing/simulation.h"
+#include "store/wal/missing_logs.h"
 
 namespace fathom::store::testing {
 
@@ -14,8 +18,15 @@ void Simulation::check() {
     fail(std::to_string(presence.unreadable.size()) + " traces cannot be read: " + presence.error);
   }
   report_lost(presence);
+  check_logs();
   if (!has_failed()) compare(presence);
   if (!has_failed()) check_captures();
+}
+
+// Torn writes may look like damage, but no crash may make a log look deleted.
+void Simulation::check_logs() {
+  const Result<std::vector<std::string>> kept = logs_set_aside(*rocksdb::Env::Default(), log_places(rig_.path()));
+  if (kept && std::ranges::any_of(*kept, is_missing_mark)) fail("a log is reported as missing, and none was deleted");
 }
 
 void Simulation::compare(const SimulatedBatches::Presence& presence) {

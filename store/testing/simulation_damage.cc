@@ -39,7 +39,8 @@ std::vector<std::filesystem::path> data_files(const std::string& directory) {
   return files;
 }
 
-// One flipped bit, one sector of zeros, or one sector that belongs to another place.
+// One flipped bit, one sector of zeros, one sector that belongs to another place, the lost end of a manifest, or a
+// lost log.
 struct RestDamage {
   std::string text;
   bool is_last_write = false;  // a sector at the end of a log: the disk never wrote it
@@ -62,12 +63,18 @@ Place choose_place(const std::vector<std::filesystem::path>& files, std::mt19937
   return {path, kind == 4 ? size - 1 - random() % std::min<size_t>(size, 100) : random() % size};
 }
 
+RestDamage delete_log(const std::filesystem::path& log) {
+  std::filesystem::remove(log);
+  return {"deleted " + log.filename().string(), false};
+}
+
 RestDamage damage_file(const std::string& directory, std::mt19937_64& random) {
   const std::vector<std::filesystem::path> files = data_files(directory);
   const auto [path, at] = choose_place(files, random);
   std::string bytes = read_file(path);
   const size_t sector = at / kSectorBytes * kSectorBytes, size = std::min(kSectorBytes, bytes.size() - sector);
   const uint64_t kind = random() % 3;
+  if (path.extension() == ".log" && random() % 4 == 0) return delete_log(path);
   if (path.filename().string().starts_with("MANIFEST") && random() % 2 == 0) {
     std::filesystem::resize_file(path, at);
     return {"lost end from " + std::to_string(at) + " of " + path.filename().string(), false};

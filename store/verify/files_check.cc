@@ -20,10 +20,6 @@ namespace {
 constexpr const char* kSortedFiles = "sorted files";
 constexpr const char* kBackup = "upgrade backup";
 
-std::string at_byte(const std::string& file, const LogRange& range) {
-  return file + ", " + std::to_string(range.bytes) + " bytes at " + std::to_string(range.offset);
-}
-
 // The keys of these families begin with the partition and the segment.
 std::string rows_of(const rocksdb::LiveFileMetaData& file) {
   const std::string& family = file.column_family_name;
@@ -141,7 +137,7 @@ void report_log(StoreSource& source, const LogState& log, Findings& findings) {
   Result<std::vector<LogLoss>> losses = source.losses_of_log(log);
   if (!losses) return findings.damaged({"logs", log.name, losses.error().message});
   for (const LogLoss& loss : *losses) {
-    findings.damaged({"logs", at_byte(log.name, loss.range), "records there cannot be read", affected_by(loss)});
+    findings.damaged({"logs", place_of_loss(log, loss), reason_of_loss(log), affected_by(loss)});
   }
 }
 

@@ -63,12 +63,12 @@ class StageCopy {
       if (!log.is_damaged()) continue;
       Result<std::vector<LogLoss>> found = repair_.source.losses_of_log(log);
       if (!found) return found.error();
-      for (const LogLoss& one : *found) add_log_loss(log.name, one);
+      for (const LogLoss& one : *found) add_log_loss(log, one);
     }
     return {};
   }
 
-  void add_log_loss(const std::string& name, const LogLoss& found) {
+  void add_log_loss(const LogState& log, const LogLoss& found) {
     const StagedBatch before =
         found.before.value_or(StagedBatch{sealed_.last_sequence, sealed_.newest_received_unix_nano});
     const uint64_t first_received = before.received_unix_nano;
@@ -80,8 +80,7 @@ class StageCopy {
       loss.most_batches = found.after->sequence > first ? found.after->sequence - first - 1 : 0;
     }
     if (loss.most_batches == 0) return;
-    report(loss, name + ", " + std::to_string(found.range.bytes) + " bytes at " + std::to_string(found.range.offset),
-           "records there cannot be read");
+    report(loss, place_of_loss(log, found), reason_of_loss(log));
   }
 
   void report(const RecordedLoss& loss, const std::string& place, const std::string& reason) {

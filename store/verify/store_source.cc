@@ -94,9 +94,17 @@ Result<> StoreSource::find_logs() {
 
 Result<std::vector<LogLoss>> StoreSource::losses_of_log(const LogState& log) {
   const uint32_t stage = database_ ? database_->family(Family::kStage)->GetID() : static_cast<uint32_t>(Family::kStage);
+  if (log.is_missing) return loss_of_missing(log, stage);
   // The damage is in the file itself, not in the copy that RocksDB reads.
   return losses_of(*rocksdb::Env::Default(), log_places(path_).store + "/" + log.name, stage,
                    log.is_cut_short ? LogEnd::kIsComplete : LogEnd::kMayBeIncomplete);
+}
+
+Result<std::vector<LogLoss>> StoreSource::loss_of_missing(const LogState& log, uint32_t stage) const {
+  Result<std::optional<StagedBatch>> later =
+      first_batch_after(*rocksdb::Env::Default(), log_places(path_), log.name, stage);
+  if (!later) return later.error();
+  return std::vector<LogLoss>{{.range = {0, log.summary.bytes}, .before = std::nullopt, .after = *later}};
 }
 
 Result<std::string> StoreSource::temporary_path(const std::string& name) {
@@ -171,7 +179,9 @@ Result<> StoreSource::rebuild_database(const std::string& scratch) {
   const rocksdb::Status status = rocksdb::RepairDB(to, options.whole, options.families);
   if (!status.ok()) return from_status(status, "make a manifest of the intact files of " + from);
   std::vector<std::string> logs;
-  for (const LogState& log : logs_) logs.push_back(from + "/" + log.name);
+  for (const LogState& log : logs_) {
+    if (!log.is_missing) logs.push_back(from + "/" + log.name);
+  }
   if (Result<> replayed = replay_into(to, options, logs); !replayed) return replayed;
   Result<std::unique_ptr<Database>> opened = Database::open_read_only(settings, live_);
   if (!opened) return opened.error();
@@ -187,6 +197,19 @@ std::vector<std::string> StoreSource::sorted_files() const {
   }
   std::ranges::sort(paths);
   return paths;
+}
+
+std::string at_byte(const std::string& file, const LogRange& range) {
+  return file + ", " + std::to_string(range.bytes) + " bytes at " + std::to_string(range.offset);
+}
+
+std::string place_of_loss(const LogState& log, const LogLoss& loss) {
+  return log.is_missing ? log.name : at_byte(log.name, loss.range);
+}
+
+std::string reason_of_loss(const LogState& log) {
+  return log.is_missing ? "the log is missing or empty, but acknowledged records were synced to it"
+                        : "records there cannot be read";
 }
 
 }  // namespace fathom::store

@@ -49,6 +49,7 @@ class StoreSource {
  private:
   StoreSource(std::string path, DirectoryLock lock);
   Result<> find_logs();
+  Result<std::vector<LogLoss>> loss_of_missing(const LogState& log, uint32_t stage) const;
   Result<> copy_damaged(const std::string& name);
   Result<> copy_synced_manifest();
   Result<std::string> temporary_path(const std::string& name);
@@ -64,5 +65,10 @@ class StoreSource {
   std::shared_ptr<LivePartitions> live_ = std::make_shared<LivePartitions>();
   std::unique_ptr<Database> database_;
 };
+
+// How findings name a part of a file, and the loss of a part of a log or of all of it.
+std::string at_byte(const std::string& file, const LogRange& range);
+std::string place_of_loss(const LogState& log, const LogLoss& loss);
+std::string reason_of_loss(const LogState& log);
 
 }  // namespace fathom::store

@@ -12,7 +12,9 @@
 #include "store/rocks/counters.h"
 #include "store/rocks/keys.h"
 #include "store/wal/log_writer.h"
+#include "store/wal/missing_logs.h"
 #include "store/wal/replace_env_file.h"
+#include "store/wal/synced_logs.h"
 
 namespace fathom::store {
 
@@ -24,6 +26,7 @@ constexpr std::string_view kCopySuffix = ".intact";  // of a copy that is not fi
 struct LogFile {
   uint64_t number = 0;
   std::string name;
+  bool exists = true;
 };
 
 Error disk_error(const std::string& doing, const rocksdb::Status& status) {
@@ -32,11 +35,15 @@ Error disk_error(const std::string& doing, const rocksdb::Status& status) {
 
 // Accepts NUMBER.log and, for damaged logs, NUMBER.log and a suffix: a repaired log can be damaged again.
 std::optional<LogFile> log_file(const std::string& name) {
-  LogFile file{0, name};
+  LogFile file{.number = 0, .name = name};
   const char* end = name.data() + name.size();
   auto [digits_end, fault] = std::from_chars(name.data(), end, file.number);
   if (fault != std::errc() || !std::string_view(digits_end, end).starts_with(kSuffix)) return std::nullopt;
   return file;
+}
+
+void sort_by_age(std::vector<LogFile>& logs) {
+  std::ranges::sort(logs, {}, &LogFile::number);
 }
 
 // Oldest first. A missing directory is an empty one.
@@ -49,7 +56,7 @@ Result<std::vector<LogFile>> list_logs(rocksdb::Env& env, const std::string& dir
   for (const std::string& name : names) {
     if (std::optional<LogFile> log = log_file(name)) logs.push_back(*log);
   }
-  std::sort(logs.begin(), logs.end(), [](const LogFile& a, const LogFile& b) { return a.number < b.number; });
+  sort_by_age(logs);
   return logs;
 }
 
@@ -58,6 +65,19 @@ Result<std::vector<LogFile>> list_store_logs(rocksdb::Env& env, const std::strin
   Result<std::vector<LogFile>> logs = list_logs(env, directory);
   if (logs) std::erase_if(*logs, [](const LogFile& log) { return !log.name.ends_with(kSuffix); });
   return logs;
+}
+
+void add_missing(const SyncedLogs& synced, std::vector<LogFile>& logs) {
+  for (const uint64_t number : synced.numbers()) {
+    const std::string name = log_name(number);
+    if (std::ranges::find(logs, name, &LogFile::name) == logs.end()) logs.push_back({number, name, false});
+  }
+  sort_by_age(logs);
+}
+
+bool is_listed(const SyncedLogs& synced, const std::string& name) {
+  const std::optional<uint64_t> number = log_number(name);
+  return number && synced.numbers().contains(*number);
 }
 
 class NullVisitor : public LogVisitor {
@@ -84,7 +104,7 @@ class RecordCopier : public LogVisitor {
 // Links the log, unless an interrupted start did.
 rocksdb::Status set_aside(rocksdb::Env& env, const std::string& path, const std::string& directory,
                           const std::string& name) {
-  rocksdb::Status status = env.CreateDirIfMissing(directory);
+  rocksdb::Status status = make_env_directory(env, directory);
   const std::string aside = directory + "/" + name;
   if (status.ok() && !env.FileExists(aside).ok()) status = env.LinkFile(path, aside);
   return status.ok() ? sync_env_directory(env, directory) : status;
@@ -145,6 +165,7 @@ rocksdb::Status delete_unfinished_copies(rocksdb::Env& env, const std::string& d
 
 Result<> repair_log(rocksdb::Env& env, const LogPlaces& places, const LogState& log) {
   const std::string path = places.store + "/" + log.name;
+  if (log.is_missing) return log.summary.incomplete_from ? truncate_log(env, path, 0) : Result<>();
   if (log.summary.incomplete_from && !log.is_cut_short) {
     if (Result<> cut = cut_incomplete(env, path, log.summary); !cut) return cut;
   }
@@ -264,15 +285,20 @@ Result<> replace_by_intact_copy(rocksdb::Env& env, const LogPlaces& places, cons
 Result<std::vector<LogState>> scan_logs(rocksdb::Env& env, const std::string& directory) {
   Result<std::vector<LogFile>> files = list_store_logs(env, directory);
   if (!files) return files.error();
+  const SyncedLogs synced = SyncedLogs::read(env, directory);
+  add_missing(synced, *files);
   std::vector<LogState> logs;
   for (const LogFile& file : *files) {
     NullVisitor ignore;
-    Result<LogSummary> found = scan_log(env, directory + "/" + file.name, ignore);
+    Result<LogSummary> found = file.exists ? scan_log(env, directory + "/" + file.name, ignore) : LogSummary();
     if (!found) return found.error();
     if (found->records > 0) {
       for (LogState& earlier : logs) earlier.is_cut_short = earlier.summary.incomplete_from.has_value();
     }
     logs.push_back({file.name, *found});
+  }
+  for (LogState& log : logs) {
+    log.is_missing = is_listed(synced, log.name) && log.summary.records == 0 && !log.is_damaged();
   }
   return logs;
 }
@@ -282,6 +308,7 @@ Result<> repair_logs(rocksdb::Env& env, const LogPlaces& places) {
   if (!deleted.ok()) return disk_error("delete unfinished copies of logs", deleted);
   Result<std::vector<LogState>> logs = scan_logs(env, places.store);
   if (!logs) return logs.error();
+  if (Result<> marked = mark_missing_logs(env, places, *logs); !marked) return marked;
   for (const LogState& log : *logs) {
     if (Result<> repaired = repair_log(env, places, log); !repaired) return repaired;
   }
@@ -297,6 +324,7 @@ Result<std::vector<std::string>> logs_set_aside(rocksdb::Env& env, const LogPlac
 }
 
 Result<std::vector<LogLoss>> losses_of(rocksdb::Env& env, const std::string& path, uint32_t stage_family, LogEnd end) {
+  if (is_missing_mark(path.substr(path.rfind('/') + 1))) return std::vector<LogLoss>(1);
   LossFinder finder(stage_family);
   Result<LogSummary> found = scan_log(env, path, finder);
   if (!found) return found.error();

@@ -4,8 +4,9 @@
 // repair_logs() moves a damaged log to DIR/damaged and replaces it with a copy of its intact records. It truncates a
 // log whose last record a crash left incomplete. A log before others that have records cannot end so: it was synced
 // before they were written, and is damaged. A log stays in DIR/damaged until the operator deletes it; losses_of()
-// derives from it what was lost, at every start until the store has recorded that. The newest log is copied, because its
-// last records may be in the page cache alone, if the process before ended after a failed sync.
+// derives from it what was lost, at every start until the store has recorded that. A missing log has a mark there
+// instead (missing_logs.h). The newest log is copied, because its last records may be in the page cache alone, if the
+// process before ended after a failed sync.
 // Crashes: repair_logs() is idempotent; the damaged log gets its second name before the copy replaces the first.
 // Thread safety: none needed; the caller must hold the store's lock. Errors: failed reads and writes, a full disk
 // included.
@@ -41,7 +42,8 @@ struct LogState {
   std::string name;
   LogSummary summary;
   bool is_cut_short = false;  // incomplete, though a later log has records
-  bool is_damaged() const { return summary.damages > 0 || is_cut_short; }
+  bool is_missing = false;    // listed as synced, but the file is missing or has no whole record and no damage
+  bool is_damaged() const { return summary.damages > 0 || is_cut_short || is_missing; }
 };
 
 struct LogPlaces {
@@ -51,7 +53,7 @@ struct LogPlaces {
 
 Result<> repair_logs(rocksdb::Env& env, const LogPlaces& places);
 
-// The logs in a directory, the oldest first. A missing directory has none.
+// The logs in a directory, and those that are missing in it, the oldest first. A missing directory has none.
 Result<std::vector<LogState>> scan_logs(rocksdb::Env& env, const std::string& directory);
 
 // Durable when it returns.
@@ -64,14 +66,14 @@ Result<Sha256> copy_intact(rocksdb::Env& env, const std::string& from, const std
 // these is part of the link's name: another damage of the same log gets another name, even if the first link is gone.
 Result<> replace_by_intact_copy(rocksdb::Env& env, const LogPlaces& places, const std::string& name);
 
-// The names of the damaged logs that were moved aside, the oldest first.
+// The names of the damaged logs that were moved aside, and of the marks of missing logs, the oldest first.
 Result<std::vector<std::string>> logs_set_aside(rocksdb::Env& env, const LogPlaces& places);
 
 // Whether an incomplete last record is a loss.
 enum class LogEnd { kMayBeIncomplete, kIsComplete };
 
-// The losses in one log, ordered by offset. `stage_family`: RocksDB's id of the stage family. A log that was set aside
-// was complete.
+// The losses in one log, ordered by offset; the loss of the whole log for a mark. `stage_family`: RocksDB's id of the
+// stage family. A log that was set aside was complete.
 Result<std::vector<LogLoss>> losses_of(rocksdb::Env& env, const std::string& path, uint32_t stage_family,
                                        LogEnd end = LogEnd::kIsComplete);
 

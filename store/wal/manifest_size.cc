@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "base/sha256.h"
+#include "store/wal/hash_line.h"
 #include "store/wal/replace_env_file.h"
 
 namespace fathom::store {
@@ -16,15 +16,19 @@ std::string path_of(const std::string& store) {
   return store + "/manifest-size";
 }
 
-std::string hash_line(const std::string& lines) {
-  return "sha256 " + sha256(lines).hex() + "\n";
-}
-
 }  // namespace
 
 bool is_manifest_name(std::string_view name) {
   if (!name.starts_with(kPrefix) || name.size() == kPrefix.size()) return false;
   return std::ranges::all_of(name.substr(kPrefix.size()), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+std::string current_manifest_name(rocksdb::Env& env, const std::string& store) {
+  std::string name;
+  const rocksdb::Status status = rocksdb::ReadFileToString(&env, store + "/CURRENT", &name);
+  if (!status.ok() || !name.ends_with('\n')) return {};
+  name.pop_back();
+  return is_manifest_name(name) ? name : std::string();
 }
 
 ManifestSizes ManifestSizes::read(rocksdb::Env& env, const std::string& store) {

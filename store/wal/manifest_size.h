@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -36,5 +37,7 @@ class ManifestSizes {
 
 // MANIFEST- and a number.
 bool is_manifest_name(std::string_view name);
+// The manifest that CURRENT names; empty if CURRENT is missing or damaged.
+std::string current_manifest_name(rocksdb::Env& env, const std::string& store);
 
 }  // namespace fathom::store

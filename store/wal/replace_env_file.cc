@@ -11,6 +11,11 @@ rocksdb::Status replace_env_file(rocksdb::Env& env, const std::string& path, con
   return status.ok() ? sync_env_directory(env, path.substr(0, path.rfind('/'))) : status;
 }
 
+rocksdb::Status make_env_directory(rocksdb::Env& env, const std::string& path) {
+  const rocksdb::Status status = env.CreateDirIfMissing(path);
+  return status.ok() ? sync_env_directory(env, path.substr(0, path.rfind('/'))) : status;
+}
+
 rocksdb::Status sync_env_directory(rocksdb::Env& env, const std::string& path) {
   std::unique_ptr<rocksdb::Directory> directory;
   rocksdb::Status status = env.NewDirectory(path, &directory);

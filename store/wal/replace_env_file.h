@@ -12,6 +12,9 @@ namespace fathom::store {
 
 rocksdb::Status replace_env_file(rocksdb::Env& env, const std::string& path, const std::string& content);
 
+// Creates a directory if it is missing. Its name is durable when it returns.
+rocksdb::Status make_env_directory(rocksdb::Env& env, const std::string& path);
+
 // Makes the names in a directory durable.
 rocksdb::Status sync_env_directory(rocksdb::Env& env, const std::string& path);
 

@@ -1,0 +1,130 @@
+#include "store/rocks/log_witness.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "store/wal/replace_env_file.h"
+
+namespace fathom::store {
+
+namespace {
+
+std::string directory_of(const std::string& path) {
+  return std::filesystem::path(path).parent_path().string();
+}
+
+std::string name_of(const std::string& path) {
+  return std::filesystem::path(path).filename().string();
+}
+
+}  // namespace
+
+class WitnessedLog : public rocksdb::FSWritableFileOwnerWrapper {
+ public:
+  WitnessedLog(std::unique_ptr<rocksdb::FSWritableFile> file, LogWitness& witness, std::string store, uint64_t number)
+      : FSWritableFileOwnerWrapper(std::move(file)), witness_(witness), store_(std::move(store)), number_(number) {}
+
+  rocksdb::IOStatus Append(const rocksdb::Slice& data, const rocksdb::IOOptions& options,
+                           rocksdb::IODebugContext* debug) override {
+    return appended(target()->Append(data, options, debug));
+  }
+  rocksdb::IOStatus Append(const rocksdb::Slice& data, const rocksdb::IOOptions& options,
+                           const rocksdb::DataVerificationInfo& info, rocksdb::IODebugContext* debug) override {
+    return appended(target()->Append(data, options, info, debug));
+  }
+  rocksdb::IOStatus Sync(const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug) override {
+    return synced(target()->Sync(options, debug));
+  }
+  rocksdb::IOStatus Fsync(const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug) override {
+    return synced(target()->Fsync(options, debug));
+  }
+
+ private:
+  // RocksDB syncs between records, so the last record is complete unless a write of it failed.
+  rocksdb::IOStatus appended(rocksdb::IOStatus status) {
+    ends_with_record_ = status.ok();
+    return status;
+  }
+  // After a sync that failed, a later one that succeeds does not make the records before it durable.
+  rocksdb::IOStatus synced(rocksdb::IOStatus status) {
+    if (!status.ok()) has_failed_sync_ = true;
+    if (has_failed_sync_ || !ends_with_record_ || (is_listed_ && witness_.is_written())) return status;
+    status = witness_.add(store_, number_);
+    is_listed_ = status.ok();
+    return status;
+  }
+
+  LogWitness& witness_;
+  const std::string store_;
+  const uint64_t number_;
+  std::atomic<bool> ends_with_record_{false};
+  std::atomic<bool> has_failed_sync_{false};
+  std::atomic<bool> is_listed_{false};
+};
+
+LogWitness::LogWitness(const std::shared_ptr<rocksdb::FileSystem>& disk)
+    : FileSystemWrapper(disk), env_(rocksdb::NewCompositeEnv(disk)) {}
+
+rocksdb::IOStatus LogWitness::NewWritableFile(const std::string& path, const rocksdb::FileOptions& options,
+                                              std::unique_ptr<rocksdb::FSWritableFile>* file,
+                                              rocksdb::IODebugContext* debug) {
+  rocksdb::IOStatus status = target()->NewWritableFile(path, options, file, debug);
+  const std::optional<uint64_t> log = log_number(name_of(path));
+  if (status.ok() && log) *file = std::make_unique<WitnessedLog>(std::move(*file), *this, directory_of(path), *log);
+  return status;
+}
+
+rocksdb::IOStatus LogWitness::DeleteFile(const std::string& path, const rocksdb::IOOptions& options,
+                                         rocksdb::IODebugContext* debug) {
+  const std::optional<uint64_t> log = log_number(name_of(path));
+  const rocksdb::IOStatus removed = log ? remove(directory_of(path), *log) : rocksdb::IOStatus::OK();
+  return removed.ok() ? target()->DeleteFile(path, options, debug) : removed;
+}
+
+rocksdb::IOStatus LogWitness::RenameFile(const std::string& from, const std::string& to,
+                                         const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug) {
+  const bool is_new_manifest = name_of(to) == "CURRENT";
+  const rocksdb::IOStatus added = is_new_manifest ? add_manifest(directory_of(to), from) : rocksdb::IOStatus::OK();
+  return added.ok() ? target()->RenameFile(from, to, options, debug) : added;
+}
+
+rocksdb::IOStatus LogWitness::add(const std::string& store, uint64_t log) {
+  std::lock_guard lock(mutex_);
+  rocksdb::Status status = sync_env_directory(*env_, store);
+  if (!status.ok()) return rocksdb::status_to_io_status(std::move(status));
+  logs(store).add(log);
+  return rocksdb::status_to_io_status(write(store));
+}
+
+// A log that is not deleted after all stays usable, and only its loss is not noticed.
+rocksdb::IOStatus LogWitness::remove(const std::string& store, uint64_t log) {
+  std::lock_guard lock(mutex_);
+  const bool was_listed = logs(store).remove(log);
+  if (!was_listed && is_written()) return rocksdb::IOStatus::OK();
+  rocksdb::Status status = write(store);
+  if (!status.ok()) status = SyncedLogs::remove_file(*env_, store);
+  return rocksdb::status_to_io_status(std::move(status));
+}
+
+rocksdb::IOStatus LogWitness::add_manifest(const std::string& store, const std::string& pointer) {
+  std::string name;
+  rocksdb::Status status = rocksdb::ReadFileToString(env_.get(), pointer, &name);
+  if (!status.ok()) return rocksdb::status_to_io_status(std::move(status));
+  if (name.ends_with('\n')) name.pop_back();
+  std::lock_guard lock(mutex_);
+  logs(store);
+  return rocksdb::status_to_io_status(write(store, name));
+}
+
+SyncedLogs& LogWitness::logs(const std::string& store) {
+  if (!logs_) logs_ = SyncedLogs::read(*env_, store);
+  return *logs_;
+}
+
+rocksdb::Status LogWitness::write(const std::string& store, const std::string& next_manifest) {
+  rocksdb::Status status = logs_->write(*env_, store, next_manifest);
+  is_written_ = status.ok();
+  return status;
+}
+
+}  // namespace fathom::store

@@ -1,0 +1,54 @@
+// LogWitness: a file system that lists RocksDB's logs with acknowledged records in DIR/store/synced-logs.
+//
+// Purpose: a start must notice a log that a disk lost (store/wal/synced_logs.h). The first sync of a log with records
+// returns after the log is listed. Before that, the directory is synced, so that a power cut cannot remove the name of
+// a listed log. A log leaves the list before RocksDB deletes it, and the list names a new manifest before CURRENT does.
+// Cost: three small syncs for each log with records, two when it is deleted, and two when the store is opened. A batch
+// costs nothing. RocksDB syncs no log that it opened again, and recycles no log, so only new files are watched.
+// Thread safety and ownership: as rocksdb::FileSystemWrapper. Errors: a list that cannot be written fails the sync or
+// the rename; the next sync writes it again. If a deletion cannot update the list, for example on a full disk, the list
+// is removed until the next sync; if that fails, too, the log is not deleted, and RocksDB deletes it later.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include <rocksdb/env.h>
+#include <rocksdb/file_system.h>
+
+#include "store/wal/synced_logs.h"
+
+namespace fathom::store {
+
+class LogWitness : public rocksdb::FileSystemWrapper {
+ public:
+  explicit LogWitness(const std::shared_ptr<rocksdb::FileSystem>& disk);
+  const char* Name() const override { return "LogWitness"; }
+  rocksdb::IOStatus NewWritableFile(const std::string& path, const rocksdb::FileOptions& options,
+                                    std::unique_ptr<rocksdb::FSWritableFile>* file,
+                                    rocksdb::IODebugContext* debug) override;
+  rocksdb::IOStatus DeleteFile(const std::string& path, const rocksdb::IOOptions& options,
+                               rocksdb::IODebugContext* debug) override;
+  rocksdb::IOStatus RenameFile(const std::string& from, const std::string& to, const rocksdb::IOOptions& options,
+                               rocksdb::IODebugContext* debug) override;
+
+ private:
+  friend class WitnessedLog;
+  // False: the file lacks a log that is listed in memory.
+  bool is_written() const { return is_written_.load(std::memory_order_relaxed); }
+  rocksdb::IOStatus add(const std::string& store, uint64_t log);
+  rocksdb::IOStatus remove(const std::string& store, uint64_t log);
+  rocksdb::IOStatus add_manifest(const std::string& store, const std::string& pointer);
+  SyncedLogs& logs(const std::string& store);
+  rocksdb::Status write(const std::string& store, const std::string& next_manifest = {});
+
+  const std::unique_ptr<rocksdb::Env> env_;
+  std::mutex mutex_;
+  std::optional<SyncedLogs> logs_;  // read when they are needed first
+  std::atomic<bool> is_written_{true};
+};
+
+}  // namespace fathom::store
