@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/time.h"
 #include "store/testing/rocks_rig.h"
 
 namespace fathom::store::testing {
@@ -46,6 +47,17 @@ TEST_F(RocksAppend, AQueryFindsWhatWasAcknowledgedBeforeIt) {
     });
     ASSERT_TRUE(found.get_future().get()) << trace;
     ASSERT_EQ(rig_.store().stats().spans_stored, trace);
+  }
+}
+
+TEST_F(RocksAppend, ADropSeesWhatWasAcknowledgedBeforeIt) {
+  for (uint64_t trace = 1; trace <= 50; ++trace) {
+    std::promise<void> answered;
+    rig_.store().append_here(batch_of(trace), [&](const AppendResult&) { answered.set_value(); });
+    answered.get_future().wait();
+    rig_.advance(kNanosPerHour);
+    ASSERT_TRUE(rig_.store().drop_before(rig_.now_unix_nano()).ok());
+    ASSERT_EQ(rig_.store().stats().spans_stored, 0u) << trace;
   }
 }
 

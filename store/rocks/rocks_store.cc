@@ -268,6 +268,7 @@ Result<CallSample> RocksStore::calls(const TimeRange& range, uint64_t most_spans
 }
 
 Result<> RocksStore::drop_before(uint64_t received_unix_nano) {
+  impl_->committer->publish_acknowledged();
   return impl_->maintenance->drop_before(received_unix_nano);
 }
 
