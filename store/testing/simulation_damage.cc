@@ -73,7 +73,10 @@ RestDamage damage_file(const std::string& directory, std::mt19937_64& random) {
   const auto [path, at] = choose_place(files, random);
   std::string bytes = read_file(path);
   const size_t sector = at / kSectorBytes * kSectorBytes, size = std::min(kSectorBytes, bytes.size() - sector);
-  const uint64_t kind = random() % 3;
+  const std::filesystem::path source = files[random() % files.size()];
+  // Left out: a sector of a log in a log. RocksDB ends the process if a record is there twice (docs/durability.md).
+  const bool may_repeat = path.extension() == ".log" && source.extension() == ".log";
+  const uint64_t kind = random() % (may_repeat ? 2 : 3);
   if (path.extension() == ".log" && random() % 4 == 0) return delete_log(path);
   if (path.filename().string().starts_with("MANIFEST") && random() % 2 == 0) {
     std::filesystem::resize_file(path, at);
@@ -82,7 +85,7 @@ RestDamage damage_file(const std::string& directory, std::mt19937_64& random) {
   if (kind == 0) bytes[at] ^= static_cast<char>(1 << random() % 8);
   if (kind == 1) bytes.replace(sector, size, std::string(size, 0));
   if (kind == 2) {
-    const std::string other = read_file(files[random() % files.size()]);
+    const std::string other = read_file(source);
     const std::string part = other.substr(random() % (other.size() / kSectorBytes + 1) * kSectorBytes, size);
     bytes.replace(sector, part.size(), part);
   }
