@@ -37,14 +37,12 @@ TEST_F(RocksAppend, AnIdleStoreCommitsOnTheCallersThread) {
   EXPECT_TRUE(append_once(rig_.store(), batch_of(trace)).duplicate);
 }
 
-// The answer comes before the rows are in the newest generation, and the query puts them there.
+// Also a query within the answer.
 TEST_F(RocksAppend, AQueryFindsWhatWasAcknowledgedBeforeIt) {
   for (uint64_t trace = 1; trace <= 500; ++trace) {
     std::promise<bool> found;
-    rig_.store().append_here(batch_of(trace), [&](const AppendResult&) {
-      found.set_value(
-          stored_trace(rig_.store(), trace).has_value());  // within the answer, before the committer wakes up
-    });
+    rig_.store().append_here(
+        batch_of(trace), [&](const AppendResult&) { found.set_value(stored_trace(rig_.store(), trace).has_value()); });
     ASSERT_TRUE(found.get_future().get()) << trace;
     ASSERT_EQ(rig_.store().stats().spans_stored, trace);
   }

@@ -164,7 +164,6 @@ void Committer::queue(Pending pending) {
 
 void Committer::append_here(BatchPtr batch, std::function<void(AppendResult)> done) {
   if (batch->rows().empty()) return done({});
-  publish_acknowledged();
   Pending pending = number(std::move(batch), std::move(done));
   if (!begin_here()) return queue(std::move(pending));
   // Once it has room, nobody else takes it. Waiting for room is the thread's part.
@@ -173,39 +172,9 @@ void Committer::append_here(BatchPtr batch, std::function<void(AppendResult)> do
     end_here();
     return queue(std::move(pending));
   }
-  commit_here(std::move(pending));
-}
-
-// The sender need not wait until the rows are in the newest generation: a query that comes earlier puts them there.
-void Committer::commit_here(Pending pending) {
-  auto acknowledged = std::make_shared<Unpublished>();
-  acknowledged->now = engine_.now();
-  acknowledged->group.push_back(std::move(pending));
-  const Result<> written = make_durable(acknowledged->group, acknowledged->now);
-  if (!written.ok()) {
-    end_here();
-    return answer(acknowledged->group, written);
-  }
-  set_unpublished(acknowledged);
-  answer(acknowledged->group, written);
-  wake_.notify_one();
-  if (engine_.options.scheduler != nullptr) engine_.options.scheduler->yield();
-}
-
-void Committer::set_unpublished(std::shared_ptr<Unpublished> group) {
-  std::lock_guard publishing(publishing_mutex_);
-  unpublished_ = std::move(group);
-  std::lock_guard lock(mutex_);
-  has_unpublished_ = true;
-}
-
-void Committer::publish_acknowledged() {
-  if (!has_unpublished_.load(std::memory_order_acquire)) return;
-  std::lock_guard publishing(publishing_mutex_);
-  if (!has_unpublished_) return;
-  publish(unpublished_->group, unpublished_->now);
-  unpublished_.reset();
-  has_unpublished_.store(false, std::memory_order_release);
+  std::vector<Pending> group;
+  group.push_back(std::move(pending));
+  commit(group);
   end_here();
 }
 
@@ -240,20 +209,18 @@ void Committer::run() {
   yield_to_questions();
   std::vector<Pending> group;
   while (take_group(group)) {
-    publish_acknowledged();
     if (!group.empty()) commit(group);
     group.clear();
     rotate_if_wanted();
     std::unique_lock lock(mutex_);
     run_task(lock);
   }
-  publish_acknowledged();
 }
 
 bool Committer::take_group(std::vector<Pending>& group) {
   std::unique_lock lock(mutex_);
   is_thread_idle_ = true;
-  wake_.wait(lock, [this] { return has_unpublished_ || (!is_committing_here_ && has_work()); });
+  wake_.wait(lock, [this] { return !is_committing_here_ && has_work(); });
   is_thread_idle_ = false;
   uint64_t bytes = 0;
   while (!queue_.empty() && bytes < kGroupBytes) {
@@ -279,41 +246,30 @@ void Committer::rotate_if_wanted() {
 }
 
 void Committer::commit(std::vector<Pending>& group) {
-  const uint64_t now = engine_.now();
+  uint64_t now = engine_.now();
   rotate_if_due(now);
-  const Result<> written = make_durable(group, now);
+  Result<> written;
+  if (!engine_.writable.load()) {
+    written = unavailable("the store takes no writes for now: its disk is full or faulty");
+    refused_batches("not_writable").add(group.size());
+  } else if (!room_on_disk(group)) {
+    written = unavailable("the disk is nearly full; try again when there is room");
+    refused_batches("not_writable").add(group.size());
+  } else if (!room_in_memory()) {
+    written = unavailable("sealing is behind; try again");
+    refused_batches("sealing_behind").add(group.size());
+  } else {
+    written = write(group, now);
+  }
   if (engine_.options.scheduler != nullptr) engine_.options.scheduler->yield();
   if (written.ok()) publish(group, now);
   answer(group, written);
 }
 
-Result<> Committer::make_durable(std::vector<Pending>& group, uint64_t now) {
-  if (!engine_.writable.load()) {
-    refused_batches("not_writable").add(group.size());
-    return unavailable("the store takes no writes for now: its disk is full or faulty");
-  }
-  if (!room_on_disk(group)) {
-    refused_batches("not_writable").add(group.size());
-    return unavailable("the disk is nearly full; try again when there is room");
-  }
-  if (!room_in_memory()) {
-    refused_batches("sealing_behind").add(group.size());
-    return unavailable("sealing is behind; try again");
-  }
-  return write(group, now);
-}
-
-void Committer::count(const Pending& pending, uint64_t now_nano) {
-  append_durations().observe(seconds(now_nano - pending.came_nano));
-  if (pending.duplicate) return duplicate_batches().add();
-  stored_spans().add(pending.batch->rows().size());
-  for (const auto& [limit, rows] : pending.numbered.limited) limited_parts(limit).add(rows);
-}
-
-void Committer::answer(const std::vector<Pending>& group, const Result<>& written) {
-  const uint64_t now_nano = now_monotonic_nano();
-  for (const Pending& pending : group) {
-    if (written.ok()) count(pending, now_nano);
+void Committer::answer(std::vector<Pending>& group, const Result<>& written) {
+  uint64_t now_nano = now_monotonic_nano();
+  for (Pending& pending : group) {
+    if (written.ok()) append_durations().observe(seconds(now_nano - pending.came_nano));
     pending.done(written.ok() ? AppendResult{AppendOutcome::kDurable, "", pending.duplicate}
                               : retryable(written.error().message));
   }
@@ -367,11 +323,16 @@ Result<> Committer::write(std::vector<Pending>& group, uint64_t now) {
   return {};
 }
 
-void Committer::publish(const std::vector<Pending>& group, uint64_t now) {
-  for (const Pending& pending : group) {
-    if (pending.duplicate) continue;
+void Committer::publish(std::vector<Pending>& group, uint64_t now) {
+  for (Pending& pending : group) {
+    if (pending.duplicate) {
+      duplicate_batches().add();
+      continue;
+    }
     insert(pending.batch, pending.sequence, now, pending.numbered);
+    for (const auto& [limit, rows] : pending.numbered.limited) limited_parts(limit).add(rows);
     engine_.received_sequence.store(pending.sequence, std::memory_order_release);
+    stored_spans().add(pending.batch->rows().size());
     if (hot_is_full()) rotate_now(now);
   }
   older_.reset();  // it would pin files that compaction replaces, and deleted rows of the stage

@@ -2,18 +2,15 @@
 //
 // Purpose: the cost of a sync is shared by whatever arrived during the one before (group commit). A batch is
 // acknowledged when its group is durable and its rows are in the newest generation. Groups are committed one at a time,
-// by a thread of its own; while none is under way, append_here() commits on the caller's. It acknowledges a batch
-// before its rows are in the newest generation, and every query calls publish_acknowledged() first. Back pressure: a
-// bounded queue, and a bounded number of generations that wait to be sealed; beyond either, batches are refused as
-// retryable. Thread safety: append() from any thread; the rest is the owner's. Ownership: the engine outlives it.
-// Losses: none; refusals are counted (fathom_store_refused_total{reason}).
+// by a thread of its own; while none is under way, append_here() commits on the caller's. Back pressure: a bounded
+// queue, and a bounded number of generations that wait to be sealed; beyond either, batches are refused as retryable.
+// Thread safety: append() from any thread; the rest is the owner's. Ownership: the engine outlives it. Losses: none;
+// refusals are counted (fathom_store_refused_total{reason}).
 #pragma once
 
-#include <atomic>
 #include <deque>
 #include <functional>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <span>
 #include <vector>
@@ -39,8 +36,6 @@ class Committer {
   // May block until the batch is durable. A batch that comes alone is acknowledged sooner, because no other thread must
   // wake up for it.
   void append_here(BatchPtr batch, std::function<void(AppendResult)> done);
-  // Makes what append_here() acknowledged searchable, unless that has happened.
-  void publish_acknowledged();
   // Freezes the newest generation if it has rows; returns, when that has happened, a sequence up to which all is
   // frozen. With `new_partition`, what comes afterwards is in a partition of its own.
   uint64_t rotate(bool new_partition = false);
@@ -66,11 +61,6 @@ class Committer {
     uint64_t sequence = 0;
     bool duplicate = false;
   };
-  // Durable and acknowledged, and not yet searchable.
-  struct Unpublished {
-    std::vector<Pending> group;
-    uint64_t now = 0;  // age time of the reception
-  };
 
   using Generations = std::span<const std::shared_ptr<Generation>>;
 
@@ -81,20 +71,16 @@ class Committer {
   void queue(Pending pending);
   bool begin_here();
   void end_here();
-  void commit_here(Pending pending);
-  void set_unpublished(std::shared_ptr<Unpublished> group);
   bool has_work() const { return stopping_ || rotate_wanted_ || task_ || !queue_.empty(); }
   bool has_room_in_memory() const;
   void run();
   void rotate_if_wanted();
   bool take_group(std::vector<Pending>& group);
   void commit(std::vector<Pending>& group);
-  Result<> make_durable(std::vector<Pending>& group, uint64_t now);
   Result<> write(std::vector<Pending>& group, uint64_t now);
   Result<> find_duplicates(std::vector<Pending>& group, uint64_t now);
-  void publish(const std::vector<Pending>& group, uint64_t now);
-  static void count(const Pending& pending, uint64_t now_nano);
-  static void answer(const std::vector<Pending>& group, const Result<>& written);
+  void publish(std::vector<Pending>& group, uint64_t now);
+  static void answer(std::vector<Pending>& group, const Result<>& written);
   void insert(const BatchPtr& batch, uint64_t sequence, uint64_t received, const Numbered& numbered);
   std::optional<TraceExtent> find_older(const TraceId& id);
   std::optional<TraceExtent> find_older(const TraceId& id, SealedReader& sealed, Generations generations);
@@ -121,13 +107,9 @@ class Committer {
   std::unique_ptr<QueryBudget> budget_ = std::make_unique<QueryBudget>();
   std::unique_ptr<SealedReader> older_;  // for the group under way
 
-  std::mutex publishing_mutex_;  // locked before mutex_
-  std::shared_ptr<Unpublished> unpublished_;
-  std::atomic<bool> has_unpublished_ = false;  // while it is true, no group is committed and no generation replaced
-
   std::mutex mutex_;
   bool is_thread_idle_ = false;      // it waits for work
-  bool is_committing_here_ = false;  // append_here() commits, or its rows are not searchable yet
+  bool is_committing_here_ = false;  // a caller of append_here() does what the thread does otherwise
   WaitCondition wake_;
   WaitCondition rotated_;
   WaitCondition sealed_;

@@ -64,11 +64,6 @@ struct RocksStore::Impl {
   Result<> load_partitions();
   Result<> load_segments();
   Result<> start_clock();
-  // Queries use it: what was acknowledged is in the newest generation.
-  Engine& searchable() {
-    committer->publish_acknowledged();
-    return engine;
-  }
 
   Engine engine;
   std::unique_ptr<Committer> committer;
@@ -187,13 +182,13 @@ void RocksStore::append_here(BatchPtr batch, std::function<void(AppendResult)> d
 
 Result<SlowPage> RocksStore::slowest(const Filter& filter, By by, size_t limit, const std::optional<Cursor>& cursor,
                                      QueryBudget& budget) {
-  return ask_again_after_drop(impl_->searchable(), [&] {
+  return ask_again_after_drop(impl_->engine, [&] {
     return Search(impl_->engine, filter, by, SearchOrder::kSlowest, limit, cursor, budget).run();
   });
 }
 
 Result<std::vector<SlowRow>> RocksStore::find(const Filter& filter, By by, size_t limit, QueryBudget& budget) {
-  Result<SlowPage> page = ask_again_after_drop(impl_->searchable(), [&] {
+  Result<SlowPage> page = ask_again_after_drop(impl_->engine, [&] {
     return Search(impl_->engine, filter, by, SearchOrder::kNewest, limit, std::nullopt, budget).run();
   });
   if (!page) return page.error();
@@ -202,7 +197,7 @@ Result<std::vector<SlowRow>> RocksStore::find(const Filter& filter, By by, size_
 
 Result<StoredTrace> RocksStore::trace_page(const TraceId& trace_id, const std::optional<TraceCursor>& after,
                                            size_t limit, QueryBudget& budget) {
-  return ask_again_after_drop(impl_->searchable(), [&]() -> Result<StoredTrace> {
+  return ask_again_after_drop(impl_->engine, [&]() -> Result<StoredTrace> {
     // Before the view, so that everything up to it is in the view.
     const uint64_t received = impl_->engine.received_sequence.load(std::memory_order_acquire);
     if (after && after->received_sequence > received) return outdated_cursor(trace_id);
@@ -216,7 +211,7 @@ Result<StoredTrace> RocksStore::trace_page(const TraceId& trace_id, const std::o
 }
 
 Result<std::vector<TraceId>> RocksStore::trace_ids(const TraceIdRange& range, size_t most, QueryBudget& budget) {
-  return ask_again_after_drop(impl_->searchable(), [&] {
+  return ask_again_after_drop(impl_->engine, [&] {
     SealedReader sealed(impl_->engine.sealed(), impl_->engine.views.get(), budget);
     return TraceReader(sealed, impl_->engine.catalogue).ids(range, most);
   });
@@ -225,56 +220,55 @@ Result<std::vector<TraceId>> RocksStore::trace_ids(const TraceIdRange& range, si
 Result<std::vector<OperationStats>> RocksStore::operations(const TimeRange& range,
                                                            const std::optional<std::string>& service,
                                                            QueryBudget& budget) {
-  return Statistics(impl_->searchable(), budget).operations(range, service);
+  return Statistics(impl_->engine, budget).operations(range, service);
 }
 
 Result<std::vector<LatencyPoint>> RocksStore::latency(const TimeRange& range, const std::optional<std::string>& service,
                                                       const std::optional<std::string>& operation, uint64_t step_nano,
                                                       QueryBudget& budget) {
-  return Statistics(impl_->searchable(), budget).latency(range, service, operation, step_nano);
+  return Statistics(impl_->engine, budget).latency(range, service, operation, step_nano);
 }
 
 Result<std::optional<uint64_t>> RocksStore::first_start(const TimeRange& range, QueryBudget& budget) {
-  return Statistics(impl_->searchable(), budget).first_start(range);
+  return Statistics(impl_->engine, budget).first_start(range);
 }
 
 Result<std::vector<std::string>> RocksStore::attribute_keys(const TimeRange& range, QueryBudget& budget) {
-  return Statistics(impl_->searchable(), budget).attribute_keys(range);
+  return Statistics(impl_->engine, budget).attribute_keys(range);
 }
 
 Result<std::vector<ValueCount>> RocksStore::attribute_values(const TimeRange& range, const std::string& key,
                                                              const std::string& containing, size_t limit,
                                                              QueryBudget& budget) {
-  return Statistics(impl_->searchable(), budget).attribute_values(range, key, containing, limit);
+  return Statistics(impl_->engine, budget).attribute_values(range, key, containing, limit);
 }
 
 Result<> RocksStore::visit_times(const Filter& filter, const VisitTimes& visit, QueryBudget& budget) {
-  return TimesScan(impl_->searchable(), filter, budget).visit(visit);
+  return TimesScan(impl_->engine, filter, budget).visit(visit);
 }
 
 Result<uint64_t> RocksStore::spans_at_most(const TimeRange& range, QueryBudget& budget) {
   Filter filter;
   filter.range = range;
-  return TimesScan(impl_->searchable(), filter, budget).at_most();
+  return TimesScan(impl_->engine, filter, budget).at_most();
 }
 
 Result<SampleCount> RocksStore::sample(const Filter& filter, const SampleLimits& limits, const VisitSpan& visit,
                                        QueryBudget& budget) {
-  return Sampler(impl_->searchable(), filter, limits, visit, budget).run();
+  return Sampler(impl_->engine, filter, limits, visit, budget).run();
 }
 
 Result<CallSample> RocksStore::calls(const TimeRange& range, uint64_t most_spans, QueryBudget& budget) {
-  return Calls(impl_->searchable(), range, most_spans, budget).run();
+  return Calls(impl_->engine, range, most_spans, budget).run();
 }
 
 Result<> RocksStore::drop_before(uint64_t received_unix_nano) {
-  impl_->committer->publish_acknowledged();
   return impl_->maintenance->drop_before(received_unix_nano);
 }
 
 StoreStats RocksStore::stats() {
   StoreStats stats;
-  ViewPtr view = impl_->searchable().views.get();
+  ViewPtr view = impl_->engine.views.get();
   stats.received_sequence = impl_->engine.received_sequence.load();
   for (const auto& generation : view->generations) {
     stats.spans_unsealed += generation->row_count();
