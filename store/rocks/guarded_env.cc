@@ -2,11 +2,19 @@
 
 #include "store/rocks/log_witness.h"
 #include "store/rocks/manifest_guard.h"
+#include "store/rocks/sorted_file_guard.h"
 
 namespace fathom::store {
 
-GuardedEnv::GuardedEnv(rocksdb::Env& base)
-    : GuardedEnv(base, std::make_shared<LogWitness>(std::make_shared<ManifestGuard>(base.GetFileSystem()))) {}
+namespace {
+
+std::shared_ptr<rocksdb::FileSystem> guard(const std::shared_ptr<rocksdb::FileSystem>& disk) {
+  return std::make_shared<LogWitness>(std::make_shared<ManifestGuard>(std::make_shared<SortedFileGuard>(disk)));
+}
+
+}  // namespace
+
+GuardedEnv::GuardedEnv(rocksdb::Env& base) : GuardedEnv(base, guard(base.GetFileSystem())) {}
 
 GuardedEnv::GuardedEnv(rocksdb::Env& base, const std::shared_ptr<rocksdb::FileSystem>& guards)
     : EnvWrapper(rocksdb::NewCompositeEnv(guards)) {

@@ -1,7 +1,8 @@
-// GuardedEnv: the environment of a database, with the file systems that protect its manifest and list its logs.
+// GuardedEnv: the environment of a database, with the file systems that protect its manifest, list its logs and check
+// its sorted files.
 //
-// Thread safety: as rocksdb::EnvWrapper. Ownership: `base` must outlive it. Errors: those of ManifestGuard and
-// LogWitness.
+// Thread safety: as rocksdb::EnvWrapper. Ownership: `base` must outlive it. Errors: those of ManifestGuard, LogWitness
+// and SortedFileGuard.
 #pragma once
 
 #include <memory>

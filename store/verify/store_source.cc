@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "store/rocks/database_options.h"
 #include "store/rocks/keys.h"
+#include "store/rocks/sorted_file_guard.h"
 #include "store/verify/log_replay.h"
 
 namespace fathom::store {
@@ -67,7 +68,8 @@ StoreSource::StoreSource(std::string path, DirectoryLock lock)
     : path_(std::move(path)),
       lock_(std::move(lock)),
       files_(std::make_shared<ReadOnlyFiles>(rocksdb::FileSystem::Default())),
-      env_(rocksdb::NewCompositeEnv(files_)),
+      env_(rocksdb::NewCompositeEnv(std::make_shared<SortedFileGuard>(files_))),
+      rebuilt_env_(rocksdb::NewCompositeEnv(std::make_shared<SortedFileGuard>(rocksdb::FileSystem::Default()))),
       manifest_(scan_manifest(*env_, log_places(path_).store)) {}
 
 StoreSource::~StoreSource() {
@@ -174,7 +176,7 @@ Result<> StoreSource::rebuild_database(const std::string& scratch) {
   if (!fs::create_directories(to, error)) return internal("cannot make " + to + ": " + error.message());
   if (Result<> linked = link_all(from, to, ".sst"); !linked) return linked;
   RocksOptions settings = database_settings(scratch);
-  settings.env = rocksdb::Env::Default();
+  settings.env = rebuilt_env_.get();
   const DatabaseOptions options = still_options(settings, live_);
   const rocksdb::Status status = rocksdb::RepairDB(to, options.whole, options.families);
   if (!status.ok()) return from_status(status, "make a manifest of the intact files of " + from);

@@ -59,7 +59,8 @@ class StoreSource {
   DirectoryLock lock_;
   std::shared_ptr<ReadOnlyFiles> files_;
   std::unique_ptr<rocksdb::Env> env_;
-  std::string temporary_;  // a directory; empty: not made
+  std::unique_ptr<rocksdb::Env> rebuilt_env_;  // of rebuild_database()
+  std::string temporary_;                      // a directory; empty: not made
   Result<ManifestState> manifest_;
   std::vector<LogState> logs_;
   std::shared_ptr<LivePartitions> live_ = std::make_shared<LivePartitions>();

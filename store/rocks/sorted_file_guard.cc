@@ -1,0 +1,142 @@
+#include "store/rocks/sorted_file_guard.h"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/bytes.h"
+#include "base/hash.h"
+
+namespace fathom::store {
+
+namespace {
+
+using rocksdb::IOStatus;
+
+constexpr uint64_t kFooterBytes = 53;
+constexpr size_t kMagicBytes = 8, kVersionBytes = 4;
+constexpr uint64_t kMagic = 0x88e241b785f4cff7;
+constexpr uint8_t kXxh3 = 4;  // RocksDB's default checksum
+constexpr uint64_t kTrailerBytes = 5;
+constexpr std::string_view kProperties = "rocksdb.properties";
+
+// Where a block is, without its trailer.
+struct BlockPlace {
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+};
+
+BlockPlace read_place(ByteReader& in) {
+  const uint64_t offset = in.varint();
+  return {offset, in.varint()};
+}
+
+// The last byte before the checksum is mixed in on its own.
+uint32_t checksum_of(std::string_view block, uint8_t last) {
+  constexpr uint32_t kPrime = 0x6b9083d9;
+  return static_cast<uint32_t>(hash64(block, 0)) ^ last * kPrime;
+}
+
+class SortedFileEnd {
+ public:
+  SortedFileEnd(const std::string& path, rocksdb::FSRandomAccessFile& file, uint64_t bytes)
+      : path_(path), file_(file), bytes_(bytes) {}
+
+  IOStatus check() {
+    if (bytes_ < kFooterBytes) return damaged("is shorter than a footer");
+    BlockPlace directory;
+    IOStatus status = read_footer(directory);
+    std::string block;
+    if (status.ok()) status = read_block(directory, block);
+    if (!status.ok()) return status;
+    const std::optional<BlockPlace> properties = find_properties(block);
+    return properties ? read_block(*properties, block) : damaged("has no properties");
+  }
+
+ private:
+  IOStatus damaged(const std::string& what) const {
+    return IOStatus::Corruption("the end of the file " + path_ + " is damaged: it " + what);
+  }
+
+  IOStatus read(uint64_t offset, uint64_t bytes, std::string& out) {
+    out.resize(bytes);
+    for (uint64_t at = 0; at < bytes;) {
+      rocksdb::Slice piece;
+      IOStatus status = file_.Read(offset + at, bytes - at, rocksdb::IOOptions(), &piece, out.data() + at, nullptr);
+      if (status.ok() && piece.empty()) status = damaged("became shorter");
+      if (!status.ok()) return status;
+      if (piece.data() != out.data() + at) out.replace(at, piece.size(), piece.data(), piece.size());
+      at += piece.size();
+    }
+    return IOStatus::OK();
+  }
+
+  // Sets the place of the block that names all others but the index.
+  IOStatus read_footer(BlockPlace& directory) {
+    std::string footer;
+    if (IOStatus status = read(bytes_ - kFooterBytes, kFooterBytes, footer); !status.ok()) return status;
+    ByteReader tail(std::string_view(footer).substr(kFooterBytes - kMagicBytes - kVersionBytes));
+    const uint32_t version = tail.u32();
+    if (version > 5 || version == 0 || tail.u64() != kMagic) return damaged("has the footer of another format");
+    ByteReader in(footer);
+    if (in.u8() != kXxh3) return damaged("has a checksum of another kind");
+    directory = read_place(in);
+    const BlockPlace index = read_place(in);
+    if (in.failed() || !fits(directory) || !fits(index)) return damaged("has a footer that points outside of the file");
+    return IOStatus::OK();
+  }
+
+  bool fits(const BlockPlace& place) const {
+    const uint64_t end = bytes_ - kFooterBytes;
+    return place.offset <= end && place.bytes <= end - place.offset &&
+           kTrailerBytes <= end - place.offset - place.bytes;
+  }
+
+  IOStatus read_block(const BlockPlace& place, std::string& block) {
+    if (!fits(place)) return damaged("names a block outside of the file");
+    if (IOStatus status = read(place.offset, place.bytes + kTrailerBytes, block); !status.ok()) return status;
+    ByteReader trailer(std::string_view(block).substr(place.bytes));
+    const uint8_t compression = trailer.u8();
+    const uint32_t checksum = trailer.u32();
+    block.resize(place.bytes);
+    if (checksum != checksum_of(block, compression)) return damaged("has a block with a wrong checksum");
+    return IOStatus::OK();
+  }
+
+  // Entries share a prefix with the key before; the block ends with its restart points.
+  static std::optional<BlockPlace> find_properties(std::string_view block) {
+    ByteReader in(block);
+    std::string key;
+    while (!in.failed() && !in.at_end()) {
+      const uint64_t shared = in.varint(), own = in.varint(), value_bytes = in.varint();
+      if (shared > key.size()) return std::nullopt;
+      key.resize(shared);
+      key += in.raw(own);
+      ByteReader value(in.raw(value_bytes));
+      if (in.failed() || key != kProperties) continue;
+      const BlockPlace place = read_place(value);
+      return value.failed() ? std::nullopt : std::optional(place);
+    }
+    return std::nullopt;
+  }
+
+  const std::string& path_;
+  rocksdb::FSRandomAccessFile& file_;
+  const uint64_t bytes_;
+};
+
+}  // namespace
+
+IOStatus SortedFileGuard::NewRandomAccessFile(const std::string& path, const rocksdb::FileOptions& options,
+                                              std::unique_ptr<rocksdb::FSRandomAccessFile>* file,
+                                              rocksdb::IODebugContext* debug) {
+  IOStatus status = target()->NewRandomAccessFile(path, options, file, debug);
+  if (!status.ok() || !path.ends_with(".sst")) return status;
+  uint64_t bytes = 0;
+  status = target()->GetFileSize(path, options.io_options, &bytes, debug);
+  if (status.ok()) status = SortedFileEnd(path, **file, bytes).check();
+  if (!status.ok()) file->reset();
+  return status;
+}
+
+}  // namespace fathom::store
