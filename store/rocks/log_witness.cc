@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "store/wal/log_files.h"
 #include "store/wal/replace_env_file.h"
 
 namespace fathom::store {

@@ -9,6 +9,7 @@
 #include "store/rocks/keys.h"
 #include "store/rocks/reconcile.h"
 #include "store/rocks/scan_options.h"
+#include "store/wal/log_losses.h"
 #include "store/wal/log_repair.h"
 #include "store/wal/missing_logs.h"
 
@@ -80,7 +81,7 @@ Result<LossRecord> find_losses(Engine& engine, const LogPlaces& places, const st
   Database& database = *engine.database;
   rocksdb::Env& env = *database.db().GetEnv();
   const uint32_t stage = database.family(Family::kStage)->GetID();
-  Result<std::vector<LogLoss>> found = losses_of(env, places.damaged + "/" + log, stage);
+  Result<std::vector<LogLoss>> found = losses_set_aside(env, places, log, stage);
   if (!found) return found.error();
   Result<std::optional<StagedBatch>> later = first_batch_after(env, places, log, stage);
   if (!later) return later.error();

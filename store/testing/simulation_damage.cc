@@ -74,9 +74,7 @@ RestDamage damage_file(const std::string& directory, std::mt19937_64& random) {
   std::string bytes = read_file(path);
   const size_t sector = at / kSectorBytes * kSectorBytes, size = std::min(kSectorBytes, bytes.size() - sector);
   const std::filesystem::path source = files[random() % files.size()];
-  // Left out: a sector of a log in a log. RocksDB ends the process if a record is there twice (docs/durability.md).
-  const bool may_repeat = path.extension() == ".log" && source.extension() == ".log";
-  const uint64_t kind = random() % (may_repeat ? 2 : 3);
+  const uint64_t kind = random() % 3;
   if (path.extension() == ".log" && random() % 4 == 0) return delete_log(path);
   if (path.filename().string().starts_with("MANIFEST") && random() % 2 == 0) {
     std::filesystem::resize_file(path, at);

@@ -1,7 +1,6 @@
 #include "store/verify/log_replay.h"
 
-#include <rocksdb/write_batch.h>
-
+#include "store/wal/batch_handler.h"
 #include "store/wal/log_scan.h"
 
 namespace fathom::store {
@@ -9,25 +8,24 @@ namespace fathom::store {
 namespace {
 
 // Repeats the entries of a batch for other families.
-class Repeat : public rocksdb::WriteBatch::Handler {
+class Repeat : public BatchHandler {
  public:
   using Handles = std::vector<rocksdb::ColumnFamilyHandle*>;
   explicit Repeat(const Handles& families) : families_(families) {}
 
-  rocksdb::Status PutCF(uint32_t family, const rocksdb::Slice& key, const rocksdb::Slice& value) override {
-    return has(family) ? out.Put(families_[family], key, value) : rocksdb::Status::OK();
+  Status PutCF(uint32_t family, const Slice& key, const Slice& value) override {
+    return has(family) ? out.Put(families_[family], key, value) : Status::OK();
   }
-  rocksdb::Status DeleteCF(uint32_t family, const rocksdb::Slice& key) override {
-    return has(family) ? out.Delete(families_[family], key) : rocksdb::Status::OK();
+  Status DeleteCF(uint32_t family, const Slice& key) override {
+    return has(family) ? out.Delete(families_[family], key) : Status::OK();
   }
-  rocksdb::Status SingleDeleteCF(uint32_t family, const rocksdb::Slice& key) override { return DeleteCF(family, key); }
-  rocksdb::Status DeleteRangeCF(uint32_t family, const rocksdb::Slice& begin, const rocksdb::Slice& end) override {
-    return has(family) ? out.DeleteRange(families_[family], begin, end) : rocksdb::Status::OK();
+  Status SingleDeleteCF(uint32_t family, const Slice& key) override { return DeleteCF(family, key); }
+  Status DeleteRangeCF(uint32_t family, const Slice& begin, const Slice& end) override {
+    return has(family) ? out.DeleteRange(families_[family], begin, end) : Status::OK();
   }
-  rocksdb::Status MergeCF(uint32_t family, const rocksdb::Slice& key, const rocksdb::Slice& value) override {
-    return has(family) ? out.Merge(families_[family], key, value) : rocksdb::Status::OK();
+  Status MergeCF(uint32_t family, const Slice& key, const Slice& value) override {
+    return has(family) ? out.Merge(families_[family], key, value) : Status::OK();
   }
-  void LogData(const rocksdb::Slice&) override {}
 
   rocksdb::WriteBatch out;
 
@@ -57,11 +55,14 @@ class Replay : public LogVisitor {
 
 }  // namespace
 
-Result<> replay_logs(const std::vector<std::string>& logs, rocksdb::DB& db,
+Result<> replay_logs(const std::string& directory, const std::vector<LogState>& logs, rocksdb::DB& db,
                      const std::vector<rocksdb::ColumnFamilyHandle*>& families) {
   Replay replay(db, families);
-  for (const std::string& log : logs) {
-    if (Result<LogSummary> scanned = scan_log(*rocksdb::Env::Default(), log, replay); !scanned) return scanned.error();
+  for (const LogState& log : logs) {
+    if (log.is_missing) continue;
+    const std::string path = directory + "/" + log.name;
+    Result<LogSummary> scanned = scan_log(*rocksdb::Env::Default(), path, replay, log.misplaced);
+    if (!scanned) return scanned.error();
   }
   return {};
 }

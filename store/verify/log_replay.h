@@ -11,11 +11,13 @@
 #include <rocksdb/db.h>
 
 #include "base/result.h"
+#include "store/wal/log_state.h"
 
 namespace fathom::store {
 
-// `families`: by the number that RocksDB's logs use, which is the order of Family.
-Result<> replay_logs(const std::vector<std::string>& logs, rocksdb::DB& db,
+// `directory`: where the logs are; missing ones are skipped. `families`: by the number that RocksDB's logs use, which
+// is the order of Family.
+Result<> replay_logs(const std::string& directory, const std::vector<LogState>& logs, rocksdb::DB& db,
                      const std::vector<rocksdb::ColumnFamilyHandle*>& families);
 
 }  // namespace fathom::store

@@ -51,13 +51,15 @@ DatabaseOptions still_options(const RocksOptions& settings, const std::shared_pt
   return options;
 }
 
-Result<> replay_into(const std::string& path, const DatabaseOptions& options, const std::vector<std::string>& logs) {
+// `from`: where the logs are.
+Result<> replay_into(const std::string& path, const DatabaseOptions& options, const std::string& from,
+                     const std::vector<LogState>& logs) {
   std::vector<rocksdb::ColumnFamilyHandle*> families;
   rocksdb::DB* opened = nullptr;
   const rocksdb::Status status = rocksdb::DB::Open(options.whole, path, options.families, &families, &opened);
   if (!status.ok()) return from_status(status, "open " + path);
   const std::unique_ptr<rocksdb::DB> db(opened);
-  Result<> replayed = replay_logs(logs, *db, families);
+  Result<> replayed = replay_logs(from, logs, *db, families);
   for (rocksdb::ColumnFamilyHandle* family : families) db->DestroyColumnFamilyHandle(family);
   return replayed;
 }
@@ -98,7 +100,7 @@ Result<std::vector<LogLoss>> StoreSource::losses_of_log(const LogState& log) {
   const uint32_t stage = database_ ? database_->family(Family::kStage)->GetID() : static_cast<uint32_t>(Family::kStage);
   if (log.is_missing) return loss_of_missing(log, stage);
   // The damage is in the file itself, not in the copy that RocksDB reads.
-  return losses_of(*rocksdb::Env::Default(), log_places(path_).store + "/" + log.name, stage,
+  return losses_of(*rocksdb::Env::Default(), log_places(path_).store + "/" + log.name, log.range, stage,
                    log.is_cut_short ? LogEnd::kIsComplete : LogEnd::kMayBeIncomplete);
 }
 
@@ -119,11 +121,12 @@ Result<std::string> StoreSource::temporary_path(const std::string& name) {
   return temporary_ + "/" + name;
 }
 
-Result<> StoreSource::copy_damaged(const std::string& name) {
+Result<> StoreSource::copy_damaged(const std::string& name, const RecordNumbers& left_out) {
   const std::string path = log_places(path_).store + "/" + name;
   Result<std::string> copy = temporary_path(name);
   if (!copy) return copy.error();
-  if (Result<Sha256> copied = copy_intact(*rocksdb::Env::Default(), path, *copy); !copied) return copied.error();
+  Result<Sha256> copied = copy_intact(*rocksdb::Env::Default(), path, *copy, left_out);
+  if (!copied) return copied.error();
   files_->replace(path, *copy);
   return {};
 }
@@ -156,11 +159,11 @@ Result<> StoreSource::open_database() {
   if (manifest_->unsynced_from) {
     if (Result<> copied = copy_synced_manifest(); !copied) return copied;
   } else if (manifest_->summary.corrected) {
-    if (Result<> copied = copy_damaged(fs::path(manifest_->path).filename()); !copied) return copied;
+    if (Result<> copied = copy_damaged(fs::path(manifest_->path).filename(), {}); !copied) return copied;
   }
   for (const LogState& log : logs_) {
     if (log.summary.is_whole()) continue;
-    if (Result<> copied = copy_damaged(log.name); !copied) return copied;
+    if (Result<> copied = copy_damaged(log.name, log.misplaced); !copied) return copied;
   }
   Result<std::unique_ptr<Database>> opened = Database::open_read_only(database_settings(path_), live_);
   if (!opened) return opened.error();
@@ -180,11 +183,7 @@ Result<> StoreSource::rebuild_database(const std::string& scratch) {
   const DatabaseOptions options = still_options(settings, live_);
   const rocksdb::Status status = rocksdb::RepairDB(to, options.whole, options.families);
   if (!status.ok()) return from_status(status, "make a manifest of the intact files of " + from);
-  std::vector<std::string> logs;
-  for (const LogState& log : logs_) {
-    if (!log.is_missing) logs.push_back(from + "/" + log.name);
-  }
-  if (Result<> replayed = replay_into(to, options, logs); !replayed) return replayed;
+  if (Result<> replayed = replay_into(to, options, from, logs_); !replayed) return replayed;
   Result<std::unique_ptr<Database>> opened = Database::open_read_only(settings, live_);
   if (!opened) return opened.error();
   database_ = std::move(*opened);

@@ -15,7 +15,8 @@
 #include "store/rocks/database.h"
 #include "store/verify/directory_lock.h"
 #include "store/verify/read_only_files.h"
-#include "store/wal/log_repair.h"
+#include "store/wal/log_losses.h"
+#include "store/wal/log_state.h"
 #include "store/wal/manifest_repair.h"
 
 namespace fathom::store {
@@ -50,7 +51,7 @@ class StoreSource {
   StoreSource(std::string path, DirectoryLock lock);
   Result<> find_logs();
   Result<std::vector<LogLoss>> loss_of_missing(const LogState& log, uint32_t stage) const;
-  Result<> copy_damaged(const std::string& name);
+  Result<> copy_damaged(const std::string& name, const RecordNumbers& left_out);
   Result<> copy_synced_manifest();
   Result<std::string> temporary_path(const std::string& name);
   RocksOptions database_settings(const std::string& path) const;

@@ -14,7 +14,7 @@ namespace {
 // Assembles records from fragments.
 class LogScan {
  public:
-  explicit LogScan(LogVisitor& visitor) : visitor_(visitor) {}
+  LogScan(LogVisitor& visitor, const RecordNumbers& left_out) : visitor_(visitor), left_out_(left_out) {}
 
   Result<> add(std::string_view block, uint64_t offset, bool last) {
     summary_.bytes = offset + block.size();
@@ -47,7 +47,6 @@ class LogScan {
     const bool ends = fragment.type == FragmentType::kFull || fragment.type == FragmentType::kLast;
     if (begins == begun_.has_value()) return add_unexpected(fragment, range, begins);
     if (begins) {
-      if (Result<> reported = report_damage(); !reported) return reported;
       begun_ = range;
       record_.clear();
     }
@@ -67,7 +66,9 @@ class LogScan {
   }
 
   Result<> finish_record(std::string_view record) {
+    if (left_out_.contains(found_++)) return add_damage(*begun_);
     begun_.reset();
+    if (Result<> reported = report_damage(); !reported) return reported;
     ++summary_.records;
     return visitor_.on_record(record);
   }
@@ -92,6 +93,8 @@ class LogScan {
   }
 
   LogVisitor& visitor_;
+  const RecordNumbers& left_out_;
+  size_t found_ = 0;  // intact records
   LogSummary summary_;
   std::optional<LogRange> begun_;   // the record being assembled
   std::optional<LogRange> damage_;  // not reported yet: no intact record followed it
@@ -159,10 +162,11 @@ class SectorReader {
 
 }  // namespace
 
-Result<LogSummary> scan_log(rocksdb::Env& env, const std::string& path, LogVisitor& visitor) {
+Result<LogSummary> scan_log(rocksdb::Env& env, const std::string& path, LogVisitor& visitor,
+                            const RecordNumbers& left_out) {
   Result<std::unique_ptr<SectorReader>> reader = SectorReader::open(env, path);
   if (!reader) return reader.error();
-  LogScan scan(visitor);
+  LogScan scan(visitor, left_out);
   std::string block = (*reader)->block_at(0);
   for (uint64_t offset = 0; !block.empty(); offset += kLogBlockBytes) {
     // A block is the last one if no block follows it.

@@ -5,7 +5,8 @@
 // A log that ends within a record is incomplete: the write of that record had not returned, so it was never
 // acknowledged. Everything else that cannot be read is damage, including zeros at the end: nothing proves that they
 // were never overwritten.
-// What the disk cannot read is damage, unless nothing of the file can be read.
+// What the disk cannot read is damage, unless nothing of the file can be read. So is an intact record that the caller
+// leaves out (record_order.h).
 // Thread safety: none needed. Errors: a file that cannot be read at all; damage is a result.
 #pragma once
 
@@ -17,6 +18,7 @@
 #include <rocksdb/env.h>
 
 #include "base/result.h"
+#include "store/wal/record_order.h"
 
 namespace fathom::store {
 
@@ -35,8 +37,8 @@ class LogVisitor {
 };
 
 struct LogSummary {
-  uint64_t bytes = 0;  // of the file
-  uint64_t records = 0;
+  uint64_t bytes = 0;    // of the file
+  uint64_t records = 0;  // without those left out
   uint64_t damages = 0;
   bool corrected = false;                   // a header had a wrong bit; its record is complete
   std::optional<uint64_t> incomplete_from;  // offset of an incomplete last record
@@ -44,6 +46,7 @@ struct LogSummary {
   bool is_whole() const { return damages == 0 && !corrected && !incomplete_from; }
 };
 
-Result<LogSummary> scan_log(rocksdb::Env& env, const std::string& path, LogVisitor& visitor);
+Result<LogSummary> scan_log(rocksdb::Env& env, const std::string& path, LogVisitor& visitor,
+                            const RecordNumbers& left_out = {});
 
 }  // namespace fathom::store

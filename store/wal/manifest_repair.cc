@@ -138,7 +138,7 @@ Result<> repair_manifest(rocksdb::Env& env, const LogPlaces& places) {
   if (!found->summary.corrected) return {};
   log_error("the manifest " + found->path +
             " had a wrong bit in a header, which is corrected; the damaged file is moved to " + places.damaged);
-  return replace_by_intact_copy(env, places, found->path.substr(places.store.size() + 1));
+  return replace_by_intact_copy(env, places, {.name = found->path.substr(places.store.size() + 1)});
 }
 
 }  // namespace fathom::store

@@ -1,9 +1,9 @@
 // Marks the logs that synced_logs.h lists and that are missing or have no records, and then forgets them.
 //
-// Purpose: the mark of a lost log is the empty file DIR/damaged/NUMBER.log.missing.MANIFEST, from which losses_of()
-// (log_repair.h) derives the loss. Crashes: the marks are durable before a log is forgotten, and a repeated start makes
-// the same marks. A log without intact records is forgotten before an empty copy replaces it. Thread safety: none
-// needed; the caller must hold the store's lock. Errors: failed writes.
+// Purpose: the mark of a lost log is the empty file DIR/damaged/NUMBER.log.missing.MANIFEST, from which
+// losses_set_aside() (log_losses.h) derives the loss. Crashes: the marks are durable before a log is forgotten, and a
+// repeated start makes the same marks. A log without intact records is forgotten before an empty copy replaces it.
+// Thread safety: none needed; the caller must hold the store's lock. Errors: failed writes.
 #pragma once
 
 #include <string_view>

@@ -1,10 +1,10 @@
 #include "store/wal/synced_logs.h"
 
 #include <algorithm>
-#include <charconv>
 #include <sstream>
 
 #include "store/wal/hash_line.h"
+#include "store/wal/log_files.h"
 #include "store/wal/manifest_size.h"
 #include "store/wal/replace_env_file.h"
 
@@ -14,14 +14,6 @@ namespace {
 
 std::string synced_logs_path(const std::string& store) {
   return store + "/synced-logs";
-}
-
-// The number that a text consists of.
-std::optional<uint64_t> whole_number(std::string_view text) {
-  uint64_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto [digits_end, fault] = std::from_chars(text.data(), end, number);
-  return fault == std::errc() && digits_end == end ? std::optional(number) : std::nullopt;
 }
 
 }  // namespace
@@ -58,18 +50,6 @@ std::string SyncedLogs::text(const std::vector<std::string>& manifests) const {
   for (const std::string& manifest : manifests) lines += manifest + "\n";
   for (const uint64_t number : numbers_) lines += std::to_string(number) + "\n";
   return lines + hash_line(lines);
-}
-
-std::optional<uint64_t> log_number(std::string_view name) {
-  constexpr std::string_view kSuffix = ".log";
-  return name.ends_with(kSuffix) ? whole_number(name.substr(0, name.size() - kSuffix.size())) : std::nullopt;
-}
-
-std::string log_name(uint64_t number) {
-  constexpr size_t kDigits = 6;
-  std::string digits = std::to_string(number);
-  if (digits.size() < kDigits) digits.insert(0, kDigits - digits.size(), '0');
-  return digits + ".log";
 }
 
 }  // namespace fathom::store

@@ -39,9 +39,4 @@ class SyncedLogs {
   std::set<uint64_t> numbers_;
 };
 
-// The number of NUMBER.log; nothing for other names.
-std::optional<uint64_t> log_number(std::string_view name);
-// As RocksDB writes it.
-std::string log_name(uint64_t number);
-
 }  // namespace fathom::store

@@ -7,6 +7,7 @@
 
 #include "base/testing/temp_directory.h"
 #include "store/testing/damage.h"
+#include "store/wal/log_files.h"
 
 namespace fathom::store::testing {
 namespace {

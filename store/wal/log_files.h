@@ -1,0 +1,52 @@
+// The names of RocksDB's logs, in the store and where damaged ones are kept.
+//
+// Shapes: NUMBER.log in the store; NUMBER.log.HASH or NUMBER.log.HASH.FIRST-END in DIR/damaged, because a repaired log
+// can be damaged again (docs/formats/wal.md). Thread safety: plain functions. Errors: of listing a directory; a missing
+// one is empty.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <rocksdb/env.h>
+
+#include "base/result.h"
+#include "base/sha256.h"
+#include "store/wal/record_order.h"
+
+namespace fathom::store {
+
+struct LogPlaces {
+  std::string store;    // where RocksDB keeps its logs
+  std::string damaged;  // where damaged logs are kept
+};
+
+struct LogFile {
+  uint64_t number = 0;
+  std::string name;
+};
+
+// The number that a text consists of.
+std::optional<uint64_t> whole_number(std::string_view text);
+
+// The number of NUMBER.log; nothing for other names.
+std::optional<uint64_t> log_number(std::string_view name);
+// As RocksDB writes it.
+std::string log_name(uint64_t number);
+
+// Nothing for other files.
+std::optional<LogFile> log_file(const std::string& name);
+
+// Oldest first. In `directory`, there may be logs that were set aside.
+Result<std::vector<LogFile>> list_logs(rocksdb::Env& env, const std::string& directory);
+// Only those that RocksDB reads.
+Result<std::vector<LogFile>> list_store_logs(rocksdb::Env& env, const std::string& directory);
+
+// `intact`: the hash of the records that stay. `range`: the sequence numbers that are the log's own.
+std::string name_set_aside(const std::string& log, const Sha256& intact, const SequenceRange& range);
+SequenceRange range_in_name(const std::string& name);
+
+}  // namespace fathom::store

@@ -1,0 +1,120 @@
+#include "store/wal/log_state.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "store/wal/log_files.h"
+#include "store/wal/synced_logs.h"
+
+namespace fathom::store {
+
+namespace {
+
+class SequenceReader : public LogVisitor {
+ public:
+  Result<> on_record(std::string_view record) override {
+    sequences.push_back(sequences_of(record));
+    return {};
+  }
+  Result<> on_damage(const LogRange&) override { return {}; }
+
+  LogSequences sequences;
+};
+
+class NullVisitor : public LogVisitor {
+ public:
+  Result<> on_record(std::string_view) override { return {}; }
+  Result<> on_damage(const LogRange&) override { return {}; }
+};
+
+// One log per file, in the same order.
+struct ScannedLogs {
+  std::vector<LogState> states;
+  std::vector<LogSequences> sequences;
+};
+
+// Those of the list that do not exist are missing.
+Result<std::vector<std::string>> names_of_logs(rocksdb::Env& env, const std::string& directory,
+                                               const SyncedLogs& synced) {
+  Result<std::vector<LogFile>> files = list_store_logs(env, directory);
+  if (!files) return files.error();
+  for (const uint64_t number : synced.numbers()) {
+    const std::string name = log_name(number);
+    if (std::ranges::find(*files, name, &LogFile::name) == files->end()) files->push_back({number, name});
+  }
+  std::ranges::sort(*files, {}, &LogFile::number);
+  std::vector<std::string> names;
+  for (const LogFile& file : *files) names.push_back(file.name);
+  return names;
+}
+
+bool is_listed(const SyncedLogs& synced, const std::string& name) {
+  const std::optional<uint64_t> number = log_number(name);
+  return number && synced.numbers().contains(*number);
+}
+
+Result<ScannedLogs> scan_each(rocksdb::Env& env, const std::string& directory, const std::vector<std::string>& names) {
+  ScannedLogs logs;
+  for (const std::string& name : names) {
+    const std::string path = directory + "/" + name;
+    const bool exists = !env.FileExists(path).IsNotFound();
+    SequenceReader reader;
+    Result<LogSummary> found = exists ? scan_log(env, path, reader) : LogSummary();
+    if (!found) return found.error();
+    logs.states.push_back({.name = name, .summary = *found});
+    logs.sequences.push_back(std::move(reader.sequences));
+  }
+  return logs;
+}
+
+// Scans the log again if records of it are in the wrong place.
+Result<> leave_out_misplaced(rocksdb::Env& env, const std::string& directory, const LogSequences& sequences,
+                             const SequenceRange& range, LogState& log) {
+  log.misplaced = misplaced_in(sequences, range);
+  if (log.misplaced.empty()) return {};
+  if (misplaced_in(sequences, SequenceRange()) != log.misplaced) log.range = range;
+  NullVisitor ignore;
+  Result<LogSummary> found = scan_log(env, directory + "/" + log.name, ignore, log.misplaced);
+  if (!found) return found.error();
+  log.summary = *found;
+  return {};
+}
+
+void find_cut_short(std::vector<LogState>& logs) {
+  bool is_later_written = false;
+  for (auto log = logs.rbegin(); log != logs.rend(); ++log) {
+    log->is_cut_short = is_later_written && log->summary.incomplete_from.has_value();
+    is_later_written |= log->summary.records > 0;
+  }
+}
+
+}  // namespace
+
+Result<std::vector<LogState>> scan_logs(rocksdb::Env& env, const std::string& directory) {
+  const SyncedLogs synced = SyncedLogs::read(env, directory);
+  Result<std::vector<std::string>> names = names_of_logs(env, directory, synced);
+  if (!names) return names.error();
+  Result<ScannedLogs> scanned = scan_each(env, directory, *names);
+  if (!scanned) return scanned.error();
+  std::vector<LogState>& logs = scanned->states;
+  const std::vector<SequenceRange> ranges = ranges_of(scanned->sequences);
+  for (size_t at = 0; at < logs.size(); ++at) {
+    Result<> done = leave_out_misplaced(env, directory, scanned->sequences[at], ranges[at], logs[at]);
+    if (!done) return done.error();
+  }
+  find_cut_short(logs);
+  for (LogState& log : logs) {
+    log.is_missing = is_listed(synced, log.name) && log.summary.records == 0 && !log.is_damaged();
+  }
+  return std::move(logs);
+}
+
+Result<LogSequences> read_sequences(rocksdb::Env& env, const std::string& path) {
+  SequenceReader reader;
+  Result<LogSummary> scanned = scan_log(env, path, reader);
+  return scanned ? Result<LogSequences>(std::move(reader.sequences)) : scanned.error();
+}
+
+}  // namespace fathom::store
