@@ -1,5 +1,7 @@
 #include "base/hash.h"
 
+// Most texts are short: a call of the library would take as long as the hash.
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 namespace fathom {

@@ -207,6 +207,10 @@ uint64_t content_hash(const SpanView& span) {
   return hash;
 }
 
+Error damaged() {
+  return corrupt("a stored batch is damaged");
+}
+
 // Of a name that a sender chose; hashed once more, so that no sender can choose what another's content hashes to.
 Hash128 name_hash(const Hash128& name) {
   std::string text = "a batch's given name";
@@ -226,9 +230,16 @@ uint64_t content_hash(const SpanView& span, const ResourceView& resource, const 
 }
 
 Result<BatchPtr> Batch::parse(std::string encoded) {
+  return load(std::move(encoded), Bodies::kChecked);
+}
+
+Result<BatchPtr> Batch::load(std::string encoded, Bodies bodies) {
   std::shared_ptr<Batch> batch(new Batch);
   batch->encoded_ = std::move(encoded);
-  if (Result<> loaded = batch->load(); !loaded) return loaded.error();
+  ByteReader in(batch->encoded_);
+  if (Result<> head = batch->load_head(in); !head) return head.error();
+  if (Result<> shared = batch->load_shared(in); !shared) return shared.error();
+  if (Result<> rows = batch->load_rows(in, bodies); !rows) return rows.error();
   batch->identity_ = batch->given_identity_ ? name_hash(*batch->given_identity_) : hash128(batch->encoded_);
   return BatchPtr(std::move(batch));
 }
@@ -243,7 +254,7 @@ Result<> Batch::load_head(ByteReader& in) {
     int64_t offset = in.svarint();
     clock_ = ClockOffset{offset, in.varint()};
   }
-  if (((flags & kHasIdentity) != 0) != (version == kVersionWithIdentity)) return corrupt("a stored batch is damaged");
+  if (((flags & kHasIdentity) != 0) != (version == kVersionWithIdentity)) return damaged();
   if (flags & kHasIdentity) {
     uint64_t high = in.u64();
     given_identity_ = Hash128{high, in.u64()};
@@ -251,14 +262,12 @@ Result<> Batch::load_head(ByteReader& in) {
   return {};
 }
 
-Result<> Batch::load() {
-  const Error broken = corrupt("a stored batch is damaged");
-  ByteReader in(encoded_);
-  if (Result<> head = load_head(in); !head) return head;
+// The strings, resources and scopes.
+Result<> Batch::load_shared(ByteReader& in) {
   size_t string_count = read_count(in);
   strings_.reserve(string_count);
   for (size_t i = 0; i < string_count; ++i) strings_.push_back(in.string());
-  if (in.failed() || strings_.empty()) return broken;
+  if (in.failed() || strings_.empty()) return damaged();
 
   std::vector<Slice> slices;
   size_t resource_count = read_count(in);
@@ -279,24 +288,27 @@ Result<> Batch::load() {
     scope.dropped_attributes_count = in.varint32();
     scopes_.push_back(scope);
   }
-  if (in.failed()) return broken;
+  if (in.failed()) return damaged();
   for (size_t i = 0; i < resources_.size(); ++i) resources_[i].attributes = view(shared_attributes_, slices[i]);
   for (size_t i = 0; i < scopes_.size(); ++i) {
     scopes_[i].attributes = view(shared_attributes_, slices[resources_.size() + i]);
   }
+  return {};
+}
 
+Result<> Batch::load_rows(ByteReader& in, Bodies bodies) {
   size_t row_count = read_count(in);
   rows_.reserve(std::min(row_count, in.remaining() / 32));
   Scratch scratch;
   for (size_t i = 0; i < row_count; ++i) {
     Row row = read_row(in, encoded_.data(), strings_.size(), resources_.size(), scopes_.size());
-    if (in.failed() || row.trace_id.is_zero() || row.span_id.is_zero()) return broken;
+    if (in.failed() || row.trace_id.is_zero() || row.span_id.is_zero()) return damaged();
     SpanView span = fixed_part(row, strings_[row.name]);
-    if (!valid_span(span)) return broken;
-    if (!decode_body(row, span, scratch)) return broken;
+    if (!valid_span(span)) return damaged();
+    if (bodies == Bodies::kChecked && !decode_body(row, span, scratch)) return damaged();
     rows_.push_back(row);
   }
-  return in.at_end() && !in.failed() ? Result<>() : Result<>(broken);
+  return in.at_end() && !in.failed() ? Result<>() : Result<>(damaged());
 }
 
 bool Batch::decode_body(const Row& row, SpanView& span, Scratch& scratch) const {

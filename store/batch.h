@@ -86,9 +86,14 @@ class Batch {
 
  private:
   friend class BatchBuilder;
+  // Whether the bodies of rows are decoded to check them. The builder has just encoded its own.
+  enum class Bodies { kUnchecked, kChecked };
+
   Batch() = default;
-  Result<> load();
+  static Result<std::shared_ptr<const Batch>> load(std::string encoded, Bodies bodies);
   Result<> load_head(ByteReader& in);
+  Result<> load_shared(ByteReader& in);
+  Result<> load_rows(ByteReader& in, Bodies bodies);
   bool decode_body(const Row& row, SpanView& span, Scratch& scratch) const;
 
   std::string encoded_;

@@ -372,7 +372,7 @@ const LimitCounts& BatchBuilder::limited() const {
 
 BatchPtr BatchBuilder::finish() {
   Impl& impl = *impl_;
-  Result<BatchPtr> batch = Batch::parse(impl.assemble());
+  Result<BatchPtr> batch = Batch::load(impl.assemble(), Batch::Bodies::kUnchecked);
   assert(batch.ok());
   ++impl.finished;
   impl.strings.clear();

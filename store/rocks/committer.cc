@@ -28,13 +28,14 @@ double seconds(uint64_t nano) {
   return static_cast<double>(nano) / kNanosPerSecond;
 }
 
-std::string stage_value(const Batch& batch, uint64_t received_unix_nano) {
-  std::string value;
-  value.reserve(batch.encoded().size() + 8);
-  ByteWriter out(value);
-  out.u64(received_unix_nano);
-  out.raw(batch.encoded());
-  return value;
+// Copies the encoded batch once, into the write.
+void put_staged(rocksdb::ColumnFamilyHandle* stage, uint64_t sequence, const Batch& batch, uint64_t received_unix_nano,
+                rocksdb::WriteBatch& write) {
+  const std::string key = keys::stage(sequence);
+  std::string received;
+  ByteWriter(received).u64(received_unix_nano);
+  const rocksdb::Slice key_part = key, value_parts[] = {received, batch.encoded()};
+  write.Put(stage, {&key_part, 1}, {value_parts, 2});
 }
 
 }  // namespace
@@ -294,7 +295,8 @@ Result<> Committer::write(std::vector<Pending>& group, uint64_t now) {
     return looked_up;
   }
   Database& database = *engine_.database;
-  rocksdb::WriteBatch batch;
+  constexpr size_t kOtherBytes = 1024;  // keys, identities, operations
+  rocksdb::WriteBatch batch(bytes_of(group) + kOtherBytes);
   for (auto& row : engine_.catalogue.take_pending()) unwritten_operations_.push_back(std::move(row));
   for (const auto& [id, row] : unwritten_operations_) {
     batch.Put(database.family(Family::kOperation), keys::operation(id), row);
@@ -304,7 +306,7 @@ Result<> Committer::write(std::vector<Pending>& group, uint64_t now) {
     if (pending.duplicate) continue;
     // A number is never used twice, not even after a failed write: the failed one may yet turn up at the next start.
     pending.sequence = next_sequence_++;
-    batch.Put(database.family(Family::kStage), keys::stage(pending.sequence), stage_value(*pending.batch, now));
+    put_staged(database.family(Family::kStage), pending.sequence, *pending.batch, now, batch);
     identities_.remember(pending.batch->identity(), pending.sequence, now, batch);
   }
   if (batch.Count() == 0) return {};
@@ -347,12 +349,16 @@ bool Committer::hot_is_full() const {
   return hot_->row_count() >= engine_.options.segment_spans || hot_->encoded_bytes() >= segment_limit();
 }
 
+uint64_t Committer::bytes_of(const std::vector<Pending>& group) {
+  uint64_t bytes = 0;
+  for (const Pending& pending : group) bytes += pending.batch->encoded().size();
+  return bytes;
+}
+
 // What a group takes in the log, and again when the log's rows are flushed, must be free beyond the reserve.
 bool Committer::room_on_disk(const std::vector<Pending>& group) {
   std::optional<DiskSpace> space = measure_disk(engine_);
-  uint64_t bytes = 0;
-  for (const Pending& pending : group) bytes += pending.batch->encoded().size();
-  if (!space || space->has_room_for(2 * bytes)) return true;
+  if (!space || space->has_room_for(2 * bytes_of(group))) return true;
   refuse_writes(engine_, *space);
   return false;
 }

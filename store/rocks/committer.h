@@ -73,6 +73,7 @@ class Committer {
   void end_here();
   bool has_work() const { return stopping_ || rotate_wanted_ || task_ || !queue_.empty(); }
   bool has_room_in_memory() const;
+  static uint64_t bytes_of(const std::vector<Pending>& group);
   void run();
   void rotate_if_wanted();
   bool take_group(std::vector<Pending>& group);
