@@ -1,9 +1,9 @@
-"""Compiles every source and header alone, without generating code, and caches which passed: compile_alone.py BUILD_DIR [-j N]
+"""Compiles every source and header alone, without generating code, and caches which passed: compile_alone.py BUILD_DIR [-j N] [--seconds N]
 
 The builds compile sources in unity batches, where a source can use a header that only its neighbour includes. Here each
 source, tests included, must compile by itself, and so must each header. A header that some source includes first is
 compiled with that source; the others are compiled as sources. A file is compiled again when its text, a header that it
-includes or its flags change (passed_cache.py).
+includes or its flags change (passed_cache.py). With --seconds, the rest is left to a later run when that time is over.
 
 Parsing other projects' headers takes most of the time. Two kinds of them are precompiled:
 - PRECOMPILED, for a source that includes them before any declaration of this repository. This changes nothing.
@@ -15,6 +15,7 @@ Parsing other projects' headers takes most of the time. Two kinds of them are pr
 import argparse
 import concurrent.futures
 import functools
+import math
 import pathlib
 import subprocess
 import sys
@@ -35,6 +36,7 @@ def arguments():
     parser = argparse.ArgumentParser(description="Compiles every source that changed since it passed, each alone.")
     parser.add_argument("build", type=pathlib.Path, help="a configured build directory with generated headers")
     parser.add_argument("-j", dest="jobs", type=int, default=1, help="processes at a time (default 1)")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="begin no file after this time (default: no limit)")
     return parser.parse_args()
 
 
@@ -111,14 +113,18 @@ def main():
     units = unique_by_source(units_of(options.build.resolve(), lambda source: True))
     units += headers_of(units, cache.includes)
     pending = [unit for unit in units if not cache.has(unit)]
-    failed = 0
     with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         precompiled = Precompiled(scratch, cache.includes)
-        for output in pool.map(lambda unit: compile_unit(unit, cache, precompiled), pending):
-            failed += bool(output)
-            print(output, end="", flush=True)
-    seconds = time.monotonic() - started
-    print(f"sources alone: {len(pending)} of {len(units)} sources and headers compiled in {seconds:.0f} s, {failed} failed")
+        def compile_in_time(unit):
+            return compile_unit(unit, cache, precompiled) if time.monotonic() < started + options.seconds else None
+        outputs = list(pool.map(compile_in_time, pending))
+    failed = [output for output in outputs if output]
+    left = outputs.count(None)
+    print("".join(failed), end="")
+    print(f"sources alone: {len(pending) - left} of {len(units)} sources and headers compiled in "
+          f"{time.monotonic() - started:.0f} s, {len(failed)} failed")
+    if left > 0:
+        print(f"sources alone: {left} are left to a later run, because the time was over")
     return 1 if failed else 0
 
 
