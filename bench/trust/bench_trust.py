@@ -26,6 +26,8 @@ AT_MOST = {
     "trust.endless_trace_rss_mib": 512,
     "trust.slowest_beside_endless_ms_p99": 20,
     "trust.fair_query_ms_p99": 50,
+    "trust.verify_rss_mib": 512,
+    "trust.repair_rss_mib": 512,
     "ingest.one_exporter_ack_over_fdatasync": 2,
 }
 AT_LEAST = {"trust.flips_handled_pct": 100}

@@ -2,7 +2,8 @@
 
 Starts a fathom-server with default limits in a directory of its own. Two processes send the spans of one trace over
 OTLP/HTTP, another one sends ordinary traces, and a fourth one queries the slowest 20 traces of the last hour at a steady
-rate. When everything is sealed, the server is restarted, and the trace is read page by page. A wrong answer is a failure.
+rate. When everything is sealed, the server is restarted, and the trace is read page by page. Then the directory is verified and
+repaired. A wrong answer is a failure.
 """
 
 import http.client
@@ -20,8 +21,8 @@ import time
 
 from bench_trust import PartFailed
 
-FIGURES = ["trust.endless_trace_rss_mib", "trust.slowest_beside_endless_ms_p99"]
-TARGETS = ["fathom-server"]
+FIGURES = ["trust.endless_trace_rss_mib", "trust.slowest_beside_endless_ms_p99", "trust.verify_rss_mib", "trust.repair_rss_mib"]
+TARGETS = ["fathom-server", "fathom-store"]
 SPANS = 10_000_000
 QUICK_SPANS = 1_000_000
 SPANS_PER_SECOND = 60_000
@@ -237,6 +238,23 @@ def read_pages(server):
             return spans, latencies
 
 
+def run_store(programs, verb, *directories):
+    """(seconds, peak memory in MiB) of a check or repair that finds nothing damaged."""
+    began = time.monotonic()
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen([programs / "fathom-store", verb, *directories], stdout=said, stderr=said)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        seconds = time.monotonic() - began
+        said.seek(0)
+        text = said.read().decode()
+    if process.returncode != 0:
+        raise PartFailed(f"fathom-store {verb} ended with {process.returncode}: {text[-300:]}")
+    if seconds > 10 and " % of " not in text:
+        raise PartFailed(f"fathom-store {verb} showed no progress in {seconds:.0f} s")
+    return seconds, used.ru_maxrss / 1024
+
+
 class EndlessTrace:
     """Two runs of a server: one that takes the trace, and one that answers it."""
 
@@ -290,6 +308,13 @@ class EndlessTrace:
         self.latencies += load.stop()
         self.stop_server()
 
+    def check(self):
+        repaired = self.data.with_name("repaired")
+        for verb, directories in (("verify", [self.data]), ("repair", [self.data, repaired])):
+            seconds, mib = run_store(self.programs, verb, *directories)
+            self.figures[f"trust.{verb}_s"], self.figures[f"trust.{verb}_rss_mib"] = seconds, mib
+        run_store(self.programs, "verify", repaired)
+
     def close(self):
         for worker in multiprocessing.active_children():
             worker.terminate()
@@ -300,6 +325,7 @@ class EndlessTrace:
         try:
             self.store()
             self.read()
+            self.check()
         finally:
             self.close()
         return {"trust.endless_trace_rss_mib": max(self.peaks),
