@@ -48,6 +48,12 @@ Result<ClosedLoop> run_closed_loop(const std::string& target, const Workload& wo
   return result;
 }
 
+// Returns its address.
+Result<std::string> start_sink(ChildProcess& sink, const std::vector<std::string>& command) {
+  auto line = sink.start({command, {}, "/dev/null"});
+  return line ? address_in(*line, "otlp_grpc") : line.error();
+}
+
 }  // namespace
 
 Result<Throughput> measure_throughput(const ServerOptions& options, Shape shape, uint64_t seed, uint64_t spans) {
@@ -77,27 +83,34 @@ Result<AckLatency> measure_ack(const std::string& otlp_grpc, uint64_t seed, doub
   return AckLatency{spans_per_s, client.counts().refused, client.counts().ack};
 }
 
-Result<OneExporter> measure_one_exporter(const ServerOptions& options, uint64_t seed, uint64_t requests) {
+Result<OneExporter> measure_one_exporter(const ServerOptions& options, const std::vector<std::string>& sink_command,
+                                         uint64_t seed, uint64_t requests) {
   constexpr uint32_t kSpans = 100;
   auto server = Server::start(options);
   if (!server) return server.error();
+  ChildProcess sink;
+  auto sink_address = start_sink(sink, sink_command);
+  if (!sink_address) return sink_address.error();
   const uint64_t traces = requests * kSpans / kPositions + 1;
   Workload workload(Shape::kShop, seed, past_schedule(traces));
   Exporters exporters(workload, 0, traces, {}, kSpans);
-  LoadClient client({(*server)->otlp_grpc(), 1, 1});
+  LoadClient client({(*server)->otlp_grpc(), 1, 1}), sink_client({*sink_address, 1, 1});
   SyncedFile file((*server)->data_directory() + "/..");
   OneExporter result;
   ExportRequest request;
   for (uint64_t sent = 0; sent < requests && exporters.next(request) && client.counts().failed == 0; ++sent) {
     result.request_bytes = request.head.size() + request.body.size();
-    client.send(request, now_monotonic_nano());
-    client.drain();
+    for (LoadClient* each : {&client, &sink_client}) {
+      each->send(request, now_monotonic_nano());
+      each->drain();
+    }
     std::optional<uint64_t> took_nano = file.append_nano(result.request_bytes);
     if (!took_nano) return unavailable("cannot append to a file beside the data directory");
     result.sync.record(*took_nano);
   }
   if (client.counts().failed != 0) return internal("a request failed: " + client.counts().first_failure);
   result.ack = client.counts().ack;
+  result.dropped = sink_client.counts().ack;
   return result;
 }
 
@@ -125,9 +138,7 @@ Result<Overload> measure_overload(const ServerOptions& options, uint64_t seed, d
 
 Result<GrpcFloor> measure_grpc_floor(const std::vector<std::string>& sink_command, uint64_t spans) {
   ChildProcess sink;
-  auto line = sink.start({sink_command, {}, "/dev/null"});
-  if (!line) return line.error();
-  auto target = address_in(*line, "otlp_grpc");
+  auto target = start_sink(sink, sink_command);
   if (!target) return target.error();
   double cpu_before = sink.cpu_seconds();
   uint64_t traces = spans / kPositions;

@@ -88,8 +88,8 @@ Result<Decoded> Ingest::decode(Encoding encoding, std::string_view body, const S
 
 void Ingest::submit(Transport transport, Encoding encoding, std::string_view body, Reservation wire, Done done,
                     const Stamp& stamp) {
-  yield_to_questions();
-  ++under_way_;
+  // Not for a single exporter that waits for each answer: its requests come one at a time and are short.
+  if (++under_way_ > 1) yield_to_questions();
   metrics_.received(transport, body.size());
   Reservation memory = open();
   Result<Decoded> decoded = decode(encoding, body, stamp, memory);

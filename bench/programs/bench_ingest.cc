@@ -47,12 +47,13 @@ class IngestBench {
  private:
   bool selected(std::string_view step) const { return options_.selects("--steps", step); }
   uint64_t seed() const { return options_.number("--seed"); }
+  static std::vector<std::string> sink_command() { return {beside_this_program("bench-ingest"), "sink"}; }
 
   Result<> floors() {
     if (!selected("floor")) return {};
     Latencies sync = measure_fdatasync(server_.work_directory, 500, kFsyncFloorBytes);
     report_.add("floor.fdatasync_128k_ms_p99", sync.p99_ms(), "append 128 KiB, fdatasync");
-    auto floor = measure_grpc_floor({beside_this_program("bench-ingest"), "sink"}, kGrpcFloorSpans);
+    auto floor = measure_grpc_floor(sink_command(), kGrpcFloorSpans);
     if (!floor) return floor.error();
     report_.add("floor.grpc_discard_spans_per_s_per_core", floor->spans_per_s_per_core, "a gRPC server that drops all");
     report_.add("floor.grpc_discard_spans_per_s", floor->spans_per_s, "by the wall; the generator included");
@@ -110,13 +111,17 @@ class IngestBench {
 
   Result<> one_exporter() {
     if (!selected("one")) return {};
-    auto result = measure_one_exporter(server_, seed(), kOneExporterRequests);
+    auto result = measure_one_exporter(server_, sink_command(), seed(), kOneExporterRequests);
     if (!result) return result.error();
     const std::string how = std::to_string(kOneExporterRequests) + " requests of 100 spans, one at a time";
     report_.add("ingest.one_exporter_ack_ms_p50", result->ack.p50_ms(), how);
     report_.add("floor.one_exporter_fdatasync_ms_p50", result->sync.p50_ms(),
                 "append " + std::to_string(result->request_bytes) + " bytes, fdatasync; between the requests");
+    report_.add("floor.one_exporter_drop_ms_p50", result->dropped.p50_ms(),
+                "a gRPC server that drops the same requests");
     report_.add("ingest.one_exporter_ack_over_fdatasync", result->ratio(), "p50 over p50");
+    report_.add("floor.one_exporter_ack_over_fdatasync", result->least_ratio(),
+                "of a server that only receives and syncs");
     report_.add("ingest.one_exporter_spans_per_s", 100e3 / result->ack.p50_ms(), "");
     return {};
   }
