@@ -290,6 +290,44 @@ TEST_P(RocksUpgradeDamage, ThatLostAPartIsFound) {
   expect_unchanged_and_revertible();
 }
 
+TEST_P(RocksUpgradeDamage, ThatLostAFileIsFound) {
+  const std::string store = rig_.path() + "/before-upgrade/store";
+  std::vector<fs::path> kept;
+  for (const auto& entry : fs::directory_iterator(store)) kept.push_back(entry.path());
+  ASSERT_GT(kept.size(), 3u);
+  for (const fs::path& file : kept) {
+    SCOPED_TRACE(file);
+    fs::rename(file, rig_.path() + "/lost");
+    expect_rejected(file.string() + " is missing");
+    fs::rename(rig_.path() + "/lost", file);
+  }
+  expect_unchanged_and_revertible();
+}
+
+TEST_P(RocksUpgradeDamage, ThatCutOffAFileIsFound) {
+  for (const auto& entry : fs::directory_iterator(rig_.path() + "/before-upgrade/store")) {
+    const std::string path = entry.path();
+    if (path.ends_with(".sst")) continue;  // the newer store has it, too
+    std::ostringstream bytes;
+    bytes << std::ifstream(path, std::ios::binary).rdbuf();
+    if (bytes.str().empty()) continue;
+    fs::resize_file(path, bytes.str().size() - 1);
+    expect_rejected(path + " has " + std::to_string(bytes.str().size() - 1) + " bytes instead of");
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes.str();
+  }
+  expect_unchanged_and_revertible();
+}
+
+TEST_P(RocksUpgradeDamage, OfTheListOfFilesIsFound) {
+  const std::string list = rig_.path() + "/before-upgrade/files";
+  std::ostringstream bytes;
+  bytes << std::ifstream(list, std::ios::binary).rdbuf();
+  std::ofstream(list, std::ios::binary | std::ios::trunc) << bytes.str().substr(1);
+  expect_rejected(list + " is damaged");
+  std::ofstream(list, std::ios::binary | std::ios::trunc) << bytes.str();
+  expect_unchanged_and_revertible();
+}
+
 // After each step of the revert.
 TEST_P(RocksUpgradeDamage, ThatLostAPartIsFoundWhileItIsReverted) {
   const std::vector<std::string> parts = {"store", "captures", "tracepoint-rules"};

@@ -10,6 +10,7 @@
 #include "base/sync_directory.h"
 #include "base/time.h"
 #include "store/rocks/data_directory.h"
+#include "store/rocks/kept_files.h"
 #include "store/rocks/upgrade_manifest.h"
 
 namespace fathom::store {
@@ -130,7 +131,7 @@ Result<> check_parts_of(const std::string& path, const std::string& backup, cons
     if (!exists(kept) && !is_restored) return corrupt(kept + " is missing");
     is_earlier_kept |= exists(kept);
   }
-  return {};
+  return check_kept_files(path + backup);
 }
 
 // What must be true before a revert removes anything.
@@ -174,6 +175,7 @@ Result<> begin_upgrade(const std::string& path, int from, int to, uint64_t now_u
     parts.insert(part);
     if (Result<> go_on = step(at_step, "kept " + part); !go_on) return go_on;
   }
+  if (Result<> listed = write_kept_files(path + kPartial); !listed) return listed;
   const PendingUpgrade upgrade{.from = from, .to = to, .made_unix_nano = now_unix_nano};
   if (Result<> written = write_upgrade_manifest(path + kPartial, {upgrade, parts}); !written) return written;
   if (Result<> go_on = step(at_step, "manifest"); !go_on) return go_on;
