@@ -33,7 +33,8 @@ bool is_ascending(const std::vector<Place>& places) {
   return broken == places.end();
 }
 
-// Of all chains of the same length, the one with the lowest end is continued.
+// Of all chains of the same length, the one with the lowest end is continued; of equal ends the later one, because
+// RocksDB does not read a stray copy of a log under a number that it has passed.
 std::vector<Place> longest_chain(const std::vector<Place>& places) {
   constexpr size_t kNone = std::numeric_limits<size_t>::max();
   std::vector<size_t> last_of_length;  // [n]: the last place of the best chain with n + 1 places
@@ -44,7 +45,7 @@ std::vector<Place> longest_chain(const std::vector<Place>& places) {
     if (longer != last_of_length.begin()) previous[at] = *std::prev(longer);
     if (longer == last_of_length.end()) {
       last_of_length.push_back(at);
-    } else if (end_of(at) < end_of(*longer)) {
+    } else if (end_of(at) <= end_of(*longer)) {
       *longer = at;
     }
   }

@@ -68,6 +68,10 @@ TEST(RecordOrder, FindsALogOfWhichAllRecordsAreElsewhere) {
   EXPECT_EQ(misplaced_in_all({log_of({1, 2, 3}), log_of({1, 2}), log_of({4, 5})}), (Misplaced{{}, {0, 1}, {}}));
 }
 
+TEST(RecordOrder, OfTwoEqualLogsTheLaterOneStays) {
+  EXPECT_EQ(misplaced_in_all({log_of({1, 2, 3}), log_of({1, 2, 3})}), (Misplaced{{0, 1, 2}, {}}));
+}
+
 TEST(RecordOrder, FindsWhatIsNoWriteBatch) {
   rocksdb::WriteBatch batch;
   ASSERT_TRUE(batch.Put("key", "value").ok());
