@@ -224,6 +224,27 @@ TEST_F(RocksLogDamage, ALogThatCannotBeReadAtAllStopsTheStart) {
   EXPECT_EQ(missing_traces().size(), 0u);
 }
 
+// DIR/store may be a mounted disk, or a symbolic link to one.
+TEST_F(RocksLogDamage, IsRepairedOnAFileSystemOfItsOwn) {
+  const std::string path = log(), damaged = read_file(path);
+  flip(path, std::filesystem::file_size(path) / 3);
+  rig_.disk().separate_directories(true);
+  ASSERT_EQ(rig_.open(), "");
+  EXPECT_EQ(missing_traces().size(), 1u);
+  EXPECT_EQ(set_aside(), 1u);
+  for (const auto& kept : std::filesystem::directory_iterator(rig_.path() + "/damaged")) {
+    EXPECT_EQ(kept.file_size(), damaged.size());
+  }
+}
+
+TEST_F(RocksLogDamage, AFullDiskNamesTheWaysOut) {
+  flip(log(), std::filesystem::file_size(log()) / 3);
+  rig_.disk().set_free_bytes(100);
+  const std::string fault = rig_.open();
+  EXPECT_NE(fault.find("delete a file of another program"), std::string::npos) << fault;
+  EXPECT_NE(fault.find("fathom store repair " + rig_.path() + " NEW_DIR"), std::string::npos) << fault;
+}
+
 // Every start runs out of space a little later than the one before.
 TEST_F(RocksLogDamage, RepairSurvivesCrashes) {
   flip(log(), std::filesystem::file_size(log()) / 3);

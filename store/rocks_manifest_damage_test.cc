@@ -215,5 +215,21 @@ TEST_F(RocksManifestEnd, IsDamagedWhereItsSizeIsNotKnown) {
   EXPECT_NE(rig_.open(), "");
 }
 
+// The disk has damaged both. An incomplete end may then be anything.
+TEST_F(RocksManifestDamage, RejectsAnIncompleteEndWhoseSizeIsDamaged) {
+  for (const std::string& size : {std::string(), std::string(80, '\0'), std::string("MANIFEST-000005 1\n")}) {
+    write_file(store() + "/manifest-size", size);
+    const std::string bytes = read_file(manifest());
+    write_file(manifest(), bytes.substr(0, bytes.size() - 10));
+    const auto opened = RocksStore::open(rig_.options());
+    ASSERT_FALSE(opened.ok());
+    EXPECT_EQ(opened.error().code, ErrorCode::kCorrupt);
+    EXPECT_NE(opened.error().message.find("fathom store repair " + rig_.path()), std::string::npos);
+    write_file(manifest(), bytes);
+  }
+  ASSERT_EQ(rig_.open(), "") << "a damaged size alone costs nothing";
+  expect_both_traces();
+}
+
 }  // namespace
 }  // namespace fathom::store::testing

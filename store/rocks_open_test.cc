@@ -101,7 +101,7 @@ TEST_F(RocksOpen, ANewerVersionIsRefusedByName) {
 TEST_F(RocksOpen, AVersionThatIsNoNumberIsDamage) {
   for (const char* text : {"fathom", "0", "-1", "1x", "99999999999999999999"}) {
     write_version(text);
-    expect_corrupt("does not hold a version");
+    expect_corrupt("does not hold a version; run 'fathom store repair " + rig_.path());
   }
 }
 

@@ -8,6 +8,7 @@
 #include "store/rocks/database.h"
 #include "store/rocks/keys.h"
 #include "store/testing/capture_builder.h"
+#include "store/testing/damage.h"
 #include "store/testing/rocks_rig.h"
 
 namespace fathom::store::testing {
@@ -43,6 +44,14 @@ class RocksReconcile : public ::testing::Test {
       std::ofstream(entry.path(), std::ios::binary | std::ios::trunc) << std::string(size, '\xff');
     }
   }
+  void cut_logs(uint64_t bytes) {
+    for (const auto& entry : fs::directory_iterator(rig_.path() + "/store")) {
+      if (entry.path().extension() != ".log" || entry.file_size() < bytes) continue;
+      fs::resize_file(entry.path(), entry.file_size() - bytes);
+    }
+  }
+  // Where the content of the first capture is kept.
+  fs::path content_aside() const { return rig_.path() + "/damaged/captures/" + sha256(test_content(1, 5000)).hex(); }
   std::vector<std::string> operations() {
     QueryBudget budget;
     auto found = rig_.store().operations({}, std::nullopt, budget);
@@ -207,10 +216,46 @@ TEST_F(RocksReconcile, KeepsContentsOfLostCapturesAside) {
   destroy_logs();
   ASSERT_EQ(rig_.open(), "");
   EXPECT_EQ(metric("fathom_lost_captures_total") - lost_before, 1u);
-  const fs::path aside = rig_.path() + "/damaged/captures/" + sha256(test_content(1, 5000)).hex();
-  EXPECT_EQ(fs::file_size(aside), 5000u);
+  EXPECT_EQ(fs::file_size(content_aside()), 5000u);
   ASSERT_EQ(rig_.reopen(), "");
   EXPECT_EQ(metric("fathom_lost_captures_total") - lost_before, 1u) << "counted once";
+}
+
+TEST_F(RocksReconcile, KeepsContentsAsideOnAnotherFileSystem) {
+  ASSERT_EQ(send(rig_.store().captures(), test_capture(1), test_content(1, 5000)).outcome, AppendOutcome::kDurable);
+  rig_.close();
+  destroy_logs();
+  rig_.disk().separate_directories(true);
+  ASSERT_EQ(rig_.open(), "");
+  EXPECT_EQ(fs::file_size(content_aside()), 5000u);
+}
+
+// A file is in the way of the directory.
+TEST_F(RocksReconcile, KeepsContentsThatCannotBeMovedUntilTheyCan) {
+  const uint64_t lost_before = metric("fathom_lost_captures_total");
+  ASSERT_EQ(send(rig_.store().captures(), test_capture(1), test_content(1, 5000)).outcome, AppendOutcome::kDurable);
+  rig_.close();
+  destroy_logs();
+  fs::create_directories(content_aside().parent_path().parent_path());
+  write_file(content_aside().parent_path(), "in the way");
+  ASSERT_EQ(rig_.open(), "");
+  EXPECT_EQ(metric("fathom_lost_captures_total") - lost_before, 1u);
+  ASSERT_EQ(rig_.reopen(), "");
+  fs::remove(content_aside().parent_path());
+  ASSERT_EQ(rig_.reopen(), "");
+  EXPECT_EQ(fs::file_size(content_aside()), 5000u);
+}
+
+// The capture may have been acknowledged: the end of the log may also be missing because the disk lost it.
+TEST_F(RocksReconcile, KeepsContentsAsideIfTheLogWasCut) {
+  const uint64_t lost_before = metric("fathom_lost_captures_total");
+  append(test_span(1, 1, 0, 10));
+  ASSERT_EQ(send(rig_.store().captures(), test_capture(1), test_content(1, 5000)).outcome, AppendOutcome::kDurable);
+  rig_.close();
+  cut_logs(20);
+  ASSERT_EQ(rig_.open(), "");
+  EXPECT_EQ(fs::file_size(content_aside()), 5000u);
+  EXPECT_EQ(metric("fathom_lost_captures_total") - lost_before, 0u) << "it may never have been acknowledged";
 }
 
 TEST_F(RocksReconcile, RebuildsTheIndexOfCaptures) {

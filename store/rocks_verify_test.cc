@@ -177,6 +177,19 @@ TEST(RocksVerifyVersions, DirectoriesOfAllVersionsAreIntact) {
   }
 }
 
+TEST_F(RocksVerify, NoticesDamagedWitnesses) {
+  for (const char* name : {"manifest-size", "synced-logs"}) {
+    const std::string path = rig_.path() + "/store/" + name, bytes = read_file(path);
+    for (const std::string& damaged : {std::string(), std::string(bytes.size(), '\0'), bytes.substr(1), bytes + "x"}) {
+      write_file(path, damaged);
+      Findings findings;
+      ASSERT_TRUE(verify_store(rig_.path(), findings).ok());
+      EXPECT_NE(damages_text(findings).find("manifest: " + path), std::string::npos) << damages_text(findings);
+    }
+    write_file(path, bytes);
+  }
+}
+
 // docs/durability.md and the help text list what no other file names.
 TEST_F(RocksVerify, DoesNotNoticeWhatItsHelpLists) {
   fs::remove(rig_.path() + "/store/manifest-size");

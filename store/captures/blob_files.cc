@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "store/rocks/database.h"
+#include "store/wal/replace_env_file.h"
 
 namespace fathom::store {
 
@@ -112,7 +113,7 @@ std::string BlobFiles::aside_path(const Sha256& hash) const {
 Result<> BlobFiles::set_aside(const Sha256& hash) {
   rocksdb::Status status = env_.CreateDirIfMissing(data_directory_ + "/damaged");
   if (status.ok()) status = env_.CreateDirIfMissing(data_directory_ + "/damaged/captures");
-  if (status.ok()) status = env_.RenameFile(path_of(hash), aside_path(hash));
+  if (status.ok()) status = move_env_file(env_, path_of(hash), aside_path(hash));
   return done(status, "move a capture's content aside");
 }
 

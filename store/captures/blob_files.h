@@ -67,6 +67,7 @@ class BlobFiles {
   // Moves a content to DIR/damaged/captures.
   Result<> set_aside(const Sha256& hash);
   std::string aside_path(const Sha256& hash) const;
+  std::string path_of(const Sha256& hash) const;
   // At most `size` bytes. kNotFound: there is no such file.
   Result<std::string> read(const Sha256& hash, uint64_t offset, size_t size) const;
   // kNotFound: there is no such file.
@@ -76,7 +77,6 @@ class BlobFiles {
 
  private:
   std::string bucket_path(uint8_t bucket) const;
-  std::string path_of(const Sha256& hash) const;
   Result<> sync_directory(const std::string& path);
 
   rocksdb::Env& env_;

@@ -54,6 +54,8 @@ class CaptureKeeper {
   Result<> count_rows();
   Result<> compare_files(uint8_t bucket);
   Result<> remove_orphan(const Sha256& hash);
+  bool keeps_contents() const { return after_damage_ || engine_.database->log_was_cut(); }
+  Result<> set_unchecked();
   Result<> keep_to_budget();
   AppendResult keep_again(const CaptureInfo& stored, const CaptureInfo& info, BlobWriter& content);
   Result<> place(const Sha256& hash, BlobWriter& content);
@@ -73,6 +75,7 @@ class CaptureKeeper {
   BlobFiles files_;
   CaptureTable table_;
   mutable std::mutex mutex_;   // whoever changes rows or named files
+  bool all_moved_ = true;      // every content that lost its rows in damage
   bool after_damage_ = false;  // damage to the log may have destroyed rows; constant after recover()
   uint64_t captures_ = 0;
   uint64_t bytes_ = 0;

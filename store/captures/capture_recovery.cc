@@ -28,6 +28,8 @@ Result<> CaptureKeeper::recover() {
   captures_damaged().set(static_cast<int64_t>(damaged_.size()));
   show();
   if (Result<> kept = keep_to_budget(); !kept) return kept;
+  // The next start would remove a content that is still here.
+  if (!all_moved_) return set_unchecked();
   return after_damage_ ? set_checked() : Result<>();
 }
 
@@ -39,6 +41,13 @@ Result<bool> CaptureKeeper::is_unchecked() const {
       database.db().Get(rocksdb::ReadOptions(), database.family(Family::kDefault), keys::kCapturesUnchecked, &value);
   if (!status.ok() && !status.IsNotFound()) return from_status(status, "read the data directory");
   return status.ok();
+}
+
+Result<> CaptureKeeper::set_unchecked() {
+  rocksdb::WriteBatch batch;
+  batch.Put(engine_.database->family(Family::kDefault), keys::kCapturesUnchecked, "");
+  if (Result<> written = write(batch); !written) log_warning(written.error().message);
+  return {};
 }
 
 Result<> CaptureKeeper::set_checked() {
@@ -81,19 +90,28 @@ Result<> CaptureKeeper::compare_files(uint8_t bucket) {
   if (!read) return read;
   for (const Sha256& hash : *files) {
     if (referred.contains(hash)) continue;
-    if (Result<> removed = remove_orphan(hash); !removed) log_warning(removed.error().message);
+    if (Result<> removed = remove_orphan(hash); !removed) {
+      log_warning(removed.error().message);
+      all_moved_ &= !keeps_contents();
+    }
   }
   return {};
 }
 
-// Removes a content without rows. After damage to the log it may be all that is left of a capture: it is kept aside.
+// Removes a content without rows. After damage to the log, or if the log was cut, it may be all that is left of a
+// capture: it is kept aside.
 Result<> CaptureKeeper::remove_orphan(const Sha256& hash) {
-  Result<> removed = after_damage_ ? files_.set_aside(hash) : files_.remove(hash);
-  if (!removed) return removed;
   (after_damage_ ? lost_captures() : orphaned_contents()).add();
-  if (after_damage_)
-    log_error("damage to the log destroyed the rows of a capture; its content is kept as " + files_.aside_path(hash));
-  return {};
+  if (!keeps_contents()) return files_.remove(hash);
+  Result<> moved = files_.set_aside(hash);
+  const std::string kept = "; its content is kept as " + (moved ? files_.aside_path(hash) : files_.path_of(hash));
+  if (after_damage_) {
+    log_error("damage to the log destroyed the rows of a capture" + kept);
+  } else {
+    log_warning("a capture has no rows, because a crash interrupted its write, or the disk lost the end of the log" +
+                kept);
+  }
+  return moved;
 }
 
 // The budget may have become smaller since.

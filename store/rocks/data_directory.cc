@@ -12,6 +12,7 @@
 #include "base/directory_cure.h"
 #include "store/clock/clock_keeper.h"
 #include "store/rocks/upgrade_backup.h"
+#include "store/wal/repair_advice.h"
 #include "store/wal/replace_env_file.h"
 
 namespace fathom::store {
@@ -95,7 +96,10 @@ Result<int> parse_version(const std::string& path, const std::string& text) {
   int version = 0;
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), version);
   if (fault == std::errc() && end == text.data() + text.size() && version >= 1) return version;
-  return corrupt(version_path(path) + " does not hold a version; is " + path + " a data directory?");
+  std::error_code ignored;
+  const bool has_store = fs::exists(path + "/store/CURRENT", ignored);
+  return corrupt(version_path(path) + " does not hold a version" +
+                 (has_store ? repair_advice(path) : "; is " + path + " a data directory?"));
 }
 
 int fault_of(const rocksdb::Status& status) {

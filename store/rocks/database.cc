@@ -67,16 +67,19 @@ Error open_error(const rocksdb::Status& status, const std::string& path) {
 }
 
 // Holds RocksDB's lock, because another process may have the store open.
-Result<> repair_logs_alone(rocksdb::Env& env, const std::string& path) {
+Result<LogRepair> repair_logs_alone(rocksdb::Env& env, const std::string& path) {
   const LogPlaces places = log_places(path);
-  if (env.FileExists(places.store + "/CURRENT").IsNotFound()) return check_without_current(env, places);
+  if (env.FileExists(places.store + "/CURRENT").IsNotFound()) {
+    Result<> checked = check_without_current(env, places);
+    return checked ? Result<LogRepair>(LogRepair()) : checked.error();
+  }
   rocksdb::FileLock* lock = nullptr;
   rocksdb::Status status = env.LockFile(places.store + "/LOCK", &lock);
   if (!status.ok()) return open_error(status, path);
-  Result<> repaired = repair_manifest(env, places);
-  if (repaired) repaired = repair_logs(env, places);
+  const Result<> manifest = repair_manifest(env, places);
+  Result<LogRepair> logs = manifest ? repair_logs(env, places) : manifest.error();
   env.UnlockFile(lock).PermitUncheckedError();
-  return repaired;
+  return logs;
 }
 
 // The backup must not cost the start: without room for it, or on a file system without hard links, there is none.
@@ -185,9 +188,9 @@ Result<std::unique_ptr<Database>> Database::open(const RocksOptions& options,
   whole.avoid_flush_during_recovery = true;
   // repair_logs() has removed incomplete and damaged records, so RocksDB must not find any.
   whole.wal_recovery_mode = rocksdb::WALRecoveryMode::kAbsoluteConsistency;
-  if (Result<> repaired = repair_logs_alone(*whole.env, options.path); !repaired) {
-    return with_repair_advice(repaired.error(), options.path);
-  }
+  const Result<LogRepair> repaired = repair_logs_alone(*whole.env, options.path);
+  if (!repaired) return with_repair_advice(repaired.error(), options.path);
+  database->log_was_cut_ = repaired->was_cut;
   rocksdb::Status status = open_families(whole, options.path + "/store", all.families, &handles, &db);
   if (!status.ok()) return with_repair_advice(open_error(status, options.path), options.path);
   database->db_.reset(db);

@@ -63,6 +63,8 @@ class Database {
   rocksdb::ColumnFamilyHandle* family(Family family) { return handles_[static_cast<size_t>(family)]; }
   // The options a sorted file for this family must be written with.
   const rocksdb::Options& file_options(Family family) const { return options_[static_cast<size_t>(family)]; }
+  // Whether this open cut off an incomplete end of a log. What a row there named may exist without the row.
+  bool log_was_cut() const { return log_was_cut_; }
   // All that was written before is durable afterwards. Unlike RocksDB's SyncWAL() it answers, rather than end the
   // process, when the log has failed.
   rocksdb::Status sync_log();
@@ -124,6 +126,7 @@ class Database {
   std::mutex changing_files_;
   std::unique_ptr<rocksdb::Env> env_;
   std::unique_ptr<rocksdb::DB> db_;
+  bool log_was_cut_ = false;
   std::array<rocksdb::ColumnFamilyHandle*, kFamilies> handles_{};
   std::array<rocksdb::Options, kFamilies> options_;
 };

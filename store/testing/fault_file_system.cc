@@ -188,16 +188,22 @@ IOStatus FaultFileSystem::Truncate(const std::string& path, size_t size, const I
   return status;
 }
 
+bool FaultFileSystem::is_across(const std::string& from, const std::string& to) const {
+  return separate_directories_ && from.substr(0, from.rfind('/')) != to.substr(0, to.rfind('/'));
+}
+
 IOStatus FaultFileSystem::RenameFile(const std::string& from, const std::string& to, const IOOptions&,
                                      IODebugContext*) {
   std::lock_guard lock(mutex_);
   IOStatus status = refusal();
+  if (status.ok() && is_across(from, to)) status = IOStatus::IOError("Invalid cross-device link");
   return status.ok() ? changes_.rename(from, to) : status;
 }
 
 IOStatus FaultFileSystem::LinkFile(const std::string& from, const std::string& to, const IOOptions&, IODebugContext*) {
   std::lock_guard lock(mutex_);
   IOStatus status = refusal();
+  if (status.ok() && is_across(from, to)) status = IOStatus::NotSupported("No cross FS links allowed");
   return status.ok() ? changes_.link(from, to) : status;
 }
 

@@ -50,6 +50,8 @@ class FaultFileSystem : public rocksdb::FileSystemWrapper {
   void refuse_tables(bool refuse) { refuse_tables_ = refuse; }
   // Whatever changes the disk fails with an I/O error.
   void fail_writes(bool fail);
+  // No file can be linked or moved into another directory, as if each were a file system of its own.
+  void separate_directories(bool separate) { separate_directories_ = separate; }
   // Syncs fail; what they should have made durable never becomes so, however many later ones succeed.
   void fail_syncs(bool fail);
   // Reading at a place fails, as tables are read; what is open stays open and can be read again afterwards.
@@ -119,6 +121,7 @@ class FaultFileSystem : public rocksdb::FileSystemWrapper {
   std::unique_ptr<rocksdb::FSWritableFile> wrap(std::unique_ptr<rocksdb::FSWritableFile> file, const std::string& path,
                                                 uint64_t size);
   size_t take_space(size_t bytes);
+  bool is_across(const std::string& from, const std::string& to) const;
   // The bytes that reach the disk instead of `data`; `copy` holds them if they differ.
   rocksdb::Slice damaged(const rocksdb::Slice& data, std::string& copy);
 
@@ -136,6 +139,7 @@ class FaultFileSystem : public rocksdb::FileSystemWrapper {
   std::atomic<bool> fail_reads_{false};
   std::optional<BadRange> bad_range_;
   std::atomic<bool> refuse_tables_{false};
+  std::atomic<bool> separate_directories_{false};
   std::atomic<uint64_t> file_syncs_{0};
   std::atomic<uint64_t> directory_syncs_{0};
 };

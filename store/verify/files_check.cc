@@ -12,6 +12,7 @@
 #include "store/rocks/data_directory.h"
 #include "store/rocks/keys.h"
 #include "store/rocks/upgrade_backup.h"
+#include "store/wal/witness_files.h"
 
 namespace fathom::store {
 
@@ -175,6 +176,9 @@ bool check_upgrade_backup(const std::string& path, Findings& findings) {
 
 void check_manifest(const StoreSource& source, Findings& findings) {
   findings.checked("manifest");
+  for (const std::string& path : damaged_witnesses(*rocksdb::Env::Default(), log_places(source.path()).store)) {
+    findings.damaged({"manifest", path, "its checksum is wrong; a start of the server writes it again"});
+  }
   const Result<ManifestState>& manifest = source.manifest();
   if (!manifest) return findings.damaged({"manifest", log_places(source.path()).store, manifest.error().message});
   if (manifest->damaged_from) {

@@ -14,4 +14,11 @@ inline std::string hash_line(const std::string& lines) {
   return "sha256 " + sha256(lines).hex() + "\n";
 }
 
+// Whether the last line is the hash of those before it.
+inline bool ends_with_hash_line(const std::string& text) {
+  if (!text.ends_with('\n')) return false;
+  const size_t last = text.size() < 2 ? 0 : text.rfind('\n', text.size() - 2) + 1;
+  return text.substr(last) == hash_line(text.substr(0, last));
+}
+
 }  // namespace fathom::store

@@ -7,6 +7,7 @@
 #include "store/rocks/counters.h"
 #include "store/wal/log_writer.h"
 #include "store/wal/missing_logs.h"
+#include "store/wal/repair_advice.h"
 #include "store/wal/replace_env_file.h"
 
 namespace fathom::store {
@@ -34,13 +35,11 @@ class RecordCopier : public LogVisitor {
   Sha256Hasher hash_;
 };
 
-// Links the log, unless an interrupted start did.
+// Keeps the log, unless an interrupted start did.
 rocksdb::Status set_aside(rocksdb::Env& env, const std::string& path, const std::string& directory,
                           const std::string& name) {
   rocksdb::Status status = make_env_directory(env, directory);
-  const std::string aside = directory + "/" + name;
-  if (status.ok() && !env.FileExists(aside).ok()) status = env.LinkFile(path, aside);
-  return status.ok() ? sync_env_directory(env, directory) : status;
+  return status.ok() ? link_or_copy(env, path, directory + "/" + name) : status;
 }
 
 // A log that is cut short counts as damaged at its end.
@@ -49,11 +48,12 @@ uint64_t damaged_places(const LogState& log) {
 }
 
 Result<> cut_incomplete(rocksdb::Env& env, const std::string& path, const LogSummary& log) {
+  if (Result<> cut = truncate_log(env, path, *log.incomplete_from); !cut) return cut;
   const uint64_t bytes = log.bytes - *log.incomplete_from;
   cut_log_bytes().add(bytes);
-  log_warning("the log " + path + " ends within a record, whose write a crash interrupted; its " +
-              std::to_string(bytes) + " bytes are cut off");
-  return truncate_log(env, path, *log.incomplete_from);
+  log_warning("the log " + path + " ended within a record, whose write a crash interrupted; its " +
+              std::to_string(bytes) + " bytes were cut off");
+  return {};
 }
 
 Result<> rename_durably(rocksdb::Env& env, const LogPlaces& places, const std::string& from, const std::string& to) {
@@ -103,10 +103,18 @@ Result<> repair_log(rocksdb::Env& env, const LogPlaces& places, const LogState& 
     if (Result<> cut = cut_incomplete(env, path, log.summary); !cut) return cut;
   }
   if (!log.is_damaged() && !log.summary.corrected) return {};
-  log_error("the log " + path + " is damaged in " + std::to_string(damaged_places(log)) + " places; it is moved to " +
+  if (Result<> replaced = replace_by_intact_copy(env, places, log); !replaced) return replaced;
+  log_error("the log " + path + " was damaged in " + std::to_string(damaged_places(log)) + " places; it was moved to " +
             places.damaged + " and replaced by a copy of its " + std::to_string(log.summary.records) +
             " intact records");
-  return replace_by_intact_copy(env, places, log);
+  return {};
+}
+
+// What keeps a damaged log from being repaired here need not do so elsewhere.
+Error with_ways_out(const Error& error, const LogPlaces& places) {
+  const std::string directory = places.damaged.substr(0, places.damaged.rfind('/'));
+  return unavailable("cannot repair a damaged log: " + error.message +
+                     "; if the disk is full, delete a file of another program" + repair_advice(directory));
 }
 
 }  // namespace
@@ -140,16 +148,19 @@ Result<> replace_by_intact_copy(rocksdb::Env& env, const LogPlaces& places, cons
   return rename_durably(env, places, copy, path);
 }
 
-Result<> repair_logs(rocksdb::Env& env, const LogPlaces& places) {
+Result<LogRepair> repair_logs(rocksdb::Env& env, const LogPlaces& places) {
   rocksdb::Status deleted = delete_unfinished_copies(env, places.store);
   if (!deleted.ok()) return disk_error("delete unfinished copies of logs", deleted);
   Result<std::vector<LogState>> logs = scan_logs(env, places.store);
   if (!logs) return logs.error();
-  if (Result<> marked = mark_missing_logs(env, places, *logs); !marked) return marked;
+  if (Result<> marked = mark_missing_logs(env, places, *logs); !marked) return marked.error();
+  LogRepair repair;
   for (const LogState& log : *logs) {
-    if (Result<> repaired = repair_log(env, places, log); !repaired) return repaired;
+    if (Result<> repaired = repair_log(env, places, log); !repaired) return with_ways_out(repaired.error(), places);
+    repair.was_cut |= log.summary.incomplete_from.has_value();
   }
-  return make_newest_durable(env, places, *logs);
+  Result<> durable = make_newest_durable(env, places, *logs);
+  return durable ? Result<LogRepair>(repair) : durable.error();
 }
 
 Result<std::vector<std::string>> logs_set_aside(rocksdb::Env& env, const LogPlaces& places) {

@@ -24,7 +24,10 @@
 
 namespace fathom::store {
 
-Result<> repair_logs(rocksdb::Env& env, const LogPlaces& places);
+struct LogRepair {
+  bool was_cut = false;  // a log ended within a record. Its writer was interrupted, or a disk lost more than that
+};
+Result<LogRepair> repair_logs(rocksdb::Env& env, const LogPlaces& places);
 
 // Durable when it returns.
 Result<> truncate_log(rocksdb::Env& env, const std::string& path, uint64_t size);

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "store/wal/log_block.h"
 #include "store/wal/manifest_size.h"
+#include "store/wal/witness_files.h"
 
 namespace fathom::store {
 
@@ -72,10 +73,15 @@ Result<> judge_by_size(rocksdb::Env& env, const std::optional<uint64_t>& damage,
   return {};
 }
 
-Result<> judge_alone(rocksdb::Env& env, const std::optional<uint64_t>& damage, ManifestState& state) {
+Result<> judge_alone(rocksdb::Env& env, const std::string& store, const std::optional<uint64_t>& damage,
+                     ManifestState& state) {
   state.damaged_from = damage;
   const std::optional<uint64_t> incomplete = state.summary.incomplete_from;
   if (damage || !incomplete) return {};
+  if (!damaged_witnesses(env, store).empty()) {
+    state.damaged_from = incomplete;  // the disk is known to have damaged what would tell
+    return {};
+  }
   Result<bool> torn = is_torn(env, state.path, *incomplete);
   if (!torn) return torn.error();
   (*torn ? state.unsynced_from : state.damaged_from) = incomplete;
@@ -121,11 +127,15 @@ Result<ManifestState> scan_manifest(rocksdb::Env& env, const std::string& store)
   ManifestState state{*path, *found, std::nullopt, std::nullopt};
   const std::string name = path->substr(store.size() + 1);
   const std::optional<uint64_t> synced = ManifestSizes::read(env, store).synced_bytes(name);
-  Result<> judged = synced ? judge_by_size(env, damage.first, *synced, state) : judge_alone(env, damage.first, state);
+  Result<> judged =
+      synced ? judge_by_size(env, damage.first, *synced, state) : judge_alone(env, store, damage.first, state);
   return judged ? Result<ManifestState>(std::move(state)) : judged.error();
 }
 
 Result<> repair_manifest(rocksdb::Env& env, const LogPlaces& places) {
+  for (const std::string& path : damaged_witnesses(env, places.store)) {
+    log_error(path + " is damaged; if the disk also lost the end of the manifest or a log, nothing else tells");
+  }
   Result<ManifestState> found = scan_manifest(env, places.store);
   if (!found) return found.error();
   if (found->damaged_from) {
@@ -136,9 +146,11 @@ Result<> repair_manifest(rocksdb::Env& env, const LogPlaces& places) {
     if (Result<> cut = truncate_log(env, found->path, *found->unsynced_from); !cut) return cut;
   }
   if (!found->summary.corrected) return {};
+  Result<> replaced = replace_by_intact_copy(env, places, {.name = found->path.substr(places.store.size() + 1)});
+  if (!replaced) return replaced;
   log_error("the manifest " + found->path +
-            " had a wrong bit in a header, which is corrected; the damaged file is moved to " + places.damaged);
-  return replace_by_intact_copy(env, places, {.name = found->path.substr(places.store.size() + 1)});
+            " had a wrong bit in a header, which was corrected; the damaged file was moved to " + places.damaged);
+  return {};
 }
 
 }  // namespace fathom::store
