@@ -9,6 +9,7 @@
 #include "query/queries.h"
 #include "query/routes.h"
 #include "query/testing/sample_store.h"
+#include "query/timeline/timeline_query.h"
 
 namespace fathom::query {
 namespace {
@@ -89,15 +90,16 @@ TEST_F(LostBatchesTest, AnswersAboutOtherTimesAreNotMarked) {
 }
 
 TEST_F(LostBatchesTest, ATraceOfThatTimeIsMarked) {
-  auto is_marked = [&] {
-    store::QueryBudget budget;
-    auto document = run_trace(store_, testing::sample_trace_id(1), budget);
+  auto is_marked = [&](const Result<std::string>& document) {
     EXPECT_TRUE(document.ok());
     return boost::json::parse(*document).as_object().contains("lost_batches");
   };
-  EXPECT_FALSE(is_marked());
-  store_.lost[0].first_received_unix_nano = kSampleStart;
-  EXPECT_TRUE(is_marked());
+  for (const bool is_lost : {false, true}) {
+    if (is_lost) store_.lost[0].first_received_unix_nano = kSampleStart;
+    store::QueryBudget budget;
+    EXPECT_EQ(is_marked(run_trace(store_, testing::sample_trace_id(1), budget)), is_lost);
+    EXPECT_EQ(is_marked(run_timeline(store_, {.subject = {.trace = testing::sample_trace_id(1)}}, budget)), is_lost);
+  }
 }
 
 }  // namespace

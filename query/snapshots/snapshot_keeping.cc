@@ -95,7 +95,10 @@ Result<> SnapshotStore::publish_snapshot(const UploadPiece& piece, const std::st
   // Damage is the sender's, not ours.
   if (!summary && summary.error().code == ErrorCode::kCorrupt) return invalid(summary.error().message);
   if (!summary) return summary.error();
-  if (auto stamped = write_file_stamp(draft, stamp); !stamped) return stamped;
+  if (auto stamped = write_file_stamp(draft, stamp); !stamped) {
+    refused_uploads("sync_failed").add();
+    return stamped;
+  }
   std::lock_guard one_at_a_time(publishing_);
   if (auto named = directory_.publish(draft, id); !named) return unavailable(named.error().message);
   if (Result<> durable = make_durable(piece.name, "/snapshots", directory_.snapshot_path(id)); !durable) return durable;

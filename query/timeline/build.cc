@@ -2,6 +2,7 @@
 #include <map>
 #include <set>
 
+#include "query/lost_batches.h"
 #include "query/timeline/gather.h"
 #include "query/timeline/span_places.h"
 #include "query/timeline/thread_items.h"
@@ -190,8 +191,7 @@ Result<Timeline> build_timeline(const Stores& stores, const TimelineQuery& query
 
 namespace {
 
-using Write = Result<std::string> (&)(const Timeline& timeline, store::QueryBudget& budget);
-
+template <typename Write>
 Result<std::string> run(const Stores& stores, const TimelineQuery& query, store::QueryBudget& budget, Write write) {
   auto timeline = build_timeline(stores, query, budget);
   auto written = timeline ? write(*timeline, budget) : Result<std::string>(timeline.error());
@@ -205,7 +205,12 @@ Result<std::string> run(const Stores& stores, const TimelineQuery& query, store:
 }  // namespace
 
 Result<std::string> run_timeline(const Stores& stores, const TimelineQuery& query, store::QueryBudget& budget) {
-  return run(stores, query, budget, timeline_json);
+  const auto write = [&stores](const Timeline& timeline, store::QueryBudget& left) -> Result<std::string> {
+    Result<std::string> json = timeline_json(timeline, left);
+    const store::TimeRange range{timeline.begin_unix_nano, timeline.end_unix_nano};
+    return json ? with_lost_batches(*std::move(json), lost_batches(stores.spans, range)) : json;
+  };
+  return run(stores, query, budget, write);
 }
 
 Result<std::string> run_perfetto(const Stores& stores, const TimelineQuery& query, store::QueryBudget& budget) {
