@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "base/bytes.h"
 #include "base/hash.h"
@@ -18,7 +19,7 @@ constexpr size_t kMagicBytes = 8, kVersionBytes = 4;
 constexpr uint64_t kMagic = 0x88e241b785f4cff7;
 constexpr uint8_t kXxh3 = 4;  // RocksDB's default checksum
 constexpr uint64_t kTrailerBytes = 5;
-constexpr std::string_view kProperties = "rocksdb.properties";
+constexpr std::string_view kProperties = "rocksdb.properties", kEntries = "rocksdb.num.entries";
 
 // Where a block is, without its trailer.
 struct BlockPlace {
@@ -42,15 +43,32 @@ class SortedFileEnd {
   SortedFileEnd(const std::string& path, rocksdb::FSRandomAccessFile& file, uint64_t bytes)
       : path_(path), file_(file), bytes_(bytes) {}
 
-  IOStatus check() {
+  // Reads everything that it checks. `properties`: the block of them.
+  IOStatus check(std::string& properties) {
     if (bytes_ < kFooterBytes) return damaged("is shorter than a footer");
     BlockPlace directory;
     IOStatus status = read_footer(directory);
     std::string block;
     if (status.ok()) status = read_block(directory, block);
     if (!status.ok()) return status;
-    const std::optional<BlockPlace> properties = find_properties(block);
-    return properties ? read_block(*properties, block) : damaged("has no properties");
+    ByteReader value(find(block, kProperties).value_or(""));
+    const BlockPlace place = read_place(value);
+    return value.failed() ? damaged("has no properties") : read_block(place, properties);
+  }
+
+  // Entries share a prefix with the key before; the block ends with its restart points.
+  static std::optional<std::string_view> find(std::string_view block, std::string_view wanted) {
+    ByteReader in(block);
+    std::string key;
+    while (!in.failed() && !in.at_end()) {
+      const uint64_t shared = in.varint(), own = in.varint(), value_bytes = in.varint();
+      if (shared > key.size()) return std::nullopt;
+      key.resize(shared);
+      key += in.raw(own);
+      const std::string_view value = in.raw(value_bytes);
+      if (!in.failed() && key == wanted) return value;
+    }
+    return std::nullopt;
   }
 
  private:
@@ -103,40 +121,68 @@ class SortedFileEnd {
     return IOStatus::OK();
   }
 
-  // Entries share a prefix with the key before; the block ends with its restart points.
-  static std::optional<BlockPlace> find_properties(std::string_view block) {
-    ByteReader in(block);
-    std::string key;
-    while (!in.failed() && !in.at_end()) {
-      const uint64_t shared = in.varint(), own = in.varint(), value_bytes = in.varint();
-      if (shared > key.size()) return std::nullopt;
-      key.resize(shared);
-      key += in.raw(own);
-      ByteReader value(in.raw(value_bytes));
-      if (in.failed() || key != kProperties) continue;
-      const BlockPlace place = read_place(value);
-      return value.failed() ? std::nullopt : std::optional(place);
-    }
-    return std::nullopt;
-  }
-
   const std::string& path_;
   rocksdb::FSRandomAccessFile& file_;
   const uint64_t bytes_;
 };
 
+bool is_sorted_file(const std::string& path) {
+  return path.ends_with(".sst");
+}
+
 }  // namespace
+
+class SortedFile : public rocksdb::FSWritableFileOwnerWrapper {
+ public:
+  SortedFile(std::unique_ptr<rocksdb::FSWritableFile> file, SortedFileGuard& guard, std::string path)
+      : FSWritableFileOwnerWrapper(std::move(file)), guard_(guard), path_(std::move(path)) {}
+
+  IOStatus Sync(const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug) override {
+    return synced(target()->Sync(options, debug));
+  }
+  IOStatus Fsync(const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug) override {
+    return synced(target()->Fsync(options, debug));
+  }
+
+ private:
+  IOStatus synced(IOStatus status) {
+    if (!status.ok() && guard_.is_empty(path_)) return IOStatus::OK();
+    return status;
+  }
+
+  SortedFileGuard& guard_;
+  const std::string path_;
+};
 
 IOStatus SortedFileGuard::NewRandomAccessFile(const std::string& path, const rocksdb::FileOptions& options,
                                               std::unique_ptr<rocksdb::FSRandomAccessFile>* file,
                                               rocksdb::IODebugContext* debug) {
   IOStatus status = target()->NewRandomAccessFile(path, options, file, debug);
-  if (!status.ok() || !path.ends_with(".sst")) return status;
+  if (!status.ok() || !is_sorted_file(path)) return status;
   uint64_t bytes = 0;
+  std::string properties;
   status = target()->GetFileSize(path, options.io_options, &bytes, debug);
-  if (status.ok()) status = SortedFileEnd(path, **file, bytes).check();
+  if (status.ok()) status = SortedFileEnd(path, **file, bytes).check(properties);
   if (!status.ok()) file->reset();
   return status;
+}
+
+IOStatus SortedFileGuard::NewWritableFile(const std::string& path, const rocksdb::FileOptions& options,
+                                          std::unique_ptr<rocksdb::FSWritableFile>* file,
+                                          rocksdb::IODebugContext* debug) {
+  IOStatus status = target()->NewWritableFile(path, options, file, debug);
+  if (status.ok() && is_sorted_file(path)) *file = std::make_unique<SortedFile>(std::move(*file), *this, path);
+  return status;
+}
+
+bool SortedFileGuard::is_empty(const std::string& path) {
+  std::unique_ptr<rocksdb::FSRandomAccessFile> file;
+  uint64_t bytes = 0;
+  IOStatus status = target()->NewRandomAccessFile(path, rocksdb::FileOptions(), &file, nullptr);
+  if (status.ok()) status = target()->GetFileSize(path, rocksdb::IOOptions(), &bytes, nullptr);
+  std::string properties;
+  if (!status.ok() || !SortedFileEnd(path, *file, bytes).check(properties).ok()) return false;
+  return SortedFileEnd::find(properties, kEntries) == std::string_view("\0", 1);
 }
 
 }  // namespace fathom::store

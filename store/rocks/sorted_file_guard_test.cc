@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include <rocksdb/db.h>
 #include <rocksdb/sst_file_reader.h>
 #include <rocksdb/sst_file_writer.h>
 
@@ -88,6 +89,32 @@ TEST_F(SortedFileGuardTest, AShorterFileIsRejected) {
     write_file(path_, intact_.substr(0, size));
     EXPECT_EQ(rows(), std::nullopt) << size;
   }
+}
+
+// Its file is empty. Without the guard, an assertion of RocksDB ends the process.
+TEST_F(SortedFileGuardTest, ACompactionWithoutRowsMayFailToSync) {
+  options_.create_if_missing = true;
+  rocksdb::DB* opened = nullptr;
+  ASSERT_TRUE(rocksdb::DB::Open(options_, directory_ / "db", &opened).ok());
+  const std::unique_ptr<rocksdb::DB> db(opened);
+  ASSERT_TRUE(db->Put({}, "key", "value").ok());
+  ASSERT_TRUE(db->Flush({}).ok());
+  ASSERT_TRUE(db->DeleteRange({}, db->DefaultColumnFamily(), "a", "z").ok());
+  ASSERT_TRUE(db->Flush({}).ok());
+  disk_->fail_syncs(true);
+  EXPECT_FALSE(db->CompactRange({}, nullptr, nullptr).ok()) << "the manifest cannot be synced";
+  disk_->fail_syncs(false);
+}
+
+TEST_F(SortedFileGuardTest, ARowIsNotAcknowledgedIfItsFileIsNotSynced) {
+  options_.create_if_missing = true;
+  rocksdb::DB* opened = nullptr;
+  ASSERT_TRUE(rocksdb::DB::Open(options_, directory_ / "db", &opened).ok());
+  const std::unique_ptr<rocksdb::DB> db(opened);
+  ASSERT_TRUE(db->Put({}, "key", "value").ok());
+  disk_->fail_syncs(true);
+  EXPECT_FALSE(db->Flush({}).ok());
+  disk_->fail_syncs(false);
 }
 
 TEST_F(SortedFileGuardTest, AFailedReadIsReported) {
