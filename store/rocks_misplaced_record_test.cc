@@ -5,27 +5,17 @@
 
 #include "store/testing/damage.h"
 #include "store/testing/log_damage.h"
+#include "store/testing/log_records.h"
 #include "store/wal/log_scan.h"
 #include "store/wal/log_writer.h"
 
 namespace fathom::store::testing {
 namespace {
 
-class Records : public LogVisitor {
- public:
-  Result<> on_record(std::string_view record) override {
-    all.emplace_back(record);
-    return {};
-  }
-  Result<> on_damage(const LogRange&) override { return {}; }
-
-  std::vector<std::string> all;
-};
-
 std::vector<std::string> records_of(const std::string& path) {
-  Records records;
-  EXPECT_TRUE(scan_log(*rocksdb::Env::Default(), path, records).ok());
-  return records.all;
+  LogRecords found;
+  EXPECT_TRUE(scan_log(*rocksdb::Env::Default(), path, found).ok());
+  return found.records;
 }
 
 void write_records(const std::string& path, const std::vector<std::string>& records) {

@@ -46,7 +46,6 @@ class Replay : public LogVisitor {
     const rocksdb::Status status = db_.Write(rocksdb::WriteOptions(), &repeat.out);
     return status.ok() ? Result<>() : Result<>(unavailable("cannot copy a log: " + status.ToString()));
   }
-  Result<> on_damage(const LogRange&) override { return {}; }
 
  private:
   rocksdb::DB& db_;

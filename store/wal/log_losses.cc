@@ -41,7 +41,6 @@ class FirstBatch : public LogVisitor {
     if (puts.first) found = puts.first;
     return {};
   }
-  Result<> on_damage(const LogRange&) override { return {}; }
 
   std::optional<StagedBatch> found;
 

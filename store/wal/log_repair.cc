@@ -27,7 +27,6 @@ class RecordCopier : public LogVisitor {
     hash_.add(record);
     return copy_.add(record);
   }
-  Result<> on_damage(const LogRange&) override { return {}; }
   Sha256 hash() { return hash_.finish(); }
 
  private:

@@ -14,26 +14,12 @@
 
 #include "base/testing/repetitions.h"
 #include "base/testing/temp_directory.h"
+#include "store/testing/log_records.h"
 #include "store/wal/log_block.h"
 #include "store/wal/log_writer.h"
 
 namespace fathom::store::testing {
 namespace {
-
-class Collector : public LogVisitor {
- public:
-  Result<> on_record(std::string_view record) override {
-    records.emplace_back(record);
-    return {};
-  }
-  Result<> on_damage(const LogRange& range) override {
-    damages.push_back(range);
-    return {};
-  }
-
-  std::vector<std::string> records;
-  std::vector<LogRange> damages;
-};
 
 std::string read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -64,7 +50,7 @@ class LogScanTest : public ::testing::Test {
 
   LogSummary scan(const std::string& bytes) {
     std::ofstream(path(), std::ios::binary) << bytes;
-    found_ = Collector();
+    found_ = LogRecords();
     Result<LogSummary> summary = scan_log(*rocksdb::Env::Default(), path(), found_);
     EXPECT_TRUE(summary.ok());
     return summary.ok() ? *summary : LogSummary();
@@ -82,7 +68,7 @@ class LogScanTest : public ::testing::Test {
   }
 
   TempDirectory directory_;
-  Collector found_;
+  LogRecords found_;
 };
 
 const std::vector<std::string> kRecords = {noise(40, 1),     noise(100, 2),    noise(50'000, 3), noise(20, 4),

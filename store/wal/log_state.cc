@@ -18,15 +18,8 @@ class SequenceReader : public LogVisitor {
     sequences.push_back(sequences_of(record));
     return {};
   }
-  Result<> on_damage(const LogRange&) override { return {}; }
 
   LogSequences sequences;
-};
-
-class NullVisitor : public LogVisitor {
- public:
-  Result<> on_record(std::string_view) override { return {}; }
-  Result<> on_damage(const LogRange&) override { return {}; }
 };
 
 // One log per file, in the same order.
@@ -75,7 +68,7 @@ Result<> leave_out_misplaced(rocksdb::Env& env, const std::string& directory, co
   log.misplaced = misplaced_in(sequences, range);
   if (log.misplaced.empty()) return {};
   if (misplaced_in(sequences, SequenceRange()) != log.misplaced) log.range = range;
-  NullVisitor ignore;
+  LogVisitor ignore;
   Result<LogSummary> found = scan_log(env, directory + "/" + log.name, ignore, log.misplaced);
   if (!found) return found.error();
   log.summary = *found;

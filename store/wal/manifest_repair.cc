@@ -52,7 +52,6 @@ Result<bool> is_torn(rocksdb::Env& env, const std::string& path, uint64_t incomp
 
 class FirstDamage : public LogVisitor {
  public:
-  Result<> on_record(std::string_view) override { return {}; }
   Result<> on_damage(const LogRange& range) override {
     if (!first) first = range.offset;
     return {};
