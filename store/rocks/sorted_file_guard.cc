@@ -1,5 +1,6 @@
 #include "store/rocks/sorted_file_guard.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -130,28 +131,65 @@ bool is_sorted_file(const std::string& path) {
   return path.ends_with(".sst");
 }
 
-}  // namespace
-
-class SortedFile : public rocksdb::FSWritableFileOwnerWrapper {
+class MemoryFile : public rocksdb::FSRandomAccessFile {
  public:
-  SortedFile(std::unique_ptr<rocksdb::FSWritableFile> file, SortedFileGuard& guard, std::string path)
-      : FSWritableFileOwnerWrapper(std::move(file)), guard_(guard), path_(std::move(path)) {}
-
-  IOStatus Sync(const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug) override {
-    return synced(target()->Sync(options, debug));
-  }
-  IOStatus Fsync(const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug) override {
-    return synced(target()->Fsync(options, debug));
+  explicit MemoryFile(std::string_view content) : content_(content) {}
+  IOStatus Read(uint64_t offset, size_t bytes, const rocksdb::IOOptions&, rocksdb::Slice* result, char*,
+                rocksdb::IODebugContext*) const override {
+    *result = content_.substr(std::min<uint64_t>(offset, content_.size()), bytes);
+    return IOStatus::OK();
   }
 
  private:
-  IOStatus synced(IOStatus status) {
-    if (!status.ok() && guard_.is_empty(path_)) return IOStatus::OK();
+  const std::string_view content_;
+};
+
+bool has_no_rows(const std::string& path, std::string_view content) {
+  MemoryFile file(content);
+  std::string properties;
+  if (!SortedFileEnd(path, file, content.size()).check(properties).ok()) return false;
+  return SortedFileEnd::find(properties, kEntries) == std::string_view("\0", 1);
+}
+
+}  // namespace
+
+// RocksDB writes a file without rows by one append.
+class SortedFile : public rocksdb::FSWritableFileOwnerWrapper {
+ public:
+  SortedFile(std::unique_ptr<rocksdb::FSWritableFile> file, std::string path)
+      : FSWritableFileOwnerWrapper(std::move(file)), path_(std::move(path)) {}
+
+  IOStatus Append(const rocksdb::Slice& data, const rocksdb::IOOptions& options,
+                  rocksdb::IODebugContext* debug) override {
+    is_empty_ = bytes_ == 0 && data.size() <= kMostEmptyBytes && has_no_rows(path_, data.ToStringView());
+    bytes_ += data.size();
+    return checked(target()->Append(data, options, debug));
+  }
+  IOStatus Append(const rocksdb::Slice& data, const rocksdb::IOOptions& options, const rocksdb::DataVerificationInfo&,
+                  rocksdb::IODebugContext* debug) override {
+    return Append(data, options, debug);
+  }
+  IOStatus Sync(const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug) override {
+    return checked(target()->Sync(options, debug));
+  }
+  IOStatus Fsync(const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug) override {
+    return checked(target()->Fsync(options, debug));
+  }
+  IOStatus Close(const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug) override {
+    return checked(target()->Close(options, debug));
+  }
+
+ private:
+  static constexpr uint64_t kMostEmptyBytes = 16 << 10;  // their properties are about 1 KiB
+
+  IOStatus checked(IOStatus status) const {
+    if (!status.ok() && is_empty_) return IOStatus::OK();
     return status;
   }
 
-  SortedFileGuard& guard_;
   const std::string path_;
+  uint64_t bytes_ = 0;
+  bool is_empty_ = false;
 };
 
 IOStatus SortedFileGuard::NewRandomAccessFile(const std::string& path, const rocksdb::FileOptions& options,
@@ -171,18 +209,8 @@ IOStatus SortedFileGuard::NewWritableFile(const std::string& path, const rocksdb
                                           std::unique_ptr<rocksdb::FSWritableFile>* file,
                                           rocksdb::IODebugContext* debug) {
   IOStatus status = target()->NewWritableFile(path, options, file, debug);
-  if (status.ok() && is_sorted_file(path)) *file = std::make_unique<SortedFile>(std::move(*file), *this, path);
+  if (status.ok() && is_sorted_file(path)) *file = std::make_unique<SortedFile>(std::move(*file), path);
   return status;
-}
-
-bool SortedFileGuard::is_empty(const std::string& path) {
-  std::unique_ptr<rocksdb::FSRandomAccessFile> file;
-  uint64_t bytes = 0;
-  IOStatus status = target()->NewRandomAccessFile(path, rocksdb::FileOptions(), &file, nullptr);
-  if (status.ok()) status = target()->GetFileSize(path, rocksdb::IOOptions(), &bytes, nullptr);
-  std::string properties;
-  if (!status.ok() || !SortedFileEnd(path, *file, bytes).check(properties).ok()) return false;
-  return SortedFileEnd::find(properties, kEntries) == std::string_view("\0", 1);
 }
 
 }  // namespace fathom::store

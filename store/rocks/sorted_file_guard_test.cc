@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <memory>
 
 #include <rocksdb/db.h>
@@ -42,6 +43,20 @@ class SortedFileGuardTest : public ::testing::Test {
     return row->status().ok() ? std::optional(count) : std::nullopt;
   }
 
+  // What is left to compact has no rows.
+  std::unique_ptr<rocksdb::DB> store_of_deleted_rows() {
+    TempDirectory& directory = stores_.emplace_back();
+    options_.create_if_missing = true;
+    rocksdb::DB* opened = nullptr;
+    EXPECT_TRUE(rocksdb::DB::Open(options_, directory / "db", &opened).ok());
+    std::unique_ptr<rocksdb::DB> db(opened);
+    EXPECT_TRUE(db->Put({}, "key", "value").ok());
+    EXPECT_TRUE(db->Flush({}).ok());
+    EXPECT_TRUE(db->DeleteRange({}, db->DefaultColumnFamily(), "a", "z").ok());
+    EXPECT_TRUE(db->Flush({}).ok());
+    return db;
+  }
+
   void expect_all_or_none(const std::string& damaged) {
     write_file(path_, damaged);
     EXPECT_EQ(rows().value_or(kRows), kRows);
@@ -53,6 +68,7 @@ class SortedFileGuardTest : public ::testing::Test {
   std::unique_ptr<rocksdb::Env> env_ = rocksdb::NewCompositeEnv(std::make_shared<SortedFileGuard>(disk_));
   rocksdb::Options options_;
   std::string intact_;
+  std::deque<TempDirectory> stores_;
 };
 
 TEST_F(SortedFileGuardTest, AnIntactFileIsRead) {
@@ -93,17 +109,28 @@ TEST_F(SortedFileGuardTest, AShorterFileIsRejected) {
 
 // Its file is empty. Without the guard, an assertion of RocksDB ends the process.
 TEST_F(SortedFileGuardTest, ACompactionWithoutRowsMayFailToSync) {
-  options_.create_if_missing = true;
-  rocksdb::DB* opened = nullptr;
-  ASSERT_TRUE(rocksdb::DB::Open(options_, directory_ / "db", &opened).ok());
-  const std::unique_ptr<rocksdb::DB> db(opened);
-  ASSERT_TRUE(db->Put({}, "key", "value").ok());
-  ASSERT_TRUE(db->Flush({}).ok());
-  ASSERT_TRUE(db->DeleteRange({}, db->DefaultColumnFamily(), "a", "z").ok());
-  ASSERT_TRUE(db->Flush({}).ok());
+  const std::unique_ptr<rocksdb::DB> db = store_of_deleted_rows();
   disk_->fail_syncs(true);
   EXPECT_FALSE(db->CompactRange({}, nullptr, nullptr).ok()) << "the manifest cannot be synced";
   disk_->fail_syncs(false);
+}
+
+TEST_F(SortedFileGuardTest, ACompactionWithoutRowsMayFindNoSpace) {
+  for (const uint64_t free_bytes : {0, 300}) {
+    const std::unique_ptr<rocksdb::DB> db = store_of_deleted_rows();
+    disk_->set_free_bytes(free_bytes);
+    db->CompactRange({}, nullptr, nullptr).PermitUncheckedError();
+    disk_->release_space();
+    std::string value;
+    EXPECT_TRUE(db->Get({}, "key", &value).IsNotFound());
+  }
+}
+
+TEST_F(SortedFileGuardTest, ACompactionWithoutRowsMayFailToWrite) {
+  const std::unique_ptr<rocksdb::DB> db = store_of_deleted_rows();
+  disk_->fail_writes(true);
+  EXPECT_FALSE(db->CompactRange({}, nullptr, nullptr).ok());
+  disk_->fail_writes(false);
 }
 
 TEST_F(SortedFileGuardTest, ARowIsNotAcknowledgedIfItsFileIsNotSynced) {
