@@ -41,15 +41,37 @@ class ManifestFile : public rocksdb::FSWritableFileOwnerWrapper {
  private:
   rocksdb::IOStatus appended(size_t bytes, const rocksdb::IOStatus& status) {
     if (status.ok()) bytes_ += bytes;
-    return status;
+    return checked(status);
   }
   rocksdb::IOStatus synced(const rocksdb::IOStatus& status) {
-    return status.ok() ? guard_.note_synced(path_, bytes_) : status;
+    return checked(status.ok() ? guard_.note_synced(path_, bytes_) : status);
+  }
+  rocksdb::IOStatus checked(const rocksdb::IOStatus& status) {
+    if (!status.ok()) guard_.deletions_.begin();
+    return status;
   }
 
   ManifestGuard& guard_;
   const std::string path_;
   uint64_t bytes_ = 0;
+};
+
+// After CURRENT is renamed, RocksDB syncs the directory, and a failure of that is one of the manifest.
+class ManifestDirectory : public rocksdb::FSDirectoryWrapper {
+ public:
+  ManifestDirectory(std::unique_ptr<rocksdb::FSDirectory> directory, ManifestGuard& guard)
+      : FSDirectoryWrapper(std::move(directory)), guard_(guard) {}
+
+  rocksdb::IOStatus Fsync(const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug) override {
+    return guard_.note_directory_synced(FSDirectoryWrapper::Fsync(options, debug));
+  }
+  rocksdb::IOStatus FsyncWithDirOptions(const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug,
+                                        const rocksdb::DirFsyncOptions& directory_options) override {
+    return guard_.note_directory_synced(FSDirectoryWrapper::FsyncWithDirOptions(options, debug, directory_options));
+  }
+
+ private:
+  ManifestGuard& guard_;
 };
 
 ManifestGuard::ManifestGuard(const std::shared_ptr<rocksdb::FileSystem>& disk)
@@ -58,7 +80,7 @@ ManifestGuard::ManifestGuard(const std::shared_ptr<rocksdb::FileSystem>& disk)
 rocksdb::IOStatus ManifestGuard::DeleteFile(const std::string& path, const rocksdb::IOOptions& options,
                                             rocksdb::IODebugContext* debug) {
   const bool is_kept = is_manifest(path) && is_current(*env_, path);
-  return is_kept ? rocksdb::IOStatus::OK() : target()->DeleteFile(path, options, debug);
+  return is_kept || deletions_.defer(path) ? rocksdb::IOStatus::OK() : target()->DeleteFile(path, options, debug);
 }
 
 rocksdb::IOStatus ManifestGuard::NewWritableFile(const std::string& path, const rocksdb::FileOptions& options,
@@ -69,12 +91,41 @@ rocksdb::IOStatus ManifestGuard::NewWritableFile(const std::string& path, const 
   return status;
 }
 
+rocksdb::IOStatus ManifestGuard::RenameFile(const std::string& from, const std::string& to,
+                                            const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug) {
+  rocksdb::IOStatus status = target()->RenameFile(from, to, options, debug);
+  if (std::filesystem::path(to).filename() != "CURRENT") return status;
+  is_renamed_ = status.ok();
+  if (!status.ok()) deletions_.begin();
+  return status;
+}
+
+rocksdb::IOStatus ManifestGuard::NewDirectory(const std::string& path, const rocksdb::IOOptions& options,
+                                              std::unique_ptr<rocksdb::FSDirectory>* directory,
+                                              rocksdb::IODebugContext* debug) {
+  rocksdb::IOStatus status = target()->NewDirectory(path, options, directory, debug);
+  if (status.ok()) *directory = std::make_unique<ManifestDirectory>(std::move(*directory), *this);
+  return status;
+}
+
 rocksdb::IOStatus ManifestGuard::note_synced(const std::string& path, uint64_t bytes) {
   const std::filesystem::path file(path);
-  const std::string store = file.parent_path().string();
+  rocksdb::IOStatus status = write_size(file.parent_path().string(), file.filename().string(), bytes);
+  if (status.ok() && is_current(*env_, path)) deletions_.end(*target());
+  return status;
+}
+
+rocksdb::IOStatus ManifestGuard::note_directory_synced(const rocksdb::IOStatus& status) {
+  const bool was_renamed = is_renamed_.exchange(false);
+  if (!status.ok()) deletions_.begin();
+  if (status.ok() && was_renamed) deletions_.end(*target());
+  return status;
+}
+
+rocksdb::IOStatus ManifestGuard::write_size(const std::string& store, const std::string& manifest, uint64_t bytes) {
   std::lock_guard lock(mutex_);
   if (!sizes_) sizes_ = ManifestSizes::read(*env_, store);
-  sizes_->set(file.filename().string(), bytes);
+  sizes_->set(manifest, bytes);
   sizes_->keep(current_manifest_name(*env_, store));
   return rocksdb::status_to_io_status(sizes_->write(*env_, store));
 }

@@ -1,4 +1,4 @@
-// The manifest that CURRENT names is not deleted, and its size is not forgotten.
+// The manifest that CURRENT names is not deleted, its size is not forgotten, and what it may name is kept.
 #include "store/rocks/manifest_guard.h"
 
 #include <filesystem>
@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "base/testing/temp_directory.h"
+#include "store/testing/fault_file_system.h"
 
 namespace fathom::store {
 namespace {
@@ -41,6 +42,101 @@ TEST(ManifestGuard, RemembersTheSizeOfTheManifestThatCurrentNames) {
   EXPECT_EQ(sizes.synced_bytes("MANIFEST-000006"), 6u);
   EXPECT_EQ(sizes.synced_bytes("MANIFEST-000008"), std::nullopt);
   EXPECT_EQ(sizes.synced_bytes("MANIFEST-000010"), 6u);
+}
+
+class DeferredDeletionsTest : public ::testing::Test {
+ protected:
+  DeferredDeletionsTest() {
+    EXPECT_TRUE(guard_.NewDirectory(directory_.path(), {}, &names_, nullptr).ok());
+    manifest_ = create("MANIFEST-000004");
+    write("CURRENT", "MANIFEST-000004\n");
+    write("000154.sst", "rows");
+  }
+
+  std::unique_ptr<rocksdb::FSWritableFile> create(const std::string& name) {
+    std::unique_ptr<rocksdb::FSWritableFile> file;
+    EXPECT_TRUE(guard_.NewWritableFile(directory_ / name, rocksdb::FileOptions(), &file, nullptr).ok());
+    return file;
+  }
+  void write(const std::string& name, const std::string& content) { std::ofstream(directory_ / name) << content; }
+  static bool append(rocksdb::FSWritableFile& file) { return file.Append("record", {}, nullptr).ok(); }
+  static bool sync(rocksdb::FSWritableFile& file) { return file.Sync({}, nullptr).ok(); }
+  bool sync_names() { return names_->Fsync({}, nullptr).ok(); }
+  void remove(const std::string& name) { EXPECT_TRUE(guard_.DeleteFile(directory_ / name, {}, nullptr).ok()); }
+  bool exists(const std::string& name) const { return std::filesystem::exists(directory_ / name); }
+  bool make_current(const std::string& manifest) {
+    write("000008.dbtmp", manifest + "\n");
+    return guard_.RenameFile(directory_ / "000008.dbtmp", directory_ / "CURRENT", {}, nullptr).ok();
+  }
+  // The record is in the manifest, and RocksDB does not know that.
+  void fail_to_write_the_size() {
+    EXPECT_TRUE(append(*manifest_));
+    disk_->set_free_bytes(0);
+    EXPECT_FALSE(sync(*manifest_));
+    disk_->release_space();
+  }
+
+  TempDirectory directory_;
+  std::shared_ptr<FaultFileSystem> disk_ = std::make_shared<FaultFileSystem>();
+  ManifestGuard guard_{disk_};
+  std::unique_ptr<rocksdb::FSDirectory> names_;
+  std::unique_ptr<rocksdb::FSWritableFile> manifest_;
+};
+
+TEST_F(DeferredDeletionsTest, NoneWithoutAFailure) {
+  EXPECT_TRUE(append(*manifest_) && sync(*manifest_));
+  remove("000154.sst");
+  EXPECT_FALSE(exists("000154.sst"));
+}
+
+TEST_F(DeferredDeletionsTest, EndWhenANewManifestIsDurable) {
+  fail_to_write_the_size();
+  remove("000154.sst");
+  EXPECT_TRUE(exists("000154.sst"));
+  const auto next = create("MANIFEST-000008");
+  EXPECT_TRUE(append(*next) && sync(*next) && make_current("MANIFEST-000008"));
+  EXPECT_TRUE(exists("000154.sst")) << "a power cut may undo the rename";
+  EXPECT_TRUE(sync_names());
+  EXPECT_FALSE(exists("000154.sst"));
+  write("000155.sst", "rows");
+  remove("000155.sst");
+  EXPECT_FALSE(exists("000155.sst"));
+}
+
+TEST_F(DeferredDeletionsTest, BeginWithAFailedAppend) {
+  disk_->set_free_bytes(2);
+  EXPECT_FALSE(append(*manifest_));
+  disk_->release_space();
+  remove("000154.sst");
+  EXPECT_TRUE(exists("000154.sst"));
+}
+
+TEST_F(DeferredDeletionsTest, BeginIfTheNewNameIsNotDurable) {
+  const auto next = create("MANIFEST-000008");
+  EXPECT_TRUE(append(*next) && sync(*next) && make_current("MANIFEST-000008"));
+  disk_->fail_syncs(true);
+  EXPECT_FALSE(sync_names());
+  disk_->fail_syncs(false);
+  remove("000154.sst");
+  EXPECT_TRUE(exists("000154.sst"));
+}
+
+// RocksDB goes on with the same manifest, so no write of that has failed.
+TEST_F(DeferredDeletionsTest, EndWithALaterRecordOfTheSameManifest) {
+  disk_->fail_syncs(true);
+  EXPECT_FALSE(sync_names());
+  disk_->fail_syncs(false);
+  remove("000154.sst");
+  EXPECT_TRUE(exists("000154.sst"));
+  EXPECT_TRUE(append(*manifest_) && sync(*manifest_));
+  EXPECT_FALSE(exists("000154.sst"));
+}
+
+TEST_F(DeferredDeletionsTest, AreOfSortedFilesOnly) {
+  fail_to_write_the_size();
+  write("000005.log", "records");
+  remove("000005.log");
+  EXPECT_FALSE(exists("000005.log"));
 }
 
 }  // namespace
