@@ -6,8 +6,10 @@
 #include "store/testing/damage.h"
 #include "store/testing/log_damage.h"
 #include "store/testing/log_records.h"
+#include "store/wal/log_files.h"
 #include "store/wal/log_scan.h"
 #include "store/wal/log_writer.h"
+#include "store/wal/synced_logs.h"
 
 namespace fathom::store::testing {
 namespace {
@@ -31,6 +33,15 @@ class RocksMisplacedRecord : public LogDamage {
     std::vector<std::string> records = records_of(path);
     records.at(number) = record;
     write_records(path, records);
+    forget_length(path);
+  }
+  // The log may be shorter now. What a disk writes to the wrong place changes no length.
+  static void forget_length(const std::string& path) {
+    rocksdb::Env& env = *rocksdb::Env::Default();
+    const std::filesystem::path log(path);
+    SyncedLogs synced = SyncedLogs::read(env, log.parent_path());
+    synced.add(*log_number(log.filename().string()));
+    ASSERT_TRUE(synced.write(env, log.parent_path()).ok());
   }
   // One batch is lost, and everything agrees about it.
   void expect_one_loss() {

@@ -253,6 +253,7 @@ TEST_F(RocksReconcile, KeepsContentsAsideIfTheLogWasCut) {
   ASSERT_EQ(send(rig_.store().captures(), test_capture(1), test_content(1, 5000)).outcome, AppendOutcome::kDurable);
   rig_.close();
   cut_logs(20);
+  fs::remove(rig_.path() + "/store/synced-logs");  // nothing shows whether the end was synced
   ASSERT_EQ(rig_.open(), "");
   EXPECT_EQ(fs::file_size(content_aside()), 5000u);
   EXPECT_EQ(metric("fathom_lost_captures_total") - lost_before, 0u) << "it may never have been acknowledged";

@@ -16,7 +16,6 @@
 #include "store/rocks/data_directory.h"
 #include "store/rocks/database_options.h"
 #include "store/rocks/disk_space.h"
-#include "store/rocks/guarded_env.h"
 #include "store/rocks/keys.h"
 #include "store/rocks/upgrade_backup.h"
 #include "store/rocks/upgrade_keeper.h"
@@ -208,6 +207,7 @@ Database::~Database() {
     if (handle != nullptr) db_->DestroyColumnFamilyHandle(handle);
   }
   db_->Close();
+  note_synced_logs();
 }
 
 Result<> Database::check_not_stopped() const {
@@ -223,6 +223,10 @@ rocksdb::Status Database::resume() {
   rocksdb::Status status = db_->Resume();
   if (!status.ok()) faults_->paused = true;
   return status;
+}
+
+void Database::note_synced_logs() {
+  if (env_) env_->log_witness().note_synced_bytes(log_places(path_).store);
 }
 
 rocksdb::Status Database::sync_log() {

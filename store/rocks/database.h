@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "store/rocks/ballast.h"
 #include "store/rocks/database_options.h"
+#include "store/rocks/guarded_env.h"
 #include "store/rocks/live_partitions.h"
 #include "store/rocks/rocks_store.h"
 #include "store/wal/log_repair.h"
@@ -83,6 +84,8 @@ class Database {
   uint64_t file_bytes(Family family);  // that are in use
   // Reads the directory; what cannot be read stays as it was.
   void measure_log();
+  // Writes how much of the logs is synced, so that a start notices if a disk loses a part of that.
+  void note_synced_logs();
   // Beyond this size of the logs, RocksDB flushes the families with the oldest rows at the next write. Only with room
   // on the disk: a flush without room stops RocksDB. An open has the greatest limit.
   void limit_log(uint64_t bytes);
@@ -124,7 +127,7 @@ class Database {
   std::atomic<uint64_t> log_bytes_{0};
   uint64_t log_limit_ = 0;
   std::mutex changing_files_;
-  std::unique_ptr<rocksdb::Env> env_;
+  std::unique_ptr<GuardedEnv> env_;
   std::unique_ptr<rocksdb::DB> db_;
   bool log_was_cut_ = false;
   std::array<rocksdb::ColumnFamilyHandle*, kFamilies> handles_{};

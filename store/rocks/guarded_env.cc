@@ -1,6 +1,5 @@
 #include "store/rocks/guarded_env.h"
 
-#include "store/rocks/log_witness.h"
 #include "store/rocks/manifest_guard.h"
 #include "store/rocks/sorted_file_guard.h"
 
@@ -8,7 +7,7 @@ namespace fathom::store {
 
 namespace {
 
-std::shared_ptr<rocksdb::FileSystem> guard(const std::shared_ptr<rocksdb::FileSystem>& disk) {
+std::shared_ptr<LogWitness> guard(const std::shared_ptr<rocksdb::FileSystem>& disk) {
   return std::make_shared<LogWitness>(std::make_shared<ManifestGuard>(std::make_shared<SortedFileGuard>(disk)));
 }
 
@@ -16,8 +15,8 @@ std::shared_ptr<rocksdb::FileSystem> guard(const std::shared_ptr<rocksdb::FileSy
 
 GuardedEnv::GuardedEnv(rocksdb::Env& base) : GuardedEnv(base, guard(base.GetFileSystem())) {}
 
-GuardedEnv::GuardedEnv(rocksdb::Env& base, const std::shared_ptr<rocksdb::FileSystem>& guards)
-    : EnvWrapper(rocksdb::NewCompositeEnv(guards)) {
+GuardedEnv::GuardedEnv(rocksdb::Env& base, const std::shared_ptr<LogWitness>& guards)
+    : EnvWrapper(rocksdb::NewCompositeEnv(guards)), log_witness_(guards) {
   file_system_ = guards;
   system_clock_ = base.GetSystemClock();
 }

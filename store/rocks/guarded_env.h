@@ -8,16 +8,19 @@
 #include <memory>
 
 #include <rocksdb/env.h>
-#include <rocksdb/file_system.h>
+#include "store/rocks/log_witness.h"
 
 namespace fathom::store {
 
 class GuardedEnv : public rocksdb::EnvWrapper {
  public:
   explicit GuardedEnv(rocksdb::Env& base);
+  LogWitness& log_witness() { return *log_witness_; }
 
  private:
-  GuardedEnv(rocksdb::Env& base, const std::shared_ptr<rocksdb::FileSystem>& guards);
+  GuardedEnv(rocksdb::Env& base, const std::shared_ptr<LogWitness>& guards);
+
+  const std::shared_ptr<LogWitness> log_witness_;
 };
 
 }  // namespace fathom::store

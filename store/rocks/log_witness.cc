@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "store/wal/log_files.h"
+#include "store/wal/manifest_size.h"
 #include "store/wal/replace_env_file.h"
 
 namespace fathom::store {
@@ -22,34 +23,45 @@ std::string name_of(const std::string& path) {
 
 class WitnessedLog : public rocksdb::FSWritableFileOwnerWrapper {
  public:
-  WitnessedLog(std::unique_ptr<rocksdb::FSWritableFile> file, LogWitness& witness, std::string store, uint64_t number)
-      : FSWritableFileOwnerWrapper(std::move(file)), witness_(witness), store_(std::move(store)), number_(number) {}
+  WitnessedLog(std::unique_ptr<rocksdb::FSWritableFile> file, LogWitness& witness, std::string store, uint64_t number,
+               std::shared_ptr<LogWitness::SyncedBytes> synced_bytes)
+      : FSWritableFileOwnerWrapper(std::move(file)),
+        witness_(witness),
+        store_(std::move(store)),
+        number_(number),
+        synced_bytes_(std::move(synced_bytes)) {}
 
   rocksdb::IOStatus Append(const rocksdb::Slice& data, const rocksdb::IOOptions& options,
                            rocksdb::IODebugContext* debug) override {
-    return appended(target()->Append(data, options, debug));
+    return appended(data.size(), target()->Append(data, options, debug));
   }
   rocksdb::IOStatus Append(const rocksdb::Slice& data, const rocksdb::IOOptions& options,
                            const rocksdb::DataVerificationInfo& info, rocksdb::IODebugContext* debug) override {
-    return appended(target()->Append(data, options, info, debug));
+    return appended(data.size(), target()->Append(data, options, info, debug));
   }
   rocksdb::IOStatus Sync(const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug) override {
-    return synced(target()->Sync(options, debug));
+    const uint64_t bytes = bytes_;
+    return synced(bytes, target()->Sync(options, debug));
   }
   rocksdb::IOStatus Fsync(const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug) override {
-    return synced(target()->Fsync(options, debug));
+    const uint64_t bytes = bytes_;
+    return synced(bytes, target()->Fsync(options, debug));
   }
 
  private:
-  // RocksDB syncs between records, so the last record is complete unless a write of it failed.
-  rocksdb::IOStatus appended(rocksdb::IOStatus status) {
+  // RocksDB syncs between records, so the last record is complete unless a write of it failed. The bytes of a failed
+  // write do not count, so their number is a lower bound.
+  rocksdb::IOStatus appended(uint64_t bytes, rocksdb::IOStatus status) {
     ends_with_record_ = status.ok();
+    if (status.ok()) bytes_ += bytes;
     return status;
   }
   // After a sync that failed, a later one that succeeds does not make the records before it durable.
-  rocksdb::IOStatus synced(rocksdb::IOStatus status) {
+  rocksdb::IOStatus synced(uint64_t bytes, rocksdb::IOStatus status) {
     if (!status.ok()) has_failed_sync_ = true;
-    if (has_failed_sync_ || !ends_with_record_ || (is_listed_ && witness_.is_written())) return status;
+    if (has_failed_sync_ || !ends_with_record_) return status;
+    synced_bytes_->store(bytes, std::memory_order_relaxed);
+    if (is_listed_ && witness_.is_written()) return status;
     status = witness_.add(store_, number_);
     is_listed_ = status.ok();
     return status;
@@ -58,9 +70,30 @@ class WitnessedLog : public rocksdb::FSWritableFileOwnerWrapper {
   LogWitness& witness_;
   const std::string store_;
   const uint64_t number_;
+  const std::shared_ptr<LogWitness::SyncedBytes> synced_bytes_;
+  std::atomic<uint64_t> bytes_{0};
   std::atomic<bool> ends_with_record_{false};
   std::atomic<bool> has_failed_sync_{false};
   std::atomic<bool> is_listed_{false};
+};
+
+class WitnessedManifest : public rocksdb::FSWritableFileOwnerWrapper {
+ public:
+  WitnessedManifest(std::unique_ptr<rocksdb::FSWritableFile> file, LogWitness& witness, std::string store)
+      : FSWritableFileOwnerWrapper(std::move(file)), witness_(witness), store_(std::move(store)) {}
+
+  rocksdb::IOStatus Sync(const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug) override {
+    witness_.note_synced_bytes(store_);
+    return target()->Sync(options, debug);
+  }
+  rocksdb::IOStatus Fsync(const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug) override {
+    witness_.note_synced_bytes(store_);
+    return target()->Fsync(options, debug);
+  }
+
+ private:
+  LogWitness& witness_;
+  const std::string store_;
 };
 
 LogWitness::LogWitness(const std::shared_ptr<rocksdb::FileSystem>& disk)
@@ -71,7 +104,14 @@ rocksdb::IOStatus LogWitness::NewWritableFile(const std::string& path, const roc
                                               rocksdb::IODebugContext* debug) {
   rocksdb::IOStatus status = target()->NewWritableFile(path, options, file, debug);
   const std::optional<uint64_t> log = log_number(name_of(path));
-  if (status.ok() && log) *file = std::make_unique<WitnessedLog>(std::move(*file), *this, directory_of(path), *log);
+  if (status.ok() && is_manifest_name(name_of(path))) {
+    *file = std::make_unique<WitnessedManifest>(std::move(*file), *this, directory_of(path));
+  }
+  if (!status.ok() || !log) return status;
+  auto synced_bytes = std::make_shared<SyncedBytes>(0);
+  *file = std::make_unique<WitnessedLog>(std::move(*file), *this, directory_of(path), *log, synced_bytes);
+  std::lock_guard lock(mutex_);
+  synced_bytes_[*log] = std::move(synced_bytes);
   return status;
 }
 
@@ -101,6 +141,7 @@ rocksdb::IOStatus LogWitness::add(const std::string& store, uint64_t log) {
 rocksdb::IOStatus LogWitness::remove(const std::string& store, uint64_t log) {
   std::lock_guard lock(mutex_);
   const bool was_listed = logs(store).remove(log);
+  synced_bytes_.erase(log);
   if (!was_listed && is_written()) return rocksdb::IOStatus::OK();
   rocksdb::Status status = write(store);
   if (!status.ok()) status = SyncedLogs::remove_file(*env_, store);
@@ -123,9 +164,27 @@ SyncedLogs& LogWitness::logs(const std::string& store) {
 }
 
 rocksdb::Status LogWitness::write(const std::string& store, const std::string& next_manifest) {
+  logs_ = updated();
   rocksdb::Status status = logs_->write(*env_, store, next_manifest);
   is_written_ = status.ok();
   return status;
+}
+
+SyncedLogs LogWitness::updated() const {
+  SyncedLogs logs = *logs_;
+  for (const auto& [log, bytes] : synced_bytes_) {
+    if (logs.has(log)) logs.add(log, *bytes);
+  }
+  return logs;
+}
+
+// If the write fails, the file is as it was, or has the new content.
+void LogWitness::note_synced_bytes(const std::string& store) {
+  std::lock_guard lock(mutex_);
+  SyncedLogs next = logs_ ? updated() : SyncedLogs();
+  if (!logs_ || next == *logs_ || !next.write(*env_, store).ok()) return;
+  logs_ = std::move(next);
+  is_written_ = true;
 }
 
 }  // namespace fathom::store

@@ -1,16 +1,22 @@
 // LogWitness: a file system that lists RocksDB's logs with acknowledged records in DIR/store/synced-logs.
 //
-// Purpose: a start must notice a log that a disk lost (store/wal/synced_logs.h). The first sync of a log with records
-// returns after the log is listed. Before that, the directory is synced, so that a power cut cannot remove the name of
-// a listed log. A log leaves the list before RocksDB deletes it, and the list names a new manifest before CURRENT does.
-// Cost: three small syncs for each log with records, two when it is deleted, and two when the store is opened. A batch
-// costs nothing. RocksDB syncs no log that it opened again, and recycles no log, so only new files are watched.
-// Thread safety and ownership: as rocksdb::FileSystemWrapper. Errors: a list that cannot be written fails the sync or
-// the rename; the next sync writes it again. If a deletion cannot update the list, for example on a full disk, the list
-// is removed until the next sync; if that fails, too, the log is not deleted, and RocksDB deletes it later.
+// Purpose: a start must notice a log that a disk lost or cut off (store/wal/synced_logs.h). The first sync of a log
+// with records returns after the log is listed. Before that, the directory is synced, so that a power cut cannot remove
+// the name of a listed log. A log leaves the list before RocksDB deletes it, and the list names a new manifest before
+// CURRENT does. note_synced_bytes() writes how much of the logs is synced; call it once per second and at the end. It
+// is also called before each sync of a manifest: what is noted then has all rows that sorted files have. Otherwise the
+// loss of a log's end could leave a batch's identity without the batch, and nobody would notice. Cost: three small
+// syncs for each log with records, two when it is deleted, two when the store is opened, and two for each call of
+// note_synced_bytes() after a batch. A batch costs nothing. RocksDB syncs no log that it opened again, and recycles no
+// log, so only new files are watched. Thread safety and ownership: as rocksdb::FileSystemWrapper. Errors: a list that
+// cannot be written fails the sync or the rename; the next sync writes it again. If a deletion cannot update the list,
+// for example on a full disk, the list is removed until the next sync; if that fails, too, the log is not deleted, and
+// RocksDB deletes it later. If the synced bytes cannot be written, the next call writes them.
 #pragma once
 
 #include <atomic>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -34,9 +40,13 @@ class LogWitness : public rocksdb::FileSystemWrapper {
                                rocksdb::IODebugContext* debug) override;
   rocksdb::IOStatus RenameFile(const std::string& from, const std::string& to, const rocksdb::IOOptions& options,
                                rocksdb::IODebugContext* debug) override;
+  // `store`: where RocksDB keeps its logs.
+  void note_synced_bytes(const std::string& store);
 
  private:
   friend class WitnessedLog;
+  friend class WitnessedManifest;
+  using SyncedBytes = std::atomic<uint64_t>;
   // False: the file lacks a log that is listed in memory.
   bool is_written() const { return is_written_.load(std::memory_order_relaxed); }
   rocksdb::IOStatus add(const std::string& store, uint64_t log);
@@ -44,10 +54,13 @@ class LogWitness : public rocksdb::FileSystemWrapper {
   rocksdb::IOStatus add_manifest(const std::string& store, const std::string& pointer);
   SyncedLogs& logs(const std::string& store);
   rocksdb::Status write(const std::string& store, const std::string& next_manifest = {});
+  // The list, with what is synced now.
+  SyncedLogs updated() const;
 
   const std::unique_ptr<rocksdb::Env> env_;
   std::mutex mutex_;
-  std::optional<SyncedLogs> logs_;  // read when they are needed first
+  std::optional<SyncedLogs> logs_;                                 // read when they are needed first
+  std::map<uint64_t, std::shared_ptr<SyncedBytes>> synced_bytes_;  // of the logs that this process made
   std::atomic<bool> is_written_{true};
 };
 

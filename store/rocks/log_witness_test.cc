@@ -15,6 +15,8 @@ namespace {
 
 using Numbers = std::set<uint64_t>;
 
+constexpr uint64_t kRecordBytes = 6;
+
 class LogWitnessTest : public ::testing::Test {
  protected:
   LogWitnessTest() { write_file(directory_ / "CURRENT", "MANIFEST-000003\n"); }
@@ -25,6 +27,9 @@ class LogWitnessTest : public ::testing::Test {
     return file;
   }
   static bool append(rocksdb::FSWritableFile& log) { return log.Append("record", {}, nullptr).ok(); }
+  uint64_t synced_bytes(uint64_t log) const {
+    return SyncedLogs::read(*rocksdb::Env::Default(), directory_.path()).synced_bytes(log);
+  }
   static bool sync(rocksdb::FSWritableFile& log) { return log.Sync({}, nullptr).ok(); }
   std::unique_ptr<rocksdb::FSWritableFile> create_synced(const std::string& name) {
     auto log = create(name);
@@ -154,6 +159,50 @@ TEST_F(LogWitnessTest, ListsItsLogsForTheNextManifestBeforeCurrentNamesIt) {
   EXPECT_EQ(listed(), Numbers{4});
   write_file(directory_ / "CURRENT", "MANIFEST-000003\n");
   EXPECT_EQ(listed(), Numbers{4}) << "a power cut may undo the rename";
+}
+
+TEST_F(LogWitnessTest, NotesHowMuchIsSynced) {
+  const auto log = create_synced("000004.log"), other = create_synced("000005.log");
+  EXPECT_TRUE(append(*log) && sync(*log) && append(*log));
+  EXPECT_EQ(synced_bytes(4), kRecordBytes);
+  witness_.note_synced_bytes(directory_.path());
+  EXPECT_EQ(synced_bytes(4), 2 * kRecordBytes) << "the third record is not synced";
+  EXPECT_EQ(synced_bytes(5), kRecordBytes);
+  const uint64_t files = disk_->file_syncs();
+  witness_.note_synced_bytes(directory_.path());
+  EXPECT_EQ(disk_->file_syncs(), files) << "nothing has changed";
+}
+
+// A manifest names files that may have rows of these records.
+TEST_F(LogWitnessTest, NotesHowMuchIsSyncedBeforeAManifestIs) {
+  const auto log = create_synced("000004.log"), manifest = create("MANIFEST-000003");
+  EXPECT_TRUE(append(*log) && sync(*log) && append(*manifest));
+  EXPECT_EQ(synced_bytes(4), kRecordBytes);
+  EXPECT_TRUE(sync(*manifest));
+  EXPECT_EQ(synced_bytes(4), 2 * kRecordBytes);
+}
+
+TEST_F(LogWitnessTest, NotesLaterWhatAFullDiskRejected) {
+  const auto log = create_synced("000004.log");
+  EXPECT_TRUE(append(*log) && sync(*log));
+  disk_->set_free_bytes(0);
+  witness_.note_synced_bytes(directory_.path());
+  EXPECT_EQ(synced_bytes(4), kRecordBytes);
+  EXPECT_TRUE(sync(*log)) << "a batch does not fail by it";
+  disk_->release_space();
+  witness_.note_synced_bytes(directory_.path());
+  EXPECT_EQ(synced_bytes(4), 2 * kRecordBytes);
+}
+
+TEST_F(LogWitnessTest, NotesNothingBehindAFailedSync) {
+  const auto log = create_synced("000004.log");
+  EXPECT_TRUE(append(*log));
+  disk_->fail_syncs(true);
+  EXPECT_FALSE(sync(*log));
+  disk_->fail_syncs(false);
+  EXPECT_TRUE(append(*log) && sync(*log));
+  witness_.note_synced_bytes(directory_.path());
+  EXPECT_EQ(synced_bytes(4), kRecordBytes);
 }
 
 }  // namespace

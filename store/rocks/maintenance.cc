@@ -151,6 +151,7 @@ void Maintenance::run_watching() {
   while (!stopping_) {
     lock.unlock();
     engine_.clock_keeper->tick();
+    engine_.database->note_synced_logs();
     watch_disk();
     lock.lock();
     wake_.wait_for(lock, kWatchInterval, [this] { return stopping_; });

@@ -7,6 +7,8 @@
 #include "store/captures/capture_counters.h"
 #include "store/rocks/counters.h"
 #include "store/testing/simulation.h"
+#include "store/wal/log_files.h"
+#include "store/wal/synced_logs.h"
 
 namespace fathom::store::testing {
 
@@ -39,11 +41,11 @@ std::vector<std::filesystem::path> data_files(const std::string& directory) {
   return files;
 }
 
-// One flipped bit, one sector of zeros, one sector that belongs to another place, the lost end of a manifest, or a
-// lost log.
+// One flipped bit, one sector of zeros, one sector that belongs to another place, the lost end of a manifest or a log,
+// or a lost log.
 struct RestDamage {
   std::string text;
-  bool is_last_write = false;  // a sector at the end of a log: the disk never wrote it
+  bool is_last_write = false;  // the end of a log: the disk never wrote it
 };
 
 struct Place {
@@ -68,6 +70,14 @@ RestDamage delete_log(const std::filesystem::path& log) {
   return {"deleted " + log.filename().string(), false};
 }
 
+// Behind the listed bytes, nothing shows that there were records.
+RestDamage cut_log(const std::filesystem::path& log, uint64_t at) {
+  const SyncedLogs synced = SyncedLogs::read(*rocksdb::Env::Default(), log.parent_path());
+  std::filesystem::resize_file(log, at);
+  return {"lost end from " + std::to_string(at) + " of " + log.filename().string(),
+          at >= synced.synced_bytes(log_number(log.filename().string()).value_or(0))};
+}
+
 RestDamage damage_file(const std::string& directory, std::mt19937_64& random) {
   const std::vector<std::filesystem::path> files = data_files(directory);
   const auto [path, at] = choose_place(files, random);
@@ -76,6 +86,7 @@ RestDamage damage_file(const std::string& directory, std::mt19937_64& random) {
   const std::filesystem::path source = files[random() % files.size()];
   const uint64_t kind = random() % 3;
   if (path.extension() == ".log" && random() % 4 == 0) return delete_log(path);
+  if (path.extension() == ".log" && random() % 4 == 0) return cut_log(path, at);
   if (path.filename().string().starts_with("MANIFEST") && random() % 2 == 0) {
     std::filesystem::resize_file(path, at);
     return {"lost end from " + std::to_string(at) + " of " + path.filename().string(), false};

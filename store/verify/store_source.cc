@@ -101,7 +101,7 @@ Result<std::vector<LogLoss>> StoreSource::losses_of_log(const LogState& log) {
   if (log.is_missing) return loss_of_missing(log, stage);
   // The damage is in the file itself, not in the copy that RocksDB reads.
   return losses_of(*rocksdb::Env::Default(), log_places(path_).store + "/" + log.name, log.range, stage,
-                   log.is_cut_short ? LogEnd::kIsComplete : LogEnd::kMayBeIncomplete);
+                   {.may_be_incomplete = !log.is_cut_short, .missing_bytes = log.missing_bytes});
 }
 
 Result<std::vector<LogLoss>> StoreSource::loss_of_missing(const LogState& log, uint32_t stage) const {

@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::string_view kSuffix = ".log";
 constexpr size_t kHashDigits = 16;
+constexpr std::string_view kShort = ".short-";
 
 }  // namespace
 
@@ -58,18 +59,26 @@ Result<std::vector<LogFile>> list_store_logs(rocksdb::Env& env, const std::strin
   return logs;
 }
 
-std::string name_set_aside(const std::string& log, const Sha256& intact, const SequenceRange& range) {
+std::string name_set_aside(const std::string& log, const Sha256& intact, const SequenceRange& range,
+                           uint64_t missing_bytes) {
   std::string name = log + "." + intact.hex().substr(0, kHashDigits);
   if (range != SequenceRange()) name += "." + std::to_string(range.first) + "-" + std::to_string(range.end);
+  if (missing_bytes > 0) name += std::string(kShort) + std::to_string(missing_bytes);
   return name;
 }
 
 SequenceRange range_in_name(const std::string& name) {
-  const size_t from = name.rfind('.') + 1, dash = name.find('-', from);
+  const std::string rest = name.substr(0, name.find(kShort));
+  const size_t from = rest.rfind('.') + 1, dash = rest.find('-', from);
   if (dash == std::string::npos) return {};
-  const std::optional<uint64_t> first = whole_number(name.substr(from, dash - from));
-  const std::optional<uint64_t> end = whole_number(name.substr(dash + 1));
+  const std::optional<uint64_t> first = whole_number(rest.substr(from, dash - from));
+  const std::optional<uint64_t> end = whole_number(rest.substr(dash + 1));
   return first && end ? SequenceRange{*first, *end} : SequenceRange();
+}
+
+uint64_t missing_bytes_in_name(const std::string& name) {
+  const size_t at = name.find(kShort);
+  return at == std::string::npos ? 0 : whole_number(name.substr(at + kShort.size())).value_or(0);
 }
 
 }  // namespace fathom::store

@@ -1,7 +1,7 @@
 // The names of RocksDB's logs, in the store and where damaged ones are kept.
 //
-// Shapes: NUMBER.log in the store; NUMBER.log.HASH or NUMBER.log.HASH.FIRST-END in DIR/damaged, because a repaired log
-// can be damaged again (docs/formats/wal.md). Thread safety: plain functions. Errors: of listing a directory; a missing
+// Shapes: NUMBER.log in the store; NUMBER.log.HASH[.FIRST-END][.short-BYTES] in DIR/damaged, because a repaired log can
+// be damaged again (docs/formats/wal.md). Thread safety: plain functions. Errors: of listing a directory; a missing
 // one is empty.
 #pragma once
 
@@ -45,8 +45,11 @@ Result<std::vector<LogFile>> list_logs(rocksdb::Env& env, const std::string& dir
 // Only those that RocksDB reads.
 Result<std::vector<LogFile>> list_store_logs(rocksdb::Env& env, const std::string& directory);
 
-// `intact`: the hash of the records that stay. `range`: the sequence numbers that are the log's own.
-std::string name_set_aside(const std::string& log, const Sha256& intact, const SequenceRange& range);
+// `intact`: the hash of the records that stay. `range`: the sequence numbers that are the log's own. `missing_bytes`:
+// that were synced, behind the end of the log.
+std::string name_set_aside(const std::string& log, const Sha256& intact, const SequenceRange& range,
+                           uint64_t missing_bytes = 0);
 SequenceRange range_in_name(const std::string& name);
+uint64_t missing_bytes_in_name(const std::string& name);
 
 }  // namespace fathom::store

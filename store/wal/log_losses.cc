@@ -80,24 +80,24 @@ class LossFinder : public LogVisitor {
 }  // namespace
 
 Result<std::vector<LogLoss>> losses_of(rocksdb::Env& env, const std::string& path, const SequenceRange& range,
-                                       uint32_t stage_family, LogEnd end) {
+                                       uint32_t stage_family, const LogEnd& end) {
   Result<LogSequences> sequences = read_sequences(env, path);
   if (!sequences) return sequences.error();
   LossFinder finder(stage_family);
   const RecordNumbers doubtful = with_repeated(*sequences, misplaced_in(*sequences, range));
   Result<LogSummary> found = scan_log(env, path, finder, doubtful);
   if (!found) return found.error();
-  if (found->incomplete_from && end == LogEnd::kIsComplete) {
-    const LogRange rest{*found->incomplete_from, found->bytes - *found->incomplete_from};
-    if (Result<> added = finder.on_damage(rest); !added) return added.error();
-  }
+  const uint64_t intact_end = end.may_be_incomplete ? found->bytes : found->incomplete_from.value_or(found->bytes);
+  const LogRange rest{intact_end, found->bytes + end.missing_bytes - intact_end};
+  if (Result<> added = rest.bytes > 0 ? finder.on_damage(rest) : Result<>(); !added) return added.error();
   return finder.take();
 }
 
 Result<std::vector<LogLoss>> losses_set_aside(rocksdb::Env& env, const LogPlaces& places, const std::string& name,
                                               uint32_t stage_family) {
   if (is_missing_mark(name)) return std::vector<LogLoss>(1);
-  return losses_of(env, places.damaged + "/" + name, range_in_name(name), stage_family, LogEnd::kIsComplete);
+  const LogEnd end{.may_be_incomplete = false, .missing_bytes = missing_bytes_in_name(name)};
+  return losses_of(env, places.damaged + "/" + name, range_in_name(name), stage_family, end);
 }
 
 Result<std::optional<StagedBatch>> first_batch_after(rocksdb::Env& env, const LogPlaces& places, const std::string& log,

@@ -31,13 +31,15 @@ struct LogLoss {
   std::optional<StagedBatch> after;
 };
 
-// Whether an incomplete last record is a loss.
-enum class LogEnd { kMayBeIncomplete, kIsComplete };
+struct LogEnd {
+  bool may_be_incomplete = false;  // then an incomplete last record is no loss
+  uint64_t missing_bytes = 0;      // behind the end of the file: they were synced
+};
 
 // The losses in one log, ordered by offset. `range`: the sequence numbers of its own records. `stage_family`: RocksDB's
 // id of the stage family.
 Result<std::vector<LogLoss>> losses_of(rocksdb::Env& env, const std::string& path, const SequenceRange& range,
-                                       uint32_t stage_family, LogEnd end);
+                                       uint32_t stage_family, const LogEnd& end);
 
 // The same for a log that was set aside, or the loss of a whole log for a mark. `name`: in places.damaged.
 Result<std::vector<LogLoss>> losses_set_aside(rocksdb::Env& env, const LogPlaces& places, const std::string& name,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "base/log.h"
 #include "store/rocks/counters.h"
@@ -9,6 +10,7 @@
 #include "store/wal/missing_logs.h"
 #include "store/wal/repair_advice.h"
 #include "store/wal/replace_env_file.h"
+#include "store/wal/synced_logs.h"
 
 namespace fathom::store {
 
@@ -61,6 +63,21 @@ Result<> rename_durably(rocksdb::Env& env, const LogPlaces& places, const std::s
   return status.ok() ? Result<>() : Result<>(disk_error("replace " + to, status));
 }
 
+// A copy may be shorter than its log. What the list knows of the log's size is forgotten before the copy replaces it.
+Result<> forget_synced_bytes(rocksdb::Env& env, const LogPlaces& places, const LogState& log) {
+  SyncedLogs synced = SyncedLogs::read(env, places.store);
+  const std::optional<uint64_t> number = log_number(log.name);
+  if (!number || synced.synced_bytes(*number) == 0) return {};
+  synced.add(*number);
+  const rocksdb::Status status = synced.write(env, places.store);
+  return status.ok() ? Result<>() : Result<>(disk_error("update the list of synced logs", status));
+}
+
+Result<> replace_durably(rocksdb::Env& env, const LogPlaces& places, const LogState& log, const std::string& copy) {
+  if (Result<> forgotten = forget_synced_bytes(env, places, log); !forgotten) return forgotten;
+  return rename_durably(env, places, copy, places.store + "/" + log.name);
+}
+
 Result<> sync_log(rocksdb::Env& env, const std::string& path) {
   std::unique_ptr<rocksdb::WritableFile> file;
   rocksdb::Status status = env.ReopenWritableFile(path, &file, rocksdb::EnvOptions());
@@ -72,7 +89,7 @@ Result<> sync_log(rocksdb::Env& env, const std::string& path) {
 Result<> make_durable(rocksdb::Env& env, const LogPlaces& places, const LogState& log) {
   const std::string path = places.store + "/" + log.name, copy = path + std::string(kCopySuffix);
   Result<Sha256> copied = copy_intact(env, path, copy);
-  if (copied) return rename_durably(env, places, copy, path);
+  if (copied) return replace_durably(env, places, log, copy);
   log_warning("the log " + path + " is synced, not copied: " + copied.error().message);
   return sync_log(env, path);
 }
@@ -103,9 +120,10 @@ Result<> repair_log(rocksdb::Env& env, const LogPlaces& places, const LogState& 
   }
   if (!log.is_damaged() && !log.summary.corrected) return {};
   if (Result<> replaced = replace_by_intact_copy(env, places, log); !replaced) return replaced;
-  log_error("the log " + path + " was damaged in " + std::to_string(damaged_places(log)) + " places; it was moved to " +
-            places.damaged + " and replaced by a copy of its " + std::to_string(log.summary.records) +
-            " intact records");
+  log_error(
+      "the log " + path + " was damaged in " + std::to_string(damaged_places(log)) + " places; it was moved to " +
+      places.damaged + " and replaced by a copy of its " + std::to_string(log.summary.records) + " intact records" +
+      (log.missing_bytes > 0 ? "; its last " + std::to_string(log.missing_bytes) + " synced bytes are missing" : ""));
   return {};
 }
 
@@ -142,9 +160,10 @@ Result<> replace_by_intact_copy(rocksdb::Env& env, const LogPlaces& places, cons
   const std::string path = places.store + "/" + log.name, copy = path + std::string(kCopySuffix);
   Result<Sha256> intact = copy_intact(env, path, copy, log.misplaced);
   if (!intact) return intact.error();
-  rocksdb::Status status = set_aside(env, path, places.damaged, name_set_aside(log.name, *intact, log.range));
+  rocksdb::Status status =
+      set_aside(env, path, places.damaged, name_set_aside(log.name, *intact, log.range, log.missing_bytes));
   if (!status.ok()) return disk_error("set " + path + " aside", status);
-  return rename_durably(env, places, copy, path);
+  return replace_durably(env, places, log, copy);
 }
 
 Result<LogRepair> repair_logs(rocksdb::Env& env, const LogPlaces& places) {

@@ -43,11 +43,6 @@ Result<std::vector<std::string>> names_of_logs(rocksdb::Env& env, const std::str
   return names;
 }
 
-bool is_listed(const SyncedLogs& synced, const std::string& name) {
-  const std::optional<uint64_t> number = log_number(name);
-  return number && synced.numbers().contains(*number);
-}
-
 Result<ScannedLogs> scan_each(rocksdb::Env& env, const std::string& directory, const std::vector<std::string>& names) {
   ScannedLogs logs;
   for (const std::string& name : names) {
@@ -83,6 +78,16 @@ void find_cut_short(std::vector<LogState>& logs) {
   }
 }
 
+void compare_with_list(const SyncedLogs& synced, LogState& log) {
+  const std::optional<uint64_t> number = log_number(log.name);
+  if (!number || !synced.has(*number)) return;
+  log.is_missing = log.summary.records == 0 && !log.is_damaged();
+  const uint64_t synced_bytes = synced.synced_bytes(*number), bytes = log.summary.bytes;
+  if (log.is_missing || log.summary.incomplete_from.value_or(bytes) >= synced_bytes) return;
+  log.is_cut_short = true;
+  log.missing_bytes = synced_bytes - std::min(synced_bytes, bytes);
+}
+
 }  // namespace
 
 Result<std::vector<LogState>> scan_logs(rocksdb::Env& env, const std::string& directory) {
@@ -98,9 +103,7 @@ Result<std::vector<LogState>> scan_logs(rocksdb::Env& env, const std::string& di
     if (!done) return done.error();
   }
   find_cut_short(logs);
-  for (LogState& log : logs) {
-    log.is_missing = is_listed(synced, log.name) && log.summary.records == 0 && !log.is_damaged();
-  }
+  for (LogState& log : logs) compare_with_list(synced, log);
   return std::move(logs);
 }
 

@@ -111,7 +111,14 @@ TEST(RecordOrder, LeavesOutOnlyCopies) {
 TEST(LogFiles, TheNameOfALogThatWasSetAsideHasItsRange) {
   const std::string name = name_set_aside("000012.log", Sha256(), {17, 4000});
   EXPECT_EQ(range_in_name(name), (SequenceRange{17, 4000})) << name;
+  EXPECT_EQ(missing_bytes_in_name(name), 0u) << name;
   EXPECT_EQ(range_in_name(name_set_aside("000012.log", Sha256(), {})), SequenceRange());
+  const std::string short_name = name_set_aside("000012.log", Sha256(), {}, 512);
+  EXPECT_EQ(range_in_name(short_name), SequenceRange()) << short_name;
+  EXPECT_EQ(missing_bytes_in_name(short_name), 512u) << short_name;
+  const std::string long_name = name_set_aside("000012.log", Sha256(), {17, 4000}, 512);
+  EXPECT_EQ(range_in_name(long_name), (SequenceRange{17, 4000})) << long_name;
+  EXPECT_EQ(missing_bytes_in_name(long_name), 512u) << long_name;
   EXPECT_EQ(range_in_name("000012.log.0a1b.17-"), SequenceRange());
   EXPECT_EQ(log_file(name)->number, 12u);
 }

@@ -18,6 +18,7 @@ class SyncedLogsTest : public ::testing::Test {
     set_current("MANIFEST-000007");
     SyncedLogs logs;
     for (const uint64_t log : {12, 8, 9}) logs.add(log);
+    logs.add(9, 4096);
     EXPECT_TRUE(logs.remove(8));
     EXPECT_FALSE(logs.remove(8));
     EXPECT_TRUE(logs.write(env_, directory_.path(), "MANIFEST-000013").ok());
@@ -33,7 +34,10 @@ class SyncedLogsTest : public ::testing::Test {
 TEST_F(SyncedLogsTest, ReadsWhatWasWritten) {
   EXPECT_EQ(read(), written_);
   const std::string text = read_file(directory_ / "synced-logs");
-  EXPECT_TRUE(text.starts_with("MANIFEST-000007\nMANIFEST-000013\n9\n12\nsha256 ")) << text;
+  EXPECT_TRUE(text.starts_with("MANIFEST-000007\nMANIFEST-000013\n9 4096\n12\nsha256 ")) << text;
+  const SyncedLogs logs = SyncedLogs::read(env_, directory_.path());
+  EXPECT_EQ(logs.synced_bytes(9), 4096u);
+  EXPECT_EQ(logs.synced_bytes(12), 0u) << "not known";
 }
 
 TEST_F(SyncedLogsTest, KnowsNothingWithoutAFile) {
