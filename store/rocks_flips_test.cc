@@ -90,6 +90,27 @@ TEST_F(RocksFlips, NoTableHidesOthers) {
   }
 }
 
+TEST_F(RocksFlips, AReadNamesTheFixAndIsCounted) {
+  const std::string counter = "fathom_store_damaged_reads_total";
+  uint64_t reads = 0;
+  for (const auto& entry : fs::directory_iterator(original_.path() + "/store")) {
+    if (entry.path().extension() != ".sst" || reads == 2) continue;
+    RocksRig rig(populated_options());
+    copy_populated(rig, /*seed=*/1);
+    flip_bit(rig.path() + "/store/" + entry.path().filename().string(), 8 * 3);
+    if (!rig.open().empty()) continue;
+    const uint64_t counted = metric(counter);
+    const Answers answers = all_answers(rig.store());
+    if (!answers.has_errors) continue;
+    ++reads;
+    EXPECT_GT(metric(counter), counted);
+    EXPECT_TRUE(std::ranges::any_of(answers.texts, [&](const std::string& text) {
+      return text.find("fathom store repair " + rig.path()) != std::string::npos;
+    }));
+  }
+  EXPECT_GT(reads, 0u);
+}
+
 TEST_F(RocksFlips, AreHandled) {
   const uint64_t seed = 20261127;
   FlipPicker picker(original_.path(), seed);

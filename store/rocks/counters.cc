@@ -32,6 +32,10 @@ Counter& cut_log_bytes() {
   return counter("fathom_store_cut_log_bytes_total", "Bytes of an incomplete last record that a start cut off a log");
 }
 
+Counter& damaged_reads() {
+  return counter("fathom_store_damaged_reads_total", "Answers that failed because stored data is damaged");
+}
+
 Counter& duplicate_batches() {
   return counter("fathom_duplicate_batches_total", "Batches that were stored already and acknowledged again");
 }
@@ -86,6 +90,7 @@ void register_counters() {
   for (const char* index : {"slow", "latency", "straddle", "corrected", "lost"}) lost_index_values(index);
   lost_batches();
   cut_log_bytes();
+  damaged_reads();
   duplicate_batches();
   stored_spans();
   trace_lookup_failures();

@@ -17,6 +17,7 @@ Counter& dropped_spans(std::string_view reason);     // age, size
 Counter& lost_index_values(std::string_view index);  // slow, latency, straddle, corrected, lost
 Counter& lost_batches();
 Counter& cut_log_bytes();
+Counter& damaged_reads();
 Counter& duplicate_batches();
 Counter& stored_spans();
 Counter& trace_lookup_failures();

@@ -12,6 +12,7 @@
 
 #include "store/clock/clock_keeper.h"
 #include "store/rocks/catalogue.h"
+#include "store/rocks/damaged_reads.h"
 #include "store/rocks/database.h"
 #include "store/rocks/live_partitions.h"
 #include "store/rocks/loss_list.h"
@@ -43,6 +44,7 @@ struct Engine {
   Catalogue catalogue;
   ViewHolder views;
   LossList losses;
+  DamagedReads damaged_reads{options.path};
   std::atomic<uint64_t> received_sequence{0};  // of the newest durable and searchable batch
   std::atomic<uint64_t> sealed_sequence{0};    // stage rows up to here are superfluous
   std::atomic<uint32_t> last_segment{0};       // the greatest number given out; never given twice, caches rely on it

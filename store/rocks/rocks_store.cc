@@ -59,6 +59,10 @@ struct RocksStore::Impl {
     engine.views.update([](View& view) { view = View(); });
   }
 
+  template <typename T>
+  Result<T> checked(Result<T> answer) {
+    return engine.damaged_reads.checked(std::move(answer));
+  }
   Result<> start();
   Result<> load();
   Result<> load_partitions();
@@ -182,22 +186,22 @@ void RocksStore::append_here(BatchPtr batch, std::function<void(AppendResult)> d
 
 Result<SlowPage> RocksStore::slowest(const Filter& filter, By by, size_t limit, const std::optional<Cursor>& cursor,
                                      QueryBudget& budget) {
-  return ask_again_after_drop(impl_->engine, [&] {
+  return impl_->checked(ask_again_after_drop(impl_->engine, [&] {
     return Search(impl_->engine, filter, by, SearchOrder::kSlowest, limit, cursor, budget).run();
-  });
+  }));
 }
 
 Result<std::vector<SlowRow>> RocksStore::find(const Filter& filter, By by, size_t limit, QueryBudget& budget) {
-  Result<SlowPage> page = ask_again_after_drop(impl_->engine, [&] {
+  Result<SlowPage> page = impl_->checked(ask_again_after_drop(impl_->engine, [&] {
     return Search(impl_->engine, filter, by, SearchOrder::kNewest, limit, std::nullopt, budget).run();
-  });
+  }));
   if (!page) return page.error();
   return std::move(page->rows);
 }
 
 Result<StoredTrace> RocksStore::trace_page(const TraceId& trace_id, const std::optional<TraceCursor>& after,
                                            size_t limit, QueryBudget& budget) {
-  return ask_again_after_drop(impl_->engine, [&]() -> Result<StoredTrace> {
+  return impl_->checked(ask_again_after_drop(impl_->engine, [&]() -> Result<StoredTrace> {
     // Before the view, so that everything up to it is in the view.
     const uint64_t received = impl_->engine.received_sequence.load(std::memory_order_acquire);
     if (after && after->received_sequence > received) return outdated_cursor(trace_id);
@@ -207,59 +211,59 @@ Result<StoredTrace> RocksStore::trace_page(const TraceId& trace_id, const std::o
     if (!*oversized && !after) return TraceReader(sealed, impl_->engine.catalogue).load(trace_id);
     return read_trace_page(sealed, impl_->engine.catalogue, trace_id, after ? after->received_sequence : received,
                            after, limit);
-  });
+  }));
 }
 
 Result<std::vector<TraceId>> RocksStore::trace_ids(const TraceIdRange& range, size_t most, QueryBudget& budget) {
-  return ask_again_after_drop(impl_->engine, [&] {
+  return impl_->checked(ask_again_after_drop(impl_->engine, [&] {
     SealedReader sealed(impl_->engine.sealed(), impl_->engine.views.get(), budget);
     return TraceReader(sealed, impl_->engine.catalogue).ids(range, most);
-  });
+  }));
 }
 
 Result<std::vector<OperationStats>> RocksStore::operations(const TimeRange& range,
                                                            const std::optional<std::string>& service,
                                                            QueryBudget& budget) {
-  return Statistics(impl_->engine, budget).operations(range, service);
+  return impl_->checked(Statistics(impl_->engine, budget).operations(range, service));
 }
 
 Result<std::vector<LatencyPoint>> RocksStore::latency(const TimeRange& range, const std::optional<std::string>& service,
                                                       const std::optional<std::string>& operation, uint64_t step_nano,
                                                       QueryBudget& budget) {
-  return Statistics(impl_->engine, budget).latency(range, service, operation, step_nano);
+  return impl_->checked(Statistics(impl_->engine, budget).latency(range, service, operation, step_nano));
 }
 
 Result<std::optional<uint64_t>> RocksStore::first_start(const TimeRange& range, QueryBudget& budget) {
-  return Statistics(impl_->engine, budget).first_start(range);
+  return impl_->checked(Statistics(impl_->engine, budget).first_start(range));
 }
 
 Result<std::vector<std::string>> RocksStore::attribute_keys(const TimeRange& range, QueryBudget& budget) {
-  return Statistics(impl_->engine, budget).attribute_keys(range);
+  return impl_->checked(Statistics(impl_->engine, budget).attribute_keys(range));
 }
 
 Result<std::vector<ValueCount>> RocksStore::attribute_values(const TimeRange& range, const std::string& key,
                                                              const std::string& containing, size_t limit,
                                                              QueryBudget& budget) {
-  return Statistics(impl_->engine, budget).attribute_values(range, key, containing, limit);
+  return impl_->checked(Statistics(impl_->engine, budget).attribute_values(range, key, containing, limit));
 }
 
 Result<> RocksStore::visit_times(const Filter& filter, const VisitTimes& visit, QueryBudget& budget) {
-  return TimesScan(impl_->engine, filter, budget).visit(visit);
+  return impl_->checked(TimesScan(impl_->engine, filter, budget).visit(visit));
 }
 
 Result<uint64_t> RocksStore::spans_at_most(const TimeRange& range, QueryBudget& budget) {
   Filter filter;
   filter.range = range;
-  return TimesScan(impl_->engine, filter, budget).at_most();
+  return impl_->checked(TimesScan(impl_->engine, filter, budget).at_most());
 }
 
 Result<SampleCount> RocksStore::sample(const Filter& filter, const SampleLimits& limits, const VisitSpan& visit,
                                        QueryBudget& budget) {
-  return Sampler(impl_->engine, filter, limits, visit, budget).run();
+  return impl_->checked(Sampler(impl_->engine, filter, limits, visit, budget).run());
 }
 
 Result<CallSample> RocksStore::calls(const TimeRange& range, uint64_t most_spans, QueryBudget& budget) {
-  return Calls(impl_->engine, range, most_spans, budget).run();
+  return impl_->checked(Calls(impl_->engine, range, most_spans, budget).run());
 }
 
 Result<> RocksStore::drop_before(uint64_t received_unix_nano) {

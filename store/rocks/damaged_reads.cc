@@ -1,0 +1,30 @@
+#include "store/rocks/damaged_reads.h"
+
+#include "base/log.h"
+#include "base/time.h"
+#include "store/rocks/counters.h"
+
+namespace fathom::store {
+
+namespace {
+
+constexpr uint64_t kIntervalNano = 60 * kNanosPerSecond;
+
+}  // namespace
+
+Error DamagedReads::report(Error error) {
+  error.message += "; stop the server, and run 'fathom store verify " + path_ +
+                   "' to find all damage, or 'fathom store repair " + path_ + " NEW_DIR' to salvage what is intact";
+  damaged_reads().add();
+  std::lock_guard lock(mutex_);
+  ++unreported_;
+  const uint64_t now = now_monotonic_nano();
+  if (reported_monotonic_nano_ != 0 && now - reported_monotonic_nano_ < kIntervalNano) return error;
+  log_error("an answer failed because stored data is damaged: " + error.message +
+            "; such answers since the last report: " + std::to_string(unreported_));
+  unreported_ = 0;
+  reported_monotonic_nano_ = now;
+  return error;
+}
+
+}  // namespace fathom::store
