@@ -29,6 +29,12 @@ class RocksShortLog : public LogDamage {
     EXPECT_EQ(ends.back(), bytes.size()) << "the log has one block, and its records are whole";
     return ends;
   }
+  void spoil_last_length() const {
+    const std::vector<uint64_t> ends = record_ends();
+    std::string bytes = read_file(log());
+    bytes[ends.at(ends.size() - 2) + 5] = '\x70';
+    write_file(log(), bytes);
+  }
   uint64_t middle() const { return record_ends().at(record_ends().size() / 2); }
   // The batches of the last second of a run may be missing in the list of synced logs, but not after a close.
   void expect_loss_of_the_newest(size_t losses) {
@@ -76,10 +82,7 @@ TEST_F(RocksShortLog, CutWithinARecordIsALoss) {
 
 // The last record then looks incomplete.
 TEST_F(RocksShortLog, MayHaveALastRecordWithAWrongLength) {
-  const std::vector<uint64_t> ends = record_ends();
-  std::string bytes = read_file(log());
-  bytes[ends.at(ends.size() - 2) + 5] = '\x70';
-  write_file(log(), bytes);
+  spoil_last_length();
   ASSERT_EQ(rig_.open(), "");
   EXPECT_EQ(missing_traces(), std::vector<uint64_t>{kBatches});
   EXPECT_EQ(rig_.store().losses().size(), 1u);
@@ -127,24 +130,71 @@ TEST_F(RocksShortLog, IsALossInARepairedDirectory) {
   EXPECT_EQ(rig.store().losses().size(), 1u);
 }
 
-TEST_F(RocksShortLog, SurvivesPowerCutsDuringTheRepair) {
-  constexpr uint64_t kMostOfRepair = 40;
-  fs::resize_file(log(), middle());
-  for (uint64_t changes = 0;; changes += 1 + changes / kMostOfRepair * 10) {
-    rig_.disk().crash_after(changes);
-    const std::string fault = rig_.open();
-    const bool is_cut = rig_.disk().is_crashed();
-    rig_.close();
-    rig_.disk().crash();
-    rig_.disk().restart(changes % 2 ? std::optional(changes) : std::nullopt);
-    if (!is_cut) break;
-    ASSERT_LT(changes, 5000u) << fault;
+// A power cut before each change of the first start, each time in another directory.
+class RocksShortLogStart : public RocksShortLog {
+ protected:
+  void expect_losses_in_spite_of_power_cuts(uint64_t missing, size_t losses) {
+    for (uint64_t changes = 0;; changes += stride(changes)) {
+      SCOPED_TRACE("power cut before change " + std::to_string(changes));
+      RocksRig rig;
+      fs::copy(rig_.path(), rig.path(), fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+      rig.advance(rig_.now_unix_nano() - rig.now_unix_nano());
+      rig.disk().crash_after(changes);
+      const std::string fault = rig.open();
+      const bool is_cut = rig.disk().is_crashed();
+      rig.close();
+      rig.disk().crash();
+      rig.disk().restart(changes % 2 ? std::optional(changes) : std::nullopt);
+      ASSERT_EQ(rig.open(), "");
+      EXPECT_EQ(missing_in(rig), missing);
+      EXPECT_EQ(rig.store().losses().size(), losses);
+      if (!is_cut || HasFailure()) return;
+    }
   }
+
+ private:
+  // The repair is among the first changes.
+  static uint64_t stride(uint64_t changes) { return changes < 50 ? 1 : 1 + changes / 4; }
+  static uint64_t missing_in(RocksRig& rig) {
+    uint64_t missing = 0;
+    for (uint64_t trace = 1; trace <= kBatches; ++trace) missing += stored_trace(rig.store(), trace) ? 0 : 1;
+    return missing;
+  }
+};
+
+TEST_F(RocksShortLogStart, SurvivesPowerCutsIfItIsCutBetweenRecords) {
+  const std::vector<uint64_t> ends = record_ends();
+  fs::resize_file(log(), ends.at(ends.size() - 6));
+  expect_losses_in_spite_of_power_cuts(5, 1);
+}
+
+TEST_F(RocksShortLogStart, SurvivesPowerCutsIfTheLastLengthIsWrong) {
+  spoil_last_length();
+  expect_losses_in_spite_of_power_cuts(1, 1);
+}
+
+TEST_F(RocksShortLogStart, SurvivesPowerCutsIfItIsDamagedAndCut) {
+  const std::vector<uint64_t> ends = record_ends();
+  std::string bytes = read_file(log());
+  bytes[ends.at(10) + 20] ^= 1;
+  bytes[ends.at(10) + 21] ^= 2;
+  write_file(log(), bytes.substr(0, ends.at(ends.size() - 6)));
+  expect_losses_in_spite_of_power_cuts(6, 2);
+}
+
+TEST_F(RocksShortLogStart, SurvivesPowerCutsIfItIsDamagedAsAWhole) {
+  write_file(log(), std::string(fs::file_size(log()) / 2, '\0'));
+  expect_losses_in_spite_of_power_cuts(kBatches, 1);
+}
+
+// The start made a copy, whose size is listed.
+TEST_F(RocksShortLog, IsNoticedAfterAStartThatKeptIt) {
+  rig_.options().durability = Durability::kOs;
+  ASSERT_EQ(rig_.reopen(), "");
+  rig_.close();
+  fs::resize_file(log(), middle());
   ASSERT_EQ(rig_.open(), "");
-  const std::vector<uint64_t> missing = missing_traces();
-  EXPECT_EQ(missing.size(), kBatches - missing.front() + 1);
-  EXPECT_EQ(rig_.store().losses().size(), 1u);
-  EXPECT_EQ(set_aside(), 1u);
+  expect_loss_of_the_newest(1);
 }
 
 // What is synced is written once per second.

@@ -206,8 +206,9 @@ Database::~Database() {
   for (rocksdb::ColumnFamilyHandle* handle : handles_) {
     if (handle != nullptr) db_->DestroyColumnFamilyHandle(handle);
   }
-  db_->Close();
+  // Before it unlocks the directory for the next process.
   note_synced_logs();
+  db_->Close();
 }
 
 Result<> Database::check_not_stopped() const {

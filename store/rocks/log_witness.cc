@@ -82,13 +82,15 @@ class WitnessedManifest : public rocksdb::FSWritableFileOwnerWrapper {
   WitnessedManifest(std::unique_ptr<rocksdb::FSWritableFile> file, LogWitness& witness, std::string store)
       : FSWritableFileOwnerWrapper(std::move(file)), witness_(witness), store_(std::move(store)) {}
 
-  rocksdb::IOStatus Sync(const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug) override {
+  rocksdb::IOStatus Append(const rocksdb::Slice& data, const rocksdb::IOOptions& options,
+                           rocksdb::IODebugContext* debug) override {
     witness_.note_synced_bytes(store_);
-    return target()->Sync(options, debug);
+    return target()->Append(data, options, debug);
   }
-  rocksdb::IOStatus Fsync(const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug) override {
+  rocksdb::IOStatus Append(const rocksdb::Slice& data, const rocksdb::IOOptions& options,
+                           const rocksdb::DataVerificationInfo& info, rocksdb::IODebugContext* debug) override {
     witness_.note_synced_bytes(store_);
-    return target()->Fsync(options, debug);
+    return target()->Append(data, options, info, debug);
   }
 
  private:
@@ -124,8 +126,10 @@ rocksdb::IOStatus LogWitness::DeleteFile(const std::string& path, const rocksdb:
 
 rocksdb::IOStatus LogWitness::RenameFile(const std::string& from, const std::string& to,
                                          const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug) {
-  const bool is_new_manifest = name_of(to) == "CURRENT";
-  const rocksdb::IOStatus added = is_new_manifest ? add_manifest(directory_of(to), from) : rocksdb::IOStatus::OK();
+  if (name_of(to) != "CURRENT") return target()->RenameFile(from, to, options, debug);
+  // Otherwise another write could list the manifest before only.
+  std::lock_guard lock(mutex_);
+  const rocksdb::IOStatus added = add_manifest(directory_of(to), from);
   return added.ok() ? target()->RenameFile(from, to, options, debug) : added;
 }
 
@@ -153,7 +157,6 @@ rocksdb::IOStatus LogWitness::add_manifest(const std::string& store, const std::
   rocksdb::Status status = rocksdb::ReadFileToString(env_.get(), pointer, &name);
   if (!status.ok()) return rocksdb::status_to_io_status(std::move(status));
   if (name.ends_with('\n')) name.pop_back();
-  std::lock_guard lock(mutex_);
   logs(store);
   return rocksdb::status_to_io_status(write(store, name));
 }
@@ -182,7 +185,7 @@ SyncedLogs LogWitness::updated() const {
 void LogWitness::note_synced_bytes(const std::string& store) {
   std::lock_guard lock(mutex_);
   SyncedLogs next = logs_ ? updated() : SyncedLogs();
-  if (!logs_ || next == *logs_ || !next.write(*env_, store).ok()) return;
+  if (!logs_ || (is_written() && next == *logs_) || !next.write(*env_, store).ok()) return;
   logs_ = std::move(next);
   is_written_ = true;
 }

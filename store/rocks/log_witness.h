@@ -4,7 +4,7 @@
 // with records returns after the log is listed. Before that, the directory is synced, so that a power cut cannot remove
 // the name of a listed log. A log leaves the list before RocksDB deletes it, and the list names a new manifest before
 // CURRENT does. note_synced_bytes() writes how much of the logs is synced; call it once per second and at the end. It
-// is also called before each sync of a manifest: what is noted then has all rows that sorted files have. Otherwise the
+// is also called before each write of a manifest: what is noted then has all rows that sorted files have. Otherwise the
 // loss of a log's end could leave a batch's identity without the batch, and nobody would notice. Cost: three small
 // syncs for each log with records, two when it is deleted, two when the store is opened, and two for each call of
 // note_synced_bytes() after a batch. A batch costs nothing. RocksDB syncs no log that it opened again, and recycles no
@@ -51,7 +51,7 @@ class LogWitness : public rocksdb::FileSystemWrapper {
   bool is_written() const { return is_written_.load(std::memory_order_relaxed); }
   rocksdb::IOStatus add(const std::string& store, uint64_t log);
   rocksdb::IOStatus remove(const std::string& store, uint64_t log);
-  rocksdb::IOStatus add_manifest(const std::string& store, const std::string& pointer);
+  rocksdb::IOStatus add_manifest(const std::string& store, const std::string& pointer);  // with the mutex
   SyncedLogs& logs(const std::string& store);
   rocksdb::Status write(const std::string& store, const std::string& next_manifest = {});
   // The list, with what is synced now.

@@ -59,19 +59,31 @@ class ManifestFile : public rocksdb::FSWritableFileOwnerWrapper {
 // After CURRENT is renamed, RocksDB syncs the directory, and a failure of that is one of the manifest.
 class ManifestDirectory : public rocksdb::FSDirectoryWrapper {
  public:
-  ManifestDirectory(std::unique_ptr<rocksdb::FSDirectory> directory, ManifestGuard& guard)
-      : FSDirectoryWrapper(std::move(directory)), guard_(guard) {}
+  ManifestDirectory(std::unique_ptr<rocksdb::FSDirectory> directory, ManifestGuard& guard, std::string path)
+      : FSDirectoryWrapper(std::move(directory)), guard_(guard), path_(std::move(path)) {}
 
   rocksdb::IOStatus Fsync(const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug) override {
-    return guard_.note_directory_synced(FSDirectoryWrapper::Fsync(options, debug));
+    return watched([&] { return FSDirectoryWrapper::Fsync(options, debug); });
   }
   rocksdb::IOStatus FsyncWithDirOptions(const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug,
                                         const rocksdb::DirFsyncOptions& directory_options) override {
-    return guard_.note_directory_synced(FSDirectoryWrapper::FsyncWithDirOptions(options, debug, directory_options));
+    return watched([&] { return FSDirectoryWrapper::FsyncWithDirOptions(options, debug, directory_options); });
   }
 
  private:
+  // Only a sync that begins after the rename makes it durable.
+  template <typename Sync>
+  rocksdb::IOStatus watched(const Sync& sync) {
+    if (!guard_.is_store(path_)) return sync();
+    const bool was_renamed = guard_.is_renamed_.exchange(false);
+    rocksdb::IOStatus status = sync();
+    if (!status.ok()) guard_.deletions_.begin();
+    if (status.ok() && was_renamed) guard_.deletions_.end(*guard_.target());
+    return status;
+  }
+
   ManifestGuard& guard_;
+  const std::string path_;
 };
 
 ManifestGuard::ManifestGuard(const std::shared_ptr<rocksdb::FileSystem>& disk)
@@ -80,14 +92,17 @@ ManifestGuard::ManifestGuard(const std::shared_ptr<rocksdb::FileSystem>& disk)
 rocksdb::IOStatus ManifestGuard::DeleteFile(const std::string& path, const rocksdb::IOOptions& options,
                                             rocksdb::IODebugContext* debug) {
   const bool is_kept = is_manifest(path) && is_current(*env_, path);
-  return is_kept || deletions_.defer(path) ? rocksdb::IOStatus::OK() : target()->DeleteFile(path, options, debug);
+  if (is_kept || (is_in_store(path) && deletions_.defer(path))) return rocksdb::IOStatus::OK();
+  return target()->DeleteFile(path, options, debug);
 }
 
 rocksdb::IOStatus ManifestGuard::NewWritableFile(const std::string& path, const rocksdb::FileOptions& options,
                                                  std::unique_ptr<rocksdb::FSWritableFile>* file,
                                                  rocksdb::IODebugContext* debug) {
   rocksdb::IOStatus status = target()->NewWritableFile(path, options, file, debug);
-  if (status.ok() && is_manifest(path)) *file = std::make_unique<ManifestFile>(std::move(*file), *this, path);
+  if (!status.ok() || !is_manifest(path)) return status;
+  set_store(path);
+  *file = std::make_unique<ManifestFile>(std::move(*file), *this, path);
   return status;
 }
 
@@ -104,7 +119,7 @@ rocksdb::IOStatus ManifestGuard::NewDirectory(const std::string& path, const roc
                                               std::unique_ptr<rocksdb::FSDirectory>* directory,
                                               rocksdb::IODebugContext* debug) {
   rocksdb::IOStatus status = target()->NewDirectory(path, options, directory, debug);
-  if (status.ok()) *directory = std::make_unique<ManifestDirectory>(std::move(*directory), *this);
+  if (status.ok()) *directory = std::make_unique<ManifestDirectory>(std::move(*directory), *this, path);
   return status;
 }
 
@@ -115,11 +130,18 @@ rocksdb::IOStatus ManifestGuard::note_synced(const std::string& path, uint64_t b
   return status;
 }
 
-rocksdb::IOStatus ManifestGuard::note_directory_synced(const rocksdb::IOStatus& status) {
-  const bool was_renamed = is_renamed_.exchange(false);
-  if (!status.ok()) deletions_.begin();
-  if (status.ok() && was_renamed) deletions_.end(*target());
-  return status;
+void ManifestGuard::set_store(const std::string& path) {
+  std::lock_guard lock(mutex_);
+  store_ = std::filesystem::path(path).parent_path().string();
+}
+
+bool ManifestGuard::is_in_store(const std::string& path) {
+  return is_store(std::filesystem::path(path).parent_path().string());
+}
+
+bool ManifestGuard::is_store(const std::string& path) {
+  std::lock_guard lock(mutex_);
+  return path == store_;
 }
 
 rocksdb::IOStatus ManifestGuard::write_size(const std::string& store, const std::string& manifest, uint64_t bytes) {

@@ -43,12 +43,15 @@ class ManifestGuard : public rocksdb::FileSystemWrapper {
   friend class ManifestFile;
   friend class ManifestDirectory;
   rocksdb::IOStatus note_synced(const std::string& path, uint64_t bytes);
-  rocksdb::IOStatus note_directory_synced(const rocksdb::IOStatus& status);
+  void set_store(const std::string& path);
+  bool is_in_store(const std::string& path);
+  bool is_store(const std::string& path);
   rocksdb::IOStatus write_size(const std::string& store, const std::string& manifest, uint64_t bytes);
 
   const std::unique_ptr<rocksdb::Env> env_;
   std::mutex mutex_;
   std::optional<ManifestSizes> sizes_;  // read when they are needed first
+  std::string store_;                   // where the manifests are
   DeferredDeletions deletions_;
   std::atomic<bool> is_renamed_{false};  // CURRENT names another manifest, but that may not be durable yet
 };

@@ -132,11 +132,25 @@ TEST_F(DeferredDeletionsTest, EndWithALaterRecordOfTheSameManifest) {
   EXPECT_FALSE(exists("000154.sst"));
 }
 
-TEST_F(DeferredDeletionsTest, AreOfSortedFilesOnly) {
+TEST_F(DeferredDeletionsTest, AreOfSortedFilesOfTheStoreOnly) {
   fail_to_write_the_size();
-  write("000005.log", "records");
-  remove("000005.log");
-  EXPECT_FALSE(exists("000005.log"));
+  std::filesystem::create_directory(directory_ / "ingest");
+  for (const char* name : {"000005.log", "ingest/3-5.sst"}) {
+    write(name, "content");
+    remove(name);
+    EXPECT_FALSE(exists(name)) << name;
+  }
+}
+
+TEST_F(DeferredDeletionsTest, DoNotBeginInAnotherDirectory) {
+  std::unique_ptr<rocksdb::FSDirectory> other;
+  std::filesystem::create_directory(directory_ / "ingest");
+  EXPECT_TRUE(guard_.NewDirectory(directory_ / "ingest", {}, &other, nullptr).ok());
+  disk_->fail_syncs(true);
+  EXPECT_FALSE(other->Fsync({}, nullptr).ok());
+  disk_->fail_syncs(false);
+  remove("000154.sst");
+  EXPECT_FALSE(exists("000154.sst"));
 }
 
 }  // namespace

@@ -22,7 +22,10 @@ class FamilyFile {
         family_(family),
         path_(database.ingest_path(std::to_string(segment) + "-" + std::to_string(static_cast<int>(family)))),
         writer_(rocksdb::EnvOptions(), database.file_options(family), database.family(family)) {
-    status_ = writer_.Open(path_);
+    // An earlier attempt may have left its file, and RocksDB a second name of that in the store: a new file takes its
+    // place, and the old one keeps its content.
+    rocksdb::Status deleted = database.db().GetEnv()->DeleteFile(path_);
+    status_ = deleted.ok() || deleted.IsNotFound() || deleted.IsPathNotFound() ? writer_.Open(path_) : deleted;
   }
 
   void put(const std::string& key, std::string_view value) { note(writer_.Put(key, {value.data(), value.size()})); }

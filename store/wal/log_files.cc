@@ -76,6 +76,10 @@ SequenceRange range_in_name(const std::string& name) {
   return first && end ? SequenceRange{*first, *end} : SequenceRange();
 }
 
+bool is_same_damage(const std::string& name, const std::string& other) {
+  return name.substr(0, name.find(kShort)) == other.substr(0, other.find(kShort));
+}
+
 uint64_t missing_bytes_in_name(const std::string& name) {
   const size_t at = name.find(kShort);
   return at == std::string::npos ? 0 : whole_number(name.substr(at + kShort.size())).value_or(0);

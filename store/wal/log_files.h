@@ -51,5 +51,7 @@ std::string name_set_aside(const std::string& log, const Sha256& intact, const S
                            uint64_t missing_bytes = 0);
 SequenceRange range_in_name(const std::string& name);
 uint64_t missing_bytes_in_name(const std::string& name);
+// Whether two names differ in the missing bytes only. A repeated start may not know them any more.
+bool is_same_damage(const std::string& name, const std::string& other);
 
 }  // namespace fathom::store

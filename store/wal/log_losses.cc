@@ -61,7 +61,11 @@ class LossFinder : public LogVisitor {
     return {};
   }
   Result<> on_damage(const LogRange& range) override {
-    losses_.push_back({range, newest_, std::nullopt});
+    if (reported_ < losses_.size() && losses_.back().range.end() == range.offset) {
+      losses_.back().range.bytes += range.bytes;
+    } else {
+      losses_.push_back({range, newest_, std::nullopt});
+    }
     return {};
   }
   std::vector<LogLoss> take() { return std::move(losses_); }

@@ -36,10 +36,17 @@ class RecordCopier : public LogVisitor {
   Sha256Hasher hash_;
 };
 
+bool is_set_aside(rocksdb::Env& env, const std::string& directory, const std::string& name) {
+  std::vector<std::string> names;
+  if (!env.GetChildren(directory, &names).ok()) return false;
+  return std::ranges::any_of(names, [&](const std::string& other) { return is_same_damage(name, other); });
+}
+
 // Keeps the log, unless an interrupted start did.
 rocksdb::Status set_aside(rocksdb::Env& env, const std::string& path, const std::string& directory,
                           const std::string& name) {
   rocksdb::Status status = make_env_directory(env, directory);
+  if (status.ok() && is_set_aside(env, directory, name)) return sync_env_directory(env, directory);
   return status.ok() ? link_or_copy(env, path, directory + "/" + name) : status;
 }
 
@@ -48,34 +55,57 @@ uint64_t damaged_places(const LogState& log) {
   return log.summary.damages + (log.is_cut_short ? 1 : 0);
 }
 
-Result<> cut_incomplete(rocksdb::Env& env, const std::string& path, const LogSummary& log) {
-  if (Result<> cut = truncate_log(env, path, *log.incomplete_from); !cut) return cut;
-  const uint64_t bytes = log.bytes - *log.incomplete_from;
-  cut_log_bytes().add(bytes);
-  log_warning("the log " + path + " ended within a record, whose write a crash interrupted; its " +
-              std::to_string(bytes) + " bytes were cut off");
-  return {};
-}
-
 Result<> rename_durably(rocksdb::Env& env, const LogPlaces& places, const std::string& from, const std::string& to) {
   rocksdb::Status status = env.RenameFile(from, to);
   if (status.ok()) status = sync_env_directory(env, places.store);
   return status.ok() ? Result<>() : Result<>(disk_error("replace " + to, status));
 }
 
-// A copy may be shorter than its log. What the list knows of the log's size is forgotten before the copy replaces it.
-Result<> forget_synced_bytes(rocksdb::Env& env, const LogPlaces& places, const LogState& log) {
+rocksdb::Status set_synced_bytes(rocksdb::Env& env, const LogPlaces& places, uint64_t log, uint64_t bytes) {
   SyncedLogs synced = SyncedLogs::read(env, places.store);
-  const std::optional<uint64_t> number = log_number(log.name);
-  if (!number || synced.synced_bytes(*number) == 0) return {};
-  synced.add(*number);
-  const rocksdb::Status status = synced.write(env, places.store);
-  return status.ok() ? Result<>() : Result<>(disk_error("update the list of synced logs", status));
+  if (synced.has(log) && synced.synced_bytes(log) == bytes) return rocksdb::Status::OK();
+  synced.add(log, bytes);
+  return synced.write(env, places.store);
 }
 
-Result<> replace_durably(rocksdb::Env& env, const LogPlaces& places, const LogState& log, const std::string& copy) {
-  if (Result<> forgotten = forget_synced_bytes(env, places, log); !forgotten) return forgotten;
-  return rename_durably(env, places, copy, places.store + "/" + log.name);
+// A copy may be shorter than its log. Its size is listed when it is in place, and until then nothing is known.
+Result<> replace_log(rocksdb::Env& env, const LogPlaces& places, uint64_t log, const std::string& copy) {
+  uint64_t bytes = 0;
+  rocksdb::Status status = env.GetFileSize(copy, &bytes);
+  const bool is_shorter = SyncedLogs::read(env, places.store).synced_bytes(log) > bytes;
+  if (status.ok() && is_shorter) status = set_synced_bytes(env, places, log, 0);
+  if (!status.ok()) return disk_error("prepare " + copy, status);
+  Result<> renamed = rename_durably(env, places, copy, places.store + "/" + log_name(log));
+  if (renamed && bytes > 0) status = set_synced_bytes(env, places, log, bytes);
+  return status.ok() ? renamed : Result<>(disk_error("update the list of synced logs", status));
+}
+
+Result<> replace(rocksdb::Env& env, const LogPlaces& places, const std::string& name, const std::string& copy) {
+  const std::optional<uint64_t> log = log_number(name);
+  return log ? replace_log(env, places, *log, copy) : rename_durably(env, places, copy, places.store + "/" + name);
+}
+
+// What is kept in places.damaged must not change with the log.
+bool has_other_name(rocksdb::Env& env, const std::string& path) {
+  uint64_t names = 0;
+  return env.NumFileLinks(path, &names).ok() && names > 1;
+}
+
+Result<> replace_by_cut_copy(rocksdb::Env& env, const LogPlaces& places, const LogState& log) {
+  const std::string path = places.store + "/" + log.name, copy = path + std::string(kCopySuffix);
+  Result<Sha256> copied = copy_intact(env, path, copy, log.misplaced);
+  return copied ? replace(env, places, log.name, copy) : copied.error();
+}
+
+Result<> cut_incomplete(rocksdb::Env& env, const LogPlaces& places, const LogState& log) {
+  const std::string path = places.store + "/" + log.name;
+  const uint64_t end = *log.summary.incomplete_from, bytes = log.summary.bytes - end;
+  Result<> cut = has_other_name(env, path) ? replace_by_cut_copy(env, places, log) : truncate_log(env, path, end);
+  if (!cut) return cut;
+  cut_log_bytes().add(bytes);
+  log_warning("the log " + path + " ended within a record, whose write a crash interrupted; its " +
+              std::to_string(bytes) + " bytes were cut off");
+  return {};
 }
 
 Result<> sync_log(rocksdb::Env& env, const std::string& path) {
@@ -89,7 +119,7 @@ Result<> sync_log(rocksdb::Env& env, const std::string& path) {
 Result<> make_durable(rocksdb::Env& env, const LogPlaces& places, const LogState& log) {
   const std::string path = places.store + "/" + log.name, copy = path + std::string(kCopySuffix);
   Result<Sha256> copied = copy_intact(env, path, copy);
-  if (copied) return replace_durably(env, places, log, copy);
+  if (copied) return replace(env, places, log.name, copy);
   log_warning("the log " + path + " is synced, not copied: " + copied.error().message);
   return sync_log(env, path);
 }
@@ -115,10 +145,13 @@ rocksdb::Status delete_unfinished_copies(rocksdb::Env& env, const std::string& d
 Result<> repair_log(rocksdb::Env& env, const LogPlaces& places, const LogState& log) {
   const std::string path = places.store + "/" + log.name;
   if (log.is_missing) return log.summary.incomplete_from ? truncate_log(env, path, 0) : Result<>();
-  if (log.summary.incomplete_from && !log.is_cut_short) {
-    if (Result<> cut = cut_incomplete(env, path, log.summary); !cut) return cut;
+  const bool is_incomplete = log.summary.incomplete_from && !log.is_cut_short;
+  const bool needs_copy = log.is_damaged() || log.summary.corrected;
+  // An interrupted start may have set it aside, with its end.
+  if (is_incomplete && !(needs_copy && has_other_name(env, path))) {
+    if (Result<> cut = cut_incomplete(env, places, log); !cut) return cut;
   }
-  if (!log.is_damaged() && !log.summary.corrected) return {};
+  if (!needs_copy) return {};
   if (Result<> replaced = replace_by_intact_copy(env, places, log); !replaced) return replaced;
   log_error(
       "the log " + path + " was damaged in " + std::to_string(damaged_places(log)) + " places; it was moved to " +
@@ -163,7 +196,7 @@ Result<> replace_by_intact_copy(rocksdb::Env& env, const LogPlaces& places, cons
   rocksdb::Status status =
       set_aside(env, path, places.damaged, name_set_aside(log.name, *intact, log.range, log.missing_bytes));
   if (!status.ok()) return disk_error("set " + path + " aside", status);
-  return replace_durably(env, places, log, copy);
+  return replace(env, places, log.name, copy);
 }
 
 Result<LogRepair> repair_logs(rocksdb::Env& env, const LogPlaces& places) {
