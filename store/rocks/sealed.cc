@@ -284,7 +284,18 @@ Result<SegmentReader*> SealedReader::segment(uint32_t partition, uint32_t segmen
   return open_.emplace(segment, std::move(open)).first->second->reader.get();
 }
 
+// All rows of such a segment were repetitions. It has only latencies, and never had blocks.
+Result<> SealedReader::check_has_spans(const SegmentInfo& info) {
+  return info.rows > 0 ? Result<>() : Result<>(not_found("segment " + std::to_string(info.id) + " has no spans"));
+}
+
+Result<SegmentReader*> SealedReader::segment(const SegmentInfo& info) {
+  Result<> checked = check_has_spans(info);
+  return checked ? segment(info.partition, info.id) : checked.error();
+}
+
 Result<GrownTraces> SealedReader::grown(const SegmentInfo& info) {
+  if (Result<> checked = check_has_spans(info); !checked) return checked.error();
   Source source(*this, info.partition, info.id);
   Result<ChunkBytes> bytes = source.read_grown();
   if (!bytes) return bytes.error();

@@ -104,7 +104,8 @@ class SealedReader {
   Result<std::vector<TraceId>> trace_ids(const TraceIdRange& range, size_t most);
   // The segment's columns. The pointer stays valid until close().
   Result<SegmentReader*> segment(uint32_t partition, uint32_t segment);
-  Result<SegmentReader*> segment(const SegmentInfo& info) { return segment(info.partition, info.id); }
+  // Also kNotFound if the segment has no spans.
+  Result<SegmentReader*> segment(const SegmentInfo& info);
   Result<GrownTraces> grown(const SegmentInfo& info);
   // Forgets what was decoded of a segment; pointers to its reader become invalid.
   void close(uint32_t segment);
@@ -121,6 +122,7 @@ class SealedReader {
 
  private:
   class Source;
+  static Result<> check_has_spans(const SegmentInfo& info);
   rocksdb::Iterator& trace_index();
   Result<TracePart> part_here();
   rocksdb::ReadOptions read_options() const;
