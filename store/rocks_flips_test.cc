@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <mutex>
+#include <optional>
 #include <random>
 
 #include "store/testing/damage.h"
@@ -109,6 +111,34 @@ TEST_F(RocksFlips, AReadNamesTheFixAndIsCounted) {
     }));
   }
   EXPECT_GT(reads, 0u);
+}
+
+// A compaction reads what no query reads. To start again does not help then.
+TEST_F(RocksFlips, DamageThatStopsRocksDbIsToldApartFromAFaultOfTheDisk) {
+  uint64_t stops = 0;
+  for (const auto& entry : fs::directory_iterator(original_.path() + "/store")) {
+    if (entry.path().extension() != ".sst" || stops > 0) continue;
+    std::mutex mutex;
+    std::optional<Error> why;
+    RocksRig rig(populated_options());
+    rig.options().on_unrecoverable = [&](const Error& error) {
+      std::lock_guard lock(mutex);
+      why = error;
+    };
+    copy_populated(rig, /*seed=*/1);
+    flip_bit(rig.path() + "/store/" + entry.path().filename().string(), 8 * 3);
+    if (!rig.open().empty() || rig.store().settle().ok()) continue;
+    const auto is_stopped = [&] {
+      std::lock_guard lock(mutex);
+      return why.has_value();
+    };
+    if (!eventually(is_stopped)) continue;
+    rig.close();
+    ++stops;
+    EXPECT_EQ(why->code, ErrorCode::kCorrupt);
+    EXPECT_NE(why->message.find("fathom store repair " + rig.path()), std::string::npos) << why->message;
+  }
+  EXPECT_GT(stops, 0u);
 }
 
 TEST_F(RocksFlips, AreHandled) {

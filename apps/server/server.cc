@@ -36,10 +36,12 @@ void seed(collector::ThresholdLearner& learner, store::SpanStore& store) {
 }  // namespace
 
 Result<> Server::open_store(cli::Signals& signals) {
-  // Whoever watches this process (fathom up, systemd) starts it again; nothing acknowledged depends on an orderly end.
-  options_.store.on_unrecoverable = [](const std::string& why) {
-    log_error("ending, to be started again: " + why);
-    std::_Exit(static_cast<int>(cli::ExitCode::kLocalFailure));
+  // Whoever watches this process (fathom up, systemd) starts it again, unless data is damaged. Nothing acknowledged
+  // depends on an orderly end.
+  options_.store.on_unrecoverable = [](const Error& why) {
+    const bool is_damage = why.code == ErrorCode::kCorrupt;
+    log_error((is_damage ? "ending: " : "ending, to be started again: ") + why.message);
+    std::_Exit(static_cast<int>(is_damage ? cli::ExitCode::kDataUnusable : cli::ExitCode::kLocalFailure));
   };
   uint64_t give_up = now_monotonic_nano() + kPatienceNano;
   bool told = false;

@@ -218,6 +218,12 @@ Result<> Database::check_not_stopped() const {
       "again");
 }
 
+Error Database::why_stopped() const {
+  const std::string damage = faults_->damage();
+  if (damage.empty()) return unavailable("a fault of the disk has stopped RocksDB; only opening the store again helps");
+  return with_repair_advice(corrupt("damage to stored data has stopped RocksDB: " + damage), path_);
+}
+
 // Only where there was a fault: Resume() would also take back a stop that comes at the same moment.
 rocksdb::Status Database::resume() {
   if (!faults_->paused.exchange(false)) return rocksdb::Status::OK();

@@ -112,6 +112,8 @@ class Database {
   // ingestion would then end the process (its file numbers begin at zero). Opening the store again is the only cure.
   bool may_ingest() const { return !faults_->stopped; }
   Result<> check_not_stopped() const;
+  // What has stopped RocksDB: kCorrupt, with advice, if it met damage; it would meet it again after each start.
+  Error why_stopped() const;
   bool has_fault() const { return faults_->stopped || faults_->paused; }
   // Goes on after a fault that did not stop all of RocksDB. Must not be called when one has.
   rocksdb::Status resume();

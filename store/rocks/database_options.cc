@@ -99,6 +99,7 @@ class FaultListener : public rocksdb::EventListener {
   void OnCompactionBegin(rocksdb::DB*, const rocksdb::CompactionJobInfo&) override { yield_to_requests(); }
   void OnBackgroundError(rocksdb::BackgroundErrorReason, rocksdb::Status* status) override {
     const bool is_hard = status->severity() >= rocksdb::Status::Severity::kHardError;
+    if (status->IsCorruption()) note_damage(*status);
     (is_hard ? faults_->stopped : faults_->paused) = true;
   }
   void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason, rocksdb::Status, bool* auto_recovery) override {
@@ -106,6 +107,11 @@ class FaultListener : public rocksdb::EventListener {
   }
 
  private:
+  void note_damage(const rocksdb::Status& status) {
+    std::lock_guard lock(faults_->mutex);
+    if (faults_->first_damage.empty()) faults_->first_damage = status.ToString();
+  }
+
   std::shared_ptr<DatabaseFaults> faults_;
 };
 

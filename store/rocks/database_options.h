@@ -6,6 +6,8 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
+#include <string>
 #include <vector>
 
 #include <rocksdb/db.h>
@@ -28,6 +30,14 @@ uint64_t most_log_bytes(uint64_t retention_bytes);
 
 // Faults of the disk that RocksDB met.
 struct DatabaseFaults {
+  // What is damaged; empty: no fault was damage.
+  std::string damage() {
+    std::lock_guard lock(mutex);
+    return first_damage;
+  }
+
+  std::mutex mutex;
+  std::string first_damage;
   std::atomic<bool> stopped{false};  // RocksDB takes no writes any more
   std::atomic<bool> paused{false};   // RocksDB has stopped a part of its work until Resume()
 };

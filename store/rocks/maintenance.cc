@@ -196,9 +196,7 @@ bool Maintenance::resume() {
   // Not while a segment is published: see Database::may_ingest().
   std::lock_guard not_while_sealing(changing_segments_);
   if (!engine_.database->may_ingest()) {
-    if (engine_.options.on_unrecoverable) {
-      engine_.options.on_unrecoverable("a fault of the disk has stopped RocksDB; only opening the store again helps");
-    }
+    if (engine_.options.on_unrecoverable) engine_.options.on_unrecoverable(engine_.database->why_stopped());
     return false;
   }
   const rocksdb::Status status = engine_.database->resume();
@@ -405,10 +403,10 @@ void Maintenance::note(const Result<>& dropped) {
   if (!fault.empty() && fault != drop_fault_) log_warning("retention cannot drop partitions yet: " + fault);
   drop_fault_ = std::move(fault);
   if (dropped.ok() || engine_.database->may_ingest() || !engine_.database->make_small_room()) return;
-  if (engine_.options.on_unrecoverable) {
-    engine_.options.on_unrecoverable("a fault of the disk has stopped RocksDB, and retention must free space: " +
-                                     drop_fault_);
-  }
+  if (!engine_.options.on_unrecoverable) return;
+  Error why = engine_.database->why_stopped();
+  why.message += "; retention must free space: " + drop_fault_;
+  engine_.options.on_unrecoverable(why);
 }
 
 Result<> Maintenance::compact() {

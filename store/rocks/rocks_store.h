@@ -65,8 +65,9 @@ struct RocksOptions {
   ReadClocks read_clocks = store::read_clocks;            // tests replace the host's clocks
   Scheduler* scheduler = nullptr;                         // not owned; null: threads of the system
   // Called when only opening the store again can help (a disk's hard fault, after there is room again). What was
-  // acknowledged is durable, so a program may simply end and be started again.
-  std::function<void(const std::string& why)> on_unrecoverable;
+  // acknowledged is durable, so a program may simply end and be started again. kCorrupt: RocksDB met damage, and would
+  // meet it again.
+  std::function<void(const Error& why)> on_unrecoverable;
 };
 
 class RocksStore : public SpanStore {
