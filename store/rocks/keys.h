@@ -38,6 +38,8 @@ inline const std::string kLost = "lost/";
 
 // In the default family, present while captures are not yet compared with their files after damage to the log.
 inline constexpr const char* kCapturesUnchecked = "captures_unchecked";
+// The same for identities, after a repair.
+inline constexpr const char* kIdentitiesUnchecked = "identities_unchecked";
 
 inline std::string stage(uint64_t sequence) {
   std::string key = tenant_prefix();

@@ -102,6 +102,7 @@ Result<> write_records(Database& database, const LossRecords& records) {
     batch.Put(database.family(Family::kDefault), key, encode_loss_record(found));
   }
   batch.Put(database.family(Family::kDefault), keys::kCapturesUnchecked, "");
+  batch.Delete(database.family(Family::kDefault), keys::kIdentitiesUnchecked);
   rocksdb::WriteOptions options;
   options.sync = true;
   rocksdb::Status status = database.db().Write(options, &batch);
@@ -124,10 +125,9 @@ Result<> load_recorded(Engine& engine) {
   return rows->status().ok() ? Result<>() : Result<>(from_status(rows->status(), "read recorded losses"));
 }
 
-Result<bool> is_recorded(Database& database, const std::string& log) {
+Result<bool> has_record(Database& database, const std::string& key) {
   std::string value;
-  rocksdb::Status status =
-      database.db().Get(rocksdb::ReadOptions(), database.family(Family::kDefault), keys::kLost + log, &value);
+  rocksdb::Status status = database.db().Get(rocksdb::ReadOptions(), database.family(Family::kDefault), key, &value);
   if (!status.ok() && !status.IsNotFound()) return from_status(status, "read recorded losses");
   return status.ok();
 }
@@ -152,7 +152,7 @@ Result<std::vector<std::string>> unrecorded_logs(Engine& engine) {
   if (!logs) return logs.error();
   std::vector<std::string> unrecorded;
   for (const std::string& log : *logs) {
-    Result<bool> recorded = is_recorded(*engine.database, log);
+    Result<bool> recorded = has_record(*engine.database, keys::kLost + log);
     if (!recorded) return recorded.error();
     if (!*recorded) unrecorded.push_back(log);
   }
@@ -163,7 +163,10 @@ Result<> load_losses(Engine& engine) {
   if (Result<> loaded = load_recorded(engine); !loaded) return loaded;
   Result<LossRecords> fresh = find_unrecorded(engine);
   if (!fresh) return fresh.error();
-  if (fresh->empty()) return {};
+  // A repair copies identities as they are.
+  Result<bool> repaired = has_record(*engine.database, keys::kIdentitiesUnchecked);
+  if (!repaired) return repaired.error();
+  if (fresh->empty() && !*repaired) return {};
   if (Result<> forgotten = forget_lost_identities(engine); !forgotten) return forgotten;
   if (Result<> restored = restore_identities(engine); !restored) return restored;
   if (Result<> recorded = write_records(*engine.database, *fresh); !recorded) return recorded;

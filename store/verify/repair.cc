@@ -50,21 +50,30 @@ bool is_read_as_a_whole(const std::string& family) {
   return kFamilies.contains(family);
 }
 
-bool has_unreadable_family(StoreSource& source) {
+struct UnreadableFile {
+  std::string family;
+  std::string reason;
+};
+
+// Those that hide others.
+std::vector<UnreadableFile> unreadable_files(StoreSource& source) {
   std::vector<rocksdb::LiveFileMetaData> files;
   source.database().db().GetLiveFilesMetaData(&files);
-  return std::ranges::any_of(files, [&](const rocksdb::LiveFileMetaData& file) {
-    if (!is_read_as_a_whole(file.column_family_name)) return false;
+  std::vector<UnreadableFile> unreadable;
+  for (const rocksdb::LiveFileMetaData& file : files) {
+    if (!is_read_as_a_whole(file.column_family_name)) continue;
     rocksdb::Options options;
     options.env = &source.env();
-    return !rocksdb::SstFileReader(options).Open(file.db_path + file.name).ok();
-  });
+    const rocksdb::Status status = rocksdb::SstFileReader(options).Open(file.db_path + file.name);
+    if (!status.ok()) unreadable.push_back({file.column_family_name, status.ToString()});
+  }
+  return unreadable;
 }
 
 class Repair {
  public:
   Repair(StoreSource& source, RepairTarget& target, Findings& findings)
-      : source_(source), target_(target), findings_(findings), copy_{source, target, findings, {}} {}
+      : source_(source), target_(target), findings_(findings), copy_{source, target, findings, {}, {}} {}
 
   const RepairClock& clock() const { return copy_.clock; }
 
@@ -85,12 +94,22 @@ class Repair {
  private:
   Result<> open() {
     Result<> opened = source_.open_database();
-    if (opened && !has_unreadable_family(source_)) return {};
+    const std::vector<UnreadableFile> unreadable = opened ? unreadable_files(source_) : std::vector<UnreadableFile>();
+    if (opened && unreadable.empty()) return {};
+    for (const UnreadableFile& file : unreadable) note_lost(file);
+    // The manifest names a file that does not exist, of which no family is known.
+    if (!opened && source_.manifest().ok() && !source_.manifest()->damaged_from)
+      copy_.lost_stage = opened.error().message;
     findings_.note(
         "the manifest, or a sorted file of a family that is read as a whole, is damaged; a new manifest was "
         "made of the intact sorted files" +
         (opened ? std::string() : ": " + opened.error().message));
     return source_.rebuild_database(target_.path() + "/scratch");
+  }
+
+  void note_lost(const UnreadableFile& file) {
+    if (file.family == "stage") copy_.lost_stage = file.reason;
+    if (file.family == "identity") findings_.damaged({"identities", "a sorted file", file.reason});
   }
 
   Result<> copy_records() {
@@ -193,8 +212,10 @@ class Repair {
     append_be32(oldest, records_.oldest_partition);
     ByteWriter(sealed).u64(sealed_.last_sequence);
     append_be32(next, std::max(records_.next_operation, target_.engine().catalogue.next()));
-    for (const auto& [key, value] : {std::pair(keys::kOldestPartition, oldest),
-                                     std::pair(keys::kSealedSequence, sealed), std::pair(keys::kNextOperation, next)}) {
+    const std::string none;
+    for (const auto& [key, value] :
+         {std::pair(keys::kOldestPartition, oldest), std::pair(keys::kSealedSequence, sealed),
+          std::pair(keys::kNextOperation, next), std::pair(keys::kIdentitiesUnchecked, none)}) {
       if (Result<> written = target_.put(Family::kDefault, key, value); !written) return written;
     }
     return target_.flush_rows();

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,7 @@ struct RepairCopy {
   RepairTarget& target;
   Findings& findings;
   RepairClock clock;
+  std::optional<std::string> lost_stage;  // why batches that no segment has may be missing
 };
 
 // Calls `copy` with every readable row in [begin, end); after an error of `copy` with no more of them.

@@ -24,6 +24,7 @@ class StageCopy {
         [this](const RowGap& found) { gap_ = found.reason; });
     if (!copied) return copied;
     if (gap_) lose_rest(*gap_);
+    if (repair_.lost_stage) lose_any(*repair_.lost_stage);
     if (Result<> added = add_log_losses(); !added) return added;
     return losses_.empty() ? Result<>() : repair_.target.record_loss("repair-stage", losses_);
   }
@@ -51,6 +52,12 @@ class StageCopy {
   void lose_rest(const std::string& reason) {
     report({received_, open_end(received_), repair_.clock.now_nano, 0, std::nullopt},
            "batches from " + std::to_string(last_ + 1) + " on", reason);
+  }
+
+  // Nothing says which ones.
+  void lose_any(const std::string& reason) {
+    const uint64_t sealed = sealed_.newest_received_unix_nano;
+    report({sealed, open_end(sealed), repair_.clock.now_nano, 0, std::nullopt}, "batches that no segment has", reason);
   }
 
   // The end of a loss that no later batch bounds.

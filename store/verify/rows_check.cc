@@ -27,7 +27,7 @@ class RecordsCheck {
     if (key == keys::kNextOperation) return read_number(key, value, records_.next_operation);
     if (key == keys::kSealedSequence) return read_sequence(key, value);
     if (key.starts_with(keys::kLost)) return read_losses(key, value);
-    if (key == keys::kCapturesUnchecked) return;
+    if (key == keys::kCapturesUnchecked || key == keys::kIdentitiesUnchecked) return;
     findings_.damaged({"records", std::string(key), "no program writes a record of this name"});
   }
   const DirectoryRecords& records() const { return records_; }
