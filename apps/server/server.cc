@@ -36,8 +36,8 @@ void seed(collector::ThresholdLearner& learner, store::SpanStore& store) {
 }  // namespace
 
 Result<> Server::open_store(cli::Signals& signals) {
-  // Whoever watches this process (fathom up, systemd) starts it again, unless data is damaged. Nothing acknowledged
-  // depends on an orderly end.
+  // A supervisor (fathom up, systemd) starts the process again, unless data is damaged. Nothing acknowledged depends on
+  // an orderly end.
   options_.store.on_unrecoverable = [](const Error& why) {
     const bool is_damage = why.code == ErrorCode::kCorrupt;
     log_error((is_damage ? "ending: " : "ending, to be started again: ") + why.message);

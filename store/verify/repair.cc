@@ -97,7 +97,7 @@ class Repair {
     const std::vector<UnreadableFile> unreadable = opened ? unreadable_files(source_) : std::vector<UnreadableFile>();
     if (opened && unreadable.empty()) return {};
     for (const UnreadableFile& file : unreadable) note_lost(file);
-    // The manifest names a file that does not exist, of which no family is known.
+    // The manifest names a file that does not exist. Its family is not known.
     if (!opened && source_.manifest().ok() && !source_.manifest()->damaged_from)
       copy_.lost_stage = opened.error().message;
     findings_.note(

@@ -29,7 +29,7 @@ struct LogRange {
   uint64_t end() const { return offset + bytes; }
 };
 
-// Ignores what it is told. Override what you read.
+// Ignores everything. Override the functions that you need.
 class LogVisitor {
  public:
   virtual ~LogVisitor() = default;
