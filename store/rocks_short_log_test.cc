@@ -62,7 +62,6 @@ TEST_F(RocksShortLog, CutBetweenTwoRecordsIsALossOfTheNewestBatches) {
 
 TEST_F(RocksShortLog, CutBehindEachRecordIsALossIfABatchWasThere) {
   const std::vector<uint64_t> ends = record_ends();
-  const std::string bytes = read_file(log()), list = rig_.path() + "/store/synced-logs", listed = read_file(list);
   for (size_t end = 0; end + 1 < ends.size(); end += 7) {
     SCOPED_TRACE(ends[end]);
     RocksRig rig;
@@ -91,11 +90,7 @@ TEST_F(RocksShortLog, MayHaveALastRecordWithAWrongLength) {
 TEST_F(RocksShortLog, IsReportedOnceAndItsBatchesAreAcceptedAgain) {
   fs::resize_file(log(), middle());
   ASSERT_EQ(rig_.open(), "");
-  for (const uint64_t trace : missing_traces()) {
-    const AppendResult again = append_once(rig_.store(), batch_of(trace));
-    ASSERT_EQ(again.outcome, AppendOutcome::kDurable);
-    ASSERT_FALSE(again.duplicate);
-  }
+  send_again(missing_traces());
   for (int start = 0; start < 3; ++start) {
     ASSERT_EQ(rig_.reopen(), "");
     EXPECT_TRUE(missing_traces().empty());

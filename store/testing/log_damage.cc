@@ -53,6 +53,14 @@ std::vector<uint64_t> LogDamage::missing_traces() {
   return missing;
 }
 
+void LogDamage::send_again(const std::vector<uint64_t>& traces) {
+  for (const uint64_t trace : traces) {
+    const AppendResult again = append_once(rig_.store(), batch_of(trace));
+    ASSERT_EQ(again.outcome, AppendOutcome::kDurable);
+    ASSERT_FALSE(again.duplicate) << trace;
+  }
+}
+
 size_t LogDamage::set_aside() const {
   std::error_code none;
   auto files = std::filesystem::directory_iterator(rig_.path() + "/damaged", none);

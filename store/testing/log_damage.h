@@ -28,6 +28,8 @@ class LogDamage : public ::testing::Test {
   std::string log() const;
   std::string newest_log() const { return logs().back(); }
   std::vector<uint64_t> missing_traces();
+  // The batches of these traces are stored, and are no duplicates.
+  void send_again(const std::vector<uint64_t>& traces);
   size_t set_aside() const;  // files in DIR/damaged
   uint64_t counted() const;  // in fathom_store_lost_batches_total, since SetUp()
 

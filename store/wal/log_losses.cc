@@ -32,13 +32,18 @@ class StagePuts : public BatchHandler {
   const uint32_t family_;
 };
 
+// A record that RocksDB cannot apply contains no batches for us either.
+StagePuts stage_puts(std::string_view record, uint32_t family) {
+  StagePuts puts(family);
+  rocksdb::WriteBatch(std::string(record)).Iterate(&puts).PermitUncheckedError();
+  return puts;
+}
+
 class FirstBatch : public LogVisitor {
  public:
   explicit FirstBatch(uint32_t stage_family) : stage_family_(stage_family) {}
   Result<> on_record(std::string_view record) override {
-    StagePuts puts(stage_family_);
-    if (!found) rocksdb::WriteBatch(std::string(record)).Iterate(&puts).PermitUncheckedError();
-    if (puts.first) found = puts.first;
+    if (!found) found = stage_puts(record, stage_family_).first;
     return {};
   }
 
@@ -53,9 +58,7 @@ class LossFinder : public LogVisitor {
   explicit LossFinder(uint32_t stage_family) : stage_family_(stage_family) {}
 
   Result<> on_record(std::string_view record) override {
-    StagePuts puts(stage_family_);
-    // A record that RocksDB cannot apply contains no batches for us either.
-    rocksdb::WriteBatch(std::string(record)).Iterate(&puts).PermitUncheckedError();
+    const StagePuts puts = stage_puts(record, stage_family_);
     if (puts.first) set_next(*puts.first);
     if (puts.last) newest_ = puts.last;
     return {};
