@@ -1,5 +1,7 @@
 #include "store/verify/read_only_files.h"
 
+#include <filesystem>
+
 namespace fathom::store {
 
 namespace {
@@ -17,7 +19,9 @@ IOStatus rejected(const std::string& path) {
 
 const std::string& ReadOnlyFiles::source_of(const std::string& path) const {
   const auto copy = copies_.find(path);
-  return copy == copies_.end() ? path : copy->second;
+  if (copy != copies_.end()) return copy->second;
+  const bool is_replaced = !missing_sorted_file_.empty() && path.ends_with(".sst");
+  return is_replaced && !std::filesystem::exists(path) ? missing_sorted_file_ : path;
 }
 
 IOStatus ReadOnlyFiles::NewSequentialFile(const std::string& path, const FileOptions& options,

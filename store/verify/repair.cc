@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
+#include <iterator>
 #include <set>
+#include <string_view>
 
 #include <rocksdb/sst_file_reader.h>
 
@@ -44,14 +45,23 @@ uint64_t bytes_of(const std::string& directory, std::string_view suffix) {
   return bytes;
 }
 
-// These families are read as a whole, so one file that does not open hides all the others of the family.
-bool is_read_as_a_whole(const std::string& family) {
-  const std::set<std::string> kFamilies = {"default", "stage", "operation", "segment", "identity", "capture"};
-  return kFamilies.contains(family);
+struct WholeFamily {
+  std::string_view name;
+  std::string_view rows;  // what findings call them
+};
+
+// These are read as a whole, so one file that does not open hides all the others of the family.
+constexpr WholeFamily kWholeFamilies[] = {{"default", "records"},      {"stage", "stage"},
+                                          {"operation", "operations"}, {"segment", "segments"},
+                                          {"identity", "identities"},  {"capture", "captures"}};
+
+const WholeFamily* whole_family(std::string_view name) {
+  const auto* found = std::ranges::find(kWholeFamilies, name, &WholeFamily::name);
+  return found == std::end(kWholeFamilies) ? nullptr : found;
 }
 
 struct UnreadableFile {
-  std::string family;
+  WholeFamily family;
   std::string reason;
 };
 
@@ -61,11 +71,12 @@ std::vector<UnreadableFile> unreadable_files(StoreSource& source) {
   source.database().db().GetLiveFilesMetaData(&files);
   std::vector<UnreadableFile> unreadable;
   for (const rocksdb::LiveFileMetaData& file : files) {
-    if (!is_read_as_a_whole(file.column_family_name)) continue;
+    const WholeFamily* family = whole_family(file.column_family_name);
+    if (family == nullptr) continue;
     rocksdb::Options options;
     options.env = &source.env();
     const rocksdb::Status status = rocksdb::SstFileReader(options).Open(file.db_path + file.name);
-    if (!status.ok()) unreadable.push_back({file.column_family_name, status.ToString()});
+    if (!status.ok()) unreadable.push_back({*family, status.ToString()});
   }
   return unreadable;
 }
@@ -93,13 +104,10 @@ class Repair {
 
  private:
   Result<> open() {
-    Result<> opened = source_.open_database();
+    Result<> opened = open_database();
     const std::vector<UnreadableFile> unreadable = opened ? unreadable_files(source_) : std::vector<UnreadableFile>();
     if (opened && unreadable.empty()) return {};
     for (const UnreadableFile& file : unreadable) note_lost(file);
-    // The manifest names a file that does not exist. Its family is not known.
-    if (!opened && source_.manifest().ok() && !source_.manifest()->damaged_from)
-      copy_.lost_stage = opened.error().message;
     findings_.note(
         "the manifest, or a sorted file of a family that is read as a whole, is damaged; a new manifest was "
         "made of the intact sorted files" +
@@ -107,9 +115,22 @@ class Repair {
     return source_.rebuild_database(target_.path() + "/scratch");
   }
 
+  Result<> open_database() {
+    Result<> opened = source_.open_database();
+    if (opened) return opened;
+    if (source_.manifest() && !source_.manifest()->damaged_from) return source_.open_without_missing_files();
+    Result<std::string> other = source_.open_with_another_manifest();
+    if (!other) return opened;
+    findings_.note(*other);
+    return {};
+  }
+
   void note_lost(const UnreadableFile& file) {
-    if (file.family == "stage") copy_.lost_stage = file.reason;
-    if (file.family == "identity") findings_.damaged({"identities", "a sorted file", file.reason});
+    if (file.family.name == "stage") {
+      copy_.lost_stage = file.reason;  // reported as a loss
+    } else {
+      findings_.damaged({std::string(file.family.rows), "a sorted file", file.reason});
+    }
   }
 
   Result<> copy_records() {

@@ -28,10 +28,12 @@ Result<> check_is_directory(const std::string& path) {
   return invalid(path + " is not a data directory: it has neither a file 'version' nor a directory 'store'");
 }
 
-Result<> link_all(const std::string& from, const std::string& to, std::string_view suffix) {
+// `only`: the names of files; empty: all.
+Result<> link_sorted_files(const std::string& from, const std::string& to, const std::set<std::string>& only) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(from, error)) {
-    if (entry.path().extension() != suffix) continue;
+    if (entry.path().extension() != ".sst") continue;
+    if (!only.empty() && !only.contains(entry.path().filename())) continue;
     std::error_code fault;
     fs::create_symlink(fs::absolute(entry.path()), fs::path(to) / entry.path().filename(), fault);
     if (fault) return internal("cannot link " + entry.path().string() + " in " + to + ": " + fault.message());
@@ -171,13 +173,23 @@ Result<> StoreSource::open_database() {
   return {};
 }
 
+Result<> StoreSource::open_without_missing_files() {
+  Result<std::string> copy = temporary_path("missing");
+  if (!copy) return copy.error();
+  const rocksdb::Status status = rocksdb::WriteStringToFile(rocksdb::Env::Default(), "", *copy);
+  if (!status.ok()) return unavailable("cannot write " + *copy + ": " + status.ToString());
+  files_->replace_missing_sorted_files(*copy);
+  return open_database();
+}
+
 Result<> StoreSource::rebuild_database(const std::string& scratch) {
+  const std::set<std::string> live = live_files();
   database_.reset();
   const std::string from = log_places(path_).store, to = log_places(scratch).store;
   std::error_code error;
   fs::remove_all(scratch, error);
   if (!fs::create_directories(to, error)) return internal("cannot make " + to + ": " + error.message());
-  if (Result<> linked = link_all(from, to, ".sst"); !linked) return linked;
+  if (Result<> linked = link_sorted_files(from, to, live); !linked) return linked;
   RocksOptions settings = database_settings(scratch);
   settings.env = rebuilt_env_.get();
   const DatabaseOptions options = still_options(settings, live_);
@@ -188,6 +200,14 @@ Result<> StoreSource::rebuild_database(const std::string& scratch) {
   if (!opened) return opened.error();
   database_ = std::move(*opened);
   return {};
+}
+
+std::set<std::string> StoreSource::live_files() const {
+  std::vector<rocksdb::LiveFileMetaData> files;
+  if (database_) database_->db().GetLiveFilesMetaData(&files);
+  std::set<std::string> names;
+  for (const rocksdb::LiveFileMetaData& file : files) names.insert(file.relative_filename);
+  return names;
 }
 
 std::vector<std::string> StoreSource::sorted_files() const {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,8 +37,15 @@ class StoreSource {
   Result<std::vector<LogLoss>> losses_of_log(const LogState& log);
 
   Result<> open_database();
+  // After open_database() failed: if CURRENT is damaged, opens the manifest that it should name; if that has a wrong
+  // bit, opens a corrected copy. Returns what it did, in words; kCorrupt if that does not help.
+  Result<std::string> open_with_another_manifest();
+  // After open_database() failed: sorted files that the manifest names and that are missing then fail when they are
+  // read, as damaged ones do.
+  Result<> open_without_missing_files();
   // Instead of open_database(), where a file without which RocksDB cannot read the others is damaged: makes a new
-  // manifest of the intact sorted files, in `scratch`, and opens that. Sorted files with damage are left out.
+  // manifest of the intact sorted files, in `scratch`, and opens that. Sorted files with damage are left out, and, if
+  // a database is open, files that its manifest does not name.
   Result<> rebuild_database(const std::string& scratch);
   bool has_database() const { return database_ != nullptr; }
   Database& database() { return *database_; }
@@ -53,6 +61,12 @@ class StoreSource {
   Result<std::vector<LogLoss>> loss_of_missing(const LogState& log, uint32_t stage) const;
   Result<> copy_damaged(const std::string& name, const RecordNumbers& left_out);
   Result<> copy_synced_manifest();
+  std::vector<std::string> possible_manifests();
+  Result<bool> open_manifest(const std::string& name);
+  Result<> replace_current(const std::string& name);
+  Result<bool> correct_manifest();
+  std::set<std::string> live_files() const;
+  bool has_live_files() const;
   Result<std::string> temporary_path(const std::string& name);
   RocksOptions database_settings(const std::string& path) const;
 

@@ -11,7 +11,10 @@ namespace fathom::store {
 
 namespace {
 
-using Crc32c = boost::crc_optimal<32, 0x1EDC6F41, 0xFFFFFFFF, 0xFFFFFFFF, true, true>;
+constexpr int kMaskRotation = 15;
+constexpr uint32_t kMaskDelta = 0xa282ead8;
+
+using Crc32c = boost::crc_optimal<32, kCrc32cPolynomial, 0xFFFFFFFF, 0xFFFFFFFF, true, true>;
 
 struct Header {
   uint32_t checksum;
@@ -38,7 +41,11 @@ uint32_t fragment_checksum(FragmentType type, std::string_view payload) {
   Crc32c crc;
   crc.process_byte(static_cast<uint8_t>(type));
   crc.process_bytes(payload.data(), payload.size());
-  return std::rotr(static_cast<uint32_t>(crc.checksum()), 15) + 0xa282ead8u;
+  return std::rotr(static_cast<uint32_t>(crc.checksum()), kMaskRotation) + kMaskDelta;
+}
+
+uint32_t unmasked_crc(uint32_t checksum) {
+  return std::rotl(checksum - kMaskDelta, kMaskRotation);
 }
 
 LogBlock::Part LogBlock::next() {

@@ -17,6 +17,7 @@ namespace fathom::store {
 
 inline constexpr size_t kLogBlockBytes = 32 << 10;
 inline constexpr size_t kFragmentHeaderBytes = 7;
+inline constexpr uint32_t kCrc32cPolynomial = 0x1EDC6F41;
 
 enum class FragmentType : uint8_t { kFull = 1, kFirst = 2, kMiddle = 3, kLast = 4 };
 
@@ -28,6 +29,8 @@ struct Fragment {
 
 // CRC-32C of the type and the payload, masked as RocksDB does.
 uint32_t fragment_checksum(FragmentType type, std::string_view payload);
+// The CRC that a masked checksum stands for.
+uint32_t unmasked_crc(uint32_t checksum);
 
 class LogBlock {
  public:

@@ -1,7 +1,7 @@
 #include "store/wal/manifest_repair.h"
 
 #include <algorithm>
-#include <vector>
+#include <functional>
 
 #include "base/bytes.h"
 #include "base/log.h"
@@ -129,6 +129,16 @@ Result<ManifestState> scan_manifest(rocksdb::Env& env, const std::string& store)
   Result<> judged =
       synced ? judge_by_size(env, damage.first, *synced, state) : judge_alone(env, store, damage.first, state);
   return judged ? Result<ManifestState>(std::move(state)) : judged.error();
+}
+
+std::vector<std::string> list_manifests(rocksdb::Env& env, const std::string& store) {
+  std::vector<std::string> names;
+  env.GetChildren(store, &names).PermitUncheckedError();
+  std::erase_if(names, [](const std::string& name) { return !is_manifest_name(name); });
+  // RocksDB writes at least six digits.
+  std::ranges::sort(names, std::ranges::greater(),
+                    [](const std::string& name) { return std::pair(name.size(), name); });
+  return names;
 }
 
 Result<> repair_manifest(rocksdb::Env& env, const LogPlaces& places) {

@@ -11,6 +11,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <rocksdb/env.h>
 
@@ -33,6 +34,9 @@ struct ManifestState {
   std::optional<uint64_t> unsynced_from;  // nothing behind it can be relied on
 };
 Result<ManifestState> scan_manifest(rocksdb::Env& env, const std::string& store);
+
+// The names of all manifests, the newest first. CURRENT may name none of them.
+std::vector<std::string> list_manifests(rocksdb::Env& env, const std::string& store);
 
 Result<> repair_manifest(rocksdb::Env& env, const LogPlaces& places);
 

@@ -41,6 +41,12 @@ ManifestSizes ManifestSizes::read(rocksdb::Env& env, const std::string& store) {
   return found.text() == bytes ? found : ManifestSizes();
 }
 
+std::vector<std::string> ManifestSizes::manifests() const {
+  std::vector<std::string> names;
+  for (const auto& [name, size] : sizes_) names.insert(names.begin(), name);
+  return names;
+}
+
 std::optional<uint64_t> ManifestSizes::synced_bytes(const std::string& manifest) const {
   const auto found = std::ranges::find(sizes_, manifest, &std::pair<std::string, uint64_t>::first);
   return found == sizes_.end() ? std::nullopt : std::optional(found->second);

@@ -24,6 +24,8 @@ class ManifestSizes {
   static ManifestSizes read(rocksdb::Env& env, const std::string& store);
 
   std::optional<uint64_t> synced_bytes(const std::string& manifest) const;
+  // The manifest that was set last comes first.
+  std::vector<std::string> manifests() const;
   void set(const std::string& manifest, uint64_t synced_bytes);
   // Forgets all but `current`, which may be empty, and the manifest that was set last.
   void keep(const std::string& current);
