@@ -83,6 +83,15 @@ TEST_F(RocksRepairStage, AFileWithoutAnEndIsALoss) {
   expect_duplicates(repaired, false);
 }
 
+// Whether the batch is stored is not known, so it cannot be acknowledged.
+TEST_F(RocksRepairStage, ABatchWhoseIdentityIsDamagedIsRejectedWithTheFix) {
+  flip_bit(table_of("identity"), 8 * 3);
+  ASSERT_EQ(rig_.open(), "");
+  const AppendResult again = append_once(rig_.store(), batch_of(1));
+  EXPECT_EQ(again.outcome, AppendOutcome::kRetryable);
+  EXPECT_NE(again.message.find("fathom store repair " + rig_.path()), std::string::npos) << again.message;
+}
+
 TEST_F(RocksRepairStage, LostIdentitiesOfUnsealedBatchesAreDerivedFromThem) {
   fs::remove(table_of("identity"));
   RocksRig repaired;

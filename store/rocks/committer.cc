@@ -282,7 +282,7 @@ Result<> Committer::find_duplicates(std::vector<Pending>& group, uint64_t now) {
     const Hash128 identity = pending.batch->identity();
     pending.duplicate = !here.insert(identity).second;
     if (pending.duplicate) continue;
-    Result<bool> known = identities_.known(identity, now);
+    Result<bool> known = engine_.damaged_reads.checked(identities_.known(identity, now));
     if (!known) return known.error();
     pending.duplicate = *known;
   }
