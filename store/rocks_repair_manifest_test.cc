@@ -143,6 +143,19 @@ TEST_F(RocksRepairManifest, CorrectsAWrongBitOfAManifest) {
   }
 }
 
+TEST_F(RocksRepairManifest, CorrectsAManifestWhoseEndWasNeverSynced) {
+  flip_bit(manifest(), 8 * fs::file_size(manifest()) / 3);
+  write_file(manifest(), read_file(manifest()) + std::string(20, '\x01'));
+  expect_repair_loses_nothing();
+}
+
+// The first record has a header of seven bytes; the lowest bit of its length is wrong.
+TEST_F(RocksRepairManifest, CorrectsAHeaderAndAPayload) {
+  flip_bit(manifest(), 8 * 4);
+  flip_bit(manifest(), 8 * fs::file_size(manifest()) - 1);
+  expect_repair_loses_nothing();
+}
+
 TEST_F(RocksRepairManifest, CorrectsAManifestWithoutCurrent) {
   flip_bit(manifest(), 8 * fs::file_size(manifest()) / 2);
   fs::remove(current());

@@ -34,6 +34,7 @@ Result<std::string> StoreSource::open_with_another_manifest() {
 // False: RocksDB gave this manifest up before CURRENT named it, and deleted files that it lists.
 Result<bool> StoreSource::open_manifest(const std::string& name) {
   if (Result<> replaced = replace_current(name); !replaced) return replaced.error();
+  corrected_manifest_.clear();
   manifest_ = scan_manifest(*env_, log_places(path_).store);
   if (!manifest_) return manifest_.error();
   if (manifest_->damaged_from) {
@@ -62,8 +63,13 @@ Result<bool> StoreSource::correct_manifest() {
   Result<size_t> corrections = copy_corrected(*env_, path, *copy);
   if (!corrections) return corrections.error();
   files_->replace(path, *copy);
+  corrected_manifest_ = *copy;
   manifest_ = scan_manifest(*env_, log_places(path_).store);
   return manifest_.ok() && !manifest_->damaged_from;
+}
+
+const std::string& StoreSource::manifest_file() const {
+  return corrected_manifest_.empty() ? manifest_->path : corrected_manifest_;
 }
 
 bool StoreSource::has_live_files() const {

@@ -123,13 +123,23 @@ Result<std::string> StoreSource::temporary_path(const std::string& name) {
   return temporary_ + "/" + name;
 }
 
-Result<> StoreSource::copy_damaged(const std::string& name, const RecordNumbers& left_out) {
-  const std::string path = log_places(path_).store + "/" + name;
-  Result<std::string> copy = temporary_path(name);
+// Reads the log itself, also if a copy replaces it already.
+Result<> StoreSource::copy_damaged(const LogState& log) {
+  const std::string path = log_places(path_).store + "/" + log.name;
+  Result<std::string> copy = temporary_path(log.name);
   if (!copy) return copy.error();
-  Result<Sha256> copied = copy_intact(*rocksdb::Env::Default(), path, *copy, left_out);
+  Result<Sha256> copied = copy_intact(*rocksdb::Env::Default(), path, *copy, log.misplaced);
   if (!copied) return copied.error();
   files_->replace(path, *copy);
+  return {};
+}
+
+Result<> StoreSource::copy_corrected_headers() {
+  Result<std::string> copy = temporary_path(fs::path(manifest_->path).filename());
+  if (!copy) return copy.error();
+  Result<Sha256> copied = copy_intact(*rocksdb::Env::Default(), manifest_file(), *copy);
+  if (!copied) return copied.error();
+  files_->replace(manifest_->path, *copy);
   return {};
 }
 
@@ -137,9 +147,9 @@ Result<> StoreSource::copy_synced_manifest() {
   Result<std::string> copy = temporary_path(fs::path(manifest_->path).filename());
   if (!copy) return copy.error();
   std::error_code error;
-  fs::copy_file(manifest_->path, *copy, fs::copy_options::overwrite_existing, error);
+  fs::copy_file(manifest_file(), *copy, fs::copy_options::overwrite_existing, error);
   if (!error) fs::resize_file(*copy, *manifest_->unsynced_from, error);
-  if (error) return unavailable("cannot copy " + manifest_->path + ": " + error.message());
+  if (error) return unavailable("cannot copy " + manifest_file() + ": " + error.message());
   files_->replace(manifest_->path, *copy);
   return {};
 }
@@ -161,11 +171,11 @@ Result<> StoreSource::open_database() {
   if (manifest_->unsynced_from) {
     if (Result<> copied = copy_synced_manifest(); !copied) return copied;
   } else if (manifest_->summary.corrected) {
-    if (Result<> copied = copy_damaged(fs::path(manifest_->path).filename(), {}); !copied) return copied;
+    if (Result<> copied = copy_corrected_headers(); !copied) return copied;
   }
   for (const LogState& log : logs_) {
     if (log.summary.is_whole()) continue;
-    if (Result<> copied = copy_damaged(log.name, log.misplaced); !copied) return copied;
+    if (Result<> copied = copy_damaged(log); !copied) return copied;
   }
   Result<std::unique_ptr<Database>> opened = Database::open_read_only(database_settings(path_), live_);
   if (!opened) return opened.error();

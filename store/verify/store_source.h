@@ -59,12 +59,14 @@ class StoreSource {
   StoreSource(std::string path, DirectoryLock lock);
   Result<> find_logs();
   Result<std::vector<LogLoss>> loss_of_missing(const LogState& log, uint32_t stage) const;
-  Result<> copy_damaged(const std::string& name, const RecordNumbers& left_out);
+  Result<> copy_damaged(const LogState& log);
+  Result<> copy_corrected_headers();
   Result<> copy_synced_manifest();
   std::vector<std::string> possible_manifests();
   Result<bool> open_manifest(const std::string& name);
   Result<> replace_current(const std::string& name);
   Result<bool> correct_manifest();
+  const std::string& manifest_file() const;
   std::set<std::string> live_files() const;
   bool has_live_files() const;
   Result<std::string> temporary_path(const std::string& name);
@@ -77,6 +79,7 @@ class StoreSource {
   std::unique_ptr<rocksdb::Env> rebuilt_env_;  // of rebuild_database()
   std::string temporary_;                      // a directory; empty: not made
   Result<ManifestState> manifest_;
+  std::string corrected_manifest_;  // the path of the copy to read instead; empty: none
   std::vector<LogState> logs_;
   std::shared_ptr<LivePartitions> live_ = std::make_shared<LivePartitions>();
   std::unique_ptr<Database> database_;

@@ -1,6 +1,5 @@
 #include "store/wal/bit_correction.h"
 
-#include <algorithm>
 #include <array>
 
 #include <boost/crc.hpp>
@@ -14,25 +13,24 @@ namespace {
 // Without the constants, the CRC of a difference is the difference of the CRCs.
 using DifferenceCrc = boost::crc_optimal<32, kCrc32cPolynomial, 0, 0, true, true>;
 
-// Corrects the fragment at an offset and returns the offset behind it.
-size_t correct_fragment(std::string& block, size_t at, size_t& corrections) {
+bool correct_fragment(std::string& block, size_t at) {
   ByteReader in(std::string_view(block).substr(at));
   const uint32_t checksum = in.u32();
   const size_t length = in.fixed<uint16_t>();
   const auto type = static_cast<FragmentType>(in.u8());
   const std::string_view payload = in.raw(length);
-  if (in.failed()) return block.size();
-  if (const std::optional<size_t> bit = find_wrong_bit(type, payload, checksum)) {
-    block[at + kFragmentHeaderBytes + *bit / 8] ^= static_cast<char>(1 << *bit % 8);
-    ++corrections;
-  }
-  return at + kFragmentHeaderBytes + length;
+  const std::optional<size_t> bit = in.failed() ? std::nullopt : find_wrong_bit(type, payload, checksum);
+  if (bit) block[at + kFragmentHeaderBytes + *bit / 8] ^= static_cast<char>(1 << *bit % 8);
+  return bit.has_value();
 }
 
-size_t correct_block(std::string& block) {
-  size_t corrections = 0;
-  for (size_t at = 0; at + kFragmentHeaderBytes <= block.size();) at = correct_fragment(block, at, corrections);
-  return corrections;
+// Behind damage that cannot be corrected, LogBlock finds the next fragment.
+bool correct_first(std::string& block, bool last) {
+  LogBlock parts(block, last);
+  for (LogBlock::Part part = parts.next(); part != LogBlock::Part::kEnd; part = parts.next()) {
+    if (part == LogBlock::Part::kDamage && correct_fragment(block, parts.offset())) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -58,7 +56,7 @@ Result<size_t> copy_corrected(rocksdb::Env& env, const std::string& from, const 
   size_t corrections = 0;
   for (size_t at = 0; at < bytes.size(); at += kLogBlockBytes) {
     std::string block = bytes.substr(at, kLogBlockBytes);
-    corrections += correct_block(block);
+    while (correct_first(block, at + kLogBlockBytes >= bytes.size())) ++corrections;
     corrected += block;
   }
   status = rocksdb::WriteStringToFile(rocksdb::Env::Default(), corrected, to);
