@@ -1,7 +1,5 @@
 #include "store/verify/read_only_files.h"
 
-#include <filesystem>
-
 namespace fathom::store {
 
 namespace {
@@ -19,9 +17,7 @@ IOStatus rejected(const std::string& path) {
 
 const std::string& ReadOnlyFiles::source_of(const std::string& path) const {
   const auto copy = copies_.find(path);
-  if (copy != copies_.end()) return copy->second;
-  const bool is_replaced = !missing_sorted_file_.empty() && path.ends_with(".sst");
-  return is_replaced && !std::filesystem::exists(path) ? missing_sorted_file_ : path;
+  return copy == copies_.end() ? path : copy->second;
 }
 
 IOStatus ReadOnlyFiles::NewSequentialFile(const std::string& path, const FileOptions& options,

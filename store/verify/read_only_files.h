@@ -20,8 +20,8 @@ class ReadOnlyFiles : public rocksdb::FileSystemWrapper {
 
   // From now on, a reader of `path` gets the content of `copy`.
   void replace(const std::string& path, const std::string& copy) { copies_[path] = copy; }
-  // From now on, a reader of a sorted file that is missing gets the content of `copy`.
-  void replace_missing_sorted_files(const std::string& copy) { missing_sorted_file_ = copy; }
+  // Readers see the files themselves again. Nothing may be open.
+  void forget_copies() { copies_.clear(); }
 
   const char* Name() const override { return "fathom.ReadOnlyFiles"; }
   rocksdb::IOStatus NewSequentialFile(const std::string& path, const rocksdb::FileOptions& options,
@@ -71,7 +71,6 @@ class ReadOnlyFiles : public rocksdb::FileSystemWrapper {
   const std::string& source_of(const std::string& path) const;
 
   std::map<std::string, std::string> copies_;
-  std::string missing_sorted_file_;  // empty: nothing replaces one
 };
 
 }  // namespace fathom::store

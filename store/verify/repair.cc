@@ -118,7 +118,10 @@ class Repair {
   Result<> open_database() {
     Result<> opened = source_.open_database();
     if (opened) return opened;
-    if (source_.manifest() && !source_.manifest()->damaged_from) return source_.open_without_missing_files();
+    if (source_.manifest() && !source_.manifest()->damaged_from) {
+      copy_.lost_stage = opened.error().message;  // RocksDB does not say which file it could not open
+      return opened;
+    }
     Result<std::string> other = source_.open_with_another_manifest();
     if (!other) return opened;
     findings_.note(*other);

@@ -2,6 +2,7 @@
 // one wrong bit in it is corrected.
 #include <algorithm>
 #include <filesystem>
+#include <system_error>
 
 #include "store/verify/store_source.h"
 #include "store/wal/bit_correction.h"
@@ -9,32 +10,47 @@
 
 namespace fathom::store {
 
+// The newest first.
 std::vector<std::string> StoreSource::possible_manifests() {
   const std::string store = log_places(path_).store;
   if (manifest_) return {std::filesystem::path(manifest_->path).filename()};
-  // A manifest that was not synced was never in use.
   std::vector<std::string> synced = ManifestSizes::read(*env_, store).manifests();
-  return synced.empty() ? list_manifests(*env_, store) : synced;
+  if (!synced.empty()) return synced;
+  // If CURRENT names a manifest that is lost, the others are older.
+  return current_manifest_name(*env_, store).empty() ? list_manifests(*env_, store) : std::vector<std::string>();
 }
 
 Result<std::string> StoreSource::open_with_another_manifest() {
   const Result<ManifestState> found = manifest_;
-  for (const std::string& name : possible_manifests()) {
-    Result<bool> opened = open_manifest(name);
+  const std::vector<LogState> logs = logs_;
+  const std::vector<std::string> names = possible_manifests();
+  Result<> opened;
+  for (const std::string& name : names) {
+    opened = open_manifest(name);
     if (!opened) break;  // an earlier manifest would hide what was stored since
-    if (!*opened) continue;
-    return found ? "the manifest " + name + " has a wrong bit, which was corrected"
-                 : found.error().message + "; the newest manifest, " + name + ", was read";
+    if (has_live_files()) return describe_manifest(found);
+    // RocksDB may have given this manifest up before CURRENT named it, and deleted files that it lists.
   }
+  // Otherwise files are lost.
+  if (opened && !names.empty()) opened = open_manifest(names.front());
+  if (opened && !names.empty()) return describe_manifest(found);
   database_.reset();
   manifest_ = found;
+  logs_ = logs;
   return corrupt("no manifest is intact");
 }
 
-// False: RocksDB gave this manifest up before CURRENT named it, and deleted files that it lists.
-Result<bool> StoreSource::open_manifest(const std::string& name) {
-  if (Result<> replaced = replace_current(name); !replaced) return replaced.error();
+std::string StoreSource::describe_manifest(const Result<ManifestState>& found) const {
+  const std::string read = found ? "" : found.error().message + "; " + manifest_->path + " was read; ";
+  return read + "wrong bits of the manifest that were corrected: " + std::to_string(corrected_bits_);
+}
+
+Result<> StoreSource::open_manifest(const std::string& name) {
+  database_.reset();
+  files_->forget_copies();
   corrected_manifest_.clear();
+  corrected_bits_ = 0;
+  if (Result<> replaced = replace_current(name); !replaced) return replaced;
   manifest_ = scan_manifest(*env_, log_places(path_).store);
   if (!manifest_) return manifest_.error();
   if (manifest_->damaged_from) {
@@ -43,8 +59,8 @@ Result<bool> StoreSource::open_manifest(const std::string& name) {
     if (!*corrected) return corrupt("the manifest " + name + " is damaged");
   }
   // The list of synced logs counts for the manifest that CURRENT names.
-  if (Result<> scanned = find_logs(); !scanned) return scanned.error();
-  return open_database().ok() && has_live_files();
+  if (Result<> scanned = find_logs(); !scanned) return scanned;
+  return open_database();
 }
 
 Result<> StoreSource::replace_current(const std::string& name) {
@@ -64,6 +80,7 @@ Result<bool> StoreSource::correct_manifest() {
   if (!corrections) return corrections.error();
   files_->replace(path, *copy);
   corrected_manifest_ = *copy;
+  corrected_bits_ = *corrections;
   manifest_ = scan_manifest(*env_, log_places(path_).store);
   return manifest_.ok() && !manifest_->damaged_from;
 }
@@ -74,8 +91,9 @@ const std::string& StoreSource::manifest_file() const {
 
 bool StoreSource::has_live_files() const {
   const std::string store = log_places(path_).store;
-  return std::ranges::all_of(live_files(),
-                             [&](const std::string& name) { return std::filesystem::exists(store + "/" + name); });
+  std::error_code error;  // a file that cannot be inspected counts as missing
+  return std::ranges::all_of(
+      live_files(), [&](const std::string& name) { return std::filesystem::exists(store + "/" + name, error); });
 }
 
 }  // namespace fathom::store

@@ -183,15 +183,6 @@ Result<> StoreSource::open_database() {
   return {};
 }
 
-Result<> StoreSource::open_without_missing_files() {
-  Result<std::string> copy = temporary_path("missing");
-  if (!copy) return copy.error();
-  const rocksdb::Status status = rocksdb::WriteStringToFile(rocksdb::Env::Default(), "", *copy);
-  if (!status.ok()) return unavailable("cannot write " + *copy + ": " + status.ToString());
-  files_->replace_missing_sorted_files(*copy);
-  return open_database();
-}
-
 Result<> StoreSource::rebuild_database(const std::string& scratch) {
   const std::set<std::string> live = live_files();
   database_.reset();

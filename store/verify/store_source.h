@@ -40,9 +40,6 @@ class StoreSource {
   // After open_database() failed: if CURRENT is damaged, opens the manifest that it should name; if that has a wrong
   // bit, opens a corrected copy. Returns what it did, in words; kCorrupt if that does not help.
   Result<std::string> open_with_another_manifest();
-  // After open_database() failed: sorted files that the manifest names and that are missing then fail when they are
-  // read, as damaged ones do.
-  Result<> open_without_missing_files();
   // Instead of open_database(), where a file without which RocksDB cannot read the others is damaged: makes a new
   // manifest of the intact sorted files, in `scratch`, and opens that. Sorted files with damage are left out, and, if
   // a database is open, files that its manifest does not name.
@@ -63,7 +60,8 @@ class StoreSource {
   Result<> copy_corrected_headers();
   Result<> copy_synced_manifest();
   std::vector<std::string> possible_manifests();
-  Result<bool> open_manifest(const std::string& name);
+  Result<> open_manifest(const std::string& name);
+  std::string describe_manifest(const Result<ManifestState>& found) const;
   Result<> replace_current(const std::string& name);
   Result<bool> correct_manifest();
   const std::string& manifest_file() const;
@@ -80,6 +78,7 @@ class StoreSource {
   std::string temporary_;                      // a directory; empty: not made
   Result<ManifestState> manifest_;
   std::string corrected_manifest_;  // the path of the copy to read instead; empty: none
+  size_t corrected_bits_ = 0;
   std::vector<LogState> logs_;
   std::shared_ptr<LivePartitions> live_ = std::make_shared<LivePartitions>();
   std::unique_ptr<Database> database_;

@@ -50,16 +50,16 @@ std::optional<size_t> find_wrong_bit(FragmentType type, std::string_view payload
 }
 
 Result<size_t> copy_corrected(rocksdb::Env& env, const std::string& from, const std::string& to) {
-  std::string bytes, corrected;
+  std::string bytes;
   rocksdb::Status status = rocksdb::ReadFileToString(&env, from, &bytes);
   if (!status.ok()) return unavailable("cannot read " + from + ": " + status.ToString());
   size_t corrections = 0;
   for (size_t at = 0; at < bytes.size(); at += kLogBlockBytes) {
     std::string block = bytes.substr(at, kLogBlockBytes);
     while (correct_first(block, at + kLogBlockBytes >= bytes.size())) ++corrections;
-    corrected += block;
+    bytes.replace(at, block.size(), block);
   }
-  status = rocksdb::WriteStringToFile(rocksdb::Env::Default(), corrected, to);
+  status = rocksdb::WriteStringToFile(rocksdb::Env::Default(), bytes, to);
   if (!status.ok()) return unavailable("cannot write " + to + ": " + status.ToString());
   return corrections;
 }

@@ -2,9 +2,10 @@
 //
 // Purpose: a manifest with a wrong bit lists the sorted files as before, if the bit is corrected. LogBlock corrects
 // headers only. A checksum of 32 bits tells the place of one wrong bit in a payload of up to 32 KiB. Greater damage
-// looks like one wrong bit in one of 16,000 cases, so a caller must check what it reads. Thread safety: none needed.
-// Errors: failed reads and writes. Algorithm: the CRC of a message with a wrong bit differs from the right one by the
-// CRC, without its constants, of that bit and the bytes behind it as zeros.
+// looks like one wrong bit in one of 16,000 cases, so a caller must check what it can: a repair checks that the files
+// of a manifest exist. Thread safety: none needed. Memory: the file. Errors: failed reads and writes. Algorithm: the
+// CRC of a message with a wrong bit differs from the right one by the CRC, without its constants, of that bit and the
+// bytes behind it as zeros.
 #pragma once
 
 #include <cstddef>
