@@ -31,9 +31,11 @@ Result<std::string> StoreSource::open_with_another_manifest() {
     if (has_live_files()) return describe_manifest(found);
     // RocksDB may have given this manifest up before CURRENT named it, and deleted files that it lists.
   }
-  // Otherwise files are lost.
-  if (opened && !names.empty()) opened = open_manifest(names.front());
-  if (opened && !names.empty()) return describe_manifest(found);
+  // None has all its files, so some are lost.
+  if (opened && !names.empty()) {
+    opened = open_manifest(names.front());
+    if (opened) return describe_manifest(found);
+  }
   database_.reset();
   manifest_ = found;
   logs_ = logs;
