@@ -63,6 +63,7 @@ class ByteWriter {
   void u64(uint64_t value) { fixed(value); }
   void f64(double value) { fixed(value); }
   void varint(uint64_t value) {
+    if (value < 0x80) return u8(static_cast<uint8_t>(value));
     char buffer[kMostVarintBytes];
     out_.append(buffer, static_cast<size_t>(put_varint(buffer, value) - buffer));
   }

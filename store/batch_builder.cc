@@ -25,45 +25,49 @@ class StringTable {
     for (size_t at = hash & mask;; at = (at + 1) & mask) {
       uint32_t index = slots_[at];
       if (index == 0) return insert(at, hash, text);
-      if (hashes_[index] == hash && view(index) == text) return index;
+      if (entries_[index].hash == hash && is(index, text)) return index;
     }
   }
-  size_t size() const { return ends_.size(); }
-  size_t bytes() const { return text_.size(); }
-  std::string_view view(size_t index) const {
-    size_t begin = index == 0 ? 0 : ends_[index - 1];
-    return std::string_view(text_).substr(begin, ends_[index] - begin);
+  bool is(uint32_t index, std::string_view text) const {
+    const Entry& entry = entries_[index];
+    return entry.size == text.size() && std::memcmp(text_.data() + entry.begin, text.data(), text.size()) == 0;
   }
+  size_t size() const { return entries_.size(); }
+  size_t bytes() const { return text_.size(); }
+  std::string_view view(size_t index) const { return {text_.data() + entries_[index].begin, entries_[index].size}; }
   void clear() {
     slots_.assign(1024, 0);
-    hashes_.assign(1, 0);
-    ends_.assign(1, 0);
+    entries_.assign(1, {});
     text_.clear();
   }
 
  private:
+  struct Entry {
+    uint64_t hash = 0;
+    size_t begin = 0;  // in text_
+    size_t size = 0;
+  };
+
   uint32_t insert(size_t at, uint64_t hash, std::string_view text) {
-    uint32_t index = static_cast<uint32_t>(ends_.size());
+    uint32_t index = static_cast<uint32_t>(entries_.size());
     slots_[at] = index;
-    hashes_.push_back(hash);
+    entries_.push_back({hash, text_.size(), text.size()});
     text_.append(text);
-    ends_.push_back(text_.size());
-    if (ends_.size() * 2 > slots_.size()) grow();
+    if (entries_.size() * 2 > slots_.size()) grow();
     return index;
   }
   void grow() {
     slots_.assign(slots_.size() * 2, 0);
     size_t mask = slots_.size() - 1;
-    for (uint32_t index = 1; index < hashes_.size(); ++index) {
-      size_t at = hashes_[index] & mask;
+    for (uint32_t index = 1; index < entries_.size(); ++index) {
+      size_t at = entries_[index].hash & mask;
       while (slots_[at] != 0) at = (at + 1) & mask;
       slots_[at] = index;
     }
   }
 
   std::vector<uint32_t> slots_;
-  std::vector<uint64_t> hashes_;
-  std::vector<size_t> ends_;
+  std::vector<Entry> entries_;
   std::string text_;
 };
 

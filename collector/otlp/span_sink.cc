@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/utf8.h"
-
 namespace fathom::collector {
 
 namespace {
@@ -50,7 +48,7 @@ std::string_view oddity_label(Oddity oddity) {
 SpanSink::SpanSink(const store::BatchLimits& limits, const GrowMemory& grow, const Stamp& stamp)
     : limits_(limits), grow_(grow), builder_(limits, stamp.clock, stamp.identity) {}
 
-std::string_view SpanSink::text(std::string_view raw, size_t limit) {
+std::string_view SpanSink::unusual_text(std::string_view raw, size_t limit) {
   raw = whole_characters(raw, limit + kBeyondLimit);
   if (is_utf8(raw)) return raw;
   std::string repaired = repair_utf8(raw, limit + kBeyondLimit);

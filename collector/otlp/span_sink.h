@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/utf8.h"
 #include "collector/otlp/decoded.h"
 #include "collector/otlp/span_draft.h"
 #include "store/batch.h"
@@ -43,7 +44,10 @@ class SpanSink {
   // Enough for the builder to see that a text is too long, whatever character the limit falls into.
   static constexpr size_t kBeyondLimit = 8;
 
-  std::string_view text(std::string_view raw, size_t limit);
+  std::string_view text(std::string_view raw, size_t limit) {
+    return raw.size() <= limit && is_ascii(raw) ? raw : unusual_text(raw, limit);
+  }
+  std::string_view unusual_text(std::string_view raw, size_t limit);
   bool reject(const SpanDraft& draft);
   void note_oddities(const store::SpanView& span);
   void reject(Rejection reason);
