@@ -119,8 +119,15 @@ void Ingest::append(std::shared_ptr<Pending> pending) {
     auto done = [pending, spans = batch->rows().size()](const store::AppendResult& result) {
       pending->ingest->appended(*pending, spans, result);
     };
-    may_block ? store_.append_here(batch, std::move(done)) : store_.append(batch, std::move(done));
-    if (options_.observer) options_.observer->took(*batch);  // while the store waits for the disk
+    const auto observe = [&] {
+      if (options_.observer) options_.observer->took(*batch);
+    };
+    if (may_block) {
+      store_.append_here(batch, std::move(done), observe);
+    } else {
+      store_.append(batch, std::move(done));
+      observe();  // while the store waits for the disk
+    }
   }
   appended(*pending, 0, {});
 }

@@ -1,8 +1,9 @@
 // SpanObserver: whoever wants to see every span that the collector takes in, beside the store.
 //
 // Purpose: learning from spans without a second decoding. Thread safety: took() is called from any thread, several at
-// once, after the batch was handed to the store and before its sender is answered or after; it must be quick (a sender
-// may wait). A request that its sender repeats is seen again. Ownership: the batch is valid for the call.
+// once, after the batch was handed to the store and before its sender is answered or after. It must be quick, because a
+// sender may wait, and must not use the store, which may be within a write of the same batch. A request that its sender
+// repeats is seen again. Ownership: the batch is valid for the call.
 #pragma once
 
 #include "store/batch.h"

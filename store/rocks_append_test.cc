@@ -20,10 +20,13 @@ class RocksAppend : public ::testing::Test {
   // The thread that answers.
   std::thread::id answered_by(uint64_t trace) {
     std::promise<std::thread::id> answered;
-    rig_.store().append_here(batch_of(trace), [&](const AppendResult& result) {
-      EXPECT_EQ(result.outcome, AppendOutcome::kDurable);
-      answered.set_value(std::this_thread::get_id());
-    });
+    rig_.store().append_here(
+        batch_of(trace),
+        [&](const AppendResult& result) {
+          EXPECT_EQ(result.outcome, AppendOutcome::kDurable);
+          answered.set_value(std::this_thread::get_id());
+        },
+        [] {});
     return answered.get_future().get();
   }
 
@@ -37,12 +40,47 @@ TEST_F(RocksAppend, AnIdleStoreCommitsOnTheCallersThread) {
   EXPECT_TRUE(append_once(rig_.store(), batch_of(trace)).duplicate);
 }
 
+// Not after the answer: gRPC sends it when this call returns.
+TEST_F(RocksAppend, TheCallersWorkIsDoneWhileItsBatchIsSynced) {
+  uint64_t trace = 0;
+  const auto is_done_before_answer = [&] {
+    std::atomic<int> done = 0;
+    std::promise<int> done_before_answer;
+    rig_.store().append_here(
+        batch_of(++trace), [&](const AppendResult&) { done_before_answer.set_value(done); }, [&] { ++done; });
+    const int before = done_before_answer.get_future().get();
+    EXPECT_EQ(done, 1) << trace;
+    return before == 1;
+  };
+  EXPECT_TRUE(eventually(is_done_before_answer));
+}
+
+TEST_F(RocksAppend, TheCallersWorkIsDoneOnceAlsoIfNothingIsSynced) {
+  std::atomic<int> done = 0;
+  const auto append = [&](BatchPtr batch) {
+    std::promise<AppendResult> answered;
+    rig_.store().append_here(
+        std::move(batch), [&](AppendResult result) { answered.set_value(std::move(result)); }, [&] { ++done; });
+    return answered.get_future().get().outcome;
+  };
+  EXPECT_EQ(append(make_batch({})), AppendOutcome::kDurable);
+  EXPECT_EQ(done, 1);
+  for (int repeat = 2; repeat < 4; ++repeat) {
+    EXPECT_EQ(append(batch_of(1)), AppendOutcome::kDurable);
+    EXPECT_EQ(done, repeat);
+  }
+  rig_.disk().fail_writes(true);
+  EXPECT_EQ(append(batch_of(2)), AppendOutcome::kRetryable);
+  EXPECT_EQ(done, 4);
+}
+
 // Also a query within the answer.
 TEST_F(RocksAppend, AQueryFindsWhatWasAcknowledgedBeforeIt) {
   for (uint64_t trace = 1; trace <= 500; ++trace) {
     std::promise<bool> found;
     rig_.store().append_here(
-        batch_of(trace), [&](const AppendResult&) { found.set_value(stored_trace(rig_.store(), trace).has_value()); });
+        batch_of(trace), [&](const AppendResult&) { found.set_value(stored_trace(rig_.store(), trace).has_value()); },
+        [] {});
     ASSERT_TRUE(found.get_future().get()) << trace;
     ASSERT_EQ(rig_.store().stats().spans_stored, trace);
   }
@@ -51,7 +89,8 @@ TEST_F(RocksAppend, AQueryFindsWhatWasAcknowledgedBeforeIt) {
 TEST_F(RocksAppend, ADropSeesWhatWasAcknowledgedBeforeIt) {
   for (uint64_t trace = 1; trace <= 50; ++trace) {
     std::promise<void> answered;
-    rig_.store().append_here(batch_of(trace), [&](const AppendResult&) { answered.set_value(); });
+    rig_.store().append_here(
+        batch_of(trace), [&](const AppendResult&) { answered.set_value(); }, [] {});
     answered.get_future().wait();
     rig_.advance(kNanosPerHour);
     ASSERT_TRUE(rig_.store().drop_before(rig_.now_unix_nano()).ok());

@@ -204,9 +204,11 @@ class SpanStore {
   // hour.
   virtual void append(BatchPtr batch, std::function<void(AppendResult)> done) = 0;
   // The same, but it may block for a sync of the disk and call `done` from the caller's thread. A single batch is
-  // durable sooner this way.
-  virtual void append_here(BatchPtr batch, std::function<void(AppendResult)> done) {
+  // durable sooner this way. Calls `meanwhile` once before it returns, during the sync if there is one.
+  virtual void append_here(BatchPtr batch, std::function<void(AppendResult)> done,
+                           const std::function<void()>& meanwhile) {
     append(std::move(batch), std::move(done));
+    meanwhile();
   }
 
   virtual Result<SlowPage> slowest(const Filter& filter, By by, size_t limit, const std::optional<Cursor>& cursor,

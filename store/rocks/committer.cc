@@ -12,6 +12,7 @@
 #include "store/rocks/disk_space.h"
 #include "store/rocks/keys.h"
 #include "store/rocks/scan_options.h"
+#include "store/rocks/sync_overlap.h"
 
 namespace fathom::store {
 
@@ -19,6 +20,7 @@ namespace {
 
 constexpr uint64_t kGroupBytes = 8 << 20;
 constexpr uint64_t kSealPatienceNano = 5 * kNanosPerSecond;
+constexpr uint64_t kMeasureValidNano = 10 * kNanosPerMilli;
 
 AppendResult retryable(std::string message) {
   return {AppendOutcome::kRetryable, std::move(message), false};
@@ -90,6 +92,8 @@ Result<> Committer::recover() {
     if (!identities.insert((*batch)->identity()).second) continue;
     // Into the partition that they were received in, however long ago that was.
     hot_ ? rotate_if_due(received) : rotate_now(received);
+    older_traces_.clear();
+    look_up_traces(**batch);
     insert(*batch, sequence, received, number_operations(**batch));
     engine_.received_sequence = sequence;
   }
@@ -163,9 +167,17 @@ void Committer::queue(Pending pending) {
   pending.done(retryable("the store's queue is full; try again"));
 }
 
-void Committer::append_here(BatchPtr batch, std::function<void(AppendResult)> done) {
-  if (batch->rows().empty()) return done({});
-  Pending pending = number(std::move(batch), std::move(done));
+void Committer::append_here(BatchPtr batch, std::function<void(AppendResult)> done,
+                            const std::function<void()>& meanwhile) {
+  bool is_called = false;
+  const auto once = [&] {
+    if (!std::exchange(is_called, true)) meanwhile();
+  };
+  batch->rows().empty() ? done({}) : commit_or_queue(number(std::move(batch), std::move(done)), once);
+  once();
+}
+
+void Committer::commit_or_queue(Pending pending, const std::function<void()>& meanwhile) {
   if (!begin_here()) return queue(std::move(pending));
   // Once it has room, nobody else takes it. Waiting for room is the thread's part.
   rotate_if_due(engine_.now());
@@ -175,7 +187,7 @@ void Committer::append_here(BatchPtr batch, std::function<void(AppendResult)> do
   }
   std::vector<Pending> group;
   group.push_back(std::move(pending));
-  commit(group);
+  commit(group, meanwhile);
   end_here();
 }
 
@@ -246,7 +258,7 @@ void Committer::rotate_if_wanted() {
   rotated_.notify_all();
 }
 
-void Committer::commit(std::vector<Pending>& group) {
+void Committer::commit(std::vector<Pending>& group, const std::function<void()>& meanwhile) {
   uint64_t now = engine_.now();
   rotate_if_due(now);
   Result<> written;
@@ -260,10 +272,11 @@ void Committer::commit(std::vector<Pending>& group) {
     written = unavailable("sealing is behind; try again");
     refused_batches("sealing_behind").add(group.size());
   } else {
-    written = write(group, now);
+    written = write(group, now, meanwhile);
   }
   if (engine_.options.scheduler != nullptr) engine_.options.scheduler->yield();
   if (written.ok()) publish(group, now);
+  older_.reset();  // it would pin files that compaction replaces, and deleted rows of the stage
   answer(group, written);
 }
 
@@ -289,7 +302,7 @@ Result<> Committer::find_duplicates(std::vector<Pending>& group, uint64_t now) {
   return {};
 }
 
-Result<> Committer::write(std::vector<Pending>& group, uint64_t now) {
+Result<> Committer::write(std::vector<Pending>& group, uint64_t now, const std::function<void()>& meanwhile) {
   if (Result<> looked_up = find_duplicates(group, now); !looked_up) {
     refused_batches("lookup_failed").add(group.size());
     return looked_up;
@@ -310,11 +323,7 @@ Result<> Committer::write(std::vector<Pending>& group, uint64_t now) {
     identities_.remember(pending.batch->identity(), pending.sequence, now, batch);
   }
   if (batch.Count() == 0) return {};
-  rocksdb::WriteOptions options;
-  options.sync = engine_.options.durability == Durability::kFsync;
-  uint64_t began_nano = now_monotonic_nano();
-  rocksdb::Status status = database.db().Write(options, &batch);
-  if (status.ok()) write_durations().observe(seconds(now_monotonic_nano() - began_nano));
+  rocksdb::Status status = write_log(batch, group, meanwhile);
   if (!status.ok()) {
     set_writable(engine_, false);
     refused_batches("write_failed").add(group.size());
@@ -325,8 +334,41 @@ Result<> Committer::write(std::vector<Pending>& group, uint64_t now) {
   return {};
 }
 
+rocksdb::Status Committer::write_log(rocksdb::WriteBatch& batch, std::span<const Pending> group,
+                                     const std::function<void()>& meanwhile) {
+  rocksdb::WriteOptions options;
+  options.sync = engine_.options.durability == Durability::kFsync;
+  const SyncOverlap overlap([&] {
+    prepare(group);
+    meanwhile();
+  });
+  const uint64_t began_nano = now_monotonic_nano();
+  rocksdb::Status status = engine_.database->db().Write(options, &batch);
+  if (status.ok()) write_durations().observe(seconds(now_monotonic_nano() - began_nano));
+  return status;
+}
+
+// What this group and the next one need from elsewhere than the log.
+void Committer::prepare(std::span<const Pending> group) {
+  measured_ = DiskMeasure{measure_disk(engine_), wake_.now_nano()};
+  look_up_traces(group);
+}
+
+void Committer::look_up_traces(std::span<const Pending> group) {
+  older_traces_.clear();
+  for (const Pending& pending : group) {
+    if (!pending.duplicate) look_up_traces(*pending.batch);
+  }
+}
+
+void Committer::look_up_traces(const Batch& batch) {
+  hot_->look_up_new_traces(
+      batch, [this](const TraceId& id) { return find_older(id); }, older_traces_);
+}
+
 void Committer::publish(std::vector<Pending>& group, uint64_t now) {
-  for (Pending& pending : group) {
+  for (size_t i = 0; i < group.size(); ++i) {
+    Pending& pending = group[i];
     if (pending.duplicate) {
       duplicate_batches().add();
       continue;
@@ -335,13 +377,14 @@ void Committer::publish(std::vector<Pending>& group, uint64_t now) {
     for (const auto& [limit, rows] : pending.numbered.limited) limited_parts(limit).add(rows);
     engine_.received_sequence.store(pending.sequence, std::memory_order_release);
     stored_spans().add(pending.batch->rows().size());
-    if (hot_is_full()) rotate_now(now);
+    if (!hot_is_full()) continue;
+    rotate_now(now);
+    look_up_traces(std::span(group).subspan(i + 1));
   }
-  older_.reset();  // it would pin files that compaction replaces, and deleted rows of the stage
 }
 
 void Committer::insert(const BatchPtr& batch, uint64_t sequence, uint64_t received, const Numbered& numbered) {
-  hot_->insert(batch, sequence, received, numbered.operations, [this](const TraceId& id) { return find_older(id); });
+  hot_->insert(batch, sequence, received, numbered.operations, older_traces_);
   numbered.hold.used_in(hot_->partition());
 }
 
@@ -357,8 +400,12 @@ uint64_t Committer::bytes_of(const std::vector<Pending>& group) {
 
 // What a group takes in the log, and again when the log's rows are flushed, must be free beyond the reserve.
 bool Committer::room_on_disk(const std::vector<Pending>& group) {
+  const uint64_t needed_bytes = 2 * bytes_of(group);
+  // A measure costs a lone exporter as much as a tenth of its batch's decoding.
+  std::optional<DiskMeasure> last = std::exchange(measured_, std::nullopt);
+  if (last && wake_.now_nano() - last->taken_nano < kMeasureValidNano && last->has_room_for(needed_bytes)) return true;
   std::optional<DiskSpace> space = measure_disk(engine_);
-  if (!space || space->has_room_for(2 * bytes_of(group))) return true;
+  if (!space || space->has_room_for(needed_bytes)) return true;
   refuse_writes(engine_, *space);
   return false;
 }

@@ -15,7 +15,9 @@
 #include <span>
 #include <vector>
 
+#include "store/rocks/disk_space.h"
 #include "store/rocks/engine.h"
+#include "store/rocks/generation.h"
 #include "store/rocks/identity_log.h"
 #include "store/rocks/scheduler.h"
 
@@ -34,8 +36,8 @@ class Committer {
 
   void append(BatchPtr batch, std::function<void(AppendResult)> done);
   // May block until the batch is durable. A batch that comes alone is acknowledged sooner, because no other thread must
-  // wake up for it.
-  void append_here(BatchPtr batch, std::function<void(AppendResult)> done);
+  // wake up for it. Calls `meanwhile` once before it returns, during the sync if there is one.
+  void append_here(BatchPtr batch, std::function<void(AppendResult)> done, const std::function<void()>& meanwhile);
   // Freezes the newest generation if it has rows; returns, when that has happened, a sequence up to which all is
   // frozen. With `new_partition`, what comes afterwards is in a partition of its own.
   uint64_t rotate(bool new_partition = false);
@@ -62,6 +64,13 @@ class Committer {
     bool duplicate = false;
   };
 
+  // Of the disk, while the last group was synced.
+  struct DiskMeasure {
+    std::optional<DiskSpace> space;
+    uint64_t taken_nano = 0;
+    bool has_room_for(uint64_t bytes) const { return !space || space->has_room_for(bytes); }
+  };
+
   using Generations = std::span<const std::shared_ptr<Generation>>;
 
   Result<> recover();
@@ -77,9 +86,16 @@ class Committer {
   void run();
   void rotate_if_wanted();
   bool take_group(std::vector<Pending>& group);
-  void commit(std::vector<Pending>& group);
-  Result<> write(std::vector<Pending>& group, uint64_t now);
+  void commit_or_queue(Pending pending, const std::function<void()>& meanwhile);
+  void commit(
+      std::vector<Pending>& group, const std::function<void()>& meanwhile = [] {});
+  Result<> write(std::vector<Pending>& group, uint64_t now, const std::function<void()>& meanwhile);
   Result<> find_duplicates(std::vector<Pending>& group, uint64_t now);
+  rocksdb::Status write_log(rocksdb::WriteBatch& batch, std::span<const Pending> group,
+                            const std::function<void()>& meanwhile);
+  void prepare(std::span<const Pending> group);
+  void look_up_traces(std::span<const Pending> group);
+  void look_up_traces(const Batch& batch);
   void publish(std::vector<Pending>& group, uint64_t now);
   static void answer(std::vector<Pending>& group, const Result<>& written);
   void insert(const BatchPtr& batch, uint64_t sequence, uint64_t received, const Numbered& numbered);
@@ -107,6 +123,8 @@ class Committer {
   std::vector<Catalogue::Row> unwritten_operations_;
   std::unique_ptr<QueryBudget> budget_ = std::make_unique<QueryBudget>();
   std::unique_ptr<SealedReader> older_;  // for the group under way
+  OlderTraces older_traces_;             // of the group under way: the traces that are new in hot_
+  std::optional<DiskMeasure> measured_;
 
   std::mutex mutex_;
   bool is_thread_idle_ = false;      // it waits for work

@@ -34,8 +34,7 @@ std::shared_lock<WriterFirstMutex> Generation::read() const {
 }
 
 void Generation::insert(BatchPtr batch, uint64_t sequence, uint64_t received_unix_nano,
-                        std::span<const uint32_t> operations, const FindOlderTrace& find_older) {
-  look_up_new_traces(*batch, find_older);
+                        std::span<const uint32_t> operations, const OlderTraces& older) {
   std::unique_lock lock(mutex_);
   uint32_t source = static_cast<uint32_t>(sources_.size());
   const size_t first_row = rows_.size();
@@ -45,7 +44,7 @@ void Generation::insert(BatchPtr batch, uint64_t sequence, uint64_t received_uni
     uint64_t duration =
         stored.end_unix_nano > stored.start_unix_nano ? stored.end_unix_nano - stored.start_unix_nano : 0;
     bool error = stored.status == StatusCode::kError;
-    uint32_t trace = trace_for(stored.trace_id, start, end_of(start, duration), sequence);
+    uint32_t trace = trace_for(stored.trace_id, start, end_of(start, duration), sequence, older);
     rows_.push_back({start, duration, source, i, trace, kNone, operations[i], error});
     link(trace, static_cast<uint32_t>(rows_.size() - 1));
     min_start_ = std::min(min_start_, traces_[trace].oversized ? start : traces_[trace].start_unix_nano);
@@ -58,22 +57,20 @@ void Generation::insert(BatchPtr batch, uint64_t sequence, uint64_t received_uni
   row_count_.store(rows_.size(), std::memory_order_release);
 }
 
-// Before the lock is taken, because it may read files, and readers would wait for those. Nobody else inserts.
-void Generation::look_up_new_traces(const Batch& batch, const FindOlderTrace& find_older) {
-  older_.clear();
+void Generation::look_up_new_traces(const Batch& batch, const FindOlderTrace& find_older, OlderTraces& older) const {
   for (const Batch::Row& row : batch.rows()) {
     if (trace_index_.contains(row.trace_id)) continue;
-    auto [found, is_new] = older_.try_emplace(row.trace_id);
+    auto [found, is_new] = older.try_emplace(row.trace_id);
     if (is_new) found->second = find_older(row.trace_id);
   }
 }
 
-uint32_t Generation::trace_for(const TraceId& id, uint64_t start, uint64_t end, uint64_t sequence) {
+uint32_t Generation::trace_for(const TraceId& id, uint64_t start, uint64_t end, uint64_t sequence,
+                               const OlderTraces& older) {
   auto [found, inserted] = trace_index_.try_emplace(id, static_cast<uint32_t>(traces_.size()));
   if (inserted) {
     Trace trace{id, start, end, sequence, kNone, kNone, 0, false, UINT32_MAX, false, false};
-    const std::optional<TraceExtent>& older = older_.at(id);
-    if (older) add_older(trace, *older);
+    if (const std::optional<TraceExtent>& known = older.at(id)) add_older(trace, *known);
     if (trace.lookup_failed) failed_lookups_.push_back(id);
     traces_.push_back(trace);
     memory_bytes_.fetch_add(sizeof(Trace) + sizeof(std::pair<TraceId, uint32_t>) * 2, std::memory_order_relaxed);

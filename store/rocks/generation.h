@@ -38,6 +38,7 @@ struct TraceExtent {
   static TraceExtent unknown() { return {UINT64_MAX, 0, UINT64_MAX, 0, false, true}; }
 };
 using FindOlderTrace = std::function<std::optional<TraceExtent>(const TraceId&)>;
+using OlderTraces = boost::unordered_flat_map<TraceId, std::optional<TraceExtent>, IdHash>;
 
 class Generation {
  public:
@@ -76,9 +77,12 @@ class Generation {
 
   Generation(uint32_t partition, size_t expected_rows);
 
-  // `operations` has the catalogue's number for each row of the batch.
+  // Adds what is known from before of the batch's traces that are new here. It may read files, so readers need not wait
+  // for it. Nobody inserts meanwhile.
+  void look_up_new_traces(const Batch& batch, const FindOlderTrace& find_older, OlderTraces& older) const;
+  // `operations` has the catalogue's number for each row of the batch; `older` has at least the batch's new traces.
   void insert(BatchPtr batch, uint64_t sequence, uint64_t received_unix_nano, std::span<const uint32_t> operations,
-              const FindOlderTrace& find_older);
+              const OlderTraces& older);
   // Whether a trace's extent includes spans of partitions before `oldest`.
   bool is_outdated(uint32_t oldest) const;
   // A copy in another partition, without the spans of partitions before `oldest` in the traces' extents. Nobody inserts
@@ -121,8 +125,7 @@ class Generation {
   uint64_t max_start_unix_nano() const { return max_start_; }
 
  private:
-  void look_up_new_traces(const Batch& batch, const FindOlderTrace& find_older);
-  uint32_t trace_for(const TraceId& id, uint64_t start, uint64_t end, uint64_t sequence);
+  uint32_t trace_for(const TraceId& id, uint64_t start, uint64_t end, uint64_t sequence, const OlderTraces& older);
   void link(uint32_t trace, uint32_t row);
   void revise(uint32_t trace, const std::optional<TraceExtent>& older);
   void update_large_traces(size_t first_row);
@@ -134,8 +137,6 @@ class Generation {
   std::vector<Trace> traces_;
   std::vector<Source> sources_;
   boost::unordered_flat_map<TraceId, uint32_t, IdHash> trace_index_;
-  // Of the batch that is going in: its traces that are new here, and what is known of them from before.
-  boost::unordered_flat_map<TraceId, std::optional<TraceExtent>, IdHash> older_;
   std::atomic<size_t> row_count_{0};
   std::atomic<size_t> memory_bytes_{0};
   std::atomic<size_t> encoded_bytes_{0};

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "store/rocks/sync_overlap.h"
 #include "store/wal/log_files.h"
 #include "store/wal/manifest_size.h"
 #include "store/wal/replace_env_file.h"
@@ -41,7 +42,8 @@ class WitnessedLog : public rocksdb::FSWritableFileOwnerWrapper {
   }
   rocksdb::IOStatus Sync(const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug) override {
     const uint64_t bytes = bytes_;
-    return synced(bytes, target()->Sync(options, debug));
+    rocksdb::IOStatus status = overlap(bytes, options, debug);
+    return synced(bytes, status.ok() ? target()->Sync(options, debug) : std::move(status));
   }
   rocksdb::IOStatus Fsync(const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug) override {
     const uint64_t bytes = bytes_;
@@ -49,6 +51,16 @@ class WitnessedLog : public rocksdb::FSWritableFileOwnerWrapper {
   }
 
  private:
+  // Lets the disk begin, and does meanwhile what this thread has to do. If the disk refuses pages now, a later sync
+  // need not say so.
+  rocksdb::IOStatus overlap(uint64_t bytes, const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug) {
+    SyncOverlap* work = SyncOverlap::pending();
+    if (work == nullptr) return rocksdb::IOStatus::OK();
+    const uint64_t begin = synced_bytes_->load(std::memory_order_relaxed);
+    rocksdb::IOStatus status = target()->RangeSync(begin, bytes - begin, options, debug);
+    if (status.ok()) work->run();
+    return status;
+  }
   // RocksDB syncs between records, so the last record is complete unless a write of it failed. The bytes of a failed
   // write do not count, so their number is a lower bound.
   rocksdb::IOStatus appended(uint64_t bytes, rocksdb::IOStatus status) {

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/testing/temp_directory.h"
+#include "store/rocks/sync_overlap.h"
 #include "store/testing/damage.h"
 #include "store/testing/fault_file_system.h"
 
@@ -102,6 +103,47 @@ TEST_F(LogWitnessTest, DoesNotListALogThatEndsWithinARecord) {
   EXPECT_EQ(listed(), Numbers());
   EXPECT_TRUE(append(*log) && sync(*log));
   EXPECT_EQ(listed(), Numbers{4});
+}
+
+TEST_F(LogWitnessTest, WorkOfTheThreadIsDoneBeforeItsSync) {
+  const auto log = create("000004.log");
+  EXPECT_TRUE(append(*log));
+  uint64_t syncs_before_work = UINT64_MAX;
+  const SyncOverlap overlap([&] { syncs_before_work = disk_->file_syncs(); });
+  EXPECT_TRUE(sync(*log));
+  EXPECT_EQ(syncs_before_work, 0u);
+}
+
+TEST_F(LogWitnessTest, WorkOfTheThreadIsDoneOnceWithOrWithoutASync) {
+  const auto log = create_synced("000004.log");
+  int done = 0;
+  {
+    const SyncOverlap overlap([&] { ++done; });
+    EXPECT_TRUE(sync(*log) && sync(*log));
+  }
+  EXPECT_EQ(done, 1);
+  {
+    const SyncOverlap overlap([&] { ++done; });
+  }
+  EXPECT_EQ(done, 2);
+  EXPECT_TRUE(sync(*log));
+  EXPECT_EQ(done, 2);
+}
+
+// The disk refused the pages, and forgot them. A sync would find nothing to write, and succeed.
+TEST_F(LogWitnessTest, ALogThatCannotBeWrittenOutIsNotSynced) {
+  const auto log = create("000004.log");
+  EXPECT_TRUE(append(*log));
+  bool is_done = false;
+  {
+    const SyncOverlap overlap([&] { is_done = true; });
+    disk_->fail_syncs(true);
+    EXPECT_FALSE(sync(*log));
+    disk_->fail_syncs(false);
+  }
+  EXPECT_TRUE(is_done);
+  EXPECT_TRUE(sync(*log));
+  EXPECT_EQ(listed(), Numbers());
 }
 
 TEST_F(LogWitnessTest, DoesNotListALogWhoseSyncFailed) {

@@ -180,8 +180,9 @@ void RocksStore::append(BatchPtr batch, std::function<void(AppendResult)> done) 
   impl_->committer->append(std::move(batch), std::move(done));
 }
 
-void RocksStore::append_here(BatchPtr batch, std::function<void(AppendResult)> done) {
-  impl_->committer->append_here(std::move(batch), std::move(done));
+void RocksStore::append_here(BatchPtr batch, std::function<void(AppendResult)> done,
+                             const std::function<void()>& meanwhile) {
+  impl_->committer->append_here(std::move(batch), std::move(done), meanwhile);
 }
 
 Result<SlowPage> RocksStore::slowest(const Filter& filter, By by, size_t limit, const std::optional<Cursor>& cursor,

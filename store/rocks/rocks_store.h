@@ -77,7 +77,8 @@ class RocksStore : public SpanStore {
   ~RocksStore() override;
 
   void append(BatchPtr batch, std::function<void(AppendResult)> done) override;
-  void append_here(BatchPtr batch, std::function<void(AppendResult)> done) override;
+  void append_here(BatchPtr batch, std::function<void(AppendResult)> done,
+                   const std::function<void()>& meanwhile) override;
   Result<SlowPage> slowest(const Filter& filter, By by, size_t limit, const std::optional<Cursor>& cursor,
                            QueryBudget& budget) override;
   Result<std::vector<SlowRow>> find(const Filter& filter, By by, size_t limit, QueryBudget& budget) override;

@@ -31,7 +31,7 @@ AppendResult append_and_wait(SpanStore& store, BatchPtr batch) {
     std::promise<AppendResult> promise;
     auto done = [&](AppendResult answer) { promise.set_value(std::move(answer)); };
     const bool here = batch->identity().low % 2 == 0;
-    here ? store.append_here(batch, done) : store.append(batch, done);
+    here ? store.append_here(batch, done, [] {}) : store.append(batch, done);
     result = promise.get_future().get();
     if (result.outcome != AppendOutcome::kRetryable) break;
     // Whatever the store is behind with, it has done after this.

@@ -51,13 +51,24 @@ IOStatus FaultFile::Sync(const Options&, Debug*) {
   IOStatus status = fs_.refusal(open_);
   if (status.ok()) status = fs_.sync_refusal();
   if (!status.ok()) {
-    // A process that ended before the sync leaves pages that a later sync still writes.
-    if (fs_.powered_ && open_.power_cycle == fs_.power_cycle_) open_.durability->sync_failed = true;
+    note_failed_sync();
     return status;
   }
   open_.durability->sync();
   fs_.file_syncs_.fetch_add(1);
   return status;
+}
+
+IOStatus FaultFile::RangeSync(uint64_t, uint64_t, const Options&, Debug*) {
+  std::lock_guard lock(fs_.mutex_);
+  IOStatus status = fs_.sync_refusal();
+  if (!status.ok()) note_failed_sync();
+  return status;
+}
+
+// A process that ended before the sync leaves pages that a later sync still writes.
+void FaultFile::note_failed_sync() {
+  if (fs_.powered_ && open_.power_cycle == fs_.power_cycle_) open_.durability->sync_failed = true;
 }
 
 IOStatus FaultReadFile::Read(uint64_t offset, size_t bytes, const rocksdb::IOOptions& options, rocksdb::Slice* result,

@@ -45,7 +45,7 @@ AppendResult append_once(SpanStore& store, BatchPtr batch) {
   std::promise<AppendResult> promise;
   auto done = [&](AppendResult answer) { promise.set_value(std::move(answer)); };
   const bool here = batch->identity().low % 2 == 0;
-  here ? store.append_here(std::move(batch), done) : store.append(std::move(batch), done);
+  here ? store.append_here(std::move(batch), done, [] {}) : store.append(std::move(batch), done);
   return promise.get_future().get();
 }
 

@@ -65,7 +65,7 @@ std::vector<AppendResult> SimulatedStore::append(const std::vector<BatchPtr>& ba
       --waiting;
       scheduler_.notify(&waiting);
     };
-    batches.size() == 1 ? store_->append_here(batches[i], done) : store_->append(batches[i], done);
+    batches.size() == 1 ? store_->append_here(batches[i], done, [] {}) : store_->append(batches[i], done);
   }
   std::unique_lock lock(mutex);
   while (waiting > 0) scheduler_.wait(&waiting, lock, Scheduler::kNoDeadline);

@@ -102,8 +102,10 @@ void RepairedSegment::add(const StoredRow& row, uint32_t block) {
 std::unique_ptr<Generation> RepairedSegment::take(const FindOlderTrace& find_older) {
   auto generation = std::make_unique<Generation>(info_.partition, rows_);
   for (auto& [key, part] : parts_) {
-    generation->insert(part->builder.finish(), std::get<0>(key), info_.first_received_unix_nano, part->operations,
-                       find_older);
+    BatchPtr batch = part->builder.finish();
+    OlderTraces older;
+    generation->look_up_new_traces(*batch, find_older, older);
+    generation->insert(std::move(batch), std::get<0>(key), info_.first_received_unix_nano, part->operations, older);
     part.reset();
   }
   parts_.clear();
