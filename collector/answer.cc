@@ -66,11 +66,10 @@ int code_of_http(int status) {
 }
 
 std::string success_protobuf(const Answer& answer) {
+  if (answer.verdict != Verdict::kPartial) return {};  // a message without fields
   otlp::ExportTraceServiceResponse response;
-  if (answer.verdict == Verdict::kPartial) {
-    response.mutable_partial_success()->set_rejected_spans(static_cast<int64_t>(answer.rejected_spans));
-    response.mutable_partial_success()->set_error_message(answer.message);
-  }
+  response.mutable_partial_success()->set_rejected_spans(static_cast<int64_t>(answer.rejected_spans));
+  response.mutable_partial_success()->set_error_message(answer.message);
   return response.SerializeAsString();
 }
 

@@ -41,7 +41,8 @@ Counter& duplicate_batches() {
 }
 
 Counter& stored_spans() {
-  return counter("fathom_spans_stored_total", "Spans made durable");
+  static Counter& spans = counter("fathom_spans_stored_total", "Spans made durable");
+  return spans;
 }
 
 Counter& trace_lookup_failures() {
