@@ -4,8 +4,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <thread>
 
+#include "base/testing/temp_directory.h"
 #include "query/snapshots/file_stamp.h"
 #include "query/snapshots/snapshot_counters.h"
 #include "query/testing/sample_snapshots.h"
@@ -71,11 +73,13 @@ class SnapshotStoreFailingSync : public SnapshotStoreTest {
  protected:
   void start() {
     SnapshotStoreTest::start({.sync_directory = [this](const std::string& path) {
+      synced_.insert(std::filesystem::path(path).filename());
       return fails_ ? Result<>(internal("the test's disk fails to sync " + path)) : sync_directory(path);
     }});
   }
 
   bool fails_ = false;
+  std::set<std::string> synced_;  // names of directories
 };
 
 TEST_F(SnapshotStoreFailingSync, ASnapshotIsNotAcknowledgedUntilASyncSucceeds) {
@@ -97,6 +101,29 @@ TEST_F(SnapshotStoreFailingSync, ASnapshotIsNotAcknowledgedUntilASyncSucceeds) {
   ASSERT_TRUE(reply.ok()) << reply.error().message;
   EXPECT_TRUE(reply->stored);
   EXPECT_TRUE(is_stored(made));
+}
+
+// A process may have been killed after it named a file and before that name was durable.
+TEST_F(SnapshotStoreFailingSync, WhatAStartFindsIsDurable) {
+  start();
+  const MadeSnapshot made = upload(1);
+  synced_.clear();
+  sample_->restart();
+  EXPECT_EQ(synced_, (std::set<std::string>{"snapshots", "images"}));
+  EXPECT_TRUE(is_stored(made));
+}
+
+TEST_F(SnapshotStoreFailingSync, AStartThatCannotSyncFails) {
+  const TempDirectory directory;
+  for (const char* failing : {"snapshots", "images"}) {
+    SnapshotOptions options{.path = directory.path()};
+    options.sync_directory = [&](const std::string& path) {
+      return path.ends_with(failing) ? Result<>(internal("the test's disk fails")) : sync_directory(path);
+    };
+    auto opened = SnapshotStore::open(options, {}, {});
+    ASSERT_FALSE(opened.ok());
+    EXPECT_EQ(opened.error().code, ErrorCode::kUnavailable);
+  }
 }
 
 TEST_F(SnapshotStoreFailingSync, AnImageIsMissingUntilASyncSucceeds) {
