@@ -27,9 +27,9 @@ void AgeClock::observe() {
   time_.observe(read_());
 }
 
-void AgeClock::accept() {
+bool AgeClock::accept() {
   std::lock_guard lock(mutex_);
-  time_.accept();
+  return time_.accept();
 }
 
 AgeTime AgeClock::time() const {

@@ -24,7 +24,7 @@ class AgeClock {
   uint64_t unix_of(uint64_t stamp_nano) const;
 
   void observe();
-  void accept();
+  bool accept();         // as AgeTime::accept()
   AgeTime time() const;  // a copy
 
  private:

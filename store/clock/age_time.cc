@@ -164,8 +164,10 @@ void AgeTime::confirm(int64_t offset) {
   state_.trusted_nano = offset;
 }
 
-void AgeTime::accept() {
+bool AgeTime::accept() {
+  if (!is_plausible(state_.offset_nano)) return false;
   confirm(state_.offset_nano);
+  return true;
 }
 
 // Two of the oldest become one where there are too many; what lies between them counts as younger than it is.

@@ -62,8 +62,9 @@ class AgeTime {
   uint64_t at(uint64_t boottime_nano) const;
   // Takes what the clocks read now; call it every few seconds.
   void observe(const ClockReading& reading);
-  // The operator says that the wall clock is right: it is trusted at once.
-  void accept();
+  // The operator says that the wall clock is right: it is trusted at once. False: it shows a time before
+  // kEarliestWallNano, so it is not.
+  bool accept();
 
   bool is_paused() const;
   // Time off that is not confirmed yet may come between what is stored and what arrives.

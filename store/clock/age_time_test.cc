@@ -268,12 +268,23 @@ TEST_F(AgeTimeTest, TheOperatorConfirmsAtOnce) {
   EXPECT_FALSE(time_.is_paused());
   EXPECT_TRUE(is_dropped(first));
   EXPECT_FALSE(is_dropped(fresh));
-  reboot(kNanosPerMinute, back(kYear));
+  reboot(kNanosPerMinute, back(kYear / 2));
   EXPECT_TRUE(time_.is_paused());
   time_.accept();
   EXPECT_FALSE(time_.is_paused());
   reboot(kNanosPerMinute);
   EXPECT_FALSE(time_.is_paused()) << "the lower offset is trusted, too";
+}
+
+// The next boot, with the right clock, would count the years since 1970 as time off.
+TEST_F(AgeTimeTest, TheOperatorCannotConfirmAClockOf1970) {
+  const uint64_t first = stamp();
+  reboot(kNanosPerMinute, back(kStart - kDay));
+  EXPECT_FALSE(time_.accept());
+  EXPECT_TRUE(time_.is_paused());
+  reboot(kNanosPerMinute, ahead(kStart - kDay));
+  run(2 * kConfirmNano);
+  EXPECT_FALSE(is_dropped(first));
 }
 
 TEST_F(AgeTimeTest, AnotherHostCountsAsAnotherBoot) {

@@ -143,8 +143,12 @@ void ClockKeeper::obey_operator() {
     log_error("cannot remove " + path + ", so the clock is not accepted: " + removed.ToString());
     return;
   }
-  clock_->accept();
-  log_info("the wall clock is accepted, because " + path + " was there");
+  if (clock_->accept()) {
+    log_info("the wall clock is accepted, because " + path + " was there");
+  } else {
+    log_error("the wall clock is not accepted, because it shows a time before 2026; set it, then create " + path +
+              " again");
+  }
 }
 
 void ClockKeeper::report(const AgeTime& time) {
