@@ -63,6 +63,15 @@ TEST_F(IngestTest, AnObserverSeesEverySpan) {
   EXPECT_EQ(observer->spans, 24u) << "not the one that was refused";
 }
 
+// The store calls it, while it syncs.
+TEST_F(IngestTest, AnObserverSeesALoneBatchOnce) {
+  auto observer = std::make_shared<CountingObserver>();
+  auto ingest = make({.observer = observer});
+  submit(*ingest, simple_request(25).SerializeAsString());
+  EXPECT_EQ(store_.batches().size(), 1u);
+  EXPECT_EQ(observer->spans, 25u);
+}
+
 TEST_F(IngestTest, AnEmptyRequestSucceedsWithoutTheStore) {
   auto ingest = make();
   auto answer = submit(*ingest, "");

@@ -44,14 +44,14 @@ class StringTable {
  private:
   struct Entry {
     uint64_t hash = 0;
-    size_t begin = 0;  // in text_
-    size_t size = 0;
+    uint32_t begin = 0;  // in text_
+    uint32_t size = 0;
   };
 
   uint32_t insert(size_t at, uint64_t hash, std::string_view text) {
     uint32_t index = static_cast<uint32_t>(entries_.size());
     slots_[at] = index;
-    entries_.push_back({hash, text_.size(), text.size()});
+    entries_.push_back({hash, static_cast<uint32_t>(text_.size()), static_cast<uint32_t>(text.size())});
     text_.append(text);
     if (entries_.size() * 2 > slots_.size()) grow();
     return index;

@@ -21,6 +21,7 @@ namespace {
 constexpr uint64_t kGroupBytes = 8 << 20;
 constexpr uint64_t kSealPatienceNano = 5 * kNanosPerSecond;
 constexpr uint64_t kMeasureValidNano = 10 * kNanosPerMilli;
+constexpr uint64_t kMeasureMarginBytes = 64 << 20;
 
 AppendResult retryable(std::string message) {
   return {AppendOutcome::kRetryable, std::move(message), false};
@@ -92,7 +93,6 @@ Result<> Committer::recover() {
     if (!identities.insert((*batch)->identity()).second) continue;
     // Into the partition that they were received in, however long ago that was.
     hot_ ? rotate_if_due(received) : rotate_now(received);
-    older_traces_.clear();
     look_up_traces(**batch);
     insert(*batch, sequence, received, number_operations(**batch));
     engine_.received_sequence = sequence;
@@ -334,52 +334,51 @@ Result<> Committer::write(std::vector<Pending>& group, uint64_t now, const std::
   return {};
 }
 
+// A lone batch is prepared during the sync. Larger groups are not, because other writers would wait for that.
 rocksdb::Status Committer::write_log(rocksdb::WriteBatch& batch, std::span<const Pending> group,
                                      const std::function<void()>& meanwhile) {
   rocksdb::WriteOptions options;
   options.sync = engine_.options.durability == Durability::kFsync;
-  const SyncOverlap overlap([&] {
-    prepare(group);
+  uint64_t began_nano = now_monotonic_nano();
+  const auto work = [&] {
+    const uint64_t work_began_nano = now_monotonic_nano();
+    prepare(*group.front().batch);
     meanwhile();
-  });
-  const uint64_t began_nano = now_monotonic_nano();
+    began_nano += now_monotonic_nano() - work_began_nano;  // it is not the disk's time
+  };
+  std::optional<SyncOverlap> overlap;
+  if (group.size() == 1) overlap.emplace(work);
   rocksdb::Status status = engine_.database->db().Write(options, &batch);
-  if (status.ok()) write_durations().observe(seconds(now_monotonic_nano() - began_nano));
+  if (!status.ok()) return status;
+  if (overlap) overlap->run();
+  write_durations().observe(seconds(now_monotonic_nano() - began_nano));
   return status;
 }
 
-// What this group and the next one need from elsewhere than the log.
-void Committer::prepare(std::span<const Pending> group) {
+// What a lone batch and the next group need from elsewhere than the log.
+void Committer::prepare(const Batch& batch) {
   measured_ = DiskMeasure{measure_disk(engine_), wake_.now_nano()};
-  look_up_traces(group);
-}
-
-void Committer::look_up_traces(std::span<const Pending> group) {
-  older_traces_.clear();
-  for (const Pending& pending : group) {
-    if (!pending.duplicate) look_up_traces(*pending.batch);
-  }
+  look_up_traces(batch);
 }
 
 void Committer::look_up_traces(const Batch& batch) {
+  older_traces_.clear();
   hot_->look_up_new_traces(
       batch, [this](const TraceId& id) { return find_older(id); }, older_traces_);
 }
 
 void Committer::publish(std::vector<Pending>& group, uint64_t now) {
-  for (size_t i = 0; i < group.size(); ++i) {
-    Pending& pending = group[i];
+  for (Pending& pending : group) {
     if (pending.duplicate) {
       duplicate_batches().add();
       continue;
     }
+    if (group.size() > 1) look_up_traces(*pending.batch);
     insert(pending.batch, pending.sequence, now, pending.numbered);
     for (const auto& [limit, rows] : pending.numbered.limited) limited_parts(limit).add(rows);
     engine_.received_sequence.store(pending.sequence, std::memory_order_release);
     stored_spans().add(pending.batch->rows().size());
-    if (!hot_is_full()) continue;
-    rotate_now(now);
-    look_up_traces(std::span(group).subspan(i + 1));
+    if (hot_is_full()) rotate_now(now);
   }
 }
 
@@ -401,9 +400,11 @@ uint64_t Committer::bytes_of(const std::vector<Pending>& group) {
 // What a group takes in the log, and again when the log's rows are flushed, must be free beyond the reserve.
 bool Committer::room_on_disk(const std::vector<Pending>& group) {
   const uint64_t needed_bytes = 2 * bytes_of(group);
-  // A measure costs a lone exporter as much as a tenth of its batch's decoding.
+  // A measure costs a lone exporter as much as a tenth of its batch's decoding. Another program may have taken some
+  // space since the last one.
   std::optional<DiskMeasure> last = std::exchange(measured_, std::nullopt);
-  if (last && wake_.now_nano() - last->taken_nano < kMeasureValidNano && last->has_room_for(needed_bytes)) return true;
+  const bool is_valid = last && wake_.now_nano() - last->taken_nano < kMeasureValidNano;
+  if (is_valid && last->has_room_for(needed_bytes + kMeasureMarginBytes)) return true;
   std::optional<DiskSpace> space = measure_disk(engine_);
   if (!space || space->has_room_for(needed_bytes)) return true;
   refuse_writes(engine_, *space);

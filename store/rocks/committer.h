@@ -64,7 +64,7 @@ class Committer {
     bool duplicate = false;
   };
 
-  // Of the disk, while the last group was synced.
+  // Of the disk, when the last batch was prepared. It serves one group that comes soon.
   struct DiskMeasure {
     std::optional<DiskSpace> space;
     uint64_t taken_nano = 0;
@@ -93,8 +93,7 @@ class Committer {
   Result<> find_duplicates(std::vector<Pending>& group, uint64_t now);
   rocksdb::Status write_log(rocksdb::WriteBatch& batch, std::span<const Pending> group,
                             const std::function<void()>& meanwhile);
-  void prepare(std::span<const Pending> group);
-  void look_up_traces(std::span<const Pending> group);
+  void prepare(const Batch& batch);
   void look_up_traces(const Batch& batch);
   void publish(std::vector<Pending>& group, uint64_t now);
   static void answer(std::vector<Pending>& group, const Result<>& written);
@@ -123,7 +122,7 @@ class Committer {
   std::vector<Catalogue::Row> unwritten_operations_;
   std::unique_ptr<QueryBudget> budget_ = std::make_unique<QueryBudget>();
   std::unique_ptr<SealedReader> older_;  // for the group under way
-  OlderTraces older_traces_;             // of the group under way: the traces that are new in hot_
+  OlderTraces older_traces_;             // of the batch under way: its traces that are new in hot_
   std::optional<DiskMeasure> measured_;
 
   std::mutex mutex_;

@@ -51,8 +51,8 @@ class WitnessedLog : public rocksdb::FSWritableFileOwnerWrapper {
   }
 
  private:
-  // Lets the disk begin, and does meanwhile what this thread has to do. If the disk refuses pages now, a later sync
-  // need not say so.
+  // Lets the disk begin, and does meanwhile what this thread has to do. A later sync may not report pages that the disk
+  // refuses now.
   rocksdb::IOStatus overlap(uint64_t bytes, const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug) {
     SyncOverlap* work = SyncOverlap::pending();
     if (work == nullptr) return rocksdb::IOStatus::OK();

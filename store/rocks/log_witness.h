@@ -1,16 +1,17 @@
 // LogWitness: a file system that lists RocksDB's logs with acknowledged records in DIR/store/synced-logs.
 //
 // Purpose: a start must notice a log that a disk lost or cut off (store/wal/synced_logs.h). The first sync of a log
-// with records returns after the log is listed. Before that, the directory is synced, so that a power cut cannot remove
-// the name of a listed log. A log leaves the list before RocksDB deletes it, and the list names a new manifest before
-// CURRENT does. note_synced_bytes() writes how much of the logs is synced; call it once per second and at the end. It
-// is also called before each write of a manifest: what is noted then has all rows that sorted files have. Otherwise the
-// loss of a log's end could leave a batch's identity without the batch, and nobody would notice. Cost: three small
-// syncs for each log with records, two when it is deleted, two when the store is opened, and two for each call of
-// note_synced_bytes() after a batch. A batch costs nothing. RocksDB syncs no log that it opened again, and recycles no
-// log, so only new files are watched. Thread safety and ownership: as rocksdb::FileSystemWrapper. Errors: a list that
-// cannot be written fails the sync or the rename; the next sync writes it again. If a deletion cannot update the list,
-// for example on a full disk, the list is removed until the next sync; if that fails, too, the log is not deleted, and
+// with records returns after the log is listed. Before that, the directory is synced, so that a power cut cannot
+// remove the name of a listed log. A log leaves the list before RocksDB deletes it, and the list names a new manifest
+// before CURRENT does. note_synced_bytes() writes how much of the logs is synced; call it once per second and at the
+// end. It is also called before each write of a manifest: what is noted then has all rows that sorted files have.
+// Otherwise the loss of a log's end could leave a batch's identity without the batch, and nobody would notice. Cost:
+// three small syncs for each log with records, two when it is deleted, two when the store is opened, and two for each
+// call of note_synced_bytes() after a batch. A batch costs nothing. A sync also starts the write of the log's pages
+// and runs the thread's SyncOverlap, if it has one. RocksDB syncs no log that it opened again, and recycles no log, so
+// only new files are watched. Thread safety and ownership: as rocksdb::FileSystemWrapper. Errors: a list that cannot
+// be written fails the sync or the rename; the next sync writes it again. If a deletion cannot update the list, for
+// example on a full disk, the list is removed until the next sync; if that fails, too, the log is not deleted, and
 // RocksDB deletes it later. If the synced bytes cannot be written, the next call writes them.
 #pragma once
 

@@ -114,20 +114,35 @@ TEST_F(LogWitnessTest, WorkOfTheThreadIsDoneBeforeItsSync) {
   EXPECT_EQ(syncs_before_work, 0u);
 }
 
-TEST_F(LogWitnessTest, WorkOfTheThreadIsDoneOnceWithOrWithoutASync) {
+TEST_F(LogWitnessTest, WorkOfTheThreadIsDoneOnce) {
   const auto log = create_synced("000004.log");
   int done = 0;
   {
-    const SyncOverlap overlap([&] { ++done; });
+    SyncOverlap overlap([&] { ++done; });
     EXPECT_TRUE(sync(*log) && sync(*log));
+    overlap.run();
   }
   EXPECT_EQ(done, 1);
   {
-    const SyncOverlap overlap([&] { ++done; });
+    SyncOverlap overlap([&] { ++done; });
+    overlap.run();
   }
   EXPECT_EQ(done, 2);
+  {
+    const SyncOverlap forgotten([&] { ++done; });
+  }
   EXPECT_TRUE(sync(*log));
   EXPECT_EQ(done, 2);
+}
+
+TEST_F(LogWitnessTest, WritesOutWhatIsNotSynced) {
+  const auto log = create("000004.log");
+  for (uint64_t records = 0; records < 3; ++records) {
+    EXPECT_TRUE(append(*log));
+    const SyncOverlap overlap([] {});
+    EXPECT_TRUE(sync(*log));
+    EXPECT_EQ(disk_->last_range_sync(), std::pair(records * kRecordBytes, kRecordBytes));
+  }
 }
 
 // The disk refused the pages, and forgot them. A sync would find nothing to write, and succeed.
@@ -137,11 +152,11 @@ TEST_F(LogWitnessTest, ALogThatCannotBeWrittenOutIsNotSynced) {
   bool is_done = false;
   {
     const SyncOverlap overlap([&] { is_done = true; });
-    disk_->fail_syncs(true);
+    disk_->fail_range_syncs(true);
     EXPECT_FALSE(sync(*log));
-    disk_->fail_syncs(false);
+    disk_->fail_range_syncs(false);
   }
-  EXPECT_TRUE(is_done);
+  EXPECT_FALSE(is_done);
   EXPECT_TRUE(sync(*log));
   EXPECT_EQ(listed(), Numbers());
 }

@@ -16,11 +16,15 @@ SyncOverlap::SyncOverlap(std::function<void()> work) : work_(std::move(work)) {
   pending_overlap = this;
 }
 
+SyncOverlap::~SyncOverlap() {
+  if (pending_overlap == this) pending_overlap = nullptr;
+}
+
 SyncOverlap* SyncOverlap::pending() {
   return pending_overlap;
 }
 
-void SyncOverlap::run() {
+void SyncOverlap::run() noexcept {
   if (pending_overlap != this) return;
   pending_overlap = nullptr;
   work_();

@@ -59,11 +59,12 @@ IOStatus FaultFile::Sync(const Options&, Debug*) {
   return status;
 }
 
-IOStatus FaultFile::RangeSync(uint64_t, uint64_t, const Options&, Debug*) {
+IOStatus FaultFile::RangeSync(uint64_t offset, uint64_t bytes, const Options&, Debug*) {
   std::lock_guard lock(fs_.mutex_);
-  IOStatus status = fs_.sync_refusal();
-  if (!status.ok()) note_failed_sync();
-  return status;
+  fs_.last_range_ = {offset, bytes};
+  if (!fs_.fail_range_syncs_) return IOStatus::OK();
+  note_failed_sync();
+  return IOStatus::IOError("the test's disk fails to write out");
 }
 
 // A process that ended before the sync leaves pages that a later sync still writes.

@@ -33,7 +33,7 @@ class FaultFile : public rocksdb::FSWritableFileOwnerWrapper {
   rocksdb::IOStatus Sync(const Options& options, Debug* debug) override;
   rocksdb::IOStatus Fsync(const Options& options, Debug* debug) override { return Sync(options, debug); }
   // Starts writing out without making anything durable.
-  rocksdb::IOStatus RangeSync(uint64_t, uint64_t, const Options&, Debug*) override;
+  rocksdb::IOStatus RangeSync(uint64_t offset, uint64_t bytes, const Options&, Debug*) override;
   // Preallocated space holds no data, and on tmpfs it costs more than the writes.
   void PrepareWrite(size_t, size_t, const Options&, Debug*) override {}
   rocksdb::IOStatus Allocate(uint64_t, uint64_t, const Options&, Debug*) override { return rocksdb::IOStatus::OK(); }

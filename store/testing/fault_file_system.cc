@@ -105,6 +105,16 @@ void FaultFileSystem::fail_syncs(bool fail) {
   fail_syncs_ = fail;
 }
 
+void FaultFileSystem::fail_range_syncs(bool fail) {
+  std::lock_guard lock(mutex_);
+  fail_range_syncs_ = fail;
+}
+
+std::pair<uint64_t, uint64_t> FaultFileSystem::last_range_sync() const {
+  std::lock_guard lock(mutex_);
+  return last_range_;
+}
+
 uint64_t FaultFileSystem::unsynced_bytes() const {
   std::lock_guard lock(mutex_);
   return changes_.bytes();

@@ -17,6 +17,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "store/testing/unsynced_changes.h"
 
@@ -54,6 +55,10 @@ class FaultFileSystem : public rocksdb::FileSystemWrapper {
   void separate_directories(bool separate) { separate_directories_ = separate; }
   // Syncs fail; what they should have made durable never becomes so, however many later ones succeed.
   void fail_syncs(bool fail);
+  // Starting to write out a part of a file fails.
+  void fail_range_syncs(bool fail);
+  // The offset and the bytes of the last such start.
+  std::pair<uint64_t, uint64_t> last_range_sync() const;
   // Reading at a place fails, as tables are read; what is open stays open and can be read again afterwards.
   void fail_reads(bool fail) { fail_reads_ = fail; }
   // The same for a range of bytes of one file: bad sectors.
@@ -136,6 +141,8 @@ class FaultFileSystem : public rocksdb::FileSystemWrapper {
   uint64_t damage_seed_ = 0;
   bool fail_writes_ = false;
   bool fail_syncs_ = false;
+  bool fail_range_syncs_ = false;
+  std::pair<uint64_t, uint64_t> last_range_;
   std::atomic<bool> fail_reads_{false};
   std::optional<BadRange> bad_range_;
   std::atomic<bool> refuse_tables_{false};
