@@ -62,7 +62,7 @@ CommandLine store_group_line(const std::string& program) {
       {},
       {},
       {{program + " verify /var/lib/fathom", "check every byte that the server would read"},
-       {program + " repair /var/lib/fathom /var/lib/fathom-new", "salvage what is intact into a new directory"}}};
+       {program + " repair /var/lib/fathom /srv/fathom/data", "salvage what is intact into a new directory"}}};
 }
 
 CommandLine store_verify_line(const std::string& program) {
@@ -102,8 +102,8 @@ CommandLine store_repair_line(const std::string& program) {
        {"NEW_DIR",
         "the new one, outside of DIR, which must not exist or must be empty, and must not be a mount point"}},
       {json_flag()},
-      {{program + " repair /var/lib/fathom /var/lib/fathom-new",
-        "run as the user that the server runs as, so that the new directory belongs to it"}}};
+      {{program + " repair /var/lib/fathom /srv/fathom/data",
+        "run as the user that the server runs as, who must be able to write in /srv/fathom"}}};
 }
 
 std::vector<std::string> store_words(const Args& args, const CommandLine& line, const std::string& verb) {

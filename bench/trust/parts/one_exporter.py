@@ -12,7 +12,8 @@ TARGETS = ["bench-ingest", "fathom-server"]
 
 def run(context):
     with tempfile.NamedTemporaryFile(suffix=".json") as output:
-        command = [context.programs / "bench-ingest", "--steps", "one", "--json", output.name]
+        command = [context.programs / "bench-ingest", "--steps", "one", "--json", output.name,
+                   "--work-directory", context.work_directory]
         done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, text=True, check=False)
         if done.returncode != 0:
             raise PartFailed(f"bench-ingest ended with status {done.returncode}")
