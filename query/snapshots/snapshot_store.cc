@@ -47,8 +47,8 @@ Result<std::unique_ptr<SnapshotStore>> SnapshotStore::open(SnapshotOptions optio
   // Files in directories that are not durable themselves would be lost with them.
   Result<> durable = sync_new_directory(options.path);
   if (!durable) return unavailable(durable.error().message);
-  // A process may have been killed after it named a file and before that name was durable. Whoever sends the file again
-  // is told that it is stored.
+  // A process may have been killed after it named a file and before that name was durable. The store acknowledges such
+  // a file when it is sent again.
   for (const char* folder : {"/snapshots", "/images"}) {
     if (durable = options.sync_directory(options.path + folder); !durable) return unavailable(durable.error().message);
   }

@@ -355,7 +355,7 @@ rocksdb::Status Committer::write_log(rocksdb::WriteBatch& batch, std::span<const
   return status;
 }
 
-// What a lone batch and the next group need from elsewhere than the log.
+// Measures the disk for the next group, and looks up older parts of the batch's traces.
 void Committer::prepare(const Batch& batch) {
   measured_ = DiskMeasure{measure_disk(engine_), wake_.now_nano()};
   look_up_traces(batch);

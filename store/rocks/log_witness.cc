@@ -51,8 +51,8 @@ class WitnessedLog : public rocksdb::FSWritableFileOwnerWrapper {
   }
 
  private:
-  // Lets the disk begin, and does meanwhile what this thread has to do. A later sync may not report pages that the disk
-  // refuses now.
+  // Starts the write of the log's pages and runs the thread's work. An error counts as a failed sync, because a later
+  // sync may not report it.
   rocksdb::IOStatus overlap(uint64_t bytes, const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug) {
     SyncOverlap* work = SyncOverlap::pending();
     if (work == nullptr) return rocksdb::IOStatus::OK();
