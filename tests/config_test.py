@@ -285,6 +285,15 @@ class Places(unittest.TestCase):
             self.assertEqual(run("fathom-server", "commit-upgrade", data)[0], 0)
             self.assertFalse(os.path.exists(f"{data}/before-upgrade"))
 
+    def test_the_help_names_what_else_the_server_does_with_a_directory(self):
+        text = run("fathom-server", "--help")[1]
+        for words in ("fathom-server revert-upgrade DIR", "fathom-server commit-upgrade DIR", "accept-clock"):
+            self.assertIn(words, " ".join(text.split()))
+        for words in (["revert-upgrade"], ["commit-upgrade", "--help"]):
+            status, _, says = run("fathom-server", *words)
+            self.assertEqual(status, 2, says)
+            self.assertIn(f"usage: fathom-server {words[0]} DIR", says)
+
     def test_a_damaged_version_and_a_damaged_backup_are_refused(self):
         with tempfile.TemporaryDirectory(prefix="fathom-test-") as place:
             data = f"{place}/data"

@@ -131,7 +131,9 @@ cli::ExitCode check(const cli::Settings& settings, const ServerOptions& options)
 
 cli::ExitCode run(const std::vector<std::string>& words) {
   if (const auto done = run_upgrade_command(words)) {
-    return done->ok() ? print(**done + "\n") : refuse(cli::ExitCode::kLocalFailure, done->error().message);
+    if (done->ok()) return print(**done + "\n");
+    const bool is_usage = done->error().code == ErrorCode::kInvalid;
+    return refuse(is_usage ? cli::ExitCode::kUsage : cli::ExitCode::kLocalFailure, done->error().message);
   }
   const cli::CommandLine& line = server_command_line();
   Result<cli::Settings> settings = cli::parse_settings(line, words);

@@ -31,7 +31,12 @@ cli::CommandLine make_line() {
       "SIGTERM and SIGINT end it: requests under way are answered first. SIGHUP has it read --config, certificates and "
       "tokens again. The exit status is 0 then, 2 for a wrong "
       "command line or configuration file, 5 when it cannot start, and 7 when the data directory cannot be used: then "
-      "supervisors must not start it again.",
+      "supervisors must not start it again. "
+      "'fathom-server revert-upgrade DIR' restores the data directory DIR as it was before the last upgrade of its "
+      "format; stop the server first. Data received since is lost. 'fathom-server commit-upgrade DIR' deletes the copy "
+      "that a revert needs, also while the server runs. Both exit with 0, or with 5 and the reason. "
+      "An empty file accept-clock in the data directory tells a running server that the wall clock is right after a "
+      "boot. Retention by age then resumes at once, and the server removes the file.",
       {},
       cli::join({cli::config_flags(),
                  cli::place_flags(),
@@ -41,7 +46,9 @@ cli::CommandLine make_line() {
                    false, true}}}),
       {{"fathom-server --print-config > server.conf", "every key, with its default"},
        {"fathom-server --config server.conf --log-level debug", "flags go before the file"},
-       {"fathom-server --data /srv/fathom --durability os", "faster acknowledgements, less durable"}}};
+       {"fathom-server --data /srv/fathom --durability os", "faster acknowledgements, less durable"},
+       {"fathom-server revert-upgrade /var/lib/fathom", "before an older version is installed again"},
+       {"touch /var/lib/fathom/accept-clock", "the wall clock is right; end the pause of retention by age"}}};
 }
 
 // Reads flags one after another and keeps the first error.

@@ -23,10 +23,11 @@ Result<std::string> commit(const std::string& path) {
 }  // namespace
 
 std::optional<Result<std::string>> run_upgrade_command(const std::vector<std::string>& words) {
-  if (words.size() != 2) return std::nullopt;
-  if (words[0] == "revert-upgrade") return revert(words[1]);
-  if (words[0] == "commit-upgrade") return commit(words[1]);
-  return std::nullopt;
+  if (words.empty() || (words[0] != "revert-upgrade" && words[0] != "commit-upgrade")) return std::nullopt;
+  if (words.size() != 2 || words[1].starts_with('-')) {
+    return invalid("usage: fathom-server " + words[0] + " DIR; see fathom-server --help");
+  }
+  return words[0] == "revert-upgrade" ? revert(words[1]) : commit(words[1]);
 }
 
 }  // namespace fathom

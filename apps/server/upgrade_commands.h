@@ -1,7 +1,7 @@
 // What fathom-server does with the upgrade of a data directory, instead of serving it.
 //
 // Purpose: `fathom-server revert-upgrade DIR` and `fathom-server commit-upgrade DIR` (docs/deploy.md). Thread safety:
-// one thread. Errors: those of store/rocks/upgrade_backup.h.
+// one thread. Errors: those of store/rocks/upgrade_backup.h; kInvalid for a wrong command line.
 #pragma once
 
 #include <optional>
