@@ -166,6 +166,13 @@ class Dashboard(unittest.TestCase):
         self.assertGreater(len(lost), 25)
         self.assertEqual(lost - set(re.findall(r"\bfathom_[a-z_]+", " ".join(self.expressions))), set())
 
+    def test_every_count_of_damage_is_shown(self):
+        shown = set(re.findall(r"\bfathom_[a-z_]+", " ".join(self.expressions)))
+        page = (ROOT / "docs/durability.md").read_text(encoding="utf-8")
+        found = {name for name in self.SOURCES if re.search(r"_(damaged|unreadable|cut_log|state_failures)", name)}
+        self.assertGreater(len(found), 5)
+        self.assertEqual((found | set(re.findall(r"\bfathom_[a-z_]+", page))) - shown, set())
+
     def test_every_metric_and_label_is_there(self):
         found = self.found()
         self.assertGreater(len(self.expressions), 20)
