@@ -46,6 +46,9 @@ uint64_t lines_shown(uint64_t all, uint64_t most);
 // "1,234,567"
 std::string group_digits(uint64_t number);
 
+// A number with its noun: "1 span", "1,204 spans", "2 batches", "3 losses".
+std::string plural(uint64_t count, const std::string& noun);
+
 // "812 times slower", "591,000 times slower": three figures are all that it is worth; "1.4 times slower" where a digit
 // behind the point says something; empty for 0: not measured.
 std::string slowdown_text(double slowdown);

@@ -91,9 +91,8 @@ std::string lost_batches_note(const std::string& body) {
   auto lost = parse_json(std::string_view(body).substr(begin, end - begin + 1));
   if (!lost) return "";
   const boost::json::value& most = member_of(*lost, "most_batches");
-  const std::string batches = most.is_null()
-                                  ? "an unknown number of batches"
-                                  : "at most " + std::to_string(number_of(*lost, "most_batches")) + " batches";
+  const std::string batches =
+      most.is_null() ? "an unknown number of batches" : "at most " + plural(number_of(*lost, "most_batches"), "batch");
   return "fathom: damage to the server's disk destroyed " + batches + " of spans, received between " +
          format_instant(number_of(*lost, "first_received_unix_nano")) + " and " +
          format_instant(number_of(*lost, "last_received_unix_nano")) + "; this answer may miss them\n";

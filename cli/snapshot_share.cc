@@ -159,14 +159,10 @@ uint64_t size_of(const std::string& path) {
   return ::stat(path.c_str(), &about) == 0 ? static_cast<uint64_t>(about.st_size) : 0;
 }
 
-std::string counted(size_t count, const std::string& what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
-
 }  // namespace
 
 std::string shared_text(const Shared& shared, const std::string& verb) {
-  std::string text = verb + " " + format_size(shared.moved_bytes) + " with " + counted(shared.moved_images, "image") +
+  std::string text = verb + " " + format_size(shared.moved_bytes) + " with " + plural(shared.moved_images, "image") +
                      "; " + std::to_string(shared.kept_images) +
                      (shared.kept_images == 1 ? " was there already" : " were there already");
   if (shared.missing_images == 0) return text;

@@ -13,6 +13,7 @@ using fathom::group_digits;
 using fathom::json_safe;
 using fathom::lines_shown;
 using fathom::pad_to_width;
+using fathom::plural;
 using fathom::printable;
 using fathom::short_instant;
 using fathom::take_code_point;

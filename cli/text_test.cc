@@ -68,6 +68,15 @@ TEST(Numbers, AreGrouped) {
   EXPECT_EQ(group_digits(12'345'678), "12,345,678");
 }
 
+TEST(Numbers, AreFollowedByTheRightFormOfTheirNoun) {
+  EXPECT_EQ(plural(0, "span"), "0 spans");
+  EXPECT_EQ(plural(1, "span"), "1 span");
+  EXPECT_EQ(plural(1'204, "more line"), "1,204 more lines");
+  EXPECT_EQ(plural(1, "batch"), "1 batch");
+  EXPECT_EQ(plural(2, "batch"), "2 batches");
+  EXPECT_EQ(plural(3, "loss"), "3 losses");
+}
+
 TEST(Sizes, AreReadAndWritten) {
   EXPECT_EQ(*parse_size_bytes("4096"), 4096u);
   EXPECT_EQ(*parse_size_bytes("64KiB"), 65'536u);

@@ -79,10 +79,6 @@ std::string name_text(std::string_view name) {
   return name.empty() ? "(no name)" : printable(name);
 }
 
-std::string plural(uint64_t count, const std::string& noun) {
-  return group_digits(count) + " " + noun + (count == 1 ? "" : "s");
-}
-
 std::string short_node_id(std::string_view node_id) {
   return std::string(node_id.substr(0, 8));
 }

@@ -19,9 +19,6 @@ std::string short_value_text(const boost::json::value& value);
 // A name for people: printable, and "(no name)" where it is empty.
 std::string name_text(std::string_view name);
 
-// "1 span", "1,204 spans"
-std::string plural(uint64_t count, const std::string& noun);
-
 // The digits of a node's id that tell it from others.
 std::string short_node_id(std::string_view node_id);
 

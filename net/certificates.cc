@@ -14,6 +14,7 @@
 #include "base/in_flag.h"
 #include "base/log.h"
 #include "base/small_file.h"
+#include "base/text.h"
 #include "base/time.h"
 
 namespace fathom::net {
@@ -138,10 +139,6 @@ std::string day_text(int64_t unix_seconds) {
   return instant.substr(0, 10) + " " + instant.substr(11, 5) + " UTC";
 }
 
-std::string counted(int64_t count, const std::string& what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
-
 std::string name_text(const GENERAL_NAME* name) {
   if (name->type == GEN_DNS) {
     const auto* text = reinterpret_cast<const char*>(ASN1_STRING_get0_data(name->d.dNSName));
@@ -201,7 +198,8 @@ std::optional<std::string> expiry_warning(const Expiry& expiry, int64_t now_unix
   const std::string date = day_text(expiry.unix_seconds);
   const std::string when =
       left <= 0 ? " expired on " + date
-                : " expires on " + date + ", in " + (left < kDay ? "less than a day" : counted(left / kDay, "day"));
+                : " expires on " + date + ", in " +
+                      (left < kDay ? "less than a day" : plural(static_cast<uint64_t>(left / kDay), "day"));
   return expiry.flag + ": what is in '" + expiry.file + "'" + when +
          ", and connections are refused from then on; have a new one made, and have the program read it (systemctl "
          "reload, SIGHUP)";

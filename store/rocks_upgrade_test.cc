@@ -7,6 +7,7 @@
 #include <map>
 #include <sstream>
 
+#include "base/text.h"
 #include "base/time.h"
 #include "store/rocks/upgrade_backup.h"
 #include "store/rocks/upgrade_keeper.h"
@@ -312,7 +313,7 @@ TEST_P(RocksUpgradeDamage, ThatCutOffAFileIsFound) {
     bytes << std::ifstream(path, std::ios::binary).rdbuf();
     if (bytes.str().empty()) continue;
     fs::resize_file(path, bytes.str().size() - 1);
-    expect_rejected(path + " has " + std::to_string(bytes.str().size() - 1) + " bytes instead of");
+    expect_rejected(path + " has " + plural(bytes.str().size() - 1, "byte") + " instead of");
     std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes.str();
   }
   expect_unchanged_and_revertible();

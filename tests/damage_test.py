@@ -33,11 +33,11 @@ class Damage(unittest.TestCase):
             self.assertEqual(len(stored), BATCHES - 1)
             self.assertEqual(server.metrics()["fathom_store_lost_batches_total"], 1)
             self.assertEqual(len(list(pathlib.Path(server.data, "damaged").iterdir())), 1)
-            self.assertRegex(server.log_text(), r"destroyed acknowledged spans: at most 1 batches, received between \d{4}-")
+            self.assertRegex(server.log_text(), r"destroyed acknowledged spans: at most 1 batch, received between \d{4}-")
 
             self.assertEqual(server.ask("/api/v1/slowest", {"since": "1h"})["lost_batches"]["most_batches"], 1)
             listing = cli("slowest", "--url", server.url, check=0)
-            self.assertIn("damage to the server's disk destroyed at most 1 batches", listing.stderr)
+            self.assertIn("damage to the server's disk destroyed at most 1 batch ", listing.stderr)
 
             # The server accepts what was lost when it is sent again.
             missing = (set(traces) - set(stored)).pop()

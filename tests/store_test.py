@@ -88,7 +88,7 @@ class Store(unittest.TestCase):
         new = self.directory / "new"
         outcome = cli("store", "repair", str(self.data), str(new), check=DAMAGED)
         self.assertRegex(outcome.stderr, r"needs at most [0-9.]+ MiB; [0-9.]+ \w+ are free")
-        self.assertIn("1 losses; the new server reports them", outcome.stdout)
+        self.assertIn("1 loss; the new server reports it", outcome.stdout)
         self.assertEqual(tree(self.data), before, "the source is not changed")
         cli("store", "verify", str(new), check=0)
         again = cli("store", "repair", str(self.data), str(new), check=0)

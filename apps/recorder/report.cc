@@ -16,20 +16,16 @@ namespace {
 
 using snapshot::step::StepOutcome;
 
-std::string counted(uint64_t count, const std::string& what) {
-  return group_digits(count) + " " + what + (count == 1 ? "" : "s");
-}
-
 std::string windows_text(const RecorderOptions& options, const StepOutcome& outcome) {
   const std::string& name = options.function.empty() ? options.span : options.function;
   if (name.empty()) return "";
-  if (options.function.empty()) return " in " + counted(outcome.windows, "span") + " of " + name;
-  return " in " + counted(outcome.calls, "call") + " of " + name;
+  if (options.function.empty()) return " in " + plural(outcome.windows, "span") + " of " + name;
+  return " in " + plural(outcome.calls, "call") + " of " + name;
 }
 
 std::string cut_off_text(const RecorderOptions& options, const StepOutcome& outcome) {
   if (outcome.cut_off == 0) return "";
-  const std::string what = counted(outcome.cut_off, options.function.empty() ? "span" : "call");
+  const std::string what = plural(outcome.cut_off, options.function.empty() ? "span" : "call");
   return report_line(what + (outcome.cut_off == 1 ? " was" : " were") + " still running when recording ended");
 }
 
@@ -52,8 +48,8 @@ std::string report_line(const std::string& text) {
 
 std::string report_text(const RecorderOptions& options, const StepOutcome& outcome) {
   if (!outcome.id) return report_line("nothing was recorded: " + outcome.fault.value_or("the program did not start"));
-  std::string text = report_line("recorded " + counted(outcome.instructions, "instruction") + " of " +
-                                 counted(outcome.threads, "thread") + windows_text(options, outcome) + " by stepping" +
+  std::string text = report_line("recorded " + plural(outcome.instructions, "instruction") + " of " +
+                                 plural(outcome.threads, "thread") + windows_text(options, outcome) + " by stepping" +
                                  (outcome.slowdown >= 10 ? ", " + slowdown_text(outcome.slowdown) : ""));
   if (outcome.reached_limit)
     text += report_line("that is as many as --steps " + std::to_string(options.limits.most_steps) +
@@ -64,7 +60,7 @@ std::string report_text(const RecorderOptions& options, const StepOutcome& outco
     text += report_line(
         "main() was not reached: what was recorded is the dynamic linker, which makes the program ready; without "
         "--from start recording begins behind it");
-  if (outcome.gaps != 0) text += report_line(counted(outcome.gaps, "gap") + ": see fathom snapshot stats");
+  if (outcome.gaps != 0) text += report_line(plural(outcome.gaps, "gap") + ": see fathom snapshot stats");
   if (outcome.images.unkept != 0) text += report_line(printable(unkept_images_text(outcome.images)));
   text += report_line("snapshot " + outcome.id->hex() + " in " + options.directory);
   for (const snapshot::HeldLock& lock : outcome.locks) text += report_line(printable(held_lock_text(lock)));
@@ -104,9 +100,9 @@ std::string stepping_remark(const RecorderOptions& options) {
 std::string pt_taken_text(const RecorderOptions& options, const snapshot::TakenSnapshot& taken) {
   const std::string id = taken.id.hex();
   std::string text =
-      report_line("engine pt: recorded " + counted(taken.cost.packet_bytes, "byte") + " of packets; snapshot " + id);
+      report_line("engine pt: recorded " + plural(taken.cost.packet_bytes, "byte") + " of packets; snapshot " + id);
   if (taken.cost.cpus_cut_short != 0)
-    text += report_line("the rings of " + counted(taken.cost.cpus_cut_short, "CPU") +
+    text += report_line("the rings of " + plural(taken.cost.cpus_cut_short, "CPU") +
                         " did not reach back to its beginning");
   return text + next_line(options, taken.id, "");
 }

@@ -27,7 +27,7 @@ std::string between(const TimeRange& range) {
 std::string affected_text(const Affected& affected) {
   std::string text;
   if (affected.spans > 0) {
-    text = "at most " + std::to_string(affected.spans) + " spans of " + std::to_string(affected.traces) + " traces";
+    text = "at most " + plural(affected.spans, "span") + " of " + plural(affected.traces, "trace");
   }
   if (affected.received) text += (text.empty() ? "" : ", ") + ("received " + between(*affected.received));
   if (affected.started) text += (text.empty() ? "" : ", ") + ("started " + between(*affected.started));
@@ -42,8 +42,8 @@ std::string damage_text(const Damage& damage) {
 }
 
 std::string loss_text(const Loss& loss) {
-  const std::string batches = loss.most_batches ? "at most " + std::to_string(*loss.most_batches) + " batches"
-                                                : std::string("an unknown number of batches");
+  const std::string batches =
+      loss.most_batches ? "at most " + plural(*loss.most_batches, "batch") : "an unknown number of batches";
   return "known loss: " + batches + ", received " +
          between({loss.first_received_unix_nano, loss.last_received_unix_nano}) + ", found " +
          format_instant(loss.found_unix_nano) + "\n";
@@ -57,15 +57,15 @@ std::string count_text(StoreVerb verb, const PartCount& count) {
 }
 
 std::string verdict(StoreVerb verb, const Findings& findings, const std::string& directory, const std::string& to) {
-  const std::string count = std::to_string(findings.damage_count());
   if (verb == StoreVerb::kRepair) {
     const std::string done = "repaired " + printable(directory) + " into " + printable(to);
-    return done +
-           (findings.intact() ? ": nothing was lost\n" : ": " + count + " losses; the new server reports them\n");
+    return done + (findings.intact() ? ": nothing was lost\n"
+                                     : ": " + plural(findings.damage_count(), "loss") + "; the new server reports " +
+                                           (findings.damage_count() == 1 ? "it" : "them") + "\n");
   }
   if (findings.intact()) return printable(directory) + " is intact\n";
   const std::string repair = "'fathom store repair " + printable(directory) + " NEW_DIR' salvages what is intact";
-  return printable(directory) + " is damaged in " + count + " places; " +
+  return printable(directory) + " is damaged in " + plural(findings.damage_count(), "place") + "; " +
          (findings.fix().empty() ? repair : printable(findings.fix())) + "\n";
 }
 
@@ -100,7 +100,7 @@ std::string store_report_text(StoreVerb verb, const Findings& findings, const st
   std::string text;
   for (const Damage& damage : findings.damages()) text += damage_text(damage);
   if (findings.damage_count() > findings.damages().size()) {
-    text += "and " + std::to_string(findings.damage_count() - findings.damages().size()) + " more\n";
+    text += "and " + group_digits(findings.damage_count() - findings.damages().size()) + " more\n";
   }
   for (const Loss& loss : findings.known_losses()) text += loss_text(loss);
   for (const std::string& note : findings.notes()) text += "note: " + printable(note) + "\n";

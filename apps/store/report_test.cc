@@ -24,7 +24,7 @@ store::Findings damaged_findings() {
 TEST(StoreReport, NamesADamageAndWhatItAffects) {
   const std::string text = store_report_text(StoreVerb::kVerify, damaged_findings(), "/data");
   EXPECT_NE(text.find("damaged: blocks: segment 3, block 7\n  its checksum is wrong\n"
-                      "  affects at most 1024 spans of 90 traces, received between 1970-01-01T00:00:01.000000000Z and "
+                      "  affects at most 1,024 spans of 90 traces, received between 1970-01-01T00:00:01.000000000Z and "
                       "1970-01-01T00:00:02.000000000Z\n"),
             std::string::npos)
       << text;
@@ -38,10 +38,23 @@ TEST(StoreReport, NamesAnotherFixInsteadOfARepair) {
   store::Findings findings = damaged_findings();
   findings.set_fix("use the fathom that wrote it");
   const std::string text = store_report_text(StoreVerb::kVerify, findings, "/data");
-  EXPECT_TRUE(text.ends_with("/data is damaged in 1 places; use the fathom that wrote it\n")) << text;
+  EXPECT_TRUE(text.ends_with("/data is damaged in 1 place; use the fathom that wrote it\n")) << text;
   EXPECT_EQ(text.find("repair"), std::string::npos) << text;
   const std::string json = store_report_json(StoreVerb::kVerify, findings, "/data");
   EXPECT_NE(json.find(R"("fix":"use the fathom that wrote it")"), std::string::npos) << json;
+}
+
+TEST(StoreReport, CountsOneThingInTheSingular) {
+  store::Findings findings;
+  findings.damaged({"stage", "batch 4", "it is gone", {.received = {}, .started = {}, .spans = 1, .traces = 1}});
+  findings.known_loss({1'000'000'000, 2'000'000'000, 3'000'000'000, 10, 1});
+  const std::string text = store_report_text(StoreVerb::kRepair, findings, "/data", "/new");
+  EXPECT_NE(text.find("affects at most 1 span of 1 trace\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("known loss: at most 1 batch, "), std::string::npos) << text;
+  EXPECT_TRUE(text.ends_with("/new: 1 loss; the new server reports it\n")) << text;
+  findings.damaged({"stage", "batch 5", "it is gone"});
+  EXPECT_TRUE(store_report_text(StoreVerb::kRepair, findings, "/data", "/new")
+                  .ends_with("/new: 2 losses; the new server reports them\n"));
 }
 
 TEST(StoreReport, SaysThatADirectoryIsIntact) {

@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "base/replace_file.h"
+#include "base/text.h"
 #include "store/wal/hash_line.h"
 
 namespace fathom::store {
@@ -24,7 +25,7 @@ Result<> check_file(const std::string& path, uint64_t bytes) {
   const uint64_t found = fs::file_size(path, code);
   if (code) return corrupt(path + " is missing or cannot be read: " + code.message());
   if (found == bytes) return {};
-  return corrupt(path + " has " + std::to_string(found) + " bytes instead of " + std::to_string(bytes));
+  return corrupt(path + " has " + plural(found, "byte") + " instead of " + group_digits(bytes));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "store/rocks/counters.h"
 #include "store/rocks/keys.h"
@@ -60,15 +61,14 @@ Result<RecordedLoss> assess(Engine& engine, const LogLoss& found, const std::opt
 
 std::string describe(const Loss& loss) {
   const std::string batches =
-      loss.most_batches ? "at most " + std::to_string(*loss.most_batches) + " batches" : "an unknown number of batches";
+      loss.most_batches ? "at most " + plural(*loss.most_batches, "batch") : "an unknown number of batches";
   return batches + ", received between " + format_instant(loss.first_received_unix_nano) + " and " +
          format_instant(loss.last_received_unix_nano);
 }
 
 void report(const std::string& log, const Loss& loss) {
-  const std::string damage = is_missing_mark(log)
-                                 ? "the loss of a log, which is marked by the file " + log + ","
-                                 : "damage to " + std::to_string(loss.bytes) + " bytes of the log " + log;
+  const std::string damage = is_missing_mark(log) ? "the loss of a log, which is marked by the file " + log + ","
+                                                  : "damage to " + plural(loss.bytes, "byte") + " of the log " + log;
   if (loss.most_batches == 0) {
     log_warning(damage + " destroyed no acknowledged span");
     return;

@@ -6,6 +6,7 @@
 
 #include <rocksdb/write_batch.h>
 
+#include "base/text.h"
 #include "base/time.h"
 #include "store/captures/capture_table.h"
 #include "store/verify/row_scan.h"
@@ -103,7 +104,7 @@ class CaptureCheck {
           findings_.damaged({kCaptures, "index rows between two intact ones", gap.reason});
         });
     if (complete_ && rows > expected_rows_) {
-      findings_.damaged({kCaptures, "index", std::to_string(rows - expected_rows_) + " rows name no stored capture"});
+      findings_.damaged({kCaptures, "index", plural(rows - expected_rows_, "row") + " without a stored capture"});
     }
   }
 
@@ -129,7 +130,7 @@ class CaptureCheck {
     if (!bytes) {
       reason = bytes.error().message;
     } else if (*bytes != info.size_bytes) {
-      reason = "its content has " + std::to_string(*bytes) + " bytes instead of " + std::to_string(info.size_bytes);
+      reason = "its content has " + plural(*bytes, "byte") + " instead of " + group_digits(info.size_bytes);
     } else if (const auto known = damaged_.find(info.sha256); known != damaged_.end()) {
       reason = known->second;
     }

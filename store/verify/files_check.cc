@@ -9,6 +9,7 @@
 
 #include <rocksdb/sst_file_reader.h>
 
+#include "base/text.h"
 #include "store/rocks/data_directory.h"
 #include "store/rocks/keys.h"
 #include "store/rocks/upgrade_backup.h"
@@ -44,7 +45,7 @@ class SortedFiles {
     if (!status.ok()) {
       damaged(place, "the file is missing: " + status.ToString());
     } else if (bytes != file.size) {
-      damaged(place, "the file has " + std::to_string(bytes) + " bytes instead of " + std::to_string(file.size));
+      damaged(place, "the file has " + plural(bytes, "byte") + " instead of " + group_digits(file.size));
     } else {
       check_blocks(path, place, options_of(file.column_family_name));
     }

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "base/text.h"
 #include "store/rocks/keys.h"
 #include "store/rocks/scan_options.h"
 #include "store/verify/row_scan.h"
@@ -37,9 +38,8 @@ class TraceIndexCheck {
     for (const SegmentInfoPtr& segment : view_.segments) {
       const uint64_t rows = rows_[segment->id];
       if (rows == segment->traces) continue;
-      findings_.damaged(
-          {kTraceIndex, "segment " + std::to_string(segment->id),
-           "the index has " + std::to_string(rows) + " rows for its " + std::to_string(segment->traces) + " traces"});
+      findings_.damaged({kTraceIndex, "segment " + std::to_string(segment->id),
+                         "the index has " + plural(rows, "row") + " for its " + plural(segment->traces, "trace")});
     }
   }
 

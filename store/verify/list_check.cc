@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/hash.h"
+#include "base/text.h"
 #include "store/rocks/keys.h"
 #include "store/verify/row_scan.h"
 
@@ -21,7 +22,7 @@ constexpr size_t kLatencyKeyBytes = 4 + 4 + 1 + 4 + 4;
 constexpr size_t kLevelAt = 8;
 
 std::string list_place(std::string_view key) {
-  if (key.size() != kSlowKeyBytes) return "a key of " + std::to_string(key.size()) + " bytes";
+  if (key.size() != kSlowKeyBytes) return "a key of " + plural(key.size(), "byte");
   const char* kScopes[] = {"everything", "service", "operation"};
   const auto scope = std::min<uint8_t>(static_cast<uint8_t>(key[10]), 2);
   return std::string("list of ") + (key[8] == 0 ? "traces" : "spans") + " of " + kScopes[scope] + " " +
@@ -30,7 +31,7 @@ std::string list_place(std::string_view key) {
 }
 
 std::string cell_place(std::string_view key) {
-  if (key.size() != kLatencyKeyBytes) return "a key of " + std::to_string(key.size()) + " bytes";
+  if (key.size() != kLatencyKeyBytes) return "a key of " + plural(key.size(), "byte");
   return std::string("cell of operation ") + std::to_string(keys::last_be32(key)) + ", " +
          (key[kLevelAt] == 0 ? "minute " : "hour ") + std::to_string(load_be32(key.data() + 9)) + ", partition " +
          std::to_string(keys::partition_of(key));
@@ -150,9 +151,8 @@ void ListCheck::finish(bool complete) {
         [](const RowGap&) {});
   }
   if (unreadable_.count > 0) {
-    findings_.damaged(
-        {kLists, "partition " + std::to_string(partition_),
-         "reading a list failed " + std::to_string(unreadable_.count) + " times; first: " + unreadable_.first});
+    findings_.damaged({kLists, "partition " + std::to_string(partition_),
+                       "reading a list failed " + plural(unreadable_.count, "time") + "; first: " + unreadable_.first});
   }
   check_cells(complete);
 }

@@ -47,7 +47,9 @@ class StageCopy {
 
   void lose_until(uint64_t sequence, uint64_t received, const std::string& reason) {
     report({received_, std::max(received, received_), repair_.clock.now_nano, 0, sequence - last_ - 1},
-           "batches " + std::to_string(last_ + 1) + " to " + std::to_string(sequence - 1), reason);
+           sequence == last_ + 2 ? "batch " + std::to_string(last_ + 1)
+                                 : "batches " + std::to_string(last_ + 1) + " to " + std::to_string(sequence - 1),
+           reason);
   }
   void lose_rest(const std::string& reason) {
     report({received_, open_end(received_), repair_.clock.now_nano, 0, std::nullopt},

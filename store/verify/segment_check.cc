@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "base/text.h"
 #include "store/rocks/keys.h"
 #include "store/rocks/sealed_tally.h"
 #include "store/span.h"
@@ -82,12 +83,12 @@ bool SegmentCheck::check(const SegmentInfo& info, IndexBuilder& index) {
     all &= check_block(**segment, block);
   }
   close_trace();
-  report("trace index", "traces do not agree with the trace index", trace_faults_, info.traces);
+  report("trace index", "traces that do not agree with the trace index", trace_faults_, info.traces);
   if (all) check_sums();
   if (all) check_grown();
   if (unchecked_traces_ > 0) {
-    findings_.note(place() + ": the summaries of " + std::to_string(unchecked_traces_) + " traces with more than " +
-                   std::to_string(kMostRowsOfTrace) + " spans were not compared with their rows");
+    findings_.note(place() + ": not compared with their rows: the summaries of " + plural(unchecked_traces_, "trace") +
+                   " with more than " + plural(kMostRowsOfTrace, "span"));
   }
   reader_.close(info.id);
   return all;
@@ -96,9 +97,9 @@ bool SegmentCheck::check(const SegmentInfo& info, IndexBuilder& index) {
 void SegmentCheck::check_directory(const SegmentDirectory& directory) {
   if (directory.rows() == info_->rows && directory.traces() == info_->traces) return;
   findings_.damaged({"segments", place(),
-                     "the record says " + std::to_string(info_->rows) + " spans of " + std::to_string(info_->traces) +
-                         " traces, the directory " + std::to_string(directory.rows()) + " of " +
-                         std::to_string(directory.traces()),
+                     "the record says " + plural(info_->rows, "span") + " of " + plural(info_->traces, "trace") +
+                         ", the directory " + group_digits(directory.rows()) + " of " +
+                         group_digits(directory.traces()),
                      whole()});
 }
 
@@ -341,8 +342,7 @@ void SegmentCheck::check_sums() {
 void SegmentCheck::report(const std::string& part, const std::string& what, const Tally& tally, uint64_t of) {
   if (tally.count == 0) return;
   findings_.damaged(
-      {part, place(),
-       std::to_string(tally.count) + " of " + std::to_string(of) + " " + what + "; first: " + tally.first});
+      {part, place(), what + ": " + group_digits(tally.count) + " of " + group_digits(of) + "; first: " + tally.first});
 }
 
 }  // namespace fathom::store

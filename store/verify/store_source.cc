@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "base/text.h"
 #include "store/rocks/database_options.h"
 #include "store/rocks/keys.h"
 #include "store/rocks/sorted_file_guard.h"
@@ -222,7 +223,7 @@ std::vector<std::string> StoreSource::sorted_files() const {
 }
 
 std::string at_byte(const std::string& file, const LogRange& range) {
-  return file + ", " + std::to_string(range.bytes) + " bytes at " + std::to_string(range.offset);
+  return file + ", " + plural(range.bytes, "byte") + " at " + std::to_string(range.offset);
 }
 
 std::string place_of_loss(const LogState& log, const LogLoss& loss) {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "store/rocks/counters.h"
 #include "store/wal/log_writer.h"
 #include "store/wal/missing_logs.h"
@@ -104,7 +105,7 @@ Result<> cut_incomplete(rocksdb::Env& env, const LogPlaces& places, const LogSta
   if (!cut) return cut;
   cut_log_bytes().add(bytes);
   log_warning("the log " + path + " ended within a record, whose write a crash interrupted; its " +
-              std::to_string(bytes) + " bytes were cut off");
+              plural(bytes, "byte") + (bytes == 1 ? " was" : " were") + " cut off");
   return {};
 }
 
@@ -153,10 +154,9 @@ Result<> repair_log(rocksdb::Env& env, const LogPlaces& places, const LogState& 
   }
   if (!needs_copy) return {};
   if (Result<> replaced = replace_by_intact_copy(env, places, log); !replaced) return replaced;
-  log_error(
-      "the log " + path + " was damaged in " + std::to_string(damaged_places(log)) + " places; it was moved to " +
-      places.damaged + " and replaced by a copy of its " + std::to_string(log.summary.records) + " intact records" +
-      (log.missing_bytes > 0 ? "; its last " + std::to_string(log.missing_bytes) + " synced bytes are missing" : ""));
+  log_error("the log " + path + " was damaged in " + plural(damaged_places(log), "place") + "; it was moved to " +
+            places.damaged + " and replaced by a copy of its " + plural(log.summary.records, "intact record") +
+            (log.missing_bytes > 0 ? "; synced and missing at its end: " + plural(log.missing_bytes, "byte") : ""));
   return {};
 }
 

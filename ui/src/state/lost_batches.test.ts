@@ -13,6 +13,7 @@ const LOST = {
 
 it("reports how many batches are lost, and when they were received", () => {
   expect(lostBatchesText(LOST)).toMatch(/^Damage .* at most 1,200 batches of spans, received between .*2026-11-21/);
+  expect(lostBatchesText({ ...LOST, most_batches: 1 })).toContain("at most 1 batch of spans");
   expect(lostBatchesText({ ...LOST, most_batches: null })).toContain("an unknown number of batches");
 });
 

@@ -27,7 +27,8 @@ export const lostBatches = computed(() => (mark.value?.shown === shown.value ? m
 export function lostBatchesText({ most_batches, ...lost }: LostBatches): string {
   const from = formatInstant(BigInt(lost.first_received_unix_nano));
   const to = formatInstant(BigInt(lost.last_received_unix_nano));
+  const noun = most_batches === 1 ? "batch" : "batches";
   const batches =
-    most_batches === null ? "an unknown number of batches" : `at most ${most_batches.toLocaleString("en")} batches`;
+    most_batches === null ? "an unknown number of batches" : `at most ${most_batches.toLocaleString("en")} ${noun}`;
   return `Damage to the server's disk destroyed ${batches} of spans, received between ${from} and ${to}. What is shown may miss them.`;
 }
