@@ -113,6 +113,26 @@ TEST_F(RocksFlips, AReadNamesTheFixAndIsCounted) {
   EXPECT_GT(reads, 0u);
 }
 
+// Bad sectors. The disk may be readable later, so a sender or reader may try again.
+TEST_F(RocksFlips, AReadThatTheDiskRejectsNamesTheFixAndIsCounted) {
+  RocksRig rig(populated_options());
+  copy_populated(rig, /*seed=*/1);
+  ASSERT_EQ(rig.open(), "");
+  const uint64_t counted = metric("fathom_store_damaged_reads_total");
+  rig.disk().fail_reads(true);
+  const Answers answers = all_answers(rig.store());
+  QueryBudget budget;
+  const Result<SlowPage> page = rig.store().slowest({}, By::kTrace, 1000, std::nullopt, budget);
+  rig.disk().fail_reads(false);
+  EXPECT_TRUE(answers.has_errors);
+  EXPECT_GT(metric("fathom_store_damaged_reads_total"), counted);
+  ASSERT_FALSE(page.ok());
+  EXPECT_EQ(page.error().code, ErrorCode::kUnavailable);
+  EXPECT_NE(page.error().message.find("if the disk still cannot read it, stop the server"), std::string::npos);
+  EXPECT_NE(page.error().message.find("fathom store repair " + rig.path()), std::string::npos) << page.error().message;
+  EXPECT_EQ(all_answers(rig.store()).texts, expected_.texts);
+}
+
 // A compaction reads what no query reads. To start again does not help then.
 TEST_F(RocksFlips, DamageThatStopsRocksDbIsToldApartFromAFaultOfTheDisk) {
   uint64_t stops = 0;

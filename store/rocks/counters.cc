@@ -33,7 +33,8 @@ Counter& cut_log_bytes() {
 }
 
 Counter& damaged_reads() {
-  return counter("fathom_store_damaged_reads_total", "Answers that failed because stored data is damaged");
+  return counter("fathom_store_damaged_reads_total",
+                 "Answers that failed because stored data is damaged or unreadable");
 }
 
 Counter& duplicate_batches() {

@@ -13,14 +13,17 @@ constexpr uint64_t kIntervalNano = 60 * kNanosPerSecond;
 }  // namespace
 
 Error DamagedReads::report(Error error) {
-  error.message += "; stop the server, and run 'fathom store verify " + path_ +
+  const bool is_damage = error.code == ErrorCode::kCorrupt;
+  error.message += std::string(is_damage ? "; " : "; try again; if the disk still cannot read it, ") +
+                   "stop the server, and run 'fathom store verify " + path_ +
                    "' to find all damage, or 'fathom store repair " + path_ + " NEW_DIR' to salvage what is intact";
   damaged_reads().add();
   std::lock_guard lock(mutex_);
   ++unreported_;
   const uint64_t now = now_monotonic_nano();
   if (reported_monotonic_nano_ != 0 && now - reported_monotonic_nano_ < kIntervalNano) return error;
-  log_error("an answer failed because stored data is damaged: " + error.message +
+  log_error("an answer failed because " +
+            std::string(is_damage ? "stored data is damaged: " : "the disk cannot read stored data: ") + error.message +
             "; such answers since the last report: " + std::to_string(unreported_));
   unreported_ = 0;
   reported_monotonic_nano_ = now;

@@ -1,8 +1,9 @@
-// DamagedReads: reports answers that fail because what they read is damaged.
+// DamagedReads: reports answers that fail because what they read is damaged, or because the disk cannot read it.
 //
 // Purpose: a disk damages sorted files at any time, and only the query that reads them notices. Its error names the
-// fix; the log and fathom_store_damaged_reads_total tell the operator. Thread safety: all of it. Losses: the log has
-// one line per minute, which counts the answers since the line before.
+// fix; the log and fathom_store_damaged_reads_total tell the operator. An error of the disk stays kUnavailable, because
+// the next attempt may succeed. Thread safety: all of it. Losses: the log has one line per minute, which counts the
+// answers since the line before.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +20,16 @@ class DamagedReads {
   // `path`: the data directory.
   explicit DamagedReads(std::string path) : path_(std::move(path)) {}
 
-  // The result, with advice if it is damage.
+  // The result of a read, with advice if it is damage or an error of the disk.
   template <typename T>
   Result<T> checked(Result<T> result) {
-    if (result.ok() || result.error().code != ErrorCode::kCorrupt) return result;
+    if (result.ok() || !is_of_disk(result.error().code)) return result;
     return report(result.error());
   }
 
  private:
+  // A read of the store is kUnavailable only if the disk fails.
+  static bool is_of_disk(ErrorCode code) { return code == ErrorCode::kCorrupt || code == ErrorCode::kUnavailable; }
   Error report(Error error);
 
   const std::string path_;
