@@ -206,6 +206,19 @@ TEST_F(RocksLogDamage, CountsTheLossOfAnyFlip) {
   }
 }
 
+TEST_F(RocksLogDamage, AStartReportsHowManyLogsItRepairs) {
+  begin_second_log();
+  for (const std::string& path : logs()) flip(path, 20);
+  ASSERT_EQ(logs().size(), 2u);
+  ::testing::internal::CaptureStderr();
+  const std::string opened = rig_.open();
+  const std::string text = ::testing::internal::GetCapturedStderr();
+  ASSERT_EQ(opened, "");
+  EXPECT_NE(text.find("/store: 2 of 2; copying their intact records"), std::string::npos) << text;
+  EXPECT_NE(text.find("repaired logs: 1 of 2"), std::string::npos) << text;
+  EXPECT_NE(text.find("repaired logs: 2 of 2"), std::string::npos) << text;
+}
+
 // The disk reports errors instead of wrong bytes.
 TEST_F(RocksLogDamage, ABadSectorDestroysItsBatches) {
   const uint64_t third = std::filesystem::file_size(log()) / 3;

@@ -143,11 +143,15 @@ rocksdb::Status delete_unfinished_copies(rocksdb::Env& env, const std::string& d
   return status;
 }
 
+bool is_to_be_copied(const LogState& log) {
+  return !log.is_missing && (log.is_damaged() || log.summary.corrected);
+}
+
 Result<> repair_log(rocksdb::Env& env, const LogPlaces& places, const LogState& log) {
   const std::string path = places.store + "/" + log.name;
   if (log.is_missing) return log.summary.incomplete_from ? truncate_log(env, path, 0) : Result<>();
   const bool is_incomplete = log.summary.incomplete_from && !log.is_cut_short;
-  const bool needs_copy = log.is_damaged() || log.summary.corrected;
+  const bool needs_copy = is_to_be_copied(log);
   // An interrupted start may have set it aside, with its end.
   if (is_incomplete && !(needs_copy && has_other_name(env, path))) {
     if (Result<> cut = cut_incomplete(env, places, log); !cut) return cut;
@@ -159,6 +163,30 @@ Result<> repair_log(rocksdb::Env& env, const LogPlaces& places, const LogState& 
             (log.missing_bytes > 0 ? "; synced and missing at its end: " + plural(log.missing_bytes, "byte") : ""));
   return {};
 }
+
+// Copies of large logs take time, during which the server answers nothing.
+class RepairProgress {
+ public:
+  RepairProgress(const LogPlaces& places, const std::vector<LogState>& logs) {
+    uint64_t bytes = 0;
+    for (const LogState& log : logs) {
+      if (!is_to_be_copied(log)) continue;
+      ++damaged_;
+      bytes += log.summary.bytes;
+    }
+    if (damaged_ == 0) return;
+    log_warning("damaged logs in " + places.store + ": " + std::to_string(damaged_) + " of " +
+                std::to_string(logs.size()) + "; copying their intact records, at most " + plural(bytes, "byte"));
+  }
+  void repaired(const LogState& log) {
+    if (!is_to_be_copied(log)) return;
+    log_info("repaired logs: " + std::to_string(++repaired_) + " of " + std::to_string(damaged_));
+  }
+
+ private:
+  uint64_t damaged_ = 0;
+  uint64_t repaired_ = 0;
+};
 
 // What keeps a damaged log from being repaired here need not do so elsewhere.
 Error with_ways_out(const Error& error, const LogPlaces& places) {
@@ -206,8 +234,10 @@ Result<LogRepair> repair_logs(rocksdb::Env& env, const LogPlaces& places) {
   if (!logs) return logs.error();
   if (Result<> marked = mark_missing_logs(env, places, *logs); !marked) return marked.error();
   LogRepair repair;
+  RepairProgress progress(places, *logs);
   for (const LogState& log : *logs) {
     if (Result<> repaired = repair_log(env, places, log); !repaired) return with_ways_out(repaired.error(), places);
+    progress.repaired(log);
     repair.was_cut |= log.summary.incomplete_from.has_value();
   }
   Result<> durable = make_newest_durable(env, places, *logs);
