@@ -52,8 +52,9 @@ rocksdb::Status set_aside(rocksdb::Env& env, const std::string& path, const std:
 }
 
 // A log that is cut short counts as damaged at its end.
-uint64_t damaged_places(const LogState& log) {
-  return log.summary.damages + (log.is_cut_short ? 1 : 0);
+std::string describe_damage(const LogState& log) {
+  const uint64_t places = log.summary.damages + (log.is_cut_short ? 1 : 0);
+  return places == 0 ? "had a wrong bit in a header" : "was damaged in " + plural(places, "place");
 }
 
 Result<> rename_durably(rocksdb::Env& env, const LogPlaces& places, const std::string& from, const std::string& to) {
@@ -158,8 +159,8 @@ Result<> repair_log(rocksdb::Env& env, const LogPlaces& places, const LogState& 
   }
   if (!needs_copy) return {};
   if (Result<> replaced = replace_by_intact_copy(env, places, log); !replaced) return replaced;
-  log_error("the log " + path + " was damaged in " + plural(damaged_places(log), "place") + "; it was moved to " +
-            places.damaged + " and replaced by a copy of its " + plural(log.summary.records, "intact record") +
+  log_error("the log " + path + " " + describe_damage(log) + "; it was moved to " + places.damaged +
+            " and replaced by a copy of its " + plural(log.summary.records, "intact record") +
             (log.missing_bytes > 0 ? "; synced and missing at its end: " + plural(log.missing_bytes, "byte") : ""));
   return {};
 }
