@@ -47,7 +47,7 @@ class Context:
 
     def __init__(self, arguments):
         self.programs = ROOT / "build" / "release" / "bin"
-        self.work_directory = pathlib.Path(arguments.work_directory)
+        self.work_directory = pathlib.Path(arguments.work_directory).resolve()
         self.is_quick = arguments.quick
 
 
@@ -107,6 +107,8 @@ def main():
     parser.add_argument("--work-directory", metavar="DIR", default="/tmp", help="where data directories are made and removed")
     parser.add_argument("--list-targets", action="store_true", help="print what has to be built, and end")
     arguments = parser.parse_args()
+    if not pathlib.Path(arguments.work_directory).is_dir():
+        parser.error(f"no directory {arguments.work_directory!r}: create it, or pass --work-directory DIR")
     names = arguments.parts or names_of_parts()
     if unknown := set(names) - set(names_of_parts()):
         parser.error(f"unknown part {sorted(unknown)[0]!r}; parts: " + ", ".join(names_of_parts()))

@@ -13,7 +13,8 @@ KILLS, QUICK_KILLS = 1000, 20
 
 def run(context):
     kills = QUICK_KILLS if context.is_quick else KILLS
-    environment = dict(os.environ, FATHOM_CRASHES=str(kills), FATHOM_BIN=str(context.programs))
+    environment = dict(os.environ, FATHOM_CRASHES=str(kills), FATHOM_BIN=str(context.programs),
+                       TMPDIR=str(context.work_directory))
     command = [sys.executable, "-B", str(ROOT / "tests" / "crash_test.py")]
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           check=False)
