@@ -3,8 +3,8 @@
     ./dev bench trust [PART]... [--json FILE] [--quick] [--work-directory DIR]
 
 A part is a module of bench/trust/parts/: `FIGURES` names its figures, `TARGETS` what must be built for it, and
-`run(context)` returns {key: number}. Without names, all parts run. The table marks a figure beyond its bound as MISSED; the
-status is 1 when a part failed, and 0 otherwise.
+`run(context)` returns {key: number}. Without names, all parts run. The table marks a figure beyond its bound as MISSED, and a
+figure without a value as NOT MEASURED; the status is 1 if there is such a figure, and 0 otherwise.
 """
 
 import argparse
@@ -14,6 +14,7 @@ import os
 import pathlib
 import platform
 import sys
+import traceback
 
 TRUST = pathlib.Path(__file__).resolve().parent
 ROOT = TRUST.parent.parent
@@ -31,7 +32,7 @@ AT_MOST = {
     "ingest.one_exporter_ack_over_fdatasync": 2,
 }
 AT_LEAST = {"trust.flips_handled_pct": 100}
-# A figure that several parts contribute to is known when all of them have run.
+# Figures that several parts contribute to. A sum is a figure of a run that has all of these parts.
 SUMS = {
     "trust.silent_losses": ["trust.simulation_silent_losses", "trust.kills_silent_losses", "trust.flips_silent_losses"],
     "trust.doubled": ["trust.simulation_doubled", "trust.kills_doubled"],
@@ -67,18 +68,39 @@ def verdict(key, figure):
     return ""
 
 
+def run_part(name, context):
+    """The figures of a part, and {key: reason} of those that it does not have."""
+    module = part(name)
+    try:
+        figures, reason = module.run(context), "the part did not return it"
+    except PartFailed as failure:
+        figures, reason = {}, str(failure)
+    except Exception as fault:  # a fault of one part must not cost the figures of the others
+        traceback.print_exc()
+        figures, reason = {}, f"{type(fault).__name__}: {fault}"
+    return figures, {key: reason for key in module.FIGURES if key not in figures}
+
+
+def add_sums(names, figures, missing):
+    known = {key for name in names for key in part(name).FIGURES}
+    for key, addends in SUMS.items():
+        if not known.issuperset(addends):
+            continue
+        if absent := [addend for addend in addends if addend not in figures]:
+            missing[key] = "no value of " + ", ".join(absent)
+        else:
+            figures[key] = sum(figures[addend] for addend in addends)
+
+
 def run_parts(names, context):
     """The figures of all parts, and the reasons why others are missing."""
     figures, missing = {}, {}
     for name in names:
         print(f"{name} ...", file=sys.stderr, flush=True)
-        try:
-            figures.update(part(name).run(context))
-        except PartFailed as failure:
-            missing.update({key: str(failure) for key in part(name).FIGURES})
-    for key, addends in SUMS.items():
-        if all(addend in figures for addend in addends):
-            figures[key] = sum(figures[addend] for addend in addends)
+        found, absent = run_part(name, context)
+        figures.update(found)
+        missing.update(absent)
+    add_sums(names, figures, missing)
     return figures, missing
 
 

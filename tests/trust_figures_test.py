@@ -1,0 +1,71 @@
+"""./dev bench trust reports each figure that it could not measure, also a sum that lacks an addend."""
+
+import contextlib
+import io
+import json
+import pathlib
+import sys
+import tempfile
+import types
+import unittest
+from unittest import mock
+
+from harness.main import main
+from harness.server import ROOT
+
+sys.path.append(str(ROOT / "bench/trust"))
+import bench_trust  # noqa: E402: it is in bench/trust/
+
+ADDENDS = {"simulation": ["trust.simulation_silent_losses", "trust.simulation_doubled"],
+           "kills": ["trust.kills_silent_losses", "trust.kills_doubled"],
+           "flips": ["trust.flips_silent_losses"]}
+
+
+def measured(name):
+    return {key: 0 for key in ADDENDS[name]}
+
+
+class Figures(unittest.TestCase):
+    def run_bench(self, **outcomes):
+        """(status, document, table) of a run of parts that return the outcome of their name, or raise it."""
+        parts = {name: types.SimpleNamespace(FIGURES=ADDENDS[name], TARGETS=[], run=mock.Mock(side_effect=[outcome]))
+                 for name, outcome in outcomes.items()}
+        file = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory(prefix="fathom-test-")), "figures.json")
+        table = io.StringIO()
+        with (mock.patch.object(bench_trust, "part", parts.__getitem__), contextlib.redirect_stdout(table),
+              contextlib.redirect_stderr(io.StringIO()), mock.patch.object(sys, "argv", ["", *parts, "--json", str(file)])):
+            status = bench_trust.main()
+        return status, json.loads(file.read_text(encoding="utf-8")), table.getvalue()
+
+    def test_all_addends(self):
+        status, document, table = self.run_bench(simulation=measured("simulation"), kills=measured("kills"),
+                                                 flips={"trust.flips_silent_losses": 2})
+        self.assertEqual((status, document["figures"]["trust.silent_losses"], document["figures"]["trust.doubled"]), (0, 2, 0))
+        self.assertNotIn("not_measured", document)
+        self.assertRegex(table, r"trust\.silent_losses .*MISSED")
+
+    def check_missing(self, kills):
+        status, document, table = self.run_bench(simulation=measured("simulation"), kills=kills, flips=measured("flips"))
+        self.assertEqual(status, 1)
+        for key in ("trust.silent_losses", "trust.doubled"):
+            self.assertNotIn(key, document["figures"])
+            self.assertIn("trust.kills_", document["not_measured"][key])
+            self.assertRegex(table, rf"{key} .*NOT MEASURED: .*trust\.kills_")
+
+    def test_a_part_that_fails(self):
+        self.check_missing(bench_trust.PartFailed("no server"))
+
+    def test_a_part_with_a_defect(self):
+        self.check_missing(KeyError("seeds"))
+
+    def test_a_part_that_returns_too_little(self):
+        self.check_missing({})
+
+    def test_a_sum_of_other_parts_is_not_expected(self):
+        status, document, _ = self.run_bench(flips=measured("flips"))
+        self.assertEqual((status, set(document["figures"])), (0, {"trust.flips_silent_losses"}))
+        self.assertNotIn("not_measured", document)
+
+
+if __name__ == "__main__":
+    main()
