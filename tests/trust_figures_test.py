@@ -61,6 +61,15 @@ class Figures(unittest.TestCase):
     def test_a_part_that_returns_too_little(self):
         self.check_missing({})
 
+    def test_a_figure_of_the_full_run(self):
+        part = types.SimpleNamespace(FIGURES=[], FULL_FIGURES=["trust.simulation_min"], TARGETS=[], run=lambda context: {})
+        with mock.patch.object(bench_trust, "part", lambda name: part):
+            for is_quick, absent in ((True, set()), (False, {"trust.simulation_min"})):
+                _, missing = bench_trust.run_parts(["simulation"], types.SimpleNamespace(is_quick=is_quick))
+                self.assertEqual(set(missing), absent)
+        self.assertTrue(bench_trust.verdict("trust.simulation_min", 90.1).endswith("MISSED"))
+        self.assertTrue(bench_trust.verdict("trust.simulation_min", 89.9).endswith("ok"))
+
     def test_a_sum_of_other_parts_is_not_expected(self):
         status, document, _ = self.run_bench(flips=measured("flips"))
         self.assertEqual((status, set(document["figures"])), (0, {"trust.flips_silent_losses"}))
