@@ -1,6 +1,7 @@
 """10,000 simulations of the store from seeds (docs/simulation.md), in two processes."""
 
 import json
+import os
 import subprocess
 import time
 
@@ -17,7 +18,8 @@ def start(context, first, seeds):
     save = context.work_directory / "fathom-simulation-failures"
     command = [context.programs / "store_simulation", "--first", first, "--seeds", seeds, "--keep-going", "yes",
                "--save", save]
-    return subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, text=True,
+                            env=dict(os.environ, TMPDIR=str(context.work_directory)))
 
 
 def sum_of(process, sums):
