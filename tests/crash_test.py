@@ -1,8 +1,9 @@
 """kill -9 under load: no acknowledged span is missing, none is doubled, and the server comes back on the same ports.
 
-FATHOM_CRASHES says how often (50; 4 where a sanitizer makes each of them slow, unless FATHOM_TEST_FULL is set). Writers
-send the same request until it is acknowledged, as exporters do, so that a request whose acknowledgement died on the way
-is sent twice.
+FATHOM_CRASHES says how often (50; 4 where a sanitizer makes each of them slow, unless FATHOM_TEST_FULL is set). A fifth as
+many, at least two, are added with --durability os, which promises the same while the host runs. Writers send
+the same request until it is acknowledged, as exporters do, so that a request whose acknowledgement died on the way is sent
+twice.
 """
 
 import json
@@ -19,6 +20,7 @@ from harness.server import Server, until
 
 SLOW = os.environ.get("FATHOM_SANITIZED") and not os.environ.get("FATHOM_TEST_FULL")
 CRASHES = int(os.environ.get("FATHOM_CRASHES", "4" if SLOW else "50"))
+CRASHES_WITHOUT_SYNC = max(2, CRASHES // 5)
 SPANS = 20
 WRITERS = 3
 
@@ -83,7 +85,7 @@ class Crash(unittest.TestCase):
     def setUp(self):
         self.seed = random.SystemRandom().randrange(2**32)
         self.random = random.Random(self.seed)
-        print(f"seed {self.seed}, {CRASHES} crashes", flush=True)
+        print(f"seed {self.seed}", flush=True)
 
     def crash(self, server, number):
         """Kills the server at a random moment after it is ready; each fourth one not before it is taken for healthy, or
@@ -112,13 +114,13 @@ class Crash(unittest.TestCase):
             before = len(streamer.acknowledged)
             until(lambda: len(streamer.acknowledged) > before, "acknowledgements by gRPC")
 
-    def load_and_crash(self, server):
+    def load_and_crash(self, server, crashes):
         writers = [Writer(server.otlp_http) for _ in range(WRITERS)]
         streamer = None if node.missing() else Streamer(server.otlp_grpc)
         for writer in writers:
             writer.start()
         self.await_more(streamer)
-        for number in range(CRASHES):
+        for number in range(crashes):
             before = sum(len(writer.acknowledged) for writer in writers)
             self.crash(server, number)
             until(lambda seen=before: sum(len(writer.acknowledged) for writer in writers) > seen,
@@ -133,18 +135,24 @@ class Crash(unittest.TestCase):
         if streamer:
             self.assertEqual(streamer.stop(), 0)
             traces += streamer.acknowledged
-        print(f"{len(traces)} traces acknowledged, {sum(writer.again for writer in writers)} requests sent again")
+        print(f"{crashes} crashes, {len(traces)} traces acknowledged, {sum(writer.again for writer in writers)} requests sent again")
         return traces
 
-    def test_acknowledged_is_stored_once(self):
-        with Server() as server:
+    def check_crashes(self, crashes, *arguments):
+        with Server(arguments=arguments) as server:
             addresses = server.addresses
-            traces = self.load_and_crash(server)
+            traces = self.load_and_crash(server, crashes)
             self.verify(server, traces)
             self.assertEqual(server.stop(), 0)
             server.wanted = addresses  # a clean restart on the same data tells the same; a part of it shows that
             server.start()
             self.verify(server, self.random.sample(traces, min(len(traces), 2000)))
+
+    def test_acknowledged_is_stored_once(self):
+        self.check_crashes(CRASHES)
+
+    def test_acknowledged_without_sync_is_stored_once(self):
+        self.check_crashes(CRASHES_WITHOUT_SYNC, "--durability", "os")
 
     def test_a_request_sent_twice_is_stored_once(self):
         trace = otlp.trace_id()
