@@ -13,6 +13,14 @@ from harness.main import main
 from harness.server import ROOT, until
 
 UNITS = ROOT / "deploy/systemd"
+# A stand-in for sudo, which a minimal Debian lacks. Root runs it as `sudo -u USER COMMAND...` or `sudo COMMAND...`.
+SUDO = """#!/bin/sh
+[ "$1" = -u ] || exec "$@"
+user=$2
+shift 2
+exec runuser -u "$user" -- "$@"
+"""
+DAMAGED = 7
 # As `systemd-analyze security` of Debian 12 counts: 0 is a service that can do nothing, 10 one that can do everything.
 MOST_EXPOSURE = {"fathom-server": 1.5, "fathom-agent": 2.4}
 AGENT_CAPABILITIES = {"cap_sys_ptrace", "cap_bpf", "cap_perfmon"}
@@ -96,6 +104,7 @@ class Services(packages.Built):
         self.check_killed_agent()
         self.check_reload()
         self.check_wrong_configuration()
+        self.check_repair()
         self.check_upgrade()
         self.check_removal()
 
@@ -170,6 +179,39 @@ class Services(packages.Built):
         restore()
         self.inside.run("systemctl", "restart", "fathom-server")
         until(lambda: self.inside.find(self.stored), "what was stored before")
+
+    def check_repair(self):
+        """A damaged directory is rejected, and repaired by the commands of docs/deploy.md as the user `fathom`."""
+        sudo = self.inside.path("/usr/local/bin/sudo")
+        sudo.write_text(SUDO, encoding="utf-8")
+        sudo.chmod(0o755)
+        chapter = (ROOT / "docs/deploy.md").read_text(encoding="utf-8")
+        paragraph = chapter.partition("After damage to a disk,")[2].partition("\n`apt remove`")[0]
+        (verify,) = re.findall(r"`(sudo [^`]*)`", paragraph)
+        commands = re.findall(r"^    (.*)$", paragraph, re.MULTILINE)
+        (settings,) = re.findall(r"`(data = [^`]*)`", paragraph)
+        self.inside.run("systemctl", "stop", "fathom-server")
+        self.inside.run("sh", "-ec", verify)
+        self.inside.path("/var/lib/fathom/store/CURRENT").unlink()
+        self.assertNotEqual(self.inside.run("systemctl", "start", "fathom-server", check=False).returncode, 0)
+        until(lambda: self.show("fathom-server", "ActiveState") == "failed", "it has failed for good")
+        self.assertIn("fathom store repair /var/lib/fathom NEW_DIR", self.journal("fathom-server"))
+        self.assertEqual(self.inside.run("sh", "-ec", verify, check=False).returncode, DAMAGED)
+        for command in commands:
+            self.inside.run("sh", "-ec", command)
+        self.use_data(settings)
+        self.inside.run("systemctl", "start", "fathom-server")
+        until(lambda: self.inside.find(self.stored), "what was stored before the damage")
+
+    def use_data(self, settings):
+        """Data on another disk, as docs/deploy.md says; `systemctl edit` makes this file, too."""
+        configuration = packages.CONFIGURATIONS["fathom-server"]
+        self.inside.run("sed", "-i", f"s|^data = .*|{settings}|", configuration)
+        self.assertIn(f"{settings}\n", self.inside.path(configuration).read_text(encoding="utf-8"))
+        unit = self.inside.path("/etc/systemd/system/fathom-server.service.d/override.conf")
+        unit.parent.mkdir(parents=True, exist_ok=True)
+        unit.write_text("[Service]\nReadWritePaths=/srv/fathom\n", encoding="utf-8")
+        self.inside.run("systemctl", "daemon-reload")
 
     def check_upgrade(self):
         before = {name: self.show(name, "MainPID") for name in packages.SERVICES}
