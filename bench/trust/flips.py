@@ -1,140 +1,28 @@
-"""Flips single bits anywhere in a data directory and checks that each is handled.
+"""Flips single bits anywhere in a data directory (flip_directory.py) and checks that each is handled.
 
 A flip is handled if it changes no answer, or if it is detected: the server rejects the directory or reports a loss, each answer that
-changed is an error, or `fathom store verify` finds it. Everything else is a silent loss, the end of the server included. Half of the
-flips choose a byte of the directory, the others choose a file first. Prints one line of JSON. Takes about five minutes for 1,000 flips
-on two processors if the temporary directory is in memory (TMPDIR=/dev/shm).
+changed is an error or has a `problem`, or `fathom store verify` finds it. Everything else is a silent loss, the end of the server
+included. A flip in `before-upgrade/` is handled if this is also true after `fathom-server revert-upgrade`, or if that command rejects
+the directory. Half of the flips choose a byte of the directory, the others choose a kind of file first. Prints the outcomes of each
+kind of file, and one line of JSON. Takes about 25 minutes for 1,000 flips on two processors if the temporary directory is in memory
+(TMPDIR=/dev/shm).
 """
 
 import argparse
 import collections
-import hashlib
 import json
-import os
 import pathlib
 import random
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
-import urllib.error
-import urllib.request
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path.append(str(ROOT / "tests"))
-from harness import otlp  # noqa: E402: it is in tests/
+import flip_directory
+from flip_directory import DIED, PATIENCE_S, Directory, Server, flip
 
-BIN = pathlib.Path(os.environ.get("FATHOM_BIN", ROOT / "build/release/bin")).resolve()
-PATIENCE_S = 60
-REQUESTS, SPANS_PER_REQUEST = 60, 300
-# A small limit of size makes small segments, so that a small directory has all kinds of files.
-SETTINGS = ["--retention-size", "16MiB"]
-DIED = 0  # instead of the status of an answer
+PROBLEM = b'"problem":'  # the member of an answer that names what cannot be read
 REJECTED = 7  # the exit status for a damaged directory
-LOSS = "fathom_store_lost_batches_total"
-
-
-class Server:
-    """fathom-server on a directory; `ready` is false if it ended before it was ready."""
-
-    def __init__(self, data):
-        self.directory = tempfile.TemporaryDirectory(prefix="fathom-flips-")
-        addresses = [word for name in ("http", "otlp-grpc", "otlp-http", "ingest") for word in (f"--{name}", "127.0.0.1:0")]
-        self.log = open(pathlib.Path(self.directory.name, "log"), "w+", encoding="utf-8", errors="replace")
-        reading, writing = os.pipe()
-        command = [BIN / "fathom-server", "--data", data, *addresses, *SETTINGS, "--ready-fd", str(writing)]
-        self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log, pass_fds=[writing])
-        os.close(writing)
-        with open(reading, encoding="utf-8") as ready:
-            line = ready.readline()
-        self.ready = bool(line)
-        self.addresses = json.loads(line) if line else {}
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.terminate()
-        self.process.wait(PATIENCE_S)
-        self.log.close()
-        self.directory.cleanup()
-
-    def get(self, path):
-        """(status, body)"""
-        try:
-            with urllib.request.urlopen(f"http://{self.addresses['http']}{path}", timeout=PATIENCE_S) as response:
-                return response.status, response.read()
-        except urllib.error.HTTPError as error:
-            return error.code, error.read()
-        except OSError as error:
-            return DIED, str(error).encode()
-
-    def put(self, path, body):
-        request = urllib.request.Request(f"http://{self.addresses['http']}{path}", data=body, method="PUT")
-        with urllib.request.urlopen(request, timeout=PATIENCE_S) as response:
-            assert response.status == 200, response.status
-
-    def lost_batches(self):
-        _, text = self.get("/metrics")
-        return sum(float(line.split()[-1]) for line in text.decode().splitlines() if line.startswith(LOSS))
-
-
-class Store:
-    """A directory with sealed spans, spans in the log and an image; and every answer about them."""
-
-    def __init__(self, data, seed):
-        self.data = data
-        self.random = random.Random(seed)
-        # Whole minutes long ago, so that answers do not depend on the clock.
-        self.start_nano = (time.time_ns() // 3_600_000_000_000 - 3) * 3_600_000_000_000
-        self.traces = [f"{self.random.getrandbits(128):032x}" for _ in range(400)]
-        self.image = self.random.randbytes(64 * 1024)
-        self.image_name = hashlib.sha256(self.image).hexdigest()
-
-    def span(self, number):
-        duration = int(self.random.paretovariate(1.2) * 1_000_000)
-        start = self.start_nano + self.random.randrange(3_600_000_000_000)
-        return otlp.span(self.random.choice(self.traces), f"operation {number % 9}", duration, start_nano=start,
-                         error=number % 17 == 0, region=self.random.choice(["eu", "us"]), number=number,
-                         noise=self.random.randbytes(40).hex())
-
-    def fill(self):
-        with Server(self.data) as server:
-            assert server.ready
-            for number in range(REQUESTS):
-                spans = [self.span(number * SPANS_PER_REQUEST + i) for i in range(SPANS_PER_REQUEST)]
-                body = json.dumps(otlp.request(f"service {number % 3}", spans)).encode()
-                status, _, answer = otlp.post(server.addresses["otlp_http"], body)
-                assert status == 200, answer
-            size = len(self.image)
-            server.put(f"/api/v1/images/{self.image_name}/bytes?offset=0&total={size}", self.image)
-            self.wait_until_sealed(server)
-
-    @staticmethod
-    def wait_until_sealed(server):
-        end = time.monotonic() + PATIENCE_S
-        while time.monotonic() < end:
-            _, text = server.get("/metrics")
-            if any(line.startswith("fathom_store_segments ") and float(line.split()[1]) >= 2
-                   for line in text.decode().splitlines()):
-                return
-            time.sleep(0.2)
-        print("flips.py: few spans were sealed", file=sys.stderr)
-
-    def questions(self):
-        scope = f"from={self.start_nano}&to={self.start_nano + 2 * 3_600_000_000_000}"
-        yield from (f"/api/v1/slowest?{scope}&limit=200{more}" for more in
-                    ("", "&by=span", "&service=service%201", "&operation=operation%203", "&errors=true", "&where=region%3Deu"))
-        yield f"/api/v1/services?{scope}"
-        yield f"/api/v1/latency?{scope}"
-        yield f"/api/v1/attributes?{scope}"
-        yield from (f"/api/v1/traces/{trace}" for trace in self.traces[::40])
-        yield f"/api/v1/images/{self.image_name}/bytes?offset=0&bytes={len(self.image)}"
-
-    def answers(self, server):
-        return [server.get(question) for question in self.questions()]
 
 
 def files_of(data):
@@ -143,10 +31,20 @@ def files_of(data):
             if path.is_file() and path.name != "ballast" and (size := path.stat().st_size) > 0]
 
 
-def pick(files, chance):
-    """(path, bit): each byte of the directory is as likely as every other, or each file, so that small files have their share."""
+def kind_of(name):
+    """The kind of a file, by its path in the directory: a folder; in `store`, an extension."""
+    if name.parts[0] == "store":
+        return f"store/*{name.suffix}" if name.suffix in (".sst", ".log") else "store, others"
+    return "/".join(name.parts[:-1][:2]) if name.parts[0] in ("before-upgrade", "server-snapshots") else name.parts[0]
+
+
+def pick(original, files, chance):
+    """(path, bit): each byte of the directory is as likely as every other, or each kind of file, so that small files have their share."""
     if chance.random() < 0.5:
-        files = [chance.choice(files)]
+        kinds = collections.defaultdict(list)
+        for path, size in files:
+            kinds[kind_of(path.relative_to(original))].append((path, size))
+        files = [chance.choice(kinds[chance.choice(sorted(kinds))])]
     byte = chance.randrange(sum(size for _, size in files))
     for path, size in files:
         if byte < size:
@@ -155,75 +53,116 @@ def pick(files, chance):
     raise AssertionError
 
 
-def flip(path, bit):
-    with open(path, "r+b") as file:
-        file.seek(bit // 8)
-        byte = file.read(1)[0]
-        file.seek(bit // 8)
-        file.write(bytes([byte ^ 1 << bit % 8]))
+def is_report(answer, before):
+    """Whether a changed answer is an error, or names a capture or a snapshot that cannot be read."""
+    (status, body), (_, known) = answer, before
+    return status not in (DIED, 200, 404) or body.count(PROBLEM) > known.count(PROBLEM)
 
 
-def is_error(status):
-    return status not in (DIED, 200, 404)
+def answers(server, questions):
+    return [server.get(question) for question in questions]
 
 
-def outcome_of_server(data, store, expected):
+def outcome_of_server(data, questions, expected):
     """How the server alone handled it; empty: an answer is wrong, and nothing says so."""
     with Server(data) as server:
         if not server.ready:
             return "start" if server.process.wait(PATIENCE_S) == REJECTED else ""
         if server.lost_batches() > 0:
             return "start"
-        answers = store.answers(server)
-    if any(status == DIED for status, _ in answers):
+        found = answers(server, questions)
+    if any(status == DIED for status, _ in found):
         return ""
-    changed = [answer for answer, before in zip(answers, expected) if answer != before]
+    changed = [(answer, before) for answer, before in zip(found, expected) if answer != before]
     if not changed:
         return "no change"
-    return "read" if all(is_error(status) for status, _ in changed) else ""
+    return "read" if all(is_report(answer, before) for answer, before in changed) else ""
 
 
 def is_found_by_verify(data):
-    command = [BIN / "fathom-store", "verify", data, "--json"]
+    command = [flip_directory.BIN / "fathom-store", "verify", data, "--json"]
     return subprocess.run(command, capture_output=True, check=False, timeout=600).returncode == REJECTED
 
 
+def revert(data):
+    command = [flip_directory.BIN / "fathom-server", "revert-upgrade", data]
+    return subprocess.run(command, capture_output=True, check=False, timeout=600).returncode
+
+
+class Flips:
+    """A directory, what it answers, and the same after a revert of its upgrade."""
+
+    def __init__(self, place, seed):
+        self.original, self.copy = place / "original", place / "copy"
+        directory = Directory(self.original, seed)
+        directory.fill()
+        assert not is_found_by_verify(self.original), "the directory is damaged before any flip"
+        with Server(self.new_copy()) as server:
+            directory.find_pages(server)
+        self.questions = list(directory.questions())
+        self.expected = self.expect(self.new_copy(), self.questions)
+        self.older_questions = list(flip_directory.older_questions())
+        assert revert(self.new_copy()) == 0, "the upgrade cannot be reverted before any flip"
+        self.older_expected = self.expect(self.copy, self.older_questions)
+
+    @staticmethod
+    def expect(data, questions):
+        with Server(data) as server:
+            found = answers(server, questions)
+        assert all(status == 200 for status, _ in found), [status for status, _ in found]
+        return found
+
+    def new_copy(self):
+        shutil.rmtree(self.copy, ignore_errors=True)
+        shutil.copytree(self.original, self.copy)
+        return self.copy
+
+    def handle(self, name, bit):
+        """What handled a flip in a file of the directory; empty: nothing did."""
+        def damaged():
+            data = self.new_copy()
+            flip(data / name, bit)
+            return data
+
+        how = self.outcome(damaged, self.questions, self.expected)
+        if not how or name.parts[0] != "before-upgrade":
+            return how
+        if status := revert(damaged()):
+            return "revert" if status > 0 else ""
+
+        def reverted():
+            assert revert(damaged()) == 0
+            return self.copy
+
+        return self.outcome(reverted, self.older_questions, self.older_expected)
+
+    @staticmethod
+    def outcome(make, questions, expected):
+        how = outcome_of_server(make(), questions, expected)
+        return how or ("verify" if is_found_by_verify(make()) else "")
+
+
 def run(flips, seed):
-    outcomes, silent = collections.Counter(), []
-    with tempfile.TemporaryDirectory(prefix="fathom-flips-") as directory:
-        original, copy = pathlib.Path(directory, "original"), pathlib.Path(directory, "copy")
-        store = Store(original, seed)
-        store.fill()
-        assert not is_found_by_verify(original), "the directory is damaged before any flip"
-        shutil.copytree(original, copy)
-        with Server(copy) as server:
-            expected = store.answers(server)
-        assert all(status == 200 for status, _ in expected), [status for status, _ in expected]
-        files, chance = files_of(original), random.Random(seed)
+    by_kind, silent = collections.defaultdict(collections.Counter), []
+    with tempfile.TemporaryDirectory(prefix="fathom-flips-") as place:
+        original = Flips(pathlib.Path(place), seed)
+        files, chance = files_of(original.original), random.Random(seed)
         for number in range(flips):
-            path, bit = pick(files, chance)
-            how = handle(original, copy, path, bit, store, expected)
-            outcomes[how or "silent"] += 1
+            path, bit = pick(original.original, files, chance)
+            name = path.relative_to(original.original)
+            how = original.handle(name, bit)
+            by_kind[kind_of(name)][how or "silent"] += 1
             if how == "verify":
-                print(f"flips.py: only verification found: {path.relative_to(original)}, bit {bit}", file=sys.stderr)
+                print(f"flips.py: only verification found: {name}, bit {bit}", file=sys.stderr)
             if not how:
-                silent.append(f"{path.relative_to(original)}, bit {bit}")
+                silent.append(f"{name}, bit {bit}")
             if number % 100 == 99:
-                print(f"flips.py: {number + 1} of {flips}: {dict(outcomes)}", file=sys.stderr)
+                print(f"flips.py: {number + 1} of {flips}, {len(silent)} not handled", file=sys.stderr)
+    for kind, outcomes in sorted(by_kind.items()):
+        print(f"flips.py: {kind}: {dict(outcomes)}", file=sys.stderr)
     for one in silent:
         print(f"flips.py: not handled: {one}", file=sys.stderr)
-    return outcomes
-
-
-def handle(original, copy, path, bit, store, expected):
-    def damaged_copy():
-        shutil.rmtree(copy)
-        shutil.copytree(original, copy)
-        flip(copy / path.relative_to(original), bit)
-        return copy
-
-    how = outcome_of_server(damaged_copy(), store, expected)
-    return how or ("verify" if is_found_by_verify(damaged_copy()) else "")
+    return sum(by_kind.values(), collections.Counter())
 
 
 def main():

@@ -2,17 +2,18 @@
 
 import os
 
+import flip_directory
 import flips
 from bench_trust import PartFailed
 
 FIGURES = ["trust.flips_handled_pct", "trust.flips_silent_losses"]
-TARGETS = ["fathom-server", "fathom-store"]
+TARGETS = ["fathom-server", "fathom-store", "fathom-agent", "fathom-worker", "capture_writer"]
 SEED = 20261127
 FLIPS, QUICK_FLIPS = 1000, 100
 
 
 def run(context):
-    flips.BIN = context.programs
+    flip_directory.BIN = context.programs
     os.environ["TMPDIR"] = str(context.work_directory)
     flips.tempfile.tempdir = None  # read TMPDIR again
     count = QUICK_FLIPS if context.is_quick else FLIPS
