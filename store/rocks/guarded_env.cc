@@ -1,5 +1,6 @@
 #include "store/rocks/guarded_env.h"
 
+#include "store/rocks/info_log_guard.h"
 #include "store/rocks/manifest_guard.h"
 #include "store/rocks/sorted_file_guard.h"
 
@@ -8,7 +9,8 @@ namespace fathom::store {
 namespace {
 
 std::shared_ptr<LogWitness> guard(const std::shared_ptr<rocksdb::FileSystem>& disk) {
-  return std::make_shared<LogWitness>(std::make_shared<ManifestGuard>(std::make_shared<SortedFileGuard>(disk)));
+  const auto info_log = std::make_shared<InfoLogGuard>(disk);
+  return std::make_shared<LogWitness>(std::make_shared<ManifestGuard>(std::make_shared<SortedFileGuard>(info_log)));
 }
 
 }  // namespace

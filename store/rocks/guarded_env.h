@@ -1,8 +1,8 @@
-// GuardedEnv: the environment of a database, with the file systems that protect its manifest, list its logs and check
-// its sorted files.
+// GuardedEnv: the environment of a database, with the file systems that protect its manifest, list its logs, check
+// its sorted files and hide failed writes of its info log.
 //
-// Thread safety: as rocksdb::EnvWrapper. Ownership: `base` must outlive it. Errors: those of ManifestGuard, LogWitness
-// and SortedFileGuard.
+// Thread safety: as rocksdb::EnvWrapper. Ownership: `base` must outlive it. Errors: those of ManifestGuard, LogWitness,
+// SortedFileGuard and InfoLogGuard.
 #pragma once
 
 #include <memory>

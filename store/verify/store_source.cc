@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "base/text.h"
 #include "store/rocks/database_options.h"
+#include "store/rocks/info_log_guard.h"
 #include "store/rocks/keys.h"
 #include "store/rocks/sorted_file_guard.h"
 #include "store/verify/log_replay.h"
@@ -74,7 +75,8 @@ StoreSource::StoreSource(std::string path, DirectoryLock lock)
       lock_(std::move(lock)),
       files_(std::make_shared<ReadOnlyFiles>(rocksdb::FileSystem::Default())),
       env_(rocksdb::NewCompositeEnv(std::make_shared<SortedFileGuard>(files_))),
-      rebuilt_env_(rocksdb::NewCompositeEnv(std::make_shared<SortedFileGuard>(rocksdb::FileSystem::Default()))),
+      rebuilt_env_(rocksdb::NewCompositeEnv(
+          std::make_shared<SortedFileGuard>(std::make_shared<InfoLogGuard>(rocksdb::FileSystem::Default())))),
       manifest_(scan_manifest(*env_, log_places(path_).store)) {}
 
 StoreSource::~StoreSource() {
