@@ -4,6 +4,7 @@
 #include <atomic>
 #include <thread>
 
+#include "store/rocks/database_options.h"
 #include "store/testing/rocks_rig.h"
 
 namespace fathom::store::testing {
@@ -154,6 +155,15 @@ TEST_F(RocksFullDisk, SendersThatTryAgainLoseNothing) {
   rounds_are_over = true;
   senders.clear();
   check_again_and_reopened(1, taken);
+}
+
+TEST(MostLogBytes, FitIntoAnyReserve) {
+  constexpr uint64_t kMebibyte = 1 << 20;
+  EXPECT_EQ(most_log_bytes(0, 256 * kMebibyte), 256 * kMebibyte);
+  EXPECT_EQ(most_log_bytes(0, 16 * kMebibyte), 4 * kMebibyte) << "an allocation and a flush of as much, and twice that";
+  EXPECT_EQ(most_log_bytes(0, kMebibyte), 2 * kMebibyte) << "smaller logs would be flushed all the time";
+  EXPECT_EQ(most_log_bytes(64 * kMebibyte, 256 * kMebibyte), 8 * kMebibyte);
+  EXPECT_EQ(most_log_bytes(0, 0), 256 * kMebibyte) << "no reserve";
 }
 
 }  // namespace
