@@ -3,6 +3,7 @@
 #include "base/time.h"
 #include "bench/load_client.h"
 #include "bench/progress.h"
+#include "net/http_client.h"
 
 namespace fathom::bench {
 
@@ -48,6 +49,16 @@ Result<ClosedLoop> run_closed_loop(const std::string& target, const Workload& wo
   return result;
 }
 
+// Sends a request by OTLP/HTTP. Returns the time from its first byte to the last byte of the acknowledgement.
+Result<uint64_t> post_nano(net::HttpClient& client, const ExportRequest& request) {
+  const std::string body = std::string(request.head) + std::string(request.body);
+  const uint64_t began_nano = now_monotonic_nano();
+  Result<net::HttpReply> reply = client.post("/v1/traces", "application/x-protobuf", body);
+  if (!reply) return reply.error();
+  if (reply->status != 200) return unavailable("a request by HTTP failed: " + std::to_string(reply->status));
+  return now_monotonic_nano() - began_nano;
+}
+
 // Returns its address.
 Result<std::string> start_sink(ChildProcess& sink, const std::vector<std::string>& command) {
   auto line = sink.start({command, {}, "/dev/null"});
@@ -91,10 +102,11 @@ Result<OneExporter> measure_one_exporter(const ServerOptions& options, const std
   ChildProcess sink;
   auto sink_address = start_sink(sink, sink_command);
   if (!sink_address) return sink_address.error();
-  const uint64_t traces = requests * kSpans / kPositions + 1;
+  const uint64_t traces = 2 * requests * kSpans / kPositions + 1;
   Workload workload(Shape::kShop, seed, past_schedule(traces));
   Exporters exporters(workload, 0, traces, {}, kSpans);
   LoadClient client({(*server)->otlp_grpc(), 1, 1}), sink_client({*sink_address, 1, 1});
+  net::HttpClient http_client((*server)->otlp_http());
   SyncedFile file((*server)->data_directory() + "/..");
   OneExporter result;
   ExportRequest request;
@@ -107,6 +119,10 @@ Result<OneExporter> measure_one_exporter(const ServerOptions& options, const std
     std::optional<uint64_t> took_nano = file.append_nano(result.request_bytes);
     if (!took_nano) return unavailable("cannot append to a file beside the data directory");
     result.sync.record(*took_nano);
+    if (!exporters.next(request)) break;
+    Result<uint64_t> posted_nano = post_nano(http_client, request);
+    if (!posted_nano) return posted_nano.error();
+    result.http_ack.record(*posted_nano);
   }
   if (client.counts().failed != 0) return internal("a request failed: " + client.counts().first_failure);
   result.ack = client.counts().ack;

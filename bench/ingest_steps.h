@@ -38,15 +38,17 @@ Result<AckLatency> measure_ack(const std::string& otlp_grpc, uint64_t seed, doub
 
 struct OneExporter {
   Latencies ack;
-  Latencies sync;     // append and fdatasync of as many bytes, between the requests
-  Latencies dropped;  // the same requests, acknowledged by a gRPC server that drops them
+  Latencies http_ack;  // of other requests, by OTLP/HTTP
+  Latencies sync;      // append and fdatasync of as many bytes, between the requests
+  Latencies dropped;   // the same requests, acknowledged by a gRPC server that drops them
   size_t request_bytes = 0;
   double ratio() const { return ack.p50_ms() / sync.p50_ms(); }
+  double http_ratio() const { return http_ack.p50_ms() / sync.p50_ms(); }
   // Of a server that would only receive and sync.
   double least_ratio() const { return (dropped.p50_ms() + sync.p50_ms()) / sync.p50_ms(); }
 };
-// One exporter that sends `requests` requests of 100 spans and waits for each acknowledgement. `sink_command`: as
-// below.
+// One exporter that sends `requests` requests of 100 spans by gRPC, as many by HTTP, one after the other, and waits for
+// each acknowledgement. `sink_command`: as below.
 Result<OneExporter> measure_one_exporter(const ServerOptions& server, const std::vector<std::string>& sink_command,
                                          uint64_t seed, uint64_t requests);
 

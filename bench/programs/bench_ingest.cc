@@ -119,7 +119,9 @@ class IngestBench {
                 "append " + std::to_string(result->request_bytes) + " bytes, fdatasync; between the requests");
     report_.add("floor.one_exporter_drop_ms_p50", result->dropped.p50_ms(),
                 "a gRPC server that drops the same requests");
+    report_.add("ingest.one_exporter_http_ack_ms_p50", result->http_ack.p50_ms(), "as many requests by OTLP/HTTP");
     report_.add("ingest.one_exporter_ack_over_fdatasync", result->ratio(), "p50 over p50");
+    report_.add("ingest.one_exporter_http_ack_over_fdatasync", result->http_ratio(), "p50 over p50");
     report_.add("floor.one_exporter_ack_over_fdatasync", result->least_ratio(),
                 "of a server that only receives and syncs");
     report_.add("ingest.one_exporter_spans_per_s", 100e3 / result->ack.p50_ms(), "");
