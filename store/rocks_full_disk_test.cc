@@ -160,7 +160,8 @@ TEST_F(RocksFullDisk, SendersThatTryAgainLoseNothing) {
 TEST(MostLogBytes, FitIntoAnyReserve) {
   constexpr uint64_t kMebibyte = 1 << 20;
   EXPECT_EQ(most_log_bytes(0, 256 * kMebibyte), 256 * kMebibyte);
-  EXPECT_EQ(most_log_bytes(0, 16 * kMebibyte), 4 * kMebibyte) << "an allocation and a flush of as much, and twice that";
+  EXPECT_EQ(most_log_bytes(0, 64 * kMebibyte), 8 * kMebibyte)
+      << "an allocation, a flush and the seal of a segment at once";
   EXPECT_EQ(most_log_bytes(0, kMebibyte), 2 * kMebibyte) << "smaller logs would be flushed all the time";
   EXPECT_EQ(most_log_bytes(64 * kMebibyte, 256 * kMebibyte), 8 * kMebibyte);
   EXPECT_EQ(most_log_bytes(0, 0), 256 * kMebibyte) << "no reserve";

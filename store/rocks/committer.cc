@@ -448,7 +448,7 @@ uint64_t Committer::segment_limit() const {
   constexpr uint64_t kLeast = 1 << 20;
   uint64_t most = engine_.options.segment_bytes, limit = engine_.options.retention_bytes;
   if (limit != 0) most = std::min(most, std::max(kLeast, limit / 16));
-  return reserve_bytes_ == 0 ? most : std::min(most, std::max(kLeast, reserve_bytes_ / 2));
+  return reserve_bytes_ == 0 ? most : std::min(most, std::max(kLeast, reserve_bytes_ / 4));
 }
 
 // Freezes the newest generation and begins another, in a new partition when the hour or the partition's size asks for

@@ -232,7 +232,7 @@ uint64_t most_log_bytes(uint64_t retention_bytes, uint64_t reserve_bytes) {
   constexpr uint64_t kEnoughReserve = 128 << 20;
   uint64_t most = kMostLogBytes;
   if (retention_bytes != 0) most = std::min(most, retention_bytes / 8);
-  if (reserve_bytes != 0 && reserve_bytes < kEnoughReserve) most = std::min(most, reserve_bytes / 4);
+  if (reserve_bytes != 0 && reserve_bytes < kEnoughReserve) most = std::min(most, reserve_bytes / 8);
   return std::max(most, kLeast);
 }
 
