@@ -4,7 +4,6 @@
 #include <atomic>
 #include <thread>
 
-#include "store/rocks/database_options.h"
 #include "store/testing/rocks_rig.h"
 
 namespace fathom::store::testing {
@@ -155,16 +154,6 @@ TEST_F(RocksFullDisk, SendersThatTryAgainLoseNothing) {
   rounds_are_over = true;
   senders.clear();
   check_again_and_reopened(1, taken);
-}
-
-TEST(MostLogBytes, FitIntoAnyReserve) {
-  constexpr uint64_t kMebibyte = 1 << 20;
-  EXPECT_EQ(most_log_bytes(0, 256 * kMebibyte), 256 * kMebibyte);
-  EXPECT_EQ(most_log_bytes(0, 64 * kMebibyte), 8 * kMebibyte)
-      << "an allocation, a flush and the seal of a segment at once";
-  EXPECT_EQ(most_log_bytes(0, kMebibyte), 2 * kMebibyte) << "smaller logs would be flushed all the time";
-  EXPECT_EQ(most_log_bytes(64 * kMebibyte, 256 * kMebibyte), 8 * kMebibyte);
-  EXPECT_EQ(most_log_bytes(0, 0), 256 * kMebibyte) << "no reserve";
 }
 
 }  // namespace

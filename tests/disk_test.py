@@ -249,28 +249,6 @@ class KeepLess(FullDisk):
     def test_a_lower_age_from_the_next_start(self):
         self.keep_less_from_the_next_start(self.YOUNGER, self.has_younger)
 
-    def only_the_server_fills(self, server):
-        """Stores until the disk is nearly full, and goes on sending; the traces that were acknowledged."""
-        server.otlp_http = server.addresses["otlp_http"]
-        stored, _ = self.fill(server)
-        for _ in range(20):
-            status, _, trace = self.send(server)
-            self.assertIn(status, (200, 503))
-            stored += [trace] if status == 200 else []
-        return stored
-
-    def test_a_disk_that_only_the_server_fills(self):
-        """What RocksDB allocates and flushes fits into the reserve: the server runs, and starts, until it is told to keep less."""
-        self.filler.unlink()
-        everything = f"{FREE_PORTS}data = {self.disk}/data\n"
-        with Daemon("fathom-server", everything) as server:
-            stored = self.only_the_server_fills(server)
-            self.assertIsNone(server.process.poll(), "the server ended")
-        with Daemon("fathom-server", everything + "retention-age = 10s\n") as server:
-            server.otlp_http = server.addresses["otlp_http"]
-            self.has_younger(server, stored)
-            self.assertIsNone(server.process.poll(), "the server ended")
-
 
 if __name__ == "__main__":
     if INSIDE in os.environ:

@@ -74,7 +74,6 @@ void Committer::stop() {
 }
 
 Result<> Committer::recover() {
-  measure();
   uint64_t sealed = engine_.sealed_sequence.load();
   next_sequence_ = sealed + 1;
   engine_.received_sequence = sealed;
@@ -358,7 +357,7 @@ rocksdb::Status Committer::write_log(rocksdb::WriteBatch& batch, std::span<const
 
 // Measures the disk for the next group, and looks up older parts of the batch's traces.
 void Committer::prepare(const Batch& batch) {
-  measured_ = DiskMeasure{measure(), wake_.now_nano()};
+  measured_ = DiskMeasure{measure_disk(engine_), wake_.now_nano()};
   look_up_traces(batch);
 }
 
@@ -406,16 +405,10 @@ bool Committer::room_on_disk(const std::vector<Pending>& group) {
   std::optional<DiskMeasure> last = std::exchange(measured_, std::nullopt);
   const bool is_valid = last && wake_.now_nano() - last->taken_nano < kMeasureValidNano;
   if (is_valid && last->has_room_for(needed_bytes + kMeasureMarginBytes)) return true;
-  std::optional<DiskSpace> space = measure();
+  std::optional<DiskSpace> space = measure_disk(engine_);
   if (!space || space->has_room_for(needed_bytes)) return true;
   refuse_writes(engine_, *space);
   return false;
-}
-
-std::optional<DiskSpace> Committer::measure() {
-  std::optional<DiskSpace> space = measure_disk(engine_);
-  if (space) reserve_bytes_ = space->reserve_bytes;
-  return space;
 }
 
 // Waits a little for the sealer when it is behind, then says whether rows may go into memory.
@@ -442,13 +435,11 @@ uint64_t Committer::partition_limit() const {
   return engine_.options.retention_bytes == 0 ? most : std::min(most, engine_.options.retention_bytes / 2);
 }
 
-// What is not sealed cannot be dropped, and lies in the log uncompressed: of a small limit it must be a small part. To
-// seal it takes about as much space again, which a full disk has only in its reserve.
+// What is not sealed cannot be dropped, and lies in the log uncompressed: of a small limit it must be a small part.
 uint64_t Committer::segment_limit() const {
   constexpr uint64_t kLeast = 1 << 20;
   uint64_t most = engine_.options.segment_bytes, limit = engine_.options.retention_bytes;
-  if (limit != 0) most = std::min(most, std::max(kLeast, limit / 16));
-  return reserve_bytes_ == 0 ? most : std::min(most, std::max(kLeast, reserve_bytes_ / 4));
+  return limit == 0 ? most : std::min(most, std::max(kLeast, limit / 16));
 }
 
 // Freezes the newest generation and begins another, in a new partition when the hour or the partition's size asks for

@@ -105,7 +105,6 @@ class Committer {
   void revise_now(size_t dropped, const std::function<void(View&)>& change);
   void mark_used(const Generation& generation);
   bool room_on_disk(const std::vector<Pending>& group);
-  std::optional<DiskSpace> measure();
   bool room_in_memory();
   bool hot_is_full() const;
   uint64_t partition_limit() const;
@@ -125,7 +124,6 @@ class Committer {
   std::unique_ptr<SealedReader> older_;  // for the group under way
   OlderTraces older_traces_;             // of the batch under way: its traces that are new in hot_
   std::optional<DiskMeasure> measured_;
-  uint64_t reserve_bytes_ = 0;  // of the disk; 0: not known
 
   std::mutex mutex_;
   bool is_thread_idle_ = false;      // it waits for work

@@ -226,14 +226,9 @@ rocksdb::Options family_options(Family which, const RocksOptions& options, const
 
 }  // namespace
 
-uint64_t most_log_bytes(uint64_t retention_bytes, uint64_t reserve_bytes) {
+uint64_t most_log_bytes(uint64_t retention_bytes) {
   constexpr uint64_t kLeast = 2 << 20;
-  // The stage's buffer bounds both an allocation and a flush, to about 37 MB each.
-  constexpr uint64_t kEnoughReserve = 128 << 20;
-  uint64_t most = kMostLogBytes;
-  if (retention_bytes != 0) most = std::min(most, retention_bytes / 8);
-  if (reserve_bytes != 0 && reserve_bytes < kEnoughReserve) most = std::min(most, reserve_bytes / 8);
-  return std::max(most, kLeast);
+  return retention_bytes == 0 ? kMostLogBytes : std::clamp(retention_bytes / 8, kLeast, kMostLogBytes);
 }
 
 DatabaseOptions database_options(const RocksOptions& options, const std::shared_ptr<const LivePartitions>& live) {

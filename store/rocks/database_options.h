@@ -25,10 +25,8 @@ struct DatabaseOptions {
 
 DatabaseOptions database_options(const RocksOptions& options, const std::shared_ptr<const LivePartitions>& live);
 
-// How large the logs may be: a limit of size holds for them, too, and they leave most of it to sealed spans. RocksDB
-// allocates a new log in advance, and flushes the rows of the logs at once; both must fit into the reserve of a disk
-// that has become full. 0: no limit of size, no reserve.
-uint64_t most_log_bytes(uint64_t retention_bytes, uint64_t reserve_bytes);
+// How large the logs may be: a limit of size holds for them, too, and they leave most of it to sealed spans.
+uint64_t most_log_bytes(uint64_t retention_bytes);
 
 // Faults of the disk that RocksDB met.
 struct DatabaseFaults {

@@ -27,7 +27,5 @@ void refuse_writes(Engine& engine, const DiskSpace& space);
 // Nothing when the file system does not say.
 std::optional<DiskSpace> measure_disk(Engine& engine);
 std::optional<DiskSpace> measure_disk(rocksdb::Env& env, const std::string& path, uint64_t reserve_bytes);
-// How large the logs may be on the disk of options.path.
-uint64_t log_limit(rocksdb::Env& env, const RocksOptions& options);
 
 }  // namespace fathom::store

@@ -227,7 +227,7 @@ void Maintenance::apply_retention() {
     note(retention_.complete(committer_));
   }
   if (leftovers_.exchange(false) && !reclaim()) leftovers_ = true;
-  if (engine_.writable.load()) engine_.database->limit_log(log_limit(*engine_.database->db().GetEnv(), options));
+  if (engine_.writable.load()) engine_.database->limit_log(most_log_bytes(options.retention_bytes));
 }
 
 void Maintenance::keep_to_size() {
