@@ -190,8 +190,8 @@ std::string group_digits(uint64_t number) {
 
 std::string plural(uint64_t count, const std::string& noun) {
   if (count == 1) return "1 " + noun;
-  const bool hisses = noun.ends_with("s") || noun.ends_with("x") || noun.ends_with("ch") || noun.ends_with("sh");
-  return group_digits(count) + " " + noun + (hisses ? "es" : "s");
+  const bool takes_es = noun.ends_with("s") || noun.ends_with("x") || noun.ends_with("ch") || noun.ends_with("sh");
+  return group_digits(count) + " " + noun + (takes_es ? "es" : "s");
 }
 
 std::string slowdown_text(double slowdown) {
