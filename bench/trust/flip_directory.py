@@ -21,6 +21,7 @@ import urllib.request
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.append(str(ROOT / "tests"))
 from harness import otlp, pt  # noqa: E402: it is in tests/
+from harness.server import until  # noqa: E402
 
 BIN = pathlib.Path(os.environ.get("FATHOM_BIN", ROOT / "build/release/bin")).resolve()
 OLDER = ROOT / "store/testdata/data-v6"
@@ -41,14 +42,6 @@ LOSS = "fathom_store_lost_batches_total"
 
 def free_ports(*names):
     return [word for name in names for word in (f"--{name}", "127.0.0.1:0")]
-
-
-def until(condition, what):
-    end = time.monotonic() + PATIENCE_S
-    while not (outcome := condition()):
-        assert time.monotonic() < end, f"waited {PATIENCE_S} s in vain for {what}"
-        time.sleep(0.1)
-    return outcome
 
 
 class Program:
