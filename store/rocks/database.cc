@@ -16,6 +16,7 @@
 #include "store/rocks/data_directory.h"
 #include "store/rocks/database_options.h"
 #include "store/rocks/disk_space.h"
+#include "store/rocks/info_log_guard.h"
 #include "store/rocks/keys.h"
 #include "store/rocks/upgrade_backup.h"
 #include "store/rocks/upgrade_keeper.h"
@@ -190,6 +191,7 @@ Result<std::unique_ptr<Database>> Database::open(const RocksOptions& options,
   const Result<LogRepair> repaired = repair_logs_alone(*whole.env, options.path);
   if (!repaired) return with_repair_advice(repaired.error(), options.path);
   database->log_was_cut_ = repaired->was_cut;
+  remove_old_info_logs(*whole.env, options.path + "/store");
   rocksdb::Status status = open_families(whole, options.path + "/store", all.families, &handles, &db);
   if (!status.ok()) return with_repair_advice(open_error(status, options.path), options.path);
   database->db_.reset(db);

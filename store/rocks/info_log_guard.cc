@@ -1,7 +1,9 @@
 #include "store/rocks/info_log_guard.h"
 
+#include <algorithm>
 #include <atomic>
 #include <utility>
+#include <vector>
 
 #include "base/log.h"
 
@@ -64,6 +66,16 @@ class InfoLogFiles : public rocksdb::FileSystemWrapper {
 IOStatus InfoLogGuard::NewLogger(const std::string& path, const rocksdb::IOOptions& options,
                                  std::shared_ptr<rocksdb::Logger>* log, rocksdb::IODebugContext* debug) {
   return InfoLogFiles(target_).FileSystem::NewLogger(path, options, log, debug);
+}
+
+void remove_old_info_logs(rocksdb::Env& env, const std::string& store) {
+  std::vector<std::string> names;
+  if (!env.GetChildren(store, &names).ok()) return;
+  std::erase_if(names, [](const std::string& name) { return !name.starts_with("LOG.old."); });
+  if (names.empty()) return;
+  std::sort(names.begin(), names.end());  // their times have the same number of digits
+  names.pop_back();
+  for (const std::string& name : names) env.DeleteFile(store + "/" + name);
 }
 
 }  // namespace fathom::store

@@ -22,4 +22,8 @@ class InfoLogGuard : public rocksdb::FileSystemWrapper {
                               std::shared_ptr<rocksdb::Logger>* log, rocksdb::IODebugContext* debug) override;
 };
 
+// Deletes all old info logs, LOG.old.*, but the newest. RocksDB makes one whenever it opens the store, and deletes them
+// only after it has opened. Without this, starts that fail on a full disk would use up its last space.
+void remove_old_info_logs(rocksdb::Env& env, const std::string& store);
+
 }  // namespace fathom::store

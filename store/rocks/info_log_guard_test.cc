@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include <rocksdb/db.h>
 
@@ -106,6 +108,19 @@ TEST_F(InfoLogGuardTest, AStoreNeedsNoInfoLog) {
 TEST_F(InfoLogGuardTest, ALogThatCannotBeCreatedIsReported) {
   std::shared_ptr<rocksdb::Logger> log;
   EXPECT_FALSE(env_.NewLogger(directory_ / "missing/LOG", &log).ok());
+}
+
+TEST_F(InfoLogGuardTest, OldLogsAreRemovedButTheNewest) {
+  for (const char* name : {"LOG", "LOG.old.1795000000000001", "LOG.old.1795000000000003", "LOG.old.1795000000000002"}) {
+    write_file(directory_ / name, "lines");
+  }
+  for (int i = 0; i < 2; ++i) {
+    remove_old_info_logs(env_, directory_.path());
+    std::vector<std::string> names;
+    ASSERT_TRUE(env_.GetChildren(directory_.path(), &names).ok());
+    std::sort(names.begin(), names.end());
+    EXPECT_EQ(names, (std::vector<std::string>{"LOG", "LOG.old.1795000000000003"}));
+  }
 }
 
 }  // namespace
