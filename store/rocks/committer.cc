@@ -435,7 +435,7 @@ uint64_t Committer::partition_limit() const {
   return engine_.options.retention_bytes == 0 ? most : std::min(most, engine_.options.retention_bytes / 2);
 }
 
-// What is not sealed cannot be dropped, and lies in the log uncompressed: of a small limit it must be a small part.
+// Unsealed batches cannot be dropped, and the log has them uncompressed. They must be a small part of a small limit.
 uint64_t Committer::segment_limit() const {
   constexpr uint64_t kLeast = 1 << 20;
   uint64_t most = engine_.options.segment_bytes, limit = engine_.options.retention_bytes;
