@@ -3,9 +3,10 @@
 import { computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { beforeLeaving, go, place as currentPlace } from "@/state/navigation";
-import { withQuery, type Place } from "@/state/place";
+import type { Place } from "@/state/place";
+import { AddressedWords } from "./addressedWords";
 import type { TimeWindow } from "./timeWindow";
-import { readWords, writeWords, type Words } from "./words";
+import { readWords, type Words } from "./words";
 
 const SETTLE_MILLISECONDS = 150;
 
@@ -26,28 +27,22 @@ export function makeChoices(query: Place["query"]): Choices {
   };
 }
 
-function wordsText(words: Words): string {
-  return JSON.stringify(writeWords(words));
-}
-
 export function useChoices(place: Place): Choices {
   const choices = useMemo(() => makeChoices(place.query), []);
-  useEffect(() => {
-    const settled = readWords(place.query);
-    if (wordsText(settled) !== wordsText(choices.words.peek())) choices.words.value = settled;
-  }, [place]);
-  useEffect(() => followWords(choices), []);
+  const addressed = useMemo(() => new AddressedWords(choices.words), []);
+  useEffect(() => addressed.takeOver(place.query), [place]);
+  useEffect(() => followWords(addressed), []);
   return choices;
 }
 
-function followWords({ words }: Choices): () => void {
+function followWords(addressed: AddressedWords): () => void {
   let timer = 0;
   const write = () => {
     const here = currentPlace.peek();
-    if (here?.view !== "trace" || wordsText(readWords(here.query)) === wordsText(words.peek())) return;
-    go(withQuery(here, writeWords(words.peek())), "replace");
+    const next = here?.view === "trace" ? addressed.next(here) : undefined;
+    if (next) go(next, "replace");
   };
-  const stop = words.subscribe(() => {
+  const stop = addressed.words.subscribe(() => {
     window.clearTimeout(timer);
     timer = window.setTimeout(write, SETTLE_MILLISECONDS);
   });
