@@ -1,5 +1,7 @@
 #include "store/testing/fault_file.h"
 
+#include <algorithm>
+
 namespace fathom::store {
 
 using rocksdb::IOStatus;
@@ -19,11 +21,11 @@ IOStatus FaultFile::Append(const Slice& data, const Options& options, Debug* deb
   std::lock_guard lock(fs_.mutex_);
   IOStatus status = fs_.refusal(open_);
   if (!status.ok()) return status;
-  Slice fits(data.data(), fs_.take_space(data.size()));
-  std::string copy;
-  status = target()->Append(fs_.damaged(fits, copy), options, debug);
+  const uint64_t offset = place(append_offset_);
+  Slice fits(data.data(), data.size() - lacking_space(offset, data.size()));
+  status = write(fits, offset, [&](const Slice& bytes) { return target()->Append(bytes, options, debug); });
   if (!status.ok()) return status;
-  open_.durability->append(open_.durability->written + fits.size());
+  append_offset_ = offset + fits.size();
   return fits.size() < data.size() ? no_space() : status;
 }
 
@@ -32,9 +34,42 @@ IOStatus FaultFile::PositionedAppend(const Slice& data, uint64_t offset, const O
   std::lock_guard lock(fs_.mutex_);
   IOStatus status = fs_.refusal(open_);
   if (!status.ok()) return status;
-  if (fs_.take_space(data.size()) < data.size()) return no_space();
-  status = target()->PositionedAppend(data, offset, options, debug);
-  if (status.ok()) open_.durability->append(offset + data.size());
+  if (lacking_space(place(offset), data.size()) > 0) return no_space();
+  return write(data, place(offset),
+               [&](const Slice& bytes) { return target()->PositionedAppend(bytes, offset, options, debug); });
+}
+
+// On Linux, O_APPEND sends even pwrite() to the end.
+uint64_t FaultFile::place(uint64_t offset) const {
+  return open_.at_end ? open_.durability->written : offset;
+}
+
+// Takes the space that there is for the bytes behind the end of the file, and says how many more they need.
+size_t FaultFile::lacking_space(uint64_t offset, size_t bytes) {
+  const uint64_t end = offset + bytes;
+  const size_t growth = end - std::clamp(open_.durability->written, offset, end);
+  return growth - fs_.take_space(growth);
+}
+
+// What the file holds of the given bytes.
+IOStatus FaultFile::read_before(uint64_t offset, size_t bytes, std::string& before) const {
+  const uint64_t end = offset + bytes;
+  before.resize(std::clamp(open_.durability->written, offset, end) - offset);
+  if (before.empty()) return IOStatus::OK();
+  Slice read;
+  IOStatus status = open_.reader->Read(offset, before.size(), rocksdb::IOOptions(), &read, before.data(), nullptr);
+  if (status.ok() && read.size() < before.size()) status = IOStatus::IOError("the file was cut around the test's disk");
+  return status;
+}
+
+template <typename Write>
+IOStatus FaultFile::write(const Slice& data, uint64_t offset, const Write& to_disk) {
+  std::string before;
+  IOStatus status = read_before(offset, data.size(), before);
+  if (!status.ok()) return status;
+  std::string copy;
+  status = to_disk(fs_.damaged(data, before, copy));
+  if (status.ok()) open_.durability->write(offset, data.size(), std::move(before));
   return status;
 }
 

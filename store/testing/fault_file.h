@@ -1,5 +1,7 @@
-// The handles that a FaultFileSystem gives out. Thread safety: the file system's lock. Ownership: the file system must
-// outlive them.
+// The handles that a FaultFileSystem gives out. Appends to a new file follow one another as the descriptor's own offset
+// moves: neither PositionedAppend, which may write anywhere, nor Truncate moves it, so appends may replace bytes.
+// Writes to a file that was reopened go to its end. Thread safety: the file system's lock. Ownership: the file system
+// must outlive them.
 #pragma once
 
 #include <memory>
@@ -39,10 +41,17 @@ class FaultFile : public rocksdb::FSWritableFileOwnerWrapper {
   rocksdb::IOStatus Allocate(uint64_t, uint64_t, const Options&, Debug*) override { return rocksdb::IOStatus::OK(); }
 
  private:
-  void note_failed_sync();  // with the lock
+  // All with the lock.
+  uint64_t place(uint64_t offset) const;  // where the disk writes what is meant for the offset
+  size_t lacking_space(uint64_t offset, size_t bytes);
+  rocksdb::IOStatus read_before(uint64_t offset, size_t bytes, std::string& before) const;
+  template <typename Write>
+  rocksdb::IOStatus write(const rocksdb::Slice& data, uint64_t offset, const Write& to_disk);
+  void note_failed_sync();
 
   FaultFileSystem& fs_;
   FaultFileSystem::OpenFile open_;
+  uint64_t append_offset_ = 0;
 };
 
 class FaultReadFile : public rocksdb::FSRandomAccessFileOwnerWrapper {

@@ -77,9 +77,10 @@ void FaultFileSystem::damage_write(WriteDamage damage, uint64_t appends, uint64_
   damage_seed_ = seed;
 }
 
-rocksdb::Slice FaultFileSystem::damaged(const rocksdb::Slice& data, std::string& copy) {
+rocksdb::Slice FaultFileSystem::damaged(const rocksdb::Slice& data, const std::string& before, std::string& copy) {
   if (damage_ == WriteDamage::kNone || data.empty() || appends_until_damage_-- > 0) return data;
-  copy = damage_ == WriteDamage::kLost ? std::string(data.size(), 0) : data.ToString();
+  copy = damage_ == WriteDamage::kLost ? before : data.ToString();
+  copy.resize(data.size());
   if (damage_ == WriteDamage::kFlipped) copy[damage_seed_ % copy.size()] ^= static_cast<char>(1 << damage_seed_ % 7);
   damage_ = WriteDamage::kNone;
   return copy;
@@ -132,8 +133,7 @@ IOStatus FaultFileSystem::NewWritableFile(const std::string& path, const FileOpt
   status = target()->NewWritableFile(path, options, file, debug);
   if (!status.ok()) return status;
   if (!existed) changes_.created(path);
-  *file = wrap(std::move(*file), path, 0);
-  return status;
+  return wrap(*file, path, 0, Opening::kNew);
 }
 
 IOStatus FaultFileSystem::ReopenWritableFile(const std::string& path, const FileOptions& options,
@@ -146,12 +146,10 @@ IOStatus FaultFileSystem::ReopenWritableFile(const std::string& path, const File
   status = target()->ReopenWritableFile(path, options, file, debug);
   if (!status.ok()) return status;
   if (!existed) changes_.created(path);
-  *file = wrap(std::move(*file), path, existed ? size : 0);
-  return status;
+  return wrap(*file, path, existed ? size : 0, Opening::kExisting);
 }
 
-// Overwriting in place would need a model of single pages; a fresh file under the new name is what the caller asked
-// for.
+// The caller wants space that it need not allocate, which is no matter here: it gets a fresh file under the new name.
 IOStatus FaultFileSystem::ReuseWritableFile(const std::string& path, const std::string& old_path,
                                             const FileOptions& options, std::unique_ptr<FSWritableFile>* file,
                                             IODebugContext* debug) {
@@ -258,10 +256,13 @@ void FaultFileSystem::fail_reads_of(const std::string& path, uint64_t begin, uin
   bad_range_ = BadRange{inode_of(path), begin, end};
 }
 
-std::unique_ptr<FSWritableFile> FaultFileSystem::wrap(std::unique_ptr<FSWritableFile> file, const std::string& path,
-                                                      uint64_t size) {
-  OpenFile open{changes_.open(path, size), power_cycle_};
-  return std::make_unique<FaultFile>(std::move(file), *this, std::move(open));
+// RocksDB opens an existing file with O_APPEND.
+IOStatus FaultFileSystem::wrap(std::unique_ptr<FSWritableFile>& file, const std::string& path, uint64_t size,
+                               Opening opening) {
+  OpenFile open{changes_.open(path, size), power_cycle_, opening == Opening::kExisting, nullptr};
+  IOStatus status = target()->NewRandomAccessFile(path, FileOptions(), &open.reader, nullptr);
+  if (status.ok()) file = std::make_unique<FaultFile>(std::move(file), *this, std::move(open));
+  return status;
 }
 
 size_t FaultFileSystem::take_space(size_t bytes) {

@@ -5,6 +5,7 @@
 // freezes the disk (whatever the database still tries fails, as if it had died there); the test then closes the
 // database, which cannot tell anybody any more, and restart() drops what was not durable and gives the power back.
 // Syncs are remembered, not passed on: no real power is cut in a test, and they would only cost time.
+// A write may replace bytes of a file, durable ones too: until a sync, a cut brings the old ones back.
 // Use: FaultEnv (fault_env.h) in the database's options. The info log (LOG) goes around all this.
 // Thread safety: all of it; one lock serialises what changes the disk. Ownership: outlives its files' databases.
 #pragma once
@@ -34,17 +35,21 @@ class FaultFileSystem : public rocksdb::FileSystemWrapper {
   // The power fails before the given number of further changes and syncs.
   void crash_after(uint64_t changes);
   bool is_crashed() const;
-  // With a seed, files keep a random part of their unsynced tail: the torn writes of an interrupted disk.
+  // With a seed, files keep a random part of their unsynced tail, and of their unsynced overwrites some of the oldest,
+  // the last of them in part: the torn writes of an interrupted disk.
   void restart(std::optional<uint64_t> torn_seed = std::nullopt);
-  // As restart(); of the unsynced tails that files keep, a random part of the 512-byte sectors is zeros, because the
-  // disk reordered the writes.
+  // As restart(), but the disk reordered the writes: of the unsynced tails that files keep, a random part of the
+  // 512-byte sectors is zeros, and each overwritten sector has reached the disk or has not.
   void restart_reordered(uint64_t seed);
-  // The process was killed, not the machine: the page cache keeps every change, until a power cut.
+  // The process was killed, not the machine: the page cache keeps every change, until a power cut takes back what no
+  // sync made durable.
   void restart_after_kill();
-  // Damages one append, after the given number of further appends. A lost one reads as zeros.
+  // Damages one append, wherever it writes, after the given number of further appends. A lost one leaves the bytes that
+  // it should have replaced; what it should have added reads as zeros.
   void damage_write(WriteDamage damage, uint64_t appends, uint64_t seed);
 
-  // The disk takes this many bytes more, a part of the last write included, and then has no space.
+  // Files grow by this many bytes more, a part of the last write included, and then the disk has no space. What a write
+  // replaces has its space already.
   void set_free_bytes(uint64_t bytes);
   void release_space();
   // No table can be begun because the disk has no space, so that sealing fails; logs still grow.
@@ -116,19 +121,24 @@ class FaultFileSystem : public rocksdb::FileSystemWrapper {
   struct OpenFile {
     std::shared_ptr<FileDurability> durability;
     uint64_t power_cycle = 0;
+    bool at_end = false;  // every write goes to the file's end
+    // Reads what a write is about to replace, even if the file has got another name since.
+    std::unique_ptr<rocksdb::FSRandomAccessFile> reader;
   };
+  enum class Opening { kNew, kExisting };
 
   void power_up();
   rocksdb::IOStatus refusal();  // why the disk cannot change now; OK when it can
   rocksdb::IOStatus refusal(const OpenFile& open);
   rocksdb::IOStatus sync_refusal() const;
   rocksdb::IOStatus read_refusal(uint64_t inode, uint64_t offset, size_t bytes) const;
-  std::unique_ptr<rocksdb::FSWritableFile> wrap(std::unique_ptr<rocksdb::FSWritableFile> file, const std::string& path,
-                                                uint64_t size);
+  // `size`: of the file as it was opened.
+  rocksdb::IOStatus wrap(std::unique_ptr<rocksdb::FSWritableFile>& file, const std::string& path, uint64_t size,
+                         Opening opening);
   size_t take_space(size_t bytes);
   bool is_across(const std::string& from, const std::string& to) const;
-  // The bytes that reach the disk instead of `data`; `copy` holds them if they differ.
-  rocksdb::Slice damaged(const rocksdb::Slice& data, std::string& copy);
+  // The bytes that reach the disk instead of `data`; `copy` holds them if they differ. `before`: what `data` replaces.
+  rocksdb::Slice damaged(const rocksdb::Slice& data, const std::string& before, std::string& copy);
 
   mutable std::mutex mutex_;
   UnsyncedChanges changes_;

@@ -31,7 +31,18 @@ class FaultFileSystemTest : public ::testing::Test {
   IOStatus append(rocksdb::FSWritableFile& file, const std::string& text) {
     return file.Append(text, IOOptions(), nullptr);
   }
+  IOStatus append_at(rocksdb::FSWritableFile& file, uint64_t offset, const std::string& text) {
+    return file.PositionedAppend(text, offset, IOOptions(), nullptr);
+  }
   IOStatus sync(rocksdb::FSWritableFile& file) { return file.Sync(IOOptions(), nullptr); }
+  // A file that is open, with a durable name and durable bytes that nobody appended, as a log that was filled ahead.
+  std::unique_ptr<rocksdb::FSWritableFile> filled(const std::string& name, const std::string& filler) {
+    auto file = create(name);
+    sync_directory();
+    EXPECT_TRUE(append_at(*file, 0, filler).ok());
+    EXPECT_TRUE(sync(*file).ok());
+    return file;
+  }
   void write(const std::string& name, const std::string& text) {
     auto file = create(name);
     EXPECT_TRUE(append(*file, text).ok());
@@ -238,6 +249,161 @@ TEST_F(FaultFileSystemTest, CountsSyncs) {
   sync_directory();
   EXPECT_EQ(fs_.file_syncs(), 1u);
   EXPECT_EQ(fs_.directory_syncs(), 2u);
+}
+
+TEST_F(FaultFileSystemTest, AppendsFollowEachOtherNotTheEnd) {
+  auto file = filled("a", "------");
+  ASSERT_TRUE(append(*file, "ab").ok());
+  ASSERT_TRUE(append(*file, "cd").ok());
+  EXPECT_EQ(contents(), "a=abcd--");
+  EXPECT_EQ(fs_.unsynced_bytes(), 4u);
+  ASSERT_TRUE(append(*file, "efgh").ok());
+  EXPECT_EQ(contents(), "a=abcdefgh");
+  EXPECT_EQ(fs_.unsynced_bytes(), 8u);
+  ASSERT_TRUE(append_at(*file, 7, "x").ok());
+  EXPECT_EQ(fs_.unsynced_bytes(), 8u) << "it was unsynced before";
+  cut_power();
+  EXPECT_EQ(contents(), "a=------");
+}
+
+TEST_F(FaultFileSystemTest, AReopenedFileTakesEveryWriteAtItsEnd) {
+  filled("a", "------").reset();
+  std::unique_ptr<rocksdb::FSWritableFile> file;
+  ASSERT_TRUE(fs_.ReopenWritableFile(path("a"), FileOptions(), &file, nullptr).ok());
+  ASSERT_TRUE(append_at(*file, 1, "ab").ok());
+  ASSERT_TRUE(file->Truncate(4, IOOptions(), nullptr).ok());
+  ASSERT_TRUE(append(*file, "cd").ok());
+  EXPECT_EQ(contents(), "a=----cd");
+  EXPECT_EQ(fs_.unsynced_bytes(), 2u);
+  cut_power();
+  EXPECT_EQ(contents(), "a=----");
+}
+
+TEST_F(FaultFileSystemTest, AnOverwriteIsTakenBackUntilItIsSynced) {
+  auto file = filled("a", "------");
+  ASSERT_TRUE(append_at(*file, 1, "abc").ok());
+  ASSERT_TRUE(sync(*file).ok());
+  EXPECT_EQ(fs_.unsynced_bytes(), 0u);
+  ASSERT_TRUE(append_at(*file, 3, "de").ok());
+  ASSERT_TRUE(append_at(*file, 2, "xyz").ok());
+  ASSERT_TRUE(fs_.RenameFile(path("a"), path("b"), IOOptions(), nullptr).ok());
+  sync_directory();
+  ASSERT_TRUE(append_at(*file, 0, "qr").ok()) << "whatever the name of the file";
+  EXPECT_EQ(contents(), "b=qrxyz-");
+  cut_power();
+  EXPECT_EQ(contents(), "b=-abc--");
+}
+
+TEST_F(FaultFileSystemTest, AKillKeepsAnOverwriteThatACutTakesBack) {
+  auto file = filled("a", "------");
+  ASSERT_TRUE(append(*file, "ab").ok());
+  fs_.crash();
+  fs_.restart_after_kill();
+  EXPECT_EQ(contents(), "a=ab----");
+  EXPECT_EQ(fs_.unsynced_bytes(), 2u);
+  cut_power();
+  EXPECT_EQ(contents(), "a=------");
+}
+
+TEST_F(FaultFileSystemTest, TruncatingForgetsTheOverwritesBehind) {
+  auto file = filled("a", "------");
+  ASSERT_TRUE(append(*file, "abcd").ok());
+  ASSERT_TRUE(append(*file, "e").ok());
+  ASSERT_TRUE(file->Truncate(3, IOOptions(), nullptr).ok());
+  EXPECT_EQ(fs_.unsynced_bytes(), 3u);
+  ASSERT_TRUE(append(*file, "f").ok());
+  EXPECT_EQ(contents(), std::string("a=abc\0\0f", 8)) << "the place of the next append stays";
+  cut_power();
+  EXPECT_EQ(contents(), "a=---");
+}
+
+TEST_F(FaultFileSystemTest, AfterASyncThatFailedNoOverwriteIsDurable) {
+  auto file = filled("a", "------");
+  ASSERT_TRUE(append(*file, "ab").ok());
+  fs_.fail_syncs(true);
+  EXPECT_FALSE(sync(*file).ok());
+  fs_.fail_syncs(false);
+  EXPECT_TRUE(sync(*file).ok());
+  ASSERT_TRUE(append(*file, "cd").ok());
+  EXPECT_TRUE(sync(*file).ok());
+  cut_power();
+  EXPECT_EQ(contents(), "a=------");
+}
+
+TEST_F(FaultFileSystemTest, TornOverwritesKeepThePrefixOfWhatWasWritten) {
+  std::set<size_t> kept;
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    auto file = filled("a", "----------");
+    for (const char* text : {"abc", "def", "ghi"}) ASSERT_TRUE(append(*file, text).ok());
+    cut_power(seed);
+    const std::string left = contents().substr(2);
+    const size_t prefix = left.find('-');
+    ASSERT_LT(prefix, left.size());
+    EXPECT_EQ(left, std::string("abcdefghi").substr(0, prefix) + std::string(10 - prefix, '-')) << seed;
+    kept.insert(prefix);
+  }
+  EXPECT_TRUE(kept.contains(0) && kept.contains(9));
+  EXPECT_TRUE(kept.contains(4) || kept.contains(5)) << "within a write";
+}
+
+TEST_F(FaultFileSystemTest, ReorderedOverwritesKeepSectorsOfAnyTime) {
+  std::set<std::string> seen;
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    auto file = filled("a", std::string(3 * 512, '-'));
+    ASSERT_TRUE(append_at(*file, 0, std::string(2 * 512, 'a')).ok());
+    ASSERT_TRUE(append_at(*file, 512, std::string(2 * 512, 'b')).ok());
+    fs_.crash();
+    fs_.restart_reordered(seed);
+    const std::string left = contents().substr(2);
+    ASSERT_EQ(left.size(), 3u * 512);
+    std::string sectors;
+    for (size_t at = 0; at < left.size(); at += 512) {
+      sectors += left[at];
+      EXPECT_EQ(left.substr(at, 512), std::string(512, left[at])) << seed;
+    }
+    EXPECT_TRUE(sectors[0] != 'b' && sectors[2] != 'a') << sectors;
+    seen.insert(sectors);
+  }
+  EXPECT_EQ(seen.size(), 2u * 3 * 2);
+}
+
+TEST_F(FaultFileSystemTest, ASectorKeepsThePartsThatWereWrittenAtItsTime) {
+  std::set<std::string> seen;
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    auto file = filled("a", "----");
+    ASSERT_TRUE(append_at(*file, 0, "abc").ok());
+    ASSERT_TRUE(append_at(*file, 1, "xyz").ok());
+    fs_.crash();
+    fs_.restart_reordered(seed);
+    seen.insert(contents());
+  }
+  EXPECT_EQ(seen, (std::set<std::string>{"a=----", "a=abc-", "a=axyz"}));
+}
+
+TEST_F(FaultFileSystemTest, ALostOverwriteLeavesTheOldBytes) {
+  auto file = filled("a", "------");
+  fs_.damage_write(FaultFileSystem::WriteDamage::kLost, 1, 0);
+  ASSERT_TRUE(append(*file, "abc").ok());
+  ASSERT_TRUE(append_at(*file, 2, "defghi").ok());
+  ASSERT_TRUE(append(*file, "j").ok());
+  EXPECT_EQ(contents(), std::string("a=abcj--\0\0", 10));
+  fs_.damage_write(FaultFileSystem::WriteDamage::kLost, 0, 0);
+  ASSERT_TRUE(append(*file, "k").ok());
+  EXPECT_EQ(contents(), std::string("a=abcj--\0\0", 10));
+}
+
+TEST_F(FaultFileSystemTest, OverwritingNeedsNoSpace) {
+  auto file = filled("a", "------");
+  fs_.set_free_bytes(1);
+  EXPECT_TRUE(append(*file, "abcd").ok());
+  EXPECT_TRUE(append_at(*file, 5, "xy").ok());
+  EXPECT_EQ(contents(), "a=abcd-xy");
+  fs_.set_free_bytes(1);
+  EXPECT_TRUE(append(*file, "efghi").IsNoSpace());
+  EXPECT_EQ(contents(), "a=abcdefgh") << "what fits";
+  EXPECT_TRUE(append_at(*file, 7, "xy").IsNoSpace());
+  EXPECT_TRUE(append_at(*file, 7, "x").ok());
+  EXPECT_EQ(contents(), "a=abcdefgx");
 }
 
 }  // namespace

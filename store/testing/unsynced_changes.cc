@@ -54,15 +54,74 @@ void zero_sectors(const std::string& path, uint64_t from, uint64_t to, std::mt19
   must(file ? IOStatus::OK() : IOStatus::IOError(path, "cannot clear sectors"));
 }
 
+// Puts back what the overwrite replaced within [from, to).
+void put_back(std::fstream& file, const Overwrite& overwrite, uint64_t from, uint64_t to) {
+  file.seekp(static_cast<std::streamoff>(from));
+  file.write(overwrite.before.data() + (from - overwrite.offset), static_cast<std::streamsize>(to - from));
+}
+
+// Puts back all of the newest overwrites but the given number of the oldest; of the one behind these, a prefix stays.
+void put_back_newest(std::fstream& file, const std::vector<Overwrite>& overwrites, size_t kept, uint64_t prefix) {
+  for (size_t i = overwrites.size(); i-- > kept;) {
+    put_back(file, overwrites[i], overwrites[i].offset + (i == kept ? prefix : 0), overwrites[i].end());
+  }
+}
+
+// The disk wrote in order and was interrupted.
+void tear_overwrites(std::fstream& file, const std::vector<Overwrite>& overwrites, std::mt19937_64& random) {
+  const size_t kept = random() % (overwrites.size() + 1);
+  if (kept == overwrites.size()) return;
+  put_back_newest(file, overwrites, kept, random() % (overwrites[kept].before.size() + 1));
+}
+
+// The disk wrote sectors in any order. It writes a sector whole, so that one that has an overwrite has all older ones.
+void reorder_overwrites(std::fstream& file, const std::vector<Overwrite>& overwrites, std::mt19937_64& random) {
+  std::set<uint64_t> reached;
+  for (auto overwrite = overwrites.rbegin(); overwrite != overwrites.rend(); ++overwrite) {
+    for (uint64_t from = overwrite->offset, to = 0; from < overwrite->end(); from = to) {
+      const uint64_t sector = from / kSectorBytes;
+      to = std::min(overwrite->end(), (sector + 1) * kSectorBytes);
+      if (random() % 2 == 0) reached.insert(sector);
+      if (!reached.contains(sector)) put_back(file, *overwrite, from, to);
+    }
+  }
+}
+
+// Takes nothing from `random` if there is no seed.
+void take_back(const std::string& path, const std::vector<Overwrite>& overwrites, bool torn, bool reordered,
+               std::mt19937_64& random) {
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  if (reordered) {
+    reorder_overwrites(file, overwrites, random);
+  } else if (torn) {
+    tear_overwrites(file, overwrites, random);
+  } else {
+    put_back_newest(file, overwrites, 0, 0);
+  }
+  file.flush();
+  must(file ? IOStatus::OK() : IOStatus::IOError(path, "cannot take overwrites back"));
+}
+
 }  // namespace
+
+void FileDurability::write(uint64_t offset, uint64_t size, std::string before) {
+  written = std::max(written, offset + size);
+  Overwrite overwrite{offset, std::move(before)};
+  overwrite.clip(durable);  // a power cut drops what lies behind
+  if (!overwrite.before.empty()) overwrites.push_back(std::move(overwrite));
+}
 
 void FileDurability::truncate(uint64_t size) {
   written = size;
   durable = std::min(durable, size);
+  for (Overwrite& overwrite : overwrites) overwrite.clip(size);
+  std::erase_if(overwrites, [](const Overwrite& overwrite) { return overwrite.before.empty(); });
 }
 
 void FileDurability::sync() {
-  if (!sync_failed) durable = written;
+  if (sync_failed) return;
+  durable = written;
+  overwrites.clear();
 }
 
 UnsyncedChanges::~UnsyncedChanges() {
@@ -140,13 +199,20 @@ void UnsyncedChanges::drop(std::optional<uint64_t> torn_seed, bool reordered) {
     uint64_t torn = torn_seed ? random() % (unsynced + 1) : 0;
     if (torn < unsynced) must_resize(path, file->durable + torn);
     if (reordered) zero_sectors(path, file->durable, file->durable + torn, random);
+    if (file->overwrites.empty()) continue;
+    file->truncate(std::filesystem::file_size(path));  // no longer than the file, should a start have cut it
+    take_back(path, file->overwrites, torn_seed.has_value(), reordered, random);
+    file->overwrites.clear();  // the file may have a second name
   }
   files_.clear();
 }
 
 uint64_t UnsyncedChanges::bytes() const {
   uint64_t sum = 0;
-  for (const auto& [path, file] : files_) sum += file->written - file->durable;
+  for (const auto& [path, file] : files_) {
+    sum += file->written - file->durable;
+    for (const Overwrite& overwrite : file->overwrites) sum += overwrite.before.size();
+  }
   return sum;
 }
 
