@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "store/testing/rocks_rig.h"
+#include "store/wal/log_mark.h"
 
 namespace fathom::store::testing {
 namespace {
@@ -63,6 +64,8 @@ class RocksFullDisk : public ::testing::Test {
 };
 
 TEST_F(RocksFullDisk, WritesAreRefusedAndTakenAgain) {
+  // Too little to fill the log ahead; batches would find space there.
+  rig_.disk().set_free_bytes(kLogFillBytes);
   start(1000);
   append_all(1, 20);
   rig_.disk().set_free_bytes(3000);

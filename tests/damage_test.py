@@ -6,18 +6,11 @@ import signal
 import unittest
 
 from harness import otlp
+from harness.logs import flip_batch_of
 from harness.main import main
 from harness.server import Server, cli, until
 
 BATCHES = 60
-
-
-def flip_bit(path, at):
-    with open(path, "r+b") as file:
-        file.seek(at)
-        byte = file.read(1)[0]
-        file.seek(at)
-        file.write(bytes([byte ^ 1]))
 
 
 class Damage(unittest.TestCase):
@@ -27,7 +20,7 @@ class Damage(unittest.TestCase):
             for _ in range(BATCHES):
                 traces.append(otlp.trace_id())
                 otlp.send(server.otlp_http, otlp.request("payment", [otlp.span(traces[-1], "pay", 1_000_000)]))
-            self.damage_log(server)
+            self.damage_log(server, traces[BATCHES // 3])
 
             stored = [trace for trace, found in zip(traces, server.traces(traces)) if found]
             self.assertEqual(len(stored), BATCHES - 1)
@@ -44,14 +37,13 @@ class Damage(unittest.TestCase):
             otlp.send(server.otlp_http, otlp.request("payment", [otlp.span(missing, "pay", 1_000_000)]))
             self.assertTrue(server.trace(missing))
 
-    def damage_log(self, server):
-        """kill -9, flips a bit a third into the log, and lets the supervisor start the server again."""
+    def damage_log(self, server, trace):
+        """kill -9, flips a bit of the trace's batch, and lets the supervisor start the server again."""
         killed = server.pid()
         os.kill(server.process.pid, signal.SIGSTOP)
         os.kill(killed, signal.SIGKILL)
         until(lambda: server.pid() is None, "the server ends")
-        log = max(pathlib.Path(server.data, "store").glob("*.log"), key=lambda path: path.stat().st_size)
-        flip_bit(log, log.stat().st_size // 3)
+        flip_batch_of(server.data, trace)
         os.kill(server.process.pid, signal.SIGCONT)
         until(server.ready, "the server is back")
 

@@ -9,6 +9,7 @@ import tempfile
 import unittest
 
 from harness import otlp
+from harness.logs import flip_batch_of
 from harness.main import main
 from harness.server import BIN, Server, cli, until
 
@@ -36,17 +37,6 @@ class Store(unittest.TestCase):
                 status, _, _ = otlp.post(server.otlp_http, json.dumps(otlp.request("shop", spans)).encode())
                 self.assertEqual(status, 200)
                 self.traces.append(trace)
-
-    def flip_in_log(self, trace):
-        """One bit of the batch that brought the trace."""
-        for log in (self.data / "store").glob("*.log"):
-            content = bytearray(log.read_bytes())
-            at = content.find(bytes.fromhex(trace))
-            if at >= 0:
-                content[at] ^= 1
-                log.write_bytes(content)
-                return
-        self.fail("the trace is in no log")
 
     def stored(self, server):
         return [trace for trace, found in zip(self.traces, server.traces(self.traces)) if found]
@@ -81,7 +71,7 @@ class Store(unittest.TestCase):
         self.assertIn(f"in use by process {holder.pid}", outcome.stderr)
 
     def test_damage_is_found_and_the_rest_is_salvaged(self):
-        self.flip_in_log(self.traces[10])
+        flip_batch_of(self.data, self.traces[10])
         before = tree(self.data)
         outcome = cli("store", "verify", str(self.data), check=DAMAGED)
         self.assertIn("damaged: logs:", outcome.stdout)

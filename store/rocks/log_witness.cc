@@ -1,8 +1,10 @@
 #include "store/rocks/log_witness.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
+#include "store/rocks/log_prewriter.h"
 #include "store/rocks/sync_overlap.h"
 #include "store/wal/log_files.h"
 #include "store/wal/manifest_size.h"
@@ -24,40 +26,56 @@ std::string name_of(const std::string& path) {
 
 class WitnessedLog : public rocksdb::FSWritableFileOwnerWrapper {
  public:
-  WitnessedLog(std::unique_ptr<rocksdb::FSWritableFile> file, LogWitness& witness, std::string store, uint64_t number,
-               std::shared_ptr<LogWitness::SyncedBytes> synced_bytes)
+  WitnessedLog(std::unique_ptr<rocksdb::FSWritableFile> file, LogWitness& witness, const std::string& path,
+               uint64_t number, std::shared_ptr<LogWitness::SyncedBytes> synced_bytes)
       : FSWritableFileOwnerWrapper(std::move(file)),
         witness_(witness),
-        store_(std::move(store)),
+        store_(directory_of(path)),
         number_(number),
-        synced_bytes_(std::move(synced_bytes)) {}
+        synced_bytes_(std::move(synced_bytes)),
+        prewriter_(*target(), *witness.target(), path, number) {}
+  // The next start removes what stays of the fill.
+  ~WitnessedLog() override { prewriter_.finish(bytes_).PermitUncheckedError(); }
 
   rocksdb::IOStatus Append(const rocksdb::Slice& data, const rocksdb::IOOptions& options,
                            rocksdb::IODebugContext* debug) override {
-    return appended(data.size(), target()->Append(data, options, debug));
+    rocksdb::IOStatus status = prewriter_.before_append(bytes_, data.size());
+    return appended(data.size(), status.ok() ? target()->Append(data, options, debug) : std::move(status));
   }
   rocksdb::IOStatus Append(const rocksdb::Slice& data, const rocksdb::IOOptions& options,
                            const rocksdb::DataVerificationInfo& info, rocksdb::IODebugContext* debug) override {
-    return appended(data.size(), target()->Append(data, options, info, debug));
+    rocksdb::IOStatus status = prewriter_.before_append(bytes_, data.size());
+    return appended(data.size(), status.ok() ? target()->Append(data, options, info, debug) : std::move(status));
   }
   rocksdb::IOStatus Sync(const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug) override {
     const uint64_t bytes = bytes_;
-    rocksdb::IOStatus status = overlap(bytes, options, debug);
+    rocksdb::IOStatus status = prepare_sync(bytes);
+    if (status.ok()) status = overlap(bytes, options, debug);
     return synced(bytes, status.ok() ? target()->Sync(options, debug) : std::move(status));
   }
   rocksdb::IOStatus Fsync(const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug) override {
     const uint64_t bytes = bytes_;
-    return synced(bytes, target()->Fsync(options, debug));
+    rocksdb::IOStatus status = prepare_sync(bytes);
+    return synced(bytes, status.ok() ? target()->Fsync(options, debug) : std::move(status));
+  }
+  rocksdb::IOStatus Close(const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug) override {
+    prewriter_.finish(bytes_).PermitUncheckedError();
+    return target()->Close(options, debug);
   }
 
  private:
+  // A mark never names records that a failed sync may have lost.
+  rocksdb::IOStatus prepare_sync(uint64_t bytes) {
+    return has_failed_sync_ || !ends_with_record_ ? rocksdb::IOStatus::OK() : prewriter_.before_sync(bytes);
+  }
   // Starts the write of the log's pages and runs the thread's work. An error counts as a failed sync, because a later
   // sync may not report it.
   rocksdb::IOStatus overlap(uint64_t bytes, const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug) {
     SyncOverlap* work = SyncOverlap::pending();
     if (work == nullptr) return rocksdb::IOStatus::OK();
     const uint64_t begin = synced_bytes_->load(std::memory_order_relaxed);
-    rocksdb::IOStatus status = target()->RangeSync(begin, bytes - begin, options, debug);
+    const uint64_t end = std::max(bytes, prewriter_.fill_end());
+    rocksdb::IOStatus status = target()->RangeSync(begin, end - begin, options, debug);
     if (status.ok()) work->run();
     return status;
   }
@@ -65,7 +83,11 @@ class WitnessedLog : public rocksdb::FSWritableFileOwnerWrapper {
   // write do not count, so their number is a lower bound.
   rocksdb::IOStatus appended(uint64_t bytes, rocksdb::IOStatus status) {
     ends_with_record_ = status.ok();
-    if (status.ok()) bytes_ += bytes;
+    if (status.ok()) {
+      bytes_ += bytes;
+    } else {
+      prewriter_.stop();
+    }
     return status;
   }
   // After a sync that failed, a later one that succeeds does not make the records before it durable.
@@ -87,6 +109,7 @@ class WitnessedLog : public rocksdb::FSWritableFileOwnerWrapper {
   std::atomic<bool> ends_with_record_{false};
   std::atomic<bool> has_failed_sync_{false};
   std::atomic<bool> is_listed_{false};
+  LogPrewriter prewriter_;
 };
 
 class WitnessedManifest : public rocksdb::FSWritableFileOwnerWrapper {
@@ -123,7 +146,7 @@ rocksdb::IOStatus LogWitness::NewWritableFile(const std::string& path, const roc
   }
   if (!status.ok() || !log) return status;
   auto synced_bytes = std::make_shared<SyncedBytes>(0);
-  *file = std::make_unique<WitnessedLog>(std::move(*file), *this, directory_of(path), *log, synced_bytes);
+  *file = std::make_unique<WitnessedLog>(std::move(*file), *this, path, *log, synced_bytes);
   std::lock_guard lock(mutex_);
   synced_bytes_[*log] = std::move(synced_bytes);
   return status;

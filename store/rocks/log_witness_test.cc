@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/testing/temp_directory.h"
+#include "store/rocks/log_prewriter.h"
 #include "store/rocks/sync_overlap.h"
 #include "store/testing/damage.h"
 #include "store/testing/fault_file_system.h"
@@ -137,12 +138,18 @@ TEST_F(LogWitnessTest, WorkOfTheThreadIsDoneOnce) {
 
 TEST_F(LogWitnessTest, WritesOutWhatIsNotSynced) {
   const auto log = create("000004.log");
-  for (uint64_t records = 0; records < 3; ++records) {
+  for (uint64_t records = 0; records < LogPrewriter::kSmallWritesBefore; ++records) {
     EXPECT_TRUE(append(*log));
     const SyncOverlap overlap([] {});
     EXPECT_TRUE(sync(*log));
     EXPECT_EQ(disk_->last_range_sync(), std::pair(records * kRecordBytes, kRecordBytes));
   }
+  EXPECT_TRUE(append(*log));
+  const SyncOverlap overlap([] {});
+  EXPECT_TRUE(sync(*log));
+  const auto [begin, bytes] = disk_->last_range_sync();
+  EXPECT_EQ(begin, LogPrewriter::kSmallWritesBefore * kRecordBytes);
+  EXPECT_EQ(begin + bytes, std::filesystem::file_size(directory_ / "000004.log")) << "also what the log is filled with";
 }
 
 // The disk refused the pages, and forgot them. A sync would find nothing to write, and succeed.

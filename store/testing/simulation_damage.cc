@@ -8,6 +8,7 @@
 #include "store/rocks/counters.h"
 #include "store/testing/simulation.h"
 #include "store/wal/log_files.h"
+#include "store/wal/log_scan.h"
 #include "store/wal/synced_logs.h"
 
 namespace fathom::store::testing {
@@ -53,6 +54,15 @@ struct Place {
   size_t at = 0;
 };
 
+// Of a log mostly its records, because it may be filled behind them.
+size_t bytes_to_damage(const std::filesystem::path& path, std::mt19937_64& random) {
+  const size_t size = std::filesystem::file_size(path);
+  if (path.extension() != ".log" || random() % 8 == 0) return size;
+  LogVisitor ignore;
+  const Result<LogSummary> log = scan_log(*rocksdb::Env::Default(), path, ignore);
+  return log && log->end > 0 ? log->end : size;
+}
+
 // Mostly the newest log or the end of a manifest, because most bytes are in sorted files.
 Place choose_place(const std::vector<std::filesystem::path>& files, std::mt19937_64& random) {
   const uint64_t kind = random() % 8;
@@ -61,7 +71,7 @@ Place choose_place(const std::vector<std::filesystem::path>& files, std::mt19937
   for (const std::filesystem::path& other : files) {
     if (other.filename().string().find(wanted) != std::string::npos) path = other;
   }
-  const size_t size = std::filesystem::file_size(path);
+  const size_t size = bytes_to_damage(path, random);
   return {path, kind == 4 ? size - 1 - random() % std::min<size_t>(size, 100) : random() % size};
 }
 

@@ -113,7 +113,7 @@ Result<std::vector<LogLoss>> StoreSource::loss_of_missing(const LogState& log, u
   Result<std::optional<StagedBatch>> later =
       first_batch_after(*rocksdb::Env::Default(), log_places(path_), log.name, stage);
   if (!later) return later.error();
-  return std::vector<LogLoss>{{.range = {0, log.summary.bytes}, .before = std::nullopt, .after = *later}};
+  return std::vector<LogLoss>{{.range = {0, log.summary.end}, .before = std::nullopt, .after = *later}};
 }
 
 Result<std::string> StoreSource::temporary_path(const std::string& name) {

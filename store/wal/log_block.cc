@@ -59,12 +59,12 @@ LogBlock::Part LogBlock::next() {
     return Part::kFragment;
   }
   at_ = find_next(offset_);
-  return at_ == bytes_.size() && is_incomplete(offset_) ? Part::kIncomplete : Part::kDamage;
+  return at_ >= data_end_ && is_incomplete(offset_) ? Part::kIncomplete : Part::kDamage;
 }
 
 // A full block may end with zeros, fewer than a header has.
 bool LogBlock::ends_at(size_t at) const {
-  return left(at) == 0 || (bytes_.size() == kLogBlockBytes && left(at) < kFragmentHeaderBytes);
+  return at >= data_end_ || (bytes_.size() == kLogBlockBytes && left(at) < kFragmentHeaderBytes);
 }
 
 std::optional<Fragment> LogBlock::read(size_t at) const {
@@ -103,7 +103,7 @@ size_t LogBlock::end_of(const Fragment& fragment) const {
   return static_cast<size_t>(fragment.payload.data() - bytes_.data()) + fragment.payload.size();
 }
 
-// Returns the offset of the next intact fragment, or the end of the block.
+// Returns the offset of the next intact fragment, or the end of the data.
 size_t LogBlock::find_next(size_t at) const {
   if (left(at) >= kFragmentHeaderBytes) {
     const size_t end = at + kFragmentHeaderBytes + header_of(bytes_.substr(at)).length;
@@ -115,7 +115,7 @@ size_t LogBlock::find_next(size_t at) const {
 // The first offset from which one intact fragment follows another up to the end of the block. What looks like fragments
 // inside a payload does not end where the payload does. An incomplete last fragment proves nothing.
 size_t LogBlock::first_of_chain(size_t from) const {
-  size_t first = bytes_.size();
+  size_t first = data_end_;
   std::vector<bool> leads_to_end(bytes_.size() + 1);
   for (size_t at = bytes_.size(); at >= from; --at) {
     std::optional<Fragment> fragment = read(at);

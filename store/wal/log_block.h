@@ -8,6 +8,7 @@
 // only where its header does not say where it ends, and what is found must lead to the end of the block.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -41,8 +42,9 @@ class LogBlock {
     kEnd,
   };
 
-  // `last`: the log ends with this block.
-  LogBlock(std::string_view bytes, bool last) : bytes_(bytes), last_(last) {}
+  // `last`: the log ends with this block. No fragment begins behind `data_bytes`; the last one may end there.
+  LogBlock(std::string_view bytes, bool last, uint64_t data_bytes = kLogBlockBytes)
+      : bytes_(bytes), data_end_(std::min<uint64_t>(bytes.size(), data_bytes)), last_(last) {}
 
   Part next();
   // The part that next() returned: its position in the block and, for kFragment, the fragment.
@@ -62,6 +64,7 @@ class LogBlock {
   bool is_incomplete(size_t at) const;
 
   const std::string_view bytes_;
+  const size_t data_end_;
   const bool last_;
   size_t at_ = 0;
   size_t offset_ = 0;

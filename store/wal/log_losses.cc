@@ -94,8 +94,8 @@ Result<std::vector<LogLoss>> losses_of(rocksdb::Env& env, const std::string& pat
   const RecordNumbers doubtful = with_repeated(*sequences, misplaced_in(*sequences, range));
   Result<LogSummary> found = scan_log(env, path, finder, doubtful);
   if (!found) return found.error();
-  const uint64_t intact_end = end.may_be_incomplete ? found->bytes : found->incomplete_from.value_or(found->bytes);
-  const LogRange rest{intact_end, found->bytes + end.missing_bytes - intact_end};
+  const uint64_t intact_end = end.may_be_incomplete ? found->end : found->intact_end();
+  const LogRange rest{intact_end, found->end + end.missing_bytes - intact_end};
   if (Result<> added = rest.bytes > 0 ? finder.on_damage(rest) : Result<>(); !added) return added.error();
   return finder.take();
 }

@@ -99,11 +99,17 @@ Result<> replace_by_cut_copy(rocksdb::Env& env, const LogPlaces& places, const L
   return copied ? replace(env, places, log.name, copy) : copied.error();
 }
 
+// Behind its intact records, also what it was filled with.
+Result<> cut_log(rocksdb::Env& env, const LogPlaces& places, const LogState& log) {
+  const std::string path = places.store + "/" + log.name;
+  return has_other_name(env, path) ? replace_by_cut_copy(env, places, log)
+                                   : truncate_log(env, path, log.summary.intact_end());
+}
+
 Result<> cut_incomplete(rocksdb::Env& env, const LogPlaces& places, const LogState& log) {
   const std::string path = places.store + "/" + log.name;
-  const uint64_t end = *log.summary.incomplete_from, bytes = log.summary.bytes - end;
-  Result<> cut = has_other_name(env, path) ? replace_by_cut_copy(env, places, log) : truncate_log(env, path, end);
-  if (!cut) return cut;
+  const uint64_t bytes = log.summary.end - log.summary.intact_end();
+  if (Result<> cut = cut_log(env, places, log); !cut) return cut;
   cut_log_bytes().add(bytes);
   log_warning("the log " + path + " ended within a record, whose write a crash interrupted; its " +
               plural(bytes, "byte") + (bytes == 1 ? " was" : " were") + " cut off");
@@ -150,14 +156,15 @@ bool is_to_be_copied(const LogState& log) {
 
 Result<> repair_log(rocksdb::Env& env, const LogPlaces& places, const LogState& log) {
   const std::string path = places.store + "/" + log.name;
-  if (log.is_missing) return log.summary.incomplete_from ? truncate_log(env, path, 0) : Result<>();
+  const bool has_rest = log.summary.incomplete_from || log.summary.is_filled();
+  if (log.is_missing) return has_rest ? truncate_log(env, path, 0) : Result<>();
   const bool is_incomplete = log.summary.incomplete_from && !log.is_cut_short;
   const bool needs_copy = is_to_be_copied(log);
   // An interrupted start may have set it aside, with its end.
   if (is_incomplete && !(needs_copy && has_other_name(env, path))) {
     if (Result<> cut = cut_incomplete(env, places, log); !cut) return cut;
   }
-  if (!needs_copy) return {};
+  if (!needs_copy) return log.summary.is_filled() && !is_incomplete ? cut_log(env, places, log) : Result<>();
   if (Result<> replaced = replace_by_intact_copy(env, places, log); !replaced) return replaced;
   log_error("the log " + path + " " + describe_damage(log) + "; it was moved to " + places.damaged +
             " and replaced by a copy of its " + plural(log.summary.records, "intact record") +

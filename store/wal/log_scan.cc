@@ -1,11 +1,14 @@
 #include "store/wal/log_scan.h"
 
 #include <algorithm>
-#include <cstring>
+#include <filesystem>
 #include <memory>
 #include <utility>
 
 #include "store/wal/log_block.h"
+#include "store/wal/log_files.h"
+#include "store/wal/log_tail.h"
+#include "store/wal/sector_reader.h"
 
 namespace fathom::store {
 
@@ -14,24 +17,41 @@ namespace {
 // Assembles records from fragments.
 class LogScan {
  public:
-  LogScan(LogVisitor& visitor, const RecordNumbers& left_out) : visitor_(visitor), left_out_(left_out) {}
+  LogScan(LogVisitor& visitor, const RecordNumbers& left_out, LogTail tail)
+      : visitor_(visitor), left_out_(left_out), tail_(std::move(tail)) {}
 
   Result<> add(std::string_view block, uint64_t offset, bool last) {
     summary_.bytes = offset + block.size();
-    LogBlock parts(block, last);
-    for (LogBlock::Part part = parts.next(); part != LogBlock::Part::kEnd; part = parts.next()) {
-      if (Result<> added = add(part, {offset + parts.offset(), parts.size()}, parts.fragment()); !added) return added;
+    if (has_ended_) return {};
+    const uint64_t data_bytes = tail_.fill_begin - std::min(tail_.fill_begin, offset);
+    LogBlock parts(block, last, data_bytes);
+    for (LogBlock::Part part = parts.next(); part != LogBlock::Part::kEnd && !has_ended_; part = parts.next()) {
+      const LogRange range{offset + parts.offset(), parts.size()};
+      summary_.end = range.end();
+      if (Result<> added = add(synced(part, range.offset), range, parts.fragment()); !added) return added;
     }
+    has_ended_ |= data_bytes < block.size();
+    if (!has_ended_) summary_.end = summary_.bytes;
     return {};
   }
 
   Result<LogSummary> finish() {
     if (Result<> reported = report_damage(); !reported) return reported.error();
     if (begun_) summary_.incomplete_from = begun_->offset;
+    summary_.marked_end = tail_.marked_end(summary_.intact_end()).value_or(0);
     return summary_;
   }
 
  private:
+  // In a log that is filled ahead, a mark tells the interrupted write of a record from damage.
+  LogBlock::Part synced(LogBlock::Part part, uint64_t offset) {
+    const std::optional<uint64_t> marked_end = tail_.marked_end(offset);
+    if (part == LogBlock::Part::kFragment || !marked_end) return part;
+    // Nothing behind it was synced either.
+    has_ended_ = offset >= *marked_end;
+    return has_ended_ ? LogBlock::Part::kIncomplete : LogBlock::Part::kDamage;
+  }
+
   Result<> add(LogBlock::Part part, const LogRange& range, const Fragment& fragment) {
     if (part == LogBlock::Part::kFragment) return add(fragment, range);
     if (part == LogBlock::Part::kDamage) return add_damage(range);
@@ -94,71 +114,20 @@ class LogScan {
 
   LogVisitor& visitor_;
   const RecordNumbers& left_out_;
-  size_t found_ = 0;  // intact records
+  const LogTail tail_;
+  bool has_ended_ = false;  // the rest of the file is not read
+  size_t found_ = 0;        // intact records
   LogSummary summary_;
   std::optional<LogRange> begun_;   // the record being assembled
   std::optional<LogRange> damage_;  // not reported yet: no intact record followed it
   std::string record_;
 };
 
-Error read_error(const std::string& path, const rocksdb::Status& status) {
-  return unavailable("cannot read " + path + ": " + status.ToString());
+// A file that is no log has no tail. `path` may be that of a log that was set aside.
+LogTail tail_of(SectorReader& file, const std::string& path) {
+  const std::optional<LogFile> log = log_file(std::filesystem::path(path).filename().string());
+  return log ? read_tail(file, log->number) : LogTail();
 }
-
-// Reads a file whose disk may have bad sectors: they read as zeros, which no checksum fits.
-class SectorReader {
- public:
-  static Result<std::unique_ptr<SectorReader>> open(rocksdb::Env& env, const std::string& path) {
-    std::unique_ptr<SectorReader> reader(new SectorReader(path));
-    rocksdb::Status status = env.GetFileSize(path, &reader->size_);
-    if (status.ok()) status = env.NewRandomAccessFile(path, &reader->file_, rocksdb::EnvOptions());
-    if (!status.ok()) return read_error(path, status);
-    return reader;
-  }
-
-  // At most a block; empty at the end of the file.
-  std::string block_at(uint64_t offset) {
-    std::string block(std::min<uint64_t>(kLogBlockBytes, size_ - std::min(size_, offset)), '\0');
-    if (read(offset, block.data(), block.size()).ok()) return block;
-    for (size_t at = 0; at < block.size(); at += kSectorBytes) {
-      rocksdb::Status status = read(offset + at, block.data() + at, std::min(kSectorBytes, block.size() - at));
-      if (!status.ok()) fault_ = status;
-    }
-    return block;
-  }
-
-  // If nothing at all can be read, the disk itself has failed, and may be readable later.
-  Result<> check() const { return read_bytes_ > 0 || fault_.ok() ? Result<>() : Result<>(read_error(path_, fault_)); }
-
- private:
-  static constexpr size_t kSectorBytes = 512;
-
-  explicit SectorReader(std::string path) : path_(std::move(path)) {}
-
-  // Repeats short reads, which do not mean the end of the file. What fails is zeros.
-  rocksdb::Status read(uint64_t offset, char* to, size_t bytes) {
-    size_t size = 0;
-    while (size < bytes) {
-      rocksdb::Slice piece;
-      rocksdb::Status status = file_->Read(offset + size, bytes - size, &piece, to + size);
-      if (status.ok() && piece.empty()) status = rocksdb::Status::IOError("the file became shorter");
-      if (!status.ok()) {
-        std::memset(to, 0, bytes);
-        return status;
-      }
-      if (piece.data() != to + size) std::memcpy(to + size, piece.data(), piece.size());
-      size += piece.size();
-    }
-    read_bytes_ += bytes;
-    return rocksdb::Status::OK();
-  }
-
-  const std::string path_;
-  std::unique_ptr<rocksdb::RandomAccessFile> file_;
-  uint64_t size_ = 0;
-  uint64_t read_bytes_ = 0;
-  rocksdb::Status fault_;
-};
 
 }  // namespace
 
@@ -166,7 +135,7 @@ Result<LogSummary> scan_log(rocksdb::Env& env, const std::string& path, LogVisit
                             const RecordNumbers& left_out) {
   Result<std::unique_ptr<SectorReader>> reader = SectorReader::open(env, path);
   if (!reader) return reader.error();
-  LogScan scan(visitor, left_out);
+  LogScan scan(visitor, left_out, tail_of(**reader, path));
   std::string block = (*reader)->block_at(0);
   for (uint64_t offset = 0; !block.empty(); offset += kLogBlockBytes) {
     // A block is the last one if no block follows it.

@@ -4,7 +4,8 @@
 // serialized WriteBatch. One damaged fragment makes its record unreadable.
 // A log that ends within a record is incomplete: the write of that record had not returned, so it was never
 // acknowledged. Everything else that cannot be read is damage, including zeros at the end: nothing proves that they
-// were never overwritten.
+// were never overwritten. Behind the records of a log that is filled ahead (log_mark.h), fill bytes and marks are no
+// damage, and what cannot be read behind the marked end is incomplete.
 // What the disk cannot read is damage, unless nothing of the file can be read. So is an intact record that the caller
 // leaves out (record_order.h).
 // Thread safety: none needed. Errors: a file that cannot be read at all; damage is a result.
@@ -39,12 +40,16 @@ class LogVisitor {
 
 struct LogSummary {
   uint64_t bytes = 0;    // of the file
+  uint64_t end = 0;      // of its records, damage and incomplete record; fill bytes and marks follow
   uint64_t records = 0;  // without those left out
   uint64_t damages = 0;
   bool corrected = false;                   // a header had a wrong bit; its record is complete
   std::optional<uint64_t> incomplete_from;  // offset of an incomplete last record
+  uint64_t marked_end = 0;                  // at least so much was synced, by the log's own mark; 0: it has none
+  uint64_t intact_end() const { return incomplete_from.value_or(end); }
+  bool is_filled() const { return end < bytes; }
   // True if RocksDB can read the whole log in its strictest mode.
-  bool is_whole() const { return damages == 0 && !corrected && !incomplete_from; }
+  bool is_whole() const { return damages == 0 && !corrected && !incomplete_from && !is_filled(); }
 };
 
 Result<LogSummary> scan_log(rocksdb::Env& env, const std::string& path, LogVisitor& visitor,

@@ -78,14 +78,16 @@ void find_cut_short(std::vector<LogState>& logs) {
   }
 }
 
+// The log itself may have a later mark than the list.
 void compare_with_list(const SyncedLogs& synced, LogState& log) {
   const std::optional<uint64_t> number = log_number(log.name);
-  if (!number || !synced.has(*number)) return;
-  log.is_missing = log.summary.records == 0 && !log.is_damaged();
-  const uint64_t synced_bytes = synced.synced_bytes(*number), bytes = log.summary.bytes;
-  if (log.is_missing || log.summary.incomplete_from.value_or(bytes) >= synced_bytes) return;
+  const bool is_listed = number && synced.has(*number);
+  log.is_missing = is_listed && log.summary.records == 0 && !log.is_damaged();
+  const uint64_t listed_bytes = is_listed ? synced.synced_bytes(*number) : 0;
+  const uint64_t synced_bytes = std::max(listed_bytes, log.summary.marked_end);
+  if (log.is_missing || log.summary.intact_end() >= synced_bytes) return;
   log.is_cut_short = true;
-  log.missing_bytes = synced_bytes - std::min(synced_bytes, bytes);
+  log.missing_bytes = synced_bytes - std::min(synced_bytes, log.summary.end);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // LogState: what a scan finds in one of RocksDB's logs, compared with the other logs and with the list of synced logs.
 //
 // Purpose: a log before others that have records cannot end within a record: it was synced before they were written.
-// No log can end before the bytes that the list says were synced.
+// No log can end before the bytes that the list or its own mark (log_mark.h) says were synced.
 // A record that another log has too, or that is older than those before it, is in the wrong place (record_order.h).
 // Thread safety: none needed, plain values. Errors: failed reads.
 #pragma once
