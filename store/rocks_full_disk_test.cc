@@ -97,6 +97,19 @@ TEST_F(RocksFullDisk, AStoreThatIsClosedWhileFullKeepsAllThatWasAcknowledged) {
   check_again_and_reopened(1, next);
 }
 
+// What is unsealed when the disk becomes nearly full must be sealed in the reserve.
+TEST_F(RocksFullDisk, ASmallReserveLimitsSegments) {
+  constexpr uint64_t kSegmentLimit = 1 << 20, kBytes = 10'000;
+  rig_.options().reserve_disk_bytes = 4 * kSegmentLimit;
+  start(100'000);
+  const std::string bulk(kBytes, 'x');
+  for (uint64_t trace = 1; trace <= kSegmentLimit / kBytes + 1; ++trace) {
+    const BatchPtr batch = make_batch({test_span(trace, 1, 0, 10).with({"bulk", bulk})});
+    ASSERT_EQ(append_once(rig_.store(), batch).outcome, AppendOutcome::kDurable);
+  }
+  EXPECT_TRUE(eventually([&] { return rig_.store().stats().segments == 1; }));
+}
+
 // From no byte at all to nearly enough, so that sealing fails at each of its steps. Nobody writes meanwhile.
 TEST_F(RocksFullDisk, SealingIsRepeatedUntilThereIsRoom) {
   start(1000);

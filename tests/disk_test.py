@@ -1,6 +1,6 @@
 """A full disk: writes are refused as retryable, queries go on, and when there is room again, so does everything.
 
-The data directory lies on a tmpfs of 128 MiB in a mount namespace of the test's own (unshare -rm).
+The data directory lies on a tmpfs of 128 MiB in a mount namespace of the test's own (unshare -rm), and in one test on a smaller one.
 """
 
 import contextlib
@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 from harness import otlp
@@ -23,6 +24,7 @@ from harness.server import PATIENCE_S, Server, until
 
 INSIDE = "FATHOM_TEST_SMALL_DISK"
 FILLER_BYTES = 92 << 20
+REJECTED_S = 5  # a disk on which every write was rejected for so long stays full
 TO_BE_STARTED_AGAIN = 5  # the exit status after a fault that may pass
 
 
@@ -133,11 +135,49 @@ class FullDisk(unittest.TestCase):
             until(lambda: self.send(server)[0] == 200, "a write after there was room again", 60)
             self.verify(server, stored)
 
+    def fill_for_good(self, server):
+        """Writes until every write was rejected for a while, whatever space sealing has freed; what was acknowledged."""
+        stored, rejected_since = [], None
+        end = time.monotonic() + PATIENCE_S
+        while rejected_since is None or time.monotonic() - rejected_since < REJECTED_S:
+            self.assertLess(time.monotonic(), end, "the disk never became full")
+            status, _, trace = self.send(server)
+            self.assertIn(status, (200, 503))
+            if status == 200:
+                stored.append(trace)
+                rejected_since = None
+            elif rejected_since is None:
+                rejected_since = time.monotonic()
+        return stored
+
+    def assert_rocksdb_had_space(self, server):
+        """Neither the server's log nor RocksDB's own reports that RocksDB was short of space. Sealing may be; it is repeated."""
+        logs = pathlib.Path(server.data, "store").glob("LOG*")
+        for text in (server.log_text(), *(log.read_text(errors="replace") for log in logs)):
+            lines = [line for line in text.splitlines() if "sealing failed, trying again" not in line]
+            self.assertNotRegex("\n".join(lines), "(?i)no space left|failed under RocksDB|has stopped RocksDB")
+
+    def test_a_disk_that_only_the_server_fills(self):
+        self.filler.unlink()
+        with Server(self.disk / "data") as server:
+            pid = server.pid()
+            stored = self.fill_for_good(server)
+            print(f"full after {len(stored)} requests", flush=True)
+            self.assertRegex(server.log_text(), r"is nearly full \(\d+ MiB free, of which --reserve-disk keeps 16\)")
+            until(lambda: not server.ready(), "/readyz says that nothing can be written")
+            self.verify(server, stored)
+            self.assertEqual(server.pid(), pid, "the server was restarted on the way")
+            self.assertEqual(server.stop(), 0)
+            self.assert_rocksdb_had_space(server)
+            server.start()
+            self.verify(server, stored)
+            self.assert_rocksdb_had_space(server)
+
 
 class KeepLess(FullDisk):
     """The documented fix if no file can be deleted: keep less, while the server runs or from its next start on."""
 
-    test_full_and_room_again = test_a_start_on_a_full_disk = None  # of the other class
+    test_full_and_room_again = test_a_start_on_a_full_disk = test_a_disk_that_only_the_server_fills = None  # of the other class
     MUCH = {"retention-size": "48MiB"}
     SMALLER, YOUNGER = {"retention-size": "16MiB"}, {"retention-age": "10s"}
 

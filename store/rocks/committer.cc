@@ -357,7 +357,7 @@ rocksdb::Status Committer::write_log(rocksdb::WriteBatch& batch, std::span<const
 
 // Measures the disk for the next group, and looks up older parts of the batch's traces.
 void Committer::prepare(const Batch& batch) {
-  measured_ = DiskMeasure{measure_disk(engine_), wake_.now_nano()};
+  measured_ = DiskMeasure{measure(), wake_.now_nano()};
   look_up_traces(batch);
 }
 
@@ -397,6 +397,13 @@ uint64_t Committer::bytes_of(const std::vector<Pending>& group) {
   return bytes;
 }
 
+// Remembers the reserve, so that segment_limit() needs no system call for each batch.
+std::optional<DiskSpace> Committer::measure() {
+  std::optional<DiskSpace> space = measure_disk(engine_);
+  if (space) reserve_bytes_ = space->reserve_bytes;
+  return space;
+}
+
 // What a group takes in the log, and again when the log's rows are flushed, must be free beyond the reserve.
 bool Committer::room_on_disk(const std::vector<Pending>& group) {
   const uint64_t needed_bytes = 2 * bytes_of(group);
@@ -405,7 +412,7 @@ bool Committer::room_on_disk(const std::vector<Pending>& group) {
   std::optional<DiskMeasure> last = std::exchange(measured_, std::nullopt);
   const bool is_valid = last && wake_.now_nano() - last->taken_nano < kMeasureValidNano;
   if (is_valid && last->has_room_for(needed_bytes + kMeasureMarginBytes)) return true;
-  std::optional<DiskSpace> space = measure_disk(engine_);
+  std::optional<DiskSpace> space = measure();
   if (!space || space->has_room_for(needed_bytes)) return true;
   refuse_writes(engine_, *space);
   return false;
@@ -435,11 +442,14 @@ uint64_t Committer::partition_limit() const {
   return engine_.options.retention_bytes == 0 ? most : std::min(most, engine_.options.retention_bytes / 2);
 }
 
-// Unsealed batches cannot be dropped, and the log has them uncompressed. They must be a small part of a small limit.
+// Unsealed batches cannot be dropped, and the log has them uncompressed. They must be a small part of a small limit. On
+// a nearly full disk they are sealed in the reserve.
 uint64_t Committer::segment_limit() const {
   constexpr uint64_t kLeast = 1 << 20;
   uint64_t most = engine_.options.segment_bytes, limit = engine_.options.retention_bytes;
-  return limit == 0 ? most : std::min(most, std::max(kLeast, limit / 16));
+  if (limit != 0) most = std::min(most, std::max(kLeast, limit / 16));
+  if (reserve_bytes_ != 0) most = std::min(most, std::max(kLeast, reserve_bytes_ / 4));
+  return most;
 }
 
 // Freezes the newest generation and begins another, in a new partition when the hour or the partition's size asks for

@@ -104,6 +104,7 @@ class Committer {
   void run_task(std::unique_lock<std::mutex>& lock);
   void revise_now(size_t dropped, const std::function<void(View&)>& change);
   void mark_used(const Generation& generation);
+  std::optional<DiskSpace> measure();
   bool room_on_disk(const std::vector<Pending>& group);
   bool room_in_memory();
   bool hot_is_full() const;
@@ -124,6 +125,7 @@ class Committer {
   std::unique_ptr<SealedReader> older_;  // for the group under way
   OlderTraces older_traces_;             // of the batch under way: its traces that are new in hot_
   std::optional<DiskMeasure> measured_;
+  uint64_t reserve_bytes_ = 0;  // of the last measure of the disk; 0: none
 
   std::mutex mutex_;
   bool is_thread_idle_ = false;      // it waits for work

@@ -20,6 +20,7 @@
 #include "store/rocks/keys.h"
 #include "store/rocks/upgrade_backup.h"
 #include "store/rocks/upgrade_keeper.h"
+#include "store/wal/log_files.h"
 #include "store/wal/manifest_repair.h"
 #include "store/wal/repair_advice.h"
 
@@ -181,6 +182,7 @@ Result<std::unique_ptr<Database>> Database::open(const RocksOptions& options,
   whole.env = database->env_.get();
   Result<DirectoryFormat> format = prepare_directory(*whole.env, options);
   if (!format) return format.error();
+  whole.max_total_wal_size = database->log_limit_ = log_limit(*whole.env, options);
   for (size_t i = 0; i < kFamilies; ++i) database->options_[i] = rocksdb::Options(whole, all.families[i].options);
   Handles handles;
   rocksdb::DB* db = nullptr;
@@ -320,16 +322,7 @@ void Database::limit_log(uint64_t bytes) {
 }
 
 void Database::measure_log() {
-  rocksdb::Env* env = db_->GetEnv();
-  std::vector<std::string> files;
-  if (!env->GetChildren(db_->GetName(), &files).ok()) return;
-  uint64_t total = 0;
-  for (const std::string& file : files) {
-    uint64_t bytes = 0;
-    // One that is gone meanwhile takes nothing.
-    if (file.ends_with(".log") && env->GetFileSize(db_->GetName() + "/" + file, &bytes).ok()) total += bytes;
-  }
-  log_bytes_.store(total, std::memory_order_relaxed);
+  log_bytes_.store(bytes_of_logs(*db_->GetEnv(), db_->GetName()), std::memory_order_relaxed);
 }
 
 rocksdb::Status Database::compact(Family family) {

@@ -87,7 +87,7 @@ class Database {
   // Writes how much of the logs is synced, so that a start notices if a disk loses a part of that.
   void note_synced_logs();
   // Beyond this size of the logs, RocksDB flushes the families with the oldest rows at the next write. Only with room
-  // on the disk: a flush without room stops RocksDB. An open has the greatest limit.
+  // on the disk: a flush without room stops RocksDB. An open begins with log_limit() (disk_space.h).
   void limit_log(uint64_t bytes);
   // Takes what is deleted out of a family's files; returns when it is done, or stop_compacting() was called.
   rocksdb::Status compact(Family family);

@@ -226,9 +226,14 @@ rocksdb::Options family_options(Family which, const RocksOptions& options, const
 
 }  // namespace
 
-uint64_t most_log_bytes(uint64_t retention_bytes) {
-  constexpr uint64_t kLeast = 2 << 20;
-  return retention_bytes == 0 ? kMostLogBytes : std::clamp(retention_bytes / 8, kLeast, kMostLogBytes);
+// RocksDB begins a log and flushes several families each time that the limit is reached, so it has a lower bound. A
+// flush writes at most what the write buffers hold. A reserve of kLargeReserve has space for that.
+uint64_t most_log_bytes(uint64_t retention_bytes, uint64_t reserve_bytes) {
+  constexpr uint64_t kLeast = 2 << 20, kLargeReserve = 128 << 20;
+  uint64_t most = kMostLogBytes;
+  if (retention_bytes != 0) most = std::min(most, retention_bytes / 8);
+  if (reserve_bytes != 0 && reserve_bytes < kLargeReserve) most = std::min(most, reserve_bytes / 8);
+  return std::max(most, kLeast);
 }
 
 DatabaseOptions database_options(const RocksOptions& options, const std::shared_ptr<const LivePartitions>& live) {

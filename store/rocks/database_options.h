@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -25,8 +26,11 @@ struct DatabaseOptions {
 
 DatabaseOptions database_options(const RocksOptions& options, const std::shared_ptr<const LivePartitions>& live);
 
-// How large the logs may be: a limit of size holds for them, too, and they leave most of it to sealed spans.
-uint64_t most_log_bytes(uint64_t retention_bytes);
+// No limit for the logs. RocksDB would read 0 as a multiple of its memory.
+inline constexpr uint64_t kUnlimitedLogBytes = UINT64_MAX;
+// How large the logs may be. A limit of size holds for them, too, and they leave most of it to sealed spans. On a small
+// disk, the logs and a flush of their rows need a small part of the reserve only. 0: no limit of size, no reserve.
+uint64_t most_log_bytes(uint64_t retention_bytes, uint64_t reserve_bytes);
 
 // Faults of the disk that RocksDB met.
 struct DatabaseFaults {

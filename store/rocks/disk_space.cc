@@ -6,6 +6,8 @@
 
 #include "base/log.h"
 #include "base/metrics.h"
+#include "store/rocks/database_options.h"
+#include "store/wal/log_files.h"
 
 namespace fathom::store {
 
@@ -34,6 +36,12 @@ std::optional<DiskSpace> measure_disk(rocksdb::Env& env, const std::string& path
   // A small disk reserves a part of itself.
   space.reserve_bytes = std::min<uint64_t>(reserve_bytes, uint64_t{disk.f_blocks} * disk.f_frsize / 8);
   return space;
+}
+
+uint64_t log_limit(rocksdb::Env& env, const RocksOptions& options) {
+  const std::optional<DiskSpace> space = measure_disk(env, options.path, options.reserve_disk_bytes);
+  if (space && !space->has_room_for(bytes_of_logs(env, options.path + "/store"))) return kUnlimitedLogBytes;
+  return most_log_bytes(options.retention_bytes, space ? space->reserve_bytes : 0);
 }
 
 }  // namespace fathom::store

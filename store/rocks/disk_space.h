@@ -27,5 +27,9 @@ void refuse_writes(Engine& engine, const DiskSpace& space);
 // Nothing when the file system does not say.
 std::optional<DiskSpace> measure_disk(Engine& engine);
 std::optional<DiskSpace> measure_disk(rocksdb::Env& env, const std::string& path, uint64_t reserve_bytes);
+// How large the logs may be on this disk. While it has no room for the rows of the present logs besides the reserve:
+// kUnlimitedLogBytes, because RocksDB would write the rows of larger logs to files, into the space that retention
+// needs.
+uint64_t log_limit(rocksdb::Env& env, const RocksOptions& options);
 
 }  // namespace fathom::store

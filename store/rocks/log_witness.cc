@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "store/rocks/log_prewriter.h"
+#include "store/rocks/log_space.h"
 #include "store/rocks/sync_overlap.h"
 #include "store/wal/log_files.h"
 #include "store/wal/manifest_size.h"
@@ -61,6 +62,11 @@ class WitnessedLog : public rocksdb::FSWritableFileOwnerWrapper {
   rocksdb::IOStatus Close(const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug) override {
     prewriter_.finish(bytes_).PermitUncheckedError();
     return target()->Close(options, debug);
+  }
+
+  // With 0, RocksDB allocates nothing ahead.
+  void SetPreallocationBlockSize(size_t size) override {
+    target()->SetPreallocationBlockSize(has_room_to_allocate(*witness_.target(), store_, size) ? size : 0);
   }
 
  private:

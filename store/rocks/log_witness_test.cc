@@ -68,6 +68,17 @@ TEST_F(LogWitnessTest, CostsABatchNothing) {
   EXPECT_EQ(disk_->directory_syncs(), directories);
 }
 
+TEST_F(LogWitnessTest, AllocatesAtMostAnEighthOfTheFreeSpaceAhead) {
+  const auto log = create("000004.log");
+  size_t block_bytes = 0, last_block = 0;
+  disk_->set_free_bytes(8000);
+  for (const auto& [wanted, allocated] : {std::pair<size_t, size_t>{1000, 1000}, {1001, 0}}) {
+    log->SetPreallocationBlockSize(wanted);
+    log->GetPreallocationStatus(&block_bytes, &last_block);
+    EXPECT_EQ(block_bytes, allocated);
+  }
+}
+
 // Its name, before the list has it; then the list.
 TEST_F(LogWitnessTest, SyncsTheDirectoryTwiceForALog) {
   const uint64_t directories = disk_->directory_syncs();

@@ -217,6 +217,7 @@ bool Maintenance::make_recovered_durable() {
 
 void Maintenance::apply_retention() {
   const RocksOptions& options = engine_.options;
+  limit_log();
   if (options.retention_age_nano != 0) {
     note(drop_before(engine_.clock->cutoff(options.retention_age_nano)));
   }
@@ -227,7 +228,14 @@ void Maintenance::apply_retention() {
     note(retention_.complete(committer_));
   }
   if (leftovers_.exchange(false) && !reclaim()) leftovers_ = true;
-  if (engine_.writable.load()) engine_.database->limit_log(most_log_bytes(options.retention_bytes));
+}
+
+// The limit changes with the retention, and after a start on a nearly full disk. Without room it stays: each change
+// writes a file of RocksDB's options, and a lower limit makes RocksDB flush.
+void Maintenance::limit_log() {
+  if (!engine_.writable.load()) return;
+  const uint64_t bytes = log_limit(*engine_.database->db().GetEnv(), engine_.options);
+  if (bytes != kUnlimitedLogBytes) engine_.database->limit_log(bytes);
 }
 
 void Maintenance::keep_to_size() {

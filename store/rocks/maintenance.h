@@ -44,6 +44,7 @@ class Maintenance {
   bool resume();
   bool make_recovered_durable();
   void apply_retention();
+  void limit_log();
   void forget_operations();
   uint32_t beyond_age(uint64_t received_unix_nano) const;
   uint64_t bytes_beyond_size() const;

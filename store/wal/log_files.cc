@@ -59,6 +59,16 @@ Result<std::vector<LogFile>> list_store_logs(rocksdb::Env& env, const std::strin
   return logs;
 }
 
+uint64_t bytes_of_logs(rocksdb::Env& env, const std::string& store) {
+  const Result<std::vector<LogFile>> logs = list_store_logs(env, store);
+  uint64_t total = 0;
+  for (size_t i = 0; logs && i < logs->size(); ++i) {
+    uint64_t bytes = 0;
+    if (env.GetFileSize(store + "/" + (*logs)[i].name, &bytes).ok()) total += bytes;
+  }
+  return total;
+}
+
 std::string name_set_aside(const std::string& log, const Sha256& intact, const SequenceRange& range,
                            uint64_t missing_bytes) {
   std::string name = log + "." + intact.hex().substr(0, kHashDigits);

@@ -45,6 +45,9 @@ Result<std::vector<LogFile>> list_logs(rocksdb::Env& env, const std::string& dir
 // Only those that RocksDB reads.
 Result<std::vector<LogFile>> list_store_logs(rocksdb::Env& env, const std::string& directory);
 
+// How large the logs in the store are together. A log that is gone meanwhile counts nothing.
+uint64_t bytes_of_logs(rocksdb::Env& env, const std::string& store);
+
 // `intact`: the hash of the records that stay. `range`: the sequence numbers that are the log's own. `missing_bytes`:
 // that were synced, behind the end of the log.
 std::string name_set_aside(const std::string& log, const Sha256& intact, const SequenceRange& range,
