@@ -168,7 +168,9 @@ Result<> repair_log(rocksdb::Env& env, const LogPlaces& places, const LogState& 
   if (Result<> replaced = replace_by_intact_copy(env, places, log); !replaced) return replaced;
   log_error("the log " + path + " " + describe_damage(log) + "; it was moved to " + places.damaged +
             " and replaced by a copy of its " + plural(log.summary.records, "intact record") +
-            (log.missing_bytes > 0 ? "; synced and missing at its end: " + plural(log.missing_bytes, "byte") : ""));
+            (log.missing_bytes > 0 ? "; missing at its end, and synced unless the power failed meanwhile: " +
+                                         plural(log.missing_bytes, "byte")
+                                   : ""));
   return {};
 }
 

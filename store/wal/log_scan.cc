@@ -38,7 +38,7 @@ class LogScan {
   Result<LogSummary> finish() {
     if (Result<> reported = report_damage(); !reported) return reported.error();
     if (begun_) summary_.incomplete_from = begun_->offset;
-    summary_.marked_end = tail_.marked_end(summary_.intact_end()).value_or(0);
+    summary_.marked_end = tail_.marked_end(summary_.intact_end());
     return summary_;
   }
 
@@ -49,6 +49,7 @@ class LogScan {
     if (part == LogBlock::Part::kFragment || !marked_end) return part;
     // Nothing behind it was synced either.
     has_ended_ = offset >= *marked_end;
+    if (has_ended_) summary_.end = std::max(summary_.end, tail_.fill_begin);
     return has_ended_ ? LogBlock::Part::kIncomplete : LogBlock::Part::kDamage;
   }
 

@@ -45,9 +45,11 @@ struct LogSummary {
   uint64_t damages = 0;
   bool corrected = false;                   // a header had a wrong bit; its record is complete
   std::optional<uint64_t> incomplete_from;  // offset of an incomplete last record
-  uint64_t marked_end = 0;                  // at least so much was synced, by the log's own mark; 0: it has none
+  std::optional<uint64_t> marked_end;       // by the log's own mark: so much was synced, or was being synced
   uint64_t intact_end() const { return incomplete_from.value_or(end); }
   bool is_filled() const { return end < bytes; }
+  // Its own mark says that nothing is missing.
+  bool has_all_marked() const { return marked_end && intact_end() >= *marked_end; }
   // True if RocksDB can read the whole log in its strictest mode.
   bool is_whole() const { return damages == 0 && !corrected && !incomplete_from && !is_filled(); }
 };

@@ -73,7 +73,8 @@ Result<> leave_out_misplaced(rocksdb::Env& env, const std::string& directory, co
 void find_cut_short(std::vector<LogState>& logs) {
   bool is_later_written = false;
   for (auto log = logs.rbegin(); log != logs.rend(); ++log) {
-    log->is_cut_short = is_later_written && log->summary.incomplete_from.has_value();
+    const bool is_incomplete = log->summary.incomplete_from && !log->summary.has_all_marked();
+    log->is_cut_short = is_later_written && is_incomplete;
     is_later_written |= log->summary.records > 0;
   }
 }
@@ -84,7 +85,7 @@ void compare_with_list(const SyncedLogs& synced, LogState& log) {
   const bool is_listed = number && synced.has(*number);
   log.is_missing = is_listed && log.summary.records == 0 && !log.is_damaged();
   const uint64_t listed_bytes = is_listed ? synced.synced_bytes(*number) : 0;
-  const uint64_t synced_bytes = std::max(listed_bytes, log.summary.marked_end);
+  const uint64_t synced_bytes = std::max(listed_bytes, log.summary.marked_end.value_or(0));
   if (log.is_missing || log.summary.intact_end() >= synced_bytes) return;
   log.is_cut_short = true;
   log.missing_bytes = synced_bytes - std::min(synced_bytes, log.summary.end);

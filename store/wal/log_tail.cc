@@ -12,6 +12,8 @@ namespace {
 
 // The part that is filled, and the end of the one before, which may be left.
 constexpr uint64_t kMostTailBytes = 2 * kLogFillBytes;
+// Zeros: writes of the fill that a power cut interrupted.
+constexpr std::string_view kBlank{"\xF5\0", 2};
 
 class TailReader {
  public:
@@ -36,20 +38,29 @@ class TailReader {
 
   // From the last page to the first one.
   void add_page(std::string_view page, uint64_t offset) {
-    const std::optional<uint64_t> records_end = records_end_in(page, log_);
-    if (records_end) page.remove_suffix(kLogMarkBytes);
-    // A mark of something behind itself is a record's content.
-    if (records_end && *records_end <= offset + page.size())
-      tail_.marks.push_back({offset + page.size(), *records_end});
+    if (const std::optional<LogMark> mark = LogMark::at_end_of(page); mark && is_of_log(*mark, offset + page.size())) {
+      page.remove_suffix(kLogMarkBytes);
+      tail_.marks.push_back({offset + page.size(), mark->records_end});
+      salt_ = mark->salt;
+    }
+    is_blank_ = is_blank_ && page.find_first_not_of(kBlank) == std::string_view::npos;
     if (!is_filled_) return;
     const size_t last = page.find_last_not_of(kLogFillByte);
     is_filled_ = last == std::string_view::npos;
     tail_.fill_begin = is_filled_ ? offset : offset + last + 1;
   }
 
+  // `end`: of the mark. No mark names records behind itself.
+  bool is_of_log(const LogMark& mark, uint64_t end) const {
+    const bool is_known = salt_ ? mark.salt == *salt_ : is_blank_;
+    return is_known && mark.log == log_ && mark.records_end + kLogMarkBytes <= end;
+  }
+
   SectorReader& file_;
   const uint64_t log_;
-  bool is_filled_ = true;  // as far as it is read
+  bool is_filled_ = true;         // as far as it is read, by fill bytes and marks
+  bool is_blank_ = true;          // the same, with zeros
+  std::optional<uint64_t> salt_;  // of the newest mark
   LogTail tail_;
 };
 

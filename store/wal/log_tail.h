@@ -1,8 +1,10 @@
 // LogTail: the fill bytes and the marks behind the records of a log that is filled ahead of them.
 //
 // Purpose: records may themselves end with fill bytes, so `fill_begin` can lie within the last record. A reader reads
-// whole fragments and stops at the first one that would begin at `fill_begin` or behind it. Thread safety and
-// ownership: a plain value. Errors: none; what cannot be read is no mark.
+// whole fragments and stops at the first one that would begin at `fill_begin` or behind it. Records may also contain
+// what looks like a mark. So the newest mark is one with nothing but fill bytes and zeros behind it, and the others
+// have its salt. If that mark is damaged, there is none. Thread safety and ownership: a plain value. Errors: none;
+// what cannot be read is no mark.
 #pragma once
 
 #include <cstdint>

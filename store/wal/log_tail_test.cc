@@ -19,7 +19,7 @@
 namespace fathom::store::testing {
 namespace {
 
-constexpr uint64_t kLog = 7;
+constexpr uint64_t kLog = 7, kSalt = 12345;
 constexpr size_t kFillBytes = 5 * kLogPageBytes;
 
 std::string batch_record(uint64_t sequence, const std::string& value) {
@@ -54,7 +54,7 @@ class LogTailTest : public ::testing::Test {
   // The records in front of a fill whose mark has `marked_end`.
   static std::string filled(std::string bytes, uint64_t marked_end, uint64_t log = kLog) {
     bytes.resize(page_end(bytes.size() + kFillBytes) - kLogMarkBytes, kLogFillByte);
-    return bytes + log_mark(log, marked_end);
+    return bytes + LogMark{.log = log, .salt = kSalt, .records_end = marked_end}.encoded();
   }
   std::string filled() const { return filled(records_, records_.size()); }
 
@@ -96,7 +96,7 @@ TEST_F(LogTailTest, ALogWithoutFillIsAsBefore) {
   const LogSummary summary = scan(records_);
   EXPECT_TRUE(summary.is_whole());
   EXPECT_EQ(summary.end, records_.size());
-  EXPECT_EQ(summary.marked_end, 0u);
+  EXPECT_FALSE(summary.marked_end);
 }
 
 // A power cut can interrupt the first write of the fill.
@@ -130,16 +130,30 @@ TEST_F(LogTailTest, TheGreatestEndCounts) {
   EXPECT_EQ(summary.damages, 0u);
 }
 
-TEST_F(LogTailTest, AMarkWithinARecordOrOfAnotherLogProvesNothing) {
-  std::string fake(3 * kLogPageBytes, 'x');
-  const size_t in_file = kLogPageBytes - kFragmentHeaderBytes;
-  fake.replace(in_file - kLogMarkBytes, kLogMarkBytes, log_mark(kLog, kLogPageBytes - kLogMarkBytes));
-  Result<LogWriter> log = LogWriter::create(env_, path());
-  EXPECT_TRUE(log.ok() && log->add(fake).ok() && log->finish().ok());
-  const LogSummary summary = scan(read());
-  EXPECT_TRUE(summary.is_whole());
-  EXPECT_EQ(summary.marked_end, 0u);
-  EXPECT_EQ(scan(filled(records_, records_.size(), kLog + 1)).marked_end, 0u);
+TEST_F(LogTailTest, AMarkOfAnotherLogProvesNothing) {
+  EXPECT_FALSE(scan(filled(records_, records_.size(), kLog + 1)).marked_end);
+}
+
+// A sender chose the content of a batch: marks of a log that is empty or longer, of which some end with a page.
+TEST_F(LogTailTest, AMarkWithinARecordProvesNothing) {
+  for (const uint64_t claimed : {uint64_t{0}, uint64_t{100'000}}) {
+    std::string marks;
+    while (marks.size() < 2'000'000) marks += LogMark{.log = kLog, .salt = kSalt, .records_end = claimed}.encoded();
+    const std::string batches[] = {kBatches[0], kBatches[2], batch_record(4, marks), batch_record(5, "last")};
+    Result<LogWriter> log = LogWriter::create(env_, path());
+    for (const std::string& batch : batches) EXPECT_TRUE(log.ok() && log->add(batch).ok());
+    EXPECT_TRUE(log->finish().ok());
+    const std::string written = read();
+    EXPECT_TRUE(scan(written).is_whole());
+    std::string damaged = written;
+    damaged[100] ^= 1;
+    EXPECT_FALSE(scan(damaged).incomplete_from);
+    EXPECT_EQ(found_.records.size(), std::size(batches) - 1) << "one record is damaged";
+    // kill -9 between two writes of the record.
+    const LogState torn = state(written.substr(0, kLogFillBytes + 300));
+    EXPECT_FALSE(torn.is_damaged());
+    EXPECT_EQ(torn.summary.records, 2u);
+  }
 }
 
 // The disk lost the last write: only the mark shows it.
@@ -184,13 +198,39 @@ TEST_F(LogTailTest, AFlippedFillByteChangesNothing) {
   EXPECT_EQ(log.summary.intact_end(), records_.size());
 }
 
-// It may have proved that a record is missing.
+// It may have proved that a record is missing. An older mark does not replace it.
 TEST_F(LogTailTest, ADamagedMarkIsDamage) {
+  for (std::string bytes : {filled(), filled(filled(records_, last_record()), records_.size())}) {
+    bytes[bytes.size() - kLogMarkBytes + 25] ^= 1;
+    const LogState log = state(bytes);
+    EXPECT_TRUE(log.is_damaged());
+    EXPECT_EQ(log.summary.records, std::size(kBatches));
+  }
+}
+
+// The power failed while the log was filled again.
+TEST_F(LogTailTest, AnInterruptedFillKeepsTheMarkBefore) {
+  for (const std::string& rest : {std::string(5000, kLogFillByte), std::string(5000, 0)}) {
+    const LogState log = state(filled() + rest);
+    EXPECT_FALSE(log.is_damaged());
+    EXPECT_EQ(log.summary.marked_end, records_.size());
+    EXPECT_EQ(log.summary.records, std::size(kBatches));
+  }
+}
+
+// The power failed after the log was closed. It has its fill again, and zeros where the file system cut it off.
+TEST_F(LogTailTest, AnEarlierLogMayHaveItsFill) {
   std::string bytes = filled();
-  bytes[bytes.size() - kLogMarkBytes + 17] ^= 1;
-  const LogState log = state(bytes);
-  EXPECT_TRUE(log.is_damaged());
-  EXPECT_EQ(log.summary.records, std::size(kBatches));
+  for (const size_t zeros : {0u, 500u}) {
+    bytes.replace(records_.size(), zeros, zeros, 0);
+    std::ofstream(path(), std::ios::binary) << bytes;
+    Result<LogWriter> later = LogWriter::create(env_, places_.store + "/000008.log");
+    EXPECT_TRUE(later.ok() && later->add(batch_record(9, "later")).ok() && later->finish().ok());
+    Result<std::vector<LogState>> logs = scan_logs(env_, places_.store);
+    ASSERT_TRUE(logs.ok() && logs->size() == 2u);
+    EXPECT_FALSE(logs->front().is_damaged()) << zeros;
+    EXPECT_EQ(logs->front().summary.records, std::size(kBatches));
+  }
 }
 
 TEST_F(LogTailTest, ARepairRemovesTheFill) {
@@ -215,7 +255,7 @@ TEST_F(LogTailTest, ALogThatLostAllRecordsIsMissing) {
   std::ofstream(places_.store + "/CURRENT") << "MANIFEST-000003\n";
   synced.add(kLog, records_.size());
   EXPECT_TRUE(synced.write(env_, places_.store).ok());
-  const LogState log = state(filled(std::string(), records_.size()).replace(0, 1, 1, kLogFillByte));
+  const LogState log = state(filled(std::string(records_.size(), kLogFillByte), records_.size()));
   EXPECT_TRUE(log.is_missing);
   EXPECT_TRUE(repair_logs(env_, places_).ok());
   EXPECT_EQ(read(), "");
