@@ -178,7 +178,7 @@ Result<std::unique_ptr<Database>> Database::open(const RocksOptions& options,
   database->ballast_.throw_off_if_full();
   DatabaseOptions all = database_options(options, live_partitions);
   rocksdb::Options& whole = all.whole;
-  database->env_ = std::make_unique<GuardedEnv>(*whole.env);
+  database->env_ = std::make_unique<GuardedEnv>(*whole.env, options.durability == Durability::kFsync);
   whole.env = database->env_.get();
   Result<DirectoryFormat> format = prepare_directory(*whole.env, options);
   if (!format) return format.error();

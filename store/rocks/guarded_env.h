@@ -14,7 +14,8 @@ namespace fathom::store {
 
 class GuardedEnv : public rocksdb::EnvWrapper {
  public:
-  explicit GuardedEnv(rocksdb::Env& base);
+  // `fills_logs`: see LogWitness.
+  GuardedEnv(rocksdb::Env& base, bool fills_logs);
   LogWitness& log_witness() { return *log_witness_; }
 
  private:

@@ -73,7 +73,7 @@ class InfoLogGuardTest : public ::testing::Test {
   const std::string path_ = directory_ / "LOG";
   std::shared_ptr<DiskWithoutLogs> disk_ = std::make_shared<DiskWithoutLogs>();
   std::unique_ptr<rocksdb::Env> base_ = rocksdb::NewCompositeEnv(disk_);
-  GuardedEnv env_{*base_};
+  GuardedEnv env_{*base_, true};
 };
 
 // Without the guard, an assertion of RocksDB ends the process at the second line.

@@ -36,7 +36,7 @@ class LogPrewriter {
   rocksdb::IOStatus before_append(uint64_t end, uint64_t bytes);
   // Call it before each sync. `end`: of the records that the sync makes durable.
   rocksdb::IOStatus before_sync(uint64_t end);
-  // An append failed, so nobody knows where the next one goes. The fill stays as it is.
+  // An append failed, so nobody knows where the next one goes; or nothing is to be filled. A fill stays as it is.
   void stop();
   // Call it before the file is closed.
   rocksdb::IOStatus finish(uint64_t end);

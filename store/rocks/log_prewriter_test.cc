@@ -207,6 +207,15 @@ TEST_F(LogPrewriterTest, AFailedAppendLeavesTheFill) {
   expect_all_intact();
 }
 
+// A batch may be acknowledged before it is synced.
+TEST_F(LogPrewriterTest, NothingIsFilledWithoutASyncOfEachRecord) {
+  witness_ = std::make_unique<LogWitness>(disk_, false);
+  ASSERT_TRUE(witness_->NewWritableFile(path(), rocksdb::FileOptions(), &log_, nullptr).ok());
+  write(2 * kBefore);
+  EXPECT_EQ(size(), end_);
+  expect_all_intact();
+}
+
 TEST_F(LogPrewriterTest, AMarkNamesNoRecordOfAFailedSync) {
   fill();
   const uint64_t synced = end_;

@@ -34,7 +34,9 @@ class WitnessedLog : public rocksdb::FSWritableFileOwnerWrapper {
         store_(directory_of(path)),
         number_(number),
         synced_bytes_(std::move(synced_bytes)),
-        prewriter_(*target(), *witness.target(), path, number) {}
+        prewriter_(*target(), *witness.target(), path, number) {
+    if (!witness.fills_logs_) prewriter_.stop();
+  }
   // The next start removes what stays of the fill.
   ~WitnessedLog() override { prewriter_.finish(bytes_).PermitUncheckedError(); }
 
@@ -139,8 +141,8 @@ class WitnessedManifest : public rocksdb::FSWritableFileOwnerWrapper {
   const std::string store_;
 };
 
-LogWitness::LogWitness(const std::shared_ptr<rocksdb::FileSystem>& disk)
-    : FileSystemWrapper(disk), env_(rocksdb::NewCompositeEnv(disk)) {}
+LogWitness::LogWitness(const std::shared_ptr<rocksdb::FileSystem>& disk, bool fills_logs)
+    : FileSystemWrapper(disk), env_(rocksdb::NewCompositeEnv(disk)), fills_logs_(fills_logs) {}
 
 rocksdb::IOStatus LogWitness::NewWritableFile(const std::string& path, const rocksdb::FileOptions& options,
                                               std::unique_ptr<rocksdb::FSWritableFile>* file,

@@ -32,7 +32,9 @@ namespace fathom::store {
 
 class LogWitness : public rocksdb::FileSystemWrapper {
  public:
-  explicit LogWitness(const std::shared_ptr<rocksdb::FileSystem>& disk);
+  // `fills_logs`: if each record is synced before it is acknowledged. Behind an end mark (store/wal/log_mark.h), a
+  // damaged record counts as one that was never acknowledged.
+  explicit LogWitness(const std::shared_ptr<rocksdb::FileSystem>& disk, bool fills_logs = true);
   const char* Name() const override { return "LogWitness"; }
   rocksdb::IOStatus NewWritableFile(const std::string& path, const rocksdb::FileOptions& options,
                                     std::unique_ptr<rocksdb::FSWritableFile>* file,
@@ -59,6 +61,7 @@ class LogWitness : public rocksdb::FileSystemWrapper {
   SyncedLogs updated() const;
 
   const std::unique_ptr<rocksdb::Env> env_;
+  const bool fills_logs_;
   std::mutex mutex_;
   std::optional<SyncedLogs> logs_;                                 // read when they are needed first
   std::map<uint64_t, std::shared_ptr<SyncedBytes>> synced_bytes_;  // of the logs that this process made
