@@ -39,7 +39,7 @@ class FaultFileSystem : public rocksdb::FileSystemWrapper {
   // the last of them in part: the torn writes of an interrupted disk.
   void restart(std::optional<uint64_t> torn_seed = std::nullopt);
   // As restart(), but the disk reordered the writes: of the unsynced tails that files keep, a random part of the
-  // 512-byte sectors is zeros, and each overwritten sector has reached the disk or has not.
+  // 512-byte sectors is zeros, and each overwritten sector has either its new or its old content.
   void restart_reordered(uint64_t seed);
   // The process was killed, not the machine: the page cache keeps every change, until a power cut takes back what no
   // sync made durable.

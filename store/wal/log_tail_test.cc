@@ -134,7 +134,7 @@ TEST_F(LogTailTest, AMarkOfAnotherLogProvesNothing) {
   EXPECT_FALSE(scan(filled(records_, records_.size(), kLog + 1)).marked_end);
 }
 
-// A sender chose the content of a batch: marks of a log that is empty or longer, of which some end with a page.
+// A sender chose the content of a batch: many marks of this log. Some of them are at the end of a page.
 TEST_F(LogTailTest, AMarkWithinARecordProvesNothing) {
   for (const uint64_t claimed : {uint64_t{0}, uint64_t{100'000}}) {
     std::string marks;

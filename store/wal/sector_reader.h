@@ -1,6 +1,6 @@
 // SectorReader: reads a file whose disk may have bad sectors. They read as zeros, which no checksum fits.
 //
-// Thread safety: none needed. Errors: a file that cannot be opened, and one of which nothing can be read.
+// Thread safety: none needed. Errors: a file that cannot be opened or read at all.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@ function makeChoices(query: Place["query"]) {
 }
 const spanOf = (place: Place | undefined) => place?.query["span"];
 
-it("keeps a choice that was made before the view was told of the address of the one before", () => {
+it("keeps a choice that follows the write of an address and precedes its notice", () => {
   const choices = makeChoices({});
   const addressed = new AddressedWords(choices.words);
   choices.change({ span: "first" });
@@ -23,7 +23,7 @@ it("keeps a choice that was made before the view was told of the address of the 
   expect(spanOf(addressed.next(written ?? at({})))).toBe("second");
 });
 
-it("takes over what somebody else made of the address, and again what the address said before", () => {
+it("takes the words of an address that somebody else changed, also if they are those of an earlier address", () => {
   const choices = makeChoices({ span: "first" });
   const addressed = new AddressedWords(choices.words);
   for (const span of ["second", "first"]) {

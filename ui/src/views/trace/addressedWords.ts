@@ -1,7 +1,7 @@
 // The words of the address, as this view last wrote them or took them over.
 //
-// A choice may be made after the address was written and before the view is told of it. The old words of that address
-// must not undo the choice.
+// The view hears of a new address a moment after it was written. A choice may come in between. The words of that address
+// are older than the choice and must not undo it.
 import type { Signal } from "@preact/signals";
 import { withQuery, type Place } from "@/state/place";
 import { readWords, writeWords, type Words } from "./words";
@@ -17,7 +17,7 @@ export class AddressedWords {
     this.#inAddress = wordsText(words.peek());
   }
 
-  /** Takes an address over that somebody else changed. */
+  /** Takes the words of an address that somebody else changed. */
   takeOver(query: Place["query"]): void {
     const said = readWords(query);
     const text = wordsText(said);
