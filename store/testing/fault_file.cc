@@ -75,9 +75,12 @@ IOStatus FaultFile::write(const Slice& data, uint64_t offset, const Write& to_di
 
 IOStatus FaultFile::Truncate(uint64_t size, const Options& options, Debug* debug) {
   std::lock_guard lock(fs_.mutex_);
+  FileDurability& durability = *open_.durability;
+  std::string before;
   IOStatus status = fs_.refusal(open_);
+  if (status.ok()) status = read_before(size, durability.written - std::min(size, durability.written), before);
   if (status.ok()) status = target()->Truncate(size, options, debug);
-  if (status.ok()) open_.durability->truncate(size);
+  if (status.ok()) durability.truncate(size, before);
   return status;
 }
 

@@ -194,7 +194,7 @@ IOStatus FaultFileSystem::Truncate(const std::string& path, size_t size, const I
   IOStatus status = refusal();
   if (status.ok()) status = target()->Truncate(path, size, options, debug);
   auto file = changes_.find(path);
-  if (status.ok() && file) file->truncate(size);
+  if (status.ok() && file) file->truncate_durably(size);
   return status;
 }
 

@@ -274,9 +274,9 @@ TEST_F(FaultFileSystemTest, AReopenedFileTakesEveryWriteAtItsEnd) {
   ASSERT_TRUE(file->Truncate(4, IOOptions(), nullptr).ok());
   ASSERT_TRUE(append(*file, "cd").ok());
   EXPECT_EQ(contents(), "a=----cd");
-  EXPECT_EQ(fs_.unsynced_bytes(), 2u);
+  EXPECT_EQ(fs_.unsynced_bytes(), 4u) << "with the end that was cut off";
   cut_power();
-  EXPECT_EQ(contents(), "a=----");
+  EXPECT_EQ(contents(), "a=------");
 }
 
 TEST_F(FaultFileSystemTest, AnOverwriteIsTakenBackUntilItIsSynced) {
@@ -305,16 +305,36 @@ TEST_F(FaultFileSystemTest, AKillKeepsAnOverwriteThatACutTakesBack) {
   EXPECT_EQ(contents(), "a=------");
 }
 
-TEST_F(FaultFileSystemTest, TruncatingForgetsTheOverwritesBehind) {
-  auto file = filled("a", "------");
+TEST_F(FaultFileSystemTest, ATruncationIsTakenBackUntilItIsSynced) {
+  auto file = filled("a", "012345");
   ASSERT_TRUE(append(*file, "abcd").ok());
-  ASSERT_TRUE(append(*file, "e").ok());
   ASSERT_TRUE(file->Truncate(3, IOOptions(), nullptr).ok());
-  EXPECT_EQ(fs_.unsynced_bytes(), 3u);
-  ASSERT_TRUE(append(*file, "f").ok());
-  EXPECT_EQ(contents(), std::string("a=abc\0\0f", 8)) << "the place of the next append stays";
+  ASSERT_TRUE(file->Truncate(2, IOOptions(), nullptr).ok());
+  ASSERT_TRUE(append(*file, "e").ok());
+  EXPECT_EQ(contents(), std::string("a=ab\0\0e", 7)) << "the place of the next append stays";
   cut_power();
-  EXPECT_EQ(contents(), "a=---");
+  EXPECT_EQ(contents(), "a=012345");
+}
+
+TEST_F(FaultFileSystemTest, ASyncedTruncationStays) {
+  auto file = filled("a", "012345");
+  ASSERT_TRUE(append(*file, "abcd").ok());
+  ASSERT_TRUE(file->Truncate(3, IOOptions(), nullptr).ok());
+  ASSERT_TRUE(sync(*file).ok());
+  EXPECT_EQ(fs_.unsynced_bytes(), 0u);
+  cut_power();
+  EXPECT_EQ(contents(), "a=abc");
+}
+
+TEST_F(FaultFileSystemTest, ATornTruncationIsThereOrNot) {
+  std::set<std::string> seen;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    auto file = filled("a", "012345");
+    ASSERT_TRUE(file->Truncate(3, IOOptions(), nullptr).ok());
+    cut_power(seed);
+    seen.insert(contents());
+  }
+  EXPECT_EQ(seen, (std::set<std::string>{"a=012", "a=012345"}));
 }
 
 TEST_F(FaultFileSystemTest, AfterASyncThatFailedNoOverwriteIsDurable) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <random>
 
 namespace fathom::store {
 namespace {
@@ -52,6 +51,15 @@ void zero_sectors(const std::string& path, uint64_t from, uint64_t to, std::mt19
   }
   file.flush();
   must(file ? IOStatus::OK() : IOStatus::IOError(path, "cannot clear sectors"));
+}
+
+// Puts the durable end of the file back, in place of what was written there since.
+void restore_end(const std::string& path, const Overwrite& cut_off) {
+  must_resize(path, cut_off.offset);
+  std::ofstream file(path, std::ios::binary | std::ios::app);
+  file << cut_off.before;
+  file.flush();
+  must(file ? IOStatus::OK() : IOStatus::IOError(path, "cannot put the end back"));
 }
 
 // Puts back what the overwrite replaced within [from, to).
@@ -111,9 +119,19 @@ void FileDurability::write(uint64_t offset, uint64_t size, std::string before) {
   if (!overwrite.before.empty()) overwrites.push_back(std::move(overwrite));
 }
 
-void FileDurability::truncate(uint64_t size) {
+// Overwrites behind the new end stay: if the end comes back, it holds them.
+void FileDurability::truncate(uint64_t size, const std::string& before) {
+  written = size;
+  if (size >= durable) return;
+  const std::string rest = cut_off ? cut_off->before : "";
+  cut_off = Overwrite{size, before.substr(0, durable - size) + rest};
+  durable = size;
+}
+
+void FileDurability::truncate_durably(uint64_t size) {
   written = size;
   durable = std::min(durable, size);
+  cut_off.reset();
   for (Overwrite& overwrite : overwrites) overwrite.clip(size);
   std::erase_if(overwrites, [](const Overwrite& overwrite) { return overwrite.before.empty(); });
 }
@@ -122,6 +140,7 @@ void FileDurability::sync() {
   if (sync_failed) return;
   durable = written;
   overwrites.clear();
+  cut_off.reset();
 }
 
 UnsyncedChanges::~UnsyncedChanges() {
@@ -132,7 +151,7 @@ UnsyncedChanges::~UnsyncedChanges() {
 std::shared_ptr<FileDurability> UnsyncedChanges::open(const std::string& path, uint64_t size) {
   std::shared_ptr<FileDurability>& file = files_[normal(path)];
   if (!file) file = std::make_shared<FileDurability>(FileDurability{size, size});
-  file->truncate(size);
+  if (size < file->written) file->truncate_durably(size);
   if (size == 0) file->sync_failed = false;  // it has no page that the failed sync lost
   return file;
 }
@@ -195,22 +214,32 @@ void UnsyncedChanges::drop(std::optional<uint64_t> torn_seed, bool reordered) {
   std::mt19937_64 random(torn_seed.value_or(0));
   for (auto& [path, file] : files_) {
     if (!exists(path)) continue;  // a start removed it around this file system
-    uint64_t unsynced = file->written - file->durable;
-    uint64_t torn = torn_seed ? random() % (unsynced + 1) : 0;
-    if (torn < unsynced) must_resize(path, file->durable + torn);
-    if (reordered) zero_sectors(path, file->durable, file->durable + torn, random);
-    if (file->overwrites.empty()) continue;
-    file->truncate(std::filesystem::file_size(path));  // no longer than the file, should a start have cut it
-    take_back(path, file->overwrites, torn_seed.has_value(), reordered, random);
+    drop_end(path, *file, torn_seed.has_value(), reordered, random);
+    file->truncate_durably(std::filesystem::file_size(path));  // no longer than the file, should a start have cut it
+    if (!file->overwrites.empty()) take_back(path, file->overwrites, torn_seed.has_value(), reordered, random);
     file->overwrites.clear();  // the file may have a second name
   }
   files_.clear();
 }
 
+// Of the bytes that are not durable, a part stays; or the end that was cut off comes back.
+void UnsyncedChanges::drop_end(const std::string& path, FileDurability& file, bool torn, bool reordered,
+                               std::mt19937_64& random) {
+  if (file.cut_off && (!torn || random() % 2 == 0)) {
+    restore_end(path, *file.cut_off);
+    file.durable = file.written = file.cut_off->end();
+    return;
+  }
+  const uint64_t unsynced = file.written - file.durable;
+  const uint64_t kept = torn ? random() % (unsynced + 1) : 0;
+  if (kept < unsynced) must_resize(path, file.durable + kept);
+  if (reordered) zero_sectors(path, file.durable, file.durable + kept, random);
+}
+
 uint64_t UnsyncedChanges::bytes() const {
   uint64_t sum = 0;
   for (const auto& [path, file] : files_) {
-    sum += file->written - file->durable;
+    sum += file->written - file->durable + (file->cut_off ? file->cut_off->before.size() : 0);
     for (const Overwrite& overwrite : file->overwrites) sum += overwrite.before.size();
   }
   return sum;

@@ -1,7 +1,7 @@
 // UnsyncedChanges: what a file system was asked to do and has not yet been asked to make durable; for tests.
 //
 // Purpose: the model of a power cut, at its strictest reading of POSIX. A file keeps the bytes of its last successful
-// sync: drop() cuts what was written behind them, and puts back what was overwritten among them. A name that was made,
+// sync: drop() cuts what was written behind them, and puts back what was overwritten or cut off. A name that was made,
 // renamed or removed is durable once its directory (for a rename, the new name's) was synced; until then drop() takes
 // it back: new names vanish, old ones return with what they held. After a sync that failed, a later one that succeeds
 // proves nothing (Linux marks the pages clean), so that file keeps what it had before. Making and removing directories
@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <random>
 #include <set>
 #include <string>
 #include <vector>
@@ -38,10 +39,13 @@ struct FileDurability {
   uint64_t durable = 0;
   bool sync_failed = false;
   std::vector<Overwrite> overwrites;  // since the last successful sync, oldest first; for ever after a failed one
+  std::optional<Overwrite> cut_off;   // the durable end of the file, if it was truncated since that sync
 
   // `before`: what the write replaced, which is less than `size` if the write reached behind the end of the file.
   void write(uint64_t offset, uint64_t size, std::string before);
-  void truncate(uint64_t size);
+  // `before`: what the file held from `size` on.
+  void truncate(uint64_t size, const std::string& before);
+  void truncate_durably(uint64_t size);
   void sync();
 };
 
@@ -61,7 +65,8 @@ class UnsyncedChanges {
   void sync_directory(const std::string& directory);
 
   // The power cut. With a seed, files keep some of their unsynced bytes, as a disk that was interrupted may: a part of
-  // what lies behind the durable bytes, and of the overwrites the oldest ones, the last of these up to some byte.
+  // what lies behind the durable bytes, and of the overwrites the oldest ones, the last of these up to some byte. What
+  // was cut off comes back, with a seed for one of two files; the file then has its durable size.
   // `reordered`: of the part behind, some 512-byte sectors are zeros; each overwritten sector is as it was after one of
   // its overwrites, or before all of them.
   void drop(std::optional<uint64_t> torn_seed, bool reordered = false);
@@ -79,6 +84,7 @@ class UnsyncedChanges {
   using Files = std::map<std::string, std::shared_ptr<FileDurability>>;
 
   bool exists(const std::string& path) const;
+  void drop_end(const std::string& path, FileDurability& file, bool torn, bool reordered, std::mt19937_64& random);
   rocksdb::IOStatus keep(Change& change);  // moves what has the name away
   void undo(const Change& change);
   void move(const std::string& from, const std::string& to);
