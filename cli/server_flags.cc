@@ -67,8 +67,8 @@ std::vector<Flag> server_flags() {
            "(default: none is shown)",
            "", true},
           {"--reserve-disk", "SIZE",
-           "refuse spans (clients try again) while less than this, or an eighth of a smaller disk, is free; captures "
-           "and snapshots while less than twice as much is",
+           "refuse spans (clients try again) while less than this, or a part of a smaller disk (an eighth; 16 MiB "
+           "of less than 128 MiB; at most a quarter), is free; captures and snapshots while less than twice as much is",
            "256MiB"},
           {"--max-request-bytes", "SIZE", "the largest OTLP request, after decompression", "64MiB"},
           {"--ingest-memory", "SIZE",

@@ -15,6 +15,7 @@
 #include "query/snapshots/results_sweep.h"
 #include "query/snapshots/snapshot_counters.h"
 #include "query/snapshots/snapshot_store.h"
+#include "store/disk_reserve.h"
 
 namespace fathom::query {
 
@@ -45,7 +46,7 @@ Result<> SnapshotStore::room_on_disk(uint64_t bytes) const {
   if (::statvfs(options_.path.c_str(), &disk) != 0) return {};  // writing will say what is wrong
   const uint64_t free = uint64_t{disk.f_bavail} * disk.f_frsize;
   const uint64_t reserve =
-      2 * std::min<uint64_t>(options_.reserve_disk_bytes, uint64_t{disk.f_blocks} * disk.f_frsize / 8);
+      2 * store::disk_reserve_bytes(options_.reserve_disk_bytes, uint64_t{disk.f_blocks} * disk.f_frsize);
   if (free >= bytes && free - bytes >= reserve) return {};
   refused_uploads("disk_nearly_full").add();
   return unavailable("the server's disk is nearly full");

@@ -309,7 +309,7 @@ TEST_F(SnapshotStoreTest, DraftsOfAnEarlierLifeAreRemoved) {
 
 TEST_F(SnapshotStoreTest, OnAFullDiskNothingIsTaken) {
   start({.reserve_disk_bytes = UINT64_MAX / 4});
-  // An eighth of the disk is the most that is kept free, twice.
+  // Of a disk that is not small, an eighth is the most that is kept free, twice.
   const auto disk = std::filesystem::space(sample_->path());
   const bool full = disk.available < disk.capacity / 4;
   auto reply = sample_->upload(made_snapshot(numbered_snapshot(1)));

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/metrics.h"
+#include "store/disk_reserve.h"
 #include "store/rocks/database_options.h"
 #include "store/wal/log_files.h"
 
@@ -33,8 +34,7 @@ std::optional<DiskSpace> measure_disk(rocksdb::Env& env, const std::string& path
   struct statvfs disk {};
   DiskSpace space;
   if (statvfs(path.c_str(), &disk) != 0 || !env.GetFreeSpace(path, &space.free_bytes).ok()) return std::nullopt;
-  // A small disk reserves a part of itself.
-  space.reserve_bytes = std::min<uint64_t>(reserve_bytes, uint64_t{disk.f_blocks} * disk.f_frsize / 8);
+  space.reserve_bytes = disk_reserve_bytes(reserve_bytes, uint64_t{disk.f_blocks} * disk.f_frsize);
   return space;
 }
 

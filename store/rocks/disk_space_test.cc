@@ -1,4 +1,5 @@
-// How large the logs may be on a disk. The disk is larger than 8 MiB, so that a reserve of 1 MiB is not cut.
+// How much of a disk is reserved, and how large the logs may be. The disk is larger than 8 MiB, so that a reserve of 1
+// MiB is not cut.
 #include "store/rocks/disk_space.h"
 
 #include <filesystem>
@@ -7,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "base/testing/temp_directory.h"
+#include "store/disk_reserve.h"
 #include "store/rocks/database_options.h"
 #include "store/testing/fault_env.h"
 
@@ -25,6 +27,16 @@ class LogLimit : public ::testing::Test {
   RocksOptions options_{
       .path = directory_.path(), .reserve_disk_bytes = kReserve, .cache_bytes = 8 << 20, .env = &env_};
 };
+
+TEST(DiskReserve, IsAPartOfASmallDisk) {
+  constexpr uint64_t kMiB = 1 << 20, kMost = 256 * kMiB;
+  EXPECT_EQ(disk_reserve_bytes(kMost, 4096 * kMiB), kMost);
+  EXPECT_EQ(disk_reserve_bytes(kMost, 1024 * kMiB), 128 * kMiB);
+  EXPECT_EQ(disk_reserve_bytes(kMost, 128 * kMiB), 16 * kMiB);
+  EXPECT_EQ(disk_reserve_bytes(kMost, 100 * kMiB), 16 * kMiB);
+  EXPECT_EQ(disk_reserve_bytes(kMost, 32 * kMiB), 8 * kMiB);
+  EXPECT_EQ(disk_reserve_bytes(0, 32 * kMiB), 0u);
+}
 
 TEST_F(LogLimit, IsNoneWhileTheDiskIsNearlyFull) {
   disk_->set_free_bytes(kReserve - 1);

@@ -50,7 +50,8 @@ struct RocksOptions {
   Settable<uint64_t> retention_age_nano = 0;          // 0: no limit
   Settable<uint64_t> retention_bytes = 0;             // 0: no limit
   Settable<uint64_t> reserve_disk_bytes = 256 << 20;  // writes are refused as retryable below this much free space, or
-                                                      // an eighth of the disk; captures below twice as much
+                                                      // a part of the disk (store/disk_reserve.h); captures below
+                                                      // twice as much
   Settable<uint64_t> capture_bytes = 10ULL << 30;     // for all captures, beyond which the oldest go; 0: no limit
   uint64_t capture_most_bytes = 64ULL << 20;          // of one capture
   uint64_t capture_idle_nano = 60'000'000'000;        // uploads end when nothing came for so long
