@@ -24,7 +24,12 @@ sys.path.insert(0, str(TRUST))
 AT_MOST = {
     "trust.silent_losses": 0,
     "trust.doubled": 0,
+    "trust.simulation_silent_losses": 0,
+    "trust.simulation_doubled": 0,
     "trust.simulation_failed_seeds": 0,
+    "trust.kills_silent_losses": 0,
+    "trust.kills_doubled": 0,
+    "trust.flips_silent_losses": 0,
     "trust.simulation_min": 90,
     "trust.endless_trace_rss_mib": 512,
     "trust.slowest_beside_endless_ms_p99": 20,
