@@ -41,7 +41,7 @@ Arguments parse(int argc, char** argv) {
   std::exit(2);
 }
 
-char running_seed[64];  // for the handler, which must not allocate
+char running_seed[512];  // for the handler, which must not allocate
 
 // An assertion in the store or in RocksDB ends the process. Its message does not tell the seed.
 void report_crash(int signal) {
@@ -51,9 +51,10 @@ void report_crash(int signal) {
   raise(signal);
 }
 
-void announce(uint64_t seed) {
-  snprintf(running_seed, sizeof(running_seed), "the process crashed in seed %llu\n",
-           static_cast<unsigned long long>(seed));
+void announce(uint64_t seed, const std::string& last_start, bool is_saved) {
+  const std::string hint = is_saved ? "; run --replay " + last_start : "; with --save, it can be replayed";
+  snprintf(running_seed, sizeof(running_seed), "the process crashed in seed %llu%s\n",
+           static_cast<unsigned long long>(seed), hint.c_str());
 }
 
 uint64_t number(const std::string& text) {
@@ -107,8 +108,9 @@ int simulate(const Arguments& arguments) {
   SimulationResult sum;
   uint64_t run = 0, failed = 0;
   while (run < seeds && (longest <= 0 || seconds() < longest)) {
-    announce(first + run);
-    const SimulationResult result = Simulation(first + run++, options).run();
+    Simulation simulation(first + run++, options);
+    announce(first + run - 1, simulation.last_start(), !options.save.empty());
+    const SimulationResult result = simulation.run();
     sum += result;
     if (result.fault.empty()) continue;
     ++failed;

@@ -24,6 +24,7 @@ SimulatedStore::~SimulatedStore() = default;
 
 std::string SimulatedStore::open() {
   std::filesystem::remove_all(image());
+  std::filesystem::create_directories(last_start());
   if (std::filesystem::exists(path())) {
     std::filesystem::copy(path(), image(), std::filesystem::copy_options::recursive);
   }

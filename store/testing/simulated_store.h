@@ -44,7 +44,9 @@ class SimulatedStore {
   FaultFileSystem& disk() { return *disk_; }
   SimulatedScheduler& scheduler() { return scheduler_; }
   std::string path() const { return directory_ / "data"; }
-  std::string image() const { return directory_ / "image"; }
+  std::string image() const { return last_start() + "/data"; }
+  // A directory for the image and, beside it, what else the last start depended on. It stays if the process crashes.
+  std::string last_start() const { return directory_ / "last-start"; }
 
   uint64_t elapsed_nano() const { return scheduler_.now_nano() + away_nano_; }
   uint64_t boots() const { return boots_; }

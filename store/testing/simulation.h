@@ -51,7 +51,8 @@ class Simulation {
   SimulationResult run();
   // Continues a run with its last start, which save_start() saved in `directory`, until it fails or ends.
   static Result<SimulationResult> replay(const std::string& directory);
-  // The data directory and the state before the last start. Needs `options.save`.
+  // The data directory and the state before the last start, for replay(). Needs `options.save`.
+  std::string last_start() const { return rig_.last_start(); }
   void save_start(const std::string& directory) const;
 
  private:
@@ -138,7 +139,6 @@ class Simulation {
   bool retries_next_ = false;
   bool disk_is_broken_ = false;
   std::deque<std::string> history_;
-  std::string last_start_;  // the state before it, as text
 
   // Since the damage:
   bool write_was_lost_ = false;

@@ -64,7 +64,8 @@ void Simulation::note_start() {
   StateWriter writer(text);
   Header{1, seed_, options_.steps, options_.damages, options_.durability == Durability::kOs}.visit_state(writer);
   visit_state(writer);
-  last_start_ = text.str();
+  std::filesystem::create_directories(last_start());
+  std::ofstream(last_start() + kStateFile) << text.str();
 }
 
 void Simulation::describe_failure() {
@@ -80,8 +81,7 @@ void Simulation::save_start(const std::string& directory) const {
   std::error_code fault;
   std::filesystem::remove_all(directory, fault);
   std::filesystem::create_directories(directory, fault);
-  std::filesystem::copy(rig_.image(), directory + "/data", std::filesystem::copy_options::recursive, fault);
-  std::ofstream(directory + kStateFile) << last_start_;
+  std::filesystem::copy(last_start(), directory, std::filesystem::copy_options::recursive, fault);
 }
 
 bool Simulation::load(const std::string& directory) {
