@@ -1,6 +1,6 @@
 """A full disk: writes are refused as retryable, queries go on, and when there is room again, so does everything.
 
-The data directory lies on a tmpfs of 128 MiB in a mount namespace of the test's own (unshare -rm), and in one test on a smaller one.
+The data directory lies on a tmpfs of 128 MiB in a mount namespace of the test's own (unshare -rm), and in two tests on smaller ones.
 """
 
 import contextlib
@@ -24,6 +24,7 @@ from harness.server import PATIENCE_S, Server, until
 
 INSIDE = "FATHOM_TEST_SMALL_DISK"
 FILLER_BYTES = 92 << 20
+INODES = 2048  # of the disk that has few
 REJECTED_S = 5  # a disk on which every write was rejected for so long stays full
 TO_BE_STARTED_AGAIN = 5  # the exit status after a fault that may pass
 
@@ -135,6 +136,38 @@ class FullDisk(unittest.TestCase):
             until(lambda: self.send(server)[0] == 200, "a write after there was room again", 60)
             self.verify(server, stored)
 
+    def mount_with_few_inodes(self):
+        self.filler.unlink()
+        disk = self.disk / "few"
+        disk.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size=64m,nr_inodes={INODES}", "tmpfs", str(disk)], check=True)
+        self.addCleanup(subprocess.run, ["umount", "-l", str(disk)], check=True)
+        return disk
+
+    def take_all_inodes(self, disk):
+        """What another program does: empty files, until there can be none. Returns them."""
+        taken = []
+        with contextlib.suppress(OSError):
+            for number in range(INODES):
+                taken.append(disk / f"taken-{number}")
+                taken[-1].touch()
+        return taken
+
+    def test_no_inodes_are_left(self):
+        disk = self.mount_with_few_inodes()
+        with Server(disk / "data") as server:
+            pid = server.pid()
+            _, _, stored = self.send(server)
+            taken = self.take_all_inodes(disk)
+            until(lambda: self.send(server)[0] == 503, "a rejected write", 10)
+            self.assertRegex(server.log_text(), r"is nearly full \(0 free inodes, of which the server keeps \d+\)")
+            self.verify(server, [stored])
+            for file in taken:
+                file.unlink(missing_ok=True)
+            until(lambda: self.send(server)[0] == 200, "a write after there were inodes again", 60)
+            self.verify(server, [stored])
+            self.assertEqual(server.pid(), pid, "the server was restarted on the way")
+
     def fill_for_good(self, server):
         """Writes until every write was rejected for a while, whatever space sealing has freed; what was acknowledged."""
         stored, rejected_since = [], None
@@ -178,6 +211,7 @@ class KeepLess(FullDisk):
     """The documented fix if no file can be deleted: keep less, while the server runs or from its next start on."""
 
     test_full_and_room_again = test_a_start_on_a_full_disk = test_a_disk_that_only_the_server_fills = None  # of the other class
+    test_no_inodes_are_left = None
     MUCH = {"retention-size": "48MiB"}
     SMALLER, YOUNGER = {"retention-size": "16MiB"}, {"retention-age": "10s"}
 

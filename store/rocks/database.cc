@@ -62,6 +62,7 @@ Error open_error(const rocksdb::Status& status, const std::string& path) {
   if (!forbidden && is_lock_held(status)) return in_use(path, "another process");
   Error error = from_status(status, "open " + path);
   if (forbidden) error.message += directory_cure(path, EACCES);
+  if (status.IsNoSpace()) error.message += " (" + free_space_text(path) + "); delete other files on this disk";
   // Only a lock that is held and a disk that is full pass by themselves.
   if (status.IsIOError() && !status.IsNoSpace()) error.code = ErrorCode::kInvalid;
   return error;

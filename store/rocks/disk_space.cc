@@ -12,17 +12,37 @@
 
 namespace fathom::store {
 
+namespace {
+
+constexpr uint64_t kMebibyte = 1 << 20;
+
+// Some file systems make inodes as they are needed, and say that they have none.
+void measure_files(const struct statvfs& disk, DiskSpace& space) {
+  constexpr uint64_t kReservedFiles = 256;
+  if (disk.f_files == 0) return;
+  space.free_files = disk.f_favail;
+  space.reserve_files = std::min<uint64_t>(kReservedFiles, disk.f_files / 8);
+}
+
+std::string reason(const DiskSpace& space) {
+  if (space.free_files < space.reserve_files) {
+    return std::to_string(space.free_files) + " free inodes, of which the server keeps " +
+           std::to_string(space.reserve_files);
+  }
+  return std::to_string(space.free_bytes / kMebibyte) + " MiB free, of which --reserve-disk keeps " +
+         std::to_string(space.reserve_bytes / kMebibyte);
+}
+
+}  // namespace
+
 bool set_writable(Engine& engine, bool writable) {
   gauge("fathom_store_writable", "1 while the store takes writes").set(writable);
   return engine.writable.exchange(writable);
 }
 
 void refuse_writes(Engine& engine, const DiskSpace& space) {
-  constexpr uint64_t kMebibyte = 1 << 20;
   if (!set_writable(engine, false)) return;
-  log_warning("the disk of " + engine.options.path + " is nearly full (" +
-              std::to_string(space.free_bytes / kMebibyte) + " MiB free, of which --reserve-disk keeps " +
-              std::to_string(space.reserve_bytes / kMebibyte) +
+  log_warning("the disk of " + engine.options.path + " is nearly full (" + reason(space) +
               "): writes are refused until there is room; make some, or keep less: --retention-size, --retention-age");
 }
 
@@ -34,8 +54,17 @@ std::optional<DiskSpace> measure_disk(rocksdb::Env& env, const std::string& path
   struct statvfs disk {};
   DiskSpace space;
   if (statvfs(path.c_str(), &disk) != 0 || !env.GetFreeSpace(path, &space.free_bytes).ok()) return std::nullopt;
+  measure_files(disk, space);
   space.reserve_bytes = disk_reserve_bytes(reserve_bytes, uint64_t{disk.f_blocks} * disk.f_frsize);
   return space;
+}
+
+std::string free_space_text(const std::string& path) {
+  struct statvfs disk {};
+  if (statvfs(path.c_str(), &disk) != 0) return "";
+  const std::string bytes = std::to_string(uint64_t{disk.f_bavail} * disk.f_frsize / kMebibyte) + " MiB";
+  const std::string files = disk.f_files == 0 ? "" : " and " + std::to_string(disk.f_favail) + " inodes";
+  return bytes + files + " are free";
 }
 
 uint64_t log_limit(rocksdb::Env& env, const RocksOptions& options) {

@@ -38,6 +38,14 @@ TEST(DiskReserve, IsAPartOfASmallDisk) {
   EXPECT_EQ(disk_reserve_bytes(0, 32 * kMiB), 0u);
 }
 
+TEST(DiskSpaceTest, HasNoRoomWithoutInodes) {
+  DiskSpace space{.free_bytes = 100, .reserve_bytes = 10, .free_files = 256, .reserve_files = 256};
+  EXPECT_TRUE(space.has_room_for(90));
+  EXPECT_FALSE(space.has_room_for(91));
+  space.free_files = 255;
+  EXPECT_FALSE(space.has_room_for(0));
+}
+
 TEST_F(LogLimit, IsNoneWhileTheDiskIsNearlyFull) {
   disk_->set_free_bytes(kReserve - 1);
   EXPECT_EQ(limit(), kUnlimitedLogBytes);
