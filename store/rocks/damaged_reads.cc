@@ -12,7 +12,7 @@ constexpr uint64_t kIntervalNano = 60 * kNanosPerSecond;
 
 }  // namespace
 
-Error DamagedReads::report(Error error) {
+Error DamagedReads::report(Error error, const std::string& what) {
   const bool is_damage = error.code == ErrorCode::kCorrupt;
   error.message += std::string(is_damage ? "; " : "; try again; if the disk still cannot read it, ") +
                    "stop the server, and run 'fathom store verify " + path_ +
@@ -22,9 +22,8 @@ Error DamagedReads::report(Error error) {
   ++unreported_;
   const uint64_t now = now_monotonic_nano();
   if (reported_monotonic_nano_ != 0 && now - reported_monotonic_nano_ < kIntervalNano) return error;
-  log_error("an answer failed because " +
-            std::string(is_damage ? "stored data is damaged: " : "the disk cannot read stored data: ") + error.message +
-            "; such answers since the last report: " + std::to_string(unreported_));
+  log_error(what + " because " + (is_damage ? "stored data is damaged: " : "the disk cannot read stored data: ") +
+            error.message + "; such reads since the last report: " + std::to_string(unreported_));
   unreported_ = 0;
   reported_monotonic_nano_ = now;
   return error;

@@ -1,9 +1,9 @@
-// DamagedReads: reports answers that fail because what they read is damaged, or because the disk cannot read it.
+// DamagedReads: reports reads that fail because what they read is damaged, or because the disk cannot read it.
 //
-// Purpose: a disk damages sorted files at any time, and only the query that reads them notices. Its error names the
-// fix; the log and fathom_store_damaged_reads_total tell the operator. An error of the disk stays kUnavailable, because
-// the next attempt may succeed. Thread safety: all of it. Losses: the log has one line per minute, which counts the
-// answers since the line before.
+// Purpose: a disk damages sorted files at any time, and only what reads them notices: sealing, or a query, whose error
+// names the fix. The log and fathom_store_damaged_reads_total tell the operator. An error of the disk stays
+// kUnavailable, because the next attempt may succeed. Thread safety: all of it. Losses: the log has one line per
+// minute, which counts the reads since the line before.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,11 @@
 
 namespace fathom::store {
 
+// Of a read of the store, which is kUnavailable only if the disk fails.
+inline bool is_of_disk(ErrorCode code) {
+  return code == ErrorCode::kCorrupt || code == ErrorCode::kUnavailable;
+}
+
 class DamagedReads {
  public:
   // `path`: the data directory.
@@ -24,13 +29,13 @@ class DamagedReads {
   template <typename T>
   Result<T> checked(Result<T> result) {
     if (result.ok() || !is_of_disk(result.error().code)) return result;
-    return report(result.error());
+    return report(result.error(), "an answer failed");
   }
+  // Sealing went on without older spans of a trace.
+  void note_left_out(const Error& error) { report(error, "newer spans of a trace were sealed without its older ones"); }
 
  private:
-  // A read of the store is kUnavailable only if the disk fails.
-  static bool is_of_disk(ErrorCode code) { return code == ErrorCode::kCorrupt || code == ErrorCode::kUnavailable; }
-  Error report(Error error);
+  Error report(Error error, const std::string& what);
 
   const std::string path_;
   std::mutex mutex_;

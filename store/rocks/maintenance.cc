@@ -15,6 +15,7 @@
 #include "store/rocks/keys.h"
 #include "store/rocks/sealer.h"
 #include "store/rocks/stage_rows.h"
+#include "store/wal/repair_advice.h"
 
 namespace fathom::store {
 
@@ -116,22 +117,17 @@ bool Maintenance::seal_oldest() {
   if (view->generations.size() < 2) return true;  // retention dropped what waited
   std::shared_ptr<Generation> generation = view->generations.front();
   uint32_t number = engine_.last_segment.load() + 1;
-  SegmentOptions segment_options{.listed_keys = engine_.options.listed_attribute_keys};
-  Result<SegmentInfo> info = unavailable("");
-  if (Result<> room = room_to_seal(*generation); !room) {
-    info = room.error();
-  } else {
-    info = seal({*generation, number, engine_.catalogue, segment_options}, engine_.sealed(), view);
-  }
+  Result<SegmentInfo> info = seal(*generation, number, view);
   {
     std::lock_guard lock(mutex_);
     seal_fault_ = info.ok() ? "" : info.error().message;
   }
   if (!info) {
-    seal_failures().add();
-    log_error("sealing failed, trying again: " + info.error().message);
+    note_failed_seal(info.error());
     return false;
   }
+  failed_seals_ = 0;
+  leaves_out_unreadable_ = false;
   engine_.last_segment = number;
   engine_.sealed_sequence = info->last_sequence;
   // Before the view's snapshot, which would keep the deleted rows alive until the next one.
@@ -143,6 +139,29 @@ bool Maintenance::seal_oldest() {
   });
   committer_.notify_sealed();
   return true;
+}
+
+Result<SegmentInfo> Maintenance::seal(const Generation& generation, uint32_t number, ViewPtr view) {
+  if (Result<> room = room_to_seal(generation); !room) return room.error();
+  SealInput input{generation, number, engine_.catalogue, {.listed_keys = engine_.options.listed_attribute_keys}};
+  if (leaves_out_unreadable_) {
+    input.on_unreadable = [this](const Error& error) { engine_.damaged_reads.note_left_out(error); };
+  }
+  return store::seal(input, engine_.sealed(), std::move(view));
+}
+
+// Damage stays, so waiting does not help. Older spans of the same traces can be left out; they stay where they are. If
+// that does not help either, RocksDB cannot read what it needs to add a segment. The disk itself may recover.
+void Maintenance::note_failed_seal(const Error& why) {
+  constexpr int kAttemptsToRead = 10;
+  seal_failures().add();
+  log_error("sealing failed, trying again: " + why.message);
+  const bool is_damage = why.code == ErrorCode::kCorrupt;
+  if (is_damage && leaves_out_unreadable_ && engine_.options.on_unrecoverable) {
+    engine_.options.on_unrecoverable(with_repair_advice(why, engine_.options.path));
+  }
+  if (engine_.writable.load()) ++failed_seals_;  // otherwise the space for a segment may be missing
+  leaves_out_unreadable_ = is_damage || failed_seals_ >= kAttemptsToRead;
 }
 
 void Maintenance::run_watching() {

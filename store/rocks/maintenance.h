@@ -3,7 +3,8 @@
 //
 // Thread safety: wake() and the drop and settle calls from any thread. Ownership: the engine and the committer outlive
 // it. Errors: sealing that fails is tried again, with a growing pause; what it holds stays durable and searchable
-// meanwhile. Losses: retention is counted (fathom_dropped_spans_total{reason}).
+// meanwhile. Damage to older spans does not stop it (segment_rows.h). Losses: retention is counted
+// (fathom_dropped_spans_total{reason}).
 #pragma once
 
 #include <atomic>
@@ -38,6 +39,8 @@ class Maintenance {
   bool compaction_is_behind();
   Result<> room_to_seal(const Generation& generation);
   bool seal_oldest();
+  Result<SegmentInfo> seal(const Generation& generation, uint32_t number, ViewPtr view);
+  void note_failed_seal(const Error& why);
   void run_watching();
   void run_retention();
   void watch_disk();
@@ -72,7 +75,9 @@ class Maintenance {
   bool recovered_is_durable_ = false;
   std::atomic<bool> leftovers_{false};  // of what was dropped
   std::string seal_fault_;
-  std::string drop_fault_;  // the last one that was logged; of the thread of retention
+  int failed_seals_ = 0;                // in a row, of the thread of sealing
+  bool leaves_out_unreadable_ = false;  // in the next attempt
+  std::string drop_fault_;              // the last one that was logged; of the thread of retention
   StoreThread sealing_;
   StoreThread watching_;
   StoreThread retaining_;

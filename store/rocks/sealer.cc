@@ -243,7 +243,7 @@ void note_oversized(const SegmentRows& rows, uint64_t last_sequence, OversizedTr
 Result<SegmentInfo> seal(const SealInput& input, const SealedContext& context, ViewPtr view) {
   QueryBudget unlimited;
   SealedReader older(context, std::move(view), unlimited);
-  Result<SegmentRows> rows = segment_rows(input.generation, older);
+  Result<SegmentRows> rows = segment_rows(input.generation, older, input.on_unreadable);
   if (!rows) return rows.error();
   Result<SegmentInfo> info = write_segment(input, context.database, *rows);
   seal_read_bytes().add(unlimited.spent_bytes());

@@ -4,6 +4,7 @@
 // columns, and written as one sorted file per column family; all files, the segment's record among them, are ingested
 // in one atomic step. Afterwards the stage rows are superfluous: a start ignores those up to the last sealed sequence.
 // Thread safety: one thread at a time. Errors: a failure leaves the store as it was; the caller tries again.
+// kCorrupt: stored data is damaged; with `on_unreadable`, what RocksDB must read to add a segment.
 #pragma once
 
 #include <memory>
@@ -13,6 +14,7 @@
 #include "store/block/segment_writer.h"
 #include "store/rocks/catalogue.h"
 #include "store/rocks/sealed.h"
+#include "store/rocks/segment_rows.h"
 
 namespace fathom::store {
 
@@ -23,6 +25,7 @@ struct SealInput {
   SegmentOptions segment_options = {};
   // Of the segment's batches, where their sources do not say: first and last.
   std::optional<std::pair<uint64_t, uint64_t>> received_unix_nano = {};
+  OnUnreadable on_unreadable = {};
 };
 
 Result<SegmentInfo> seal(const SealInput& input, const SealedContext& context, ViewPtr view);

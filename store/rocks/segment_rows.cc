@@ -4,6 +4,7 @@
 #include <tuple>
 #include <unordered_set>
 
+#include "store/rocks/damaged_reads.h"
 #include "store/rocks/sealed_tally.h"
 
 namespace fathom::store {
@@ -28,7 +29,8 @@ struct Older {
 
 class RowArranger {
  public:
-  RowArranger(const Generation& generation, SealedReader& older) : generation_(generation), older_(older) {}
+  RowArranger(const Generation& generation, SealedReader& older, const OnUnreadable& on_unreadable)
+      : generation_(generation), older_(older), on_unreadable_(on_unreadable) {}
 
   Result<SegmentRows> arrange() {
     out_.rows.reserve(generation_.rows().size());
@@ -60,7 +62,7 @@ class RowArranger {
     gather(trace);
     Older older;
     if (trace.grown) {
-      if (Result<> loaded = load_older(trace, older); !loaded) return loaded;
+      if (Result<> loaded = load_readable(trace, older); !loaded) return loaded;
     }
     if (!older.oversized) collapse(older);
     if (is_oversized(older)) keep_beyond_limit(older);
@@ -77,6 +79,28 @@ class RowArranger {
       return std::tuple(a.row->start_unix_nano, a.span_id, generation_.sequence(*a.row), a.row->index) <
              std::tuple(b.row->start_unix_nano, b.span_id, generation_.sequence(*b.row), b.row->index);
     });
+  }
+
+  Result<> load_readable(const Generation::Trace& trace, Older& older) {
+    Result<> loaded = load_older(trace, older);
+    if (loaded || !on_unreadable_ || !is_of_disk(loaded.error().code)) return loaded;
+    on_unreadable_(loaded.error());
+    older = known_of_unreadable(trace);
+    return {};
+  }
+
+  // What the trace index has of rows that cannot be read. If it cannot be read either, nothing.
+  Older known_of_unreadable(const Generation::Trace& trace) {
+    Older older{.oversized = true};
+    const Result<std::vector<TracePart>> parts = older_.parts(trace.id);
+    if (!parts || parts->empty()) return older;
+    for (const TracePart& part : *parts) {
+      if (part.partition != generation_.partition()) out_.straddling.emplace(part.partition, trace.id);
+    }
+    const TracePart& newest = parts->back();
+    older.tally = newest.tallies ? newest.tallies->whole : tally_of(newest.summary);
+    older.first_partition = parts->front().partition;
+    return older;
   }
 
   Result<> load_older(const Generation::Trace& trace, Older& older) {
@@ -250,6 +274,7 @@ class RowArranger {
 
   const Generation& generation_;
   SealedReader& older_;
+  const OnUnreadable& on_unreadable_;
   SegmentRows out_;
   std::vector<Candidate> candidates_;
   std::vector<Candidate*> by_id_;
@@ -258,8 +283,8 @@ class RowArranger {
 
 }  // namespace
 
-Result<SegmentRows> segment_rows(const Generation& generation, SealedReader& older) {
-  return RowArranger(generation, older).arrange();
+Result<SegmentRows> segment_rows(const Generation& generation, SealedReader& older, const OnUnreadable& on_unreadable) {
+  return RowArranger(generation, older, on_unreadable).arrange();
 }
 
 }  // namespace fathom::store

@@ -4,9 +4,11 @@
 // older segments; equal ids with other content are both kept and flagged; each trace gets a summary that is cumulative
 // over older segments. Of an oversized trace (span_store.h) no older row is read: its summary comes from tallies, its
 // rows do not collapse, and `older_operations` and `older_places` stay empty. Thread safety: one thread. Ownership:
-// rows point into the generation's batches.
+// rows point into the generation's batches. Errors: damage to older rows, or a disk that cannot read them, is reported
+// to `on_unreadable`, and their trace becomes oversized; without `on_unreadable`, it is the result.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <set>
 #include <utility>
@@ -31,6 +33,9 @@ struct SegmentRows {
   std::set<std::pair<uint32_t, TraceId>> straddling;
 };
 
-Result<SegmentRows> segment_rows(const Generation& generation, SealedReader& older);
+using OnUnreadable = std::function<void(const Error&)>;
+
+Result<SegmentRows> segment_rows(const Generation& generation, SealedReader& older,
+                                 const OnUnreadable& on_unreadable = {});
 
 }  // namespace fathom::store

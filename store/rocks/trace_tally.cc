@@ -71,6 +71,22 @@ TraceSummary TraceTally::summary() const {
   return summary;
 }
 
+TraceTally tally_of(const TraceSummary& summary) {
+  TraceTally tally;
+  tally.first = {.span_id = summary.root_span_id,
+                 .start_unix_nano = summary.start_unix_nano,
+                 .sequence = summary.first_sequence,
+                 .operation = summary.root_operation};
+  tally.has_root = summary.has_root;
+  if (summary.has_root) tally.root = tally.first;
+  tally.root.duration_nano = summary.root_duration_nano;
+  tally.error = summary.error;
+  tally.end_unix_nano = end_of(summary.start_unix_nano, summary.duration_nano);
+  tally.first_sequence = summary.first_sequence;
+  tally.spans = summary.spans;
+  return tally;
+}
+
 void write_tally(const TraceTally& tally, std::string& out) {
   ByteWriter writer(out);
   writer.u8(static_cast<uint8_t>((tally.has_root ? kTallyRoot : 0) | (tally.error ? kTallyError : 0)));

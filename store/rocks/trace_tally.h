@@ -29,6 +29,10 @@ struct TraceTally {
   TraceSummary summary() const;
 };
 
+// What a summary says of its spans. It does not say when the root started, nor which span was the first if there is a
+// root: the root counts as the first span.
+TraceTally tally_of(const TraceSummary& summary);
+
 // docs/formats/block.md
 void write_tally(const TraceTally& tally, std::string& out);
 // Sets the reader's failure when the bytes are damaged.
