@@ -83,6 +83,14 @@ Result<> check_secrecy(const net::ClientSecurity& security, const std::string& s
 
 constexpr std::string_view kLostBatches = "\"lost_batches\":{\"losses\":";
 
+// What is lost, by a mark; at most 0 batches means that only captures may be lost.
+std::string lost_things(const boost::json::value& lost) {
+  const boost::json::value& most = member_of(lost, "most_batches");
+  if (most.is_null()) return "destroyed an unknown number of batches of spans";
+  const uint64_t batches = number_of(lost, "most_batches");
+  return batches == 0 ? "may have destroyed captures" : "destroyed at most " + plural(batches, "batch") + " of spans";
+}
+
 // The sentence for an answer's mark that batches are lost (query/lost_batches.h); empty without one.
 std::string lost_batches_note(const std::string& body) {
   const size_t mark = body.rfind(kLostBatches);
@@ -90,10 +98,7 @@ std::string lost_batches_note(const std::string& body) {
   const size_t begin = body.find('{', mark), end = body.find('}', mark);
   auto lost = parse_json(std::string_view(body).substr(begin, end - begin + 1));
   if (!lost) return "";
-  const boost::json::value& most = member_of(*lost, "most_batches");
-  const std::string batches =
-      most.is_null() ? "an unknown number of batches" : "at most " + plural(number_of(*lost, "most_batches"), "batch");
-  return "fathom: damage to the server's disk destroyed " + batches + " of spans, received between " +
+  return "fathom: damage to the server's disk " + lost_things(*lost) + ", received between " +
          format_instant(number_of(*lost, "first_received_unix_nano")) + " and " +
          format_instant(number_of(*lost, "last_received_unix_nano")) + "; this answer may miss them\n";
 }

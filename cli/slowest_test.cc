@@ -249,5 +249,17 @@ TEST(Slowest, ReportsLostBatchesOnStandardErrorOnce) {
   EXPECT_EQ(world.out.find("damage"), std::string::npos);
 }
 
+TEST(Slowest, ReportsPossiblyLostCaptures) {
+  std::string answer = page(row(3));
+  answer.insert(answer.rfind('}'), R"(,"lost_batches":{"losses":1,"first_received_unix_nano":"1795221000000000000",)"
+                                   R"("last_received_unix_nano":"1795221060000000000","most_batches":0})");
+  FakeWorld world;
+  world.answer(200, answer);
+  EXPECT_EQ(world.run({"slowest"}), ExitCode::kOk);
+  EXPECT_EQ(world.err,
+            "fathom: damage to the server's disk may have destroyed captures, received between "
+            "2026-11-21T00:30:00.000000000Z and 2026-11-21T00:31:00.000000000Z; this answer may miss them\n");
+}
+
 }  // namespace
 }  // namespace fathom::cli

@@ -1,6 +1,7 @@
 #include "query/capture_routes.h"
 
 #include "query/captures.h"
+#include "query/lost_batches.h"
 #include "query/queries.h"
 #include "query/timeline/timeline_query.h"
 #include "query/trace_name.h"
@@ -75,8 +76,10 @@ Routed list_route(Params& params) {
                      .work = [query](const Stores& stores, QueryBudget& budget) -> Result<std::string> {
                        auto answer = run_captures(stores, query, budget);
                        if (!answer) return answer.error();
-                       return to_json(*answer);
-                     }};
+                       const auto lost = lost_captures(stores.captures, query.filter.range);
+                       return with_lost_batches(to_json(*answer), lost);
+                     },
+                     .marks_losses = true};
 }
 
 TimelineQuery timeline_query(Params& params, std::optional<Error>& fault) {

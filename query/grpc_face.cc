@@ -186,9 +186,11 @@ class Service : public RawService {
         context, "captures", *in, out, [this](const auto& asked, auto& answer, Budget& budget) -> Result<> {
           auto query = query_of(asked, now_unix_nano());
           if (!query) return query.error();
+          const store::TimeRange range = query->filter.range;
           auto page = run_captures(stores_, *std::move(query), budget);
           if (!page) return page.error();
           answer.set_json(to_json(*page));
+          if (auto lost = lost_captures(stores_.captures, range)) fill(*answer.mutable_lost_batches(), *lost);
           return {};
         });
   }

@@ -13,6 +13,7 @@
 #include "query.grpc.pb.h"
 #include "query/proto_convert.h"
 #include "query/query_server.h"
+#include "query/testing/sample_captures.h"
 #include "query/testing/sample_store.h"
 
 namespace fathom::query {
@@ -92,6 +93,47 @@ TEST_F(GrpcFaceTest, GetsATraceAndSaysWhenThereIsNone) {
   request.set_trace_id("short");
   grpc::ClientContext bad;
   EXPECT_EQ(stub_->GetTrace(&bad, request, &response).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+// The range of a request, and a trace of which captures of any time are listed.
+TEST_F(GrpcFaceTest, ListsThatMayMissBatchesAreMarked) {
+  const store::Loss loss{.first_received_unix_nano = kSampleStart,
+                         .last_received_unix_nano = kSampleStart + 1,
+                         .most_batches = 0,
+                         .earliest_start_unix_nano = kSampleStart,
+                         .latest_start_unix_nano = kSampleStart + 1};
+  testing::SampleCaptures captures;
+  captures.lost = {loss};
+  store_.lost = {loss};
+  store_.lost[0].most_batches = 3;
+  QueryServer server(QueryOptions{.grpc_address = "127.0.0.1:0"}, {store_, &captures});
+  ASSERT_TRUE(server.start().ok());
+  auto stub = v1::QueryService::NewStub(grpc::CreateChannel(server.grpc_address(), grpc::InsecureChannelCredentials()));
+  v1::ServicesRequest services_request;
+  set_range(services_request.mutable_range());
+  v1::ServicesResponse services;
+  grpc::ClientContext c1;
+  ASSERT_TRUE(stub->ListServices(&c1, services_request, &services).ok());
+  EXPECT_EQ(services.lost_batches().most_batches(), 3u);
+
+  v1::ListCapturesRequest request;
+  set_range(request.mutable_range());
+  v1::ListCapturesResponse marked, of_trace, unmarked;
+  grpc::ClientContext c2;
+  ASSERT_TRUE(stub->ListCaptures(&c2, request, &marked).ok());
+  EXPECT_EQ(marked.lost_batches().losses(), 1u);
+  EXPECT_TRUE(marked.lost_batches().has_most_batches());
+  EXPECT_EQ(marked.lost_batches().most_batches(), 0u);
+  EXPECT_EQ(marked.lost_batches().first_received_unix_nano(), kSampleStart);
+  request.mutable_range()->set_from_unix_nano(kSampleStart + 2);
+  grpc::ClientContext c3;
+  ASSERT_TRUE(stub->ListCaptures(&c3, request, &unmarked).ok());
+  EXPECT_FALSE(unmarked.has_lost_batches());
+  request.clear_range();
+  request.set_trace_id(std::string(sample_trace_id(1).view()));
+  grpc::ClientContext c4;
+  ASSERT_TRUE(stub->ListCaptures(&c4, request, &of_trace).ok());
+  EXPECT_TRUE(of_trace.has_lost_batches());
 }
 
 TEST_F(GrpcFaceTest, ListsAndLatency) {

@@ -2,19 +2,16 @@
 
 #include <algorithm>
 #include <cassert>
+#include <vector>
 
-#include "base/time.h"
 #include "query/instant_json.h"
 
 namespace fathom::query {
 
 namespace {
 
-constexpr uint64_t kLatestNano = 10 * kNanosPerMinute;
-
 bool touches(const store::Loss& loss, const store::TimeRange& range) {
-  const uint64_t first = loss.first_received_unix_nano - std::min(loss.first_received_unix_nano, kLatestNano);
-  return loss.last_received_unix_nano >= range.from_unix_nano && first < range.to_unix_nano;
+  return loss.latest_start_unix_nano >= range.from_unix_nano && loss.earliest_start_unix_nano < range.to_unix_nano;
 }
 
 void add(LostBatches& lost, const store::Loss& loss) {
@@ -30,14 +27,22 @@ void add(LostBatches& lost, const store::Loss& loss) {
   }
 }
 
-}  // namespace
-
-std::optional<LostBatches> lost_batches(store::SpanStore& store, const store::TimeRange& range) {
+std::optional<LostBatches> add_up(const std::vector<store::Loss>& losses, const store::TimeRange& range) {
   LostBatches lost;
-  for (const store::Loss& loss : store.losses()) {
+  for (const store::Loss& loss : losses) {
     if (touches(loss, range)) add(lost, loss);
   }
   return lost.losses > 0 ? std::optional(lost) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<LostBatches> lost_batches(store::SpanStore& store, const store::TimeRange& range) {
+  return add_up(store.losses(), range);
+}
+
+std::optional<LostBatches> lost_captures(store::CaptureStore* captures, const store::TimeRange& range) {
+  return captures != nullptr ? add_up(captures->losses(), range) : std::nullopt;
 }
 
 void write_lost_batches(net::JsonWriter& json, const std::optional<LostBatches>& lost) {

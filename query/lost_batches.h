@@ -1,7 +1,7 @@
 // Marks answers about a time in which damage to the disk destroyed acknowledged batches.
 //
-// Purpose: an answer that may miss spans says so. All losses that touch an answer's range are added up in one mark. A
-// span may start up to ten minutes before it is received, so a loss touches the ranges that far before it, too.
+// Purpose: an answer that may miss spans or captures says so. All losses that touch an answer's range are added up in
+// one mark. A loss touches the ranges in which its spans may have started (store::Loss).
 // Thread safety: plain functions. Units: in names. Errors: none.
 #pragma once
 
@@ -10,6 +10,7 @@
 #include <string>
 
 #include "net/json_writer.h"
+#include "store/capture_store.h"
 #include "store/span_store.h"
 
 namespace fathom::query {
@@ -18,11 +19,13 @@ struct LostBatches {
   uint64_t losses = 0;
   uint64_t first_received_unix_nano = 0;
   uint64_t last_received_unix_nano = 0;
-  std::optional<uint64_t> most_batches;  // nothing: unknown
+  std::optional<uint64_t> most_batches;  // nothing: unknown; 0: captures may be lost, but no spans
 };
 
-// Nothing if no loss touches the range.
+// For answers about spans. Nothing if no loss of spans touches the range.
 std::optional<LostBatches> lost_batches(store::SpanStore& store, const store::TimeRange& range);
+// For lists of captures. Nothing if no loss touches the range, or if `captures` is null.
+std::optional<LostBatches> lost_captures(store::CaptureStore* captures, const store::TimeRange& range);
 
 // The member `lost_batches`, if there is anything to report.
 void write_lost_batches(net::JsonWriter& json, const std::optional<LostBatches>& lost);

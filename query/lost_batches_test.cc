@@ -2,12 +2,16 @@
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
+#include <optional>
+#include <string_view>
+#include <vector>
 
 #include "base/time.h"
 #include "net/uri.h"
 #include "query/lost_batches.h"
 #include "query/queries.h"
 #include "query/routes.h"
+#include "query/testing/sample_captures.h"
 #include "query/testing/sample_store.h"
 #include "query/timeline/timeline_query.h"
 
@@ -18,11 +22,22 @@ using testing::kSampleStart;
 
 constexpr uint64_t kFirst = kSampleStart + kNanosPerHour;
 constexpr uint64_t kLast = kFirst + kNanosPerSecond;
+// Spans were received late, and from a clock that runs ahead.
+constexpr uint64_t kEarliest = kFirst - 30 * kNanosPerMinute;
+constexpr uint64_t kLatest = kLast + kNanosPerMinute;
 
 class LostBatchesTest : public ::testing::Test {
  protected:
   LostBatchesTest() {
-    store_.lost = {{.first_received_unix_nano = kFirst, .last_received_unix_nano = kLast, .most_batches = 3}};
+    store_.lost = {loss(3)};
+    captures_.lost = {loss(2)};
+  }
+  static store::Loss loss(std::optional<uint64_t> most_batches) {
+    return {.first_received_unix_nano = kFirst,
+            .last_received_unix_nano = kLast,
+            .most_batches = most_batches,
+            .earliest_start_unix_nano = kEarliest,
+            .latest_start_unix_nano = kLatest};
   }
 
   bool touched(uint64_t from, uint64_t to) { return lost_batches(store_, {from, to}).has_value(); }
@@ -35,7 +50,7 @@ class LostBatchesTest : public ::testing::Test {
     auto routed = route(request, kLast, kNanosPerMinute);
     EXPECT_TRUE(routed.ok()) << target;
     store::QueryBudget budget;
-    auto answer = routed->open_text ? text_of(*routed, budget) : routed->work(store_, budget);
+    auto answer = routed->open_text ? text_of(*routed, budget) : routed->work({store_, &captures_}, budget);
     EXPECT_TRUE(answer.ok()) << target;
     return boost::json::parse(*answer).as_object();
   }
@@ -49,26 +64,28 @@ class LostBatchesTest : public ::testing::Test {
   }
 
   testing::SampleStore store_;
+  testing::SampleCaptures captures_;
 };
 
-TEST_F(LostBatchesTest, ALossTouchesTheTimeOfItsReceptionAndTenMinutesBefore) {
-  const uint64_t earliest = kFirst - 10 * kNanosPerMinute;
-  EXPECT_FALSE(touched(kSampleStart, earliest));
-  EXPECT_TRUE(touched(kSampleStart, earliest + 1));
-  EXPECT_TRUE(touched(kLast, kLast + 1));
-  EXPECT_FALSE(touched(kLast + 1, UINT64_MAX));
+TEST_F(LostBatchesTest, ALossTouchesTheTimesAtWhichItsSpansMayHaveStarted) {
+  EXPECT_FALSE(touched(kSampleStart, kEarliest));
+  EXPECT_TRUE(touched(kSampleStart, kEarliest + 1));
+  EXPECT_TRUE(touched(kLatest, kLatest + 1));
+  EXPECT_FALSE(touched(kLatest + 1, UINT64_MAX));
   EXPECT_TRUE(touched(0, UINT64_MAX));
 }
 
 TEST_F(LostBatchesTest, LossesAreAddedUp) {
-  store_.lost.push_back({.first_received_unix_nano = kFirst - 5, .last_received_unix_nano = kFirst, .most_batches = 4});
+  store_.lost.push_back(loss(4));
+  store_.lost[1].first_received_unix_nano = kFirst - 5;
+  store_.lost[1].last_received_unix_nano = kFirst;
   auto lost = lost_batches(store_, {});
   ASSERT_TRUE(lost);
   EXPECT_EQ(lost->losses, 2u);
   EXPECT_EQ(lost->first_received_unix_nano, kFirst - 5);
   EXPECT_EQ(lost->last_received_unix_nano, kLast);
   EXPECT_EQ(lost->most_batches, 7u);
-  store_.lost.push_back({.first_received_unix_nano = kFirst, .last_received_unix_nano = kFirst});
+  store_.lost.push_back(loss(std::nullopt));
   EXPECT_EQ(lost_batches(store_, {})->most_batches, std::nullopt) << "one unknown number makes the sum unknown";
 }
 
@@ -79,8 +96,27 @@ TEST_F(LostBatchesTest, EveryKindOfAnswerIsMarked) {
     const std::string target = "/api/v1/" + std::string(path);
     const auto marked = ask(target + "?since=1h");
     ASSERT_TRUE(marked.contains("lost_batches")) << path;
-    EXPECT_EQ(marked.at("lost_batches").at("most_batches").as_int64(), 3) << path;
+    const int64_t most = std::string_view(path) == "captures" ? 2 : 3;
+    EXPECT_EQ(marked.at("lost_batches").at("most_batches").as_int64(), most) << path;
   }
+}
+
+TEST_F(LostBatchesTest, ALossOfCapturesMarksListsOfCapturesAlone) {
+  store_.lost.clear();
+  captures_.lost = {loss(0)};
+  const auto list = ask("/api/v1/captures?since=1h");
+  ASSERT_TRUE(list.contains("lost_batches"));
+  EXPECT_EQ(list.at("lost_batches").at("most_batches").as_int64(), 0);
+  EXPECT_FALSE(ask("/api/v1/slowest?since=1h").contains("lost_batches"));
+}
+
+// Of a trace, captures of any time are listed.
+TEST_F(LostBatchesTest, AListOfCapturesIsMarkedByItsOwnRange) {
+  captures_.lost[0].earliest_start_unix_nano = captures_.lost[0].latest_start_unix_nano = kSampleStart;
+  EXPECT_FALSE(ask("/api/v1/captures?since=1m").contains("lost_batches"));
+  const std::string of_trace = "/api/v1/captures?trace_id=" + testing::sample_trace_id(1).hex();
+  EXPECT_TRUE(ask(of_trace).contains("lost_batches"));
+  EXPECT_FALSE(ask(of_trace + "&since=1m").contains("lost_batches"));
 }
 
 TEST_F(LostBatchesTest, AnswersAboutOtherTimesAreNotMarked) {
@@ -95,7 +131,7 @@ TEST_F(LostBatchesTest, ATraceOfThatTimeIsMarked) {
     return boost::json::parse(*document).as_object().contains("lost_batches");
   };
   for (const bool is_lost : {false, true}) {
-    if (is_lost) store_.lost[0].first_received_unix_nano = kSampleStart;
+    if (is_lost) store_.lost[0].earliest_start_unix_nano = kSampleStart;
     store::QueryBudget budget;
     EXPECT_EQ(is_marked(run_trace(store_, testing::sample_trace_id(1), budget)), is_lost);
     EXPECT_EQ(is_marked(run_timeline(store_, {.subject = {.trace = testing::sample_trace_id(1)}}, budget)), is_lost);

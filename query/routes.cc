@@ -145,7 +145,7 @@ Result<RoutedQuery> find_route(std::string_view path, Params& params) {
 
 // Marks the answer if batches of its time are lost.
 void mark_losses(RoutedQuery& routed, const store::TimeRange& range) {
-  if (!routed.work || routed.content_type != RoutedQuery().content_type) return;
+  if (!routed.work || routed.marks_losses || routed.content_type != RoutedQuery().content_type) return;
   routed.work = [work = std::move(routed.work), range](const Stores& stores,
                                                        QueryBudget& budget) -> Result<std::string> {
     Result<std::string> answer = work(stores, budget);

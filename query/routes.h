@@ -26,6 +26,7 @@ struct RoutedQuery {
   std::string_view content_type = "application/json";                           // a literal
   std::function<Result<std::string>(const Stores&, store::QueryBudget&)> work;  // the body of the answer
   Lane lane = Lane::kQueries;
+  bool marks_losses = false;  // `work` itself marks an answer that may miss lost batches
   // Instead of `work`, for an answer that is written piece by piece.
   std::function<Result<std::unique_ptr<TraceText>>(const Stores&, store::QueryBudget&)> open_text = nullptr;
 };

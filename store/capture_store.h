@@ -107,6 +107,9 @@ class CaptureStore {
   // Drops what was received before.
   virtual Result<> drop_before(uint64_t received_unix_nano) = 0;
   virtual CaptureStats stats() = 0;
+  // All known losses that may have destroyed captures, in no order. Of these, 0 in `most_batches` means that no batch
+  // of spans is lost. Reads no files.
+  virtual std::vector<Loss> losses() { return {}; }
 };
 
 }  // namespace fathom::store

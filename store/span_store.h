@@ -186,6 +186,10 @@ struct Loss {
   uint64_t bytes = 0;  // unreadable part of the log
   // Upper bound. Nothing: unknown, because the damage reaches to the end of the log.
   std::optional<uint64_t> most_batches;
+  // When the lost spans may have started, inclusive: at least from ten minutes before the first reception to the last
+  // one. A store widens this to the starts of the stored spans that it received near the loss.
+  uint64_t earliest_start_unix_nano = 0;
+  uint64_t latest_start_unix_nano = 0;
 };
 
 enum class AppendOutcome { kDurable, kRetryable, kRejected };
@@ -259,7 +263,7 @@ class SpanStore {
   // Drops whole partitions whose newest reception is before `received_unix_nano`, by the store's own clock of ages.
   virtual Result<> drop_before(uint64_t received_unix_nano) = 0;
   virtual StoreStats stats() = 0;
-  // All known losses, in no order.
+  // All known losses of spans, in no order. Reads no files.
   virtual std::vector<Loss> losses() { return {}; }
   // Waits until everything received is sealed, and maintenance is idle; for benchmarks, tests and shutdown.
   virtual Result<> settle() = 0;

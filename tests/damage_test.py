@@ -3,6 +3,7 @@
 import os
 import pathlib
 import signal
+import time
 import unittest
 
 from harness import otlp
@@ -11,6 +12,9 @@ from harness.main import main
 from harness.server import Server, cli, until
 
 BATCHES = 60
+MINUTE_NANO = 60 * 1_000_000_000
+LATE_BATCHES = 10
+LATE_NANO = 30 * MINUTE_NANO
 
 
 class Damage(unittest.TestCase):
@@ -36,6 +40,23 @@ class Damage(unittest.TestCase):
             missing = (set(traces) - set(stored)).pop()
             otlp.send(server.otlp_http, otlp.request("payment", [otlp.span(missing, "pay", 1_000_000)]))
             self.assertTrue(server.trace(missing))
+
+    def test_answers_about_spans_that_were_sent_late(self):
+        with Server() as server:
+            start_nano = time.time_ns() - LATE_NANO
+            traces = [otlp.trace_id() for _ in range(LATE_BATCHES)]
+            for number, trace in enumerate(traces):
+                span = otlp.span(trace, "pay", 1_000_000, start_nano=start_nano + number * 1_000_000)
+                otlp.send(server.otlp_http, otlp.request("payment", [span]))
+            self.damage_log(server, traces[LATE_BATCHES // 2])
+
+            of_their_time = {"from": start_nano - MINUTE_NANO, "to": start_nano + MINUTE_NANO}
+            slowest = server.ask("/api/v1/slowest", of_their_time)
+            self.assertEqual(len(slowest["rows"]), LATE_BATCHES - 1)
+            self.assertEqual(slowest["lost_batches"]["most_batches"], 1)
+            self.assertIn("lost_batches", server.ask("/api/v1/operations", of_their_time))
+            earlier = {"from": start_nano - 2 * MINUTE_NANO, "to": start_nano - MINUTE_NANO}
+            self.assertNotIn("lost_batches", server.ask("/api/v1/slowest", earlier))
 
     def damage_log(self, server, trace):
         """kill -9, flips a bit of the trace's batch, and lets the supervisor start the server again."""

@@ -5,6 +5,7 @@
 
 #include "base/thread_priority.h"
 #include "store/captures/capture_counters.h"
+#include "store/rocks/loss_starts.h"
 
 namespace fathom::store {
 
@@ -195,6 +196,10 @@ CaptureStats Captures::stats() {
   std::lock_guard lock(mutex_);
   for (const auto& upload : uploads_) stats.writers += !upload->is_over();
   return stats;
+}
+
+std::vector<Loss> Captures::losses() {
+  return known_losses(engine_);
 }
 
 void Captures::run() {

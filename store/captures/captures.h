@@ -32,6 +32,7 @@ class Captures : public CaptureStore {
   Result<std::string> read(const CaptureId& id, uint64_t offset, size_t size) override;
   Result<> drop_before(uint64_t received_unix_nano) override;
   CaptureStats stats() override;
+  std::vector<Loss> losses() override;
 
  private:
   Result<std::shared_ptr<CaptureUpload>> open_upload(const CaptureInfo& info);

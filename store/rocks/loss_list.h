@@ -1,5 +1,6 @@
 // LossList: the known losses of a store, by the key of their record in the default family.
 //
+// Purpose: keeps also the losses without lost batches, because they may have destroyed rows of captures.
 // Thread safety: all methods. Ownership: owns its entries. Units: as LossRecord.
 #pragma once
 
@@ -17,7 +18,6 @@ namespace fathom::store {
 class LossList {
  public:
   void add(const std::string& key, LossRecord record) {
-    std::erase_if(record.losses, [](const RecordedLoss& loss) { return loss.most_batches == 0; });
     std::lock_guard lock(mutex_);
     records_[key] = std::move(record);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/bytes.h"
+#include "base/time.h"
 
 namespace fathom::store {
 
@@ -10,6 +11,7 @@ namespace {
 
 constexpr uint8_t kUnixVersion = 1;
 constexpr uint8_t kAgeVersion = 2;
+constexpr uint64_t kUsualDelayNano = 10 * kNanosPerMinute;  // from the start of a span to its reception
 
 // Version 1 has a last time before the first one where the wall clock was set back in between.
 RecordedLoss read_loss(ByteReader& in) {
@@ -57,7 +59,9 @@ std::vector<Loss> losses_of_record(const LossRecord& record, const AgeTime& time
                       .last_received_unix_nano = received.last_nano,
                       .found_unix_nano = record.is_unix ? one.found_nano : time.unix_of(one.found_nano),
                       .bytes = one.bytes,
-                      .most_batches = one.most_batches});
+                      .most_batches = one.most_batches,
+                      .earliest_start_unix_nano = received.first_nano - std::min(received.first_nano, kUsualDelayNano),
+                      .latest_start_unix_nano = received.last_nano});
   }
   return losses;
 }

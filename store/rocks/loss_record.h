@@ -36,7 +36,7 @@ struct LossRecord {
 std::string encode_loss_record(const LossRecord& record);
 Result<LossRecord> decode_loss_record(std::string_view value);
 
-// In Unix time, by the wall clock as `time` knows it.
+// In Unix time, by the wall clock as `time` knows it. The ranges of starts are the least ones of Loss.
 std::vector<Loss> losses_of_record(const LossRecord& record, const AgeTime& time);
 
 }  // namespace fathom::store

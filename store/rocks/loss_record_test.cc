@@ -59,6 +59,27 @@ TEST(LossRecordTest, RecordsAreForgottenByTheirKindOfTime) {
   EXPECT_TRUE(list.all(ahead).empty());
 }
 
+// It may have destroyed captures.
+TEST(LossRecordTest, ALossWithoutBatchesIsKept) {
+  const AgeTime time = AgeTime::as_saved({.age_nano = 1ULL << 60, .offset_nano = 0, .trusted_nano = 0});
+  LossRecord record = one_loss(false);
+  record.losses[0].most_batches = 0;
+  LossList list;
+  list.add("age", record);
+  ASSERT_EQ(list.all(time).size(), 1u);
+  EXPECT_EQ(list.all(time)[0].most_batches, 0u);
+}
+
+TEST(LossRecordTest, SpansMayHaveStartedTenMinutesBeforeTheirReception) {
+  const AgeTime time = AgeTime::as_saved({.age_nano = 1ULL << 60, .offset_nano = 1000, .trusted_nano = 1000});
+  const Loss loss = losses_of_record(one_loss(false), time)[0];
+  EXPECT_EQ(loss.earliest_start_unix_nano, loss.first_received_unix_nano - 600'000'000'000);
+  EXPECT_EQ(loss.latest_start_unix_nano, loss.last_received_unix_nano);
+  LossRecord early = one_loss(true);
+  early.losses[0].first_received_nano = 1;
+  EXPECT_EQ(losses_of_record(early, time)[0].earliest_start_unix_nano, 0u);
+}
+
 TEST(LossRecordTest, OnlyStampsAreConverted) {
   const AgeTime time = AgeTime::as_saved({.age_nano = 1ULL << 60, .offset_nano = 1000, .trusted_nano = 1000});
   EXPECT_EQ(losses_of_record(one_loss(true), time)[0].first_received_unix_nano, 0x0102030405060708u);

@@ -8,6 +8,7 @@
 #include "store/rocks/counters.h"
 #include "store/rocks/engine.h"
 #include "store/rocks/keys.h"
+#include "store/rocks/loss_starts.h"
 #include "store/rocks/losses.h"
 #include "store/rocks/maintenance.h"
 #include "store/rocks/newest_stamp.h"
@@ -291,7 +292,7 @@ StoreStats RocksStore::stats() {
 }
 
 std::vector<Loss> RocksStore::losses() {
-  return impl_->engine.losses.all(impl_->engine.clock->time());
+  return known_span_losses(impl_->engine);
 }
 
 Result<> RocksStore::settle() {

@@ -15,6 +15,7 @@ it("reports how many batches are lost, and when they were received", () => {
   expect(lostBatchesText(LOST)).toMatch(/^Damage .* at most 1,200 batches of spans, received between .*2026-11-21/);
   expect(lostBatchesText({ ...LOST, most_batches: 1 })).toContain("at most 1 batch of spans");
   expect(lostBatchesText({ ...LOST, most_batches: null })).toContain("an unknown number of batches");
+  expect(lostBatchesText({ ...LOST, most_batches: 0 })).toMatch(/disk may have destroyed captures, received between/);
 });
 
 it("shows the mark until the reader goes to another view or time", () => {

@@ -27,8 +27,11 @@ export const lostBatches = computed(() => (mark.value?.shown === shown.value ? m
 export function lostBatchesText({ most_batches, ...lost }: LostBatches): string {
   const from = formatInstant(BigInt(lost.first_received_unix_nano));
   const to = formatInstant(BigInt(lost.last_received_unix_nano));
-  const noun = most_batches === 1 ? "batch" : "batches";
-  const batches =
-    most_batches === null ? "an unknown number of batches" : `at most ${most_batches.toLocaleString("en")} ${noun}`;
-  return `Damage to the server's disk destroyed ${batches} of spans, received between ${from} and ${to}. What is shown may miss them.`;
+  return `Damage to the server's disk ${lostText(most_batches)}, received between ${from} and ${to}. What is shown may miss them.`;
+}
+
+function lostText(mostBatches: number | null): string {
+  if (mostBatches === null) return "destroyed an unknown number of batches of spans";
+  if (mostBatches === 0) return "may have destroyed captures";
+  return `destroyed at most ${mostBatches.toLocaleString("en")} ${mostBatches === 1 ? "batch" : "batches"} of spans`;
 }
