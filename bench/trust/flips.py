@@ -1,11 +1,16 @@
-"""Flips single bits anywhere in a data directory (flip_directory.py) and checks that each is handled.
+"""Flips single bits anywhere in data directories (flip_directory.py) and checks that each is handled.
 
-A flip is handled if it changes no answer, or if it is detected: the server rejects the directory or reports a loss, each answer that
-changed is an error or has a `problem`, or `fathom store verify` finds it. Everything else is a silent loss, the end of the server
-included. A flip in `before-upgrade/` is handled if this is also true after `fathom-server revert-upgrade`, or if that command rejects
-the directory. Half of the flips choose a byte of the directory, the others choose a kind of file first. Prints the outcomes of each
-kind of file, and one line of JSON. Takes about 25 minutes for 1,000 flips on two processors if the temporary directory is in memory
-(TMPDIR=/dev/shm).
+A flip is handled if it changes no answer, or if it is detected: the server rejects the directory, ends with the status for a damaged
+directory or reports a loss, each answer that changed is an error or has a `problem`, or `fathom store verify` finds it. Everything else is
+a silent loss, every other end of the server included. A flip in the fill of a log must change nothing. A flip in `before-upgrade/` is
+handled if this is also true after `fathom-server revert-upgrade`, or if that command rejects the directory.
+
+After each flip in `store/`, `clock` or `version`, the server that started gets batches (flip_writes.py). After a quarter of these flips,
+it is also killed and started again.
+
+Half of the flips choose a byte of the directory, the others choose a kind of file first. Prints the outcomes of each kind of file, and one
+line of JSON. With --save DIR, each damaged directory that is not handled is copied to DIR. Takes about MINUTES minutes for 1,000 flips on
+two processors if the temporary directory is in memory (TMPDIR=/dev/shm).
 """
 
 import argparse
@@ -17,18 +22,33 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 import flip_directory
-from flip_directory import DIED, PATIENCE_S, Directory, Server, flip
+from flip_directory import VARIANTS, Directory, Ended, Server
+from flip_writes import REJECTED, NotHandled, Writes, check_end, count_spans, services_question, write
+from harness import logs
 
 PROBLEM = b'"problem":'  # the member of an answer that names what cannot be read
-REJECTED = 7  # the exit status for a damaged directory
+FILL = "store/*.log, fill"
+MOST_AGE_S = 40 * 60  # a server recognizes the batches of a directory for an hour
 
 
-def files_of(data):
-    """All files but the ballast, which nothing reads and which would take a quarter of the flips."""
-    return [(path, size) for path in sorted(data.rglob("*"))
-            if path.is_file() and path.name != "ballast" and (size := path.stat().st_size) > 0]
+Piece = collections.namedtuple("Piece", "kind path begin size")
+
+
+def pieces_of(data):
+    """All files but the ballast, which nothing reads and which would take a quarter of the flips. A filled log has several pieces."""
+    for path in sorted(data.rglob("*")):
+        if not path.is_file() or path.name == "ballast" or (size := path.stat().st_size) == 0:
+            continue
+        kind = kind_of(path.relative_to(data))
+        if kind == "store/*.log" and (filled := logs.filled(path)):
+            yield Piece(kind, path, 0, filled.records_end)
+            yield Piece(FILL, path, filled.records_end, filled.mark_begin - filled.records_end)
+            yield Piece(f"{kind}, end mark", path, filled.mark_begin, size - filled.mark_begin)
+        else:
+            yield Piece(kind, path, 0, size)
 
 
 def kind_of(name):
@@ -38,45 +58,60 @@ def kind_of(name):
     return "/".join(name.parts[:-1][:2]) if name.parts[0] in ("before-upgrade", "server-snapshots") else name.parts[0]
 
 
-def pick(original, files, chance):
-    """(path, bit): each byte of the directory is as likely as every other, or each kind of file, so that small files have their share."""
+def pick(pieces, chance):
+    """(piece, bit): each byte of the directory is as likely as every other, or each kind of file, so that small files have their share."""
     if chance.random() < 0.5:
         kinds = collections.defaultdict(list)
-        for path, size in files:
-            kinds[kind_of(path.relative_to(original))].append((path, size))
-        files = [chance.choice(kinds[chance.choice(sorted(kinds))])]
-    byte = chance.randrange(sum(size for _, size in files))
-    for path, size in files:
-        if byte < size:
-            return path, 8 * byte + chance.randrange(8)
-        byte -= size
+        for piece in pieces:
+            kinds[piece.kind].append(piece)
+        pieces = [chance.choice(kinds[chance.choice(sorted(kinds))])]
+    byte = chance.randrange(sum(piece.size for piece in pieces))
+    for piece in pieces:
+        if byte < piece.size:
+            return piece, 8 * (piece.begin + byte) + chance.randrange(8)
+        byte -= piece.size
     raise AssertionError
 
 
 def is_report(answer, before):
     """Whether a changed answer is an error, or names a capture or a snapshot that cannot be read."""
     (status, body), (_, known) = answer, before
-    return status not in (DIED, 200, 404) or body.count(PROBLEM) > known.count(PROBLEM)
+    return status not in (200, 404) or body.count(PROBLEM) > known.count(PROBLEM)
 
 
 def answers(server, questions):
-    return [server.get(question) for question in questions]
+    return {question: server.get(question) for question in questions}
 
 
-def outcome_of_server(data, questions, expected):
-    """How the server alone handled it; empty: an answer is wrong, and nothing says so."""
-    with Server(data) as server:
-        if not server.ready:
-            return "start" if server.process.wait(PATIENCE_S) == REJECTED else ""
-        if server.lost_batches() > 0:
-            return "start"
-        found = answers(server, questions)
-    if any(status == DIED for status, _ in found):
-        return ""
-    changed = [(answer, before) for answer, before in zip(found, expected) if answer != before]
+def outcome_of_answers(found, expected):
+    """Empty: an answer is wrong, and nothing says so."""
+    changed = [(answer, expected[question]) for question, answer in found.items() if answer != expected[question]]
     if not changed:
         return "no change"
     return "read" if all(is_report(answer, before) for answer, before in changed) else ""
+
+
+def outcome_of_server(data, expected, writes):
+    """How the server alone handled it; empty: an answer is wrong, and nothing says so. `writes`: what it gets then, if anything."""
+    with Server(data) as server:
+        if not server.addresses:
+            check_end(Ended(server))
+            return "start"
+        try:
+            if server.lost_batches() > 0:
+                how, found = "start", {}
+            else:
+                found = answers(server, expected)
+                how = outcome_of_answers(found, expected)
+            if how and writes:
+                question = services_question(writes.directory)
+                total = count_spans(expected[question][1]) if found.get(question) == expected[question] else None
+                if write(data, server, writes, total):
+                    how = "write"
+        except Ended as ended:
+            check_end(ended)
+            how = "end"
+    return how
 
 
 def is_found_by_verify(data):
@@ -89,92 +124,142 @@ def revert(data):
     return subprocess.run(command, capture_output=True, check=False, timeout=600).returncode
 
 
-class Flips:
-    """A directory, what it answers, and the same after a revert of its upgrade."""
+class Original:
+    """A variant of the directory, what it answers, and the same after a revert of its upgrade."""
 
-    def __init__(self, place, seed):
-        self.original, self.copy = place / "original", place / "copy"
-        directory = Directory(self.original, seed)
-        directory.fill()
-        assert not is_found_by_verify(self.original), "the directory is damaged before any flip"
+    def __init__(self, directory, variant):
+        self.directory, self.variant = directory, variant
+        self.data, self.copy = directory.path(variant), directory.place / "copy"
+        self.pieces = list(pieces_of(self.data))
+        assert not is_found_by_verify(self.data), "the directory is damaged before any flip"
         with Server(self.new_copy()) as server:
             directory.find_pages(server)
-        self.questions = list(directory.questions())
-        self.expected = self.expect(self.new_copy(), self.questions)
-        self.older_questions = list(flip_directory.older_questions())
+        self.expected = self.expect(self.new_copy(), directory.questions())
         assert revert(self.new_copy()) == 0, "the upgrade cannot be reverted before any flip"
-        self.older_expected = self.expect(self.copy, self.older_questions)
+        self.older_expected = self.expect(self.copy, flip_directory.older_questions())
 
     @staticmethod
     def expect(data, questions):
         with Server(data) as server:
             found = answers(server, questions)
-        assert all(status == 200 for status, _ in found), [status for status, _ in found]
+        assert all(status == 200 for status, _ in found.values()), [status for status, _ in found.values()]
         return found
 
     def new_copy(self):
         shutil.rmtree(self.copy, ignore_errors=True)
-        shutil.copytree(self.original, self.copy)
-        return self.copy
+        return shutil.copytree(self.data, self.copy)
 
-    def handle(self, name, bit):
-        """What handled a flip in a file of the directory; empty: nothing did."""
-        def damaged():
-            data = self.new_copy()
-            flip(data / name, bit)
-            return data
+    def damaged(self, piece, bit):
+        data = self.new_copy()
+        logs.flip_bit(data / piece.path.relative_to(self.data), bit)
+        return data
 
-        how = self.outcome(damaged, self.questions, self.expected)
-        if not how or name.parts[0] != "before-upgrade":
+    def handle(self, piece, bit, chance):
+        """What handled a flip in a piece of the directory; raises NotHandled."""
+        is_written = piece.kind.startswith("store") or piece.kind in ("clock", "version")
+        writes = Writes(self.directory, self.directory.last_batches[self.variant], chance) if is_written else None
+        how = self.outcome(lambda: self.damaged(piece, bit), self.expected, writes)
+        if piece.kind == FILL and how != "no change":
+            raise NotHandled(f"a flip in the fill of a log is taken for damage: {how}")
+        if not piece.kind.startswith("before-upgrade"):
             return how
-        if status := revert(damaged()):
-            return "revert" if status > 0 else ""
+        if status := revert(self.damaged(piece, bit)):
+            if status < 0:
+                raise NotHandled(f"the revert ended with status {status}")
+            return "revert"
 
         def reverted():
-            assert revert(damaged()) == 0
+            assert revert(self.damaged(piece, bit)) == 0
             return self.copy
 
-        return self.outcome(reverted, self.older_questions, self.older_expected)
+        return self.outcome(reverted, self.older_expected, None)
 
     @staticmethod
-    def outcome(make, questions, expected):
-        how = outcome_of_server(make(), questions, expected)
-        return how or ("verify" if is_found_by_verify(make()) else "")
+    def outcome(make, expected, writes):
+        if how := outcome_of_server(make(), expected, writes):
+            return how
+        if is_found_by_verify(make()):
+            return "verify"
+        raise NotHandled("an answer is wrong, and nothing reports it")
 
 
-def run(flips, seed):
-    by_kind, silent = collections.defaultdict(collections.Counter), []
+class Originals:
+    """The variants. They are made again before a server could forget the batches that they were made from."""
+
+    def __init__(self, place, seed):
+        self.place, self.seed = place, seed
+        self.made_s, self.variants = 0, []
+
+    def get(self, number):
+        if not self.variants or time.monotonic() - self.made_s > MOST_AGE_S:
+            shutil.rmtree(self.place, ignore_errors=True)
+            self.place.mkdir()
+            self.made_s = time.monotonic()
+            directory = Directory(self.place, self.seed)
+            directory.fill()
+            self.variants = [Original(directory, variant) for variant in VARIANTS]
+        return self.variants[number % len(self.variants)]
+
+
+class Tally:
+    """The outcomes of flips by kind of file, and the spans that were stored twice."""
+
+    def __init__(self):
+        self.by_kind, self.failures, self.doubled = collections.defaultdict(collections.Counter), [], 0
+
+    def add(self, piece, how, where):
+        self.by_kind[piece.kind][how] += 1
+        if how == "verify":
+            print(f"flips.py: only verification found: {where}", file=sys.stderr)
+
+    def fail(self, piece, failure, where):
+        self.add(piece, "doubled" if failure.doubled else "silent", where)
+        self.doubled += failure.doubled
+        self.failures.append(f"{where}: {failure}")
+
+    def outcomes(self):
+        return sum(self.by_kind.values(), collections.Counter())
+
+    def print(self):
+        for kind, outcomes in sorted(self.by_kind.items()):
+            print(f"flips.py: {kind}: {dict(outcomes)}", file=sys.stderr)
+        for one in self.failures:
+            print(f"flips.py: not handled: {one}", file=sys.stderr)
+
+
+def run(flips, seed, save=None):
+    tally = Tally()
     with tempfile.TemporaryDirectory(prefix="fathom-flips-") as place:
-        original = Flips(pathlib.Path(place), seed)
-        files, chance = files_of(original.original), random.Random(seed)
+        originals, chance = Originals(pathlib.Path(place, "originals"), seed), random.Random(seed)
         for number in range(flips):
-            path, bit = pick(original.original, files, chance)
-            name = path.relative_to(original.original)
-            how = original.handle(name, bit)
-            by_kind[kind_of(name)][how or "silent"] += 1
-            if how == "verify":
-                print(f"flips.py: only verification found: {name}, bit {bit}", file=sys.stderr)
-            if not how:
-                silent.append(f"{name}, bit {bit}")
+            original = originals.get(number)
+            piece, bit = pick(original.pieces, chance)
+            where = f"flip {number}, {piece.path.relative_to(original.data)}, bit {bit} ({original.variant})"
+            try:
+                tally.add(piece, original.handle(piece, bit, random.Random(f"{seed} {number}")), where)
+            except NotHandled as failure:
+                tally.fail(piece, failure, where)
+                if save:
+                    shutil.copytree(original.damaged(piece, bit), pathlib.Path(save, f"{seed}-{number}"))
             if number % 100 == 99:
-                print(f"flips.py: {number + 1} of {flips}, {len(silent)} not handled", file=sys.stderr)
-    for kind, outcomes in sorted(by_kind.items()):
-        print(f"flips.py: {kind}: {dict(outcomes)}", file=sys.stderr)
-    for one in silent:
-        print(f"flips.py: not handled: {one}", file=sys.stderr)
-    return sum(by_kind.values(), collections.Counter())
+                print(f"flips.py: {number + 1} of {flips}, {len(tally.failures)} not handled", file=sys.stderr)
+    tally.print()
+    return figures_of(tally, flips), tally.outcomes()
+
+
+def figures_of(tally, flips):
+    return {"trust.flips_handled_pct": 100 * (flips - len(tally.failures)) / flips,
+            "trust.flips_silent_losses": tally.outcomes()["silent"], "trust.flips_doubled": tally.doubled}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--flips", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=20261127)
+    parser.add_argument("--save", metavar="DIR", help="copy damaged directories that are not handled to DIR/SEED-NUMBER")
     given = parser.parse_args()
-    outcomes = run(given.flips, given.seed)
-    silent = outcomes.pop("silent", 0)
-    handled = 100 * (given.flips - silent) / given.flips
-    print(json.dumps({"trust.flips_handled_pct": round(handled, 2), "trust.silent_losses": silent, "flips": given.flips,
-                      "seed": given.seed, "handled_by": dict(outcomes)}))
+    figures, outcomes = run(given.flips, given.seed, given.save)
+    print(json.dumps({**figures, "flips": given.flips, "seed": given.seed, "outcomes": dict(outcomes)}))
 
 
 if __name__ == "__main__":
