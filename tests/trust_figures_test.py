@@ -18,7 +18,7 @@ import bench_trust  # noqa: E402: it is in bench/trust/
 
 ADDENDS = {"simulation": ["trust.simulation_silent_losses", "trust.simulation_doubled"],
            "kills": ["trust.kills_silent_losses", "trust.kills_doubled"],
-           "flips": ["trust.flips_silent_losses"]}
+           "flips": ["trust.flips_silent_losses", "trust.flips_doubled"]}
 
 
 def measured(name):
@@ -39,10 +39,11 @@ class Figures(unittest.TestCase):
 
     def test_all_addends(self):
         status, document, table = self.run_bench(simulation=measured("simulation"), kills=measured("kills"),
-                                                 flips={"trust.flips_silent_losses": 2})
-        self.assertEqual((status, document["figures"]["trust.silent_losses"], document["figures"]["trust.doubled"]), (0, 2, 0))
+                                                 flips={"trust.flips_silent_losses": 2, "trust.flips_doubled": 3})
+        self.assertEqual((status, document["figures"]["trust.silent_losses"], document["figures"]["trust.doubled"]), (0, 2, 3))
         self.assertNotIn("not_measured", document)
-        self.assertRegex(table, r"trust\.silent_losses .*MISSED")
+        for key in ("silent_losses", "doubled", "flips_doubled"):
+            self.assertRegex(table, rf"trust\.{key} .*MISSED")
 
     def check_missing(self, kills):
         status, document, table = self.run_bench(simulation=measured("simulation"), kills=kills, flips=measured("flips"))
@@ -72,7 +73,7 @@ class Figures(unittest.TestCase):
 
     def test_a_sum_of_other_parts_is_not_expected(self):
         status, document, _ = self.run_bench(flips=measured("flips"))
-        self.assertEqual((status, set(document["figures"])), (0, {"trust.flips_silent_losses"}))
+        self.assertEqual((status, set(document["figures"])), (0, set(ADDENDS["flips"])))
         self.assertNotIn("not_measured", document)
 
 

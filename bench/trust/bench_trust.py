@@ -30,6 +30,7 @@ AT_MOST = {
     "trust.kills_silent_losses": 0,
     "trust.kills_doubled": 0,
     "trust.flips_silent_losses": 0,
+    "trust.flips_doubled": 0,
     "trust.simulation_min": 90,
     "trust.endless_trace_rss_mib": 512,
     "trust.slowest_beside_endless_ms_p99": 20,
@@ -42,7 +43,7 @@ AT_LEAST = {"trust.flips_handled_pct": 100}
 # Figures that several parts contribute to. A sum is a figure of a run that has all of these parts.
 SUMS = {
     "trust.silent_losses": ["trust.simulation_silent_losses", "trust.kills_silent_losses", "trust.flips_silent_losses"],
-    "trust.doubled": ["trust.simulation_doubled", "trust.kills_doubled"],
+    "trust.doubled": ["trust.simulation_doubled", "trust.kills_doubled", "trust.flips_doubled"],
 }
 
 

@@ -93,24 +93,28 @@ def outcome_of_answers(found, expected):
 
 def outcome_of_server(data, expected, writes):
     """How the server alone handled it; empty: an answer is wrong, and nothing says so. `writes`: what it gets then, if anything."""
-    with Server(data) as server:
-        if not server.addresses:
+    try:
+        with Server(data) as server:
+            if server.addresses:
+                return outcome_of_running(data, server, expected, writes)
             check_end(Ended(server))
             return "start"
-        try:
-            if server.lost_batches() > 0:
-                how, found = "start", {}
-            else:
-                found = answers(server, expected)
-                how = outcome_of_answers(found, expected)
-            if how and writes:
-                question = services_question(writes.directory)
-                total = count_spans(expected[question][1]) if found.get(question) == expected[question] else None
-                if write(data, server, writes, total):
-                    how = "write"
-        except Ended as ended:
-            check_end(ended)
-            how = "end"
+    except Ended as ended:
+        check_end(ended)
+        return "end"
+
+
+def outcome_of_running(data, server, expected, writes):
+    if server.lost_batches() > 0:
+        how, found = "start", {}
+    else:
+        found = answers(server, expected)
+        how = outcome_of_answers(found, expected)
+    if how and writes:
+        question = services_question(writes.directory)
+        total = count_spans(expected[question][1]) if found.get(question) == expected[question] else None
+        if write(data, server, writes, total):
+            return "write"
     return how
 
 
@@ -227,24 +231,30 @@ class Tally:
             print(f"flips.py: not handled: {one}", file=sys.stderr)
 
 
-def run(flips, seed, save=None):
+def run(flips, seed, save=None, kind=None):
+    """(figures, outcomes). `kind`: only flips in files of it; `save`: a directory for damaged directories that are not handled."""
     tally = Tally()
     with tempfile.TemporaryDirectory(prefix="fathom-flips-") as place:
         originals, chance = Originals(pathlib.Path(place, "originals"), seed), random.Random(seed)
         for number in range(flips):
             original = originals.get(number)
-            piece, bit = pick(original.pieces, chance)
+            piece, bit = pick([piece for piece in original.pieces if kind in (None, piece.kind)], chance)
             where = f"flip {number}, {piece.path.relative_to(original.data)}, bit {bit} ({original.variant})"
             try:
                 tally.add(piece, original.handle(piece, bit, random.Random(f"{seed} {number}")), where)
             except NotHandled as failure:
                 tally.fail(piece, failure, where)
                 if save:
-                    shutil.copytree(original.damaged(piece, bit), pathlib.Path(save, f"{seed}-{number}"))
+                    keep(original.damaged(piece, bit), pathlib.Path(save, f"{seed}-{number}"))
             if number % 100 == 99:
                 print(f"flips.py: {number + 1} of {flips}, {len(tally.failures)} not handled", file=sys.stderr)
     tally.print()
     return figures_of(tally, flips), tally.outcomes()
+
+
+def keep(data, place):
+    shutil.rmtree(place, ignore_errors=True)
+    shutil.copytree(data, place)
 
 
 def figures_of(tally, flips):
@@ -257,8 +267,9 @@ def main():
     parser.add_argument("--flips", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=20261127)
     parser.add_argument("--save", metavar="DIR", help="copy damaged directories that are not handled to DIR/SEED-NUMBER")
+    parser.add_argument("--kind", metavar="KIND", help="flip only bits of this kind of file, as the outcomes name it: 'store/*.sst'")
     given = parser.parse_args()
-    figures, outcomes = run(given.flips, given.seed, given.save)
+    figures, outcomes = run(given.flips, given.seed, given.save, given.kind)
     print(json.dumps({**figures, "flips": given.flips, "seed": given.seed, "outcomes": dict(outcomes)}))
 
 

@@ -1,4 +1,4 @@
-"""Single bits flipped anywhere in a data directory (bench/trust/flips.py)."""
+"""Single bits flipped anywhere in data directories (bench/trust/flips.py)."""
 
 import os
 
@@ -6,7 +6,7 @@ import flip_directory
 import flips
 from bench_trust import PartFailed
 
-FIGURES = ["trust.flips_handled_pct", "trust.flips_silent_losses"]
+FIGURES = ["trust.flips_handled_pct", "trust.flips_silent_losses", "trust.flips_doubled"]
 TARGETS = ["fathom-server", "fathom-store", "fathom-agent", "fathom-worker", "capture_writer"]
 SEED = 20261127
 FLIPS, QUICK_FLIPS = 1000, 100
@@ -18,8 +18,7 @@ def run(context):
     flips.tempfile.tempdir = None  # read TMPDIR again
     count = QUICK_FLIPS if context.is_quick else FLIPS
     try:
-        outcomes = flips.run(count, SEED)
-    except (AssertionError, OSError) as failure:
+        figures, _ = flips.run(count, SEED, context.work_directory / "fathom-flips-failures")
+    except (AssertionError, OSError, flip_directory.Ended) as failure:
         raise PartFailed(str(failure)) from failure
-    silent = outcomes["silent"]
-    return {"trust.flips_handled_pct": 100 * (count - silent) / count, "trust.flips_silent_losses": silent}
+    return figures
