@@ -83,16 +83,19 @@ def answers(server, questions):
     return {question: server.get(question) for question in questions}
 
 
+class WrongAnswers(NotHandled):
+    """Answers that changed, and do not report it."""
+
+
 def outcome_of_answers(found, expected):
-    """Empty: an answer is wrong, and nothing says so."""
-    changed = [(answer, expected[question]) for question, answer in found.items() if answer != expected[question]]
-    if not changed:
-        return "no change"
-    return "read" if all(is_report(answer, before) for answer, before in changed) else ""
+    changed = [question for question, answer in found.items() if answer != expected[question]]
+    if wrong := [question for question in changed if not is_report(found[question], expected[question])]:
+        raise WrongAnswers(f"{len(wrong)} wrong answers, the first to {wrong[0]}")
+    return "read" if changed else "no change"
 
 
 def outcome_of_server(data, expected, writes):
-    """How the server alone handled it; empty: an answer is wrong, and nothing says so. `writes`: what it gets then, if anything."""
+    """How the server alone handled it; raises NotHandled. `writes`: what it gets after the questions, if anything."""
     try:
         with Server(data) as server:
             if server.addresses:
@@ -110,7 +113,7 @@ def outcome_of_running(data, server, expected, writes):
     else:
         found = answers(server, expected)
         how = outcome_of_answers(found, expected)
-    if how and writes:
+    if writes:
         question = services_question(writes.directory)
         total = count_spans(expected[question][1]) if found.get(question) == expected[question] else None
         if write(data, server, writes, total):
@@ -180,11 +183,12 @@ class Original:
 
     @staticmethod
     def outcome(make, expected, writes):
-        if how := outcome_of_server(make(), expected, writes):
-            return how
-        if is_found_by_verify(make()):
-            return "verify"
-        raise NotHandled("an answer is wrong, and nothing reports it")
+        try:
+            return outcome_of_server(make(), expected, writes)
+        except WrongAnswers as failure:
+            if not is_found_by_verify(make()):
+                raise
+            return f"verify: {failure}"
 
 
 class Originals:
@@ -212,9 +216,10 @@ class Tally:
         self.by_kind, self.failures, self.doubled = collections.defaultdict(collections.Counter), [], 0
 
     def add(self, piece, how, where):
+        how, _, why = how.partition(": ")
         self.by_kind[piece.kind][how] += 1
-        if how == "verify":
-            print(f"flips.py: only verification found: {where}", file=sys.stderr)
+        if why:
+            print(f"flips.py: only verification found: {where}: {why}", file=sys.stderr)
 
     def fail(self, piece, failure, where):
         self.add(piece, "doubled" if failure.doubled else "silent", where)
