@@ -49,11 +49,11 @@ SETTINGS = ["--retention-size", "16MiB", "--retention-age", "3650d"]
 LOSS = "fathom_store_lost_batches_total"
 CLOSED, FILLED, UNFILLED = VARIANTS = ("closed", "killed with a filled log", "killed after a large batch")
 
-Batch = collections.namedtuple("Batch", "body spans")  # the request, and [(trace, span id)]
+Batch = collections.namedtuple("Batch", "service body spans")  # `body`: the request; `spans`: [(trace, span id)]
 
 
 def batch_of(service, spans):
-    return Batch(json.dumps(otlp.request(service, spans)).encode(), [(span["traceId"], span["spanId"]) for span in spans])
+    return Batch(service, json.dumps(otlp.request(service, spans)).encode(), [(span["traceId"], span["spanId"]) for span in spans])
 
 
 class Ended(Exception):
@@ -272,14 +272,14 @@ class Directory:
         return f"from={self.start_nano}&to={self.start_nano + 2 * HOUR_NANO}"
 
     def questions(self):
-        scope = self.scope()
+        scope, everything = self.scope(), f"from={self.start_nano}&to={self.filled_nano + 60_000_000_000}"
         yield from (f"/api/v1/slowest?{scope}&limit=200{more}" for more in
                     ("", "&by=span", "&service=service%201", "&operation=operation%203", "&errors=true", "&where=region%3Deu"))
         # Spans with a loss, which marks the answer.
-        yield f"/api/v1/slowest?from={self.start_nano}&to={self.filled_nano + 60_000_000_000}&limit=20"
+        yield f"/api/v1/slowest?{everything}&limit=20"
         yield f"/api/v1/services?{scope}"
         yield f"/api/v1/latency?{scope}"
-        yield f"/api/v1/attributes?{scope}"
+        yield f"/api/v1/attributes?{everything}"  # a sealed segment lists also the keys of its spans beyond the range
         yield from (f"/api/v1/traces/{trace}" for trace in [*self.traces[::40], self.captured])
         yield from self.snapshot.questions()
         yield "/api/v1/captures?from=0&to=9000000000000000000&limit=100"

@@ -18,10 +18,10 @@ REJECTED = 7  # the exit status for a damaged directory
 NAMES_FIX = re.compile(rb"fathom store (verify|repair)")
 RETRY_S = 8  # a server waits for sealing for 5 s before it rejects a batch as retryable
 SEALING_S = 20
-SERVICE = "after the flip"
+SERVICE, FILLER = "after the flip", "filler"
 NEW_TRACES, SPANS_PER_NEW_TRACE, NEW_REQUESTS = 12, 5, 6
 REPEATED_BATCHES = 6  # in addition to those of the last server of a directory
-CHECKED_TRACES = 24
+CHECKED_TRACES = 8
 RESTARTED_SHARE = 0.25  # after how many of the flips the server is also killed and started again
 FILLER_SPANS, FILLER_BYTES = 100, 12 << 10  # together more than 1 MiB, after which these servers seal a segment
 
@@ -66,8 +66,8 @@ class Writes:
 
     def filler(self, number):
         trace = f"{self.chance.getrandbits(128):032x}"
-        return batch_of("filler", [otlp.span(trace, "fill", 1_000, start_nano=self.directory.start_nano, fill=f"{number} {i} ".ljust(
-            FILLER_BYTES, "x")) for i in range(FILLER_SPANS)])
+        fills = (f"{number} {i} ".ljust(FILLER_BYTES, "x") for i in range(FILLER_SPANS))
+        return batch_of(FILLER, [otlp.span(trace, "fill", 1_000, start_nano=self.directory.start_nano, fill=fill) for fill in fills])
 
     def deliver(self, server, batch):
         """Sends until the server acknowledges the batch; false: it rejects it with an error that names the fix."""
@@ -129,11 +129,9 @@ class Writes:
             raise NotHandled(f"{missing} acknowledged spans are missing")
 
     def traces_to_check(self):
-        """Some of each batch. The oversized trace is only counted."""
-        chosen = {LOST, self.directory.captured, *OLDER_TRACES}
-        for batch in self.acknowledged:
-            traces = sorted({trace for trace, _ in batch.spans})
-            chosen.update(self.chance.sample(traces, min(len(traces), CHECKED_TRACES // 8)))
+        """One of each batch, and some others. The oversized trace and fillers are only counted."""
+        acknowledged = [self.chance.choice(batch.spans)[0] for batch in self.acknowledged if batch.service != FILLER]
+        chosen = {LOST, self.directory.captured, *OLDER_TRACES, *acknowledged}
         chosen.update(self.chance.sample(self.directory.traces, CHECKED_TRACES))
         return sorted(chosen - {OVERSIZED})
 

@@ -15,6 +15,7 @@ two processors if the temporary directory is in memory (TMPDIR=/dev/shm).
 
 import argparse
 import collections
+import concurrent.futures
 import json
 import pathlib
 import random
@@ -22,6 +23,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import flip_directory
@@ -31,6 +33,7 @@ from harness import logs
 
 PROBLEM = b'"problem":'  # the member of an answer that names what cannot be read
 FILL = "store/*.log, fill"
+AT_ONCE, FLIPS_PER_ROUND = 2, 50
 MOST_AGE_S = 40 * 60  # a server recognizes the batches of a directory for an hour
 
 
@@ -136,14 +139,14 @@ class Original:
 
     def __init__(self, directory, variant):
         self.directory, self.variant = directory, variant
-        self.data, self.copy = directory.path(variant), directory.place / "copy"
+        self.data = directory.path(variant)
         self.pieces = list(pieces_of(self.data))
         assert not is_found_by_verify(self.data), "the directory is damaged before any flip"
         with Server(self.new_copy()) as server:
             directory.find_pages(server)
         self.expected = self.expect(self.new_copy(), directory.questions())
         assert revert(self.new_copy()) == 0, "the upgrade cannot be reverted before any flip"
-        self.older_expected = self.expect(self.copy, flip_directory.older_questions())
+        self.older_expected = self.expect(self.copy(), flip_directory.older_questions())
 
     @staticmethod
     def expect(data, questions):
@@ -152,9 +155,13 @@ class Original:
         assert all(status == 200 for status, _ in found.values()), [status for status, _ in found.values()]
         return found
 
+    def copy(self):
+        """Each thread has its own."""
+        return self.directory.place / f"copy-{threading.get_ident()}"
+
     def new_copy(self):
-        shutil.rmtree(self.copy, ignore_errors=True)
-        return shutil.copytree(self.data, self.copy)
+        shutil.rmtree(self.copy(), ignore_errors=True)
+        return shutil.copytree(self.data, self.copy())
 
     def damaged(self, piece, bit):
         data = self.new_copy()
@@ -177,7 +184,7 @@ class Original:
 
         def reverted():
             assert revert(self.damaged(piece, bit)) == 0
-            return self.copy
+            return self.copy()
 
         return self.outcome(reverted, self.older_expected, None)
 
@@ -198,7 +205,7 @@ class Originals:
         self.place, self.seed = place, seed
         self.made_s, self.variants = 0, []
 
-    def get(self, number):
+    def get(self):
         if not self.variants or time.monotonic() - self.made_s > MOST_AGE_S:
             shutil.rmtree(self.place, ignore_errors=True)
             self.place.mkdir()
@@ -206,7 +213,25 @@ class Originals:
             directory = Directory(self.place, self.seed)
             directory.fill()
             self.variants = [Original(directory, variant) for variant in VARIANTS]
-        return self.variants[number % len(self.variants)]
+        return self.variants
+
+
+class Flip:
+    """One flip. `where` names it; `how` says what handled it, and `failure` why nothing did."""
+
+    def __init__(self, original, number, piece, bit):
+        self.original, self.number, self.piece, self.bit = original, number, piece, bit
+        self.where = f"flip {number}, {piece.path.relative_to(original.data)}, bit {bit} ({original.variant})"
+        self.how, self.failure = "", None
+
+    def handle(self, seed, save):
+        try:
+            self.how = self.original.handle(self.piece, self.bit, random.Random(f"{seed} {self.number}"))
+        except NotHandled as failure:
+            self.how, self.failure = "doubled" if failure.doubled else "silent", failure
+            if save:
+                keep(self.original.damaged(self.piece, self.bit), pathlib.Path(save, f"{seed}-{self.number}"))
+        return self
 
 
 class Tally:
@@ -215,16 +240,16 @@ class Tally:
     def __init__(self):
         self.by_kind, self.failures, self.doubled = collections.defaultdict(collections.Counter), [], 0
 
-    def add(self, piece, how, where):
-        how, _, why = how.partition(": ")
-        self.by_kind[piece.kind][how] += 1
+    def add(self, flip):
+        how, _, why = flip.how.partition(": ")
+        self.by_kind[flip.piece.kind][how] += 1
         if why:
-            print(f"flips.py: only verification found: {where}: {why}", file=sys.stderr)
-
-    def fail(self, piece, failure, where):
-        self.add(piece, "doubled" if failure.doubled else "silent", where)
-        self.doubled += failure.doubled
-        self.failures.append(f"{where}: {failure}")
+            print(f"flips.py: only verification found: {flip.where}: {why}", file=sys.stderr)
+        if flip.failure:
+            self.doubled += flip.failure.doubled
+            self.failures.append(f"{flip.where}: {flip.failure}")
+        if flip.number % 100 == 99:
+            print(f"flips.py: {flip.number + 1} flips, {len(self.failures)} not handled", file=sys.stderr)
 
     def outcomes(self):
         return sum(self.by_kind.values(), collections.Counter())
@@ -236,23 +261,23 @@ class Tally:
             print(f"flips.py: not handled: {one}", file=sys.stderr)
 
 
+def choose(numbers, variants, chance, kind):
+    for number in numbers:
+        original = variants[number % len(variants)]
+        yield Flip(original, number, *pick([piece for piece in original.pieces if kind in (None, piece.kind)], chance))
+
+
 def run(flips, seed, save=None, kind=None):
     """(figures, outcomes). `kind`: only flips in files of it; `save`: a directory for damaged directories that are not handled."""
-    tally = Tally()
-    with tempfile.TemporaryDirectory(prefix="fathom-flips-") as place:
-        originals, chance = Originals(pathlib.Path(place, "originals"), seed), random.Random(seed)
-        for number in range(flips):
-            original = originals.get(number)
-            piece, bit = pick([piece for piece in original.pieces if kind in (None, piece.kind)], chance)
-            where = f"flip {number}, {piece.path.relative_to(original.data)}, bit {bit} ({original.variant})"
-            try:
-                tally.add(piece, original.handle(piece, bit, random.Random(f"{seed} {number}")), where)
-            except NotHandled as failure:
-                tally.fail(piece, failure, where)
-                if save:
-                    keep(original.damaged(piece, bit), pathlib.Path(save, f"{seed}-{number}"))
-            if number % 100 == 99:
-                print(f"flips.py: {number + 1} of {flips}, {len(tally.failures)} not handled", file=sys.stderr)
+    tally, chance = Tally(), random.Random(seed)
+    with (tempfile.TemporaryDirectory(prefix="fathom-flips-") as place,
+          concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool):
+        originals = Originals(pathlib.Path(place, "originals"), seed)
+        for first in range(0, flips, FLIPS_PER_ROUND):
+            numbers = range(first, min(first + FLIPS_PER_ROUND, flips))
+            chosen = list(choose(numbers, originals.get(), chance, kind))
+            for flip in pool.map(lambda flip: flip.handle(seed, save), chosen):
+                tally.add(flip)
     tally.print()
     return figures_of(tally, flips), tally.outcomes()
 
