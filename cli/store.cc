@@ -93,8 +93,10 @@ CommandLine store_repair_line(const std::string& program) {
       "Copies everything that is intact in DIR to NEW_DIR; DIR is only read. Spans keep their times of reception, so "
       "retention goes on as before. A block of up to 1,024 spans is the smallest unit of loss. The server on NEW_DIR "
       "reports the losses. The command first prints the space that it needs, and stops if the file system of NEW_DIR "
-      "has less. It writes NEW_DIR.unfinished and renames it at the end: an interrupted repair begins anew, and a "
-      "finished NEW_DIR is recognised and left as it is. A DIR that a newer program wrote is rejected, and so is one "
+      "has less. It writes NEW_DIR.unfinished and renames it at the end: an interrupted repair begins anew. A "
+      "finished NEW_DIR that was made of the same DIR is left as it is, with the exit status of the first run. A "
+      "NEW_DIR "
+      "that was made of another directory is rejected. A DIR that a newer program wrote is rejected, and so is one "
       "with "
       "an unfinished revert of an upgrade. Then start the server with --data NEW_DIR. Exits with 0 if "
       "nothing was lost, 7 if something was, and 5 if the repair failed.",

@@ -81,10 +81,23 @@ class Store(unittest.TestCase):
         self.assertIn("1 loss; the new server reports it", outcome.stdout)
         self.assertEqual(tree(self.data), before, "the source is not changed")
         cli("store", "verify", str(new), check=0)
-        again = cli("store", "repair", str(self.data), str(new), check=0)
+        again = cli("store", "repair", str(self.data), str(new), check=DAMAGED)
         self.assertIn("was repaired before", again.stderr)
+        self.assertIn("something was lost", again.stderr)
         with Server(data=new) as server:
             self.assertEqual(self.stored(server), [trace for trace in self.traces if trace != self.traces[10]])
+
+    def test_a_repaired_directory_is_for_one_source(self):
+        new, other = self.directory / "new", self.directory / "other"
+        shutil.copytree(self.data, other)
+        cli("store", "repair", str(self.data), str(new), check=0)
+        again = cli("store", "repair", str(self.data), str(new), check=0)
+        self.assertIn("was repaired before and is left as it is; nothing was lost", again.stderr)
+        before = tree(new)
+        outcome = cli("store", "repair", str(other), str(new), check=LOCAL_FAILURE)
+        self.assertIn(f"was repaired from {self.data.resolve()}, not from {other.resolve()}; choose another, empty NEW_DIR",
+                      outcome.stderr)
+        self.assertEqual(tree(new), before)
 
     def test_a_lost_manifest_costs_nothing(self):
         (self.data / "store/CURRENT").unlink()

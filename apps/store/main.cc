@@ -64,6 +64,18 @@ int verify(const cli::Args& args) {
   return finish(StoreVerb::kVerify, args, findings);
 }
 
+// The status of the run that made the directory.
+int report_earlier(store::RepairOutcome outcome, const std::string& to) {
+  const char* lost = outcome == store::RepairOutcome::kWasRepairedWithLoss
+                         ? "; something was lost, and the new server reports it"
+                     : outcome == store::RepairOutcome::kWasRepairedByOlderProgram
+                         ? "; an older fathom did not record whether something was lost"
+                         : "; nothing was lost";
+  say("fathom store: " + to + " was repaired before and is left as it is" + lost + "\n");
+  const bool has_loss = outcome == store::RepairOutcome::kWasRepairedWithLoss;
+  return static_cast<int>(has_loss ? ExitCode::kDataUnusable : ExitCode::kOk);
+}
+
 int repair(const cli::Args& args) {
   const std::string& from = args.positional(0);
   const std::string to = std::filesystem::path(args.positional(1)).lexically_normal();
@@ -72,6 +84,9 @@ int repair(const cli::Args& args) {
   request.copy_more = [&](const std::string& directory, store::Findings& findings) {
     return copy_snapshot_files(from, directory, findings);
   };
+  Result<std::optional<store::RepairOutcome>> earlier = store::earlier_repair(request);
+  if (!earlier) return fail(ExitCode::kLocalFailure, earlier.error().message);
+  if (*earlier) return report_earlier(**earlier, to);
   Result<store::RepairSpace> space = store::repair_space(request);
   if (!space) return fail(ExitCode::kLocalFailure, space.error().message);
   say("fathom store: needs at most " + cli::format_size(space->needed_bytes) + "; " +
@@ -81,8 +96,7 @@ int repair(const cli::Args& args) {
   Result<store::RepairOutcome> repaired = store::repair_store(request, findings);
   if (!repaired) return fail(ExitCode::kLocalFailure, repaired.error().message);
   if (*repaired == store::RepairOutcome::kRepaired) return finish(StoreVerb::kRepair, args, findings, request.to);
-  say("fathom store: " + to + " was repaired before and is left as it is\n");
-  return static_cast<int>(ExitCode::kOk);
+  return report_earlier(*repaired, to);
 }
 
 struct Verb {

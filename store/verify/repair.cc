@@ -1,7 +1,5 @@
 #include "store/verify/repair.h"
 
-#include <sys/statvfs.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
@@ -18,6 +16,8 @@
 #include "store/rocks/scan_options.h"
 #include "store/verify/capture_check.h"
 #include "store/verify/repair_copy.h"
+#include "store/verify/repair_directories.h"
+#include "store/verify/repair_mark.h"
 #include "store/verify/repair_target.h"
 #include "store/verify/rows_check.h"
 #include "store/verify/store_source.h"
@@ -30,20 +30,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t kFixedBytes = 64 << 20;  // the new store's first files, and its logs
 constexpr size_t kRepairDirectoryCache = 32 << 20;
 constexpr size_t kRepairPageCache = 8 << 20;
-
-uint64_t bytes_of(const std::string& directory, std::string_view suffix) {
-  uint64_t bytes = 0;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(directory, error)) {
-    std::error_code fault;
-    const uint64_t size = entry.path().extension() == suffix ? entry.file_size(fault) : 0;
-    if (!fault) bytes += size;
-  }
-  return bytes;
-}
 
 struct WholeFamily {
   std::string_view name;
@@ -268,55 +256,17 @@ class Repair {
   OversizedTraces oversized_;
 };
 
-// Without symbolic links, and without an empty name at the end.
-fs::path resolved(const std::string& path) {
-  std::error_code error;
-  const fs::path whole = fs::weakly_canonical(fs::absolute(path), error);
-  const fs::path& found = error ? fs::absolute(path).lexically_normal() : whole;
-  return found.has_filename() ? found : found.parent_path();
-}
-
-bool is_within(const fs::path& inner, const fs::path& outer) {
-  return std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();
-}
-
-// The repair writes NEW_DIR.unfinished first.
-Result<> check_apart(const RepairRequest& request) {
-  const fs::path from = resolved(request.from);
-  for (const std::string& to : {request.to, RepairTarget::unfinished(request.to)}) {
-    const fs::path other = resolved(to);
-    if (!is_within(from, other) && !is_within(other, from)) continue;
-    return invalid(to + " and " + request.from +
-                   " are the same directory, or one is inside the other; choose a new directory outside of " +
-                   request.from);
-  }
-  return {};
-}
-
 }  // namespace
 
-Result<RepairSpace> repair_space(const RepairRequest& request) {
-  const std::string store = log_places(request.from).store;
-  // The rows of logs are copied, and, where the manifest is damaged, written to sorted files once more.
-  const uint64_t needed = bytes_of(store, ".sst") + 3 * bytes_of(store, ".log") + content_bytes(request.from) +
-                          request.more_bytes + kFixedBytes;
-  const fs::path parent = fs::absolute(request.to).parent_path();
-  struct statvfs disk {};
-  if (::statvfs(parent.c_str(), &disk) != 0) return invalid("cannot inspect " + parent.string() + "; does it exist?");
-  return RepairSpace{needed, uint64_t{disk.f_bavail} * disk.f_frsize};
-}
-
 Result<RepairOutcome> repair_store(const RepairRequest& request, Findings& findings) {
-  if (Result<> apart = check_apart(request); !apart) return apart.error();
-  std::error_code error;
-  if (fs::exists(request.to + "/" + RepairTarget::kMark, error)) return RepairOutcome::kWasRepaired;
-  if (fs::exists(request.to, error) && !fs::is_empty(request.to, error)) {
-    return invalid(request.to + " is not empty; choose a directory that does not exist");
-  }
+  Result<std::optional<RepairOutcome>> earlier = earlier_repair(request);
+  if (!earlier) return earlier.error();
+  if (*earlier) return **earlier;
+  if (Result<> checked = check_directories(request); !checked) return checked.error();
   Result<std::unique_ptr<StoreSource>> source = StoreSource::open(request.from);
   if (!source) return source.error();
   if (Result<> checked = check_repairable(request.from, newest_format_version()); !checked) return checked.error();
-  Result<std::unique_ptr<RepairTarget>> target = RepairTarget::create(request.to, request.from);
+  Result<std::unique_ptr<RepairTarget>> target = RepairTarget::create(request.to, repair_source(request.from));
   if (!target) return target.error();
   findings.expect_bytes(content_bytes(request.from) + request.more_bytes);
   use_stored_clock(request.from, findings);
@@ -328,8 +278,9 @@ Result<RepairOutcome> repair_store(const RepairRequest& request, Findings& findi
   if (Result<> written = write_repair_clock(repair.clock(), (*target)->path()); !written) return written.error();
   if (Result<> closed = (*target)->close(); !closed) return closed.error();
   source->reset();
-  fs::remove_all((*target)->path() + "/scratch", error);
-  if (Result<> finished = (*target)->finish(request.to); !finished) return finished.error();
+  std::error_code ignored;
+  fs::remove_all((*target)->path() + "/scratch", ignored);
+  if (Result<> finished = (*target)->finish(request.to, findings.intact()); !finished) return finished.error();
   return RepairOutcome::kRepaired;
 }
 

@@ -6,14 +6,16 @@
 // unit of loss. Losses are recorded in the new directory, where SpanStore::losses() reports them. Contents of captures
 // are copied, not linked, so that damage to one file does not reach both directories. The source is not changed, and no
 // server can start on it meanwhile. Crashes: the new directory is made as NEW.unfinished and renamed when it is
-// complete and durable. A later run begins anew; a finished directory is recognised and left as it is.
-// Thread safety: one thread per call. Memory: one segment. Errors: kInvalid: a directory is wrong, or one is inside the
-// other; kUnsupported: a newer program wrote the source; kCorrupt: a revert of the source's upgrade is not finished;
-// kUnavailable: in use, or the disk has no room; the rest as the disk says. Damage is a finding, not an error.
+// complete and durable. A later run begins anew; a finished directory is recognised and left as it is, if it was made
+// of the same source. Thread safety: one thread per call. Memory: one segment. Errors: kInvalid: a directory is wrong,
+// or one is inside the other; kUnsupported: a newer program wrote the source; kCorrupt: a revert of the source's
+// upgrade is not finished; kUnavailable: in use, or the disk has no room; the rest as the disk says. Damage is a
+// finding, not an error.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -37,10 +39,18 @@ struct RepairRequest {
   ReadClocks read_clocks = store::read_clocks;
 };
 
-enum class RepairOutcome { kRepaired, kWasRepaired };
+enum class RepairOutcome {
+  kRepaired,
+  kWasRepaired,  // by an earlier run, which lost nothing
+  kWasRepairedWithLoss,
+  kWasRepairedByOlderProgram,  // which did not record whether something was lost
+};
 
 // At most so much is needed on the file system of `to`.
 Result<RepairSpace> repair_space(const RepairRequest& request);
+// What an earlier run made of the same source, if `to` is finished. kInvalid: it was made of another one, or the source
+// has changed since.
+Result<std::optional<RepairOutcome>> earlier_repair(const RepairRequest& request);
 // The findings count what was salvaged as checked, and what was lost as damaged.
 Result<RepairOutcome> repair_store(const RepairRequest& request, Findings& findings);
 

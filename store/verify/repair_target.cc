@@ -3,7 +3,6 @@
 #include <fcntl.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include "base/fd.h"
 #include "store/rocks/keys.h"
@@ -24,19 +23,13 @@ Result<> sync_path(const std::string& path) {
   return system_error("cannot sync " + path);
 }
 
-Result<> write_mark(const std::string& path, const std::string& from) {
-  std::ofstream mark(path);
-  mark << from << "\n";
-  mark.close();
-  if (!mark) return internal("cannot write " + path);
-  return sync_path(path);
-}
-
 // A directory that no repair made is nothing to remove.
 Result<> remove_unfinished(const std::string& path) {
   std::error_code error;
   if (!fs::exists(path, error)) return {};
-  if (!fs::exists(path + "/" + RepairTarget::kMark, error) && !fs::is_empty(path, error)) {
+  const std::string mark = path + "/" + RepairMark::kName;
+  const bool has_mark = fs::exists(mark, error) || fs::exists(mark + ".new", error);
+  if (!has_mark && !fs::is_empty(path, error)) {
     return invalid(path + " exists and no repair made it; move it away or choose another new directory");
   }
   fs::remove_all(path, error);
@@ -49,20 +42,21 @@ std::string RepairTarget::unfinished(const std::string& to) {
   return to + ".unfinished";
 }
 
-Result<std::unique_ptr<RepairTarget>> RepairTarget::create(const std::string& to, const std::string& from) {
+Result<std::unique_ptr<RepairTarget>> RepairTarget::create(const std::string& to, RepairSource source) {
   const std::string path = unfinished(to);
   if (Result<> removed = remove_unfinished(path); !removed) return removed.error();
   std::error_code error;
   fs::create_directories(path, error);
   if (error) return invalid("cannot make " + path + ": " + error.message());
-  if (Result<> marked = write_mark(path + "/" + kMark, fs::absolute(from)); !marked) return marked.error();
+  const RepairMark mark{source, RepairMark::State::kUnfinished};
+  if (Result<> marked = mark.write(path); !marked) return marked.error();
   RocksOptions options;
   options.path = path;
   options.operations_per_service = UINT32_MAX;
   options.services = UINT32_MAX;
   options.catalogue_bytes = UINT64_MAX;
   options.listed_attribute_keys = block::kMaxListedKeys;
-  std::unique_ptr<RepairTarget> target(new RepairTarget(std::move(options)));
+  std::unique_ptr<RepairTarget> target(new RepairTarget(std::move(options), std::move(source)));
   Result<std::unique_ptr<Database>> database = Database::open(target->engine_.options, target->engine_.live);
   if (!database) return database.error();
   target->engine_.database = std::move(*database);
@@ -136,7 +130,9 @@ Result<> RepairTarget::close() {
   return {};
 }
 
-Result<> RepairTarget::finish(const std::string& to) {
+Result<> RepairTarget::finish(const std::string& to, bool is_intact) {
+  const RepairMark mark{source_, is_intact ? RepairMark::State::kNothingLost : RepairMark::State::kLoss};
+  if (Result<> marked = mark.write(path()); !marked) return marked;
   if (Result<> synced = sync_path(path()); !synced) return synced;
   std::error_code error;
   fs::rename(path(), to, error);

@@ -14,19 +14,17 @@
 
 #include "store/rocks/engine.h"
 #include "store/rocks/loss_record.h"
+#include "store/verify/repair_mark.h"
 #include "store/verify/repaired_segment.h"
 
 namespace fathom::store {
 
 class RepairTarget {
  public:
-  // The file in a repaired directory that names the directory it was made of.
-  static constexpr const char* kMark = "repaired-from";
-
   // The name of the directory until finish().
   static std::string unfinished(const std::string& to);
   // Removes what an earlier run left of NEW.unfinished.
-  static Result<std::unique_ptr<RepairTarget>> create(const std::string& to, const std::string& from);
+  static Result<std::unique_ptr<RepairTarget>> create(const std::string& to, RepairSource source);
 
   const std::string& path() const { return engine_.options.path; }
   Engine& engine() { return engine_; }
@@ -41,15 +39,16 @@ class RepairTarget {
   Result<> record_loss(const std::string& name, const std::vector<RecordedLoss>& losses);
   // Makes everything durable and closes the store.
   Result<> close();
-  // Gives the directory its name.
-  Result<> finish(const std::string& to);
+  // Records durably whether something was lost, and gives the directory its name.
+  Result<> finish(const std::string& to, bool is_intact);
 
  private:
-  explicit RepairTarget(RocksOptions options) : engine_(std::move(options)) {}
+  RepairTarget(RocksOptions options, RepairSource source) : engine_(std::move(options)), source_(std::move(source)) {}
   Result<> write_operations();
   std::optional<TraceExtent> find_older(SealedReader& older, const TraceId& id);
 
   Engine engine_;
+  const RepairSource source_;
   rocksdb::WriteBatch rows_;
   Catalogue::Hold hold_;
 };
