@@ -12,6 +12,12 @@ Result<> sync_directory(const std::string& path) {
   return system_error("cannot sync " + path);
 }
 
+Result<> sync_path(const std::string& path) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.open() && ::fsync(file.get()) == 0) return {};
+  return system_error("cannot sync " + path);
+}
+
 Result<> sync_new_directory(const std::string& path) {
   if (Result<> synced = sync_directory(path); !synced) return synced;
   const std::filesystem::path absolute = std::filesystem::absolute(path).lexically_normal();

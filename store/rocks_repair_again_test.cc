@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <set>
 
 #include "store/testing/damage.h"
 #include "store/testing/populated_store.h"
@@ -127,6 +128,48 @@ TEST_F(RocksRepairAgain, AnUnfinishedDirectoryIsRejectedUnderTheFinalName) {
   ASSERT_FALSE(repair_store(request, findings).ok());
   fs::rename(to() + ".unfinished", to());
   expect_rejected(rig_.path(), "did not finish");
+}
+
+// A disk that notes what is synced before the directory has its name.
+class RocksRepairSync : public RocksRepairAgain {
+ protected:
+  RepairRequest request() {
+    RepairRequest request{.from = rig_.path(), .to = to(), .read_clocks = rig_.clocks().reader()};
+    request.copy_more = [](const std::string& path, Findings&) -> Result<> {
+      fs::create_directories(path + "/server-snapshots/images");
+      write_file(path + "/server-snapshots/images/one", "an image");
+      return {};
+    };
+    request.sync = [this](const std::string& path) -> Result<> {
+      if (path.ends_with(failing_)) return internal("the test's disk fails to sync " + path);
+      synced_.insert((fs::exists(to()) ? "after " : "") + fs::relative(path, to() + ".unfinished").string());
+      return {};
+    };
+    return request;
+  }
+
+  std::string failing_ = "none";
+  std::set<std::string> synced_;
+};
+
+TEST_F(RocksRepairSync, EverythingIsSyncedBeforeTheDirectoryHasItsName) {
+  Findings findings;
+  ASSERT_TRUE(repair_store(request(), findings).ok());
+  std::set<std::string> expected{".", "after .."};
+  for (const auto& entry : fs::recursive_directory_iterator(to())) {
+    expected.insert(fs::relative(entry.path(), to()));
+  }
+  EXPECT_TRUE(expected.contains("server-snapshots/images/one"));
+  EXPECT_EQ(synced_, expected);
+}
+
+TEST_F(RocksRepairSync, AFailedSyncFailsTheRepair) {
+  for (const char* failing : {"images/one", "/images", "/server-snapshots", ".unfinished"}) {
+    failing_ = failing;
+    Findings findings;
+    EXPECT_FALSE(repair_store(request(), findings).ok()) << failing;
+    EXPECT_FALSE(fs::exists(to())) << failing;
+  }
 }
 
 // The form on the disk, which must stay readable.

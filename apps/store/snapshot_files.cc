@@ -148,13 +148,7 @@ Result<> copy_file(const std::string& from, const std::string& to) {
   struct stat about {};
   if (::stat(from.c_str(), &about) != 0) return system_error("cannot inspect " + from);
   const struct timespec times[2] = {about.st_atim, about.st_mtim};
-  if (::futimens(file.get(), times) != 0 || ::fsync(file.get()) != 0) return system_error("cannot sync " + to);
-  return {};
-}
-
-Result<> sync_directory(const std::string& path) {
-  Fd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  return directory.open() && ::fsync(directory.get()) == 0 ? Result<>() : Result<>(system_error("cannot sync " + path));
+  return ::futimens(file.get(), times) == 0 ? Result<>() : Result<>(system_error("cannot set the times of " + to));
 }
 
 // Calls `keep` with each intact file.
@@ -182,7 +176,7 @@ Result<> copy_folder(const std::string& from, const std::string& to, const Folde
   check_folder(from, folder, findings, [&](const std::string& name) {
     if (copied) copied = copy_file(source + "/" + name, target + "/" + name);
   });
-  return copied ? sync_directory(target) : copied;
+  return copied;
 }
 
 // A new directory has the clock of an older version, whose stamps are Unix times. Without a clock, a server assumes no

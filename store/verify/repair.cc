@@ -280,7 +280,8 @@ Result<RepairOutcome> repair_store(const RepairRequest& request, Findings& findi
   source->reset();
   std::error_code ignored;
   fs::remove_all((*target)->path() + "/scratch", ignored);
-  if (Result<> finished = (*target)->finish(request.to, findings.intact()); !finished) return finished.error();
+  if (Result<> finished = (*target)->finish(request.to, findings.intact(), request.sync); !finished)
+    return finished.error();
   return RepairOutcome::kRepaired;
 }
 

@@ -19,6 +19,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "base/sync_directory.h"
 #include "store/clock/clock_reading.h"
 #include "store/verify/findings.h"
 
@@ -30,13 +31,18 @@ struct RepairSpace {
   bool is_enough() const { return free_bytes >= needed_bytes; }
 };
 
+// Makes a file or a directory durable.
+using SyncPath = std::function<Result<>(const std::string& path)>;
+
 struct RepairRequest {
   std::string from;
   std::string to;
-  // Copies what the store does not know (snapshots) into a directory; called once, before the end.
+  // Copies what the store does not know (snapshots) into a directory; called once, before the end. The repair syncs the
+  // copies.
   std::function<Result<>(const std::string& directory, Findings& findings)> copy_more = {};
   uint64_t more_bytes = 0;  // that it needs
   ReadClocks read_clocks = store::read_clocks;
+  SyncPath sync = sync_path;
 };
 
 enum class RepairOutcome {

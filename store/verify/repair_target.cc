@@ -1,10 +1,7 @@
 #include "store/verify/repair_target.h"
 
-#include <fcntl.h>
-
 #include <filesystem>
 
-#include "base/fd.h"
 #include "store/rocks/keys.h"
 #include "store/rocks/loss_record.h"
 #include "store/rocks/sealer.h"
@@ -17,10 +14,16 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMostWaitingBytes = 8 << 20;
 
-Result<> sync_path(const std::string& path) {
-  Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.open() && ::fsync(file.get()) == 0) return {};
-  return system_error("cannot sync " + path);
+// What RocksDB and others have synced already costs little.
+Result<> sync_tree(const std::string& path, const SyncPath& sync) {
+  std::error_code error;
+  for (fs::recursive_directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
+    const fs::file_type type = at->symlink_status(error).type();
+    if (error) break;
+    if (type != fs::file_type::regular && type != fs::file_type::directory) continue;
+    if (Result<> synced = sync(at->path()); !synced) return synced;
+  }
+  return error ? Result<>(internal("cannot list " + path + ": " + error.message())) : sync(path);
 }
 
 // A directory that no repair made is nothing to remove.
@@ -130,15 +133,14 @@ Result<> RepairTarget::close() {
   return {};
 }
 
-Result<> RepairTarget::finish(const std::string& to, bool is_intact) {
+Result<> RepairTarget::finish(const std::string& to, bool is_intact, const SyncPath& sync) {
   const RepairMark mark{source_, is_intact ? RepairMark::State::kNothingLost : RepairMark::State::kLoss};
   if (Result<> marked = mark.write(path()); !marked) return marked;
-  if (Result<> synced = sync_path(path()); !synced) return synced;
+  if (Result<> synced = sync_tree(path(), sync); !synced) return synced;
   std::error_code error;
   fs::rename(path(), to, error);
   if (error) return internal("cannot rename " + path() + " to " + to + ": " + error.message());
-  const fs::path parent = fs::absolute(to).parent_path();
-  return sync_path(parent);
+  return sync(fs::absolute(to).parent_path());
 }
 
 }  // namespace fathom::store

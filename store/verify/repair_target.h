@@ -14,6 +14,7 @@
 
 #include "store/rocks/engine.h"
 #include "store/rocks/loss_record.h"
+#include "store/verify/repair.h"
 #include "store/verify/repair_mark.h"
 #include "store/verify/repaired_segment.h"
 
@@ -39,8 +40,8 @@ class RepairTarget {
   Result<> record_loss(const std::string& name, const std::vector<RecordedLoss>& losses);
   // Makes everything durable and closes the store.
   Result<> close();
-  // Records durably whether something was lost, and gives the directory its name.
-  Result<> finish(const std::string& to, bool is_intact);
+  // Records whether something was lost, makes every file and directory durable, and gives the directory its name.
+  Result<> finish(const std::string& to, bool is_intact, const SyncPath& sync);
 
  private:
   RepairTarget(RocksOptions options, RepairSource source) : engine_(std::move(options)), source_(std::move(source)) {}
