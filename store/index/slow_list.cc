@@ -40,7 +40,10 @@ EntryIterator find_trace(std::vector<SlowEntry>& entries, const TraceId& id) {
 // Takes candidates in the order of slower() and builds the list; false when it needs no more.
 class Selection {
  public:
-  explicit Selection(SlowList& out) : out_(out), traces_(out.entries) { out_.entries.reserve(SlowList::kCapacity); }
+  // `most`: as many candidates come at most. A segment merges a list for each operation and minute.
+  Selection(SlowList& out, size_t most) : out_(out), traces_(out.entries) {
+    out_.entries.reserve(std::min(most, SlowList::kCapacity));
+  }
 
   bool take(const SlowEntry& entry) {
     if (!out_.entries.empty() && out_.entries.back().key() == entry.key()) {
@@ -111,7 +114,7 @@ void SlowList::add(const SlowEntry& entry) {
 void SlowList::merge(const SlowList& other) {
   assert(this != &other);
   SlowList merged;
-  Selection selection(merged);
+  Selection selection(merged, entries.size() + other.entries.size());
   auto a = entries.begin();
   auto b = other.entries.begin();
   bool wanted = true;

@@ -219,6 +219,14 @@ TEST(SlowList, ExtremesComeBack) {
   EXPECT_EQ(SlowList::decode(encoded_list(SlowList())).value(), SlowList());
 }
 
+// A segment merges a list for each operation and minute, most of which have few entries.
+TEST(SlowList, AMergedListTakesMemoryForItsEntriesOnly) {
+  std::mt19937_64 random(1);
+  SlowList merged;
+  merged.merge(SlowList::of(std::array{random_entry(random, Of::kTraces, 100)}));
+  EXPECT_EQ(merged.entries.capacity(), 1u);
+}
+
 TEST(SlowList, HasTheseBytes) {
   SlowList list;
   SlowEntry entry;
