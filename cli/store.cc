@@ -79,7 +79,7 @@ CommandLine store_verify_line(const std::string& program) {
       "file names them. It does not read DIR/damaged, unfinished uploads, and the contents of DIR/before-upgrade. "
       "The report counts what was checked and names each damage with "
       "what it affects: times, spans and traces at most. Losses that the server found and recorded earlier are "
-      "listed as known. Uses at most about 150 MiB of memory and the size of the logs. Exits with 0 if DIR is intact, "
+      "listed as known. Uses 150 to 400 MiB of memory, and the size of the logs. Exits with 0 if DIR is intact, "
       "7 if it has damage, and 5 if it cannot be checked, for example because a server uses it.",
       {{"DIR", "the data directory, as --data of fathom-server and fathom up names it"}},
       {json_flag()},

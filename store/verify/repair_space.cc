@@ -32,7 +32,9 @@ uint64_t bytes_of(const std::string& directory, std::string_view suffix) {
 Result<RepairSpace> repair_space(const RepairRequest& request) {
   const std::string store = log_places(request.from).store;
   // The rows of logs are copied, and, where the manifest is damaged, written to sorted files once more.
-  const uint64_t needed = bytes_of(store, ".sst") + 3 * bytes_of(store, ".log") + content_bytes(request.from) +
+  // RocksDB compacts the indexes of the new store, which are the smaller part of it, and has them twice meanwhile.
+  const uint64_t tables = bytes_of(store, ".sst");
+  const uint64_t needed = tables + tables / 2 + 3 * bytes_of(store, ".log") + content_bytes(request.from) +
                           request.more_bytes + kFixedBytes;
   const fs::path parent = fs::absolute(request.to).parent_path();
   struct statvfs disk {};

@@ -13,6 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kMostWaitingBytes = 8 << 20;
+constexpr uint64_t kRepairLogBytes = 16 << 20;  // repair_space() counts on it
 
 // What RocksDB and others have synced already costs little.
 Result<> sync_tree(const std::string& path, const SyncPath& sync) {
@@ -63,6 +64,7 @@ Result<std::unique_ptr<RepairTarget>> RepairTarget::create(const std::string& to
   Result<std::unique_ptr<Database>> database = Database::open(target->engine_.options, target->engine_.live);
   if (!database) return database.error();
   target->engine_.database = std::move(*database);
+  target->engine_.database->limit_log(kRepairLogBytes);
   return target;
 }
 
