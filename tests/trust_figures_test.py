@@ -1,9 +1,10 @@
-"""./dev bench trust reports each figure that it could not measure, also a sum that lacks an addend."""
+"""./dev bench trust reports each figure that it could not measure, also a sum that lacks an addend; and the checks of its part flips."""
 
 import contextlib
 import io
 import json
 import pathlib
+import random
 import sys
 import tempfile
 import types
@@ -15,6 +16,8 @@ from harness.server import ROOT
 
 sys.path.append(str(ROOT / "bench/trust"))
 import bench_trust  # noqa: E402: it is in bench/trust/
+import flip_directory  # noqa: E402
+import flip_writes  # noqa: E402
 
 ADDENDS = {"simulation": ["trust.simulation_silent_losses", "trust.simulation_doubled"],
            "kills": ["trust.kills_silent_losses", "trust.kills_doubled"],
@@ -75,6 +78,60 @@ class Figures(unittest.TestCase):
         status, document, _ = self.run_bench(flips=measured("flips"))
         self.assertEqual((status, set(document["figures"])), (0, set(ADDENDS["flips"])))
         self.assertNotIn("not_measured", document)
+
+
+class FakeServer:
+    """Answers each request with `status` and `text`, and each question about a trace with `found` spans of one id."""
+
+    def __init__(self, status=200, text=b"{}", found=1):
+        self.status, self.text, self.found = status, text, found
+
+    def post(self, _):
+        return self.status, self.text
+
+    def get(self, _):
+        return 200, json.dumps({"spans": [{"span_id": "1"}] * self.found}).encode()
+
+
+class FlipWrites(unittest.TestCase):
+    """The checks of bench/trust/flips.py after a flip."""
+
+    BATCH = flip_directory.Batch("service", b"", [("a" * 32, "1")])
+
+    def writes(self):
+        directory = types.SimpleNamespace(lost=self.BATCH, batches=[self.BATCH] * flip_writes.REPEATED_BATCHES, start_nano=0,
+                                          traces=["a" * 32] * flip_writes.CHECKED_TRACES, captured="b" * 32)
+        writes = flip_writes.Writes(directory, [], random.Random(1))
+        self.enterContext(mock.patch.object(flip_writes, "RETRY_S", 0))
+        self.enterContext(mock.patch.object(writes, "traces_to_check", lambda: ["a" * 32]))
+        return writes
+
+    def test_a_rejection_must_name_the_fix(self):
+        with self.assertRaisesRegex(flip_writes.NotHandled, "sealing is behind"):
+            self.writes().deliver(FakeServer(503, b"sealing is behind; try again"), self.BATCH)
+        writes = self.writes()
+        self.assertFalse(writes.deliver(FakeServer(503, b"run 'fathom store repair DIR NEW_DIR'"), self.BATCH))
+        self.assertTrue(writes.is_rejected)
+
+    def test_an_acknowledged_span_is_found_once(self):
+        for found, why in ((0, "1 acknowledged spans are missing"), (1, None), (3, "2 spans are stored twice")):
+            writes, server = self.writes(), FakeServer(found=found)
+            self.assertTrue(writes.deliver(server, self.BATCH))
+            if not why:
+                writes.check(server, None)
+                continue
+            with self.assertRaisesRegex(flip_writes.NotHandled, why) as caught:
+                writes.check(server, None)
+            self.assertEqual(caught.exception.doubled, max(found - 1, 0))
+
+    def test_another_end_of_the_server(self):
+        def ended(status):
+            return flip_directory.Ended(mock.Mock(**{"process.wait.return_value": status, "log_text.return_value": ""}))
+
+        for status in (0, 1, -11):
+            with self.assertRaisesRegex(flip_writes.NotHandled, f"ended with status {status}"):
+                flip_writes.check_end(ended(status))
+        flip_writes.check_end(ended(flip_writes.REJECTED))
 
 
 if __name__ == "__main__":
