@@ -19,6 +19,7 @@ import concurrent.futures
 import json
 import pathlib
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -31,7 +32,7 @@ from flip_directory import VARIANTS, Directory, Ended, Server
 from flip_writes import REJECTED, NotHandled, Writes, check_end, count_spans, services_question, write
 from harness import logs
 
-PROBLEM = b'"problem":'  # the member of an answer that names what cannot be read
+PROBLEM = re.compile(rb'"problem":"[^"]*')  # the member of an answer that names what cannot be read
 FILL = "store/*.log, fill"
 AT_ONCE, FLIPS_PER_ROUND = 2, 50
 MOST_AGE_S = 40 * 60  # a server recognizes the batches of a directory for an hour
@@ -79,7 +80,8 @@ def pick(pieces, chance):
 def is_report(answer, before):
     """Whether a changed answer is an error, or names a capture or a snapshot that cannot be read."""
     (status, body), (_, known) = answer, before
-    return status not in (200, 404) or body.count(PROBLEM) > known.count(PROBLEM)
+    problems, known_problems = (collections.Counter(PROBLEM.findall(text)) for text in (body, known))
+    return status not in (200, 404) or bool(problems - known_problems)
 
 
 def answers(server, questions):
@@ -111,16 +113,20 @@ def outcome_of_server(data, expected, writes):
 
 
 def outcome_of_running(data, server, expected, writes):
-    if server.lost_batches() > 0:
-        how, found = "start", {}
-    else:
+    how, found, wrong = "start", {}, None
+    if server.lost_batches() == 0:
         found = answers(server, expected)
-        how = outcome_of_answers(found, expected)
+        try:
+            how = outcome_of_answers(found, expected)
+        except WrongAnswers as failure:
+            wrong = failure
     if writes:
         question = services_question(writes.directory)
         total = count_spans(expected[question][1]) if found.get(question) == expected[question] else None
         if write(data, server, writes, total):
-            return "write"
+            how = "write"
+    if wrong:
+        raise wrong
     return how
 
 
