@@ -66,24 +66,23 @@ CommandLine store_group_line(const std::string& program) {
 }
 
 CommandLine store_verify_line(const std::string& program) {
-  return {
-      program + " verify",
-      "check a data directory without changing it",
-      "Reads the version, the manifest, every log, every block of every sorted file, every capture, snapshot and "
-      "image, "
-      "kept answers, tracepoint rules and the age clock of DIR. Decodes every record, index and list, and compares "
-      "them "
-      "with each other. Of the backup of an upgrade it reads the manifest, and checks that the listed parts exist. "
-      "Nothing in DIR is created, changed or removed. "
-      "It cannot notice that a snapshot, image, kept answer or the rules were deleted, because no other "
-      "file names them. It does not read DIR/damaged, unfinished uploads, and the contents of DIR/before-upgrade. "
-      "The report counts what was checked and names each damage with "
-      "what it affects: times, spans and traces at most. Losses that the server found and recorded earlier are "
-      "listed as known. Uses 150 to 400 MiB of memory, and the size of the logs. Exits with 0 if DIR is intact, "
-      "7 if it has damage, and 5 if it cannot be checked, for example because a server uses it.",
-      {{"DIR", "the data directory, as --data of fathom-server and fathom up names it"}},
-      {json_flag()},
-      {{program + " verify /var/lib/fathom", "run as the user fathom, or as root, with fathom-server stopped"}}};
+  return {program + " verify",
+          "check a data directory without changing it",
+          "Reads the version, the manifest, every log, every block of every sorted file, every capture, snapshot and "
+          "image, "
+          "kept answers, tracepoint rules and the age clock of DIR. Decodes every record, index and list, and compares "
+          "them "
+          "with each other. Of the backup of an upgrade it reads the manifest, and checks that the listed parts exist. "
+          "Nothing in DIR is created, changed or removed. "
+          "It cannot notice that a snapshot, image, kept answer or the rules were deleted, because no other "
+          "file names them. It does not read DIR/damaged, unfinished uploads, and the contents of DIR/before-upgrade. "
+          "The report counts what was checked and names each damage with "
+          "what it affects: times, spans and traces at most. Losses that the server found and recorded earlier are "
+          "listed as known. Uses 150 to 400 MiB of memory, and the size of the logs. Exits with 0 if DIR is intact, "
+          "7 if it has damage, and 5 if it cannot be checked, for example because a server uses it.",
+          {{"DIR", "the data directory, as --data of fathom-server and fathom up names it"}},
+          {json_flag()},
+          {{program + " verify /var/lib/fathom", "run as the user fathom, or as root, with fathom-server stopped"}}};
 }
 
 CommandLine store_repair_line(const std::string& program) {
