@@ -95,10 +95,12 @@ class Writes:
             if not self.deliver(server, next(self.fillers)):
                 return
             pause = time.monotonic() + 1
-            while time.monotonic() < pause and not server.metric("fathom_seal_failures_total"):
-                if is_sealed():
-                    return
+            while not is_sealed():
+                if time.monotonic() > pause or server.metric("fathom_seal_failures_total"):
+                    break
                 time.sleep(0.01)
+            else:
+                return
         raise NotHandled(f"the spans are not sealed after {SEALING_S} s, and no batch is rejected with an error that names the fix")
 
     def send(self, server):
