@@ -62,6 +62,7 @@ class Captures(unittest.TestCase):
     def setUp(self):
         self.server = Server(arguments=["--capture-threshold", "50ms"])
         self.enterContext(self.server)
+        until(lambda: self.server.ask("/api/v1/nodes")["nodes"], "the node is connected")
 
     def writer(self):
         writer = Writer(self.server.agent_socket)
