@@ -95,7 +95,7 @@ TEST_F(GrpcFaceTest, GetsATraceAndSaysWhenThereIsNone) {
   EXPECT_EQ(stub_->GetTrace(&bad, request, &response).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
-// The range of a request, and a trace of which captures of any time are listed.
+// The range of a request, and a trace whose captures of any time are listed.
 TEST_F(GrpcFaceTest, ListsThatMayMissBatchesAreMarked) {
   const store::Loss loss{.first_received_unix_nano = kSampleStart,
                          .last_received_unix_nano = kSampleStart + 1,

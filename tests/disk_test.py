@@ -160,7 +160,7 @@ class FullDisk(unittest.TestCase):
             _, _, stored = self.send(server)
             taken = self.take_all_inodes(disk)
             until(lambda: self.send(server)[0] == 503, "a rejected write", 10)
-            self.assertRegex(server.log_text(), r"is nearly full \(0 free inodes, of which the server keeps \d+\)")
+            self.assertRegex(server.log_text(), r"is nearly full \(0 free inodes; the server keeps \d+\)")
             self.verify(server, [stored])
             for file in taken:
                 file.unlink(missing_ok=True)

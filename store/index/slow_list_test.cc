@@ -219,7 +219,7 @@ TEST(SlowList, ExtremesComeBack) {
   EXPECT_EQ(SlowList::decode(encoded_list(SlowList())).value(), SlowList());
 }
 
-// A segment merges a list for each operation and minute, most of which have few entries.
+// A segment merges a list for each operation and minute, most of them with few entries.
 TEST(SlowList, AMergedListTakesMemoryForItsEntriesOnly) {
   std::mt19937_64 random(1);
   SlowList merged;

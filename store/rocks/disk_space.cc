@@ -26,8 +26,7 @@ void measure_files(const struct statvfs& disk, DiskSpace& space) {
 
 std::string reason(const DiskSpace& space) {
   if (space.free_files < space.reserve_files) {
-    return std::to_string(space.free_files) + " free inodes, of which the server keeps " +
-           std::to_string(space.reserve_files);
+    return std::to_string(space.free_files) + " free inodes; the server keeps " + std::to_string(space.reserve_files);
   }
   return std::to_string(space.free_bytes / kMebibyte) + " MiB free, of which --reserve-disk keeps " +
          std::to_string(space.reserve_bytes / kMebibyte);
