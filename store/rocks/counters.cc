@@ -34,7 +34,12 @@ Counter& cut_log_bytes() {
 
 Counter& damaged_reads() {
   return counter("fathom_store_damaged_reads_total",
-                 "Answers that failed because stored data is damaged or unreadable");
+                 "Reads of stored data, for answers or for sealing, that failed because it is damaged or unreadable");
+}
+
+Counter& seals_without_older_spans() {
+  return counter("fathom_seals_without_older_spans_total",
+                 "Traces whose newer spans were sealed without the older ones, which are damaged or unreadable");
 }
 
 Counter& duplicate_batches() {
@@ -93,6 +98,7 @@ void register_counters() {
   lost_batches();
   cut_log_bytes();
   damaged_reads();
+  seals_without_older_spans();
   duplicate_batches();
   stored_spans();
   trace_lookup_failures();

@@ -18,6 +18,7 @@ Counter& lost_index_values(std::string_view index);  // slow, latency, straddle,
 Counter& lost_batches();
 Counter& cut_log_bytes();
 Counter& damaged_reads();
+Counter& seals_without_older_spans();
 Counter& duplicate_batches();
 Counter& stored_spans();
 Counter& trace_lookup_failures();

@@ -12,6 +12,11 @@ constexpr uint64_t kIntervalNano = 60 * kNanosPerSecond;
 
 }  // namespace
 
+void DamagedReads::note_left_out(const Error& error) {
+  seals_without_older_spans().add();
+  report(error, "newer spans of a trace were sealed without its older ones");
+}
+
 Error DamagedReads::report(Error error, const std::string& what) {
   const bool is_damage = error.code == ErrorCode::kCorrupt;
   error.message += std::string(is_damage ? "; " : "; try again; if the disk still cannot read it, ") +

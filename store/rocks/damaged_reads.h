@@ -32,7 +32,7 @@ class DamagedReads {
     return report(result.error(), "an answer failed");
   }
   // Sealing went on without older spans of a trace.
-  void note_left_out(const Error& error) { report(error, "newer spans of a trace were sealed without its older ones"); }
+  void note_left_out(const Error& error);
 
  private:
   Error report(Error error, const std::string& what);

@@ -145,6 +145,7 @@ class Simulation {
   uint64_t starts_left_ = 0;
   uint64_t counted_batches_ = 0;   // the counter of lost batches before it
   uint64_t counted_captures_ = 0;  // the counter of lost captures before it
+  uint64_t counted_left_out_ = 0;  // the counter of traces that were sealed without their older spans, before it
   uint64_t lost_batches_ = 0;
   uint64_t lost_captures_ = 0;
 };

@@ -126,6 +126,7 @@ void Simulation::damage() {
   ++result_.damaged;
   counted_batches_ = lost_batches().value();
   counted_captures_ = lost_captures().value();
+  counted_left_out_ = seals_without_older_spans().value();
   starts_left_ = 1 + below(2);
   rig_.set_wall(rig_.wall_unix_nano());  // it may stand still
   chance(25) ? damage_while_running() : damage_at_rest();
@@ -214,6 +215,8 @@ void Simulation::check_after_damage() {
                                      !presence.missing.empty() || !captures.missing.empty());
     excuse_missing(presence, captures);
     if (has_failed()) return;
+    // What was sealed without its older spans is reported, and differs: its trace is oversized.
+    if (seals_without_older_spans().value() > counted_left_out_) return void(result_.reported = 1);
     // An answer that is an error is a report of the damage.
     const SimulatedBatches::Comparison compared = batches_.compare(rig_.store(), presence, acknowledgements_);
     if (!compared.difference.empty() && !rig_.disk().is_crashed()) return fail(compared.difference);

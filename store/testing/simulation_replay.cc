@@ -49,10 +49,13 @@ void Simulation::visit_state(Visit& visit) {
   // Counters begin at 0 in the process that replays.
   uint64_t counted_batches = lost_batches().value() - counted_batches_;
   uint64_t counted_captures = lost_captures().value() - counted_captures_;
+  uint64_t counted_left_out = seals_without_older_spans().value() - counted_left_out_;
   visit("counted_batches", counted_batches);
   visit("counted_captures", counted_captures);
+  visit("counted_left_out", counted_left_out);
   counted_batches_ = lost_batches().value() - counted_batches;
   counted_captures_ = lost_captures().value() - counted_captures;
+  counted_left_out_ = seals_without_older_spans().value() - counted_left_out;
   batches_.visit_state(visit);
   captures_.visit_state(visit);
 }
