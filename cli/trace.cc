@@ -32,8 +32,9 @@ CommandLine trace_line() {
       {{"TRACE_ID", "32 hexadecimal digits, as 'fathom slowest' prints them; the first 8 or more will do"}},
       join({{{"--attributes", "", "what each span says too: its id, attributes, events, links, losses, resources"},
              {"--limit", "N", "at most so many lines of the tree; 0: all", kDefaultTreeLines},
-             {"--page", "N", "of an oversized request, which comes in pages: spans of a page, 1 to 10000", "1000"},
-             {"--cursor", "CURSOR", "of an oversized request: the next page, as the page before names it"},
+             {"--page", "N", "of a request that comes in pages, because it is large: spans of a page, 1 to 10000",
+              "1000"},
+             {"--cursor", "CURSOR", "of a request that comes in pages: the next page, as the page before names it"},
              format_flag("tree")},
             connection_flags()}),
       {{"fathom trace 4bf92f3577b34da6a3ce929d0e0e4736", "the tree"},
@@ -49,13 +50,14 @@ std::string without_spans(const boost::json::value& trace) {
   return "none of its spans had ended when the process died; what was open, 'fathom timeline' shows\n";
 }
 
-// A page of an oversized trace looks like a whole trace otherwise.
+// A page of a large trace looks like a whole trace otherwise.
 std::string oversized_note(const boost::json::value& trace, const TraceTree& tree) {
   if (!tree.oversized) return "";
-  std::string note = "this request is oversized: it took " + format_duration(number_of(trace, "duration_nano")) +
-                     " and has at most " + plural(number_of(trace, "spans_at_most"), "stored span") +
-                     "; this page has " + group_digits(tree.spans.size()) +
-                     " of them. Whether all of its spans are stored is not known.\n";
+  std::string note = "this request is too large for one answer: it took " +
+                     format_duration(number_of(trace, "duration_nano")) + " and has at most " +
+                     plural(number_of(trace, "spans_at_most"), "stored span") + "; this page has " +
+                     group_digits(tree.spans.size()) + " of them. " +
+                     (tree.complete ? "" : "Whether all of its spans are stored is not known.") + "\n";
   const std::string cursor = text_of(trace, "next_cursor");
   if (cursor.empty()) return note + "this is the last page\n\n";
   return note + "next page: fathom trace " + printable(tree.trace_id) + " --cursor " + printable(cursor) + "\n\n";

@@ -142,7 +142,7 @@ class Service : public RawService {
           if (!id) return id.error();
           auto page = page_of(asked);
           if (!page) return page.error();
-          auto document = run_trace(stores_, *id, budget, *page);
+          auto document = run_trace(stores_, *id, budget, *std::move(page), answers_.limit() / 2);
           if (!document) return document.error();
           answer.set_json(*std::move(document));
           return {};

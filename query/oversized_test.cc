@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
+#include <set>
 
 #include "query/answers_json.h"
 #include "query/proto_convert.h"
@@ -70,6 +71,32 @@ TEST_F(OversizedTrace, RefusesTheCursorOfAnotherTrace) {
   EXPECT_EQ(run_trace(store_, testing::sample_trace_id(2), budget, asked).error().code, ErrorCode::kInvalid);
   asked.cursor = "nonsense";
   EXPECT_EQ(run_trace(store_, testing::sample_trace_id(1), budget, asked).error().code, ErrorCode::kInvalid);
+}
+
+// Over gRPC, a document must fit into a message.
+TEST_F(OversizedTrace, ADocumentThatIsTooLargeComesInPages) {
+  store::BatchBuilder builder;
+  for (uint64_t i = 1; i <= 9; ++i) builder.add(span(3, i));
+  store_.append(builder.finish(), [](store::AppendResult) {});
+  const uint64_t whole_bytes = boost::json::serialize(page({}, 3)).size();
+  EXPECT_EQ(page({}, 3)["spans"].as_array().size(), 9u);
+  TracePage asked{4, ""};
+  std::set<std::string> ids;
+  size_t pages = 0;
+  do {
+    store::QueryBudget budget;
+    auto document = run_trace(store_, testing::sample_trace_id(3), budget, asked, whole_bytes - 1);
+    ASSERT_TRUE(document.ok()) << document.error().message;
+    boost::json::object got = boost::json::parse(*document).as_object();
+    EXPECT_TRUE(got["oversized"].as_bool());
+    EXPECT_TRUE(got["complete"].as_bool());
+    for (const auto& one : got["spans"].as_array()) ids.insert(std::string(one.at("span_id").as_string()));
+    asked.cursor = std::string(got["next_cursor"].as_string());
+  } while (++pages < 9 && !asked.cursor.empty());
+  EXPECT_EQ(ids.size(), 9u);
+  EXPECT_EQ(pages, 3u);
+  store::QueryBudget budget;
+  EXPECT_EQ(run_trace(store_, testing::sample_trace_id(3), budget, {4, ""}, 10).error().code, ErrorCode::kExhausted);
 }
 
 // A cursor names the spans that the store kept together: another store, or this one after a restart, compares them.

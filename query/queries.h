@@ -109,15 +109,17 @@ struct LatencyAnswer {
 Result<uint64_t> latency_step(const LatencyQuery& query, uint64_t now_unix_nano);
 Result<LatencyAnswer> run_latency(store::SpanStore& store, const LatencyQuery& query, store::QueryBudget& budget);
 
-// A page of an oversized trace (store/span_store.h); any other trace comes whole.
+// A page of a trace that is oversized (store/span_store.h), or that needs too much memory (read_trace.h); any other
+// trace comes whole.
 struct TracePage {
   size_t limit = store::kTracePageSpans;
   std::string cursor;  // empty: the first page
+  bool may_be_whole = true;
 };
 inline constexpr size_t kMaxTracePageSpans = 10'000;
-// The trace's document (docs/api.md) as a whole; kExhausted when it would pass the budget. trace_text.h has it in
-// pieces.
+// The trace's document (docs/api.md), or a page of it where the document would have more than `most_bytes` or pass the
+// budget; kExhausted when the page would, too. trace_text.h has the document in pieces.
 Result<std::string> run_trace(const Stores& stores, const TraceId& trace_id, store::QueryBudget& budget,
-                              const TracePage& page = {});
+                              TracePage page = {}, uint64_t most_bytes = UINT64_MAX);
 
 }  // namespace fathom::query

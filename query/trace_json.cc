@@ -14,6 +14,7 @@
 #include "query/instant_json.h"
 #include "query/lost_batches.h"
 #include "query/queries.h"
+#include "query/read_trace.h"
 #include "query/snapshots/snapshot_queries.h"
 #include "query/stepped.h"
 #include "query/trace_cursor.h"
@@ -162,7 +163,7 @@ void write_extras(JsonWriter& json, const StoredSpan& stored) {
   if (stored.conflicting) json.member("conflicting", true);
 }
 
-// What tells a page of an oversized trace from a whole trace.
+// What tells a page from a whole trace.
 void write_page(JsonWriter& json, const StoredTrace& trace) {
   json.member("oversized", true).member("spans_at_most", trace.spans_at_most);
   json.member("next_cursor", std::string_view(trace.next ? encode_trace_cursor(*trace.next, trace.trace_id) : ""));
@@ -316,10 +317,10 @@ Result<std::unique_ptr<TraceText>> TraceText::open(const Stores& stores, const T
   auto after = page_end(page, trace_id);
   if (!after) return after.error();
   const uint64_t before = budget.held_bytes();
+  auto trace = read_trace(stores.spans, trace_id, {*after, page.limit, page.may_be_whole}, budget);
+  if (!trace && trace.error().code != ErrorCode::kNotFound) return trace.error();
   auto captures = captures_of(stores, trace_id, budget);
   if (!captures) return captures.error();
-  auto trace = stores.spans.trace_page(trace_id, *after, page.limit, budget);
-  if (!trace && trace.error().code != ErrorCode::kNotFound) return trace.error();
   if (!trace && captures->empty()) {
     const char* lost = stores.spans.losses().empty() ? "" : ", or among the lost batches that /api/v1/status reports";
     return not_found("no span of trace " + trace_id.hex() + " is stored; it may be older than the retention" + lost);
@@ -348,21 +349,35 @@ uint64_t TraceText::held_bytes() const {
   return impl_->held_bytes_;
 }
 
-Result<std::string> run_trace(const Stores& stores, const TraceId& trace_id, store::QueryBudget& budget,
-                              const TracePage& page) {
+namespace {
+
+Result<std::string> document(const Stores& stores, const TraceId& trace_id, store::QueryBudget& budget,
+                             const TracePage& page, uint64_t most_bytes) {
   constexpr size_t kPieceBytes = 64 * 1024;
   auto text = TraceText::open(stores, trace_id, budget, page);
   if (!text) return text.error();
   std::string whole;
   while (!(*text)->is_complete()) {
     const std::string piece = (*text)->next(kPieceBytes);
-    const size_t before = whole.capacity();
+    const size_t size = whole.size() + piece.size();
+    if (size > most_bytes) return exhausted("the answer has more than " + std::to_string(most_bytes) + " bytes");
     // A string that grows moves to a place of twice its size.
-    const size_t more = whole.size() + piece.size() > before ? whole.size() + 2 * piece.size() : 0;
+    const size_t more = size > whole.capacity() ? whole.size() + 2 * piece.size() : 0;
     if (auto paid = budget.spend(more); !paid) return paid.error();
     whole += piece;
   }
   return whole;
+}
+
+}  // namespace
+
+Result<std::string> run_trace(const Stores& stores, const TraceId& trace_id, store::QueryBudget& budget, TracePage page,
+                              uint64_t most_bytes) {
+  Result<std::string> whole = document(stores, trace_id, budget, page, most_bytes);
+  if (whole || whole.error().code != ErrorCode::kExhausted || !page.cursor.empty()) return whole;
+  budget.restart();
+  page.may_be_whole = false;
+  return document(stores, trace_id, budget, page, most_bytes);
 }
 
 }  // namespace fathom::query

@@ -225,8 +225,8 @@ class SpanStore {
   }
   // Of an oversized trace the first `limit` spans behind `after`, in an order of the store's that follows reception
   // roughly; a few more where several are alike in start, id and reception. The last page may be empty. Any other trace
-  // whole.
-  // kInvalid when the store cannot go on behind `after`: read from the first page.
+  // whole, unless `after` is given: a cursor before all spans, with the sequence of stats(), begins with the first
+  // page. kInvalid when the store cannot go on behind `after`: read from the first page.
   virtual Result<StoredTrace> trace_page(const TraceId& trace_id, const std::optional<TraceCursor>& after, size_t limit,
                                          QueryBudget& budget) = 0;
   // Which traces of these are stored, ascending; the first `most` of them. A seek for what is sealed, a look at every

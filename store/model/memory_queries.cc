@@ -195,7 +195,7 @@ Result<StoredTrace> MemoryStore::trace_page(const TraceId& trace_id, const std::
   if (!traces) return traces.error();
   auto found = traces->find(trace_id);
   if (found == traces->end()) return not_found("no span of trace " + trace_id.hex() + " is stored");
-  if (found->second.oversized) return oversized_page(std::move(found->second), received, after, limit);
+  if (found->second.oversized || after) return oversized_page(std::move(found->second), received, after, limit);
   const Trace& trace = found->second;
   StoredTrace out = without_spans(trace_id, trace);
   std::map<SpanId, size_t> contents;
