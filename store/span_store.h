@@ -12,7 +12,7 @@
 //    long as a span of it is stored. From then on, in the order of reception, its rows no longer collapse and none is
 //    flagged. Its duration, root and error are exact; `complete` is false, because it is not known; its number of spans
 //    is an upper bound; trace() returns a page; calls() counts its spans and none of its calls. A store may also treat
-//    a trace as oversized whose spans it had to scatter over too many places.
+//    a trace as oversized whose spans it had to scatter over too many places, or would have to read again too often.
 //  - Rows equal in every field collapse into one; equal ids with other content are both kept, and flagged.
 //  - service, operation, where and errors must hold on one span; a trace matches if any of its spans does.
 //  - `where` looks at the span's attributes and its resource's (condition.h).

@@ -9,6 +9,7 @@ namespace {
 
 void add_older(Generation::Trace& trace, const TraceExtent& older) {
   trace.grown = true;
+  trace.older = {older.start_unix_nano, older.end_unix_nano, older.first_sequence};
   trace.start_unix_nano = std::min(trace.start_unix_nano, older.start_unix_nano);
   trace.end_unix_nano = std::max(trace.end_unix_nano, older.end_unix_nano);
   trace.first_sequence = std::min(trace.first_sequence, older.first_sequence);
@@ -69,7 +70,7 @@ uint32_t Generation::trace_for(const TraceId& id, uint64_t start, uint64_t end, 
                                const OlderTraces& older) {
   auto [found, inserted] = trace_index_.try_emplace(id, static_cast<uint32_t>(traces_.size()));
   if (inserted) {
-    Trace trace{id, start, end, sequence, kNone, kNone, 0, false, UINT32_MAX, false, false};
+    Trace trace{id, start, end, sequence, kNone, kNone, 0, false, UINT32_MAX, false, false, {}};
     if (const std::optional<TraceExtent>& known = older.at(id)) add_older(trace, *known);
     if (trace.lookup_failed) failed_lookups_.push_back(id);
     traces_.push_back(trace);
@@ -126,6 +127,7 @@ void Generation::revise(uint32_t trace_number, const std::optional<TraceExtent>&
   trace.oldest_partition = UINT32_MAX;
   trace.oversized = false;
   trace.lookup_failed = false;
+  trace.older = {};
   trace.start_unix_nano = UINT64_MAX;
   trace.end_unix_nano = 0;
   trace.first_sequence = sequence(rows_[trace.first_row]);
@@ -158,8 +160,23 @@ void Generation::update_large_traces(size_t first_row) {
 }
 
 const LargeTrace* Generation::large(const Trace& trace, uint64_t last_received) const {
-  auto known = large_.find(static_cast<uint32_t>(&trace - traces_.data()));
+  auto known = large_.find(number_of(trace));
   return known != large_.end() && last_sequence(trace) <= last_received ? &known->second : nullptr;
+}
+
+std::optional<TraceBounds> Generation::bounds(const Trace& trace, uint64_t last_received) const {
+  if (sequence(rows_[trace.first_row]) > last_received) return std::nullopt;
+  if (last_sequence(trace) <= last_received) return trace.bounds();
+  TraceBounds bounds = trace.older;
+  if (auto large = large_.find(number_of(trace)); large != large_.end()) {
+    bounds.add(large->second.bounds(last_received));
+    return bounds;
+  }
+  for (uint32_t at = trace.first_row; sequence(rows_[at]) <= last_received; at = rows_[at].next) {
+    const Row& row = rows_[at];
+    bounds.add(row.start_unix_nano, end_of(row.start_unix_nano, row.duration_nano), sequence(row));
+  }
+  return bounds;
 }
 
 TraceTally Generation::tally(const Trace& trace, uint64_t last_received) const {

@@ -21,6 +21,7 @@
 #include "base/ids.h"
 #include "store/batch.h"
 #include "store/rocks/large_trace.h"
+#include "store/rocks/trace_bounds.h"
 #include "store/rocks/trace_rows.h"
 #include "store/rocks/writer_first_mutex.h"
 
@@ -66,8 +67,9 @@ class Generation {
     uint32_t oldest_partition;  // of the older spans, if it has grown
     bool oversized;             // it was so before its first row came here
     bool lookup_failed;         // its start and end do not cover all older rows
+    TraceBounds older;          // of the older spans, if it has grown
 
-    uint64_t duration_nano() const { return end_unix_nano - start_unix_nano; }
+    TraceBounds bounds() const { return {start_unix_nano, end_unix_nano, first_sequence}; }
   };
   struct Source {
     BatchPtr batch;
@@ -103,6 +105,8 @@ class Generation {
   const Batch::Row& stored(const Row& row) const { return batch(row).rows()[row.index]; }
   uint64_t sequence(const Row& row) const { return sources_[row.source].sequence; }
   uint64_t last_sequence(const Trace& trace) const { return sequence(rows_[trace.last_row]); }
+  // Of the trace as it was when this had been received; nothing if none of its rows here had.
+  std::optional<TraceBounds> bounds(const Trace& trace, uint64_t last_sequence) const;
   // Of the trace's rows here that were received up to `last_sequence`.
   TraceTally tally(const Trace& trace, uint64_t last_sequence) const;
   // Null: the trace has few rows here, or some that were received after `last_sequence`.
@@ -126,6 +130,7 @@ class Generation {
 
  private:
   uint32_t trace_for(const TraceId& id, uint64_t start, uint64_t end, uint64_t sequence, const OlderTraces& older);
+  uint32_t number_of(const Trace& trace) const { return static_cast<uint32_t>(&trace - traces_.data()); }
   void link(uint32_t trace, uint32_t row);
   void revise(uint32_t trace, const std::optional<TraceExtent>& older);
   void update_large_traces(size_t first_row);

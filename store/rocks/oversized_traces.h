@@ -21,7 +21,10 @@ namespace fathom::store {
 
 struct OversizedLimits {
   uint64_t spans = 131'072;  // a trace with more stored spans is oversized,
-  uint32_t segments = 256;   // as is one whose spans lie in more segments
+  uint32_t segments = 256;   // as is one whose spans lie in more segments.
+  // Of all traces together, that sealing one segment may read again. Beyond that, a trace with more than its share is
+  // oversized, too. Each segment in which a trace has spans counts as eight rows.
+  uint64_t reread_rows = 4'194'304;
 };
 
 class OversizedTraces {

@@ -38,8 +38,8 @@ SlowEntry Search::entry_of(const TraceId& id, const TraceSummary& summary) {
           summary.first_sequence, summary.root_operation,  summary.error};
 }
 
-SlowEntry Search::entry_of(const Generation::Trace& trace) {
-  return {trace.duration_nano(), trace.start_unix_nano, trace.id, SpanId{}, trace.first_sequence, 0, false};
+SlowEntry Search::entry_of(const TraceId& id, const TraceBounds& bounds) {
+  return {bounds.duration_nano(), bounds.start_unix_nano, id, SpanId{}, bounds.first_sequence, 0, false};
 }
 
 SlowEntry Search::entry_of(const Generation& generation, const Generation::Row& row) {

@@ -83,7 +83,7 @@ class Search {
   // Where an entry stands in this search's order.
   SortKey rank(const SlowEntry& entry) const;
   static SlowEntry entry_of(const TraceId& id, const TraceSummary& summary);
-  static SlowEntry entry_of(const Generation::Trace& trace);  // as far as this generation knows
+  static SlowEntry entry_of(const TraceId& id, const TraceBounds& bounds);
   static SlowEntry entry_of(const Generation& generation, const Generation::Row& row);
   static SlowEntry entry_of(const TraceId& id, const BlockIds& ids, const BlockTimes& times, uint32_t row);
   bool in_bounds(const SlowEntry& entry) const;
@@ -102,10 +102,10 @@ class Search {
   Result<> scan_corrected(const Node& node);
   Result<> scan_corrected_rows(const Node& node);
   Result<> push_oversized();
+  std::optional<SlowEntry> unsealed_entry(const TraceId& id) const;
   Result<> push_grown();
   Result<> push_as_it_was(const TraceIds& ids);
   Result<> collect_grown(const SegmentInfo& info, TraceIds& ids);
-  void collect_grown(const Generation& generation, const SortKey& bound, TraceIds& ids) const;
   bool may_have_been_in_bounds(const SlowEntry& entry) const;
   Result<> begin_lists();
   std::vector<Series> series_of(uint32_t partition) const;

@@ -26,17 +26,31 @@ Result<> Search::push_grown() {
   return push_as_it_was(ids);
 }
 
-// No list and no block gives these. Nearly all of them are elsewhere in time, which their summaries of some time ago
-// tell: a trace only grows.
+// No list and no block gives these. What is known of them tells where nearly all of them stand, without a look at the
+// trace itself: a summary of some time ago is outdated only by rows in memory.
 Result<> Search::push_oversized() {
   TraceIds ids;
   const std::shared_ptr<const OversizedTraces::Map> known = engine_.oversized.get();
   for (const auto& [id, entry] : *known) {
-    const bool too_long = entry.summary.duration_nano > filter_.max_duration_nano;
-    const bool too_early = entry.summary.start_unix_nano < filter_.range.from_unix_nano;
-    if (entry.last_sequence > as_of_sequence_ || !(too_long || too_early)) ids.insert(id);
+    const bool is_known = entry.last_sequence != UINT64_MAX && entry.last_sequence <= as_of_sequence_;
+    if (!is_known) {
+      ids.insert(id);
+    } else {
+      push_candidate(unsealed_entry(id).value_or(entry_of(id, entry.summary)), true);
+    }
   }
   return push_as_it_was(ids);
+}
+
+// Where the newest rows in memory put the trace at the search's moment; nothing if it had none then.
+std::optional<SlowEntry> Search::unsealed_entry(const TraceId& id) const {
+  for (auto it = view_->generations.rbegin(); it != view_->generations.rend(); ++it) {
+    auto lock = (*it)->read();
+    const Generation::Trace* trace = (*it)->find(id);
+    if (trace == nullptr) continue;
+    if (auto bounds = (*it)->bounds(*trace, as_of_sequence_)) return entry_of(id, *bounds);
+  }
+  return std::nullopt;
 }
 
 Result<> Search::collect_grown(const SegmentInfo& info, TraceIds& ids) {
@@ -58,18 +72,6 @@ Result<> Search::collect_grown(const SegmentInfo& info, TraceIds& ids) {
     for (const BlockTrace& trace : *traces) take(trace.id, trace.summary);
   }
   return {};
-}
-
-// In a generation that the caller holds still. Its rows stand in the order of reception. What its scan from `bound` on
-// finds by itself is left out.
-void Search::collect_grown(const Generation& generation, const SortKey& bound, TraceIds& ids) const {
-  for (auto row = generation.rows().rbegin(); row != generation.rows().rend(); ++row) {
-    if (generation.sequence(*row) <= as_of_sequence_) break;
-    const Generation::Trace& trace = generation.traces()[row->trace];
-    SlowEntry entry = entry_of(trace);
-    bool found_by_scan = in_bounds(entry) && slower(bound, rank(entry));
-    if (!found_by_scan && may_have_been_in_bounds(entry)) ids.insert(trace.id);
-  }
 }
 
 Result<> Search::push_as_it_was(const TraceIds& ids) {

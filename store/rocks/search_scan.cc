@@ -170,7 +170,6 @@ Result<> Search::scan_memory(const Node& node) {
     if (Result<> alive = budget_.check(); !alive) return alive;
     const Generation& generation = *view_->generations[i];
     auto lock = generation.read();
-    if (by_ == By::kTrace) collect_grown(generation, node.bound, grown);
     // These stand elsewhere than the generation knows.
     if (by_ == By::kTrace) grown.insert(generation.failed_lookups().begin(), generation.failed_lookups().end());
     if (!touches({filter_.range}, generation.min_start_unix_nano(), generation.max_start_unix_nano())) continue;
@@ -187,13 +186,17 @@ Result<> Search::scan_memory(const Node& node) {
 void Search::scan_generation_traces(const Generation& generation, size_t position, Best& best) {
   auto known_later = [&](const TraceId& id) {
     for (size_t later = position + 1; later < view_->generations.size(); ++later) {
-      auto lock = view_->generations[later]->read();
-      if (view_->generations[later]->find(id) != nullptr) return true;
+      const Generation& newer = *view_->generations[later];
+      auto lock = newer.read();
+      const Generation::Trace* trace = newer.find(id);
+      if (trace != nullptr && newer.bounds(*trace, as_of_sequence_)) return true;
     }
     return false;
   };
   for (const Generation::Trace& trace : generation.traces()) {
-    SlowEntry entry = entry_of(trace);
+    const std::optional<TraceBounds> bounds = generation.bounds(trace, as_of_sequence_);
+    if (!bounds) continue;
+    const SlowEntry entry = entry_of(trace.id, *bounds);
     if (!in_bounds(entry) || !best.may_keep(rank(entry))) continue;
     bool matches = matcher_.everything() || matcher_.any_row(generation, trace, UINT64_MAX);
     if (!matches && !trace.grown) continue;

@@ -5,19 +5,23 @@
 #include <unordered_set>
 
 #include "store/rocks/damaged_reads.h"
+#include "store/rocks/older_rows.h"
 #include "store/rocks/sealed_tally.h"
 
 namespace fathom::store {
 
 namespace {
 
-// Segments of one trace that stay decoded, for other traces that lie in them too.
+// Segments that stay open while rows with repeated ids are compared, for other traces that lie in them too.
 constexpr size_t kKeptOpen = 16;
+// Finding a part costs as much as reading so many rows.
+constexpr uint64_t kPartRows = 8;
 
 // A trace's older rows, and the hashes of those that share an id with a new row. Of a trace that was oversized before:
 // the tally instead.
 struct Older {
   bool oversized = false;
+  bool is_too_costly = false;  // to be read again for the next segment
   TraceTally tally;
   uint32_t first_partition = UINT32_MAX;
   size_t parts = 0;
@@ -30,7 +34,9 @@ struct Older {
 class RowArranger {
  public:
   RowArranger(const Generation& generation, SealedReader& older, const OnUnreadable& on_unreadable)
-      : generation_(generation), older_(older), on_unreadable_(on_unreadable) {}
+      : generation_(generation), older_(older), on_unreadable_(on_unreadable) {
+    grown_ = static_cast<uint64_t>(std::ranges::count(generation.traces(), true, &Generation::Trace::grown));
+  }
 
   Result<SegmentRows> arrange() {
     out_.rows.reserve(generation_.rows().size());
@@ -132,27 +138,39 @@ class RowArranger {
     for (const Candidate& candidate : candidates_) new_ids.insert(candidate.span_id);
     for (const TracePart& part : *parts) {
       if (part.partition != generation_.partition()) out_.straddling.emplace(part.partition, trace.id);
-      Result<LocatedPart> located = older_.locate(trace.id, part);
-      if (!located) return located.error();
-      for (const RowRange& range : located->ranges) older.places.push_back({part.partition, part.segment, range});
-      Result<std::vector<TraceRow>> rows = older_.rows(trace.id, part);
-      if (!rows) return rows.error();
+      const size_t first = older.rows.size();
+      if (Result<> read = older_rows_.read(trace.id, part, older.rows, older.places); !read) return read;
       bool repeats = false;
-      for (const TraceRow& row : *rows) {
+      for (const TraceRow& row : std::span(older.rows).subspan(first)) {
         if (!new_ids.contains(row.span_id)) continue;
         older.repeated_ids.insert(row.span_id);
         repeats = true;
       }
-      older.rows.insert(older.rows.end(), rows->begin(), rows->end());
       if (repeats) {
         if (Result<> hashed = hash_part(trace.id, part, older); !hashed) return hashed;
       }
-      if (parts->size() > kKeptOpen) older_.close(part.segment);
     }
+    older.is_too_costly = is_too_costly(older.rows.size() + kPartRows * older.parts);
     return {};
   }
 
+  // Notes the cost. Once all traces together cost too much, those that cost more than their share do.
+  bool is_too_costly(uint64_t rows) {
+    reread_rows_ += rows;
+    const uint64_t limit = older_.limits().reread_rows;
+    return reread_rows_ > limit && rows > limit / grown_;
+  }
+
+  void keep_open(uint32_t segment) {
+    if (!open_.contains(segment) && open_.size() >= kKeptOpen) {
+      for (uint32_t other : open_) older_.close(other);
+      open_.clear();
+    }
+    open_.insert(segment);
+  }
+
   Result<> hash_part(const TraceId& id, const TracePart& part, Older& older) {
+    keep_open(part.segment);
     Result<LocatedPart> located = older_.locate(id, part);
     if (!located) return located.error();
     for (const RowRange& range : located->ranges) {
@@ -200,7 +218,7 @@ class RowArranger {
   }
 
   bool is_oversized(const Older& older) const {
-    if (older.oversized || older.parts >= older_.limits().segments) return true;
+    if (older.oversized || older.is_too_costly || older.parts >= older_.limits().segments) return true;
     auto dropped = std::ranges::count(candidates_, true, &Candidate::dropped);
     return older.rows.size() + candidates_.size() - static_cast<size_t>(dropped) > older_.limits().spans;
   }
@@ -275,6 +293,10 @@ class RowArranger {
   const Generation& generation_;
   SealedReader& older_;
   const OnUnreadable& on_unreadable_;
+  OlderRows older_rows_{older_};
+  std::set<uint32_t> open_;   // segments, for hash_part()
+  uint64_t grown_ = 0;        // traces with older spans
+  uint64_t reread_rows_ = 0;  // what their older spans cost so far
   SegmentRows out_;
   std::vector<Candidate> candidates_;
   std::vector<Candidate*> by_id_;

@@ -1,0 +1,73 @@
+#include "store/rocks/older_rows.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace fathom::store {
+
+namespace {
+
+std::vector<TraceRow> light_rows(const BlockIds& ids, const BlockTimes& times) {
+  std::vector<TraceRow> rows;
+  rows.reserve(ids.span.size());
+  for (size_t i = 0; i < ids.span.size(); ++i) {
+    rows.push_back({ids.span[i], ids.parent[i], times.start_unix_nano[i], times.duration_nano[i], times.sequence[i],
+                    times.operation[i], times.error[i] != 0});
+  }
+  return rows;
+}
+
+}  // namespace
+
+const OlderRows::Trace* OlderRows::Block::find(const TraceId& id) const {
+  auto at = std::ranges::lower_bound(traces, id, {}, &Trace::id);
+  return at != traces.end() && at->id == id ? &*at : nullptr;
+}
+
+Result<> OlderRows::read(const TraceId& id, const TracePart& part, std::vector<TraceRow>& rows,
+                         std::vector<OlderPlace>& places) {
+  for (uint32_t number = part.first_block;; ++number) {
+    Result<const Block*> read = block(part, number);
+    if (!read) return read.error();
+    const Block& block = **read;
+    const Trace* trace = block.find(id);
+    if (trace == nullptr) return {};
+    if (size_t{trace->first_row} + trace->row_count > block.rows.size()) return corrupt("a block's columns disagree");
+    places.push_back({part.partition, part.segment, {number, trace->first_row, trace->row_count}});
+    const auto first = block.rows.begin() + trace->first_row;
+    rows.insert(rows.end(), first, first + trace->row_count);
+    if (!block.may_go_on(*trace)) return {};
+  }
+}
+
+Result<const OlderRows::Block*> OlderRows::block(const TracePart& part, uint32_t number) {
+  auto known = blocks_.find(part.segment);
+  if (known != blocks_.end() && known->second.number == number) return &known->second;
+  Result<Block> decoded = decode(part, number);
+  if (!decoded) return decoded.error();
+  // Any other one: whole traces are read, so that a rule such as the least recently used would drop all in turn.
+  if (known == blocks_.end() && blocks_.size() >= kMostSegments) blocks_.erase(blocks_.begin());
+  return &(blocks_[part.segment] = *std::move(decoded));
+}
+
+Result<OlderRows::Block> OlderRows::decode(const TracePart& part, uint32_t number) {
+  Result<SegmentReader*> reader = sealed_.segment(part.partition, part.segment);
+  if (!reader) return reader.error();
+  const uint32_t blocks = (*reader)->directory().block_count();
+  if (number >= blocks) return Block{.number = number, .is_last = true, .traces = {}, .rows = {}};
+  Result<std::span<const BlockTrace>> traces = (*reader)->traces(number);
+  if (!traces) return traces.error();
+  Block block{.number = number, .is_last = number + 1 == blocks, .traces = {}, .rows = {}};
+  for (const BlockTrace& trace : *traces) block.traces.push_back({trace.id, trace.first_row, trace.row_count});
+  Result<BlockIds> ids = (*reader)->ids(number);
+  if (!ids) return ids.error();
+  Result<BlockTimes> times = (*reader)->times(number);
+  if (!times) return times.error();
+  const size_t rows = (*reader)->directory().zone(number).rows;
+  if (ids->span.size() != rows || times->start_unix_nano.size() != rows) return corrupt("a block's columns disagree");
+  block.rows = light_rows(*ids, *times);
+  sealed_.close(part.segment);
+  return block;
+}
+
+}  // namespace fathom::store
