@@ -192,7 +192,8 @@ Result<> QueryRunner::end_of_turn(Worker& worker, store::QueryBudget& budget) {
   if (stopping_) return {};
   if (!has_room_for_long()) {
     count_long("began_again");
-    return unavailable("the query gives its thread to shorter ones, and begins again");
+    // Not kUnavailable, which the store would take for a fault of the disk.
+    return Error{ErrorCode::kCancelled, "the query gives its thread to shorter ones, and begins again"};
   }
   become_long(worker);
   count_long("went_on");
