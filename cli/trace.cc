@@ -56,8 +56,8 @@ std::string oversized_note(const boost::json::value& trace, const TraceTree& tre
   std::string note = "this request is too large for one answer: it took " +
                      format_duration(number_of(trace, "duration_nano")) + " and has at most " +
                      plural(number_of(trace, "spans_at_most"), "stored span") + "; this page has " +
-                     group_digits(tree.spans.size()) + " of them. " +
-                     (tree.complete ? "" : "Whether all of its spans are stored is not known.") + "\n";
+                     group_digits(tree.spans.size()) + " of them." +
+                     (tree.complete ? "" : " Whether all of its spans are stored is not known.") + "\n";
   const std::string cursor = text_of(trace, "next_cursor");
   if (cursor.empty()) return note + "this is the last page\n\n";
   return note + "next page: fathom trace " + printable(tree.trace_id) + " --cursor " + printable(cursor) + "\n\n";

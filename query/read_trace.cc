@@ -30,11 +30,11 @@ std::optional<Result<StoredTrace>> read_whole(SpanStore& spans, const TraceId& t
 
 Result<StoredTrace> read_trace(SpanStore& spans, const TraceId& trace_id, const TraceRead& read, QueryBudget& budget) {
   if (read.after) return read_page(spans, trace_id, *read.after, read.page_spans, budget);
-  const TraceCursor beginning{.received_sequence = spans.stats().received_sequence};
   if (read.may_be_whole) {
     if (auto whole = read_whole(spans, trace_id, read, budget)) return *std::move(whole);
     budget.restart();
   }
+  const TraceCursor beginning{.received_sequence = spans.stats().received_sequence};
   return read_page(spans, trace_id, beginning, read.page_spans, budget);
 }
 

@@ -314,6 +314,15 @@ TraceText::~TraceText() = default;
 
 Result<std::unique_ptr<TraceText>> TraceText::open(const Stores& stores, const TraceId& trace_id,
                                                    store::QueryBudget& budget, const TracePage& page) {
+  auto text = open_once(stores, trace_id, budget, page);
+  const bool may_fit = page.cursor.empty() && page.may_be_whole;
+  if (text || text.error().code != ErrorCode::kExhausted || !may_fit) return text;
+  budget.restart();
+  return open_once(stores, trace_id, budget, {page.limit, "", false});
+}
+
+Result<std::unique_ptr<TraceText>> TraceText::open_once(const Stores& stores, const TraceId& trace_id,
+                                                        store::QueryBudget& budget, const TracePage& page) {
   auto after = page_end(page, trace_id);
   if (!after) return after.error();
   const uint64_t before = budget.held_bytes();
@@ -366,6 +375,8 @@ Result<std::string> document(const Stores& stores, const TraceId& trace_id, stor
     if (auto paid = budget.spend(more); !paid) return paid.error();
     whole += piece;
   }
+  // Who sends it pays for a message of the same size.
+  if (budget.left_bytes() < whole.size()) return exhausted("the answer is larger than what is left of the byte budget");
   return whole;
 }
 

@@ -34,6 +34,8 @@ class TraceText {
 
  private:
   struct Impl;
+  static Result<std::unique_ptr<TraceText>> open_once(const Stores& stores, const TraceId& trace_id,
+                                                      store::QueryBudget& budget, const TracePage& page);
   explicit TraceText(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

@@ -76,7 +76,7 @@ class QueryBudget {
   void begin_turn(uint64_t cpu_nano, EndOfTurn at_end);
   void end_turn();
   bool was_interrupted() const { return interrupted_.has_value(); }
-  // Forgets what an interrupted query has spent, or one that failed, so that it can run again. Nothing may be held.
+  // Forgets what a query that was interrupted or failed has spent, so that it can run again. Nothing may be held.
   void restart();
 
  private:

@@ -13,15 +13,17 @@ constexpr uint64_t kGrowing = 40;
 constexpr uint64_t kLimit = 1000;
 const std::string kSealReads = "fathom_seal_read_bytes_total";
 
-RocksOptions flood() {
+RocksOptions flood(size_t most_traces = 65'536) {
   RocksOptions options;
   options.durability = Durability::kOs;
   options.oversized.reread_rows = kLimit;
+  options.oversized.reread_traces = most_traces;
   return options;
 }
 
 class RocksGrownFlood : public ::testing::Test {
  protected:
+  explicit RocksGrownFlood(const RocksOptions& options = flood()) : rig_(options) {}
   void SetUp() override { ASSERT_EQ(rig_.open(), ""); }
 
   // One more span of each growing trace, whose number decides where it starts.
@@ -49,19 +51,22 @@ class RocksGrownFlood : public ::testing::Test {
     EXPECT_TRUE(page.ok());
     return page ? page->rows : std::vector<SlowRow>();
   }
-  void expect_whole(uint64_t trace) {
+  void expect_whole(uint64_t trace) { EXPECT_FALSE(shows_repetitions(trace)) << "a span is shown twice"; }
+  // Whether a span is shown twice. All are shown.
+  bool shows_repetitions(uint64_t trace) {
+    bool repeats = false;
     std::set<uint64_t> numbers;
     std::optional<TraceCursor> after;
     do {
       QueryBudget budget;
       Result<StoredTrace> page = rig_.store().trace_page(test_trace_id(trace), after, 7, budget);
-      ASSERT_TRUE(page.ok());
-      for (const StoredSpan& span : page->spans) {
-        EXPECT_TRUE(numbers.insert(number_of(span.span.span_id)).second) << "a span is shown twice";
-      }
+      EXPECT_TRUE(page.ok());
+      if (!page) return false;
+      for (const StoredSpan& span : page->spans) repeats |= !numbers.insert(number_of(span.span.span_id)).second;
       after = page->next;
     } while (after);
     EXPECT_EQ(numbers.size(), rounds_);
+    return repeats;
   }
   // The traces by their durations, which are exact: the later a trace starts, the longer its last span takes.
   void expect_exact() {
@@ -76,7 +81,7 @@ class RocksGrownFlood : public ::testing::Test {
   }
   size_t oversized() { return static_cast<size_t>(std::ranges::count(slowest(kGrowing), true, &SlowRow::oversized)); }
 
-  RocksRig rig_{flood()};
+  RocksRig rig_;
   uint64_t rounds_ = 0;
 };
 
@@ -105,6 +110,26 @@ TEST_F(RocksGrownFlood, AnswersStayExactAfterARestartAndUnsealed) {
   for (uint64_t trace : {uint64_t{1}, kGrowing}) expect_whole(trace);
 }
 
+// All new spans are repetitions, which are not stored.
+TEST_F(RocksGrownFlood, RepetitionsAreNotReadAgainForEver) {
+  rig_.options().oversized.reread_rows = 100 * kLimit;
+  ASSERT_EQ(rig_.reopen(), "");
+  add_segments(12);
+  rig_.options().oversized.reread_rows = kLimit;
+  ASSERT_EQ(rig_.reopen(), "");
+  const auto repeat = [this](uint64_t marker) {
+    std::vector<TestSpan> spans{test_span(1000 + marker, 1, 0, 1)};  // a batch that is not known
+    for (uint64_t trace = 1; trace <= kGrowing; ++trace) {
+      spans.push_back(test_span(trace, 1, static_cast<int64_t>(trace * kMilli + kNanosPerSecond), trace * kMilli));
+    }
+    EXPECT_EQ(append_once(rig_.store(), make_batch(spans)).outcome, AppendOutcome::kDurable);
+    EXPECT_TRUE(rig_.store().settle().ok());
+  };
+  repeat(1);
+  EXPECT_GT(oversized(), kGrowing / 2);
+  EXPECT_TRUE(shows_repetitions(kGrowing));
+}
+
 // The pages of an answer are of one moment, although each trace grows between them.
 TEST_F(RocksGrownFlood, PagesShowTheTracesAsTheyWere) {
   add_segments(12);
@@ -125,6 +150,21 @@ TEST_F(RocksGrownFlood, PagesShowTheTracesAsTheyWere) {
     trace % 2 == 0 ? append() : void(add_segments(1));
   } while (cursor);
   EXPECT_EQ(trace, 0u);
+}
+
+class RocksFewOversized : public RocksGrownFlood {
+ protected:
+  RocksFewOversized() : RocksGrownFlood(flood(5)) {}
+};
+
+TEST_F(RocksFewOversized, NotTooManyTracesAreOversized) {
+  add_segments(20);
+  EXPECT_EQ(oversized(), 5u);
+  expect_exact();
+  ASSERT_EQ(rig_.reopen(), "");
+  add_segments(5);
+  EXPECT_EQ(oversized(), 5u);
+  expect_exact();
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Pages of an oversized trace across restarts: a cursor goes on with each span once, or it is rejected with the fix.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "store/testing/rocks_rig.h"
@@ -198,6 +199,38 @@ TEST_F(RocksOversizedPagesUnsynced, CursorsOfLostSpansAreRejected) {
   ASSERT_EQ(rig_.cut_power(), "");
   ASSERT_LT(rig_.store().stats().spans_stored, spans_);
   EXPECT_EQ(rejected(), ends_.size());
+}
+
+// A trace below the limits, whose spans together need more than a query may use.
+TEST(RocksTracePages, ATraceNeedsTheMemoryOfAPage) {
+  constexpr uint64_t kSpans = 8000;
+  RocksRig rig{RocksOptions{}};
+  ASSERT_EQ(rig.open(), "");
+  std::vector<TestSpan> spans;
+  for (uint64_t i = 1; i <= kSpans; ++i) {
+    spans.push_back(test_span(1, i, static_cast<int64_t>(i * kMilli), kMilli));
+    spans.back().with({"value", std::string(2000, 'v') + std::to_string(i)});
+  }
+  ASSERT_EQ(append_once(rig.store(), make_batch(spans)).outcome, AppendOutcome::kDurable);
+  ASSERT_TRUE(rig.store().settle().ok());
+  const std::vector<TestSpan> late{spans.front(), test_span(1, kSpans + 1, 0, kMilli)};  // the first one is repeated
+  ASSERT_EQ(append_once(rig.store(), make_batch(late)).outcome, AppendOutcome::kDurable);
+
+  constexpr uint64_t kBudget = 8 << 20;
+  QueryBudget whole(UINT64_MAX, kBudget);
+  EXPECT_EQ(rig.store().trace(test_trace_id(1), whole).error().code, ErrorCode::kExhausted);
+  std::map<uint64_t, int> times;
+  std::optional<TraceCursor> after = TraceCursor{.received_sequence = rig.store().stats().received_sequence};
+  while (after) {
+    QueryBudget budget(UINT64_MAX, kBudget);
+    Result<StoredTrace> page = rig.store().trace_page(test_trace_id(1), after, 100, budget);
+    ASSERT_TRUE(page.ok()) << page.error().message;
+    EXPECT_EQ(page->spans_at_most, kSpans + late.size());
+    for (const StoredSpan& span : page->spans) ++times[number_of(span.span.span_id)];
+    after = page->next;
+  }
+  EXPECT_EQ(times.size(), kSpans + 1);
+  EXPECT_EQ(times[1], 2) << "unsealed spans that repeat others are shown";
 }
 
 }  // namespace

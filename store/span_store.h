@@ -114,7 +114,7 @@ struct TraceIdRange {
   bool contains(const TraceId& id) const { return id >= first && id <= last; }
 };
 
-// Where a page of an oversized trace ended. All pages tell of one moment of reception, as those of slowest() do. A
+// Where a page of a trace ended. All pages tell of one moment of reception, as those of slowest() do. A
 // store that was opened again may keep other spans together than before: it rejects the cursors that this concerns.
 struct TraceCursor {
   uint64_t received_sequence = 0;
@@ -127,7 +127,7 @@ struct TraceCursor {
 
 inline constexpr size_t kTracePageSpans = 1000;
 
-// A whole trace, or a page of an oversized one; owns what its spans' views point into.
+// A whole trace, or a page of one; owns what its spans' views point into.
 struct StoredTrace {
   TraceId trace_id;
   uint64_t start_unix_nano = 0;  // corrected
@@ -137,7 +137,7 @@ struct StoredTrace {
   std::vector<std::shared_ptr<const void>> owners;
   bool oversized = false;
   uint64_t spans_at_most = 0;       // of the whole trace; exact unless it is oversized
-  std::optional<TraceCursor> next;  // of an oversized trace: where the next page begins
+  std::optional<TraceCursor> next;  // of a page: where the next one begins
 };
 
 struct OperationKey {

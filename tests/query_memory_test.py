@@ -84,7 +84,6 @@ class QueryMemory(unittest.TestCase):
         while pages == 0 or cursor:
             page = server.ask(f"/api/v1/traces/{trace}?limit=700&cursor={cursor}")
             self.assertTrue(page["oversized"])
-            self.assertTrue(page["complete"])
             self.assertEqual(page["spans_at_most"], SPANS)
             self.assertTrue(ids.isdisjoint(span["span_id"] for span in page["spans"]))
             ids |= {span["span_id"] for span in page["spans"]}

@@ -1,8 +1,8 @@
 // LargeTrace: what is known of a generation's rows of one trace, kept up to date with each row.
 //
 // Purpose: every search that comes across a trace wants its summary, and a trace may have all rows of a generation. So
-// for traces of many rows the summary is kept, not made anew. Thread safety: as its generation. Ownership: owns its
-// ids.
+// for traces of many rows the summary is kept, not made anew, and so are the bounds after each reception. Thread
+// safety: as its generation. Ownership: owns its ids and bounds.
 #pragma once
 
 #include <algorithm>

@@ -27,7 +27,7 @@ const OlderRows::Trace* OlderRows::Block::find(const TraceId& id) const {
 Result<> OlderRows::read(const TraceId& id, const TracePart& part, std::vector<TraceRow>& rows,
                          std::vector<OlderPlace>& places) {
   for (uint32_t number = part.first_block;; ++number) {
-    Result<const Block*> read = block(part, number);
+    Result<const Block*> read = block(id, part, number);
     if (!read) return read.error();
     const Block& block = **read;
     const Trace* trace = block.find(id);
@@ -40,14 +40,24 @@ Result<> OlderRows::read(const TraceId& id, const TracePart& part, std::vector<T
   }
 }
 
-Result<const OlderRows::Block*> OlderRows::block(const TracePart& part, uint32_t number) {
+Result<const OlderRows::Block*> OlderRows::block(const TraceId& id, const TracePart& part, uint32_t number) {
   auto known = blocks_.find(part.segment);
   if (known != blocks_.end() && known->second.number == number) return &known->second;
   Result<Block> decoded = decode(part, number);
   if (!decoded) return decoded.error();
-  // Any other one: whole traces are read, so that a rule such as the least recently used would drop all in turn.
-  if (known == blocks_.end() && blocks_.size() >= kMostSegments) blocks_.erase(blocks_.begin());
+  if (known == blocks_.end()) make_room(id);
   return &(blocks_[part.segment] = *std::move(decoded));
+}
+
+// Blocks of earlier traces alone are not needed again. If all may be, one of them goes, whichever: each trace needs its
+// blocks in the same order, so the least recently used one would be the next that is needed.
+void OlderRows::make_room(const TraceId& id) {
+  if (blocks_.size() < kMostSegments) return;
+  std::erase_if(blocks_, [&](const auto& entry) {
+    const std::vector<Trace>& traces = entry.second.traces;
+    return traces.empty() || traces.back().id < id;
+  });
+  if (blocks_.size() >= kMostSegments) blocks_.erase(blocks_.begin());
 }
 
 Result<OlderRows::Block> OlderRows::decode(const TracePart& part, uint32_t number) {

@@ -1,7 +1,8 @@
 // OlderRows: the light rows of older segments, for a reader that asks for traces in ascending order.
 //
 // Purpose: segments keep rows in the order of trace ids. Many traces of a segment to seal may have spans in the same
-// blocks of older segments, so each such block is kept until a later one is needed, and decoded once. Thread safety:
+// blocks of older segments. So each such block is kept until a later one is needed, and decoded once, as long as the
+// traces lie in at most kMostSegments segments. Thread safety:
 // one thread. Ownership: keeps one block of each of at most kMostSegments segments; the SealedReader must outlive it.
 // Errors: as SealedReader.
 #pragma once
@@ -41,7 +42,8 @@ class OlderRows {
     bool may_go_on(const Trace& trace) const { return &trace == &traces.back() && !is_last; }
   };
 
-  Result<const Block*> block(const TracePart& part, uint32_t number);
+  Result<const Block*> block(const TraceId& id, const TracePart& part, uint32_t number);
+  void make_room(const TraceId& id);
   Result<Block> decode(const TracePart& part, uint32_t number);
 
   SealedReader& sealed_;

@@ -22,9 +22,11 @@ namespace fathom::store {
 struct OversizedLimits {
   uint64_t spans = 131'072;  // a trace with more stored spans is oversized,
   uint32_t segments = 256;   // as is one whose spans lie in more segments.
-  // Of all traces together, that sealing one segment may read again. Beyond that, a trace with more than its share is
-  // oversized, too. Each segment in which a trace has spans counts as eight rows.
+  // Older rows of all growing traces that sealing one segment should read again. Beyond that, a trace with more than
+  // its share is oversized, too. Each segment in which a trace has spans counts as eight rows.
   uint64_t reread_rows = 4'194'304;
+  // While more traces are oversized, a trace is not because of `reread_rows`: each takes memory, and time of queries.
+  size_t reread_traces = 65'536;
 };
 
 class OversizedTraces {
@@ -39,6 +41,7 @@ class OversizedTraces {
     TraceSummary summary;
     uint64_t last_sequence = UINT64_MAX;  // rows that were received later are not in the summary; the greatest: unknown
     Sealed sealed = {};
+    bool is_known() const { return last_sequence != UINT64_MAX; }
   };
   using Map = std::unordered_map<TraceId, Entry, IdHash>;
 
@@ -59,12 +62,19 @@ class OversizedTraces {
     return sealed.tally;
   }
 
-  // Adds these, or replaces what is known of them.
+  // Adds these, or replaces what is known of them. A known summary stays if the new one is unknown.
   void note(const Map& traces) {
     if (traces.empty()) return;
     std::lock_guard lock(mutex_);
     auto all = std::make_shared<Map>(*traces_);
-    for (const auto& [id, entry] : traces) (*all)[id] = entry;
+    for (const auto& [id, entry] : traces) {
+      Entry& known = (*all)[id];
+      if (entry.is_known() || !known.is_known()) {
+        known = entry;
+      } else if (entry.sealed.segment != 0) {
+        known.sealed = entry.sealed;
+      }
+    }
     traces_ = std::move(all);
   }
   void replace(Map traces) {

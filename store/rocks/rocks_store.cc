@@ -148,7 +148,7 @@ namespace {
 
 Result<StoredTrace> read_trace_page(SealedReader& sealed, const Catalogue& catalogue, const TraceId& id,
                                     uint64_t received_sequence, const std::optional<TraceCursor>& after, size_t limit) {
-  Result<std::optional<TraceSummary>> summary = TraceReader(sealed, catalogue, received_sequence).summary(id);
+  Result<std::optional<TraceSummary>> summary = TraceReader(sealed, catalogue, received_sequence).page_summary(id);
   if (!summary) return summary.error();
   if (!*summary) return not_found("trace " + id.hex() + " is not stored");
   Result<StoredTrace> page = TracePages(sealed, catalogue, received_sequence).read(id, after, limit);

@@ -1,9 +1,10 @@
-// The part of Search that keeps an answer true to one moment: traces that grew since stand elsewhere in lists, blocks
-// and memory by now. Those that stand outside the question, where nothing else would meet them, are brought back here
-// to the place where they were then; the others are corrected when their turn comes (consider_trace). And the part that
+// The part of Search that keeps an answer true to one moment: traces that grew since stand elsewhere in lists and
+// blocks by now. Those that stand outside the question, where nothing else would meet them, are brought back here to
+// the place where they were then; the others are corrected when their turn comes (consider_trace). And the part that
 // keeps it whole: traces that grew before stand in their older blocks as they were, so those blocks may be skipped
 // though the trace as it is now is asked for.
 #include <algorithm>
+#include <utility>
 
 #include "store/rocks/search.h"
 
@@ -27,17 +28,21 @@ Result<> Search::push_grown() {
 }
 
 // No list and no block gives these. What is known of them tells where nearly all of them stand, without a look at the
-// trace itself: a summary of some time ago is outdated only by rows in memory.
+// trace itself: only rows in memory can outdate a summary of some time ago.
 Result<> Search::push_oversized() {
   TraceIds ids;
   const std::shared_ptr<const OversizedTraces::Map> known = engine_.oversized.get();
   for (const auto& [id, entry] : *known) {
-    const bool is_known = entry.last_sequence != UINT64_MAX && entry.last_sequence <= as_of_sequence_;
-    if (!is_known) {
+    if (Result<> alive = budget_.spend(std::exchange(unpaid_bytes_, 0)); !alive) return alive;
+    if (!entry.is_known() || entry.last_sequence > as_of_sequence_) {
       ids.insert(id);
-    } else {
-      push_candidate(unsealed_entry(id).value_or(entry_of(id, entry.summary)), true);
+      continue;
     }
+    // A trace only grows.
+    const bool too_long = entry.summary.duration_nano > filter_.max_duration_nano;
+    const bool too_early = entry.summary.start_unix_nano < filter_.range.from_unix_nano;
+    if (too_long || too_early) continue;
+    push_candidate(unsealed_entry(id).value_or(entry_of(id, entry.summary)), true);
   }
   return push_as_it_was(ids);
 }

@@ -35,6 +35,7 @@ class RowArranger {
  public:
   RowArranger(const Generation& generation, SealedReader& older, const OnUnreadable& on_unreadable)
       : generation_(generation), older_(older), on_unreadable_(on_unreadable) {
+    oversized_ = older.oversized().get()->size();
     grown_ = static_cast<uint64_t>(std::ranges::count(generation.traces(), true, &Generation::Trace::grown));
   }
 
@@ -158,7 +159,9 @@ class RowArranger {
   bool is_too_costly(uint64_t rows) {
     reread_rows_ += rows;
     const uint64_t limit = older_.limits().reread_rows;
-    return reread_rows_ > limit && rows > limit / grown_;
+    if (reread_rows_ <= limit || rows <= limit / grown_ || oversized_ >= older_.limits().reread_traces) return false;
+    ++oversized_;
+    return true;
   }
 
   void keep_open(uint32_t segment) {
@@ -236,6 +239,8 @@ class RowArranger {
       if (kept > older_.limits().spans) candidate->dropped = false;
       kept += candidate->dropped ? 0 : 1;
     }
+    // Without a part in this segment, the trace would be read again for the next one.
+    if (older.is_too_costly && kept == older.rows.size()) received.front()->dropped = false;
   }
 
   void emit(const Generation::Trace& trace, const Older& older) {
@@ -297,6 +302,7 @@ class RowArranger {
   std::set<uint32_t> open_;   // segments, for hash_part()
   uint64_t grown_ = 0;        // traces with older spans
   uint64_t reread_rows_ = 0;  // what their older spans cost so far
+  size_t oversized_ = 0;      // traces of the store
   SegmentRows out_;
   std::vector<Candidate> candidates_;
   std::vector<Candidate*> by_id_;

@@ -2,10 +2,11 @@
 //
 // Purpose: what sealing must decide about rows, apart from how they are written. Equal rows collapse, also with rows of
 // older segments; equal ids with other content are both kept and flagged; each trace gets a summary that is cumulative
-// over older segments. Of an oversized trace (span_store.h) no older row is read: its summary comes from tallies, its
-// rows do not collapse, and `older_operations` and `older_places` stay empty. Thread safety: one thread. Ownership:
-// rows point into the generation's batches. Errors: damage to older rows, or a disk that cannot read them, is reported
-// to `on_unreadable`, and their trace becomes oversized; without `on_unreadable`, it is the result.
+// over older segments. A trace whose older rows cost too much (OversizedLimits) becomes oversized. Of an oversized
+// trace (span_store.h) no older row is read: its summary comes from tallies, its rows do not collapse, and
+// `older_operations` and `older_places` stay empty. Thread safety: one thread. Ownership: rows point into the
+// generation's batches. Errors: damage to older rows, or a disk that cannot read them, is reported to `on_unreadable`,
+// and their trace becomes oversized; without `on_unreadable`, it is the result.
 #pragma once
 
 #include <functional>

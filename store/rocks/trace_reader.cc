@@ -203,15 +203,31 @@ Result<TraceTally> TraceReader::oversized_tally(const TraceId& id) {
 Result<std::optional<TraceSummary>> TraceReader::oversized_summary(const TraceId& id) {
   Result<TraceTally> tally = oversized_tally(id);
   if (!tally) return tally.error();
+  return with_unsealed(*std::move(tally), id);
+}
+
+std::optional<TraceSummary> TraceReader::with_unsealed(TraceTally tally, const TraceId& id) const {
   for (const auto& generation : sealed_.view().generations) {
     auto lock = generation->read();
     const Generation::Trace* found = generation->find(id);
-    if (found != nullptr) tally->add(generation->tally(*found, last_sequence_));
+    if (found != nullptr) tally.add(generation->tally(*found, last_sequence_));
   }
-  if (tally->empty()) return std::optional<TraceSummary>();
-  TraceSummary summary = tally->summary();
+  if (tally.empty()) return std::nullopt;
+  TraceSummary summary = tally.summary();
   summary.oversized = true;
-  return std::optional(summary);
+  return summary;
+}
+
+Result<std::optional<TraceSummary>> TraceReader::page_summary(const TraceId& id) {
+  Result<bool> oversized = is_oversized(id);
+  if (!oversized) return oversized.error();
+  if (*oversized) return oversized_summary(id);
+  Result<std::optional<TracePart>> newest = sealed_.newest_part(id);
+  if (!newest) return newest.error();
+  if (*newest && rows_in_memory(id) == 0 && !sealed_later(**newest)) return std::optional((*newest)->summary);
+  Result<TraceTally> tally = sealed_tally(sealed_, id, last_sequence_);
+  if (!tally) return tally.error();
+  return with_unsealed(*std::move(tally), id);
 }
 
 Result<std::optional<TraceSummary>> TraceReader::summary(const TraceId& id) {

@@ -27,6 +27,9 @@ class TraceReader {
   Result<std::vector<TraceId>> ids(const TraceIdRange& range, size_t most);
   // The summary over all stored spans; nothing when there are none.
   Result<std::optional<TraceSummary>> summary(const TraceId& id);
+  // The same for a page of any trace, without reading all of its rows at once. While some are not sealed, `complete` is
+  // false, and the number of spans is an upper bound.
+  Result<std::optional<TraceSummary>> page_summary(const TraceId& id);
   // Whether the trace passes the limits of span_store.h. Reads rows only while unsealed ones may make the difference.
   Result<bool> is_oversized(const TraceId& id);
   // False: is_oversized() is false, unless OversizedTraces has the trace or an older server sealed it.
@@ -45,6 +48,7 @@ class TraceReader {
   Result<std::optional<TraceSummary>> summary_of_rows(const TraceId& id);
   Result<TraceTally> oversized_tally(const TraceId& id);
   Result<std::optional<TraceSummary>> oversized_summary(const TraceId& id);
+  std::optional<TraceSummary> with_unsealed(TraceTally tally, const TraceId& id) const;
   Result<std::optional<TraceSummary>> unsealed_summary(const TraceId& id);
   std::optional<TraceSummary> summary_of_large(const TraceId& id) const;
   Result<bool> passes_limit(const TraceId& id);
