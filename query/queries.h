@@ -113,8 +113,8 @@ Result<LatencyAnswer> run_latency(store::SpanStore& store, const LatencyQuery& q
 // trace comes whole.
 struct TracePage {
   size_t limit = store::kTracePageSpans;
-  std::string cursor;  // empty: the first page
-  bool may_be_whole = true;
+  std::string cursor;        // empty: the first page
+  bool may_be_whole = true;  // false: a page in any case
 };
 inline constexpr size_t kMaxTracePageSpans = 10'000;
 // The trace's document (docs/api.md), or a page of it where the document would have more than `most_bytes` or pass the

@@ -326,7 +326,7 @@ Result<std::unique_ptr<TraceText>> TraceText::open_once(const Stores& stores, co
   auto after = page_end(page, trace_id);
   if (!after) return after.error();
   const uint64_t before = budget.held_bytes();
-  auto trace = read_trace(stores.spans, trace_id, {*after, page.limit, page.may_be_whole}, budget);
+  auto trace = read_trace(stores.spans, trace_id, *after, page, budget);
   if (!trace && trace.error().code != ErrorCode::kNotFound) return trace.error();
   auto captures = captures_of(stores, trace_id, budget);
   if (!captures) return captures.error();
