@@ -5,20 +5,6 @@
 
 namespace fathom::store {
 
-namespace {
-
-std::vector<TraceRow> light_rows(const BlockIds& ids, const BlockTimes& times) {
-  std::vector<TraceRow> rows;
-  rows.reserve(ids.span.size());
-  for (size_t i = 0; i < ids.span.size(); ++i) {
-    rows.push_back({ids.span[i], ids.parent[i], times.start_unix_nano[i], times.duration_nano[i], times.sequence[i],
-                    times.operation[i], times.error[i] != 0});
-  }
-  return rows;
-}
-
-}  // namespace
-
 const OlderRows::Trace* OlderRows::Block::find(const TraceId& id) const {
   auto at = std::ranges::lower_bound(traces, id, {}, &Trace::id);
   return at != traces.end() && at->id == id ? &*at : nullptr;
@@ -75,7 +61,8 @@ Result<OlderRows::Block> OlderRows::decode(const TracePart& part, uint32_t numbe
   if (!times) return times.error();
   const size_t rows = (*reader)->directory().zone(number).rows;
   if (ids->span.size() != rows || times->start_unix_nano.size() != rows) return corrupt("a block's columns disagree");
-  block.rows = light_rows(*ids, *times);
+  block.rows.reserve(rows);
+  for (size_t i = 0; i < rows; ++i) block.rows.push_back(trace_row(*ids, *times, i));
   sealed_.close(part.segment);
   return block;
 }

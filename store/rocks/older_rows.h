@@ -2,13 +2,11 @@
 //
 // Purpose: segments keep rows in the order of trace ids. Many traces of a segment to seal may have spans in the same
 // blocks of older segments. So each such block is kept until a later one is needed, and decoded once, as long as the
-// traces lie in at most kMostSegments segments. Thread safety:
-// one thread. Ownership: keeps one block of each of at most kMostSegments segments; the SealedReader must outlive it.
-// Errors: as SealedReader.
+// traces lie in at most kMostSegments segments. Thread safety: one thread. Ownership: keeps one block of each of at
+// most kMostSegments segments; the SealedReader must outlive it. Errors: as SealedReader.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <unordered_map>
 #include <vector>
 

@@ -62,6 +62,11 @@ TraceRow trace_row(const StoredRow& row) {
           span.status == StatusCode::kError};
 }
 
+TraceRow trace_row(const BlockIds& ids, const BlockTimes& times, size_t row) {
+  return {ids.span[row],       ids.parent[row],      times.start_unix_nano[row], times.duration_nano[row],
+          times.sequence[row], times.operation[row], times.error[row] != 0};
+}
+
 std::string directory_key(uint32_t partition, uint32_t segment) {
   return keys::chunk(partition, segment, kSegmentWide, kDirectoryColumn);
 }
@@ -330,8 +335,7 @@ Result<std::vector<TraceRow>> SealedReader::rows(const TraceId& id, const TraceP
     size_t end = size_t{range.first_row} + range.row_count;
     if (ids->span.size() < end || times->start_unix_nano.size() < end) return corrupt("a block's columns disagree");
     for (uint32_t i = range.first_row; i < range.first_row + range.row_count; ++i) {
-      rows.push_back({ids->span[i], ids->parent[i], times->start_unix_nano[i], times->duration_nano[i],
-                      times->sequence[i], times->operation[i], times->error[i] != 0});
+      rows.push_back(trace_row(*ids, *times, i));
     }
   }
   return rows;

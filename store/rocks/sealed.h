@@ -68,6 +68,7 @@ struct LocatedPart {
 };
 
 TraceRow trace_row(const StoredRow& row);
+TraceRow trace_row(const BlockIds& ids, const BlockTimes& times, size_t row);
 
 std::string encode_trace_part(const TracePart& part);
 // Without the place, which stands in the key.
