@@ -150,12 +150,14 @@ void Generation::update_large_traces(size_t first_row) {
     const Trace& trace = traces_[row.trace];
     if (!is_large(trace)) continue;
     auto [large, is_new] = large_.try_emplace(row.trace, trace.oversized);
+    const size_t bytes_before = large->second.memory_bytes();
     if (is_new) {
       for_each_row(trace, [&, to = &large->second](const Row& older, uint32_t number) {
         if (number < known_before) to->add(trace_row(older));
       });
     }
     large->second.add(trace_row(row));
+    memory_bytes_.fetch_add(large->second.memory_bytes() - bytes_before, std::memory_order_relaxed);
   }
 }
 
@@ -169,7 +171,8 @@ std::optional<TraceBounds> Generation::bounds(const Trace& trace, uint64_t last_
   if (last_sequence(trace) <= last_received) return trace.bounds();
   TraceBounds bounds = trace.older;
   if (auto large = large_.find(number_of(trace)); large != large_.end()) {
-    bounds.add(large->second.bounds(last_received));
+    const TraceTally tally = large->second.tally(last_received);
+    bounds.add(tally.first.start_unix_nano, tally.end_unix_nano, tally.first_sequence);
     return bounds;
   }
   for (uint32_t at = trace.first_row; sequence(rows_[at]) <= last_received; at = rows_[at].next) {
@@ -180,7 +183,7 @@ std::optional<TraceBounds> Generation::bounds(const Trace& trace, uint64_t last_
 }
 
 TraceTally Generation::tally(const Trace& trace, uint64_t last_received) const {
-  if (const LargeTrace* known = large(trace, last_received)) return known->tally();
+  if (auto large = large_.find(number_of(trace)); large != large_.end()) return large->second.tally(last_received);
   TraceTally tally;
   for_each_row(trace, [&](const Row& row, uint32_t) {
     if (sequence(row) <= last_received) tally.add(trace_row(row));

@@ -1,8 +1,8 @@
 // LargeTrace: what is known of a generation's rows of one trace, kept up to date with each row.
 //
 // Purpose: every search that comes across a trace wants its summary, and a trace may have all rows of a generation. So
-// for traces of many rows the summary is kept, not made anew, and so are the bounds after each reception. Thread
-// safety: as its generation. Ownership: owns its ids and bounds.
+// for traces of many rows the tally after each reception is kept, not made anew: a query that began before the newest
+// reception needs an earlier one. Thread safety: as its generation. Ownership: owns its ids and tallies.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,6 @@
 #include <boost/unordered/unordered_flat_set.hpp>
 
 #include "base/ids.h"
-#include "store/rocks/trace_bounds.h"
 #include "store/rocks/trace_tally.h"
 
 namespace fathom::store {
@@ -24,19 +23,23 @@ class LargeTrace {
   explicit LargeTrace(bool oversized) : oversized_(oversized) {}
 
   void add(const TraceRow& row) {
-    tally_.add(row);
-    note_bounds(row);
+    begin_reception(row.sequence);
+    receptions_.back().tally.add(row);
     if (oversized_) return;
     has_repeated_ids_ |= !ids_.insert(row.span_id).second;
     missing_.erase(row.span_id);
     if (!row.parent_span_id.is_zero() && !ids_.contains(row.parent_span_id)) missing_.insert(row.parent_span_id);
   }
 
-  const TraceTally& tally() const { return tally_; }
+  // Of all rows.
+  const TraceTally& tally() const { return receptions_.back().tally; }
   // Of the rows that were received up to `last_sequence`.
-  TraceBounds bounds(uint64_t last_sequence) const {
-    auto after = std::ranges::upper_bound(bounds_, last_sequence, {}, &BoundsUpTo::sequence);
-    return after == bounds_.begin() ? TraceBounds() : std::prev(after)->bounds;
+  TraceTally tally(uint64_t last_sequence) const {
+    auto after = std::ranges::upper_bound(receptions_, last_sequence, {}, &Reception::sequence);
+    return after == receptions_.begin() ? TraceTally() : std::prev(after)->tally;
+  }
+  size_t memory_bytes() const {
+    return receptions_.size() * sizeof(Reception) + (ids_.size() + missing_.size()) * sizeof(SpanId);
   }
   // False: the rows are all different, and is_complete() is exact. Always true for an oversized trace.
   bool may_repeat_rows() const { return oversized_ || has_repeated_ids_; }
@@ -46,20 +49,18 @@ class LargeTrace {
  private:
   using Ids = boost::unordered_flat_set<SpanId, IdHash>;
 
-  struct BoundsUpTo {
+  struct Reception {
     uint64_t sequence = 0;
-    TraceBounds bounds;
+    TraceTally tally;  // of the rows up to this one's last
   };
 
-  void note_bounds(const TraceRow& row) {
-    if (bounds_.empty()) bounds_.push_back({row.sequence, {}});
-    if (bounds_.back().sequence != row.sequence) bounds_.push_back({row.sequence, bounds_.back().bounds});
-    bounds_.back().bounds.add(row.start_unix_nano, row.end_unix_nano(), row.sequence);
+  void begin_reception(uint64_t sequence) {
+    if (receptions_.empty()) receptions_.push_back({sequence, {}});
+    if (receptions_.back().sequence != sequence) receptions_.push_back({sequence, receptions_.back().tally});
   }
 
   const bool oversized_;
-  TraceTally tally_;
-  std::vector<BoundsUpTo> bounds_;  // one for each reception, ascending
+  std::vector<Reception> receptions_;  // ascending
   Ids ids_;
   Ids missing_;  // parents
   bool has_repeated_ids_ = false;

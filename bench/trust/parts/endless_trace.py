@@ -104,10 +104,10 @@ def send_endless(address, first, count, per_second):
         time.sleep(max(0.0, due - time.monotonic()))
 
 
-def send_ordinary(address, per_second, stop):
-    """Traces of ten spans, of one to a thousand milliseconds."""
+def send_ordinary(address, per_second, seed, stop):
+    """Traces of ten spans, of one to a thousand milliseconds; other ones with each seed."""
     sender, request = Sender(address), Request("shop", "GET /cart")
-    rng = random.Random(24)
+    rng = random.Random(seed)
     while not stop.is_set():
         began = time.monotonic()
         now = time.time_ns()
@@ -194,9 +194,9 @@ class Server:
 class Load:
     """Ordinary traces and queries of the slowest, from processes of their own."""
 
-    def __init__(self, server):
+    def __init__(self, server, seed):
         self.stopped, self.out = multiprocessing.Event(), multiprocessing.Queue()
-        self.workers = [multiprocessing.Process(target=send_ordinary, args=(server.otlp, ORDINARY_SPANS_PER_SECOND, self.stopped)),
+        self.workers = [multiprocessing.Process(target=send_ordinary, args=(server.otlp, ORDINARY_SPANS_PER_SECOND, seed, self.stopped)),
                         multiprocessing.Process(target=ask_slowest,
                                                 args=(server.http, QUERIES_PER_SECOND, self.stopped, self.out))]
         for worker in self.workers:
@@ -286,7 +286,7 @@ class EndlessTrace:
 
     def store(self):
         self.start_server()
-        load = Load(self.server)
+        load = Load(self.server, seed=24)
         began = time.monotonic()
         self.send()
         self.figures["trust.endless_trace_spans_per_second"] = self.spans / (time.monotonic() - began)
@@ -299,7 +299,7 @@ class EndlessTrace:
     def read(self):
         self.figures["trust.endless_trace_restart_s"] = self.start_server()
         check_row(self.server, self.spans)
-        load = Load(self.server)
+        load = Load(self.server, seed=25)
         seen, latencies = read_pages(self.server)
         if seen != self.spans:
             raise PartFailed(f"the pages of the endless trace have {seen} spans of {self.spans}")
