@@ -14,12 +14,14 @@ import json
 import os
 import pathlib
 import platform
+import shutil
 import sys
 import traceback
 
 TRUST = pathlib.Path(__file__).resolve().parent
 ROOT = TRUST.parent.parent
 sys.path.insert(0, str(TRUST))
+LEAST_MEMORY_BYTES = 4 << 30
 # At most, by key. A figure that has no bound is printed without one.
 AT_MOST = {
     "trust.silent_losses": 0,
@@ -56,8 +58,17 @@ class Context:
 
     def __init__(self, arguments):
         self.programs = ROOT / "build" / "release" / "bin"
-        self.work_directory = pathlib.Path(arguments.work_directory).resolve()
+        self.work_directory = pathlib.Path(arguments.work_directory or "/tmp").resolve()
+        # Of parts that simulate or damage a disk: the one below need not be real, and syncs only make them slower.
+        self.scratch_directory = self.work_directory if arguments.work_directory else directory_in_memory()
         self.is_quick = arguments.quick
+
+
+def directory_in_memory():
+    """/dev/shm if it has room, else /tmp."""
+    shared = pathlib.Path("/dev/shm")
+    has_room = shared.is_dir() and os.access(shared, os.W_OK) and shutil.disk_usage(shared).free >= LEAST_MEMORY_BYTES
+    return shared if has_room else pathlib.Path("/tmp")
 
 
 def names_of_parts():
@@ -135,10 +146,12 @@ def main():
     parser.add_argument("parts", nargs="*", metavar="PART", help="the parts to run (default: all)")
     parser.add_argument("--json", metavar="FILE", help="a file for the figures")
     parser.add_argument("--quick", action="store_true", help="a first look with less data; its figures are no proof")
-    parser.add_argument("--work-directory", metavar="DIR", default="/tmp", help="where data directories are made and removed")
+    parser.add_argument("--work-directory", metavar="DIR", default=None,
+                        help="where data directories are made and removed (default: /tmp; simulations and flips in /dev/shm, if it "
+                        "has 4 GiB free)")
     parser.add_argument("--list-targets", action="store_true", help="print what has to be built, and end")
     arguments = parser.parse_args()
-    if not pathlib.Path(arguments.work_directory).is_dir():
+    if arguments.work_directory and not pathlib.Path(arguments.work_directory).is_dir():
         parser.error(f"no directory {arguments.work_directory!r}: create it, or pass --work-directory DIR")
     names = arguments.parts or names_of_parts()
     if unknown := set(names) - set(names_of_parts()):

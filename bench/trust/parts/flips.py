@@ -14,7 +14,7 @@ FLIPS, QUICK_FLIPS = 1000, 100
 
 def run(context):
     flip_directory.BIN = context.programs
-    os.environ["TMPDIR"] = str(context.work_directory)
+    os.environ["TMPDIR"] = str(context.scratch_directory)
     flips.tempfile.tempdir = None  # read TMPDIR again
     count = QUICK_FLIPS if context.is_quick else FLIPS
     try:
