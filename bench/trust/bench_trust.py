@@ -21,7 +21,8 @@ import traceback
 TRUST = pathlib.Path(__file__).resolve().parent
 ROOT = TRUST.parent.parent
 sys.path.insert(0, str(TRUST))
-LEAST_MEMORY_BYTES = 4 << 30
+# What /dev/shm must have free to be used.
+LEAST_FREE_BYTES = 4 << 30
 # At most, by key. A figure that has no bound is printed without one.
 AT_MOST = {
     "trust.silent_losses": 0,
@@ -59,7 +60,7 @@ class Context:
     def __init__(self, arguments):
         self.programs = ROOT / "build" / "release" / "bin"
         self.work_directory = pathlib.Path(arguments.work_directory or "/tmp").resolve()
-        # Of parts that simulate or damage a disk: the one below need not be real, and syncs only make them slower.
+        # For parts that simulate a disk, or damage files: they need no real disk, and its syncs make them slower.
         self.scratch_directory = self.work_directory if arguments.work_directory else directory_in_memory()
         self.is_quick = arguments.quick
 
@@ -67,7 +68,7 @@ class Context:
 def directory_in_memory():
     """/dev/shm if it has room, else /tmp."""
     shared = pathlib.Path("/dev/shm")
-    has_room = shared.is_dir() and os.access(shared, os.W_OK) and shutil.disk_usage(shared).free >= LEAST_MEMORY_BYTES
+    has_room = shared.is_dir() and os.access(shared, os.W_OK) and shutil.disk_usage(shared).free >= LEAST_FREE_BYTES
     return shared if has_room else pathlib.Path("/tmp")
 
 

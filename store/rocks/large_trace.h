@@ -1,8 +1,8 @@
 // LargeTrace: what is known of a generation's rows of one trace, kept up to date with each row.
 //
 // Purpose: every search that comes across a trace wants its summary, and a trace may have all rows of a generation. So
-// for traces of many rows the tally after each reception is kept, not made anew: a query that began before the newest
-// reception needs an earlier one. Thread safety: as its generation. Ownership: owns its ids and tallies.
+// for traces of many rows the tally after each reception is kept. A query that began before the newest reception needs
+// the tally of an earlier one. Thread safety: as its generation. Ownership: owns its ids and tallies.
 #pragma once
 
 #include <algorithm>

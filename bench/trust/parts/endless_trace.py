@@ -47,7 +47,7 @@ def send_endless(address, first, count, per_second):
 
 
 def send_ordinary(address, per_second, seed, stop):
-    """Traces of ten spans, of one to a thousand milliseconds; other ones with each seed."""
+    """Traces of ten spans that take one to a thousand milliseconds. Each seed makes traces of its own."""
     sender, request = Sender(address), Request("shop", "GET /cart")
     rng = random.Random(seed)
     while not stop.is_set():

@@ -1,4 +1,4 @@
-"""20,000 traces that all receive spans without end: what the server takes, and the slowest 20 traces beside it.
+"""20,000 traces that all receive spans again and again: how fast the server takes them, and the slowest 20 traces meanwhile.
 
 Starts a fathom-server with default limits in a directory of its own. Two processes send spans in turn to each of their 10,000
 traces over OTLP/HTTP, each request as soon as the last one is acknowledged; another process asks for the slowest 20 traces of
@@ -24,7 +24,7 @@ TARGETS = ["fathom-server"]
 TRACES = 20_000
 SENDERS = 2
 ROUNDS = 200  # spans of each trace
-QUICK_ROUNDS = 30
+QUICK_ROUNDS = 20
 QUERIES_PER_SECOND = 20
 SECOND = 1_000_000_000
 
@@ -36,12 +36,12 @@ def trace_of(number):
 def send_growing(address, traces, rounds, out):
     """One span for each of `traces` per round; puts (seconds of each request's end, how often a request was sent again)."""
     sender, request = Sender(address), Request("poller", "poll")
+    root = struct.pack(">Q", 1)
     ends, index, base = [], 0, time.time_ns() - 60 * SECOND
     for number in range(rounds * len(traces)):
         sent, trace = divmod(number, len(traces))
         # The trace with the lowest number begins first and ends last.
         start = base + traces[trace] * 1000 if sent == 0 else base + sent * SECOND // 10 - traces[trace] * 1000
-        root = struct.pack(">Q", 1)
         span = root if sent == 0 else struct.pack(">Q", sent + 1)
         request.set(index, trace_of(traces[trace]), span, b"\0" * 8 if sent == 0 else root, start, start + 500)
         index += 1
