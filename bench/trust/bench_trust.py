@@ -147,7 +147,7 @@ def main():
     parser.add_argument("parts", nargs="*", metavar="PART", help="the parts to run (default: all)")
     parser.add_argument("--json", metavar="FILE", help="a file for the figures")
     parser.add_argument("--quick", action="store_true", help="a first look with less data; its figures are no proof")
-    parser.add_argument("--work-directory", metavar="DIR", default=None,
+    parser.add_argument("--work-directory", metavar="DIR",
                         help="where data directories are made and removed (default: /tmp; simulations and flips in /dev/shm, if it "
                         "has 4 GiB free)")
     parser.add_argument("--list-targets", action="store_true", help="print what has to be built, and end")

@@ -22,14 +22,14 @@ class Simulations:
         self.context, self.running, self.sums, self.is_ending = context, set(), {}, False
 
     def run_some(self, first, seeds):
-        """What a process says of these seeds."""
+        """The counts that one process prints for these seeds."""
         save = self.context.work_directory / "fathom-simulation-failures"
         command = [self.context.programs / "store_simulation", "--first", first, "--seeds", seeds, "--keep-going", "yes",
                    "--save", save]
         process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, text=True,
                                    env=dict(os.environ, TMPDIR=str(self.context.scratch_directory)))
         self.running.add(process)
-        if self.is_ending:
+        if self.is_ending:  # run() has killed all processes that it knew
             process.kill()
         output, _ = process.communicate()
         self.running.discard(process)
