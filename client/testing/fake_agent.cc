@@ -104,11 +104,12 @@ void FakeAgent::listen() {
 }
 
 std::optional<Offered> FakeAgent::accept(int timeout_ms) {
-  if (!readable(socket_.get(), timeout_ms)) return std::nullopt;
-  Offered offered;
-  offered.connection = OwnedFd(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  if (!receive_offer(offered.connection.get(), timeout_ms, offered)) return std::nullopt;
-  return offered;
+  while (readable(socket_.get(), timeout_ms)) {
+    Offered offered;
+    offered.connection = OwnedFd(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (receive_offer(offered.connection.get(), timeout_ms, offered)) return offered;
+  }
+  return std::nullopt;
 }
 
 }  // namespace fathom::client::testing

@@ -49,7 +49,8 @@ class FakeAgent {
   ~FakeAgent() { close(); }
   // For FATHOM_AGENT_SOCKET.
   const std::string& path() const { return path_; }
-  // The next program's offer; nothing when none comes in time.
+  // The next offer; nothing when none comes in time. Connections that end without one are passed over: a helper
+  // thread's process can exit between its connect() and its offer.
   std::optional<Offered> accept(int timeout_ms);
   // As when the agent ends in order, and another one comes.
   void close();
