@@ -155,6 +155,16 @@ Result<std::vector<TraceId>> TraceReader::ids(const TraceIdRange& range, size_t 
   return found;
 }
 
+// The snapshot of a reader does not change, so its answer does not either.
+Result<std::optional<TracePart>> TraceReader::newest_part(const TraceId& id) {
+  if (newest_part_of_ == id) return newest_part_;
+  Result<std::optional<TracePart>> newest = sealed_.newest_part(id);
+  if (!newest) return newest;
+  newest_part_of_ = id;
+  newest_part_ = *newest;
+  return newest;
+}
+
 uint64_t TraceReader::rows_in_memory(const TraceId& id) const {
   uint64_t rows = 0;
   for (const auto& generation : sealed_.view().generations) {
@@ -169,7 +179,7 @@ uint64_t TraceReader::rows_in_memory(const TraceId& id) const {
 Result<bool> TraceReader::is_oversized(const TraceId& id) {
   known_summary_.reset();
   if (sealed_.oversized().contains(id)) return true;
-  Result<std::optional<TracePart>> newest = sealed_.newest_part(id);
+  Result<std::optional<TracePart>> newest = newest_part(id);
   if (!newest) return newest.error();
   uint64_t sealed = *newest ? (*newest)->summary.spans : 0, unsealed = rows_in_memory(id);
   Result<bool> oversized = *newest && (*newest)->summary.oversized;
@@ -189,7 +199,7 @@ Result<bool> TraceReader::passes_limit(const TraceId& id) {
 // Until the next segment has a part of the trace, each search would read the same rows again.
 Result<TraceTally> TraceReader::oversized_tally(const TraceId& id) {
   const uint32_t oldest = sealed_.oldest_partition();
-  Result<std::optional<TracePart>> newest = sealed_.newest_part(id);
+  Result<std::optional<TracePart>> newest = newest_part(id);
   if (!newest) return newest.error();
   if (!*newest) return TraceTally();
   const uint32_t segment = (*newest)->segment;
@@ -222,7 +232,7 @@ Result<std::optional<TraceSummary>> TraceReader::page_summary(const TraceId& id)
   Result<bool> oversized = is_oversized(id);
   if (!oversized) return oversized.error();
   if (*oversized) return oversized_summary(id);
-  Result<std::optional<TracePart>> newest = sealed_.newest_part(id);
+  Result<std::optional<TracePart>> newest = newest_part(id);
   if (!newest) return newest.error();
   if (*newest && rows_in_memory(id) == 0 && !sealed_later(**newest)) return std::optional((*newest)->summary);
   Result<TraceTally> tally = sealed_tally(sealed_, id, last_sequence_);
@@ -236,7 +246,7 @@ Result<std::optional<TraceSummary>> TraceReader::summary(const TraceId& id) {
   if (*oversized) return oversized_summary(id);
   if (known_summary_) return known_summary_;
   if (rows_in_memory(id) > 0) return unsealed_summary(id);
-  Result<std::optional<TracePart>> newest = sealed_.newest_part(id);
+  Result<std::optional<TracePart>> newest = newest_part(id);
   if (!newest) return newest.error();
   if (!*newest) return std::optional<TraceSummary>();
   if (sealed_later(**newest)) return summary_of_rows(id);
@@ -244,7 +254,7 @@ Result<std::optional<TraceSummary>> TraceReader::summary(const TraceId& id) {
 }
 
 Result<std::optional<TraceSummary>> TraceReader::unsealed_summary(const TraceId& id) {
-  Result<std::optional<TracePart>> newest = sealed_.newest_part(id);
+  Result<std::optional<TracePart>> newest = newest_part(id);
   if (!newest) return newest.error();
   std::optional<TraceSummary> known;
   if (!*newest) known = summary_of_large(id);
@@ -282,7 +292,7 @@ Result<bool> TraceReader::grew_later(const TraceId& id) {
   }
   const std::vector<SegmentInfoPtr>& segments = sealed_.view().segments;
   if (segments.empty() || segments.back()->last_sequence <= last_sequence_) return false;
-  Result<std::optional<TracePart>> newest = sealed_.newest_part(id);
+  Result<std::optional<TracePart>> newest = newest_part(id);
   if (!newest) return newest.error();
   return *newest && sealed_later(**newest);
 }

@@ -52,6 +52,7 @@ class TraceReader {
   Result<std::optional<TraceSummary>> unsealed_summary(const TraceId& id);
   std::optional<TraceSummary> summary_of_large(const TraceId& id) const;
   Result<bool> passes_limit(const TraceId& id);
+  Result<std::optional<TracePart>> newest_part(const TraceId& id);
   uint64_t rows_in_memory(const TraceId& id) const;
   bool sealed_later(const TracePart& part) const;
 
@@ -59,6 +60,9 @@ class TraceReader {
   const uint64_t last_sequence_;
   HeldMemory items_memory_;  // of the rows that are being put together
   StoredSpans spans_;
+  // The last answer of newest_part(): a search asks several things of a trace, and each would seek again.
+  std::optional<TraceId> newest_part_of_;
+  std::optional<TracePart> newest_part_;
   std::optional<TraceSummary> known_summary_;  // of the trace for which is_oversized() had to read rows
 };
 
