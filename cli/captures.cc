@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/capture_trigger.h"
 #include "base/time.h"
 #include "cli/command.h"
 #include "cli/filter_flags.h"
@@ -57,7 +58,7 @@ CommandLine captures_line() {
       {},
       join({{{"--trace", "ID", "of this trace, of any time"},
              {"--service", "S", "of this service"},
-             {"--trigger", "T", "overdue, slow, error, requested, program, crash or remote"}},
+             {"--trigger", "T", words_of_capture_triggers()}},
             range_flags(),
             {{"--limit", "N", "how many rows, 1 to 1000000", "20"}, format_flag("table")},
             connection_flags()}),
@@ -67,7 +68,7 @@ CommandLine captures_line() {
 }
 
 Result<std::string> trigger_of(const Args& args) {
-  return args.one_of("--trigger", {"overdue", "slow", "error", "requested", "program", "crash", "remote"});
+  return args.one_of("--trigger", {kCaptureTriggerNames.begin(), kCaptureTriggerNames.end()});
 }
 
 // A trace's are few.

@@ -15,18 +15,9 @@
 #include <utility>
 #include <vector>
 
-namespace fathom::agent {
+#include "base/capture_trigger.h"
 
-// The numbers are those of the stream and of the store.
-enum class Trigger : uint8_t {
-  kOverdue = 1,
-  kSlow = 2,
-  kError = 3,
-  kRequested = 4,
-  kProgram = 5,
-  kCrash = 6,
-  kRemote = 7,
-};
+namespace fathom::agent {
 
 struct OperationThreshold {
   std::string service_namespace;
@@ -38,7 +29,7 @@ struct OperationThreshold {
 
 struct CaptureRequest {
   uint64_t request_id = 0;
-  Trigger trigger = Trigger::kRequested;
+  CaptureTrigger trigger = CaptureTrigger::kRequested;
   std::array<uint8_t, 16> trace_id{};  // zero: not by trace
   uint32_t pid = 0;                    // 0: not by process
   std::string service;                 // empty: not by service
@@ -100,7 +91,7 @@ struct OutgoingCapture {
   std::array<uint8_t, 16> id{};  // random
   std::array<uint8_t, 16> trace_id{};
   std::array<uint8_t, 8> span_id{};
-  Trigger trigger = Trigger::kRequested;
+  CaptureTrigger trigger = CaptureTrigger::kRequested;
   std::string service;
   uint32_t pid = 0;
   std::string operation;

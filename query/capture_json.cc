@@ -42,7 +42,7 @@ void write_capture(JsonWriter& json, const store::StoredCapture& stored) {
   member_id(json, "trace_id", info.trace_id.hex(), info.trace_id.is_zero());
   json.member("node_id", std::string_view(info.node_id.hex()));
   json.member("host_name", std::string_view(info.node_name)).member("service", std::string_view(info.service));
-  json.member("pid", info.pid).member("trigger", store::capture_trigger_name(info.trigger));
+  json.member("pid", info.pid).member("trigger", name_of(info.trigger));
   json.member("operation", std::string_view(info.operation));
   member_id(json, "span_id", info.span_id.hex(), info.span_id.is_zero());
   write_instant(json, "start_time_unix_nano", info.start_unix_nano);

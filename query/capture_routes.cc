@@ -39,12 +39,12 @@ std::optional<SomeId> param_id(Params& params, std::string_view key, std::string
   return std::nullopt;
 }
 
-std::optional<store::CaptureTrigger> trigger_of(Params& params, std::optional<Error>& fault) {
+std::optional<CaptureTrigger> trigger_of(Params& params, std::optional<Error>& fault) {
   auto text = params.text("trigger");
   if (!text) return std::nullopt;
-  auto trigger = store::capture_trigger_of(*text);
+  auto trigger = capture_trigger_of(*text);
   if (!trigger && !fault) {
-    fault = invalid("'trigger' must be overdue, slow, error, requested, program, crash or remote");
+    fault = invalid("'trigger' must be " + words_of_capture_triggers());
   }
   return trigger;
 }

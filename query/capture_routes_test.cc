@@ -64,7 +64,7 @@ class CaptureRoutesTest : public ::testing::Test {
       store::CaptureInfo info = sample_capture_info(10 + n);
       info.trace_id = sample_trace_id(6);
       info.service = "pay";
-      info.trigger = store::CaptureTrigger::kCrash;
+      info.trigger = CaptureTrigger::kCrash;
       info.pid = 5;
       info.start_unix_nano = kSampleStart + n * kNanosPerSecond;
       info.end_unix_nano = info.start_unix_nano + kMilli;

@@ -24,9 +24,9 @@ Result<> read_process(const v1::ListCapturesRequest& request, store::CaptureFilt
 
 Result<> read_trigger(const v1::ListCapturesRequest& request, store::CaptureFilter& filter) {
   if (request.trigger().empty()) return {};
-  filter.trigger = store::capture_trigger_of(request.trigger());
+  filter.trigger = capture_trigger_of(request.trigger());
   if (filter.trigger) return {};
-  return invalid("trigger must be overdue, slow, error, requested, program, crash or remote");
+  return invalid("trigger must be " + words_of_capture_triggers());
 }
 
 Result<> read_range(const v1::ListCapturesRequest& request, uint64_t now_unix_nano, CapturesQuery& query) {

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/capture_trigger.h"
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/sha256.h"
@@ -21,21 +22,6 @@ namespace fathom::store {
 
 using CaptureId = Id<16>;  // random, chosen by the agent
 using NodeId = Id<16>;     // the same for the life of a host's installation
-
-// Why the detail was kept. The numbers are those of the format.
-enum class CaptureTrigger : uint8_t {
-  kOverdue = 1,    // a span was over its operation's threshold, and still running
-  kSlow = 2,       // the same, found out at its end
-  kError = 3,      // a span ended with an error
-  kRequested = 4,  // by a person
-  kProgram = 5,    // by the traced program
-  kCrash = 6,      // the process died
-  kRemote = 7,     // another node of the trace was triggered
-};
-inline constexpr uint8_t kLastCaptureTrigger = 7;
-
-std::string_view capture_trigger_name(CaptureTrigger trigger);  // "overdue", ...
-std::optional<CaptureTrigger> capture_trigger_of(std::string_view name);
 
 // Data that the node dropped, by the name of the loss.
 struct CaptureLoss {

@@ -93,7 +93,7 @@ OutgoingCapture make_capture(uint64_t number, size_t size) {
   store::CaptureId id = store::testing::test_capture_id(number);
   capture.id = id.bytes;
   capture.trace_id.fill(0x17);
-  capture.trigger = agent::Trigger::kSlow;
+  capture.trigger = CaptureTrigger::kSlow;
   capture.service = "checkout";
   capture.pid = 12;
   capture.operation = "GET /";
@@ -211,7 +211,7 @@ TEST_F(CaptureUpload, ComesHomeWithItsHeader) {
   EXPECT_EQ(stored->info.service, "checkout");
   EXPECT_EQ(stored->info.operation, "GET /");
   EXPECT_EQ(stored->info.pid, 12u);
-  EXPECT_EQ(stored->info.trigger, store::CaptureTrigger::kSlow);
+  EXPECT_EQ(stored->info.trigger, CaptureTrigger::kSlow);
   ASSERT_TRUE(stored->info.clock) << "both clocks are this host's";
   EXPECT_LE(std::abs(stored->info.clock->offset_nano), static_cast<int64_t>(stored->info.clock->error_nano));
   EXPECT_EQ(uplink_->status().capture_memory_bytes, 0u);

@@ -81,7 +81,7 @@ class Agent : public agent::ControlHandler {
     agent::OutgoingCapture capture;
     capture.id = {number_, static_cast<uint8_t>(trace)};
     capture.trace_id.fill(static_cast<uint8_t>(trace));
-    capture.trigger = agent::Trigger::kError;
+    capture.trigger = CaptureTrigger::kError;
     capture.start_unix_nano = now_unix_nano() - kNanosPerSecond;
     capture.end_unix_nano = capture.start_unix_nano + kUsualNano;
     capture.content = std::make_shared<const std::string>("content");
@@ -171,7 +171,7 @@ TEST_F(ControlOverStreams, WhatOneCapturesTheOtherIsAskedForOnce) {
   first_->send_capture('t');
   ASSERT_TRUE(run_until([this] { return !second_->asked.empty(); }));
   const agent::CaptureRequest& request = second_->asked[0];
-  EXPECT_EQ(request.trigger, agent::Trigger::kRemote);
+  EXPECT_EQ(request.trigger, CaptureTrigger::kRemote);
   EXPECT_EQ(request.trace_id[5], 't');
   EXPECT_EQ(request.end_unix_nano - request.start_unix_nano, kUsualNano);
   second_->send_capture('t');

@@ -76,15 +76,15 @@ class TriggersTest : public testing::AgentTest {
     agent_ = std::make_unique<Agent>(loop_, options_, host_clock_, no_store_, outbox_);
     ASSERT_TRUE(agent_->start({}).ok());
   }
-  const OutgoingCapture* find(Trigger trigger) const {
+  const OutgoingCapture* find(CaptureTrigger trigger) const {
     auto at = std::find_if(captures_.captures.begin(), captures_.captures.end(),
                            [&](const OutgoingCapture& capture) { return capture.trigger == trigger; });
     return at == captures_.captures.end() ? nullptr : &*at;
   }
-  bool until_capture(Trigger trigger) {
+  bool until_capture(CaptureTrigger trigger) {
     return until([&] { return find(trigger) != nullptr; });
   }
-  std::vector<uint64_t> ticks(Trigger trigger) const {
+  std::vector<uint64_t> ticks(CaptureTrigger trigger) const {
     std::vector<uint64_t> numbers;
     capture::Capture content = captures_.content(static_cast<size_t>(find(trigger) - captures_.captures.data()));
     for (const capture::Thread& thread : content.threads) {
@@ -103,8 +103,8 @@ TEST_F(TriggersTest, AnOverdueSpanIsCapturedWhileItRuns) {
   begin(1500 * kMilli);
   // It lasts for longer than any patience: what is captured is captured while it runs.
   Holder holder(options_.listener.path, {"--for", "600000"});
-  ASSERT_TRUE(until_capture(Trigger::kOverdue));
-  const OutgoingCapture& capture = *find(Trigger::kOverdue);
+  ASSERT_TRUE(until_capture(CaptureTrigger::kOverdue));
+  const OutgoingCapture& capture = *find(CaptureTrigger::kOverdue);
   EXPECT_EQ(capture.operation, "hold");
   EXPECT_EQ(capture.pid, static_cast<uint32_t>(holder.pid()));
   capture::Capture content = captures_.content(0);
@@ -125,10 +125,10 @@ TEST_F(TriggersTest, WhatAKilledProgramDidLastIsCaptured) {
   ASSERT_TRUE(until([&] { return holder.last_tick() >= 60 && !agent_->details().empty(); }));
   holder.kill();
   uint64_t last = holder.last_tick();
-  ASSERT_TRUE(until_capture(Trigger::kCrash));
-  EXPECT_NE(find(Trigger::kCrash)->trace_id, (std::array<uint8_t, 16>{}));
-  EXPECT_EQ(find(Trigger::kCrash)->operation, "hold");
-  std::vector<uint64_t> numbers = ticks(Trigger::kCrash);
+  ASSERT_TRUE(until_capture(CaptureTrigger::kCrash));
+  EXPECT_NE(find(CaptureTrigger::kCrash)->trace_id, (std::array<uint8_t, 16>{}));
+  EXPECT_EQ(find(CaptureTrigger::kCrash)->operation, "hold");
+  std::vector<uint64_t> numbers = ticks(CaptureTrigger::kCrash);
   ASSERT_FALSE(numbers.empty());
   EXPECT_GE(numbers.back(), last);
   for (uint64_t number = 1; number <= last; ++number) ASSERT_EQ(numbers[number - 1], number);

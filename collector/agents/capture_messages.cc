@@ -24,8 +24,8 @@ bool read_capture_loss(std::string_view message, store::CaptureInfo& info) {
 }
 
 // One that is not known is none; the store refuses that.
-store::CaptureTrigger trigger_of(uint64_t number) {
-  return static_cast<store::CaptureTrigger>(number <= store::kLastCaptureTrigger ? number : 0);
+CaptureTrigger trigger_of(uint64_t number) {
+  return capture_trigger_of(number).value_or(CaptureTrigger{});
 }
 
 bool read_capture_text(const WireField& field, store::CaptureInfo& info) {

@@ -50,7 +50,7 @@ TEST(CaptureMessages, ABeginIsACapturesHeader) {
   EXPECT_EQ(info.id.view(), std::string(16, 'c'));
   EXPECT_EQ(info.trace_id.view(), std::string(16, 't'));
   EXPECT_EQ(info.span_id.view(), std::string(8, 's'));
-  EXPECT_EQ(info.trigger, store::CaptureTrigger::kError);
+  EXPECT_EQ(info.trigger, CaptureTrigger::kError);
   EXPECT_EQ(info.service, "checkout");
   EXPECT_EQ(info.pid, 7u);
   EXPECT_EQ(info.operation, "GET /");
@@ -263,7 +263,7 @@ TEST(CaptureMessages, ThresholdsComeInMessagesThatAgentsTake) {
 
 TEST(CaptureMessages, RequestsAreSaid) {
   CaptureRequest request{.request_id = 5,
-                         .trigger = store::CaptureTrigger::kRemote,
+                         .trigger = CaptureTrigger::kRemote,
                          .pid = 6,
                          .service = "s\xff",
                          .start_unix_nano = 7,

@@ -31,7 +31,7 @@ struct OperationThreshold {
 
 struct CaptureRequest {
   uint64_t request_id = 0;
-  store::CaptureTrigger trigger = store::CaptureTrigger::kRequested;
+  CaptureTrigger trigger = CaptureTrigger::kRequested;
   TraceId trace_id;  // zero: not by trace
   uint32_t pid = 0;
   std::string service;

@@ -314,7 +314,7 @@ TEST_F(SessionCapturesTest, WhatIsBegunAfterTheEndIsAbandoned) {
   late->end_incomplete();
   store::CaptureInfo info;
   info.id = id_of('a');
-  info.trigger = store::CaptureTrigger::kSlow;
+  info.trigger = CaptureTrigger::kSlow;
   info.size_bytes = 10;
   SessionCaptures::Begun begun = late->begin(info);
   EXPECT_FALSE(begun.breach);

@@ -21,12 +21,12 @@ const ConnectedNode* find_node(const std::vector<ConnectedNode>& nodes, const No
 
 std::string reason_for_others(const std::string& host_name, const store::CaptureInfo& info) {
   std::string operation = info.operation.empty() ? "" : " (" + info.operation + ")";
-  return "captured on " + host_name + ": " + std::string(capture_trigger_name(info.trigger)) + operation;
+  return "captured on " + host_name + ": " + std::string(name_of(info.trigger)) + operation;
 }
 
 CaptureRequest request_for_others(const std::string& host_name, const store::CaptureInfo& info) {
   CaptureRequest request;
-  request.trigger = store::CaptureTrigger::kRemote;
+  request.trigger = CaptureTrigger::kRemote;
   request.trace_id = info.trace_id;
   request.start_unix_nano = info.start_unix_nano;
   request.end_unix_nano = info.end_unix_nano;
@@ -160,7 +160,7 @@ void ControlLoop::end(const std::string& why) {
 // ---- captures that make others be asked ----------------------------------------------------------------------------
 
 void ControlLoop::capture_begins(const NodeId& node, const store::CaptureInfo& info) {
-  if (info.trace_id.is_zero() || info.trigger == store::CaptureTrigger::kRemote) return;
+  if (info.trace_id.is_zero() || info.trigger == CaptureTrigger::kRemote) return;
   ask_others(node, info);
 }
 

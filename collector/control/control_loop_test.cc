@@ -34,7 +34,7 @@ class ControlLoopTest : public ::testing::Test {
   void list_tracepoints(TracepointRequest request = {}) {
     loop().tracepoints(std::move(request), [this](auto replies) { listed_.push_back(std::move(replies)); });
   }
-  static store::CaptureInfo info(char trace, store::CaptureTrigger trigger = store::CaptureTrigger::kSlow) {
+  static store::CaptureInfo info(char trace, CaptureTrigger trigger = CaptureTrigger::kSlow) {
     store::CaptureInfo info;
     info.trace_id.bytes.fill(static_cast<uint8_t>(trace));
     info.trigger = trigger;
@@ -268,8 +268,8 @@ TEST_F(ControlLoopTest, TheOthersAreAskedOncePerTrace) {
     EXPECT_EQ(request.reason(), "captured on host-a: slow (GET /cart)");
   }
   loop().capture_begins(node_id('a'), info('t'));
-  loop().capture_begins(node_id('b'), info('t', store::CaptureTrigger::kError));
-  loop().capture_begins(node_id('b'), info('u', store::CaptureTrigger::kRemote));
+  loop().capture_begins(node_id('b'), info('t', CaptureTrigger::kError));
+  loop().capture_begins(node_id('b'), info('u', CaptureTrigger::kRemote));
   loop().capture_begins(node_id('b'), info('\0'));
   for (char node : {'a', 'b', 'c'}) EXPECT_TRUE(nodes_.take(node).empty()) << node;
   EXPECT_EQ(ControlMetrics::get().remote.value(), before + 1);
@@ -286,7 +286,7 @@ TEST_F(ControlLoopTest, ARequestedTraceIsAskedForAlready) {
   request.trace_id = info('t').trace_id;
   capture(request);
   EXPECT_EQ(nodes_.take('a').size() + nodes_.take('b').size(), 2u);
-  loop().capture_begins(node_id('a'), info('t', store::CaptureTrigger::kRequested));
+  loop().capture_begins(node_id('a'), info('t', CaptureTrigger::kRequested));
   EXPECT_TRUE(nodes_.take('b').empty());
 }
 

@@ -15,7 +15,7 @@
 namespace fathom::agent {
 
 struct SnapshotAsk {
-  std::string_view reason;  // "overdue", as name_of(Trigger) has them, or "symbol"; of static life
+  std::string_view reason;  // "overdue", as name_of(CaptureTrigger) has them, or "symbol"; of static life
   TraceId trace_id;
   SpanId span_id;
   int32_t pid = -1;         // as the host sees it

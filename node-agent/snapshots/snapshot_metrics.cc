@@ -1,10 +1,11 @@
 #include "node-agent/snapshots/snapshot_metrics.h"
 
+#include "base/capture_trigger.h"
+
 namespace fathom::agent {
 
 namespace {
 
-constexpr std::string_view kTriggers[] = {"overdue", "slow", "error", "requested", "program", "remote", "symbol"};
 constexpr SnapshotSkip kSkips[] = {SnapshotSkip::kUnavailable, SnapshotSkip::kRate, SnapshotSkip::kBusy,
                                    SnapshotSkip::kFailed};
 constexpr const char* kLosses[] = {"spool_full", "refused", "damaged"};
@@ -29,6 +30,11 @@ MetricHistogram& stopped() {
 MetricHistogram& unrecorded() {
   return histogram("fathom_agent_snapshot_unrecorded_seconds", "From the rings' stop until they went on.",
                    kUnrecordedSeconds);
+}
+
+void list_trigger_metrics(std::string_view trigger) {
+  cut(trigger), cut_bytes(trigger);
+  for (SnapshotSkip reason : kSkips) skipped(trigger, reason);
 }
 
 }  // namespace
@@ -80,10 +86,8 @@ Counter& lost_snapshots(std::string_view reason) {
 }
 
 void list_snapshot_metrics() {
-  for (std::string_view trigger : kTriggers) {
-    cut(trigger), cut_bytes(trigger);
-    for (SnapshotSkip reason : kSkips) skipped(trigger, reason);
-  }
+  for (std::string_view trigger : kCaptureTriggerNames) list_trigger_metrics(trigger);
+  list_trigger_metrics("symbol");
   for (const char* reason : kLosses) lost_snapshots(reason);
   stopped(), unrecorded(), pt_armed(), snapshot_spool_bytes();
   sent_snapshots(), sent_snapshot_bytes(), snapshot_retries(), refused_images();

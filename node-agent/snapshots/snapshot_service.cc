@@ -42,7 +42,7 @@ void wait_for(const Fd& bell, std::vector<pollfd> others, int millis) {
 }
 
 bool is_of_a_person(const SnapshotAsk& ask) {
-  return ask.reason == name_of(Trigger::kRequested);
+  return ask.reason == name_of(CaptureTrigger::kRequested);
 }
 
 }  // namespace

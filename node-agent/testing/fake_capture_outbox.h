@@ -16,8 +16,8 @@ class FakeCaptureOutbox : public CaptureOutbox {
   void send(OutgoingCapture capture, std::function<void(CaptureFate)> /*done*/) override {
     captures.push_back(std::move(capture));
   }
-  std::vector<Trigger> triggers() const {
-    std::vector<Trigger> all;
+  std::vector<CaptureTrigger> triggers() const {
+    std::vector<CaptureTrigger> all;
     for (const OutgoingCapture& capture : captures) all.push_back(capture.trigger);
     return all;
   }

@@ -22,7 +22,7 @@ namespace fathom::agent {
 // Under which trace the content is sent, and why. One content may be about several.
 struct CaptureSubject {
   std::array<uint8_t, 16> id{};  // of the capture: random
-  Trigger trigger = Trigger::kRequested;
+  CaptureTrigger trigger = CaptureTrigger::kRequested;
   TraceId trace_id;
   SpanId span_id;
   std::string operation;

@@ -6,33 +6,33 @@ namespace fathom::agent {
 
 namespace {
 
-constexpr size_t kTriggers = static_cast<size_t>(Trigger::kRemote) + 1;
 constexpr double kLateSeconds[] = {0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.003, 0.004, 0.005, 0.01, 0.02, 0.05, 0.1, 1};
 
-std::string label_of(Trigger trigger) {
+std::string label_of(CaptureTrigger trigger) {
   return label("trigger", name_of(trigger));
 }
 
-Counter& skipped_series(Trigger trigger, SkipReason reason) {
+Counter& skipped_series(CaptureTrigger trigger, SkipReason reason) {
   return counter("fathom_agent_captures_skipped_total", "Captures that were triggered or asked for, and not made.",
                  label_of(trigger) + "," + label("reason", name_of(reason)));
 }
 
 uint64_t skipped(SkipReason reason) {
   uint64_t sum = 0;
-  for (size_t trigger = 1; trigger < kTriggers; ++trigger)
-    sum += skipped_series(static_cast<Trigger>(trigger), reason).value();
+  for (std::string_view name : kCaptureTriggerNames) {
+    sum += skipped_series(*capture_trigger_of(name), reason).value();
+  }
   return sum;
 }
 
 }  // namespace
 
-void count_made(Trigger trigger, uint64_t content_bytes) {
+void count_made(CaptureTrigger trigger, uint64_t content_bytes) {
   counter("fathom_agent_captures_total", "Captures that were made, by what triggered them.", label_of(trigger)).add();
   counter("fathom_agent_capture_bytes_total", "Bytes of their content.", label_of(trigger)).add(content_bytes);
 }
 
-void count_skipped(Trigger trigger, SkipReason reason, uint64_t times) {
+void count_skipped(CaptureTrigger trigger, SkipReason reason, uint64_t times) {
   skipped_series(trigger, reason).add(times);
 }
 

@@ -11,8 +11,8 @@
 
 namespace fathom::agent {
 
-void count_made(Trigger trigger, uint64_t content_bytes);
-void count_skipped(Trigger trigger, SkipReason reason, uint64_t times = 1);
+void count_made(CaptureTrigger trigger, uint64_t content_bytes);
+void count_skipped(CaptureTrigger trigger, SkipReason reason, uint64_t times = 1);
 // From a span's passing its threshold to the copy of its events.
 void observe_overdue(uint64_t late_nano);
 // What was lost of them for want of room, as the collector hears of it: reason and number of all that are not zero.

@@ -62,7 +62,7 @@ void CaptureService::capture(CaptureRequest request, std::function<void(CaptureA
   auto requester = std::make_shared<CaptureRequester>();
   requester->answer.request_id = request.request_id;
   requester->respond = std::move(answer);
-  if (request.trigger != Trigger::kRemote) request.trigger = Trigger::kRequested;
+  if (request.trigger != CaptureTrigger::kRemote) request.trigger = CaptureTrigger::kRequested;
   std::vector<Target> targets = targets_of(request, now_monotonic_nano());
   if (targets.empty()) requester->skip("this node has nothing of it");
   if (targets.size() > options_.most_requested_processes) {
@@ -135,7 +135,7 @@ void CaptureService::ring_for(const CaptureRequest& request, const Target& targe
 void CaptureService::ask_for(const Target& target, const CaptureRequest& request,
                              const std::shared_ptr<CaptureRequester>& requester) {
   std::string process = "process " + std::to_string(target.program->process.pid) + ": ";
-  bool requested = request.trigger == Trigger::kRequested;
+  bool requested = request.trigger == CaptureTrigger::kRequested;
   if (requested && requested_.contains(target.program->serial)) {
     count_skipped(request.trigger, SkipReason::kBusy);
     return requester->skip(process + "another request's capture is being made");

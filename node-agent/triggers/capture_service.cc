@@ -95,7 +95,7 @@ CaptureJob CaptureService::job_of(const ProgramPtr& program, uint64_t begin_nano
 }
 
 bool CaptureService::admit(CaptureJob& job, CaptureSubject subject, const Slowness& slowness) {
-  Trigger trigger = subject.trigger;
+  CaptureTrigger trigger = subject.trigger;
   if (job.subjects.size() >= options_.most_subjects) {
     count_skipped(trigger, SkipReason::kBusy);
     return false;
@@ -142,7 +142,7 @@ void CaptureService::skip(const CaptureJob& job, SkipReason reason) {
   for (const CaptureSubject& subject : job.subjects) {
     count_skipped(subject.trigger, reason);
     limits_.give_back(subject.cause, subject.admitted_nano);
-    bool is_remembered = subject.trigger == Trigger::kOverdue || subject.trigger == Trigger::kSlow;
+    bool is_remembered = subject.trigger == CaptureTrigger::kOverdue || subject.trigger == CaptureTrigger::kSlow;
     if (is_remembered) captured_.take_back(job.program->serial, subject.trace_id, subject.span_id, job.end_nano);
   }
 }
@@ -153,7 +153,7 @@ void CaptureService::add_overdue(CaptureJob& job, const OverdueSpan& span) {
   std::string_view name = span.span.name();
   uint64_t open_nano = job.trigger_nano - std::min(job.trigger_nano, span.start_nano);
   admit(job,
-        {.trigger = Trigger::kOverdue,
+        {.trigger = CaptureTrigger::kOverdue,
          .trace_id = span.span.trace_id,
          .span_id = span.span.span_id,
          .operation = text_of(name),
@@ -199,7 +199,7 @@ bool CaptureService::asked(const ProgramPtr& program, std::vector<ProgramTrigger
   CaptureJob job = job_of(program, now_nano - std::min(now_nano, options_.program_window_nano), now_nano);
   for (const ProgramTrigger& trigger : triggers) {
     const bool is_admitted = admit(job,
-                                   {.trigger = Trigger::kProgram,
+                                   {.trigger = CaptureTrigger::kProgram,
                                     .trace_id = trigger.trace_id,
                                     .span_id = trigger.span_id,
                                     .reason = text_of(trigger.reason)},
@@ -213,7 +213,7 @@ bool CaptureService::asked(const ProgramPtr& program, std::vector<ProgramTrigger
 }
 
 void CaptureService::missed(uint64_t triggers) {
-  count_skipped(Trigger::kProgram, SkipReason::kOverwritten, triggers);
+  count_skipped(CaptureTrigger::kProgram, SkipReason::kOverwritten, triggers);
 }
 
 // ---- on the loop ----------------------------------------------------------------------------------------------------
@@ -255,7 +255,7 @@ bool CaptureService::finished_one(const ProgramPtr& program, FinishedSpan span) 
   // A program may say that it ended in a thousand years.
   span.end_nano = std::min(span.end_nano, now_monotonic_nano());
   span.start_nano = std::min(span.start_nano, span.end_nano);
-  bool slow = span.trigger == Trigger::kSlow;
+  bool slow = span.trigger == CaptureTrigger::kSlow;
   CaptureJob job = job_of(program, span.start_nano, span.end_nano + options_.margin_nano);
   bool goes_on = false;
   if (slow && !take_rest(span, job, goes_on)) {
@@ -310,7 +310,7 @@ void CaptureService::crashed(const ProgramPtr& program, std::vector<ThreadSpan> 
   uint64_t now_nano = now_monotonic_nano();
   CaptureJob job = job_of(program, now_nano - std::min(now_nano, options_.crash_window_nano), now_nano);
   CaptureSubject subject{
-      .trigger = Trigger::kCrash,
+      .trigger = CaptureTrigger::kCrash,
       .reason = "process " + std::to_string(program->process.pid) + " ended without coming to its end"};
   std::map<TraceId, const ThreadSpan*> innermost;
   for (const ThreadSpan& span : open) innermost[span.span.trace_id] = &span;
@@ -360,7 +360,7 @@ void CaptureService::send(const CaptureJob& job, ReadyCapture capture) {
 
 void CaptureService::settle(const CaptureJob& job, std::optional<SkipReason> skipped) {
   if (!job.requester) return;
-  if (job.subjects.front().trigger == Trigger::kRequested) requested_.erase(job.program->serial);
+  if (job.subjects.front().trigger == CaptureTrigger::kRequested) requested_.erase(job.program->serial);
   CaptureRequester& requester = *job.requester;
   if (skipped) {
     requester.skip("process " + std::to_string(job.program->process.pid) + ": " + words_of(*skipped));

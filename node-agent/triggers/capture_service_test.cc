@@ -29,7 +29,7 @@ TEST_F(CaptureServiceTest, AnOverdueSpanIsCapturedWhileItRunsAndItsRestWhenItEnd
   write_event(1, "first");
   ASSERT_TRUE(until_captures(1));
   const OutgoingCapture& first = captures_.captures[0];
-  EXPECT_EQ(first.trigger, Trigger::kOverdue);
+  EXPECT_EQ(first.trigger, CaptureTrigger::kOverdue);
   EXPECT_EQ(first.trace_id, trace_of(30));
   EXPECT_EQ(first.span_id[0], 31);
   EXPECT_EQ(first.operation, "work");
@@ -49,7 +49,7 @@ TEST_F(CaptureServiceTest, AnOverdueSpanIsCapturedWhileItRunsAndItsRestWhenItEnd
   pool_.end_span(0);
   finish_span(30, start);
   ASSERT_TRUE(until_captures(2));
-  EXPECT_EQ(captures_.captures[1].trigger, Trigger::kSlow);
+  EXPECT_EQ(captures_.captures[1].trigger, CaptureTrigger::kSlow);
   EXPECT_EQ(captures_.captures[1].trace_id, trace_of(30));
   EXPECT_EQ(captures_.content(1).begin_nano, content.end_nano) << "nothing twice";
   EXPECT_EQ(captures_.texts(1), (std::vector<std::string>{"rest"}));
@@ -69,7 +69,7 @@ TEST_F(CaptureServiceTest, TheRestIsCapturedWhenTheOverdueSpanEndsWhateverEndsBe
   pool_.end_span(0);
   finish_span(30, start);
   ASSERT_TRUE(until_captures(2));
-  EXPECT_EQ(captures_.captures[1].trigger, Trigger::kSlow);
+  EXPECT_EQ(captures_.captures[1].trigger, CaptureTrigger::kSlow);
   EXPECT_EQ(captures_.content(1).begin_nano, captures_.content(0).end_nano);
   EXPECT_EQ(captures_.texts(1), (std::vector<std::string>{"rest"}));
 }
@@ -88,7 +88,7 @@ class LostCaptureTest : public CaptureServiceTest {
     pool_.end_span(0);
     finish_span(30, start_nano_);
     ASSERT_TRUE(until_captures(captures_before + 1));
-    EXPECT_EQ(captures_.captures.back().trigger, Trigger::kSlow);
+    EXPECT_EQ(captures_.captures.back().trigger, CaptureTrigger::kSlow);
     EXPECT_LE(captures_.content(captures_before).begin_nano, start_nano_);
     std::vector<std::string> texts = captures_.texts(captures_before);
     EXPECT_EQ(std::count(texts.begin(), texts.end(), "first"), 1);
@@ -193,9 +193,9 @@ TEST_F(CaptureServiceTest, SlowAndFailedSpansAreCapturedWhenTheyEnd) {
   finish_span(40, now_monotonic_nano() - 1 * kMilli);
   ASSERT_TRUE(until_captures(2));
   pass_ticks(5);
-  std::vector<Trigger> triggers = captures_.triggers();
+  std::vector<CaptureTrigger> triggers = captures_.triggers();
   std::sort(triggers.begin(), triggers.end());
-  EXPECT_EQ(triggers, (std::vector<Trigger>{Trigger::kSlow, Trigger::kError}));
+  EXPECT_EQ(triggers, (std::vector<CaptureTrigger>{CaptureTrigger::kSlow, CaptureTrigger::kError}));
 }
 
 TEST_F(CaptureServiceTest, AnOperationIsNotCapturedAgainAndAgain) {
@@ -212,7 +212,7 @@ TEST_F(CaptureServiceTest, AProgramTriggersItself) {
   write_event(1, "odd");
   pool_.trigger("queue is full", 50, now_monotonic_nano());
   ASSERT_TRUE(until_captures(1));
-  EXPECT_EQ(captures_.captures[0].trigger, Trigger::kProgram);
+  EXPECT_EQ(captures_.captures[0].trigger, CaptureTrigger::kProgram);
   EXPECT_EQ(captures_.captures[0].trace_id, trace_of(50));
   EXPECT_EQ(captures_.content(0).reason, "queue is full");
   EXPECT_EQ(captures_.texts(0), (std::vector<std::string>{"before", "odd"}));
@@ -243,7 +243,7 @@ TEST_F(CrashTest, WhatWasOpenIsCapturedUnderItsTraces) {
   pass_ticks(2);
   sleeper_.kill();
   ASSERT_TRUE(until_captures(2));
-  EXPECT_EQ(captures_.captures[0].trigger, Trigger::kCrash);
+  EXPECT_EQ(captures_.captures[0].trigger, CaptureTrigger::kCrash);
   EXPECT_EQ(captures_.captures[0].trace_id, trace_of(10));
   EXPECT_EQ(captures_.captures[0].operation, "inner");
   EXPECT_EQ(captures_.captures[1].trace_id, trace_of(90));
@@ -276,7 +276,7 @@ TEST_F(CrashTest, WhatIsTriggeredJustBeforeTheEndIsCaptured) {
   pool_.triggers().ended.store(1);
   sleeper_.kill();
   ASSERT_TRUE(until_captures(1));
-  EXPECT_EQ(captures_.captures[0].trigger, Trigger::kProgram);
+  EXPECT_EQ(captures_.captures[0].trigger, CaptureTrigger::kProgram);
   EXPECT_EQ(captures_.content(0).reason, "last moment");
   EXPECT_EQ(captures_.texts(0), (std::vector<std::string>{"last words"}));
 }
@@ -289,7 +289,7 @@ TEST_F(CaptureServiceTest, RequestsByProcessAndByService) {
   EXPECT_EQ(answer.skipped, "");
   ASSERT_EQ(captures_.captures.size(), 1u);
   EXPECT_EQ(captures_.captures[0].id, answer.capture_ids[0]);
-  EXPECT_EQ(captures_.captures[0].trigger, Trigger::kRequested);
+  EXPECT_EQ(captures_.captures[0].trigger, CaptureTrigger::kRequested);
   EXPECT_EQ(captures_.texts(0), (std::vector<std::string>{"before"}));
   EXPECT_EQ(captures_.content(0).reason, "a person");
   EXPECT_EQ(ask({.service = "shop"}).capture_ids.size(), 1u);
@@ -303,15 +303,15 @@ TEST_F(CaptureServiceTest, RequestsByTraceFindItsProcesses) {
   uint64_t start = now_monotonic_nano() - 20 * kMilli;
   finish_span(70, start);
   ASSERT_TRUE(until([&] { return outbox_.stored.contains(70); }));
-  CaptureAnswer answer = ask({.trigger = Trigger::kRemote, .trace_id = trace_of(70)});
+  CaptureAnswer answer = ask({.trigger = CaptureTrigger::kRemote, .trace_id = trace_of(70)});
   ASSERT_EQ(answer.capture_ids.size(), 1u) << answer.skipped;
-  EXPECT_EQ(captures_.captures[0].trigger, Trigger::kRemote);
+  EXPECT_EQ(captures_.captures[0].trigger, CaptureTrigger::kRemote);
   EXPECT_EQ(captures_.captures[0].trace_id, trace_of(70));
   EXPECT_LE(captures_.content(0).begin_nano, start);
   pool_.begin_span(3, 500, "open", now_monotonic_nano());
-  answer = ask({.trigger = Trigger::kRemote, .trace_id = trace_of(500)});
+  answer = ask({.trigger = CaptureTrigger::kRemote, .trace_id = trace_of(500)});
   EXPECT_EQ(answer.capture_ids.size(), 1u) << answer.skipped;
-  answer = ask({.trigger = Trigger::kRemote, .trace_id = trace_of(500)});
+  answer = ask({.trigger = CaptureTrigger::kRemote, .trace_id = trace_of(500)});
   EXPECT_TRUE(answer.capture_ids.empty()) << "once";
   EXPECT_TRUE(ask({.trace_id = trace_of(900)}).capture_ids.empty());
 }

@@ -25,11 +25,11 @@ void FinishedSpans::look_at(const SpanRecordView& record, uint64_t start_nano, u
   std::memcpy(span.span_id.bytes.data(), record.head.span_id, sizeof record.head.span_id);
   bool slow = threshold_nano != kNever && end_nano - start_nano >= threshold_nano;
   if (slow) {
-    span.trigger = Trigger::kSlow;
+    span.trigger = CaptureTrigger::kSlow;
     keep(span, record);
   }
   if (record.head.status != kError) return;
-  span.trigger = Trigger::kError;
+  span.trigger = CaptureTrigger::kError;
   keep(std::move(span), record);
 }
 

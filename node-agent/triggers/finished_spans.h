@@ -22,7 +22,7 @@
 namespace fathom::agent {
 
 struct FinishedSpan {
-  Trigger trigger = Trigger::kSlow;
+  CaptureTrigger trigger = CaptureTrigger::kSlow;
   TraceId trace_id;
   SpanId span_id;
   std::string name;
@@ -34,7 +34,7 @@ struct FinishedSpan {
 };
 
 // How many more spans would have been, and why they are not.
-using LeftOutSpans = std::map<std::pair<Trigger, SkipReason>, uint64_t>;
+using LeftOutSpans = std::map<std::pair<CaptureTrigger, SkipReason>, uint64_t>;
 
 class FinishedSpanSink {
  public:

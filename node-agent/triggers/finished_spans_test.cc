@@ -46,7 +46,7 @@ TEST_F(FinishedSpansTest, SlowIsByOperation) {
   ASSERT_EQ(sink_.spans.size(), 2u);
   EXPECT_EQ(sink_.spans[0].name, "fast");
   EXPECT_EQ(sink_.spans[1].name, "slow");
-  EXPECT_EQ(sink_.spans[1].trigger, Trigger::kSlow);
+  EXPECT_EQ(sink_.spans[1].trigger, CaptureTrigger::kSlow);
   EXPECT_EQ(sink_.spans[1].threshold_nano, 1000u);
   EXPECT_EQ(sink_.last_program, 5u);
 }
@@ -56,7 +56,7 @@ TEST_F(FinishedSpansTest, FailedIsWhateverItTook) {
   note(20, "fast", 1, 1);
   finished_.finish();
   ASSERT_EQ(sink_.spans.size(), 1u);
-  EXPECT_EQ(sink_.spans[0].trigger, Trigger::kError);
+  EXPECT_EQ(sink_.spans[0].trigger, CaptureTrigger::kError);
 }
 
 TEST_F(FinishedSpansTest, OfATraceTheLongestOfEachKind) {
@@ -68,8 +68,8 @@ TEST_F(FinishedSpansTest, OfATraceTheLongestOfEachKind) {
   EXPECT_EQ(sink_.spans[0].name, "slow");
   EXPECT_EQ(sink_.spans[1].name, "slow");
   EXPECT_NE(sink_.spans[0].trigger, sink_.spans[1].trigger);
-  EXPECT_EQ(sink_.left_out,
-            (LeftOutSpans{{{Trigger::kSlow, SkipReason::kSame}, 2}, {{Trigger::kError, SkipReason::kSame}, 1}}));
+  EXPECT_EQ(sink_.left_out, (LeftOutSpans{{{CaptureTrigger::kSlow, SkipReason::kSame}, 2},
+                                          {{CaptureTrigger::kError, SkipReason::kSame}, 1}}));
 }
 
 TEST_F(FinishedSpansTest, ABatchGivesABoundedNumber) {
@@ -77,8 +77,9 @@ TEST_F(FinishedSpansTest, ABatchGivesABoundedNumber) {
   for (uint64_t trace = 100; trace < 110; ++trace) note(trace * 10, "fast", 5, 2);
   finished_.finish();
   EXPECT_EQ(sink_.spans.size(), FinishedSpans::kMostOfBatch);
-  EXPECT_EQ(sink_.left_out, (LeftOutSpans{{{Trigger::kSlow, SkipReason::kRate}, 100 - FinishedSpans::kMostOfBatch},
-                                          {{Trigger::kError, SkipReason::kRate}, 10}}));
+  EXPECT_EQ(sink_.left_out,
+            (LeftOutSpans{{{CaptureTrigger::kSlow, SkipReason::kRate}, 100 - FinishedSpans::kMostOfBatch},
+                          {{CaptureTrigger::kError, SkipReason::kRate}, 10}}));
 }
 
 TEST_F(FinishedSpansTest, ProgramsThatAreNotWatchedGiveNone) {

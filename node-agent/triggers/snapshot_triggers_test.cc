@@ -92,7 +92,7 @@ TEST_F(SnapshotTriggersTest, SpansAtTheirEndRing) {
 
 TEST_F(SnapshotTriggersTest, ARequestRingsOnceAndOneThatLiesAheadAtItsEnd) {
   begin_with_program();
-  CaptureRequest request{.request_id = 1, .trigger = Trigger::kRequested, .service = "shop"};
+  CaptureRequest request{.request_id = 1, .trigger = CaptureTrigger::kRequested, .service = "shop"};
   ask(request);
   EXPECT_EQ(bell_.reasons(), std::vector<std::string>{"requested"});
   request.end_unix_nano = now_unix_nano() + 300 * kMilli;

@@ -2,30 +2,48 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace fathom::agent {
 
 namespace {
 
-bool is_of_time(Trigger trigger) {
-  return trigger == Trigger::kOverdue || trigger == Trigger::kSlow;
+bool is_of_time(CaptureTrigger trigger) {
+  return trigger == CaptureTrigger::kOverdue || trigger == CaptureTrigger::kSlow;
 }
 
 // Overdue and slow are one: a span that is found overdue is slow when it ends.
-Trigger bucket_name(Trigger trigger) {
-  return trigger == Trigger::kOverdue ? Trigger::kSlow : trigger;
+CaptureTrigger bucket_name(CaptureTrigger trigger) {
+  return trigger == CaptureTrigger::kOverdue ? CaptureTrigger::kSlow : trigger;
 }
 
-std::array<TokenBucket, 8> make_buckets(const TriggerLimitOptions& options) {
-  auto bucket = [](const RateLimit& limit) { return TokenBucket(limit.per_second, limit.burst); };
-  return {bucket({}),
-          bucket(options.overdue_and_slow),
-          bucket(options.overdue_and_slow),
-          bucket(options.error),
-          bucket({}),
-          bucket(options.program),
-          bucket(options.crash),
-          bucket(options.remote)};
+RateLimit limit_of(CaptureTrigger trigger, const TriggerLimitOptions& options) {
+  switch (trigger) {
+    case CaptureTrigger::kOverdue:
+    case CaptureTrigger::kSlow:
+      return options.overdue_and_slow;
+    case CaptureTrigger::kError:
+      return options.error;
+    case CaptureTrigger::kRequested:
+      return {};  // admit() asks no bucket
+    case CaptureTrigger::kProgram:
+      return options.program;
+    case CaptureTrigger::kCrash:
+      return options.crash;
+    case CaptureTrigger::kRemote:
+      return options.remote;
+  }
+  return {};
+}
+
+std::array<TokenBucket, kCaptureTriggerNames.size()> make_buckets(const TriggerLimitOptions& options) {
+  auto bucket = [&](auto number) {
+    const RateLimit limit = limit_of(static_cast<CaptureTrigger>(number + 1), options);
+    return TokenBucket(limit.per_second, limit.burst);
+  };
+  return [&]<size_t... kNumbers>(std::index_sequence<kNumbers...>) {
+    return std::array{bucket(kNumbers)...};
+  }(std::make_index_sequence<kCaptureTriggerNames.size()>());
 }
 
 constexpr uint64_t kForgetEveryNano = 1'000'000'000;
@@ -40,11 +58,6 @@ bool is_much_longer(uint64_t duration_nano, uint64_t longest_nano) {
 }
 
 }  // namespace
-
-const char* name_of(Trigger trigger) {
-  constexpr const char* kNames[] = {"none", "overdue", "slow", "error", "requested", "program", "crash", "remote"};
-  return kNames[std::min<size_t>(static_cast<size_t>(trigger), std::size(kNames) - 1)];
-}
 
 const char* name_of(SkipReason reason) {
   constexpr const char* kNames[] = {"rate",   "operation", "same",        "busy",
@@ -67,7 +80,7 @@ const char* words_of(SkipReason reason) {
 TriggerLimits::TriggerLimits(const TriggerLimitOptions& options) : options_(options), buckets_(make_buckets(options)) {}
 
 std::optional<SkipReason> TriggerLimits::admit(const TriggerCause& cause, uint64_t now_nano) {
-  if (cause.trigger == Trigger::kRequested) return std::nullopt;
+  if (cause.trigger == CaptureTrigger::kRequested) return std::nullopt;
   std::lock_guard lock(mutex_);
   forget_old(now_nano);
   if (std::optional<SkipReason> reason = why_not(cause, now_nano)) return reason;

@@ -33,7 +33,6 @@ enum class SkipReason : uint8_t {
   kOverwritten,  // a program's own triggers, before they were read
   kFailed,       // could not be encoded
 };
-const char* name_of(Trigger trigger);
 const char* name_of(SkipReason reason);
 const char* words_of(SkipReason reason);  // for people
 
@@ -77,7 +76,7 @@ struct TriggerLimitOptions {
 
 // What a trigger is about.
 struct TriggerCause {
-  Trigger trigger = Trigger::kRequested;
+  CaptureTrigger trigger = CaptureTrigger::kRequested;
   uint32_t program = 0;        // WatchedProgram::serial
   TraceId trace_id;            // zero: no trace
   uint64_t operation = 0;      // of service and operation_hash(); 0: none
@@ -97,7 +96,7 @@ class TriggerLimits {
   void give_back(const TriggerCause& cause, uint64_t admitted_nano);
 
  private:
-  using Remembered = std::tuple<Trigger, uint32_t, TraceId>;
+  using Remembered = std::tuple<CaptureTrigger, uint32_t, TraceId>;
   struct Captured {
     uint64_t nano = 0;  // when
     uint64_t duration_nano = 0;
@@ -112,13 +111,13 @@ class TriggerLimits {
   bool is_over(const Turn& turn, uint64_t now_nano) const;
   void remember(const TriggerCause& cause, uint64_t now_nano);
 
-  TokenBucket& bucket_of(Trigger trigger) { return buckets_[static_cast<size_t>(trigger)]; }
+  TokenBucket& bucket_of(CaptureTrigger trigger) { return buckets_[static_cast<size_t>(trigger) - 1]; }
   void forget_old(uint64_t now_nano);
 
   const TriggerLimitOptions options_;
   std::mutex mutex_;
-  std::array<TokenBucket, 8> buckets_;
-  std::multimap<Remembered, uint64_t> captured_;  // when
+  std::array<TokenBucket, kCaptureTriggerNames.size()> buckets_;  // by trigger
+  std::multimap<Remembered, uint64_t> captured_;                  // when
   std::unordered_map<uint64_t, Turn> operations_;
   uint64_t forgotten_nano_ = 0;
 };

@@ -107,7 +107,8 @@ AskedCapture read(const wire::CaptureRequest& request) {
   AskedCapture asked;
   CaptureRequest& out = asked.request;
   out.request_id = request.request_id();
-  out.trigger = request.trigger() == static_cast<uint32_t>(Trigger::kRemote) ? Trigger::kRemote : Trigger::kRequested;
+  out.trigger = request.trigger() == static_cast<uint32_t>(CaptureTrigger::kRemote) ? CaptureTrigger::kRemote
+                                                                                    : CaptureTrigger::kRequested;
   bool ids = read_id(request.trace_id(), out.trace_id) && read_id(request.node_id(), asked.node_id);
   if (!ids) asked.fault = "the request has an id of a wrong size";
   out.pid = request.pid();

@@ -17,7 +17,7 @@ OutgoingCapture full_capture() {
   capture.id.fill(0x11);
   capture.trace_id.fill(0x22);
   capture.span_id.fill(0x33);
-  capture.trigger = Trigger::kCrash;
+  capture.trigger = CaptureTrigger::kCrash;
   capture.service = "checkout";
   capture.pid = 7;
   capture.operation = "GET /";
@@ -224,7 +224,7 @@ TEST(ControlMessages, CaptureRequestsAreHeard) {
   EXPECT_EQ(asked.fault, "");
   EXPECT_EQ(asked.node_id[0], 2);
   EXPECT_EQ(asked.request.request_id, 3u);
-  EXPECT_EQ(asked.request.trigger, Trigger::kRemote);
+  EXPECT_EQ(asked.request.trigger, CaptureTrigger::kRemote);
   EXPECT_EQ(asked.request.trace_id[0], 1);
   EXPECT_EQ(asked.request.start_unix_nano, 5u);
   EXPECT_EQ(asked.request.end_unix_nano, 6u);
@@ -239,7 +239,7 @@ TEST(ControlMessages, CaptureRequestsThatCannotBeObeyedSayWhy) {
   EXPECT_NE(asked_capture(message).fault, "") << "whose detail?";
   request.set_pid(5);
   EXPECT_EQ(asked_capture(message).fault, "");
-  EXPECT_EQ(asked_capture(message).request.trigger, Trigger::kRequested) << "what is not known is a person's";
+  EXPECT_EQ(asked_capture(message).request.trigger, CaptureTrigger::kRequested) << "what is not known is a person's";
   request.set_node_id("short");
   EXPECT_NE(asked_capture(message).fault, "");
   request.clear_node_id();

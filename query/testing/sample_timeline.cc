@@ -109,7 +109,7 @@ store::CaptureInfo sample_capture_info(uint64_t n) {
   info.node_name = "shop-1";
   info.service = "checkout";
   info.pid = 4711;
-  info.trigger = store::CaptureTrigger::kSlow;
+  info.trigger = CaptureTrigger::kSlow;
   info.operation = "POST /checkout";
   info.span_id = sample_span_id(1);
   info.start_unix_nano = kSampleStart - 188 * kMilli;

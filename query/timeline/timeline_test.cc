@@ -231,7 +231,7 @@ TEST_F(TimelineTest, SpansThatWereOpenStandForThemselves) {
                              {{trace, sample_span_id(51)}, sample_monotonic(500), 1, "charge"}};
   store::CaptureInfo info = sample_capture_info(5);
   info.trace_id = trace;
-  info.trigger = store::CaptureTrigger::kCrash;
+  info.trigger = CaptureTrigger::kCrash;
   sample_.add_capture(info, capture::encode(content));
   Timeline timeline = built(of_trace(5));
   const TimelineThread& thread = timeline.processes.at(0).threads.at(0);

@@ -46,7 +46,7 @@ TEST_F(TimelineWindowsTest, WhatTwoCapturesSawIsToldOnce) {
                                               .syscall = 202});
   std::ranges::stable_sort(earlier.threads[0].kernel_events, {}, &capture::KernelEvent::monotonic_nano);
   store::CaptureInfo info = sample_capture_info(4);
-  info.trigger = store::CaptureTrigger::kOverdue;
+  info.trigger = CaptureTrigger::kOverdue;
   sample_.add_capture(info, capture::encode(earlier));
   const Timeline one = built({.subject = {.capture = sample_capture_id(1)}});
   const Timeline both = built(of_trace());

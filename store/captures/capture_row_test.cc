@@ -109,14 +109,5 @@ TEST(CaptureRow, KeysSortByInstantThenId) {
   EXPECT_EQ(capture_keys::id_of("short"), CaptureId());
 }
 
-TEST(CaptureRow, TriggersHaveNames) {
-  for (uint8_t number = 1; number <= kLastCaptureTrigger; ++number) {
-    CaptureTrigger trigger = static_cast<CaptureTrigger>(number);
-    EXPECT_EQ(capture_trigger_of(capture_trigger_name(trigger)), trigger);
-  }
-  EXPECT_EQ(capture_trigger_name(static_cast<CaptureTrigger>(0)), "unknown");
-  EXPECT_EQ(capture_trigger_of("unknown"), std::nullopt);
-}
-
 }  // namespace
 }  // namespace fathom::store

@@ -38,7 +38,7 @@ CaptureInfo test_capture(uint64_t number, int64_t start_nano) {
   info.node_name = "node-" + std::to_string(number % 3);
   info.service = number % 2 ? "cart" : "stock";
   info.pid = static_cast<uint32_t>(100 + number % 4);
-  info.trigger = static_cast<CaptureTrigger>(number % kLastCaptureTrigger + 1);
+  info.trigger = static_cast<CaptureTrigger>(number % kCaptureTriggerNames.size() + 1);
   info.operation = "GET /cart";
   info.span_id = test_span_id(number + 1);
   info.start_unix_nano = kTestNow + static_cast<uint64_t>(start_nano);
