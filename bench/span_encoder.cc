@@ -2,17 +2,46 @@
 
 #include <charconv>
 
-#include "bench/wire.h"
+#include "base/protobuf_writer.h"
 
 namespace fathom::bench {
 
 namespace {
 
 // Field numbers of opentelemetry.proto.trace.v1.Span and its Status.
-constexpr int kTraceId = 1, kSpanId = 2, kParentSpanId = 4, kName = 5, kKind = 6, kStart = 7, kEnd = 8, kAttributes = 9;
-constexpr int kStatus = 15;
+constexpr uint32_t kTraceId = 1, kSpanId = 2, kParentSpanId = 4, kName = 5, kKind = 6, kStart = 7, kEnd = 8,
+                   kAttributes = 9;
+constexpr uint32_t kStatus = 15;
 constexpr std::string_view kStatusError = {"\x18\x02", 2};  // code = STATUS_CODE_ERROR, without a message
 constexpr uint64_t kKindServer = 2, kKindClient = 3;
+
+// Of a field whose tag takes one byte.
+constexpr size_t message_bytes(size_t length) {
+  return 1 + varint_bytes(length) + length;
+}
+
+void attribute_head(auto& out, uint32_t field, std::string_view key, size_t any_value) {
+  out.length(field, message_bytes(key.size()) + message_bytes(any_value)).bytes_field(1, key).length(2, any_value);
+}
+
+// A KeyValue with a string or an int64 value, as field `field` of what is being written.
+void string_attribute(auto& out, uint32_t field, std::string_view key, std::string_view value) {
+  attribute_head(out, field, key, message_bytes(value.size()));
+  out.bytes_field(1, value);
+}
+void int_attribute(auto& out, uint32_t field, std::string_view key, uint64_t value) {
+  attribute_head(out, field, key, 1 + varint_bytes(value));
+  out.varint_field(3, value);
+}
+
+// What `write(WireAppender&)` writes.
+template <typename Write>
+std::string wire_string(Write write) {
+  std::string out;
+  WireAppender appender(out);
+  write(appender);
+  return out;
+}
 
 constexpr std::array<std::string_view, kServices> kVersions = {"4.11.2", "2.7.0", "3.0.9", "1.19.4"};
 constexpr std::array<std::string_view, kServices> kHosts = {"gateway-6c9d8f7b54-x2lqp", "catalog-79f4bd6c88-7wkzn",
@@ -40,28 +69,28 @@ std::string query_text(uint32_t route, uint32_t position) {
   return "SELECT id, title, price FROM " + route_path(route, position) + " WHERE id = $1";
 }
 
-void server_constants(WireWriter& out, uint32_t route, uint32_t position) {
-  out.string_attribute(kAttributes, "http.method", method_of(route, position));
-  out.string_attribute(kAttributes, "http.route", route_path(route, position));
-  out.string_attribute(kAttributes, "net.host.name", address_of(position));
+void server_constants(WireAppender& out, uint32_t route, uint32_t position) {
+  string_attribute(out, kAttributes, "http.method", method_of(route, position));
+  string_attribute(out, kAttributes, "http.route", route_path(route, position));
+  string_attribute(out, kAttributes, "net.host.name", address_of(position));
 }
 
-void client_constants(WireWriter& out, uint32_t route, uint32_t position) {
-  out.string_attribute(kAttributes, "http.method", method_of(route, position));
-  out.string_attribute(kAttributes, "net.peer.name", address_of(position));
-  out.int_attribute(kAttributes, "net.peer.port", 8080);
-  out.string_attribute(kAttributes, "http.flavor", "1.1");
+void client_constants(WireAppender& out, uint32_t route, uint32_t position) {
+  string_attribute(out, kAttributes, "http.method", method_of(route, position));
+  string_attribute(out, kAttributes, "net.peer.name", address_of(position));
+  int_attribute(out, kAttributes, "net.peer.port", 8080);
+  string_attribute(out, kAttributes, "http.flavor", "1.1");
 }
 
-void database_constants(WireWriter& out, uint32_t route, uint32_t position) {
-  out.string_attribute(kAttributes, "db.system", "postgresql");
-  out.string_attribute(kAttributes, "db.name", "catalog");
-  out.string_attribute(kAttributes, "db.statement", query_text(route, position));
-  out.string_attribute(kAttributes, "net.peer.name", address_of(position));
-  out.int_attribute(kAttributes, "net.peer.port", 5432);
+void database_constants(WireAppender& out, uint32_t route, uint32_t position) {
+  string_attribute(out, kAttributes, "db.system", "postgresql");
+  string_attribute(out, kAttributes, "db.name", "catalog");
+  string_attribute(out, kAttributes, "db.statement", query_text(route, position));
+  string_attribute(out, kAttributes, "net.peer.name", address_of(position));
+  int_attribute(out, kAttributes, "net.peer.port", 5432);
 }
 
-void constants(WireWriter& out, uint32_t route, uint32_t position) {
+void constants(WireAppender& out, uint32_t route, uint32_t position) {
   switch (position_facts(position).type) {
     case SpanType::kHttpServer:
       return server_constants(out, route, position);
@@ -81,7 +110,7 @@ std::string path_before_number(uint32_t route, uint32_t position) {
   return "http://" + address_of(position) + ":8080" + path;
 }
 
-void name_and_kind(WireWriter& out, uint32_t route, uint32_t position) {
+void name_and_kind(WireAppender& out, uint32_t route, uint32_t position) {
   bool server = position_facts(position).type == SpanType::kHttpServer;
   out.bytes_field(kName, operation_name(route, position));
   out.varint_field(kKind, server ? kKindServer : kKindClient);
@@ -117,28 +146,28 @@ struct SpanNumbers {
 
 void server_attributes(WireWriter& out, const TraceFacts& facts, uint32_t position, std::string_view path) {
   SpanNumbers numbers{facts.draws(lane::kAttribute + position)};
-  out.string_attribute(kAttributes, "http.target", SmallText().add(path).number(100'000 + facts.product).view());
-  out.int_attribute(kAttributes, "http.status_code", facts.status_code(position));
-  out.string_attribute(kAttributes, "net.peer.ip", SmallText().add("10.42.17.").number(numbers.peer()).view());
-  out.int_attribute(kAttributes, "net.peer.port", numbers.port());
+  string_attribute(out, kAttributes, "http.target", SmallText().add(path).number(100'000 + facts.product).view());
+  int_attribute(out, kAttributes, "http.status_code", facts.status_code(position));
+  string_attribute(out, kAttributes, "net.peer.ip", SmallText().add("10.42.17.").number(numbers.peer()).view());
+  int_attribute(out, kAttributes, "net.peer.port", numbers.port());
   SmallText agent;
   agent.add("Firefox/").number(110 + facts.agent).add(".0");
-  out.string_attribute(kAttributes, "http.user_agent", agent.view());
+  string_attribute(out, kAttributes, "http.user_agent", agent.view());
 }
 
 void client_attributes(WireWriter& out, const TraceFacts& facts, uint32_t position, std::string_view url) {
   SpanNumbers numbers{facts.draws(lane::kAttribute + position)};
-  out.string_attribute(kAttributes, "http.url", SmallText().add(url).number(100'000 + facts.product).view());
-  out.int_attribute(kAttributes, "http.status_code", facts.status_code(position));
-  out.int_attribute(kAttributes, "http.response_size", numbers.body_size());
-  out.int_attribute(kAttributes, "net.host.port", numbers.port());
+  string_attribute(out, kAttributes, "http.url", SmallText().add(url).number(100'000 + facts.product).view());
+  int_attribute(out, kAttributes, "http.status_code", facts.status_code(position));
+  int_attribute(out, kAttributes, "http.response_size", numbers.body_size());
+  int_attribute(out, kAttributes, "net.host.port", numbers.port());
 }
 
 void database_attributes(WireWriter& out, const TraceFacts& facts, uint32_t position) {
   SpanNumbers numbers{facts.draws(lane::kAttribute + position)};
-  out.int_attribute(kAttributes, "db.parameter.id", 100'000 + facts.product);
-  out.int_attribute(kAttributes, "db.rows", numbers.returned_rows());
-  out.int_attribute(kAttributes, "net.host.port", numbers.port());
+  int_attribute(out, kAttributes, "db.parameter.id", 100'000 + facts.product);
+  int_attribute(out, kAttributes, "db.rows", numbers.returned_rows());
+  int_attribute(out, kAttributes, "net.host.port", numbers.port());
 }
 
 void varying_attributes(WireWriter& out, const TraceFacts& facts, uint32_t position, std::string_view path) {
@@ -148,8 +177,8 @@ void varying_attributes(WireWriter& out, const TraceFacts& facts, uint32_t posit
   if (type == SpanType::kDatabase) database_attributes(out, facts, position);
   char session[kUuidSize];
   write_uuid(facts.draws(lane::kSessionHigh), facts.draws(lane::kSessionLow), session);
-  out.string_attribute(kAttributes, "tenant.tier", tier_name(facts.tier));
-  out.string_attribute(kAttributes, "session.id", {session, sizeof session});
+  string_attribute(out, kAttributes, "tenant.tier", tier_name(facts.tier));
+  string_attribute(out, kAttributes, "session.id", {session, sizeof session});
 }
 
 // Of each service the first process is shop-v1's; the others differ in the last letters of their pods.
@@ -163,18 +192,18 @@ std::string host_of(uint32_t service, uint32_t process) {
 
 std::string make_resource(uint32_t service, uint32_t process, const Fleet& fleet) {
   const std::string host = host_of(service, process);
-  return wire_string(4096, [&](WireWriter& out) {
-    out.string_attribute(1, "service.name", service_name(service));
-    out.string_attribute(1, "service.namespace", "shop");
-    out.string_attribute(1, "service.version",
-                         (fleet.has_next() && process == fleet.replicas ? kNextVersions : kVersions)[service]);
-    out.string_attribute(1, "service.instance.id", host + ":8080");
-    out.string_attribute(1, "host.name", host);
-    out.string_attribute(1, "deployment.environment.name", "production");
-    out.string_attribute(1, "telemetry.sdk.name", "opentelemetry");
-    out.string_attribute(1, "telemetry.sdk.language", "cpp");
-    out.string_attribute(1, "telemetry.sdk.version", "1.16.1");
-    out.int_attribute(1, "process.pid", 4000 + 17 * service + 101 * process);
+  return wire_string([&](WireAppender& out) {
+    string_attribute(out, 1, "service.name", service_name(service));
+    string_attribute(out, 1, "service.namespace", "shop");
+    string_attribute(out, 1, "service.version",
+                     (fleet.has_next() && process == fleet.replicas ? kNextVersions : kVersions)[service]);
+    string_attribute(out, 1, "service.instance.id", host + ":8080");
+    string_attribute(out, 1, "host.name", host);
+    string_attribute(out, 1, "deployment.environment.name", "production");
+    string_attribute(out, 1, "telemetry.sdk.name", "opentelemetry");
+    string_attribute(out, 1, "telemetry.sdk.language", "cpp");
+    string_attribute(out, 1, "telemetry.sdk.version", "1.16.1");
+    int_attribute(out, 1, "process.pid", 4000 + 17 * service + 101 * process);
   });
 }
 
@@ -184,8 +213,8 @@ SpanEncoder::SpanEncoder(const Workload& workload, const Fleet& fleet) : workloa
   for (uint32_t route = 0; route < kRoutes; ++route) {
     for (uint32_t position = 0; position < kPositions; ++position) {
       Template& made = templates_[route][position];
-      made.name_and_kind = wire_string(kSpanRoom, [&](WireWriter& out) { name_and_kind(out, route, position); });
-      made.constant_attributes = wire_string(kSpanRoom, [&](WireWriter& out) { constants(out, route, position); });
+      made.name_and_kind = wire_string([&](WireAppender& out) { name_and_kind(out, route, position); });
+      made.constant_attributes = wire_string([&](WireAppender& out) { constants(out, route, position); });
       made.path_before_number = path_before_number(route, position);
     }
   }
@@ -193,7 +222,7 @@ SpanEncoder::SpanEncoder(const Workload& workload, const Fleet& fleet) : workloa
     for (uint32_t process = 0; process < fleet.processes(); ++process)
       resources_[service].push_back(make_resource(service, process, fleet));
   }
-  scope_ = wire_string(kSpanRoom, [](WireWriter& out) {
+  scope_ = wire_string([](WireAppender& out) {
     out.bytes_field(1, "shop.instrumentation");
     out.bytes_field(2, "1.4.0");
   });
@@ -202,11 +231,7 @@ SpanEncoder::SpanEncoder(const Workload& workload, const Fleet& fleet) : workloa
 char* SpanEncoder::append(char* at, const TraceFacts& facts, uint32_t position, const SpanTimes& times) const {
   const Template& common = templates_[facts.route][position];
   WireWriter out(at);
-  out.byte(wire_tag(2, kWireBytes));
-  // Every span takes 128 to 16,383 bytes, so its length takes two: written when it is known.
-  WireWriter length(out.position());
-  out.raw({"\0\0", 2});
-  char* begin = out.position();
+  char* began = out.begin(2);  // every span takes less than 16,384 bytes
   out.bytes_field(kTraceId, facts.trace_id().view());
   out.bytes_field(kSpanId, facts.span_id(position).view());
   bool root = position == workload_.root_position(facts);
@@ -217,25 +242,18 @@ char* SpanEncoder::append(char* at, const TraceFacts& facts, uint32_t position, 
   out.raw(common.constant_attributes);
   varying_attributes(out, facts, position, common.path_before_number);
   if (facts.status_code(position) >= 500) out.bytes_field(kStatus, kStatusError);
-  size_t size = static_cast<size_t>(out.position() - begin);
-  length.byte(static_cast<uint8_t>(size | 0x80));
-  length.byte(static_cast<uint8_t>(size >> 7));
-  return out.position();
+  out.end(began);
+  return out.at();
 }
 
 std::string SpanEncoder::request_head(uint32_t service, size_t body_bytes, uint32_t process) const {
-  std::string resource = wire_string(8192, [&](WireWriter& out) { out.bytes_field(1, resources_[service][process]); });
-  std::string scope = wire_string(kSpanRoom, [&](WireWriter& out) { out.bytes_field(1, scope_); });
-  size_t scope_spans = scope.size() + body_bytes;
-  size_t resource_spans = resource.size() + 1 + varint_size(scope_spans) + scope_spans;
-  return wire_string(resource.size() + scope.size() + 32, [&](WireWriter& out) {
-    out.byte(wire_tag(1, kWireBytes));
-    out.varint(resource_spans);
-    out.raw(resource);
-    out.byte(wire_tag(2, kWireBytes));
-    out.varint(scope_spans);
-    out.raw(scope);
-  });
+  const std::string& resource = resources_[service][process];
+  const size_t scope_spans = message_bytes(scope_.size()) + body_bytes;
+  std::string head;
+  WireAppender out(head);
+  out.length(1, message_bytes(resource.size()) + message_bytes(scope_spans)).bytes_field(1, resource);
+  out.length(2, scope_spans).bytes_field(1, scope_);
+  return head;
 }
 
 }  // namespace fathom::bench

@@ -9,7 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/utf8.h"
-#include "collector/otlp/wire.h"
+#include "base/protobuf_wire.h"
 #include "store/span.h"
 
 namespace fathom::collector {

@@ -5,7 +5,7 @@
 #include "collector/otlp/decoded.h"
 #include "collector/otlp/protobuf_value.h"
 #include "collector/otlp/span_sink.h"
-#include "collector/otlp/wire.h"
+#include "base/protobuf_wire.h"
 
 namespace fathom::collector {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/utf8.h"
-#include "collector/otlp/wire.h"
+#include "base/protobuf_wire.h"
 #include "net/json_writer.h"
 
 namespace fathom::collector {

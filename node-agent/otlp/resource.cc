@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/protobuf_writer.h"
 #include "node-agent/otlp/span_encoder.h"
 
 namespace fathom::agent {
@@ -14,27 +15,18 @@ uint16_t load16(std::string_view bytes) {
   return value;
 }
 
-void append_field(std::string& out, uint32_t number, std::string_view bytes) {
-  char head[16];
-  WireWriter writer(head);
-  writer.length(number, bytes.size());
-  out.append(head, static_cast<size_t>(writer.at() - head)).append(bytes);
-}
-
 // The pool holds texts only; OpenTelemetry has this one as a number.
 std::string any_value(std::string_view key, std::string_view value) {
   std::string any;
   uint32_t number = 0;
   auto [end, fault] = std::from_chars(value.data(), value.data() + value.size(), number);
   bool is_number = fault == std::errc{} && end == value.data() + value.size();
-  if (key != "process.pid" || !is_number) {
-    append_field(any, 1, value);
-    return any;
+  if (key == "process.pid" && is_number) {
+    WireAppender(any).varint_field(3, number);
+  } else {
+    WireAppender(any).bytes_field(1, value);
   }
-  char bytes[16];
-  WireWriter writer(bytes);
-  writer.varint_field(3, number);
-  return {bytes, static_cast<size_t>(writer.at() - bytes)};
+  return any;
 }
 
 struct Pair {
@@ -59,9 +51,8 @@ std::string encode_resource(std::string_view rest) {
   std::string resource;
   while (std::optional<Pair> next = next_pair(rest)) {
     std::string pair;
-    append_field(pair, 1, next->key);
-    append_field(pair, 2, any_value(next->key, next->value));
-    append_field(resource, 1, pair);
+    WireAppender(pair).bytes_field(1, next->key).bytes_field(2, any_value(next->key, next->value));
+    WireAppender(resource).bytes_field(1, pair);
   }
   return resource;
 }

@@ -56,14 +56,11 @@ size_t value_bytes(const Item& item) {
 }
 
 void write_value(WireWriter& writer, const Item& item) {
-  if (item.type == pool::ItemType::kString) return writer.bytes_field(1, item.value);
-  if (item.type == pool::ItemType::kCut) {
-    writer.bytes_field(1, item.value);
-    return writer.varint_field(kCut, 1);
-  }
-  if (item.type == pool::ItemType::kBool) return writer.varint_field(2, item.value[0] != 0 ? 1 : 0);
-  if (item.type == pool::ItemType::kInt) return writer.varint_field(3, load64(item.value));
-  writer.fixed64_field(4, load64(item.value));
+  if (item.type == pool::ItemType::kString) writer.bytes_field(1, item.value);
+  if (item.type == pool::ItemType::kCut) writer.bytes_field(1, item.value).varint_field(kCut, 1);
+  if (item.type == pool::ItemType::kBool) writer.varint_field(2, item.value[0] != 0 ? 1 : 0);
+  if (item.type == pool::ItemType::kInt) writer.varint_field(3, load64(item.value));
+  if (item.type == pool::ItemType::kDouble) writer.fixed64_field(4, load64(item.value));
 }
 
 }  // namespace

@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/protobuf_writer.h"
 #include "node-agent/clock/tick_clock.h"
-#include "node-agent/otlp/wire_writer.h"
 #include "node-agent/pool/losses.h"
 #include "node-agent/pool/pool_reader.h"
 #include "node-agent/pool/record.h"

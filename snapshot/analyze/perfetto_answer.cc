@@ -4,8 +4,8 @@
 #include <map>
 #include <unordered_map>
 
+#include "base/protobuf_writer.h"
 #include "snapshot/analyze/answer_head.h"
-#include "snapshot/analyze/proto_writer.h"
 #include "snapshot/decode/slices.h"
 
 namespace fathom::snapshot {
@@ -42,25 +42,25 @@ class PerfettoWriter {
 
   void packet(uint32_t field, std::string_view message, const uint64_t* tsc) {
     packet_.clear();
-    if (tsc != nullptr) ProtoWriter(packet_).number(kTimestamp, instant(*tsc));
-    ProtoWriter(packet_).number(kSequenceId, kSequence).bytes(field, message);
-    ProtoWriter(out_.buffer()).bytes(1, packet_);
+    if (tsc != nullptr) WireAppender(packet_).varint_field(kTimestamp, instant(*tsc));
+    WireAppender(packet_).varint_field(kSequenceId, kSequence).bytes_field(field, message);
+    WireAppender(out_.buffer()).bytes_field(1, packet_);
     out_.written();
   }
 
   void write_clock() {
     std::string clock, snapshot;
-    ProtoWriter(clock).number(1, kMonotonic).number(2, instant(calls_.summary.first_tsc));
-    ProtoWriter(snapshot).bytes(1, clock).number(2, kMonotonic);
+    WireAppender(clock).varint_field(1, kMonotonic).varint_field(2, instant(calls_.summary.first_tsc));
+    WireAppender(snapshot).bytes_field(1, clock).varint_field(2, kMonotonic);
     packet(kClockSnapshot, snapshot, &calls_.summary.first_tsc);
   }
 
   uint64_t write_process(int32_t pid) {
     const Snapshot& snapshot = calls_.snapshot();
     std::string process, track;
-    ProtoWriter(process).number(1, static_cast<uint64_t>(pid));
-    ProtoWriter(process).bytes(6, printable(snapshot.command) + " (" + engine_text(snapshot) + ")");
-    ProtoWriter(track).number(1, next_track_).bytes(3, process);
+    WireAppender(process).varint_field(1, static_cast<uint64_t>(pid));
+    WireAppender(process).bytes_field(6, printable(snapshot.command) + " (" + engine_text(snapshot) + ")");
+    WireAppender(track).varint_field(1, next_track_).bytes_field(3, process);
     packet(kTrack, track, nullptr);
     return next_track_++;
   }
@@ -68,9 +68,11 @@ class PerfettoWriter {
   void write_thread(const ThreadCalls& calls) {
     const uint64_t track_number = next_track_++;
     std::string thread, track;
-    ProtoWriter(thread).number(1, static_cast<uint64_t>(calls.key.pid)).number(2, static_cast<uint64_t>(calls.key.tid));
-    ProtoWriter(thread).bytes(5, printable(calls_.context->thread_name(calls.key.tid)));
-    ProtoWriter(track).number(1, track_number).bytes(4, thread);
+    WireAppender(thread)
+        .varint_field(1, static_cast<uint64_t>(calls.key.pid))
+        .varint_field(2, static_cast<uint64_t>(calls.key.tid));
+    WireAppender(thread).bytes_field(5, printable(calls_.context->thread_name(calls.key.tid)));
+    WireAppender(track).varint_field(1, track_number).bytes_field(4, thread);
     packet(kTrack, track, nullptr);
     for (const ThreadSlice& slice : balanced_slices(*calls.slices, calls_.summary.last_tsc)) {
       event(track_number, slice.tsc, slice.function == nullptr ? kEnd : kBegin,
@@ -81,15 +83,19 @@ class PerfettoWriter {
 
   void event(uint64_t track, uint64_t tsc, EventType type, std::string_view name) {
     event_.clear();
-    ProtoWriter(event_).number(9, type).number(11, track);
-    if (type == kBegin) ProtoWriter(event_).bytes(22, "call").bytes(23, name);
+    WireAppender(event_).varint_field(9, type).varint_field(11, track);
+    if (type == kBegin) WireAppender(event_).bytes_field(22, "call").bytes_field(23, name);
     packet(kTrackEvent, event_, &tsc);
   }
 
   // An instant that says what all answers say.
   void write_facts(uint64_t track) {
     event_.clear();
-    ProtoWriter(event_).number(9, kInstant).number(11, track).bytes(22, "snapshot").bytes(23, "snapshot");
+    WireAppender(event_)
+        .varint_field(9, kInstant)
+        .varint_field(11, track)
+        .bytes_field(22, "snapshot")
+        .bytes_field(23, "snapshot");
     fact("engine", engine_text(calls_.snapshot()));
     fact("instructions", group_digits(calls_.summary.instructions));
     fact("gaps", gaps_text(calls_.summary));
@@ -99,8 +105,8 @@ class PerfettoWriter {
   }
   void fact(std::string_view name, std::string_view value) {
     std::string annotation;
-    ProtoWriter(annotation).bytes(10, name).bytes(6, value);
-    ProtoWriter(event_).bytes(4, annotation);
+    WireAppender(annotation).bytes_field(10, name).bytes_field(6, value);
+    WireAppender(event_).bytes_field(4, annotation);
   }
 
   const std::string& name(const CallFunction* function) {

@@ -3,9 +3,9 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/protobuf_writer.h"
 #include "net/gzip.h"
 #include "snapshot/analyze/answer_head.h"
-#include "snapshot/analyze/proto_writer.h"
 
 namespace fathom::snapshot {
 
@@ -44,17 +44,17 @@ class Profile {
     const uint64_t values[] = {stats.calls, stats.instructions, time_.duration(stats.ticks),
                                time_.duration(stats.pause_ticks)};
     std::string label, sample;
-    ProtoWriter(label).number(1, text("thread")).number(2, text(calls.rows[at].name));
-    ProtoWriter(sample).packed(1, locations).packed(2, values).bytes(3, label);
-    ProtoWriter(out_).bytes(kSample, sample);
+    WireAppender(label).varint_field(1, text("thread")).varint_field(2, text(calls.rows[at].name));
+    WireAppender(sample).packed_field(1, locations).packed_field(2, values).bytes_field(3, label);
+    WireAppender(out_).bytes_field(kSample, sample);
   }
 
   std::string finish(const PprofHead& head) {
-    ProtoWriter writer(out_);
-    for (const std::string& comment : head.comments) writer.number(kComment, text(comment));
-    writer.number(kTimeNanos, static_cast<uint64_t>(head.taken_unix_nano));
-    writer.number(kDefaultSampleType, text("instructions"));
-    for (const std::string& string : order_) writer.bytes(kString, string);
+    WireAppender writer(out_);
+    for (const std::string& comment : head.comments) writer.varint_field(kComment, text(comment));
+    writer.varint_field(kTimeNanos, static_cast<uint64_t>(head.taken_unix_nano));
+    writer.varint_field(kDefaultSampleType, text("instructions"));
+    for (const std::string& string : order_) writer.bytes_field(kString, string);
     return std::move(out_);
   }
 
@@ -67,8 +67,8 @@ class Profile {
 
   void type(const std::string& name, const std::string& unit) {
     std::string type;
-    ProtoWriter(type).number(1, text(name)).number(2, text(unit));
-    ProtoWriter(out_).bytes(kSampleType, type);
+    WireAppender(type).varint_field(1, text(name)).varint_field(2, text(unit));
+    WireAppender(out_).bytes_field(kSampleType, type);
   }
 
   // One for each name: its function's number is the same.
@@ -81,15 +81,15 @@ class Profile {
   void write_function(const CallRow& row, uint64_t id) {
     const SourceLine source = row.is_gap ? SourceLine() : lines_(*row.function);
     std::string function, line, location;
-    ProtoWriter(function).number(1, id).number(2, text(row.name)).number(3, text(row.name));
-    if (source.line != 0) ProtoWriter(function).number(4, text(source.file)).number(5, source.line);
-    ProtoWriter(line).number(1, id).number(2, source.line);
-    ProtoWriter(location).number(1, id);
+    WireAppender(function).varint_field(1, id).varint_field(2, text(row.name)).varint_field(3, text(row.name));
+    if (source.line != 0) WireAppender(function).varint_field(4, text(source.file)).varint_field(5, source.line);
+    WireAppender(line).varint_field(1, id).varint_field(2, source.line);
+    WireAppender(location).varint_field(1, id);
     if (!row.is_gap) {
-      ProtoWriter(location).number(3, row.function->entry != 0 ? row.function->entry : row.function->begin);
+      WireAppender(location).varint_field(3, row.function->entry != 0 ? row.function->entry : row.function->begin);
     }
-    ProtoWriter(location).bytes(4, line);
-    ProtoWriter(out_).bytes(kFunction, function).bytes(kLocation, location);
+    WireAppender(location).bytes_field(4, line);
+    WireAppender(out_).bytes_field(kFunction, function).bytes_field(kLocation, location);
   }
 
   const TraceTime& time_;

@@ -1,11 +1,11 @@
-#include "collector/otlp/wire.h"
+#include "base/protobuf_wire.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-namespace fathom::collector {
+namespace fathom {
 namespace {
 
 using namespace std::string_view_literals;
@@ -83,4 +83,4 @@ TEST(Wire, LimitsHowDeepGroupsNest) {
 }
 
 }  // namespace
-}  // namespace fathom::collector
+}  // namespace fathom

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <string_view>
 
-namespace fathom::collector {
+namespace fathom {
 
 // A field's number and wire type as they stand in its tag; what a switch over fields compares.
 constexpr uint32_t varint_field(uint32_t number) {
@@ -106,4 +106,4 @@ class WireReader {
   bool failed_ = false;
 };
 
-}  // namespace fathom::collector
+}  // namespace fathom

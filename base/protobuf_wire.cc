@@ -1,8 +1,8 @@
-#include "collector/otlp/wire.h"
+#include "base/protobuf_wire.h"
 
 #include <array>
 
-namespace fathom::collector {
+namespace fathom {
 
 namespace {
 
@@ -63,4 +63,4 @@ bool WireReader::skip_group(uint32_t number) {
   return true;
 }
 
-}  // namespace fathom::collector
+}  // namespace fathom
