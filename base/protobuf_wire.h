@@ -1,7 +1,8 @@
 // WireReader: the fields of one protobuf message, one after the other, without objects.
 //
-// Purpose: OTLP is read straight from its bytes, so that a request costs no memory beyond itself. Accepts whatever
-// protobuf accepts: unknown fields, groups (skipped), over-long varints, any order. Ownership: views point into the
+// Purpose: OTLP, and what is large in the agents' stream, is read straight from its bytes, so that a message costs no
+// memory beyond itself. Accepts whatever protobuf accepts: unknown fields, groups (skipped), over-long varints, any
+// order. Ownership: views point into the
 // message. Thread safety: plain values. Errors: after malformed bytes failed() is true and next() returns false.
 // The source of the idea: protobuf's encoding guide, https://protobuf.dev/programming-guides/encoding/.
 #pragma once

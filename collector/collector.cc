@@ -9,8 +9,8 @@
 #include "collector/ingest.h"
 #include "collector/otlp_grpc.h"
 #include "collector/otlp_http.h"
+#include "ingest/limits.h"
 #include "net/http_server.h"
-#include "proto/ingest_limits.h"
 
 namespace fathom::collector {
 

@@ -1,4 +1,5 @@
 // The JSON of captures: headers, lists, and the summary of one; docs/api.md describes them.
+#include "base/capture_trigger.h"
 #include "query/captures.h"
 #include "query/instant_json.h"
 

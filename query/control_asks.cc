@@ -9,6 +9,7 @@
 
 #include "base/name_pattern.h"
 #include "base/time.h"
+#include "ingest/limits.h"
 #include "query/params.h"
 
 namespace fathom::query {
@@ -17,8 +18,6 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr size_t kMostTextBytes = 256;
-constexpr size_t kMostPatterns = 64;
 constexpr uint32_t kMostPid = 1U << 30;  // beyond what Linux has
 
 // Reads members by name and keeps the first fault, as Params does for parameters.
@@ -37,7 +36,7 @@ class Members {
   std::string text(std::string_view key) {
     const json::value* value = find(key);
     if (value == nullptr) return "";
-    if (const json::string* text = value->if_string(); text != nullptr && text->size() <= kMostTextBytes) {
+    if (const json::string* text = value->if_string(); text != nullptr && text->size() <= ingest::kMostTextBytes) {
       return {text->data(), text->size()};
     }
     blame("'" + std::string(key) + "' must be a string of at most 256 bytes");
@@ -106,22 +105,22 @@ TraceId trace_of(Members& members) {
 }
 
 std::optional<Error> fault_of_patterns(const std::vector<std::string>& patterns) {
-  if (patterns.size() > kMostPatterns) return invalid("there may be 64 patterns at most");
+  if (patterns.size() > ingest::kMostPatterns) return invalid("there may be 64 patterns at most");
   if (std::all_of(patterns.begin(), patterns.end(), is_name_pattern)) return std::nullopt;
   return invalid(
       "a pattern is a tracepoint's name, in which '*' stands for anything and '?' for any one byte, without blanks and "
       "commas and of less than 256 bytes");
 }
 
-TracepointAction action_of(Members& members) {
+ingest::TracepointAction action_of(Members& members) {
   std::string action = members.text("action");
-  if (action == "disable") return TracepointAction::kDisable;
+  if (action == "disable") return ingest::TracepointAction::kDisable;
   if (action != "enable") members.blame("'action' must be enable or disable");
-  return TracepointAction::kEnable;
+  return ingest::TracepointAction::kEnable;
 }
 
-std::optional<Error> fault_of_selection(const CaptureAsk& ask) {
-  int given = int{!ask.trace_id.is_zero()} + int{ask.pid != 0} + int{!ask.service.empty()};
+std::optional<Error> fault_of_selection(const ingest::CaptureRequest& request) {
+  int given = int{!request.trace_id.is_zero()} + int{request.pid != 0} + int{!request.service.empty()};
   if (given == 1) return std::nullopt;
   return invalid("say whose events: one of 'trace_id', 'pid' and 'service'");
 }
@@ -131,43 +130,44 @@ std::optional<Error> fault_of_selection(const CaptureAsk& ask) {
 Result<CaptureAsk> parse_capture_ask(std::string_view text) {
   Members members(text);
   CaptureAsk ask;
-  ask.trace_id = trace_of(members);
-  ask.pid = static_cast<uint32_t>(members.number("pid", kMostPid));
-  ask.service = members.text("service");
+  ask.request.trace_id = trace_of(members);
+  ask.request.pid = static_cast<uint32_t>(members.number("pid", kMostPid));
+  ask.request.service = members.text("service");
   ask.node = members.text("node");
-  ask.duration_nano = members.number("duration_nano", kMostCaptureNano);
+  ask.request.duration_nano = members.number("duration_nano", kMostCaptureNano);
   ask.ahead = members.flag("ahead");
-  ask.reason = members.text("reason");
+  ask.request.reason = members.text("reason");
   if (auto fault = members.finish()) return *std::move(fault);
-  if (auto fault = fault_of_selection(ask)) return *std::move(fault);
-  if (ask.duration_nano == 0 && (ask.trace_id.is_zero() || ask.ahead)) ask.duration_nano = kDefaultCaptureNano;
+  if (auto fault = fault_of_selection(ask.request)) return *std::move(fault);
+  if (ask.request.duration_nano == 0 && (ask.request.trace_id.is_zero() || ask.ahead))
+    ask.request.duration_nano = kDefaultCaptureNano;
   return ask;
 }
 
 Result<TracepointAsk> parse_tracepoint_ask(std::string_view text) {
   Members members(text);
   TracepointAsk ask;
-  ask.action = action_of(members);
-  ask.patterns = members.texts("patterns");
-  ask.pid = static_cast<uint32_t>(members.number("pid", kMostPid));
-  ask.service = members.text("service");
+  ask.request.action = action_of(members);
+  ask.request.patterns = members.texts("patterns");
+  ask.request.pid = static_cast<uint32_t>(members.number("pid", kMostPid));
+  ask.request.service = members.text("service");
   ask.node = members.text("node");
-  if (ask.patterns.empty()) members.blame("'patterns' must name tracepoints; [\"*\"] are all");
+  if (ask.request.patterns.empty()) members.blame("'patterns' must name tracepoints; [\"*\"] are all");
   if (auto fault = members.finish()) return *std::move(fault);
-  if (auto fault = fault_of_patterns(ask.patterns)) return *std::move(fault);
+  if (auto fault = fault_of_patterns(ask.request.patterns)) return *std::move(fault);
   return ask;
 }
 
 Result<TracepointAsk> tracepoint_list_ask(const net::HttpRequest& request) {
   Params params(request, now_unix_nano());
   TracepointAsk ask;
-  ask.patterns = params.texts("pattern");
-  ask.pid = static_cast<uint32_t>(params.number("pid", 1, kMostPid, 0));
-  ask.service = params.text("service").value_or("");
+  ask.request.patterns = params.texts("pattern");
+  ask.request.pid = static_cast<uint32_t>(params.number("pid", 1, kMostPid, 0));
+  ask.request.service = params.text("service").value_or("");
   ask.node = params.text("node").value_or("");
   params.duration_nano("timeout");  // as all addresses take it; nodes have five seconds in any case
   if (Result<> read = params.finish(); !read) return read.error();
-  if (auto fault = fault_of_patterns(ask.patterns)) return *std::move(fault);
+  if (auto fault = fault_of_patterns(ask.request.patterns)) return *std::move(fault);
   return ask;
 }
 

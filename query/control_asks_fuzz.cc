@@ -24,17 +24,19 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   auto capture = parse_capture_ask(body);
   require_message(capture);
   if (capture.ok()) {
-    require(int{!capture->trace_id.is_zero()} + int{capture->pid != 0} + int{!capture->service.empty()} == 1);
-    require(capture->duration_nano <= kMostCaptureNano && capture->reason.size() <= 256);
+    require(int{!capture->request.trace_id.is_zero()} + int{capture->request.pid != 0} +
+                int{!capture->request.service.empty()} ==
+            1);
+    require(capture->request.duration_nano <= kMostCaptureNano && capture->request.reason.size() <= 256);
   }
   auto tracepoints = parse_tracepoint_ask(body);
   require_message(tracepoints);
   if (tracepoints.ok()) {
-    require(!tracepoints->patterns.empty() && tracepoints->patterns.size() <= 64);
-    for (const std::string& pattern : tracepoints->patterns) {
+    require(!tracepoints->request.patterns.empty() && tracepoints->request.patterns.size() <= 64);
+    for (const std::string& pattern : tracepoints->request.patterns) {
       require(!pattern.empty() && pattern.size() < 256 && pattern[0] != '-' && pattern.find(',') == std::string::npos);
     }
-    require(tracepoints->action != TracepointAction::kList);
+    require(tracepoints->request.action != fathom::ingest::TracepointAction::kList);
   }
   return 0;
 }

@@ -19,14 +19,14 @@ std::string fault_of_tracepoints(const std::string& body) {
 TEST(CaptureAsk, ByTraceProcessOrService) {
   Result<CaptureAsk> ask = parse_capture_ask(R"({"trace_id":")" + std::string(kTrace) + R"("})");
   ASSERT_TRUE(ask.ok());
-  EXPECT_EQ(ask->trace_id.hex(), kTrace);
-  EXPECT_EQ(ask->duration_nano, 0u) << "what its spans last";
+  EXPECT_EQ(ask->request.trace_id.hex(), kTrace);
+  EXPECT_EQ(ask->request.duration_nano, 0u) << "what its spans last";
   ask = parse_capture_ask(R"({"pid":7,"node":"db-1","reason":"why not"})");
   ASSERT_TRUE(ask.ok());
-  EXPECT_EQ(*ask, (CaptureAsk{.pid = 7, .node = "db-1", .duration_nano = 5'000'000'000, .reason = "why not"}));
+  EXPECT_EQ(*ask, (CaptureAsk{{.pid = 7, .duration_nano = 5'000'000'000, .reason = "why not"}, "db-1"}));
   ask = parse_capture_ask(R"({"service":"shop","duration_nano":60000000000,"ahead":true})");
   ASSERT_TRUE(ask.ok());
-  EXPECT_EQ(*ask, (CaptureAsk{.service = "shop", .duration_nano = 60'000'000'000, .ahead = true}));
+  EXPECT_EQ(*ask, (CaptureAsk{{.service = "shop", .duration_nano = 60'000'000'000}, "", true}));
 }
 
 TEST(CaptureAsk, FaultsNameTheMember) {
@@ -55,7 +55,8 @@ TEST(CaptureAsk, FaultsNameTheMember) {
 TEST(TracepointAsk, SwitchesByPatterns) {
   Result<TracepointAsk> ask = parse_tracepoint_ask(R"({"action":"disable","patterns":["a.*","b"],"service":"shop"})");
   ASSERT_TRUE(ask.ok());
-  TracepointAsk expected{TracepointAction::kDisable, {"a.*", "b"}, 0, "shop", ""};
+  TracepointAsk expected{{.action = ingest::TracepointAction::kDisable, .patterns = {"a.*", "b"}, .service = "shop"},
+                         ""};
   EXPECT_EQ(*ask, expected);
   for (auto [body, names] : std::initializer_list<std::pair<const char*, const char*>>{
            {R"({"patterns":["x"]})", "action"},
@@ -81,7 +82,7 @@ TEST(TracepointAsk, ListsByParameters) {
   request.query = {{"pattern", "a.*"}, {"pattern", "b"}, {"pid", "7"}, {"node", "db-1"}, {"service", "shop"}};
   Result<TracepointAsk> ask = tracepoint_list_ask(request);
   ASSERT_TRUE(ask.ok());
-  TracepointAsk expected{TracepointAction::kList, {"a.*", "b"}, 7, "shop", "db-1"};
+  TracepointAsk expected{{.patterns = {"a.*", "b"}, .pid = 7, .service = "shop"}, "db-1"};
   EXPECT_EQ(*ask, expected);
   for (auto [key, value] : {std::pair("pid", "x"), std::pair("pattern", "a,b"), std::pair("patterns", "x")}) {
     request.query = {{key, value}};

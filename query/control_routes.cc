@@ -23,11 +23,11 @@ constexpr std::string_view kTracepoints = "/api/v1/tracepoints";
 constexpr std::string_view kRules = "/api/v1/tracepoints/rules";
 
 // An answer, or a fault, to whoever asked; and counted.
-template <typename Replies>
-Control::Done<Replies> responder(std::string_view name, HttpRespond respond) {
-  return [name, respond = std::move(respond), since = now_monotonic_nano()](const Result<Replies>& replies) {
-    count_finished(name, replies ? "ok" : error_code_name(replies.error().code), now_monotonic_nano() - since);
-    respond(replies ? HttpResponse{.body = to_json(*replies)} : fault_response(replies.error()));
+template <typename Answer>
+Control::Done<Answer> responder(std::string_view name, HttpRespond respond) {
+  return [name, respond = std::move(respond), since = now_monotonic_nano()](const Result<Answer>& answer) {
+    count_finished(name, answer ? "ok" : error_code_name(answer.error().code), now_monotonic_nano() - since);
+    respond(answer ? HttpResponse{.body = to_json(*answer)} : fault_response(answer.error()));
   };
 }
 
@@ -78,7 +78,7 @@ void ControlRoutes::tracepoints(const HttpRequest& request, HttpRespond respond)
 void ControlRoutes::tracepoint_rules(const HttpRequest& request, HttpRespond respond) const {
   Result<> ask = tracepoint_rules_ask(request);
   if (!ask) return refuse_ask(ask.error(), respond);
-  control_->tracepoint_rules(responder<TracepointRuleRows>("tracepoint_rules", std::move(respond)));
+  control_->tracepoint_rules(responder<TracepointRules>("tracepoint_rules", std::move(respond)));
 }
 
 }  // namespace fathom::query

@@ -15,6 +15,13 @@
 namespace fathom::query {
 namespace {
 
+ingest::NodeId node_id(uint8_t number) {
+  ingest::NodeId id;
+  id.bytes.fill(0xff);
+  id.bytes[0] = number;
+  return id;
+}
+
 // Keeps what it is asked; answers at once, or when a test says so.
 class ScriptedControl : public Control {
  public:
@@ -29,7 +36,7 @@ class ScriptedControl : public Control {
     asked_tracepoints_.push_back(std::move(ask));
     done(replies);
   }
-  void tracepoint_rules(Done<TracepointRuleRows> done) override { done(rules); }
+  void tracepoint_rules(Done<TracepointRules> done) override { done(rules); }
   std::vector<CaptureAsk> asked_captures() {
     std::lock_guard lock(mutex_);
     return asked_captures_;
@@ -47,7 +54,7 @@ class ScriptedControl : public Control {
   bool hold = false;
   Result<CaptureReplies> captures = CaptureReplies{};
   Result<TracepointReplies> replies = TracepointReplies{};
-  Result<TracepointRuleRows> rules = TracepointRuleRows{};
+  Result<TracepointRules> rules = TracepointRules{};
 
  private:
   std::mutex mutex_;
@@ -94,18 +101,21 @@ constexpr const char* kByService = R"({"service":"shop"})";
 TEST_F(ControlRoutesTest, ACaptureIsAskedForAndEveryNodesAnswerIsShown) {
   start();
   uint64_t before = requests("capture_request", "ok");
-  control_->captures = CaptureReplies{7,
-                                      {{"00ff", "db-1", {"aa", "bb"}, "", ""},
-                                       {"01ff", "db\"2", {}, "no such service here", ""},
-                                       {"02ff", "db-3", {}, "", "the node did not answer in time"}}};
+  control_->captures =
+      CaptureReplies{7,
+                     {{node_id(0), "db-1", ingest::CaptureAnswer{7, {node_id(0xa), node_id(0xb)}, ""}, ""},
+                      {node_id(1), "db\"2", ingest::CaptureAnswer{7, {}, "no such service here"}, ""},
+                      {node_id(2), "db-3", std::nullopt, "the node did not answer in time"}}};
   net::HttpReply reply = post("/api/v1/captures", kByService);
   EXPECT_EQ(reply.status, 200);
+  const std::string a = node_id(0xa).hex(), b = node_id(0xb).hex();
   EXPECT_EQ(reply.body,
-            R"({"request_id":7,"nodes":[{"node_id":"00ff","host_name":"db-1","captures":["aa","bb"],"skipped":"",)"
-            R"("failure":""},{"node_id":"01ff","host_name":"db\"2","captures":[],"skipped":"no such service here",)"
-            R"("failure":""},{"node_id":"02ff","host_name":"db-3","captures":[],"skipped":"",)"
-            R"("failure":"the node did not answer in time"}]})");
-  CaptureAsk expected{.service = "shop", .duration_nano = 5'000'000'000};
+            R"({"request_id":7,"nodes":[{"node_id":")" + node_id(0).hex() + R"(","host_name":"db-1","captures":[")" +
+                a + R"(",")" + b + R"("],"skipped":"","failure":""},{"node_id":")" + node_id(1).hex() +
+                R"(","host_name":"db\"2","captures":[],"skipped":"no such service here","failure":""},{"node_id":")" +
+                node_id(2).hex() +
+                R"(","host_name":"db-3","captures":[],"skipped":"","failure":"the node did not answer in time"}]})");
+  CaptureAsk expected{{.service = "shop", .duration_nano = 5'000'000'000}, ""};
   EXPECT_EQ(control_->asked_captures(), std::vector{expected});
   EXPECT_EQ(requests("capture_request", "ok"), before + 1);
 }
@@ -122,28 +132,30 @@ TEST_F(ControlRoutesTest, WhoeverWaitsForNodesHoldsNobodyUp) {
 
 TEST_F(ControlRoutesTest, TracepointsAreListedAndSwitched) {
   start();
-  control_->replies =
-      TracepointReplies{3, {{"00ff", "db-1", {{7, "shop", {{"cache.miss", "a.cc", 3, true}}, true}}, false, ""}}};
+  ingest::TracepointAnswer answer{3, {{7, "shop", {{"cache.miss", "a.cc", 3, true}}, true}}};
+  control_->replies = TracepointReplies{3, {{node_id(0), "db-1", std::move(answer), ""}}};
   std::string expected =
-      R"({"request_id":3,"nodes":[{"node_id":"00ff","host_name":"db-1","failure":"","truncated":false,"programs":[)"
+      R"({"request_id":3,"nodes":[{"node_id":")" + node_id(0).hex() +
+      R"(","host_name":"db-1","failure":"","truncated":false,"programs":[)"
       R"({"pid":7,"service":"shop","truncated":true,"tracepoints":[{"name":"cache.miss","file":"a.cc","line":3,)"
       R"("on":true}]}]}]})";
   EXPECT_EQ(get("/api/v1/tracepoints?pattern=cache.*").body, expected);
   EXPECT_EQ(post("/api/v1/tracepoints", R"({"action":"enable","patterns":["cache.*"]})").body, expected);
   auto asked = control_->asked_tracepoints();
   ASSERT_EQ(asked.size(), 2u);
-  EXPECT_EQ(asked[0].action, TracepointAction::kList);
-  EXPECT_EQ(asked[1].action, TracepointAction::kEnable);
-  EXPECT_EQ(asked[1].patterns, asked[0].patterns);
+  EXPECT_EQ(asked[0].request.action, ingest::TracepointAction::kList);
+  EXPECT_EQ(asked[1].request.action, ingest::TracepointAction::kEnable);
+  EXPECT_EQ(asked[1].request.patterns, asked[0].request.patterns);
 }
 
 TEST_F(ControlRoutesTest, RulesAreListed) {
   start();
   uint64_t before = requests("tracepoint_rules", "ok");
-  control_->rules = TracepointRuleRows{{{true, "cache.*", "shop", ""}, {false, "*", "", "00ff"}}};
+  control_->rules = TracepointRules{{true, "cache.*", "shop", std::nullopt}, {false, "*", "", node_id(0)}};
   EXPECT_EQ(get("/api/v1/tracepoints/rules").body,
             R"({"rules":[{"action":"enable","pattern":"cache.*","service":"shop","node_id":""},)"
-            R"({"action":"disable","pattern":"*","service":"","node_id":"00ff"}]})");
+            R"({"action":"disable","pattern":"*","service":"","node_id":")" +
+                node_id(0).hex() + "\"}]}");
   EXPECT_EQ(requests("tracepoint_rules", "ok"), before + 1);
   EXPECT_EQ(get("/api/v1/tracepoints/rules?service=shop").status, 400);
   EXPECT_EQ(post("/api/v1/tracepoints/rules", "{}").status, 405);

@@ -22,7 +22,7 @@ struct NodeRow {
   bool connected = false;
   uint64_t first_seen_unix_nano = 0;
   uint64_t last_seen_unix_nano = 0;
-  std::optional<store::ClockOffset> clock;
+  std::optional<ClockOffset> clock;
   uint64_t clock_measured_unix_nano = 0;  // by the node's own clock
   uint64_t programs = 0;
   uint64_t acknowledged_spans = 0;

@@ -98,7 +98,7 @@ TEST_F(QueryServerTest, NodesAreThoseOfTheSource) {
   NodeRow full{.node_id = "aa", .host_name = "db-1", .agent_version = "0.1.0", .connected = true};
   full.first_seen_unix_nano = 1'795'221'000'000'000'001;
   full.last_seen_unix_nano = 1'795'221'000'000'000'002;
-  full.clock = store::ClockOffset{-7'200'000'000'000, 12'000};
+  full.clock = ClockOffset{-7'200'000'000'000, 12'000};
   full.clock_measured_unix_nano = 3;
   full.programs = 4;
   full.acknowledged_spans = 5;

@@ -47,8 +47,8 @@ uint64_t awaited_since(const Spans& spans, const StoredSpan& stored) {
 // none.
 store::TimeRange stepped_part(const Spans& spans, const StoredSpan& stored, const SteppedWindow& window) {
   const uint64_t end = store::end_of(stored.span.start_unix_nano, stored.span.duration_nano());
-  return {std::max(awaited_since(spans, stored), store::corrected_unix_nano(window.begin_unix_nano, stored.clock)),
-          store::corrected_unix_nano(std::min(end, window.end_unix_nano), stored.clock)};
+  return {std::max(awaited_since(spans, stored), corrected_unix_nano(window.begin_unix_nano, stored.clock)),
+          corrected_unix_nano(std::min(end, window.end_unix_nano), stored.clock)};
 }
 
 // Of every container: its id says nothing.

@@ -37,7 +37,7 @@ class SteppedTest : public ::testing::Test {
                                                {"process.pid", store::ValueView::of_int(said.pid)}};
     if (said.host != nullptr) resource.push_back({"host.name", store::ValueView::of_string(said.host)});
     for (const auto& [key, value] : said.more) resource.push_back({key, store::ValueView::of_string(value)});
-    store::BatchBuilder builder({}, store::ClockOffset{said.clock_nano, 5});
+    store::BatchBuilder builder({}, ClockOffset{said.clock_nano, 5});
     builder.set_resource({resource, "", 0});
     builder.add({.trace_id = sample_trace_id(n),
                  .span_id = id,

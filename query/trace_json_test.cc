@@ -37,7 +37,7 @@ TEST(TraceJson, LeavesNothingOut) {
                        .dropped_attributes_count = 5,
                        .dropped_events_count = 6,
                        .dropped_links_count = 7};
-  store::BatchBuilder builder({}, store::ClockOffset{-300, 20});
+  store::BatchBuilder builder({}, ClockOffset{-300, 20});
   builder.set_resource({resource, "res schema", 8});
   builder.set_scope({"scope", "2", attributes, "scope schema", 9});
   builder.add(span);

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/clock_offset.h"
 #include "base/ids.h"
 
 namespace fathom::store {
@@ -69,23 +70,8 @@ struct LinkView {
   uint32_t flags = 0;
 };
 
-// The sender's clock against ours: corrected time = sent time + offset, give or take the error.
-struct ClockOffset {
-  int64_t offset_nano = 0;
-  uint64_t error_nano = 0;
-  bool operator==(const ClockOffset&) const = default;
-};
-
-// Stays within what 64 bits hold: a sum beyond either end is that end.
-inline uint64_t corrected_unix_nano(uint64_t sent_unix_nano, const std::optional<ClockOffset>& clock) {
-  if (!clock) return sent_unix_nano;
-  uint64_t shift = static_cast<uint64_t>(clock->offset_nano);
-  if (clock->offset_nano >= 0) return sent_unix_nano > UINT64_MAX - shift ? UINT64_MAX : sent_unix_nano + shift;
-  shift = ~shift + 1;
-  return sent_unix_nano < shift ? 0 : sent_unix_nano - shift;
-}
-
-// The end of something that begins at `start` and lasts `duration`, saturated likewise.
+// The end of something that begins at `start` and lasts `duration`; a sum beyond what 64 bits hold is the greatest
+// number.
 inline uint64_t end_of(uint64_t start_unix_nano, uint64_t duration_nano) {
   return duration_nano > UINT64_MAX - start_unix_nano ? UINT64_MAX : start_unix_nano + duration_nano;
 }

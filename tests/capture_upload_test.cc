@@ -12,6 +12,7 @@
 #include "base/testing/temp_directory.h"
 #include "base/time.h"
 #include "collector/collector.h"
+#include "ingest/collector_messages.h"
 #include "node-agent/uplink/uplink.h"
 #include "otlp/trace_service.pb.h"
 #include "store/model/memory_captures.h"
@@ -35,12 +36,12 @@ using testing::kTestTimeout;
 // Answers what it is asked, and keeps what it is told.
 class RecordingHandler : public agent::ControlHandler {
  public:
-  void thresholds(std::vector<agent::OperationThreshold> operations, bool replaces) override {
-    if (replaces) operations_.clear();
-    for (auto& operation : operations) operations_.push_back(std::move(operation));
+  void thresholds(ingest::Thresholds said) override {
+    if (said.replaces) operations_.clear();
+    for (auto& operation : said.operations) operations_.push_back(std::move(operation));
   }
   void capture(agent::CaptureRequest request, std::function<void(agent::CaptureAnswer)> answer) override {
-    answer({.request_id = request.request_id, .capture_ids = {{7}}, .skipped = request.reason});
+    answer({.request_id = request.request_id, .capture_ids = {{{7}}}, .skipped = request.reason});
   }
   void tracepoints(agent::TracepointRequest request, std::function<void(agent::TracepointAnswer)> answer) override {
     answer({.request_id = request.request_id, .programs = {{3, "checkout", {{"cache.miss", "a.cc", 1, true}}}}});
@@ -58,7 +59,7 @@ class RecordingAnswers : public collector::NodeAnswers {
   explicit RecordingAnswers(collector::NodePort& port) : port_(port) {}
   void node_connected(const collector::NodeId& node) override {
     add("connected");
-    for (std::string& message : collector::thresholds_messages({{"", "checkout", "GET /", 2, 99}}, true)) {
+    for (std::string& message : ingest::encode_in_parts(ingest::Thresholds{true, {{"", "checkout", "GET /", 2, 99}}})) {
       port_.send(node, std::move(message));
     }
   }
@@ -90,15 +91,14 @@ class RecordingAnswers : public collector::NodeAnswers {
 
 OutgoingCapture make_capture(uint64_t number, size_t size) {
   OutgoingCapture capture;
-  store::CaptureId id = store::testing::test_capture_id(number);
-  capture.id = id.bytes;
-  capture.trace_id.fill(0x17);
-  capture.trigger = CaptureTrigger::kSlow;
-  capture.service = "checkout";
-  capture.pid = 12;
-  capture.operation = "GET /";
-  capture.start_unix_nano = now_unix_nano() - kNanosPerSecond;
-  capture.end_unix_nano = now_unix_nano();
+  capture.begin.id = store::testing::test_capture_id(number);
+  capture.begin.trace_id.bytes.fill(0x17);
+  capture.begin.trigger = CaptureTrigger::kSlow;
+  capture.begin.service = "checkout";
+  capture.begin.pid = 12;
+  capture.begin.operation = "GET /";
+  capture.begin.start_unix_nano = now_unix_nano() - kNanosPerSecond;
+  capture.begin.end_unix_nano = now_unix_nano();
   capture.content = std::make_shared<const std::string>(test_content(number, size));
   return capture;
 }
@@ -143,7 +143,7 @@ class CaptureUpload : public ::testing::Test {
   void start_uplink(const std::string& address) {
     agent::UplinkOptions options;
     options.collector_address = address;
-    options.node_id[0] = 1;
+    options.node_id.bytes[0] = 1;
     options.host_name = "here";
     uplink_ = std::make_unique<Uplink>(loop_, options, nullptr);
     uplink_->set_control(&handler_);
@@ -292,8 +292,8 @@ TEST_F(CaptureUpload, AgentsAreAskedAndAnswer) {
   ASSERT_EQ(nodes.size(), 1u);
   EXPECT_EQ(nodes[0].host_name, "here");
   const collector::NodeId node = nodes[0].node_id;
-  ASSERT_TRUE(streams_->send(node, collector::capture_request_message({.request_id = 5, .pid = 3, .reason = "why"})));
-  ASSERT_TRUE(streams_->send(node, collector::tracepoint_request_message({.request_id = 6, .patterns = {"*"}})));
+  ASSERT_TRUE(streams_->send(node, ingest::encode(ingest::CaptureRequest{.request_id = 5, .pid = 3, .reason = "why"})));
+  ASSERT_TRUE(streams_->send(node, ingest::encode(ingest::TracepointRequest{.request_id = 6, .patterns = {"*"}})));
   ASSERT_TRUE(run_until([&] { return answers_->heard().size() == 3; }));
   EXPECT_EQ(answers_->heard(), (std::vector<std::string>{"connected", "capture 5 why", "tracepoints 6 cache.miss"}));
   give(1, 10);

@@ -29,24 +29,24 @@ class Agent : public agent::ControlHandler {
   Agent(boost::asio::io_context& loop, const std::string& collector_address, uint8_t number) : number_(number) {
     agent::UplinkOptions options;
     options.collector_address = collector_address;
-    options.node_id[0] = number;
+    options.node_id.bytes[0] = number;
     options.host_name = "host-" + std::to_string(number);
     uplink_ = std::make_unique<agent::Uplink>(loop, options, nullptr);
     uplink_->set_control(this);
     EXPECT_TRUE(uplink_->start().ok());
   }
 
-  void thresholds(std::vector<agent::OperationThreshold> operations, bool replaces) override {
-    if (replaces) told.clear();
-    told.insert(told.end(), operations.begin(), operations.end());
+  void thresholds(ingest::Thresholds said) override {
+    if (said.replaces) told.clear();
+    told.insert(told.end(), said.operations.begin(), said.operations.end());
     was_told = true;
   }
   void capture(agent::CaptureRequest request, std::function<void(agent::CaptureAnswer)> answer) override {
     asked.push_back(request);
-    answer({.request_id = request.request_id, .capture_ids = {{number_}}, .skipped = request.service});
+    answer({.request_id = request.request_id, .capture_ids = {{{number_}}}, .skipped = request.service});
   }
   void tracepoints(agent::TracepointRequest request, std::function<void(agent::TracepointAnswer)> answer) override {
-    bool on = request.action == agent::TracepointRequest::Action::kEnable;
+    bool on = request.action == agent::TracepointAction::kEnable;
     answer({.request_id = request.request_id, .programs = {{number_, "shop", {{request.patterns.at(0), "a", 1, on}}}}});
   }
 
@@ -79,11 +79,11 @@ class Agent : public agent::ControlHandler {
   }
   void send_capture(char trace) {
     agent::OutgoingCapture capture;
-    capture.id = {number_, static_cast<uint8_t>(trace)};
-    capture.trace_id.fill(static_cast<uint8_t>(trace));
-    capture.trigger = CaptureTrigger::kError;
-    capture.start_unix_nano = now_unix_nano() - kNanosPerSecond;
-    capture.end_unix_nano = capture.start_unix_nano + kUsualNano;
+    capture.begin.id = {{number_, static_cast<uint8_t>(trace)}};
+    capture.begin.trace_id.bytes.fill(static_cast<uint8_t>(trace));
+    capture.begin.trigger = CaptureTrigger::kError;
+    capture.begin.start_unix_nano = now_unix_nano() - kNanosPerSecond;
+    capture.begin.end_unix_nano = capture.begin.start_unix_nano + kUsualNano;
     capture.content = std::make_shared<const std::string>("content");
     uplink_->send(std::move(capture), [](agent::CaptureFate) {});
   }
@@ -172,12 +172,12 @@ TEST_F(ControlOverStreams, WhatOneCapturesTheOtherIsAskedForOnce) {
   ASSERT_TRUE(run_until([this] { return !second_->asked.empty(); }));
   const agent::CaptureRequest& request = second_->asked[0];
   EXPECT_EQ(request.trigger, CaptureTrigger::kRemote);
-  EXPECT_EQ(request.trace_id[5], 't');
+  EXPECT_EQ(request.trace_id.bytes[5], 't');
   EXPECT_EQ(request.end_unix_nano - request.start_unix_nano, kUsualNano);
   second_->send_capture('t');
   second_->send_capture('u');
   ASSERT_TRUE(run_until([this] { return !first_->asked.empty(); }));
-  EXPECT_EQ(first_->asked[0].trace_id[5], 'u') << "not the trace that it has captured itself";
+  EXPECT_EQ(first_->asked[0].trace_id.bytes[5], 'u') << "not the trace that it has captured itself";
   EXPECT_EQ(second_->asked.size(), 1u);
 }
 
@@ -194,7 +194,7 @@ TEST_F(ControlOverStreams, RequestsComeBackWithEverybodysAnswer) {
     EXPECT_EQ(replies->nodes[i].answer->skipped, "shop");
   }
   std::promise<Result<collector::Replies<collector::TracepointAnswer>>> tracepoints;
-  collector::TracepointRequest enable{.action = collector::TracepointRequest::Action::kEnable, .patterns = {"a.*"}};
+  collector::TracepointRequest enable{.action = collector::TracepointAction::kEnable, .patterns = {"a.*"}};
   enable.node_id = replies->nodes[1].node.node_id;
   router_->tracepoints(enable, [&](auto answer) { tracepoints.set_value(std::move(answer)); });
   auto switched = wait(tracepoints.get_future());

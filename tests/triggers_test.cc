@@ -78,7 +78,7 @@ class TriggersTest : public testing::AgentTest {
   }
   const OutgoingCapture* find(CaptureTrigger trigger) const {
     auto at = std::find_if(captures_.captures.begin(), captures_.captures.end(),
-                           [&](const OutgoingCapture& capture) { return capture.trigger == trigger; });
+                           [&](const OutgoingCapture& capture) { return capture.begin.trigger == trigger; });
     return at == captures_.captures.end() ? nullptr : &*at;
   }
   bool until_capture(CaptureTrigger trigger) {
@@ -105,14 +105,14 @@ TEST_F(TriggersTest, AnOverdueSpanIsCapturedWhileItRuns) {
   Holder holder(options_.listener.path, {"--for", "600000"});
   ASSERT_TRUE(until_capture(CaptureTrigger::kOverdue));
   const OutgoingCapture& capture = *find(CaptureTrigger::kOverdue);
-  EXPECT_EQ(capture.operation, "hold");
-  EXPECT_EQ(capture.pid, static_cast<uint32_t>(holder.pid()));
+  EXPECT_EQ(capture.begin.operation, "hold");
+  EXPECT_EQ(capture.begin.pid, static_cast<uint32_t>(holder.pid()));
   capture::Capture content = captures_.content(0);
   ASSERT_EQ(content.threads.size(), 1u);
   ASSERT_EQ(content.threads[0].open.size(), 1u);
   const capture::OpenSpan& span = content.threads[0].open[0];
   EXPECT_EQ(span.name, "hold");
-  EXPECT_EQ(span.span.trace_id.bytes, capture.trace_id);
+  EXPECT_EQ(span.span.trace_id, capture.begin.trace_id);
   EXPECT_GE(content.end_nano, span.start_nano + 1500 * kMilli);
   std::printf("seen %.3f ms after it was due\n",
               static_cast<double>(content.end_nano - span.start_nano - 1500 * kMilli) / 1e6);
@@ -126,8 +126,8 @@ TEST_F(TriggersTest, WhatAKilledProgramDidLastIsCaptured) {
   holder.kill();
   uint64_t last = holder.last_tick();
   ASSERT_TRUE(until_capture(CaptureTrigger::kCrash));
-  EXPECT_NE(find(CaptureTrigger::kCrash)->trace_id, (std::array<uint8_t, 16>{}));
-  EXPECT_EQ(find(CaptureTrigger::kCrash)->operation, "hold");
+  EXPECT_FALSE(find(CaptureTrigger::kCrash)->begin.trace_id.is_zero());
+  EXPECT_EQ(find(CaptureTrigger::kCrash)->begin.operation, "hold");
   std::vector<uint64_t> numbers = ticks(CaptureTrigger::kCrash);
   ASSERT_FALSE(numbers.empty());
   EXPECT_GE(numbers.back(), last);

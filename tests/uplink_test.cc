@@ -70,7 +70,7 @@ class CountingStore : public store::MemoryStore {
     for (const auto& [identity, times] : stored_) most = std::max(most, times);
     return most;
   }
-  std::vector<std::optional<store::ClockOffset>> clocks() {
+  std::vector<std::optional<ClockOffset>> clocks() {
     std::lock_guard lock(mutex_);
     return clocks_;
   }
@@ -80,7 +80,7 @@ class CountingStore : public store::MemoryStore {
   std::mt19937 random_{1};
   uint32_t refuse_one_in_ = 0;
   std::map<Hash128, uint64_t> stored_;
-  std::vector<std::optional<store::ClockOffset>> clocks_;
+  std::vector<std::optional<ClockOffset>> clocks_;
 };
 
 OutgoingBatch make_batch(uint64_t number, size_t padding) {
@@ -132,7 +132,7 @@ class UplinkTest : public ::testing::Test {
     uplink_.reset();
     UplinkOptions options;
     options.collector_address = proxy_.address();
-    options.node_id[0] = 1;
+    options.node_id.bytes[0] = 1;
     options.host_name = "here";
     options.agent_version = "0.1.0";
     options.spool_directory = directory_ + "/spool";

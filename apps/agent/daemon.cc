@@ -57,7 +57,7 @@ agent::UplinkOptions Daemon::uplink_options() const {
   return {.collector_address = options_.collector,
           .collector_tls = options_.collector_tls,
           .collector_security = options_.collector_security,
-          .node_id = state_->node_id(),
+          .node_id = {state_->node_id()},
           .host_name = options_.node_name.empty() ? host_name() : options_.node_name,
           .agent_version = FATHOM_VERSION,
           .spool_directory = state_->spool(),

@@ -12,102 +12,46 @@ namespace fathom {
 namespace {
 
 constexpr size_t kLeastDigits = 4;
-constexpr size_t kMostTracepoints = 100'000;
 
-using collector::CaptureAnswer;
 using collector::NodeReply;
-using collector::TracepointAnswer;
 
 bool is_named(const collector::ConnectedNode& node, std::string_view text) {
   return node.host_name == text || (text.size() >= kLeastDigits && node.node_id.hex().starts_with(text));
 }
 
-collector::CaptureRequest request_of(const query::CaptureAsk& ask, std::optional<collector::NodeId> node) {
-  collector::CaptureRequest request;
-  request.trace_id = ask.trace_id;
-  request.pid = ask.pid;
-  request.service = ask.service;
+collector::CaptureRequest request_of(query::CaptureAsk ask, std::optional<collector::NodeId> node) {
+  collector::CaptureRequest request = std::move(ask.request);
   request.node_id = node;
-  request.reason = ask.reason;
-  request.duration_nano = ask.duration_nano;
-  uint64_t now = now_unix_nano();
+  const uint64_t now = now_unix_nano();
   if (ask.ahead) {
     request.start_unix_nano = now;
-    request.end_unix_nano = now + ask.duration_nano;
-  } else if (!ask.trace_id.is_zero() && ask.duration_nano > 0) {  // else agents take what its spans last
-    request.start_unix_nano = now - ask.duration_nano;
+    request.end_unix_nano = now + request.duration_nano;
+  } else if (!request.trace_id.is_zero() && request.duration_nano > 0) {  // else agents take what its spans last
+    request.start_unix_nano = now - request.duration_nano;
     request.end_unix_nano = now;
   }
   return request;
 }
 
-collector::TracepointRequest request_of(const query::TracepointAsk& ask, std::optional<collector::NodeId> node) {
-  using Action = collector::TracepointRequest::Action;
-  collector::TracepointRequest request;
-  request.action = ask.action == query::TracepointAction::kEnable    ? Action::kEnable
-                   : ask.action == query::TracepointAction::kDisable ? Action::kDisable
-                                                                     : Action::kList;
-  request.patterns = ask.patterns;
-  request.pid = ask.pid;
-  request.service = ask.service;
-  request.node_id = node;
-  return request;
+collector::TracepointRequest request_of(query::TracepointAsk ask, std::optional<collector::NodeId> node) {
+  ask.request.node_id = node;
+  return std::move(ask.request);
 }
 
-query::NodeCaptures captures_of(const NodeReply<CaptureAnswer>& reply) {
-  query::NodeCaptures node{reply.node.node_id.hex(), reply.node.host_name, {}, "", reply.failure};
-  if (!reply.answer) return node;
-  for (const store::CaptureId& id : reply.answer->capture_ids) node.captures.push_back(id.hex());
-  node.skipped = reply.answer->skipped;
-  return node;
-}
-
-query::CaptureReplies replies_of(const collector::Replies<CaptureAnswer>& replies) {
-  query::CaptureReplies out{replies.request_id, {}};
-  for (const auto& reply : replies.nodes) out.nodes.push_back(captures_of(reply));
+template <typename Answer>
+query::Replies<Answer> replies_of(collector::Replies<Answer> replies) {
+  query::Replies<Answer> out{replies.request_id, {}};
+  for (NodeReply<Answer>& reply : replies.nodes) {
+    out.nodes.push_back({reply.node.node_id, reply.node.host_name, std::move(reply.answer), std::move(reply.failure)});
+  }
   return out;
 }
 
-query::ProgramRow program_of(const collector::ProgramTracepoints& program, size_t& room) {
-  query::ProgramRow row{program.pid, program.service, {}, program.truncated};
-  for (const collector::TracepointState& state : program.tracepoints) {
-    if (room == 0) break;
-    --room;
-    row.tracepoints.push_back({state.name, state.file, state.line, state.on});
-  }
-  row.truncated |= row.tracepoints.size() < program.tracepoints.size();
-  return row;
-}
-
-query::NodeTracepoints tracepoints_of(const NodeReply<TracepointAnswer>& reply, size_t& room) {
-  query::NodeTracepoints node{reply.node.node_id.hex(), reply.node.host_name, {}, false, reply.failure};
-  if (!reply.answer) return node;
-  node.failure = reply.answer->failure;
-  node.truncated = reply.answer->truncated;
-  for (const auto& program : reply.answer->programs) node.programs.push_back(program_of(program, room));
-  return node;
-}
-
-query::TracepointReplies replies_of(const collector::Replies<TracepointAnswer>& replies) {
-  query::TracepointReplies out{replies.request_id, {}};
-  size_t room = kMostTracepoints;
-  for (const auto& reply : replies.nodes) out.nodes.push_back(tracepoints_of(reply, room));
-  return out;
-}
-
-query::TracepointRuleRows rows_of(const std::vector<collector::TracepointRule>& rules) {
-  query::TracepointRuleRows rows;
-  for (const collector::TracepointRule& rule : rules) {
-    rows.rules.push_back({rule.enables, rule.pattern, rule.service, rule.node_id ? rule.node_id->hex() : ""});
-  }
-  return rows;
-}
-
-template <typename Answer, typename Done>
-collector::RepliesDone<Answer> translated(Done done) {
-  return [done = std::move(done)](const Result<collector::Replies<Answer>>& replies) {
+template <typename Answer>
+collector::RepliesDone<Answer> translated(query::Control::Done<query::Replies<Answer>> done) {
+  return [done = std::move(done)](Result<collector::Replies<Answer>> replies) {
     if (!replies) return done(replies.error());
-    done(replies_of(*replies));
+    done(replies_of(*std::move(replies)));
   };
 }
 
@@ -119,19 +63,14 @@ class NodeControl : public query::Control {
   void capture(query::CaptureAsk ask, Done<query::CaptureReplies> done) override {
     Result<std::optional<collector::NodeId>> node = named_node(ask.node);
     if (!node) return done(node.error());
-    router_->capture(request_of(ask, *node), translated<CaptureAnswer>(std::move(done)));
+    router_->capture(request_of(std::move(ask), *node), translated(std::move(done)));
   }
   void tracepoints(query::TracepointAsk ask, Done<query::TracepointReplies> done) override {
     Result<std::optional<collector::NodeId>> node = named_node(ask.node);
     if (!node) return done(node.error());
-    router_->tracepoints(request_of(ask, *node), translated<TracepointAnswer>(std::move(done)));
+    router_->tracepoints(request_of(std::move(ask), *node), translated(std::move(done)));
   }
-  void tracepoint_rules(Done<query::TracepointRuleRows> done) override {
-    router_->tracepoint_rules([done = std::move(done)](const Result<std::vector<collector::TracepointRule>>& rules) {
-      if (!rules) return done(rules.error());
-      done(rows_of(*rules));
-    });
-  }
+  void tracepoint_rules(Done<query::TracepointRules> done) override { router_->tracepoint_rules(done); }
 
  private:
   Result<std::optional<collector::NodeId>> named_node(const std::string& text) const {

@@ -1,8 +1,8 @@
 // The query face's requests for nodes, in the words of the collector's router, and its answers back: neither part knows
 // the other.
 //
-// Thread safety: any thread. Ownership: shares the router. Bounds: an answer about tracepoints has 100,000 of them at
-// most; what is beyond says that it is truncated.
+// Thread safety: any thread. Ownership: shares the router. Bounds: of answers, those of
+// collector/control/pending_requests.h.
 #pragma once
 
 #include <memory>

@@ -71,12 +71,12 @@ class NodeControlTest : public ::testing::Test {
 };
 
 TEST_F(NodeControlTest, CapturesComeBackInTheQueryFacesWords) {
-  Result<query::CaptureReplies> replies = capture({.service = "shop", .duration_nano = 5, .reason = "why"});
+  Result<query::CaptureReplies> replies = capture({{.service = "shop", .duration_nano = 5, .reason = "why"}, ""});
   ASSERT_TRUE(replies.ok());
   ASSERT_EQ(replies->nodes.size(), 2u);
   EXPECT_EQ(replies->nodes[0].host_name, "host-a");
-  EXPECT_EQ(replies->nodes[0].captures, std::vector{node_id(9, 9).hex()});
-  EXPECT_EQ(replies->nodes[0].skipped, "not all");
+  EXPECT_EQ(replies->nodes[0].answer->capture_ids, std::vector{node_id(9, 9)});
+  EXPECT_EQ(replies->nodes[0].answer->skipped, "not all");
   EXPECT_EQ(replies->nodes[0].failure, "");
   EXPECT_NE(replies->nodes[1].failure, "");
   EXPECT_EQ(asked_.service(), "shop");
@@ -87,7 +87,7 @@ TEST_F(NodeControlTest, CapturesComeBackInTheQueryFacesWords) {
 
 TEST_F(NodeControlTest, AWindowAheadIsGivenInTheServersTime) {
   uint64_t before = now_unix_nano();
-  ASSERT_TRUE(capture({.pid = 7, .node = "host-a", .duration_nano = 5'000'000'000, .ahead = true}).ok());
+  ASSERT_TRUE(capture({{.pid = 7, .duration_nano = 5'000'000'000}, "host-a", true}).ok());
   EXPECT_GE(asked_.start_unix_nano(), before);
   EXPECT_EQ(asked_.end_unix_nano(), asked_.start_unix_nano() + 5'000'000'000);
   EXPECT_EQ(asked_.node_id().size(), 16u);
@@ -95,11 +95,11 @@ TEST_F(NodeControlTest, AWindowAheadIsGivenInTheServersTime) {
 
 TEST_F(NodeControlTest, ATracesWindowIsItsSpansUnlessItIsGiven) {
   query::CaptureAsk ask;
-  ask.trace_id.bytes.fill(7);
+  ask.request.trace_id.bytes.fill(7);
   ASSERT_TRUE(capture(ask).ok());
   EXPECT_EQ(asked_.start_unix_nano(), 0u);
   EXPECT_EQ(asked_.end_unix_nano(), 0u);
-  ask.duration_nano = 5;
+  ask.request.duration_nano = 5;
   ASSERT_TRUE(capture(ask).ok());
   EXPECT_EQ(asked_.end_unix_nano(), asked_.start_unix_nano() + 5);
   EXPECT_LE(asked_.end_unix_nano(), now_unix_nano());
@@ -107,11 +107,11 @@ TEST_F(NodeControlTest, ATracesWindowIsItsSpansUnlessItIsGiven) {
 
 TEST_F(NodeControlTest, AnAnswerAboutTracepointsIsBounded) {
   std::promise<Result<query::TracepointReplies>> promise;
-  control_->tracepoints({.action = query::TracepointAction::kEnable, .patterns = {"*"}},
+  control_->tracepoints({{.action = ingest::TracepointAction::kEnable, .patterns = {"*"}}, ""},
                         [&](auto replies) { promise.set_value(std::move(replies)); });
   Result<query::TracepointReplies> replies = promise.get_future().get();
   ASSERT_TRUE(replies.ok());
-  const auto& programs = replies->nodes.at(0).programs;
+  const auto& programs = replies->nodes.at(0).answer->programs;
   ASSERT_EQ(programs.size(), 2u);
   EXPECT_EQ(programs[0].tracepoints.size(), 60'000u);
   EXPECT_TRUE(programs[0].tracepoints[0].on);
@@ -122,7 +122,7 @@ TEST_F(NodeControlTest, AnAnswerAboutTracepointsIsBounded) {
 
 TEST_F(NodeControlTest, ANodeThatNobodyKnowsIsSaidSoAtOnce) {
   bool told = false;
-  control_->capture({.pid = 7, .node = "db-9"}, [&](const auto& replies) {
+  control_->capture({{.pid = 7}, "db-9"}, [&](const auto& replies) {
     told = true;
     EXPECT_EQ(replies.error().code, ErrorCode::kNotFound);
   });

@@ -9,7 +9,7 @@ namespace fathom::collector {
 
 namespace {
 
-using State = CaptureProgressMessage::State;
+using State = ingest::CaptureProgress::State;
 
 constexpr size_t kTurnBytes = 1 << 20;  // of one upload, before another one has its turn
 constexpr size_t kAroundPart = 256;     // bytes that a part takes besides its content, or somewhat less

@@ -18,7 +18,7 @@
 
 #include "base/byte_budget.h"
 #include "base/time.h"
-#include "collector/agents/capture_messages.h"
+#include "ingest/agent_messages.h"
 #include "store/capture_store.h"
 
 namespace fathom::collector {
@@ -34,7 +34,7 @@ class CaptureIntake {
  public:
   class Upload;
   // Called on a thread of the intake, without its lock: TAKEN as bytes are written, then one of the others, the last.
-  using Tell = std::function<void(const CaptureProgressMessage&)>;
+  using Tell = std::function<void(const ingest::CaptureProgress&)>;
 
   CaptureIntake(CaptureIntakeOptions options, store::CaptureStore& store);
   ~CaptureIntake();  // stop()
@@ -64,7 +64,7 @@ class CaptureIntake {
   void open(Upload& upload);
   void finish(Upload& upload);
   void end(Upload& upload, const Error& error);
-  void end(Upload& upload, CaptureProgressMessage::State state, std::string message);
+  void end(Upload& upload, ingest::CaptureProgress::State state, std::string message);
 
   const CaptureIntakeOptions options_;
   store::CaptureStore& store_;

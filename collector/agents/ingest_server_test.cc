@@ -15,8 +15,8 @@
 #include "collector/testing/fake_store.h"
 #include "collector/testing/requests.h"
 #include "ingest.grpc.pb.h"
+#include "ingest/limits.h"
 #include "net/tokens.h"
-#include "proto/ingest_limits.h"
 
 namespace fathom::collector {
 namespace {

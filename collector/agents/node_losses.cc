@@ -77,7 +77,7 @@ void NodeLosses::list_metrics() {
   series();
 }
 
-void NodeLosses::begin(const InstanceId& instance) {
+void NodeLosses::begin(const ingest::InstanceId& instance) {
   if (instance == instance_) return;
   instance_ = instance;
   said_ = {};

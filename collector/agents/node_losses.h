@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "collector/agents/messages.h"
+#include "ingest/stream.h"
 
 namespace fathom::collector {
 
@@ -28,7 +28,7 @@ class NodeLosses {
   static void list_metrics();  // at 0, before anything happens
 
   // A stream of the agent that has this instance id; another one's counts begin at 0.
-  void begin(const InstanceId& instance);
+  void begin(const ingest::InstanceId& instance);
   void take(const Said& said);
   // "pool_full 1200, refused 3": what was lost since the last remark; nothing when that is nothing, or when the last
   // one was just now.
@@ -38,7 +38,7 @@ class NodeLosses {
   using Counts = std::array<uint64_t, kReasons>;
   bool may_remark(uint64_t now_unix_nano) const;
 
-  InstanceId instance_;
+  ingest::InstanceId instance_;
   Counts said_{};  // by this instance; never less than before
   Counts unremarked_{};
   std::optional<uint64_t> remarked_unix_nano_;

@@ -14,8 +14,8 @@ uint64_t lost(const char* kind, const char* reason) {
   return counted("fathom_lost_on_nodes_total", std::string("kind=\"") + kind + "\",reason=\"" + reason + "\"");
 }
 
-InstanceId instance(uint8_t number) {
-  InstanceId id;
+ingest::InstanceId instance(uint8_t number) {
+  ingest::InstanceId id;
   id.bytes[0] = number;
   return id;
 }

@@ -8,6 +8,7 @@
 #include "collector/agents/session.h"
 #include "collector/testing/agent_peer.h"
 #include "collector/testing/fake_store.h"
+#include "ingest/collector_messages.h"
 
 namespace fathom::collector {
 namespace {
@@ -34,7 +35,7 @@ class NodeStreamsTest : public ::testing::Test {
   }
   bool reaches(RecordingWire& wire) {
     size_t before = wire.messages().size();
-    return streams_.send(node_, thresholds_message({}, true)) && wire.messages().size() == before + 1;
+    return streams_.send(node_, encode(ingest::Thresholds{true, {}})) && wire.messages().size() == before + 1;
   }
 
   NodeId node_;
@@ -112,7 +113,7 @@ TEST(NodeStreamsOfSessions, OfTwoHellosAtOnceTheNewerStreamIsAsked) {
   EXPECT_FALSE(newer_wire->ended());
   EXPECT_EQ(comings->said, "+");
   ASSERT_EQ(context->streams->connected().size(), 1u);
-  EXPECT_TRUE(context->streams->send(context->streams->connected()[0].node_id, thresholds_message({}, true)));
+  EXPECT_TRUE(context->streams->send(context->streams->connected()[0].node_id, encode(ingest::Thresholds{true, {}})));
   EXPECT_TRUE(newer_wire->messages().back().has_thresholds());
 }
 

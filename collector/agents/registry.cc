@@ -32,7 +32,7 @@ NodeRegistry::NodeRegistry(RegistryOptions options, std::function<uint64_t()> no
   NodeLosses::list_metrics();
 }
 
-uint64_t NodeRegistry::attach(const HelloMessage& hello, Replaced replaced) {
+uint64_t NodeRegistry::attach(const ingest::Hello& hello, Replaced replaced) {
   Replaced before;
   uint64_t stream = 0;
   {
@@ -111,7 +111,7 @@ void NodeRegistry::heard(uint64_t stream) {
   if (Entry* entry = entry_of(stream)) see(*entry);
 }
 
-void NodeRegistry::heard(uint64_t stream, NodeReport report) {
+void NodeRegistry::heard(uint64_t stream, ingest::NodeStatus report) {
   std::optional<std::string> lost;
   Node node;  // for the log, which need not be written while others wait
   {

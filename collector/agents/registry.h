@@ -18,10 +18,12 @@
 #include <vector>
 
 #include "base/time.h"
-#include "collector/agents/messages.h"
 #include "collector/agents/node_losses.h"
+#include "ingest/stream.h"
 
 namespace fathom::collector {
+
+using ingest::NodeId;
 
 struct Node {
   NodeId node_id;
@@ -30,7 +32,7 @@ struct Node {
   uint64_t first_seen_unix_nano = 0;  // by this collector since it was started
   uint64_t last_seen_unix_nano = 0;
   bool connected = false;
-  NodeReport report;  // the last one
+  ingest::NodeStatus report;  // the last one
 };
 
 struct RegistryOptions {
@@ -48,10 +50,10 @@ class NodeRegistry {
 
   // A stream of this node; the number names it in the calls below. The stream that the node had before is told by its
   // `replaced`, on this thread, and its number means nothing from then on.
-  uint64_t attach(const HelloMessage& hello, Replaced replaced);
+  uint64_t attach(const ingest::Hello& hello, Replaced replaced);
   void detach(uint64_t stream);
   void heard(uint64_t stream);
-  void heard(uint64_t stream, NodeReport report);
+  void heard(uint64_t stream, ingest::NodeStatus report);
 
   std::vector<Node> nodes();  // by host name, then id
 

@@ -11,8 +11,8 @@ namespace {
 
 using testing::counted;
 
-HelloMessage hello_of(uint8_t node) {
-  HelloMessage hello;
+ingest::Hello hello_of(uint8_t node) {
+  ingest::Hello hello;
   hello.node_id.bytes[0] = node;
   hello.instance_id.bytes[0] = 1;
   hello.host_name = std::string(1, static_cast<char>('z' - node));
@@ -90,17 +90,17 @@ TEST_F(NodeRegistryTest, BeyondTheLimitTheLongestSilentGoes) {
 
 TEST_F(NodeRegistryTest, LossesAreCountedAndLogged) {
   uint64_t before = counted("fathom_lost_on_nodes_total", "kind=\"spans\",reason=\"refused\"");
-  HelloMessage hello = hello_of(1);
+  ingest::Hello hello = hello_of(1);
   hello.host_name = "x\ny";
   uint64_t stream = registry_.attach(hello, [] {});
   ::testing::internal::CaptureStderr();
   for (uint64_t refused : {3, 3, 5}) {
-    NodeReport report;
+    ingest::NodeStatus report;
     report.losses = {{"refused", refused}};
     registry_.heard(stream, report);
   }
   now_ += NodeLosses::kRemarkPauseNano;
-  NodeReport report;
+  ingest::NodeStatus report;
   report.losses = {{"refused", 5}};
   registry_.heard(stream, report);
   registry_.heard(stream, report);
@@ -117,7 +117,7 @@ TEST_F(NodeRegistryTest, AReplacedStreamHasNoSayAnyMore) {
   uint64_t old = registry_.attach(hello_of(1), [&] { ++replaced; });
   uint64_t current = attach(1);
   EXPECT_EQ(replaced, 1);
-  NodeReport report;
+  ingest::NodeStatus report;
   report.programs = 9;
   registry_.heard(old, report);
   registry_.detach(old);

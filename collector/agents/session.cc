@@ -3,7 +3,9 @@
 #include <array>
 #include <utility>
 
+#include "base/bytes.h"
 #include "base/metrics.h"
+#include "ingest/collector_messages.h"
 
 namespace fathom::collector {
 
@@ -36,9 +38,15 @@ SessionMetrics& session_metrics() {
   return all;
 }
 
-AckMessage ack_of(uint64_t sequence, const Answer& answer) {
-  using Outcome = AckMessage::Outcome;
-  AckMessage ack{.sequence = sequence, .message = answer.message};
+Hash128 hash_of(const ingest::BatchIdentity& identity) {
+  ByteReader in(identity.view());
+  const uint64_t high = in.u64();
+  return {high, in.u64()};
+}
+
+ingest::Ack ack_of(uint64_t sequence, const Answer& answer) {
+  using Outcome = ingest::Ack::Outcome;
+  ingest::Ack ack{.sequence = sequence, .message = answer.message};
   if (is_success(answer.verdict)) {
     ack.rejected_spans = answer.rejected_spans;
   } else if (answer.verdict == Verdict::kUnavailable) {
@@ -72,20 +80,20 @@ AgentSession::~AgentSession() {
 
 void AgentSession::message(std::string_view bytes, Reservation memory, uint64_t received_unix_nano) {
   if (ended()) return;
-  Result<AgentMessage> parsed = parse_agent_message(bytes);
+  Result<ingest::AgentMessage> parsed = ingest::parse_agent_message(bytes);
   if (!parsed) return fail(StreamEnd::kInvalid, parsed.error().message);
-  if (std::holds_alternative<UnknownMessage>(*parsed)) return session_metrics().unknown.add();
-  bool is_hello = std::holds_alternative<HelloMessage>(*parsed);
+  if (std::holds_alternative<ingest::UnknownMessage>(*parsed)) return session_metrics().unknown.add();
+  bool is_hello = std::holds_alternative<ingest::Hello>(*parsed);
   if (is_hello == open())
     return fail(StreamEnd::kInvalid, is_hello ? "a second Hello" : "the first message is a Hello");
-  if (auto* batch = std::get_if<BatchMessage>(&*parsed)) return take(*batch, std::move(memory));
-  if (auto* probe = std::get_if<ProbeMessage>(&*parsed)) return take(*probe, received_unix_nano);
-  if (auto* report = std::get_if<NodeReport>(&*parsed)) return take(*report);
-  if (auto* begin = std::get_if<CaptureBeginMessage>(&*parsed)) return take(*begin);
-  if (auto* part = std::get_if<CapturePartMessage>(&*parsed)) return take(*part);
+  if (auto* batch = std::get_if<ingest::Batch>(&*parsed)) return take(*batch, std::move(memory));
+  if (auto* probe = std::get_if<ingest::ClockProbe>(&*parsed)) return take(*probe, received_unix_nano);
+  if (auto* report = std::get_if<ingest::NodeStatus>(&*parsed)) return take(*report);
+  if (auto* begin = std::get_if<ingest::CaptureBegin>(&*parsed)) return take(*begin);
+  if (auto* part = std::get_if<ingest::CapturePart>(&*parsed)) return take(*part);
   if (auto* answer = std::get_if<CaptureAnswer>(&*parsed)) return take(*answer);
   if (auto* answer = std::get_if<TracepointAnswer>(&*parsed)) return take(*answer);
-  take(std::get<HelloMessage>(*parsed));
+  take(std::get<ingest::Hello>(*parsed));
 }
 
 bool AgentSession::open() {
@@ -98,7 +106,7 @@ bool AgentSession::ended() {
   return ended_;
 }
 
-void AgentSession::take(HelloMessage& hello) {
+void AgentSession::take(ingest::Hello& hello) {
   uint64_t stream = context_->nodes->attach(hello, [weak = weak_from_this()] {
     if (auto self = weak.lock()) self->fail(StreamEnd::kReplaced, "this node has opened a newer stream");
   });
@@ -121,24 +129,24 @@ void AgentSession::welcome() {
   const SessionLimits& limits = context_->limits;
   uint64_t most = context_->captures ? context_->captures->options().most_bytes : 0;
   if (auto wire = wire_.lock()) {
-    wire->send(
-        welcome_message({limits.collector_version, limits.max_batch_bytes, limits.max_unacknowledged_bytes,
-                         limits.max_unacknowledged_batches, most, most > 0 ? limits.max_capture_bytes_under_way : 0}));
+    wire->send(encode(ingest::Welcome{limits.collector_version, limits.max_batch_bytes, limits.max_unacknowledged_bytes,
+                                      limits.max_unacknowledged_batches, most,
+                                      most > 0 ? limits.max_capture_bytes_under_way : 0}));
   }
 }
 
-void AgentSession::take(const ProbeMessage& probe, uint64_t received_unix_nano) {
+void AgentSession::take(const ingest::ClockProbe& probe, uint64_t received_unix_nano) {
   auto wire = wire_.lock();
   if (wire == nullptr) return;
-  std::string reply = clock_reply_message(probe.sent_unix_nano, received_unix_nano, context_->now_unix_nano());
-  if (!wire->send(std::move(reply))) fail(StreamEnd::kTooMuch, "the answers are not read");
+  const ingest::ClockReply reply{probe.sent_unix_nano, received_unix_nano, context_->now_unix_nano()};
+  if (!wire->send(encode(reply))) fail(StreamEnd::kTooMuch, "the answers are not read");
 }
 
-void AgentSession::take(NodeReport& report) {
+void AgentSession::take(ingest::NodeStatus& report) {
   context_->nodes->heard(stream_, std::move(report));
 }
 
-void AgentSession::take(const BatchMessage& batch, Reservation memory) {
+void AgentSession::take(const ingest::Batch& batch, Reservation memory) {
   if (!next_sequence(batch.sequence)) {
     return fail(StreamEnd::kInvalid, "the batches of a stream are numbered 1, 2, 3 and so on");
   }
@@ -158,7 +166,7 @@ void AgentSession::take(const BatchMessage& batch, Reservation memory) {
   context_->ingest->submit(
       Transport::kAgent, Encoding::kProtobuf, batch.otlp, std::move(memory),
       [self = shared_from_this(), charge](const Answer& answer) { self->answered(charge, answer); },
-      {batch.clock, batch.identity});
+      {batch.clock, hash_of(batch.identity)});
 }
 
 bool AgentSession::next_sequence(uint64_t sequence) {
@@ -193,15 +201,15 @@ void AgentSession::answered(const Charge& charge, const Answer& answer) {
   end_if_idle();
 }
 
-void AgentSession::acknowledge(const AckMessage& ack) {
+void AgentSession::acknowledge(const ingest::Ack& ack) {
   session_metrics().acks[static_cast<size_t>(ack.outcome)]->add();
   auto wire = wire_.lock();
-  if (wire && !wire->send(ack_message(ack))) fail(StreamEnd::kTooMuch, "the answers are not read");
+  if (wire && !wire->send(encode(ack))) fail(StreamEnd::kTooMuch, "the answers are not read");
 }
 
 void AgentSession::no_room(std::string_view begin, uint64_t bytes) {
   if (open()) {
-    if (std::optional<uint64_t> sequence = peek_sequence(begin)) return no_room_for_batch(*sequence, bytes);
+    if (std::optional<uint64_t> sequence = ingest::peek_batch(begin)) return no_room_for_batch(*sequence, bytes);
     if (no_room_for_others(begin, bytes)) return;
   }
   fail(StreamEnd::kTooMuch, "the collector has no memory for this message now");

@@ -18,13 +18,13 @@
 
 #include "base/byte_budget.h"
 #include "base/time.h"
-#include "collector/agents/messages.h"
 #include "collector/agents/node_streams.h"
 #include "collector/agents/registry.h"
 #include "collector/agents/session_captures.h"
 #include "collector/agents/session_wire.h"
 #include "collector/agents/stream_end.h"
 #include "collector/ingest.h"
+#include "ingest/agent_messages.h"
 
 namespace fathom::collector {
 
@@ -71,12 +71,12 @@ class AgentSession : public std::enable_shared_from_this<AgentSession> {
     uint64_t bytes = 0;
   };
 
-  void take(HelloMessage& hello);
-  void take(const BatchMessage& batch, Reservation memory);
-  void take(const ProbeMessage& probe, uint64_t received_unix_nano);
-  void take(NodeReport& report);
-  void take(CaptureBeginMessage& begin);
-  void take(const CapturePartMessage& part);
+  void take(ingest::Hello& hello);
+  void take(const ingest::Batch& batch, Reservation memory);
+  void take(const ingest::ClockProbe& probe, uint64_t received_unix_nano);
+  void take(ingest::NodeStatus& report);
+  void take(ingest::CaptureBegin& begin);
+  void take(const ingest::CapturePart& part);
   void take(CaptureAnswer& answer);
   void take(TracepointAnswer& answer);
   void end_for(const std::optional<Breach>& breach);
@@ -91,7 +91,7 @@ class AgentSession : public std::enable_shared_from_this<AgentSession> {
   bool next_sequence(uint64_t sequence);
   std::optional<std::string> charge(uint64_t bytes);
   void answered(const Charge& charge, const Answer& answer);
-  void acknowledge(const AckMessage& ack);
+  void acknowledge(const ingest::Ack& ack);
   void end_if_idle();
   void fail(StreamEnd end, const std::string& message);
   void leave(StreamEnd end);

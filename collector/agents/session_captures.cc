@@ -4,16 +4,17 @@
 #include <utility>
 
 #include "base/metrics.h"
-#include "proto/ingest_limits.h"
+#include "ingest/collector_messages.h"
+#include "ingest/limits.h"
 
 namespace fathom::collector {
 
 namespace {
 
-using State = CaptureProgressMessage::State;
+using State = ingest::CaptureProgress::State;
 
 struct CaptureMetrics {
-  std::array<Counter*, kCaptureStates> answered;
+  std::array<Counter*, static_cast<size_t>(State::kRefused) + 1> answered;
   Counter& abandoned = outcome("abandoned");
   Counter& bytes = counter("fathom_capture_received_bytes_total", "Bytes of captures that came from agents");
 
@@ -68,7 +69,7 @@ void SessionCaptures::open(store::CaptureInfo info) {
   entry.serial = ++last_serial_;
   entry.size_bytes = info.size_bytes;
   entry.upload = intake_->begin(
-      std::move(info), [weak = weak_from_this(), serial = entry.serial](const CaptureProgressMessage& progress) {
+      std::move(info), [weak = weak_from_this(), serial = entry.serial](const ingest::CaptureProgress& progress) {
         if (auto self = weak.lock()) self->told(serial, progress);
       });
 }
@@ -87,7 +88,7 @@ std::string SessionCaptures::why_not(const store::CaptureInfo& info) const {
   return "";
 }
 
-std::optional<Breach> SessionCaptures::part(const CapturePartMessage& part) {
+std::optional<Breach> SessionCaptures::part(const ingest::CapturePart& part) {
   capture_metrics().bytes.add(part.content.size());
   std::unique_lock lock(mutex_);
   auto found = entries_.find(part.id);
@@ -148,7 +149,7 @@ bool SessionCaptures::idle() const {
 }
 
 // What the intake says. Of an upload that was let go meanwhile, the agent has its answer.
-void SessionCaptures::told(uint64_t serial, const CaptureProgressMessage& progress) {
+void SessionCaptures::told(uint64_t serial, const ingest::CaptureProgress& progress) {
   const bool is_over = progress.state != State::kTaken;
   {
     std::lock_guard lock(mutex_);
@@ -177,13 +178,13 @@ void SessionCaptures::release(Entries::iterator entry) {
   entries_.erase(entry);
 }
 
-void SessionCaptures::answer(const CaptureProgressMessage& progress) {
+void SessionCaptures::answer(const ingest::CaptureProgress& progress) {
   capture_metrics().answered[static_cast<size_t>(progress.state)]->add();
   say(progress);
 }
 
-void SessionCaptures::say(const CaptureProgressMessage& progress) {
-  if (!peer_.send(capture_progress_message(progress))) unread_ = true;
+void SessionCaptures::say(const ingest::CaptureProgress& progress) {
+  if (!peer_.send(encode(progress))) unread_ = true;
 }
 
 // Tells the session what it must know, without the lock.

@@ -15,8 +15,8 @@
 #include <string>
 
 #include "collector/agents/capture_intake.h"
-#include "collector/agents/capture_messages.h"
 #include "collector/agents/stream_end.h"
+#include "ingest/agent_messages.h"
 
 namespace fathom::collector {
 
@@ -38,7 +38,7 @@ class SessionCaptures : public std::enable_shared_from_this<SessionCaptures> {
   };
   Begun begin(store::CaptureInfo info);
   // What rule it breaks; nothing when all is well.
-  std::optional<Breach> part(const CapturePartMessage& part);
+  std::optional<Breach> part(const ingest::CapturePart& part);
   // There was no memory for a part of this one.
   void no_room(const store::CaptureId& id);
   // The collector ends: what is not whole is to come again, to whoever is here next.
@@ -62,11 +62,11 @@ class SessionCaptures : public std::enable_shared_from_this<SessionCaptures> {
   std::optional<Breach> refusal(const store::CaptureInfo& info) const;
   std::string why_not(const store::CaptureInfo& info) const;
   void open(store::CaptureInfo info);
-  void told(uint64_t serial, const CaptureProgressMessage& progress);
-  void answer(const CaptureProgressMessage& progress);
+  void told(uint64_t serial, const ingest::CaptureProgress& progress);
+  void answer(const ingest::CaptureProgress& progress);
   void retry(const store::CaptureId& id, const std::string& why);
   void release(Entries::iterator entry);
-  void say(const CaptureProgressMessage& progress);
+  void say(const ingest::CaptureProgress& progress);
   void hear_of_it(bool answered);
 
   const std::shared_ptr<CaptureIntake> intake_;

@@ -10,7 +10,8 @@
 #include "collector/testing/fake_captures.h"
 #include "collector/testing/fake_store.h"
 #include "collector/testing/requests.h"
-#include "proto/ingest_limits.h"
+#include "ingest/collector_messages.h"
+#include "ingest/limits.h"
 
 namespace fathom::collector {
 namespace {
@@ -172,7 +173,7 @@ TEST_F(SessionCapturesTest, WhatNoCollectorTakesIsRefused) {
   say(capture_begin('a', 1001));
   say(capture_begin('b', 0));
   wire::AgentMessage strange = capture_begin('c', 10);
-  strange.mutable_capture_begin()->set_trigger(99);
+  strange.mutable_capture_begin()->set_trigger(static_cast<wire::CaptureTrigger>(99));
   say(strange);
   ASSERT_TRUE(wire_->wait_for_answers(3));
   for (const auto& progress : wire_->progress()) {
@@ -383,13 +384,13 @@ TEST_F(SessionCapturesTest, OthersHearOfNodesCapturesAndAnswers) {
   say(answer);
   answer.mutable_tracepoint_answer()->set_request_id(6);
   say(answer);
-  EXPECT_TRUE(streams_->send(id_of('n'), thresholds_message({}, true)));
+  EXPECT_TRUE(streams_->send(id_of('n'), encode(ingest::Thresholds{true, {}})));
   EXPECT_TRUE(wire_->messages().back().has_thresholds());
   session_->closed();
   EXPECT_EQ(answers_->said,
             (std::vector<std::string>{"connected n", "begins nhost-n", "capture n5", "tracepoints n6", "gone n"}));
   EXPECT_TRUE(streams_->connected().empty());
-  EXPECT_FALSE(streams_->send(id_of('n'), thresholds_message({}, true)));
+  EXPECT_FALSE(streams_->send(id_of('n'), encode(ingest::Thresholds{true, {}})));
 }
 
 TEST_F(SessionCapturesTest, OthersHearOfNoCaptureThatIsRefused) {
@@ -421,7 +422,7 @@ TEST_F(SessionCapturesTest, OfTwoStreamsOfANodeTheNewerIsAsked) {
   open();
   older->closed();
   EXPECT_EQ(answers_->said, (std::vector<std::string>{"connected n", "gone n", "connected n"}));
-  EXPECT_TRUE(streams_->send(id_of('n'), thresholds_message({}, true)));
+  EXPECT_TRUE(streams_->send(id_of('n'), encode(ingest::Thresholds{true, {}})));
   EXPECT_TRUE(wire_->messages().back().has_thresholds());
 }
 

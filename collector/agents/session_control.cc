@@ -1,7 +1,10 @@
 // AgentSession's side that is not about spans: captures, and what the agent is asked.
+#include <utility>
+
 #include "base/metrics.h"
+#include "collector/agents/capture_info.h"
 #include "collector/agents/session.h"
-#include "proto/ingest_limits.h"
+#include "ingest/limits.h"
 
 namespace fathom::collector {
 
@@ -37,17 +40,16 @@ void AgentSession::end_for(const std::optional<Breach>& breach) {
   if (breach) fail(breach->end, breach->message);
 }
 
-void AgentSession::take(CaptureBeginMessage& begin) {
+void AgentSession::take(ingest::CaptureBegin& begin) {
   context_->nodes->heard(stream_);
-  begin.info.node_id = node_id_;
-  begin.info.node_name = host_name_;
-  SessionCaptures::Begun begun = captures()->begin(begin.info);
+  const store::CaptureInfo info = capture_info(std::move(begin), node_id_, host_name_);
+  SessionCaptures::Begun begun = captures()->begin(info);
   // Not of those that are refused: they cost an agent nothing, and what listens has bounds.
-  if (begun.is_under_way && context_->answers) context_->answers->capture_begins(node_id_, begin.info);
+  if (begun.is_under_way && context_->answers) context_->answers->capture_begins(node_id_, info);
   end_for(begun.breach);
 }
 
-void AgentSession::take(const CapturePartMessage& part) {
+void AgentSession::take(const ingest::CapturePart& part) {
   end_for(captures()->part(part));
 }
 
@@ -74,12 +76,12 @@ void AgentSession::be_asked() {
 
 // False: it is no message that may go missing.
 bool AgentSession::no_room_for_others(std::string_view begin, uint64_t bytes) {
-  if (std::optional<store::CaptureId> id = peek_capture_part(begin)) {
+  if (std::optional<store::CaptureId> id = ingest::peek_capture_part(begin)) {
     if (bytes > ingest::kMostCapturePartBytes + kMostAroundContent) return false;
     captures()->no_room(*id);
     return true;
   }
-  std::optional<uint64_t> request = peek_tracepoint_answer(begin);
+  std::optional<uint64_t> request = ingest::peek_tracepoint_answer(begin);
   if (!request) return false;
   TracepointAnswer answer{.request_id = *request, .failure = kNoMemory, .truncated = true};
   take(answer);

@@ -80,7 +80,7 @@ TEST_F(AgentSessionTest, IdentityAndClockReachTheStore) {
   say(batch(3, otlp(2), 'y'));
   auto batches = store_.batches();
   ASSERT_EQ(batches.size(), 3u);
-  EXPECT_EQ(batches[0]->clock(), (store::ClockOffset{-7, 3}));
+  EXPECT_EQ(batches[0]->clock(), (ClockOffset{-7, 3}));
   EXPECT_FALSE(batches[1]->clock());
   EXPECT_EQ(batches[0]->identity(), batches[1]->identity()) << "the agent's name counts, not the content";
   EXPECT_NE(batches[1]->identity(), batches[2]->identity());
@@ -143,7 +143,7 @@ TEST_F(AgentSessionTest, ShowsTheNode) {
   EXPECT_LE(nodes[0].host_name.size(), 256u);
   EXPECT_TRUE(nodes[0].host_name.starts_with("b\xef\xbf\xbdx"));
   EXPECT_EQ(nodes[0].report.programs, 3u);
-  EXPECT_EQ(nodes[0].report.clock, (store::ClockOffset{-5, 6}));
+  EXPECT_EQ(nodes[0].report.clock, (ClockOffset{-5, 6}));
   EXPECT_EQ(nodes[0].report.clock_measured_unix_nano, 7u);
   EXPECT_EQ(nodes[0].report.spool_bytes, 8u);
   EXPECT_EQ(nodes[0].report.spool_limit_bytes, 9u);

@@ -11,7 +11,7 @@
 #include "collector/collector.h"
 #include "collector/testing/fake_store.h"
 #include "ingest.grpc.pb.h"
-#include "proto/ingest_limits.h"
+#include "ingest/limits.h"
 
 namespace fathom::collector {
 namespace {

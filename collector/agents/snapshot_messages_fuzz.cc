@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "collector/agents/snapshot_messages.h"
-#include "proto/ingest_limits.h"
+#include "ingest/limits.h"
 
 namespace {
 

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/capture_trigger.h"
 #include "base/log.h"
 #include "collector/control/rules_file.h"
+#include "ingest/collector_messages.h"
 
 namespace fathom::collector {
 
@@ -100,7 +102,7 @@ uint64_t ControlLoop::window_left_nano(const CaptureRequest& request) const {
 void ControlLoop::capture(CaptureRequest request, RepliesDone<CaptureAnswer> done) {
   request.request_id = next_request_++;
   uint64_t now = options_.now_monotonic_nano();
-  Question question{request.request_id, request.node_id, capture_request_message(request),
+  Question question{request.request_id, request.node_id, encode(request),
                     now + window_left_nano(request) + options_.answer_nano};
   size_t asked = ask(captures_, metrics_.captures, question, std::move(done));
   // With a trace every node is asked, so nobody need be asked again when the first capture begins.
@@ -114,7 +116,7 @@ void ControlLoop::tracepoints(TracepointRequest request, RepliesDone<TracepointA
     if (!kept) return done(kept.error());
     if (tracepoints_.is_full() || !addressees(request.node_id)) return done(unasked(request));
   }
-  Question question{request.request_id, request.node_id, tracepoint_request_message(request),
+  Question question{request.request_id, request.node_id, encode(request),
                     options_.now_monotonic_nano() + options_.answer_nano};
   ask(tracepoints_, metrics_.tracepoints, question, std::move(done));
 }
@@ -176,7 +178,7 @@ void ControlLoop::ask_others(const NodeId& first, const store::CaptureInfo& info
   metrics_.remote.add();
   CaptureRequest request = request_for_others(host_name, info);
   request.request_id = next_request_++;
-  std::string message = capture_request_message(request);
+  std::string message = encode(request);
   for (const ConnectedNode& node : nodes) {
     if (port_.send(node.node_id, message)) metrics_.remote_sent.add();
   }
@@ -211,7 +213,7 @@ bool ControlLoop::send_each(const NodeId& node, const std::vector<std::string>& 
 
 void ControlLoop::tell_all_thresholds(const ConnectedNode& node) {
   told_.erase(node.node_id);
-  if (all_messages_.empty()) all_messages_ = thresholds_messages(learner_.all(), true);
+  if (all_messages_.empty()) all_messages_ = encode_in_parts(ingest::Thresholds{true, learner_.all()});
   if (send_each(node.node_id, all_messages_)) told_[node.node_id] = node.stream;
 }
 
@@ -220,7 +222,7 @@ void ControlLoop::spread_thresholds(uint64_t now_nano) {
   std::vector<OperationThreshold> changes = learner_.changes(now_nano);
   std::vector<std::string> messages;
   if (!changes.empty()) {
-    messages = thresholds_messages(changes, false);
+    messages = encode_in_parts(ingest::Thresholds{false, changes});
     all_messages_.clear();
   }
   const std::map<NodeId, uint64_t> told = std::exchange(told_, {});
@@ -242,7 +244,7 @@ void ControlLoop::spread_rules() {
     const std::pair<uint64_t, uint64_t> latest{node.stream, rules_version_};
     auto found = told.find(node.node_id);
     bool knows = found != told.end() && found->second == latest;
-    if (knows || port_.send(node.node_id, tracepoint_rules_message(rules_.of(node.node_id)))) {
+    if (knows || port_.send(node.node_id, encode(rules_.of(node.node_id)))) {
       told_rules_.emplace(node.node_id, latest);
     }
   }

@@ -72,7 +72,7 @@ TEST_F(ControlLoopTest, EveryNodeIsAskedAndAllAnswersComeBack) {
     EXPECT_EQ(asked[0].capture_request().service(), "shop");
     EXPECT_EQ(asked[0].capture_request().duration_nano(), 7u);
     EXPECT_EQ(asked[0].capture_request().reason(), "why not");
-    EXPECT_EQ(asked[0].capture_request().trigger(), 4u);
+    EXPECT_EQ(asked[0].capture_request().trigger(), wire::CAPTURE_TRIGGER_REQUESTED);
     EXPECT_EQ(asked[0].capture_request().request_id(), 1u);
   }
   store::CaptureId id;
@@ -203,7 +203,7 @@ TEST_F(ControlLoopTest, RequestsThatWaitAreBounded) {
 
 TEST_F(ControlLoopTest, TracepointsAreAskedFor) {
   nodes_.connect('a');
-  list_tracepoints({.action = TracepointRequest::Action::kEnable, .patterns = {"cache.*", "x"}, .service = "shop"});
+  list_tracepoints({.action = TracepointAction::kEnable, .patterns = {"cache.*", "x"}, .service = "shop"});
   auto asked = nodes_.take('a').at(0).tracepoint_request();
   EXPECT_EQ(asked.action(), wire::TracepointRequest::ENABLE);
   EXPECT_EQ(asked.patterns_size(), 2);
@@ -261,7 +261,7 @@ TEST_F(ControlLoopTest, TheOthersAreAskedOncePerTrace) {
     auto asked = nodes_.take(node);
     ASSERT_EQ(asked.size(), 1u);
     const auto& request = asked[0].capture_request();
-    EXPECT_EQ(request.trigger(), 7u);
+    EXPECT_EQ(request.trigger(), wire::CAPTURE_TRIGGER_REMOTE);
     EXPECT_EQ(request.trace_id(), std::string(16, 't'));
     EXPECT_EQ(request.start_unix_nano(), 100u);
     EXPECT_EQ(request.end_unix_nano(), 200u);

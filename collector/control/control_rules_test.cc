@@ -12,7 +12,6 @@ namespace fathom::collector {
 namespace {
 
 using namespace testing;
-using Action = TracepointRequest::Action;
 
 class ControlRulesTest : public ::testing::Test {
  protected:
@@ -37,9 +36,9 @@ class ControlRulesTest : public ::testing::Test {
     loop_->tracepoints(std::move(request), [this](auto replies) { answers_.push_back(std::move(replies)); });
   }
   void enable(const std::string& pattern, const std::string& service = "") {
-    ask({.action = Action::kEnable, .patterns = {pattern}, .service = service});
+    ask({.action = TracepointAction::kEnable, .patterns = {pattern}, .service = service});
   }
-  void disable(const std::string& pattern) { ask({.action = Action::kDisable, .patterns = {pattern}}); }
+  void disable(const std::string& pattern) { ask({.action = TracepointAction::kDisable, .patterns = {pattern}}); }
 
   TempDirectory scratch_;
   const std::string directory_ = scratch_.path();
@@ -120,18 +119,18 @@ TEST_F(ControlRulesTest, WhereTooManyRequestsWaitTheyAreMadeAllTheSame) {
   EXPECT_FALSE(answers_[0]->nodes[0].answer);
   EXPECT_NE(answers_[0]->nodes[0].failure.find("told the rule"), std::string::npos) << answers_[0]->nodes[0].failure;
   EXPECT_EQ(told('a'), "+x");
-  ask({.action = Action::kEnable, .patterns = {"y"}, .pid = 7});
+  ask({.action = TracepointAction::kEnable, .patterns = {"y"}, .pid = 7});
   EXPECT_EQ(answers_.at(1).error().code, ErrorCode::kUnavailable) << "of one process there is no rule";
 }
 
 TEST_F(ControlRulesTest, OfOneNodeAndOfOneProcess) {
   connect('a');
   connect('b');
-  ask({.action = Action::kEnable, .patterns = {"x"}, .node_id = node_id('a')});
+  ask({.action = TracepointAction::kEnable, .patterns = {"x"}, .node_id = node_id('a')});
   EXPECT_EQ(told('a'), "+x");
   EXPECT_EQ(told('b'), "");
-  ask({.action = Action::kEnable, .patterns = {"y"}, .pid = 7, .node_id = node_id('a')});
-  ask({.action = Action::kEnable, .patterns = {"z"}, .node_id = node_id('c')});
+  ask({.action = TracepointAction::kEnable, .patterns = {"y"}, .pid = 7, .node_id = node_id('a')});
+  ask({.action = TracepointAction::kEnable, .patterns = {"z"}, .node_id = node_id('c')});
   EXPECT_EQ(answers_.back().error().code, ErrorCode::kNotFound);
   EXPECT_EQ(loop_->tracepoint_rules().size(), 1u);
 }

@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "collector/control/rules_file.h"
-#include "proto/ingest_limits.h"
+#include "ingest/limits.h"
 
 namespace {
 

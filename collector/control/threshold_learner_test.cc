@@ -10,6 +10,7 @@
 #include <random>
 #include <thread>
 
+#include "ingest/collector_messages.h"
 #include "store/batch.h"
 
 namespace fathom::collector {
@@ -250,7 +251,8 @@ TEST(ThresholdLearner, AllThresholdsAreAFewMegabytesWhateverTheNames) {
   }
   learner.changes(kNow);
   size_t bytes = 0;
-  for (const std::string& message : thresholds_messages(learner.all(), true)) bytes += message.size();
+  for (const std::string& message : ingest::encode_in_parts(ingest::Thresholds{true, learner.all()}))
+    bytes += message.size();
   EXPECT_GT(bytes, 3u << 20);
   EXPECT_LT(bytes, 5u << 20);
 }

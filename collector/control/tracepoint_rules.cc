@@ -7,13 +7,11 @@
 
 #include "base/name_pattern.h"
 #include "base/utf8.h"
-#include "proto/ingest_limits.h"
+#include "ingest/limits.h"
 
 namespace fathom::collector {
 
 namespace {
-
-using Action = TracepointRequest::Action;
 
 bool covers(const TracepointRule& rule, const TracepointRule& older) {
   return (rule.service.empty() || rule.service == older.service) && (!rule.node_id || rule.node_id == older.node_id) &&
@@ -29,13 +27,13 @@ bool are_too_many(const std::vector<TracepointRule>& rules) {
 }  // namespace
 
 bool TracepointRules::are_made_by(const TracepointRequest& request) {
-  return request.action != Action::kList && request.pid == 0;
+  return request.action != TracepointAction::kList && request.pid == 0;
 }
 
 Result<> TracepointRules::add(const TracepointRequest& request) {
   TracepointRules more = *this;
   for (const std::string& pattern : request.patterns) {
-    Result<> added = more.add({request.action == Action::kEnable, pattern, request.service, request.node_id});
+    Result<> added = more.add({request.action == TracepointAction::kEnable, pattern, request.service, request.node_id});
     if (!added) return added;
   }
   *this = std::move(more);

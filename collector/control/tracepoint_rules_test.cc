@@ -9,19 +9,18 @@
 #include "base/testing/temp_directory.h"
 #include "collector/control/rules_file.h"
 #include "collector/testing/fake_nodes.h"
-#include "proto/ingest_limits.h"
+#include "ingest/limits.h"
 
 namespace fathom::collector {
 namespace {
 
-using Action = TracepointRequest::Action;
 using testing::node_id;
 
 TracepointRequest enable(std::vector<std::string> patterns, std::string service = "") {
-  return {.action = Action::kEnable, .patterns = std::move(patterns), .service = std::move(service)};
+  return {.action = TracepointAction::kEnable, .patterns = std::move(patterns), .service = std::move(service)};
 }
 TracepointRequest disable(std::vector<std::string> patterns, std::string service = "") {
-  return {.action = Action::kDisable, .patterns = std::move(patterns), .service = std::move(service)};
+  return {.action = TracepointAction::kDisable, .patterns = std::move(patterns), .service = std::move(service)};
 }
 std::string words(const std::vector<TracepointRule>& rules) {
   std::string words;

@@ -44,7 +44,7 @@ struct Decoded {
 
 // What a sender says of all spans of a request, beside the request: nothing over OTLP, both when it is an agent.
 struct Stamp {
-  std::optional<store::ClockOffset> clock;
+  std::optional<ClockOffset> clock;
   std::optional<Hash128> identity;
 };
 

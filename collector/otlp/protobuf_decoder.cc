@@ -2,10 +2,10 @@
 // which may stand behind its spans on the wire, then for the spans; passing over a field is one addition.
 #include <string>
 
+#include "base/protobuf_wire.h"
 #include "collector/otlp/decoded.h"
 #include "collector/otlp/protobuf_value.h"
 #include "collector/otlp/span_sink.h"
-#include "base/protobuf_wire.h"
 
 namespace fathom::collector {
 

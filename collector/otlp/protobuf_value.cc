@@ -3,8 +3,8 @@
 #include <bit>
 #include <string>
 
-#include "base/utf8.h"
 #include "base/protobuf_wire.h"
+#include "base/utf8.h"
 #include "net/json_writer.h"
 
 namespace fathom::collector {

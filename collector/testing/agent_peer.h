@@ -45,7 +45,7 @@ inline wire::AgentMessage probe(uint64_t sent) {
 inline wire::AgentMessage capture_begin(char id, uint64_t size_bytes) {
   wire::AgentMessage message;
   message.mutable_capture_begin()->set_capture_id(std::string(16, id));
-  message.mutable_capture_begin()->set_trigger(2);
+  message.mutable_capture_begin()->set_trigger(wire::CAPTURE_TRIGGER_SLOW);
   message.mutable_capture_begin()->set_service("checkout");
   message.mutable_capture_begin()->set_start_unix_nano(1000);
   message.mutable_capture_begin()->set_end_unix_nano(2000);

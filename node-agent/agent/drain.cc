@@ -5,7 +5,7 @@
 
 #include "base/hash.h"
 #include "base/time.h"
-#include "proto/ingest_limits.h"
+#include "ingest/limits.h"
 
 namespace fathom::agent {
 

@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "base/name_pattern.h"
 #include "client/pool/layout.h"
-#include "proto/ingest_limits.h"
+#include "ingest/limits.h"
 
 namespace fathom::agent {
 

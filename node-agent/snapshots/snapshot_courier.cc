@@ -11,8 +11,8 @@
 #include "base/log.h"
 #include "base/thread_priority.h"
 #include "base/whole_io.h"
+#include "ingest/limits.h"
 #include "node-agent/snapshots/snapshot_metrics.h"
-#include "proto/ingest_limits.h"
 
 namespace fathom::agent {
 

@@ -86,7 +86,9 @@ Counter& lost_snapshots(std::string_view reason) {
 }
 
 void list_snapshot_metrics() {
-  for (std::string_view trigger : kCaptureTriggerNames) list_trigger_metrics(trigger);
+  for (std::string_view trigger : kCaptureTriggerNames) {
+    if (trigger != name_of(CaptureTrigger::kCrash)) list_trigger_metrics(trigger);  // of a process that is gone, none
+  }
   list_trigger_metrics("symbol");
   for (const char* reason : kLosses) lost_snapshots(reason);
   stopped(), unrecorded(), pt_armed(), snapshot_spool_bytes();

@@ -50,7 +50,7 @@ class CaptureServiceTest : public AgentTest {
     detail_.put(chunk, owner_record(1, now));
     detail_.put(chunk, detail_record(16, now, sized(word)));
   }
-  void threshold(uint64_t nano) { service_->thresholds({{"test", "shop", "work", 1, nano}}, true); }
+  void threshold(uint64_t nano) { service_->thresholds({true, {{"test", "shop", "work", 1, nano}}}); }
   // A finished span, as the program leaves it in its pool.
   void finish_span(uint64_t number, uint64_t start_nano, uint8_t status = 0) {
     std::string record = make_record(number, "work", {}, start_nano, now_monotonic_nano());
@@ -61,10 +61,10 @@ class CaptureServiceTest : public AgentTest {
   bool until_captures(size_t count) {
     return until([&] { return captures_.captures.size() >= count; });
   }
-  static std::array<uint8_t, 16> trace_of(uint64_t number) {
-    std::array<uint8_t, 16> id{};
+  static TraceId trace_of(uint64_t number) {
+    TraceId id;
     uint64_t trace = number / 10 + 1;
-    std::memcpy(id.data(), &trace, sizeof trace);
+    std::memcpy(id.bytes.data(), &trace, sizeof trace);
     return id;
   }
   CaptureAnswer ask(CaptureRequest request) {

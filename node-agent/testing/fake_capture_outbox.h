@@ -18,7 +18,7 @@ class FakeCaptureOutbox : public CaptureOutbox {
   }
   std::vector<CaptureTrigger> triggers() const {
     std::vector<CaptureTrigger> all;
-    for (const OutgoingCapture& capture : captures) all.push_back(capture.trigger);
+    for (const OutgoingCapture& capture : captures) all.push_back(capture.begin.trigger);
     return all;
   }
   capture::Capture content(size_t number) const {

@@ -4,7 +4,6 @@
 // CLOCK_MONOTONIC.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -21,7 +20,7 @@ namespace fathom::agent {
 
 // Under which trace the content is sent, and why. One content may be about several.
 struct CaptureSubject {
-  std::array<uint8_t, 16> id{};  // of the capture: random
+  CaptureId id;  // of the capture: random
   CaptureTrigger trigger = CaptureTrigger::kRequested;
   TraceId trace_id;
   SpanId span_id;

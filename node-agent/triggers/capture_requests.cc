@@ -76,10 +76,9 @@ void CaptureService::capture(CaptureRequest request, std::function<void(CaptureA
 
 std::vector<CaptureService::Target> CaptureService::targets_of(const CaptureRequest& request, uint64_t now_nano) const {
   std::vector<Target> targets;
-  TraceId trace_id{request.trace_id};
   Window window = window_of(request, options_, now_nano);
-  if (!trace_id.is_zero()) {
-    targets_of_trace(trace_id, now_nano, targets);
+  if (!request.trace_id.is_zero()) {
+    targets_of_trace(request.trace_id, now_nano, targets);
   } else {
     uint64_t duration_nano = std::min(request.duration_nano == 0 ? options_.request_window_nano : request.duration_nano,
                                       options_.longest_window_nano);

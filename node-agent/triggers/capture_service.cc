@@ -75,8 +75,8 @@ CaptureService::~CaptureService() {
   worker_.reset();
 }
 
-void CaptureService::thresholds(std::vector<OperationThreshold> operations, bool replaces) {
-  use(book_.take(operations, replaces));
+void CaptureService::thresholds(ingest::Thresholds thresholds) {
+  use(book_.take(thresholds.operations, thresholds.replaces));
 }
 
 void CaptureService::use(std::shared_ptr<const Thresholds> current) {
@@ -112,7 +112,7 @@ bool CaptureService::admit(CaptureJob& job, CaptureSubject subject, const Slowne
     count_skipped(trigger, *skipped);
     return false;
   }
-  subject.id = random_id();
+  subject.id = {random_id()};
   subject.cause = cause;
   subject.admitted_nano = now_nano;
   job.subjects.push_back(std::move(subject));
@@ -340,20 +340,20 @@ void CaptureService::send(const CaptureJob& job, ReadyCapture capture) {
   auto content = std::make_shared<const std::string>(std::move(capture.made.content));
   for (const CaptureSubject& subject : job.subjects) {
     count_made(subject.trigger, content->size());
-    OutgoingCapture outgoing{.id = subject.id,
-                             .trace_id = subject.trace_id.bytes,
-                             .span_id = subject.span_id.bytes,
-                             .trigger = subject.trigger,
-                             .service = text_of(job.program->service),
-                             .pid = static_cast<uint32_t>(job.program->process.pid),
-                             .operation = subject.operation,
-                             .start_unix_nano = capture.start_unix_nano,
-                             .end_unix_nano = capture.end_unix_nano,
-                             .crosses_clock_jump = capture.made.crosses_clock_jump,
-                             .truncated = capture.made.truncated,
-                             .losses = capture.made.losses,
-                             .content = content,
-                             .sha256 = capture.hash.bytes};
+    OutgoingCapture outgoing{.begin = {.id = subject.id,
+                                       .trace_id = subject.trace_id,
+                                       .span_id = subject.span_id,
+                                       .trigger = subject.trigger,
+                                       .service = text_of(job.program->service),
+                                       .pid = static_cast<uint32_t>(job.program->process.pid),
+                                       .operation = subject.operation,
+                                       .start_unix_nano = capture.start_unix_nano,
+                                       .end_unix_nano = capture.end_unix_nano,
+                                       .crosses_clock_jump = capture.made.crosses_clock_jump,
+                                       .truncated = capture.made.truncated,
+                                       .losses = capture.made.losses,
+                                       .sha256 = capture.hash},
+                             .content = content};
     outbox_.send(std::move(outgoing), [](CaptureFate) {});  // what is lost there is counted there
   }
 }

@@ -57,7 +57,7 @@ class CaptureService : public ControlHandler, public AgentObserver, public Trigg
   // As CaptureWorker has it.
   void set_limits(const CaptureWorkerOptions& worker) { worker_->set_limits(worker); }
 
-  void thresholds(std::vector<OperationThreshold> operations, bool replaces) override;
+  void thresholds(ingest::Thresholds thresholds) override;
   void capture(CaptureRequest request, std::function<void(CaptureAnswer)> answer) override;
   void tracepoints(TracepointRequest request, std::function<void(TracepointAnswer)> answer) override;
 

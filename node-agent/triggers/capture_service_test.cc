@@ -29,12 +29,12 @@ TEST_F(CaptureServiceTest, AnOverdueSpanIsCapturedWhileItRunsAndItsRestWhenItEnd
   write_event(1, "first");
   ASSERT_TRUE(until_captures(1));
   const OutgoingCapture& first = captures_.captures[0];
-  EXPECT_EQ(first.trigger, CaptureTrigger::kOverdue);
-  EXPECT_EQ(first.trace_id, trace_of(30));
-  EXPECT_EQ(first.span_id[0], 31);
-  EXPECT_EQ(first.operation, "work");
-  EXPECT_EQ(first.service, "shop");
-  EXPECT_NE(first.id, (std::array<uint8_t, 16>{}));
+  EXPECT_EQ(first.begin.trigger, CaptureTrigger::kOverdue);
+  EXPECT_EQ(first.begin.trace_id, trace_of(30));
+  EXPECT_EQ(first.begin.span_id.bytes[0], 31);
+  EXPECT_EQ(first.begin.operation, "work");
+  EXPECT_EQ(first.begin.service, "shop");
+  EXPECT_FALSE(first.begin.id.is_zero());
   capture::Capture content = captures_.content(0);
   EXPECT_NE(content.reason.find("work has been running for"), std::string::npos) << content.reason;
   EXPECT_LE(content.begin_nano, start);
@@ -49,8 +49,8 @@ TEST_F(CaptureServiceTest, AnOverdueSpanIsCapturedWhileItRunsAndItsRestWhenItEnd
   pool_.end_span(0);
   finish_span(30, start);
   ASSERT_TRUE(until_captures(2));
-  EXPECT_EQ(captures_.captures[1].trigger, CaptureTrigger::kSlow);
-  EXPECT_EQ(captures_.captures[1].trace_id, trace_of(30));
+  EXPECT_EQ(captures_.captures[1].begin.trigger, CaptureTrigger::kSlow);
+  EXPECT_EQ(captures_.captures[1].begin.trace_id, trace_of(30));
   EXPECT_EQ(captures_.content(1).begin_nano, content.end_nano) << "nothing twice";
   EXPECT_EQ(captures_.texts(1), (std::vector<std::string>{"rest"}));
 }
@@ -69,7 +69,7 @@ TEST_F(CaptureServiceTest, TheRestIsCapturedWhenTheOverdueSpanEndsWhateverEndsBe
   pool_.end_span(0);
   finish_span(30, start);
   ASSERT_TRUE(until_captures(2));
-  EXPECT_EQ(captures_.captures[1].trigger, CaptureTrigger::kSlow);
+  EXPECT_EQ(captures_.captures[1].begin.trigger, CaptureTrigger::kSlow);
   EXPECT_EQ(captures_.content(1).begin_nano, captures_.content(0).end_nano);
   EXPECT_EQ(captures_.texts(1), (std::vector<std::string>{"rest"}));
 }
@@ -88,7 +88,7 @@ class LostCaptureTest : public CaptureServiceTest {
     pool_.end_span(0);
     finish_span(30, start_nano_);
     ASSERT_TRUE(until_captures(captures_before + 1));
-    EXPECT_EQ(captures_.captures.back().trigger, CaptureTrigger::kSlow);
+    EXPECT_EQ(captures_.captures.back().begin.trigger, CaptureTrigger::kSlow);
     EXPECT_LE(captures_.content(captures_before).begin_nano, start_nano_);
     std::vector<std::string> texts = captures_.texts(captures_before);
     EXPECT_EQ(std::count(texts.begin(), texts.end(), "first"), 1);
@@ -180,8 +180,8 @@ TEST_F(CaptureServiceTest, WhatComesAWhileBehindWhatIsCapturedHasATurnOfItsOwn) 
   write_event(1, "later");
   finish_span(31, start);
   ASSERT_TRUE(until_captures(2));
-  EXPECT_EQ(captures_.captures[1].trace_id, captures_.captures[0].trace_id);
-  EXPECT_NE(captures_.captures[1].span_id, captures_.captures[0].span_id);
+  EXPECT_EQ(captures_.captures[1].begin.trace_id, captures_.captures[0].begin.trace_id);
+  EXPECT_NE(captures_.captures[1].begin.span_id, captures_.captures[0].begin.span_id);
 }
 
 TEST_F(CaptureServiceTest, SlowAndFailedSpansAreCapturedWhenTheyEnd) {
@@ -212,8 +212,8 @@ TEST_F(CaptureServiceTest, AProgramTriggersItself) {
   write_event(1, "odd");
   pool_.trigger("queue is full", 50, now_monotonic_nano());
   ASSERT_TRUE(until_captures(1));
-  EXPECT_EQ(captures_.captures[0].trigger, CaptureTrigger::kProgram);
-  EXPECT_EQ(captures_.captures[0].trace_id, trace_of(50));
+  EXPECT_EQ(captures_.captures[0].begin.trigger, CaptureTrigger::kProgram);
+  EXPECT_EQ(captures_.captures[0].begin.trace_id, trace_of(50));
   EXPECT_EQ(captures_.content(0).reason, "queue is full");
   EXPECT_EQ(captures_.texts(0), (std::vector<std::string>{"before", "odd"}));
 }
@@ -243,10 +243,10 @@ TEST_F(CrashTest, WhatWasOpenIsCapturedUnderItsTraces) {
   pass_ticks(2);
   sleeper_.kill();
   ASSERT_TRUE(until_captures(2));
-  EXPECT_EQ(captures_.captures[0].trigger, CaptureTrigger::kCrash);
-  EXPECT_EQ(captures_.captures[0].trace_id, trace_of(10));
-  EXPECT_EQ(captures_.captures[0].operation, "inner");
-  EXPECT_EQ(captures_.captures[1].trace_id, trace_of(90));
+  EXPECT_EQ(captures_.captures[0].begin.trigger, CaptureTrigger::kCrash);
+  EXPECT_EQ(captures_.captures[0].begin.trace_id, trace_of(10));
+  EXPECT_EQ(captures_.captures[0].begin.operation, "inner");
+  EXPECT_EQ(captures_.captures[1].begin.trace_id, trace_of(90));
   EXPECT_EQ(captures_.captures[0].content, captures_.captures[1].content);
   EXPECT_EQ(captures_.texts(0), (std::vector<std::string>{"last words"}));
   EXPECT_TRUE(captures_.content(0).ended);
@@ -256,7 +256,7 @@ TEST_F(CrashTest, OutsideOfSpansItIsOfNoTrace) {
   begin_with_sleeper();
   sleeper_.kill();
   ASSERT_TRUE(until_captures(1));
-  EXPECT_EQ(captures_.captures[0].trace_id, (std::array<uint8_t, 16>{}));
+  EXPECT_TRUE(captures_.captures[0].begin.trace_id.is_zero());
 }
 
 TEST_F(CrashTest, AnOrderlyEndIsNone) {
@@ -276,7 +276,7 @@ TEST_F(CrashTest, WhatIsTriggeredJustBeforeTheEndIsCaptured) {
   pool_.triggers().ended.store(1);
   sleeper_.kill();
   ASSERT_TRUE(until_captures(1));
-  EXPECT_EQ(captures_.captures[0].trigger, CaptureTrigger::kProgram);
+  EXPECT_EQ(captures_.captures[0].begin.trigger, CaptureTrigger::kProgram);
   EXPECT_EQ(captures_.content(0).reason, "last moment");
   EXPECT_EQ(captures_.texts(0), (std::vector<std::string>{"last words"}));
 }
@@ -288,8 +288,8 @@ TEST_F(CaptureServiceTest, RequestsByProcessAndByService) {
   ASSERT_EQ(answer.capture_ids.size(), 1u) << answer.skipped;
   EXPECT_EQ(answer.skipped, "");
   ASSERT_EQ(captures_.captures.size(), 1u);
-  EXPECT_EQ(captures_.captures[0].id, answer.capture_ids[0]);
-  EXPECT_EQ(captures_.captures[0].trigger, CaptureTrigger::kRequested);
+  EXPECT_EQ(captures_.captures[0].begin.id, answer.capture_ids[0]);
+  EXPECT_EQ(captures_.captures[0].begin.trigger, CaptureTrigger::kRequested);
   EXPECT_EQ(captures_.texts(0), (std::vector<std::string>{"before"}));
   EXPECT_EQ(captures_.content(0).reason, "a person");
   EXPECT_EQ(ask({.service = "shop"}).capture_ids.size(), 1u);
@@ -305,8 +305,8 @@ TEST_F(CaptureServiceTest, RequestsByTraceFindItsProcesses) {
   ASSERT_TRUE(until([&] { return outbox_.stored.contains(70); }));
   CaptureAnswer answer = ask({.trigger = CaptureTrigger::kRemote, .trace_id = trace_of(70)});
   ASSERT_EQ(answer.capture_ids.size(), 1u) << answer.skipped;
-  EXPECT_EQ(captures_.captures[0].trigger, CaptureTrigger::kRemote);
-  EXPECT_EQ(captures_.captures[0].trace_id, trace_of(70));
+  EXPECT_EQ(captures_.captures[0].begin.trigger, CaptureTrigger::kRemote);
+  EXPECT_EQ(captures_.captures[0].begin.trace_id, trace_of(70));
   EXPECT_LE(captures_.content(0).begin_nano, start);
   pool_.begin_span(3, 500, "open", now_monotonic_nano());
   answer = ask({.trigger = CaptureTrigger::kRemote, .trace_id = trace_of(500)});
@@ -337,7 +337,6 @@ TEST_F(CaptureServiceTest, AWindowThatLiesAheadIsWaitedForAndOneAtATime) {
 
 class TracepointRequestsTest : public CaptureServiceTest {
  protected:
-  using Action = TracepointRequest::Action;
   // The answer gathers in answer_.
   void ask(TracepointRequest request) {
     answer_.reset();
@@ -373,7 +372,7 @@ TEST_F(TracepointRequestsTest, AListIsAnsweredAtOnce) {
 
 TEST_F(TracepointRequestsTest, ASwitchIsAnsweredWhenTheProgramHasDoneIt) {
   begin_with_program();
-  ask({.request_id = 4, .action = Action::kEnable, .patterns = {"n?te"}, .service = "shop"});
+  ask({.request_id = 4, .action = TracepointAction::kEnable, .patterns = {"n?te"}, .service = "shop"});
   std::optional<std::string> words;
   ASSERT_TRUE(until([&] { return (words = client_->tracepoints()).has_value(); }));
   EXPECT_EQ(words, "n?te");
@@ -387,7 +386,7 @@ TEST_F(TracepointRequestsTest, ASwitchIsAnsweredWhenTheProgramHasDoneIt) {
 TEST_F(TracepointRequestsTest, OfAProgramThatDoesNotSwitchItIsSaidHowItIs) {
   begin_with_program();
   detail_.switch_tracepoint(note_, true);
-  ask({.action = Action::kDisable, .patterns = {"*"}});
+  ask({.action = TracepointAction::kDisable, .patterns = {"*"}});
   ASSERT_TRUE(until([&] { return answer_.has_value(); }));
   EXPECT_EQ(answer_->failure, "");
   EXPECT_EQ(said(), true);
@@ -395,10 +394,10 @@ TEST_F(TracepointRequestsTest, OfAProgramThatDoesNotSwitchItIsSaidHowItIs) {
 
 TEST_F(TracepointRequestsTest, NobodyIsWaitedForWhereNothingFits) {
   begin_with_program();
-  ask({.action = Action::kEnable, .patterns = {"another"}});
+  ask({.action = TracepointAction::kEnable, .patterns = {"another"}});
   ASSERT_TRUE(until([&] { return answer_.has_value(); }));
   EXPECT_EQ(said(), std::nullopt);
-  ask({.action = Action::kEnable, .patterns = {"no thing"}});
+  ask({.action = TracepointAction::kEnable, .patterns = {"no thing"}});
   ASSERT_TRUE(answer_);
   EXPECT_NE(answer_->failure, "");
 }

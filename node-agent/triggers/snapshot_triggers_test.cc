@@ -56,7 +56,7 @@ TEST_F(SnapshotTriggersTest, AnOverdueSpanRingsOnceWhileItRuns) {
   ASSERT_TRUE(until_captures(2));
   ASSERT_EQ(bell_.reasons(), std::vector<std::string>{"overdue"});
   const SnapshotAsk ask = bell_.asks()[0];
-  EXPECT_EQ(ask.trace_id.bytes, trace_of(30));
+  EXPECT_EQ(ask.trace_id, trace_of(30));
   EXPECT_EQ(ask.span_id.bytes[0], 31);
   EXPECT_EQ(ask.begin_nano, start);
   EXPECT_GT(ask.pid, 0);

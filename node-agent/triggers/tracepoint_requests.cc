@@ -11,8 +11,6 @@ namespace fathom::agent {
 
 namespace {
 
-using Action = TracepointRequest::Action;
-
 bool is_meant(const ProgramDetail& program, const TracepointRequest& request) {
   if (program.ended) return false;
   if (request.pid != 0) return static_cast<uint32_t>(program.process.pid) == request.pid;
@@ -29,7 +27,7 @@ std::string joined(const TracepointRequest& request) {
   std::string list;
   for (const std::string& pattern : request.patterns) {
     if (!list.empty()) list += ',';
-    if (request.action == Action::kDisable) list += '-';
+    if (request.action == TracepointAction::kDisable) list += '-';
     list += pattern;
   }
   return list;
@@ -50,7 +48,7 @@ bool is_listed(const Tracepoint& tracepoint, const TracepointRequest& request) {
 bool has_switched(const ProgramDetail& program, const TracepointRequest& request) {
   TracepointTable table = program.pool->tracepoints();
   return std::all_of(table.all().begin(), table.all().end(), [&](const Tracepoint& tracepoint) {
-    return !is_listed(tracepoint, request) || tracepoint.on == (request.action == Action::kEnable);
+    return !is_listed(tracepoint, request) || tracepoint.on == (request.action == TracepointAction::kEnable);
   });
 }
 
@@ -78,7 +76,7 @@ TracepointAnswer answer_now(const Agent& agent, const TracepointRequest& request
 }  // namespace
 
 void TracepointRequests::ask(Agent& agent, TracepointRequest request, uint64_t now_nano, Answer answer) {
-  if (request.action == Action::kList) return answer(answer_now(agent, request));
+  if (request.action == TracepointAction::kList) return answer(answer_now(agent, request));
   Result<> switched = switch_all(agent, request);
   if (!switched) return answer({.request_id = request.request_id, .failure = switched.error().message});
   if (switching_.size() >= kMostSwitching) return answer(answer_now(agent, request));

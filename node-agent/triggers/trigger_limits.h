@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -111,7 +112,10 @@ class TriggerLimits {
   bool is_over(const Turn& turn, uint64_t now_nano) const;
   void remember(const TriggerCause& cause, uint64_t now_nano);
 
-  TokenBucket& bucket_of(CaptureTrigger trigger) { return buckets_[static_cast<size_t>(trigger) - 1]; }
+  TokenBucket& bucket_of(CaptureTrigger trigger) {
+    assert(trigger != CaptureTrigger{});
+    return buckets_[static_cast<size_t>(trigger) - 1];
+  }
   void forget_old(uint64_t now_nano);
 
   const TriggerLimitOptions options_;

@@ -5,14 +5,14 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/time.h"
-#include "node-agent/uplink/control_messages.h"
+#include "ingest/agent_messages.h"
 
 namespace fathom::agent {
 
 namespace {
 
 constexpr uint64_t kMostCaptureRetryNano = 30 * kNanosPerSecond;
-constexpr size_t kMostUnderWay = 4;  // half of what collectors take (proto/ingest_limits.h)
+constexpr size_t kMostUnderWay = 4;  // half of what collectors take (ingest/limits.h)
 
 Counter& durable() {
   return counter("fathom_agent_durable_captures_total", "Captures that the collector has said are durable");
@@ -51,6 +51,7 @@ void CaptureCourier::send(OutgoingCapture capture, std::function<void(CaptureFat
   }
   auto parcel = std::make_shared<Parcel>();
   parcel->capture = std::move(capture);
+  parcel->capture.begin.size_bytes = parcel->capture.content->size();
   parcel->done = std::move(done);
   parcel->built = surroundings_.mark();
   memory_bytes_ += parcel->size();
@@ -59,7 +60,7 @@ void CaptureCourier::send(OutgoingCapture capture, std::function<void(CaptureFat
 }
 
 std::optional<CaptureCourier::Loss> CaptureCourier::why_not(const OutgoingCapture& capture) const {
-  if (capture.content == nullptr || capture.content->empty() || is_here(capture.id)) return Loss::kRefused;
+  if (capture.content == nullptr || capture.content->empty() || is_here(capture.begin.id)) return Loss::kRefused;
   if (welcome_ && most_bytes_ == 0) return Loss::kNotTaken;
   if (welcome_ && capture.content->size() > most_bytes_) return Loss::kRefused;
   if (capture.content->size() > most_memory_bytes_ - memory_bytes_) return Loss::kNoRoom;
@@ -67,12 +68,12 @@ std::optional<CaptureCourier::Loss> CaptureCourier::why_not(const OutgoingCaptur
 }
 
 // One that is under way twice would end the stream.
-bool CaptureCourier::is_here(const std::array<uint8_t, 16>& id) const {
-  auto same = [&](const ParcelPtr& parcel) { return parcel->capture.id == id; };
+bool CaptureCourier::is_here(const CaptureId& id) const {
+  auto same = [&](const ParcelPtr& parcel) { return parcel->capture.begin.id == id; };
   return std::any_of(waiting_.begin(), waiting_.end(), same) || std::any_of(under_way_.begin(), under_way_.end(), same);
 }
 
-void CaptureCourier::welcomed(const LinkWelcome& welcome) {
+void CaptureCourier::welcomed(const ingest::Welcome& welcome) {
   welcome_ = true;
   most_bytes_ = welcome.max_capture_bytes;
   most_under_way_bytes_ = welcome.max_capture_bytes_under_way;
@@ -115,8 +116,9 @@ bool CaptureCourier::may_begin() const {
 void CaptureCourier::begin_next(Link& link) {
   ParcelPtr parcel = std::move(waiting_.front());
   waiting_.pop_front();
-  if (!parcel->clock) parcel->clock = surroundings_.offset(parcel->built);
-  link.send_capture(capture_begin_message(parcel->capture, parcel->clock), nullptr, {});
+  ingest::CaptureBegin& begin = parcel->capture.begin;
+  if (!begin.clock) begin.clock = surroundings_.offset(parcel->built);
+  link.send_capture(encode(begin), nullptr, {});
   under_way_.push_back(parcel);
   send_parts(*parcel, link);
 }
@@ -126,8 +128,8 @@ void CaptureCourier::send_parts(Parcel& parcel, Link& link) {
   while (!parcel.all_sent()) {
     std::string_view part = content.substr(parcel.sent_bytes, std::min(kPartBytes, most_under_way_bytes_));
     if (part.empty() || part.size() > most_under_way_bytes_ - std::min(under_way_bytes_, most_under_way_bytes_)) return;
-    link.send_capture(capture_part_head(parcel.capture.id, parcel.sent_bytes, part.size()), parcel.capture.content,
-                      part);
+    link.send_capture(ingest::capture_part_head(parcel.capture.begin.id, parcel.sent_bytes, part.size()),
+                      parcel.capture.content, part);
     parcel.sent_bytes += part.size();
     under_way_bytes_ += part.size();
   }
@@ -135,8 +137,8 @@ void CaptureCourier::send_parts(Parcel& parcel, Link& link) {
 
 // ---- what comes back
 
-void CaptureCourier::heard(const LinkProgress& progress) {
-  auto same = [&](const ParcelPtr& parcel) { return parcel->capture.id == progress.id; };
+void CaptureCourier::heard(const ingest::CaptureProgress& progress) {
+  auto same = [&](const ParcelPtr& parcel) { return parcel->capture.begin.id == progress.id; };
   auto found = std::find_if(under_way_.begin(), under_way_.end(), same);
   if (found == under_way_.end()) return;
   ParcelPtr parcel = *found;
@@ -144,11 +146,11 @@ void CaptureCourier::heard(const LinkProgress& progress) {
   uint64_t taken = std::clamp(progress.taken_bytes, parcel->taken_bytes, parcel->sent_bytes);
   under_way_bytes_ -= taken - parcel->taken_bytes;
   parcel->taken_bytes = taken;
-  if (progress.state == LinkProgress::State::kTaken) return;
+  if (progress.state == ingest::CaptureProgress::State::kTaken) return;
   under_way_.erase(found);
-  if (progress.state == LinkProgress::State::kRetry) return retry(parcel, progress.retry_after_nano);
+  if (progress.state == ingest::CaptureProgress::State::kRetry) return retry(parcel, progress.retry_after_nano);
   under_way_bytes_ -= parcel->sent_bytes - parcel->taken_bytes;
-  if (progress.state == LinkProgress::State::kRefused) {
+  if (progress.state == ingest::CaptureProgress::State::kRefused) {
     log_warning("the collector refuses a capture for good: " + progress.message);
     return lose(*parcel, Loss::kRefused);
   }

@@ -40,9 +40,9 @@ class CaptureCourier {
   CaptureCourier(uint64_t memory_bytes, Surroundings surroundings);
 
   void send(OutgoingCapture capture, std::function<void(CaptureFate)> done);
-  void welcomed(const LinkWelcome& welcome);
+  void welcomed(const ingest::Welcome& welcome);
   void link_ended();
-  void heard(const LinkProgress& progress);
+  void heard(const ingest::CaptureProgress& progress);
   // Gives the link what may go now.
   void pump(Link& link);
   // For the end: what is not durable by now is lost, and its `done` is never called.
@@ -60,16 +60,15 @@ class CaptureCourier {
     OutgoingCapture capture;
     std::function<void(CaptureFate)> done;
     LocalInstant built;
-    std::optional<ClockOffset> clock;
     uint64_t sent_bytes = 0;  // on this stream
     uint64_t taken_bytes = 0;
-    uint64_t size() const { return capture.content->size(); }
+    uint64_t size() const { return capture.begin.size_bytes; }
     bool all_sent() const { return sent_bytes == size(); }
   };
   using ParcelPtr = std::shared_ptr<Parcel>;
 
   std::optional<Loss> why_not(const OutgoingCapture& capture) const;
-  bool is_here(const std::array<uint8_t, 16>& id) const;
+  bool is_here(const CaptureId& id) const;
   bool may_begin() const;
   void begin_next(Link& link);
   void send_parts(Parcel& parcel, Link& link);

@@ -6,9 +6,9 @@
 #include <random>
 
 #include "base/metrics.h"
+#include "ingest/limits.h"
 #include "node-agent/testing/nano.h"
 #include "node-agent/uplink/testing/fake_world.h"
-#include "proto/ingest_limits.h"
 
 namespace fathom::agent {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 using testing::FakeLink;
 using testing::FakeWorld;
 using testing::kMilli;
-using State = LinkProgress::State;
+using State = ingest::CaptureProgress::State;
 using Fates = std::vector<CaptureFate>;
 
 constexpr uint64_t kPart = CaptureCourier::kPartBytes;
@@ -38,7 +38,7 @@ class CaptureCourierTest : public ::testing::Test {
   }
   static OutgoingCapture capture(uint8_t number, size_t size) {
     OutgoingCapture made;
-    made.id[0] = number;
+    made.begin.id.bytes[0] = number;
     made.content = std::make_shared<const std::string>(content_of(number, size));
     return made;
   }
@@ -64,8 +64,8 @@ class CaptureCourierTest : public ::testing::Test {
     if (link_) courier_->pump(*link_);
   }
   void say(uint8_t number, State state, uint64_t taken = 0, uint64_t retry_after = 0) {
-    LinkProgress progress{.state = state, .taken_bytes = taken, .retry_after_nano = retry_after};
-    progress.id[0] = number;
+    ingest::CaptureProgress progress{.state = state, .taken_bytes = taken, .retry_after_nano = retry_after};
+    progress.id.bytes[0] = number;
     courier_->heard(progress);
     pump();
   }

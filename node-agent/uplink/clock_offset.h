@@ -17,6 +17,8 @@
 #include <deque>
 #include <optional>
 
+#include "base/clock_offset.h"
+
 namespace fathom::agent {
 
 // One moment on two clocks of this host.
@@ -24,12 +26,6 @@ struct LocalInstant {
   uint64_t real_nano = 0;
   uint64_t boot_nano = 0;
   uint64_t uncertain_nano = 0;  // by so much times told by it may be off: steps around it, drift since they were
-};
-
-struct ClockOffset {
-  int64_t offset_nano = 0;  // collector's clock minus this host's CLOCK_REALTIME
-  uint64_t error_nano = 0;  // the truth is within offset ± error
-  bool operator==(const ClockOffset&) const = default;
 };
 
 struct ProbeTimes {

@@ -4,8 +4,6 @@
 // thread, answers too. Ownership: `answer` is kept until the handler has answered; it gets the message to send.
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -14,7 +12,7 @@
 
 namespace fathom::agent {
 
-void hand_over(LinkControl asked, const std::array<uint8_t, 16>& node_id, ControlHandler& handler,
+void hand_over(LinkControl asked, const NodeId& node_id, ControlHandler& handler,
                std::function<void(std::string)> answer);
 
 }  // namespace fathom::agent

@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/time.h"
-#include "node-agent/uplink/messages.h"
+#include "ingest/agent_messages.h"
 
 namespace fathom::agent {
 
@@ -142,21 +142,21 @@ void Courier::transmit(const ParcelPtr& parcel) {
   parcel->since_nano = surroundings_.now_nano();
   in_flight_bytes_ += parcel->otlp->size();
   in_flight_[++sequence_] = parcel;
-  link_->send(batch_head(sequence_, parcel->identity, parcel->clock, parcel->otlp->size()), parcel->otlp);
+  link_->send(ingest::batch_head(sequence_, {parcel->identity}, parcel->clock, parcel->otlp->size()), parcel->otlp);
 }
 
 void Courier::stamp(Parcel& parcel) {
   if (!parcel.clock && parcel.built_is_known) parcel.clock = estimator_.at(parcel.built);
 }
 
-void Courier::acknowledged(const LinkAck& ack) {
+void Courier::acknowledged(const ingest::Ack& ack) {
   auto found = in_flight_.find(ack.sequence);
   if (found == in_flight_.end()) return;
   ParcelPtr parcel = std::move(found->second);
   in_flight_.erase(found);
   in_flight_bytes_ -= parcel->otlp->size();
   switch (ack.outcome) {
-    case LinkAck::Outcome::kDurable: {
+    case ingest::Ack::Outcome::kDurable: {
       cautious_ = false;
       uint64_t rejected = std::min<uint64_t>(ack.rejected_spans, parcel->spans);
       metrics().rejected.add(rejected);
@@ -166,11 +166,11 @@ void Courier::acknowledged(const LinkAck& ack) {
       settle(parcel, Outcome::kKept);
       break;
     }
-    case LinkAck::Outcome::kRefused:
+    case ingest::Ack::Outcome::kRefused:
       count_refused(*parcel, ack.message);
       settle(parcel, Outcome::kRefused);
       break;
-    case LinkAck::Outcome::kRetry:
+    case ingest::Ack::Outcome::kRetry:
       metrics().retries.add();
       retry(parcel, ack.retry_after_nano);
       break;

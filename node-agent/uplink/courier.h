@@ -80,8 +80,8 @@ class Courier {
 
   // The stream.
   void open_link();
-  void welcomed(LinkWelcome welcome);
-  void acknowledged(const LinkAck& ack);
+  void welcomed(ingest::Welcome welcome);
+  void acknowledged(const ingest::Ack& ack);
   void probed(const ProbeAnswer& answer);
   void link_ended(const std::string& why);
   void watch_link(uint64_t now);
@@ -110,7 +110,7 @@ class Courier {
   // Captures, and what is asked.
   CaptureCourier::Surroundings capture_surroundings();
   void pump_captures();
-  void progressed(const LinkProgress& progress);
+  void progressed(const ingest::CaptureProgress& progress);
   void asked(LinkControl control);
 
   // The spool.
@@ -147,7 +147,7 @@ class Courier {
 
   std::unique_ptr<Link> link_;
   uint64_t link_number_ = 0;
-  std::optional<LinkWelcome> welcome_;
+  std::optional<ingest::Welcome> welcome_;
   uint64_t most_bytes_ = UINT64_MAX;  // of a batch, as the last Welcome had it
   uint64_t sequence_ = 0;
   uint64_t opened_nano_ = 0;

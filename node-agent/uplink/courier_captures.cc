@@ -23,7 +23,7 @@ void Courier::pump_captures() {
   if (welcome_ && !is_halted()) captures_.pump(*link_);
 }
 
-void Courier::progressed(const LinkProgress& progress) {
+void Courier::progressed(const ingest::CaptureProgress& progress) {
   captures_.heard(progress);
   pump_captures();
 }

@@ -10,9 +10,7 @@ using namespace testing;
 // Remembers what it was asked; answers when a test says so.
 class FakeHandler : public ControlHandler {
  public:
-  void thresholds(std::vector<OperationThreshold> operations, bool replaces) override {
-    thresholds_.push_back({std::move(operations), replaces});
-  }
+  void thresholds(ingest::Thresholds thresholds) override { thresholds_.push_back(std::move(thresholds)); }
   void capture(CaptureRequest request, std::function<void(CaptureAnswer)> answer) override {
     captures_.emplace_back(std::move(request), std::move(answer));
   }
@@ -21,7 +19,7 @@ class FakeHandler : public ControlHandler {
   }
   void tracepoint_rules(std::vector<TracepointRule> rules) override { rules_.push_back(std::move(rules)); }
   std::vector<std::vector<TracepointRule>> rules_;
-  std::vector<std::pair<std::vector<OperationThreshold>, bool>> thresholds_;
+  std::vector<ingest::Thresholds> thresholds_;
   std::vector<std::pair<CaptureRequest, std::function<void(CaptureAnswer)>>> captures_;
   std::vector<std::pair<TracepointRequest, std::function<void(TracepointAnswer)>>> tracepoints_;
 };
@@ -30,14 +28,14 @@ class CourierCaptures : public CourierTest {
  protected:
   void give(uint8_t number, size_t size = 100) {
     OutgoingCapture capture;
-    capture.id[0] = number;
+    capture.begin.id.bytes[0] = number;
     capture.content = std::make_shared<const std::string>(size, 'c');
     courier_->send(std::move(capture), [this, number](CaptureFate fate) { fates_[number].push_back(fate); });
     world_.run();
   }
-  void say(uint8_t number, LinkProgress::State state) {
-    LinkProgress progress{.state = state};
-    progress.id[0] = number;
+  void say(uint8_t number, ingest::CaptureProgress::State state) {
+    ingest::CaptureProgress progress{.state = state};
+    progress.id.bytes[0] = number;
     world_.link->progress(progress);
     world_.run();
   }
@@ -60,7 +58,7 @@ TEST_F(CourierCaptures, WaitForTheOffsetAndCarryIt) {
   ASSERT_EQ(world_.link->begins.size(), 1u);
   EXPECT_EQ(world_.link->begins[0].clock().offset_nano(),
             static_cast<int64_t>(5 * kSecond) - static_cast<int64_t>(FakeWorld::kRealMinusBoot));
-  say(1, LinkProgress::State::kDurable);
+  say(1, ingest::CaptureProgress::State::kDurable);
   EXPECT_EQ(fates_[1], std::vector{CaptureFate::kDurable});
 }
 
@@ -98,7 +96,7 @@ TEST_F(CourierCaptures, AnOrderlyEndWaitsHalfTheGrace) {
   courier_->finish(10 * kSecond, [&] { finished = true; });
   pass(4 * kSecond);
   EXPECT_FALSE(finished);
-  say(1, LinkProgress::State::kDurable);
+  say(1, ingest::CaptureProgress::State::kDurable);
   pass(500 * kMilli);
   EXPECT_FALSE(finished);
   pass(600 * kMilli);
@@ -124,12 +122,12 @@ TEST_F(CourierCaptures, WhatIsAskedIsHandedOverAndAnswered) {
   world_.control = &handler_;
   make();
   connect();
-  ask(AskedThresholds{true, {{"", "checkout", "GET /", 2, 9}}});
+  ask(ingest::SaidThresholds{{true, {{"", "checkout", "GET /", 2, 9}}}});
   ASSERT_EQ(handler_.thresholds_.size(), 1u);
-  EXPECT_TRUE(handler_.thresholds_[0].second);
-  EXPECT_EQ(handler_.thresholds_[0].first.at(0).operation, "GET /");
-  ask(AskedCapture{.request = {.request_id = 4, .pid = 5}});
-  ask(AskedTracepoints{.request = {.request_id = 6}});
+  EXPECT_TRUE(handler_.thresholds_[0].replaces);
+  EXPECT_EQ(handler_.thresholds_[0].operations.at(0).operation, "GET /");
+  ask(ingest::Asked<CaptureRequest>{{.request_id = 4, .pid = 5}});
+  ask(ingest::Asked<TracepointRequest>{{.request_id = 6}});
   ASSERT_EQ(handler_.captures_.size(), 1u);
   ASSERT_EQ(handler_.tracepoints_.size(), 1u);
   EXPECT_TRUE(world_.link->answers.empty());
@@ -140,19 +138,40 @@ TEST_F(CourierCaptures, WhatIsAskedIsHandedOverAndAnswered) {
   EXPECT_EQ(world_.link->answers[1].capture_answer().skipped(), "no");
 }
 
+TEST_F(CourierCaptures, RulesThatAreTooManyAreNotHandedOver) {
+  world_.control = &handler_;
+  make();
+  connect();
+  ask(ingest::Asked<std::vector<TracepointRule>>{{}, "too many rules"});
+  EXPECT_TRUE(handler_.rules_.empty());
+  ask(ingest::Asked<std::vector<TracepointRule>>{{{true, "cache.*", "", std::nullopt}}, ""});
+  ASSERT_EQ(handler_.rules_.size(), 1u);
+  EXPECT_EQ(handler_.rules_[0].at(0).pattern, "cache.*");
+}
+
+TEST_F(CourierCaptures, ThresholdsThatAreLeftOutAreCounted) {
+  Counter& passed_over = counter("fathom_agent_passed_over_thresholds_total", "");
+  const uint64_t before = passed_over.value();
+  world_.control = &handler_;
+  make();
+  connect();
+  ask(ingest::SaidThresholds{{true, {}}, 7});
+  EXPECT_EQ(passed_over.value(), before + 7);
+}
+
 TEST_F(CourierCaptures, WhatCannotBeObeyedIsAnsweredHere) {
   world_.control = &handler_;
-  make({.node_id = {1}});
+  make({.node_id = {{1}}});
   connect();
-  ask(AskedCapture{.request = {.request_id = 4, .pid = 5}, .node_id = {2}});
-  ask(AskedTracepoints{.request = {.request_id = 5}, .fault = "too many patterns"});
+  ask(ingest::Asked<CaptureRequest>{{.request_id = 4, .pid = 5, .node_id = NodeId{{2}}}});
+  ask(ingest::Asked<TracepointRequest>{{.request_id = 5}, "too many patterns"});
   EXPECT_TRUE(handler_.captures_.empty());
   EXPECT_TRUE(handler_.tracepoints_.empty());
   ASSERT_EQ(world_.link->answers.size(), 2u);
   EXPECT_EQ(world_.link->answers[0].capture_answer().request_id(), 4u);
   EXPECT_NE(world_.link->answers[0].capture_answer().skipped(), "");
   EXPECT_EQ(world_.link->answers[1].tracepoint_answer().failure(), "too many patterns");
-  ask(AskedCapture{.request = {.request_id = 4, .pid = 5}, .node_id = {1}});
+  ask(ingest::Asked<CaptureRequest>{{.request_id = 4, .pid = 5, .node_id = NodeId{{1}}}});
   EXPECT_EQ(handler_.captures_.size(), 1u);
 }
 
@@ -160,7 +179,7 @@ TEST_F(CourierCaptures, AnAnswerThatComesTooLateGoesNowhere) {
   world_.control = &handler_;
   make();
   connect();
-  ask(AskedCapture{.request = {.request_id = 4, .pid = 5}});
+  ask(ingest::Asked<CaptureRequest>{{.request_id = 4, .pid = 5}});
   break_link();
   handler_.captures_[0].second({.request_id = 4});
   pass(10 * kSecond);
@@ -174,7 +193,7 @@ TEST_F(CourierCaptures, AnAnswerThatComesTooLateGoesNowhere) {
 TEST_F(CourierCaptures, WithoutAHandlerNothingIsObeyed) {
   make();
   connect();
-  ask(AskedCapture{.request = {.request_id = 4, .pid = 5}});
+  ask(ingest::Asked<CaptureRequest>{{.request_id = 4, .pid = 5}});
   EXPECT_TRUE(world_.link->answers.empty());
 }
 

@@ -47,7 +47,7 @@ void Courier::open_link() {
   link_ = surroundings_.open_link(std::move(events));
 }
 
-void Courier::welcomed(LinkWelcome welcome) {
+void Courier::welcomed(ingest::Welcome welcome) {
   if (welcome_) return;
   log_info("the collector at " + options_.collector_address + " (" + welcome.collector_version + ") takes spans");
   welcome_ = std::move(welcome);

@@ -4,13 +4,15 @@
 #include <map>
 #include <mutex>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 
+#include "ingest/agent_messages.h"
+#include "ingest/collector_messages.h"
 #include "node-agent/uplink/grpc_channel.h"
-#include "node-agent/uplink/messages.h"
 #include "node-agent/uplink/outgoing.h"
 
 namespace fathom::agent {
@@ -123,19 +125,20 @@ class Reactor : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffe
     LocalInstant now = options_.now();
     probes_[now.real_nano] = {now.boot_nano, last_report_};
     if (probes_.size() > kMostProbes) probes_.erase(probes_.begin());
-    return probe_message(now.real_nano);
+    return encode(ingest::ClockProbe{now.real_nano});
   }
 
   void hear(const std::string& bytes, const LocalInstant& received) {
-    std::optional<CollectorWords> words = parse_collector_message(bytes);
-    if (!words) return close();
-    if (words->welcome) events_.welcome(*std::move(words->welcome));
-    if (words->ack) events_.ack(*std::move(words->ack));
-    if (words->progress) events_.progress(*std::move(words->progress));
-    if (words->control) events_.asked(*std::move(words->control));
-    if (words->clock) hear_clock(*words->clock, received);
+    Result<ingest::CollectorMessage> message = ingest::parse_collector_message(bytes);
+    if (!message) return close();
+    std::visit([&](auto& said) { take(std::move(said), received); }, *message);
   }
-  void hear_clock(const ClockAnswer& answer, const LocalInstant& received) {
+  void take(ingest::UnknownMessage&&, const LocalInstant&) {}
+  void take(ingest::Welcome&& welcome, const LocalInstant&) { events_.welcome(std::move(welcome)); }
+  void take(ingest::Ack&& ack, const LocalInstant&) { events_.ack(std::move(ack)); }
+  void take(ingest::CaptureProgress&& progress, const LocalInstant&) { events_.progress(std::move(progress)); }
+  void take(LinkControl&& asked, const LocalInstant&) { events_.asked(std::move(asked)); }
+  void take(ingest::ClockReply&& answer, const LocalInstant& received) {
     Probe sent;
     {
       std::lock_guard lock(mutex_);

@@ -5,7 +5,6 @@
 // comes after it. What was sent is held until gRPC has written it.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -14,57 +13,15 @@
 #include <variant>
 #include <vector>
 
+#include "ingest/collector_messages.h"
 #include "node-agent/control.h"
 #include "node-agent/uplink/clock_offset.h"
 
 namespace fathom::agent {
 
-struct LinkWelcome {
-  std::string collector_version;
-  uint64_t max_batch_bytes = 0;
-  uint64_t max_unacknowledged_bytes = 0;
-  uint32_t max_unacknowledged_batches = 0;
-  uint64_t max_capture_bytes = 0;  // 0: takes none
-  uint64_t max_capture_bytes_under_way = 0;
-};
-
-struct LinkAck {
-  enum class Outcome { kDurable, kRetry, kRefused };
-  uint64_t sequence = 0;
-  Outcome outcome = Outcome::kDurable;
-  uint64_t retry_after_nano = 0;
-  std::string message;
-  uint64_t rejected_spans = 0;
-};
-
-struct LinkProgress {
-  enum class State { kTaken, kDurable, kRetry, kRefused };
-  std::array<uint8_t, 16> id{};
-  State state = State::kRetry;
-  uint64_t taken_bytes = 0;
-  uint64_t retry_after_nano = 0;
-  std::string message;
-};
-
-// What the collector asks. A `fault` says why it cannot be done, whoever would do it; it is the answer then.
-struct AskedThresholds {
-  bool replaces = false;
-  std::vector<OperationThreshold> operations;
-};
-struct AskedCapture {
-  CaptureRequest request;
-  std::array<uint8_t, 16> node_id{};  // zero: any
-  std::string fault;
-};
-struct AskedTracepoints {
-  TracepointRequest request;
-  std::array<uint8_t, 16> node_id{};  // zero: every
-  std::string fault;
-};
-struct AskedRules {
-  std::vector<TracepointRule> rules;
-};
-using LinkControl = std::variant<AskedThresholds, AskedCapture, AskedTracepoints, AskedRules>;
+// What the collector tells and asks.
+using LinkControl = std::variant<ingest::SaidThresholds, ingest::Asked<CaptureRequest>,
+                                 ingest::Asked<TracepointRequest>, ingest::Asked<std::vector<TracepointRule>>>;
 
 struct ProbeAnswer {
   ProbeTimes times;
@@ -72,10 +29,10 @@ struct ProbeAnswer {
 };
 
 struct LinkEvents {
-  std::function<void(LinkWelcome)> welcome;
-  std::function<void(LinkAck)> ack;
+  std::function<void(ingest::Welcome)> welcome;
+  std::function<void(ingest::Ack)> ack;
   std::function<void(ProbeAnswer)> probed;
-  std::function<void(LinkProgress)> progress;
+  std::function<void(ingest::CaptureProgress)> progress;
   std::function<void(LinkControl)> asked;
   std::function<void(std::string)> ended;  // with the reason, for people; the last event
 };

@@ -11,11 +11,11 @@
 
 #include "base/metrics.h"
 #include "base/time.h"
+#include "ingest/agent_messages.h"
 #include "node-agent/agent/state_directory.h"
 #include "node-agent/clock/clock_source.h"
 #include "node-agent/uplink/courier.h"
 #include "node-agent/uplink/grpc_link.h"
-#include "node-agent/uplink/messages.h"
 
 namespace fathom::agent {
 
@@ -73,18 +73,22 @@ struct Uplink::Impl : std::enable_shared_from_this<Impl> {
   }
 
   std::string hello() const {
-    return hello_message({options.node_id, instance_id, options.host_name, options.agent_version, control != nullptr});
+    return encode(ingest::Hello{.node_id = options.node_id,
+                                .instance_id = instance_id,
+                                .host_name = options.host_name,
+                                .agent_version = options.agent_version,
+                                .takes_requests = control != nullptr});
   }
 
   Courier::Report report() const {
     NodeFacts node = facts ? facts() : NodeFacts();
     std::function<void()> told = std::move(node.told);
-    return {status_message(status_facts(std::move(node))), std::move(told)};
+    return {encode(status_of(std::move(node))), std::move(told)};
   }
 
-  StatusFacts status_facts(NodeFacts node) const {
+  ingest::NodeStatus status_of(NodeFacts node) const {
     UplinkStatus status = courier->status();
-    StatusFacts out;
+    ingest::NodeStatus out;
     out.programs = node.programs;
     if (status.clock) {
       out.clock = ClockOffset{status.clock->offset_nano, status.clock->error_nano};
@@ -119,7 +123,7 @@ struct Uplink::Impl : std::enable_shared_from_this<Impl> {
   boost::asio::io_context& loop;
   UplinkOptions options;  // constant but for the spool's limit
   const std::function<NodeFacts()> facts;
-  const std::array<uint8_t, 16> instance_id = random_id();
+  const ingest::InstanceId instance_id{random_id()};
   boost::asio::steady_timer timer;
   std::unique_ptr<Courier> courier;
   ControlHandler* control = nullptr;

@@ -35,7 +35,7 @@ struct UplinkOptions {
   std::string collector_address;  // HOST:PORT of its ingest stream
   bool collector_tls = false;
   net::ClientSecurity collector_security = {};  // with TLS, certificates; a token in either case
-  std::array<uint8_t, 16> node_id{};
+  ingest::NodeId node_id;
   std::string host_name;
   std::string agent_version;
   std::string spool_directory;                  // made when it is missing; nobody else's. Empty: no spool

@@ -114,7 +114,7 @@ store::CaptureInfo sample_capture_info(uint64_t n) {
   info.span_id = sample_span_id(1);
   info.start_unix_nano = kSampleStart - 188 * kMilli;
   info.end_unix_nano = kSampleStart + 1'000 * kMilli;
-  info.clock = store::ClockOffset{2'000, 500};
+  info.clock = ClockOffset{2'000, 500};
   info.losses = {{"overwritten", 12}};
   return info;
 }
@@ -165,7 +165,7 @@ SampleTimeline::SampleTimeline() {
 void SampleTimeline::add_span(const store::SpanView& span, const std::string& service, int64_t pid) {
   store::AttributeView resource[] = {{"service.name", store::ValueView::of_string(service)},
                                      {"process.pid", store::ValueView::of_int(pid)}};
-  store::BatchBuilder builder({}, store::ClockOffset{2'000, 500});
+  store::BatchBuilder builder({}, ClockOffset{2'000, 500});
   builder.set_resource({.attributes = resource});
   store::SpanView sent = span;
   sent.start_unix_nano -= 2'000;

@@ -82,11 +82,11 @@ void sort_into_processes(Timeline& timeline) {
 
 uint64_t TimelineCapture::unix_nano(uint64_t monotonic_nano) const {
   if (!content->anchors.empty()) {
-    return store::corrected_unix_nano(capture::unix_nano_at(*content, monotonic_nano), clock);
+    return corrected_unix_nano(capture::unix_nano_at(*content, monotonic_nano), clock);
   }
   // Without anchors the header knows when the window began, and has corrected it.
   int64_t passed = static_cast<int64_t>(monotonic_nano - content->begin_nano);
-  return store::corrected_unix_nano(stored.info.start_unix_nano, store::ClockOffset{passed, 0});
+  return corrected_unix_nano(stored.info.start_unix_nano, ClockOffset{passed, 0});
 }
 
 Result<Timeline> gather(const Stores& stores, const TimelineQuery& query, store::QueryBudget& budget) {

@@ -168,7 +168,7 @@ class Placer {
     span.operation = stored.operation == store::kOtherOperation ? stored.span.name : stored.operation;
     span.kind = static_cast<uint8_t>(stored.span.kind);
     span.status = stored.span.status;
-    span.begin_unix_nano = store::corrected_unix_nano(stored.span.start_unix_nano, clock);
+    span.begin_unix_nano = corrected_unix_nano(stored.span.start_unix_nano, clock);
     span.end_unix_nano = store::end_of(span.begin_unix_nano, stored.span.duration_nano());
     return span;
   }

@@ -22,7 +22,7 @@ struct TimelineCapture {
   store::StoredCapture stored;
   std::unique_ptr<capture::Capture> content;  // nothing: `problem` says why
   std::string problem;
-  std::optional<store::ClockOffset> clock;  // that was applied: its own, or that of its process's spans
+  std::optional<ClockOffset> clock;  // that was applied: its own, or that of its process's spans
 
   uint64_t unix_nano(uint64_t monotonic_nano) const;
 };

@@ -19,7 +19,7 @@
 
 namespace fathom::agent::testing {
 
-using Ack = LinkAck::Outcome;
+using Ack = ingest::Ack::Outcome;
 
 class CourierTest : public ::testing::Test {
  protected:

@@ -53,10 +53,10 @@ class FakeLink : public Link {
                uint64_t max_capture = 64 << 20, uint64_t capture_window = 8 << 20) {
     events_.welcome({"1.0", max_batch, window, batches_under_way, max_capture, capture_window});
   }
-  void progress(const LinkProgress& said) { events_.progress(said); }
+  void progress(const ingest::CaptureProgress& said) { events_.progress(said); }
   void ask(LinkControl asked) { events_.asked(std::move(asked)); }
   void answer_probe(const ProbeTimes& times, uint64_t report) { events_.probed({times, report}); }
-  void ack(uint64_t sequence, LinkAck::Outcome outcome = LinkAck::Outcome::kDurable, uint64_t retry_after = 0,
+  void ack(uint64_t sequence, ingest::Ack::Outcome outcome = ingest::Ack::Outcome::kDurable, uint64_t retry_after = 0,
            uint64_t rejected = 0) {
     events_.ack({sequence, outcome, retry_after, "because", rejected});
   }

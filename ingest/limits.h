@@ -13,6 +13,22 @@ namespace fathom::ingest {
 // up to here. A smaller limit would come too late for batches that are made, or spooled, by then.
 inline constexpr uint64_t kBatchBytesBeforeWelcome = 1536 << 10;
 
+// Of an agent's message that is read as a whole: of all but a Batch, a CapturePart and a TracepointAnswer. The longest
+// that agents send are some 20 KiB.
+inline constexpr size_t kMostSmallMessageBytes = 64 << 10;
+// Of a collector's message.
+inline constexpr size_t kMostCollectorMessageBytes = 4 << 20;
+// Texts are cut to so many bytes; names of services and operations to the store's limit, as those of spans are.
+inline constexpr size_t kMostTextBytes = 256;
+inline constexpr size_t kMostNameBytes = 1024;
+// Lists are cut to so many entries.
+inline constexpr size_t kMostLosses = 64;
+inline constexpr size_t kMostCaptureIds = 1024;
+// Of one TracepointAnswer; tracepoints over all programs.
+inline constexpr size_t kMostTracepointAnswerBytes = 1 << 20;
+inline constexpr size_t kMostPrograms = 1024;
+inline constexpr size_t kMostTracepoints = 20'000;
+
 // Of one CapturePart; agents of ours send smaller ones, so that spans do not wait behind them.
 inline constexpr uint64_t kMostCapturePartBytes = 1 << 20;
 // Captures of one stream that are begun and have no answer for good.

@@ -1,0 +1,418 @@
+#include "ingest/agent_messages.h"
+
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "base/protobuf_writer.h"
+#include "ingest.pb.h"
+#include "ingest/fields.h"
+#include "ingest/limits.h"
+
+namespace fathom::ingest {
+
+namespace {
+
+static_assert(v1::CaptureTrigger_ARRAYSIZE == kCaptureTriggerNames.size() + 1 &&
+                  v1::CAPTURE_TRIGGER_REMOTE == static_cast<int>(CaptureTrigger::kRemote),
+              "ingest.proto and base/capture_trigger.h have the same triggers");
+
+// ---- writing
+
+void write_clock(const std::optional<ClockOffset>& clock, auto& out) {
+  if (!clock) return;
+  out.mutable_clock()->set_offset_nano(clock->offset_nano);
+  out.mutable_clock()->set_error_nano(clock->error_nano);
+}
+
+void write_losses(const Losses& losses, auto& out) {
+  for (size_t i = 0; i < std::min(losses.size(), kMostLosses); ++i) {
+    v1::Loss& loss = *out.add_losses();
+    loss.set_reason(text_of(losses[i].first));
+    loss.set_count(losses[i].second);
+  }
+}
+
+// Takes what an answer's parts need, roughly; false when there is no more.
+class AnswerRoom {
+ public:
+  bool take(size_t bytes) {
+    constexpr size_t kTagsAndNumbers = 32;
+    if (bytes + kTagsAndNumbers > left_) return false;
+    left_ -= bytes + kTagsAndNumbers;
+    return true;
+  }
+
+ private:
+  size_t left_ = kMostTracepointAnswerBytes;
+};
+
+// False: not all of it.
+bool write_tracepoints(const ProgramTracepoints& program, v1::TracepointAnswer::Program& out, AnswerRoom& room) {
+  for (const TracepointState& tracepoint : program.tracepoints) {
+    std::string name = text_of(tracepoint.name), file = text_of(tracepoint.file);
+    if (!room.take(name.size() + file.size())) return false;
+    v1::TracepointAnswer::Tracepoint& one = *out.add_tracepoints();
+    one.set_name(std::move(name));
+    one.set_file(std::move(file));
+    one.set_line(tracepoint.line);
+    one.set_on(tracepoint.on);
+  }
+  return true;
+}
+
+bool write_program(const ProgramTracepoints& program, v1::TracepointAnswer& answer, AnswerRoom& room) {
+  std::string service = name_text_of(program.service);
+  if (!room.take(service.size())) return false;
+  v1::TracepointAnswer::Program& out = *answer.add_programs();
+  out.set_pid(program.pid);
+  out.set_service(std::move(service));
+  bool all = write_tracepoints(program, out, room);
+  out.set_truncated(program.truncated || !all);
+  return all;
+}
+
+// The fields of a message whose last one has `bytes_behind` bytes that are still to come.
+std::string head_of(v1::AgentMessage::MessageCase kind, const std::string& fields, uint64_t bytes_behind) {
+  std::string head;
+  WireAppender(head).length(kind, fields.size() + bytes_behind).raw(fields);
+  return head;
+}
+
+// ---- reading
+
+std::optional<ClockOffset> read_clock(const auto& message) {
+  if (!message.has_clock()) return std::nullopt;
+  return ClockOffset{message.clock().offset_nano(), message.clock().error_nano()};
+}
+
+Losses read_losses(const auto& message) {
+  Losses losses;
+  for (const v1::Loss& loss : message.losses()) {
+    if (losses.size() == kMostLosses) break;
+    losses.emplace_back(text_of(loss.reason()), loss.count());
+  }
+  return losses;
+}
+
+Result<AgentMessage> read(const v1::Hello& message) {
+  Hello hello{.protocol_version = message.protocol_version(),
+              .host_name = text_of(message.host_name()),
+              .agent_version = text_of(message.agent_version()),
+              .takes_requests = message.takes_requests()};
+  bool ids = read_id(message.node_id(), hello.node_id) && read_id(message.instance_id(), hello.instance_id);
+  if (!ids || hello.node_id.is_zero() || hello.instance_id.is_zero()) {
+    return invalid("a Hello has a node id and an instance id of 16 bytes, not all of them zero");
+  }
+  if (hello.protocol_version == 0) return invalid("a Hello says which version of the protocol it speaks");
+  return AgentMessage(std::move(hello));
+}
+
+Result<AgentMessage> read(const v1::ClockProbe& probe) {
+  return AgentMessage(ClockProbe{probe.sent_unix_nano()});
+}
+
+Result<AgentMessage> read(const v1::NodeStatus& message) {
+  return AgentMessage(NodeStatus{.programs = message.programs(),
+                                 .clock = read_clock(message),
+                                 .clock_measured_unix_nano = message.clock_measured_unix_nano(),
+                                 .spool_bytes = message.spool_bytes(),
+                                 .spool_limit_bytes = message.spool_limit_bytes(),
+                                 .acknowledged_spans = message.acknowledged_spans(),
+                                 .resident_bytes = message.resident_bytes(),
+                                 .losses = read_losses(message)});
+}
+
+// A trigger that is not known is none; the store refuses that.
+Result<AgentMessage> read(const v1::CaptureBegin& message) {
+  CaptureBegin begin{.trigger = capture_trigger_of(static_cast<uint64_t>(message.trigger())).value_or(CaptureTrigger{}),
+                     .service = name_text_of(message.service()),
+                     .pid = message.pid(),
+                     .operation = name_text_of(message.operation()),
+                     .start_unix_nano = message.start_unix_nano(),
+                     .end_unix_nano = message.end_unix_nano(),
+                     .clock = read_clock(message),
+                     .crosses_clock_jump = message.crosses_clock_jump(),
+                     .truncated = message.truncated(),
+                     .losses = read_losses(message),
+                     .size_bytes = message.size_bytes()};
+  bool ids = read_id(message.capture_id(), begin.id) && read_optional_id(message.trace_id(), begin.trace_id) &&
+             read_optional_id(message.span_id(), begin.span_id) && read_optional_id(message.sha256(), begin.sha256);
+  if (!ids || begin.id.is_zero()) return invalid("a CaptureBegin has an id of a wrong size");
+  return AgentMessage(std::move(begin));
+}
+
+Result<AgentMessage> read(const v1::CaptureAnswer& message) {
+  CaptureAnswer answer{.request_id = message.request_id(), .skipped = text_of(message.skipped())};
+  for (const std::string& raw : message.capture_ids()) {
+    CaptureId id;
+    if (!read_id(raw, id)) return invalid("a CaptureAnswer has an id of a wrong size");
+    if (answer.capture_ids.size() < kMostCaptureIds) answer.capture_ids.push_back(id);
+  }
+  return AgentMessage(std::move(answer));
+}
+
+bool read_clock(std::string_view message, std::optional<ClockOffset>& clock) {
+  using Field = v1::ClockOffset;
+  clock.emplace();
+  return each_field(message, [&](const WireField& field) {
+    if (field.tag == varint_field(Field::kOffsetNanoFieldNumber)) clock->offset_nano = unzigzag(field.bits);
+    if (field.tag == varint_field(Field::kErrorNanoFieldNumber)) clock->error_nano = field.bits;
+    return true;
+  });
+}
+
+// Read in place: it may be megabytes.
+Result<AgentMessage> parse_batch(std::string_view fields) {
+  using Field = v1::Batch;
+  Batch batch;
+  bool has_identity = false;
+  bool read = each_field(fields, [&](const WireField& field) {
+    if (field.tag == varint_field(Field::kSequenceFieldNumber)) batch.sequence = field.bits;
+    if (field.tag == bytes_field(Field::kIdentityFieldNumber)) {
+      return has_identity = read_id(field.bytes, batch.identity);
+    }
+    if (field.tag == bytes_field(Field::kClockFieldNumber)) return read_clock(field.bytes, batch.clock);
+    if (field.tag == bytes_field(Field::kOtlpFieldNumber)) batch.otlp = field.bytes;
+    return true;
+  });
+  if (!read || !has_identity) return invalid("a Batch is malformed, or its identity is not of 16 bytes");
+  return AgentMessage(batch);
+}
+
+Result<AgentMessage> parse_capture_part(std::string_view fields) {
+  using Field = v1::CapturePart;
+  CapturePart part;
+  bool read = each_field(fields, [&](const WireField& field) {
+    if (field.tag == bytes_field(Field::kCaptureIdFieldNumber)) return read_id(field.bytes, part.id);
+    if (field.tag == varint_field(Field::kOffsetFieldNumber)) part.offset = field.bits;
+    if (field.tag == bytes_field(Field::kContentFieldNumber)) part.content = field.bytes;
+    return true;
+  });
+  if (!read || part.id.is_zero()) return invalid("a CapturePart is malformed, or its id is not of 16 bytes");
+  if (part.content.empty() || part.content.size() > kMostCapturePartBytes) {
+    return invalid("a CapturePart has between 1 byte and 1 MiB of content");
+  }
+  return AgentMessage(part);
+}
+
+bool read_tracepoint(std::string_view message, TracepointState& tracepoint) {
+  using Field = v1::TracepointAnswer::Tracepoint;
+  return each_field(message, [&](const WireField& field) {
+    if (field.tag == bytes_field(Field::kNameFieldNumber)) tracepoint.name = text_of(field.bytes);
+    if (field.tag == bytes_field(Field::kFileFieldNumber)) tracepoint.file = text_of(field.bytes);
+    if (field.tag == varint_field(Field::kLineFieldNumber)) tracepoint.line = static_cast<uint32_t>(field.bits);
+    if (field.tag == varint_field(Field::kOnFieldNumber)) tracepoint.on = field.bits != 0;
+    return true;
+  });
+}
+
+// `room` is what the answer may still have in tracepoints.
+bool read_program(std::string_view message, ProgramTracepoints& program, size_t& room) {
+  using Field = v1::TracepointAnswer::Program;
+  return each_field(message, [&](const WireField& field) {
+    if (field.tag == varint_field(Field::kPidFieldNumber)) program.pid = static_cast<uint32_t>(field.bits);
+    if (field.tag == bytes_field(Field::kServiceFieldNumber)) program.service = name_text_of(field.bytes);
+    if (field.tag == varint_field(Field::kTruncatedFieldNumber)) program.truncated |= field.bits != 0;
+    if (field.tag != bytes_field(Field::kTracepointsFieldNumber)) return true;
+    if (room == 0) return program.truncated = true;
+    --room;
+    return read_tracepoint(field.bytes, program.tracepoints.emplace_back());
+  });
+}
+
+// Read in place: of a mebibyte that is nothing but empty entries, the generated classes would make fifty.
+Result<AgentMessage> parse_tracepoint_answer(std::string_view fields) {
+  using Field = v1::TracepointAnswer;
+  if (fields.size() > kMostTracepointAnswerBytes) return invalid("a TracepointAnswer has 1 MiB at most");
+  TracepointAnswer answer;
+  size_t room = kMostTracepoints;
+  bool read = each_field(fields, [&](const WireField& field) {
+    if (field.tag == varint_field(Field::kRequestIdFieldNumber)) answer.request_id = field.bits;
+    if (field.tag == bytes_field(Field::kFailureFieldNumber)) answer.failure = text_of(field.bytes);
+    if (field.tag == varint_field(Field::kTruncatedFieldNumber)) answer.truncated |= field.bits != 0;
+    if (field.tag != bytes_field(Field::kProgramsFieldNumber)) return true;
+    if (answer.programs.size() >= kMostPrograms) return answer.truncated = true;
+    return read_program(field.bytes, answer.programs.emplace_back(), room);
+  });
+  if (!read) return invalid("a TracepointAnswer is malformed");
+  return AgentMessage(std::move(answer));
+}
+
+template <typename Message>
+Result<AgentMessage> parse_small(std::string_view fields) {
+  Message message;
+  if (fields.size() > kMostSmallMessageBytes ||
+      !message.ParseFromArray(fields.data(), static_cast<int>(fields.size()))) {
+    return invalid("a " + Message::descriptor()->name() + " is malformed, or has more than 64 KiB");
+  }
+  return read(message);
+}
+
+// A kind of later is not looked into: agents may be newer than collectors.
+Result<AgentMessage> parse_kind(const WireField& field) {
+  using Kind = v1::AgentMessage;
+  switch (field.tag) {
+    case bytes_field(Kind::kHello):
+      return parse_small<v1::Hello>(field.bytes);
+    case bytes_field(Kind::kBatch):
+      return parse_batch(field.bytes);
+    case bytes_field(Kind::kProbe):
+      return parse_small<v1::ClockProbe>(field.bytes);
+    case bytes_field(Kind::kStatus):
+      return parse_small<v1::NodeStatus>(field.bytes);
+    case bytes_field(Kind::kCaptureBegin):
+      return parse_small<v1::CaptureBegin>(field.bytes);
+    case bytes_field(Kind::kCapturePart):
+      return parse_capture_part(field.bytes);
+    case bytes_field(Kind::kCaptureAnswer):
+      return parse_small<v1::CaptureAnswer>(field.bytes);
+    case bytes_field(Kind::kTracepointAnswer):
+      return parse_tracepoint_answer(field.bytes);
+    default:
+      return AgentMessage(UnknownMessage());
+  }
+}
+
+// The number that comes first in a message of this kind.
+std::optional<uint64_t> peek_number(std::string_view begin, v1::AgentMessage::MessageCase kind) {
+  ByteReader in(begin);
+  if (in.varint() != bytes_field(kind)) return std::nullopt;
+  in.varint();  // the message's size, most of which is not here
+  if (in.varint() != varint_field(1)) return std::nullopt;
+  uint64_t number = in.varint();
+  return in.failed() ? std::nullopt : std::optional(number);
+}
+
+}  // namespace
+
+std::string encode(const Hello& hello) {
+  v1::AgentMessage message;
+  v1::Hello& out = *message.mutable_hello();
+  out.set_protocol_version(hello.protocol_version);
+  out.set_node_id(bytes_of(hello.node_id));
+  out.set_instance_id(bytes_of(hello.instance_id));
+  out.set_host_name(text_of(hello.host_name));
+  out.set_agent_version(text_of(hello.agent_version));
+  out.set_takes_requests(hello.takes_requests);
+  return message.SerializeAsString();
+}
+
+std::string encode(const ClockProbe& probe) {
+  v1::AgentMessage message;
+  message.mutable_probe()->set_sent_unix_nano(probe.sent_unix_nano);
+  return message.SerializeAsString();
+}
+
+std::string encode(const NodeStatus& status) {
+  v1::AgentMessage message;
+  v1::NodeStatus& out = *message.mutable_status();
+  out.set_programs(status.programs);
+  write_clock(status.clock, out);
+  out.set_clock_measured_unix_nano(status.clock_measured_unix_nano);
+  out.set_spool_bytes(status.spool_bytes);
+  out.set_spool_limit_bytes(status.spool_limit_bytes);
+  out.set_acknowledged_spans(status.acknowledged_spans);
+  out.set_resident_bytes(status.resident_bytes);
+  write_losses(status.losses, out);
+  return message.SerializeAsString();
+}
+
+std::string encode(const CaptureBegin& begin) {
+  v1::AgentMessage message;
+  v1::CaptureBegin& out = *message.mutable_capture_begin();
+  out.set_capture_id(bytes_of(begin.id));
+  out.set_trace_id(optional_bytes_of(begin.trace_id));
+  out.set_span_id(optional_bytes_of(begin.span_id));
+  out.set_trigger(static_cast<v1::CaptureTrigger>(begin.trigger));
+  out.set_service(name_text_of(begin.service));
+  out.set_pid(begin.pid);
+  out.set_operation(name_text_of(begin.operation));
+  out.set_start_unix_nano(begin.start_unix_nano);
+  out.set_end_unix_nano(begin.end_unix_nano);
+  write_clock(begin.clock, out);
+  out.set_crosses_clock_jump(begin.crosses_clock_jump);
+  out.set_truncated(begin.truncated);
+  write_losses(begin.losses, out);
+  out.set_size_bytes(begin.size_bytes);
+  out.set_sha256(optional_bytes_of(begin.sha256));
+  return message.SerializeAsString();
+}
+
+std::string encode(const CaptureAnswer& answer) {
+  v1::AgentMessage message;
+  v1::CaptureAnswer& out = *message.mutable_capture_answer();
+  out.set_request_id(answer.request_id);
+  for (size_t i = 0; i < std::min(answer.capture_ids.size(), kMostCaptureIds); ++i) {
+    out.add_capture_ids(bytes_of(answer.capture_ids[i]));
+  }
+  out.set_skipped(text_of(answer.skipped));
+  return message.SerializeAsString();
+}
+
+std::string encode(const TracepointAnswer& answer) {
+  v1::AgentMessage message;
+  v1::TracepointAnswer& out = *message.mutable_tracepoint_answer();
+  out.set_request_id(answer.request_id);
+  out.set_failure(text_of(answer.failure));
+  out.set_truncated(answer.truncated);
+  AnswerRoom room;
+  for (const ProgramTracepoints& program : answer.programs) {
+    if (write_program(program, out, room)) continue;
+    out.set_truncated(true);
+    break;
+  }
+  return message.SerializeAsString();
+}
+
+std::string batch_head(uint64_t sequence, const BatchIdentity& identity, const std::optional<ClockOffset>& clock,
+                       uint64_t otlp_bytes) {
+  v1::Batch fields;
+  fields.set_sequence(sequence);
+  fields.set_identity(bytes_of(identity));
+  write_clock(clock, fields);
+  std::string bytes = fields.SerializeAsString();
+  WireAppender(bytes).length(v1::Batch::kOtlpFieldNumber, otlp_bytes);
+  return head_of(v1::AgentMessage::kBatch, bytes, otlp_bytes);
+}
+
+std::string capture_part_head(const CaptureId& id, uint64_t offset, uint64_t content_bytes) {
+  v1::CapturePart fields;
+  fields.set_capture_id(bytes_of(id));
+  fields.set_offset(offset);
+  std::string bytes = fields.SerializeAsString();
+  WireAppender(bytes).length(v1::CapturePart::kContentFieldNumber, content_bytes);
+  return head_of(v1::AgentMessage::kCapturePart, bytes, content_bytes);
+}
+
+// One kind of message per message, as every sender of ours has it; of several, none would be the right one.
+Result<AgentMessage> parse_agent_message(std::string_view message) {
+  WireReader reader(message);
+  WireField field;
+  if (!reader.next(field)) {
+    if (reader.failed()) return invalid("the message is no protobuf");
+    return AgentMessage(UnknownMessage());
+  }
+  if (!reader.rest().empty()) return invalid("the message holds more than one thing");
+  return parse_kind(field);
+}
+
+std::optional<uint64_t> peek_batch(std::string_view begin) {
+  static_assert(v1::Batch::kSequenceFieldNumber == 1);
+  return peek_number(begin, v1::AgentMessage::kBatch);
+}
+
+std::optional<uint64_t> peek_tracepoint_answer(std::string_view begin) {
+  static_assert(v1::TracepointAnswer::kRequestIdFieldNumber == 1);
+  return peek_number(begin, v1::AgentMessage::kTracepointAnswer);
+}
+
+std::optional<CaptureId> peek_capture_part(std::string_view begin) {
+  ByteReader in(begin);
+  if (in.varint() != bytes_field(v1::AgentMessage::kCapturePart)) return std::nullopt;
+  in.varint();  // the part's size, most of which is not here
+  if (in.varint() != bytes_field(v1::CapturePart::kCaptureIdFieldNumber)) return std::nullopt;
+  std::string_view id = in.string();
+  return in.failed() ? std::nullopt : CaptureId::from_bytes(id);
+}
+
+}  // namespace fathom::ingest

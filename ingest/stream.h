@@ -1,0 +1,122 @@
+// What agents and the collector say to each other about spans, captures and themselves, as plain values.
+//
+// Purpose: the words of proto/ingest.proto's stream (docs/formats/ingest-stream.md); control.h has those of requests.
+// Thread safety: plain values. Ownership: the views of a Batch and of a CapturePart point into the message that was
+// parsed. Units: in names.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/capture_trigger.h"
+#include "base/clock_offset.h"
+#include "base/ids.h"
+#include "base/sha256.h"
+#include "ingest/control.h"
+
+namespace fathom::ingest {
+
+inline constexpr uint32_t kProtocolVersion = 1;
+
+using InstanceId = Id<16>;                                     // new with every start of an agent
+using BatchIdentity = Id<16>;                                  // the same whenever the same spans are sent again
+using Losses = std::vector<std::pair<std::string, uint64_t>>;  // reason, count
+
+// ---- from agents
+
+struct Hello {
+  uint32_t protocol_version = kProtocolVersion;
+  NodeId node_id;
+  InstanceId instance_id;
+  std::string host_name;
+  std::string agent_version;
+  bool takes_requests = false;  // it answers what control.h asks
+};
+
+struct Batch {
+  uint64_t sequence = 0;
+  BatchIdentity identity;
+  std::optional<ClockOffset> clock;  // nothing: not measured yet
+  std::string_view otlp;             // an ExportTraceServiceRequest
+};
+
+struct ClockProbe {
+  uint64_t sent_unix_nano = 0;
+};
+
+struct NodeStatus {
+  uint32_t programs = 0;
+  std::optional<ClockOffset> clock;
+  uint64_t clock_measured_unix_nano = 0;
+  uint64_t spool_bytes = 0;
+  uint64_t spool_limit_bytes = 0;
+  uint64_t acknowledged_spans = 0;
+  uint64_t resident_bytes = 0;
+  Losses losses;  // since the agent began
+};
+
+// Announces a capture: all of it but the content.
+struct CaptureBegin {
+  CaptureId id;
+  TraceId trace_id;  // zero: of no trace
+  SpanId span_id;    // of the span that was the reason; zero: none
+  CaptureTrigger trigger = CaptureTrigger::kRequested;
+  std::string service;
+  uint32_t pid = 0;
+  std::string operation;
+  uint64_t start_unix_nano = 0;  // of the agent's clock
+  uint64_t end_unix_nano = 0;
+  std::optional<ClockOffset> clock;
+  bool crosses_clock_jump = false;
+  bool truncated = false;
+  Losses losses;
+  uint64_t size_bytes = 0;
+  Sha256 sha256;  // of the content; zero: not computed
+};
+
+struct CapturePart {
+  CaptureId id;
+  uint64_t offset = 0;
+  std::string_view content;
+};
+
+// ---- from the collector
+
+struct Welcome {
+  std::string collector_version;
+  uint64_t max_batch_bytes = 0;
+  uint64_t max_unacknowledged_bytes = 0;
+  uint32_t max_unacknowledged_batches = 0;
+  uint64_t max_capture_bytes = 0;  // 0: takes none
+  uint64_t max_capture_bytes_under_way = 0;
+};
+
+struct Ack {
+  enum class Outcome : uint8_t { kDurable, kRetry, kRefused };
+  uint64_t sequence = 0;
+  Outcome outcome = Outcome::kDurable;
+  uint64_t retry_after_nano = 0;
+  std::string message;
+  uint64_t rejected_spans = 0;
+};
+
+struct ClockReply {
+  uint64_t probe_sent_unix_nano = 0;
+  uint64_t received_unix_nano = 0;
+  uint64_t sent_unix_nano = 0;
+};
+
+struct CaptureProgress {
+  enum class State : uint8_t { kTaken, kDurable, kRetry, kRefused };
+  CaptureId id;
+  State state = State::kRetry;
+  uint64_t taken_bytes = 0;
+  uint64_t retry_after_nano = 0;
+  std::string message;
+};
+
+}  // namespace fathom::ingest
