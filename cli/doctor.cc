@@ -123,8 +123,8 @@ Findings examine(const Args& args, const Context& context) {
   bool reachable = false;
   Findings server = examine_server(args, context, reachable);
   Findings all;
-  for (auto&& some : {examine_host(args, context), check_kernel_sources(context), server,
-                      examine_ports(args, reachable), examine_demo(context)}) {
+  for (auto&& some : {examine_host(args, context), check_sources(context), server, examine_ports(args, reachable),
+                      examine_demo(context)}) {
     std::ranges::copy(some, std::back_inserter(all));
   }
   return all;

@@ -21,7 +21,7 @@ struct Finding {
   Health health = Health::kOk;
   std::string says;     // what was found
   std::string cure;     // empty when ok
-  std::string lacks{};  // of check_kernel_sources(): the names of what an agent cannot record, "a, b"
+  std::string lacks{};  // of check_sources(): the names of what an agent cannot record, "a, b"
 };
 
 // This host.
@@ -36,8 +36,8 @@ Finding check_tsc();
 Finding check_memfd();
 Finding check_agent_socket(const Context& context);
 
-// What an agent started by this user may record of the kernel.
-std::vector<Finding> check_kernel_sources(const Context& context);
+// What the sources of an agent started by this user may record.
+std::vector<Finding> check_sources(const Context& context);
 
 // Whether instructions can be recorded by the processor; it takes a snapshot, and a second.
 Finding check_intel_pt(const Context& context);
@@ -62,7 +62,7 @@ Finding check_otel_shop(const Context& context);
 Finding judge_disk_space(uint64_t free_bytes, uint64_t total_bytes);
 Finding judge_fsync(std::vector<uint64_t> durations_nano);
 Finding judge_node_version(const std::string& version);
-std::vector<Finding> judge_kernel_sources(const boost::json::array& sources);
+std::vector<Finding> judge_sources(const boost::json::array& sources);
 std::vector<Finding> judge_nodes(const boost::json::array& nodes);
 Finding judge_tsc(const std::string& cpu_info);
 

@@ -48,7 +48,7 @@ TEST(DoctorJudges, Fsync) {
 }
 
 TEST(DoctorJudges, KernelSources) {
-  auto judge = [](const char* text) { return judge_kernel_sources(boost::json::parse(text).as_array()); };
+  auto judge = [](const char* text) { return judge_sources(boost::json::parse(text).as_array()); };
   auto all = judge(R"([{"name":"a","available":true},{"name":"b","available":true}])");
   ASSERT_EQ(all.size(), 1U);
   EXPECT_EQ(all[0].health, Health::kOk);

@@ -147,7 +147,7 @@ SupervisedOptions agent_of(Plan& plan, FdStore& store) {
 std::string what_captures_lack(const Args& args, const Context& context) {
   std::string text;
   if (args.has("--no-captures") || args.get("--kernel-events") == "off") return text;
-  for (const Finding& finding : check_kernel_sources(context)) {
+  for (const Finding& finding : check_sources(context)) {
     if (!finding.lacks.empty()) text += "captures will have " + finding.says + "; " + finding.cure + "\n";
   }
   return text;

@@ -204,7 +204,7 @@ class Answers(unittest.TestCase):
     def test_doctor(self):
         outcome = cli("doctor", "--url", self.server.url, "--format", "json")
         checks = [check["check"] for check in json.loads(outcome.stdout)["checks"]]
-        self.assertIn("kernel events", checks)
+        self.assertIn("capture sources", checks)
 
     def test_doctor_misses_no_demo_where_it_is_installed(self):
         with tempfile.TemporaryDirectory(prefix="fathom-test-") as elsewhere:

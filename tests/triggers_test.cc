@@ -9,6 +9,7 @@
 
 #include "node-agent/testing/agent_fixture.h"
 #include "node-agent/testing/fake_capture_outbox.h"
+#include "node-agent/testing/usual_sources.h"
 #include "node-agent/triggers/capture_service.h"
 #include "node-agent/triggers/encode_capture.h"
 
@@ -70,7 +71,7 @@ class TriggersTest : public testing::AgentTest {
   void begin(uint64_t overdue_after_nano) {
     CaptureServiceOptions options;
     options.overdue_after_nano = overdue_after_nano;
-    service_ = std::make_unique<CaptureService>(loop_, options, host_clock_, encode_capture, captures_);
+    service_ = std::make_unique<CaptureService>(loop_, options, host_clock_, sources_, encode_capture, captures_);
     options_.observer = service_.get();
     options_.drain.finished_spans = &service_->finished_spans();
     agent_ = std::make_unique<Agent>(loop_, options_, host_clock_, no_store_, outbox_);
@@ -95,6 +96,7 @@ class TriggersTest : public testing::AgentTest {
 
   HostClock host_clock_;
   testing::FakeCaptureOutbox captures_;
+  const Sources sources_ = testing::usual_sources();
   std::unique_ptr<CaptureService> service_;
 };
 

@@ -34,16 +34,13 @@ std::string host_name() {
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
 }
 
-agent::KernelEventsMode kernel_events_mode(const std::string& word) {
-  if (word == "traced") return agent::KernelEventsMode::kTraced;
-  if (word == "scheduling") return agent::KernelEventsMode::kScheduling;
-  return word == "requested" ? agent::KernelEventsMode::kRequested : agent::KernelEventsMode::kOff;
-}
-
 }  // namespace
 
 Daemon::Daemon(AgentProgramOptions options, agent::FdStore store, std::vector<agent::InheritedFd> inherited)
-    : options_(std::move(options)), store_(std::move(store)), inherited_(std::move(inherited)) {}
+    : options_(std::move(options)),
+      store_(std::move(store)),
+      inherited_(std::move(inherited)),
+      sources_(make_sources(options_)) {}
 
 Daemon::~Daemon() {
   // The uplink's callbacks end with it, before the pools that they speak of.
@@ -90,7 +87,6 @@ agent::CaptureWorkerOptions Daemon::worker_options(const AgentProgramOptions& op
 agent::CaptureServiceOptions Daemon::capture_options() const {
   agent::CaptureServiceOptions options;
   options.worker = worker_options(options_);
-  options.kernel_events = kernel_events_mode(options_.kernel_events);
   options.overdue_after_nano = options_.overdue_after_nano.value_or(agent::kNever);
   options.snapshots = snapshots_ ? snapshots_->bell() : nullptr;
   options.collector_ahead_nano = [this] {
@@ -125,6 +121,7 @@ agent::NodeFacts Daemon::facts() const {
   if (!agent_) return {};
   agent::NodeFacts facts{.programs = agent_->programs(), .losses = agent_->losses(), .told = agent_->losses_told()};
   for (auto& loss : agent::capture_losses()) facts.losses.push_back(std::move(loss));
+  for (auto& loss : sources_.losses()) facts.losses.push_back(std::move(loss));
   if (snapshots_) {
     for (auto& loss : agent::snapshot_losses()) facts.losses.push_back(std::move(loss));
   }
@@ -176,8 +173,8 @@ Result<> Daemon::start() {
   if (Result<> snapshots = start_snapshots(); !snapshots) return snapshots;
   uplink_ = std::make_unique<agent::Uplink>(loop_, uplink_options(), [this] { return facts(); });
   if (options_.captures) {
-    captures_ =
-        std::make_unique<agent::CaptureService>(loop_, capture_options(), clock_, agent::encode_capture, *uplink_);
+    captures_ = std::make_unique<agent::CaptureService>(loop_, capture_options(), clock_, sources_,
+                                                        agent::encode_capture, *uplink_);
     uplink_->set_control(captures_.get());
   }
   Result<> connects = uplink_->start();

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "apps/agent/options.h"
+#include "apps/agent/sources.h"
 #include "base/result.h"
 #include "cli/signals.h"
 #include "net/http_server.h"
@@ -64,6 +65,7 @@ class Daemon {
   std::optional<agent::StateDirectory> state_;
   std::unique_ptr<agent::Uplink> uplink_;
   std::unique_ptr<agent::NodeSnapshots> snapshots_;  // null: none are cut, and none are left from before
+  const agent::Sources sources_;
   std::unique_ptr<agent::CaptureService> captures_;  // null: none are made
   std::unique_ptr<agent::Agent> agent_;
   std::unique_ptr<net::HttpServer> http_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "apps/agent/daemon.h"
+#include "apps/agent/sources.h"
 #include "base/journal.h"
 #include "base/log.h"
 #include "base/metrics.h"
@@ -16,7 +17,6 @@
 #include "cli/exit_codes.h"
 #include "cli/help.h"
 #include "cli/reload.h"
-#include "node-agent/kernel/kernel_sources.h"
 
 namespace fathom {
 
@@ -104,7 +104,7 @@ cli::ExitCode run(const std::vector<std::string>& words) {
   if (settings->typed.wants_help()) return print(cli::command_help(line));
   if (settings->typed.has("--version")) return print("fathom-agent " FATHOM_VERSION "\n");
   if (settings->typed.has("--print-config")) return print(cli::config_text(line));
-  if (settings->typed.has("--print-sources")) return print(agent::kernel_sources_json(agent::kernel_sources()));
+  if (settings->typed.has("--print-sources")) return print(agent::availability_json(make_sources({}).availability()));
   Result<AgentProgramOptions> options = options_of(*settings);
   if (!options) return refuse(cli::ExitCode::kUsage, options.error().message);
   if (settings->typed.has("--check-config")) return check(*settings, *options);

@@ -11,8 +11,9 @@
 
 #include "base/sha256.h"
 #include "capture/decode.h"
-#include "node-agent/capture/capture_maker.h"
 #include "node-agent/detail/detail_reader.h"
+#include "node-agent/detail/tick_window.h"
+#include "node-agent/sources/client_events.h"
 #include "node-agent/testing/detail_events.h"
 #include "node-agent/testing/scripted_host.h"
 
@@ -91,14 +92,13 @@ TEST_P(CaptureSpeed, DISABLED_EightMiB) {
   size_t events = 0, content_bytes = 0, snapshot_bytes = 0;
   for (int i = 0; i < kTimes; ++i) {
     Stopwatch watch;
-    CaptureInput input(clock.times());
-    input.begin_nano = began;
-    input.end_nano = host.monotonic();
-    DetailSnapshot snapshot = reader.snapshot(
-        tick_window(input.times, pool::Clock::kTsc, input.begin_nano, input.end_nano, input.end_nano), 16 << 20);
-    input.detail = &snapshot;
+    const TickTimes times = clock.times();
+    const uint64_t now = host.monotonic();
+    DetailSnapshot snapshot = reader.snapshot(tick_window(times, pool::Clock::kTsc, began, now, now), 16 << 20);
     nano[kSnapshot].push_back(watch.lap());
-    MadeCapture made = *make_capture(std::move(input));
+    CaptureBuilder builder({.begin_nano = began, .end_nano = now}, times, {}, {}, snapshot.bytes());
+    write_client_events(snapshot, builder);
+    MadeCapture made = *builder.finish();
     nano[kMake].push_back(watch.lap());
     (void)sha256(made.content);
     nano[kHash].push_back(watch.lap());

@@ -2,7 +2,7 @@
 //
 // Purpose: the one place that speaks with libbpf. Ownership: programs, maps and mappings end with this object; so do
 // they with our process, however it ends. Thread safety: attach() and detach() by one thread at a time; the memory by
-// any. Errors: kUnsupported with the kernel's words; kernel_sources.h knows the cures.
+// any. Errors: kUnsupported with the kernel's words; kernel_availability.h knows the cures.
 #pragma once
 
 #include <cstdint>

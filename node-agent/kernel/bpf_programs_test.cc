@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "node-agent/kernel/kernel_sources.h"
+#include "node-agent/kernel/kernel_availability.h"
 
 namespace fathom::agent::kernel {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/metrics.h"
 #include "base/time.h"
-#include "node-agent/kernel/kernel_sources.h"
+#include "node-agent/kernel/kernel_availability.h"
 #include "node-agent/kernel/snapshot_builder.h"
 #include "node-agent/kernel/thread_names.h"
 #include "node-agent/kernel/thread_slots.h"

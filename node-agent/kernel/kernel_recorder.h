@@ -5,8 +5,8 @@
 // process is chosen, nothing is attached, and nobody pays. Children by fork() are processes of their own, and not
 // chosen. Thread safety: all of it; a snapshot holds no lock while it reads, and any number may be taken at once.
 // Ownership: everything in the kernel ends with this object, and with our process. Units: nanoseconds of
-// CLOCK_MONOTONIC. Errors: kUnsupported with the cure where the host does not let us (kernel_sources.h); kNotFound for
-// no such process; kExhausted beyond kMostChosen. Every loss is counted in the snapshot, and in
+// CLOCK_MONOTONIC. Errors: kUnsupported with the cure where the host does not let us (kernel_availability.h); kNotFound
+// for no such process; kExhausted beyond kMostChosen. Every loss is counted in the snapshot, and in
 // fathom_agent_lost_kernel_events_total.
 #pragma once
 

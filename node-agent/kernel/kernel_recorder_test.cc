@@ -15,7 +15,7 @@
 
 #include "base/time.h"
 #include "node-agent/kernel/bpf_programs.h"
-#include "node-agent/kernel/kernel_sources.h"
+#include "node-agent/kernel/kernel_availability.h"
 #include "node-agent/testing/child_of_test.h"
 
 namespace fathom::agent {
@@ -30,7 +30,7 @@ constexpr long kUnusedPid = 12'345'678;                    // no process is call
 constexpr size_t kPages = 16;
 
 std::string why_not_here() {
-  for (const KernelSource& source : kernel_sources()) {
+  for (const Availability& source : kernel_availability()) {
     if (!source.available) return source.name + ": " + source.why_not + "; " + source.cure;
   }
   return "";

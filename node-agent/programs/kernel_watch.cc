@@ -12,8 +12,8 @@
 
 #include "base/time.h"
 #include "node-agent/kernel/event_text.h"
+#include "node-agent/kernel/kernel_availability.h"
 #include "node-agent/kernel/kernel_recorder.h"
-#include "node-agent/kernel/kernel_sources.h"
 
 namespace fathom::agent {
 namespace {
@@ -103,7 +103,7 @@ int run(int argc, char** argv) {
     return 2;
   }
   if (!options.sources) return watch(options);
-  std::fputs(kernel_sources_json(kernel_sources()).c_str(), stdout);
+  std::fputs(availability_json(kernel_availability()).c_str(), stdout);
   return 0;
 }
 

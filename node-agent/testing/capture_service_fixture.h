@@ -12,6 +12,7 @@
 
 #include "node-agent/testing/agent_fixture.h"
 #include "node-agent/testing/fake_capture_outbox.h"
+#include "node-agent/testing/usual_sources.h"
 #include "node-agent/triggers/capture_service.h"
 #include "node-agent/triggers/encode_capture.h"
 
@@ -27,7 +28,7 @@ class CaptureServiceTest : public AgentTest {
     service_.reset();
   }
   void begin(std::vector<InheritedFd> inherited = {}) {
-    service_ = std::make_unique<CaptureService>(loop_, capture_options_, host_clock_, encode_, captures_);
+    service_ = std::make_unique<CaptureService>(loop_, capture_options_, host_clock_, sources_, encode_, captures_);
     options_.observer = service_.get();
     options_.drain.finished_spans = &service_->finished_spans();
     must_start(std::move(inherited));
@@ -76,6 +77,7 @@ class CaptureServiceTest : public AgentTest {
 
   HostClock host_clock_;
   CaptureServiceOptions capture_options_;
+  const Sources sources_ = usual_sources();
   CaptureWorker::Encode encode_ = encode_capture;
   FakeCaptureOutbox captures_;
   ScriptedPool pool_{4, pool::Clock::kMonotonic, -1, 16};

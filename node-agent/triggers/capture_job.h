@@ -10,9 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "node-agent/clock/tick_times.h"
-#include "node-agent/detail/detail_snapshot.h"
-#include "node-agent/kernel/events.h"
+#include "node-agent/sources/source.h"
 #include "node-agent/triggers/trigger_limits.h"
 #include "node-agent/triggers/watched_program.h"
 
@@ -31,30 +29,27 @@ struct CaptureSubject {
   uint64_t admitted_nano = 0;
 };
 
-struct CaptureRequester;  // who waits for an answer (capture_service.cc)
+struct CaptureRequester;  // who waits for an answer (capture_requester.h)
 
 struct CaptureJob {
   std::vector<CaptureSubject> subjects;  // one at least
   std::shared_ptr<const WatchedProgram> program;
   uint64_t begin_nano = 0;
-  uint64_t end_nano = 0;             // may lie ahead: then it is waited for
-  uint64_t trigger_nano = 0;         // when it was triggered, and what would not wait had been copied
-  uint64_t detail_by_nano = 0;       // until then the program's events may still come: its pool is on its way
-  bool wants_kernel_events = false;  // from now on, if they are not recorded anyway
-  // What was copied already, because it would not wait.
-  std::optional<DetailSnapshot> events;
-  std::optional<std::vector<ThreadSpan>> open;
+  uint64_t end_nano = 0;            // may lie ahead: then it is waited for
+  uint64_t trigger_nano = 0;        // when it was triggered, and what would not wait had been copied
+  uint64_t first_data_by_nano = 0;  // until then the program's first data may come (Source::awaits_first_data())
+  // kRequest: the sources follow the process for its sake, until it is made.
+  FollowReason follow_reason = FollowReason::kTraced;
+  // By the places of the sources; null, or missing at the end: not taken yet.
+  std::vector<std::unique_ptr<Slice>> slices;
+  std::optional<std::vector<ThreadSpan>> open;  // nothing: not copied yet
   std::shared_ptr<CaptureRequester> requester;  // of the loop
 };
 
-// All that a capture is made of.
-struct CaptureMaterial {
-  const CaptureJob* job = nullptr;
-  const DetailSnapshot* events = nullptr;  // null: none are recorded
-  const KernelSnapshot* kernel = nullptr;  // null: none are recorded,
-  std::string kernel_missing;              // and why
-  const std::vector<ThreadSpan>* open = nullptr;
-  TickTimes* times = nullptr;
-};
+inline uint64_t held_bytes(const std::vector<std::unique_ptr<Slice>>& slices) {
+  uint64_t sum = 0;
+  for (const auto& slice : slices) sum += slice ? slice->held_bytes() : 0;
+  return sum;
+}
 
 }  // namespace fathom::agent

@@ -1,19 +1,19 @@
-// What a collector asks of a CaptureService.
+#include "node-agent/triggers/capture_requests.h"
+
 #include <algorithm>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <utility>
 
-#include "base/log.h"
 #include "base/time.h"
 #include "node-agent/triggers/capture_metrics.h"
 #include "node-agent/triggers/capture_requester.h"
-#include "node-agent/triggers/capture_service.h"
+#include "node-agent/triggers/open_span_scan.h"
 
 namespace fathom::agent {
 
-struct CaptureService::Target {
-  ProgramPtr program;
+struct CaptureRequests::Target {
+  std::shared_ptr<const WatchedProgram> program;
   TraceId trace_id;
   uint64_t begin_nano = 0;
   uint64_t end_nano = 0;
@@ -58,34 +58,28 @@ WatchedList requested_programs(const CaptureRequest& request, WatchedList progra
 
 }  // namespace
 
-void CaptureService::capture(CaptureRequest request, std::function<void(CaptureAnswer)> answer) {
+void CaptureRequests::capture(CaptureRequest request, std::function<void(CaptureAnswer)> answer) {
   auto requester = std::make_shared<CaptureRequester>();
   requester->answer.request_id = request.request_id;
   requester->respond = std::move(answer);
   if (request.trigger != CaptureTrigger::kRemote) request.trigger = CaptureTrigger::kRequested;
   std::vector<Target> targets = targets_of(request, now_monotonic_nano());
   if (targets.empty()) requester->skip("this node has nothing of it");
-  if (targets.size() > options_.most_requested_processes) {
-    requester->skip(std::to_string(targets.size() - options_.most_requested_processes) + " more processes");
-    targets.resize(options_.most_requested_processes);
+  const size_t most = admission_.options().most_requested_processes;
+  if (targets.size() > most) {
+    requester->skip(std::to_string(targets.size() - most) + " more processes");
+    targets.resize(most);
   }
   if (!targets.empty()) ring_for(request, targets.front());
   for (const Target& target : targets) ask_for(target, request, requester);
   requester->respond_when_all_are_made();
 }
 
-std::vector<CaptureService::Target> CaptureService::targets_of(const CaptureRequest& request, uint64_t now_nano) const {
-  std::vector<Target> targets;
-  Window window = window_of(request, options_, now_nano);
-  if (!request.trace_id.is_zero()) {
-    targets_of_trace(request.trace_id, now_nano, targets);
-  } else {
-    uint64_t duration_nano = std::min(request.duration_nano == 0 ? options_.request_window_nano : request.duration_nano,
-                                      options_.longest_window_nano);
-    for (const ProgramPtr& program : requested_programs(request, programs_.all())) {
-      targets.push_back({program, {}, now_nano - std::min(now_nano, duration_nano), now_nano});
-    }
-  }
+std::vector<CaptureRequests::Target> CaptureRequests::targets_of(const CaptureRequest& request,
+                                                                 uint64_t now_nano) const {
+  const Window window = window_of(request, admission_.options(), now_nano);
+  std::vector<Target> targets = request.trace_id.is_zero() ? targets_of_programs(request, now_nano)
+                                                           : targets_of_trace(request.trace_id, now_nano);
   for (Target& target : targets) {
     if (window.begin_nano != 0) target.begin_nano = window.begin_nano;
     if (window.end_nano != 0) target.end_nano = std::max(window.end_nano, target.begin_nano);
@@ -93,20 +87,38 @@ std::vector<CaptureService::Target> CaptureService::targets_of(const CaptureRequ
   return targets;
 }
 
-// From what is finished, and what is open.
-void CaptureService::targets_of_trace(const TraceId& trace_id, uint64_t now_nano, std::vector<Target>& targets) const {
-  for (const TraceMemory::Stay& stay : traces_.find(trace_id, now_nano)) {
-    if (ProgramPtr program = programs_.find(stay.program))
-      targets.push_back({program, trace_id, std::min(stay.start_nano, now_nano),
-                         std::min(stay.end_nano, now_nano) + options_.margin_nano});
+std::vector<CaptureRequests::Target> CaptureRequests::targets_of_programs(const CaptureRequest& request,
+                                                                          uint64_t now_nano) const {
+  const CaptureServiceOptions& options = admission_.options();
+  const uint64_t wanted_nano = request.duration_nano == 0 ? options.request_window_nano : request.duration_nano;
+  const uint64_t duration_nano = std::min(wanted_nano, options.longest_window_nano);
+  std::vector<Target> targets;
+  for (const auto& program : requested_programs(request, host_.programs.all())) {
+    targets.push_back({program, {}, now_nano - std::min(now_nano, duration_nano), now_nano});
   }
-  TickTimes times = times_.copy();
-  for (const ProgramPtr& program : programs_.all()) {
+  return targets;
+}
+
+// From what is finished, and what is open.
+std::vector<CaptureRequests::Target> CaptureRequests::targets_of_trace(const TraceId& trace_id,
+                                                                       uint64_t now_nano) const {
+  std::vector<Target> targets;
+  for (const TraceMemory::Stay& stay : host_.traces.find(trace_id, now_nano)) {
+    if (auto program = host_.programs.find(stay.program))
+      targets.push_back({program, trace_id, std::min(stay.start_nano, now_nano),
+                         std::min(stay.end_nano, now_nano) + admission_.options().margin_nano});
+  }
+  add_open_spans(trace_id, now_nano, targets);
+  return targets;
+}
+
+void CaptureRequests::add_open_spans(const TraceId& trace_id, uint64_t now_nano, std::vector<Target>& targets) const {
+  TickTimes times = host_.times.copy();
+  for (const auto& program : host_.programs.all()) {
     if (!program->open) continue;
     for (const ThreadSpan& open : program->open->all_open(OpenSpanScan::kMostSlots)) {
       if (open.span.trace_id != trace_id) continue;
-      auto known =
-          std::find_if(targets.begin(), targets.end(), [&](const Target& target) { return target.program == program; });
+      auto known = std::ranges::find(targets, program, &Target::program);
       if (known == targets.end()) known = targets.insert(known, {program, trace_id, now_nano, now_nano});
       known->begin_nano = std::min(known->begin_nano, times.monotonic_nano(program->clock, open.span.start_ticks));
       known->end_nano = now_nano;
@@ -115,65 +127,66 @@ void CaptureService::targets_of_trace(const TraceId& trace_id, uint64_t now_nano
 }
 
 // One snapshot is of the whole node, so one is enough, at the end of the window.
-void CaptureService::ring_for(const CaptureRequest& request, const Target& target) {
-  if (options_.snapshots == nullptr) return;
+void CaptureRequests::ring_for(const CaptureRequest& request, const Target& target) {
+  SnapshotBell* snapshots = admission_.options().snapshots;
+  if (snapshots == nullptr) return;
   const SnapshotAsk ask{.reason = name_of(request.trigger),
                         .trace_id = target.trace_id,
                         .span_id = {},
                         .pid = target.program->process.pid};
   const uint64_t now_nano = now_monotonic_nano();
   // A trace's window ends a margin behind its last span, which is over.
-  if (target.end_nano <= now_nano + options_.margin_nano) return options_.snapshots->ring(ask);
+  if (target.end_nano <= now_nano + admission_.options().margin_nano) return snapshots->ring(ask);
   auto timer = std::make_shared<boost::asio::steady_timer>(loop_);
   timer->expires_after(std::chrono::nanoseconds(target.end_nano - now_nano));
-  timer->async_wait([timer, ask, alive = alive_, bell = options_.snapshots](const boost::system::error_code& fault) {
-    if (!fault && *alive) bell->ring(ask);
+  timer->async_wait([timer, ask, alive = alive_, snapshots](const boost::system::error_code& fault) {
+    if (!fault && *alive) snapshots->ring(ask);
   });
 }
 
-void CaptureService::ask_for(const Target& target, const CaptureRequest& request,
-                             const std::shared_ptr<CaptureRequester>& requester) {
-  std::string process = "process " + std::to_string(target.program->process.pid) + ": ";
-  bool requested = request.trigger == CaptureTrigger::kRequested;
+void CaptureRequests::ask_for(const Target& target, const CaptureRequest& request,
+                              const std::shared_ptr<CaptureRequester>& requester) {
+  const std::string process = "process " + std::to_string(target.program->process.pid) + ": ";
+  const bool requested = request.trigger == CaptureTrigger::kRequested;
   if (requested && requested_.contains(target.program->serial)) {
     count_skipped(request.trigger, SkipReason::kBusy);
     return requester->skip(process + "another request's capture is being made");
   }
-  CaptureJob job = job_of(target.program, target.begin_nano, target.end_nano);
-  CaptureSubject subject{.trigger = request.trigger, .trace_id = target.trace_id, .reason = request.reason};
-  if (!admit(job, std::move(subject), {}))
+  CaptureJob job = admission_.job_of(target.program, target.begin_nano, target.end_nano);
+  if (!admission_.admit(job, {.trigger = request.trigger, .trace_id = target.trace_id, .reason = request.reason}))
     return requester->skip(process + "captured lately, or too many are asked for");
-  bool ahead = target.end_nano > now_monotonic_nano();
-  job.wants_kernel_events = ahead && requested && kernel_.mode() != KernelEventsMode::kOff;
+  const bool is_ahead = target.end_nano > now_monotonic_nano();
+  if (is_ahead && requested) job.follow_reason = FollowReason::kRequest;
   job.requester = requester;
-  bool wants_kernel_events = job.wants_kernel_events;
-  ProcessId id = target.program->process;
-  if (wants_kernel_events) worker_->post([this, id] { kernel_.choose(id, KernelDepth::kEverything); });
-  if (std::optional<SkipReason> refused = worker_->submit(job)) {
-    skip(job, *refused);
-    if (wants_kernel_events) worker_->post([this, id] { kernel_.forget(id, KernelDepth::kEverything); });
-    return requester->skip(process + words_of(*refused));
-  }
+  if (std::optional<SkipReason> refused = submit(job)) return requester->skip(process + words_of(*refused));
   ++requester->pending;
   if (requested) requested_.insert(target.program->serial);
 }
 
-void CaptureService::tracepoints(TracepointRequest request, std::function<void(TracepointAnswer)> answer) {
-  if (agent_ != nullptr) {
-    return tracepoint_requests_.ask(*agent_, std::move(request), now_monotonic_nano(), std::move(answer));
+std::optional<SkipReason> CaptureRequests::submit(CaptureJob& job) {
+  const FollowReason reason = job.follow_reason;
+  const ProcessId process = job.program->process;
+  const bool follows = reason == FollowReason::kRequest;
+  const Sources& sources = host_.sources;
+  if (follows) host_.worker.post([&sources, process, reason] { sources.follow(process, reason); });
+  std::optional<SkipReason> refused = host_.worker.submit(job);
+  if (!refused) return std::nullopt;
+  admission_.skip(job, *refused);
+  if (follows) host_.worker.post([&sources, process, reason] { sources.forget(process, reason); });
+  return refused;
+}
+
+void CaptureRequests::settle(const CaptureJob& job, std::optional<SkipReason> skipped) {
+  if (!job.requester) return;
+  if (job.subjects.front().trigger == CaptureTrigger::kRequested) requested_.erase(job.program->serial);
+  CaptureRequester& requester = *job.requester;
+  if (skipped) {
+    requester.skip("process " + std::to_string(job.program->process.pid) + ": " + words_of(*skipped));
+  } else {
+    for (const CaptureSubject& subject : job.subjects) requester.answer.capture_ids.push_back(subject.id);
   }
-  answer({.request_id = request.request_id, .failure = "this agent is stopping"});
-}
-
-void CaptureService::tracepoint_rules(std::vector<TracepointRule> rules) {
-  if (agent_ == nullptr) return early_rules_ = std::move(rules), void();
-  Result<> set = agent_->set_fleet_tracepoints(rules);
-  if (!set) log_warning("the server's rules for tracepoints are not obeyed: " + set.error().message);
-}
-
-void CaptureService::set_agent(Agent* agent) {
-  agent_ = agent;
-  if (agent_ != nullptr && !early_rules_.empty()) tracepoint_rules(std::exchange(early_rules_, {}));
+  --requester.pending;
+  requester.respond_when_all_are_made();
 }
 
 }  // namespace fathom::agent

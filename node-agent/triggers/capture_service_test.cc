@@ -104,9 +104,9 @@ class LostCaptureTest : public CaptureServiceTest {
 
 TEST_F(LostCaptureTest, ThatCouldNotBeEncoded) {
   std::atomic<bool> fails = true;
-  encode_ = [&](const CaptureMaterial& material) -> Result<MadeCapture> {
+  encode_ = [&](const CaptureJob& job, const TickTimes& times) -> Result<MadeCapture> {
     if (fails.exchange(false)) return exhausted("no memory");
-    return encode_capture(material);
+    return encode_capture(job, times);
   };
   begin_with_program();
   uint64_t before = skipped(SkipReason::kFailed);
@@ -117,10 +117,10 @@ TEST_F(LostCaptureTest, ThatCouldNotBeEncoded) {
 
 TEST_F(LostCaptureTest, ForWhichTheWorkerHadNoTime) {
   std::atomic<bool> works = false, goes_on = false;
-  encode_ = [&](const CaptureMaterial& material) {
+  encode_ = [&](const CaptureJob& job, const TickTimes& times) {
     works = true;
     while (!goes_on) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    return encode_capture(material);
+    return encode_capture(job, times);
   };
   capture_options_.worker.most_jobs = 1;
   capture_options_.margin_nano = 0;

@@ -15,7 +15,7 @@ constexpr uint64_t kTimesUpdateNano = kNanosPerSecond;
 constexpr uint64_t kLongestWaitNano = 601 * kNanosPerSecond;
 
 uint64_t ready_nano(const CaptureJob& job) {
-  return std::max(job.end_nano, job.detail_by_nano);
+  return std::max(job.end_nano, job.first_data_by_nano);
 }
 
 bool lies_ahead(const CaptureJob& job, uint64_t now_nano) {
@@ -24,11 +24,11 @@ bool lies_ahead(const CaptureJob& job, uint64_t now_nano) {
 
 }  // namespace
 
-CaptureWorker::CaptureWorker(const CaptureWorkerOptions& options, SharedTimes& times, KernelEvents& kernel,
+CaptureWorker::CaptureWorker(const CaptureWorkerOptions& options, SharedTimes& times, const Sources& sources,
                              Encode encode, Done done)
     : options_(options),
       times_(times),
-      kernel_(kernel),
+      sources_(sources),
       encode_(std::move(encode)),
       done_(std::move(done)),
       thread_([this] { run(); }) {}
@@ -53,7 +53,7 @@ std::optional<SkipReason> CaptureWorker::submit(CaptureJob& job) {
     auto alike = static_cast<size_t>(std::count_if(
         jobs_.begin(), jobs_.end(), [&](const CaptureJob& other) { return lies_ahead(other, now_nano) == ahead; }));
     if (alike >= (ahead ? options_.most_waiting : options_.most_jobs)) {
-      held_bytes_ -= job.events ? job.events->bytes() : 0;
+      held_bytes_ -= held_bytes(std::exchange(job.slices, {}));
       return SkipReason::kBusy;
     }
     jobs_.push_back(std::move(job));
@@ -63,13 +63,13 @@ std::optional<SkipReason> CaptureWorker::submit(CaptureJob& job) {
 }
 
 void CaptureWorker::changed(const std::shared_ptr<const WatchedProgram>& program) {
-  if (!program->detail) return;
+  if (sources_.await_first_data(*program)) return;
   {
     std::lock_guard lock(mutex_);
     for (CaptureJob& job : jobs_) {
-      if (job.program->serial != program->serial || job.program->detail) continue;
+      if (job.program->serial != program->serial || !sources_.await_first_data(*job.program)) continue;
       job.program = program;
-      job.detail_by_nano = 0;
+      job.first_data_by_nano = 0;
     }
   }
   changed_.notify_one();
@@ -100,15 +100,41 @@ void CaptureWorker::give_back(uint64_t bytes) {
   held_bytes_ -= bytes;
 }
 
-bool CaptureWorker::copy_now(CaptureJob& job) {
-  DetailPool* detail = job.program->detail.get();
-  const uint64_t budget_bytes = options_.budget_bytes;  // once: it may be set anew meanwhile
-  if (detail == nullptr || !reserve(budget_bytes)) return false;
-  pool::Clock clock = detail->file().shape().clock;
-  TickWindow window = times_.window(clock, job.begin_nano, job.end_nano, now_monotonic_nano());
-  job.events = detail->snapshot(window, budget_bytes);
-  give_back(budget_bytes - job.events->bytes());
+bool CaptureWorker::take_slice(CaptureJob& job, size_t place) {
+  std::unique_ptr<Slice>& slice = job.slices[place];
+  if (slice) return true;
+  const SliceRequest request{.program = *job.program,
+                             .begin_nano = job.begin_nano,
+                             .end_nano = job.end_nano,
+                             .reason = job.follow_reason,
+                             .budget_bytes = options_.budget_bytes,
+                             .times = times_};
+  const uint64_t needed_bytes = sources_[place].needed_bytes(request);
+  if (needed_bytes > 0 && !reserve(needed_bytes)) return false;
+  slice = sources_[place].slice(request);
+  assert(slice->held_bytes() <= needed_bytes);
+  give_back(needed_bytes - slice->held_bytes());
   return true;
+}
+
+bool CaptureWorker::copy_now(CaptureJob& job) {
+  job.slices.resize(sources_.size());
+  bool all_copied = true;
+  for (size_t place = 0; place < sources_.size(); ++place) {
+    const Source& source = sources_[place];
+    if (!source.copies_at_once()) continue;
+    const bool is_copied = !source.awaits_first_data(*job.program) && take_slice(job, place);
+    all_copied = all_copied && is_copied;
+  }
+  return all_copied;
+}
+
+bool CaptureWorker::take_all(CaptureJob& job) {
+  job.slices.resize(sources_.size());
+  bool has_room = true;
+  for (size_t place = 0; place < sources_.size(); ++place) has_room = take_slice(job, place) && has_room;
+  if (!job.open) job.open = job.program->open ? job.program->open->all_open() : std::vector<ThreadSpan>{};
+  return has_room;
 }
 
 // ---- the thread -----------------------------------------------------------------------------------------------------
@@ -161,40 +187,27 @@ void CaptureWorker::make(CaptureJob job) {
   Outcome outcome{.job = std::move(job)};
   try_to_make(outcome);
   // Whoever waits need not wait until memory is given back.
-  const std::optional<DetailSnapshot> events = std::exchange(outcome.job.events, std::nullopt);
+  std::vector<std::unique_ptr<Slice>> slices = std::exchange(outcome.job.slices, {});
   outcome.job.open.reset();
-  std::shared_ptr<const WatchedProgram> program = outcome.job.program;
-  const bool had_kernel_events = outcome.job.wants_kernel_events;
+  const std::shared_ptr<const WatchedProgram> program = outcome.job.program;
+  const FollowReason reason = outcome.job.follow_reason;
   done_(std::move(outcome));
-  if (events) give_back(events->bytes());
-  if (had_kernel_events) kernel_.forget(program->process, KernelDepth::kEverything);
-}
-
-void CaptureWorker::copy_rest(CaptureJob& job) {
-  if (!job.events) copy_now(job);
-  if (!job.open) job.open = job.program->open ? job.program->open->all_open() : std::vector<ThreadSpan>{};
+  const uint64_t bytes = held_bytes(slices);
+  slices.clear();
+  give_back(bytes);
+  if (reason == FollowReason::kRequest) sources_.forget(program->process, reason);
 }
 
 void CaptureWorker::try_to_make(Outcome& outcome) {
   CaptureJob& job = outcome.job;
-  copy_rest(job);
-  std::string kernel_missing;
-  // Before a request began to wait, there is nothing in the recorder that it had begun.
-  KernelDepth depth = job.wants_kernel_events ? KernelDepth::kEverything
-                                              : kernel_.depth_of_programs().value_or(KernelDepth::kEverything);
-  std::optional<KernelSnapshot> kernel = kernel_.snapshot(
-      job.program->process, depth, {.begin_nano = job.begin_nano, .end_nano = job.end_nano}, kernel_missing);
-  bool has_room = job.events || !job.program->detail;
-  bool has_any = job.events || kernel || !job.open->empty();
+  const bool has_room = take_all(job);
+  const bool has_any = !job.open->empty() || std::ranges::any_of(job.slices, [](const auto& slice) {
+    return slice && slice->was_recorded();
+  });
   outcome.skipped = !has_room ? SkipReason::kMemory : !has_any ? SkipReason::kNoDetail : SkipReason::kFailed;
   if (!has_room || !has_any) return;
   TickTimes times = times_.copy();
-  Result<MadeCapture> made = encode_({.job = &job,
-                                      .events = job.events ? &*job.events : nullptr,
-                                      .kernel = kernel ? &*kernel : nullptr,
-                                      .kernel_missing = std::move(kernel_missing),
-                                      .open = &*job.open,
-                                      .times = &times});
+  Result<MadeCapture> made = encode_(job, times);
   if (!made) return;
   Sha256 hash = sha256(made->content);
   outcome.made = ReadyCapture{.made = *std::move(made),

@@ -24,29 +24,26 @@ bool has_ended(const WatchedProgram& program) {
   return program.ended || life_of(program.process) == Life::kGone;
 }
 
-CaptureInput input_of(const CaptureMaterial& material) {
-  const CaptureJob& job = *material.job;
-  CaptureInput input(*material.times);
-  input.begin_nano = job.begin_nano;
-  input.end_nano = job.end_nano;
-  input.trigger_nano = job.trigger_nano;
-  input.pid = static_cast<uint32_t>(job.program->process.pid);
-  input.service = repair_utf8(job.program->service);
-  input.reason = job.subjects.front().reason;
-  input.ended = has_ended(*job.program);
-  input.detail = material.events;
-  input.kernel = material.kernel;
-  input.kernel_missing = material.kernel_missing;
-  input.open = open_spans(*material.open);
-  input.open_clock = job.program->clock;
-  if (!input.ended) input.identify = LivingThreads(job.program->process.pid);
-  return input;
+CaptureFacts facts_of(const CaptureJob& job) {
+  return {.begin_nano = job.begin_nano,
+          .end_nano = job.end_nano,
+          .trigger_nano = job.trigger_nano,
+          .pid = static_cast<uint32_t>(job.program->process.pid),
+          .service = repair_utf8(job.program->service),
+          .reason = job.subjects.front().reason,
+          .ended = has_ended(*job.program)};
 }
 
 }  // namespace
 
-Result<MadeCapture> encode_capture(const CaptureMaterial& material) {
-  return make_capture(input_of(material));
+Result<MadeCapture> encode_capture(const CaptureJob& job, const TickTimes& times) {
+  CaptureFacts facts = facts_of(job);
+  ThreadTable::Identify identify;
+  if (!facts.ended) identify = LivingThreads(job.program->process.pid);
+  CaptureBuilder capture(std::move(facts), times, std::move(identify), {}, held_bytes(job.slices));
+  capture.write_open_spans(open_spans(*job.open), job.program->clock);
+  for (const std::unique_ptr<Slice>& slice : job.slices) slice->write(capture);
+  return capture.finish();
 }
 
 }  // namespace fathom::agent

@@ -1,14 +1,15 @@
-// encode_capture(): the usual CaptureWorker::Encode: make_capture() of all that a job has.
+// encode_capture(): the usual CaptureWorker::Encode: all that a job has, into a capture's bytes.
 //
-// Thread safety: a pure function but for looks at /proc. Errors: make_capture()'s.
+// Thread safety: reads the job, and has its slices written, which may be done once; looks at /proc. Errors:
+// CaptureBuilder's.
 #pragma once
 
 #include "base/result.h"
-#include "node-agent/capture/capture_maker.h"
+#include "node-agent/capture/capture_builder.h"
 #include "node-agent/triggers/capture_job.h"
 
 namespace fathom::agent {
 
-Result<MadeCapture> encode_capture(const CaptureMaterial& material);
+Result<MadeCapture> encode_capture(const CaptureJob& job, const TickTimes& times);
 
 }  // namespace fathom::agent

@@ -12,10 +12,11 @@ namespace {
 bool told_as_ended(const ProcessId& process) {
   auto program = std::make_shared<WatchedProgram>();
   program->process = process;  // as when the request came: it had not ended then
-  CaptureJob job{.subjects = {CaptureSubject{}}, .program = std::move(program)};
-  TickTimes times(ClockReading{});
-  std::vector<ThreadSpan> open;
-  auto encoded = encode_capture({.job = &job, .kernel_missing = "not recorded", .open = &open, .times = &times});
+  CaptureJob job;
+  job.subjects.emplace_back();
+  job.program = std::move(program);
+  job.open.emplace();
+  auto encoded = encode_capture(job, TickTimes(ClockReading{}));
   EXPECT_TRUE(encoded.ok());
   auto content = capture::decode(encoded->content);
   EXPECT_TRUE(content.ok());

@@ -66,9 +66,9 @@ TEST_F(SnapshotTriggersTest, AnOverdueSpanRingsOnceWhileItRuns) {
 // What cannot be captured any more may still be in the rings.
 TEST_F(SnapshotTriggersTest, AnOverdueSpanRingsBeforeItsCaptureIsMade) {
   std::atomic<size_t> rung = 0;
-  encode_ = [&](const CaptureMaterial& material) {
+  encode_ = [&](const CaptureJob& job, const TickTimes& times) {
     rung = bell_.asks().size();
-    return encode_capture(material);
+    return encode_capture(job, times);
   };
   begin_with_program();
   threshold(50 * kMilli);

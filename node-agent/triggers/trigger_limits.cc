@@ -18,22 +18,8 @@ CaptureTrigger bucket_name(CaptureTrigger trigger) {
 }
 
 RateLimit limit_of(CaptureTrigger trigger, const TriggerLimitOptions& options) {
-  switch (trigger) {
-    case CaptureTrigger::kOverdue:
-    case CaptureTrigger::kSlow:
-      return options.overdue_and_slow;
-    case CaptureTrigger::kError:
-      return options.error;
-    case CaptureTrigger::kRequested:
-      return {};  // admit() asks no bucket
-    case CaptureTrigger::kProgram:
-      return options.program;
-    case CaptureTrigger::kCrash:
-      return options.crash;
-    case CaptureTrigger::kRemote:
-      return options.remote;
-  }
-  return {};
+  auto limit = options.rates.find(trigger);
+  return limit == options.rates.end() ? RateLimit{} : limit->second;
 }
 
 std::array<TokenBucket, kCaptureTriggerNames.size()> make_buckets(const TriggerLimitOptions& options) {

@@ -60,16 +60,16 @@ class TokenBucket {
 };
 
 struct RateLimit {
-  double per_second;
-  double burst;
+  double per_second = 1;
+  double burst = 5;
 };
 
 struct TriggerLimitOptions {
-  RateLimit overdue_and_slow{2, 10};
-  RateLimit error{1, 5};
-  RateLimit program{2, 10};
-  RateLimit crash{5, 5};
-  RateLimit remote{10, 10};
+  // Of triggers that are not here, RateLimit's own. Overdue and slow spans share the first.
+  std::map<CaptureTrigger, RateLimit> rates{{CaptureTrigger::kSlow, {2, 10}},
+                                            {CaptureTrigger::kProgram, {2, 10}},
+                                            {CaptureTrigger::kCrash, {5, 5}},
+                                            {CaptureTrigger::kRemote, {10, 10}}};
   uint64_t operation_pause_nano = 10'000'000'000;
   uint64_t remember_nano = 60'000'000'000;
   size_t most_remembered = 4096;

@@ -39,7 +39,7 @@ WatchedPrograms::Entry& WatchedPrograms::entry_of(const Key& key) {
 void WatchedPrograms::change(Entry& entry, WatchedProgram facts) {
   if (same(facts, *entry.facts)) return;
   entry.facts = std::make_shared<const WatchedProgram>(std::move(facts));
-  listener_.changed(entry.facts);
+  for (ProgramListener* listener : listeners_) listener->changed(entry.facts);
 }
 
 void WatchedPrograms::taken(const std::shared_ptr<Program>& program) {
@@ -70,13 +70,15 @@ void WatchedPrograms::look_at(Program& program) {
 
 void WatchedPrograms::tell_of_end(WatchedProgram facts, std::shared_ptr<const OpenArea> open) {
   facts.open = std::move(open);
-  listener_.ended(std::make_shared<const WatchedProgram>(std::move(facts)));
+  const auto ended = std::make_shared<const WatchedProgram>(std::move(facts));
+  for (ProgramListener* listener : listeners_) listener->ended(ended);
 }
 
 void WatchedPrograms::look_for_crash(const Entry& entry, const Program& program,
                                      const std::shared_ptr<const OpenArea>& open) {
   if (!program.died() || open->ended()) return;
-  listener_.crashed(entry.facts, open->all_open());
+  const std::vector<ThreadSpan> spans = open->all_open();
+  for (ProgramListener* listener : listeners_) listener->crashed(entry.facts, spans);
 }
 
 // Its program says what it is, where there is one; of one whose span pool is gone already, what is known stays.
@@ -101,7 +103,7 @@ void WatchedPrograms::looked_after(const Programs& programs, const DetailPools& 
   for (auto at = programs_.begin(); at != programs_.end();) {
     auto next = std::next(at);
     if (at->second.seen != round_) {
-      listener_.gone(*at->second.facts);
+      for (ProgramListener* listener : listeners_) listener->gone(*at->second.facts);
       serials_.erase(at->second.facts->serial);
       programs_.erase(at);
     }

@@ -8,30 +8,20 @@
 #pragma once
 
 #include <array>
-#include <functional>
 #include <map>
 #include <memory>
 #include <vector>
 
 #include "node-agent/agent/detail_pools.h"
 #include "node-agent/agent/programs.h"
-#include "node-agent/triggers/watched_program.h"
+#include "node-agent/triggers/program_listener.h"
 
 namespace fathom::agent {
 
 class WatchedPrograms {
  public:
-  struct Listener {
-    // New, or changed.
-    std::function<void(const std::shared_ptr<const WatchedProgram>&)> changed;
-    std::function<void(const WatchedProgram&)> gone;
-    // It is over, and still has what it had open: for a last look. After changed().
-    std::function<void(const std::shared_ptr<const WatchedProgram>&)> ended;
-    // It died, and not by its own will, as far as one knows: exit() and the return of main() leave a mark. `open`: what
-    // was. After changed().
-    std::function<void(const std::shared_ptr<const WatchedProgram>&, std::vector<ThreadSpan> open)> crashed;
-  };
-  explicit WatchedPrograms(Listener listener) : listener_(std::move(listener)) {}
+  // Outlives this; told in the order in which they were added.
+  void add(ProgramListener& listener) { listeners_.push_back(&listener); }
 
   // As AgentObserver has them.
   void taken(const std::shared_ptr<Program>& program);
@@ -55,7 +45,7 @@ class WatchedPrograms {
   void tell_of_end(WatchedProgram facts, std::shared_ptr<const OpenArea> open);
   void look_for_crash(const Entry& entry, const Program& program, const std::shared_ptr<const OpenArea>& open);
 
-  const Listener listener_;
+  std::vector<ProgramListener*> listeners_;
   std::map<Key, Entry> programs_;
   std::map<uint32_t, Key> serials_;
   uint32_t last_serial_ = 0;

@@ -1,7 +1,7 @@
 // The captures that there are: which, why, and what of.
 import { useState } from "preact/hooks";
 import { useAnswer } from "@/api/answer";
-import type { CaptureRow, CapturesAnswer, CaptureTrigger } from "@/api/generated/answers";
+import type { CaptureRow, CapturesAnswer } from "@/api/generated/answers";
 import { useKeys } from "@/keys/keys";
 import { formatBytes, formatCount } from "@/parts/figures";
 import { ChoiceFilter, FollowButton, followOf, TextFilter } from "@/parts/Filters";
@@ -140,12 +140,7 @@ function Triggers({ place, pages }: { place: Place; pages: Pages<CaptureRow> }) 
         any trigger <span class="faint">{countText(counted.length, more)}</span>
       </button>
       {counts.map(([trigger, count]) => (
-        <button
-          key={trigger}
-          aria-pressed={trigger === chosen}
-          title={TRIGGERS[trigger as CaptureTrigger]}
-          onClick={choose(trigger)}
-        >
+        <button key={trigger} aria-pressed={trigger === chosen} title={TRIGGERS[trigger]} onClick={choose(trigger)}>
           {trigger} <span class="faint">{countText(count, more)}</span>
         </button>
       ))}

@@ -1,5 +1,5 @@
 // What the list of captures says of each, and what it is asked for.
-import type { CaptureRow, CaptureTrigger } from "@/api/generated/answers";
+import type { CaptureRow } from "@/api/generated/answers";
 import type { Params } from "@/api/ask";
 import type { Place } from "@/state/place";
 import { lossText } from "@/parts/loss";
@@ -7,7 +7,8 @@ import { formatDuration } from "@/time/nano";
 import { rangeParams, readRange, type Range } from "@/time/range";
 import { sinceNano } from "@/time/since";
 
-export const TRIGGERS: Readonly<Record<CaptureTrigger, string>> = {
+/** Words for triggers; one that is newer than the page has none. */
+export const TRIGGERS: Readonly<Record<string, string>> = {
   overdue: "still running beyond its threshold",
   slow: "over its threshold at its end",
   error: "ended with an error",
@@ -15,7 +16,6 @@ export const TRIGGERS: Readonly<Record<CaptureTrigger, string>> = {
   program: "asked for by the program",
   crash: "the process crashed",
   remote: "another node of the trace was triggered",
-  unknown: "not known",
 };
 
 /** Without any word about time, the last day; of a trace, any time. */
@@ -69,7 +69,7 @@ export function doubtsOf(capture: CaptureRow): string[] {
 
 /** "shop.Inventory/Reserve": the span that was the reason; "" where there is none. */
 export function reasonOf(capture: CaptureRow): string {
-  return capture.operation || TRIGGERS[capture.trigger];
+  return capture.operation || (TRIGGERS[capture.trigger] ?? capture.trigger);
 }
 
 export function windowText(capture: CaptureRow): string {

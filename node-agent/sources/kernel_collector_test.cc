@@ -1,4 +1,4 @@
-#include "node-agent/capture/kernel_collector.h"
+#include "node-agent/sources/kernel_collector.h"
 
 #include <gtest/gtest.h>
 

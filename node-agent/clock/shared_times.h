@@ -5,8 +5,8 @@
 
 #include <mutex>
 
-#include "node-agent/capture/capture_maker.h"
 #include "node-agent/clock/tick_clock.h"
+#include "node-agent/detail/tick_window.h"
 
 namespace fathom::agent {
 

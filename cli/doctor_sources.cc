@@ -1,4 +1,4 @@
-// What an agent of this user may see of the kernel; the agent's program knows.
+// What the sources of an agent of this user may record on this host; the agent's program knows.
 #include <algorithm>
 #include <string>
 
@@ -14,7 +14,7 @@ namespace fathom::cli {
 namespace {
 
 constexpr uint64_t kAgentTimeoutNano = 10 * kNanosPerSecond;
-constexpr const char* kKernelCheck = "kernel events";
+constexpr const char* kSourcesCheck = "capture sources";
 
 void append(std::string& list, const std::string& name) {
   list += (list.empty() ? "" : ", ") + name;
@@ -36,7 +36,7 @@ void add(std::vector<Lack>& lacks, const boost::json::value& source) {
 
 }  // namespace
 
-std::vector<Finding> judge_kernel_sources(const boost::json::array& sources) {
+std::vector<Finding> judge_sources(const boost::json::array& sources) {
   std::string available;
   std::vector<Lack> lacks;
   for (const boost::json::value& source : sources) {
@@ -46,19 +46,19 @@ std::vector<Finding> judge_kernel_sources(const boost::json::array& sources) {
       add(lacks, source);
   }
   std::vector<Finding> findings;
-  if (!available.empty()) findings.push_back({kKernelCheck, Health::kOk, available, ""});
+  if (!available.empty()) findings.push_back({kSourcesCheck, Health::kOk, available, ""});
   for (const Lack& lack : lacks)
-    findings.push_back({kKernelCheck, Health::kWarn, "no " + lack.names + ": " + lack.why, lack.cure, lack.names});
+    findings.push_back({kSourcesCheck, Health::kWarn, "no " + lack.names + ": " + lack.why, lack.cure, lack.names});
   return findings;
 }
 
-std::vector<Finding> check_kernel_sources(const Context& context) {
+std::vector<Finding> check_sources(const Context& context) {
   Result<std::string> agent = sibling_program(context, "fathom-agent");
   if (!agent) return {};  // check_programs() says so
   Result<std::string> said = run_and_capture({*agent, "--print-sources"}, kAgentTimeoutNano);
   Result<boost::json::value> sources = said ? parse_exactly(*said) : said.error();
-  if (sources && sources->is_array()) return judge_kernel_sources(sources->get_array());
-  return {{kKernelCheck, Health::kWarn, "fathom-agent does not say what it may see of the kernel",
+  if (sources && sources->is_array()) return judge_sources(sources->get_array());
+  return {{kSourcesCheck, Health::kWarn, "fathom-agent does not say what it may record",
            "it is of another version than this program: update the older one"}};
 }
 

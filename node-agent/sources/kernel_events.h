@@ -1,9 +1,9 @@
-// KernelEvents: whose events of the kernel are recorded, and how much of them.
+// KernelEvents: the source of what the kernel did with a process's threads: switches, wake-ups, system calls, faults.
 //
 // Purpose: KernelRecorder as the agent uses it, twice: one without system calls, for all traced programs, and
 // one with them, for the time of a request. The difference is who pays: system calls cost a chosen process some
 // 280 ns each, and every other process half of that; context switches and page faults are rarer
-// (docs/kernel-events.md). A recorder is made when its first process is chosen. Thread safety: all of it; a call may
+// (docs/kernel-events.md). A recorder is made when its first process is followed. Thread safety: as Source; a call may
 // take some milliseconds, so not on the loop. Errors: as texts for people, in what a capture lacks.
 #pragma once
 
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "node-agent/kernel/kernel_recorder.h"
+#include "node-agent/sources/source.h"
 
 namespace fathom::agent {
 
@@ -51,23 +52,21 @@ class FollowedProcesses {
   std::vector<Followed> followed_;
 };
 
-class KernelEvents {
+class KernelEvents : public Source {
  public:
   explicit KernelEvents(KernelEventsMode mode) : mode_(mode) {}
 
-  KernelEventsMode mode() const { return mode_; }
-  // What is recorded of every traced program; of a request, everything, unless the mode is kOff.
-  std::optional<KernelDepth> depth_of_programs() const;
-  // For each choose() one forget().
-  void choose(const ProcessId& process, KernelDepth depth);
-  void forget(const ProcessId& process, KernelDepth depth);
-  // By the recorder that was meant; by the other one, where that does not know the process. Nothing: `missing` says
-  // why.
-  std::optional<KernelSnapshot> snapshot(const ProcessId& process, KernelDepth depth, const SnapshotRequest& window,
-                                         std::string& missing);
+  std::string_view name() const override { return "events of the kernel"; }
+  std::vector<Availability> availability() const override;
+  void follow(const ProcessId& process, FollowReason reason) override;
+  void forget(const ProcessId& process, FollowReason reason) override;
+  std::unique_ptr<Slice> slice(const SliceRequest& request) override;
 
  private:
+  // How much is recorded of a process that is followed for this reason; nothing: nothing.
+  std::optional<KernelDepth> depth_of(FollowReason reason) const;
   FollowedProcesses& of(KernelDepth depth) { return depth == KernelDepth::kEverything ? everything_ : scheduling_; }
+  // The one that was meant; the other one, if that does not know the process. Null: `missing` says why.
   KernelRecorder* recorder_of(const ProcessId& process, KernelDepth depth, std::string& missing);
 
   const KernelEventsMode mode_;
@@ -75,5 +74,8 @@ class KernelEvents {
   FollowedProcesses scheduling_{{.system_calls = false}};
   FollowedProcesses everything_{{}};
 };
+
+// The events of a snapshot, into a capture.
+void write_kernel_events(const KernelSnapshot& snapshot, CaptureBuilder& capture);
 
 }  // namespace fathom::agent

@@ -1,4 +1,4 @@
-#include "node-agent/capture/capture_maker.h"
+#include "node-agent/capture/capture_builder.h"
 
 #include <gtest/gtest.h>
 
@@ -9,6 +9,9 @@
 
 #include "capture/decode.h"
 #include "node-agent/detail/detail_reader.h"
+#include "node-agent/detail/tick_window.h"
+#include "node-agent/sources/client_events.h"
+#include "node-agent/sources/kernel_events.h"
 #include "node-agent/testing/detail_events.h"
 #include "node-agent/testing/golden_detail.h"
 #include "node-agent/testing/scripted_host.h"
@@ -42,10 +45,29 @@ ReadCapture read(const Result<MadeCapture>& result) {
   return {*std::move(decoded), made.truncated, made.crosses_clock_jump};
 }
 
+// What the agent has at hand when it makes a capture.
+struct CaptureInput {
+  explicit CaptureInput(TickTimes its_times) : times(std::move(its_times)) {}
+
+  TickTimes times;
+  CaptureFacts facts;
+  const KernelSnapshot* kernel = nullptr;
+  std::vector<OpenSpanOfThread> open;
+  ThreadTable::Identify identify;
+};
+
+Result<MadeCapture> make_capture(CaptureInput input, const DetailSnapshot* events, const CaptureLimits& limits = {}) {
+  CaptureBuilder builder(input.facts, input.times, std::move(input.identify), limits);
+  builder.write_open_spans(std::move(input.open), pool::Clock::kMonotonic);
+  if (events != nullptr) write_client_events(*events, builder);
+  if (input.kernel != nullptr) write_kernel_events(*input.kernel, builder);
+  return builder.finish();
+}
+
 // A pool whose ticks are nanoseconds, in a host that is up for 1000 s and more.
-class CaptureMakerTest : public ::testing::Test {
+class CaptureBuilderTest : public ::testing::Test {
  protected:
-  explicit CaptureMakerTest(const testing::DetailPlan& plan = {}) : pool_(plan), clock_(host_) {
+  explicit CaptureBuilderTest(const testing::DetailPlan& plan = {}) : pool_(plan), clock_(host_) {
     testing::describe_numbered(pool_);
     testing::run(host_, clock_, 2 * kSecond);
     begin_ = host_.monotonic() - kSecond;
@@ -57,18 +79,15 @@ class CaptureMakerTest : public ::testing::Test {
   }
   CaptureInput input() {
     CaptureInput input(clock_.times());
-    input.begin_nano = begin_;
-    input.end_nano = at(kSecond);
-    input.pid = 42;
-    input.kernel_missing = "not asked for";
+    input.facts = {.begin_nano = begin_, .end_nano = at(kSecond), .pid = 42};
     return input;
   }
   ReadCapture make(CaptureInput input, const CaptureLimits& limits = {}, uint64_t budget = kPlenty) {
     DetailReader reader(testing::open_detail(pool_));
-    TickWindow window = tick_window(input.times, pool_.header().clock, input.begin_nano, input.end_nano, at(kSecond));
-    snapshot_ = reader.snapshot(window, budget);
-    input.detail = &snapshot_;
-    return read(make_capture(std::move(input), limits));
+    const auto [begin_nano, end_nano] = std::pair(input.facts.begin_nano, input.facts.end_nano);
+    snapshot_ =
+        reader.snapshot(tick_window(input.times, pool_.header().clock, begin_nano, end_nano, at(kSecond)), budget);
+    return read(make_capture(std::move(input), &snapshot_, limits));
   }
   ReadCapture make() { return make(input()); }
   std::vector<uint64_t> times_of(const capture::Thread& thread) const {
@@ -86,7 +105,7 @@ class CaptureMakerTest : public ::testing::Test {
 
 using Times = std::vector<uint64_t>;
 
-TEST_F(CaptureMakerTest, EventsAreUnderTheirThreadsByTime) {
+TEST_F(CaptureBuilderTest, EventsAreUnderTheirThreadsByTime) {
   fill(0, 9, {100, 300, 200});  // as a signal handler leaves them
   fill(1, 7, {150});
   pool_.seal(0, at(300));
@@ -108,23 +127,22 @@ TEST_F(CaptureMakerTest, EventsAreUnderTheirThreadsByTime) {
   EXPECT_FALSE(made.truncated);
   EXPECT_FALSE(made.crosses_clock_jump);
   EXPECT_EQ(capture.pid, 42u);
-  EXPECT_EQ(capture.kernel_missing, "not asked for");
   EXPECT_EQ(capture.kernel_complete_from_nano, 0u);
   EXPECT_EQ(capture.losses, Losses());
   EXPECT_EQ(unix_nano_at(capture, at(0)), clock_.unix_nano(pool::Clock::kMonotonic, at(0)));
 }
 
-TEST_F(CaptureMakerTest, OnlyWhatLiesInTheWindow) {
+TEST_F(CaptureBuilderTest, OnlyWhatLiesInTheWindow) {
   CaptureInput narrow = input();
-  narrow.begin_nano = at(200);
-  narrow.end_nano = at(400);
+  narrow.facts.begin_nano = at(200);
+  narrow.facts.end_nano = at(400);
   fill(0, 9, {199, 200, 300, 400, 401});
   ReadCapture made = make(std::move(narrow));
   EXPECT_EQ(times_of(made.capture.threads.at(0)), Times({200, 300, 400}));
-  EXPECT_EQ(read(make_capture(input())).capture.threads.size(), 0u) << "a program without events";
+  EXPECT_EQ(read(make_capture(input(), nullptr)).capture.threads.size(), 0u) << "a program without events";
 }
 
-TEST_F(CaptureMakerTest, AllTypesOfValues) {
+TEST_F(CaptureBuilderTest, AllTypesOfValues) {
   using pool::FieldType;
   pool_.describe(20, "all",
                  {{FieldType::kInt8, "a"},
@@ -155,7 +173,7 @@ TEST_F(CaptureMakerTest, AllTypesOfValues) {
   EXPECT_EQ(made.capture.losses, (Losses{{"malformed_payloads", 1}}));
 }
 
-TEST_F(CaptureMakerTest, SetsOfSpansAreSharedByEvents) {
+TEST_F(CaptureBuilderTest, SetsOfSpansAreSharedByEvents) {
   for (uint32_t chunk : {0U, 1U}) {
     pool_.claim(chunk, at(1), 9 + chunk);
     pool_.put(chunk, testing::numbered_record(0, at(1)));
@@ -181,13 +199,12 @@ TEST_F(CaptureMakerTest, SetsOfSpansAreSharedByEvents) {
   EXPECT_FALSE(less.capture.threads[0].events[3].spans_certain);
 }
 
-TEST_F(CaptureMakerTest, ThreadsAndOpenSpansHaveTheNodesNumbersAndNames) {
+TEST_F(CaptureBuilderTest, ThreadsAndOpenSpansHaveTheNodesNumbersAndNames) {
   fill(0, 1, {100});
   CaptureInput described = input();
   described.identify = [](uint32_t tid) {
     return tid == 1 ? ThreadIdentity{4001, "main"} : ThreadIdentity{tid + 4000, ""};
   };
-  described.open_clock = pool::Clock::kMonotonic;
   capture::SpanRef span;
   span.span_id.bytes[0] = 5;
   described.open = {{1, at(50), span, 2, "GET /"}, {3, at(60), {}, 1, "inner"}};
@@ -225,7 +242,7 @@ KernelSnapshot kernel_snapshot(uint64_t base) {
   return snapshot;
 }
 
-TEST_F(CaptureMakerTest, KernelEventsAreUnderTheirThreads) {
+TEST_F(CaptureBuilderTest, KernelEventsAreUnderTheirThreads) {
   KernelSnapshot kernel = kernel_snapshot(begin_);
   kernel.losses.torn = 2;
   CaptureInput with_kernel = input();
@@ -260,7 +277,7 @@ TEST_F(CaptureMakerTest, KernelEventsAreUnderTheirThreads) {
 
 // ---- what is missing
 
-TEST_F(CaptureMakerTest, SaysFromWhenOnItIsComplete) {
+TEST_F(CaptureBuilderTest, SaysFromWhenOnItIsComplete) {
   fill(0, 9, {100, 200});
   pool_.seal(0, at(200));
   EXPECT_EQ(make().capture.events_complete_from_nano, at(0)) << "nothing was overwritten";
@@ -276,13 +293,13 @@ TEST_F(CaptureMakerTest, SaysFromWhenOnItIsComplete) {
   EXPECT_EQ(make().capture.events_complete_from_nano, at(kSecond)) << "a liar's";
 }
 
-TEST_F(CaptureMakerTest, OpenSpansBeyondTheLimitAreCounted) {
+TEST_F(CaptureBuilderTest, OpenSpansBeyondTheLimitAreCounted) {
   CaptureInput with_spans = input();
   with_spans.open.resize(5);
   EXPECT_EQ(make(with_spans, {.most_open_spans = 3}).capture.losses, (Losses{{"over_limit_open_spans", 2}}));
 }
 
-TEST_F(CaptureMakerTest, ThreadsBeyondTheLimitAreCounted) {
+TEST_F(CaptureBuilderTest, ThreadsBeyondTheLimitAreCounted) {
   for (uint32_t chunk = 0; chunk < 6; ++chunk) fill(chunk, 100 + chunk, {chunk + 1, chunk + 10});
   ReadCapture made = make(input(), {.most_threads = 4});
   EXPECT_TRUE(made.truncated);
@@ -292,17 +309,17 @@ TEST_F(CaptureMakerTest, ThreadsBeyondTheLimitAreCounted) {
 
 // ---- clocks
 
-class TickingCaptureTest : public CaptureMakerTest {
+class TickingCaptureTest : public CaptureBuilderTest {
  protected:
-  TickingCaptureTest() : CaptureMakerTest({.clock = pool::Clock::kTsc}) {}
+  TickingCaptureTest() : CaptureBuilderTest({.clock = pool::Clock::kTsc}) {}
   void event(uint32_t chunk) {
     if (pool_.state(chunk) != pool::kDetailOwned) pool_.claim(chunk, host_.ticks(), 9);
     pool_.put(chunk, testing::numbered_record(host_.monotonic(), host_.ticks()));
   }
   ReadCapture make_since(uint64_t nano) {
     CaptureInput since = input();
-    since.begin_nano = nano;
-    since.end_nano = host_.monotonic();
+    since.facts.begin_nano = nano;
+    since.facts.end_nano = host_.monotonic();
     return make(std::move(since));
   }
 };
@@ -360,9 +377,8 @@ TEST(CaptureOfAProgram, HasAllThatItsPoolHas) {
   TickClock clock(host);
   testing::run(host, clock, kSecond);
   CaptureInput input(clock.times());
-  input.end_nano = UINT64_MAX;
-  input.detail = &snapshot;
-  ReadCapture made = read(make_capture(std::move(input)));
+  input.facts.end_nano = UINT64_MAX;
+  ReadCapture made = read(make_capture(std::move(input), &snapshot));
   ASSERT_EQ(made.capture.threads.size(), 1u);
   const capture::Thread& thread = made.capture.threads[0];
   EXPECT_EQ(thread.events.size(), events);
@@ -374,7 +390,7 @@ TEST(CaptureOfAProgram, HasAllThatItsPoolHas) {
 
 // ---- hostile memory
 
-TEST_F(CaptureMakerTest, WhateverIsInThePoolACaptureComesOfIt) {
+TEST_F(CaptureBuilderTest, WhateverIsInThePoolACaptureComesOfIt) {
   std::mt19937_64 random(17);
   size_t found = 0;
   for (int round = 0; round < 60; ++round) {

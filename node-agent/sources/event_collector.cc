@@ -1,4 +1,4 @@
-#include "node-agent/capture/event_collector.h"
+#include "node-agent/sources/event_collector.h"
 
 #include <bit>
 

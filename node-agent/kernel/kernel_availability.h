@@ -10,18 +10,11 @@
 #include <vector>
 
 #include "base/result.h"
+#include "node-agent/sources/availability.h"
 
 namespace fathom::agent {
 
-struct KernelSource {
-  std::string name;  // "system calls"
-  bool available = false;
-  std::string why_not;  // empty where it is
-  std::string cure;
-};
-std::vector<KernelSource> kernel_sources();
-// [{"name","available","why_not","cure"}...]
-std::string kernel_sources_json(const std::vector<KernelSource>& sources);
+std::vector<Availability> kernel_availability();
 
 struct KernelObstacle {
   std::string why_not;

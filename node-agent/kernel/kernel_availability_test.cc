@@ -1,4 +1,4 @@
-#include "node-agent/kernel/kernel_sources.h"
+#include "node-agent/kernel/kernel_availability.h"
 
 #include <gtest/gtest.h>
 #include <linux/capability.h>
@@ -15,14 +15,14 @@ std::string why_not(const KernelFacts& facts) {
   return obstacle->why_not;
 }
 
-TEST(KernelSources, WhatIsEnough) {
+TEST(KernelAvailability, WhatIsEnough) {
   EXPECT_EQ(why_not({.capabilities = kBoth}), "");
   EXPECT_EQ(why_not({.capabilities = uint64_t{1} << CAP_SYS_ADMIN}), "");
   EXPECT_EQ(why_not({.major = 5, .minor = 14, .capabilities = kBoth}), "");
   EXPECT_EQ(why_not({.capabilities = kBoth, .lockdown = "none [integrity] confidentiality"}), "");
 }
 
-TEST(KernelSources, WhatIsInTheWay) {
+TEST(KernelAvailability, WhatIsInTheWay) {
   EXPECT_EQ(why_not({}), "CAP_BPF and CAP_PERFMON are missing");
   EXPECT_EQ(why_not({.capabilities = uint64_t{1} << CAP_BPF}), "CAP_BPF and CAP_PERFMON are missing");
   EXPECT_EQ(why_not({.host_process_ids = false, .capabilities = kBoth}),
@@ -34,20 +34,13 @@ TEST(KernelSources, WhatIsInTheWay) {
             "the kernel is locked down: confidentiality");
 }
 
-TEST(KernelSources, EachIsSaid) {
-  std::vector<KernelSource> sources = kernel_sources();
+TEST(KernelAvailability, EachIsSaid) {
+  std::vector<Availability> sources = kernel_availability();
   ASSERT_EQ(sources.size(), 4U);
-  for (const KernelSource& source : sources) {
+  for (const Availability& source : sources) {
     EXPECT_EQ(source.available, source.why_not.empty()) << source.name;
     EXPECT_EQ(source.available, source.cure.empty()) << source.name;
   }
-}
-
-TEST(KernelSources, AsJson) {
-  EXPECT_EQ(kernel_sources_json({{"a", true, "", ""}, {"b", false, "no \"x\"", "do y"}}),
-            R"([{"name":"a","available":true,"why_not":"","cure":""},)"
-            R"({"name":"b","available":false,"why_not":"no \"x\"","cure":"do y"}])"
-            "\n");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "node-agent/kernel/kernel_sources.h"
+#include "node-agent/kernel/kernel_availability.h"
 
 #include <linux/capability.h>
 #include <sys/utsname.h>
@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <fstream>
 
-#include "net/json_writer.h"
 #include "node-agent/kernel/bpf_programs.h"
 
 namespace fathom::agent {
@@ -55,8 +54,8 @@ std::optional<KernelObstacle> find_obstacle() {
 using Names = std::vector<std::string_view>;
 
 // Of one source: what the running kernel lacks.
-KernelSource judge_source(std::string_view source, const Names& known) {
-  KernelSource judged{.name = std::string(source), .available = true};
+Availability judge_source(std::string_view source, const Names& known) {
+  Availability judged{.name = std::string(source), .available = true};
   for (const kernel::Tracepoint& tracepoint : kernel::tracepoints()) {
     if (tracepoint.source != source || std::ranges::find(known, tracepoint.name) != known.end()) continue;
     judged.available = false;
@@ -113,14 +112,14 @@ KernelObstacle refused_programs(const Error& refusal) {
   return {refusal.message, "allow bpf() to the agent: seccomp or a security module may refuse it"};
 }
 
-std::vector<KernelSource> kernel_sources() {
+std::vector<Availability> kernel_availability() {
   std::optional<KernelObstacle> obstacle = find_obstacle();
   Names known;
   if (!obstacle) {
     Result<Names> answer = kernel::known_tracepoints();
     if (answer) known = *std::move(answer);
   }
-  std::vector<KernelSource> sources;
+  std::vector<Availability> sources;
   for (std::string_view name : source_names()) {
     if (obstacle)
       sources.push_back({std::string(name), false, obstacle->why_not, obstacle->cure});
@@ -128,18 +127,6 @@ std::vector<KernelSource> kernel_sources() {
       sources.push_back(judge_source(name, known));
   }
   return sources;
-}
-
-std::string kernel_sources_json(const std::vector<KernelSource>& sources) {
-  std::string out;
-  net::JsonWriter writer(out);
-  writer.begin_array();
-  for (const KernelSource& source : sources) {
-    writer.begin_object().member("name", source.name).member("available", source.available);
-    writer.member("why_not", source.why_not).member("cure", source.cure).end_object();
-  }
-  writer.end_array();
-  return out + "\n";
 }
 
 }  // namespace fathom::agent

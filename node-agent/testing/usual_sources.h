@@ -1,0 +1,21 @@
+// usual_sources(): the sources of an agent as fathom-agent has them by default, for tests. Thread safety: any thread.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "node-agent/sources/client_events.h"
+#include "node-agent/sources/kernel_events.h"
+#include "node-agent/sources/sources.h"
+
+namespace fathom::agent::testing {
+
+inline Sources usual_sources() {
+  std::vector<std::unique_ptr<Source>> all;
+  all.push_back(std::make_unique<ClientEvents>());
+  all.push_back(std::make_unique<KernelEvents>(KernelEventsMode::kRequested));
+  return Sources(std::move(all));
+}
+
+}  // namespace fathom::agent::testing

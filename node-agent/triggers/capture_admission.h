@@ -1,0 +1,60 @@
+// CaptureAdmission: what every trigger goes through on its way to the worker: limits, the job, the bell of snapshots.
+//
+// Purpose: the triggers (overdue_trigger.h, finished_trigger.h, crash_trigger.h, capture_requests.h) decide what is to
+// be captured, and this whether it may be. Thread safety: all of it. Ownership: what it refers to must outlive it.
+// Errors: what is skipped is counted, by kind and reason, in fathom_agent_captures_skipped_total.
+// Units: nanoseconds of CLOCK_MONOTONIC.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "node-agent/triggers/capture_service_options.h"
+#include "node-agent/triggers/captured_traces.h"
+
+namespace fathom::agent {
+
+// Of a trigger that is about how long an operation takes.
+struct Slowness {
+  uint64_t operation = 0;  // operation_hash()
+  uint64_t duration_nano = 0;
+  bool goes_on = false;
+};
+
+class CaptureAdmission {
+ public:
+  using ProgramPtr = std::shared_ptr<const WatchedProgram>;
+
+  CaptureAdmission(const CaptureServiceOptions& options, const Sources& sources, CaptureWorker& worker)
+      : options_(options), sources_(sources), worker_(worker), limits_(options.limits) {}
+
+  CaptureJob job_of(const ProgramPtr& program, uint64_t begin_nano, uint64_t end_nano) const;
+  // Puts the subject into the job. False: it may not be captured.
+  bool admit(CaptureJob& job, CaptureSubject subject, const Slowness& slowness = {});
+  // Before anything else is done about a trigger, because the processor's rings are overwritten within milliseconds.
+  void ring(const CaptureJob& job, uint32_t tid, uint64_t begin_nano, uint64_t at_nano = 0);
+  // What would not wait, now. False: some of it is taken when the capture is made.
+  bool copy_now(CaptureJob& job);
+  // False: skipped.
+  bool submit(CaptureJob job);
+  // What was admitted is not captured: it may be captured as if nobody had asked for it.
+  void skip(const CaptureJob& job, SkipReason reason);
+
+  CapturedTraces& captured() { return captured_; }
+  const CaptureServiceOptions& options() const { return options_; }
+
+ private:
+  const CaptureServiceOptions& options_;
+  const Sources& sources_;
+  CaptureWorker& worker_;
+  TriggerLimits limits_;
+  CapturedTraces captured_;
+};
+
+// Names are the program's, and may end in the middle of a character.
+std::string text_of(std::string_view bytes);
+// "checkout took 812 ms, its threshold is 250 ms"
+std::string took_too_long(std::string_view name, const char* verb, uint64_t duration_nano, uint64_t threshold_nano);
+
+}  // namespace fathom::agent
