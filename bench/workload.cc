@@ -36,6 +36,7 @@ constexpr std::array<PositionFacts, kPositions> kPositionFacts = {{
 
 constexpr std::array<std::string_view, kServices> kServiceNames = {"gateway", "catalog", "orders", "payments"};
 constexpr std::array<std::string_view, 4> kTierNames = {"free", "standard", "premium", "canary"};
+static_assert(kTierNames.size() == static_cast<size_t>(Tier::kCanary) + 1);
 
 constexpr std::array<std::string_view, kRoutes> kNouns = {"products", "search",          "carts",
                                                           "checkout", "recommendations", "returns"};

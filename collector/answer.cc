@@ -23,7 +23,7 @@ struct Row {
 };
 
 // In the order of Verdict. The gRPC codes are google.rpc.Code's.
-constexpr std::array<Row, kVerdicts> kRows = {{
+constexpr Row kRows[] = {
     {"ok", 0, 200},
     {"partial", 0, 200},
     {"invalid", 3, 400},
@@ -35,7 +35,8 @@ constexpr std::array<Row, kVerdicts> kRows = {{
     {"timeout", 14, 503},  // exporters take 408 for final, and 503 for a reason to come again
     {"unimplemented", 12, 501},
     {"unauthenticated", 16, 401},
-}};
+};
+static_assert(std::size(kRows) == kVerdicts);
 
 const Row& row(Verdict verdict) {
   return kRows[static_cast<size_t>(verdict)];

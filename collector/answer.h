@@ -25,7 +25,7 @@ enum class Verdict : uint8_t {
   kUnimplemented,  // gRPC only: a call that is not served
   kUnauthenticated,
 };
-inline constexpr size_t kVerdicts = 11;
+inline constexpr size_t kVerdicts = static_cast<size_t>(Verdict::kUnauthenticated) + 1;
 
 struct Answer {
   Verdict verdict = Verdict::kOk;

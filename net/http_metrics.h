@@ -29,7 +29,7 @@ enum class Refusal : uint8_t {
   kAcceptFailed,
   kNoToken,
 };
-inline constexpr size_t kRefusals = 13;
+inline constexpr size_t kRefusals = static_cast<size_t>(Refusal::kNoToken) + 1;
 
 class HttpMetrics {
  public:

@@ -9,6 +9,7 @@ namespace fathom::store {
 namespace {
 
 constexpr std::array<std::string_view, 8> kTexts{"=", "!=", ">", ">=", "<", "<=", "", "!"};
+static_assert(kTexts.size() == static_cast<size_t>(Compare::kLacks) + 1);
 
 // A double that is beyond all integers is; else its whole part is one, and its fraction decides between equals.
 std::partial_ordering order_of(int64_t integer, double real) {

@@ -61,8 +61,9 @@ ingest::Ack ack_of(uint64_t sequence, const Answer& answer) {
 }  // namespace
 
 std::string_view stream_end_label(StreamEnd end) {
-  constexpr std::string_view kLabels[kStreamEnds] = {"finished", "invalid",  "too_much", "replaced",
-                                                     "silent",   "stopping", "gone",     "revoked"};
+  constexpr std::string_view kLabels[] = {"finished", "invalid",  "too_much", "replaced",
+                                          "silent",   "stopping", "gone",     "revoked"};
+  static_assert(std::size(kLabels) == kStreamEnds);
   return kLabels[static_cast<size_t>(end)];
 }
 

@@ -20,7 +20,7 @@ enum class StreamEnd : uint8_t {
   kGone,      // the connection broke
   kRevoked,   // its token is none of ours any more
 };
-inline constexpr size_t kStreamEnds = 8;
+inline constexpr size_t kStreamEnds = static_cast<size_t>(StreamEnd::kRevoked) + 1;
 std::string_view stream_end_label(StreamEnd end);
 
 // A rule that an agent broke, and so its stream's end.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "ingest/limits.h"
 #include "store/batch.h"
 #include "store/limited_parts.h"
 
@@ -18,7 +19,6 @@ constexpr double kEnough = kKnownSpans - 0.5;  // fading counts are not exact
 constexpr double kKeptPerMinute = 0.9;
 constexpr double kTail = 0.99;
 constexpr uint64_t kBeyondTailNano = 1'000'000;
-constexpr size_t kMostNameBytes = 1024;
 constexpr double kMostSeededSpans = 1e6;  // of an operation: what comes then shall count
 
 size_t bytes_of(const OperationThreshold& names) {
@@ -73,7 +73,8 @@ ThresholdLearner::Operation* ThresholdLearner::find_or_make(Shard& shard, const 
 
 template <typename Use>
 void ThresholdLearner::with_operation(const Names& names, uint64_t spans, Use use) {
-  if (std::max({names.service_namespace.size(), names.service.size(), names.operation.size()}) > kMostNameBytes) {
+  if (std::max({names.service_namespace.size(), names.service.size(), names.operation.size()}) >
+      ingest::kMostNameBytes) {
     return beyond_limit_.add(spans);
   }
   thread_local std::string key;

@@ -20,17 +20,17 @@ namespace fathom::collector {
 
 // Why a span was refused while the rest of its request was taken.
 enum class Rejection : uint8_t { kTraceId, kSpanId, kParentSpanId };
-inline constexpr size_t kRejections = 3;
+inline constexpr size_t kRejections = static_cast<size_t>(Rejection::kParentSpanId) + 1;
 std::string_view rejection_label(Rejection reason);  // the `reason` in metrics
 std::string_view rejection_rule(Rejection reason);   // what such a span breaks, for people
 
 // What a stored span lost, or had changed, on its way.
 enum class Loss : uint8_t { kAttributeDepth, kAttributeLimit, kEventLimit, kLinkLimit, kLinkId, kTextRepaired };
-inline constexpr size_t kLosses = 6;
+inline constexpr size_t kLosses = static_cast<size_t>(Loss::kTextRepaired) + 1;
 
 // What is strange about a stored span that lost nothing: it has a duration of 0 then.
 enum class Oddity : uint8_t { kEndBeforeStart, kNoEnd };
-inline constexpr size_t kOddities = 2;
+inline constexpr size_t kOddities = static_cast<size_t>(Oddity::kNoEnd) + 1;
 std::string_view oddity_label(Oddity oddity);  // the `oddity` in metrics
 
 struct Decoded {

@@ -26,6 +26,7 @@ std::string waker(const KernelEvent& event) {
 
 const char* reason_text(SwitchReason reason) {
   constexpr const char* kTexts[] = {"preempted", "sleeps", "sleeps, uninterruptible", "stopped", "ended"};
+  static_assert(std::size(kTexts) == static_cast<size_t>(SwitchReason::kEnded) + 1);
   return kTexts[static_cast<size_t>(reason)];
 }
 

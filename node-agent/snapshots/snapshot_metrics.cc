@@ -41,6 +41,7 @@ void list_trigger_metrics(std::string_view trigger) {
 
 const char* name_of(SnapshotSkip reason) {
   constexpr const char* kNames[] = {"unavailable", "rate", "busy", "failed"};
+  static_assert(std::size(kNames) == static_cast<size_t>(SnapshotSkip::kFailed) + 1);
   return kNames[static_cast<size_t>(reason)];
 }
 

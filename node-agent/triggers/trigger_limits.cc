@@ -48,6 +48,7 @@ bool is_much_longer(uint64_t duration_nano, uint64_t longest_nano) {
 const char* name_of(SkipReason reason) {
   constexpr const char* kNames[] = {"rate",   "operation", "same",        "busy",
                                     "memory", "no_detail", "overwritten", "failed"};
+  static_assert(std::size(kNames) == kSkipReasons);
   return kNames[static_cast<size_t>(reason)];
 }
 
@@ -60,6 +61,7 @@ const char* words_of(SkipReason reason) {
                                     "it records no events",
                                     "overwritten before it was read",
                                     "could not be encoded"};
+  static_assert(std::size(kWords) == kSkipReasons);
   return kWords[static_cast<size_t>(reason)];
 }
 

@@ -34,6 +34,7 @@ enum class SkipReason : uint8_t {
   kOverwritten,  // a program's own triggers, before they were read
   kFailed,       // could not be encoded
 };
+inline constexpr size_t kSkipReasons = static_cast<size_t>(SkipReason::kFailed) + 1;
 const char* name_of(SkipReason reason);
 const char* words_of(SkipReason reason);  // for people
 

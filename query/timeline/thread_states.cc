@@ -218,8 +218,9 @@ bool any_within(std::span<const uint64_t> instants, const StateWindow& window) {
 }  // namespace
 
 std::string_view thread_state_name(ThreadState state) {
-  constexpr std::array<std::string_view, kThreadStates> kNames = {"unknown",         "running", "runnable", "sleeping",
-                                                                  "uninterruptible", "blocked", "stopped"};
+  constexpr std::string_view kNames[] = {"unknown",         "running", "runnable", "sleeping",
+                                         "uninterruptible", "blocked", "stopped"};
+  static_assert(std::size(kNames) == kThreadStates);
   return kNames[static_cast<size_t>(state)];
 }
 

@@ -36,7 +36,7 @@ enum class ThreadState : uint8_t {
   kBlocked,          // one of these two; which is not known
   kStopped,          // by a signal, or a debugger
 };
-inline constexpr size_t kThreadStates = 7;
+inline constexpr size_t kThreadStates = static_cast<size_t>(ThreadState::kStopped) + 1;
 std::string_view thread_state_name(ThreadState state);  // "running", ...
 inline bool is_wait(ThreadState state) {
   return state != ThreadState::kRunning && state != ThreadState::kUnknown;

@@ -49,6 +49,7 @@ size_t CallMachine::take(std::span<const FlowItem> items) {
 void CallMachine::end_with(const FlowItem& item) {
   static constexpr FlowStep kSteps[] = {FlowStep::kOn, FlowStep::kCall,    FlowStep::kReturn,    FlowStep::kOn,
                                         FlowStep::kOn, FlowStep::kFarCall, FlowStep::kFarReturn, FlowStep::kOn};
+  static_assert(std::size(kSteps) == static_cast<size_t>(BlockEnd::kFarJump) + 1);
   now_.step = kSteps[static_cast<size_t>(item.end)];
   now_.from = item.to;
   now_.last_tsc = item.tsc;

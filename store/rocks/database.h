@@ -38,7 +38,7 @@ enum class Family {
   kCapture,
   kCaptureIndex,
 };
-inline constexpr size_t kFamilies = 13;
+inline constexpr size_t kFamilies = static_cast<size_t>(Family::kCaptureIndex) + 1;
 
 // The version of the data directories that this program writes.
 int newest_format_version();
