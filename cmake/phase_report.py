@@ -33,6 +33,7 @@ BUDGET_SECONDS = {
     "test release": 30 * ci_results.TESTS_MINUTES,
     "build asan": 60 * ci_results.SANITIZERS_MINUTES,
     "test asan": 30 * ci_results.TESTS_MINUTES,
+    "test extend": 180,
     TOTAL: 60 * ci_results.CI_MINUTES,
 }
 

@@ -2,7 +2,7 @@
 //
 // Purpose: the agent knows no source but by this. A source records the processes that it is told to follow, in a flight
 // recorder of its own, which overwrites its oldest part; of a window of time it gives a Slice, a copy that can be
-// written into a capture. Thread safety: each method says on which
+// written into a capture. docs/adding-a-source.md builds one step by step. Thread safety: each method says on which
 // thread it is called; a source is used by several at once. Ownership: Sources (sources.h) owns the sources, a
 // capture's job its slices, which may outlive the program and not the source. Units: nanoseconds of CLOCK_MONOTONIC;
 // process and thread ids are the node's. Errors: what cannot be recorded is said in the capture and by availability();
