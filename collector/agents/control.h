@@ -1,4 +1,4 @@
-// What this collector asks of agents, and what they answer: the seam between the agents' stream and whoever has
+// What this collector asks of agents, and what they answer: the seam between the agents' stream and the parts that have
 // something to ask (thresholds, captures, tracepoints).
 //
 // Purpose: the port through which messages go out, and who hears of the answers; the words are ingest/control.h's.

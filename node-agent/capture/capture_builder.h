@@ -78,7 +78,7 @@ class CaptureBuilder {
   // Something within the window did not fit.
   void set_truncated() { truncated_ = true; }
 
-  // ---- for whoever makes the capture
+  // ---- for the worker that makes the capture
   // `open`: of each thread the outermost first.
   void write_open_spans(std::vector<OpenSpanOfThread> open, pool::Clock clock);
   // Once, at the end.

@@ -29,7 +29,7 @@ struct CaptureSubject {
   uint64_t admitted_nano = 0;
 };
 
-struct CaptureRequester;  // who waits for an answer (capture_requester.h)
+struct CaptureRequester;  // waits for the answer (capture_requester.h)
 
 struct CaptureJob {
   std::vector<CaptureSubject> subjects;  // one at least

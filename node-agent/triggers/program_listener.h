@@ -1,4 +1,4 @@
-// ProgramListener: who is told of traced programs as they come, change and end.
+// ProgramListener: the interface to which traced programs are reported as they come, change and end.
 //
 // Thread safety: called on the agent's loop. Ownership: what it is given is shared.
 #pragma once
