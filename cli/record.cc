@@ -39,8 +39,13 @@ std::vector<Flag> recording_flags() {
       {"--steps", "N", "by stepping: at most so many instructions, of all threads together", "1000000"},
       {"--threads", "all|one",
        "with --function or --span, by stepping: the other threads of the process too, and those that are born (all), "
-       "or let them run (one)",
+       "or let them run (one); with all, it says who holds the lock that the thread waits for, and whom that one waits "
+       "for",
        "one"},
+      {"--keep-environment", "",
+       "by stepping: without LD_BIND_NOW=1, which COMMAND and what it starts are otherwise given, unless they have it "
+       "or --from start is given; with it, the dynamic linker looks up all functions before main(), at each start of a "
+       "program, and not at their first calls, which by stepping take long"},
       {"--directory", "DIR",
        "where snapshots lie (default: $FATHOM_SNAPSHOTS, or fathom/snapshots in $XDG_DATA_HOME or ~/.local/share)"},
       {"--json", "FILE",

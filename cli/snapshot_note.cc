@@ -27,6 +27,10 @@ std::string how_of(const boost::json::value& snapshot) {
 
 std::string holder_of(const boost::json::value& snapshot) {
   const uint64_t holder = number_of(snapshot, "lock_holder");
+  const uint64_t blocking = number_of(snapshot, "blocking_thread");
+  if (blocking != 0 && blocking != holder)
+    return " --tid " + std::to_string(blocking) + "   # whom thread " + std::to_string(holder) +
+           ", which held the lock, waited for";
   return holder == 0 ? "" : " --tid " + std::to_string(holder) + "   # who held the lock";
 }
 

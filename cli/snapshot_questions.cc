@@ -29,6 +29,14 @@ std::vector<Flag> source_flags() {
            "", true}};
 }
 
+std::vector<Flag> rank_flags() {
+  return {
+      {"--by", "time|instructions",
+       "which of two calls comes first, and which rows --limit keeps: the one that took more time, pauses included; "
+       "or the one with more instructions, as it is without times",
+       "time"}};
+}
+
 std::vector<Flag> inline_flags() {
   return {{"--inlines", "", "above instructions that were inlined: each function around them, outermost first"}};
 }
@@ -52,11 +60,13 @@ CommandLine calls_line() {
   return question_line(
       "calls", "where the time went, as a tree of calls",
       "A line is a function below the same callers: how often it was called there, its time and instructions with and "
-      "without what it called itself, and the line of source that called it. Who holds a lock that others wait for "
-      "comes "
-      "first, then the thread that the snapshot was taken for.",
-      source_flags(),
+      "without what it called itself, and the line of source that called it: of a function that the compiler inlined, "
+      "its own line, and the one at which it was inlined. Who holds a lock that others wait for comes first, or, where "
+      "that one waits for a lock itself, who is at the end of that chain; then the thread that the snapshot was taken "
+      "for.",
+      join({rank_flags(), source_flags()}),
       {{"fathom snapshot calls last", "the newest snapshot"},
+       {"fathom snapshot calls last --by instructions", "what ran most, whatever it waited for"},
        {"fathom snapshot calls last --source", "with the text of these lines"},
        {"fathom snapshot calls last -o calls.svg", "the same as a flame graph, for a browser"}});
 }

@@ -160,6 +160,15 @@ TEST(SnapshotNote, IsALineForEachAndHarmless) {
   EXPECT_EQ(snapshots_note(boost::json::parse("{}")), "");
 }
 
+TEST(SnapshotNote, LeadsToTheEndOfAChainOfHolders) {
+  const auto note_of = [](const std::string& locks) {
+    return snapshots_note(boost::json::parse(R"({"snapshots":[{"id":"ab12","tid":43,)" + locks + "}]}"));
+  };
+  EXPECT_TRUE(note_of(R"("lock_holder":77,"blocking_thread":80)")
+                  .ends_with(" --tid 80   # whom thread 77, which held the lock, waited for\n"));
+  EXPECT_TRUE(note_of(R"("lock_holder":77,"blocking_thread":77)").ends_with(" --tid 77   # who held the lock\n"));
+}
+
 TEST(SnapshotNote, SaysWhatSingleStepsHeld) {
   const std::string id = "4bf92f3577b34da6a3ce929d0e0e4736";
   FakeWorld world;

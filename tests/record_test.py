@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -17,6 +18,7 @@ import unittest
 from harness.main import main
 from harness.server import BIN, FATHOM, Server, cli, until
 
+COMPILER = shutil.which("c++") or shutil.which("g++")
 FOR_EVER = "100000000"
 HOLDER = str(BIN / "span_holder")
 # Small, whatever this build's sanitizer is: a whole program is stepped from its first instruction.
@@ -152,6 +154,28 @@ class Record(unittest.TestCase):
                 self.assertRegex(ran.stderr, f"nothing was recorded: .*{why}")
                 self.assertEqual(ran.returncode, status, ran.stderr)
 
+    @unittest.skipUnless(COMPILER, "there is no C++ compiler")
+    def test_a_program_that_lacks_a_symbol_is_told_how_to_start(self):
+        library, program = self.directory / "libpart.so", self.directory / "program"
+        for source, words, output in (
+                ('extern "C" { int missing(); int used() { return 0; } int unused() { return missing(); } }',
+                 ["-shared", "-fPIC", "-Wl,-z,lazy"], library),
+                ('extern "C" int used(); int main() { return used(); }',
+                 [f"-Wl,-rpath,{self.directory}", "-Wl,-z,lazy", "-Wl,--allow-shlib-undefined", library], program)):
+            subprocess.run([COMPILER, "-x", "c++", "-", "-x", "none", "-o", output, *words], input=source, text=True,
+                           check=True, timeout=LONGEST_SECONDS)
+        for window in ([], ["--function", "used"]):
+            with self.subTest(window=window):
+                failed = self.record(*window, "--", program)
+                self.assertEqual(failed.returncode, 127, failed.stderr)
+                self.assertRegex(failed.stderr, "nothing was recorded(.|\n)*try --keep-environment")
+                started = self.record(*window, "--keep-environment", "--", program)
+                self.assertEqual(started.returncode, 0, started.stderr)
+                self.kept(started.stderr)
+        without_program = self.record("--", self.directory / "nosuch")
+        self.assertEqual(without_program.returncode, 127)
+        self.assertNotIn("--keep-environment", without_program.stderr)
+
     def test_several_windows(self):
         for window, many in ((["--function", "fathom_span_end"], 3), (["--span", "hold"], 3),
                              (["--span", "hold", "--min-duration", "20ms"], 2)):
@@ -238,6 +262,23 @@ class Record(unittest.TestCase):
         self.assertRegex(outcome.stderr, "fathom record: it is kept here alone: .*127.0.0.1:1")
         self.assertIn(f"next: fathom snapshot push {snapshot[:8]} --directory {self.snapshots}", outcome.stderr)
         self.assertIs(json.loads(self.report.read_text())["pushed"], False)
+
+    def test_a_chain_of_holders_is_followed_to_its_end(self):
+        outcome = self.record("--function", "chain_begins", "--threads", "all", "--", SUBJECT, "chain")
+        self.assertEqual(outcome.returncode, 0, outcome.stderr)
+        told = re.search(r"thread (\d+) \(step_subject\) holds a mutex that thread \d+ waits for, and waits itself for a "
+                         r"mutex that thread (\d+) \(step_subject\) holds, which is in vfork \(--tid \2 shows it\)\n",
+                         outcome.stderr)
+        self.assertIsNotNone(told, outcome.stderr)
+        victim, end = map(int, told.groups())
+        report = json.loads(self.report.read_text())
+        self.assertEqual((report["lock_holder"], report["blocking_thread"]), (victim, end))
+        self.assertRegex(outcome.stderr, rf"next: fathom snapshot calls .* --tid {end} ")
+        answer = cli("snapshot", "calls", report["snapshot_id"], "--format", "json",
+                     env={"FATHOM_SNAPSHOTS": str(self.snapshots)})
+        lock = json.loads(answer.stdout)["held_locks"][0]
+        self.assertEqual((lock["holder"], lock["blocking_thread"], lock["system_call"]), (victim, end, "vfork"))
+        self.assertEqual([link["holder"] for link in lock["chain"]], [end])
 
     def test_json_to_standard_output(self):
         words = self.words("--engine", "step", "--", "/bin/echo", "of the program")

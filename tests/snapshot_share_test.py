@@ -179,6 +179,8 @@ class SnapshotShare(unittest.TestCase):
         for snapshot in (one, two):
             self.upload(snapshot.path, snapshot.bytes)
         self.assertEqual(json.loads(self.question(one, "calls", tid=43)[1])["asked"], f"calls {one.id} --format json --tid 43")
+        self.assertEqual(json.loads(self.question(one, "calls", by="instructions")[1])["asked"],
+                         f"calls {one.id} --format json --by=instructions")
         self.assertEqual(json.loads(self.question(one, f"diff/{two.id}", format="svg")[1])["asked"],
                          f"diff {one.id} --other {two.id} --format svg")
         for status, words in ((404, "no such thread"), (400, "a wrong pattern"), (413, "limit=")):

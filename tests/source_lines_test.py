@@ -6,18 +6,16 @@ server, which shows text only below the directories that it was told.
 
 import json
 import re
-import shutil
 import subprocess
 import tempfile
 import unittest
 
 from harness.main import main
 from harness.server import PATIENCE_S, ROOT, Server, cli
-from record_test import WHY_NOT
+from record_test import COMPILER, WHY_NOT
 
 SOURCES = ROOT / "tests/programs"
 COMPILED_AS = "/made/programs"  # its file is named by a path that is relative to /made
-COMPILER = shutil.which("c++") or shutil.which("g++")
 
 
 def line_of(text):
@@ -43,17 +41,24 @@ class SourceLines(unittest.TestCase):
                         "-Wl,-z,lazy", "programs/lock_holder.cc", "-o", program], cwd=SOURCES.parent, check=True,
                        timeout=PATIENCE_S)
         cls.env = {"FATHOM_SNAPSHOTS": f"{cls.scratch.name}/snapshots"}
-        cls.recorded = cli("record", "--engine", "step", "--function", "reserve", "--threads", "all", "--", program,
-                           check=0, env=cls.env)
+        cls.lazy_env = {"FATHOM_SNAPSHOTS": f"{cls.scratch.name}/lazy"}
+        cls.recorded = cls.record(cls.env, program)
+        cls.record(cls.lazy_env, program, "--keep-environment")
 
-    def ask(self, *words):
-        return cli("snapshot", words[0], "last", *words[1:], check=0, env=self.env).stdout
+    @staticmethod
+    def record(env, program, *words):
+        return cli("record", "--engine", "step", "--function", "reserve", "--threads", "all", *words, "--", program,
+                   check=0, env=env)
 
-    def rows(self, *words):
-        return json.loads(self.ask(*words, "--limit", "0", "--format", "json"))["rows"]
+    def ask(self, *words, env=None):
+        return cli("snapshot", words[0], "last", *words[1:], check=0, env=env or self.env).stdout
+
+    def rows(self, *words, env=None):
+        return json.loads(self.ask(*words, "--limit", "0", "--format", "json", env=env))["rows"]
 
     def test_the_lock_is_told_though_nobody_waited_when_recording_began(self):
-        self.assertRegex(self.recorded.stderr, r"thread \d+ \(lock_holder\) holds a mutex that thread \d+ waits for")
+        self.assertRegex(self.recorded.stderr, r"thread \d+ \(lock_holder\) holds a mutex that thread \d+ waits for, and "
+                                               r"is in clock_nanosleep \(--tid")
         answer = json.loads(self.ask("calls", "--format", "json"))
         self.assertEqual(len(answer["held_locks"]), 1)
         lock = answer["held_locks"][0]
@@ -75,6 +80,17 @@ class SourceLines(unittest.TestCase):
         locks = [row for row in self.rows("calls") if row["name"].endswith("pthread_mutex_lock")]
         self.assertEqual([row["called_from_line"] for row in locks], [f"programs/lock_holder.cc:{WAITS_AT}"])
         self.assertNotIn("gthr", self.ask("calls").split("pthread_mutex_lock")[1].splitlines()[0])
+
+    def test_a_call_by_a_function_that_was_inlined_has_its_name_and_line(self):
+        place = "programs/lock_holder.cc:"
+        rows = [row for row in self.rows("calls")
+                if "puts" in row["name"] and row.get("called_from_line") == f"{place}{line_of('// inlines')}"]
+        self.assertEqual(len(rows), 1, rows)
+        inlined = rows[0]["called_from_inlined"]
+        self.assertEqual(inlined["line"], f"{place}{line_of('// reports')}")
+        self.assertIn("report", inlined["function"])
+        told = self.ask("calls", f"--source-dir={COMPILED_AS}={SOURCES}")
+        self.assertRegex(told, rf"{place}\d+: if \(std::puts.* in .*report.*, inlined at {place}\d+: report")
 
     def test_instructions_have_their_own_line_and_all_around_it(self):
         call = next(row for row in self.rows("insns", "--inlines") if row.get("target") == "pthread_mutex_lock@plt")
@@ -102,10 +118,31 @@ class SourceLines(unittest.TestCase):
         self.assertIn("\nsource: no text of /made/programs/lock_holder.cc", nowhere)
 
     def test_entries_of_linkage_tables_have_names(self):
-        symbols = {row.get("symbol", "") for row in self.rows("insns")}
+        symbols = {row.get("symbol", "") for row in self.rows("insns", env=self.lazy_env)}
         self.assertIn("pthread_mutex_lock@plt", symbols)
         self.assertIn("first-call@plt", symbols)
-        self.assertEqual([row["name"] for row in self.rows("calls") if row["name"].startswith("lock_holder+")], [])
+        names = [row["name"] for row in self.rows("calls", env=self.lazy_env)]
+        self.assertEqual([name for name in names if name.startswith("lock_holder+")], [])
+
+    def test_functions_are_bound_before_recording_unless_the_environment_is_kept(self):
+        symbols = {row.get("symbol", "") for row in self.rows("insns")}
+        self.assertIn("pthread_mutex_lock@plt", symbols)
+        self.assertNotIn("first-call@plt", symbols)
+        self.assertEqual([row["name"] for row in self.rows("calls") if "_dl_runtime_resolve" in row["name"]], [])
+        lazy = [row for row in self.rows("calls", env=self.lazy_env) if row["name"].startswith("_dl_runtime_resolve")]
+        self.assertEqual([row for row in lazy if not row.get("lazy_binding")], [])
+        # A linker that was stripped of its names has no such row.
+        self.assertEqual("(lazy binding)" in self.ask("calls", "--limit", "0", env=self.lazy_env), bool(lazy))
+
+    def test_what_took_the_time_comes_first(self):
+        answer = json.loads(self.ask("calls", "--limit", "0", "--format", "json"))
+        self.assertEqual(answer["ranked_by"], "time")
+        self.assertRegex(self.ask("calls"), "\nranked by elapsed time")
+        self.assertRegex(self.ask("calls", "--by", "instructions"), "\nranked by instructions\n")
+        for parent in {row["parent"] for row in answer["rows"] if row["depth"] > 1}:
+            below = [row["total_time"] + row["total_paused"] for row in answer["rows"] if row["parent"] == parent]
+            # Of two sums, each of two times that were rounded down, the smaller one may be of more ticks.
+            self.assertTrue(all(one >= next_one - 1 for one, next_one in zip(below, below[1:])), below)
 
     def test_a_server_shows_what_it_was_told(self):
         identity = self.identity()

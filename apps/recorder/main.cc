@@ -20,6 +20,7 @@
 #include "snapshot/record/step/from_function.h"
 #include "snapshot/record/step/from_span.h"
 #include "snapshot/record/step/from_start.h"
+#include "snapshot/record/step/launch.h"
 
 namespace fathom {
 namespace {
@@ -67,13 +68,14 @@ int record_by_stepping(const RecorderOptions& options, const ReportFile& file) {
   step::StepRequest request;
   request.command = options.command;
   request.limits = options.limits;
+  request.bind_now = options.bind_now;
   request.observer = [&](pid_t, uint64_t ip) {
     start.ran(ip);
     progress.step(start.reached_main() ? "" : "in the dynamic linker (ld.so), before main()");
   };
-  bool recorded = false;
-  request.written = [&](step::StepOutcome outcome) {
-    recorded = outcome.id.has_value();
+  step::StepOutcome outcome;
+  request.written = [&](const step::StepOutcome& written) {
+    outcome = written;
     progress.clear();
     outcome.reached_main = start.reached_main();
     report(options, file, outcome);
@@ -81,7 +83,8 @@ int record_by_stepping(const RecorderOptions& options, const ReportFile& file) {
   auto status = step::record_command(*directory, window ? *window : start, request);
   progress.clear();
   if (!status) return refuse(cli::ExitCode::kLocalFailure, status.error().message);
-  return exit_status_of(*status, recorded);
+  say(binding_hint(step::binds_now({.bind_now = options.bind_now}), outcome, *status));
+  return exit_status_of(*status, outcome.id.has_value());
 }
 
 int record(const RecorderOptions& options, const ReportFile& file) {

@@ -61,6 +61,13 @@ TEST(RecorderOptions, AWholeProgramBeginsAtMainUnlessTheLinkerIsAskedFor) {
   EXPECT_NE(fault_of({"--from", "main", "--engine", "pt", "--", "x"}).find("--engine step"), std::string::npos);
 }
 
+TEST(RecorderOptions, FunctionsAreBoundAtTheStartUnlessTheEnvironmentIsKept) {
+  EXPECT_TRUE(options_of({"--", "ls"})->bind_now);
+  EXPECT_TRUE(options_of({"--function", "f", "--", "ls"})->bind_now);
+  EXPECT_FALSE(options_of({"--keep-environment", "--", "ls"})->bind_now);
+  EXPECT_FALSE(options_of({"--from", "start", "--", "ls"})->bind_now) << "the linker's work is what is recorded";
+}
+
 TEST(RecorderOptions, WhatSteppingLeavesOutOfAutoIsSaid) {
   const auto plain = options_of({"--function", "f", "--", "x"});
   EXPECT_EQ(stepping_remark(*plain), "");

@@ -40,6 +40,12 @@ std::string next_line(const RecorderOptions& options, const snapshot::SnapshotId
                      "   # or functions, insns, syscalls, sunburst");
 }
 
+// Who holds the lock of the trigger's thread, and who keeps that one from letting it go.
+void locks_json(net::JsonWriter& json, const snapshot::HeldLock& lock) {
+  json.member("lock_holder", lock.holder).member("blocking_thread", lock.blocking_thread());
+  if (lock.chain.is_deadlock) json.member("deadlock", true);
+}
+
 }  // namespace
 
 std::string report_line(const std::string& text) {
@@ -64,8 +70,18 @@ std::string report_text(const RecorderOptions& options, const StepOutcome& outco
   if (outcome.images.unkept != 0) text += report_line(printable(unkept_images_text(outcome.images)));
   text += report_line("snapshot " + outcome.id->hex() + " in " + options.directory);
   for (const snapshot::HeldLock& lock : outcome.locks) text += report_line(printable(held_lock_text(lock)));
-  const std::string holder = outcome.locks.empty() ? "" : " --tid " + std::to_string(outcome.locks[0].holder);
+  const std::string holder =
+      outcome.locks.empty() ? "" : " --tid " + std::to_string(outcome.locks[0].blocking_thread());
   return text + next_line(options, *outcome.id, holder);
+}
+
+std::string binding_hint(bool bound_now, const StepOutcome& outcome, int wait_status) {
+  constexpr int kLinkerFailed = 127;  // of ld.so; a shell has it, too, for a command that it cannot find
+  const bool is_likely = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == kLinkerFailed;
+  if (!bound_now || !is_likely || !outcome.started || outcome.id) return "";
+  return report_line(
+      "COMMAND ended with status 127: if the dynamic linker reported a missing symbol, try --keep-environment, without "
+      "which it looks up all symbols at the start, also those that are never used");
 }
 
 std::string report_json(const StepOutcome& outcome, std::optional<bool> pushed) {
@@ -86,7 +102,7 @@ std::string report_json(const StepOutcome& outcome, std::optional<bool> pushed) 
   }
   if (outcome.trace_id != Id<16>{}) json.member("trace_id", std::string_view(outcome.trace_id.hex()));
   if (pushed) json.member("pushed", *pushed);
-  if (!outcome.locks.empty()) json.member("lock_holder", outcome.locks[0].holder);
+  if (!outcome.locks.empty()) locks_json(json, outcome.locks[0]);
   json.end_object();
   return text + "\n";
 }

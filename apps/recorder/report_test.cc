@@ -47,6 +47,22 @@ TEST(RecorderReport, LeadsToTheHolderOfTheLock) {
   EXPECT_NE(report_json(outcome).find("\"lock_holder\":42"), std::string::npos);
 }
 
+TEST(RecorderReport, LeadsPastAHolderThatWaitsItself) {
+  snapshot::step::StepOutcome outcome = sample();
+  outcome.locks = {{42, "shop", "mutex", 16, {7}, {{{51, "log", "mutex", 32}}, "fsync"}}};
+  const std::string text = report_text({}, outcome);
+  EXPECT_NE(
+      text.find("thread 42 (shop) holds a mutex that thread 7 waits for, and waits itself for a mutex that thread "
+                "51 (log) holds, which is in fsync (--tid 51 shows it)"),
+      std::string::npos)
+      << text;
+  EXPECT_NE(text.find("fathom snapshot calls 30313233 --tid 51 "), std::string::npos) << text;
+  EXPECT_NE(report_json(outcome).find("\"lock_holder\":42,\"blocking_thread\":51}"), std::string::npos)
+      << report_json(outcome);
+  outcome.locks[0].chain.is_deadlock = true;
+  EXPECT_NE(report_json(outcome).find("\"deadlock\":true"), std::string::npos);
+}
+
 TEST(RecorderReport, TellsWhatKilledTheProgram) {
   snapshot::step::StepOutcome outcome = sample();
   outcome.death = {11, 42, "bad(int*)+0x4"};
@@ -97,6 +113,23 @@ TEST(RecorderReport, SaysWhyThereIsNothing) {
   outcome.fault = "checkout was never called";
   EXPECT_NE(report_text({}, outcome).find("checkout was never called"), std::string::npos);
   EXPECT_TRUE(report_json(outcome).starts_with("{\"snapshot_id\":null,\"engine\":\"step\","));
+}
+
+TEST(RecorderReport, HintsAtTheEnvironmentWhereTheLinkerMayHaveFailed) {
+  constexpr int kLinkerFailed = 127 << 8, kFailed = 1 << 8, kSignal = 127;  // wait statuses
+  snapshot::step::StepOutcome nothing;
+  nothing.started = true;
+  const std::string hint = binding_hint(true, nothing, kLinkerFailed);
+  EXPECT_NE(hint.find("try --keep-environment"), std::string::npos) << hint;
+  EXPECT_EQ(hint.find('\n'), hint.size() - 1);
+  EXPECT_EQ(binding_hint(false, nothing, kLinkerFailed), "") << "the environment is the person's own";
+  EXPECT_EQ(binding_hint(true, nothing, kFailed), "");
+  EXPECT_EQ(binding_hint(true, nothing, kSignal), "") << "no exit status";
+  snapshot::step::StepOutcome recorded = sample();
+  recorded.started = true;
+  EXPECT_EQ(binding_hint(true, recorded, kLinkerFailed), "");
+  nothing.started = false;
+  EXPECT_EQ(binding_hint(true, nothing, kLinkerFailed), "") << "there is no such program";
 }
 
 TEST(RecorderReport, AFileThatCannotBeWrittenIsSaidBeforeTheProgramRuns) {

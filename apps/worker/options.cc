@@ -45,6 +45,8 @@ cli::CommandLine make_line() {
        {"--tid", "N", "this thread alone"},
        {"--from", "PATTERN", "delta: where a stretch begins"},
        {"--to", "PATTERN", "delta: where it ends"},
+       {"--by", "time|instructions",
+        "calls: what ranks them: time with pauses, where the snapshot has times, or instructions", "time"},
        {"--inlines", "", "insns: the functions that were inlined"},
        {"--source", "", "insns, calls: the text of source lines, of files of this host"},
        {"--source-dir", "FROM[=TO]", "the same, of files whose names begin with FROM, from below TO alone", "", true},
@@ -106,6 +108,9 @@ Result<> question_options(const cli::Args& args, WorkerOptions& options) {
   question.to = args.get("--to");
   if (args.given("--other")) options.other = args.get("--other");
   question.inlines = args.has("--inlines");
+  auto by = args.one_of("--by", {"time", "instructions"});
+  if (!by) return by.error();
+  question.by_instructions = *by == "instructions";
   if (auto taken = take_source(args, question); !taken) return taken;
   // Files of this host change, and no answer with their text is kept.
   options.cache = !args.has("--no-cache") && question.source_directories.empty();

@@ -47,6 +47,13 @@ TEST(WorkerOptions, SourceIsReadWhereItIsAllowed) {
             std::string::npos);
 }
 
+TEST(WorkerOptions, CallsAreRankedByTimeUnlessInstructionsAreAskedFor) {
+  EXPECT_FALSE(parse({"calls", "last"})->question.by_instructions);
+  EXPECT_FALSE(parse({"calls", "last", "--by", "time"})->question.by_instructions);
+  EXPECT_TRUE(parse({"calls", "last", "--by", "instructions"})->question.by_instructions);
+  EXPECT_NE(error_of({"calls", "last", "--by", "calls"}).find("--by"), std::string::npos);
+}
+
 TEST(WorkerOptions, TablesForPeopleAreShort) {
   EXPECT_EQ(parse({"calls", "last"})->question.limit, 60u);
   EXPECT_EQ(parse({"functions", "last"})->question.limit, 40u);

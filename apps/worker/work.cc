@@ -143,6 +143,7 @@ std::string answer_key(const Question& question) {
   out.string(question.from);
   out.string(question.to);
   out.u8(question.inlines ? 1 : 0);
+  out.u8(question.by_instructions ? 1 : 0);
   const std::string other = question.other.is_zero() ? "" : question.other.hex() + "-";
   return question.id.hex() + "-" + other + sha256(bytes).hex();
 }

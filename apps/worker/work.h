@@ -19,7 +19,7 @@ namespace fathom {
 
 inline constexpr size_t kMostKeptBytes = 16 << 20;
 // Counts up when an answer to the same question comes out otherwise; kept ones of before are not asked for any more.
-inline constexpr int kAnswersVersion = 9;
+inline constexpr int kAnswersVersion = 10;
 
 struct WorkerStreams {
   snapshot::Output out;                          // the answer; false: its reader is gone

@@ -229,6 +229,7 @@ TEST(AnswerKey, DependsOnEveryOptionButNotOnThreads) {
   EXPECT_TRUE(differs([](auto& q) { q.from = "x"; }));
   EXPECT_TRUE(differs([](auto& q) { q.to = "x"; }));
   EXPECT_TRUE(differs([](auto& q) { q.inlines = true; }));
+  EXPECT_TRUE(differs([](auto& q) { q.by_instructions = true; }));
   EXPECT_FALSE(differs([](auto& q) { q.threads = 3; }));
 }
 

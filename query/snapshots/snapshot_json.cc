@@ -137,6 +137,7 @@ void write_snapshot_of_trace(JsonWriter& json, const SnapshotSummary& summary) {
   json.member("tid", summary.trigger.tid);
   text(json, "span_id", hex_or_nothing(summary.trigger.span_id));
   if (summary.lock_holder > 0) json.member("lock_holder", summary.lock_holder);
+  if (summary.blocking_thread > 0) json.member("blocking_thread", summary.blocking_thread);
   json.end_object();
 }
 

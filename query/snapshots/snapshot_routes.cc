@@ -87,6 +87,7 @@ Result<> add_parameters(Params& params, std::vector<std::string>& words, bool& s
   words.insert(words.end(), {"--format", svg ? "svg" : "json"});
   if (params.flag("count")) words.emplace_back("--count");
   if (params.flag("inlines")) words.emplace_back("--inlines");
+  if (params.choice("by", "time", "instructions")) words.emplace_back("--by=instructions");
   const uint64_t limit = params.number("limit", 0, UINT64_MAX / 2, 0);
   if (limit > 0) words.insert(words.end(), {"--limit", std::to_string(limit)});
   const uint64_t tid = params.number("tid", 1, kMostTid, 0);

@@ -119,7 +119,7 @@ TEST_F(SnapshotRoutesTest, ADocumentSaysWhatThereIsAndWhatIsMissing) {
   sample.slowdown = 12.5;
   sample.images.push_back({"[vdso]", "", snapshot::ImageKind::kFlat, {}, 0, "not readable"});
   sample.losses.push_back({"ring overwritten", 3});
-  for (int32_t waiter : {44, 43}) {
+  for (int32_t waiter : {44, 43, 143}) {
     snapshot::Sideband wait;
     wait.kind = snapshot::SidebandKind::kLockWait;
     wait.tid = waiter;
@@ -152,6 +152,7 @@ TEST_F(SnapshotRoutesTest, ADocumentSaysWhatThereIsAndWhatIsMissing) {
   EXPECT_EQ(trace[0].at("id").as_string(), made.id.hex());
   EXPECT_EQ(trace[0].at("tid").as_int64(), 43);
   EXPECT_EQ(trace[0].at("lock_holder").as_int64(), 143) << "of the lock that the trigger's thread waited for";
+  EXPECT_EQ(trace[0].at("blocking_thread").as_int64(), 243) << "for which that one waited itself";
   const auto slowest = ask("slowest?limit=1000&from=0&to=now")["rows"].as_array();
   ASSERT_FALSE(slowest.empty());
   for (const auto& row : slowest) {

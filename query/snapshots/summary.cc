@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "snapshot/format/held_locks.h"
+
 namespace fathom::query {
 
 namespace {
@@ -53,15 +55,12 @@ std::vector<Sha256> contents_of(const Snapshot& snapshot) {
   return contents;
 }
 
-// One pass: a stranger wrote it, and snapshot::held_locks() takes more for many locks.
-int32_t lock_holder_of(const Snapshot& snapshot) {
-  int32_t first = -1;
-  for (const snapshot::Sideband& row : snapshot.sideband) {
-    if (row.kind != snapshot::SidebandKind::kLockWait) continue;
-    if (row.tid == snapshot.trigger.tid) return row.other_tid;
-    if (first < 0) first = row.other_tid;
-  }
-  return first;
+void add_lock(SnapshotSummary& summary, const Snapshot& snapshot) {
+  const snapshot::ThreadRows rows(snapshot);
+  const snapshot::Sideband* wait = snapshot::foremost_wait(rows);
+  if (wait == nullptr) return;
+  summary.lock_holder = wait->other_tid;
+  summary.blocking_thread = snapshot::end_of_chain(snapshot::holder_chain(rows, *wait), wait->other_tid);
 }
 
 void add_window(std::vector<SteppedWindow>& windows, const SteppedWindow& window) {
@@ -147,7 +146,7 @@ Result<SnapshotSummary> summarize(const StoredSnapshot& stored, const Snapshot& 
   summary.host = snapshot.host;
   summary.command = snapshot.command.substr(0, kKeptCommandBytes);
   summary.trigger = snapshot.trigger;
-  summary.lock_holder = lock_holder_of(snapshot);
+  add_lock(summary, snapshot);
   summary.streams = snapshot.streams.size();
   for (const auto& stream : snapshot.streams) summary.packet_bytes += stream.packet_bytes();
   summary.images = snapshot.images.size();

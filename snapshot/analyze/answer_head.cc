@@ -62,6 +62,22 @@ std::string locks_text(const Snapshot& snapshot) {
   return text + "lock: and " + group_digits(locks.size() - shown) + " more; --format json has all\n";
 }
 
+void chain_json(net::JsonWriter& json, const HeldLock& lock) {
+  const HolderChain& chain = lock.chain;
+  json.member("blocking_thread", lock.blocking_thread());
+  if (!chain.links.empty()) {
+    json.key("chain").begin_array();
+    for (const HolderLink& link : chain.links) {
+      json.begin_object().member("holder", link.holder).member("lock", std::string_view(link.lock));
+      json.member("address", std::string_view(hex_address(link.address))).end_object();
+    }
+    json.end_array();
+  }
+  if (!chain.system_call.empty()) json.member("system_call", std::string_view(chain.system_call));
+  if (chain.is_deadlock) json.member("deadlock", true);
+  if (chain.is_cut) json.member("chain_cut", true);
+}
+
 void locks_json(net::JsonWriter& json, const Snapshot& snapshot) {
   const std::vector<HeldLock> locks = held_locks(snapshot);
   if (locks.empty()) return;
@@ -70,7 +86,9 @@ void locks_json(net::JsonWriter& json, const Snapshot& snapshot) {
     json.begin_object().member("holder", lock.holder).member("lock", std::string_view(lock.lock));
     json.member("address", std::string_view(hex_address(lock.address))).key("waiters").begin_array();
     for (int32_t tid : lock.waiters) json.number(tid);
-    json.end_array().end_object();
+    json.end_array();
+    chain_json(json, lock);
+    json.end_object();
   }
   json.end_array();
 }

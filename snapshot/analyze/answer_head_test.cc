@@ -52,6 +52,33 @@ TEST(AnswerHead, FewLocksAreShownAndTheRestCounted) {
   EXPECT_NE(head_text(snapshot).find("lock: and 2 more;"), std::string::npos);
 }
 
+TEST(AnswerHead, AChainOfHoldersIsToldToItsEnd) {
+  Snapshot snapshot;
+  for (int32_t tid = 1; tid <= 3; ++tid) {
+    Sideband wait;
+    wait.kind = SidebandKind::kLockWait;
+    wait.tid = tid;
+    wait.other_tid = tid + 1;
+    wait.address = static_cast<uint64_t>(tid) * 16;
+    wait.text = "mutex";
+    snapshot.sideband.push_back(wait);
+  }
+  EXPECT_NE(
+      head_text(snapshot).find("lock: thread 2 holds a mutex that thread 1 waits for, and waits itself for a mutex "
+                               "that thread 3 holds, which waits for a mutex that thread 4 holds (--tid 4 shows it)"),
+      std::string::npos)
+      << head_text(snapshot);
+  std::string out;
+  net::JsonWriter json(out);
+  json.begin_object();
+  head_json(json, snapshot);
+  json.end_object();
+  EXPECT_NE(out.find(R"({"holder":2,"lock":"mutex","address":"0x10","waiters":[1],"blocking_thread":4,"chain":[)"
+                     R"({"holder":3,"lock":"mutex","address":"0x20"},{"holder":4,"lock":"mutex","address":"0x30"}]})"),
+            std::string::npos)
+      << out;
+}
+
 TEST(AnswerHead, SaysWhatIsMissing) {
   EXPECT_EQ(gaps_text(DecodeSummary{}), "gaps: none\n");
   EXPECT_EQ(gaps_text(summary_with_gaps()),

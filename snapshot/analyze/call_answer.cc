@@ -13,7 +13,7 @@ std::string DecodedCalls::name(const CallFunction& function) const {
   return function_name(context->names(), function);
 }
 
-NamedCalls DecodedCalls::named(bool by_thread) const {
+NamedCalls DecodedCalls::named(bool by_thread, CallRank rank) const {
   ThreadNames threads;
   if (by_thread) {
     threads = [this](const ThreadKey& key) {
@@ -24,7 +24,7 @@ NamedCalls DecodedCalls::named(bool by_thread) const {
   }
   return name_calls(
       stacks->threads(), [this](const CallFunction& function) { return name(function); }, threads,
-      foremost_threads(snapshot()));
+      foremost_threads(snapshot()), rank);
 }
 
 Result<DecodedCalls> decode_calls(const SnapshotDirectory& directory, const SnapshotId& id, const Question& question,
@@ -67,9 +67,10 @@ std::string NumberTable::text() const {
   return text;
 }
 
-std::string left_out_text(size_t shown, size_t all) {
+std::string left_out_text(size_t shown, size_t all, CallRank rank) {
   if (shown >= all) return "";
-  return "and " + group_digits(all - shown) + " more with fewer instructions; --limit 0 shows all\n";
+  const std::string which = rank == CallRank::kTime ? "that took less time" : "with fewer instructions";
+  return "and " + group_digits(all - shown) + " more " + which + "; --limit 0 shows all\n";
 }
 
 std::string time_note() {

@@ -27,7 +27,7 @@ struct DecodedCalls {
   const Snapshot& snapshot() const { return context->snapshot(); }
   const TraceTime& time() const { return context->time(); }
   std::string name(const CallFunction& function) const;
-  NamedCalls named(bool by_thread) const;
+  NamedCalls named(bool by_thread, CallRank rank = CallRank::kInstructions) const;
 };
 
 Result<DecodedCalls> decode_calls(const SnapshotDirectory& directory, const SnapshotId& id, const Question& question,
@@ -51,8 +51,8 @@ class NumberTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// Below a table of paths of calls that leaves some out; empty where it does not.
-std::string left_out_text(size_t shown, size_t all);
+// Below a table of paths of calls that leaves some out, by this rank; empty where it does not.
+std::string left_out_text(size_t shown, size_t all, CallRank rank = CallRank::kInstructions);
 // Below a table that has both: what is in them.
 std::string time_note();
 // What "-" in the column of calls means; empty where there is none.

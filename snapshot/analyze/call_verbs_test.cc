@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
+#include <fstream>
 #include <map>
 
+#include "base/testing/temp_directory.h"
 #include "net/gzip.h"
 #include "snapshot/analyze/testing/sample_run.h"
 
@@ -24,11 +26,18 @@ class CallVerbs : public testing::Test {
     run_.finish();
   }
   std::string answer(Verb verb, Format format = Format::kTable) { return run_.answer_to(ask_for(verb, format)); }
+  // The directory of a source file of so many lines.
+  std::string written_lines(const std::string& name, int count) const {
+    std::ofstream file(scratch_ / name);
+    for (int line = 1; line <= count; ++line) file << "line " << line << "\n";
+    return scratch_.path();
+  }
   static void expect_holds(const std::string& text, const std::string& part) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\nin\n" << text;
   }
 
   SampleRun run_;
+  TempDirectory scratch_;
 };
 
 TEST_F(CallVerbs, CallsFromPackets) {
@@ -38,6 +47,35 @@ TEST_F(CallVerbs, CallsFromPackets) {
   expect_golden("sample_calls.txt", answer(Verb::kCalls));
   expect_golden("sample_functions.txt", answer(Verb::kFunctions));
   expect_golden("sample_sunburst.txt", answer(Verb::kSunburst));
+}
+
+// The call to lock() is in take(), which the compiler put into a guard's constructor, and that into count().
+TEST_F(CallVerbs, CallsNameTheLineThatWasInlined) {
+  run_.run_inlined();
+  run_.finish();
+  Question question = ask_for(Verb::kCalls);
+  expect_holds(run_.answer_to(question),
+               "  (build/inlined.cc:7 in shop::Mutex::take(), inlined at build/inlined.cc:15)\n");
+  question.source_directories = {{"/build", written_lines("inlined.cc", 20)}};
+  expect_holds(run_.answer_to(question),
+               "  (build/inlined.cc:7: line 7 in shop::Mutex::take(), inlined at build/inlined.cc:15: line 15)\n");
+  question.format = Format::kJson;
+  expect_holds(run_.answer_to(question),
+               R"json("called_from_line":"build/inlined.cc:15","called_from_source":"line 15",)json"
+               R"json("called_from_inlined":{"function":"shop::Mutex::take()","line":"build/inlined.cc:7",)json"
+               R"json("source":"line 7"})json");
+}
+
+TEST_F(CallVerbs, CallsSayByWhatTheyAreRanked) {
+  run(3);
+  Question question = ask_for(Verb::kCalls);
+  expect_holds(run_.answer_to(question), "\nranked by elapsed time, pauses included;");
+  question.by_instructions = true;
+  expect_holds(run_.answer_to(question), "\nranked by instructions\n");
+  question.format = Format::kSvg;
+  expect_holds(run_.answer_to(question), "; width: instructions<");
+  question.by_instructions = false;
+  expect_holds(run_.answer_to(question), "; width: elapsed time, pauses included<");
 }
 
 TEST_F(CallVerbs, WithOneThreadTheHeadSaysWhoseInstructionsItCounts) {

@@ -16,8 +16,17 @@ bool is_leaf(const CallRow& row, size_t id) {
   return row.function != nullptr && !row.is_gap && row.end == id + 1 && row.self.instructions > 0;
 }
 
+std::string with_source(const std::string& place, const std::string& source) {
+  return source.empty() ? place : place + ": " + cut_to_width(source, kSourceColumns);
+}
+
+// "log.cc:31: fsync(fd); in Log::flush(), inlined at shop.cc:120: reserve(r);"
 std::string line_text(const RowLine& line) {
-  return line.source.empty() ? line.place : line.place + ": " + cut_to_width(line.source, kSourceColumns);
+  std::string own = with_source(line.place, line.source);
+  if (!line.inlined) return own;
+  const InlinedLine& inlined = *line.inlined;
+  const std::string function = inlined.function.empty() ? "" : " in " + short_function_name(inlined.function);
+  return with_source(inlined.place, inlined.source) + function + ", inlined at " + own;
 }
 
 std::string lines_text(const RowLines& lines, bool leaf) {
@@ -28,8 +37,15 @@ std::string lines_text(const RowLines& lines, bool leaf) {
   return "  (" + from + between + self + ")";
 }
 
+// The dynamic linker's work at the first call of another library's function, which is not the caller's: stepping and
+// tracing make it look long.
+bool is_lazy_binding(const CallRow& row) {
+  return row.function != nullptr && row.name.starts_with("_dl_runtime_resolve");
+}
+
 std::string row_name(const CallRow& row, size_t id, const CallLines& lines) {
-  const std::string name = std::string(row.depth * 2, ' ') + short_function_name(row.name);
+  const std::string label = is_lazy_binding(row) ? " (lazy binding)" : "";
+  const std::string name = std::string(row.depth * 2, ' ') + short_function_name(row.name) + label;
   return lines ? name + lines_text(lines(row), is_leaf(row, id)) : name;
 }
 
@@ -42,6 +58,11 @@ std::string bounds_text(const CallRow& row, const TraceTime& time) {
 void line_json(net::JsonWriter& json, const std::string& of, const RowLine& line) {
   json.member(of + "_line", std::string_view(line.place));
   if (!line.source.empty()) json.member(of + "_source", std::string_view(line.source));
+  if (!line.inlined) return;
+  json.key(of + "_inlined").begin_object().member("function", std::string_view(line.inlined->function));
+  json.member("line", std::string_view(line.inlined->place));
+  if (!line.inlined->source.empty()) json.member("source", std::string_view(line.inlined->source));
+  json.end_object();
 }
 
 void row_json(net::JsonWriter& json, const CallRow& row, size_t id, const TraceTime& time, const CallLines& lines) {
@@ -53,6 +74,7 @@ void row_json(net::JsonWriter& json, const CallRow& row, size_t id, const TraceT
   }
   json.member("depth", row.depth).member("name", row.name);
   json.member("kind", row.is_gap ? "gap" : row.function != nullptr ? "function" : row.depth == 0 ? "all" : "thread");
+  if (is_lazy_binding(row)) json.member("lazy_binding", true);
   json.member("calls", row.self.calls).member("instructions", row.self.instructions);
   json.member("total_instructions", row.total.instructions).member("time", time.duration(row.self.ticks));
   json.member("total_time", time.duration(row.total.ticks)).member("pauses", row.self.pauses);
@@ -72,10 +94,17 @@ void row_json(net::JsonWriter& json, const CallRow& row, size_t id, const TraceT
   json.end_object();
 }
 
-// In the text of the caller, also where what was called is called by something that was inlined.
+// Both of the function around all, which is the caller in the tree, and of what was inlined in it.
 RowLine line_at(const DecodedCalls& decoded, SourceNotes& notes, const CallFunction& function, uint64_t ip) {
-  const auto line = ip == 0 ? std::nullopt : decoded.context->names().own_line(function.pid, function.tsc, ip);
-  return line ? RowLine{short_line(*line), notes.text(*line)} : RowLine{};
+  const CodeNames& names = decoded.context->names();
+  const auto own = ip == 0 ? std::nullopt : names.own_line(function.pid, function.tsc, ip);
+  if (!own) return {};
+  RowLine line{short_line(*own), notes.text(*own)};
+  const std::vector<SourceFrame> frames = names.frames(function.pid, function.tsc, ip);
+  if (const SourceFrame* inlined = innermost_own_inlined(frames)) {
+    line.inlined = InlinedLine{inlined->function, short_line(inlined->at), notes.text(inlined->at)};
+  }
+  return line;
 }
 
 // One name may be several processes' functions, at addresses of their own.
@@ -94,29 +123,37 @@ RowLines row_lines(const DecodedCalls& decoded, SourceNotes& notes, const CallRo
 }  // namespace
 
 std::string calls_table(const NamedCalls& calls, const TraceTime& time, uint64_t limit, const CallLines& lines) {
-  NumberTable table({"calls", "insns", "self insns", "time", "self time", "paused", "a call took (min .. max)",
-                     lines ? "function (where it was called; where it ran)" : "function"});
+  NumberTable table({"calls", "elapsed", "insns", "self insns", "time", "self time", "paused",
+                     "a call took (min .. max)", lines ? "function (where it was called; where it ran)" : "function"});
   const std::vector<bool> chosen = greatest_rows(calls, lines_shown(calls.rows.size(), limit));
   bool uncalled = false;
   for (size_t i = 0; i < calls.rows.size(); ++i) {
     const CallRow& row = calls.rows[i];
     if (!chosen[i]) continue;
     uncalled = uncalled || (row.function != nullptr && row.self.calls == 0);
-    table.add({count_cell(row.self.calls), count_cell(row.total.instructions), count_cell(row.self.instructions),
-               time_cell(time, row.total.ticks), time_cell(time, row.self.ticks),
-               time_cell(time, row.total.pause_ticks), bounds_text(row, time), row_name(row, i, lines)});
+    table.add({count_cell(row.self.calls), time_cell(time, row.total.elapsed_ticks()),
+               count_cell(row.total.instructions), count_cell(row.self.instructions), time_cell(time, row.total.ticks),
+               time_cell(time, row.self.ticks), time_cell(time, row.total.pause_ticks), bounds_text(row, time),
+               row_name(row, i, lines)});
   }
-  return table.text() + left_out_text(table.size(), calls.rows.size()) + time_note() + uncalled_note(uncalled);
+  return table.text() + left_out_text(table.size(), calls.rows.size(), calls.rank) + time_note() +
+         "elapsed: time and paused together\n" + uncalled_note(uncalled);
 }
 
 void calls_json(net::JsonWriter& json, const NamedCalls& calls, const TraceTime& time, uint64_t limit,
                 const CallLines& lines) {
   const std::vector<bool> chosen = greatest_rows(calls, limit);
+  json.member("ranked_by", calls.rank == CallRank::kTime ? "time" : "instructions");
   json.key("rows").begin_array();
   for (size_t i = 0; i < calls.rows.size(); ++i) {
     if (chosen[i]) row_json(json, calls.rows[i], i, time, lines);
   }
   json.end_array();
+}
+
+std::string rank_line(CallRank rank, bool by_instructions) {
+  if (rank == CallRank::kTime) return "ranked by elapsed time, pauses included; --by instructions changes that\n";
+  return by_instructions ? "ranked by instructions\n" : "ranked by instructions: the snapshot has no times\n";
 }
 
 std::string calls_svg(const NamedCalls& calls, const TraceTime& time, std::string_view caption) {
@@ -128,7 +165,7 @@ std::string calls_svg(const NamedCalls& calls, const TraceTime& time, std::strin
                         "\n" + time_cell(time, row.total.ticks) + ", itself " + time_cell(time, row.self.ticks) +
                         ", paused " + time_cell(time, row.total.pause_ticks) + "\n" + count_cell(row.self.calls) +
                         " calls";
-    pieces.push_back({row.name, std::move(title), row.parent, row.depth, row.total.instructions,
+    pieces.push_back({row.name, std::move(title), row.parent, row.depth, calls.size(row),
                       row.is_gap ? "#999" : name_colour(row.name)});
   }
   return draw_icicle(pieces, caption);
@@ -137,16 +174,18 @@ std::string calls_svg(const NamedCalls& calls, const TraceTime& time, std::strin
 Result<> answer_calls(const SnapshotDirectory& directory, const Question& question, const Output& output) {
   auto decoded = decode_calls(directory, question.id, question);
   if (!decoded) return decoded.error();
-  const NamedCalls calls = decoded->named(true);
+  const NamedCalls calls = decoded->named(true, question.by_instructions ? CallRank::kInstructions : CallRank::kTime);
   SourceNotes notes(decoded->context->names(), question);
   const CallLines lines = [&](const CallRow& row) { return row_lines(*decoded, notes, row); };
   std::string out;
   if (question.format == Format::kTable) {
-    out = answer_head(decoded->snapshot(), decoded->summary, question.tid) + "\n" +
+    out = answer_head(decoded->snapshot(), decoded->summary, question.tid) +
+          rank_line(calls.rank, question.by_instructions) + "\n" +
           calls_table(calls, decoded->time(), question.limit, lines);
     out += notes.missing_text();
   } else if (question.format == Format::kSvg) {
-    out = calls_svg(calls, decoded->time(), caption_text(decoded->snapshot(), decoded->summary));
+    const std::string width = calls.rank == CallRank::kTime ? "elapsed time, pauses included" : "instructions";
+    out = calls_svg(calls, decoded->time(), caption_text(decoded->snapshot(), decoded->summary) + "; width: " + width);
   } else {
     net::JsonWriter json(out);
     json.begin_object();

@@ -43,6 +43,7 @@ class CallsAnswers : public testing::Test {
   struct Pace {
     uint64_t block_ticks = 500;
     uint64_t wait_ticks = 500'000;
+    uint64_t else_ticks = 100;  // of the other waits; the kernel's entry takes a tenth of it
   };
   // main calls work, as often as that; each takes the lock, and waits for it once. `traced`: through a tracer.
   std::unique_ptr<CallStacks> run(int rounds, bool traced) { return run(rounds, traced, Pace()); }
@@ -66,13 +67,13 @@ class CallsAnswers : public testing::Test {
         block(kWork, kWork + 14, 5, BlockEnd::kCall);
       }
       block(kLock, kLock + 4, 7, BlockEnd::kFarCall);
-      items.push_back(event_item(FlowKind::kPause, 0, 0, tsc += 10));
-      items.push_back(event_item(FlowKind::kResume, kLock + 6, 0, tsc += i == 1 ? pace.wait_ticks : 100));
+      items.push_back(event_item(FlowKind::kPause, 0, 0, tsc += pace.else_ticks / 10));
+      items.push_back(event_item(FlowKind::kResume, kLock + 6, 0, tsc += i == 1 ? pace.wait_ticks : pace.else_ticks));
       block(kLock + 6, kLock + 9, 2, BlockEnd::kReturn);
       block(kWork + 19, kWork + 24, 5, BlockEnd::kReturn);
       block(kMain + 21, kMain + 40, 4, BlockEnd::kJump);
     }
-    items.push_back(event_item(FlowKind::kGap, 0, 0, tsc += 5, GapReason::kOverflow));
+    items.push_back(event_item(FlowKind::kGap, 0, 0, tsc += pace.else_ticks / 20, GapReason::kOverflow));
     block(kLock + 20, kLock + 24, 3, BlockEnd::kOther);
     auto part = stacks->part(0);
     part->take(items);
@@ -80,10 +81,17 @@ class CallsAnswers : public testing::Test {
     stacks->finish();
     return stacks;
   }
-  static NamedCalls named(const CallStacks& stacks, bool by_thread) {
+  static NamedCalls named(const CallStacks& stacks, bool by_thread, CallRank rank = CallRank::kInstructions) {
     ThreadNames threads;
     if (by_thread) threads = [](const ThreadKey& key) { return "thread " + std::to_string(key.tid); };
-    return name_calls(stacks.threads(), test_name, threads);
+    return name_calls(stacks.threads(), test_name, threads, {}, rank);
+  }
+  // Of the callees of a function the one that comes first.
+  static std::string first_below(const NamedCalls& calls, const std::string& below) {
+    for (const CallRow& row : calls.rows) {
+      if (row.depth > 0 && calls.rows[row.parent].name.starts_with(below)) return row.name;
+    }
+    return "";
   }
   TraceTime time() const { return TraceTime(snapshot_.timing); }
 
@@ -112,11 +120,52 @@ class CallsAnswers : public testing::Test {
 
 TEST_F(CallsAnswers, CallsAreATreeWithTimes) {
   auto stacks = run(4, false);
-  const NamedCalls calls = named(*stacks, true);
+  const NamedCalls calls = named(*stacks, true, CallRank::kTime);
   expect_golden("calls_table.txt", calls_table(calls, time(), 0));
   expect_golden("calls_limited.txt", calls_table(calls, time(), 3));
   expect_golden("calls.json.txt", json_text([&](net::JsonWriter& json) { calls_json(json, calls, time(), 0); }));
-  expect_golden("calls.svg", calls_svg(calls, time(), "engine: step"));
+  expect_golden("calls.svg", calls_svg(named(*stacks, true), time(), "engine: step"));
+}
+
+// The tracer runs four times as many instructions as the lock, which sleeps.
+TEST_F(CallsAnswers, WhatTookTheTimeComesFirst) {
+  auto stacks = run(4, true);
+  const NamedCalls by_instructions = named(*stacks, true), by_time = named(*stacks, true, CallRank::kTime);
+  EXPECT_EQ(first_below(by_instructions, "shop::work"), "tracer");
+  EXPECT_EQ(first_below(by_time, "shop::work"), "pthread_mutex_lock");
+  EXPECT_EQ(by_time.rank, CallRank::kTime);
+  const auto is_shown = [](const NamedCalls& calls, const std::string& name) {
+    const std::string table = calls_table(calls, TraceTime(Timing{}), 5);
+    return table.find("  " + name + "\n") != std::string::npos;
+  };
+  EXPECT_TRUE(is_shown(by_time, "pthread_mutex_lock"));
+  EXPECT_FALSE(is_shown(by_time, "tracer"));
+  EXPECT_TRUE(is_shown(by_instructions, "tracer"));
+  EXPECT_NE(calls_svg(by_time, time(), "").find("width=\"1171.6\""), std::string::npos) << "of 1200, the lock";
+}
+
+TEST_F(CallsAnswers, WithoutTimesInstructionsDecide) {
+  auto stacks = run(4, true, {0, 0, 0});
+  const NamedCalls calls = named(*stacks, true, CallRank::kTime);
+  EXPECT_EQ(calls.rank, CallRank::kInstructions);
+  EXPECT_EQ(first_below(calls, "shop::work"), "tracer");
+  EXPECT_EQ(rank_line(calls.rank, false), "ranked by instructions: the snapshot has no times\n");
+  EXPECT_EQ(rank_line(calls.rank, true), "ranked by instructions\n");
+  const std::string json = json_text([&](net::JsonWriter& out) { calls_json(out, calls, time(), 0); });
+  EXPECT_TRUE(json.starts_with("{\"ranked_by\":\"instructions\"")) << json;
+}
+
+TEST_F(CallsAnswers, TheDynamicLinkersWorkIsLabelled) {
+  auto stacks = run(4, true);
+  const auto name = [](const CallFunction& function) {
+    return function.begin == kTracer ? "_dl_runtime_resolve_xsavec" : test_name(function);
+  };
+  const NamedCalls calls = name_calls(stacks->threads(), name, {});
+  EXPECT_NE(calls_table(calls, time(), 0).find("_dl_runtime_resolve_xsavec (lazy binding)\n"), std::string::npos);
+  const std::string json = json_text([&](net::JsonWriter& out) { calls_json(out, calls, time(), 0); });
+  const std::string label = "\"lazy_binding\":true";
+  EXPECT_NE(json.find("\"_dl_runtime_resolve_xsavec\",\"kind\":\"function\"," + label), std::string::npos) << json;
+  EXPECT_EQ(json.find(label), json.rfind(label));
 }
 
 // However much the others ran: of a few rows, half are the foremost thread's.

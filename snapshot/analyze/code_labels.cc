@@ -1,5 +1,6 @@
 #include "snapshot/analyze/code_labels.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/text.h"
@@ -44,6 +45,11 @@ std::string folded(std::string_view name, char open, char close) {
   return text;
 }
 
+// Headers of libraries and compilers; clang writes "/usr/bin/../lib/gcc/...". Below these two lie a person's own files.
+bool is_of_system(std::string_view file) {
+  return file.starts_with("/usr/") && !file.starts_with("/usr/local/") && !file.starts_with("/usr/src/");
+}
+
 }  // namespace
 
 std::string short_function_name(std::string_view name, size_t columns) {
@@ -51,6 +57,14 @@ std::string short_function_name(std::string_view name, size_t columns) {
   if (display_width(text) > columns) text = folded(text, '<', '>');
   if (display_width(text) > columns) text = folded(text, '(', ')');
   return cut_to_width(text, columns);
+}
+
+const SourceFrame* innermost_own_inlined(std::span<const SourceFrame> frames) {
+  if (frames.size() < 2) return nullptr;
+  const auto inlined = frames.first(frames.size() - 1);
+  const auto found = std::ranges::find_if(
+      inlined, [](const SourceFrame& frame) { return frame.at.line != 0 && !is_of_system(frame.at.file); });
+  return found == inlined.end() ? nullptr : &*found;
 }
 
 std::string short_line(const SourceLine& line) {

@@ -30,5 +30,22 @@ TEST(FunctionLabel, UnbalancedNamesEnd) {
   EXPECT_EQ(short_function_name("a>b)c", 4), "a>b…");
 }
 
+TEST(InnermostOwnInlined, IsNoLibrarysHeader) {
+  const SourceFrame own{"Log::flush()", {"/build/log.cc", 31}}, around{"handle(int)", {"/build/shop.cc", 120}};
+  const SourceFrame header{"std::mutex::lock()", {"/usr/include/c++/12/bits/std_mutex.h", 100}};
+  const SourceFrame other{"std::lock_guard", {"/usr/bin/../lib/gcc/x86_64-linux-gnu/12/std_mutex.h", 229}};
+  const SourceFrame unknown{"f()", {"/build/f.cc", 0}};
+  const auto name_of = [](const std::vector<SourceFrame>& frames) {
+    const SourceFrame* found = innermost_own_inlined(frames);
+    return found == nullptr ? std::string("none") : found->function;
+  };
+  EXPECT_EQ(name_of({own, around}), "Log::flush()");
+  EXPECT_EQ(name_of({header, other, unknown, own, around}), "Log::flush()");
+  EXPECT_EQ(name_of({header, other, around}), "none") << "the line around it is the one that a person wrote";
+  EXPECT_EQ(name_of({around}), "none");
+  EXPECT_EQ(name_of({}), "none");
+  EXPECT_EQ(name_of({{"f()", {"/usr/src/shop/f.cc", 1}}, around}), "f()");
+}
+
 }  // namespace
 }  // namespace fathom::snapshot

@@ -18,10 +18,6 @@ size_t shown(const std::vector<FunctionRow>& rows, uint64_t limit) {
   return limit == 0 ? rows.size() : std::min<uint64_t>(limit, rows.size());
 }
 
-uint64_t wall_ticks(const FunctionRow& row) {
-  return row.total.ticks + row.total.pause_ticks;
-}
-
 std::string quantile_cell(const FunctionRow& row, const TraceTime& time, double q) {
   return row.ticks.empty() ? "-" : took_text(time, row.ticks.quantile_nano(q));
 }
@@ -90,7 +86,9 @@ std::vector<FunctionRow> function_rows(const NamedCalls& calls, const FunctionLa
   }
   std::vector<FunctionRow> rows = gather.take();
   std::ranges::sort(rows, [](const FunctionRow& a, const FunctionRow& b) {
-    const auto key = [](const FunctionRow& row) { return std::pair(wall_ticks(row), row.total.instructions); };
+    const auto key = [](const FunctionRow& row) {
+      return std::pair(row.total.elapsed_ticks(), row.total.instructions);
+    };
     return key(a) != key(b) ? key(a) > key(b) : a.name < b.name;
   });
   return rows;

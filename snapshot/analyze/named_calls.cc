@@ -10,12 +10,12 @@ namespace fathom::snapshot {
 
 namespace {
 
-uint64_t instructions_of(const CallRow& row) {
-  return row.total.instructions;
+uint64_t rank_size(const CallRow& row, CallRank rank) {
+  return rank == CallRank::kTime ? row.total.elapsed_ticks() : row.total.instructions;
 }
 
-std::pair<uint32_t, uint64_t> place_of(const CallRow& row) {
-  return {row.precedence, instructions_of(row)};
+std::pair<uint64_t, uint64_t> ranked(const CallRow& row, CallRank rank) {
+  return {rank_size(row, rank), row.total.instructions};
 }
 
 // Of the first of `foremost` the greatest; 0 of all others.
@@ -45,11 +45,13 @@ class Builder {
     }
   }
 
-  NamedCalls finish() {
+  NamedCalls finish(CallRank rank) {
     std::vector<CallRow>& rows = tree_.rows();
     for (CallRow& row : rows) row.total = row.self;
     for (size_t i = rows.size(); i-- > 1;) rows[rows[i].parent].total.add(rows[i].total);
-    NamedCalls calls{std::move(tree_).in_order(place_of)};
+    if (rows[0].total.elapsed_ticks() == 0) rank = CallRank::kInstructions;
+    const auto place_of = [rank](const CallRow& row) { return std::pair(row.precedence, ranked(row, rank)); };
+    NamedCalls calls{std::move(tree_).in_order(place_of), rank};
     set_ends(calls.rows);
     return calls;
   }
@@ -78,17 +80,22 @@ class Builder {
 }  // namespace
 
 NamedCalls name_calls(const std::vector<ThreadCalls>& threads, const FunctionNames& functions,
-                      const ThreadNames& thread_names, const std::vector<int32_t>& foremost) {
+                      const ThreadNames& thread_names, const std::vector<int32_t>& foremost, CallRank rank) {
   Builder builder(functions, thread_names, foremost);
   for (const ThreadCalls& thread : threads) builder.add(thread);
-  return builder.finish();
+  return builder.finish(rank);
+}
+
+uint64_t NamedCalls::size(const CallRow& row) const {
+  return rank_size(row, rank);
 }
 
 std::vector<bool> greatest_rows(const NamedCalls& calls, uint64_t limit) {
   const auto any = [](const CallRow&) { return true; };
+  const auto size_of_row = [&](const CallRow& row) { return ranked(row, calls.rank); };
   const bool has_foremost = calls.rows.size() > 1 && calls.rows[1].precedence > 0;
   const PreferredRows preferred = has_foremost ? PreferredRows{1, calls.rows[1].end, limit / 2} : PreferredRows{};
-  return greatest_rows(calls.rows, limit, instructions_of, any, preferred);
+  return greatest_rows(calls.rows, limit, size_of_row, any, preferred);
 }
 
 }  // namespace fathom::snapshot

@@ -2,8 +2,8 @@
 //
 // Purpose: what tables, JSON and pictures of calls are made from. The same name below the same names is one row,
 // whichever process showed it where. Rows are in depth-first order, so that nobody who writes them needs to recurse;
-// children by their instructions, the most first, but for threads that are to come before the others. Thread safety: a
-// plain value. Units: ticks. Errors: none.
+// children by CallRank, the most first, but for threads that are to come before the others. Thread safety: a plain
+// value. Units: ticks. Errors: none.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,12 @@
 #include "snapshot/decode/call_stack.h"
 
 namespace fathom::snapshot {
+
+// What decides which of two calls comes first; of equal ones their instructions do, then their names.
+enum class CallRank : uint8_t {
+  kInstructions,  // with what it called
+  kTime,          // with what it called and with pauses; by instructions where no packet of the snapshot tells time
+};
 
 struct CallRow {
   std::string name;
@@ -30,7 +36,11 @@ struct CallRow {
 };
 
 struct NamedCalls {
-  std::vector<CallRow> rows;  // the first one is everything; then, if threads are told apart, a thread
+  std::vector<CallRow> rows;                // the first one is everything; then, if threads are told apart, a thread
+  CallRank rank = CallRank::kInstructions;  // by which they are in order
+
+  // Of a row with what it called: instructions, or ticks with pauses.
+  uint64_t size(const CallRow& row) const;
 };
 
 using FunctionNames = std::function<std::string(const CallFunction&)>;
@@ -38,10 +48,11 @@ using ThreadNames = std::function<std::string(const ThreadKey&)>;  // empty: thr
 
 // `foremost`: threads that come first, in this order.
 NamedCalls name_calls(const std::vector<ThreadCalls>& threads, const FunctionNames& functions,
-                      const ThreadNames& thread_names, const std::vector<int32_t>& foremost = {});
+                      const ThreadNames& thread_names, const std::vector<int32_t>& foremost = {},
+                      CallRank rank = CallRank::kInstructions);
 
-// Which of the rows are the `limit` greatest (0: all), by instructions with what they called. Half of them are of the
-// thread that comes before the others, where it has so many. Whoever is there has its parent there.
+// Which of the rows are the `limit` greatest (0: all), by the rank of `calls`. Half of them are of the thread that
+// comes before the others, where it has so many. Whoever is there has its parent there.
 std::vector<bool> greatest_rows(const NamedCalls& calls, uint64_t limit);
 
 }  // namespace fathom::snapshot

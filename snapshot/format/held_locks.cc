@@ -1,54 +1,94 @@
 #include "snapshot/format/held_locks.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "snapshot/format/thread_activity.h"
 
 namespace fathom::snapshot {
 namespace {
 
-// The newest name; a thread may have several.
-std::string name_of(const Snapshot& snapshot, int32_t tid) {
-  std::string name;
-  for (const Sideband& row : snapshot.sideband) {
-    if (row.kind == SidebandKind::kName && row.tid == tid) name = row.text;
+// Each lock once, in the order in which they are added, with a row that tells of its first waiter.
+class LockList {
+ public:
+  explicit LockList(const ThreadRows& rows) : rows_(rows) {}
+
+  void add(const Sideband& wait) {
+    const auto [place, is_new] = places_.try_emplace({wait.other_tid, wait.address}, locks_.size());
+    if (is_new) {
+      locks_.push_back({wait.other_tid, rows_.newest_name(wait.other_tid), wait.text, wait.address, {}});
+      waits_.push_back(&wait);
+    }
+    const size_t number = place->second;
+    if (waiters_.insert({number, wait.tid}).second) locks_[number].waiters.push_back(wait.tid);
   }
-  return name;
+
+  std::vector<HeldLock> take() {
+    for (size_t i = 0; i < std::min(locks_.size(), kMostFollowedLocks); ++i) {
+      locks_[i].chain = holder_chain(rows_, *waits_[i]);
+    }
+    return std::move(locks_);
+  }
+
+ private:
+  const ThreadRows& rows_;
+  std::map<std::pair<int32_t, uint64_t>, size_t> places_;  // by holder and address
+  std::set<std::pair<size_t, int32_t>> waiters_;
+  std::vector<HeldLock> locks_;
+  std::vector<const Sideband*> waits_;
+};
+
+// For locks of the trigger's thread, the longest first.
+std::vector<ThreadCall> own_sleeps(const ThreadRows& rows) {
+  std::vector<ThreadCall> sleeps = calls_of(rows, rows.snapshot().trigger.tid);
+  std::erase_if(sleeps, [](const ThreadCall& call) { return call.lock == nullptr; });
+  std::ranges::stable_sort(sleeps, std::ranges::greater(), &ThreadCall::measured_ticks);
+  return sleeps;
 }
 
-HeldLock& lock_of(std::vector<HeldLock>& locks, const Snapshot& snapshot, const Sideband& row) {
-  const auto same = [&](const HeldLock& lock) { return lock.holder == row.other_tid && lock.address == row.address; };
-  const auto found = std::ranges::find_if(locks, same);
-  if (found != locks.end()) return *found;
-  locks.push_back({row.other_tid, name_of(snapshot, row.other_tid), row.text, row.address, {}});
-  return locks.back();
+std::string thread_text(int32_t tid, const std::string& name) {
+  return "thread " + std::to_string(tid) + (name.empty() ? "" : " (" + name + ")");
 }
 
-bool frees(const HeldLock& lock, int32_t tid) {
-  return !lock.waiters.empty() && lock.waiters.front() == tid;
+// What the holder, and who comes behind it, does meanwhile.
+std::string chain_text(const HolderChain& chain) {
+  std::string text;
+  for (const HolderLink& link : chain.links) {
+    text += text.empty() ? ", and waits itself for a " : ", which waits for a ";
+    text += link.lock + " that " + thread_text(link.holder, link.holder_name) + " holds";
+  }
+  if (chain.is_deadlock) return text + ": a deadlock";
+  if (chain.is_cut) return text + ", which waits for others";
+  if (chain.system_call.empty()) return text;
+  return text + (text.empty() ? ", and is in " : ", which is in ") + chain.system_call;
 }
 
 }  // namespace
 
 std::vector<HeldLock> held_locks(const Snapshot& snapshot) {
-  std::vector<HeldLock> locks;
-  for (const Sideband& row : snapshot.sideband) {
-    if (row.kind != SidebandKind::kLockWait) continue;
-    std::vector<int32_t>& waiters = lock_of(locks, snapshot, row).waiters;
-    if (std::ranges::find(waiters, row.tid) != waiters.end()) continue;
-    waiters.insert(row.tid == snapshot.trigger.tid ? waiters.begin() : waiters.end(), row.tid);
-  }
-  std::ranges::stable_partition(locks, [&](const HeldLock& lock) { return frees(lock, snapshot.trigger.tid); });
-  return locks;
+  const ThreadRows rows(snapshot);
+  LockList locks(rows);
+  for (const ThreadCall& sleep : own_sleeps(rows)) locks.add(*sleep.lock);
+  for (const Sideband* wait : rows.lock_waits()) locks.add(*wait);
+  return locks.take();
+}
+
+const Sideband* foremost_wait(const ThreadRows& rows) {
+  const std::vector<ThreadCall> sleeps = own_sleeps(rows);
+  if (!sleeps.empty()) return sleeps.front().lock;
+  return rows.lock_waits().empty() ? nullptr : rows.lock_waits().front();
 }
 
 std::string held_lock_text(const HeldLock& lock) {
-  std::string text = "thread " + std::to_string(lock.holder);
-  if (!lock.holder_name.empty()) text += " (" + lock.holder_name + ")";
-  text += " holds a " + lock.lock + " that ";
+  std::string text = thread_text(lock.holder, lock.holder_name) + " holds a " + lock.lock + " that ";
   const size_t others = lock.waiters.size() - 1;
   text += "thread " + std::to_string(lock.waiters.front());
   text += others == 0 ? " waits for"
                       : " and " + std::to_string(others) + (others == 1 ? " other" : " others") + " wait for";
-  return text + " (--tid " + std::to_string(lock.holder) + " shows it)";
+  return text + chain_text(lock.chain) + " (--tid " + std::to_string(lock.blocking_thread()) + " shows it)";
 }
 
 std::vector<int32_t> foremost_threads(const Snapshot& snapshot) {
@@ -56,7 +96,10 @@ std::vector<int32_t> foremost_threads(const Snapshot& snapshot) {
   const auto add = [&](int32_t tid) {
     if (tid >= 0 && std::ranges::find(tids, tid) == tids.end()) tids.push_back(tid);
   };
-  for (const HeldLock& lock : held_locks(snapshot)) add(lock.holder);
+  for (const HeldLock& lock : held_locks(snapshot)) {
+    for (auto link = lock.chain.links.rbegin(); link != lock.chain.links.rend(); ++link) add(link->holder);
+    add(lock.holder);
+  }
   add(snapshot.trigger.tid);
   return tids;
 }

@@ -1,6 +1,7 @@
 #include "snapshot/format/held_locks.h"
 
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
 
 namespace fathom::snapshot {
 namespace {
@@ -13,6 +14,27 @@ Sideband wait(int32_t tid, int32_t holder, uint64_t address) {
   row.address = address;
   row.text = "mutex";
   return row;
+}
+
+// As the stepper writes it: in a call of the kernel.
+void sleep_for(Snapshot& snapshot, const Sideband& wait, uint64_t tsc, uint64_t ticks) {
+  Sideband call;
+  call.kind = SidebandKind::kSystemCall;
+  call.tid = wait.tid;
+  call.tsc = tsc;
+  call.length = SYS_futex;
+  call.file_offset = ticks;
+  snapshot.sideband.push_back(call);
+  snapshot.sideband.push_back(wait);
+  snapshot.sideband.back().tsc = tsc + 1;
+}
+
+std::vector<int32_t> holders_of(const Snapshot& snapshot) {
+  std::vector<int32_t> holders;
+  for (const HeldLock& lock : held_locks(snapshot)) holders.push_back(lock.holder);
+  const Sideband* foremost = foremost_wait(ThreadRows(snapshot));
+  EXPECT_EQ(foremost == nullptr ? -1 : foremost->other_tid, holders.empty() ? -1 : holders.front());
+  return holders;
 }
 
 TEST(HeldLocks, TheTriggersComesFirst) {
@@ -30,6 +52,34 @@ TEST(HeldLocks, TheTriggersComesFirst) {
   EXPECT_EQ(held_lock_text(locks[0]),
             "thread 9 (shop) holds a mutex that thread 7 and 1 other wait for (--tid 9 shows it)");
   EXPECT_EQ(held_lock_text(locks[1]), "thread 4 holds a mutex that thread 3 waits for (--tid 4 shows it)");
+}
+
+// The lock of a memory allocator, for a moment, and then the one that took the time.
+TEST(HeldLocks, OfTheTriggersTheLongestWaitComesFirst) {
+  Snapshot snapshot;
+  EXPECT_TRUE(holders_of(snapshot).empty());
+  snapshot.trigger.tid = 7;
+  sleep_for(snapshot, wait(3, 5, 80), 50, 5000);
+  sleep_for(snapshot, wait(7, 4, 16), 100, 2);
+  sleep_for(snapshot, wait(7, 9, 32), 200, 300);
+  sleep_for(snapshot, wait(7, 8, 48), 600, 20);
+  EXPECT_EQ(holders_of(snapshot), (std::vector<int32_t>{9, 8, 4, 5})) << "another thread's is not the request's";
+  EXPECT_EQ(foremost_threads(snapshot), (std::vector<int32_t>{9, 8, 4, 5, 7}));
+  sleep_for(snapshot, wait(7, 4, 16), 700, 400);
+  EXPECT_EQ(holders_of(snapshot), (std::vector<int32_t>{4, 9, 8, 5})) << "the longest of its sleeps counts";
+  EXPECT_EQ(held_locks(snapshot)[0].waiters, (std::vector<int32_t>{7}));
+}
+
+TEST(HeldLocks, WithoutTimesTheFirstComesFirst) {
+  Snapshot snapshot;
+  snapshot.sideband = {wait(3, 5, 80), wait(7, 4, 16), wait(7, 9, 32)};
+  for (size_t i = 0; i < 3; ++i) snapshot.sideband[i].tsc = 100 + 100 * i;
+  snapshot.trigger.tid = 7;
+  EXPECT_EQ(holders_of(snapshot), (std::vector<int32_t>{4, 9, 5}));
+  sleep_for(snapshot, wait(7, 8, 48), 600, 20);
+  EXPECT_EQ(holders_of(snapshot), (std::vector<int32_t>{8, 4, 9, 5})) << "of this one it is known how long it was";
+  snapshot.trigger.tid = -1;
+  EXPECT_EQ(holders_of(snapshot), (std::vector<int32_t>{5, 4, 9, 8}));
 }
 
 TEST(ForemostThreads, AreTheHoldersThenTheTriggersOwn) {

@@ -105,10 +105,12 @@ enum class SidebandKind : uint8_t {
   kLost = 10,       // `length` sideband records of `cpu` were lost: windows that it touches are marked
   kKernelSymbol = 11,  // `text` at [address, address + length) of the kernel; kFlagGone when it goes
   kTextPoke = 12,      // the kernel's code at `address` becomes `text` (new bytes); `other_text` were the old ones
-  kSystemCall = 13,    // the stepper's: `tid` enters system call number `length`
-  kSignal = 14,        // the stepper's: signal `length` is delivered to `tid`
-  kGap = 15,           // the recorder's: instructions ran unrecorded; `text` says why, `length` how many or 0
-  kLockWait = 16,      // the stepper's: `tid` sleeps for the lock at `address`, a `text`, that `other_tid` holds
+  // The stepper's: `tid` enters system call number `length` at `address`, and comes back `file_offset` ticks later (0:
+  // not known); with kFlagUnderWay it has not come back then.
+  kSystemCall = 13,
+  kSignal = 14,    // the stepper's: signal `length` is delivered to `tid`
+  kGap = 15,       // the recorder's: instructions ran unrecorded; `text` says why, `length` how many or 0
+  kLockWait = 16,  // the stepper's: `tid` sleeps for the lock at `address`, a `text`, that `other_tid` holds
   // Packets are only of code in `length` bytes from `file_offset` of the file `text` on, or from `address` on where
   // `text` is empty; with kFlagStopsTrace recording ends there. The n-th row is the processor's n-th filter.
   kAddressFilter = 17,
@@ -126,7 +128,8 @@ enum SidebandFlags : uint32_t {
   kFlagAuxPartial = 64,
   kFlagAuxCollision = 128,
   kFlagStopsTrace = 256,
-  kFlagWindow = 512,  // a gap behind which another window of the thread begins: what it left out was not asked for
+  kFlagWindow = 512,     // a gap behind which another window of the thread begins: what it left out was not asked for
+  kFlagUnderWay = 1024,  // a system call that was interrupted and runs again, or had not come back when recording ended
 };
 
 // One row of the history of processes. What a kind does not use is zero.

@@ -35,20 +35,24 @@ SampleRun::SampleRun(StreamOptions options) : builder_(options) {
   add_images();
 }
 
-void SampleRun::add_images() {
-  auto stored = place_.directory().add_image_file(std::string(FATHOM_TESTDATA) + "/../../symbols/testdata/sample.elf");
-  EXPECT_TRUE(stored.ok());
+void SampleRun::add_image(const std::string& file, uint64_t address) {
+  auto stored = place_.directory().add_image_file(std::string(FATHOM_TESTDATA) + "/../../symbols/testdata/" + file);
+  ASSERT_TRUE(stored.ok());
   Image image;
-  image.name = "/opt/lib/sample.so";
+  image.name = "/opt/lib/" + file.substr(0, file.find('.')) + ".so";
   image.content = stored->content;
   image.bytes = stored->bytes;
   snapshot_.images.push_back(image);
   Sideband map;
   map.pid = kSamplePid;
-  map.address = kSampleBase;
+  map.address = address;
   map.length = 0x1000;
-  map.image = 0;
+  map.image = static_cast<uint32_t>(snapshot_.images.size() - 1);
   snapshot_.sideband.push_back(map);
+}
+
+void SampleRun::add_images() {
+  add_image("sample.elf", kSampleBase);
   place_.add_code(snapshot_, std::string(kOutsideCode, sizeof kOutsideCode - 1), kOutside, kSamplePid);
   place_.add_code(snapshot_, std::string(kHandlerCode, sizeof kHandlerCode - 1), kSignalHandler, kSamplePid);
 }
@@ -76,6 +80,22 @@ void SampleRun::run_marked(uint64_t value) {
   builder_.enable(kMarked);
   builder_.step_ptwrite({kMarked, 5, Op::kPtwrite, 0}, value);
   plain(kMarked + 5, 1);
+  builder_.disable();
+}
+
+void SampleRun::run_inlined() {
+  const uint64_t at = kInlined;
+  if (!std::exchange(has_inlined_, true)) add_image("inlined.elf", at);
+  if (builder_.enabled()) builder_.disable();
+  builder_.enable(at + 0x290);
+  plain(at + 0x290, 2);
+  plain(at + 0x292, 3);
+  plain(at + 0x295, 1);
+  plain(at + 0x296, 1);
+  plain(at + 0x297, 3);
+  call(at + 0x29a, at + 0x250);
+  jump_through(at + 0x250, 6, kOutside);
+  run_code_outside(at + 0x29f);
   builder_.disable();
 }
 
@@ -110,6 +130,10 @@ void SampleRun::run_helper(uint64_t back) {
 void SampleRun::run_outside(uint64_t back) {
   plain(kSampleBase + 0x390, 4);
   jump_through(kSampleBase + 0x394, 6, kOutside);
+  run_code_outside(back);
+}
+
+void SampleRun::run_code_outside(uint64_t back) {
   plain(kOutside, 1);
   plain(kOutside + 1, 5);
   run_call(kOutside + 6);

@@ -17,6 +17,7 @@ inline constexpr uint64_t kSampleBase = 0x7f0000000000;
 inline constexpr uint64_t kOutside = 0x7f0000010000;
 inline constexpr uint64_t kSignalHandler = 0x7f0000020000;
 inline constexpr uint64_t kMarked = 0x7f0000030000;
+inline constexpr uint64_t kInlined = 0x7f0000040000;
 inline constexpr int32_t kSamplePid = 42;
 
 class SampleRun {
@@ -27,6 +28,9 @@ class SampleRun {
   void run_plain();
   // A PTWRITE of `value` and another instruction.
   void run_marked(uint64_t value);
+  // shop::count() of snapshot/symbols/testdata/inlined.elf, until the call in its inlined guard comes back: 15
+  // instructions.
+  void run_inlined();
   // The system call of the next outside() comes back in a signal's handler, which returns to it.
   void interrupt_next_call() { interrupted_ = true; }
   void pass(uint64_t ticks) { builder_.pass(ticks); }
@@ -47,7 +51,9 @@ class SampleRun {
     builder_.step_indirect({ip, size, Op::kIndirectJump, 0}, to);
   }
   void ret(uint64_t ip, uint64_t to) { builder_.step_indirect({ip, 1, Op::kReturn, 0}, to); }
+  void add_image(const std::string& file, uint64_t address);
   void run_outside(uint64_t back);
+  void run_code_outside(uint64_t back);
   void run_call(uint64_t ip);
   void run_helper(uint64_t back);
   void run_handle(uint64_t back);
@@ -59,6 +65,7 @@ class SampleRun {
   SnapshotId id_;
   bool interrupted_ = false;
   bool marked_ = false;
+  bool has_inlined_ = false;
 };
 
 // Compares with testdata/NAME; with FATHOM_WRITE_GOLDEN=DIRECTORY, writes DIRECTORY/NAME instead.

@@ -28,3 +28,4 @@ bool subject_dlopen();
 bool subject_jit();
 bool subject_affinity();
 bool subject_overlap();
+bool subject_chain();

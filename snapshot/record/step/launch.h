@@ -13,7 +13,16 @@
 
 namespace fathom::snapshot::step {
 
+struct LaunchOptions {
+  // LD_BIND_NOW=1 in its environment, unless that has the name: the dynamic linker looks up functions before the
+  // program begins, and not at their first calls, which may be recorded.
+  bool bind_now = false;
+};
+
+// Whether commands get LD_BIND_NOW=1: it is asked for, and our own environment has no value.
+bool binds_now(LaunchOptions options);
+
 // The returned process runs towards its exec(), which stops it.
-Result<pid_t> launch_seized(const std::vector<std::string>& command);
+Result<pid_t> launch_seized(const std::vector<std::string>& command, LaunchOptions options = {});
 
 }  // namespace fathom::snapshot::step

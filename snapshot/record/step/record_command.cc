@@ -64,6 +64,7 @@ Result<StepOutcome> finish(Recording& recording, const Stepper& stepper, const S
   outcome.death = stepper.death();
   outcome.gaps = stepper.gaps();
   outcome.reached_limit = stepper.reached_limit();
+  outcome.started = stepper.started();
   outcome.threads = recording.snapshot().streams.size();
   outcome.packet_bytes = recording.packet_bytes();
   if (outcome.windows == 0) return outcome;
@@ -96,7 +97,7 @@ Result<int> record_command(const SnapshotDirectory& directory, StepTrigger& trig
   auto recording = Recording::begin(directory);
   if (!recording) return recording.error();
   (*recording)->snapshot().command = joined(request.command);
-  auto command = launch_seized(request.command);
+  auto command = launch_seized(request.command, {.bind_now = request.bind_now});
   if (!command) return command.error();
   Stepper stepper(**recording, trigger, request.limits, request.observer);
   running = &stepper;

@@ -22,6 +22,7 @@ namespace fathom::snapshot::step {
 struct StepRequest {
   std::vector<std::string> command;
   StepLimits limits;
+  bool bind_now = false;  // LaunchOptions
   StepObserver observer;
   // Called when the recording is over and its snapshot written, while the command still runs.
   std::function<void(const struct StepOutcome&)> written;
@@ -38,6 +39,7 @@ struct StepOutcome {
   uint64_t packet_bytes = 0;
   double slowdown = 0;
   bool reached_limit = false;
+  bool started = false;              // false: the command could not be executed
   std::optional<StepDeath> death;    // what killed a recorded process while it was recorded
   bool reached_main = true;          // or nobody knows; false: of a whole program, the beginning alone was recorded
   Id<16> trace_id;                   // of the span that a window began for; zero: for none

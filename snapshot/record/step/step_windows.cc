@@ -85,7 +85,9 @@ void Stepper::begin_window(StepThread& thread, const WindowReason& reason) {
     const bool joins = other->process == thread.process && other->mode == StepMode::kFree;
     if (!joins) continue;
     other->joins = true;
-    if (!other->stopped) tracee::interrupt(tid);
+    if (other->stopped) continue;
+    other->asked_tsc = read_tsc();
+    tracee::interrupt(tid);
   }
 }
 
@@ -127,6 +129,7 @@ void Stepper::open_stream(StepThread& thread) {
 
 void Stepper::step_from_here(StepThread& thread) {
   thread.joins = false;
+  const uint64_t asked_tsc = std::exchange(thread.asked_tsc, 0);
   if (!is_64_bit(thread)) return leave_out(thread);
   thread.mode = StepMode::kStepping;
   begin_stepping(*thread.process);
@@ -146,6 +149,7 @@ void Stepper::step_from_here(StepThread& thread) {
   if (const auto registers = tracee::registers(thread.tid)) {
     expect_restart(thread, *registers);
     record_lock_wait(thread, *registers);
+    record_delaying_call(thread, *registers, asked_tsc);
   }
   thread.window_tsc = read_tsc();
   if (is_at_function(thread)) enter_function(thread);
@@ -167,6 +171,7 @@ void Stepper::end_stepping(StepThread& thread) {
 }
 
 void Stepper::stop_recording(StepThread& thread) {
+  record_unfinished_call(thread);
   thread.flow->pause(thread.ip, read_tsc());
   thread.flow->flush();
   recording_.lose("transfers that no instruction explains", thread.flow->take_unexplained());

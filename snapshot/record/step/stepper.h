@@ -51,6 +51,8 @@ class Stepper {
   // From a signal handler too: windows end as soon as may be.
   void stop() { stopping_.store(true, std::memory_order_relaxed); }
 
+  // The command was found, and its program began.
+  bool started() const { return started_; }
   // The command's, when it ended while it was held.
   std::optional<int> wait_status() const { return wait_status_; }
   // A signal that killed a stepped process, the first one; and the place of the instruction that did not run.
@@ -102,7 +104,10 @@ class Stepper {
   void begin_system_call(StepThread& thread);
   void about_to_wait(const StepThread& thread, user_regs_struct registers);
   void end_system_call(StepThread& thread, uint64_t ip);
-  void record_call(StepThread& thread, uint64_t next);
+  void record_call(StepThread& thread, uint64_t next, uint32_t flags = 0);
+  void record_delaying_call(const StepThread& thread, const user_regs_struct& registers, uint64_t asked_tsc);
+  void record_unfinished_call(const StepThread& thread);
+  void add_call(const StepThread& thread, const SystemCall& call, uint32_t flags);
   void expect_restart(StepThread& thread, const user_regs_struct& registers);
   void follow_effects(StepThread& thread, const user_regs_struct& registers);
   void follow_maps(StepThread& thread, const user_regs_struct& registers);

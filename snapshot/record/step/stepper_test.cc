@@ -41,6 +41,7 @@ class StepperTest : public ::testing::Test {
     StepRequest request;
     request.command = command;
     request.limits = limits;
+    request.bind_now = bind_now_;
     request.observer = [&](pid_t tid, uint64_t ip) { log_[tid].push_back(ip); };
     request.written = [&](const StepOutcome& outcome) { outcome_ = outcome; };
     auto status = record_command(*directory_, trigger, request);
@@ -72,6 +73,7 @@ class StepperTest : public ::testing::Test {
   StepLog log_;
   StepOutcome outcome_;
   int wait_status_ = -1;
+  bool bind_now_ = false;
 };
 
 int status_alone(const std::string& program, const std::string& subject) {
@@ -184,6 +186,44 @@ TEST_F(StepperTest, EndsAtItsLimitAndLetsTheProgramGoOn) {
   EXPECT_TRUE(outcome_.reached_limit);
   EXPECT_EQ(outcome_.instructions, 5'000U);
   expect_same();
+}
+
+// By its exit status the program says what it finds in its environment.
+TEST_F(StepperTest, FunctionsAreBoundAtTheStartWhereThatIsAskedFor) {
+  const auto found = [&](bool asked) {
+    bind_now_ = asked;
+    FromStart trigger;
+    StepLimits limits;
+    limits.most_steps = 1'000;
+    const bool possible = record(trigger, {"/bin/sh", "-c", "exit ${LD_BIND_NOW:-7}"}, limits);
+    return possible ? WEXITSTATUS(wait_status_) : -1;
+  };
+  ::unsetenv("LD_BIND_NOW");
+  const int as_it_is = found(false);
+  if (as_it_is < 0) GTEST_SKIP() << "ptrace is forbidden here";
+  EXPECT_EQ(as_it_is, 7);
+  EXPECT_EQ(found(true), 1);
+  ::setenv("LD_BIND_NOW", "3", 1);
+  EXPECT_EQ(found(true), 3) << "the person's own";
+  ::unsetenv("LD_BIND_NOW");
+}
+
+// Whoever asks why a thread waits is led past the one that waits itself.
+TEST_F(StepperTest, AChainOfHoldersIsFollowedToItsEnd) {
+  FromFunction trigger("chain_begins");
+  StepLimits limits;
+  limits.most_steps = 20'000'000;
+  if (!record(trigger, {STEP_SUBJECT, "chain"}, limits)) GTEST_SKIP() << "ptrace is forbidden here";
+  EXPECT_EQ(wait_status_, 0);
+  expect_same();
+  ASSERT_FALSE(outcome_.locks.empty());
+  const HeldLock& first = outcome_.locks.front();
+  EXPECT_EQ(first.waiters.front(), snapshot().trigger.tid);
+  ASSERT_EQ(first.chain.links.size(), 1U) << held_lock_text(first);
+  EXPECT_NE(first.blocking_thread(), first.holder);
+  EXPECT_EQ(first.chain.system_call, "vfork") << held_lock_text(first);
+  EXPECT_FALSE(first.chain.is_deadlock);
+  EXPECT_EQ(held_locks(snapshot()).front().blocking_thread(), first.blocking_thread()) << "from the file, too";
 }
 
 TEST_F(StepperTest, ASpanFromItsBeginningToItsEnd) {

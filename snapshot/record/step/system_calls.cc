@@ -22,6 +22,11 @@ bool is_restart(uint64_t result) {
   return error == 512 || error == 513 || error == 514 || error == 516;
 }
 
+// Of a thread that stopped in a call, which was interrupted.
+bool is_to_restart(const user_regs_struct& registers) {
+  return static_cast<int64_t>(registers.orig_rax) >= 0 && is_restart(registers.rax);
+}
+
 constexpr uint8_t kSyscallLength = 2;
 
 }  // namespace
@@ -52,26 +57,50 @@ void Stepper::about_to_wait(const StepThread& thread, user_regs_struct registers
   record_lock_wait(thread, registers);
 }
 
-void Stepper::record_call(StepThread& thread, uint64_t next) {
-  static constexpr Instruction kCall{0, kSyscallLength, InstructionKind::kSystemCall, 0};
-  const SystemCall& call = thread.call;
-  record(thread, kCall, call.ip, next, call.tsc);
+// From its begin until now.
+void Stepper::add_call(const StepThread& thread, const SystemCall& call, uint32_t flags) {
   Sideband row = row_of(thread, SidebandKind::kSystemCall);
+  row.file_offset = row.tsc - std::min(row.tsc, call.tsc);
   row.tsc = call.tsc;
+  row.flags = flags;
   row.address = call.ip;
   row.length = call.number;
   recording_.add(std::move(row));
 }
 
+void Stepper::record_call(StepThread& thread, uint64_t next, uint32_t flags) {
+  static constexpr Instruction kCall{0, kSyscallLength, InstructionKind::kSystemCall, 0};
+  record(thread, kCall, thread.call.ip, next, thread.call.tsc);
+  add_call(thread, thread.call, flags);
+}
+
+// A thread joins a window when it leaves the kernel. In a call that nothing interrupts, as fsync mostly is, it was all
+// the time since it was asked to; where that is over, it tells nothing else of it.
+void Stepper::record_delaying_call(const StepThread& thread, const user_regs_struct& registers, uint64_t asked_tsc) {
+  const bool in_call = static_cast<int64_t>(registers.orig_rax) >= 0;
+  if (asked_tsc == 0 || !in_call || (thread.expects & kExpectRestart) != 0) return;
+  SystemCall call;
+  call.ip = registers.rip - kSyscallLength;
+  call.number = registers.orig_rax;
+  call.tsc = asked_tsc;
+  add_call(thread, call, 0);
+}
+
+// Of a thread whose recording ends while it sleeps.
+void Stepper::record_unfinished_call(const StepThread& thread) {
+  if ((thread.expects & kExpectRestart) != 0) add_call(thread, thread.call, kFlagUnderWay);
+}
+
 // It ran, once (more).
 void Stepper::end_system_call(StepThread& thread, uint64_t ip) {
-  record_call(thread, ip);
+  const auto registers = tracee::registers(thread.tid);
+  record_call(thread, ip, registers && is_to_restart(*registers) ? uint32_t{kFlagUnderWay} : 0U);
   const SystemCall& call = thread.call;
   thread.expects &= ~(kExpectCallEnd | kExpectRestart);
   const uint64_t tsc = read_tsc();
   thread.in_calls_ticks += tsc - call.tsc;
   thread.flow->resumes(tsc);
-  if (const auto registers = tracee::registers(thread.tid)) {
+  if (registers) {
     expect_restart(thread, *registers);
     if (call.native && (thread.expects & kExpectRestart) == 0) follow_effects(thread, *registers);
   }
@@ -81,8 +110,7 @@ void Stepper::end_system_call(StepThread& thread, uint64_t ip) {
 
 // What runs next is then the same call, and the thread will be seen behind it.
 void Stepper::expect_restart(StepThread& thread, const user_regs_struct& registers) {
-  const bool in_call = static_cast<int64_t>(registers.orig_rax) >= 0;
-  if (!in_call || !is_restart(registers.rax)) return;
+  if (!is_to_restart(registers)) return;
   thread.expects |= kExpectRestart;
   thread.call.ip = registers.rip - kSyscallLength;
   thread.call.number = registers.orig_rax;

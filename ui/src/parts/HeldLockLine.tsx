@@ -36,12 +36,13 @@ interface Props {
 }
 
 export function HeldLockLine({ id, lock, shortcut, before }: Props) {
-  const { at, waiter, holder } = lock;
+  const { at, waiter, holder, blocking } = lock;
   return (
     <a class="held-lock" href={formatPlace(heldPlace(id, lock))}>
       {before}
       {waiter >= 0 && `Thread ${waiter} `}
       <b>waited for a lock</b> ({lock.lock}) that thread {holder} held
+      {blocking !== undefined && `, which waited for a lock of thread ${blocking}`}
       {at && (
         <>
           , in <b class="mono">{shortName(at.function)}</b>

@@ -106,6 +106,25 @@ it("tells the holder alone where nothing of it was recorded, and nothing where n
   expect(await findHeldLock("abc", server({ calls: { trigger: { tid: 7 } } }))).toBeUndefined();
 });
 
+it("leads past a holder that waits for another thread's lock", async () => {
+  const held_locks = [{ holder: 9, lock: "mutex", waiters: [7], blocking_thread: 12 }];
+  const view = { threads: [...THREADS.threads, { tid: 12, rows: 5 }] };
+  const ask = server({
+    ...{ calls: { trigger: { tid: 7 }, held_locks }, view },
+    "view/stack@0": { calls: [], functions: FUNCTIONS },
+  });
+  expect(await findHeldLock("abc", ask)).toEqual({ lock: "mutex", holder: 9, waiter: 7, blocking: 12, thread: 2 });
+});
+
+it("takes the first of several locks of the waiter: it slept longest for that one", async () => {
+  const held_locks = [
+    { holder: 9, lock: "mutex", waiters: [7, 3] },
+    { holder: 4, lock: "mutex", waiters: [7] },
+  ];
+  const ask = server({ calls: { trigger: { tid: 7 }, held_locks }, view: { threads: [] } });
+  expect(await findHeldLock("abc", ask)).toEqual({ lock: "mutex", holder: 9, waiter: 7 });
+});
+
 it("passes over libraries, unless there is nothing else", () => {
   expect(ownDepth({ calls: [OUTER, call(1, 0, 9)], functions: FUNCTIONS })).toBe(0);
   expect(ownDepth({ calls: [call(1, 0, 9)], functions: FUNCTIONS })).toBe(0);

@@ -21,7 +21,9 @@ export interface HeldLock {
   /** -1: no thread in particular. */
   readonly waiter: number;
   readonly holder: number;
-  /** Index of the snapshot's threads; undefined: nothing of the holder was recorded. */
+  /** Whom the holder waited for itself, at the end of the chain of holders; undefined: it waited for no lock. */
+  readonly blocking?: number;
+  /** Of the holder, or of `blocking`: index of the snapshot's threads; undefined: nothing of it was recorded. */
   readonly thread?: number;
   readonly at?: HeldAt;
 }
@@ -40,12 +42,14 @@ export type Asker = <Answer>(path: string, params?: Params) => Promise<Answer>;
 export async function findHeldLock(id: string, ask: Asker): Promise<HeldLock | undefined> {
   const base = `snapshots/${encodeURIComponent(id)}`;
   const { held_locks: locks = [], trigger } = await ask<SnapshotHeldLocks>(`${base}/calls`, { limit: 1 });
+  // Servers list the lock first for which the trigger's thread slept longest.
   const found = locks.find(({ waiters }) => waiters.includes(trigger?.tid ?? -1)) ?? locks[0];
   if (!found) return undefined;
   const waiter = found.waiters[0] ?? -1;
-  const told = { lock: found.lock, holder: found.holder, waiter };
+  const last = found.blocking_thread ?? found.holder;
+  const told = { lock: found.lock, holder: found.holder, waiter, ...(last !== found.holder && { blocking: last }) };
   const { threads } = await ask<SnapshotViewAnswer>(`${base}/view`);
-  const thread = threads.findIndex(({ tid, rows }) => tid === found.holder && rows > 0);
+  const thread = threads.findIndex(({ tid, rows }) => tid === last && rows > 0);
   if (thread < 0) return told;
   const at = await holdingIn(`${base}/view`, String(thread), ask);
   return at ? { ...told, thread, at } : { ...told, thread };

@@ -1,4 +1,4 @@
-// The call tree as a table: rows fold, bars say what of all instructions each has.
+// The call tree as a table: rows fold, bars say what each has of that by which they are ranked.
 import type { SnapshotCallRow, SnapshotCallsAnswer, SnapshotViewUnit } from "@/api/generated/answers";
 import { shortName } from "@/parts/code_names";
 import { go } from "@/state/navigation";
@@ -10,6 +10,7 @@ import { MOST_ROWS, Numbers, Table, Verb } from "./tables";
 
 const HEAD = [
   ["calls", "number"],
+  ["elapsed", "number"],
   ["instructions", "number"],
   ["itself", "number"],
   ["time", "number"],
@@ -22,22 +23,34 @@ const HEAD = [
 export function Calls({ id, place, tid }: Asked) {
   return (
     <Verb<SnapshotCallsAnswer> id={id} verb="calls" params={{ limit: MOST_ROWS, tid }}>
-      {({ rows, time_unit: unit }) => <Tree {...{ rows, unit, place }} />}
+      {({ rows, time_unit: unit, ranked_by: by }) => <Tree {...{ rows, unit, by, place }} />}
     </Verb>
   );
 }
 
-function Tree({ rows, unit, place }: { rows: readonly SnapshotCallRow[]; unit: SnapshotViewUnit; place: Place }) {
+type Rank = SnapshotCallsAnswer["ranked_by"];
+
+interface TreeProps {
+  readonly rows: readonly SnapshotCallRow[];
+  readonly unit: SnapshotViewUnit;
+  readonly by: Rank;
+  readonly place: Place;
+}
+
+const elapsed = (row: SnapshotCallRow) => row.total_time + row.total_paused;
+
+function Tree({ rows, unit, by, place }: TreeProps) {
   const closed = readClosed(place.query["closed"]);
-  const all = Math.max(1, rows[0]?.total_instructions ?? 1);
+  const size = (row: SnapshotCallRow) => (by === "time" ? elapsed(row) : row.total_instructions);
+  const all = Math.max(1, rows[0] ? size(rows[0]) : 1);
   const flip = (id: number) => go(withQuery(place, { closed: flippedIn(closed, id) }), "replace");
   return (
     <Table label="Call tree" head={HEAD}>
       {unfolded(rows, closed).map(({ row, below }) => (
         <TreeRow
           key={row.id}
-          {...{ row, unit }}
-          share={row.total_instructions / all}
+          {...{ row, unit, by }}
+          share={size(row) / all}
           open={below ? !closed.has(row.id) : undefined}
           flip={() => flip(row.id)}
         />
@@ -49,25 +62,32 @@ function Tree({ rows, unit, place }: { rows: readonly SnapshotCallRow[]; unit: S
 interface RowProps {
   readonly row: SnapshotCallRow;
   readonly unit: SnapshotViewUnit;
+  readonly by: Rank;
   readonly share: number;
   /** Undefined: there is nothing below it. */
   readonly open: boolean | undefined;
   readonly flip: () => void;
 }
 
-function TreeRow({ row, unit, share, open, flip }: RowProps) {
+function TreeRow({ row, unit, by, share, open, flip }: RowProps) {
   const { took } = row;
   const some = (length: number | undefined) => (length ? lengthText(unit, length) : "");
   const range = took.min === undefined ? "" : `${some(took.min) || "0"} … ${some(took.max) || "0"}`;
-  const place = row.called_from_line ?? row.self_line;
+  const inlined = row.called_from_inlined;
+  const place = inlined?.line ?? row.called_from_line ?? row.self_line;
+  const bar = <i style={{ width: `${share * 100}%` }} />;
   // A thread's name has its id, which a function's short name would lose.
   const name = row.kind === "thread" ? row.name : shortName(row.name);
   return (
     <tr class={row.kind === "gap" ? "warning" : ""}>
       <Numbers values={[row.calls || ""]} />
       <td class="number tree-share">
+        {some(elapsed(row))}
+        {by === "time" && bar}
+      </td>
+      <td class="number tree-share">
         {row.total_instructions.toLocaleString("en")}
-        <i style={{ width: `${share * 100}%` }} />
+        {by === "instructions" && bar}
       </td>
       <Numbers values={[row.instructions]} />
       <Numbers values={[some(row.total_time), some(row.time), some(row.total_paused), range]} />
@@ -79,7 +99,13 @@ function TreeRow({ row, unit, share, open, flip }: RowProps) {
             {open ? "▾" : "▸"}
           </button>
         )}{" "}
-        {name} {place && <span class="faint">({place})</span>}
+        {name}{" "}
+        {place && (
+          <span class="faint">
+            ({place}
+            {inlined && ` in ${shortName(inlined.function)}, inlined at ${row.called_from_line ?? "?"}`})
+          </span>
+        )}
       </td>
     </tr>
   );
